@@ -1,0 +1,35 @@
+/* popliner: errors as values.
+ *
+ * Every function that can fail returns a popliner_status and, when it fails, describes the
+ * failure in the popliner_error that its caller passed. The library never prints and never exits.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef POPLINER_ERROR_H
+#define POPLINER_ERROR_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What kind of failure: who can mend it, and with which exit status the command ends. */
+typedef enum popliner_status {
+    POPLINER_OK = 0,
+    POPLINER_ERROR_USAGE,    /* the caller asked for something that makes no sense */
+    POPLINER_ERROR_INPUT,    /* a file cannot be read, is damaged or is not supported */
+    POPLINER_ERROR_OUTPUT,   /* a file cannot be written */
+    POPLINER_ERROR_MEMORY,   /* the machine has not enough memory */
+    POPLINER_ERROR_INTERNAL, /* a mistake of this library or of one below it */
+} popliner_status;
+
+/* A failure in words: one sentence that names the file, table, row or option and, where there is
+ * one, the remedy. Plain memory: needs no clean-up and may be copied. */
+typedef struct popliner_error {
+    popliner_status status;
+    char message[1000]; /* UTF-8, NUL-terminated, cut if longer */
+} popliner_error;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

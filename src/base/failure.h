@@ -1,0 +1,24 @@
+/* Filling a popliner_error, and telling a listener; both tolerate NULL.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_BASE_FAILURE_H
+#define PL_BASE_FAILURE_H
+
+#include "popliner/error.h"
+#include "popliner/listener.h"
+
+/* Stores `status` and the formatted sentence in *error (which may be NULL); returns `status`, so
+ * that a failure can be stored and returned in one statement. */
+popliner_status pl_fail(popliner_error *error, popliner_status status, const char *format, ...);
+
+/* The failure of an allocation of `what` (for example "the lowered variables"). */
+popliner_status pl_fail_memory(popliner_error *error, const char *what);
+
+/* Sends one formatted message to a listener, which may be NULL or have no `message`. */
+void pl_tell(const popliner_listener *listener, popliner_level level, const char *format, ...);
+
+/* Reports progress to a listener, which may be NULL or have no `progress`. */
+void pl_progress(const popliner_listener *listener, const char *task, uint64_t done,
+                 uint64_t total);
+
+#endif

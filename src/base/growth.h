@@ -1,0 +1,34 @@
+/* Growing arrays and text: the few containers everything else is made of.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_BASE_GROWTH_H
+#define PL_BASE_GROWTH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Makes room for at least `needed` items of `item_size` bytes in the malloc'ed array *items, whose
+ * room is *capacity; grows by half as much again, so appending one by one costs O(1) each. False
+ * (and nothing changed) when memory is short. */
+bool pl_reserve(void **items, size_t *capacity, size_t needed, size_t item_size);
+
+/* calloc for arrays that may be empty: never NULL for lack of items. */
+void *pl_new_array(size_t count, size_t item_size);
+
+/* Growing text, always NUL-terminated once something was appended. Zero-initialise; free `data`.
+ * `failed` is set when memory ran short, after which appending does nothing. */
+typedef struct pl_text {
+    char *data;
+    size_t length; /* bytes without the NUL */
+    size_t capacity;
+    bool failed;
+} pl_text;
+
+void pl_text_append(pl_text *text, const char *bytes, size_t length);
+void pl_text_add(pl_text *text, const char *string);
+void pl_text_format(pl_text *text, const char *format, ...);
+
+/* A copy of `length` bytes with a NUL behind them; NULL when memory is short. */
+char *pl_copy_string(const char *bytes, size_t length);
+
+#endif

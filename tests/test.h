@@ -1,0 +1,18 @@
+/* What every test file needs: cmocka with its prerequisites, and repeatable random numbers. */
+#ifndef PL_TESTS_TEST_H
+#define PL_TESTS_TEST_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* The next number of a 64-bit linear congruential sequence (Knuth's MMIX constants); use the upper
+ * bits. */
+static inline uint64_t test_random(uint64_t previous) {
+    return previous * 6364136223846793005u + 1442695040888963407u;
+}
+
+#endif
