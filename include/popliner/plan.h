@@ -13,8 +13,8 @@ extern "C" {
 #endif
 
 typedef enum popliner_plan_status {
-    POPLINER_PLAN_OPTIMAL,    /* no split is better: both bounds equal their values */
-    POPLINER_PLAN_FEASIBLE,   /* within the limits; the bounds say how far from the best it may be */
+    POPLINER_PLAN_OPTIMAL,  /* no split is better: both bounds equal their values */
+    POPLINER_PLAN_FEASIBLE, /* within the limits; the bounds say how far from the best it may be */
     POPLINER_PLAN_INFEASIBLE, /* no split is within the limits; the stages are the best effort */
 } popliner_plan_status;
 

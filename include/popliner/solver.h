@@ -25,9 +25,9 @@ typedef enum popliner_method {
 
 typedef struct popliner_solver_options {
     popliner_method method;
-    size_t max_stages;         /* at least 1 */
-    uint64_t max_stage_bytes;  /* no stage may have a larger peak */
-    double time_limit_seconds; /* for GLPK, 0 = none */
+    size_t max_stages;                 /* at least 1 */
+    uint64_t max_stage_bytes;          /* no stage may have a larger peak */
+    double time_limit_seconds;         /* for GLPK, 0 = none */
     const popliner_listener *listener; /* may be NULL */
 } popliner_solver_options;
 
@@ -40,10 +40,10 @@ typedef struct popliner_solver_options {
  * is INFEASIBLE and holds the split that is best without that limit (the fewest stages, none, if
  * forbidden intervals leave no split at all).
  *
- * *plan must be empty (zeroed); the caller clears it. Errors: USAGE (max_stages 0), MEMORY, INTERNAL
- * (GLPK failed or its answer does not check; the process goes on).
- * Cost: O(n^2 * stages) and, for ILP, GLPK's time for two models over the intervals that an
- * optimal answer can contain. */
+ * *plan must be empty (zeroed); the caller clears it. Errors: USAGE (max_stages 0), MEMORY,
+ * INTERNAL (GLPK failed or its answer does not check; the process goes on). Cost: O(n^2 * stages)
+ * and, for ILP, GLPK's time for two models over the intervals that an optimal answer can contain.
+ */
 popliner_status popliner_solve(const popliner_costs *costs, const popliner_solver_options *options,
                                popliner_plan *plan, popliner_error *error);
 
@@ -62,8 +62,8 @@ typedef popliner_status (*popliner_peak_function)(void *user, size_t first_unit,
  * options->method and time_limit_seconds are ignored. cut_bytes of the plan stays 0: this solver
  * knows no costs of cuts. Errors: USAGE, MEMORY, and whatever `peak` returns. */
 popliner_status popliner_solve_greedily(size_t num_units, popliner_peak_function peak, void *user,
-                                        const popliner_solver_options *options,
-                                        popliner_plan *plan, popliner_error *error);
+                                        const popliner_solver_options *options, popliner_plan *plan,
+                                        popliner_error *error);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,67 @@
+/* popliner: the profile that the Poplar compiler wrote (profile.pop, SQLite, schema 3.x).
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef POPLINER_PROFILE_H
+#define POPLINER_PROFILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "popliner/error.h"
+#include "popliner/listener.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One compiled program with its memory. Immutable once read; may be read from several threads.
+ * Owned by the caller that read it; free with popliner_profile_free. */
+typedef struct popliner_profile popliner_profile;
+
+/* The device that the program was compiled for. */
+typedef struct popliner_target {
+    size_t num_tiles; /* of the whole target */
+    size_t num_ipus;
+    size_t num_replicas;
+    uint64_t bytes_per_tile;
+    char architecture[16]; /* "ipu1", "ipu2", "ipu21", ... or "" when not recorded */
+} popliner_target;
+
+/* How large the profile is. */
+typedef struct popliner_profile_counts {
+    size_t num_programs;
+    size_t num_steps; /* liveness steps: the program tree in pre-order */
+    size_t num_compute_sets;
+    size_t num_vertex_types;
+    size_t num_variables; /* lowered variables: one row per variable and tile */
+    size_t num_equivalence_classes;
+} popliner_profile_counts;
+
+/* The compiler's own account of one tile's memory. */
+typedef struct popliner_tile_memory {
+    uint64_t total_bytes;                /* addresses in use at some time, without gaps */
+    uint64_t total_including_gaps_bytes; /* the highest address in use */
+    uint64_t always_live_bytes;
+    uint64_t not_always_live_peak_bytes; /* largest sum over the liveness steps */
+} popliner_tile_memory;
+
+/* Reads the profile at `path`, which is opened read-only. Warnings go to `listener` (may be NULL).
+ * Errors: INPUT when the file cannot be read, is no SQLite database, has another major schema
+ * version than 3, lacks a table or column that is needed, has no lowered variables, or holds values
+ * that contradict each other (the message names table, row and column); MEMORY.
+ * Cost: one pass over the needed columns; memory about 27 bytes per lowered variable. */
+popliner_status popliner_profile_read(const char *path, const popliner_listener *listener,
+                                      popliner_profile **profile, popliner_error *error);
+void popliner_profile_free(popliner_profile *profile);
+
+const popliner_target *popliner_profile_target(const popliner_profile *profile);
+popliner_profile_counts popliner_profile_get_counts(const popliner_profile *profile);
+
+/* The compiler's account of `tile` < num_tiles; all zero where the profile has none. */
+popliner_tile_memory popliner_profile_tile_memory(const popliner_profile *profile, size_t tile);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/id_map.h"
+
+#include <stdlib.h>
+
+#include "base/growth.h"
+
+/* Stores the entries that so far were implied. */
+static bool store_entries(pl_id_map *map) {
+    if (map->entries != NULL)
+        return true;
+    void *entries = NULL;
+    if (!pl_reserve(&entries, &map->capacity, map->count + 1, sizeof *map->entries))
+        return false;
+    map->entries = entries;
+    for (size_t i = 0; i < map->count; i++)
+        map->entries[i] = (pl_id_entry){map->first_id + i, (uint32_t)i};
+    return true;
+}
+
+bool pl_id_map_add(pl_id_map *map, uint64_t id, uint32_t index) {
+    if (map->count == 0 && map->entries == NULL)
+        map->first_id = id;
+    if (map->entries == NULL && id == map->first_id + map->count && index == map->count) {
+        map->count++;
+        return true;
+    }
+    if (!store_entries(map))
+        return false;
+    void *entries = map->entries;
+    if (!pl_reserve(&entries, &map->capacity, map->count + 1, sizeof *map->entries))
+        return false;
+    map->entries = entries;
+    map->entries[map->count++] = (pl_id_entry){id, index};
+    return true;
+}
+
+static int compare_entries(const void *left, const void *right) {
+    const pl_id_entry *a = left;
+    const pl_id_entry *b = right;
+    if (a->id != b->id)
+        return a->id < b->id ? -1 : 1;
+    return (a->index > b->index) - (a->index < b->index);
+}
+
+void pl_id_map_sort(pl_id_map *map) {
+    bool sorted = true;
+    for (size_t i = 1; map->entries != NULL && i < map->count && sorted; i++)
+        sorted = map->entries[i - 1].id < map->entries[i].id;
+    if (sorted)
+        return;
+    qsort(map->entries, map->count, sizeof *map->entries, compare_entries);
+    size_t kept = 0;
+    for (size_t i = 0; i < map->count; i++) {
+        if (kept == 0 || map->entries[kept - 1].id != map->entries[i].id)
+            map->entries[kept++] = map->entries[i];
+    }
+    map->count = kept;
+}
+
+uint32_t pl_id_map_find(const pl_id_map *map, uint64_t id) {
+    if (map->entries == NULL)
+        return id >= map->first_id && id - map->first_id < map->count
+                   ? (uint32_t)(id - map->first_id)
+                   : PL_NONE;
+    size_t low = 0;
+    size_t high = map->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (map->entries[middle].id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < map->count && map->entries[low].id == id ? map->entries[low].index : PL_NONE;
+}
+
+bool pl_id_map_renumber(pl_id_map *map, const uint32_t *new_index) {
+    if (map->count > 0 && !store_entries(map))
+        return false;
+    for (size_t i = 0; i < map->count; i++)
+        map->entries[i].index = new_index[map->entries[i].index];
+    return true;
+}
+
+void pl_id_map_free(pl_id_map *map) {
+    free(map->entries);
+    *map = (pl_id_map){0};
+}

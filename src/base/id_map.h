@@ -1,0 +1,42 @@
+/* From the ids that a file uses to indices 0 ... count-1.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_BASE_ID_MAP_H
+#define PL_BASE_ID_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* "No such thing" wherever an index is stored in 32 bits. */
+#define PL_NONE UINT32_MAX
+
+typedef struct pl_id_entry {
+    uint64_t id;
+    uint32_t index;
+} pl_id_entry;
+
+/* Zero-initialise; add every id; sort once; then find. As long as the i-th id added is first_id + i
+ * with index i, as in nearly every table, nothing is stored at all. */
+typedef struct pl_id_map {
+    uint64_t first_id;
+    size_t count;
+    pl_id_entry *entries; /* owned; NULL while regular as said above */
+    size_t capacity;
+} pl_id_map;
+
+/* False when memory is short. */
+bool pl_id_map_add(pl_id_map *map, uint64_t id, uint32_t index);
+
+/* Sorts by id, keeping the first of equal ids. O(count log count), O(1) when regular. */
+void pl_id_map_sort(pl_id_map *map);
+
+/* The index of `id`, or PL_NONE. O(1) when regular, else O(log count). */
+uint32_t pl_id_map_find(const pl_id_map *map, uint64_t id);
+
+/* Replaces every index i by new_index[i]. False when memory is short. */
+bool pl_id_map_renumber(pl_id_map *map, const uint32_t *new_index);
+
+void pl_id_map_free(pl_id_map *map);
+
+#endif

@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "model/operations_data.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "read/debug_data.h"
+#include "read/profile_data.h"
+
+/* An operation while it is being found. */
+typedef struct draft {
+    uint64_t debug_context;
+    uint32_t context;      /* place in the debug information, or PL_NONE */
+    const char *raw_name;  /* borrowed from the debug information or the profile */
+    uint32_t next_of_hash; /* the next draft with the same hash, or PL_NONE */
+    uint32_t *programs;    /* in order of appearance; sorted and without repeats in the end */
+    size_t num_programs;
+    size_t programs_capacity;
+} draft;
+
+/* The drafts, found again by debug context and name. */
+typedef struct drafts {
+    draft *items;
+    size_t count;
+    size_t capacity;
+    uint32_t *first_of_hash; /* [num_hashes] */
+    size_t num_hashes;       /* a power of two */
+} drafts;
+
+static size_t hash_of(uint64_t debug_context, const char *name) {
+    uint64_t hash = debug_context * 0x9e3779b97f4a7c15u;
+    for (; *name != '\0'; name++)
+        hash = (hash ^ (uint8_t)*name) * 0x100000001b3u;
+    return (size_t)(hash ^ hash >> 32);
+}
+
+static bool grow_hashes(drafts *all) {
+    size_t num_hashes = all->num_hashes == 0 ? 1024 : all->num_hashes * 4;
+    uint32_t *first = malloc(num_hashes * sizeof *first);
+    if (first == NULL)
+        return false;
+    memset(first, 0xff, num_hashes * sizeof *first); /* all PL_NONE */
+    for (size_t i = 0; i < all->count; i++) {
+        draft *item = &all->items[i];
+        size_t hash = hash_of(item->debug_context, item->raw_name) & (num_hashes - 1);
+        item->next_of_hash = first[hash];
+        first[hash] = (uint32_t)i;
+    }
+    free(all->first_of_hash);
+    all->first_of_hash = first;
+    all->num_hashes = num_hashes;
+    return true;
+}
+
+/* The place of the draft of this context and name, made if it is new; PL_NONE without memory. */
+static uint32_t find_draft(drafts *all, uint64_t debug_context, uint32_t context,
+                           const char *name) {
+    if (all->count >= all->num_hashes && !grow_hashes(all))
+        return PL_NONE;
+    size_t hash = hash_of(debug_context, name) & (all->num_hashes - 1);
+    for (uint32_t i = all->first_of_hash[hash]; i != PL_NONE; i = all->items[i].next_of_hash) {
+        if (all->items[i].debug_context == debug_context &&
+            strcmp(all->items[i].raw_name, name) == 0)
+            return i;
+    }
+    void *items = all->items;
+    if (!pl_reserve(&items, &all->capacity, all->count + 1, sizeof *all->items))
+        return PL_NONE;
+    all->items = items;
+    all->items[all->count] = (draft){.debug_context = debug_context,
+                                     .context = context,
+                                     .raw_name = name,
+                                     .next_of_hash = all->first_of_hash[hash]};
+    all->first_of_hash[hash] = (uint32_t)all->count;
+    return (uint32_t)all->count++;
+}
+
+static bool add_program(drafts *all, uint32_t place, uint32_t program) {
+    draft *item = &all->items[place];
+    if (item->num_programs > 0 && item->programs[item->num_programs - 1] == program)
+        return true;
+    void *programs = item->programs;
+    if (!pl_reserve(&programs, &item->programs_capacity, item->num_programs + 1,
+                    sizeof *item->programs))
+        return false;
+    item->programs = programs;
+    item->programs[item->num_programs++] = program;
+    return true;
+}
+
+static void free_drafts(drafts *all) {
+    for (size_t i = 0; i < all->count; i++)
+        free(all->items[i].programs);
+    free(all->items);
+    free(all->first_of_hash);
+}
+
+/* For each step the innermost Call step above it, or PL_NONE. */
+static uint32_t *find_calls(const popliner_profile *profile) {
+    uint32_t *call_above = pl_new_array(profile->num_steps, sizeof *call_above);
+    for (size_t step = 0; call_above != NULL && step < profile->num_steps; step++) {
+        uint32_t parent = profile->step_parent[step];
+        if (parent == PL_NONE)
+            call_above[step] = PL_NONE;
+        else if (profile->program_type[profile->step_program[parent]] == PL_PROGRAM_CALL)
+            call_above[step] = parent;
+        else
+            call_above[step] = call_above[parent];
+    }
+    return call_above;
+}
+
+/* The operation context of each program, PL_NONE where it has none. */
+static uint32_t *find_contexts(const popliner_profile *profile, const popliner_debug_info *info,
+                               bool *any) {
+    uint32_t *context = pl_new_array(profile->num_programs, sizeof *context);
+    *any = false;
+    for (size_t program = 0; context != NULL && program < profile->num_programs; program++) {
+        context[program] = PL_NONE;
+        if (info != NULL)
+            context[program] = pl_debug_operation_of(
+                info, pl_debug_find(info, profile->program_debug_context[program]));
+        *any = *any || context[program] != PL_NONE;
+    }
+    return context;
+}
+
+/* The context that an operation of an outlined body stands for at one call: itself, unless the call
+ * was made by the outliner and says otherwise. */
+static uint32_t replaced_context(const popliner_debug_info *info, uint32_t call, uint32_t context) {
+    const pl_debug_details *details = pl_debug_get_details(info, call);
+    for (size_t i = 0; details != NULL && i < details->num_outlined; i++) {
+        size_t place = details->first_outlined + i;
+        if (info->outlined_ids[place] == info->context_id[context]) {
+            uint32_t replaced = pl_debug_find(info, info->replaced_ids[place]);
+            return replaced == PL_NONE ? context : replaced;
+        }
+    }
+    return context;
+}
+
+/* Walks the steps and gives every program to the operations that own it. */
+static popliner_status find_framework_operations(const popliner_profile *profile,
+                                                 const popliner_debug_info *info,
+                                                 const uint32_t *context_of_program, drafts *all,
+                                                 popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    uint32_t *call_above = find_calls(profile);
+    uint32_t *owner = pl_new_array(profile->num_steps, sizeof *owner); /* draft of each step */
+    if (call_above == NULL || owner == NULL) {
+        status = pl_fail_memory(error, "the operations");
+        goto done;
+    }
+    for (size_t step = 0; step < profile->num_steps; step++) {
+        uint32_t program = profile->step_program[step];
+        uint32_t context = context_of_program[program];
+        bool memory = true;
+        owner[step] = PL_NONE;
+        if (context != PL_NONE) {
+            uint32_t named = context;
+            for (uint32_t call = call_above[step]; call != PL_NONE; call = call_above[call]) {
+                uint32_t call_context = context_of_program[profile->step_program[call]];
+                if (call_context != PL_NONE)
+                    named = replaced_context(info, call_context, named);
+            }
+            const char *name = pl_debug_operation_name(info, named);
+            const pl_debug_details *details = pl_debug_get_details(info, context);
+            if (*name == '\0' && details != NULL && details->is_call)
+                name = "Call";
+            owner[step] = find_draft(all, info->context_id[context], context, name);
+            memory = owner[step] != PL_NONE && add_program(all, owner[step], program);
+        }
+        for (uint32_t call = call_above[step]; memory && call != PL_NONE; call = call_above[call]) {
+            if (owner[call] != PL_NONE && owner[call] != owner[step])
+                memory = add_program(all, owner[call], program);
+        }
+        if (!memory) {
+            status = pl_fail_memory(error, "the operations");
+            goto done;
+        }
+    }
+done:
+    free(call_above);
+    free(owner);
+    return status;
+}
+
+/* The name of a program or of the compute set that it executes; "" if neither has one. */
+static const char *name_of_program(const popliner_profile *profile, uint32_t program) {
+    const char *name = pl_profile_string(profile, profile->program_name[program]);
+    uint32_t set = profile->program_compute_set[program];
+    if (*name == '\0' && set != PL_NONE)
+        name = pl_profile_string(profile, profile->compute_set_name[set]);
+    return name;
+}
+
+/* Without a framework: one operation for each distinct debug id. */
+static popliner_status find_own_operations(const popliner_profile *profile, drafts *all,
+                                           popliner_error *error) {
+    for (size_t step = 0; step < profile->num_steps; step++) {
+        uint32_t program = profile->step_program[step];
+        uint64_t debug_context = profile->program_debug_context[program];
+        if (debug_context == 0)
+            continue;
+        /* the name is not part of what identifies it, so it is set afterwards */
+        uint32_t place = find_draft(all, debug_context, PL_NONE, "");
+        if (place == PL_NONE || !add_program(all, place, program))
+            return pl_fail_memory(error, "the operations");
+    }
+    for (size_t i = 0; i < all->count; i++) {
+        draft *item = &all->items[i];
+        for (size_t k = 0; k < item->num_programs && *item->raw_name == '\0'; k++)
+            item->raw_name = name_of_program(profile, item->programs[k]);
+    }
+    return POPLINER_OK;
+}
+
+static int compare_programs(const void *left, const void *right) {
+    uint32_t a = *(const uint32_t *)left;
+    uint32_t b = *(const uint32_t *)right;
+    return (a > b) - (a < b);
+}
+
+static uint32_t add_string(popliner_operations *operations, const char *text) {
+    size_t length = strlen(text) + 1;
+    void *strings = operations->strings;
+    if (length > 1 << 30 || operations->strings_length + length >= PL_NONE ||
+        !pl_reserve(&strings, &operations->strings_capacity, operations->strings_length + length,
+                    1))
+        return PL_NONE;
+    operations->strings = strings;
+    memcpy(operations->strings + operations->strings_length, text, length);
+    uint32_t string = (uint32_t)operations->strings_length;
+    operations->strings_length += length;
+    return string;
+}
+
+/* Writes the name as PopLiner shows it. */
+static void write_name(const popliner_debug_info *info, const draft *item, pl_text *name) {
+    const pl_debug_details *details =
+        info == NULL ? NULL : pl_debug_get_details(info, item->context);
+    const char *tensor = details == NULL ? "" : pl_debug_text(info, details->tensor_id);
+    const char *instance = details == NULL ? "" : pl_debug_text(info, details->instance_id);
+    bool is_call = strcmp(item->raw_name, "Call") == 0;
+    name->length = 0;
+    if (*item->raw_name != '\0' && !is_call) {
+        pl_text_add(name, item->raw_name);
+        return;
+    }
+    pl_text_add(name, is_call ? "Call" : *tensor != '\0' ? "Tensor" : "Anonymous");
+    if (*instance != '\0')
+        pl_text_format(name, "(%s)", instance);
+    if (*tensor != '\0')
+        pl_text_format(name, "/%s", tensor);
+}
+
+static bool allocate(popliner_operations *operations, const drafts *all) {
+    size_t count = all->count;
+    size_t num_programs = 0;
+    for (size_t i = 0; i < count; i++)
+        num_programs += all->items[i].num_programs;
+    operations->name = pl_new_array(count, sizeof *operations->name);
+    operations->inputs = pl_new_array(count, sizeof *operations->inputs);
+    operations->debug_context = pl_new_array(count, sizeof *operations->debug_context);
+    operations->is_tensor = pl_new_array(count, sizeof *operations->is_tensor);
+    operations->first_step = pl_new_array(count, sizeof *operations->first_step);
+    operations->last_step = pl_new_array(count, sizeof *operations->last_step);
+    operations->programs_start = pl_new_array(count + 1, sizeof *operations->programs_start);
+    operations->program = pl_new_array(num_programs, sizeof *operations->program);
+    return operations->name != NULL && operations->inputs != NULL &&
+           operations->debug_context != NULL && operations->is_tensor != NULL &&
+           operations->first_step != NULL && operations->last_step != NULL &&
+           operations->programs_start != NULL && operations->program != NULL &&
+           num_programs < PL_NONE;
+}
+
+/* From the drafts to the list: names, sorted programs, ranges of steps. */
+static popliner_status finish(const popliner_profile *profile, const popliner_debug_info *info,
+                              drafts *all, popliner_operations *operations,
+                              popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    pl_text name = {0};
+    uint32_t *first_step = malloc((profile->num_programs + 1) * sizeof *first_step);
+    uint32_t *last_step = pl_new_array(profile->num_programs, sizeof *last_step);
+    if (first_step == NULL || last_step == NULL || !allocate(operations, all)) {
+        status = pl_fail_memory(error, "the operations");
+        goto done;
+    }
+    memset(first_step, 0xff, profile->num_programs * sizeof *first_step);
+    for (size_t step = 0; step < profile->num_steps; step++) {
+        uint32_t program = profile->step_program[step];
+        if (first_step[program] == PL_NONE)
+            first_step[program] = (uint32_t)step;
+        last_step[program] = (uint32_t)step;
+    }
+    for (size_t i = 0; i < all->count; i++) {
+        draft *item = &all->items[i];
+        const pl_debug_details *details =
+            info == NULL ? NULL : pl_debug_get_details(info, item->context);
+        write_name(info, item, &name);
+        operations->name[i] = name.failed ? PL_NONE : add_string(operations, name.data);
+        operations->inputs[i] =
+            add_string(operations, details == NULL ? "" : pl_debug_text(info, details->inputs));
+        if (operations->name[i] == PL_NONE || operations->inputs[i] == PL_NONE) {
+            status = pl_fail_memory(error, "the operations");
+            goto done;
+        }
+        operations->debug_context[i] = item->debug_context;
+        operations->is_tensor[i] =
+            details != NULL && details->tensor_id != 0 &&
+            (*item->raw_name == '\0' || strcmp(item->raw_name, "Call") == 0);
+        qsort(item->programs, item->num_programs, sizeof *item->programs, compare_programs);
+        uint32_t first = PL_NONE;
+        uint32_t last = 0;
+        uint32_t *programs = operations->program + operations->num_programs;
+        size_t kept = 0;
+        for (size_t k = 0; k < item->num_programs; k++) {
+            uint32_t program = item->programs[k];
+            if (kept > 0 && programs[kept - 1] == program)
+                continue;
+            programs[kept++] = program;
+            first = first_step[program] < first ? first_step[program] : first;
+            last = last_step[program] > last ? last_step[program] : last;
+        }
+        operations->first_step[i] = first;
+        operations->last_step[i] = last;
+        operations->num_programs += kept;
+        operations->programs_start[i + 1] = (uint32_t)operations->num_programs;
+    }
+    operations->count = all->count;
+done:
+    free(name.data);
+    free(first_step);
+    free(last_step);
+    return status;
+}
+
+popliner_status popliner_operations_find(const popliner_profile *profile,
+                                         const popliner_debug_info *info,
+                                         popliner_operations **result, popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    drafts all = {0};
+    bool of_framework = false;
+    uint32_t *context_of_program = NULL;
+    popliner_operations *operations = calloc(1, sizeof *operations);
+    *result = NULL;
+    if (operations == NULL ||
+        (context_of_program = find_contexts(profile, info, &of_framework)) == NULL) {
+        status = pl_fail_memory(error, "the operations");
+        goto done;
+    }
+    operations->of_framework = of_framework;
+    if (of_framework)
+        status = find_framework_operations(profile, info, context_of_program, &all, error);
+    else
+        status = find_own_operations(profile, &all, error);
+    if (status == POPLINER_OK)
+        status = finish(profile, info, &all, operations, error);
+done:
+    free(context_of_program);
+    free_drafts(&all);
+    if (status == POPLINER_OK)
+        *result = operations;
+    else
+        popliner_operations_free(operations);
+    return status;
+}
+
+void popliner_operations_free(popliner_operations *operations) {
+    if (operations == NULL)
+        return;
+    free(operations->strings);
+    free(operations->name);
+    free(operations->inputs);
+    free(operations->debug_context);
+    free(operations->is_tensor);
+    free(operations->first_step);
+    free(operations->last_step);
+    free(operations->programs_start);
+    free(operations->program);
+    free(operations);
+}
+
+size_t popliner_operations_count(const popliner_operations *operations) {
+    return operations->count;
+}
+
+popliner_operation popliner_operations_get(const popliner_operations *operations, size_t index) {
+    uint32_t first = operations->programs_start[index];
+    return (popliner_operation){
+        .name = operations->strings + operations->name[index],
+        .debug_context = operations->debug_context[index],
+        .inputs = operations->strings + operations->inputs[index],
+        .is_tensor = operations->is_tensor[index] != 0,
+        .programs = operations->program + first,
+        .num_programs = operations->programs_start[index + 1] - first,
+        .first_step = operations->first_step[index],
+        .last_step = operations->last_step[index],
+    };
+}
+
+bool popliner_operations_are_of_framework(const popliner_operations *operations) {
+    return operations->of_framework != 0;
+}

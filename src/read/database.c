@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "read/database.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <stdlib.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+
+popliner_status pl_database_open(pl_database *database, const char *path, const char *expected,
+                                 popliner_error *error) {
+    *database = (pl_database){0};
+    struct stat info;
+    if (stat(path, &info) != 0)
+        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s", path,
+                       strerror(errno));
+    if (S_ISDIR(info.st_mode))
+        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: is a directory, not %s", path, expected);
+    if (info.st_size == 0)
+        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: is empty, not %s", path, expected);
+
+    popliner_status status = POPLINER_OK;
+    database->path = pl_copy_string(path, strlen(path));
+    if (database->path == NULL)
+        return pl_fail_memory(error, "a file name");
+    int code =
+        sqlite3_open_v2(path, &database->sqlite, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_exec(database->sqlite, "PRAGMA mmap_size = 17179869184", NULL, NULL, NULL);
+    if (code == SQLITE_OK)
+        code =
+            sqlite3_exec(database->sqlite, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL);
+    if (code == SQLITE_NOTADB)
+        status = pl_fail(error, POPLINER_ERROR_INPUT, "%s: is not an SQLite database, not %s", path,
+                         expected);
+    else if (code == SQLITE_NOMEM)
+        status = pl_fail_memory(error, "the database");
+    else if (code != SQLITE_OK)
+        status = pl_database_fail(database, "opening it", error);
+    if (status != POPLINER_OK)
+        pl_database_close(database);
+    return status;
+}
+
+void pl_database_close(pl_database *database) {
+    sqlite3_close(database->sqlite);
+    free(database->path);
+    *database = (pl_database){0};
+}
+
+popliner_status pl_database_fail(const pl_database *database, const char *action,
+                                 popliner_error *error) {
+    int code = sqlite3_errcode(database->sqlite);
+    if (code == SQLITE_NOMEM)
+        return pl_fail_memory(error, "the database");
+    const char *remedy =
+        code == SQLITE_CORRUPT ? "; the file is damaged or was cut off, write it again" : "";
+    return pl_fail(error, POPLINER_ERROR_INPUT, "%s: %s failed: %s%s", database->path, action,
+                   sqlite3_errmsg(database->sqlite), remedy);
+}
+
+popliner_status pl_database_has_table(const pl_database *database, const char *table, bool *found,
+                                      popliner_error *error) {
+    sqlite3_stmt *statement = NULL;
+    int code = sqlite3_prepare_v2(database->sqlite,
+                                  "SELECT 1 FROM sqlite_master WHERE type IN ('table', 'view') AND "
+                                  "name = ?1",
+                                  -1, &statement, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_text(statement, 1, table, -1, SQLITE_STATIC);
+    if (code == SQLITE_OK)
+        code = sqlite3_step(statement);
+    popliner_status status = POPLINER_OK;
+    if (code == SQLITE_ROW || code == SQLITE_DONE)
+        *found = code == SQLITE_ROW;
+    else
+        status = pl_database_fail(database, "reading the list of tables", error);
+    sqlite3_finalize(statement);
+    return status;
+}
+
+/* Sets present[i] for each of `columns` that the table has. */
+static popliner_status find_columns(const pl_database *database, const char *table,
+                                    const pl_column *columns, size_t num_columns, bool *present,
+                                    popliner_error *error) {
+    sqlite3_stmt *statement = NULL;
+    popliner_status status = POPLINER_OK;
+    int code = sqlite3_prepare_v2(database->sqlite, "SELECT name FROM pragma_table_info(?1)", -1,
+                                  &statement, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_text(statement, 1, table, -1, SQLITE_STATIC);
+    while (code == SQLITE_OK || code == SQLITE_ROW) {
+        code = sqlite3_step(statement);
+        const char *name =
+            code == SQLITE_ROW ? (const char *)sqlite3_column_text(statement, 0) : NULL;
+        for (size_t i = 0; name != NULL && i < num_columns; i++) {
+            if (sqlite3_stricmp(name, columns[i].name) == 0)
+                present[i] = true;
+        }
+    }
+    if (code != SQLITE_DONE)
+        status = pl_database_fail(database, "reading the columns of a table", error);
+    sqlite3_finalize(statement);
+    for (size_t i = 0; status == POPLINER_OK && i < num_columns; i++) {
+        if (columns[i].required && !present[i])
+            status = pl_fail(error, POPLINER_ERROR_INPUT, "%s: table %s has no column %s",
+                             database->path, table, columns[i].name);
+    }
+    return status;
+}
+
+popliner_status pl_rows_open(pl_rows *rows, const pl_database *database, const char *table,
+                             bool required, const pl_column *columns, size_t num_columns,
+                             const char *tail, popliner_error *error) {
+    *rows = (pl_rows){.database = database, .table = table, .columns = columns};
+    bool present[PL_MOST_COLUMNS] = {false};
+    bool found = false;
+    popliner_status status = pl_database_has_table(database, table, &found, error);
+    if (status != POPLINER_OK)
+        return status;
+    if (!found) {
+        if (!required)
+            return POPLINER_OK;
+        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: has no table %s", database->path, table);
+    }
+    status = find_columns(database, table, columns, num_columns, present, error);
+    if (status != POPLINER_OK)
+        return status;
+
+    pl_text sql = {0};
+    pl_text_add(&sql, "SELECT ");
+    for (size_t i = 0; i < num_columns; i++) {
+        pl_text_add(&sql, i > 0 ? ", " : "");
+        if (present[i])
+            pl_text_format(&sql, "\"%s\"", columns[i].name);
+        else
+            pl_text_add(&sql, "NULL");
+    }
+    pl_text_format(&sql, " FROM \"%s\" %s", table, tail);
+    if (sql.failed)
+        status = pl_fail_memory(error, "a query");
+    else if (sqlite3_prepare_v2(database->sqlite, sql.data, -1, &rows->statement, NULL) !=
+             SQLITE_OK)
+        status = pl_database_fail(database, "reading a table", error);
+    free(sql.data);
+    return status;
+}
+
+void pl_rows_close(pl_rows *rows) {
+    sqlite3_finalize(rows->statement);
+    rows->statement = NULL;
+}
+
+popliner_status pl_rows_next(pl_rows *rows, bool *more, popliner_error *error) {
+    *more = false;
+    if (rows->statement == NULL)
+        return POPLINER_OK;
+    int code = sqlite3_step(rows->statement);
+    if (code == SQLITE_ROW) {
+        rows->row++;
+        *more = true;
+        return POPLINER_OK;
+    }
+    if (code == SQLITE_DONE)
+        return POPLINER_OK;
+    char action[120];
+    snprintf(action, sizeof action, "reading table %s, row %zu,", rows->table, rows->row + 1);
+    return pl_database_fail(rows->database, action, error);
+}
+
+popliner_status pl_rows_number_or(pl_rows *rows, int column, uint64_t most, uint64_t otherwise,
+                                  uint64_t *value, popliner_error *error) {
+    if (pl_rows_is_null(rows, column)) {
+        *value = otherwise;
+        return POPLINER_OK;
+    }
+    return pl_rows_number(rows, column, most, value, error);
+}
+
+popliner_status pl_rows_number(pl_rows *rows, int column, uint64_t most, uint64_t *value,
+                               popliner_error *error) {
+    int type = sqlite3_column_type(rows->statement, column);
+    if (type == SQLITE_NULL)
+        return pl_rows_fail(rows, column, error, "is NULL, expected a number");
+    if (type != SQLITE_INTEGER)
+        return pl_rows_fail(rows, column, error, "is no whole number");
+    sqlite3_int64 number = sqlite3_column_int64(rows->statement, column);
+    if (number < 0 || (uint64_t)number > most)
+        return pl_rows_fail(rows, column, error, "is %lld, expected 0 to %llu", number,
+                            (unsigned long long)most);
+    *value = (uint64_t)number;
+    return POPLINER_OK;
+}
+
+bool pl_rows_is_null(const pl_rows *rows, int column) {
+    return sqlite3_column_type(rows->statement, column) == SQLITE_NULL;
+}
+
+const char *pl_rows_text(pl_rows *rows, int column) {
+    const unsigned char *text = sqlite3_column_text(rows->statement, column);
+    return text == NULL ? "" : (const char *)text;
+}
+
+const uint8_t *pl_rows_blob(pl_rows *rows, int column, size_t *size) {
+    const void *blob = sqlite3_column_blob(rows->statement, column);
+    *size = (size_t)sqlite3_column_bytes(rows->statement, column);
+    return blob;
+}
+
+popliner_status pl_rows_fail(const pl_rows *rows, int column, popliner_error *error,
+                             const char *format, ...) {
+    char problem[400];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(problem, sizeof problem, format, arguments);
+    va_end(arguments);
+    return pl_fail(error, POPLINER_ERROR_INPUT, "%s: table %s, row %zu: column %s %s",
+                   rows->database->path, rows->table, rows->row, rows->columns[column].name,
+                   problem);
+}
