@@ -34,7 +34,7 @@ typedef struct popliner_plan {
     size_t num_stages;
 
     uint64_t peak_bytes; /* the largest peak_bytes of a stage: the first objective */
-    uint64_t cut_bytes;  /* sum over the cuts: the second objective */
+    uint64_t cut_bytes;  /* sum over the cuts, or UINT64_MAX - 1 if larger: the second objective */
 
     /* No split within the limits has a smaller peak than peak_bound; none with the peak of this
      * plan has fewer cut bytes than cut_bound. Meaningless unless bounds_known: an INFEASIBLE plan

@@ -41,9 +41,15 @@ typedef struct popliner_solver_options {
  * forbidden intervals leave no split at all).
  *
  * *plan must be empty (zeroed); the caller clears it. Errors: USAGE (max_stages 0), MEMORY,
- * INTERNAL (GLPK failed or its answer does not check; the process goes on). Cost: O(n^2 * stages)
- * and, for ILP, GLPK's time for two models over the intervals that an optimal answer can contain.
- */
+ * INTERNAL (GLPK failed or its answer does not check; the process goes on).
+ *
+ * Both methods compute the optimal values by dynamic programming, which proves them. ILP has GLPK
+ * find them a second time and fails if GLPK's splits have others. When GLPK meets the time limit
+ * the plan rests on the dynamic program alone, as optimal as ever, and the listener gets a WARNING.
+ * GLPK's own messages are passed to the listener at DEBUG.
+ *
+ * Cost: O(n^2 * stages) time and O(n * stages) memory besides the table; for ILP also GLPK's time
+ * for two models over the intervals that an optimal answer can contain, and up to 1 GiB. */
 popliner_status popliner_solve(const popliner_costs *costs, const popliner_solver_options *options,
                                popliner_plan *plan, popliner_error *error);
 

@@ -1,0 +1,20 @@
+/* Inner view of the cost table, for loops over many intervals.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_SOLVE_COSTS_H
+#define PL_SOLVE_COSTS_H
+
+#include "popliner/costs.h"
+
+/* The peaks, in bytes, of the intervals that begin with `first_unit`: element d is that of
+ * first_unit ... first_unit + d. Borrowed from the table. O(1). */
+const uint64_t *pl_costs_peaks_from(const popliner_costs *costs, size_t first_unit);
+
+/* The largest sum of cut bytes that is told from others; larger ones are taken for it. One less
+ * than UINT64_MAX, which stays free for "no split at all". */
+#define PL_MOST_CUT_BYTES (UINT64_MAX - 1)
+
+/* a + b, at most PL_MOST_CUT_BYTES. */
+uint64_t pl_add_cut_bytes(uint64_t a, uint64_t b);
+
+#endif

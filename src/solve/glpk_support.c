@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solve/glpk_support.h"
+
+#include "base/failure.h"
+#include "base/growth.h"
+
+#include <glpk.h>
+
+#include <limits.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+void pl_program_clear(pl_program *program) {
+    free(program->rows);
+    free(program->columns);
+    free(program->entries);
+    *program = (pl_program){0};
+}
+
+bool pl_program_add_row(pl_program *program, double lower, double upper) {
+    void *items = program->rows;
+    if (!pl_reserve(&items, &program->row_capacity, program->num_rows + 1, sizeof *program->rows))
+        return false;
+    program->rows = items;
+    program->rows[program->num_rows++] = (pl_program_row){lower, upper};
+    return true;
+}
+
+bool pl_program_add_column(pl_program *program, bool binary, double cost) {
+    void *items = program->columns;
+    if (!pl_reserve(&items, &program->column_capacity, program->num_columns + 1,
+                    sizeof *program->columns))
+        return false;
+    program->columns = items;
+    program->columns[program->num_columns++] = (pl_program_column){binary, cost};
+    return true;
+}
+
+bool pl_program_add_entry(pl_program *program, size_t row, size_t column, double value) {
+    void *items = program->entries;
+    if (!pl_reserve(&items, &program->entry_capacity, program->num_entries + 1,
+                    sizeof *program->entries))
+        return false;
+    program->entries = items;
+    program->entries[program->num_entries++] = (pl_program_entry){row, column, value};
+    return true;
+}
+
+double pl_clock_seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* One call of pl_glpk_solve. It lives outside the function that setjmp returns to, so its members
+ * keep their values when GLPK jumps. */
+typedef struct job {
+    const pl_program *program;
+    const pl_glpk_limits *limits;
+    double *values;
+    double *objective;
+    pl_program_outcome *outcome;
+    popliner_error *error;
+
+    /* the entries as GLPK takes them: numbered from 1, element 0 unused */
+    int *rows;
+    int *columns;
+    double *coefficients;
+
+    jmp_buf escape;
+    char line[200]; /* what GLPK has printed of the line that is not complete yet */
+    size_t line_length;
+    char last_line[200]; /* of those with anything in them */
+} job;
+
+static void end_line(job *current) {
+    current->line[current->line_length] = '\0';
+    if (current->line_length > 0) {
+        /* after a fatal error comes where in GLPK it was; what it was is the line before */
+        if (strncmp(current->line, "Error detected in", strlen("Error detected in")) != 0)
+            memcpy(current->last_line, current->line, current->line_length + 1);
+        pl_tell(current->limits->listener, POPLINER_LEVEL_DEBUG, "GLPK: %s", current->line);
+    }
+    current->line_length = 0;
+}
+
+/* GLPK prints in pieces; a listener gets whole lines. Not zero: nothing for the terminal. */
+static int take_output(void *info, const char *text) {
+    job *current = info;
+    for (; *text != '\0'; ++text) {
+        if (*text == '\n') {
+            end_line(current);
+        } else {
+            if (current->line_length + 1 == sizeof current->line)
+                end_line(current);
+            current->line[current->line_length++] = *text;
+        }
+    }
+    return 1;
+}
+
+/* GLPK would abort the process if this returned. */
+static void escape_from_failure(void *info) {
+    job *current = info;
+    longjmp(current->escape, 1);
+}
+
+static int bound_type(double lower, double upper) {
+    if (isinf(lower))
+        return isinf(upper) ? GLP_FR : GLP_UP;
+    if (isinf(upper))
+        return GLP_LO;
+    return lower < upper ? GLP_DB : GLP_FX;
+}
+
+static glp_prob *build(const job *current) {
+    const pl_program *program = current->program;
+    glp_prob *problem = glp_create_prob();
+    glp_set_obj_dir(problem, GLP_MIN);
+    if (program->num_rows > 0)
+        glp_add_rows(problem, (int)program->num_rows);
+    for (size_t i = 0; i < program->num_rows; ++i) {
+        const pl_program_row *row = &program->rows[i];
+        glp_set_row_bnds(problem, (int)i + 1, bound_type(row->lower, row->upper), row->lower,
+                         row->upper);
+    }
+    if (program->num_columns > 0)
+        glp_add_cols(problem, (int)program->num_columns);
+    for (size_t i = 0; i < program->num_columns; ++i) {
+        const pl_program_column *column = &program->columns[i];
+        if (column->binary)
+            glp_set_col_kind(problem, (int)i + 1, GLP_BV);
+        else
+            glp_set_col_bnds(problem, (int)i + 1, GLP_LO, 0.0, 0.0);
+        glp_set_obj_coef(problem, (int)i + 1, column->cost);
+    }
+    glp_load_matrix(problem, (int)program->num_entries, current->rows, current->columns,
+                    current->coefficients);
+    return problem;
+}
+
+/* What is left until the deadline, as GLPK takes it: INT_MAX is no limit. */
+static int milliseconds_left(const pl_glpk_limits *limits) {
+    double left = (limits->deadline_seconds - pl_clock_seconds()) * 1000.0;
+    if (left <= 0.0)
+        return 0;
+    return left < (double)INT_MAX ? (int)ceil(left) : INT_MAX;
+}
+
+/* The relaxation first and the search after it, rather than both in one with GLPK's presolver: so
+ * the time limit holds for the relaxation too. */
+static popliner_status relax(glp_prob *problem, const job *current, bool *solved) {
+    *solved = false;
+    *current->outcome = PL_PROGRAM_UNSOLVED;
+    glp_smcp parameters;
+    glp_init_smcp(&parameters);
+    parameters.msg_lev = GLP_MSG_ALL;
+    parameters.presolve = GLP_ON;
+    parameters.tm_lim = milliseconds_left(current->limits);
+    if (parameters.tm_lim == 0)
+        return POPLINER_OK;
+    int code = glp_simplex(problem, &parameters);
+    if (code == GLP_ETMLIM)
+        return POPLINER_OK;
+    if (code == GLP_ENOPFS || (code == 0 && glp_get_status(problem) == GLP_NOFEAS)) {
+        *current->outcome = PL_PROGRAM_IMPOSSIBLE;
+        return POPLINER_OK;
+    }
+    if (code != 0 || glp_get_status(problem) != GLP_OPT)
+        return pl_fail(current->error, POPLINER_ERROR_INTERNAL,
+                       "GLPK cannot solve the relaxation: code %d, status %d (%s); the dynamic "
+                       "program does without it",
+                       code, glp_get_status(problem), current->last_line);
+    *solved = true;
+    return POPLINER_OK;
+}
+
+static popliner_status search(glp_prob *problem, const job *current) {
+    glp_iocp parameters;
+    glp_init_iocp(&parameters);
+    parameters.msg_lev = GLP_MSG_ALL;
+    parameters.tm_lim = milliseconds_left(current->limits);
+    if (parameters.tm_lim == 0)
+        return POPLINER_OK;
+    int code = glp_intopt(problem, &parameters);
+    int status = glp_mip_status(problem);
+    if (code != 0 && code != GLP_ETMLIM)
+        return pl_fail(current->error, POPLINER_ERROR_INTERNAL,
+                       "GLPK cannot solve the program: code %d (%s); the dynamic program does "
+                       "without it",
+                       code, current->last_line);
+    if (status == GLP_NOFEAS) {
+        *current->outcome = PL_PROGRAM_IMPOSSIBLE;
+    } else if (status == GLP_OPT || status == GLP_FEAS) {
+        *current->outcome = status == GLP_OPT ? PL_PROGRAM_OPTIMAL : PL_PROGRAM_FEASIBLE;
+        *current->objective = glp_mip_obj_val(problem);
+        for (size_t i = 0; i < current->program->num_columns; ++i)
+            current->values[i] = glp_mip_col_val(problem, (int)i + 1);
+    } else if (code != GLP_ETMLIM) {
+        return pl_fail(current->error, POPLINER_ERROR_INTERNAL,
+                       "GLPK ended without an answer: status %d (%s)", status, current->last_line);
+    }
+    return POPLINER_OK;
+}
+
+/* Only GLPK's own memory is taken in here, so nothing is lost when it jumps out. */
+static popliner_status work(job *current) {
+    glp_term_hook(take_output, current);
+    glp_error_hook(escape_from_failure, current);
+    glp_mem_limit(current->limits->memory_mib);
+    glp_prob *problem = build(current);
+    bool solved;
+    popliner_status status = relax(problem, current, &solved);
+    if (status == POPLINER_OK && solved)
+        status = search(problem, current);
+    glp_delete_prob(problem);
+    end_line(current);
+    return status;
+}
+
+/* After a fatal error every GLPK object of the thread is dead: only freeing all of them is left. */
+static popliner_status work_guarded(job *current, bool own_environment) {
+    if (setjmp(current->escape) != 0) {
+        glp_free_env();
+        end_line(current);
+        return pl_fail(current->error, POPLINER_ERROR_INTERNAL,
+                       "GLPK gave up, with %d MiB of memory allowed (%s); the dynamic program does "
+                       "without it",
+                       current->limits->memory_mib, current->last_line);
+    }
+    popliner_status status = work(current);
+    glp_term_hook(NULL, NULL);
+    glp_error_hook(NULL, NULL);
+    glp_mem_limit(INT_MAX);
+    if (own_environment)
+        glp_free_env();
+    return status;
+}
+
+popliner_status pl_glpk_solve(const pl_program *program, const pl_glpk_limits *limits,
+                              double *values, double *objective, pl_program_outcome *outcome,
+                              popliner_error *error) {
+    if (program->num_rows >= INT_MAX || program->num_columns >= INT_MAX ||
+        program->num_entries >= INT_MAX)
+        return pl_fail(error, POPLINER_ERROR_INTERNAL,
+                       "a program of %zu rows, %zu columns and %zu entries is too large for GLPK",
+                       program->num_rows, program->num_columns, program->num_entries);
+    job current = {.program = program,
+                   .limits = limits,
+                   .values = values,
+                   .objective = objective,
+                   .outcome = outcome,
+                   .error = error};
+    popliner_status status = POPLINER_OK;
+    current.rows = pl_new_array(program->num_entries + 1, sizeof *current.rows);
+    current.columns = pl_new_array(program->num_entries + 1, sizeof *current.columns);
+    current.coefficients = pl_new_array(program->num_entries + 1, sizeof *current.coefficients);
+    if (current.rows == NULL || current.columns == NULL || current.coefficients == NULL) {
+        status = pl_fail_memory(error, "the integer program");
+        goto done;
+    }
+    for (size_t i = 0; i < program->num_entries; ++i) {
+        current.rows[i + 1] = (int)program->entries[i].row + 1;
+        current.columns[i + 1] = (int)program->entries[i].column + 1;
+        current.coefficients[i + 1] = program->entries[i].value;
+    }
+    int environment = glp_init_env(); /* 0: made just now, 1: there already, others: failed */
+    if (environment != 0 && environment != 1) {
+        status =
+            pl_fail(error, POPLINER_ERROR_INTERNAL, "GLPK cannot be started: code %d", environment);
+        goto done;
+    }
+    status = work_guarded(&current, environment == 0);
+done:
+    free(current.rows);
+    free(current.columns);
+    free(current.coefficients);
+    return status;
+}
