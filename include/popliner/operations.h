@@ -23,14 +23,14 @@ typedef struct popliner_operations popliner_operations;
 
 /* One operation. What it points to lives as long as the list. */
 typedef struct popliner_operation {
-    const char *name;          /* as PopLiner shows it, never empty */
-    uint64_t debug_context;    /* id of its context; several operations may share one */
-    const char *inputs;        /* names of its inputs joined by '/', "" if none */
-    bool is_tensor;            /* not an operation of its own: only moves a tensor */
-    const uint32_t *programs;  /* ascending, as numbered by the profile's rows from 0 */
-    size_t num_programs;       /* at least 1 */
-    size_t first_step;         /* liveness step at which one of its programs first runs */
-    size_t last_step;          /* the last such step, of all calls */
+    const char *name;         /* as PopLiner shows it, never empty */
+    uint64_t debug_context;   /* id of its context; several operations may share one */
+    const char *inputs;       /* names of its inputs joined by '/', "" if none */
+    bool is_tensor;           /* not an operation of its own: only moves a tensor */
+    const uint32_t *programs; /* ascending, as numbered by the profile's rows from 0 */
+    size_t num_programs;      /* at least 1 */
+    size_t first_step;        /* liveness step at which one of its programs first runs */
+    size_t last_step;         /* the last such step, of all calls */
 } popliner_operation;
 
 /* Groups the programs by the nearest operation context above their debug context: contexts of layer

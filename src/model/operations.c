@@ -278,8 +278,7 @@ static bool allocate(popliner_operations *operations, const drafts *all) {
 
 /* From the drafts to the list: names, sorted programs, ranges of steps. */
 static popliner_status finish(const popliner_profile *profile, const popliner_debug_info *info,
-                              drafts *all, popliner_operations *operations,
-                              popliner_error *error) {
+                              drafts *all, popliner_operations *operations, popliner_error *error) {
     popliner_status status = POPLINER_OK;
     pl_text name = {0};
     uint32_t *first_step = malloc((profile->num_programs + 1) * sizeof *first_step);
@@ -308,9 +307,8 @@ static popliner_status finish(const popliner_profile *profile, const popliner_de
             goto done;
         }
         operations->debug_context[i] = item->debug_context;
-        operations->is_tensor[i] =
-            details != NULL && details->tensor_id != 0 &&
-            (*item->raw_name == '\0' || strcmp(item->raw_name, "Call") == 0);
+        operations->is_tensor[i] = details != NULL && details->tensor_id != 0 &&
+                                   (*item->raw_name == '\0' || strcmp(item->raw_name, "Call") == 0);
         qsort(item->programs, item->num_programs, sizeof *item->programs, compare_programs);
         uint32_t first = PL_NONE;
         uint32_t last = 0;

@@ -1,0 +1,74 @@
+/* popliner: the memory of one stage, tile by tile, in PopLiner 1.0.0's model.
+ *
+ * A stage is a set of operations that run together on one IPU.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef POPLINER_STAGE_H
+#define POPLINER_STAGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "popliner/error.h"
+#include "popliner/layers.h"
+#include "popliner/operations.h"
+#include "popliner/profile.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Bytes by tile, each array with num_tiles items. Zero-initialise before the first use; free with
+ * popliner_stage_memory_clear. */
+typedef struct popliner_stage_memory {
+    size_t num_tiles;
+    uint64_t *variables_bytes; /* the largest sum over the stage's liveness steps */
+    uint64_t *vertex_code_bytes;
+    uint64_t *vertex_state_bytes;
+    uint64_t *exchange_code_bytes;
+    uint64_t *control_code_bytes;
+    uint64_t *total_bytes; /* the sum of these five */
+} popliner_stage_memory;
+
+void popliner_stage_memory_clear(popliner_stage_memory *memory);
+
+/* The sum of one of the arrays over the tiles, and its largest item. */
+uint64_t popliner_sum_of_tiles(const uint64_t *bytes, size_t num_tiles);
+uint64_t popliner_largest_of_tiles(const uint64_t *bytes, size_t num_tiles);
+
+/* Measures stages of one profile, reusing its work space: not for several threads at once. Refers
+ * to the profile, operations and layers that it was made from. Owned by the caller; free with
+ * popliner_stage_meter_free. */
+typedef struct popliner_stage_meter popliner_stage_meter;
+
+/* Errors: MEMORY. Takes 8 bytes per lowered variable. */
+popliner_status popliner_stage_meter_create(const popliner_profile *profile,
+                                            const popliner_operations *operations,
+                                            const popliner_layers *layers,
+                                            popliner_stage_meter **meter, popliner_error *error);
+void popliner_stage_meter_free(popliner_stage_meter *meter);
+
+/* Measures the stage of the given operations, in ascending order, into *memory, whose arrays are
+ * made or reused. The rules, from PopLiner's source, quirks included:
+ *   programs        all of the operations, each once
+ *   vertex code     once per vertex type (name and size) with an instance on the tile; its bytes
+ * are those of the last type of that name vertex state    instances times the type's size exchange
+ * code   of the DoExchange programs control code    of the programs without children variables
+ * those that operations in a layer touch, at the step in [first, last] where most bytes are live;
+ * first is the first step of the first operation in a layer (of the first operation, if none is),
+ * last is the last step of the last operation Errors: MEMORY. Cost: O(touched variables + tiles *
+ * (steps of the stage + programs)). */
+popliner_status popliner_stage_measure(popliner_stage_meter *meter, const size_t *operations,
+                                       size_t num_operations, popliner_stage_memory *memory,
+                                       popliner_error *error);
+
+/* The same for all operations of the units first_unit ... last_unit, both included. */
+popliner_status popliner_stage_measure_units(popliner_stage_meter *meter, size_t first_unit,
+                                             size_t last_unit, popliner_stage_memory *memory,
+                                             popliner_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,35 @@
+/* When variables live: how many bytes of them at each liveness step, and at most.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_MEMORY_LIVENESS_H
+#define PL_MEMORY_LIVENESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "popliner/profile.h"
+
+/* The bytes live on one tile over the steps first_step ... end_step - 1, kept as changes from step
+ * to step, so that adding a variable costs two additions per live range. */
+typedef struct pl_curve {
+    int64_t *change_bytes; /* [end_step - first_step + 1]; owned */
+    size_t capacity;
+    size_t first_step;
+    size_t end_step;
+} pl_curve;
+
+/* Makes the curve zero on [first_step, end_step); false when memory is short. Zero-initialise the
+ * curve before the first use; free its change_bytes in the end. */
+bool pl_curve_begin(pl_curve *curve, size_t first_step, size_t end_step);
+
+/* Adds `size_bytes` wherever the equivalence class is live. Live ranges are half-open; what lies
+ * outside the curve's steps is left out. */
+void pl_curve_add(pl_curve *curve, const popliner_profile *profile, uint32_t class_index,
+                  uint64_t size_bytes);
+
+/* The largest sum over the steps in [first_step, end_step), which must lie in the curve's; 0 for no
+ * step. O(end_step - curve's first step). */
+uint64_t pl_curve_peak(const pl_curve *curve, size_t first_step, size_t end_step);
+
+#endif

@@ -1,0 +1,435 @@
+/* The rules of PopLiner 1.0.0 for layers, and one more source of names.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "popliner/layers.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "model/regex.h"
+#include "read/profile_data.h"
+
+/* While layers are being found an operation's unit is one of these or the number of a name. */
+enum { UNIT_NONE = -1, UNIT_FIRST_LAYER = -2 };
+
+typedef enum note {
+    NOTE_NAME,
+    NOTE_INPUTS,
+    NOTE_VARIABLES,
+    NOTE_FOLLOWING,
+    NOTE_FIRST_LAYER,
+    NOTE_TENSOR,
+    NOTE_COUNT, /* number of layers named by the inputs */
+} note;
+
+struct popliner_layers {
+    size_t num_operations;
+    size_t *unit;     /* of each operation */
+    char (*note)[40]; /* of each operation */
+    size_t num_layers;
+    size_t capacity;
+    char **names; /* unit u > 0 is names[u - 1] */
+};
+
+/* The distinct results of the regex on the texts seen since the last begin. */
+typedef struct results {
+    popliner_layers *layers; /* where names are kept */
+    size_t *seen;            /* numbers of names */
+    size_t count;
+    size_t capacity;
+} results;
+
+/* The number of a name, which is added if it is new; SIZE_MAX without memory. */
+static size_t number_of_name(popliner_layers *layers, const char *name) {
+    for (size_t i = 0; i < layers->num_layers; i++) {
+        if (strcmp(layers->names[i], name) == 0)
+            return i;
+    }
+    void *names = layers->names;
+    if (!pl_reserve(&names, &layers->capacity, layers->num_layers + 1, sizeof *layers->names))
+        return SIZE_MAX;
+    layers->names = names;
+    char *copy = pl_copy_string(name, strlen(name));
+    if (copy == NULL)
+        return SIZE_MAX;
+    layers->names[layers->num_layers] = copy;
+    return layers->num_layers++;
+}
+
+static bool add_number(results *found, size_t number) {
+    for (size_t i = 0; i < found->count; i++) {
+        if (found->seen[i] == number)
+            return true;
+    }
+    void *seen = found->seen;
+    if (!pl_reserve(&seen, &found->capacity, found->count + 1, sizeof *found->seen))
+        return false;
+    found->seen = seen;
+    found->seen[found->count++] = number;
+    return true;
+}
+
+static bool add_result(void *user, const char *name) {
+    results *found = user;
+    size_t number = number_of_name(found->layers, name);
+    return number != SIZE_MAX && add_number(found, number);
+}
+
+/* Everything the rules need, together. */
+typedef struct finder {
+    const popliner_profile *profile;
+    const popliner_operations *operations;
+    pl_regex *name_regex;
+    pl_regex *first_layer_regex;
+    results found;
+    pl_text inputs;       /* of the current operation, as the regexes see them */
+    uint32_t *touched_by; /* operation + 1 that last touched each unlowered variable */
+    size_t **names_of;    /* results for each unlowered variable: count, then numbers */
+    size_t calls_of_several;
+} finder;
+
+/* Results of the regex on one unlowered variable's name, found once and kept. */
+static popliner_status add_results_of_variable(finder *f, uint32_t unlowered,
+                                               popliner_error *error) {
+    if (f->names_of[unlowered] == NULL) {
+        results own = {.layers = f->found.layers};
+        const char *name = pl_profile_string(f->profile, f->profile->unlowered_name[unlowered]);
+        popliner_status status =
+            pl_regex_find_all(f->name_regex, name, strlen(name), add_result, &own, error);
+        size_t *kept = NULL;
+        if (status == POPLINER_OK) {
+            kept = malloc((own.count + 1) * sizeof *kept);
+            if (kept == NULL) {
+                status = pl_fail_memory(error, "the layers");
+            } else {
+                kept[0] = own.count;
+                for (size_t i = 0; i < own.count; i++)
+                    kept[i + 1] = own.seen[i];
+            }
+        }
+        free(own.seen);
+        if (status != POPLINER_OK)
+            return status;
+        f->names_of[unlowered] = kept;
+    }
+    const size_t *names = f->names_of[unlowered];
+    for (size_t i = 0; i < names[0]; i++) {
+        if (!add_number(&f->found, names[i + 1]))
+            return pl_fail_memory(error, "the layers");
+    }
+    return POPLINER_OK;
+}
+
+/* Results of the regex on the names of all variables that the operation touches. */
+static popliner_status find_in_variables(finder *f, size_t index, popliner_operation operation,
+                                         popliner_error *error) {
+    const popliner_profile *p = f->profile;
+    f->found.count = 0;
+    for (size_t i = 0; i < operation.num_programs; i++) {
+        uint32_t program = operation.programs[i];
+        for (uint32_t k = p->program_lists_start[program]; k < p->program_lists_start[program + 1];
+             k++) {
+            uint32_t list = p->program_list[k];
+            for (uint64_t v = p->list_start[list]; v < p->list_start[list + 1]; v++) {
+                uint32_t unlowered = p->variable_unlowered[p->list_variable[v]];
+                if (unlowered == PL_NONE || f->touched_by[unlowered] == index + 1)
+                    continue;
+                f->touched_by[unlowered] = (uint32_t)index + 1;
+                popliner_status status = add_results_of_variable(f, unlowered, error);
+                if (status != POPLINER_OK)
+                    return status;
+            }
+        }
+    }
+    return POPLINER_OK;
+}
+
+/* Applies the rules to one operation; *current is the layer of what follows it. */
+static popliner_status assign(finder *f, size_t index, long *current, long *unit, note *why,
+                              size_t *num_results, popliner_error *error) {
+    popliner_operation operation = popliner_operations_get(f->operations, index);
+    *unit = UNIT_NONE;
+    if (operation.is_tensor) {
+        *why = NOTE_TENSOR;
+        return POPLINER_OK;
+    }
+    f->found.count = 0;
+    popliner_status status = pl_regex_find_all(
+        f->name_regex, operation.name, strlen(operation.name), add_result, &f->found, error);
+    if (status != POPLINER_OK)
+        return status;
+    if (f->found.count == 1) {
+        *why = NOTE_NAME;
+        *unit = *current = (long)f->found.seen[0];
+        return POPLINER_OK;
+    }
+
+    f->inputs.length = 0;
+    pl_text_add(&f->inputs, operation.inputs);
+    if (f->inputs.failed)
+        return pl_fail_memory(error, "the layers");
+    for (size_t i = 0; i < f->inputs.length; i++) {
+        if (f->inputs.data[i] == '.')
+            f->inputs.data[i] = '/';
+    }
+    f->found.count = 0;
+    status = pl_regex_find_all(f->name_regex, f->inputs.data, f->inputs.length, add_result,
+                               &f->found, error);
+    if (status != POPLINER_OK)
+        return status;
+    if (f->found.count == 1) {
+        *why = NOTE_INPUTS;
+        *unit = *current = (long)f->found.seen[0];
+        return POPLINER_OK;
+    }
+
+    bool of_framework = popliner_operations_are_of_framework(f->operations);
+    if (f->found.count == 0 && !of_framework) {
+        status = find_in_variables(f, index, operation, error);
+        if (status != POPLINER_OK)
+            return status;
+        if (f->found.count == 1) {
+            *why = NOTE_VARIABLES;
+            *unit = *current = (long)f->found.seen[0];
+            return POPLINER_OK;
+        }
+    }
+    *num_results = f->found.count;
+    bool is_call = strncmp(operation.name, "Call", 4) == 0;
+    if (*num_results > 1 && is_call && of_framework)
+        f->calls_of_several++;
+    if (*num_results == 0 && is_call) {
+        *why = NOTE_FOLLOWING;
+        *unit = *current;
+        return POPLINER_OK;
+    }
+    bool matches = false;
+    status =
+        pl_regex_matches(f->first_layer_regex, f->inputs.data, f->inputs.length, &matches, error);
+    if (status != POPLINER_OK)
+        return status;
+    if (matches) {
+        *why = NOTE_FIRST_LAYER;
+        *unit = *current = UNIT_FIRST_LAYER;
+        return POPLINER_OK;
+    }
+    *why = NOTE_COUNT;
+    *current = UNIT_NONE;
+    return POPLINER_OK;
+}
+
+/* Compares texts with their runs of digits as numbers. */
+static int compare_naturally(const char *a, const char *b) {
+    while (*a != '\0' && *b != '\0') {
+        if (isdigit((unsigned char)*a) && isdigit((unsigned char)*b)) {
+            while (*a == '0')
+                a++;
+            while (*b == '0')
+                b++;
+            size_t a_digits = strspn(a, "0123456789");
+            size_t b_digits = strspn(b, "0123456789");
+            if (a_digits != b_digits)
+                return a_digits < b_digits ? -1 : 1;
+            int order = memcmp(a, b, a_digits);
+            if (order != 0)
+                return order;
+            a += a_digits;
+            b += b_digits;
+        } else {
+            if (*a != *b)
+                return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
+            a++;
+            b++;
+        }
+    }
+    return (*a != '\0') - (*b != '\0');
+}
+
+/* Orders the layers that some operation has (a name may have been seen where it did not decide),
+ * drops the other names, and turns numbers of names into units. */
+static popliner_status order_layers(popliner_layers *layers, popliner_layer_order order,
+                                    const long *units, popliner_error *error) {
+    size_t count = 0;
+    size_t *place = malloc((layers->num_layers + 1) * sizeof *place); /* of each name */
+    char **ordered = pl_new_array(layers->num_layers, sizeof *ordered);
+    if (place == NULL || ordered == NULL) {
+        free(place);
+        free(ordered);
+        return pl_fail_memory(error, "the layers");
+    }
+    for (size_t i = 0; i < layers->num_layers; i++)
+        place[i] = SIZE_MAX;
+    for (size_t i = 0; i < layers->num_operations; i++) {
+        if (units[i] >= 0 && place[units[i]] == SIZE_MAX) {
+            place[units[i]] = count;
+            ordered[count++] = layers->names[units[i]];
+        }
+    }
+    if (order == POPLINER_LAYER_ORDER_NATURAL) {
+        /* by insertion: few layers, and names that compare equal keep their order */
+        for (size_t i = 1; i < count; i++) {
+            char *name = ordered[i];
+            size_t k = i;
+            for (; k > 0 && compare_naturally(ordered[k - 1], name) > 0; k--)
+                ordered[k] = ordered[k - 1];
+            ordered[k] = name;
+        }
+        for (size_t i = 0; i < layers->num_layers; i++) {
+            for (size_t k = 0; k < count; k++) {
+                if (ordered[k] == layers->names[i])
+                    place[i] = k;
+            }
+        }
+    }
+    for (size_t i = 0; i < layers->num_operations; i++) {
+        if (units[i] >= 0)
+            layers->unit[i] = place[units[i]] + 1;
+        else if (units[i] == UNIT_FIRST_LAYER && count > 0)
+            layers->unit[i] = 1;
+        else
+            layers->unit[i] = 0;
+    }
+    for (size_t i = 0; i < layers->num_layers; i++) {
+        if (place[i] == SIZE_MAX)
+            free(layers->names[i]);
+    }
+    free(layers->names);
+    layers->names = ordered;
+    layers->num_layers = count;
+    free(place);
+    return POPLINER_OK;
+}
+
+static void write_note(char *text, size_t size, note why, size_t num_results, bool of_framework) {
+    static const char *const texts[] = {
+        [NOTE_NAME] = "",
+        [NOTE_INPUTS] = "deduced_from_input_names",
+        [NOTE_VARIABLES] = "deduced_from_variable_names",
+        [NOTE_FOLLOWING] = "deduced_from_following_operation",
+        [NOTE_FIRST_LAYER] = "inputs_regex_layer_0",
+        [NOTE_TENSOR] = "tensor_filter",
+    };
+    if (why != NOTE_COUNT)
+        snprintf(text, size, "%s", texts[why]);
+    else
+        snprintf(text, size, "%zu_%s_layers", num_results,
+                 of_framework || num_results == 0 ? "input" : "variable");
+}
+
+/* What a user should know of the outcome, in PopLiner's own words. */
+static void warn(const popliner_layers *layers, const finder *f, const char *name_regex,
+                 const popliner_listener *listener) {
+    size_t counted = 0;
+    size_t found = 0;
+    for (size_t i = 0; i < layers->num_operations; i++) {
+        if (!popliner_operations_get(f->operations, i).is_tensor) {
+            counted++;
+            found += layers->unit[i] > 0;
+        }
+    }
+    size_t percent = counted == 0 ? 0 : found * 100 / counted;
+    if (percent < 50)
+        pl_tell(listener, POPLINER_LEVEL_WARNING,
+                "Only found layers for %zu%% of operations. This may indicate a lack of layer "
+                "names in your model or an inappropriate value for --layer-name-regex. Use the "
+                "--operation-breakdown flag to see the names of operations found.",
+                percent);
+    else
+        pl_tell(listener, POPLINER_LEVEL_INFO, "Layers found for %zu%% of operations", percent);
+    if (f->calls_of_several > 0)
+        pl_tell(listener, POPLINER_LEVEL_WARNING,
+                "Calls were found with inputs from multiple layers - which can lead to poor "
+                "results. Consider recompiling your profile with the environment variable: "
+                "POPART_POPLINER_OUTLINER_REGEX='%s'",
+                name_regex);
+}
+
+popliner_status popliner_layers_assign(const popliner_profile *profile,
+                                       const popliner_operations *operations,
+                                       const popliner_layer_options *options,
+                                       popliner_layers **result, popliner_error *error) {
+    const char *name_regex =
+        options->name_regex != NULL ? options->name_regex : POPLINER_LAYER_NAME_REGEX;
+    const char *first_layer_regex = options->first_layer_regex != NULL ? options->first_layer_regex
+                                                                       : POPLINER_FIRST_LAYER_REGEX;
+    size_t count = popliner_operations_count(operations);
+    long *units = pl_new_array(count, sizeof *units);
+    popliner_layers *layers = calloc(1, sizeof *layers);
+    finder f = {.profile = profile, .operations = operations, .found = {.layers = layers}};
+    f.touched_by = pl_new_array(profile->num_unlowered, sizeof *f.touched_by);
+    f.names_of = pl_new_array(profile->num_unlowered, sizeof *f.names_of);
+    popliner_status status = POPLINER_OK;
+    *result = NULL;
+    if (layers != NULL) {
+        layers->num_operations = count;
+        layers->unit = pl_new_array(count, sizeof *layers->unit);
+        layers->note = pl_new_array(count, sizeof *layers->note);
+    }
+    if (units == NULL || layers == NULL || layers->unit == NULL || layers->note == NULL ||
+        f.touched_by == NULL || f.names_of == NULL) {
+        status = pl_fail_memory(error, "the layers");
+        goto done;
+    }
+    status = pl_regex_compile(name_regex, "--layer-name-regex", &f.name_regex, error);
+    if (status == POPLINER_OK)
+        status = pl_regex_compile(first_layer_regex, "--inputs-regex-layer-0", &f.first_layer_regex,
+                                  error);
+    long current = UNIT_NONE;
+    for (size_t i = count; status == POPLINER_OK && i-- > 0;) {
+        note why = NOTE_COUNT;
+        size_t num_results = 0;
+        status = assign(&f, i, &current, &units[i], &why, &num_results, error);
+        write_note(layers->note[i], sizeof layers->note[i], why, num_results,
+                   popliner_operations_are_of_framework(operations));
+    }
+    if (status == POPLINER_OK)
+        status = order_layers(layers, options->order, units, error);
+    if (status == POPLINER_OK)
+        warn(layers, &f, name_regex, options->listener);
+done:
+    for (size_t i = 0; f.names_of != NULL && i < profile->num_unlowered; i++)
+        free(f.names_of[i]);
+    free(f.names_of);
+    free(f.touched_by);
+    free(f.found.seen);
+    free(f.inputs.data);
+    pl_regex_free(f.name_regex);
+    pl_regex_free(f.first_layer_regex);
+    free(units);
+    if (status == POPLINER_OK)
+        *result = layers;
+    else
+        popliner_layers_free(layers);
+    return status;
+}
+
+void popliner_layers_free(popliner_layers *layers) {
+    if (layers == NULL)
+        return;
+    for (size_t i = 0; i < layers->num_layers; i++)
+        free(layers->names[i]);
+    free(layers->names);
+    free(layers->unit);
+    free(layers->note);
+    free(layers);
+}
+
+size_t popliner_layers_num_units(const popliner_layers *layers) {
+    return layers->num_layers + 1;
+}
+
+const char *popliner_layers_name(const popliner_layers *layers, size_t unit) {
+    return unit == 0 ? NULL : layers->names[unit - 1];
+}
+
+size_t popliner_layers_unit_of(const popliner_layers *layers, size_t operation) {
+    return layers->unit[operation];
+}
+
+const char *popliner_layers_note(const popliner_layers *layers, size_t operation) {
+    return layers->note[operation];
+}
