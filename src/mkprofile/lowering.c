@@ -1,0 +1,711 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "mkprofile/lowering.h"
+
+#include "mkprofile/programs.h"
+#include "mkprofile/random.h"
+#include "mkprofile/records.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The vertex types that all layers share, in the order of the table below. */
+enum {
+    TYPE_CONVOLVE,
+    TYPE_CONVOLVE_WIDE,
+    TYPE_REDUCE_PARTIALS,
+    TYPE_STRIDED_COPY,
+    TYPE_SHORT_COPY,
+    TYPE_ZERO,
+    TYPE_CAST,
+    TYPE_ADD,
+    TYPE_SLICE,
+    TYPE_REDUCE_ADD,
+    TYPE_REDUCE_SQUARE,
+    TYPE_WHITEN,
+    TYPE_REDUCE_MAX,
+    TYPE_EXPONENT,
+    TYPE_DIVIDE,
+    TYPE_GELU,
+    TYPE_UPDATE,
+    TYPE_COUNT,
+};
+
+static const mk_vertex_type shared_types[TYPE_COUNT] = {
+    {.name = "poplin::ConvPartial1x1Out<half,float,true,false,16,4,false>",
+     .source = "asm",
+     .size_bytes = 52,
+     .pointer_bytes = 40,
+     .field_bytes = 8,
+     .code_bytes = 1380},
+    {.name = "poplin::ConvPartialnx1<half,float,true,false,16,4,false>",
+     .source = "asm",
+     .size_bytes = 60,
+     .pointer_bytes = 40,
+     .field_bytes = 16,
+     .code_bytes = 1612},
+    {.name = "poplin::ReduceAdd<half,float>",
+     .source = "asm",
+     .size_bytes = 16,
+     .pointer_bytes = 12,
+     .code_bytes = 260},
+    {.name = "poplar_rt::StridedCopyAT4",
+     .source = "asm",
+     .size_bytes = 12,
+     .pointer_bytes = 12,
+     .descriptor_bytes = 7,
+     .code_bytes = 128,
+     .copies = true},
+    {.name = "poplar_rt::ShortMemcpy",
+     .source = "asm",
+     .size_bytes = 8,
+     .pointer_bytes = 8,
+     .code_bytes = 412,
+     .copies = true},
+    {.name = "poplar_rt::MemsetZeroFixedSize32Bit",
+     .source = "c++",
+     .size_bytes = 4,
+     .pointer_bytes = 4,
+     .code_bytes = 12,
+     .copies = true},
+    {.name = "popops::Cast2d<float,half>",
+     .source = "asm",
+     .size_bytes = 12,
+     .pointer_bytes = 8,
+     .code_bytes = 182},
+    {.name = "popops::BinaryOp2DInPlace<popops::expr::BinaryOpType::ADD,half>",
+     .source = "c++",
+     .size_bytes = 12,
+     .pointer_bytes = 8,
+     .code_bytes = 258},
+    {.name = "popops::MultiSlice<half>",
+     .source = "c++",
+     .size_bytes = 24,
+     .pointer_bytes = 12,
+     .field_bytes = 8,
+     .code_bytes = 420},
+    {.name = "popops::ContinuousReduce<popops::ReduceAdd,half,float,false>",
+     .source = "asm",
+     .size_bytes = 12,
+     .pointer_bytes = 8,
+     .code_bytes = 214},
+    {.name = "popops::ContinuousReduce<popops::ReduceSquareAdd,half,float,false>",
+     .source = "asm",
+     .size_bytes = 12,
+     .pointer_bytes = 8,
+     .code_bytes = 220},
+    {.name = "popnn::GroupNormWhiten<half>",
+     .source = "c++",
+     .size_bytes = 24,
+     .pointer_bytes = 16,
+     .field_bytes = 12,
+     .code_bytes = 604},
+    {.name = "popops::ContinuousReduce<popops::ReduceMax,half,half,false>",
+     .source = "asm",
+     .size_bytes = 12,
+     .pointer_bytes = 8,
+     .code_bytes = 198},
+    {.name = "popops::UnaryOp2D<popops::expr::UnaryOpType::EXPONENT,half>",
+     .source = "c++",
+     .size_bytes = 8,
+     .pointer_bytes = 8,
+     .code_bytes = 236},
+    {.name = "popops::BroadcastVectorInner2D<popops::expr::BroadcastOpType::DIVIDE,half>",
+     .source = "c++",
+     .size_bytes = 16,
+     .pointer_bytes = 8,
+     .field_bytes = 8,
+     .code_bytes = 352},
+    {.name = "popnn::NonLinearity2D<half,popnn::NonLinearityType::GELU>",
+     .source = "c++",
+     .size_bytes = 8,
+     .pointer_bytes = 8,
+     .code_bytes = 544},
+    {.name = "popops::ScaledAdd2D<half,half,float,true>",
+     .source = "asm",
+     .size_bytes = 20,
+     .pointer_bytes = 16,
+     .field_bytes = 8,
+     .code_bytes = 318},
+};
+
+/* Names of the poplibs functions, by mk_work. */
+static const char *const apis[] = {"map",     "add",        "matMulGrouped", "groupNormalise",
+                                   "softmax", "multiSlice", "scaledAddTo",   "copy",
+                                   "call"};
+
+/* ---- Variables of tensors ------------------------------------------------------------------ */
+
+static uint64_t tensor_bytes(const mk_plan *plan, size_t tensor) {
+    const mk_tensor *source = mk_tensor_at(plan, tensor);
+    return source->rows * source->columns * source->element_bytes;
+}
+
+/* The variables of a tensor outside functions; an activation gets them when it is first needed. */
+static mk_span tensor_span(mk_builder *builder, size_t tensor) {
+    mk_plan *plan = builder->plan;
+    if (mk_tensor_at(plan, tensor)->first_variable == MK_NONE) {
+        const mk_tensor source = *mk_tensor_at(plan, tensor);
+        char name[300];
+        snprintf(name, sizeof name, "%s", mk_text(plan, source.name));
+        uint64_t bytes = tensor_bytes(plan, tensor);
+        bool is_activation = source.kind == MK_ACTIVATION;
+        uint32_t context = source.context;
+        if (context == 0)
+            context = mk_add_context(plan, MK_CONTEXT_VARIABLE, builder->record, source.name,
+                                     tensor, NULL);
+        mk_tiles tiles = mk_choose_tiles(plan, bytes / plan->options.pieces, is_activation ? 7 : 1,
+                                         is_activation ? 8 : 1, tensor);
+        mk_span span = mk_add_data(plan, name, source.kind, bytes, tiles, context, MK_NONE);
+        mk_tensor *target = mk_tensor_at(plan, tensor);
+        target->context = context;
+        target->first_variable = span.first;
+        target->variable_count = span.count;
+    }
+    const mk_tensor *ready = mk_tensor_at(plan, tensor);
+    return (mk_span){.first = ready->first_variable, .count = ready->variable_count};
+}
+
+/* The variables that stand for a tensor where the builder is: in a function, its parameters and
+ * results do. */
+static mk_span span_here(mk_builder *builder, size_t tensor) {
+    mk_plan *plan = builder->plan;
+    if (builder->occasion == MK_NONE)
+        return tensor_span(builder, tensor);
+    const mk_occasion *function = mk_occasion_at(plan, builder->occasion);
+    const mk_operation *call = mk_operation_at(plan, function->first_call);
+    size_t pieces = plan->options.pieces;
+    for (size_t i = 0; i < call->replaced_count && i < MK_MAX_REPLACED; i++) {
+        if (mk_operation_at(plan, function->first_call + 1 + i)->output == tensor)
+            return (mk_span){.first = function->outputs[i], .count = pieces};
+    }
+    for (size_t i = 0; i < call->input_count; i++) {
+        if (call->inputs[i] == tensor)
+            return (mk_span){.first = function->inputs[i], .count = pieces};
+    }
+    return (mk_span){.first = 0, .count = 0};
+}
+
+/* ---- Operations ----------------------------------------------------------------------------- */
+
+static mk_tiles tiles_of(const mk_builder *builder, mk_span span) {
+    return mk_variable_at(builder->plan, span.first)->tiles;
+}
+
+/* Tiles for a temporary of `bytes`: at most a share of all. */
+static mk_tiles tiles_for(const mk_builder *builder, uint64_t bytes, uint64_t numerator,
+                          uint64_t denominator) {
+    return mk_choose_tiles(builder->plan, bytes, numerator, denominator,
+                           builder->plan->variables.count);
+}
+
+static void execute(mk_builder *builder, const char *label, size_t vertex_type, mk_tiles tiles,
+                    mk_span read, mk_span also_read, mk_span written) {
+    mk_begin_execute(builder, label);
+    mk_execute_vertices(builder, vertex_type, tiles, 1, 1);
+    mk_execute_use(builder, read);
+    mk_execute_use(builder, also_read);
+    mk_execute_use(builder, written);
+    mk_end_execute(builder);
+}
+
+static const mk_span no_span = {.first = 0, .count = 0};
+
+/* A vertex type that the compiler generated for one operation: not shared with other layers. */
+static size_t generated_type(mk_builder *builder, const mk_operation *operation) {
+    mk_plan *plan = builder->plan;
+    size_t name = mk_string_format(&plan->strings, "popops::map::%s_half_%llu__d1111",
+                                   operation->type, (unsigned long long)operation->instance);
+    mk_vertex_type type = {.generated_name = name,
+                           .source = "c++",
+                           .size_bytes = 8,
+                           .pointer_bytes = 8,
+                           .code_bytes = 60 + operation->instance % 9 * 4};
+    for (size_t i = TYPE_COUNT; i < plan->vertex_types.count; i++) {
+        if (mk_vertex_type_at(plan, i)->generated_name == name)
+            return i;
+    }
+    return mk_list_add(&plan->vertex_types, &type);
+}
+
+static void lower_map(mk_builder *builder, const mk_operation *operation, mk_span input,
+                      mk_span output) {
+    mk_tiles tiles = tiles_of(builder, output);
+    bool is_of_the_model = operation->forward == MK_NONE && operation->transform == NULL;
+    size_t type = operation->type[0] == 'C'   ? TYPE_CAST
+                  : operation->type[0] == 'G' ? TYPE_GELU
+                  : is_of_the_model           ? generated_type(builder, operation)
+                                              : TYPE_ADD;
+    execute(builder, "Op", type, tiles, input, no_span, output);
+}
+
+static void lower_binary(mk_builder *builder, uint64_t bytes, mk_span a, mk_span b,
+                         mk_span output) {
+    mk_tiles tiles = tiles_of(builder, output);
+    mk_span from = b.count > 0 ? b : a;
+    uint64_t moved = bytes / 4 > 0 ? bytes / 4 : 1;
+    mk_span message = mk_add_exchange(builder, from, moved, tiles_for(builder, moved, 3, 4));
+    mk_span copy = mk_add_temporary(builder, "rearranged", MK_REARRANGEMENT, moved, tiles);
+    execute(builder, "OnTileCopy", TYPE_SHORT_COPY, tiles, message, no_span, copy);
+    execute(builder, "Op/add", TYPE_ADD, tiles, a, copy, output);
+}
+
+static void lower_matmul(mk_builder *builder, const mk_operation *operation, uint64_t bytes,
+                         mk_span a, mk_span b, mk_span output) {
+    const mk_plan *plan = builder->plan;
+    mk_tiles all = mk_all_tiles(plan);
+    bool is_wide = plan->options.framework == MK_TENSORFLOW;
+    uint64_t partial_bytes = operation->partial_bytes > 0 ? operation->partial_bytes : 1;
+    uint64_t summed = bytes * 2;
+    mk_span message = mk_add_exchange(builder, a, bytes, tiles_for(builder, bytes, 1, 1));
+    mk_span arranged = mk_add_temporary(builder, "preArrange", MK_REARRANGEMENT, bytes,
+                                        tiles_for(builder, bytes, 1, 1));
+    execute(builder, "PreArrange", TYPE_STRIDED_COPY, tiles_of(builder, arranged), message, no_span,
+            arranged);
+    mk_span received = mk_add_exchange(builder, arranged, bytes, tiles_for(builder, bytes, 1, 1));
+    mk_span partials =
+        mk_add_temporary(builder, "Conv_1/partials", MK_VARIABLE, partial_bytes, all);
+    mk_add_write_undef(builder, partials);
+    mk_begin_execute(builder, "Conv_1/Convolve");
+    mk_execute_vertices(builder, is_wide ? TYPE_CONVOLVE_WIDE : TYPE_CONVOLVE, all, 1, 0);
+    mk_execute_vertices(builder, TYPE_ZERO, all, 1, 1);
+    mk_execute_use(builder, received);
+    mk_execute_use(builder, b);
+    mk_execute_use(builder, partials);
+    mk_end_execute(builder);
+    mk_span first = mk_add_exchange(builder, partials, summed, tiles_for(builder, summed, 3, 4));
+    mk_tiles reducing = tiles_for(builder, summed, 1, 2);
+    mk_span sum = mk_add_temporary(builder, "Conv_1/Reduce/sum", MK_VARIABLE, summed, reducing);
+    execute(builder, "Conv_1/Reduce", TYPE_REDUCE_PARTIALS, reducing, first, partials, sum);
+    mk_span second = mk_add_exchange(builder, sum, bytes, reducing);
+    mk_span total = mk_add_temporary(builder, "Conv_1/Reduce/total", MK_VARIABLE, bytes, reducing);
+    execute(builder, "Conv_1/ReduceFinalStage", TYPE_REDUCE_PARTIALS, reducing, second, sum, total);
+    execute(builder, "Conv_1/Cast", TYPE_CAST, reducing, total, no_span, total);
+    mk_span third = mk_add_exchange(builder, total, bytes / 2 > 0 ? bytes / 2 : 1,
+                                    tiles_for(builder, bytes, 3, 8));
+    execute(builder, "PostArrange", TYPE_STRIDED_COPY, tiles_of(builder, output), third, total,
+            output);
+    execute(builder, "OnTileCopyPost", TYPE_SHORT_COPY, tiles_for(builder, bytes, 1, 4), output,
+            no_span, no_span);
+}
+
+static void lower_norm(mk_builder *builder, uint64_t bytes, mk_span input, mk_span gamma,
+                       mk_span beta, mk_span output) {
+    mk_tiles tiles = tiles_of(builder, output);
+    uint64_t small = bytes / 16 > 0 ? bytes / 16 : 1;
+    mk_span mean = mk_add_temporary(builder, "mean", MK_VARIABLE, small, tiles);
+    mk_span power = mk_add_temporary(builder, "power", MK_VARIABLE, small, tiles);
+    execute(builder, "mean/Reduce", TYPE_REDUCE_ADD, tiles, input, no_span, mean);
+    mk_span message = mk_add_exchange(builder, mean, small, tiles);
+    execute(builder, "mean/ReduceFinal", TYPE_REDUCE_ADD, tiles, message, no_span, mean);
+    execute(builder, "power/Reduce", TYPE_REDUCE_SQUARE, tiles, input, mean, power);
+    message = mk_add_exchange(builder, power, small, tiles);
+    execute(builder, "power/ReduceFinal", TYPE_REDUCE_SQUARE, tiles, message, no_span, power);
+    mk_begin_execute(builder, "Whiten");
+    mk_execute_vertices(builder, TYPE_WHITEN, tiles, 1, 1);
+    mk_execute_vertices(builder, TYPE_CAST, tiles, 1, 0);
+    mk_execute_use(builder, input);
+    mk_execute_use(builder, mean);
+    mk_execute_use(builder, power);
+    mk_execute_use(builder, gamma);
+    mk_execute_use(builder, beta);
+    mk_execute_use(builder, output);
+    mk_end_execute(builder);
+}
+
+static void lower_softmax(mk_builder *builder, uint64_t bytes, mk_span input, mk_span output) {
+    mk_tiles tiles = tiles_of(builder, output);
+    uint64_t small = bytes / 16 > 0 ? bytes / 16 : 1;
+    mk_span highest = mk_add_temporary(builder, "max", MK_VARIABLE, small, tiles);
+    mk_span sum = mk_add_temporary(builder, "sum", MK_VARIABLE, small, tiles);
+    execute(builder, "max/Reduce", TYPE_REDUCE_MAX, tiles, input, no_span, highest);
+    mk_span message = mk_add_exchange(builder, highest, small, tiles);
+    execute(builder, "max/ReduceFinal", TYPE_REDUCE_MAX, tiles, message, no_span, highest);
+    execute(builder, "subtract", TYPE_ADD, tiles, input, highest, output);
+    execute(builder, "exp", TYPE_EXPONENT, tiles, output, no_span, output);
+    execute(builder, "sum/Reduce", TYPE_REDUCE_ADD, tiles, output, no_span, sum);
+    message = mk_add_exchange(builder, sum, small, tiles);
+    execute(builder, "sum/ReduceFinal", TYPE_REDUCE_ADD, tiles, message, no_span, sum);
+    execute(builder, "divide", TYPE_DIVIDE, tiles, output, sum, output);
+}
+
+static void lower_gather(mk_builder *builder, uint64_t bytes, mk_span indices, mk_span dictionary,
+                         mk_span output) {
+    mk_plan *plan = builder->plan;
+    mk_tiles all = mk_all_tiles(plan);
+    mk_tiles tiles = tiles_of(builder, output);
+    mk_span message = mk_add_exchange(builder, indices, 4 * plan->options.sequence,
+                                      tiles_for(builder, 4 * plan->options.sequence, 1, 1));
+    size_t repeat = mk_add_program(builder, MK_REPEAT, 4, builder->record, 24);
+    size_t repeat_step = builder->step - 1;
+    mk_place before = mk_open(builder, repeat);
+    size_t body = mk_add_program(builder, MK_SEQUENCE, MK_NONE, builder->record, 0);
+    mk_place inside = mk_open(builder, body);
+    mk_span slices = mk_add_temporary(builder, "multiSlice/slices", MK_VARIABLE, bytes, all);
+    execute(builder, "multiSlice", TYPE_SLICE, all, message, dictionary, slices);
+    mk_span moved = mk_add_exchange(builder, slices, bytes, tiles);
+    execute(builder, "write", TYPE_SHORT_COPY, tiles, moved, no_span, output);
+    mk_close(builder, inside);
+    mk_close(builder, before);
+    /* What a loop reads and writes is live in all of it. */
+    for (size_t i = 0; i < message.count; i++)
+        mk_live_at(plan, message.first + i, builder->step - 1);
+    for (size_t i = 0; i < output.count; i++) {
+        mk_variable *variable = mk_variable_at(plan, output.first + i);
+        if (variable->first_step > repeat_step)
+            variable->first_step = repeat_step;
+    }
+}
+
+static void lower_update(mk_builder *builder, mk_span target, mk_span other, mk_span gradient) {
+    mk_tiles tiles = tiles_of(builder, target);
+    execute(builder, "scaledAdd", TYPE_UPDATE, tiles, target, other, gradient);
+}
+
+/* The programs of one operation where the builder is. */
+static void lower_work(mk_builder *builder, size_t number) {
+    mk_plan *plan = builder->plan;
+    const mk_operation operation = *mk_operation_at(plan, number);
+    mk_span inputs[MK_MAX_INPUTS] = {{0, 0}};
+    for (size_t i = 0; i < operation.input_count; i++)
+        inputs[i] = span_here(builder, operation.inputs[i]);
+    mk_span output = no_span;
+    uint64_t bytes = tensor_bytes(plan, operation.inputs[0]);
+    if (operation.output != MK_NONE) {
+        output = span_here(builder, operation.output);
+        bytes = tensor_bytes(plan, operation.output);
+    }
+    switch (operation.work) {
+    case MK_WORK_MAP:
+        lower_map(builder, &operation, inputs[0], output);
+        break;
+    case MK_WORK_BINARY:
+        lower_binary(builder, bytes, inputs[0], inputs[1], output);
+        break;
+    case MK_WORK_MATMUL:
+        lower_matmul(builder, &operation, bytes, inputs[0], inputs[1], output);
+        break;
+    case MK_WORK_NORM:
+        lower_norm(builder, bytes, inputs[0], inputs[1], inputs[2], output);
+        break;
+    case MK_WORK_SOFTMAX:
+        lower_softmax(builder, bytes, inputs[0], output);
+        break;
+    case MK_WORK_GATHER:
+        lower_gather(builder, bytes, inputs[0], inputs[1], output);
+        break;
+    case MK_WORK_UPDATE:
+        lower_update(builder, inputs[0], inputs[1], inputs[2]);
+        break;
+    case MK_WORK_TRANSFER:
+        execute(builder, "Transpose", TYPE_STRIDED_COPY, tiles_of(builder, output), inputs[0],
+                no_span, output);
+        break;
+    case MK_WORK_CALL:
+        break;
+    }
+}
+
+/* Sets the builder to an operation whose programs descend from `record`. `scope` must outlive the
+ * use of the builder. */
+static void enter_operation(mk_builder *builder, size_t number, uint32_t record, char *scope,
+                            size_t scope_size) {
+    mk_plan *plan = builder->plan;
+    const mk_operation operation = *mk_operation_at(plan, number);
+    const char *name = mk_text(plan, operation.name);
+    const char *api = apis[operation.work];
+    snprintf(scope, scope_size, "%s/%llu/%s", name[0] != '\0' ? name : operation.type,
+             (unsigned long long)operation.instance, api);
+    builder->operation = number;
+    builder->api = api;
+    builder->scope = scope;
+    builder->record = record;
+    if (operation.work != MK_WORK_CALL)
+        builder->record = mk_add_context(plan, MK_CONTEXT_POPLIBS, record,
+                                         mk_string(&plan->strings, api), number, api);
+}
+
+/* ---- Functions ------------------------------------------------------------------------------ */
+
+/* Steps of an occasion: the copy of the arguments is step 0, the call step 1, its body follows. */
+enum { STEP_OF_BODY = 2 };
+
+static mk_span copy_of_tensor(mk_plan *plan, size_t function, size_t tensor, const char *what,
+                              size_t number) {
+    const mk_tensor source = *mk_tensor_at(plan, tensor);
+    char name[64];
+    snprintf(name, sizeof name, "call_subgraph(%zu)/%s%zu", function - 1, what, number);
+    uint64_t bytes = source.rows * source.columns * source.element_bytes;
+    mk_tiles tiles =
+        mk_choose_tiles(plan, bytes / plan->options.pieces, 1, 1, function * 100 + number);
+    return mk_add_data(plan, name, MK_ACTIVATION, bytes, tiles, 0, function);
+}
+
+/* The body of the function that `call` is the first to call. */
+static void build_function(mk_plan *plan, size_t call_number, size_t *messages) {
+    const mk_operation call = *mk_operation_at(plan, call_number);
+    size_t function = call.function;
+    mk_list_add(&plan->call_order, &function);
+    mk_occasion_at(plan, function)->first_call = call_number;
+    mk_builder body = {.plan = plan,
+                       .parent = MK_NONE,
+                       .parent_step = MK_NONE,
+                       .step = STEP_OF_BODY,
+                       .occasion = function,
+                       .operation = MK_NONE,
+                       .record = 1,
+                       .messages = *messages};
+    for (size_t i = 0; i < call.input_count; i++) {
+        mk_span span = copy_of_tensor(plan, function, call.inputs[i], i == 0 ? "in" : "w", i);
+        mk_occasion_at(plan, function)->inputs[i] = span.first;
+        for (size_t k = 0; k < span.count; k++)
+            mk_live_at(plan, span.first + k, 0);
+    }
+    for (size_t i = 0; i < call.replaced_count && i < MK_MAX_REPLACED; i++) {
+        size_t output = mk_operation_at(plan, call_number + 1 + i)->output;
+        mk_span span = copy_of_tensor(plan, function, output, "out", i);
+        mk_occasion_at(plan, function)->outputs[i] = span.first;
+    }
+    size_t root = mk_add_program(&body, MK_SEQUENCE, MK_NONE, 1, 8);
+    mk_place outside = mk_open(&body, root);
+    for (size_t i = 0; i < call.replaced_count; i++) {
+        size_t number = call_number + 1 + i;
+        char scope[400];
+        enter_operation(&body, number, mk_operation_at(plan, number)->outlined_record, scope,
+                        sizeof scope);
+        lower_work(&body, number);
+    }
+    mk_close(&body, outside);
+    mk_occasion *done = mk_occasion_at(plan, function);
+    done->body = root;
+    done->body_steps = body.step - STEP_OF_BODY;
+    /* The results are read by the copy behind the call. */
+    for (size_t i = 0; i < call.replaced_count && i < MK_MAX_REPLACED; i++) {
+        for (size_t k = 0; k < plan->options.pieces; k++)
+            mk_live_at(plan, done->outputs[i] + k, body.step);
+    }
+    *messages = body.messages;
+}
+
+/* Repeats the steps of a function's body below the current program. */
+static void repeat_body(mk_builder *builder, size_t program, size_t parent_step) {
+    mk_plan *plan = builder->plan;
+    size_t step = builder->step++;
+    mk_list_add(&plan->steps, &(mk_step){.program = program, .parent = parent_step});
+    for (size_t child = mk_program_at(plan, program)->children; child != MK_NONE;
+         child = mk_program_at(plan, child)->next)
+        repeat_body(builder, child, step);
+}
+
+static void lower_call(mk_builder *builder, size_t number) {
+    mk_plan *plan = builder->plan;
+    const mk_operation call = *mk_operation_at(plan, number);
+    size_t function = call.function;
+    bool is_first = mk_occasion_at(plan, function)->starts.count == 0;
+    for (size_t i = 0; i < call.replaced_count; i++)
+        mk_add_operation_records(plan, number + 1 + i, is_first);
+    if (is_first)
+        build_function(plan, number, &builder->messages);
+    size_t pieces = plan->options.pieces;
+    mk_list_add(&mk_occasion_at(plan, function)->starts, &builder->step);
+    const mk_occasion ready = *mk_occasion_at(plan, function);
+
+    /* Lives of parameters and results count from the occasion, so only their use is told here. */
+    mk_begin_execute(builder, "CopyIn");
+    mk_execute_vertices(builder, TYPE_SHORT_COPY, mk_all_tiles(plan), 1, 1);
+    for (size_t i = 0; i < call.input_count; i++) {
+        mk_execute_use(builder, tensor_span(builder, call.inputs[i]));
+        for (size_t k = 0; k < pieces; k++) {
+            size_t parameter = ready.inputs[i] + k;
+            mk_list_add(&plan->uses, &parameter);
+        }
+    }
+    mk_end_execute(builder);
+    uint32_t context =
+        mk_add_context(plan, MK_CONTEXT_PROGRAM, builder->record, 0, MK_NONE, "Call");
+    mk_add_program(builder, MK_CALL, function, context, 24);
+    repeat_body(builder, ready.body, builder->step - 1);
+    mk_begin_execute(builder, "CopyOut");
+    mk_execute_vertices(builder, TYPE_SHORT_COPY, mk_all_tiles(plan), 1, 0);
+    for (size_t i = 0; i < call.replaced_count && i < MK_MAX_REPLACED; i++) {
+        size_t output = mk_operation_at(plan, number + 1 + i)->output;
+        mk_execute_use(builder, tensor_span(builder, output));
+        for (size_t k = 0; k < pieces; k++) {
+            size_t result = ready.outputs[i] + k;
+            mk_list_add(&plan->uses, &result);
+        }
+    }
+    mk_end_execute(builder);
+}
+
+/* ---- The control program -------------------------------------------------------------------- */
+
+/* What the compiler inserted: programs without an operation. */
+static void add_stray_copy(mk_builder *builder, size_t tensor, size_t number) {
+    char scope[64];
+    snprintf(scope, sizeof scope, "copy%zu_Copy_to_<anon>", number);
+    builder->operation = MK_NONE;
+    builder->record = 0;
+    builder->scope = scope;
+    builder->api = "copy";
+    mk_span span = tensor_span(builder, tensor);
+    execute(builder, "OnTileCopy-0", TYPE_SHORT_COPY, tiles_of(builder, span), span, no_span,
+            no_span);
+}
+
+static void lower_operations(mk_builder *builder) {
+    mk_plan *plan = builder->plan;
+    size_t strays = 0;
+    for (size_t number = 0; number < plan->operations.count; number++) {
+        if (mk_operation_at(plan, number)->is_replaced)
+            continue;
+        plan->block++;
+        char scope[400];
+        mk_add_operation_records(plan, number, false);
+        enter_operation(builder, number, mk_operation_at(plan, number)->record, scope,
+                        sizeof scope);
+        if (mk_operation_at(plan, number)->work == MK_WORK_CALL)
+            lower_call(builder, number);
+        else
+            lower_work(builder, number);
+        size_t output = mk_operation_at(plan, number)->output;
+        if (number % 20 == 19 && output != MK_NONE)
+            add_stray_copy(builder, output, strays++);
+    }
+    builder->operation = MK_NONE;
+    builder->scope = "";
+}
+
+/* Copies all tensors of a kind, in groups of so many. */
+static void copy_tensors(mk_builder *builder, mk_tensor_kind kind, bool to_host, size_t group) {
+    mk_plan *plan = builder->plan;
+    size_t first = plan->copied.count;
+    for (size_t tensor = 0; tensor <= plan->tensors.count; tensor++) {
+        if (tensor < plan->tensors.count && mk_tensor_at(plan, tensor)->kind == kind)
+            mk_list_add(&plan->copied, &tensor);
+        size_t count = plan->copied.count - first;
+        if (count == group || (tensor == plan->tensors.count && count > 0)) {
+            if (plan->copied.failed)
+                return;
+            size_t owner = mk_number_at(&plan->copied, first);
+            mk_add_host_copy(builder, to_host, first, count, mk_tensor_at(plan, owner)->owner);
+            first = plan->copied.count;
+        }
+    }
+}
+
+static size_t count_tensors(const mk_plan *plan, mk_tensor_kind kind) {
+    size_t count = 0;
+    for (size_t tensor = 0; tensor < plan->tensors.count; tensor++)
+        count += mk_tensor_at(plan, tensor)->kind == kind ? 1 : 0;
+    return count;
+}
+
+static size_t group_size(const mk_plan *plan, mk_tensor_kind kind) {
+    return count_tensors(plan, kind) / 3 + 1;
+}
+
+/* Weights and optimizer state to the device, or back. */
+static void copy_model(mk_builder *builder, bool to_host) {
+    mk_plan *plan = builder->plan;
+    size_t sequence = mk_add_program(builder, MK_SEQUENCE, MK_NONE, 1, 4);
+    mk_place before = mk_open(builder, sequence);
+    mk_add_program(builder, MK_SANS, MK_NONE, 1, 4);
+    copy_tensors(builder, MK_WEIGHT, to_host, group_size(plan, MK_WEIGHT));
+    if (plan->options.training)
+        copy_tensors(builder, MK_OPTIMIZER_STATE, to_host, group_size(plan, MK_OPTIMIZER_STATE));
+    mk_add_program(builder, MK_SYNC_ANS, MK_NONE, 1, 4);
+    mk_close(builder, before);
+}
+
+/* One batch: the inputs, the operations, the result. */
+static void run_batch(mk_builder *builder) {
+    mk_plan *plan = builder->plan;
+    mk_add_program(builder, MK_SANS, MK_NONE, 1, 4);
+    copy_tensors(builder, MK_STREAM, false, 1);
+    mk_add_program(builder, MK_SYNC_ANS, MK_NONE, 1, 4);
+    lower_operations(builder);
+    size_t result = MK_NONE;
+    for (size_t number = 0; number < plan->operations.count; number++) {
+        const mk_operation *operation = mk_operation_at(plan, number);
+        if (operation->forward == MK_NONE && operation->transform == NULL &&
+            operation->output != MK_NONE)
+            result = operation->output;
+    }
+    if (result == MK_NONE)
+        return;
+    size_t first = mk_list_add(&plan->copied, &result);
+    mk_add_host_copy(builder, true, first, 1, 0);
+}
+
+static void run_model(mk_builder *builder) {
+    mk_plan *plan = builder->plan;
+    size_t sequence = mk_add_program(builder, MK_SEQUENCE, MK_NONE, 1, 4);
+    mk_place before = mk_open(builder, sequence);
+    if (plan->options.training) {
+        mk_add_program(builder, MK_SYNC, MK_NONE, 1, 4);
+        size_t repeat = mk_add_program(builder, MK_REPEAT, 16, 1, 24);
+        mk_place outside = mk_open(builder, repeat);
+        size_t body = mk_add_program(builder, MK_SEQUENCE, MK_NONE, 1, 4);
+        mk_open(builder, body);
+        run_batch(builder);
+        mk_close(builder, outside);
+    } else {
+        run_batch(builder);
+    }
+    mk_close(builder, before);
+}
+
+/* The weights and streams, which exist before anything runs. */
+static void add_resident_tensors(mk_builder *builder) {
+    mk_plan *plan = builder->plan;
+    for (size_t tensor = 0; tensor < plan->tensors.count; tensor++) {
+        if (mk_tensor_at(plan, tensor)->kind == MK_ACTIVATION)
+            continue;
+        plan->block++;
+        mk_add_tensor_records(plan, tensor);
+        tensor_span(builder, tensor);
+    }
+}
+
+void mk_lower(mk_plan *plan) {
+    for (size_t i = 0; i < TYPE_COUNT; i++)
+        mk_list_add(&plan->vertex_types, &shared_types[i]);
+    mk_builder builder = {.plan = plan,
+                          .parent = MK_NONE,
+                          .parent_step = MK_NONE,
+                          .occasion = MK_NONE,
+                          .operation = MK_NONE,
+                          .api = "switchControlBroadcast",
+                          .scope = "switchControlBroadcast"};
+    uint32_t compilation = mk_add_context(plan, MK_CONTEXT_COMPILATION, 0, 0, MK_NONE, NULL);
+    uint32_t root = compilation;
+    if (plan->options.framework != MK_TENSORFLOW)
+        root = mk_add_context(plan, MK_CONTEXT_ROOT, 0, 0, MK_NONE, NULL);
+    add_resident_tensors(&builder);
+
+    plan->program_id = mk_add_compiler_data(plan, MK_CONTROL_ID, "programId0#0#", 0, MK_NONE, 4,
+                                            (mk_tiles){.first = 0, .count = 1}, MK_NONE);
+    size_t window = mk_add_compiler_data(plan, MK_VARIABLE, "instrumentationStreamBuffer", 0,
+                                         MK_NONE, 256, mk_all_tiles(plan), 0);
+    mk_variable_at(plan, window)->first_step = 0;
+    mk_variable_at(plan, window)->end_step = 2;
+
+    size_t control = mk_add_program(&builder, MK_SEQUENCE, MK_NONE, compilation, 36);
+    mk_open(&builder, control);
+    mk_add_program(&builder, MK_SANS, MK_NONE, root, 4);
+    mk_add_host_copy(&builder, false, 0, 0, compilation);
+    mk_add_program(&builder, MK_SYNC_ANS, MK_NONE, root, 4);
+    mk_live_at(plan, plan->program_id, builder.step - 3);
+    builder.record = root;
+    mk_add_exchange(&builder, (mk_span){.first = plan->program_id, .count = 1},
+                    4 * plan->options.tiles, mk_all_tiles(plan));
+    size_t choice = mk_add_program(&builder, MK_ON_EVERY_TILE_SWITCH, MK_NONE, compilation, 40);
+    mk_place outside = mk_open(&builder, choice);
+    copy_model(&builder, false);
+    run_model(&builder);
+    copy_model(&builder, true);
+    mk_close(&builder, outside);
+    mk_add_program(&builder, MK_WRITE_UNDEF, MK_NONE, compilation, 0);
+    mk_number_programs(plan);
+    mk_add_system_variables(plan);
+}
