@@ -48,6 +48,11 @@ popliner_status popliner_stage_meter_create(const popliner_profile *profile,
                                             popliner_stage_meter **meter, popliner_error *error);
 void popliner_stage_meter_free(popliner_stage_meter *meter);
 
+/* Lets the meter repeat a quirk of PopLiner, which its greedy solver can depend on: the peak of the
+ * variables is remembered by the set of variables alone, so a later stage with the same variables
+ * but other steps gets the peak of the earlier one. Off at first. */
+void popliner_stage_meter_remember_peaks(popliner_stage_meter *meter);
+
 /* Measures the stage of the given operations, in ascending order, into *memory, whose arrays are
  * made or reused. The rules, from PopLiner's source, quirks included:
  *   programs        all of the operations, each once

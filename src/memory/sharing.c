@@ -7,6 +7,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "memory/unit_sets.h"
+#include "model/operations_data.h"
 #include "read/profile_data.h"
 
 /* Bytes of all variables of one class that the same units touch. */
@@ -67,24 +68,54 @@ static void add_affinity(popliner_sharing *sharing, const pl_unit_sets *sets, co
     }
 }
 
+/* What tells the layers of a step. */
+typedef struct step_layers {
+    const popliner_profile *profile;
+    const popliner_operations *operations;
+    const popliner_layers *layers;
+} step_layers;
+
+/* Writes the units of the layers that a step belongs to, each once: that of the operation that it
+ * runs for at its own call, and those of the Calls around it. Returns how many. */
+static size_t find_step_units(const step_layers *s, uint32_t step, uint32_t *units, size_t most) {
+    size_t count = 0;
+    for (uint32_t at = step; at != PL_NONE && count < most; at = s->profile->step_parent[at]) {
+        bool owns =
+            at == step || s->profile->program_type[s->profile->step_program[at]] == PL_PROGRAM_CALL;
+        uint32_t operation = s->operations->step_operation[at];
+        if (!owns || operation == PL_NONE)
+            continue;
+        uint32_t unit = (uint32_t)popliner_layers_unit_of(s->layers, operation);
+        bool known = unit == 0;
+        for (size_t i = 0; i < count; i++)
+            known = known || units[i] == unit;
+        if (!known)
+            units[count++] = unit;
+    }
+    return count;
+}
+
 /* For every live range of the group's class: from the layers that it begins in to those that it
  * ends in, as far as they touch the group; each pair once. `counted` marks pairs with `number`. */
-static void add_communication(popliner_sharing *sharing, const popliner_profile *p,
-                              const pl_usage *usage, uint32_t class_index, const group *g,
+static void add_communication(popliner_sharing *sharing, const step_layers *s,
+                              const pl_unit_sets *sets, uint32_t class_index, const group *g,
                               uint32_t *counted, uint32_t number) {
-    const pl_unit_sets *sets = &usage->sets;
+    enum { MOST_UNITS = 64 }; /* one per nested call: no real program nests so deep */
+    const popliner_profile *p = s->profile;
     size_t n = sharing->num_layers;
     for (uint32_t r = p->class_ranges_start[class_index];
          r < p->class_ranges_start[class_index + 1]; r++) {
+        uint32_t begins[MOST_UNITS];
+        uint32_t ends[MOST_UNITS];
         if (p->range_first_step[r] == p->range_end_step[r])
             continue;
-        uint32_t begins = usage->program_set[p->step_program[p->range_first_step[r]]];
-        uint32_t ends = usage->program_set[p->step_program[p->range_end_step[r] - 1]];
-        for (uint32_t a = begins; a != 0 && sets->last_unit[a] > 0; a = sets->rest[a]) {
-            for (uint32_t b = ends; b != 0 && sets->last_unit[b] > 0; b = sets->rest[b]) {
-                size_t pair = (sets->last_unit[a] - 1) * n + sets->last_unit[b] - 1;
-                if (counted[pair] == number || !has_unit(sets, g->set, sets->last_unit[a]) ||
-                    !has_unit(sets, g->set, sets->last_unit[b]))
+        size_t num_begins = find_step_units(s, p->range_first_step[r], begins, MOST_UNITS);
+        size_t num_ends = find_step_units(s, p->range_end_step[r] - 1, ends, MOST_UNITS);
+        for (size_t a = 0; a < num_begins; a++) {
+            for (size_t b = 0; b < num_ends; b++) {
+                size_t pair = (begins[a] - 1) * n + ends[b] - 1;
+                if (counted[pair] == number || !has_unit(sets, g->set, begins[a]) ||
+                    !has_unit(sets, g->set, ends[b]))
                     continue;
                 counted[pair] = number;
                 sharing->communication_bytes[pair] += g->bytes;
@@ -98,6 +129,7 @@ popliner_status popliner_sharing_measure(const popliner_profile *profile,
                                          const popliner_layers *layers, popliner_sharing *sharing,
                                          popliner_error *error) {
     size_t n = popliner_layers_num_units(layers) - 1;
+    const step_layers steps = {profile, operations, layers};
     pl_usage usage = {0};
     groups all = {0};
     uint32_t *counted = pl_new_array(n * n, sizeof *counted);
@@ -115,7 +147,7 @@ popliner_status popliner_sharing_measure(const popliner_profile *profile,
     for (uint32_t c = 0; status == POPLINER_OK && c < profile->num_classes; c++) {
         for (uint32_t i = all.first_of_class[c]; i != PL_NONE; i = all.items[i].next) {
             add_affinity(sharing, &usage.sets, &all.items[i]);
-            add_communication(sharing, profile, &usage, c, &all.items[i], counted, i + 1);
+            add_communication(sharing, &steps, &usage.sets, c, &all.items[i], counted, i + 1);
         }
     }
     pl_usage_free(&usage);

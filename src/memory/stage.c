@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "popliner/stage.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,13 @@
 #include "memory/vertex_code.h"
 #include "read/blob_codec.h"
 #include "read/profile_data.h"
+
+/* The peaks of a set of variables that was measured before. */
+typedef struct remembered_peaks {
+    uint64_t hash; /* of the variables in ascending order */
+    size_t num_variables;
+    uint64_t *by_tile_bytes; /* owned */
+} remembered_peaks;
 
 struct popliner_stage_meter {
     const popliner_profile *profile;
@@ -26,6 +34,11 @@ struct popliner_stage_meter {
     uint32_t *variables; /* [num_variables]: those of the stage, by tile */
     uint8_t *type_seen;  /* [num_vertex_types * num_tiles] */
     size_t *operation_buffer;
+
+    bool remembers;
+    remembered_peaks *remembered;
+    size_t num_remembered;
+    size_t remembered_capacity;
 };
 
 popliner_status popliner_stage_meter_create(const popliner_profile *profile,
@@ -68,7 +81,14 @@ void popliner_stage_meter_free(popliner_stage_meter *meter) {
     free(meter->variables);
     free(meter->type_seen);
     free(meter->operation_buffer);
+    for (size_t i = 0; i < meter->num_remembered; i++)
+        free(meter->remembered[i].by_tile_bytes);
+    free(meter->remembered);
     free(meter);
+}
+
+void popliner_stage_meter_remember_peaks(popliner_stage_meter *meter) {
+    meter->remembers = true;
 }
 
 static popliner_status make_arrays(popliner_stage_memory *memory, size_t num_tiles,
@@ -197,12 +217,11 @@ static void sort_variables(popliner_stage_meter *meter, size_t count) {
     }
 }
 
-/* The peak of the marked variables on every tile. */
+/* The peak of meter->variables[0 ... count - 1] on every tile. */
 static popliner_status measure_variables(popliner_stage_meter *meter, size_t count,
                                          size_t first_step, size_t end_step,
-                                         popliner_stage_memory *memory, popliner_error *error) {
+                                         uint64_t *by_tile_bytes, popliner_error *error) {
     const popliner_profile *p = meter->profile;
-    sort_variables(meter, count);
     for (size_t i = 0; i < count;) {
         uint32_t tile = p->variable_tile[meter->variables[i]];
         if (!pl_curve_begin(&meter->curve, first_step, end_step))
@@ -212,8 +231,42 @@ static popliner_status measure_variables(popliner_stage_meter *meter, size_t cou
             pl_curve_add(&meter->curve, p, p->variable_class[variable],
                          p->variable_size_bytes[variable]);
         }
-        memory->variables_bytes[tile] = pl_curve_peak(&meter->curve, first_step, end_step);
+        by_tile_bytes[tile] = pl_curve_peak(&meter->curve, first_step, end_step);
     }
+    return POPLINER_OK;
+}
+
+/* The same, but what was measured for the same variables before is taken again. */
+static popliner_status recall_variables(popliner_stage_meter *meter, size_t count,
+                                        size_t first_step, size_t end_step, uint64_t *by_tile_bytes,
+                                        popliner_error *error) {
+    size_t tiles_bytes = meter->profile->target.num_tiles * sizeof *by_tile_bytes;
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < count; i++) {
+        hash = (hash ^ meter->variables[i]) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 29;
+    }
+    for (size_t i = 0; i < meter->num_remembered; i++) {
+        const remembered_peaks *known = &meter->remembered[i];
+        if (known->hash == hash && known->num_variables == count) {
+            memcpy(by_tile_bytes, known->by_tile_bytes, tiles_bytes);
+            return POPLINER_OK;
+        }
+    }
+    popliner_status status =
+        measure_variables(meter, count, first_step, end_step, by_tile_bytes, error);
+    if (status != POPLINER_OK)
+        return status;
+    void *remembered = meter->remembered;
+    uint64_t *copy = malloc(tiles_bytes);
+    if (copy == NULL || !pl_reserve(&remembered, &meter->remembered_capacity,
+                                    meter->num_remembered + 1, sizeof *meter->remembered)) {
+        free(copy);
+        return pl_fail_memory(error, "the memory of a stage");
+    }
+    memcpy(copy, by_tile_bytes, tiles_bytes);
+    meter->remembered = remembered;
+    meter->remembered[meter->num_remembered++] = (remembered_peaks){hash, count, copy};
     return POPLINER_OK;
 }
 
@@ -247,8 +300,14 @@ popliner_status popliner_stage_measure(popliner_stage_meter *meter, const size_t
         }
     }
     status = add_vertex_code(meter, memory, error);
-    if (status == POPLINER_OK && num_operations > 0)
-        status = measure_variables(meter, num_variables, first_step, last_step + 1, memory, error);
+    if (status == POPLINER_OK && num_operations > 0) {
+        sort_variables(meter, num_variables);
+        status = meter->remembers
+                     ? recall_variables(meter, num_variables, first_step, last_step + 1,
+                                        memory->variables_bytes, error)
+                     : measure_variables(meter, num_variables, first_step, last_step + 1,
+                                         memory->variables_bytes, error);
+    }
     for (size_t tile = 0; tile < num_tiles; tile++)
         memory->total_bytes[tile] =
             memory->variables_bytes[tile] + memory->vertex_code_bytes[tile] +

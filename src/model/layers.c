@@ -86,10 +86,12 @@ typedef struct finder {
     pl_regex *name_regex;
     pl_regex *first_layer_regex;
     results found;
-    pl_text inputs;       /* of the current operation, as the regexes see them */
-    uint32_t *touched_by; /* operation + 1 that last touched each unlowered variable */
-    size_t **names_of;    /* results for each unlowered variable: count, then numbers */
-    size_t calls_of_several;
+    pl_text inputs;          /* of the current operation, as the regexes see them */
+    uint32_t *touched_by;    /* operation + 1 that last touched each unlowered variable */
+    size_t **names_of;       /* results for each unlowered variable: count, then numbers */
+    size_t calls_of_several; /* Calls whose inputs name more than one layer */
+    size_t num_counted;      /* operations that are no tensors */
+    size_t num_found;        /* of these, how many some rule applied to */
 } finder;
 
 /* Results of the regex on one unlowered variable's name, found once and kept. */
@@ -320,26 +322,19 @@ static void write_note(char *text, size_t size, note why, size_t num_results, bo
                  of_framework || num_results == 0 ? "input" : "variable");
 }
 
-/* What a user should know of the outcome, in PopLiner's own words. */
-static void warn(const popliner_layers *layers, const finder *f, const char *name_regex,
-                 const popliner_listener *listener) {
-    size_t counted = 0;
-    size_t found = 0;
-    for (size_t i = 0; i < layers->num_operations; i++) {
-        if (!popliner_operations_get(f->operations, i).is_tensor) {
-            counted++;
-            found += layers->unit[i] > 0;
-        }
-    }
-    size_t percent = counted == 0 ? 0 : found * 100 / counted;
+/* What a user should know of the outcome, in PopLiner's own words. As there, an operation counts as
+ * found as soon as a rule applies, even if what it takes its layer from has none. */
+static void warn(const finder *f, const char *name_regex, const popliner_listener *listener) {
+    double percent =
+        f->num_counted == 0 ? 0 : 100.0 * (double)f->num_found / (double)f->num_counted;
     if (percent < 50)
         pl_tell(listener, POPLINER_LEVEL_WARNING,
-                "Only found layers for %zu%% of operations. This may indicate a lack of layer "
+                "Only found layers for %.0f%% of operations. This may indicate a lack of layer "
                 "names in your model or an inappropriate value for --layer-name-regex. Use the "
                 "--operation-breakdown flag to see the names of operations found.",
                 percent);
     else
-        pl_tell(listener, POPLINER_LEVEL_INFO, "Layers found for %zu%% of operations", percent);
+        pl_tell(listener, POPLINER_LEVEL_INFO, "Layers found for %.0f%% of operations", percent);
     if (f->calls_of_several > 0)
         pl_tell(listener, POPLINER_LEVEL_WARNING,
                 "Calls were found with inputs from multiple layers - which can lead to poor "
@@ -383,13 +378,15 @@ popliner_status popliner_layers_assign(const popliner_profile *profile,
         note why = NOTE_COUNT;
         size_t num_results = 0;
         status = assign(&f, i, &current, &units[i], &why, &num_results, error);
+        f.num_counted += why != NOTE_TENSOR;
+        f.num_found += why != NOTE_TENSOR && why != NOTE_COUNT;
         write_note(layers->note[i], sizeof layers->note[i], why, num_results,
                    popliner_operations_are_of_framework(operations));
     }
     if (status == POPLINER_OK)
         status = order_layers(layers, options->order, units, error);
     if (status == POPLINER_OK)
-        warn(layers, &f, name_regex, options->listener);
+        warn(&f, name_regex, options->listener);
 done:
     for (size_t i = 0; f.names_of != NULL && i < profile->num_unlowered; i++)
         free(f.names_of[i]);

@@ -141,15 +141,15 @@ static uint32_t replaced_context(const popliner_debug_info *info, uint32_t call,
     return context;
 }
 
-/* Walks the steps and gives every program to the operations that own it. */
+/* Walks the steps and gives every program to the operations that own it; owner[num_steps] receives
+ * the draft that each step runs for. */
 static popliner_status find_framework_operations(const popliner_profile *profile,
                                                  const popliner_debug_info *info,
                                                  const uint32_t *context_of_program, drafts *all,
-                                                 popliner_error *error) {
+                                                 uint32_t *owner, popliner_error *error) {
     popliner_status status = POPLINER_OK;
     uint32_t *call_above = find_calls(profile);
-    uint32_t *owner = pl_new_array(profile->num_steps, sizeof *owner); /* draft of each step */
-    if (call_above == NULL || owner == NULL) {
+    if (call_above == NULL) {
         status = pl_fail_memory(error, "the operations");
         goto done;
     }
@@ -183,7 +183,6 @@ static popliner_status find_framework_operations(const popliner_profile *profile
     }
 done:
     free(call_above);
-    free(owner);
     return status;
 }
 
@@ -198,16 +197,18 @@ static const char *name_of_program(const popliner_profile *profile, uint32_t pro
 
 /* Without a framework: one operation for each distinct debug id. */
 static popliner_status find_own_operations(const popliner_profile *profile, drafts *all,
-                                           popliner_error *error) {
+                                           uint32_t *owner, popliner_error *error) {
     for (size_t step = 0; step < profile->num_steps; step++) {
         uint32_t program = profile->step_program[step];
         uint64_t debug_context = profile->program_debug_context[program];
+        owner[step] = PL_NONE;
         if (debug_context == 0)
             continue;
         /* the name is not part of what identifies it, so it is set afterwards */
         uint32_t place = find_draft(all, debug_context, PL_NONE, "");
         if (place == PL_NONE || !add_program(all, place, program))
             return pl_fail_memory(error, "the operations");
+        owner[step] = place;
     }
     for (size_t i = 0; i < all->count; i++) {
         draft *item = &all->items[i];
@@ -350,10 +351,17 @@ popliner_status popliner_operations_find(const popliner_profile *profile,
         goto done;
     }
     operations->of_framework = of_framework;
+    operations->num_steps = profile->num_steps;
+    operations->step_operation = pl_new_array(profile->num_steps, sizeof(uint32_t));
+    if (operations->step_operation == NULL) {
+        status = pl_fail_memory(error, "the operations");
+        goto done;
+    }
     if (of_framework)
-        status = find_framework_operations(profile, info, context_of_program, &all, error);
+        status = find_framework_operations(profile, info, context_of_program, &all,
+                                           operations->step_operation, error);
     else
-        status = find_own_operations(profile, &all, error);
+        status = find_own_operations(profile, &all, operations->step_operation, error);
     if (status == POPLINER_OK)
         status = finish(profile, info, &all, operations, error);
 done:
@@ -366,18 +374,50 @@ done:
     return status;
 }
 
+size_t pl_operations_fields(popliner_operations *o, pl_field *fields) {
+    const pl_field all[] = {
+        {"operation_strings", &o->strings, 1, &o->strings_length, 0},
+        {"operation_name", &o->name, sizeof *o->name, &o->count, 0},
+        {"operation_inputs", &o->inputs, sizeof *o->inputs, &o->count, 0},
+        {"operation_debug_context", &o->debug_context, sizeof *o->debug_context, &o->count, 0},
+        {"operation_is_tensor", &o->is_tensor, sizeof *o->is_tensor, &o->count, 0},
+        {"operation_first_step", &o->first_step, sizeof *o->first_step, &o->count, 0},
+        {"operation_last_step", &o->last_step, sizeof *o->last_step, &o->count, 0},
+        {"operation_programs_start", &o->programs_start, sizeof *o->programs_start, &o->count, 1},
+        {"operation_program", &o->program, sizeof *o->program, &o->num_programs, 0},
+        {"step_operation", &o->step_operation, sizeof *o->step_operation, &o->num_steps, 0},
+    };
+    memcpy(fields, all, sizeof all);
+    return sizeof all / sizeof *all;
+}
+
+bool pl_operations_check(const popliner_operations *o, size_t num_programs, size_t num_steps) {
+    if (o->count > 0 && (o->strings_length == 0 || o->strings[o->strings_length - 1] != '\0'))
+        return false;
+    if (o->programs_start[0] != 0 || o->programs_start[o->count] != o->num_programs)
+        return false;
+    for (size_t i = 0; i < o->count; i++) {
+        if (o->name[i] >= o->strings_length || o->inputs[i] >= o->strings_length ||
+            o->first_step[i] > o->last_step[i] || o->last_step[i] >= num_steps ||
+            o->programs_start[i] >= o->programs_start[i + 1])
+            return false;
+    }
+    for (size_t i = 0; i < o->num_programs; i++) {
+        if (o->program[i] >= num_programs)
+            return false;
+    }
+    for (size_t i = 0; i < o->num_steps; i++) {
+        if (o->step_operation[i] >= o->count && o->step_operation[i] != PL_NONE)
+            return false;
+    }
+    return o->num_steps == num_steps;
+}
+
 void popliner_operations_free(popliner_operations *operations) {
     if (operations == NULL)
         return;
-    free(operations->strings);
-    free(operations->name);
-    free(operations->inputs);
-    free(operations->debug_context);
-    free(operations->is_tensor);
-    free(operations->first_step);
-    free(operations->last_step);
-    free(operations->programs_start);
-    free(operations->program);
+    pl_field fields[PL_MOST_FIELDS];
+    pl_fields_free(fields, pl_operations_fields(operations, fields));
     free(operations);
 }
 

@@ -4,6 +4,9 @@
 #ifndef PL_MODEL_OPERATIONS_DATA_H
 #define PL_MODEL_OPERATIONS_DATA_H
 
+#include <stdbool.h>
+
+#include "base/fields.h"
 #include "popliner/operations.h"
 
 /* Structures of arrays, so that saving and loading treat them like those of a profile. A string is
@@ -23,6 +26,18 @@ struct popliner_operations {
     uint32_t *programs_start; /* [count + 1] into program */
     size_t num_programs;
     uint32_t *program;
+
+    /* The operation that each step runs for, at its own call if it is in a called function, or
+     * PL_NONE; the operations of the Calls around it own it, too. */
+    size_t num_steps;
+    uint32_t *step_operation;
 };
+
+/* Fills fields[PL_MOST_FIELDS] with every array of the list and returns how many they are. */
+size_t pl_operations_fields(popliner_operations *operations, pl_field *fields);
+
+/* Checks that every index is in range for a profile of so many programs and steps. */
+bool pl_operations_check(const popliner_operations *operations, size_t num_programs,
+                         size_t num_steps);
 
 #endif

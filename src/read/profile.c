@@ -80,23 +80,11 @@ size_t pl_profile_fields(popliner_profile *p, pl_field *fields) {
     return sizeof all / sizeof *all;
 }
 
-void *pl_field_items(const pl_field *field) {
-    void *items;
-    memcpy(&items, field->pointer, sizeof items);
-    return items;
-}
-
-void pl_field_set_items(const pl_field *field, void *items) {
-    memcpy(field->pointer, &items, sizeof items);
-}
-
 void popliner_profile_free(popliner_profile *profile) {
     if (profile == NULL)
         return;
     pl_field fields[PL_MOST_FIELDS];
-    size_t num_fields = pl_profile_fields(profile, fields);
-    for (size_t i = 0; i < num_fields; i++)
-        free(pl_field_items(&fields[i]));
+    pl_fields_free(fields, pl_profile_fields(profile, fields));
     free(profile);
 }
 

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "base/fields.h"
 #include "base/id_map.h"
 #include "popliner/profile.h"
 #include "read/database.h"
@@ -116,23 +117,8 @@ static inline const char *pl_profile_string(const popliner_profile *profile, pl_
 void pl_series_add(const popliner_profile *profile, pl_series series, uint64_t factor,
                    uint64_t *by_tile);
 
-/* One array of a profile, for code that treats all alike: saving, loading and freeing. */
-typedef struct pl_field {
-    const char *name;   /* "program_name" */
-    void *pointer;      /* where the pointer to the array is; its type is the array's own */
-    size_t item_size;   /* bytes */
-    size_t *count;      /* where the count is that sizes the array */
-    size_t extra_items; /* 1 for the arrays of starts, which hold count + 1 items */
-} pl_field;
-
-enum { PL_MOST_FIELDS = 64 };
-
 /* Fills fields[PL_MOST_FIELDS] with every array of the profile and returns how many they are. */
 size_t pl_profile_fields(popliner_profile *profile, pl_field *fields);
-
-/* The array of a field, and giving it another; neither copies. */
-void *pl_field_items(const pl_field *field);
-void pl_field_set_items(const pl_field *field, void *items);
 
 /* Checks that every index is in range and every start ascends, so that no later code needs to.
  * `path` is the file it came from. */

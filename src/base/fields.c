@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/fields.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void *pl_field_items(const pl_field *field) {
+    void *items;
+    memcpy(&items, field->pointer, sizeof items);
+    return items;
+}
+
+void pl_field_set_items(const pl_field *field, void *items) {
+    memcpy(field->pointer, &items, sizeof items);
+}
+
+void pl_fields_free(const pl_field *fields, size_t num_fields) {
+    for (size_t i = 0; i < num_fields; i++)
+        free(pl_field_items(&fields[i]));
+}

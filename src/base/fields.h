@@ -1,0 +1,28 @@
+/* A list of the arrays that a structure of arrays consists of, for code that treats all alike:
+ * freeing, storing and loading.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_BASE_FIELDS_H
+#define PL_BASE_FIELDS_H
+
+#include <stddef.h>
+
+typedef struct pl_field {
+    const char *name;   /* "program_name" */
+    void *pointer;      /* where the pointer to the array is; its type is the array's own */
+    size_t item_size;   /* bytes */
+    size_t *count;      /* where the count is that sizes the array */
+    size_t extra_items; /* 1 for the arrays of starts, which hold count + 1 items */
+} pl_field;
+
+/* Room for the fields of the largest structure. */
+enum { PL_MOST_FIELDS = 64 };
+
+/* The array of a field, and giving it another; neither copies. */
+void *pl_field_items(const pl_field *field);
+void pl_field_set_items(const pl_field *field, void *items);
+
+/* Frees the arrays of all fields. */
+void pl_fields_free(const pl_field *fields, size_t num_fields);
+
+#endif

@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "popliner/version.h"
+
+const char *popliner_version(void) {
+    return PL_VERSION; /* the project's version, from the build */
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "command/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+void log_begin(log_state *log, popliner_level least_level, bool shows_progress) {
+    *log = (log_state){.least_level = least_level,
+                       .shows_progress = shows_progress && isatty(STDERR_FILENO)};
+}
+
+/* Takes the progress bar off the line, so that something else can be written. */
+static void erase_bar(log_state *log) {
+    if (log->bar_width > 0)
+        fprintf(stderr, "\r%*s\r", (int)log->bar_width, "");
+    log->bar_width = 0;
+}
+
+static void on_message(void *user, popliner_level level, const char *text) {
+    static const char *const names[] = {
+        [POPLINER_LEVEL_DEBUG] = "DEBUG",
+        [POPLINER_LEVEL_INFO] = "INFO",
+        [POPLINER_LEVEL_WARNING] = "WARNING",
+        [POPLINER_LEVEL_ERROR] = "ERROR",
+    };
+    log_state *log = user;
+    if (level < log->least_level)
+        return;
+    char clock_text[16] = "";
+    time_t now = time(NULL);
+    struct tm local;
+    if (localtime_r(&now, &local) != NULL)
+        strftime(clock_text, sizeof clock_text, "%H:%M:%S", &local);
+    erase_bar(log);
+    fprintf(stderr, "%s %-7s %s\n", clock_text, names[level], text);
+}
+
+static void on_progress(void *user, const char *task, uint64_t done, uint64_t total) {
+    enum { BAR = 30 };
+    log_state *log = user;
+    if (!log->shows_progress || total == 0)
+        return;
+    if (done >= total) {
+        erase_bar(log);
+        return;
+    }
+    int filled = (int)((double)done / (double)total * BAR);
+    char bar[BAR + 1];
+    memset(bar, ' ', BAR);
+    memset(bar, '#', (size_t)filled);
+    bar[BAR] = '\0';
+    int width = fprintf(stderr, "\r%-28.28s [%s] %3d%%", task, bar,
+                        (int)((double)done / (double)total * 100));
+    log->bar_width = width > 0 ? (size_t)width : 0;
+}
+
+popliner_listener log_listener(log_state *log) {
+    return (popliner_listener){.user = log, .message = on_message, .progress = on_progress};
+}
+
+void log_message(log_state *log, popliner_level level, const char *format, ...) {
+    char text[4000];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    on_message(log, level, text);
+}
+
+double log_seconds(void) {
+    struct timespec now = {0};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+void log_step(log_state *log, const char *what, double start_seconds) {
+    struct rusage usage = {0};
+    getrusage(RUSAGE_SELF, &usage);
+    log_message(log, POPLINER_LEVEL_DEBUG, "%s: %.2f s, peak memory %ld MiB", what,
+                log_seconds() - start_seconds, usage.ru_maxrss / 1024);
+}

@@ -1,0 +1,33 @@
+/* The log on standard error: messages with time and level, and a progress bar on a terminal.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_COMMAND_LOG_H
+#define PL_COMMAND_LOG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "popliner/listener.h"
+
+typedef struct log_state {
+    popliner_level least_level; /* messages below it are dropped */
+    bool shows_progress;
+    size_t bar_width; /* characters of the bar that stands on the terminal's last line */
+} log_state;
+
+/* Progress is shown if `shows_progress` and standard error is a terminal. */
+void log_begin(log_state *log, popliner_level least_level, bool shows_progress);
+
+/* A listener that writes into `log`, which must outlive it. */
+popliner_listener log_listener(log_state *log);
+
+/* Writes one formatted message. */
+void log_message(log_state *log, popliner_level level, const char *format, ...);
+
+/* Writes, for -v, how long `what` took since `start_seconds` and the process's peak memory. */
+void log_step(log_state *log, const char *what, double start_seconds);
+
+/* Seconds of a clock that never goes back. */
+double log_seconds(void);
+
+#endif

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "command/options.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What an option does with its value. */
+typedef enum kind {
+    KIND_HEADING, /* no option: begins a group of the help */
+    KIND_FLAG,    /* bool at `offset` */
+    KIND_TEXT,    /* const char * at `offset` */
+    KIND_COUNT,   /* size_t at `offset`, at least 1 */
+    KIND_BYTES,   /* uint64_t at `offset`, at least 1 */
+    KIND_CHOICE,  /* one of `choices`, see set_choice */
+} kind;
+
+typedef struct option {
+    kind kind;
+    char letter; /* '\0': none */
+    const char *name;
+    const char *value;   /* how the help calls it */
+    const char *choices; /* separated by '|' */
+    size_t offset;
+    const char *help; /* lines of at most 54 characters */
+} option;
+
+static const option table[] = {
+    {KIND_HEADING, 0, "What to do (several may be given)", NULL, NULL, 0, NULL},
+    {KIND_FLAG, 0, "solve", NULL, NULL, offsetof(options, solve),
+     "choose the split points, print them as JSON"},
+    {KIND_FLAG, 0, "memory-totals", NULL, NULL, offsetof(options, memory_totals),
+     "memory of the whole model, and the compiler's own\naccount of the first ten tiles"},
+    {KIND_FLAG, 0, "operation-breakdown", NULL, NULL, offsetof(options, operation_breakdown),
+     "table of the operations with layer and memory"},
+    {KIND_FLAG, 0, "layer-breakdown", NULL, NULL, offsetof(options, layer_breakdown),
+     "table of the layers with their memory"},
+    {KIND_FLAG, 0, "memory-affinity", NULL, NULL, offsetof(options, memory_affinity),
+     "bytes of the variables that each pair of layers uses"},
+    {KIND_FLAG, 0, "interlayer-communication", NULL, NULL,
+     offsetof(options, interlayer_communication),
+     "bytes of the variables that go live in one layer\nand die in another"},
+    {KIND_TEXT, 0, "save-to-file", "FILE", NULL, offsetof(options, save_to_file),
+     "store the analysis; later runs load it faster"},
+    {KIND_FLAG, 0, "load-from-file", NULL, NULL, offsetof(options, load_from_file),
+     "PROFILE is such a stored analysis; give no DEBUG"},
+
+    {KIND_HEADING, 0, "Solving", NULL, NULL, 0, NULL},
+    {KIND_COUNT, 0, "num-ipus", "N", NULL, offsetof(options, num_ipus),
+     "most IPUs to use (default: 16)"},
+    {KIND_BYTES, 0, "mem-per-tile", "BYTES", NULL, offsetof(options, mem_per_tile_bytes),
+     "memory that a stage may use on a tile (default: the\nprofile's own, 638976 on a Mk2 IPU)"},
+    {KIND_CHOICE, 0, "solver", "ilp|greedy", "ilp|greedy", 0,
+     "ilp: the best split, with proof (default);\ngreedy: the algorithm of PopLiner 1.0.0"},
+    {KIND_CHOICE, 0, "memory-model", "popliner", "popliner", 0,
+     "how the memory of a stage is counted\n(default: popliner, the model of PopLiner 1.0.0)"},
+
+    {KIND_HEADING, 0, "Layers", NULL, NULL, 0, NULL},
+    {KIND_TEXT, 0, "layer-name-regex", "REGEX", NULL, offsetof(options, layer_name_regex),
+     "a layer's name is what the groups capture, or the\nwhole match (default: " //
+     POPLINER_LAYER_NAME_REGEX ")"},
+    {KIND_TEXT, 0, "inputs-regex-layer-0", "REGEX", NULL, offsetof(options, inputs_regex_layer_0),
+     "operations with such an input are of the first layer\n(default: " //
+     POPLINER_FIRST_LAYER_REGEX ")"},
+    {KIND_CHOICE, 0, "layer-order", "steps|natural", "steps|natural", 0,
+     "as they first run (default: steps), or by name with\nnumbers in order"},
+
+    {KIND_HEADING, 0, "Output", NULL, NULL, 0, NULL},
+    {KIND_CHOICE, 0, "format", "tsv|csv", "tsv|csv", 0, "of the tables (default: tsv)"},
+    {KIND_FLAG, 'q', "quiet", NULL, NULL, offsetof(options, quiet),
+     "log only warnings and errors, no progress"},
+    {KIND_FLAG, 'v', "verbose", NULL, NULL, offsetof(options, verbose),
+     "log also what was read, with time and memory"},
+    {KIND_FLAG, 'h', "help", NULL, NULL, offsetof(options, help), "print this and end"},
+    {KIND_FLAG, 0, "version", NULL, NULL, offsetof(options, version), "print the version and end"},
+};
+
+enum { NUM_OPTIONS = sizeof table / sizeof *table };
+
+static popliner_status fail(popliner_error *error, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    error->status = POPLINER_ERROR_USAGE;
+    vsnprintf(error->message, sizeof error->message, format, arguments);
+    va_end(arguments);
+    return POPLINER_ERROR_USAGE;
+}
+
+/* The place of `value` among `choices`, or -1. */
+static int find_choice(const char *choices, const char *value) {
+    size_t length = strlen(value);
+    for (int place = 0; choices != NULL; place++) {
+        const char *end = strchr(choices, '|');
+        size_t size = end == NULL ? strlen(choices) : (size_t)(end - choices);
+        if (size == length && memcmp(choices, value, size) == 0)
+            return place;
+        choices = end == NULL ? NULL : end + 1;
+    }
+    return -1;
+}
+
+static popliner_status set_choice(const option *o, const char *value, options *result,
+                                  popliner_error *error) {
+    int choice = find_choice(o->choices, value);
+    if (choice < 0)
+        return fail(error, "--%s %s: expected one of %s", o->name, value, o->choices);
+    if (strcmp(o->name, "format") == 0)
+        result->delimiter = choice == 0 ? '\t' : ',';
+    else if (strcmp(o->name, "solver") == 0)
+        result->solver = choice == 0 ? SOLVER_ILP : SOLVER_GREEDY;
+    else if (strcmp(o->name, "layer-order") == 0)
+        result->layer_order =
+            choice == 0 ? POPLINER_LAYER_ORDER_STEPS : POPLINER_LAYER_ORDER_NATURAL;
+    return POPLINER_OK;
+}
+
+static popliner_status set_number(const option *o, const char *value, uint64_t most,
+                                  uint64_t *number, popliner_error *error) {
+    char *end = NULL;
+    errno = 0;
+    unsigned long long parsed = strtoull(value, &end, 10);
+    /* strtoull takes signs and spaces: digits alone are meant */
+    if (*value == '\0' || strspn(value, "0123456789") != strlen(value))
+        return fail(error, "--%s %s: expected a whole number", o->name, value);
+    if (errno == ERANGE || parsed == 0 || parsed > most)
+        return fail(error, "--%s %s: expected a number from 1 to %llu", o->name, value,
+                    (unsigned long long)most);
+    *number = parsed;
+    return POPLINER_OK;
+}
+
+static popliner_status set(const option *o, const char *value, options *result,
+                           popliner_error *error) {
+    char *place = (char *)result + o->offset;
+    uint64_t number = 0;
+    popliner_status status = POPLINER_OK;
+    switch (o->kind) {
+    case KIND_FLAG:
+        *(bool *)place = true;
+        break;
+    case KIND_TEXT:
+        *(const char **)place = value;
+        break;
+    case KIND_COUNT:
+        status = set_number(o, value, 1000000, &number, error);
+        if (status == POPLINER_OK)
+            *(size_t *)place = (size_t)number;
+        break;
+    case KIND_BYTES:
+        status = set_number(o, value, INT64_MAX, (uint64_t *)place, error);
+        break;
+    case KIND_CHOICE:
+        status = set_choice(o, value, result, error);
+        break;
+    case KIND_HEADING:
+        break;
+    }
+    return status;
+}
+
+/* The option that an argument begins with, and the value behind its '=', if any. */
+static const option *find(const char *argument, const char **value) {
+    *value = NULL;
+    for (size_t i = 0; i < NUM_OPTIONS; i++) {
+        const option *o = &table[i];
+        if (o->kind == KIND_HEADING)
+            continue;
+        if (argument[1] != '-') {
+            if (o->letter != '\0' && argument[1] == o->letter && argument[2] == '\0')
+                return o;
+            continue;
+        }
+        size_t length = strlen(o->name);
+        if (strncmp(argument + 2, o->name, length) != 0)
+            continue;
+        if (argument[2 + length] == '=')
+            *value = argument + 2 + length + 1;
+        if (argument[2 + length] == '=' || argument[2 + length] == '\0')
+            return o;
+    }
+    return NULL;
+}
+
+static popliner_status check(const options *o, popliner_error *error) {
+    if (o->help || o->version)
+        return POPLINER_OK;
+    if (o->profile == NULL)
+        return fail(error, "no profile given; usage: popliner [options] PROFILE [DEBUG]");
+    if (o->load_from_file && o->debug != NULL)
+        return fail(error,
+                    "--load-from-file: a stored analysis needs no debug information, but "
+                    "'%s' was given",
+                    o->debug);
+    if (o->quiet && o->verbose)
+        return fail(error, "--quiet and --verbose exclude each other");
+    if (!o->memory_totals && !o->operation_breakdown && !o->layer_breakdown &&
+        !o->memory_affinity && !o->interlayer_communication && !o->solve && o->save_to_file == NULL)
+        return fail(error, "nothing to do: give at least one of --solve, --layer-breakdown, "
+                           "--operation-breakdown, --memory-totals, --memory-affinity, "
+                           "--interlayer-communication, --save-to-file");
+    return POPLINER_OK;
+}
+
+popliner_status options_parse(int argc, char **argv, options *result, popliner_error *error) {
+    *result = (options){.delimiter = '\t', .num_ipus = 16};
+    bool only_names = false; /* behind "--" */
+    for (int i = 1; i < argc; i++) {
+        const char *argument = argv[i];
+        if (only_names || argument[0] != '-' || argument[1] == '\0') {
+            if (result->profile == NULL)
+                result->profile = argument;
+            else if (result->debug == NULL)
+                result->debug = argument;
+            else
+                return fail(error, "'%s': a third file was given; expected PROFILE [DEBUG]",
+                            argument);
+            continue;
+        }
+        if (strcmp(argument, "--") == 0) {
+            only_names = true;
+            continue;
+        }
+        const char *value;
+        const option *o = find(argument, &value);
+        if (o == NULL)
+            return fail(error, "%s: unknown option; see popliner --help", argument);
+        if (o->kind == KIND_FLAG && value != NULL)
+            return fail(error, "--%s takes no value", o->name);
+        if (o->kind != KIND_FLAG && value == NULL) {
+            if (i + 1 == argc)
+                return fail(error, "--%s needs a value: %s", o->name, o->value);
+            value = argv[++i];
+        }
+        popliner_status status = set(o, value, result, error);
+        if (status != POPLINER_OK)
+            return status;
+    }
+    return check(result, error);
+}
+
+/* One option of the help: name and value to the left, the lines of its text to the right. */
+static void print_option(FILE *stream, const option *o) {
+    enum { TEXT_COLUMN = 27 };
+    int width = fprintf(stream, "  ");
+    if (o->letter != '\0')
+        width += fprintf(stream, "-%c, ", o->letter);
+    width += fprintf(stream, "--%s", o->name);
+    if (o->value != NULL)
+        width += fprintf(stream, " %s", o->value);
+    const char *line = o->help;
+    bool first = width < TEXT_COLUMN;
+    if (!first)
+        fprintf(stream, "\n");
+    while (line != NULL) {
+        const char *end = strchr(line, '\n');
+        int length = end == NULL ? (int)strlen(line) : (int)(end - line);
+        fprintf(stream, "%*s%.*s\n", first ? TEXT_COLUMN - width : TEXT_COLUMN, "", length, line);
+        first = false;
+        line = end == NULL ? NULL : end + 1;
+    }
+}
+
+void options_print_help(FILE *stream) {
+    fprintf(stream,
+            "Usage: popliner [options] PROFILE [DEBUG]\n"
+            "\n"
+            "Says where to cut a neural network so that it fits on several IPUs.\n"
+            "\n"
+            "  PROFILE  the profile.pop that Poplar wrote, or the directory that holds it\n"
+            "  DEBUG    its debug.cbor (default: beside the profile, else one directory up)\n");
+    for (size_t i = 0; i < NUM_OPTIONS; i++) {
+        if (table[i].kind == KIND_HEADING)
+            fprintf(stream, "\n%s:\n", table[i].name);
+        else
+            print_option(stream, &table[i]);
+    }
+    fprintf(
+        stream,
+        "\n"
+        "Profiles: compile for one IPU, one replica, with POPLAR_ENGINE_OPTIONS=\n"
+        "'{\"autoReport.all\":\"true\", \"autoReport.outputLoweredVars\":\"true\"}'; a model that\n"
+        "runs out of memory while compiling is fine. For PopART and PopTorch set the\n"
+        "environment variable POPART_POPLINER_OUTLINER_REGEX to the layer regex when you\n"
+        "compile, so that code of different layers is not merged into shared functions.\n"
+        "\n"
+        "Tables and JSON go to standard output, the log to standard error.\n"
+        "\n"
+        "Exit status: 0 done, 1 no split fits (the best effort is printed), 2 wrong usage,\n"
+        "3 unreadable or unsupported input (or a file that cannot be written), 4 internal\n"
+        "error or not enough memory.\n");
+}

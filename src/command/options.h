@@ -1,0 +1,50 @@
+/* The command line: one table that parses and explains every option.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_COMMAND_OPTIONS_H
+#define PL_COMMAND_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "popliner/error.h"
+#include "popliner/layers.h"
+
+typedef enum solver_choice { SOLVER_ILP, SOLVER_GREEDY } solver_choice;
+
+/* What the user asked for. Texts belong to argv. */
+typedef struct options {
+    const char *profile; /* or a directory, or a saved analysis */
+    const char *debug;   /* NULL: look for it */
+
+    bool memory_totals;
+    bool operation_breakdown;
+    bool layer_breakdown;
+    bool memory_affinity;
+    bool interlayer_communication;
+    bool solve;
+    const char *save_to_file;
+    bool load_from_file;
+
+    char delimiter;
+    solver_choice solver;
+    size_t num_ipus;
+    uint64_t mem_per_tile_bytes; /* 0: that of the profile's target */
+    popliner_layer_order layer_order;
+    const char *layer_name_regex;
+    const char *inputs_regex_layer_0;
+
+    bool quiet;
+    bool verbose;
+    bool help;
+    bool version;
+} options;
+
+/* Fills *result from the arguments. Errors: USAGE, with a sentence that names the option. */
+popliner_status options_parse(int argc, char **argv, options *result, popliner_error *error);
+
+void options_print_help(FILE *stream);
+
+#endif

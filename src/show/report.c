@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "popliner/report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+
+/* Hands the text over, unless memory ran short or `status` is a failure already. */
+static popliner_status finish(pl_text *line, popliner_status status, char **text,
+                              popliner_error *error) {
+    if (status == POPLINER_OK && line->failed)
+        status = pl_fail_memory(error, "a report");
+    if (status == POPLINER_OK) {
+        *text = line->data;
+    } else {
+        *text = NULL;
+        free(line->data);
+    }
+    return status;
+}
+
+/* Column names, each followed by the delimiter. */
+static void add_header(pl_text *text, const char *const *names, size_t count, char delimiter) {
+    for (size_t i = 0; i < count; i++)
+        pl_text_format(text, "%s%c", names[i], delimiter);
+    pl_text_add(text, "\n");
+}
+
+static const char *shown_name(const popliner_layers *layers, size_t unit) {
+    const char *name = popliner_layers_name(layers, unit);
+    return name == NULL ? "None" : name;
+}
+
+/* The sums over the tiles that the tables show. */
+typedef struct sums {
+    uint64_t vertex_state;
+    uint64_t vertex_code;
+    uint64_t exchange_code;
+    uint64_t control_code;
+    uint64_t variables;
+    uint64_t total;
+} sums;
+
+static sums sum_memory(const popliner_stage_memory *memory) {
+    size_t n = memory->num_tiles;
+    return (sums){
+        .vertex_state = popliner_sum_of_tiles(memory->vertex_state_bytes, n),
+        .vertex_code = popliner_sum_of_tiles(memory->vertex_code_bytes, n),
+        .exchange_code = popliner_sum_of_tiles(memory->exchange_code_bytes, n),
+        .control_code = popliner_sum_of_tiles(memory->control_code_bytes, n),
+        .variables = popliner_sum_of_tiles(memory->variables_bytes, n),
+        .total = popliner_sum_of_tiles(memory->total_bytes, n),
+    };
+}
+
+popliner_status popliner_report_memory_totals(const popliner_profile *profile,
+                                              const popliner_operations *operations,
+                                              popliner_stage_meter *meter, char delimiter,
+                                              char **result, popliner_error *error) {
+    enum { SHOWN_TILES = 10 };
+    pl_text text = {0};
+    popliner_stage_memory memory = {0};
+    size_t count = popliner_operations_count(operations);
+    size_t *all = pl_new_array(count, sizeof *all);
+    popliner_status status = POPLINER_OK;
+    *result = NULL;
+    if (all == NULL)
+        return pl_fail_memory(error, "a report");
+    for (size_t i = 0; i < count; i++)
+        all[i] = i;
+    status = popliner_stage_measure(meter, all, count, &memory, error);
+    if (status != POPLINER_OK)
+        goto done;
+
+    size_t num_tiles = popliner_profile_target(profile)->num_tiles;
+    size_t shown = num_tiles < SHOWN_TILES ? num_tiles : SHOWN_TILES;
+    /* the original holds this sum as a floating-point number, and shows it */
+    pl_text_format(&text, "Total memory: %" PRIu64 ".0\n", sum_memory(&memory).total);
+    pl_text_format(&text, "Category%c", delimiter);
+    for (size_t tile = 0; tile < shown; tile++)
+        pl_text_format(&text, "Tile %zu%c", tile, delimiter);
+    pl_text_format(&text, "\nAlways live");
+    for (size_t tile = 0; tile < shown; tile++)
+        pl_text_format(&text, "%c%" PRIu64, delimiter,
+                       popliner_profile_tile_memory(profile, tile).always_live_bytes);
+    pl_text_format(&text, "\nNot-always live");
+    for (size_t tile = 0; tile < shown; tile++)
+        pl_text_format(&text, "%c%" PRIu64, delimiter,
+                       popliner_profile_tile_memory(profile, tile).not_always_live_peak_bytes);
+    pl_text_add(&text, "\n");
+done:
+    popliner_stage_memory_clear(&memory);
+    free(all);
+    return finish(&text, status, result, error);
+}
+
+/* The measured sums of one debug context. */
+typedef struct context_sums {
+    uint64_t debug_context;
+    size_t operation; /* its first listing */
+    sums sums;
+} context_sums;
+
+static int compare_contexts(const void *left, const void *right) {
+    const context_sums *a = left;
+    const context_sums *b = right;
+    if (a->debug_context != b->debug_context)
+        return a->debug_context < b->debug_context ? -1 : 1;
+    return (a->operation > b->operation) - (a->operation < b->operation);
+}
+
+/* Measures every debug context once; *contexts is sorted by id. */
+static popliner_status measure_contexts(const popliner_operations *operations,
+                                        popliner_stage_meter *meter, context_sums **contexts,
+                                        size_t *num_contexts, popliner_error *error) {
+    size_t count = popliner_operations_count(operations);
+    context_sums *all = pl_new_array(count, sizeof *all);
+    popliner_stage_memory memory = {0};
+    popliner_status status = all == NULL ? pl_fail_memory(error, "a report") : POPLINER_OK;
+    *contexts = all;
+    *num_contexts = 0;
+    if (status != POPLINER_OK)
+        return status;
+    for (size_t i = 0; i < count; i++)
+        all[i] = (context_sums){popliner_operations_get(operations, i).debug_context, i, {0}};
+    qsort(all, count, sizeof *all, compare_contexts);
+    for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
+        if (i > 0 && all[i].debug_context == all[*num_contexts - 1].debug_context)
+            continue;
+        status = popliner_stage_measure(meter, &all[i].operation, 1, &memory, error);
+        all[*num_contexts] = all[i];
+        if (status == POPLINER_OK)
+            all[(*num_contexts)++].sums = sum_memory(&memory);
+    }
+    popliner_stage_memory_clear(&memory);
+    return status;
+}
+
+popliner_status popliner_report_operations(const popliner_operations *operations,
+                                           const popliner_layers *layers,
+                                           popliner_stage_meter *meter, char delimiter,
+                                           char **result, popliner_error *error) {
+    static const char *const header[] = {"Layer",        "Note",        "Full name",
+                                         "Vertex state", "Vertex code", "Exchange code",
+                                         "Control code", "Variables"};
+    pl_text text = {0};
+    context_sums *contexts = NULL;
+    size_t num_contexts = 0;
+    *result = NULL;
+    popliner_status status = measure_contexts(operations, meter, &contexts, &num_contexts, error);
+    if (status != POPLINER_OK)
+        goto done;
+    add_header(&text, header, sizeof header / sizeof *header, delimiter);
+    size_t previous_unit = 0;
+    for (size_t i = 0; i < popliner_operations_count(operations); i++) {
+        popliner_operation operation = popliner_operations_get(operations, i);
+        size_t unit = popliner_layers_unit_of(layers, i);
+        if (unit != previous_unit)
+            pl_text_add(&text, "\n");
+        previous_unit = unit;
+        context_sums key = {operation.debug_context, 0, {0}};
+        size_t low = 0; /* the first context that is not before the key */
+        size_t high = num_contexts;
+        while (low < high) {
+            size_t middle = low + (high - low) / 2;
+            if (contexts[middle].debug_context < key.debug_context)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        sums s = contexts[low].sums;
+        pl_text_format(&text, "%s%c%s%c", shown_name(layers, unit), delimiter,
+                       popliner_layers_note(layers, i), delimiter);
+        pl_text_format(&text, "%s%c", operation.name, delimiter);
+        pl_text_format(&text, "%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "\n",
+                       s.vertex_state, delimiter, s.vertex_code, delimiter, s.exchange_code,
+                       delimiter, s.control_code, delimiter, s.variables);
+    }
+done:
+    free(contexts);
+    return finish(&text, status, result, error);
+}
+
+/* Whole MiB, a half rounded to the even one, as Python's round does. */
+static uint64_t round_to_mib(uint64_t bytes) {
+    uint64_t mib = bytes >> 20;
+    uint64_t rest = bytes & 0xfffff;
+    uint64_t half = 0x80000;
+    return mib + (rest > half || (rest == half && (mib & 1) != 0));
+}
+
+popliner_status popliner_report_layers(const popliner_layers *layers, popliner_stage_meter *meter,
+                                       char delimiter, char **result, popliner_error *error) {
+    static const char *const header[] = {"Name",          "Vertex state", "Vertex code",
+                                         "Exchange code", "Control code", "Variables",
+                                         "Total (MB)"};
+    pl_text text = {0};
+    popliner_stage_memory memory = {0};
+    popliner_status status = POPLINER_OK;
+    add_header(&text, header, sizeof header / sizeof *header, delimiter);
+    for (size_t unit = 0; status == POPLINER_OK && unit < popliner_layers_num_units(layers);
+         unit++) {
+        status = popliner_stage_measure_units(meter, unit, unit, &memory, error);
+        if (status != POPLINER_OK)
+            break;
+        sums s = sum_memory(&memory);
+        pl_text_format(&text, "%s%c", shown_name(layers, unit), delimiter);
+        pl_text_format(
+            &text, "%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "\n",
+            s.vertex_state, delimiter, s.vertex_code, delimiter, s.exchange_code, delimiter,
+            s.control_code, delimiter, s.variables, delimiter, round_to_mib(s.total));
+    }
+    pl_text_add(&text, "\n");
+    popliner_stage_memory_clear(&memory);
+    return finish(&text, status, result, error);
+}
+
+popliner_status popliner_report_square(const popliner_layers *layers, const uint64_t *bytes,
+                                       char delimiter, char **result, popliner_error *error) {
+    pl_text text = {0};
+    size_t n = popliner_layers_num_units(layers) - 1;
+    pl_text_add(&text, "layer");
+    for (size_t j = 0; j < n; j++)
+        pl_text_format(&text, "%c%s", delimiter, popliner_layers_name(layers, j + 1));
+    pl_text_add(&text, "\n");
+    for (size_t i = 0; i < n; i++) {
+        pl_text_add(&text, popliner_layers_name(layers, i + 1));
+        for (size_t j = 0; j < n; j++)
+            pl_text_format(&text, "%c%" PRIu64, delimiter, bytes[i * n + j]);
+        pl_text_add(&text, "\n");
+    }
+    return finish(&text, POPLINER_OK, result, error);
+}
+
+/* A layer's name as JSON; null for what is in none. A name that is no valid UTF-8 (the regex cut a
+ * character apart) keeps its ASCII part. */
+static json_t *name_as_json(const popliner_layers *layers, size_t unit) {
+    const char *name = popliner_layers_name(layers, unit);
+    if (name == NULL)
+        return json_null();
+    json_t *json = json_string(name);
+    char *ascii = json == NULL ? pl_copy_string(name, strlen(name)) : NULL;
+    if (ascii != NULL) {
+        for (char *c = ascii; *c != '\0'; c++)
+            *c = (unsigned char)*c < 0x80 ? *c : '?';
+        json = json_string(ascii);
+        free(ascii);
+    }
+    return json;
+}
+
+static json_t *stage_as_json(const popliner_layers *layers, const popliner_plan_stage *stage,
+                             const popliner_stage_memory *memory) {
+    sums s = sum_memory(memory);
+    return json_pack("{s:o, s:o, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I}}", "layer_from",
+                     name_as_json(layers, stage->first_unit), "layer_to",
+                     name_as_json(layers, stage->last_unit), "mem", "total_mem",
+                     (json_int_t)s.total, "max_tile_mem",
+                     (json_int_t)popliner_largest_of_tiles(memory->total_bytes, memory->num_tiles),
+                     "variables", (json_int_t)s.variables, "vertex_code", (json_int_t)s.vertex_code,
+                     "vertex_state", (json_int_t)s.vertex_state, "exchange_code",
+                     (json_int_t)s.exchange_code, "control_code", (json_int_t)s.control_code);
+}
+
+popliner_status popliner_report_plan_json(const popliner_plan *plan, const popliner_layers *layers,
+                                          popliner_stage_meter *meter, char **result,
+                                          popliner_error *error) {
+    popliner_stage_memory memory = {0};
+    pl_text text = {0};
+    char *dump = NULL;
+    json_t *stages = json_array();
+    popliner_status status = stages == NULL ? pl_fail_memory(error, "a report") : POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; i++) {
+        const popliner_plan_stage *stage = &plan->stages[i];
+        status = popliner_stage_measure_units(meter, stage->first_unit, stage->last_unit, &memory,
+                                              error);
+        if (status == POPLINER_OK &&
+            json_array_append_new(stages, stage_as_json(layers, stage, &memory)) != 0)
+            status = pl_fail_memory(error, "a report");
+    }
+    if (status == POPLINER_OK) {
+        dump = json_dumps(stages, JSON_INDENT(4) | JSON_PRESERVE_ORDER | JSON_ENSURE_ASCII);
+        if (dump == NULL)
+            status = pl_fail_memory(error, "a report");
+        else
+            pl_text_format(&text, "%s\n", dump);
+    }
+    free(dump);
+    json_decref(stages);
+    popliner_stage_memory_clear(&memory);
+    return finish(&text, status, result, error);
+}
+
+popliner_status popliner_report_plan_line(const popliner_plan *plan, const popliner_layers *layers,
+                                          char **result, popliner_error *error) {
+    pl_text text = {0};
+    pl_text_add(&text, "[ ");
+    for (size_t i = 0; i < plan->num_stages; i++) {
+        pl_text_add(&text, i > 0 ? "| " : "");
+        for (size_t unit = plan->stages[i].first_unit; unit <= plan->stages[i].last_unit; unit++)
+            pl_text_format(&text, "%s ", shown_name(layers, unit));
+    }
+    pl_text_add(&text, "]");
+    return finish(&text, POPLINER_OK, result, error);
+}
