@@ -210,8 +210,10 @@ static popliner_status list_arrivals(sweep *s, size_t tile, popliner_error *erro
             if (unit == 0)
                 break;
             /* filling from the end of each unit's part turns its start into the right one */
+            uint32_t rest = sets->rest[set];
+            bool is_first = rest == 0 || sets->last_unit[rest] == 0;
             s->arrivals[--s->arrivals_start[unit + 1]] = (arrival){
-                .first_start = sets->rest[set] == 0 ? 0 : sets->last_unit[sets->rest[set]] + 1,
+                .first_start = is_first ? 0 : sets->last_unit[rest] + 1,
                 .class_index = p->variable_class[i],
                 .size_bytes = p->variable_size_bytes[i],
             };
