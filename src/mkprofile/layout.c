@@ -151,10 +151,11 @@ static void give_addresses(mk_layout *layout, uint64_t tile) {
             if (lowered->offset + lowered->size_bytes > next)
                 next = lowered->offset + lowered->size_bytes;
         }
+        if (next > cursor)
+            layout->memory.end = next;
         cursor = next;
         at = end;
     }
-    layout->memory.end = cursor;
 }
 
 static void sum_lives(mk_layout *layout) {

@@ -94,9 +94,12 @@ static popliner_status make_profile(const mk_options *options, popliner_error *e
         (status = mk_write_debug(&plan, debug.temporary.data, error)) != POPLINER_OK ||
         (status = mk_write_profile(&plan, profile.temporary.data, &figures, error)) !=
             POPLINER_OK ||
-        (status = rename_output(&profile, error)) != POPLINER_OK ||
         (status = rename_output(&debug, error)) != POPLINER_OK)
         goto done;
+    if ((status = rename_output(&profile, error)) != POPLINER_OK) {
+        unlink(debug.final.data); /* both or none */
+        goto done;
+    }
     if (!options->quiet)
         report(&plan, &figures);
 done:
