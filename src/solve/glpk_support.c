@@ -83,12 +83,12 @@ static void end_line(job *current) {
         /* after a fatal error comes where in GLPK it was; what it was is the line before */
         if (strncmp(current->line, "Error detected in", strlen("Error detected in")) != 0)
             memcpy(current->last_line, current->line, current->line_length + 1);
-        pl_tell(current->limits->listener, POPLINER_LEVEL_DEBUG, "GLPK: %s", current->line);
     }
     current->line_length = 0;
 }
 
-/* GLPK prints in pieces; a listener gets whole lines. Not zero: nothing for the terminal. */
+/* GLPK prints in pieces; only the last line is kept, for the message of a failure. Not zero:
+ * nothing for the terminal. */
 static int take_output(void *info, const char *text) {
     job *current = info;
     for (; *text != '\0'; ++text) {

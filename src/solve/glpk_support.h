@@ -1,8 +1,8 @@
 /* Everything that has to do with GLPK: plain arrays in, an answer out. No other file calls it.
  *
  * GLPK ends the process when something goes wrong, prints what it does, and keeps its state per
- * thread. Here its messages go to a listener (DEBUG) and its fatal errors come back as
- * POPLINER_ERROR_INTERNAL.
+ * thread. Here it says nothing, and its fatal errors come back as POPLINER_ERROR_INTERNAL with the
+ * last line that it wanted to print.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_SOLVE_GLPK_SUPPORT_H
@@ -56,7 +56,7 @@ bool pl_program_add_entry(pl_program *program, size_t row, size_t column, double
 typedef struct pl_glpk_limits {
     int memory_mib;                    /* at least 1 */
     double deadline_seconds;           /* on the clock of pl_clock_seconds; INFINITY for none */
-    const popliner_listener *listener; /* may be NULL */
+    const popliner_listener *listener; /* of the caller, told how large a program is; may be NULL */
 } pl_glpk_limits;
 
 /* Seconds of a clock that only goes forward. */
