@@ -43,7 +43,8 @@ popliner_status popliner_report_square(const popliner_layers *layers, const uint
                                        char delimiter, char **text, popliner_error *error);
 
 /* The stages of a plan over `layers` as a JSON array of objects with layer_from, layer_to (null for
- * what is in no layer) and mem, measured by `meter`. */
+ * what is in no layer) and mem, measured by `meter`. So every stage is measured a second time, by
+ * itself; if its largest tile differs from the plan's, the error is INTERNAL. */
 popliner_status popliner_report_plan_json(const popliner_plan *plan, const popliner_layers *layers,
                                           popliner_stage_meter *meter, char **text,
                                           popliner_error *error);

@@ -10,6 +10,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/names.h"
 #include "model/regex.h"
 #include "read/profile_data.h"
 
@@ -31,34 +32,17 @@ struct popliner_layers {
     size_t *unit;     /* of each operation */
     char (*note)[40]; /* of each operation */
     size_t num_layers;
-    size_t capacity;
-    char **names; /* unit u > 0 is names[u - 1] */
+    const char **names; /* unit u > 0 is names[u - 1]; the strings belong to all_names */
+    pl_names all_names; /* every result of the regex, also those that decided nothing */
 };
 
 /* The distinct results of the regex on the texts seen since the last begin. */
 typedef struct results {
-    popliner_layers *layers; /* where names are kept */
-    size_t *seen;            /* numbers of names */
+    pl_names *names; /* where they are kept */
+    size_t *seen;    /* numbers of names */
     size_t count;
     size_t capacity;
 } results;
-
-/* The number of a name, which is added if it is new; SIZE_MAX without memory. */
-static size_t number_of_name(popliner_layers *layers, const char *name) {
-    for (size_t i = 0; i < layers->num_layers; i++) {
-        if (strcmp(layers->names[i], name) == 0)
-            return i;
-    }
-    void *names = layers->names;
-    if (!pl_reserve(&names, &layers->capacity, layers->num_layers + 1, sizeof *layers->names))
-        return SIZE_MAX;
-    layers->names = names;
-    char *copy = pl_copy_string(name, strlen(name));
-    if (copy == NULL)
-        return SIZE_MAX;
-    layers->names[layers->num_layers] = copy;
-    return layers->num_layers++;
-}
 
 static bool add_number(results *found, size_t number) {
     for (size_t i = 0; i < found->count; i++) {
@@ -75,7 +59,7 @@ static bool add_number(results *found, size_t number) {
 
 static bool add_result(void *user, const char *name) {
     results *found = user;
-    size_t number = number_of_name(found->layers, name);
+    size_t number = pl_names_number(found->names, name);
     return number != SIZE_MAX && add_number(found, number);
 }
 
@@ -92,13 +76,14 @@ typedef struct finder {
     size_t calls_of_several; /* Calls whose inputs name more than one layer */
     size_t num_counted;      /* operations that are no tensors */
     size_t num_found;        /* of these, how many some rule applied to */
+    bool any_result;         /* the regex matched something */
 } finder;
 
 /* Results of the regex on one unlowered variable's name, found once and kept. */
 static popliner_status add_results_of_variable(finder *f, uint32_t unlowered,
                                                popliner_error *error) {
     if (f->names_of[unlowered] == NULL) {
-        results own = {.layers = f->found.layers};
+        results own = {.names = f->found.names};
         const char *name = pl_profile_string(f->profile, f->profile->unlowered_name[unlowered]);
         popliner_status status =
             pl_regex_find_all(f->name_regex, name, strlen(name), add_result, &own, error);
@@ -251,59 +236,53 @@ static int compare_naturally(const char *a, const char *b) {
     return (*a != '\0') - (*b != '\0');
 }
 
-/* Orders the layers that some operation has (a name may have been seen where it did not decide),
- * drops the other names, and turns numbers of names into units. */
+/* Orders the layers that some operation has, and turns numbers of names into units. */
 static popliner_status order_layers(popliner_layers *layers, popliner_layer_order order,
                                     const long *units, popliner_error *error) {
+    const pl_names *all = &layers->all_names;
     size_t count = 0;
-    size_t *place = malloc((layers->num_layers + 1) * sizeof *place); /* of each name */
-    char **ordered = pl_new_array(layers->num_layers, sizeof *ordered);
-    if (place == NULL || ordered == NULL) {
-        free(place);
-        free(ordered);
-        return pl_fail_memory(error, "the layers");
+    size_t *place = malloc((all->count + 1) * sizeof *place); /* of each name */
+    size_t *ordered = pl_new_array(all->count, sizeof *ordered);
+    layers->names = pl_new_array(all->count, sizeof *layers->names);
+    popliner_status status = POPLINER_OK;
+    if (place == NULL || ordered == NULL || layers->names == NULL) {
+        status = pl_fail_memory(error, "the layers");
+        goto done;
     }
-    for (size_t i = 0; i < layers->num_layers; i++)
+    for (size_t i = 0; i < all->count; i++)
         place[i] = SIZE_MAX;
     for (size_t i = 0; i < layers->num_operations; i++) {
         if (units[i] >= 0 && place[units[i]] == SIZE_MAX) {
-            place[units[i]] = count;
-            ordered[count++] = layers->names[units[i]];
+            place[units[i]] = 0;
+            ordered[count++] = (size_t)units[i];
         }
     }
     if (order == POPLINER_LAYER_ORDER_NATURAL) {
         /* by insertion: few layers, and names that compare equal keep their order */
         for (size_t i = 1; i < count; i++) {
-            char *name = ordered[i];
+            size_t number = ordered[i];
             size_t k = i;
-            for (; k > 0 && compare_naturally(ordered[k - 1], name) > 0; k--)
+            for (; k > 0 && compare_naturally(all->items[ordered[k - 1]], all->items[number]) > 0;
+                 k--)
                 ordered[k] = ordered[k - 1];
-            ordered[k] = name;
-        }
-        for (size_t i = 0; i < layers->num_layers; i++) {
-            for (size_t k = 0; k < count; k++) {
-                if (ordered[k] == layers->names[i])
-                    place[i] = k;
-            }
+            ordered[k] = number;
         }
     }
+    for (size_t k = 0; k < count; k++) {
+        place[ordered[k]] = k;
+        layers->names[k] = all->items[ordered[k]];
+    }
+    layers->num_layers = count;
     for (size_t i = 0; i < layers->num_operations; i++) {
         if (units[i] >= 0)
             layers->unit[i] = place[units[i]] + 1;
-        else if (units[i] == UNIT_FIRST_LAYER && count > 0)
-            layers->unit[i] = 1;
         else
-            layers->unit[i] = 0;
+            layers->unit[i] = units[i] == UNIT_FIRST_LAYER && count > 0 ? 1 : 0;
     }
-    for (size_t i = 0; i < layers->num_layers; i++) {
-        if (place[i] == SIZE_MAX)
-            free(layers->names[i]);
-    }
-    free(layers->names);
-    layers->names = ordered;
-    layers->num_layers = count;
+done:
     free(place);
-    return POPLINER_OK;
+    free(ordered);
+    return status;
 }
 
 static void write_note(char *text, size_t size, note why, size_t num_results, bool of_framework) {
@@ -322,6 +301,52 @@ static void write_note(char *text, size_t size, note why, size_t num_results, bo
                  of_framework || num_results == 0 ? "input" : "variable");
 }
 
+/* Whether the pattern matches the name or the inputs of any operation; *where is the first that it
+ * matches. An invalid pattern matches nothing. */
+static bool matches_any(const finder *f, const char *pattern, const char **where) {
+    pl_regex *regex = NULL;
+    bool matches = false;
+    if (pl_regex_compile(pattern, "", &regex, NULL) != POPLINER_OK)
+        return false;
+    for (size_t i = 0; !matches && i < popliner_operations_count(f->operations); i++) {
+        popliner_operation operation = popliner_operations_get(f->operations, i);
+        if (operation.is_tensor)
+            continue; /* they are never matched against it */
+        const char *const texts[] = {operation.name, operation.inputs};
+        for (size_t k = 0; !matches && k < 2; k++) {
+            *where = texts[k];
+            if (pl_regex_matches(regex, texts[k], strlen(texts[k]), &matches, NULL) != POPLINER_OK)
+                matches = false;
+        }
+    }
+    pl_regex_free(regex);
+    return matches;
+}
+
+/* Explains why a pattern matches nothing: how far it does match something. */
+static void explain_no_match(const finder *f, const char *pattern,
+                             const popliner_listener *listener) {
+    enum { MOST_PATTERN = 400 };
+    size_t length = strlen(pattern);
+    char *part = length <= MOST_PATTERN ? pl_copy_string(pattern, length) : NULL;
+    const char *where = "";
+    size_t offset = part == NULL ? 0 : length;
+    for (; offset > 0; offset--) {
+        part[offset] = '\0';
+        if (matches_any(f, part, &where))
+            break;
+    }
+    if (offset > 0)
+        pl_tell(listener, POPLINER_LEVEL_WARNING,
+                "The layer regex '%s' matches nothing. Up to offset %zu it does: '%s' matches "
+                "'%.200s'.",
+                pattern, offset, part, where);
+    else
+        pl_tell(listener, POPLINER_LEVEL_WARNING,
+                "The layer regex '%s' matches nothing, from offset 0 on.", pattern);
+    free(part);
+}
+
 /* What a user should know of the outcome, in PopLiner's own words. As there, an operation counts as
  * found as soon as a rule applies, even if what it takes its layer from has none. */
 static void warn(const finder *f, const char *name_regex, const popliner_listener *listener) {
@@ -335,6 +360,8 @@ static void warn(const finder *f, const char *name_regex, const popliner_listene
                 percent);
     else
         pl_tell(listener, POPLINER_LEVEL_INFO, "Layers found for %.0f%% of operations", percent);
+    if (!f->any_result)
+        explain_no_match(f, name_regex, listener);
     if (f->calls_of_several > 0)
         pl_tell(listener, POPLINER_LEVEL_WARNING,
                 "Calls were found with inputs from multiple layers - which can lead to poor "
@@ -354,7 +381,9 @@ popliner_status popliner_layers_assign(const popliner_profile *profile,
     size_t count = popliner_operations_count(operations);
     long *units = pl_new_array(count, sizeof *units);
     popliner_layers *layers = calloc(1, sizeof *layers);
-    finder f = {.profile = profile, .operations = operations, .found = {.layers = layers}};
+    finder f = {.profile = profile,
+                .operations = operations,
+                .found = {.names = layers == NULL ? NULL : &layers->all_names}};
     f.touched_by = pl_new_array(profile->num_unlowered, sizeof *f.touched_by);
     f.names_of = pl_new_array(profile->num_unlowered, sizeof *f.names_of);
     popliner_status status = POPLINER_OK;
@@ -383,6 +412,7 @@ popliner_status popliner_layers_assign(const popliner_profile *profile,
         write_note(layers->note[i], sizeof layers->note[i], why, num_results,
                    popliner_operations_are_of_framework(operations));
     }
+    f.any_result = layers->all_names.count > 0;
     if (status == POPLINER_OK)
         status = order_layers(layers, options->order, units, error);
     if (status == POPLINER_OK)
@@ -407,8 +437,7 @@ done:
 void popliner_layers_free(popliner_layers *layers) {
     if (layers == NULL)
         return;
-    for (size_t i = 0; i < layers->num_layers; i++)
-        free(layers->names[i]);
+    pl_names_free(&layers->all_names);
     free(layers->names);
     free(layers->unit);
     free(layers->note);

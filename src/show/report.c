@@ -280,6 +280,13 @@ popliner_status popliner_report_plan_json(const popliner_plan *plan, const popli
         const popliner_plan_stage *stage = &plan->stages[i];
         status = popliner_stage_measure_units(meter, stage->first_unit, stage->last_unit, &memory,
                                               error);
+        uint64_t peak_bytes = popliner_largest_of_tiles(memory.total_bytes, memory.num_tiles);
+        if (status == POPLINER_OK && peak_bytes != stage->peak_bytes)
+            status =
+                pl_fail(error, POPLINER_ERROR_INTERNAL,
+                        "stage %zu was planned with %" PRIu64 " bytes on its largest tile, but "
+                        "measures %" PRIu64 "; please report this",
+                        i, stage->peak_bytes, peak_bytes);
         if (status == POPLINER_OK &&
             json_array_append_new(stages, stage_as_json(layers, stage, &memory)) != 0)
             status = pl_fail_memory(error, "a report");
