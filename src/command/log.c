@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -18,6 +19,23 @@ static void erase_bar(log_state *log) {
     if (log->bar_width > 0)
         fprintf(stderr, "\r%*s\r", (int)log->bar_width, "");
     log->bar_width = 0;
+}
+
+/* Names from files may hold line ends, which would break the log's one line per message, and
+ * sequences that a terminal obeys. */
+static void write_printable(const char *text) {
+    static const char controls[] = "\001\002\003\004\005\006\a\b\t\n\v\f\r\016\017"
+                                   "\020\021\022\023\024\025\026\027"
+                                   "\030\031\032\033\034\035\036\037\177";
+    while (*text != '\0') {
+        size_t length = strcspn(text, controls);
+        fwrite(text, 1, length, stderr);
+        text += length;
+        if (*text != '\0') {
+            fputc('?', stderr);
+            text++;
+        }
+    }
 }
 
 static void on_message(void *user, popliner_level level, const char *text) {
@@ -36,7 +54,9 @@ static void on_message(void *user, popliner_level level, const char *text) {
     if (localtime_r(&now, &local) != NULL)
         strftime(clock_text, sizeof clock_text, "%H:%M:%S", &local);
     erase_bar(log);
-    fprintf(stderr, "%s %-7s %s\n", clock_text, names[level], text);
+    fprintf(stderr, "%s %-7s ", clock_text, names[level]);
+    write_printable(text);
+    fputc('\n', stderr);
 }
 
 static void on_progress(void *user, const char *task, uint64_t done, uint64_t total) {
@@ -63,12 +83,21 @@ popliner_listener log_listener(log_state *log) {
 }
 
 void log_message(log_state *log, popliner_level level, const char *format, ...) {
-    char text[4000];
+    char short_text[4000];
     va_list arguments;
+    va_list again;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    va_copy(again, arguments);
+    int length = vsnprintf(short_text, sizeof short_text, format, arguments);
+    /* the split of a model of many layers makes a long line */
+    size_t size = length < 0 ? 0 : (size_t)length + 1;
+    char *long_text = size > sizeof short_text ? malloc(size) : NULL;
+    if (long_text != NULL)
+        vsnprintf(long_text, size, format, again);
+    on_message(log, level, long_text != NULL ? long_text : short_text);
+    free(long_text);
+    va_end(again);
     va_end(arguments);
-    on_message(log, level, text);
 }
 
 double log_seconds(void) {

@@ -1,8 +1,12 @@
 /* The command: reads its options, calls the library, prints what it returns.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "command/log.h"
 #include "command/options.h"
@@ -43,15 +47,69 @@ static int exit_status(popliner_status status) {
     return 4;
 }
 
+static popliner_status fail(popliner_error *error, popliner_status status, const char *format,
+                            ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    error->status = status;
+    vsnprintf(error->message, sizeof error->message, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+/* Whether all that was printed has arrived. */
+static popliner_status finish_printing(popliner_error *error) {
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return POPLINER_OK;
+    return fail(error, POPLINER_ERROR_OUTPUT, "standard output cannot be written: %s",
+                strerror(errno));
+}
+
 /* Prints a text that the library made, and frees it. */
 static popliner_status print(char *text, popliner_error *error) {
-    bool printed = fputs(text, stdout) >= 0 && fflush(stdout) == 0;
+    fputs(text, stdout);
     free(text);
-    if (printed)
+    return finish_printing(error);
+}
+
+static bool is_same_file(const struct stat *info, const char *path) {
+    struct stat other;
+    return path != NULL && stat(path, &other) == 0 && other.st_dev == info->st_dev &&
+           other.st_ino == info->st_ino;
+}
+
+/* Says before the work begins if the analysis cannot be stored where it should be. Storing replaces
+ * the file of that name: a device must not be replaced, nor what is being read. */
+static popliner_status check_save_path(const char *path, const char *profile, const char *debug,
+                                       popliner_error *error) {
+    struct stat info;
+    if (path == NULL)
         return POPLINER_OK;
-    error->status = POPLINER_ERROR_OUTPUT;
-    snprintf(error->message, sizeof error->message, "standard output cannot be written");
-    return POPLINER_ERROR_OUTPUT;
+    if (stat(path, &info) == 0) {
+        if (!S_ISREG(info.st_mode))
+            return fail(error, POPLINER_ERROR_OUTPUT, "--save-to-file %s: is %s", path,
+                        S_ISDIR(info.st_mode) ? "a directory, not a file" : "no regular file");
+        if (is_same_file(&info, profile) || is_same_file(&info, debug))
+            return fail(error, POPLINER_ERROR_USAGE,
+                        "--save-to-file %s: would overwrite the %s that is read", path,
+                        is_same_file(&info, profile) ? "profile" : "debug information");
+        return POPLINER_OK;
+    }
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL)
+        return POPLINER_OK;
+    char *directory = strndup(path, slash == path ? 1 : (size_t)(slash - path));
+    popliner_status status = POPLINER_OK;
+    if (directory == NULL)
+        status = fail(error, POPLINER_ERROR_MEMORY, "not enough memory for file names");
+    else if (stat(directory, &info) != 0)
+        status = fail(error, POPLINER_ERROR_OUTPUT, "--save-to-file %s: its directory %s: %s", path,
+                      directory, strerror(errno));
+    else if (!S_ISDIR(info.st_mode))
+        status = fail(error, POPLINER_ERROR_OUTPUT, "--save-to-file %s: %s is no directory", path,
+                      directory);
+    free(directory);
+    return status;
 }
 
 static popliner_status read_debug_info(run *r, const char *path, popliner_debug_info **info,
@@ -73,6 +131,8 @@ static popliner_status read_profile(run *r, popliner_error *error) {
     double start = log_seconds();
     popliner_status status =
         popliner_locate(r->options.profile, r->options.debug, &profile_path, &debug_path, error);
+    if (status == POPLINER_OK)
+        status = check_save_path(r->options.save_to_file, profile_path, debug_path, error);
     if (status == POPLINER_OK)
         status = popliner_profile_read(profile_path, &r->listener, &r->profile, error);
     if (status == POPLINER_OK) {
@@ -108,7 +168,9 @@ static popliner_status load(run *r, popliner_error *error) {
     double start = log_seconds();
     popliner_status status = POPLINER_OK;
     if (r->options.load_from_file) {
-        status = popliner_analysis_load(r->options.profile, &r->profile, &r->operations, error);
+        status = check_save_path(r->options.save_to_file, NULL, NULL, error);
+        if (status == POPLINER_OK)
+            status = popliner_analysis_load(r->options.profile, &r->profile, &r->operations, error);
         if (status == POPLINER_OK)
             log_step(&r->log, "Loading the analysis", start);
     } else {
@@ -282,13 +344,11 @@ int main(int argc, char **argv) {
     popliner_status status = options_parse(argc, argv, &r.options, &error);
     if (status == POPLINER_OK && r.options.help) {
         options_print_help(stdout);
-        return EXIT_SUCCESS;
-    }
-    if (status == POPLINER_OK && r.options.version) {
+        status = finish_printing(&error);
+    } else if (status == POPLINER_OK && r.options.version) {
         printf("popliner %s\n", popliner_version());
-        return EXIT_SUCCESS;
-    }
-    if (status == POPLINER_OK) {
+        status = finish_printing(&error);
+    } else if (status == POPLINER_OK) {
         popliner_level level = r.options.quiet     ? POPLINER_LEVEL_WARNING
                                : r.options.verbose ? POPLINER_LEVEL_DEBUG
                                                    : POPLINER_LEVEL_INFO;

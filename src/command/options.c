@@ -182,6 +182,13 @@ static const option *find(const char *argument, const char **value) {
     return NULL;
 }
 
+/* Whether an argument is an option of ours, and so not the value of the one before it: a value was
+ * forgotten more likely than a file is to be called "--solve". Behind a '=' it may be. */
+static bool is_option(const char *argument) {
+    const char *value;
+    return argument[0] == '-' && find(argument, &value) != NULL;
+}
+
 static popliner_status check(const options *o, popliner_error *error) {
     if (o->help || o->version)
         return POPLINER_OK;
@@ -208,6 +215,8 @@ popliner_status options_parse(int argc, char **argv, options *result, popliner_e
     for (int i = 1; i < argc; i++) {
         const char *argument = argv[i];
         if (only_names || argument[0] != '-' || argument[1] == '\0') {
+            if (argument[0] == '\0')
+                return fail(error, "an empty file name was given; expected PROFILE [DEBUG]");
             if (result->profile == NULL)
                 result->profile = argument;
             else if (result->debug == NULL)
@@ -227,10 +236,11 @@ popliner_status options_parse(int argc, char **argv, options *result, popliner_e
             return fail(error, "%s: unknown option; see popliner --help", argument);
         if (o->kind == KIND_FLAG && value != NULL)
             return fail(error, "--%s takes no value", o->name);
-        if (o->kind != KIND_FLAG && value == NULL) {
-            if (i + 1 == argc)
+        if (o->kind != KIND_FLAG) {
+            if (value == NULL && i + 1 < argc && !is_option(argv[i + 1]))
+                value = argv[++i];
+            if (value == NULL || *value == '\0')
                 return fail(error, "--%s needs a value: %s", o->name, o->value);
-            value = argv[++i];
         }
         popliner_status status = set(o, value, result, error);
         if (status != POPLINER_OK)
