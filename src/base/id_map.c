@@ -60,9 +60,7 @@ void pl_id_map_sort(pl_id_map *map) {
 
 uint32_t pl_id_map_find(const pl_id_map *map, uint64_t id) {
     if (map->entries == NULL)
-        return id >= map->first_id && id - map->first_id < map->count
-                   ? (uint32_t)(id - map->first_id)
-                   : PL_NONE;
+        return id - map->first_id < map->count ? (uint32_t)(id - map->first_id) : PL_NONE;
     size_t low = 0;
     size_t high = map->count;
     while (low < high) {

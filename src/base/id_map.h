@@ -28,7 +28,7 @@ typedef struct pl_id_map {
 /* False when memory is short. */
 bool pl_id_map_add(pl_id_map *map, uint64_t id, uint32_t index);
 
-/* Sorts by id, keeping the first of equal ids. O(count log count), O(1) when regular. */
+/* Sorts by id, keeping the smallest index of equal ids. O(count log count), O(1) when regular. */
 void pl_id_map_sort(pl_id_map *map);
 
 /* The index of `id`, or PL_NONE. O(1) when regular, else O(log count). */

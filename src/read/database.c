@@ -12,6 +12,23 @@
 #include "base/failure.h"
 #include "base/growth.h"
 
+/* The length that a database file must have by its header; 0 when the header does not tell. */
+static uint64_t length_by_header(const char *path) {
+    uint8_t header[100];
+    FILE *file = fopen(path, "rb");
+    size_t read = file == NULL ? 0 : fread(header, 1, sizeof header, file);
+    if (file != NULL)
+        fclose(file);
+    /* the number of pages counts if the last writer knew it, and no log holds other pages */
+    if (read < sizeof header || memcmp(header, "SQLite format 3", 16) != 0 ||
+        memcmp(header + 24, header + 92, 4) != 0 || header[18] != 1)
+        return 0;
+    uint64_t page_size = (uint64_t)header[16] << 8 | header[17];
+    uint64_t pages = (uint64_t)header[28] << 24 | (uint64_t)header[29] << 16 |
+                     (uint64_t)header[30] << 8 | header[31];
+    return (page_size == 1 ? 65536 : page_size) * pages;
+}
+
 popliner_status pl_database_open(pl_database *database, const char *path, const char *expected,
                                  popliner_error *error) {
     *database = (pl_database){0};
@@ -42,6 +59,10 @@ popliner_status pl_database_open(pl_database *database, const char *path, const 
         status = pl_fail_memory(error, "the database");
     else if (code != SQLITE_OK)
         status = pl_database_fail(database, "opening it", error);
+    else if ((uint64_t)info.st_size < length_by_header(path))
+        /* SQLite itself reads zeros where the last page was cut */
+        status = pl_fail(error, POPLINER_ERROR_INPUT,
+                         "%s: was cut off in its last page; write it again", path);
     if (status != POPLINER_OK)
         pl_database_close(database);
     return status;
