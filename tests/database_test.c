@@ -1,0 +1,235 @@
+/* Walking over the tables of an SQLite file by column name, and what is said when that fails.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "test_data.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "read/database.h"
+
+/* directory/x.pop with what the statements make; the caller frees the path. */
+static char *make_database(const char *directory, const char *sql) {
+    char *path = test_path(directory, "x.pop");
+    sqlite3 *sqlite;
+    assert_int_equal(sqlite3_open(path, &sqlite), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(sqlite, sql, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(sqlite), SQLITE_OK);
+    return path;
+}
+
+/* Expects that `path` cannot be opened, with a message that names it and holds `words`. */
+static void expect_refused(const char *path, const char *words) {
+    popliner_error error = {0};
+    pl_database database;
+    assert_int_equal(pl_database_open(&database, path, "a Poplar profile", &error),
+                     POPLINER_ERROR_INPUT);
+    assert_null(database.sqlite);
+    assert_int_equal(error.status, POPLINER_ERROR_INPUT);
+    test_assert_sentence(error.message);
+    assert_non_null(strstr(error.message, path));
+    if (strstr(error.message, words) == NULL)
+        fail_msg("no \"%s\" in \"%s\"", words, error.message);
+    pl_database_close(&database); /* may be closed again */
+}
+
+static void says_why_a_file_is_no_database(void **state) {
+    char *path = test_path(*state, "missing.pop");
+    expect_refused(path, "No such file");
+    free(path);
+
+    path = test_path(*state, "directory.pop");
+    mkdir(path, 0700);
+    expect_refused(path, "is a directory, not a Poplar profile");
+    free(path);
+
+    path = test_path(*state, "empty.pop");
+    test_write_bytes(path, "", 0);
+    expect_refused(path, "is empty, not a Poplar profile");
+    free(path);
+
+    path = test_path(*state, "text.pop");
+    test_write_bytes(path, "This is not a database at all.\n", 31);
+    expect_refused(path, "not a Poplar profile");
+    char *long_text = malloc(10000);
+    memset(long_text, 'x', 10000);
+    test_write_bytes(path, long_text, 10000);
+    expect_refused(path, "not a Poplar profile");
+    free(long_text);
+    free(path);
+}
+
+/* An open walk over `table` of a new database; expects that opening fails when `words` is not
+ * NULL, with these words in the message. */
+static void expect_no_walk(const pl_database *database, const char *table, bool required,
+                           const pl_column *columns, size_t num_columns, const char *words) {
+    popliner_error error = {0};
+    pl_rows rows = {0};
+    assert_int_equal(
+        pl_rows_open(&rows, database, table, required, columns, num_columns, "", &error),
+        POPLINER_ERROR_INPUT);
+    pl_rows_close(&rows);
+    test_assert_sentence(error.message);
+    assert_non_null(strstr(error.message, database->path));
+    if (strstr(error.message, words) == NULL)
+        fail_msg("no \"%s\" in \"%s\"", words, error.message);
+}
+
+static void names_missing_tables_and_columns(void **state) {
+    char *path = make_database(*state, "CREATE TABLE things (id INTEGER, name TEXT)");
+    popliner_error error = {0};
+    pl_database database;
+    assert_int_equal(pl_database_open(&database, path, "a database", &error), POPLINER_OK);
+    const pl_column columns[] = {{"id", true}, {"colour", true}};
+    expect_no_walk(&database, "others", true, columns, 1, "has no table others");
+    expect_no_walk(&database, "things", true, columns, 2, "table things has no column colour");
+    /* an optional table that exists must have its columns all the same */
+    expect_no_walk(&database, "things", false, columns, 2, "table things has no column colour");
+
+    pl_rows rows = {0};
+    bool more = true;
+    assert_int_equal(pl_rows_open(&rows, &database, "others", false, columns, 2, "", &error),
+                     POPLINER_OK);
+    assert_int_equal(pl_rows_next(&rows, &more, &error), POPLINER_OK);
+    assert_false(more);
+    pl_rows_close(&rows);
+
+    bool found = false;
+    assert_int_equal(pl_database_has_table(&database, "things", &found, &error), POPLINER_OK);
+    assert_true(found);
+    assert_int_equal(pl_database_has_table(&database, "others", &found, &error), POPLINER_OK);
+    assert_false(found);
+    pl_database_close(&database);
+    free(path);
+}
+
+static void opens_any_database_but_finds_no_foreign_tables(void **state) {
+    char *path = make_database(*state, "CREATE TABLE moz_places (id INTEGER, url TEXT)");
+    popliner_error error = {0};
+    pl_database database;
+    assert_int_equal(pl_database_open(&database, path, "a profile", &error), POPLINER_OK);
+    bool found = true;
+    assert_int_equal(pl_database_has_table(&database, "vars_info", &found, &error), POPLINER_OK);
+    assert_false(found);
+    pl_database_close(&database);
+    free(path);
+}
+
+/* Reads the only column `a` of the only row of a database made of the value `sql`; expects `words`
+ * in the message, or if NULL that it reads as `expected`. */
+static void expect_number(const char *directory, const char *sql, uint64_t most, const char *words,
+                          uint64_t expected) {
+    static const pl_column columns[] = {{"b", false}, {"a", true}};
+    char statements[200];
+    snprintf(statements, sizeof statements,
+             "DROP TABLE IF EXISTS t; CREATE TABLE t (a); INSERT INTO t VALUES (%s)", sql);
+    char *path = make_database(directory, statements);
+    popliner_error error = {0};
+    pl_database database;
+    assert_int_equal(pl_database_open(&database, path, "a database", &error), POPLINER_OK);
+    pl_rows rows = {0};
+    bool more = false;
+    assert_int_equal(pl_rows_open(&rows, &database, "t", true, columns, 2, "", &error),
+                     POPLINER_OK);
+    assert_int_equal(pl_rows_next(&rows, &more, &error), POPLINER_OK);
+    assert_true(more);
+    uint64_t value = 12345;
+    popliner_status status = pl_rows_number(&rows, 1, most, &value, &error);
+    if (words == NULL) {
+        assert_int_equal(status, POPLINER_OK);
+        assert_int_equal(value, expected);
+    } else {
+        assert_int_equal(status, POPLINER_ERROR_INPUT);
+        test_assert_sentence(error.message);
+        assert_non_null(strstr(error.message, path));
+        assert_non_null(strstr(error.message, "table t, row 1: column a"));
+        if (strstr(error.message, words) == NULL)
+            fail_msg("no \"%s\" in \"%s\"", words, error.message);
+    }
+    /* the column that the table does not have is NULL */
+    assert_true(pl_rows_is_null(&rows, 0));
+    assert_int_equal(pl_rows_number_or(&rows, 0, most, 77, &value, &error), POPLINER_OK);
+    assert_int_equal(value, 77);
+    assert_string_equal(pl_rows_text(&rows, 0), "");
+    size_t size = 1;
+    pl_rows_blob(&rows, 0, &size);
+    assert_int_equal(size, 0);
+    assert_int_equal(pl_rows_next(&rows, &more, &error), POPLINER_OK);
+    assert_false(more);
+    pl_rows_close(&rows);
+    pl_database_close(&database);
+    free(path);
+}
+
+static void reads_whole_numbers_in_range_alone(void **state) {
+    expect_number(*state, "0", 10, NULL, 0);
+    expect_number(*state, "10", 10, NULL, 10);
+    expect_number(*state, "9223372036854775807", INT64_MAX, NULL, INT64_MAX);
+    expect_number(*state, "9223372036854775807", UINT64_MAX, NULL, INT64_MAX);
+    expect_number(*state, "11", 10, "is 11, expected 0 to 10", 0);
+    expect_number(*state, "-1", UINT64_MAX, "is -1", 0);
+    expect_number(*state, "-9223372036854775808", UINT64_MAX, "is -9223372036854775808", 0);
+    expect_number(*state, "NULL", 10, "is NULL", 0);
+    expect_number(*state, "'7'", 10, "is no whole number", 0);
+    expect_number(*state, "'seven'", 10, "is no whole number", 0);
+    expect_number(*state, "7.5", 10, "is no whole number", 0);
+    expect_number(*state, "x'07'", 10, "is no whole number", 0);
+}
+
+static void reads_text_and_blobs(void **state) {
+    char *path = make_database(*state, "CREATE TABLE t (a, b); INSERT INTO t VALUES "
+                                       "('text', x'008081'), (5, zeroblob(0)), (NULL, 'abc')");
+    static const pl_column columns[] = {{"A", true}, {"B", true}}; /* names know no case */
+    popliner_error error = {0};
+    pl_database database;
+    assert_int_equal(pl_database_open(&database, path, "a database", &error), POPLINER_OK);
+    pl_rows rows = {0};
+    bool more = false;
+    size_t size;
+    assert_int_equal(
+        pl_rows_open(&rows, &database, "t", true, columns, 2, "ORDER BY rowid", &error),
+        POPLINER_OK);
+    assert_int_equal(pl_rows_next(&rows, &more, &error), POPLINER_OK);
+    assert_string_equal(pl_rows_text(&rows, 0), "text");
+    assert_memory_equal(pl_rows_blob(&rows, 1, &size), "\0\x80\x81", 3);
+    assert_int_equal(size, 3);
+    assert_int_equal(pl_rows_next(&rows, &more, &error), POPLINER_OK);
+    assert_string_equal(pl_rows_text(&rows, 0), "5");
+    pl_rows_blob(&rows, 1, &size);
+    assert_int_equal(size, 0);
+    assert_false(pl_rows_is_null(&rows, 1));
+    assert_int_equal(pl_rows_next(&rows, &more, &error), POPLINER_OK);
+    assert_true(more);
+    assert_string_equal(pl_rows_text(&rows, 0), "");
+    assert_int_equal(pl_rows_fail(&rows, 1, &error, "is %s", "odd"), POPLINER_ERROR_INPUT);
+    assert_non_null(strstr(error.message, "table t, row 3: column B is odd"));
+    pl_rows_close(&rows);
+    pl_database_close(&database);
+    free(path);
+}
+
+/* Errors are optional everywhere. */
+static void fails_without_an_error_to_fill(void **state) {
+    char *path = test_path(*state, "missing.pop");
+    pl_database database;
+    assert_int_equal(pl_database_open(&database, path, "a database", NULL), POPLINER_ERROR_INPUT);
+    free(path);
+}
+
+#define IN_DIRECTORY(test)                                                                         \
+    cmocka_unit_test_setup_teardown(test, test_begin_directory, test_end_directory)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        IN_DIRECTORY(says_why_a_file_is_no_database),
+        IN_DIRECTORY(names_missing_tables_and_columns),
+        IN_DIRECTORY(opens_any_database_but_finds_no_foreign_tables),
+        IN_DIRECTORY(reads_whole_numbers_in_range_alone),
+        IN_DIRECTORY(reads_text_and_blobs),
+        IN_DIRECTORY(fails_without_an_error_to_fill),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

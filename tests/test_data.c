@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "test_data.h"
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "popliner/error.h"
+
+char *test_path(const char *directory, const char *name) {
+    size_t size = strlen(directory) + strlen(name) + 2;
+    char *path = malloc(size);
+    assert_non_null(path);
+    snprintf(path, size, "%s/%s", directory, name);
+    return path;
+}
+
+/* ---- Data ----------------------------------------------------------------------------------- */
+
+static bool is_directory(const char *path) {
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+static const char *golden_directory(void) {
+    static const char *const places[] = {
+#ifdef POPLINER_GOLDEN_DIR
+        POPLINER_GOLDEN_DIR,
+#endif
+        TEST_SOURCE_DIR "/tests/golden",
+        TEST_SOURCE_DIR "/../shared/golden",
+    };
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        if (is_directory(places[i]))
+            return places[i];
+    }
+    return NULL;
+}
+
+static int compare_names(const void *left, const void *right) {
+    return strcmp(left, right);
+}
+
+size_t test_golden_cases(char names[TEST_MOST_CASES][TEST_CASE_NAME]) {
+    const char *golden = golden_directory();
+    DIR *folders = golden == NULL ? NULL : opendir(golden);
+    size_t count = 0;
+    struct dirent *entry;
+    while (folders != NULL && (entry = readdir(folders)) != NULL) {
+        char *folder = test_path(golden, entry->d_name);
+        char *profile = test_path(folder, "profile.pop");
+        if (entry->d_name[0] != '.' && access(profile, R_OK) == 0) {
+            assert_true(count < TEST_MOST_CASES && strlen(entry->d_name) < TEST_CASE_NAME);
+            strcpy(names[count++], entry->d_name);
+        }
+        free(profile);
+        free(folder);
+    }
+    if (folders != NULL)
+        closedir(folders);
+    qsort(names, count, TEST_CASE_NAME, compare_names);
+    if (count == 0)
+        print_message("no golden cases in tests/golden or ../shared/golden\n");
+    return count;
+}
+
+/* The path if something can be read there, else NULL. */
+static char *if_readable(char *path) {
+    if (access(path, R_OK) == 0)
+        return path;
+    print_message("missing: %s\n", path);
+    free(path);
+    return NULL;
+}
+
+char *test_golden_file(const char *golden_case, const char *file) {
+    const char *golden = golden_directory();
+    if (golden == NULL) {
+        print_message("no golden cases in tests/golden or ../shared/golden\n");
+        return NULL;
+    }
+    char *folder = test_path(golden, golden_case);
+    char *path = test_path(folder, file);
+    free(folder);
+    return if_readable(path);
+}
+
+char *test_firehose_file(const char *file) {
+    return if_readable(test_path(TEST_SOURCE_DIR "/../shared/data/firehose", file));
+}
+
+/* ---- Files and directories ------------------------------------------------------------------ */
+
+int test_begin_directory(void **state) {
+    const char *place = getenv("TMPDIR");
+    char *path = test_path(place == NULL || *place == '\0' ? "/tmp" : place, "popliner-XXXXXX");
+    *state = path;
+    return mkdtemp(path) == NULL;
+}
+
+static void remove_all(const char *path) {
+    if (!is_directory(path)) {
+        unlink(path);
+        return;
+    }
+    chmod(path, 0700); /* a test may have made it read-only */
+    DIR *entries = opendir(path);
+    struct dirent *entry;
+    while (entries != NULL && (entry = readdir(entries)) != NULL) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        char *inner = test_path(path, entry->d_name);
+        remove_all(inner);
+        free(inner);
+    }
+    if (entries != NULL)
+        closedir(entries);
+    rmdir(path);
+}
+
+int test_end_directory(void **state) {
+    remove_all(*state);
+    free(*state);
+    return 0;
+}
+
+uint8_t *test_read_bytes(const char *path, size_t *size) {
+    FILE *file = fopen(path, "rb");
+    struct stat about;
+    assert_non_null(file);
+    assert_int_equal(fstat(fileno(file), &about), 0);
+    *size = (size_t)about.st_size;
+    uint8_t *bytes = malloc(*size + 1);
+    assert_non_null(bytes);
+    assert_int_equal(fread(bytes, 1, *size, file), *size);
+    fclose(file);
+    return bytes;
+}
+
+void test_write_bytes(const char *path, const void *bytes, size_t size) {
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    if (size > 0)
+        assert_int_equal(fwrite(bytes, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* ---- What is told --------------------------------------------------------------------------- */
+
+static void on_message(void *user, popliner_level level, const char *text) {
+    test_told *told = user;
+    assert_true(level <= POPLINER_LEVEL_ERROR);
+    told->messages[level]++;
+    snprintf(told->last[level], sizeof told->last[level], "%s", text);
+}
+
+static void on_progress(void *user, const char *task, uint64_t done, uint64_t total) {
+    test_told *told = user;
+    assert_non_null(task);
+    told->progress_done = done;
+    told->progress_total = total;
+}
+
+popliner_listener test_listen(test_told *told) {
+    *told = (test_told){0};
+    return (popliner_listener){.user = told, .message = on_message, .progress = on_progress};
+}
+
+void test_assert_sentence(const char *message) {
+    size_t length = strlen(message);
+    assert_true(length > 0 && length + 1 < sizeof((popliner_error *)0)->message);
+    assert_null(strchr(message, '\n'));
+    assert_null(strstr(message, ". "));
+    assert_int_not_equal(message[length - 1], '.');
+}

@@ -1,0 +1,48 @@
+/* What tests of reading share: where the data is, files and directories of a test, and a listener
+ * that remembers what it was told.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_TESTS_TEST_DATA_H
+#define PL_TESTS_TEST_DATA_H
+
+#include "test.h"
+
+#include "popliner/listener.h"
+
+enum { TEST_MOST_CASES = 32, TEST_CASE_NAME = 64 };
+
+/* The names of the golden cases in alphabetic order; 0 when there are none. They are folders of
+ * POPLINER_GOLDEN_DIR, of tests/golden or of ../shared/golden, whichever exists first. */
+size_t test_golden_cases(char names[TEST_MOST_CASES][TEST_CASE_NAME]);
+
+/* The path of a golden case's file, or of a file of the real profile; NULL, with a message, when it
+ * is not there: then skip(). The caller frees it. */
+char *test_golden_file(const char *golden_case, const char *file);
+char *test_firehose_file(const char *file);
+
+/* Setup and teardown: *state is the path of a new, empty directory, removed with all in it. */
+int test_begin_directory(void **state);
+int test_end_directory(void **state);
+
+/* directory/name; the caller frees it. */
+char *test_path(const char *directory, const char *name);
+
+/* The bytes of a file, which must exist; the caller frees them. */
+uint8_t *test_read_bytes(const char *path, size_t *size);
+void test_write_bytes(const char *path, const void *bytes, size_t size);
+
+/* What a listener was told: how often and what last, by level, and whether progress ended. */
+typedef struct test_told {
+    size_t messages[4];
+    char last[4][2048];
+    uint64_t progress_done;
+    uint64_t progress_total;
+} test_told;
+
+/* A listener that fills `told`, which is zeroed first. */
+popliner_listener test_listen(test_told *told);
+
+/* Asserts that a message is one sentence: no line end, no second sentence, not cut. */
+void test_assert_sentence(const char *message);
+
+#endif
