@@ -33,20 +33,21 @@ enum {
 static const mk_vertex_type shared_types[TYPE_COUNT] = {
     {.name = "poplin::ConvPartial1x1Out<half,float,true,false,16,4,false>",
      .source = "asm",
-     .size_bytes = 52,
-     .pointer_bytes = 40,
+     .size_bytes = 40,
+     .pointer_bytes = 32,
      .field_bytes = 8,
-     .code_bytes = 1380},
+     .code_bytes = 1780},
     {.name = "poplin::ConvPartialnx1<half,float,true,false,16,4,false>",
      .source = "asm",
      .size_bytes = 60,
      .pointer_bytes = 40,
      .field_bytes = 16,
-     .code_bytes = 1612},
+     .code_bytes = 4188},
     {.name = "poplin::ReduceAdd<half,float>",
      .source = "asm",
-     .size_bytes = 16,
-     .pointer_bytes = 12,
+     .size_bytes = 12,
+     .pointer_bytes = 8,
+     .field_bytes = 8,
      .code_bytes = 260},
     {.name = "poplar_rt::StridedCopyAT4",
      .source = "asm",
@@ -71,11 +72,13 @@ static const mk_vertex_type shared_types[TYPE_COUNT] = {
      .source = "asm",
      .size_bytes = 12,
      .pointer_bytes = 8,
+     .field_bytes = 8,
      .code_bytes = 182},
     {.name = "popops::BinaryOp2DInPlace<popops::expr::BinaryOpType::ADD,half>",
      .source = "c++",
      .size_bytes = 12,
      .pointer_bytes = 8,
+     .field_bytes = 8,
      .code_bytes = 258},
     {.name = "popops::MultiSlice<half>",
      .source = "c++",
@@ -87,6 +90,7 @@ static const mk_vertex_type shared_types[TYPE_COUNT] = {
      .source = "asm",
      .size_bytes = 12,
      .pointer_bytes = 8,
+     .field_bytes = 4,
      .code_bytes = 214},
     {.name = "popops::ContinuousReduce<popops::ReduceSquareAdd,half,float,false>",
      .source = "asm",
@@ -103,6 +107,7 @@ static const mk_vertex_type shared_types[TYPE_COUNT] = {
      .source = "asm",
      .size_bytes = 12,
      .pointer_bytes = 8,
+     .field_bytes = 4,
      .code_bytes = 198},
     {.name = "popops::UnaryOp2D<popops::expr::UnaryOpType::EXPONENT,half>",
      .source = "c++",
@@ -201,7 +206,9 @@ static mk_tiles tiles_for(const mk_builder *builder, uint64_t bytes, uint64_t nu
 static void execute(mk_builder *builder, const char *label, size_t vertex_type, mk_tiles tiles,
                     mk_span read, mk_span also_read, mk_span written) {
     mk_begin_execute(builder, label);
-    mk_execute_vertices(builder, vertex_type, tiles, 1, 1);
+    /* one vertex per tile as a rule, in some compute sets a second one here and there */
+    mk_execute_vertices(builder, vertex_type, tiles, 1,
+                        builder->plan->compute_sets.count % 4 == 0 ? 1 : 0);
     mk_execute_use(builder, read);
     mk_execute_use(builder, also_read);
     mk_execute_use(builder, written);
@@ -265,15 +272,17 @@ static void lower_matmul(mk_builder *builder, const mk_operation *operation, uin
     mk_span partials =
         mk_add_temporary(builder, "Conv_1/partials", MK_VARIABLE, partial_bytes, all);
     mk_add_write_undef(builder, partials);
+    execute(builder, "Conv_1/Transpose", TYPE_SHORT_COPY, tiles_for(builder, bytes, 1, 2), received,
+            no_span, received);
     mk_begin_execute(builder, "Conv_1/Convolve");
     mk_execute_vertices(builder, is_wide ? TYPE_CONVOLVE_WIDE : TYPE_CONVOLVE, all, 1, 0);
-    mk_execute_vertices(builder, TYPE_ZERO, all, 1, 1);
+    mk_execute_vertices(builder, TYPE_ZERO, all, 1, 0);
     mk_execute_use(builder, received);
     mk_execute_use(builder, b);
     mk_execute_use(builder, partials);
     mk_end_execute(builder);
     mk_span first = mk_add_exchange(builder, partials, summed, tiles_for(builder, summed, 3, 4));
-    mk_tiles reducing = tiles_for(builder, summed, 1, 2);
+    mk_tiles reducing = tiles_for(builder, summed, 3, 8);
     mk_span sum = mk_add_temporary(builder, "Conv_1/Reduce/sum", MK_VARIABLE, summed, reducing);
     execute(builder, "Conv_1/Reduce", TYPE_REDUCE_PARTIALS, reducing, first, partials, sum);
     mk_span second = mk_add_exchange(builder, sum, bytes, reducing);
@@ -284,8 +293,10 @@ static void lower_matmul(mk_builder *builder, const mk_operation *operation, uin
                                     tiles_for(builder, bytes, 3, 8));
     execute(builder, "PostArrange", TYPE_STRIDED_COPY, tiles_of(builder, output), third, total,
             output);
+    mk_span fourth = mk_add_exchange(builder, output, bytes / 2 > 0 ? bytes / 2 : 1,
+                                     tiles_for(builder, bytes, 1, 4));
     execute(builder, "OnTileCopyPost", TYPE_SHORT_COPY, tiles_for(builder, bytes, 1, 4), output,
-            no_span, no_span);
+            fourth, no_span);
 }
 
 static void lower_norm(mk_builder *builder, uint64_t bytes, mk_span input, mk_span gamma,

@@ -90,6 +90,14 @@ static size_t begin_call(mk_plan *plan, size_t function, const char *name) {
     return call;
 }
 
+static bool is_input(const mk_operation *operation, size_t tensor) {
+    for (size_t i = 0; i < operation->input_count; i++) {
+        if (operation->inputs[i] == tensor)
+            return true;
+    }
+    return false;
+}
+
 static bool made_in_call(const mk_plan *plan, size_t call, size_t tensor) {
     for (size_t i = call + 1; i < plan->operations.count; i++) {
         if (mk_operation_at(plan, i)->output == tensor)
@@ -110,9 +118,10 @@ static void end_call(mk_plan *plan, size_t call) {
         replaced->is_replaced = true;
         operation->output = replaced->output;
         for (size_t k = 0; k < replaced->input_count; k++) {
-            if (operation->input_count < MK_MAX_INPUTS &&
-                !made_in_call(plan, call, replaced->inputs[k]))
-                operation->inputs[operation->input_count++] = replaced->inputs[k];
+            size_t tensor = replaced->inputs[k];
+            if (operation->input_count < MK_MAX_INPUTS && !is_input(operation, tensor) &&
+                !made_in_call(plan, call, tensor))
+                operation->inputs[operation->input_count++] = tensor;
         }
     }
 }
@@ -366,7 +375,7 @@ static size_t tensorflow_block(mk_plan *plan, unsigned long long layer, size_t i
     x = convolution(plan, scope, layer >= 6 ? 2 : 1, x, true);
     if (layer < 3)
         return x;
-    if (layer % 2 == 1)
+    if (layer % 6 == 3)
         x = compute(plan, MK_WORK_BINARY, "Add", channels, x, input, none,
                     "%s/ArithmeticOptimizer/AddOpsRewrite_Leaf_1_Add", scope);
     /* The residual is one operation in every block: it is what outlining finds. */
@@ -428,7 +437,7 @@ static void add_gradient(mk_plan *plan, size_t *gradients, size_t forward, size_
         snprintf(gradient_name, sizeof gradient_name, "%s", name);
     size_t output = gradient_tensor(plan, gradients, source.inputs[which]);
     size_t incoming = gradient_tensor(plan, gradients, source.output);
-    size_t other = source.input_count > 1 ? source.inputs[1 - which] : source.inputs[0];
+    size_t other = source.inputs[which == 0 && source.input_count > 1 ? 1 : 0];
     mk_work work = source.work == MK_WORK_GATHER ? MK_WORK_BINARY : source.work;
     size_t number = add_operation(plan, work, source.type, output,
                                   (size_t[]){incoming, other, MK_NONE}, gradient_name);
@@ -452,10 +461,12 @@ static void add_gradients_of(mk_plan *plan, size_t *gradients, size_t forward) {
         if (has_gradient(plan, source.inputs[which]))
             add_gradient(plan, gradients, forward, which);
     }
-    /* A bias gets the sum of what flows through its addition. */
-    if (source.work == MK_WORK_BINARY && source.input_count > 1 &&
-        mk_tensor_at(plan, source.inputs[1])->kind == MK_WEIGHT)
-        add_gradient(plan, gradients, forward, 1);
+    /* A bias gets the sum of what flows through its addition; a norm has a scale and a shift. */
+    bool has_parameters = source.work == MK_WORK_BINARY || source.work == MK_WORK_NORM;
+    for (size_t which = 1; has_parameters && which < source.input_count; which++) {
+        if (mk_tensor_at(plan, source.inputs[which])->kind == MK_WEIGHT)
+            add_gradient(plan, gradients, forward, which);
+    }
 }
 
 static void add_backward_pass(mk_plan *plan, size_t *gradients, size_t forward_count) {
@@ -491,8 +502,9 @@ static void add_update(mk_plan *plan, size_t weight, size_t gradient) {
     if (plan->options.framework == MK_POPTORCH) {
         moment = add_tensor(plan, MK_OPTIMIZER_STATE, tensor.rows, tensor.columns, HALF,
                             "Accl2___%s", name);
-        static const char *const steps[] = {"ReduceSum", "Cast", "Mul",        "Accumulate",
-                                            "Add",       "Mul",  "AdamUpdater"};
+        static const char *const steps[] = {"ReduceSum", "Cast", "Mul",    "Accumulate", "Add",
+                                            "Mul",       "Sub",  "Square", "Scale",      "Add",
+                                            "Div",       "Cast", "Mul",    "AdamUpdater"};
         for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
             size_t output = MK_NONE;
             if (i != 3)

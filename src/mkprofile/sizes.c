@@ -39,7 +39,7 @@ uint64_t mk_control_code_on_tile(const mk_plan *plan, size_t number, uint64_t ti
         const mk_compute_set *set = mk_compute_set_at(plan, program->target);
         for (size_t i = 0; i < set->vertices_count; i++) {
             if (mk_tiles_hold(plan, mk_vertices_at(plan, set->first_vertices + i)->tiles, tile))
-                return program->control_bytes + 4 * set->vertices_count;
+                return program->control_bytes + 4 * (set->vertices_count - 1);
         }
         return 4;
     }
