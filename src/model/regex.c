@@ -70,6 +70,10 @@ static popliner_status match(pl_regex *regex, const char *text, size_t length, s
                              uint32_t flags, bool *matches, popliner_error *error) {
     int code = pcre2_match(regex->code, (PCRE2_SPTR)text, length, start, flags, regex->data,
                            regex->context);
+    /* compiled code has but a small stack; the interpreter takes what a long text needs */
+    if (code == PCRE2_ERROR_JIT_STACKLIMIT)
+        code = pcre2_match(regex->code, (PCRE2_SPTR)text, length, start, flags | PCRE2_NO_JIT,
+                           regex->data, regex->context);
     *matches = code >= 0;
     if (code >= 0 || code == PCRE2_ERROR_NOMATCH)
         return POPLINER_OK;
@@ -107,7 +111,10 @@ popliner_status pl_regex_find_all(pl_regex *regex, const char *text, size_t leng
         popliner_status status = match(regex, text, length, start, flags, &matches, error);
         if (status != POPLINER_OK)
             return status;
-        if (!matches) {
+        const PCRE2_SIZE *bounds = pcre2_get_ovector_pointer(regex->data);
+        /* a \K in a look-around can let a match end before its start: that is no step forward */
+        bool no_further = matches && bounds[1] <= start;
+        if (!matches || (after_empty && no_further)) {
             if (!after_empty)
                 return POPLINER_OK;
             /* one character further */
@@ -120,11 +127,8 @@ popliner_status pl_regex_find_all(pl_regex *regex, const char *text, size_t leng
         const char *found = read_result(regex, text);
         if (found == NULL || !result(user, found))
             return pl_fail_memory(error, "a regular expression");
-        const PCRE2_SIZE *bounds = pcre2_get_ovector_pointer(regex->data);
-        after_empty = bounds[0] >= bounds[1];
-        /* a \K inside a look-ahead can end a match before its start: never go back */
-        after_empty = after_empty || bounds[1] <= start;
-        start = bounds[1] > start ? bounds[1] : start;
+        after_empty = no_further || bounds[0] >= bounds[1];
+        start = no_further ? start : bounds[1];
     }
     return POPLINER_OK;
 }
