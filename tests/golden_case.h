@@ -1,0 +1,64 @@
+/* The golden cases: a profile with debug information, and what PopLiner 1.0.0 makes of them.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_TESTS_GOLDEN_CASE_H
+#define PL_TESTS_GOLDEN_CASE_H
+
+#include "test.h"
+
+#include <stdbool.h>
+
+#include <jansson.h>
+
+#include "popliner/debug_info.h"
+#include "popliner/layers.h"
+#include "popliner/operations.h"
+#include "popliner/profile.h"
+
+/* A profile with its operations. */
+typedef struct golden_case {
+    const char *name;
+    popliner_profile *profile;
+    popliner_debug_info *info;
+    popliner_operations *operations;
+} golden_case;
+
+/* Reads one golden case; fails the test if it cannot. */
+void golden_load(golden_case *c, const char *name);
+void golden_free(golden_case *c);
+
+/* Calls `check` for every golden case; skips the test if there is none. */
+void golden_for_each(void (*check)(const golden_case *c));
+
+/* Whether functions are called in this case: else every program runs for one operation. */
+bool golden_has_calls(const golden_case *c);
+
+/* Reads the profile that a real compiler made, as a case; skips the test if it is not there. */
+void real_load(golden_case *c);
+
+/* A JSON file of a case; the caller calls json_decref. Fails the test if it cannot be read. */
+json_t *golden_json(const golden_case *c, const char *file);
+
+/* A text file of a case; the caller frees it. Fails the test if it cannot be read. */
+char *golden_text(const golden_case *c, const char *file);
+
+/* The regexes that the golden files were made with. */
+extern const char golden_regex[];      /* "regex": where the two orders of layers differ */
+extern const char golden_two_groups[]; /* "two-groups" */
+extern const char golden_every_op[];   /* "every-op" */
+extern const char golden_no_layers[];  /* "no-layers" */
+
+/* Finds the layers of a case; NULL is the default regex. */
+popliner_layers *assign_layers(const golden_case *c, const char *regex, popliner_layer_order order);
+
+/* The unit whose layer has this name (NULL: none); fails the test if there is none. */
+size_t unit_of_name(const popliner_layers *layers, const char *name);
+
+/* Assigns every operation of the case to one of `num_layers` layers, or to none, at random: the
+ * rules would never spread layers so. */
+popliner_layers *assign_at_random(const golden_case *c, size_t num_layers, uint64_t *random);
+
+/* Whether two arrays of numbers agree; if not, prints `what` and the first difference. */
+bool same_numbers(const char *what, const uint64_t *actual, const uint64_t *expected, size_t count);
+
+#endif
