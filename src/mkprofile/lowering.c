@@ -4,134 +4,10 @@
 #include "mkprofile/programs.h"
 #include "mkprofile/random.h"
 #include "mkprofile/records.h"
+#include "mkprofile/vertex_types.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* The vertex types that all layers share, in the order of the table below. */
-enum {
-    TYPE_CONVOLVE,
-    TYPE_CONVOLVE_WIDE,
-    TYPE_REDUCE_PARTIALS,
-    TYPE_STRIDED_COPY,
-    TYPE_SHORT_COPY,
-    TYPE_ZERO,
-    TYPE_CAST,
-    TYPE_ADD,
-    TYPE_SLICE,
-    TYPE_REDUCE_ADD,
-    TYPE_REDUCE_SQUARE,
-    TYPE_WHITEN,
-    TYPE_REDUCE_MAX,
-    TYPE_EXPONENT,
-    TYPE_DIVIDE,
-    TYPE_GELU,
-    TYPE_UPDATE,
-    TYPE_COUNT,
-};
-
-static const mk_vertex_type shared_types[TYPE_COUNT] = {
-    {.name = "poplin::ConvPartial1x1Out<half,float,true,false,16,4,false>",
-     .source = "asm",
-     .size_bytes = 40,
-     .pointer_bytes = 32,
-     .field_bytes = 8,
-     .code_bytes = 1780},
-    {.name = "poplin::ConvPartialnx1<half,float,true,false,16,4,false>",
-     .source = "asm",
-     .size_bytes = 60,
-     .pointer_bytes = 40,
-     .field_bytes = 16,
-     .code_bytes = 4188},
-    {.name = "poplin::ReduceAdd<half,float>",
-     .source = "asm",
-     .size_bytes = 12,
-     .pointer_bytes = 8,
-     .field_bytes = 8,
-     .code_bytes = 260},
-    {.name = "poplar_rt::StridedCopyAT4",
-     .source = "asm",
-     .size_bytes = 12,
-     .pointer_bytes = 12,
-     .descriptor_bytes = 7,
-     .code_bytes = 128,
-     .copies = true},
-    {.name = "poplar_rt::ShortMemcpy",
-     .source = "asm",
-     .size_bytes = 8,
-     .pointer_bytes = 8,
-     .code_bytes = 412,
-     .copies = true},
-    {.name = "poplar_rt::MemsetZeroFixedSize32Bit",
-     .source = "c++",
-     .size_bytes = 4,
-     .pointer_bytes = 4,
-     .code_bytes = 12,
-     .copies = true},
-    {.name = "popops::Cast2d<float,half>",
-     .source = "asm",
-     .size_bytes = 12,
-     .pointer_bytes = 8,
-     .field_bytes = 8,
-     .code_bytes = 182},
-    {.name = "popops::BinaryOp2DInPlace<popops::expr::BinaryOpType::ADD,half>",
-     .source = "c++",
-     .size_bytes = 12,
-     .pointer_bytes = 8,
-     .field_bytes = 8,
-     .code_bytes = 258},
-    {.name = "popops::MultiSlice<half>",
-     .source = "c++",
-     .size_bytes = 24,
-     .pointer_bytes = 12,
-     .field_bytes = 8,
-     .code_bytes = 420},
-    {.name = "popops::ContinuousReduce<popops::ReduceAdd,half,float,false>",
-     .source = "asm",
-     .size_bytes = 12,
-     .pointer_bytes = 8,
-     .field_bytes = 4,
-     .code_bytes = 214},
-    {.name = "popops::ContinuousReduce<popops::ReduceSquareAdd,half,float,false>",
-     .source = "asm",
-     .size_bytes = 12,
-     .pointer_bytes = 8,
-     .code_bytes = 220},
-    {.name = "popnn::GroupNormWhiten<half>",
-     .source = "c++",
-     .size_bytes = 24,
-     .pointer_bytes = 16,
-     .field_bytes = 12,
-     .code_bytes = 604},
-    {.name = "popops::ContinuousReduce<popops::ReduceMax,half,half,false>",
-     .source = "asm",
-     .size_bytes = 12,
-     .pointer_bytes = 8,
-     .field_bytes = 4,
-     .code_bytes = 198},
-    {.name = "popops::UnaryOp2D<popops::expr::UnaryOpType::EXPONENT,half>",
-     .source = "c++",
-     .size_bytes = 8,
-     .pointer_bytes = 8,
-     .code_bytes = 236},
-    {.name = "popops::BroadcastVectorInner2D<popops::expr::BroadcastOpType::DIVIDE,half>",
-     .source = "c++",
-     .size_bytes = 16,
-     .pointer_bytes = 8,
-     .field_bytes = 8,
-     .code_bytes = 352},
-    {.name = "popnn::NonLinearity2D<half,popnn::NonLinearityType::GELU>",
-     .source = "c++",
-     .size_bytes = 8,
-     .pointer_bytes = 8,
-     .code_bytes = 544},
-    {.name = "popops::ScaledAdd2D<half,half,float,true>",
-     .source = "asm",
-     .size_bytes = 20,
-     .pointer_bytes = 16,
-     .field_bytes = 8,
-     .code_bytes = 318},
-};
 
 /* Names of the poplibs functions, by mk_work. */
 static const char *const apis[] = {"map",     "add",        "matMulGrouped", "groupNormalise",
@@ -217,31 +93,14 @@ static void execute(mk_builder *builder, const char *label, size_t vertex_type, 
 
 static const mk_span no_span = {.first = 0, .count = 0};
 
-/* A vertex type that the compiler generated for one operation: not shared with other layers. */
-static size_t generated_type(mk_builder *builder, const mk_operation *operation) {
-    mk_plan *plan = builder->plan;
-    size_t name = mk_string_format(&plan->strings, "popops::map::%s_half_%llu__d1111",
-                                   operation->type, (unsigned long long)operation->instance);
-    mk_vertex_type type = {.generated_name = name,
-                           .source = "c++",
-                           .size_bytes = 8,
-                           .pointer_bytes = 8,
-                           .code_bytes = 60 + operation->instance % 9 * 4};
-    for (size_t i = TYPE_COUNT; i < plan->vertex_types.count; i++) {
-        if (mk_vertex_type_at(plan, i)->generated_name == name)
-            return i;
-    }
-    return mk_list_add(&plan->vertex_types, &type);
-}
-
 static void lower_map(mk_builder *builder, const mk_operation *operation, mk_span input,
                       mk_span output) {
     mk_tiles tiles = tiles_of(builder, output);
     bool is_of_the_model = operation->forward == MK_NONE && operation->transform == NULL;
-    size_t type = operation->type[0] == 'C'   ? TYPE_CAST
-                  : operation->type[0] == 'G' ? TYPE_GELU
-                  : is_of_the_model           ? generated_type(builder, operation)
-                                              : TYPE_ADD;
+    size_t type = operation->type[0] == 'C'   ? MK_TYPE_CAST
+                  : operation->type[0] == 'G' ? MK_TYPE_GELU
+                  : is_of_the_model           ? mk_add_generated_type(builder->plan, operation)
+                                              : MK_TYPE_ADD;
     execute(builder, "Op", type, tiles, input, no_span, output);
 }
 
@@ -252,8 +111,8 @@ static void lower_binary(mk_builder *builder, uint64_t bytes, mk_span a, mk_span
     uint64_t moved = bytes / 4 > 0 ? bytes / 4 : 1;
     mk_span message = mk_add_exchange(builder, from, moved, tiles_for(builder, moved, 3, 4));
     mk_span copy = mk_add_temporary(builder, "rearranged", MK_REARRANGEMENT, moved, tiles);
-    execute(builder, "OnTileCopy", TYPE_SHORT_COPY, tiles, message, no_span, copy);
-    execute(builder, "Op/add", TYPE_ADD, tiles, a, copy, output);
+    execute(builder, "OnTileCopy", MK_TYPE_SHORT_COPY, tiles, message, no_span, copy);
+    execute(builder, "Op/add", MK_TYPE_ADD, tiles, a, copy, output);
 }
 
 static void lower_matmul(mk_builder *builder, const mk_operation *operation, uint64_t bytes,
@@ -266,17 +125,17 @@ static void lower_matmul(mk_builder *builder, const mk_operation *operation, uin
     mk_span message = mk_add_exchange(builder, a, bytes, tiles_for(builder, bytes, 1, 1));
     mk_span arranged = mk_add_temporary(builder, "preArrange", MK_REARRANGEMENT, bytes,
                                         tiles_for(builder, bytes, 1, 1));
-    execute(builder, "PreArrange", TYPE_STRIDED_COPY, tiles_of(builder, arranged), message, no_span,
-            arranged);
+    execute(builder, "PreArrange", MK_TYPE_STRIDED_COPY, tiles_of(builder, arranged), message,
+            no_span, arranged);
     mk_span received = mk_add_exchange(builder, arranged, bytes, tiles_for(builder, bytes, 1, 1));
     mk_span partials =
         mk_add_temporary(builder, "Conv_1/partials", MK_VARIABLE, partial_bytes, all);
     mk_add_write_undef(builder, partials);
-    execute(builder, "Conv_1/Transpose", TYPE_SHORT_COPY, tiles_for(builder, bytes, 1, 2), received,
-            no_span, received);
+    execute(builder, "Conv_1/Transpose", MK_TYPE_SHORT_COPY, tiles_for(builder, bytes, 1, 2),
+            received, no_span, received);
     mk_begin_execute(builder, "Conv_1/Convolve");
-    mk_execute_vertices(builder, is_wide ? TYPE_CONVOLVE_WIDE : TYPE_CONVOLVE, all, 1, 0);
-    mk_execute_vertices(builder, TYPE_ZERO, all, 1, 0);
+    mk_execute_vertices(builder, is_wide ? MK_TYPE_CONVOLVE_WIDE : MK_TYPE_CONVOLVE, all, 1, 0);
+    mk_execute_vertices(builder, MK_TYPE_ZERO, all, 1, 0);
     mk_execute_use(builder, received);
     mk_execute_use(builder, b);
     mk_execute_use(builder, partials);
@@ -284,18 +143,19 @@ static void lower_matmul(mk_builder *builder, const mk_operation *operation, uin
     mk_span first = mk_add_exchange(builder, partials, summed, tiles_for(builder, summed, 3, 4));
     mk_tiles reducing = tiles_for(builder, summed, 3, 8);
     mk_span sum = mk_add_temporary(builder, "Conv_1/Reduce/sum", MK_VARIABLE, summed, reducing);
-    execute(builder, "Conv_1/Reduce", TYPE_REDUCE_PARTIALS, reducing, first, partials, sum);
+    execute(builder, "Conv_1/Reduce", MK_TYPE_REDUCE_PARTIALS, reducing, first, partials, sum);
     mk_span second = mk_add_exchange(builder, sum, bytes, reducing);
     mk_span total = mk_add_temporary(builder, "Conv_1/Reduce/total", MK_VARIABLE, bytes, reducing);
-    execute(builder, "Conv_1/ReduceFinalStage", TYPE_REDUCE_PARTIALS, reducing, second, sum, total);
-    execute(builder, "Conv_1/Cast", TYPE_CAST, reducing, total, no_span, total);
+    execute(builder, "Conv_1/ReduceFinalStage", MK_TYPE_REDUCE_PARTIALS, reducing, second, sum,
+            total);
+    execute(builder, "Conv_1/Cast", MK_TYPE_CAST, reducing, total, no_span, total);
     mk_span third = mk_add_exchange(builder, total, bytes / 2 > 0 ? bytes / 2 : 1,
                                     tiles_for(builder, bytes, 3, 8));
-    execute(builder, "PostArrange", TYPE_STRIDED_COPY, tiles_of(builder, output), third, total,
+    execute(builder, "PostArrange", MK_TYPE_STRIDED_COPY, tiles_of(builder, output), third, total,
             output);
     mk_span fourth = mk_add_exchange(builder, output, bytes / 2 > 0 ? bytes / 2 : 1,
                                      tiles_for(builder, bytes, 1, 4));
-    execute(builder, "OnTileCopyPost", TYPE_SHORT_COPY, tiles_for(builder, bytes, 1, 4), output,
+    execute(builder, "OnTileCopyPost", MK_TYPE_SHORT_COPY, tiles_for(builder, bytes, 1, 4), output,
             fourth, no_span);
 }
 
@@ -305,15 +165,15 @@ static void lower_norm(mk_builder *builder, uint64_t bytes, mk_span input, mk_sp
     uint64_t small = bytes / 16 > 0 ? bytes / 16 : 1;
     mk_span mean = mk_add_temporary(builder, "mean", MK_VARIABLE, small, tiles);
     mk_span power = mk_add_temporary(builder, "power", MK_VARIABLE, small, tiles);
-    execute(builder, "mean/Reduce", TYPE_REDUCE_ADD, tiles, input, no_span, mean);
+    execute(builder, "mean/Reduce", MK_TYPE_REDUCE_ADD, tiles, input, no_span, mean);
     mk_span message = mk_add_exchange(builder, mean, small, tiles);
-    execute(builder, "mean/ReduceFinal", TYPE_REDUCE_ADD, tiles, message, no_span, mean);
-    execute(builder, "power/Reduce", TYPE_REDUCE_SQUARE, tiles, input, mean, power);
+    execute(builder, "mean/ReduceFinal", MK_TYPE_REDUCE_ADD, tiles, message, no_span, mean);
+    execute(builder, "power/Reduce", MK_TYPE_REDUCE_SQUARE, tiles, input, mean, power);
     message = mk_add_exchange(builder, power, small, tiles);
-    execute(builder, "power/ReduceFinal", TYPE_REDUCE_SQUARE, tiles, message, no_span, power);
+    execute(builder, "power/ReduceFinal", MK_TYPE_REDUCE_SQUARE, tiles, message, no_span, power);
     mk_begin_execute(builder, "Whiten");
-    mk_execute_vertices(builder, TYPE_WHITEN, tiles, 1, 1);
-    mk_execute_vertices(builder, TYPE_CAST, tiles, 1, 0);
+    mk_execute_vertices(builder, MK_TYPE_WHITEN, tiles, 1, 1);
+    mk_execute_vertices(builder, MK_TYPE_CAST, tiles, 1, 0);
     mk_execute_use(builder, input);
     mk_execute_use(builder, mean);
     mk_execute_use(builder, power);
@@ -328,15 +188,15 @@ static void lower_softmax(mk_builder *builder, uint64_t bytes, mk_span input, mk
     uint64_t small = bytes / 16 > 0 ? bytes / 16 : 1;
     mk_span highest = mk_add_temporary(builder, "max", MK_VARIABLE, small, tiles);
     mk_span sum = mk_add_temporary(builder, "sum", MK_VARIABLE, small, tiles);
-    execute(builder, "max/Reduce", TYPE_REDUCE_MAX, tiles, input, no_span, highest);
+    execute(builder, "max/Reduce", MK_TYPE_REDUCE_MAX, tiles, input, no_span, highest);
     mk_span message = mk_add_exchange(builder, highest, small, tiles);
-    execute(builder, "max/ReduceFinal", TYPE_REDUCE_MAX, tiles, message, no_span, highest);
-    execute(builder, "subtract", TYPE_ADD, tiles, input, highest, output);
-    execute(builder, "exp", TYPE_EXPONENT, tiles, output, no_span, output);
-    execute(builder, "sum/Reduce", TYPE_REDUCE_ADD, tiles, output, no_span, sum);
+    execute(builder, "max/ReduceFinal", MK_TYPE_REDUCE_MAX, tiles, message, no_span, highest);
+    execute(builder, "subtract", MK_TYPE_ADD, tiles, input, highest, output);
+    execute(builder, "exp", MK_TYPE_EXPONENT, tiles, output, no_span, output);
+    execute(builder, "sum/Reduce", MK_TYPE_REDUCE_ADD, tiles, output, no_span, sum);
     message = mk_add_exchange(builder, sum, small, tiles);
-    execute(builder, "sum/ReduceFinal", TYPE_REDUCE_ADD, tiles, message, no_span, sum);
-    execute(builder, "divide", TYPE_DIVIDE, tiles, output, sum, output);
+    execute(builder, "sum/ReduceFinal", MK_TYPE_REDUCE_ADD, tiles, message, no_span, sum);
+    execute(builder, "divide", MK_TYPE_DIVIDE, tiles, output, sum, output);
 }
 
 static void lower_gather(mk_builder *builder, uint64_t bytes, mk_span indices, mk_span dictionary,
@@ -352,9 +212,9 @@ static void lower_gather(mk_builder *builder, uint64_t bytes, mk_span indices, m
     size_t body = mk_add_program(builder, MK_SEQUENCE, MK_NONE, builder->record, 0);
     mk_place inside = mk_open(builder, body);
     mk_span slices = mk_add_temporary(builder, "multiSlice/slices", MK_VARIABLE, bytes, all);
-    execute(builder, "multiSlice", TYPE_SLICE, all, message, dictionary, slices);
+    execute(builder, "multiSlice", MK_TYPE_SLICE, all, message, dictionary, slices);
     mk_span moved = mk_add_exchange(builder, slices, bytes, tiles);
-    execute(builder, "write", TYPE_SHORT_COPY, tiles, moved, no_span, output);
+    execute(builder, "write", MK_TYPE_SHORT_COPY, tiles, moved, no_span, output);
     mk_close(builder, inside);
     mk_close(builder, before);
     /* What a loop reads and writes is live in all of it. */
@@ -369,7 +229,7 @@ static void lower_gather(mk_builder *builder, uint64_t bytes, mk_span indices, m
 
 static void lower_update(mk_builder *builder, mk_span target, mk_span other, mk_span gradient) {
     mk_tiles tiles = tiles_of(builder, target);
-    execute(builder, "scaledAdd", TYPE_UPDATE, tiles, target, other, gradient);
+    execute(builder, "scaledAdd", MK_TYPE_UPDATE, tiles, target, other, gradient);
 }
 
 /* The programs of one operation where the builder is. */
@@ -408,7 +268,7 @@ static void lower_work(mk_builder *builder, size_t number) {
         lower_update(builder, inputs[0], inputs[1], inputs[2]);
         break;
     case MK_WORK_TRANSFER:
-        execute(builder, "Transpose", TYPE_STRIDED_COPY, tiles_of(builder, output), inputs[0],
+        execute(builder, "Transpose", MK_TYPE_STRIDED_COPY, tiles_of(builder, output), inputs[0],
                 no_span, output);
         break;
     case MK_WORK_CALL:
@@ -522,7 +382,7 @@ static void lower_call(mk_builder *builder, size_t number) {
 
     /* Lives of parameters and results count from the occasion, so only their use is told here. */
     mk_begin_execute(builder, "CopyIn");
-    mk_execute_vertices(builder, TYPE_SHORT_COPY, mk_all_tiles(plan), 1, 1);
+    mk_execute_vertices(builder, MK_TYPE_SHORT_COPY, mk_all_tiles(plan), 1, 1);
     for (size_t i = 0; i < call.input_count; i++) {
         mk_execute_use(builder, tensor_span(builder, call.inputs[i]));
         for (size_t k = 0; k < pieces; k++) {
@@ -536,7 +396,7 @@ static void lower_call(mk_builder *builder, size_t number) {
     mk_add_program(builder, MK_CALL, function, context, 24);
     repeat_body(builder, ready.body, builder->step - 1);
     mk_begin_execute(builder, "CopyOut");
-    mk_execute_vertices(builder, TYPE_SHORT_COPY, mk_all_tiles(plan), 1, 0);
+    mk_execute_vertices(builder, MK_TYPE_SHORT_COPY, mk_all_tiles(plan), 1, 0);
     for (size_t i = 0; i < call.replaced_count && i < MK_MAX_REPLACED; i++) {
         size_t output = mk_operation_at(plan, number + 1 + i)->output;
         mk_execute_use(builder, tensor_span(builder, output));
@@ -559,7 +419,7 @@ static void add_stray_copy(mk_builder *builder, size_t tensor, size_t number) {
     builder->scope = scope;
     builder->api = "copy";
     mk_span span = tensor_span(builder, tensor);
-    execute(builder, "OnTileCopy-0", TYPE_SHORT_COPY, tiles_of(builder, span), span, no_span,
+    execute(builder, "OnTileCopy-0", MK_TYPE_SHORT_COPY, tiles_of(builder, span), span, no_span,
             no_span);
 }
 
@@ -679,8 +539,7 @@ static void add_resident_tensors(mk_builder *builder) {
 }
 
 void mk_lower(mk_plan *plan) {
-    for (size_t i = 0; i < TYPE_COUNT; i++)
-        mk_list_add(&plan->vertex_types, &shared_types[i]);
+    mk_add_shared_types(plan);
     mk_builder builder = {.plan = plan,
                           .parent = MK_NONE,
                           .parent_step = MK_NONE,

@@ -146,12 +146,13 @@ typedef struct mk_compute_set {
 } mk_compute_set;
 
 typedef struct mk_exchange {
-    mk_tiles tiles; /* those that run its code */
+    mk_tiles senders;
+    mk_tiles receivers;
     size_t first_source;
     size_t source_count;
     size_t first_destination;
     size_t destination_count;
-    uint64_t code_bytes; /* on each of its tiles, about */
+    uint64_t code_bytes; /* on each tile that takes part, about */
 } mk_exchange;
 
 /* One StreamCopyMid: some tensors to or from the host. */

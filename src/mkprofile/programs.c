@@ -143,15 +143,13 @@ mk_span mk_add_exchange(mk_builder *builder, mk_span source, uint64_t bytes, mk_
     size_t unlowered = mk_variable_at(plan, source.first)->unlowered;
     size_t message = mk_add_compiler_data(plan, MK_MESSAGE, name, number, unlowered,
                                           bytes / tiles.count, tiles, builder->occasion);
-    uint64_t all = plan->options.tiles;
-    mk_tiles senders = mk_variable_at(plan, source.first)->tiles;
     /* Images are cut into more pieces than sequences. */
     bool is_convolution = plan->options.framework == MK_TENSORFLOW;
     mk_exchange exchange = {
-        .tiles = senders.count > tiles.count ? senders : tiles,
+        .senders = mk_variable_at(plan, source.first)->tiles,
+        .receivers = tiles,
         .first_source = plan->uses.count,
-        .code_bytes =
-            (is_convolution ? 80 : 16) + mk_random(plan->options.seed, number, all) % 3 * 4,
+        .code_bytes = (is_convolution ? 80 : 16) + mk_random(plan->options.seed, number, 1) % 3 * 4,
     };
     uint32_t parent = add_poplibs_records(builder);
     uint32_t context = mk_add_context(plan, MK_CONTEXT_PROGRAM, parent, 0, MK_NONE, "Copy");

@@ -23,11 +23,16 @@ uint64_t mk_instances_on_tile(const mk_plan *plan, size_t number, uint64_t tile)
            mk_random(plan->options.seed, 1000000 + number, tile) % (vertices->spread + 1);
 }
 
-uint64_t mk_exchange_code_on_tile(const mk_plan *plan, size_t number, uint64_t tile) {
+static bool takes_part(const mk_plan *plan, size_t number, uint64_t tile) {
     const mk_exchange *exchange = mk_exchange_at(plan, number);
-    if (!mk_tiles_hold(plan, exchange->tiles, tile))
+    return mk_tiles_hold(plan, exchange->senders, tile) ||
+           mk_tiles_hold(plan, exchange->receivers, tile);
+}
+
+uint64_t mk_exchange_code_on_tile(const mk_plan *plan, size_t number, uint64_t tile) {
+    if (!takes_part(plan, number, tile))
         return 0;
-    uint64_t instructions = exchange->code_bytes / 4;
+    uint64_t instructions = mk_exchange_at(plan, number)->code_bytes / 4;
     uint64_t fewest = instructions > 3 ? instructions - 3 : 1;
     return 4 * (fewest + mk_random(plan->options.seed, 2000000 + number, tile) % 7);
 }
@@ -44,9 +49,7 @@ uint64_t mk_control_code_on_tile(const mk_plan *plan, size_t number, uint64_t ti
         return 4;
     }
     case MK_DO_EXCHANGE:
-        return mk_tiles_hold(plan, mk_exchange_at(plan, program->target)->tiles, tile)
-                   ? program->control_bytes
-                   : 4;
+        return takes_part(plan, program->target, tile) ? program->control_bytes : 4;
     default:
         return program->control_bytes;
     }
@@ -91,6 +94,8 @@ bool mk_is_held(const mk_sizes *sizes, size_t number, uint64_t tile) {
     const mk_variable *variable = mk_variable_at(plan, number);
     if (variable->rule == MK_RULE_VERTEX_CODE)
         return sizes->has_type[variable->subject * plan->options.tiles + tile];
+    if (variable->rule == MK_RULE_EXCHANGE)
+        return takes_part(plan, variable->subject, tile);
     return mk_tiles_hold(plan, variable->tiles, tile);
 }
 

@@ -133,8 +133,11 @@ static void add_fixed(mk_plan *plan, mk_category category, const char *name, uin
     variable.suffix = suffix;
     if (category == MK_STACK || category == MK_CONSTANT)
         variable.bitset |= BIT_DATA;
-    if (category == MK_CONSTANT)
+    if (category == MK_CONSTANT) {
+        /* Real files too have constants whose class is always live and whose bit is not set. */
         variable.bitset |= BIT_CONSTANT;
+        variable.bitset &= ~(unsigned)BIT_ALWAYS_LIVE;
+    }
     mk_list_add(&plan->variables, &variable);
 }
 
@@ -149,8 +152,6 @@ static void add_code(mk_plan *plan, mk_category category, const char *name, mk_r
         variable.suffix = MK_SUFFIX_NUMBER;
         variable.suffix_number = number;
     }
-    if (rule == MK_RULE_EXCHANGE)
-        variable.tiles = mk_exchange_at(plan, (size_t)subject)->tiles;
     mk_list_add(&plan->variables, &variable);
 }
 
