@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#define _XOPEN_SOURCE 700 /* terminals, walking through directories */
+#include "command_run.h"
+
+#include "test.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <regex.h>
+#include <spawn.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+enum { MOST_ARGUMENTS = 30, PATH_BYTES = 500 };
+
+extern char **environ;
+
+static char scratch[PATH_BYTES];
+
+/* ---- Files ---------------------------------------------------------------------------------- */
+
+int make_scratch(void **state) {
+    (void)state;
+    const char *parent = getenv("TMPDIR");
+    snprintf(scratch, sizeof scratch, "%s/popliner-test-XXXXXX", parent == NULL ? "/tmp" : parent);
+    return mkdtemp(scratch) == NULL ? -1 : 0;
+}
+
+static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *where) {
+    (void)info;
+    (void)kind;
+    (void)where;
+    return remove(path);
+}
+
+int remove_scratch(void **state) {
+    (void)state;
+    return nftw(scratch, remove_entry, 10, FTW_DEPTH | FTW_PHYS);
+}
+
+const char *in_scratch(const char *name) {
+    static char paths[10][PATH_BYTES * 2];
+    static size_t next;
+    char *path = paths[next++ % 10];
+    snprintf(path, sizeof *paths, "%s/%s", scratch, name);
+    return path;
+}
+
+static int is_shown(const struct dirent *entry) {
+    return strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+}
+
+void assert_holds(const char *directory, const char *names) {
+    struct dirent **entries = NULL;
+    char found[2000] = "";
+    size_t length = 0;
+    int count = scandir(directory, &entries, is_shown, alphasort);
+    for (int i = 0; i < count; i++) {
+        length += (size_t)snprintf(found + length, sizeof found - length, "%s%s", i > 0 ? " " : "",
+                                   entries[i]->d_name);
+        free(entries[i]);
+    }
+    free(entries);
+    assert_true(count >= 0);
+    assert_string_equal(found, names);
+}
+
+void make_directory(const char *path) {
+    assert_int_equal(mkdir(path, 0777), 0);
+}
+
+void write_file(const char *path, const void *bytes, size_t size) {
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+uint8_t *read_file(const char *path, size_t *size) {
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 0, SEEK_END), 0);
+    *size = (size_t)ftell(file);
+    rewind(file);
+    uint8_t *bytes = malloc(*size + 1);
+    assert_non_null(bytes);
+    assert_int_equal(fread(bytes, 1, *size, file), *size);
+    fclose(file);
+    return bytes;
+}
+
+void copy_file(const char *from, const char *to, size_t size) {
+    size_t whole;
+    uint8_t *bytes = read_file(from, &whole);
+    write_file(to, bytes, size < whole ? size : whole);
+    free(bytes);
+}
+
+uint64_t hash_file(const char *path) {
+    size_t size;
+    uint8_t *bytes = read_file(path, &size);
+    uint64_t hash = XXH3_64bits(bytes, size);
+    free(bytes);
+    return hash;
+}
+
+void change_database(const char *path, const char *sql) {
+    sqlite3 *database = NULL;
+    assert_int_equal(sqlite3_open(path, &database), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(database, sql, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(database), SQLITE_OK);
+}
+
+/* ---- Running -------------------------------------------------------------------------------- */
+
+/* Reads a file until its end, or until a terminal's other side is gone, and NUL-terminates. */
+static size_t read_all(int file, char *text, size_t capacity) {
+    size_t size = 0;
+    for (;;) {
+        assert_true(size < capacity);
+        ssize_t more = read(file, text + size, capacity - size);
+        if (more < 0 && errno == EINTR)
+            continue;
+        if (more <= 0)
+            break;
+        size += (size_t)more;
+    }
+    assert_true(size < capacity);
+    text[size] = '\0';
+    return size;
+}
+
+/* A file that is gone when it is closed. */
+static int open_unnamed(void) {
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    int copy = dup(fileno(file));
+    fclose(file);
+    assert_true(copy >= 0);
+    return copy;
+}
+
+/* Starts the command; -1 for `out` closes standard output. */
+static pid_t start(const char *const *arguments, int out, int err) {
+    char *argv[MOST_ARGUMENTS] = {"popliner"};
+    size_t count = 1;
+    for (; arguments[count - 1] != NULL; count++) {
+        assert_true(count < MOST_ARGUMENTS - 1);
+        argv[count] = (char *)arguments[count - 1];
+    }
+    posix_spawn_file_actions_t actions;
+    assert_int_equal(posix_spawn_file_actions_init(&actions), 0);
+    if (out >= 0)
+        assert_int_equal(posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO), 0);
+    else
+        assert_int_equal(posix_spawn_file_actions_addclose(&actions, STDOUT_FILENO), 0);
+    assert_int_equal(posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO), 0);
+    pid_t child = 0;
+    int failure = posix_spawn(&child, COMMAND_TOOL, &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    assert_int_equal(failure, 0);
+    return child;
+}
+
+static int wait_for(pid_t child) {
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0)
+        assert_int_equal(errno, EINTR);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void run_with(command_run *run, int out, const char *const *arguments) {
+    int err = open_unnamed();
+    run->status = wait_for(start(arguments, out, err));
+    lseek(err, 0, SEEK_SET);
+    read_all(err, run->err, sizeof run->err);
+    close(err);
+}
+
+void run_command(command_run *run, const char *const *arguments) {
+    int out = open_unnamed();
+    run_with(run, out, arguments);
+    lseek(out, 0, SEEK_SET);
+    run->out_size = read_all(out, run->out, sizeof run->out);
+    close(out);
+}
+
+void run_command_into(command_run *run, const char *out_path, const char *const *arguments) {
+    int out = out_path == NULL ? -1 : open(out_path, O_WRONLY | O_CLOEXEC);
+    assert_true(out_path == NULL || out >= 0);
+    run->out_size = 0;
+    run->out[0] = '\0';
+    run_with(run, out, arguments);
+    if (out >= 0)
+        close(out);
+}
+
+void run_command_on_terminal(command_run *run, const char *const *arguments) {
+    int screen = posix_openpt(O_RDWR | O_NOCTTY);
+    if (screen < 0 || grantpt(screen) != 0 || unlockpt(screen) != 0)
+        skip(); /* no terminals here */
+    int terminal = open(ptsname(screen), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    assert_true(terminal >= 0);
+    assert_int_equal(fcntl(screen, F_SETFD, FD_CLOEXEC), 0);
+    int out = open_unnamed();
+    pid_t child = start(arguments, out, terminal);
+    close(terminal);
+    read_all(screen, run->err, sizeof run->err);
+    run->status = wait_for(child);
+    close(screen);
+    lseek(out, 0, SEEK_SET);
+    run->out_size = read_all(out, run->out, sizeof run->out);
+    close(out);
+}
+
+/* ---- What it says --------------------------------------------------------------------------- */
+
+void assert_contains(const char *text, const char *part) {
+    if (strstr(text, part) == NULL)
+        fail_msg("'%s' is not in: %s", part, text);
+}
+
+void assert_lacks(const char *text, const char *part) {
+    if (strstr(text, part) != NULL)
+        fail_msg("'%s' is in: %s", part, text);
+}
+
+void assert_is_log(const command_run *run) {
+    regex_t line;
+    assert_int_equal(regcomp(&line,
+                             "^[0-9]{2}:[0-9]{2}:[0-9]{2} "
+                             "(DEBUG  |INFO   |WARNING|ERROR  ) [^[:cntrl:]]+$",
+                             REG_EXTENDED | REG_NOSUB),
+                     0);
+    static char rest[sizeof run->err];
+    char *place = NULL;
+    strcpy(rest, run->err);
+    assert_true(*rest == '\0' || rest[strlen(rest) - 1] == '\n');
+    for (char *text = strtok_r(rest, "\n", &place); text != NULL;
+         text = strtok_r(NULL, "\n", &place)) {
+        if (regexec(&line, text, 0, NULL, 0) != 0)
+            fail_msg("no line of a log: %s", text);
+    }
+    regfree(&line);
+}
+
+void assert_refused(const command_run *run, int status, const char *part) {
+    if (run->status != status)
+        fail_msg("exit status %d instead of %d: %s", run->status, status, run->err);
+    assert_is_log(run);
+    assert_string_equal(run->out, "");
+    assert_contains(run->err, " ERROR   ");
+    assert_contains(run->err, part);
+    /* one line: the first line end is the last character */
+    assert_ptr_equal(strchr(run->err, '\n'), run->err + strlen(run->err) - 1);
+}

@@ -1,0 +1,287 @@
+/* Storing an analysis and loading it again, with the command.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "test.h"
+
+#include "command_run.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+enum { MOST_OPTIONS = 8 };
+
+static command_run run;
+static command_run loaded;
+
+/* Everything that the command can print. */
+static const char *const prints[][MOST_OPTIONS] = {
+    {"--operation-breakdown"},
+    {"--operation-breakdown", "--format=csv"},
+    {"--operation-breakdown", "--layer-name-regex=(Layer|layer_|encoder/)(\\d+)"},
+    {"--operation-breakdown", "--layer-name-regex=^(.)"},
+    {"--operation-breakdown", "--inputs-regex-layer-0=a"},
+    {"--layer-breakdown"},
+    {"--layer-breakdown", "--format=csv"},
+    {"--layer-breakdown", "--layer-order=natural"},
+    {"--layer-breakdown", "--layer-name-regex=(Embedding|Layer\\d+/(?:Attention|FF)|CLS|cls)"},
+    {"--layer-breakdown", "--layer-name-regex=(Embedding|Layer\\d+/(?:Attention|FF)|CLS|cls)",
+     "--layer-order=natural"},
+    {"--layer-breakdown", "--layer-name-regex=^(.)"},
+    {"--layer-breakdown", "--layer-name-regex=nothing"},
+    {"--memory-totals"},
+    {"--memory-totals", "--format=csv"},
+    {"--memory-affinity"},
+    {"--interlayer-communication"},
+    {"--interlayer-communication", "--layer-name-regex=^(.)", "--layer-order=natural"},
+    {"--solve"},
+    {"--solve", "--num-ipus=3", "--mem-per-tile=140000"},
+    {"--solve", "--num-ipus=3", "--mem-per-tile=140000", "--solver=greedy"},
+    {"--solve", "--num-ipus=2", "--mem-per-tile=300000", "--solver=greedy"},
+    {"--solve", "--num-ipus=4", "--layer-order=natural", "--layer-name-regex=(.)$"},
+    {"--solve", "--mem-per-tile=1"},
+};
+
+/* Runs the command over `first` (and `second`) with the given options before them. */
+static void run_over(command_run *result, const char *const *options, const char *first,
+                     const char *second) {
+    const char *arguments[MOST_OPTIONS + 4] = {NULL};
+    size_t count = 0;
+    for (; count < MOST_OPTIONS && options[count] != NULL; count++)
+        arguments[count] = options[count];
+    arguments[count++] = "-q";
+    arguments[count++] = first;
+    arguments[count] = second;
+    run_command(result, arguments);
+}
+
+static void assert_same_prints(const char *profile, const char *debug, const char *stored) {
+    for (size_t i = 0; i < sizeof prints / sizeof *prints; i++) {
+        run_over(&run, prints[i], profile, debug);
+        run_over(&loaded, prints[i], "--load-from-file", stored);
+        assert_true(run.status == 0 || run.status == 1);
+        assert_int_equal(loaded.status, run.status);
+        assert_true(run.out_size > 0);
+        assert_string_equal(loaded.out, run.out);
+    }
+}
+
+static void stored_analyses_print_the_same(void **state) {
+    (void)state;
+    static const char *const cases[] = {"popart-inf", "popart-train-outline",
+                                        "poptorch-train-outline", "tensorflow-inf"};
+    const char *stored = in_scratch("stored");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char profile[500];
+        char debug[500];
+        snprintf(profile, sizeof profile, GOLDEN_DIRECTORY "%s/profile.pop", cases[i]);
+        snprintf(debug, sizeof debug, GOLDEN_DIRECTORY "%s/debug.cbor", cases[i]);
+        /* the second one replaces the first */
+        RUN(&run, profile, debug, "--save-to-file", stored, "-q");
+        assert_int_equal(run.status, 0);
+        assert_string_equal(run.out, "");
+        assert_is_log(&run);
+        assert_holds(in_scratch(""), "stored");
+        assert_same_prints(profile, debug, stored);
+    }
+}
+
+static void stored_analyses_need_no_profile(void **state) {
+    (void)state;
+    const char *profile = in_scratch("profile.pop");
+    const char *stored = in_scratch("stored");
+    copy_file(CASE_PROFILE, profile, SIZE_MAX);
+    /* nor debug information, as there was none */
+    RUN(&run, profile, "--save-to-file", stored, "--layer-breakdown", "--operation-breakdown");
+    assert_int_equal(run.status, 0);
+    assert_int_equal(remove(profile), 0);
+    RUN(&loaded, stored, "--load-from-file", "--layer-breakdown", "--operation-breakdown", "-q");
+    assert_int_equal(loaded.status, 0);
+    assert_string_equal(loaded.out, run.out);
+    /* and can be stored again, over themselves */
+    RUN(&loaded, stored, "--load-from-file", "--save-to-file", stored, "-q");
+    assert_int_equal(loaded.status, 0);
+    RUN(&loaded, stored, "--load-from-file", "--layer-breakdown", "--operation-breakdown", "-q");
+    assert_string_equal(loaded.out, run.out);
+    assert_holds(in_scratch(""), "stored");
+}
+
+static void storing_goes_with_other_actions(void **state) {
+    (void)state;
+    RUN(&run, CASE_PROFILE, "--memory-totals", "--solve");
+    RUN(&loaded, CASE_PROFILE, "--memory-totals", "--save-to-file", in_scratch("stored"),
+        "--solve");
+    assert_int_equal(loaded.status, 0);
+    assert_string_equal(loaded.out, run.out);
+    assert_is_log(&loaded);
+    /* no split, and stored all the same */
+    RUN(&loaded, CASE_PROFILE, "--solve", "--mem-per-tile=1", "--save-to-file",
+        in_scratch("other"));
+    assert_int_equal(loaded.status, 1);
+    assert_holds(in_scratch(""), "other stored");
+}
+
+static void refuses_what_is_no_stored_analysis(void **state) {
+    (void)state;
+    const char *file = in_scratch("file");
+    RUN(&run, file, "--load-from-file", "--solve");
+    assert_refused(&run, 3, "file: cannot be read");
+    write_file(file, "", 0);
+    RUN(&run, file, "--load-from-file", "--solve");
+    assert_refused(&run, 3, "file: is empty, not a stored analysis");
+    write_file(file, "hello\n", 6);
+    RUN(&run, file, "--load-from-file", "--solve");
+    assert_refused(&run, 3, "not a stored analysis");
+    RUN(&run, CASE_PROFILE, "--load-from-file", "--solve");
+    assert_refused(&run, 3, "profile.pop: is no stored analysis");
+    RUN(&run, CASE_DIRECTORY, "--load-from-file", "--solve");
+    assert_refused(&run, 3, "is a directory, not a stored analysis");
+    remove(file);
+    change_database(file, "CREATE TABLE people (name TEXT)");
+    RUN(&run, file, "--load-from-file", "--solve");
+    assert_refused(&run, 3, "is no stored analysis");
+    /* and a stored analysis is no profile */
+    RUN(&run, CASE_PROFILE, "--save-to-file", in_scratch("stored"), "-q");
+    assert_int_equal(run.status, 0);
+    RUN(&run, in_scratch("stored"), "--solve");
+    assert_refused(&run, 3, "stored: ");
+    RUN(&run, in_scratch("stored"), CASE_DEBUG, "--load-from-file", "--solve");
+    assert_refused(&run, 2, "a stored analysis needs no debug information");
+    change_database(in_scratch("stored"), "PRAGMA user_version = 77");
+    RUN(&run, in_scratch("stored"), "--load-from-file", "--solve");
+    assert_refused(&run, 3, "format 77");
+}
+
+static void refuses_cut_off_analyses(void **state) {
+    (void)state;
+    struct stat info;
+    RUN(&run, CASE_PROFILE, "--save-to-file", in_scratch("stored"), "-q");
+    assert_int_equal(stat(in_scratch("stored"), &info), 0);
+    for (size_t part = 0; part < 8; part++) {
+        size_t size = part == 0 ? 90 : (size_t)info.st_size / 8 * part;
+        copy_file(in_scratch("stored"), in_scratch("cut"), size);
+        RUN(&run, in_scratch("cut"), "--load-from-file", "--layer-breakdown");
+        assert_refused(&run, 3, "cut: ");
+    }
+}
+
+static void a_damaged_analysis_never_prints_anything_else(void **state) {
+    (void)state;
+    enum { STRIDE = 12007 };
+    size_t size;
+    size_t refused = 0;
+    size_t tried = 0;
+    RUN(&run, CASE_PROFILE, "--save-to-file", in_scratch("stored"), "-q", "--solve",
+        "--operation-breakdown", "--memory-totals");
+    assert_int_equal(run.status, 0);
+    uint8_t *bytes = read_file(in_scratch("stored"), &size);
+    for (size_t offset = 30; offset < size; offset += STRIDE, tried++) {
+        bytes[offset] ^= 0x10;
+        write_file(in_scratch("damaged"), bytes, size);
+        bytes[offset] ^= 0x10;
+        RUN(&loaded, in_scratch("damaged"), "--load-from-file", "-q", "--solve",
+            "--operation-breakdown", "--memory-totals");
+        if (loaded.status == 0) {
+            assert_string_equal(loaded.out, run.out); /* the byte is part of nothing */
+        } else {
+            assert_refused(&loaded, 3, "damaged: ");
+            refused++;
+        }
+    }
+    free(bytes);
+    assert_true(refused > tried / 4);
+}
+
+static void refuses_places_that_cannot_hold_an_analysis(void **state) {
+    (void)state;
+    make_directory(in_scratch("run"));
+    copy_file(CASE_PROFILE, in_scratch("run/profile.pop"), SIZE_MAX);
+    copy_file(CASE_DEBUG, in_scratch("run/debug.cbor"), SIZE_MAX);
+    RUN(&run, in_scratch("run"), "--layer-breakdown", "--save-to-file",
+        in_scratch("missing/stored"));
+    assert_refused(&run, 3, "missing/stored");
+    assert_contains(run.err, "No such file or directory");
+    RUN(&run, in_scratch("run"), "--layer-breakdown", "--save-to-file",
+        in_scratch("run/profile.pop/stored"));
+    assert_refused(&run, 3, "run/profile.pop/stored");
+    RUN(&run, in_scratch("run"), "--layer-breakdown", "--save-to-file", in_scratch("run"));
+    assert_refused(&run, 3, "run: is a directory");
+    struct stat before;
+    struct stat after;
+    assert_int_equal(stat("/dev/null", &before), 0);
+    RUN(&run, in_scratch("run"), "--layer-breakdown", "--save-to-file=/dev/null");
+    assert_refused(&run, 3, "/dev/null: is no regular file");
+    assert_int_equal(stat("/dev/null", &after), 0);
+    assert_true(S_ISCHR(after.st_mode) && before.st_ino == after.st_ino);
+    assert_holds(in_scratch(""), "run");
+    assert_holds(in_scratch("run"), "debug.cbor profile.pop");
+}
+
+static void never_overwrites_what_it_reads(void **state) {
+    (void)state;
+    copy_file(CASE_PROFILE, in_scratch("profile.pop"), SIZE_MAX);
+    copy_file(CASE_DEBUG, in_scratch("debug.cbor"), SIZE_MAX);
+    RUN(&run, in_scratch("profile.pop"), "--save-to-file", in_scratch("profile.pop"));
+    assert_refused(&run, 2, "would overwrite the profile");
+    RUN(&run, in_scratch(""), "--save-to-file", in_scratch("./profile.pop"));
+    assert_refused(&run, 2, "would overwrite the profile");
+    RUN(&run, in_scratch(""), "--save-to-file", in_scratch("debug.cbor"));
+    assert_refused(&run, 2, "would overwrite the debug information");
+    assert_true(hash_file(in_scratch("profile.pop")) == hash_file(CASE_PROFILE));
+    assert_true(hash_file(in_scratch("debug.cbor")) == hash_file(CASE_DEBUG));
+    assert_holds(in_scratch(""), "debug.cbor profile.pop");
+}
+
+/* A file that may not grow stands for a disk that is full. */
+static void a_full_disk_leaves_the_earlier_file(void **state) {
+    (void)state;
+    struct rlimit before;
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    struct sigaction kept;
+    write_file(in_scratch("stored"), "earlier", 7);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(sigaction(SIGXFSZ, &ignore, &kept), 0);
+    struct rlimit little = {.rlim_cur = 100000, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
+    RUN(&run, CASE_PROFILE, "--save-to-file", in_scratch("stored"), "-q");
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(sigaction(SIGXFSZ, &kept, NULL), 0);
+    assert_refused(&run, 3, "cannot be written");
+    assert_holds(in_scratch(""), "stored");
+    size_t size;
+    uint8_t *bytes = read_file(in_scratch("stored"), &size);
+    assert_int_equal(size, 7);
+    free(bytes);
+}
+
+static void failures_leave_no_analysis(void **state) {
+    (void)state;
+    const char *stored = in_scratch("stored");
+    RUN(&run, in_scratch("missing"), "--save-to-file", stored);
+    assert_refused(&run, 3, "missing: cannot be read");
+    copy_file(CASE_PROFILE, in_scratch("profile.pop"), 500000);
+    RUN(&run, in_scratch("profile.pop"), "--save-to-file", stored);
+    assert_int_equal(run.status, 3);
+    RUN(&run, CASE_PROFILE, "--save-to-file", stored, "--layer-name-regex=(");
+    assert_int_equal(run.status, 2);
+    assert_holds(in_scratch(""), "profile.pop");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        SCRATCH_TEST(stored_analyses_print_the_same),
+        SCRATCH_TEST(stored_analyses_need_no_profile),
+        SCRATCH_TEST(storing_goes_with_other_actions),
+        SCRATCH_TEST(refuses_what_is_no_stored_analysis),
+        SCRATCH_TEST(refuses_cut_off_analyses),
+        SCRATCH_TEST(a_damaged_analysis_never_prints_anything_else),
+        SCRATCH_TEST(refuses_places_that_cannot_hold_an_analysis),
+        SCRATCH_TEST(never_overwrites_what_it_reads),
+        SCRATCH_TEST(a_full_disk_leaves_the_earlier_file),
+        SCRATCH_TEST(failures_leave_no_analysis),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

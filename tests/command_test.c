@@ -1,0 +1,703 @@
+/* The command as a user meets it: its options, its inputs, its log and its output.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "test.h"
+
+#include "command_run.h"
+#include "popliner/version.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static command_run run;
+
+static const char *const actions[] = {
+    "--memory-totals",   "--operation-breakdown",      "--layer-breakdown",
+    "--memory-affinity", "--interlayer-communication", "--solve",
+};
+enum { NUM_ACTIONS = sizeof actions / sizeof *actions };
+
+/* What the original printed for the case that most tests use. */
+static void assert_printed(const char *golden_name) {
+    char path[500];
+    size_t size;
+    snprintf(path, sizeof path, "%s/%s", CASE_DIRECTORY, golden_name);
+    uint8_t *expected = read_file(path, &size);
+    assert_int_equal(run.out_size, size);
+    assert_memory_equal(run.out, expected, size);
+    free(expected);
+}
+
+/* ---- Help ----------------------------------------------------------------------------------- */
+
+static void help_tells_options_defaults_and_statuses(void **state) {
+    (void)state;
+    static const char *const parts[] = {
+        "Usage: popliner [options] PROFILE [DEBUG]",
+        "\nWhat to do",
+        "\nSolving:",
+        "\nLayers:",
+        "\nOutput:",
+        "--solve ",
+        "--memory-totals ",
+        "--operation-breakdown ",
+        "--layer-breakdown ",
+        "--memory-affinity ",
+        "--interlayer-communication\n",
+        "--save-to-file FILE",
+        "--load-from-file ",
+        "--num-ipus N",
+        "(default: 16)",
+        "--mem-per-tile BYTES",
+        "638976",
+        "--solver ilp|greedy",
+        "--memory-model ",
+        "(default: popliner,",
+        "--layer-name-regex REGEX",
+        "(default: (?:^|\\/)(?:[L|l]ayer|blocks|encoder)[\\/_\\.]?(\\d+))",
+        "--inputs-regex-layer-0 REGEX",
+        "(default: (word_embeddings|Embedding_Dict))",
+        "--layer-order steps|natural",
+        "(default: steps)",
+        "--format tsv|csv",
+        "(default: tsv)",
+        "-q, --quiet",
+        "-v, --verbose",
+        "-h, --help",
+        "--version",
+        "debug.cbor (default: beside the profile, else one directory up)",
+        "POPLAR_ENGINE_OPTIONS",
+        "autoReport.outputLoweredVars",
+        "POPART_POPLINER_OUTLINER_REGEX",
+        "Exit status: 0 done, 1 no split fits",
+        "2 wrong usage",
+        "\n3 unreadable or unsupported input",
+        "4 internal",
+    };
+    RUN(&run, "--help");
+    assert_int_equal(run.status, 0);
+    assert_string_equal(run.err, "");
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        assert_contains(run.out, parts[i]);
+    char *help = strdup(run.out);
+    RUN(&run, "-h");
+    assert_string_equal(run.out, help);
+    RUN(&run, "--solve", "no-such-file", "--help");
+    assert_int_equal(run.status, 0);
+    assert_string_equal(run.out, help);
+    free(help);
+}
+
+static void version_is_one_line(void **state) {
+    (void)state;
+    char expected[100];
+    snprintf(expected, sizeof expected, "popliner %s\n", popliner_version());
+    RUN(&run, "--version");
+    assert_int_equal(run.status, 0);
+    assert_string_equal(run.out, expected);
+    assert_string_equal(run.err, "");
+}
+
+/* ---- Options -------------------------------------------------------------------------------- */
+
+static const char *const value_options[] = {
+    "--num-ipus",     "--mem-per-tile",         "--solver", "--memory-model", "--layer-name-regex",
+    "--save-to-file", "--inputs-regex-layer-0", "--format", "--layer-order",
+};
+enum { NUM_VALUE_OPTIONS = sizeof value_options / sizeof *value_options };
+
+static void refuses_options_without_their_value(void **state) {
+    (void)state;
+    for (size_t i = 0; i < NUM_VALUE_OPTIONS; i++) {
+        const char *name = value_options[i];
+        char needs_value[100];
+        char with_equals[100];
+        snprintf(needs_value, sizeof needs_value, "%s needs a value: ", name);
+        snprintf(with_equals, sizeof with_equals, "%s=", name);
+        RUN(&run, CASE_PROFILE, "--solve", name);
+        assert_refused(&run, 2, needs_value);
+        RUN(&run, CASE_PROFILE, "--solve", name, "");
+        assert_refused(&run, 2, needs_value);
+        RUN(&run, CASE_PROFILE, "--solve", with_equals);
+        assert_refused(&run, 2, needs_value);
+        RUN(&run, CASE_PROFILE, name, "--solve");
+        assert_refused(&run, 2, needs_value);
+        RUN(&run, CASE_PROFILE, "--solve", name, "-q");
+        assert_refused(&run, 2, needs_value);
+    }
+}
+
+static void refuses_values_that_make_no_sense(void **state) {
+    (void)state;
+    static const char *const numbers[] = {
+        "0", "-1", "abc",   "1.5", " 3", "3 ",   "+3", "0x10", "1e3",
+        "-", "--", "3,000", "000", "1k", "\xc2", "\t", "1\n2", "99999999999999999999"};
+    static const char *const choices[] = {"abc",     "0", "TSV",  "csv ",
+                                          "tsv|csv", "|", "gree", "ilpx"};
+    for (size_t i = 0; i < NUM_VALUE_OPTIONS; i++) {
+        const char *name = value_options[i];
+        bool is_number = strcmp(name, "--num-ipus") == 0 || strcmp(name, "--mem-per-tile") == 0;
+        const char *const *values = is_number ? numbers : choices;
+        size_t count = (is_number ? sizeof numbers : sizeof choices) / sizeof(char *);
+        if (strstr(name, "regex") != NULL || strcmp(name, "--save-to-file") == 0)
+            continue; /* any text may be one */
+        for (size_t k = 0; k < count; k++) {
+            char both[100];
+            snprintf(both, sizeof both, "%s=%s", name, values[k]);
+            RUN(&run, CASE_PROFILE, "--solve", name, values[k]);
+            assert_refused(&run, 2, name);
+            RUN(&run, CASE_PROFILE, "--solve", both);
+            assert_refused(&run, 2, name);
+        }
+    }
+    RUN(&run, CASE_PROFILE, "--solve", "--num-ipus", "1000001");
+    assert_refused(&run, 2, "--num-ipus 1000001: expected a number from 1 to 1000000");
+    RUN(&run, CASE_PROFILE, "--solve", "--mem-per-tile", "9223372036854775808");
+    assert_refused(&run, 2, "from 1 to 9223372036854775807");
+    RUN(&run, CASE_PROFILE, "--solve", "--solver", "simplex");
+    assert_refused(&run, 2, "--solver simplex: expected one of ilp|greedy");
+}
+
+static void refuses_wrong_regexes(void **state) {
+    (void)state;
+    static const char *const names[] = {"--layer-name-regex", "--inputs-regex-layer-0"};
+    for (size_t i = 0; i < 2; i++) {
+        RUN(&run, CASE_PROFILE, "--layer-breakdown", names[i], "a(");
+        assert_refused(&run, 2, "missing closing parenthesis at offset 2");
+        assert_contains(run.err, names[i]);
+        RUN(&run, CASE_PROFILE, "--layer-breakdown", names[i], "[a");
+        assert_refused(&run, 2, "at offset 2");
+        RUN(&run, CASE_PROFILE, "--layer-breakdown", names[i], "a\xff");
+        assert_refused(&run, 2, "at offset 1");
+        /* exponentially many ways to match: given up on, not waited for */
+        RUN(&run, CASE_PROFILE, "--layer-breakdown", names[i],
+            "^(([a-zA-Z/0-9_]|[A-Z/a-z_])+)+[!?]$");
+        if (i == 0)
+            assert_refused(&run, 2, "use a simpler pattern");
+    }
+}
+
+static void refuses_wrong_usage(void **state) {
+    (void)state;
+    static const struct {
+        const char *arguments[6];
+        const char *part;
+    } cases[] = {
+        {{NULL}, "no profile given"},
+        {{"--solve"}, "no profile given"},
+        {{"--solve", "--"}, "no profile given"},
+        {{"--solve", ""}, "an empty file name"},
+        {{"--solve", CASE_PROFILE, ""}, "an empty file name"},
+        {{CASE_PROFILE}, "nothing to do: give at least one of --solve, "},
+        {{CASE_PROFILE, CASE_DEBUG, "-v"}, "nothing to do"},
+        {{"--", CASE_PROFILE, "--solve"}, "nothing to do"},
+        {{"--solve", CASE_PROFILE, CASE_DEBUG, "third"}, "'third': a third file"},
+        {{"--solve", CASE_PROFILE, "-q", "-v"}, "--quiet and --verbose exclude each other"},
+        {{"--solve", CASE_PROFILE, "--quiet", "--verbose"}, "exclude each other"},
+        {{"--solve", CASE_PROFILE, "--load-from-file", CASE_DEBUG}, "needs no debug information"},
+        {{"--solv", CASE_PROFILE}, "--solv: unknown option; see popliner --help"},
+        {{"--solvee", CASE_PROFILE}, "--solvee: unknown option"},
+        {{"--Solve", CASE_PROFILE}, "--Solve: unknown option"},
+        {{"-solve", CASE_PROFILE}, "-solve: unknown option"},
+        {{"-s", CASE_PROFILE}, "-s: unknown option"},
+        {{"-qv", CASE_PROFILE}, "-qv: unknown option"},
+        {{"--=1", CASE_PROFILE}, "--=1: unknown option"},
+        {{"-=", CASE_PROFILE}, "-=: unknown option"},
+        {{"--solve=1", CASE_PROFILE}, "--solve takes no value"},
+        {{"--solve=", CASE_PROFILE}, "--solve takes no value"},
+        {{"--quiet=yes", CASE_PROFILE}, "--quiet takes no value"},
+        {{"--help=all"}, "--help takes no value"},
+        {{"--load-from-file=x", CASE_PROFILE}, "--load-from-file takes no value"},
+        {{"--un\nknown", CASE_PROFILE}, "--un?known: unknown option"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        run_command(&run, cases[i].arguments);
+        assert_refused(&run, 2, cases[i].part);
+    }
+}
+
+static void takes_values_behind_a_blank_or_an_equals_sign(void **state) {
+    (void)state;
+    RUN(&run, CASE_PROFILE, "--layer-breakdown", "--format", "csv");
+    assert_int_equal(run.status, 0);
+    assert_printed("layer-breakdown.csv");
+    RUN(&run, CASE_PROFILE, "--layer-breakdown", "--format=csv");
+    assert_printed("layer-breakdown.csv");
+    RUN(&run, CASE_PROFILE, "--operation-breakdown", "--layer-name-regex=^(.)");
+    assert_printed("operation-breakdown-every-op.tsv");
+    RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=2", "--mem-per-tile=158192", "--solver=greedy",
+        "--memory-model=popliner", "--layer-order=natural");
+    assert_printed("solve-N2-M158192.json");
+    /* a value may hold an equals sign, or look like an option behind one */
+    RUN(&run, CASE_PROFILE, "--layer-breakdown", "--layer-name-regex=(?=L)Layer(\\d)");
+    assert_printed("layer-breakdown.tsv");
+    RUN(&run, CASE_PROFILE, "--layer-breakdown", "--layer-name-regex=--solve");
+    assert_int_equal(run.status, 0);
+    /* the last of several counts */
+    RUN(&run, CASE_PROFILE, "--layer-breakdown", "--format=tsv", "--format", "csv");
+    assert_printed("layer-breakdown.csv");
+}
+
+static void takes_options_before_behind_and_between_files(void **state) {
+    (void)state;
+    RUN(&run, "--layer-breakdown", CASE_PROFILE, CASE_DEBUG, "-q");
+    assert_printed("layer-breakdown.tsv");
+    RUN(&run, CASE_PROFILE, "--layer-breakdown", CASE_DEBUG);
+    assert_printed("layer-breakdown.tsv");
+    RUN(&run, "--layer-breakdown", "--", CASE_PROFILE, CASE_DEBUG);
+    assert_printed("layer-breakdown.tsv");
+}
+
+/* ---- Profiles ------------------------------------------------------------------------------- */
+
+static void refuses_what_is_no_profile(void **state) {
+    (void)state;
+    const char *file = in_scratch("file");
+    RUN(&run, file, "--solve");
+    assert_refused(&run, 3, "file: cannot be read: No such file or directory");
+    RUN(&run, in_scratch("no/such\nplace"), "--solve");
+    assert_refused(&run, 3, "no/such?place: cannot be read");
+    write_file(file, "", 0);
+    RUN(&run, file, "--solve");
+    assert_refused(&run, 3, "file: is empty, not a Poplar profile");
+    write_file(file, "hello\n", 6);
+    RUN(&run, file, "--solve");
+    assert_refused(&run, 3, "file: is not an SQLite database, not a Poplar profile");
+    write_file(file, "{\"profile\": [1, 2]}\n", 20);
+    RUN(&run, file, "--solve");
+    assert_refused(&run, 3, "not a Poplar profile");
+    RUN(&run, CASE_DEBUG, CASE_PROFILE, "--solve");
+    assert_refused(&run, 3, "debug.cbor: is not an SQLite database");
+    RUN(&run, in_scratch(""), "--solve");
+    assert_refused(&run, 3, "the directory holds no profile.pop");
+    RUN(&run, "/dev/null", "--solve");
+    assert_refused(&run, 3, "not a Poplar profile");
+    remove(file);
+    change_database(file, "CREATE TABLE people (name TEXT); INSERT INTO people VALUES ('Ada')");
+    RUN(&run, file, "--solve");
+    assert_refused(&run, 3, "but not a Poplar profile");
+    assert_holds(in_scratch(""), "file");
+}
+
+static void refuses_profiles_of_other_kinds(void **state) {
+    (void)state;
+    const char *file = in_scratch("profile.pop");
+    copy_file(CASE_PROFILE, file, SIZE_MAX);
+    change_database(file, "UPDATE version_info SET major = 4");
+    RUN(&run, file, "--solve");
+    assert_refused(&run, 3, "version 4.8.0; only versions 3.x are supported");
+    change_database(file, "UPDATE version_info SET major = 3; DELETE FROM vars_info");
+    RUN(&run, file, "--solve");
+    assert_refused(&run, 3, "autoReport.outputLoweredVars");
+    change_database(file, "DROP TABLE programs");
+    RUN(&run, file, "--solve");
+    assert_int_equal(run.status, 3);
+}
+
+static void warns_of_several_ipus_and_replicas(void **state) {
+    (void)state;
+    const char *file = in_scratch("profile.pop");
+    copy_file(CASE_PROFILE, file, SIZE_MAX);
+    change_database(file, "UPDATE target_info SET num_ipus = 2, num_replicas = 2");
+    RUN(&run, file, CASE_DEBUG, "--layer-breakdown", "-q");
+    assert_int_equal(run.status, 0);
+    assert_contains(run.err, "compiled for 2 IPUs");
+    assert_contains(run.err, "compiled for 2 replicas");
+    assert_is_log(&run);
+    assert_printed("layer-breakdown.tsv");
+}
+
+static void refuses_cut_off_profiles(void **state) {
+    (void)state;
+    const char *file = in_scratch("profile.pop");
+    struct stat info;
+    assert_int_equal(stat(CASE_PROFILE, &info), 0);
+    for (size_t part = 0; part < 16; part++) {
+        size_t size = part == 0 ? 60 : (size_t)info.st_size / 16 * part;
+        copy_file(CASE_PROFILE, file, size);
+        RUN(&run, file, CASE_DEBUG, "--layer-breakdown");
+        assert_refused(&run, 3, "profile.pop: ");
+    }
+    assert_holds(in_scratch(""), "profile.pop");
+}
+
+static void survives_damaged_profiles(void **state) {
+    (void)state;
+    enum { STRIDE = 70001, DAMAGE = 200 };
+    const char *file = in_scratch("profile.pop");
+    size_t size;
+    uint8_t *bytes = read_file(CASE_PROFILE, &size);
+    uint8_t kept[DAMAGE];
+    for (size_t offset = 0; offset + DAMAGE < size; offset += STRIDE) {
+        memcpy(kept, bytes + offset, DAMAGE);
+        memset(bytes + offset, 0xa5, DAMAGE);
+        write_file(file, bytes, size);
+        memcpy(bytes + offset, kept, DAMAGE);
+        RUN(&run, file, CASE_DEBUG, "--solve", "--operation-breakdown");
+        /* what is hit may be of no importance */
+        if (run.status == 0)
+            assert_is_log(&run);
+        else
+            assert_refused(&run, 3, "profile.pop");
+    }
+    free(bytes);
+}
+
+/* ---- Debug information ---------------------------------------------------------------------- */
+
+static void finds_debug_information(void **state) {
+    (void)state;
+    make_directory(in_scratch("run"));
+    make_directory(in_scratch("run/training"));
+    copy_file(CASE_PROFILE, in_scratch("run/training/profile.pop"), SIZE_MAX);
+    copy_file(CASE_DEBUG, in_scratch("run/debug.cbor"), SIZE_MAX);
+    /* one directory up, the profile or its directory given */
+    RUN(&run, in_scratch("run/training/profile.pop"), "--operation-breakdown", "-q");
+    assert_string_equal(run.err, "");
+    assert_printed("operation-breakdown.tsv");
+    RUN(&run, in_scratch("run/training"), "--operation-breakdown", "-q");
+    assert_printed("operation-breakdown.tsv");
+    RUN(&run, in_scratch("run/training/"), "--operation-breakdown", "-q");
+    assert_printed("operation-breakdown.tsv");
+    /* what lies beside it goes first */
+    write_file(in_scratch("run/debug.cbor"), "text", 4);
+    copy_file(CASE_DEBUG, in_scratch("run/training/debug.cbor"), SIZE_MAX);
+    RUN(&run, in_scratch("run/training"), "--operation-breakdown", "-q");
+    assert_string_equal(run.err, "");
+    assert_printed("operation-breakdown.tsv");
+    /* what is given goes before all */
+    RUN(&run, in_scratch("run/training"), in_scratch("run/debug.cbor"), "--operation-breakdown");
+    assert_refused(&run, 3, "run/debug.cbor: is no debug information");
+    RUN(&run, in_scratch("run/training/profile.pop"), CASE_DEBUG, "--operation-breakdown", "-q");
+    assert_printed("operation-breakdown.tsv");
+}
+
+static void refuses_what_is_no_debug_information(void **state) {
+    (void)state;
+    const char *file = in_scratch("debug.cbor");
+    RUN(&run, CASE_PROFILE, file, "--solve");
+    assert_refused(&run, 3, "debug.cbor: cannot be read: No such file or directory");
+    write_file(file, "", 0);
+    RUN(&run, CASE_PROFILE, file, "--solve");
+    assert_refused(&run, 3, "debug.cbor: is empty, not debug information");
+    write_file(file, "hello\n", 6);
+    RUN(&run, CASE_PROFILE, file, "--solve");
+    assert_refused(&run, 3, "debug.cbor: is no debug information");
+    write_file(file, "{\"contexts\": []}", 16);
+    RUN(&run, CASE_PROFILE, file, "--solve");
+    assert_refused(&run, 3, "JSON");
+    RUN(&run, CASE_PROFILE, CASE_PROFILE, "--solve");
+    assert_refused(&run, 3, "profile.pop: is no debug information");
+    RUN(&run, CASE_PROFILE, CASE_DIRECTORY, "--solve");
+    assert_refused(&run, 3, "is not a regular file, not debug information");
+}
+
+static void works_without_debug_information(void **state) {
+    (void)state;
+    make_directory(in_scratch("run"));
+    copy_file(CASE_PROFILE, in_scratch("run/profile.pop"), SIZE_MAX);
+    for (size_t i = 0; i < NUM_ACTIONS; i++) {
+        RUN(&run, in_scratch("run"), actions[i], "-q");
+        assert_int_equal(run.status, 0);
+        assert_is_log(&run);
+        assert_contains(run.err, "WARNING No debug.cbor was found");
+        assert_true(run.out_size > 50);
+    }
+    RUN(&run, in_scratch("run"), "--layer-breakdown", "-q");
+    assert_contains(run.out, "\n3\t");
+}
+
+static void works_with_cut_off_debug_information(void **state) {
+    (void)state;
+    const char *file = in_scratch("debug.cbor");
+    static const size_t sizes[] = {1, 5, 100, 1000, 20000, 80000, 160000, 160352};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        copy_file(CASE_DEBUG, file, sizes[i]);
+        RUN(&run, CASE_PROFILE, file, "--layer-breakdown", "--operation-breakdown", "--solve",
+            "-q");
+        assert_int_equal(run.status, 0);
+        assert_is_log(&run);
+        assert_contains(run.err, "WARNING ");
+        assert_contains(run.err, "debug.cbor: was cut off after ");
+        assert_contains(run.out, "\nNone\t");
+    }
+}
+
+/* ---- Log ------------------------------------------------------------------------------------ */
+
+static void logs_on_standard_error_alone(void **state) {
+    (void)state;
+    RUN(&run, CASE_PROFILE, "--layer-breakdown");
+    assert_printed("layer-breakdown.tsv");
+    assert_is_log(&run);
+    assert_contains(run.err, " INFO    Layers found for 91% of operations\n");
+    assert_lacks(run.err, "DEBUG");
+    RUN(&run, CASE_PROFILE, "--layer-breakdown", "-v");
+    assert_printed("layer-breakdown.tsv");
+    assert_is_log(&run);
+}
+
+static void quiet_leaves_warnings_and_errors(void **state) {
+    (void)state;
+    RUN(&run, CASE_PROFILE, "--layer-breakdown", "-q");
+    assert_string_equal(run.err, "");
+    assert_printed("layer-breakdown.tsv");
+    RUN(&run, CASE_PROFILE, "--solve", "--quiet", "--num-ipus=6", "--mem-per-tile=94476",
+        "--solver=greedy");
+    assert_printed("solve-N6-M94476.json");
+    assert_is_log(&run);
+    assert_contains(run.err, "WARNING Used 4 IPUs instead of the 6 requested.\n");
+    assert_lacks(run.err, "INFO");
+    RUN(&run, in_scratch("missing"), "--solve", "-q");
+    assert_refused(&run, 3, "missing: cannot be read");
+}
+
+static void verbose_tells_steps_with_time_and_memory(void **state) {
+    (void)state;
+    static const char *const steps[] = {
+        "Reading the profile",
+        "Reading the debug information",
+        "Finding the operations",
+        "Finding the layers",
+        "Measuring all stages",
+        "Solving",
+        "Total",
+    };
+    RUN(&run, CASE_PROFILE, "--solve", "--verbose");
+    assert_int_equal(run.status, 0);
+    assert_is_log(&run);
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        char begin[100];
+        snprintf(begin, sizeof begin, "DEBUG   %s: ", steps[i]);
+        const char *place = strstr(run.err, begin);
+        double seconds = -1;
+        long mebibytes = -1;
+        assert_non_null(place);
+        assert_int_equal(
+            sscanf(place + strlen(begin), "%lf s, peak memory %ld MiB", &seconds, &mebibytes), 2);
+        assert_true(seconds >= 0 && seconds < 100);
+        assert_true(mebibytes > 0 && mebibytes < 100000);
+    }
+    assert_contains(run.err, "8573 lowered variables");
+    assert_contains(run.err, " 84 operations\n");
+    /* standard output holds the JSON alone */
+    assert_int_equal(run.out[0], '[');
+}
+
+static void shows_progress_on_terminals_alone(void **state) {
+    (void)state;
+    RUN(&run, CASE_PROFILE, "--solve", "-v");
+    assert_lacks(run.err, "\r");
+    assert_lacks(run.err, "[#");
+    RUN_ON_TERMINAL(&run, CASE_PROFILE, "--solve");
+    assert_int_equal(run.status, 0);
+    assert_int_equal(run.out[0], '[');
+    assert_contains(run.err, "\rReading debug information    [###");
+    /* messages begin where the bar was, which is gone in the end */
+    assert_contains(run.err, " \r");
+    const char *last_bar = NULL;
+    for (const char *bar = strstr(run.err, "%\r"); bar != NULL; bar = strstr(bar + 1, "%\r"))
+        last_bar = bar;
+    assert_non_null(last_bar);
+    assert_contains(last_bar, " \r");
+    assert_contains(last_bar, "SUCCESS");
+    RUN_ON_TERMINAL(&run, CASE_PROFILE, "--solve", "-q");
+    assert_lacks(run.err, "%");
+}
+
+/* ---- Output --------------------------------------------------------------------------------- */
+
+static void several_actions_print_one_after_another(void **state) {
+    (void)state;
+    static char expected[sizeof run.out];
+    size_t size = 0;
+    for (size_t i = 0; i < NUM_ACTIONS; i++) {
+        RUN(&run, CASE_PROFILE, actions[i], "--num-ipus=3");
+        assert_int_equal(run.status, 0);
+        assert_true(size + run.out_size < sizeof expected);
+        memcpy(expected + size, run.out, run.out_size + 1);
+        size += run.out_size;
+    }
+    /* in the same order, whatever the order of the options */
+    RUN(&run, CASE_PROFILE, actions[5], actions[3], actions[1], actions[0], actions[2], actions[4],
+        "--num-ipus=3");
+    assert_int_equal(run.status, 0);
+    assert_string_equal(run.out, expected);
+}
+
+/* The stages as JSON; checks that they have all the keys of the original, and no others. */
+static json_t *parse_stages(void) {
+    static const char *const keys[] = {"total_mem",   "max_tile_mem", "variables",
+                                       "vertex_code", "vertex_state", "exchange_code",
+                                       "control_code"};
+    json_error_t error;
+    json_t *stages = json_loadb(run.out, run.out_size, JSON_REJECT_DUPLICATES, &error);
+    size_t place;
+    json_t *stage;
+    assert_true(json_is_array(stages));
+    json_array_foreach(stages, place, stage) {
+        json_t *memory = json_object_get(stage, "mem");
+        json_int_t parts = 0;
+        assert_int_equal(json_object_size(stage), 3);
+        assert_non_null(json_object_get(stage, "layer_from"));
+        assert_non_null(json_object_get(stage, "layer_to"));
+        assert_int_equal(json_object_size(memory), 7);
+        for (size_t i = 0; i < 7; i++) {
+            json_t *value = json_object_get(memory, keys[i]);
+            assert_true(json_is_integer(value));
+            parts += i >= 2 ? json_integer_value(value) : 0;
+        }
+        assert_int_equal(json_integer_value(json_object_get(memory, "total_mem")), parts);
+    }
+    return stages;
+}
+
+static const char *text_of(const json_t *stages, size_t place, const char *key) {
+    return json_string_value(json_object_get(json_array_get(stages, place), key));
+}
+
+static void splits_are_json(void **state) {
+    (void)state;
+    static const char *const solvers[] = {"ilp", "greedy"};
+    for (size_t i = 0; i < 2; i++) {
+        RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=4", "--mem-per-tile=94476", "--solver",
+            solvers[i]);
+        assert_int_equal(run.status, 0);
+        json_t *stages = parse_stages();
+        assert_int_equal(json_array_size(stages), 4);
+        assert_true(json_is_null(json_object_get(json_array_get(stages, 0), "layer_from")));
+        assert_string_equal(text_of(stages, 0, "layer_to"), "0");
+        assert_string_equal(text_of(stages, 3, "layer_from"), "3");
+        assert_string_equal(text_of(stages, 3, "layer_to"), "3");
+        json_decref(stages);
+    }
+    /* bytes of a character that the regex cut apart do not break it */
+    RUN(&run, CASE_PROFILE, "--solve", "--layer-name-regex=(.)\"?$", "--mem-per-tile=99999999");
+    json_decref(parse_stages());
+}
+
+static void no_split_is_status_1_with_the_best_effort(void **state) {
+    (void)state;
+    RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=2", "--mem-per-tile=2197");
+    assert_int_equal(run.status, 1);
+    assert_is_log(&run);
+    assert_contains(run.err, "INFO    FAILURE: Unable to fit model on IPUs.");
+    assert_lacks(run.err, "SUCCESS");
+    assert_lacks(run.err, "Proven");
+    json_t *stages = parse_stages(); /* the best without the limit */
+    assert_int_equal(json_array_size(stages), 2);
+    assert_string_equal(text_of(stages, 1, "layer_to"), "3");
+    json_decref(stages);
+    RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=2", "--mem-per-tile=54928", "--solver=greedy");
+    assert_int_equal(run.status, 1);
+    stages = parse_stages(); /* what the last attempt placed */
+    assert_int_equal(json_array_size(stages), 1);
+    json_decref(stages);
+    /* what was asked for besides is printed all the same */
+    RUN(&run, CASE_PROFILE, "--layer-breakdown", "--solve", "--mem-per-tile=1");
+    assert_int_equal(run.status, 1);
+    assert_contains(run.out, "Total (MB)");
+}
+
+static void warns_when_ipus_are_left_over(void **state) {
+    (void)state;
+    RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=7");
+    assert_int_equal(run.status, 0);
+    json_t *stages = parse_stages();
+    char warning[100];
+    assert_true(json_array_size(stages) < 7);
+    snprintf(warning, sizeof warning, "WARNING Used %zu IPUs instead of the 7 requested.",
+             json_array_size(stages));
+    assert_contains(run.err, warning);
+    json_decref(stages);
+    RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=2");
+    assert_lacks(run.err, "instead of");
+}
+
+static void takes_the_limit_from_the_profile(void **state) {
+    (void)state;
+    const char *file = in_scratch("profile.pop");
+    copy_file(CASE_PROFILE, file, SIZE_MAX);
+    change_database(file, "UPDATE target_info SET bytes_per_tile = 109856");
+    RUN(&run, file, CASE_DEBUG, "--solve", "--solver=greedy", "--num-ipus=3");
+    assert_printed("solve-N3-M109856.json");
+}
+
+static void lost_output_is_an_error(void **state) {
+    (void)state;
+    for (size_t i = 0; i < NUM_ACTIONS; i++) {
+        RUN_INTO(&run, "/dev/full", CASE_PROFILE, actions[i], "-q", "--num-ipus=2");
+        assert_refused(&run, 3, "standard output cannot be written: No space left on device");
+        RUN_INTO(&run, NULL, CASE_PROFILE, actions[i], "-q", "--num-ipus=2");
+        assert_refused(&run, 3, "standard output cannot be written: Bad file descriptor");
+    }
+    RUN_INTO(&run, "/dev/full", "--help");
+    assert_refused(&run, 3, "standard output cannot be written");
+    RUN_INTO(&run, NULL, "--version");
+    assert_refused(&run, 3, "standard output cannot be written");
+}
+
+static void leaves_the_profile_as_it_is(void **state) {
+    (void)state;
+    make_directory(in_scratch("run"));
+    const char *profile = in_scratch("run/profile.pop");
+    const char *debug = in_scratch("run/debug.cbor");
+    copy_file(CASE_PROFILE, profile, SIZE_MAX);
+    copy_file(CASE_DEBUG, debug, SIZE_MAX);
+    assert_int_equal(chmod(profile, 0444), 0);
+    assert_int_equal(chmod(debug, 0444), 0);
+    assert_int_equal(chmod(in_scratch("run"), 0555), 0);
+    uint64_t profile_hash = hash_file(profile);
+    uint64_t debug_hash = hash_file(debug);
+    struct stat before;
+    struct stat after;
+    assert_int_equal(stat(profile, &before), 0);
+    RUN(&run, in_scratch("run"), actions[0], actions[1], actions[2], actions[3], actions[4],
+        actions[5], "--save-to-file", in_scratch("stored"), "-q");
+    assert_int_equal(chmod(in_scratch("run"), 0755), 0);
+    assert_int_equal(run.status, 0);
+    assert_int_equal(stat(profile, &after), 0);
+    assert_int_equal(after.st_mtime, before.st_mtime);
+    assert_int_equal(after.st_size, before.st_size);
+    assert_true(hash_file(profile) == profile_hash);
+    assert_true(hash_file(debug) == debug_hash);
+    assert_holds(in_scratch("run"), "debug.cbor profile.pop");
+    assert_holds(in_scratch(""), "run stored");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        SCRATCH_TEST(help_tells_options_defaults_and_statuses),
+        SCRATCH_TEST(version_is_one_line),
+        SCRATCH_TEST(refuses_options_without_their_value),
+        SCRATCH_TEST(refuses_values_that_make_no_sense),
+        SCRATCH_TEST(refuses_wrong_regexes),
+        SCRATCH_TEST(refuses_wrong_usage),
+        SCRATCH_TEST(takes_values_behind_a_blank_or_an_equals_sign),
+        SCRATCH_TEST(takes_options_before_behind_and_between_files),
+        SCRATCH_TEST(refuses_what_is_no_profile),
+        SCRATCH_TEST(refuses_profiles_of_other_kinds),
+        SCRATCH_TEST(warns_of_several_ipus_and_replicas),
+        SCRATCH_TEST(refuses_cut_off_profiles),
+        SCRATCH_TEST(survives_damaged_profiles),
+        SCRATCH_TEST(finds_debug_information),
+        SCRATCH_TEST(refuses_what_is_no_debug_information),
+        SCRATCH_TEST(works_without_debug_information),
+        SCRATCH_TEST(works_with_cut_off_debug_information),
+        SCRATCH_TEST(logs_on_standard_error_alone),
+        SCRATCH_TEST(quiet_leaves_warnings_and_errors),
+        SCRATCH_TEST(verbose_tells_steps_with_time_and_memory),
+        SCRATCH_TEST(shows_progress_on_terminals_alone),
+        SCRATCH_TEST(several_actions_print_one_after_another),
+        SCRATCH_TEST(splits_are_json),
+        SCRATCH_TEST(no_split_is_status_1_with_the_best_effort),
+        SCRATCH_TEST(warns_when_ipus_are_left_over),
+        SCRATCH_TEST(takes_the_limit_from_the_profile),
+        SCRATCH_TEST(lost_output_is_an_error),
+        SCRATCH_TEST(leaves_the_profile_as_it_is),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
