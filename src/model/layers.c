@@ -135,6 +135,17 @@ static popliner_status find_in_variables(finder *f, size_t index, popliner_opera
     return POPLINER_OK;
 }
 
+/* Makes f->inputs what the regexes see of an operation's inputs: with slashes for points. */
+static bool set_inputs(finder *f, const char *inputs) {
+    f->inputs.length = 0;
+    pl_text_add(&f->inputs, inputs);
+    for (size_t i = 0; !f->inputs.failed && i < f->inputs.length; i++) {
+        if (f->inputs.data[i] == '.')
+            f->inputs.data[i] = '/';
+    }
+    return !f->inputs.failed;
+}
+
 /* Applies the rules to one operation; *current is the layer of what follows it. */
 static popliner_status assign(finder *f, size_t index, long *current, long *unit, note *why,
                               size_t *num_results, popliner_error *error) {
@@ -155,14 +166,8 @@ static popliner_status assign(finder *f, size_t index, long *current, long *unit
         return POPLINER_OK;
     }
 
-    f->inputs.length = 0;
-    pl_text_add(&f->inputs, operation.inputs);
-    if (f->inputs.failed)
+    if (!set_inputs(f, operation.inputs))
         return pl_fail_memory(error, "the layers");
-    for (size_t i = 0; i < f->inputs.length; i++) {
-        if (f->inputs.data[i] == '.')
-            f->inputs.data[i] = '/';
-    }
     f->found.count = 0;
     status = pl_regex_find_all(f->name_regex, f->inputs.data, f->inputs.length, add_result,
                                &f->found, error);
@@ -302,17 +307,18 @@ static void write_note(char *text, size_t size, note why, size_t num_results, bo
 }
 
 /* Whether the pattern matches the name or the inputs of any operation; *where is the first that it
- * matches. An invalid pattern matches nothing. */
-static bool matches_any(const finder *f, const char *pattern, const char **where) {
+ * matches, until the next call. An invalid pattern matches nothing. */
+static bool matches_any(finder *f, const char *pattern, const char **where) {
     pl_regex *regex = NULL;
     bool matches = false;
     if (pl_regex_compile(pattern, "", &regex, NULL) != POPLINER_OK)
         return false;
     for (size_t i = 0; !matches && i < popliner_operations_count(f->operations); i++) {
         popliner_operation operation = popliner_operations_get(f->operations, i);
-        if (operation.is_tensor)
-            continue; /* they are never matched against it */
-        const char *const texts[] = {operation.name, operation.inputs};
+        /* tensors are never matched against it */
+        if (operation.is_tensor || !set_inputs(f, operation.inputs))
+            continue;
+        const char *const texts[] = {operation.name, f->inputs.data};
         for (size_t k = 0; !matches && k < 2; k++) {
             *where = texts[k];
             if (pl_regex_matches(regex, texts[k], strlen(texts[k]), &matches, NULL) != POPLINER_OK)
@@ -324,8 +330,7 @@ static bool matches_any(const finder *f, const char *pattern, const char **where
 }
 
 /* Explains why a pattern matches nothing: how far it does match something. */
-static void explain_no_match(const finder *f, const char *pattern,
-                             const popliner_listener *listener) {
+static void explain_no_match(finder *f, const char *pattern, const popliner_listener *listener) {
     enum { MOST_PATTERN = 400 };
     size_t length = strlen(pattern);
     char *part = length <= MOST_PATTERN ? pl_copy_string(pattern, length) : NULL;
@@ -349,7 +354,7 @@ static void explain_no_match(const finder *f, const char *pattern,
 
 /* What a user should know of the outcome, in PopLiner's own words. As there, an operation counts as
  * found as soon as a rule applies, even if what it takes its layer from has none. */
-static void warn(const finder *f, const char *name_regex, const popliner_listener *listener) {
+static void warn(finder *f, const char *name_regex, const popliner_listener *listener) {
     double percent =
         f->num_counted == 0 ? 0 : 100.0 * (double)f->num_found / (double)f->num_counted;
     if (percent < 50)
