@@ -1,0 +1,210 @@
+/* Live bytes step by step: half-open ranges, windows of steps, peaks.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "test.h"
+
+#include <stdlib.h>
+
+#include "memory/liveness.h"
+#include "read/profile_data.h"
+
+/* Classes with these ranges, in order; starts[c] is the first range of class c. */
+static popliner_profile make_classes(size_t num_classes, uint32_t *starts, uint32_t *first_steps,
+                                     uint32_t *end_steps) {
+    return (popliner_profile){
+        .num_classes = num_classes,
+        .class_ranges_start = starts,
+        .num_ranges = starts[num_classes],
+        .range_first_step = first_steps,
+        .range_end_step = end_steps,
+    };
+}
+
+static uint64_t live_at(const pl_curve *curve, size_t step) {
+    return pl_curve_peak(curve, step, step + 1);
+}
+
+static void is_live_up_to_the_step_before_the_end(void **state) {
+    (void)state;
+    popliner_profile p =
+        make_classes(1, (uint32_t[]){0, 1}, (uint32_t[]){3}, (uint32_t[]){5}); /* steps 3 and 4 */
+    pl_curve curve = {0};
+    assert_true(pl_curve_begin(&curve, 0, 10));
+    pl_curve_add(&curve, &p, 0, 100);
+    for (size_t step = 0; step < 10; step++)
+        assert_int_equal(live_at(&curve, step), step == 3 || step == 4 ? 100 : 0);
+    free(curve.change_bytes);
+}
+
+static void is_never_live_in_an_empty_range(void **state) {
+    (void)state;
+    popliner_profile p = make_classes(2, (uint32_t[]){0, 1, 1}, (uint32_t[]){3}, (uint32_t[]){3});
+    pl_curve curve = {0};
+    assert_true(pl_curve_begin(&curve, 0, 10));
+    pl_curve_add(&curve, &p, 0, 100);
+    pl_curve_add(&curve, &p, 1, 100); /* without ranges */
+    assert_int_equal(pl_curve_peak(&curve, 0, 10), 0);
+    free(curve.change_bytes);
+}
+
+static void is_live_in_each_of_several_ranges(void **state) {
+    (void)state;
+    popliner_profile p =
+        make_classes(2, (uint32_t[]){0, 3, 4}, (uint32_t[]){1, 4, 8, 2}, (uint32_t[]){2, 6, 9, 5});
+    static const uint64_t expected[] = {0, 10, 7, 7, 17, 10, 0, 0, 10, 0};
+    pl_curve curve = {0};
+    assert_true(pl_curve_begin(&curve, 0, 10));
+    pl_curve_add(&curve, &p, 0, 10);
+    pl_curve_add(&curve, &p, 1, 7);
+    for (size_t step = 0; step < 10; step++)
+        assert_int_equal(live_at(&curve, step), expected[step]);
+    assert_int_equal(pl_curve_peak(&curve, 0, 10), 17);
+    assert_int_equal(pl_curve_peak(&curve, 5, 10), 10);
+    assert_int_equal(pl_curve_peak(&curve, 6, 8), 0);
+    free(curve.change_bytes);
+}
+
+static void touching_ranges_are_one(void **state) {
+    (void)state;
+    popliner_profile p =
+        make_classes(1, (uint32_t[]){0, 2}, (uint32_t[]){4, 2}, (uint32_t[]){6, 4});
+    pl_curve curve = {0};
+    assert_true(pl_curve_begin(&curve, 0, 8));
+    pl_curve_add(&curve, &p, 0, 5);
+    assert_int_equal(pl_curve_peak(&curve, 0, 8), 5);
+    assert_int_equal(live_at(&curve, 1), 0);
+    assert_int_equal(live_at(&curve, 4), 5);
+    assert_int_equal(live_at(&curve, 6), 0);
+    free(curve.change_bytes);
+}
+
+static void clips_ranges_at_both_ends(void **state) {
+    (void)state;
+    popliner_profile p = make_classes(5, (uint32_t[]){0, 1, 2, 3, 4, 5},
+                                      (uint32_t[]){0, 2, 8, 0, 12}, (uint32_t[]){20, 7, 15, 5, 15});
+    pl_curve curve = {0};
+    for (uint32_t c = 0; c < 5; c++) {
+        static const bool live[5][5] = {{true, true, true, true, true},
+                                        {true, true, false, false, false},
+                                        {false, false, false, true, true},
+                                        {false, false, false, false, false},
+                                        {false, false, false, false, false}};
+        assert_true(pl_curve_begin(&curve, 5, 10));
+        pl_curve_add(&curve, &p, c, 1);
+        for (size_t step = 5; step < 10; step++)
+            assert_int_equal(live_at(&curve, step), live[c][step - 5]);
+    }
+    free(curve.change_bytes);
+}
+
+static void has_no_peak_in_an_empty_window(void **state) {
+    (void)state;
+    popliner_profile p = make_classes(1, (uint32_t[]){0, 1}, (uint32_t[]){0}, (uint32_t[]){20});
+    pl_curve curve = {0};
+    assert_true(pl_curve_begin(&curve, 5, 5));
+    pl_curve_add(&curve, &p, 0, 100);
+    assert_int_equal(pl_curve_peak(&curve, 5, 5), 0);
+    assert_true(pl_curve_begin(&curve, 5, 3)); /* ends before it begins */
+    pl_curve_add(&curve, &p, 0, 100);
+    assert_int_equal(pl_curve_peak(&curve, 5, 3), 0);
+    assert_true(pl_curve_begin(&curve, 0, 0));
+    pl_curve_add(&curve, &p, 0, 100);
+    assert_int_equal(pl_curve_peak(&curve, 0, 0), 0);
+    assert_true(pl_curve_begin(&curve, 0, 10));
+    pl_curve_add(&curve, &p, 0, 100);
+    assert_int_equal(pl_curve_peak(&curve, 4, 4), 0);
+    assert_int_equal(pl_curve_peak(&curve, 4, 2), 0);
+    free(curve.change_bytes);
+}
+
+static void finds_peaks_at_the_first_and_last_step(void **state) {
+    (void)state;
+    popliner_profile p =
+        make_classes(3, (uint32_t[]){0, 1, 2, 3}, (uint32_t[]){0, 4, 9}, (uint32_t[]){1, 5, 10});
+    for (uint32_t c = 0; c < 3; c++) {
+        pl_curve curve = {0};
+        assert_true(pl_curve_begin(&curve, 0, 10));
+        pl_curve_add(&curve, &p, c, 3);
+        assert_int_equal(pl_curve_peak(&curve, 0, 10), 3);
+        assert_int_equal(pl_curve_peak(&curve, 0, 1), c == 0 ? 3 : 0);
+        assert_int_equal(pl_curve_peak(&curve, 1, 9), c == 1 ? 3 : 0);
+        assert_int_equal(pl_curve_peak(&curve, 9, 10), c == 2 ? 3 : 0);
+        free(curve.change_bytes);
+    }
+}
+
+static void begins_anew_each_time(void **state) {
+    (void)state;
+    popliner_profile p = make_classes(1, (uint32_t[]){0, 1}, (uint32_t[]){0}, (uint32_t[]){1000});
+    pl_curve curve = {0};
+    for (size_t size = 1000; size > 0; size /= 3) {
+        assert_true(pl_curve_begin(&curve, 0, size));
+        assert_int_equal(pl_curve_peak(&curve, 0, size), 0);
+        pl_curve_add(&curve, &p, 0, UINT32_MAX);
+        pl_curve_add(&curve, &p, 0, UINT32_MAX);
+        assert_int_equal(pl_curve_peak(&curve, 0, size), 2 * (uint64_t)UINT32_MAX);
+    }
+    free(curve.change_bytes);
+}
+
+static void agrees_with_a_sum_for_every_step(void **state) {
+    (void)state;
+    enum { STEPS = 40, CLASSES = 12, MOST_RANGES = 4 };
+    uint64_t random = 5;
+    for (size_t round = 0; round < 500; round++) {
+        uint32_t starts[CLASSES + 1] = {0};
+        uint32_t first_steps[CLASSES * MOST_RANGES];
+        uint32_t end_steps[CLASSES * MOST_RANGES];
+        uint64_t sum[STEPS] = {0};
+        uint64_t size[CLASSES];
+        size_t first_step = (size_t)(round * 7 % STEPS);
+        random = test_random(random);
+        size_t end_step = first_step + (size_t)(random >> 33) % (STEPS + 1 - first_step);
+        for (size_t c = 0; c < CLASSES; c++) {
+            starts[c + 1] = starts[c];
+            uint32_t step = 0;
+            random = test_random(random);
+            size[c] = random >> 50;
+            for (size_t k = 0; k < MOST_RANGES; k++) {
+                random = test_random(random);
+                uint32_t from = step + (uint32_t)(random >> 33) % 10;
+                uint32_t to = from + (uint32_t)(random >> 50) % 10;
+                if (to > STEPS)
+                    break;
+                first_steps[starts[c + 1]] = from;
+                end_steps[starts[c + 1]++] = to;
+                for (step = from; step < to; step++)
+                    sum[step] += size[c];
+            }
+        }
+        popliner_profile p = make_classes(CLASSES, starts, first_steps, end_steps);
+        pl_curve curve = {0};
+        assert_true(pl_curve_begin(&curve, first_step, end_step));
+        for (uint32_t c = 0; c < CLASSES; c++)
+            pl_curve_add(&curve, &p, c, size[c]);
+        for (size_t from = first_step; from <= end_step; from++) {
+            for (size_t to = from; to <= end_step; to++) {
+                uint64_t peak = 0;
+                for (size_t step = from; step < to; step++)
+                    peak = sum[step] > peak ? sum[step] : peak;
+                assert_int_equal(pl_curve_peak(&curve, from, to), peak);
+            }
+        }
+        free(curve.change_bytes);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(is_live_up_to_the_step_before_the_end),
+        cmocka_unit_test(is_never_live_in_an_empty_range),
+        cmocka_unit_test(is_live_in_each_of_several_ranges),
+        cmocka_unit_test(touching_ranges_are_one),
+        cmocka_unit_test(clips_ranges_at_both_ends),
+        cmocka_unit_test(has_no_peak_in_an_empty_window),
+        cmocka_unit_test(finds_peaks_at_the_first_and_last_step),
+        cmocka_unit_test(begins_anew_each_time),
+        cmocka_unit_test(agrees_with_a_sum_for_every_step),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

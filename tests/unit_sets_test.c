@@ -1,0 +1,150 @@
+/* Sets of units: the same as sets of bits, each distinct one kept once.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "golden_case.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory/unit_sets.h"
+#include "read/profile_data.h"
+
+static uint64_t bits_of(const pl_unit_sets *sets, uint32_t set) {
+    uint64_t bits = 0;
+    uint32_t before = 64;
+    for (uint32_t s = set; s != 0; s = sets->rest[s]) {
+        assert_true(s < sets->count && sets->last_unit[s] < before); /* descending */
+        before = sets->last_unit[s];
+        bits |= (uint64_t)1 << before;
+    }
+    return bits;
+}
+
+static void begins_with_the_empty_set(void **state) {
+    (void)state;
+    pl_unit_sets sets;
+    uint32_t set = 0;
+    assert_true(pl_unit_sets_begin(&sets));
+    assert_int_equal(sets.count, 1);
+    assert_int_equal(bits_of(&sets, 0), 0);
+    pl_unit_sets_begin_unit(&sets, 0);
+    assert_true(pl_unit_sets_add(&sets, &set));
+    assert_int_not_equal(set, 0);
+    assert_int_equal(bits_of(&sets, set), 1);
+    pl_unit_sets_free(&sets);
+    assert_null(sets.rest);
+}
+
+static void adds_a_unit_once(void **state) {
+    (void)state;
+    pl_unit_sets sets;
+    uint32_t set = 0;
+    assert_true(pl_unit_sets_begin(&sets));
+    pl_unit_sets_begin_unit(&sets, 5);
+    assert_true(pl_unit_sets_add(&sets, &set));
+    uint32_t first = set;
+    assert_true(pl_unit_sets_add(&sets, &set));
+    assert_int_equal(set, first);
+    assert_int_equal(sets.count, 2);
+    pl_unit_sets_free(&sets);
+}
+
+static void agrees_with_sets_of_bits(void **state) {
+    (void)state;
+    enum { ITEMS = 300, ROUNDS = 60 };
+    uint64_t random = 1;
+    for (size_t round = 0; round < ROUNDS; round++) {
+        pl_unit_sets sets;
+        uint32_t set[ITEMS] = {0};
+        uint64_t bits[ITEMS] = {0};
+        size_t num_units = 1 + round % 64;
+        assert_true(pl_unit_sets_begin(&sets));
+        for (size_t unit = 0; unit < num_units; unit++) {
+            random = test_random(random);
+            if (random >> 33 & 1) /* some units are left out */
+                continue;
+            pl_unit_sets_begin_unit(&sets, (uint32_t)unit);
+            random = test_random(random);
+            size_t additions = (size_t)(random >> 33) % (2 * ITEMS);
+            for (size_t i = 0; i < additions; i++) {
+                random = test_random(random);
+                size_t item = (size_t)(random >> 33) % (1 + (round * 37 + unit) % ITEMS);
+                assert_true(pl_unit_sets_add(&sets, &set[item]));
+                bits[item] |= (uint64_t)1 << unit;
+            }
+        }
+        for (size_t i = 0; i < ITEMS; i++) {
+            assert_int_equal(bits_of(&sets, set[i]), bits[i]);
+            for (size_t k = 0; k < i; k++)
+                assert_int_equal(set[i] == set[k], bits[i] == bits[k]);
+        }
+        /* no set is kept twice, in use or not */
+        for (uint32_t a = 0; a < sets.count; a++) {
+            for (uint32_t b = 0; b < a; b++)
+                assert_true(sets.rest[a] != sets.rest[b] || sets.last_unit[a] != sets.last_unit[b]);
+        }
+        pl_unit_sets_free(&sets);
+    }
+}
+
+/* What a program or variable is used by, straight from the operations. */
+static void check_usage(const golden_case *c) {
+    const popliner_profile *p = c->profile;
+    uint64_t random = 3;
+    for (size_t num_layers = 0; num_layers < 60; num_layers += 11) {
+        popliner_layers *layers = assign_at_random(c, num_layers, &random);
+        pl_usage usage = {0};
+        assert_int_equal(pl_usage_find(&usage, p, c->operations, layers, NULL), POPLINER_OK);
+        assert_int_equal(usage.num_units, popliner_layers_num_units(layers));
+        uint64_t *programs = calloc(p->num_programs, sizeof *programs);
+        uint64_t *variables = calloc(p->num_variables, sizeof *variables);
+        assert_true(programs != NULL && variables != NULL);
+        for (size_t i = 0; i < popliner_operations_count(c->operations); i++) {
+            popliner_operation operation = popliner_operations_get(c->operations, i);
+            size_t unit = popliner_layers_unit_of(layers, i);
+            bool listed = false;
+            for (size_t k = usage.unit_operations_start[unit];
+                 k < usage.unit_operations_start[unit + 1]; k++) {
+                listed = listed || usage.unit_operation[k] == i;
+                assert_true(k == usage.unit_operations_start[unit] ||
+                            usage.unit_operation[k - 1] < usage.unit_operation[k]);
+            }
+            assert_true(listed);
+            for (size_t k = 0; k < operation.num_programs; k++) {
+                uint32_t program = operation.programs[k];
+                programs[program] |= (uint64_t)1 << unit;
+                for (uint32_t l = p->program_lists_start[program];
+                     l < p->program_lists_start[program + 1]; l++) {
+                    uint32_t list = p->program_list[l];
+                    for (uint64_t v = p->list_start[list]; v < p->list_start[list + 1]; v++)
+                        variables[p->list_variable[v]] |= (uint64_t)1 << unit;
+                }
+            }
+        }
+        assert_int_equal(usage.unit_operations_start[usage.num_units],
+                         popliner_operations_count(c->operations));
+        for (size_t i = 0; i < p->num_programs; i++)
+            assert_int_equal(bits_of(&usage.sets, usage.program_set[i]), programs[i]);
+        for (size_t i = 0; i < p->num_variables; i++)
+            assert_int_equal(bits_of(&usage.sets, usage.variable_set[i]), variables[i]);
+        free(programs);
+        free(variables);
+        pl_usage_free(&usage);
+        popliner_layers_free(layers);
+    }
+}
+
+static void knows_the_units_of_programs_and_variables(void **state) {
+    (void)state;
+    golden_for_each(check_usage);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(begins_with_the_empty_set),
+        cmocka_unit_test(adds_a_unit_once),
+        cmocka_unit_test(agrees_with_sets_of_bits),
+        cmocka_unit_test(knows_the_units_of_programs_and_variables),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
