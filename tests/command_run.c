@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#define _XOPEN_SOURCE 700 /* terminals, walking through directories */
+#define _XOPEN_SOURCE 700 /* terminals */
 #include "command_run.h"
-
-#include "test.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <regex.h>
 #include <spawn.h>
 #include <sqlite3.h>
@@ -28,22 +25,9 @@ static char scratch[PATH_BYTES];
 /* ---- Files ---------------------------------------------------------------------------------- */
 
 int make_scratch(void **state) {
-    (void)state;
-    const char *parent = getenv("TMPDIR");
-    snprintf(scratch, sizeof scratch, "%s/popliner-test-XXXXXX", parent == NULL ? "/tmp" : parent);
-    return mkdtemp(scratch) == NULL ? -1 : 0;
-}
-
-static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *where) {
-    (void)info;
-    (void)kind;
-    (void)where;
-    return remove(path);
-}
-
-int remove_scratch(void **state) {
-    (void)state;
-    return nftw(scratch, remove_entry, 10, FTW_DEPTH | FTW_PHYS);
+    int failed = test_begin_directory(state);
+    snprintf(scratch, sizeof scratch, "%s", (const char *)*state);
+    return failed;
 }
 
 const char *in_scratch(const char *name) {
@@ -77,36 +61,16 @@ void make_directory(const char *path) {
     assert_int_equal(mkdir(path, 0777), 0);
 }
 
-void write_file(const char *path, const void *bytes, size_t size) {
-    FILE *file = fopen(path, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(bytes, 1, size, file), size);
-    assert_int_equal(fclose(file), 0);
-}
-
-uint8_t *read_file(const char *path, size_t *size) {
-    FILE *file = fopen(path, "rb");
-    assert_non_null(file);
-    assert_int_equal(fseek(file, 0, SEEK_END), 0);
-    *size = (size_t)ftell(file);
-    rewind(file);
-    uint8_t *bytes = malloc(*size + 1);
-    assert_non_null(bytes);
-    assert_int_equal(fread(bytes, 1, *size, file), *size);
-    fclose(file);
-    return bytes;
-}
-
 void copy_file(const char *from, const char *to, size_t size) {
     size_t whole;
-    uint8_t *bytes = read_file(from, &whole);
-    write_file(to, bytes, size < whole ? size : whole);
+    uint8_t *bytes = test_read_bytes(from, &whole);
+    test_write_bytes(to, bytes, size < whole ? size : whole);
     free(bytes);
 }
 
 uint64_t hash_file(const char *path) {
     size_t size;
-    uint8_t *bytes = read_file(path, &size);
+    uint8_t *bytes = test_read_bytes(path, &size);
     uint64_t hash = XXH3_64bits(bytes, size);
     free(bytes);
     return hash;

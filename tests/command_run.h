@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "test_data.h"
+
 #define GOLDEN_DIRECTORY PROJECT_DIRECTORY "/tests/golden/"
 
 /* A case with few layers, and what it says. */
@@ -38,10 +40,9 @@ void run_command_on_terminal(command_run *run, const char *const *arguments);
 #define RUN_ON_TERMINAL(run, ...)                                                                  \
     run_command_on_terminal(run, (const char *const[]){__VA_ARGS__, NULL})
 
-/* Set-up and tear-down of a test: its directory, with all that is in it. */
+/* Set-up of a test: its directory. */
 int make_scratch(void **state);
-int remove_scratch(void **state);
-#define SCRATCH_TEST(test) cmocka_unit_test_setup_teardown(test, make_scratch, remove_scratch)
+#define SCRATCH_TEST(test) cmocka_unit_test_setup_teardown(test, make_scratch, test_end_directory)
 
 /* The path of a file in that directory; stands until ten more calls. */
 const char *in_scratch(const char *name);
@@ -51,9 +52,6 @@ const char *in_scratch(const char *name);
 void assert_holds(const char *directory, const char *names);
 
 void make_directory(const char *path);
-void write_file(const char *path, const void *bytes, size_t size);
-/* The contents, to be freed. */
-uint8_t *read_file(const char *path, size_t *size);
 /* Copies a file's first `size` bytes, or all. */
 void copy_file(const char *from, const char *to, size_t size);
 uint64_t hash_file(const char *path);

@@ -1,8 +1,6 @@
 /* Storing an analysis and loading it again, with the command.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "test.h"
-
 #include "command_run.h"
 
 #include <signal.h>
@@ -129,10 +127,10 @@ static void refuses_what_is_no_stored_analysis(void **state) {
     const char *file = in_scratch("file");
     RUN(&run, file, "--load-from-file", "--solve");
     assert_refused(&run, 3, "file: cannot be read");
-    write_file(file, "", 0);
+    test_write_bytes(file, "", 0);
     RUN(&run, file, "--load-from-file", "--solve");
     assert_refused(&run, 3, "file: is empty, not a stored analysis");
-    write_file(file, "hello\n", 6);
+    test_write_bytes(file, "hello\n", 6);
     RUN(&run, file, "--load-from-file", "--solve");
     assert_refused(&run, 3, "not a stored analysis");
     RUN(&run, CASE_PROFILE, "--load-from-file", "--solve");
@@ -177,10 +175,10 @@ static void a_damaged_analysis_never_prints_anything_else(void **state) {
     RUN(&run, CASE_PROFILE, "--save-to-file", in_scratch("stored"), "-q", "--solve",
         "--operation-breakdown", "--memory-totals");
     assert_int_equal(run.status, 0);
-    uint8_t *bytes = read_file(in_scratch("stored"), &size);
+    uint8_t *bytes = test_read_bytes(in_scratch("stored"), &size);
     for (size_t offset = 30; offset < size; offset += STRIDE, tried++) {
         bytes[offset] ^= 0x10;
-        write_file(in_scratch("damaged"), bytes, size);
+        test_write_bytes(in_scratch("damaged"), bytes, size);
         bytes[offset] ^= 0x10;
         RUN(&loaded, in_scratch("damaged"), "--load-from-file", "-q", "--solve",
             "--operation-breakdown", "--memory-totals");
@@ -241,7 +239,7 @@ static void a_full_disk_leaves_the_earlier_file(void **state) {
     struct rlimit before;
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     struct sigaction kept;
-    write_file(in_scratch("stored"), "earlier", 7);
+    test_write_bytes(in_scratch("stored"), "earlier", 7);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     assert_int_equal(sigaction(SIGXFSZ, &ignore, &kept), 0);
     struct rlimit little = {.rlim_cur = 100000, .rlim_max = before.rlim_max};
@@ -252,7 +250,7 @@ static void a_full_disk_leaves_the_earlier_file(void **state) {
     assert_refused(&run, 3, "cannot be written");
     assert_holds(in_scratch(""), "stored");
     size_t size;
-    uint8_t *bytes = read_file(in_scratch("stored"), &size);
+    uint8_t *bytes = test_read_bytes(in_scratch("stored"), &size);
     assert_int_equal(size, 7);
     free(bytes);
 }

@@ -1,8 +1,6 @@
 /* The command as a user meets it: its options, its inputs, its log and its output.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "test.h"
-
 #include "command_run.h"
 #include "popliner/version.h"
 
@@ -25,7 +23,7 @@ static void assert_printed(const char *golden_name) {
     char path[500];
     size_t size;
     snprintf(path, sizeof path, "%s/%s", CASE_DIRECTORY, golden_name);
-    uint8_t *expected = read_file(path, &size);
+    uint8_t *expected = test_read_bytes(path, &size);
     assert_int_equal(run.out_size, size);
     assert_memory_equal(run.out, expected, size);
     free(expected);
@@ -260,13 +258,13 @@ static void refuses_what_is_no_profile(void **state) {
     assert_refused(&run, 3, "file: cannot be read: No such file or directory");
     RUN(&run, in_scratch("no/such\nplace"), "--solve");
     assert_refused(&run, 3, "no/such?place: cannot be read");
-    write_file(file, "", 0);
+    test_write_bytes(file, "", 0);
     RUN(&run, file, "--solve");
     assert_refused(&run, 3, "file: is empty, not a Poplar profile");
-    write_file(file, "hello\n", 6);
+    test_write_bytes(file, "hello\n", 6);
     RUN(&run, file, "--solve");
     assert_refused(&run, 3, "file: is not an SQLite database, not a Poplar profile");
-    write_file(file, "{\"profile\": [1, 2]}\n", 20);
+    test_write_bytes(file, "{\"profile\": [1, 2]}\n", 20);
     RUN(&run, file, "--solve");
     assert_refused(&run, 3, "not a Poplar profile");
     RUN(&run, CASE_DEBUG, CASE_PROFILE, "--solve");
@@ -329,12 +327,12 @@ static void survives_damaged_profiles(void **state) {
     enum { STRIDE = 70001, DAMAGE = 200 };
     const char *file = in_scratch("profile.pop");
     size_t size;
-    uint8_t *bytes = read_file(CASE_PROFILE, &size);
+    uint8_t *bytes = test_read_bytes(CASE_PROFILE, &size);
     uint8_t kept[DAMAGE];
     for (size_t offset = 0; offset + DAMAGE < size; offset += STRIDE) {
         memcpy(kept, bytes + offset, DAMAGE);
         memset(bytes + offset, 0xa5, DAMAGE);
-        write_file(file, bytes, size);
+        test_write_bytes(file, bytes, size);
         memcpy(bytes + offset, kept, DAMAGE);
         RUN(&run, file, CASE_DEBUG, "--solve", "--operation-breakdown");
         /* what is hit may be of no importance */
@@ -363,7 +361,7 @@ static void finds_debug_information(void **state) {
     RUN(&run, in_scratch("run/training/"), "--operation-breakdown", "-q");
     assert_printed("operation-breakdown.tsv");
     /* what lies beside it goes first */
-    write_file(in_scratch("run/debug.cbor"), "text", 4);
+    test_write_bytes(in_scratch("run/debug.cbor"), "text", 4);
     copy_file(CASE_DEBUG, in_scratch("run/training/debug.cbor"), SIZE_MAX);
     RUN(&run, in_scratch("run/training"), "--operation-breakdown", "-q");
     assert_string_equal(run.err, "");
@@ -380,13 +378,13 @@ static void refuses_what_is_no_debug_information(void **state) {
     const char *file = in_scratch("debug.cbor");
     RUN(&run, CASE_PROFILE, file, "--solve");
     assert_refused(&run, 3, "debug.cbor: cannot be read: No such file or directory");
-    write_file(file, "", 0);
+    test_write_bytes(file, "", 0);
     RUN(&run, CASE_PROFILE, file, "--solve");
     assert_refused(&run, 3, "debug.cbor: is empty, not debug information");
-    write_file(file, "hello\n", 6);
+    test_write_bytes(file, "hello\n", 6);
     RUN(&run, CASE_PROFILE, file, "--solve");
     assert_refused(&run, 3, "debug.cbor: is no debug information");
-    write_file(file, "{\"contexts\": []}", 16);
+    test_write_bytes(file, "{\"contexts\": []}", 16);
     RUN(&run, CASE_PROFILE, file, "--solve");
     assert_refused(&run, 3, "JSON");
     RUN(&run, CASE_PROFILE, CASE_PROFILE, "--solve");
