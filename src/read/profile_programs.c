@@ -136,10 +136,12 @@ static popliner_status read_compute_set_list(pl_rows *rows, int column, popliner
     uint64_t id = 0;
     uint64_t difference;
     uint64_t length;
+    uint64_t room_left = p->num_variables; /* a list names no variable twice */
     int more;
     while ((more = pl_runs_next(&runs, &difference, &length)) > 0) {
-        if (length > p->num_variables)
+        if (length > room_left)
             return pl_rows_fail(rows, column, error, "names more variables than there are");
+        room_left -= length;
         for (uint64_t i = 0; i < length; i++) {
             id += difference;
             uint32_t variable = pl_id_map_find(&ids->variables, id);
@@ -631,7 +633,7 @@ static popliner_status read_programs(const pl_database *database, popliner_profi
                                      const variants *v, popliner_error *error) {
     static const pl_column columns[] = {{"id", true},
                                         {"variant", true},
-                                        {"variant_index", false},
+                                        {"variant_index", true},
                                         {"children", false},
                                         {"name", false},
                                         {"debug_id", false},

@@ -151,8 +151,9 @@ static popliner_status read_variable(pl_rows *rows, popliner_profile *profile,
     if (class_index == PL_NONE)
         return pl_rows_fail(rows, 3, error, "is %llu, which table eq_classes does not have",
                             (unsigned long long)class_id);
-    uint32_t category =
-        category_id == UINT64_MAX ? 0 : pl_id_map_find(&ids->categories, category_id);
+    uint32_t category = 0; /* the nameless one of files without a table of categories */
+    if (category_id != UINT64_MAX && ids->categories.count > 0)
+        category = pl_id_map_find(&ids->categories, category_id);
     if (category == PL_NONE)
         return pl_rows_fail(rows, 6, error, "is %llu, which table var_categories does not have",
                             (unsigned long long)category_id);
