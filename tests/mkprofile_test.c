@@ -365,16 +365,22 @@ static void the_checker_notices_changes(void **state) {
 static void the_checker_accepts_other_profiles(void **state) {
     (void)state;
     static const char *const others[] = {
-        "data/firehose",           "golden/popart-inf",     "golden/popart-inf-outline",
-        "golden/popart-train",     "golden/popart-wide",    "golden/popart-train-outline",
-        "golden/poptorch-inf",     "golden/tensorflow-inf", "golden/poptorch-train-outline",
-        "golden/tensorflow-train",
+        REAL_DIRECTORY "/firehose",
+        GOLDEN_DIRECTORY "/popart-inf",
+        GOLDEN_DIRECTORY "/popart-inf-outline",
+        GOLDEN_DIRECTORY "/popart-train",
+        GOLDEN_DIRECTORY "/popart-train-outline",
+        GOLDEN_DIRECTORY "/popart-wide",
+        GOLDEN_DIRECTORY "/poptorch-inf",
+        GOLDEN_DIRECTORY "/poptorch-train-outline",
+        GOLDEN_DIRECTORY "/tensorflow-inf",
+        GOLDEN_DIRECTORY "/tensorflow-train",
     };
     bool found = false;
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        char path[PATH_BYTES];
+        char path[COMMAND_BYTES / 2];
         struct stat status;
-        snprintf(path, sizeof path, "%s/%s/profile.pop", SHARED_DIRECTORY, others[i]);
+        snprintf(path, sizeof path, "%s/profile.pop", others[i]);
         if (stat(path, &status) != 0) {
             print_message("%s is not there: left out\n", path);
             continue;

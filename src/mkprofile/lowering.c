@@ -360,6 +360,8 @@ static void build_function(mk_plan *plan, size_t call_number, size_t *messages) 
 /* Repeats the steps of a function's body below the current program. */
 static void repeat_body(mk_builder *builder, size_t program, size_t parent_step) {
     mk_plan *plan = builder->plan;
+    if (plan->programs.failed || plan->steps.failed)
+        return;
     size_t step = builder->step++;
     mk_list_add(&plan->steps, &(mk_step){.program = program, .parent = parent_step});
     for (size_t child = mk_program_at(plan, program)->children; child != MK_NONE;
@@ -427,6 +429,8 @@ static void lower_operations(mk_builder *builder) {
     mk_plan *plan = builder->plan;
     size_t strays = 0;
     for (size_t number = 0; number < plan->operations.count; number++) {
+        if (mk_plan_lacks_memory(plan))
+            return;
         if (mk_operation_at(plan, number)->is_replaced)
             continue;
         plan->block++;
@@ -576,6 +580,8 @@ void mk_lower(mk_plan *plan) {
     copy_model(&builder, true);
     mk_close(&builder, outside);
     mk_add_program(&builder, MK_WRITE_UNDEF, MK_NONE, compilation, 0);
+    if (mk_plan_lacks_memory(plan))
+        return;
     mk_number_programs(plan);
     mk_add_system_variables(plan);
 }

@@ -143,6 +143,8 @@ static size_t norm(mk_plan *plan, const char *type, size_t input, size_t gamma, 
 static size_t wide_multiplication(mk_plan *plan, size_t output) {
     uint64_t hidden = plan->options.hidden;
     uint64_t splits = hidden * 3 / 32 > 0 ? hidden * 3 / 32 : 1;
+    if (plan->operations.failed)
+        return output;
     size_t last = plan->operations.count - 1;
     mk_operation_at(plan, last)->partial_bytes = plan->options.sequence * hidden * WORD * splits;
     return output;

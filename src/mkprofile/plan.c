@@ -117,16 +117,20 @@ static void collect_lists(mk_plan *plan, mk_list *lists[LIST_COUNT], size_t size
     }
 }
 
-static bool memory_ran_short(mk_plan *plan) {
-    mk_list *lists[LIST_COUNT];
-    size_t sizes[LIST_COUNT];
-    collect_lists(plan, lists, sizes);
-    bool failed = plan->strings.failed || plan->base_names.failed;
-    for (size_t i = 0; i < LIST_COUNT; i++)
-        failed = failed || lists[i]->failed;
+bool mk_plan_lacks_memory(const mk_plan *plan) {
+    const mk_list *const lists[] = {
+        &plan->tensors,    &plan->operations,   &plan->programs,  &plan->vertex_types,
+        &plan->vertices,   &plan->compute_sets, &plan->exchanges, &plan->host_copies,
+        &plan->copied,     &plan->uses,         &plan->steps,     &plan->occasions,
+        &plan->call_order, &plan->variables,    &plan->unlowered, &plan->classes,
+        &plan->ranges,     &plan->contexts,
+    };
+    bool lacks = plan->strings.failed || plan->base_names.failed;
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+        lacks = lacks || lists[i]->failed;
     for (size_t i = 0; i < plan->occasions.count; i++)
-        failed = failed || mk_occasion_at(plan, i)->starts.failed;
-    return failed;
+        lacks = lacks || mk_occasion_at(plan, i)->starts.failed;
+    return lacks;
 }
 
 popliner_status mk_plan_begin(mk_plan *plan, const mk_options *options, popliner_error *error) {
@@ -143,8 +147,9 @@ popliner_status mk_plan_begin(mk_plan *plan, const mk_options *options, popliner
         return pl_fail_memory(error, "the plan of the profile");
     mk_string(&plan->strings, "");
     mk_network_build(plan);
-    mk_lower(plan);
-    if (memory_ran_short(plan))
+    if (!mk_plan_lacks_memory(plan))
+        mk_lower(plan);
+    if (mk_plan_lacks_memory(plan))
         return pl_fail_memory(error, "the plan of the profile");
     popliner_status status = mk_make_classes(plan, error);
     if (status == POPLINER_OK)

@@ -381,6 +381,9 @@ const char *mk_vertex_type_name(const mk_plan *plan, size_t vertex_type);
 uint32_t mk_add_context(mk_plan *plan, mk_context_kind kind, uint32_t parent, size_t name,
                         size_t subject, const char *word);
 
+/* Whether an addition to any list failed: what was planned since then makes no sense. */
+bool mk_plan_lacks_memory(const mk_plan *plan);
+
 /* Plans the whole profile. After a failure too, the plan must be ended. */
 popliner_status mk_plan_begin(mk_plan *plan, const mk_options *options, popliner_error *error);
 

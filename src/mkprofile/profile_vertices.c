@@ -102,7 +102,7 @@ static void write_by_type(mk_profile *profile, uint64_t *by_type, const uint64_t
     mk_rows_end(&rows);
 }
 
-/* The totals of a column of blobs are those of relations that readers check. */
+/* Each vertex counts two edges, as its compute set does. */
 static void write_graph_info(mk_profile *profile) {
     const mk_plan *plan = profile->plan;
     uint64_t vertices = 0;

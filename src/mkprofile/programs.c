@@ -21,7 +21,7 @@ size_t mk_add_program(mk_builder *builder, mk_program_type type, size_t target, 
                           .control_bytes = control_bytes,
                           .is_in_function = builder->occasion != MK_NONE};
     size_t number = mk_list_add(&plan->programs, &program);
-    if (builder->parent != MK_NONE) {
+    if (builder->parent != MK_NONE && !plan->programs.failed) {
         mk_program *parent = mk_program_at(plan, builder->parent);
         if (parent->children == MK_NONE)
             parent->children = number;
@@ -142,7 +142,7 @@ mk_span mk_add_exchange(mk_builder *builder, mk_span source, uint64_t bytes, mk_
     snprintf(name, sizeof name, "message-cs%zu_%s-", number, builder->api);
     size_t unlowered = mk_variable_at(plan, source.first)->unlowered;
     size_t message = mk_add_compiler_data(plan, MK_MESSAGE, name, number, unlowered,
-                                          bytes / tiles.count, tiles, builder->occasion);
+                                          mk_share(bytes, tiles), tiles, builder->occasion);
     /* Images are cut into more pieces than sequences. */
     bool is_convolution = plan->options.framework == MK_TENSORFLOW;
     mk_exchange exchange = {
@@ -200,7 +200,7 @@ mk_span mk_add_temporary(mk_builder *builder, const char *label, mk_category cat
                                           mk_string(&plan->strings, name), MK_NONE, NULL);
         return mk_add_data(plan, name, MK_ACTIVATION, bytes, tiles, context, builder->occasion);
     }
-    size_t variable = mk_add_compiler_data(plan, category, name, 0, MK_NONE, bytes / tiles.count,
+    size_t variable = mk_add_compiler_data(plan, category, name, 0, MK_NONE, mk_share(bytes, tiles),
                                            tiles, builder->occasion);
     return (mk_span){.first = variable, .count = 1};
 }

@@ -25,6 +25,10 @@ mk_tiles mk_all_tiles(const mk_plan *plan) {
     return (mk_tiles){.first = 0, .count = plan->options.tiles};
 }
 
+uint64_t mk_share(uint64_t bytes, mk_tiles tiles) {
+    return tiles.count > 0 ? bytes / tiles.count : 0; /* no tiles: memory ran short */
+}
+
 mk_tiles mk_choose_tiles(const mk_plan *plan, uint64_t bytes, uint64_t numerator,
                          uint64_t denominator, uint64_t salt) {
     uint64_t tiles = plan->options.tiles;
@@ -46,7 +50,7 @@ mk_span mk_add_data(mk_plan *plan, const char *name, mk_tensor_kind kind, uint64
     size_t origin = mk_list_add(&plan->unlowered, &unlowered);
     bool is_resident = kind == MK_WEIGHT || kind == MK_OPTIMIZER_STATE;
     mk_span span = {.first = plan->variables.count, .count = plan->options.pieces};
-    uint64_t per_tile = bytes / tiles.count / span.count;
+    uint64_t per_tile = mk_share(bytes, tiles) / span.count;
     for (size_t piece = 0; piece < span.count; piece++) {
         char text[600];
         if (piece == 0)

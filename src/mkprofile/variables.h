@@ -17,6 +17,9 @@ typedef struct mk_span {
 mk_tiles mk_choose_tiles(const mk_plan *plan, uint64_t bytes, uint64_t numerator,
                          uint64_t denominator, uint64_t salt);
 
+/* What each of the tiles gets of `bytes`. */
+uint64_t mk_share(uint64_t bytes, mk_tiles tiles);
+
 mk_tiles mk_all_tiles(const mk_plan *plan);
 
 /* A variable with an origin in the model: `bytes` over `tiles`, in as many pieces as the options
