@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { MOST_OPTIONS = 8 };
 
@@ -207,6 +208,13 @@ static void refuses_places_that_cannot_hold_an_analysis(void **state) {
     assert_refused(&run, 3, "run/profile.pop/stored");
     RUN(&run, in_scratch("run"), "--layer-breakdown", "--save-to-file", in_scratch("run"));
     assert_refused(&run, 3, "run: is a directory");
+    if (geteuid() != 0) { /* root may write anywhere */
+        assert_int_equal(chmod(in_scratch("run"), 0555), 0);
+        RUN(&run, in_scratch("run"), "--layer-breakdown", "--save-to-file",
+            in_scratch("run/stored"));
+        assert_refused(&run, 3, "run: Permission denied");
+        assert_int_equal(chmod(in_scratch("run"), 0755), 0);
+    }
     struct stat before;
     struct stat after;
     assert_int_equal(stat("/dev/null", &before), 0);

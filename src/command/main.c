@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "command/log.h"
 #include "command/options.h"
@@ -93,21 +94,19 @@ static popliner_status check_save_path(const char *path, const char *profile, co
             return fail(error, POPLINER_ERROR_USAGE,
                         "--save-to-file %s: would overwrite the %s that is read", path,
                         is_same_file(&info, profile) ? "profile" : "debug information");
-        return POPLINER_OK;
     }
     const char *slash = strrchr(path, '/');
-    if (slash == NULL)
-        return POPLINER_OK;
-    char *directory = strndup(path, slash == path ? 1 : (size_t)(slash - path));
+    size_t length = slash == NULL ? 0 : slash == path ? 1 : (size_t)(slash - path);
+    char *directory = length == 0 ? strdup(".") : strndup(path, length);
     popliner_status status = POPLINER_OK;
     if (directory == NULL)
         status = fail(error, POPLINER_ERROR_MEMORY, "not enough memory for file names");
-    else if (stat(directory, &info) != 0)
-        status = fail(error, POPLINER_ERROR_OUTPUT, "--save-to-file %s: its directory %s: %s", path,
-                      directory, strerror(errno));
-    else if (!S_ISDIR(info.st_mode))
+    else if (stat(directory, &info) == 0 && !S_ISDIR(info.st_mode))
         status = fail(error, POPLINER_ERROR_OUTPUT, "--save-to-file %s: %s is no directory", path,
                       directory);
+    else if (access(directory, W_OK | X_OK) != 0)
+        status = fail(error, POPLINER_ERROR_OUTPUT, "--save-to-file %s: its directory %s: %s", path,
+                      directory, strerror(errno));
     free(directory);
     return status;
 }
