@@ -1,0 +1,487 @@
+/* The memory of stages: PopLiner's own numbers in the golden cases, and its rules by brute force.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "golden_case.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "popliner/stage.h"
+#include "read/blob_codec.h"
+#include "read/profile_data.h"
+
+static popliner_stage_meter *make_meter(const golden_case *c, const popliner_layers *layers) {
+    popliner_stage_meter *meter;
+    popliner_error error = {.message = ""};
+    if (popliner_stage_meter_create(c->profile, c->operations, layers, &meter, &error) !=
+        POPLINER_OK)
+        fail_msg("%s", error.message);
+    return meter;
+}
+
+/* ---- The golden cases ----------------------------------------------------------------------- */
+
+static void assert_arrays(const char *name, const popliner_stage_memory *memory,
+                          const json_t *arrays) {
+    const struct {
+        const char *key;
+        const uint64_t *bytes;
+    } parts[] = {
+        {"total_mem", memory->total_bytes},
+        {"variables", memory->variables_bytes},
+        {"vertex_code", memory->vertex_code_bytes},
+        {"vertex_state", memory->vertex_state_bytes},
+        {"exchange_code", memory->exchange_code_bytes},
+        {"control_code", memory->control_code_bytes},
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        const json_t *expected = json_object_get(arrays, parts[i].key);
+        assert_int_equal(json_array_size(expected), memory->num_tiles);
+        for (size_t tile = 0; tile < memory->num_tiles; tile++) {
+            /* the original holds some of them as floats */
+            double bytes = json_number_value(json_array_get(expected, tile));
+            if ((double)parts[i].bytes[tile] != bytes)
+                fail_msg("%s: %s of tile %zu is %llu instead of %.1f", name, parts[i].key, tile,
+                         (unsigned long long)parts[i].bytes[tile], bytes);
+        }
+    }
+}
+
+static void check_golden_arrays(const golden_case *c) {
+    json_t *arrays = golden_json(c, "arrays.json");
+    popliner_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    popliner_stage_meter *meter = make_meter(c, layers);
+    popliner_stage_memory memory = {0};
+    assert_int_equal(popliner_stage_measure_units(meter, 0, popliner_layers_num_units(layers) - 1,
+                                                  &memory, NULL),
+                     POPLINER_OK);
+    assert_arrays(c->name, &memory, json_object_get(arrays, "whole_model"));
+    const json_t *solves = json_object_get(arrays, "solves");
+    size_t num_splits = 0;
+    for (size_t i = 0; i < json_array_size(solves); i++) {
+        const json_t *splits = json_object_get(json_array_get(solves, i), "splits");
+        for (size_t k = 0; k < json_array_size(splits); k++) {
+            const json_t *split = json_array_get(splits, k);
+            size_t from =
+                unit_of_name(layers, json_string_value(json_object_get(split, "layer_from")));
+            size_t to = unit_of_name(layers, json_string_value(json_object_get(split, "layer_to")));
+            char name[200];
+            snprintf(name, sizeof name, "%s, solve %zu, split %zu", c->name, i, k);
+            assert_int_equal(popliner_stage_measure_units(meter, from, to, &memory, NULL),
+                             POPLINER_OK);
+            assert_arrays(name, &memory, json_object_get(split, "arrays"));
+            num_splits++;
+        }
+    }
+    assert_true(num_splits > 4);
+    popliner_stage_memory_clear(&memory);
+    popliner_stage_meter_free(meter);
+    popliner_layers_free(layers);
+    json_decref(arrays);
+}
+
+static void measures_popliners_bytes_on_every_tile(void **state) {
+    (void)state;
+    golden_for_each(check_golden_arrays);
+}
+
+/* ---- Brute force ---------------------------------------------------------------------------- */
+
+enum { MOST_TILES = 1472 };
+
+/* One number per tile, decoded anew. */
+static void decode(const popliner_profile *p, pl_series series, uint64_t by_tile[MOST_TILES]) {
+    assert_true(p->target.num_tiles <= MOST_TILES);
+    memset(by_tile, 0, p->target.num_tiles * sizeof *by_tile);
+    if (series.size_bytes > 0)
+        assert_true(pl_rle_read(p->series_bytes + series.offset, series.size_bytes, by_tile,
+                                p->target.num_tiles));
+}
+
+typedef struct expected_stage {
+    uint64_t variables[MOST_TILES];
+    uint64_t vertex_code[MOST_TILES];
+    uint64_t vertex_state[MOST_TILES];
+    uint64_t exchange_code[MOST_TILES];
+    uint64_t control_code[MOST_TILES];
+    uint64_t total[MOST_TILES];
+} expected_stage;
+
+/* The code of a type: that of the last one of its name. */
+static pl_series code_of(const popliner_profile *p, uint32_t type) {
+    size_t last = type;
+    for (size_t other = 0; other < p->num_vertex_types; other++) {
+        if (strcmp(pl_profile_string(p, p->vertex_type_name[other]),
+                   pl_profile_string(p, p->vertex_type_name[type])) == 0)
+            last = other;
+    }
+    return p->vertex_type_code[last];
+}
+
+static bool same_kind(const popliner_profile *p, uint32_t a, uint32_t b) {
+    return p->vertex_type_size_bytes[a] == p->vertex_type_size_bytes[b] &&
+           strcmp(pl_profile_string(p, p->vertex_type_name[a]),
+                  pl_profile_string(p, p->vertex_type_name[b])) == 0;
+}
+
+static void count_vertices(const popliner_profile *p, uint32_t compute_set, bool *type_seen,
+                           expected_stage *expected) {
+    for (uint32_t i = p->compute_set_vertices_start[compute_set];
+         i < p->compute_set_vertices_start[compute_set + 1]; i++) {
+        uint64_t instances[MOST_TILES];
+        uint32_t type = p->compute_set_vertex_type[i];
+        decode(p, p->compute_set_vertex_instances[i], instances);
+        for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
+            expected->vertex_state[tile] += instances[tile] * p->vertex_type_size_bytes[type];
+            if (instances[tile] > 0)
+                type_seen[type * MOST_TILES + tile] = true;
+        }
+    }
+}
+
+static void expect_vertex_code(const popliner_profile *p, const bool *type_seen,
+                               expected_stage *expected) {
+    for (uint32_t type = 0; type < p->num_vertex_types; type++) {
+        uint64_t code[MOST_TILES];
+        decode(p, code_of(p, type), code);
+        for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
+            bool counted = !type_seen[type * MOST_TILES + tile];
+            /* perhaps with an earlier type of the same kind */
+            for (uint32_t other = 0; other < type && !counted; other++)
+                counted = type_seen[other * MOST_TILES + tile] && same_kind(p, type, other);
+            if (!counted)
+                expected->vertex_code[tile] += code[tile];
+        }
+    }
+}
+
+/* The sum of each step, step by step. */
+static void expect_variables(const popliner_profile *p, const bool *touched, size_t first_step,
+                             size_t last_step, expected_stage *expected) {
+    uint64_t *live = calloc(p->num_steps * MOST_TILES, sizeof *live);
+    assert_non_null(live);
+    for (size_t v = 0; v < p->num_variables; v++) {
+        uint32_t class_index = p->variable_class[v];
+        for (uint32_t r = p->class_ranges_start[class_index];
+             touched[v] && r < p->class_ranges_start[class_index + 1]; r++) {
+            for (size_t step = p->range_first_step[r]; step < p->range_end_step[r]; step++)
+                live[step * MOST_TILES + p->variable_tile[v]] += p->variable_size_bytes[v];
+        }
+    }
+    for (size_t step = first_step; step <= last_step; step++) {
+        for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
+            if (live[step * MOST_TILES + tile] > expected->variables[tile])
+                expected->variables[tile] = live[step * MOST_TILES + tile];
+        }
+    }
+    free(live);
+}
+
+/* The rules, as PopLiner's description states them. */
+static void expect_stage(const golden_case *c, const popliner_layers *layers,
+                         const size_t *operations, size_t count, expected_stage *expected) {
+    const popliner_profile *p = c->profile;
+    bool *program_seen = calloc(p->num_programs, sizeof *program_seen);
+    bool *touched = calloc(p->num_variables, sizeof *touched);
+    bool *type_seen = calloc(p->num_vertex_types * MOST_TILES, sizeof *type_seen);
+    assert_true(program_seen != NULL && touched != NULL && type_seen != NULL);
+    size_t first_in_layer = SIZE_MAX;
+    memset(expected, 0, sizeof *expected);
+    for (size_t i = 0; i < count; i++) {
+        popliner_operation operation = popliner_operations_get(c->operations, operations[i]);
+        bool in_layer = popliner_layers_unit_of(layers, operations[i]) > 0;
+        if (in_layer && first_in_layer == SIZE_MAX)
+            first_in_layer = operations[i];
+        for (size_t k = 0; k < operation.num_programs; k++) {
+            uint32_t program = operation.programs[k];
+            program_seen[program] = true;
+            for (uint32_t l = p->program_lists_start[program];
+                 in_layer && l < p->program_lists_start[program + 1]; l++) {
+                uint32_t list = p->program_list[l];
+                for (uint64_t v = p->list_start[list]; v < p->list_start[list + 1]; v++)
+                    touched[p->list_variable[v]] = true;
+            }
+        }
+    }
+    for (size_t program = 0; program < p->num_programs; program++) {
+        uint64_t control[MOST_TILES];
+        uint64_t exchange[MOST_TILES];
+        if (!program_seen[program])
+            continue;
+        decode(p, p->program_control_code[program], control);
+        decode(p, p->program_exchange_code[program], exchange);
+        for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
+            if (!p->program_has_children[program])
+                expected->control_code[tile] += control[tile];
+            if (p->program_type[program] == PL_PROGRAM_DO_EXCHANGE)
+                expected->exchange_code[tile] += exchange[tile];
+        }
+        if (p->program_compute_set[program] != PL_NONE)
+            count_vertices(p, p->program_compute_set[program], type_seen, expected);
+    }
+    expect_vertex_code(p, type_seen, expected);
+    if (count > 0) {
+        size_t first = first_in_layer != SIZE_MAX ? first_in_layer : operations[0];
+        expect_variables(p, touched, popliner_operations_get(c->operations, first).first_step,
+                         popliner_operations_get(c->operations, operations[count - 1]).last_step,
+                         expected);
+    }
+    for (size_t tile = 0; tile < p->target.num_tiles; tile++)
+        expected->total[tile] = expected->variables[tile] + expected->vertex_code[tile] +
+                                expected->vertex_state[tile] + expected->exchange_code[tile] +
+                                expected->control_code[tile];
+    free(program_seen);
+    free(touched);
+    free(type_seen);
+}
+
+static void assert_stage(const popliner_stage_memory *memory, const expected_stage *expected) {
+    size_t n = memory->num_tiles;
+    assert_true(same_numbers("variables", memory->variables_bytes, expected->variables, n));
+    assert_true(same_numbers("vertex code", memory->vertex_code_bytes, expected->vertex_code, n));
+    assert_true(
+        same_numbers("vertex state", memory->vertex_state_bytes, expected->vertex_state, n));
+    assert_true(
+        same_numbers("exchange code", memory->exchange_code_bytes, expected->exchange_code, n));
+    assert_true(
+        same_numbers("control code", memory->control_code_bytes, expected->control_code, n));
+    assert_true(same_numbers("total", memory->total_bytes, expected->total, n));
+}
+
+static void check_random_stages(const golden_case *c) {
+    uint64_t random = 17;
+    size_t count = popliner_operations_count(c->operations);
+    size_t *chosen = calloc(count, sizeof *chosen);
+    assert_non_null(chosen);
+    popliner_stage_memory memory = {0};
+    for (int round = 0; round < 12; round++) {
+        /* the layers of the rules, or every operation anywhere */
+        popliner_layers *layers = round % 2 == 0
+                                      ? assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS)
+                                      : assign_at_random(c, (size_t)round, &random);
+        popliner_stage_meter *meter = make_meter(c, layers);
+        /* one meter measures stages of all sizes, one after another */
+        for (unsigned size = 0; size < 4; size++) {
+            static const unsigned chance[] = {500, 20, 900, 100}; /* of 1000 */
+            size_t num_chosen = 0;
+            for (size_t i = 0; i < count; i++) {
+                random = test_random(random);
+                if ((random >> 33) % 1000 < chance[size])
+                    chosen[num_chosen++] = i;
+            }
+            expected_stage expected;
+            expect_stage(c, layers, chosen, num_chosen, &expected);
+            assert_int_equal(popliner_stage_measure(meter, chosen, num_chosen, &memory, NULL),
+                             POPLINER_OK);
+            assert_stage(&memory, &expected);
+        }
+        popliner_stage_meter_free(meter);
+        popliner_layers_free(layers);
+    }
+    popliner_stage_memory_clear(&memory);
+    free(chosen);
+}
+
+static void measures_any_operations_by_the_rules(void **state) {
+    (void)state;
+    golden_for_each(check_random_stages);
+}
+
+static void measures_units_as_their_operations(void **state) {
+    (void)state;
+    golden_case c;
+    golden_load(&c, "popart-train-outline");
+    uint64_t random = 4;
+    popliner_layers *layers = assign_at_random(&c, 7, &random);
+    popliner_stage_meter *meter = make_meter(&c, layers);
+    size_t count = popliner_operations_count(c.operations);
+    size_t *chosen = calloc(count, sizeof *chosen);
+    assert_non_null(chosen);
+    popliner_stage_memory memory = {0};
+    for (size_t from = 0; from < 8; from++) {
+        for (size_t to = from; to < 8; to++) {
+            size_t num_chosen = 0;
+            for (size_t i = 0; i < count; i++) {
+                size_t unit = popliner_layers_unit_of(layers, i);
+                if (unit >= from && unit <= to)
+                    chosen[num_chosen++] = i;
+            }
+            expected_stage expected;
+            expect_stage(&c, layers, chosen, num_chosen, &expected);
+            assert_int_equal(popliner_stage_measure_units(meter, from, to, &memory, NULL),
+                             POPLINER_OK);
+            assert_stage(&memory, &expected);
+        }
+    }
+    popliner_stage_memory_clear(&memory);
+    free(chosen);
+    popliner_stage_meter_free(meter);
+    popliner_layers_free(layers);
+    golden_free(&c);
+}
+
+static void measures_the_real_profile_by_the_rules(void **state) {
+    (void)state;
+    golden_case c;
+    real_load(&c);
+    check_random_stages(&c);
+    golden_free(&c);
+}
+
+static void needs_nothing_for_no_operation(void **state) {
+    (void)state;
+    golden_case c;
+    golden_load(&c, "popart-wide");
+    popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    popliner_stage_meter *meter = make_meter(&c, layers);
+    popliner_stage_memory memory = {0};
+    /* after a stage that needs much, into the same arrays */
+    assert_int_equal(popliner_stage_measure_units(meter, 0, 2, &memory, NULL), POPLINER_OK);
+    assert_true(popliner_largest_of_tiles(memory.total_bytes, memory.num_tiles) > 0);
+    assert_int_equal(popliner_stage_measure(meter, NULL, 0, &memory, NULL), POPLINER_OK);
+    assert_int_equal(memory.num_tiles, 48);
+    assert_int_equal(popliner_sum_of_tiles(memory.total_bytes, memory.num_tiles), 0);
+    popliner_stage_memory_clear(&memory);
+    assert_null(memory.total_bytes);
+    popliner_stage_meter_free(meter);
+    popliner_layers_free(layers);
+    golden_free(&c);
+}
+
+static void sums_and_compares_tiles(void **state) {
+    (void)state;
+    const uint64_t bytes[] = {3, UINT32_MAX, 7, UINT32_MAX};
+    assert_int_equal(popliner_sum_of_tiles(bytes, 4), 2 * (uint64_t)UINT32_MAX + 10);
+    assert_int_equal(popliner_largest_of_tiles(bytes, 4), UINT32_MAX);
+    assert_int_equal(popliner_largest_of_tiles(bytes, 1), 3);
+    assert_int_equal(popliner_sum_of_tiles(bytes, 0), 0);
+    assert_int_equal(popliner_largest_of_tiles(bytes, 0), 0);
+}
+
+/* ---- Quirks --------------------------------------------------------------------------------- */
+
+static void counts_the_code_of_twin_types_twice(void **state) {
+    (void)state;
+    golden_case c;
+    golden_load(&c, "tensorflow-inf");
+    const popliner_profile *p = c.profile;
+    /* two types of one name and different sizes, both with instances on some tile */
+    size_t num_twins = 0;
+    for (uint32_t a = 0; a < p->num_vertex_types; a++) {
+        for (uint32_t b = a + 1; b < p->num_vertex_types; b++)
+            num_twins += strcmp(pl_profile_string(p, p->vertex_type_name[a]),
+                                pl_profile_string(p, p->vertex_type_name[b])) == 0;
+    }
+    assert_true(num_twins > 0);
+    check_golden_arrays(&c);
+    golden_free(&c);
+}
+
+/* A stage of one operation, and one with an operation outside layers behind it: the same
+ * variables, but other steps. Returns how often that makes a difference. */
+static size_t count_forgetful_pairs(const golden_case *c, const popliner_layers *layers,
+                                    size_t operation) {
+    size_t count = 0;
+    popliner_stage_memory alone = {0};
+    popliner_stage_memory fresh = {0};
+    popliner_stage_memory after = {0};
+    popliner_stage_meter *exact = make_meter(c, layers);
+    assert_int_equal(popliner_stage_measure(exact, &operation, 1, &alone, NULL), POPLINER_OK);
+    for (size_t later = operation + 1; later < popliner_operations_count(c->operations); later++) {
+        const size_t both[] = {operation, later};
+        if (popliner_layers_unit_of(layers, later) != 0)
+            continue;
+        popliner_stage_meter *meter = make_meter(c, layers);
+        popliner_stage_meter_remember_peaks(meter);
+        assert_int_equal(popliner_stage_measure(meter, both, 2, &fresh, NULL), POPLINER_OK);
+        popliner_stage_meter_free(meter);
+        meter = make_meter(c, layers);
+        popliner_stage_meter_remember_peaks(meter);
+        assert_int_equal(popliner_stage_measure(meter, &operation, 1, &after, NULL), POPLINER_OK);
+        assert_int_equal(popliner_stage_measure(meter, both, 2, &after, NULL), POPLINER_OK);
+        popliner_stage_meter_free(meter);
+        assert_true(
+            same_numbers("after", after.variables_bytes, alone.variables_bytes, alone.num_tiles));
+        /* nothing but the variables is remembered */
+        assert_true(same_numbers("control code", after.control_code_bytes, fresh.control_code_bytes,
+                                 alone.num_tiles));
+        for (size_t tile = 0; tile < alone.num_tiles; tile++)
+            assert_int_equal(after.total_bytes[tile], fresh.total_bytes[tile] -
+                                                          fresh.variables_bytes[tile] +
+                                                          alone.variables_bytes[tile]);
+        count += popliner_sum_of_tiles(fresh.variables_bytes, fresh.num_tiles) !=
+                 popliner_sum_of_tiles(alone.variables_bytes, alone.num_tiles);
+        /* without the quirk the order does not matter */
+        assert_int_equal(popliner_stage_measure(exact, both, 2, &after, NULL), POPLINER_OK);
+        assert_true(same_numbers("without quirk", after.variables_bytes, fresh.variables_bytes,
+                                 fresh.num_tiles));
+    }
+    popliner_stage_meter_free(exact);
+    popliner_stage_memory_clear(&alone);
+    popliner_stage_memory_clear(&fresh);
+    popliner_stage_memory_clear(&after);
+    return count;
+}
+
+static void remembers_peaks_by_variables_alone(void **state) {
+    (void)state;
+    golden_case c;
+    golden_load(&c, "poptorch-train-outline");
+    popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    size_t num_pairs = 0;
+    for (size_t i = 0; i < popliner_operations_count(c.operations); i++) {
+        /* Calls run, with the bodies that others call too, long after what is listed behind them */
+        if (popliner_layers_unit_of(layers, i) > 0 &&
+            strncmp(popliner_operations_get(c.operations, i).name, "Call", 4) == 0)
+            num_pairs += count_forgetful_pairs(&c, layers, i);
+    }
+    assert_true(num_pairs > 0);
+    popliner_layers_free(layers);
+    golden_free(&c);
+}
+
+static void remembers_several_sets_of_variables(void **state) {
+    (void)state;
+    golden_case c;
+    golden_load(&c, "popart-inf");
+    popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    popliner_stage_meter *exact = make_meter(&c, layers);
+    popliner_stage_meter *remembering = make_meter(&c, layers);
+    popliner_stage_meter_remember_peaks(remembering);
+    popliner_stage_memory a = {0};
+    popliner_stage_memory b = {0};
+    /* the same stage again is the same, whatever came between */
+    for (int round = 0; round < 2; round++) {
+        for (size_t from = 1; from < popliner_layers_num_units(layers); from++) {
+            for (size_t to = from; to < popliner_layers_num_units(layers); to++) {
+                assert_int_equal(popliner_stage_measure_units(exact, from, to, &a, NULL),
+                                 POPLINER_OK);
+                assert_int_equal(popliner_stage_measure_units(remembering, from, to, &b, NULL),
+                                 POPLINER_OK);
+                assert_true(same_numbers("total", b.total_bytes, a.total_bytes, a.num_tiles));
+            }
+        }
+    }
+    popliner_stage_memory_clear(&a);
+    popliner_stage_memory_clear(&b);
+    popliner_stage_meter_free(exact);
+    popliner_stage_meter_free(remembering);
+    popliner_layers_free(layers);
+    golden_free(&c);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(measures_popliners_bytes_on_every_tile),
+        cmocka_unit_test(measures_any_operations_by_the_rules),
+        cmocka_unit_test(measures_units_as_their_operations),
+        cmocka_unit_test(measures_the_real_profile_by_the_rules),
+        cmocka_unit_test(needs_nothing_for_no_operation),
+        cmocka_unit_test(sums_and_compares_tiles),
+        cmocka_unit_test(counts_the_code_of_twin_types_twice),
+        cmocka_unit_test(remembers_peaks_by_variables_alone),
+        cmocka_unit_test(remembers_several_sets_of_variables),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
