@@ -1,0 +1,190 @@
+/* The costs of all intervals at once: the same as measuring stage by stage, and cuts as counted
+ * from the variables.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "golden_case.h"
+
+#include <stdlib.h>
+
+#include "popliner/intervals.h"
+#include "popliner/stage.h"
+#include "read/profile_data.h"
+#include "test_data.h"
+
+static popliner_costs *measure(const golden_case *c, const popliner_layers *layers) {
+    popliner_costs *costs;
+    popliner_error error = {.message = ""};
+    test_told told;
+    const popliner_listener listener = test_listen(&told);
+    if (popliner_intervals_measure(c->profile, c->operations, layers, &listener, &costs, &error) !=
+        POPLINER_OK)
+        fail_msg("%s: %s", c->name, error.message);
+    assert_int_equal(told.progress_done, c->profile->target.num_tiles);
+    assert_int_equal(told.progress_total, c->profile->target.num_tiles);
+    return costs;
+}
+
+/* The peak of every interval is the largest total of that stage. */
+static void assert_peaks(const golden_case *c, const popliner_layers *layers,
+                         const popliner_costs *costs) {
+    size_t num_units = popliner_layers_num_units(layers);
+    bool unit_0_is_empty = true;
+    for (size_t i = 0; i < popliner_operations_count(c->operations); i++)
+        unit_0_is_empty = unit_0_is_empty && popliner_layers_unit_of(layers, i) > 0;
+    assert_int_equal(popliner_costs_num_units(costs), num_units);
+    popliner_stage_meter *meter;
+    popliner_stage_memory memory = {0};
+    assert_int_equal(popliner_stage_meter_create(c->profile, c->operations, layers, &meter, NULL),
+                     POPLINER_OK);
+    for (size_t from = 0; from < num_units; from++) {
+        for (size_t to = from; to < num_units; to++) {
+            uint64_t peak = popliner_costs_peak(costs, from, to);
+            if (to == 0 && unit_0_is_empty) {
+                assert_true(peak == POPLINER_PEAK_FORBIDDEN);
+                continue;
+            }
+            assert_int_equal(popliner_stage_measure_units(meter, from, to, &memory, NULL),
+                             POPLINER_OK);
+            uint64_t expected = popliner_largest_of_tiles(memory.total_bytes, memory.num_tiles);
+            if (peak != expected)
+                fail_msg("%s: the peak of %zu ... %zu of %zu units is %llu instead of %llu",
+                         c->name, from, to, num_units, (unsigned long long)peak,
+                         (unsigned long long)expected);
+        }
+    }
+    popliner_stage_memory_clear(&memory);
+    popliner_stage_meter_free(meter);
+}
+
+/* A variable that is not always live crosses the cuts between the first and the last unit that
+ * touch it. */
+static void assert_cuts(const golden_case *c, const popliner_layers *layers,
+                        const popliner_costs *costs) {
+    const popliner_profile *p = c->profile;
+    size_t num_units = popliner_layers_num_units(layers);
+    size_t *first = calloc(p->num_variables, sizeof *first);
+    size_t *last = calloc(p->num_variables, sizeof *last);
+    uint64_t *bytes = calloc(num_units, sizeof *bytes);
+    assert_true(first != NULL && last != NULL && bytes != NULL);
+    for (size_t v = 0; v < p->num_variables; v++)
+        first[v] = SIZE_MAX;
+    for (size_t i = 0; i < popliner_operations_count(c->operations); i++) {
+        popliner_operation operation = popliner_operations_get(c->operations, i);
+        size_t unit = popliner_layers_unit_of(layers, i);
+        for (size_t k = 0; k < operation.num_programs; k++) {
+            uint32_t program = operation.programs[k];
+            for (uint32_t l = p->program_lists_start[program];
+                 l < p->program_lists_start[program + 1]; l++) {
+                uint32_t list = p->program_list[l];
+                for (uint64_t n = p->list_start[list]; n < p->list_start[list + 1]; n++) {
+                    uint32_t v = p->list_variable[n];
+                    first[v] = unit < first[v] ? unit : first[v];
+                    last[v] = unit > last[v] ? unit : last[v];
+                }
+            }
+        }
+    }
+    for (size_t v = 0; v < p->num_variables; v++) {
+        if (first[v] == SIZE_MAX || p->class_always_live[p->variable_class[v]])
+            continue;
+        for (size_t unit = first[v] + 1; unit <= last[v]; unit++)
+            bytes[unit] += p->variable_size_bytes[v];
+    }
+    for (size_t unit = 1; unit < num_units; unit++)
+        assert_int_equal(popliner_costs_cut(costs, unit), bytes[unit]);
+    free(first);
+    free(last);
+    free(bytes);
+}
+
+static void check_layers(const golden_case *c, popliner_layers *layers) {
+    popliner_costs *costs = measure(c, layers);
+    assert_peaks(c, layers, costs);
+    assert_cuts(c, layers, costs);
+    popliner_costs_free(costs);
+    popliner_layers_free(layers);
+}
+
+static void check_golden_regexes(const golden_case *c) {
+    const char *const regexes[] = {NULL, golden_regex, golden_two_groups, golden_every_op,
+                                   golden_no_layers};
+    for (size_t i = 0; i < sizeof regexes / sizeof *regexes; i++) {
+        check_layers(c, assign_layers(c, regexes[i], POPLINER_LAYER_ORDER_STEPS));
+        check_layers(c, assign_layers(c, regexes[i], POPLINER_LAYER_ORDER_NATURAL));
+    }
+}
+
+static void agrees_with_measuring_every_stage(void **state) {
+    (void)state;
+    golden_for_each(check_golden_regexes);
+}
+
+/* Layers that recur throughout the program, and are first met in another order than they last
+ * run. */
+static void check_interleaved_layers(const golden_case *c) {
+    check_layers(c, assign_layers(c, "(.)$", POPLINER_LAYER_ORDER_STEPS));
+    check_layers(c, assign_layers(c, "(.)$", POPLINER_LAYER_ORDER_NATURAL));
+    uint64_t random = 29;
+    for (size_t num_layers = 1; num_layers <= 25; num_layers += 4)
+        check_layers(c, assign_at_random(c, num_layers, &random));
+}
+
+static void agrees_for_interleaved_layers(void **state) {
+    (void)state;
+    golden_for_each(check_interleaved_layers);
+}
+
+static void agrees_for_the_real_profile(void **state) {
+    (void)state;
+    golden_case c;
+    real_load(&c);
+    uint64_t random = 31;
+    check_layers(&c, assign_layers(&c, "of Set (\\d+)", POPLINER_LAYER_ORDER_STEPS));
+    check_layers(&c, assign_at_random(&c, 8, &random));
+    golden_free(&c);
+}
+
+static void forbids_a_first_stage_of_nothing(void **state) {
+    (void)state;
+    golden_case c;
+    golden_load(&c, "popart-wide");
+    /* every operation is in layer 1: unit 0 is left without any */
+    const char every[] = "^()";
+    popliner_operations_free(c.operations);
+    assert_int_equal(popliner_operations_find(c.profile, NULL, &c.operations, NULL), POPLINER_OK);
+    popliner_layers *layers = assign_layers(&c, every, POPLINER_LAYER_ORDER_STEPS);
+    assert_int_equal(popliner_layers_num_units(layers), 2);
+    popliner_costs *costs = measure(&c, layers);
+    assert_true(popliner_costs_peak(costs, 0, 0) == POPLINER_PEAK_FORBIDDEN);
+    assert_true(popliner_costs_peak(costs, 0, 1) > 0);
+    assert_int_equal(popliner_costs_peak(costs, 0, 1), popliner_costs_peak(costs, 1, 1));
+    popliner_costs_free(costs);
+    check_layers(&c, layers);
+    golden_free(&c);
+}
+
+static void measures_a_model_without_operations(void **state) {
+    (void)state;
+    golden_case c;
+    golden_load(&c, "popart-wide");
+    popliner_profile *p = c.profile;
+    /* programs without debug ids belong to nothing */
+    for (size_t i = 0; i < p->num_programs; i++)
+        p->program_debug_context[i] = 0;
+    popliner_operations_free(c.operations);
+    assert_int_equal(popliner_operations_find(p, NULL, &c.operations, NULL), POPLINER_OK);
+    assert_int_equal(popliner_operations_count(c.operations), 0);
+    check_layers(&c, assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS));
+    golden_free(&c);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(agrees_with_measuring_every_stage),
+        cmocka_unit_test(agrees_for_interleaved_layers),
+        cmocka_unit_test(agrees_for_the_real_profile),
+        cmocka_unit_test(forbids_a_first_stage_of_nothing),
+        cmocka_unit_test(measures_a_model_without_operations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,250 @@
+/* What layers share: the tables of the golden cases, and brute force.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "golden_case.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/operations_data.h"
+#include "popliner/sharing.h"
+#include "read/profile_data.h"
+
+static popliner_sharing measure(const golden_case *c, const popliner_layers *layers) {
+    popliner_sharing sharing = {0};
+    popliner_error error = {.message = ""};
+    if (popliner_sharing_measure(c->profile, c->operations, layers, &sharing, &error) !=
+        POPLINER_OK)
+        fail_msg("%s: %s", c->name, error.message);
+    assert_int_equal(sharing.num_layers, popliner_layers_num_units(layers) - 1);
+    return sharing;
+}
+
+/* ---- The golden cases ----------------------------------------------------------------------- */
+
+/* Compares with a table whose first line and first column are names of layers. */
+static void assert_table(const golden_case *c, const char *file, const popliner_layers *layers,
+                         const uint64_t *bytes) {
+    char *table = golden_text(c, file);
+    size_t n = popliner_layers_num_units(layers) - 1;
+    char *rest = NULL;
+    const char *header = strtok_r(table, "\t\n", &rest);
+    assert_string_equal(header, "layer");
+    for (size_t i = 0; i < n; i++)
+        assert_string_equal(strtok_r(NULL, "\t\n", &rest), popliner_layers_name(layers, i + 1));
+    for (size_t i = 0; i < n; i++) {
+        assert_string_equal(strtok_r(NULL, "\t\n", &rest), popliner_layers_name(layers, i + 1));
+        for (size_t j = 0; j < n; j++) {
+            const char *field = strtok_r(NULL, "\t\n", &rest);
+            assert_non_null(field);
+            uint64_t expected = strtoull(field, NULL, 10);
+            if (bytes[i * n + j] != expected)
+                fail_msg("%s: %s of layers %zu and %zu is %llu instead of %llu", c->name, file, i,
+                         j, (unsigned long long)bytes[i * n + j], (unsigned long long)expected);
+        }
+    }
+    assert_null(strtok_r(NULL, "\t\n", &rest));
+    free(table);
+}
+
+static void check_tables(const golden_case *c) {
+    popliner_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    popliner_sharing sharing = measure(c, layers);
+    assert_table(c, "memory-affinity.tsv", layers, sharing.affinity_bytes);
+    assert_table(c, "interlayer-communication.tsv", layers, sharing.communication_bytes);
+    popliner_sharing_clear(&sharing);
+    assert_null(sharing.affinity_bytes);
+    popliner_layers_free(layers);
+}
+
+static void measures_the_golden_tables(void **state) {
+    (void)state;
+    golden_for_each(check_tables);
+}
+
+/* ---- Brute force ---------------------------------------------------------------------------- */
+
+enum { MOST_UNITS = 64 };
+
+/* What touches each variable, and whom each step belongs to: bit u for unit u. */
+typedef struct owners {
+    uint64_t *of_variable;
+    uint64_t *of_program;
+} owners;
+
+static owners find_owners(const golden_case *c, const popliner_layers *layers) {
+    const popliner_profile *p = c->profile;
+    owners found = {calloc(p->num_variables + 1, sizeof(uint64_t)),
+                    calloc(p->num_programs + 1, sizeof(uint64_t))};
+    assert_true(found.of_variable != NULL && found.of_program != NULL);
+    assert_true(popliner_layers_num_units(layers) <= MOST_UNITS);
+    for (size_t i = 0; i < popliner_operations_count(c->operations); i++) {
+        popliner_operation operation = popliner_operations_get(c->operations, i);
+        uint64_t unit = (uint64_t)1 << popliner_layers_unit_of(layers, i);
+        for (size_t k = 0; k < operation.num_programs; k++) {
+            uint32_t program = operation.programs[k];
+            found.of_program[program] |= unit;
+            for (uint32_t l = p->program_lists_start[program];
+                 l < p->program_lists_start[program + 1]; l++) {
+                uint32_t list = p->program_list[l];
+                for (uint64_t v = p->list_start[list]; v < p->list_start[list + 1]; v++)
+                    found.of_variable[p->list_variable[v]] |= unit;
+            }
+        }
+    }
+    return found;
+}
+
+static bool has(uint64_t units, size_t layer) {
+    return (units >> (layer + 1) & 1) != 0;
+}
+
+/* Whether a live range of the class begins in layer i and ends in layer j. */
+static bool passes(const popliner_profile *p, const owners *found, uint32_t class_index, size_t i,
+                   size_t j) {
+    for (uint32_t r = p->class_ranges_start[class_index];
+         r < p->class_ranges_start[class_index + 1]; r++) {
+        uint32_t first = p->range_first_step[r];
+        uint32_t end = p->range_end_step[r];
+        if (first < end && has(found->of_program[p->step_program[first]], i) &&
+            has(found->of_program[p->step_program[end - 1]], j))
+            return true;
+    }
+    return false;
+}
+
+static void check_by_brute_force(const golden_case *c, popliner_layers *layers) {
+    const popliner_profile *p = c->profile;
+    popliner_sharing sharing = measure(c, layers);
+    owners found = find_owners(c, layers);
+    size_t n = sharing.num_layers;
+    uint64_t *affinity = calloc(n * n + 1, sizeof *affinity);
+    uint64_t *communication = calloc(n * n + 1, sizeof *communication);
+    assert_true(affinity != NULL && communication != NULL);
+    for (size_t v = 0; v < p->num_variables; v++) {
+        uint64_t units = found.of_variable[v];
+        for (size_t i = 0; i < n; i++) {
+            for (size_t j = 0; has(units, i) && j < n; j++) {
+                if (!has(units, j))
+                    continue;
+                affinity[i * n + j] += p->variable_size_bytes[v];
+                if (passes(p, &found, p->variable_class[v], i, j))
+                    communication[i * n + j] += p->variable_size_bytes[v];
+            }
+        }
+    }
+    assert_true(same_numbers("affinity", sharing.affinity_bytes, affinity, n * n));
+    /* where functions are called a program does not tell at which call it ran */
+    if (!golden_has_calls(c))
+        assert_true(
+            same_numbers("communication", sharing.communication_bytes, communication, n * n));
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < n; j++) {
+            assert_int_equal(sharing.affinity_bytes[i * n + j], sharing.affinity_bytes[j * n + i]);
+            assert_true(sharing.communication_bytes[i * n + j] <=
+                        sharing.affinity_bytes[i * n + j]);
+        }
+    }
+    free(affinity);
+    free(communication);
+    free(found.of_variable);
+    free(found.of_program);
+    popliner_sharing_clear(&sharing);
+    popliner_layers_free(layers);
+}
+
+static void check_case(const golden_case *c) {
+    static const char *const regexes[] = {NULL, golden_regex, golden_two_groups, "(.)$"};
+    uint64_t random = 41;
+    for (size_t i = 0; i < sizeof regexes / sizeof *regexes; i++) {
+        check_by_brute_force(c, assign_layers(c, regexes[i], POPLINER_LAYER_ORDER_STEPS));
+        check_by_brute_force(c, assign_layers(c, regexes[i], POPLINER_LAYER_ORDER_NATURAL));
+    }
+    for (size_t num_layers = 0; num_layers < MOST_UNITS; num_layers += 9)
+        check_by_brute_force(c, assign_at_random(c, num_layers, &random));
+}
+
+static void agrees_with_brute_force(void **state) {
+    (void)state;
+    golden_for_each(check_case);
+}
+
+/* ---- Calls, by hand ------------------------------------------------------------------------- */
+
+/* Calls of layers 1 and 2 run the same body, in which a variable goes live and dies: each layer
+ * hands it to itself alone, although the one program belongs to both. Another variable lives from
+ * the body in the first call to the body in the second. */
+static void tells_the_calls_of_a_function_apart(void **state) {
+    (void)state;
+    enum { CALL_1, CALL_2, BODY };
+    popliner_profile p = {
+        .target = {.num_tiles = 1},
+        .strings = (char[]){""},
+        .strings_length = 1,
+        .num_programs = 3,
+        .program_type = (uint8_t[]){PL_PROGRAM_CALL, PL_PROGRAM_CALL, PL_PROGRAM_OTHER},
+        .program_lists_start = (uint32_t[]){0, 0, 0, 1},
+        .num_program_lists = 1,
+        .program_list = (uint32_t[]){0},
+        .num_lists = 1,
+        .list_start = (uint64_t[]){0, 2},
+        .num_list_variables = 2,
+        .list_variable = (uint32_t[]){0, 1},
+        .num_steps = 4,
+        .step_program = (uint32_t[]){CALL_1, BODY, CALL_2, BODY},
+        .step_parent = (uint32_t[]){PL_NONE, 0, PL_NONE, 2},
+        .num_classes = 2,
+        .class_always_live = (uint8_t[]){0, 0},
+        .class_ranges_start = (uint32_t[]){0, 2, 3},
+        .num_ranges = 3,
+        .range_first_step = (uint32_t[]){1, 3, 1},
+        .range_end_step = (uint32_t[]){2, 4, 4},
+        .num_variables = 2,
+        .variable_tile = (uint32_t[]){0, 0},
+        .variable_size_bytes = (uint32_t[]){8, 100},
+        .variable_class = (uint32_t[]){0, 1},
+        .variable_unlowered = (uint32_t[]){PL_NONE, PL_NONE},
+        .tile_variables_start = (uint64_t[]){0, 2},
+    };
+    static char strings[] = "\0layer1\0layer2";
+    popliner_operations operations = {
+        .count = 4,
+        .of_framework = 1,
+        .strings = strings,
+        .strings_length = sizeof strings,
+        .name = (uint32_t[]){1, 1, 8, 8},
+        .inputs = (uint32_t[]){0, 0, 0, 0},
+        .debug_context = (uint64_t[]){1, 2, 3, 2},
+        .is_tensor = (uint8_t[]){0, 0, 0, 0},
+        .first_step = (uint32_t[]){0, 1, 1, 1},
+        .last_step = (uint32_t[]){3, 3, 3, 3},
+        .programs_start = (uint32_t[]){0, 2, 3, 5, 6},
+        .num_programs = 6,
+        .program = (uint32_t[]){CALL_1, BODY, BODY, CALL_2, BODY, BODY},
+        .num_steps = 4,
+        .step_operation = (uint32_t[]){0, 1, 2, 3},
+    };
+    const golden_case made = {"made by hand", &p, NULL, &operations};
+    popliner_layers *layers = assign_layers(&made, NULL, POPLINER_LAYER_ORDER_STEPS);
+    popliner_sharing sharing = measure(&made, layers);
+    const uint64_t affinity[] = {108, 108, 108, 108};
+    const uint64_t communication[] = {8, 100, 0, 8};
+    assert_true(same_numbers("affinity", sharing.affinity_bytes, affinity, 4));
+    assert_true(same_numbers("communication", sharing.communication_bytes, communication, 4));
+    /* the same again, into the same tables */
+    assert_int_equal(popliner_sharing_measure(&p, &operations, layers, &sharing, NULL),
+                     POPLINER_OK);
+    assert_true(same_numbers("affinity", sharing.affinity_bytes, affinity, 4));
+    assert_true(same_numbers("communication", sharing.communication_bytes, communication, 4));
+    popliner_sharing_clear(&sharing);
+    popliner_layers_free(layers);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(measures_the_golden_tables),
+        cmocka_unit_test(agrees_with_brute_force),
+        cmocka_unit_test(tells_the_calls_of_a_function_apart),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
