@@ -42,9 +42,10 @@ typedef struct sweep {
     /* Code of each vertex kind: [types][tiles]. */
     uint64_t *kind_code_bytes;
 
-    /* For one tile: bytes that arrive at unit u in stages beginning at s, as differences over s. */
-    int64_t *arriving_bytes; /* [num_units + 1][num_units] */
-    arrival *arrivals;       /* by unit */
+    /* For one tile: bytes that arrive at unit u in stages beginning at s, as differences over s.
+     * Unsigned, so that absurd sizes wrap around as they do in popliner_stage_measure. */
+    uint64_t *arriving_bytes; /* [num_units + 1][num_units] */
+    arrival *arrivals;        /* by unit */
     size_t arrivals_capacity;
     size_t *arrivals_start; /* [num_units + 1] */
     pl_curve curve;
@@ -181,8 +182,8 @@ static void add_arrivals(sweep *s, const pl_unit_sets *sets, uint32_t set, uint6
         uint32_t unit = sets->last_unit[set];
         uint32_t rest = sets->rest[set];
         uint32_t first_start = rest == 0 ? 0 : sets->last_unit[rest] + 1;
-        s->arriving_bytes[first_start * num_units + unit] += (int64_t)bytes;
-        s->arriving_bytes[(unit + 1) * num_units + unit] -= (int64_t)bytes;
+        s->arriving_bytes[first_start * num_units + unit] += bytes;
+        s->arriving_bytes[(unit + 1) * num_units + unit] -= bytes;
     }
 }
 
@@ -263,14 +264,14 @@ static popliner_status sweep_tile(sweep *s, size_t tile, popliner_error *error) 
                      s->kind_code_bytes[type * num_tiles + tile]);
     popliner_status status = list_arrivals(s, tile, error);
     for (size_t start = 0; status == POPLINER_OK && start < num_units; start++) {
-        int64_t *arriving = s->arriving_bytes + start * num_units;
-        const int64_t *before = start > 0 ? arriving - num_units : NULL;
+        uint64_t *arriving = s->arriving_bytes + start * num_units;
+        const uint64_t *before = start > 0 ? arriving - num_units : NULL;
         for (size_t unit = 0; before != NULL && unit < num_units; unit++)
             arriving[unit] += before[unit]; /* from differences to bytes */
         if (!pl_curve_begin(&s->curve, 0, p->num_steps))
             return pl_fail_memory(error, "the liveness of a tile");
         stage_steps steps = {SIZE_MAX, SIZE_MAX, false};
-        int64_t code_bytes = 0;
+        uint64_t code_bytes = 0;
         for (size_t unit = start; unit < num_units; unit++) {
             code_bytes += arriving[unit];
             for (size_t i = s->arrivals_start[unit]; i < s->arrivals_start[unit + 1]; i++) {
@@ -279,7 +280,7 @@ static popliner_status sweep_tile(sweep *s, size_t tile, popliner_error *error) 
                     pl_curve_add(&s->curve, p, a->class_index, a->size_bytes);
             }
             add_unit_steps(&steps, usage, unit);
-            uint64_t peak = (uint64_t)code_bytes;
+            uint64_t peak = code_bytes;
             if (steps.first_operation != SIZE_MAX)
                 peak += pl_curve_peak(
                     &s->curve,
