@@ -19,7 +19,7 @@
 #include "read/profile_data.h"
 
 /* "PPLN" in the header of the file; the version changes with any array below. */
-enum { APPLICATION_ID = 0x50504c4e, FORMAT_VERSION = 1 };
+enum { APPLICATION_ID = 0x50504c4e, FORMAT_VERSION = 2 };
 
 /* SQLite takes no blob above a gigabyte. */
 enum { PIECE_BYTES = 1 << 26 };
@@ -32,6 +32,13 @@ static popliner_status fail_saving(sqlite3 *sqlite, const char *path, popliner_e
                    sqlite == NULL ? strerror(errno) : sqlite3_errmsg(sqlite));
 }
 
+/* Of a piece, and of where it belongs: a damaged index can lead to the piece of another array. */
+static uint64_t piece_checksum(const char *name, int piece, size_t num_bytes, const void *bytes,
+                               size_t size) {
+    const uint64_t place[] = {XXH3_64bits(name, strlen(name)), (uint64_t)piece, num_bytes};
+    return XXH3_64bits_withSeed(size > 0 ? bytes : NULL, size, XXH3_64bits(place, sizeof place));
+}
+
 static bool save_field(sqlite3_stmt *insert, const pl_field *field) {
     size_t num_bytes = (*field->count + field->extra_items) * field->item_size;
     const uint8_t *bytes = pl_field_items(field);
@@ -39,7 +46,7 @@ static bool save_field(sqlite3_stmt *insert, const pl_field *field) {
     int piece = 0;
     do {
         size_t size = num_bytes - done < PIECE_BYTES ? num_bytes - done : PIECE_BYTES;
-        uint64_t checksum = XXH3_64bits(size > 0 ? bytes + done : NULL, size);
+        uint64_t checksum = piece_checksum(field->name, piece, num_bytes, bytes + done, size);
         if (sqlite3_bind_text(insert, 1, field->name, -1, SQLITE_STATIC) != SQLITE_OK ||
             sqlite3_bind_int(insert, 2, piece++) != SQLITE_OK ||
             sqlite3_bind_int64(insert, 3, (sqlite3_int64)num_bytes) != SQLITE_OK ||
@@ -53,12 +60,21 @@ static bool save_field(sqlite3_stmt *insert, const pl_field *field) {
     return true;
 }
 
+/* Of everything that the row of the target holds. */
+static uint64_t target_checksum(const popliner_target *target,
+                                const popliner_operations *operations) {
+    const uint64_t numbers[] = {target->num_tiles, target->num_ipus, target->num_replicas,
+                                target->bytes_per_tile, operations->of_framework};
+    uint64_t seed = XXH3_64bits(numbers, sizeof numbers);
+    return XXH3_64bits_withSeed(target->architecture, strlen(target->architecture), seed);
+}
+
 static bool save_target(sqlite3 *sqlite, const popliner_profile *profile,
                         const popliner_operations *operations) {
     sqlite3_stmt *insert = NULL;
     const popliner_target *target = &profile->target;
     bool saved =
-        sqlite3_prepare_v2(sqlite, "INSERT INTO target VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)", -1,
+        sqlite3_prepare_v2(sqlite, "INSERT INTO target VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)", -1,
                            &insert, NULL) == SQLITE_OK &&
         sqlite3_bind_int64(insert, 1, (sqlite3_int64)target->num_tiles) == SQLITE_OK &&
         sqlite3_bind_int64(insert, 2, (sqlite3_int64)target->num_ipus) == SQLITE_OK &&
@@ -67,6 +83,8 @@ static bool save_target(sqlite3 *sqlite, const popliner_profile *profile,
         sqlite3_bind_text(insert, 5, target->architecture, -1, SQLITE_STATIC) == SQLITE_OK &&
         sqlite3_bind_int(insert, 6, operations->of_framework) == SQLITE_OK &&
         sqlite3_bind_blob(insert, 7, &byte_order_mark, sizeof byte_order_mark, SQLITE_STATIC) ==
+            SQLITE_OK &&
+        sqlite3_bind_int64(insert, 8, (sqlite3_int64)target_checksum(target, operations)) ==
             SQLITE_OK &&
         sqlite3_step(insert) == SQLITE_DONE;
     sqlite3_finalize(insert);
@@ -95,7 +113,7 @@ static popliner_status write_file(const popliner_profile *profile,
              "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 65536;"
              "PRAGMA application_id = %d; PRAGMA user_version = %d; BEGIN;"
              "CREATE TABLE target (num_tiles, num_ipus, num_replicas, bytes_per_tile,"
-             " architecture, of_framework, byte_order);"
+             " architecture, of_framework, byte_order, checksum);"
              "CREATE TABLE arrays (name TEXT, piece INTEGER, num_bytes INTEGER, checksum INTEGER,"
              " bytes BLOB, PRIMARY KEY (name, piece));",
              APPLICATION_ID, FORMAT_VERSION);
@@ -123,6 +141,7 @@ popliner_status popliner_analysis_save(const popliner_profile *profile,
         free(part.data);
         return pl_fail_memory(error, "a file name");
     }
+    unlink(part.data); /* a run of the same number may have been killed here */
     popliner_status status = write_file(profile, operations, part.data, error);
     if (status == POPLINER_OK && rename(part.data, path) != 0)
         status = fail_saving(NULL, path, error);
@@ -178,13 +197,13 @@ static popliner_status load_target(const pl_database *database, popliner_profile
     static const pl_column columns[] = {{"num_tiles", true},    {"num_ipus", true},
                                         {"num_replicas", true}, {"bytes_per_tile", true},
                                         {"architecture", true}, {"of_framework", true},
-                                        {"byte_order", true}};
+                                        {"byte_order", true},   {"checksum", true}};
     popliner_target *target = &profile->target;
     pl_rows rows = {0};
     bool more = false;
     uint64_t numbers[4] = {0};
     uint64_t of_framework = 0;
-    popliner_status status = pl_rows_open(&rows, database, "target", true, columns, 7, "", error);
+    popliner_status status = pl_rows_open(&rows, database, "target", true, columns, 8, "", error);
     if (status == POPLINER_OK)
         status = pl_rows_next(&rows, &more, error);
     if (status == POPLINER_OK && !more)
@@ -208,6 +227,9 @@ static popliner_status load_target(const pl_database *database, popliner_profile
     target->num_replicas = (size_t)numbers[2];
     target->bytes_per_tile = numbers[3];
     operations->of_framework = (uint8_t)of_framework;
+    if (status == POPLINER_OK &&
+        (uint64_t)sqlite3_column_int64(rows.statement, 7) != target_checksum(target, operations))
+        status = fail_damaged(database, "the target", error);
     pl_rows_close(&rows);
     return status;
 }
@@ -218,7 +240,7 @@ static popliner_status load_field(const pl_database *database, sqlite3_stmt *sel
     uint8_t *bytes = NULL;
     size_t num_bytes = 0;
     size_t done = 0;
-    bool begun = false;
+    int num_pieces = 0;
     int code;
     popliner_status status = POPLINER_OK;
     if (sqlite3_reset(select) != SQLITE_OK ||
@@ -227,7 +249,7 @@ static popliner_status load_field(const pl_database *database, sqlite3_stmt *sel
     while (status == POPLINER_OK && (code = sqlite3_step(select)) == SQLITE_ROW) {
         const void *piece = sqlite3_column_blob(select, 2);
         size_t size = (size_t)sqlite3_column_bytes(select, 2);
-        if (!begun) {
+        if (num_pieces == 0) {
             sqlite3_int64 total = sqlite3_column_int64(select, 0);
             num_bytes = total < 0 ? SIZE_MAX : (size_t)total;
             /* a damaged size must not be allocated: each full piece of the file backs 64 MiB */
@@ -235,12 +257,12 @@ static popliner_status load_field(const pl_database *database, sqlite3_stmt *sel
                 status = fail_damaged(database, field->name, error);
             else if ((bytes = pl_new_array(num_bytes, 1)) == NULL)
                 status = pl_fail_memory(error, "the stored analysis");
-            begun = true;
         }
         if (status != POPLINER_OK)
             break;
-        if (size > num_bytes - done || XXH3_64bits(size > 0 ? piece : NULL, size) !=
-                                           (uint64_t)sqlite3_column_int64(select, 1)) {
+        if (size > num_bytes - done ||
+            piece_checksum(field->name, num_pieces++, num_bytes, piece, size) !=
+                (uint64_t)sqlite3_column_int64(select, 1)) {
             status = fail_damaged(database, field->name, error);
             break;
         }
@@ -252,7 +274,7 @@ static popliner_status load_field(const pl_database *database, sqlite3_stmt *sel
         status = pl_database_fail(database, "loading an array", error);
     size_t items = num_bytes / field->item_size;
     if (status == POPLINER_OK &&
-        (!begun || done != num_bytes || num_bytes % field->item_size != 0 ||
+        (num_pieces == 0 || done != num_bytes || num_bytes % field->item_size != 0 ||
          items < field->extra_items ||
          (*field->count != SIZE_MAX && *field->count != items - field->extra_items)))
         status = fail_damaged(database, field->name, error);
