@@ -98,9 +98,10 @@ static size_t list_fields(popliner_profile *profile, popliner_operations *operat
     return count + pl_operations_fields(operations, fields + count);
 }
 
+/* Writes the file `part`, which is to become `path`: errors name the latter. */
 static popliner_status write_file(const popliner_profile *profile,
-                                  const popliner_operations *operations, const char *path,
-                                  popliner_error *error) {
+                                  const popliner_operations *operations, const char *part,
+                                  const char *path, popliner_error *error) {
     sqlite3 *sqlite = NULL;
     sqlite3_stmt *insert = NULL;
     pl_field fields[2 * PL_MOST_FIELDS];
@@ -117,7 +118,7 @@ static popliner_status write_file(const popliner_profile *profile,
              "CREATE TABLE arrays (name TEXT, piece INTEGER, num_bytes INTEGER, checksum INTEGER,"
              " bytes BLOB, PRIMARY KEY (name, piece));",
              APPLICATION_ID, FORMAT_VERSION);
-    bool saved = sqlite3_open_v2(path, &sqlite, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) ==
+    bool saved = sqlite3_open_v2(part, &sqlite, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) ==
                      SQLITE_OK &&
                  sqlite3_exec(sqlite, begin, NULL, NULL, NULL) == SQLITE_OK &&
                  save_target(sqlite, profile, operations) &&
@@ -142,7 +143,7 @@ popliner_status popliner_analysis_save(const popliner_profile *profile,
         return pl_fail_memory(error, "a file name");
     }
     unlink(part.data); /* a run of the same number may have been killed here */
-    popliner_status status = write_file(profile, operations, part.data, error);
+    popliner_status status = write_file(profile, operations, part.data, path, error);
     if (status == POPLINER_OK && rename(part.data, path) != 0)
         status = fail_saving(NULL, path, error);
     if (status != POPLINER_OK)

@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include <stdlib.h>
+#include <unistd.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
@@ -29,6 +29,24 @@ static uint64_t length_by_header(const char *path) {
     return (page_size == 1 ? 65536 : page_size) * pages;
 }
 
+/* The file as SQLite's URI: read-only and, unless a write-ahead log with data that the file lacks
+ * lies beside it, immutable, so that SQLite creates no file of its own beside it either. */
+static void write_uri(pl_text *uri, const char *path) {
+    pl_text log_path = {0};
+    struct stat info;
+    pl_text_format(&log_path, "%s-wal", path);
+    bool has_log = !log_path.failed && stat(log_path.data, &info) == 0 && info.st_size > 0;
+    free(log_path.data);
+    pl_text_add(uri, path[0] == '/' ? "file://" : "file:");
+    for (const char *c = path; *c != '\0'; c++) {
+        if (strchr("?#%", *c) != NULL)
+            pl_text_format(uri, "%%%02X", (unsigned)(unsigned char)*c);
+        else
+            pl_text_append(uri, c, 1);
+    }
+    pl_text_add(uri, has_log ? "?mode=ro" : "?mode=ro&immutable=1");
+}
+
 popliner_status pl_database_open(pl_database *database, const char *path, const char *expected,
                                  popliner_error *error) {
     *database = (pl_database){0};
@@ -38,15 +56,27 @@ popliner_status pl_database_open(pl_database *database, const char *path, const 
                        strerror(errno));
     if (S_ISDIR(info.st_mode))
         return pl_fail(error, POPLINER_ERROR_INPUT, "%s: is a directory, not %s", path, expected);
+    if (!S_ISREG(info.st_mode))
+        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: is no regular file, not %s", path,
+                       expected);
     if (info.st_size == 0)
         return pl_fail(error, POPLINER_ERROR_INPUT, "%s: is empty, not %s", path, expected);
+    if (access(path, R_OK) != 0)
+        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s", path,
+                       strerror(errno));
 
     popliner_status status = POPLINER_OK;
+    pl_text uri = {0};
+    write_uri(&uri, path);
     database->path = pl_copy_string(path, strlen(path));
-    if (database->path == NULL)
+    if (database->path == NULL || uri.failed) {
+        free(uri.data);
+        pl_database_close(database);
         return pl_fail_memory(error, "a file name");
-    int code =
-        sqlite3_open_v2(path, &database->sqlite, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
+    }
+    int code = sqlite3_open_v2(uri.data, &database->sqlite,
+                               SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, NULL);
+    free(uri.data);
     if (code == SQLITE_OK)
         code = sqlite3_exec(database->sqlite, "PRAGMA mmap_size = 17179869184", NULL, NULL, NULL);
     if (code == SQLITE_OK)

@@ -75,6 +75,7 @@ typedef struct reader {
     bool has_details;
     pl_debug_details details;
     pl_text inputs;
+    size_t num_inputs;
     pl_text chunks;
     uint64_t *ids[2]; /* of KEY_REPLACED and KEY_OUTLINED */
     size_t num_ids[2];
@@ -151,6 +152,7 @@ static void begin_record(reader *r) {
     r->has_details = false;
     r->details = (pl_debug_details){0};
     r->inputs.length = 0;
+    r->num_inputs = 0;
     r->num_ids[0] = 0;
     r->num_ids[1] = 0;
 }
@@ -291,6 +293,20 @@ static void on_key(reader *r, const char *bytes, size_t length) {
     }
 }
 
+/* A key that is no text: its value is none of those that matter. */
+static void on_odd_key(reader *r) {
+    switch (r->stack[r->depth - 1].place) {
+    case PLACE_ROOT:
+        r->next_place = PLACE_IGNORED;
+        break;
+    case PLACE_RECORD:
+        r->key = KEY_OTHER;
+        break;
+    default:
+        break;
+    }
+}
+
 static void on_record_text(reader *r, const char *bytes, size_t length) {
     switch (r->key) {
     case KEY_LAYER:
@@ -347,7 +363,7 @@ static void on_text(reader *r, const char *bytes, size_t length) {
     } else if (top->place == PLACE_STRINGS) {
         keep_name(r, bytes, length);
     } else if (top->place == PLACE_LIST && r->key == KEY_INPUTS) {
-        if (r->inputs.length > 0)
+        if (r->num_inputs++ > 0)
             pl_text_add(&r->inputs, "/");
         pl_text_append(&r->inputs, bytes, length);
         r->has_details = true;
@@ -362,9 +378,9 @@ static void on_number(reader *r, uint64_t number) {
     }
     const frame *top = &r->stack[r->depth - 1];
     if (top->is_map && top->expects_key) {
-        r->key = KEY_OTHER;
-        if (top->place == PLACE_ROOT)
-            r->next_place = PLACE_IGNORED;
+        on_odd_key(r);
+    } else if (top->place == PLACE_STRINGS) {
+        keep_name(r, "", 0); /* no name, but it counts */
     } else if (top->place == PLACE_RECORD) {
         char text[24];
         switch (r->key) {
@@ -399,12 +415,11 @@ static void on_other(reader *r) {
         r->malformed = true;
         return;
     }
-    frame *top = &r->stack[r->depth - 1];
-    if (top->is_map && top->expects_key) {
-        r->key = KEY_OTHER;
-        if (top->place == PLACE_ROOT)
-            r->next_place = PLACE_IGNORED;
-    }
+    const frame *top = &r->stack[r->depth - 1];
+    if (top->is_map && top->expects_key)
+        on_odd_key(r);
+    else if (top->place == PLACE_STRINGS)
+        keep_name(r, "", 0);
     end_item(r);
 }
 
@@ -419,6 +434,10 @@ static void on_container(reader *r, bool is_map, bool indefinite, uint64_t items
     } else {
         const frame *top = &r->stack[r->depth - 1];
         bool is_key = top->is_map && top->expects_key;
+        if (is_key)
+            on_odd_key(r);
+        else if (top->place == PLACE_STRINGS)
+            keep_name(r, "", 0);
         if (top->place == PLACE_ROOT && !is_map && !is_key) {
             inner = r->next_place;
             r->found_contexts = r->found_contexts || inner == PLACE_CONTEXTS;
@@ -544,7 +563,8 @@ static void on_bytes(void *user, cbor_data bytes, size_t length) {
 
 static void on_chunks(void *user) {
     reader *r = user;
-    if (r->depth == 0 || r->depth == MOST_DEPTH) {
+    if (r->depth == 0 || r->depth == MOST_DEPTH ||
+        r->stack[r->depth - 1].place == PLACE_CHUNKS) { /* a chunk has no chunks */
         r->malformed = true;
         return;
     }
@@ -621,7 +641,7 @@ static size_t decode(reader *r, const uint8_t *bytes, size_t size,
         if (result.status == CBOR_DECODER_ERROR)
             r->malformed = true;
         if (result.status != CBOR_DECODER_FINISHED)
-            return at;
+            break;
         at += result.read;
         if (at >= next_report) {
             pl_progress(listener, "Reading debug information", at, size);
@@ -675,7 +695,8 @@ popliner_status popliner_debug_info_read(const char *path, const popliner_listen
     size_t size = 0;
     *result = NULL;
     popliner_debug_info *info = calloc(1, sizeof *info);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
+    /* without O_NONBLOCK opening a pipe would wait for a writer */
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat about;
     if (info == NULL || (info->string_bytes = malloc(16)) == NULL) {
         status = pl_fail_memory(error, "the debug information");
@@ -783,8 +804,14 @@ bool popliner_debug_info_path(const popliner_debug_info *info, uint64_t id, char
     size_t length = 0;
     uint32_t context = pl_debug_find(info, id);
     bool known = context != PL_NONE;
-    for (; context != PL_NONE && length < MOST_PARENTS; context = pl_debug_parent(info, context))
+    for (; context != PL_NONE && length < MOST_PARENTS; context = pl_debug_parent(info, context)) {
+        bool met = false; /* the parents are cyclic */
+        for (size_t i = 0; i < length && !met; i++)
+            met = chain[i] == context;
+        if (met)
+            break;
         chain[length++] = context;
+    }
     size_t used = 0;
     if (size > 0)
         path[0] = '\0';

@@ -26,7 +26,7 @@ static popliner_status read_version(const pl_database *database, const popliner_
     if (status == POPLINER_OK && !found)
         return pl_fail(error, POPLINER_ERROR_INPUT,
                        "%s: has no table version_info: it is an SQLite database, but not a Poplar "
-                       "profile",
+                       "profile (a stored analysis needs --load-from-file)",
                        database->path);
     if (status == POPLINER_OK)
         status = pl_rows_open(&rows, database, "version_info", true, columns, 3, "", error);
