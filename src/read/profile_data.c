@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "read/profile_data.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "read/blob_codec.h"
+
+size_t pl_profile_fields(popliner_profile *p, pl_field *fields) {
+    const pl_field all[] = {
+        {"strings", &p->strings, 1, &p->strings_length, 0},
+        {"series_bytes", &p->series_bytes, 1, &p->series_length, 0},
+        {"vertex_type_name", &p->vertex_type_name, sizeof *p->vertex_type_name,
+         &p->num_vertex_types, 0},
+        {"vertex_type_size_bytes", &p->vertex_type_size_bytes, sizeof *p->vertex_type_size_bytes,
+         &p->num_vertex_types, 0},
+        {"vertex_type_code", &p->vertex_type_code, sizeof *p->vertex_type_code,
+         &p->num_vertex_types, 0},
+        {"compute_set_name", &p->compute_set_name, sizeof *p->compute_set_name,
+         &p->num_compute_sets, 0},
+        {"compute_set_debug_context", &p->compute_set_debug_context,
+         sizeof *p->compute_set_debug_context, &p->num_compute_sets, 0},
+        {"compute_set_vertices_start", &p->compute_set_vertices_start,
+         sizeof *p->compute_set_vertices_start, &p->num_compute_sets, 1},
+        {"compute_set_vertex_type", &p->compute_set_vertex_type, sizeof *p->compute_set_vertex_type,
+         &p->num_compute_set_vertices, 0},
+        {"compute_set_vertex_instances", &p->compute_set_vertex_instances,
+         sizeof *p->compute_set_vertex_instances, &p->num_compute_set_vertices, 0},
+        {"list_start", &p->list_start, sizeof *p->list_start, &p->num_lists, 1},
+        {"list_variable", &p->list_variable, sizeof *p->list_variable, &p->num_list_variables, 0},
+        {"program_type", &p->program_type, sizeof *p->program_type, &p->num_programs, 0},
+        {"program_has_children", &p->program_has_children, sizeof *p->program_has_children,
+         &p->num_programs, 0},
+        {"program_debug_context", &p->program_debug_context, sizeof *p->program_debug_context,
+         &p->num_programs, 0},
+        {"program_name", &p->program_name, sizeof *p->program_name, &p->num_programs, 0},
+        {"program_compute_set", &p->program_compute_set, sizeof *p->program_compute_set,
+         &p->num_programs, 0},
+        {"program_control_code", &p->program_control_code, sizeof *p->program_control_code,
+         &p->num_programs, 0},
+        {"program_exchange_code", &p->program_exchange_code, sizeof *p->program_exchange_code,
+         &p->num_programs, 0},
+        {"program_lists_start", &p->program_lists_start, sizeof *p->program_lists_start,
+         &p->num_programs, 1},
+        {"program_list", &p->program_list, sizeof *p->program_list, &p->num_program_lists, 0},
+        {"step_program", &p->step_program, sizeof *p->step_program, &p->num_steps, 0},
+        {"step_parent", &p->step_parent, sizeof *p->step_parent, &p->num_steps, 0},
+        {"class_always_live", &p->class_always_live, sizeof *p->class_always_live, &p->num_classes,
+         0},
+        {"class_ranges_start", &p->class_ranges_start, sizeof *p->class_ranges_start,
+         &p->num_classes, 1},
+        {"range_first_step", &p->range_first_step, sizeof *p->range_first_step, &p->num_ranges, 0},
+        {"range_end_step", &p->range_end_step, sizeof *p->range_end_step, &p->num_ranges, 0},
+        {"unlowered_name", &p->unlowered_name, sizeof *p->unlowered_name, &p->num_unlowered, 0},
+        {"category_name", &p->category_name, sizeof *p->category_name, &p->num_categories, 0},
+        {"variable_tile", &p->variable_tile, sizeof *p->variable_tile, &p->num_variables, 0},
+        {"variable_size_bytes", &p->variable_size_bytes, sizeof *p->variable_size_bytes,
+         &p->num_variables, 0},
+        {"variable_offset", &p->variable_offset, sizeof *p->variable_offset, &p->num_variables, 0},
+        {"variable_class", &p->variable_class, sizeof *p->variable_class, &p->num_variables, 0},
+        {"variable_unlowered", &p->variable_unlowered, sizeof *p->variable_unlowered,
+         &p->num_variables, 0},
+        {"variable_category", &p->variable_category, sizeof *p->variable_category,
+         &p->num_variables, 0},
+        {"tile_variables_start", &p->tile_variables_start, sizeof *p->tile_variables_start,
+         &p->target.num_tiles, 1},
+        {"tile_total_bytes", &p->tile_total_bytes, sizeof *p->tile_total_bytes,
+         &p->target.num_tiles, 0},
+        {"tile_total_including_gaps_bytes", &p->tile_total_including_gaps_bytes,
+         sizeof *p->tile_total_including_gaps_bytes, &p->target.num_tiles, 0},
+        {"tile_always_live_bytes", &p->tile_always_live_bytes, sizeof *p->tile_always_live_bytes,
+         &p->target.num_tiles, 0},
+        {"tile_not_always_live_peak_bytes", &p->tile_not_always_live_peak_bytes,
+         sizeof *p->tile_not_always_live_peak_bytes, &p->target.num_tiles, 0},
+    };
+    _Static_assert(sizeof all / sizeof *all <= PL_MOST_FIELDS, "PL_MOST_FIELDS is too small");
+    memcpy(fields, all, sizeof all);
+    return sizeof all / sizeof *all;
+}
+
+void popliner_profile_free(popliner_profile *profile) {
+    if (profile == NULL)
+        return;
+    pl_field fields[PL_MOST_FIELDS];
+    pl_fields_free(fields, pl_profile_fields(profile, fields));
+    free(profile);
+}
+
+const popliner_target *popliner_profile_target(const popliner_profile *profile) {
+    return &profile->target;
+}
+
+popliner_profile_counts popliner_profile_get_counts(const popliner_profile *profile) {
+    return (popliner_profile_counts){
+        .num_programs = profile->num_programs,
+        .num_steps = profile->num_steps,
+        .num_compute_sets = profile->num_compute_sets,
+        .num_vertex_types = profile->num_vertex_types,
+        .num_variables = profile->num_variables,
+        .num_equivalence_classes = profile->num_classes,
+    };
+}
+
+popliner_tile_memory popliner_profile_tile_memory(const popliner_profile *profile, size_t tile) {
+    return (popliner_tile_memory){
+        .total_bytes = profile->tile_total_bytes[tile],
+        .total_including_gaps_bytes = profile->tile_total_including_gaps_bytes[tile],
+        .always_live_bytes = profile->tile_always_live_bytes[tile],
+        .not_always_live_peak_bytes = profile->tile_not_always_live_peak_bytes[tile],
+    };
+}
+
+pl_string pl_profile_add_string(popliner_profile *profile, const char *text) {
+    if (profile->strings_length > 0 && *text == '\0')
+        return 0; /* the first string is "" */
+    size_t length = strlen(text) + 1;
+    void *strings = profile->strings;
+    if (length > UINT32_MAX || profile->strings_length >= PL_NONE - length ||
+        !pl_reserve(&strings, &profile->strings_capacity, profile->strings_length + length, 1))
+        return PL_NONE;
+    profile->strings = strings;
+    memcpy(profile->strings + profile->strings_length, text, length);
+    pl_string string = (pl_string)profile->strings_length;
+    profile->strings_length += length;
+    return string;
+}
+
+bool pl_profile_add_series(popliner_profile *profile, const uint8_t *rle, size_t size_bytes,
+                           pl_series *series) {
+    void *bytes = profile->series_bytes;
+    if (!pl_reserve(&bytes, &profile->series_capacity, profile->series_length + size_bytes, 1))
+        return false;
+    profile->series_bytes = bytes;
+    if (size_bytes > 0)
+        memcpy(profile->series_bytes + profile->series_length, rle, size_bytes);
+    *series = (pl_series){profile->series_length, size_bytes};
+    profile->series_length += size_bytes;
+    return true;
+}
+
+popliner_status pl_profile_read_series(popliner_profile *profile, pl_rows *rows, int column,
+                                       pl_series *series, popliner_error *error) {
+    *series = (pl_series){0};
+    if (pl_rows_is_null(rows, column))
+        return POPLINER_OK;
+    size_t size_bytes;
+    const uint8_t *rle = pl_rows_blob(rows, column, &size_bytes);
+    pl_runs runs = pl_runs_begin(rle, size_bytes);
+    uint64_t tiles = 0;
+    uint64_t value;
+    uint64_t length;
+    int more;
+    bool all_zero = true;
+    while ((more = pl_runs_next(&runs, &value, &length)) > 0) {
+        if (length > profile->target.num_tiles - tiles)
+            return pl_rows_fail(rows, column, error,
+                                "holds more numbers than the target has tiles (%zu)",
+                                profile->target.num_tiles);
+        if (value > UINT32_MAX)
+            return pl_rows_fail(rows, column, error, "holds %llu, more than a tile can have",
+                                (unsigned long long)value);
+        tiles += length;
+        all_zero = all_zero && value == 0;
+    }
+    if (more < 0)
+        return pl_rows_fail(rows, column, error, "is damaged: it ends inside a number or a run");
+    if (tiles != profile->target.num_tiles)
+        return pl_rows_fail(rows, column, error, "holds %llu numbers, the target has %zu tiles",
+                            (unsigned long long)tiles, profile->target.num_tiles);
+    if (all_zero)
+        return POPLINER_OK;
+    if (!pl_profile_add_series(profile, rle, size_bytes, series))
+        return pl_fail_memory(error, "the numbers by tile");
+    return POPLINER_OK;
+}
+
+void pl_series_add(const popliner_profile *profile, pl_series series, uint64_t factor,
+                   uint64_t *by_tile) {
+    pl_runs runs = pl_runs_begin(profile->series_bytes + series.offset, series.size_bytes);
+    size_t tile = 0;
+    uint64_t value;
+    uint64_t length;
+    while (pl_runs_next(&runs, &value, &length) > 0) {
+        uint64_t amount = value * factor;
+        for (size_t end = tile + length; tile < end; tile++)
+            by_tile[tile] += amount;
+    }
+}
+
+static bool strings_in_range(const pl_string *strings, size_t count, size_t length) {
+    for (size_t i = 0; i < count; i++) {
+        if (strings[i] >= length)
+            return false;
+    }
+    return true;
+}
+
+static bool indices_in_range(const uint32_t *indices, size_t count, size_t limit,
+                             bool may_be_none) {
+    for (size_t i = 0; i < count; i++) {
+        if (indices[i] >= limit && !(may_be_none && indices[i] == PL_NONE))
+            return false;
+    }
+    return true;
+}
+
+static bool starts_ascend_32(const uint32_t *starts, size_t count, size_t total) {
+    for (size_t i = 0; i < count; i++) {
+        if (starts[i] > starts[i + 1])
+            return false;
+    }
+    return starts[0] == 0 && starts[count] == total;
+}
+
+static bool starts_ascend_64(const uint64_t *starts, size_t count, size_t total) {
+    for (size_t i = 0; i < count; i++) {
+        if (starts[i] > starts[i + 1])
+            return false;
+    }
+    return starts[0] == 0 && starts[count] == total;
+}
+
+/* Every series lies in the bytes and holds one number per tile. */
+static bool series_hold_tiles(const popliner_profile *profile, const pl_series *series,
+                              size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (series[i].size_bytes == 0)
+            continue;
+        if (series[i].offset > profile->series_length ||
+            series[i].size_bytes > profile->series_length - series[i].offset)
+            return false;
+        pl_runs runs =
+            pl_runs_begin(profile->series_bytes + series[i].offset, series[i].size_bytes);
+        uint64_t tiles = 0;
+        uint64_t value;
+        uint64_t length;
+        int more;
+        while ((more = pl_runs_next(&runs, &value, &length)) > 0) {
+            if (length > profile->target.num_tiles - tiles)
+                return false;
+            tiles += length;
+        }
+        if (more < 0 || tiles != profile->target.num_tiles)
+            return false;
+    }
+    return true;
+}
+
+popliner_status pl_profile_check(const popliner_profile *p, const char *path,
+                                 popliner_error *error) {
+    const char *wrong = NULL;
+    size_t strings = p->strings_length;
+    if (strings == 0 || p->strings[0] != '\0' || p->strings[strings - 1] != '\0' ||
+        !strings_in_range(p->vertex_type_name, p->num_vertex_types, strings) ||
+        !strings_in_range(p->compute_set_name, p->num_compute_sets, strings) ||
+        !strings_in_range(p->program_name, p->num_programs, strings) ||
+        !strings_in_range(p->unlowered_name, p->num_unlowered, strings) ||
+        !strings_in_range(p->category_name, p->num_categories, strings))
+        wrong = "names";
+    else if (!starts_ascend_32(p->compute_set_vertices_start, p->num_compute_sets,
+                               p->num_compute_set_vertices) ||
+             !indices_in_range(p->compute_set_vertex_type, p->num_compute_set_vertices,
+                               p->num_vertex_types, false))
+        wrong = "vertices of the compute sets";
+    else if (!starts_ascend_64(p->list_start, p->num_lists, p->num_list_variables) ||
+             !indices_in_range(p->list_variable, p->num_list_variables, p->num_variables, false))
+        wrong = "variables of the programs";
+    else if (!starts_ascend_32(p->program_lists_start, p->num_programs, p->num_program_lists) ||
+             !indices_in_range(p->program_list, p->num_program_lists, p->num_lists, false) ||
+             !indices_in_range(p->program_compute_set, p->num_programs, p->num_compute_sets, true))
+        wrong = "programs";
+    else if (!indices_in_range(p->step_program, p->num_steps, p->num_programs, false))
+        wrong = "liveness steps";
+    else if (!starts_ascend_32(p->class_ranges_start, p->num_classes, p->num_ranges))
+        wrong = "equivalence classes";
+    else if (!indices_in_range(p->variable_tile, p->num_variables, p->target.num_tiles, false) ||
+             !indices_in_range(p->variable_class, p->num_variables, p->num_classes, false) ||
+             !indices_in_range(p->variable_unlowered, p->num_variables, p->num_unlowered, true) ||
+             !starts_ascend_64(p->tile_variables_start, p->target.num_tiles, p->num_variables))
+        wrong = "lowered variables";
+    else if (!series_hold_tiles(p, p->vertex_type_code, p->num_vertex_types) ||
+             !series_hold_tiles(p, p->compute_set_vertex_instances, p->num_compute_set_vertices) ||
+             !series_hold_tiles(p, p->program_control_code, p->num_programs) ||
+             !series_hold_tiles(p, p->program_exchange_code, p->num_programs))
+        wrong = "numbers by tile";
+    for (size_t i = 0; wrong == NULL && i < p->num_steps; i++) {
+        if (p->step_parent[i] != PL_NONE && p->step_parent[i] >= i)
+            wrong = "parents of the liveness steps";
+    }
+    for (size_t i = 0; wrong == NULL && i < p->num_ranges; i++) {
+        if (p->range_first_step[i] > p->range_end_step[i] || p->range_end_step[i] > p->num_steps)
+            wrong = "live ranges";
+    }
+    for (size_t i = 0; wrong == NULL && i < p->num_variables; i++) {
+        uint32_t tile = p->variable_tile[i];
+        if (p->variable_category[i] >= p->num_categories || i < p->tile_variables_start[tile] ||
+            i >= p->tile_variables_start[tile + 1])
+            wrong = "lowered variables";
+    }
+    if (wrong == NULL)
+        return POPLINER_OK;
+    return pl_fail(error, POPLINER_ERROR_INPUT, "%s: is damaged: its %s contradict each other",
+                   path, wrong);
+}
+
