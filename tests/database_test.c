@@ -62,8 +62,40 @@ static void says_why_a_file_is_no_database(void **state) {
     free(path);
 }
 
-/* An open walk over `table` of a new database; expects that opening fails when `words` is not
- * NULL, with these words in the message. */
+/* A pipe would be waited for, and never written to. */
+static void refuses_a_pipe(void **state) {
+    char *path = test_path(*state, "pipe.pop");
+    assert_int_equal(mkfifo(path, 0600), 0);
+    expect_refused(path, "no regular file, not a Poplar profile");
+    free(path);
+}
+
+/* SQLite's own way to name files gives some of these a meaning. */
+static void opens_files_of_any_name(void **state) {
+    static const char *const names[] = {"a?mode=memory", "b#c",       "100%",
+                                        "%41",           "file:x",    "with space",
+                                        "\xc3\xa4",      "a'b\"c\\d", ":memory:"};
+    char *made = make_database(*state, "CREATE TABLE t (a)");
+    size_t size;
+    uint8_t *bytes = test_read_bytes(made, &size);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char *path = test_path(*state, names[i]);
+        test_write_bytes(path, bytes, size);
+        popliner_error error = {0};
+        pl_database database;
+        bool found = false;
+        if (pl_database_open(&database, path, "a database", &error) != POPLINER_OK)
+            fail_msg("%s: %s", names[i], error.message);
+        assert_int_equal(pl_database_has_table(&database, "t", &found, &error), POPLINER_OK);
+        assert_true(found);
+        pl_database_close(&database);
+        free(path);
+    }
+    free(bytes);
+    free(made);
+}
+
+/* Expects that a walk over `table` cannot be opened, with these words in the message. */
 static void expect_no_walk(const pl_database *database, const char *table, bool required,
                            const pl_column *columns, size_t num_columns, const char *words) {
     popliner_error error = {0};
@@ -225,6 +257,8 @@ static void fails_without_an_error_to_fill(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         IN_DIRECTORY(says_why_a_file_is_no_database),
+        IN_DIRECTORY(refuses_a_pipe),
+        IN_DIRECTORY(opens_files_of_any_name),
         IN_DIRECTORY(names_missing_tables_and_columns),
         IN_DIRECTORY(opens_any_database_but_finds_no_foreign_tables),
         IN_DIRECTORY(reads_whole_numbers_in_range_alone),

@@ -1023,24 +1023,30 @@ static size_t count_files(const char *directory) {
     return count;
 }
 
-static void never_writes(void **state) {
-    char *path = copy_profile(*state);
+/* Reads a copy, in SQLite's usual mode or in the one that keeps a log, and expects that neither it
+ * nor its directory changes. */
+static void expect_untouched(char *directory, bool log_mode) {
+    char *path = copy_profile(directory);
     if (path == NULL)
         skip();
+    sqlite3 *sqlite = open_copy(path);
+    if (log_mode)
+        run(sqlite, "PRAGMA journal_mode = WAL");
+    sqlite3_close(sqlite);
     size_t size;
     uint8_t *before = test_read_bytes(path, &size);
     for (int read_only = 0; read_only < 2; read_only++) {
         if (read_only) {
             chmod(path, 0444);
-            chmod(*state, 0555);
+            chmod(directory, 0555);
         }
         struct stat old;
         struct stat new;
         assert_int_equal(stat(path, &old), 0);
-        size_t files = count_files(*state);
+        size_t files = count_files(directory);
         popliner_profile_free(expect_read(path, NULL, read_only ? "read-only" : "writable"));
         assert_int_equal(stat(path, &new), 0);
-        assert_int_equal(count_files(*state), files);
+        assert_int_equal(count_files(directory), files);
         assert_int_equal(old.st_mtim.tv_sec, new.st_mtim.tv_sec);
         assert_int_equal(old.st_mtim.tv_nsec, new.st_mtim.tv_nsec);
         size_t size_after;
@@ -1049,9 +1055,17 @@ static void never_writes(void **state) {
         assert_memory_equal(after, before, size);
         free(after);
     }
-    chmod(*state, 0700);
+    chmod(directory, 0700);
     free(before);
     free(path);
+}
+
+static void never_writes(void **state) {
+    expect_untouched(*state, false);
+}
+
+static void never_writes_beside_a_profile_with_a_log(void **state) {
+    expect_untouched(*state, true);
 }
 
 static void frees_nothing(void **state) {
@@ -1086,6 +1100,7 @@ int main(void) {
         IN_DIRECTORY(refuses_a_file_cut_anywhere),
         IN_DIRECTORY(survives_changed_bytes),
         IN_DIRECTORY(never_writes),
+        IN_DIRECTORY(never_writes_beside_a_profile_with_a_log),
         cmocka_unit_test(frees_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
