@@ -7,6 +7,7 @@
 
 #include "base/growth.h"
 #include "model/operations_data.h"
+#include "read/profile_data.h"
 #include "test_data.h"
 
 const char golden_regex[] =
@@ -67,6 +68,121 @@ void real_load(golden_case *c) {
         skip();
     }
     load(c, "firehose", profile, debug);
+}
+
+/* One number for the one tile, as RLE: one literal, less than 128. */
+#define NUMBER(value) 0x83, 0x80 | (value)
+
+golden_case made_case(void) {
+    /* series i begins at byte 2 * i and holds numbers[i] */
+    enum { ONE, TWO, THREE, CODE_A, CODE_B, CODE_C, CODE_D, CONTROL, PARENT_CONTROL, EXCHANGE };
+    static uint8_t numbers[] = {NUMBER(1), NUMBER(2), NUMBER(3), NUMBER(100), NUMBER(30),
+                                NUMBER(5), NUMBER(6), NUMBER(9), NUMBER(50),  NUMBER(11)};
+#define SERIES(number)                                                                             \
+    { 2 * (number), 2 }
+    static char strings[] = "\0v\0w";
+    static pl_string type_names[] = {1, 1, 3, 3};
+    static uint64_t type_sizes[] = {4, 8, 4, 4}; /* A and B are twins, C and D the same */
+    static pl_series type_code[] = {SERIES(CODE_A), SERIES(CODE_B), SERIES(CODE_C), SERIES(CODE_D)};
+    static pl_string set_names[] = {0, 0};
+    static uint32_t set_vertices[] = {0, 2, 4};
+    static uint32_t set_types[] = {0, 3, 1, 2}; /* A and D, B and C */
+    static pl_series set_instances[] = {SERIES(THREE), SERIES(ONE), SERIES(TWO), SERIES(ONE)};
+    /* program i is that of operation i, at step i */
+    static uint8_t types[] = {PL_PROGRAM_OTHER, PL_PROGRAM_ON_TILE_EXECUTE, PL_PROGRAM_OTHER,
+                              PL_PROGRAM_ON_TILE_EXECUTE, PL_PROGRAM_DO_EXCHANGE};
+    static uint8_t have_children[] = {0, 0, 1, 0, 0};
+    static uint64_t contexts[] = {1, 2, 3, 4, 5};
+    static pl_string program_names[] = {0, 0, 0, 0, 0};
+    static uint32_t compute_sets[] = {PL_NONE, 0, PL_NONE, 1, PL_NONE};
+    static pl_series control[] = {{0, 0}, {0, 0}, SERIES(PARENT_CONTROL), {0, 0}, SERIES(CONTROL)};
+    static pl_series exchange[] = {{0, 0}, {0, 0}, {0, 0}, {0, 0}, SERIES(EXCHANGE)};
+    static uint32_t lists_start[] = {0, 1, 2, 2, 3, 3};
+    static uint32_t lists[] = {0, 1, 2};
+    static uint64_t list_start[] = {0, 1, 4, 5};
+    static uint32_t list_variables[] = {4, 0, 1, 2, 3};
+    static uint32_t step_programs[] = {0, 1, 2, 3, 4};
+    static uint32_t step_parents[] = {PL_NONE, PL_NONE, PL_NONE, PL_NONE, PL_NONE};
+    static uint8_t always_live[] = {0, 0, 0, 0, 1};
+    static uint32_t ranges_start[] = {0, 1, 2, 3, 5, 6};
+    static uint32_t first_steps[] = {0, 1, 4, 0, 3, 0};
+    static uint32_t end_steps[] = {1, 3, 5, 1, 4, 5};
+    static uint32_t variable_tiles[] = {0, 0, 0, 0, 0};
+    static uint32_t variable_sizes[] = {1000, 10, 500, 7, 90};
+    static uint32_t variable_classes[] = {0, 1, 2, 3, 4};
+    static uint32_t unlowered[] = {PL_NONE, PL_NONE, PL_NONE, PL_NONE, PL_NONE};
+    static uint64_t tile_variables[] = {0, 5};
+    static popliner_profile profile = {
+        .target = {.num_tiles = 1, .num_ipus = 1, .num_replicas = 1, .bytes_per_tile = 638976},
+        .strings = strings,
+        .strings_length = sizeof strings,
+        .series_bytes = numbers,
+        .series_length = sizeof numbers,
+        .num_vertex_types = 4,
+        .vertex_type_name = type_names,
+        .vertex_type_size_bytes = type_sizes,
+        .vertex_type_code = type_code,
+        .num_compute_sets = 2,
+        .compute_set_name = set_names,
+        .compute_set_vertices_start = set_vertices,
+        .num_compute_set_vertices = 4,
+        .compute_set_vertex_type = set_types,
+        .compute_set_vertex_instances = set_instances,
+        .num_lists = 3,
+        .list_start = list_start,
+        .num_list_variables = 5,
+        .list_variable = list_variables,
+        .num_programs = 5,
+        .program_type = types,
+        .program_has_children = have_children,
+        .program_debug_context = contexts,
+        .program_name = program_names,
+        .program_compute_set = compute_sets,
+        .program_control_code = control,
+        .program_exchange_code = exchange,
+        .program_lists_start = lists_start,
+        .num_program_lists = 3,
+        .program_list = lists,
+        .num_steps = 5,
+        .step_program = step_programs,
+        .step_parent = step_parents,
+        .num_classes = 5,
+        .class_always_live = always_live,
+        .class_ranges_start = ranges_start,
+        .num_ranges = 6,
+        .range_first_step = first_steps,
+        .range_end_step = end_steps,
+        .num_variables = 5,
+        .variable_tile = variable_tiles,
+        .variable_size_bytes = variable_sizes,
+        .variable_class = variable_classes,
+        .variable_unlowered = unlowered,
+        .tile_variables_start = tile_variables,
+    };
+    static char names[] = "\0layer1\0layer2\0none";
+    static uint32_t operation_names[] = {15, 1, 15, 8, 15};
+    static uint32_t inputs[] = {0, 0, 0, 0, 0};
+    static uint8_t tensors[] = {0, 0, 0, 0, 0};
+    static uint32_t steps[] = {0, 1, 2, 3, 4};
+    static uint32_t programs_start[] = {0, 1, 2, 3, 4, 5};
+    static popliner_operations operations = {
+        .count = 5,
+        .of_framework = 1,
+        .strings = names,
+        .strings_length = sizeof names,
+        .name = operation_names,
+        .inputs = inputs,
+        .debug_context = contexts,
+        .is_tensor = tensors,
+        .first_step = steps,
+        .last_step = steps,
+        .programs_start = programs_start,
+        .num_programs = 5,
+        .program = steps,
+        .num_steps = 5,
+        .step_operation = steps,
+    };
+    return (golden_case){"made by hand", &profile, NULL, &operations};
 }
 
 json_t *golden_json(const golden_case *c, const char *file) {

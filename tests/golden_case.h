@@ -36,6 +36,11 @@ bool golden_has_calls(const golden_case *c);
 /* Reads the profile that a real compiler made, as a case; skips the test if it is not there. */
 void real_load(golden_case *c);
 
+/* A model of one tile and five operations, made so that every rule of the memory of stages matters,
+ * which is more than the golden cases do. Not to be freed. See the tests of stages for what it
+ * needs. */
+golden_case made_case(void);
+
 /* A JSON file of a case; the caller calls json_decref. Fails the test if it cannot be read. */
 json_t *golden_json(const golden_case *c, const char *file);
 

@@ -134,6 +134,16 @@ static void agrees_for_interleaved_layers(void **state) {
     golden_for_each(check_interleaved_layers);
 }
 
+static void agrees_where_every_rule_matters(void **state) {
+    (void)state;
+    golden_case c = made_case();
+    uint64_t random = 37;
+    check_layers(&c, assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS));
+    check_layers(&c, assign_layers(&c, NULL, POPLINER_LAYER_ORDER_NATURAL));
+    for (size_t i = 0; i < 200; i++)
+        check_layers(&c, assign_at_random(&c, 1 + i % 5, &random));
+}
+
 static void agrees_for_the_real_profile(void **state) {
     (void)state;
     golden_case c;
@@ -182,6 +192,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(agrees_with_measuring_every_stage),
         cmocka_unit_test(agrees_for_interleaved_layers),
+        cmocka_unit_test(agrees_where_every_rule_matters),
         cmocka_unit_test(agrees_for_the_real_profile),
         cmocka_unit_test(forbids_a_first_stage_of_nothing),
         cmocka_unit_test(measures_a_model_without_operations),

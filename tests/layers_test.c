@@ -358,6 +358,11 @@ static void gives_embeddings_the_first_layer(void **state) {
           {"layer4", "", false, "4", ""}, {"layer2", "", false, "2", ""});
     CHECK({"layer4", "", false, "4", ""}, {"layer2", "", false, "2", ""},
           {"Gather", "bert.word_embeddings.weight", false, "4", "inputs_regex_layer_0"});
+    /* a Call before it follows it, wherever the first layer is */
+    CHECK({"layer4", "", false, "4", ""},
+          {"Call(1)", "", false, "4", "deduced_from_following_operation"},
+          {"Gather", "Embedding_Dict", false, "4", "inputs_regex_layer_0"},
+          {"layer2", "", false, "2", ""});
     /* as for the rules before it: only where these say nothing */
     CHECK({"layer4", "", false, "4", ""}, {"layer2", "Embedding_Dict", false, "2", ""},
           {"Gather", "layer2/Embedding_Dict", false, "2", "deduced_from_input_names"});

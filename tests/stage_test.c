@@ -359,6 +359,55 @@ static void sums_and_compares_tiles(void **state) {
     assert_int_equal(popliner_largest_of_tiles(bytes, 0), 0);
 }
 
+/* ---- By hand -------------------------------------------------------------------------------- */
+
+static void keeps_every_rule(void **state) {
+    (void)state;
+    golden_case c = made_case();
+    popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    popliner_stage_meter *meter = make_meter(&c, layers);
+    /* Operations 1 and 3 are in layers. Operation 1 touches variables of 1000, 10 and 500 bytes
+     * that live at step 0, steps 1 and 2, and step 4; operation 3 one of 7 bytes at steps 0 and 3;
+     * operation 0 one of 90 bytes that is always live. Compute sets: 3 of A and 1 of D in
+     * operation 1, 2 of B and 1 of C in operation 3; A and B are "v" of 4 and 8 bytes, C and D
+     * both "w" of 4; the last "v" has 30 bytes of code, the last "w" 6. */
+    static const struct {
+        size_t count;
+        size_t operations[5];
+        uint64_t variables, vertex_code, vertex_state, exchange_code, control_code;
+    } stages[] = {
+        {1, {0}, 0, 0, 0, 0, 0},         /* what is in no layer has no variables */
+        {1, {1}, 10, 30 + 6, 16, 0, 0},  /* the code of the last of each name */
+        {2, {0, 1}, 10, 36, 16, 0, 0},   /* begins with the first in a layer */
+        {2, {1, 2}, 10, 36, 16, 0, 0},   /* programs with children do not count */
+        {2, {1, 4}, 500, 36, 16, 11, 9}, /* ends with the last of all */
+        {1, {3}, 7, 30 + 6, 20, 0, 0},   /**/
+        {2, {1, 3}, 10, 66, 36, 0, 0},   /* "v" twice, for its two sizes; "w" once */
+        {2, {0, 4}, 0, 0, 0, 11, 9},     /**/
+        {5, {0, 1, 2, 3, 4}, 500, 66, 36, 11, 9},
+    };
+    popliner_stage_memory memory = {0};
+    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
+        assert_int_equal(
+            popliner_stage_measure(meter, stages[i].operations, stages[i].count, &memory, NULL),
+            POPLINER_OK);
+        assert_int_equal(memory.variables_bytes[0], stages[i].variables);
+        assert_int_equal(memory.vertex_code_bytes[0], stages[i].vertex_code);
+        assert_int_equal(memory.vertex_state_bytes[0], stages[i].vertex_state);
+        assert_int_equal(memory.exchange_code_bytes[0], stages[i].exchange_code);
+        assert_int_equal(memory.control_code_bytes[0], stages[i].control_code);
+        assert_int_equal(memory.total_bytes[0],
+                         stages[i].variables + stages[i].vertex_code + stages[i].vertex_state +
+                             stages[i].exchange_code + stages[i].control_code);
+        expected_stage expected;
+        expect_stage(&c, layers, stages[i].operations, stages[i].count, &expected);
+        assert_stage(&memory, &expected);
+    }
+    popliner_stage_memory_clear(&memory);
+    popliner_stage_meter_free(meter);
+    popliner_layers_free(layers);
+}
+
 /* ---- Quirks --------------------------------------------------------------------------------- */
 
 static void counts_the_code_of_twin_types_twice(void **state) {
@@ -479,6 +528,7 @@ int main(void) {
         cmocka_unit_test(measures_the_real_profile_by_the_rules),
         cmocka_unit_test(needs_nothing_for_no_operation),
         cmocka_unit_test(sums_and_compares_tiles),
+        cmocka_unit_test(keeps_every_rule),
         cmocka_unit_test(counts_the_code_of_twin_types_twice),
         cmocka_unit_test(remembers_peaks_by_variables_alone),
         cmocka_unit_test(remembers_several_sets_of_variables),
