@@ -934,6 +934,56 @@ static void follows_ids_not_places(void **state) {
     free(path);
 }
 
+/* The other exchanges are like the one within an IPU; no file at hand has any of them. */
+static void gives_every_exchange_its_variables(void **state) {
+    static const struct {
+        const char *sql;
+        bool has_sources;
+    } ways[] = {
+        {"UPDATE program_types SET name = 'GlobalExchange' WHERE name = 'DoExchange'; INSERT INTO "
+         "program_type_global_exchange (id, bytes_received_by_tile_rle, bytes_sent_by_tile_rle, "
+         "bytes_received_by_ipu_rle, bytes_sent_by_ipu_rle, max_data_sent_and_received_by_ipu_rle, "
+         "source_regions_id, destination_regions_id, sync_type) SELECT id, x'', x'', x'', x'', "
+         "x'', source_regions_id, destination_regions_id, '' FROM program_type_do_exchange; DELETE "
+         "FROM program_type_do_exchange",
+         true},
+        {"UPDATE program_types SET name = 'CodeCopy' WHERE name = 'DoExchange'; INSERT INTO "
+         "program_type_code_copy (id, destination_regions_id) SELECT id, destination_regions_id "
+         "FROM program_type_do_exchange; DELETE FROM program_type_do_exchange",
+         false},
+    };
+    for (size_t i = 0; i < 2; i++) {
+        char *path = copy_profile(*state);
+        if (path == NULL)
+            skip();
+        popliner_profile *before = expect_read(path, NULL, "before");
+        sqlite3 *sqlite = open_copy(path);
+        run(sqlite, ways[i].sql);
+        sqlite3_close(sqlite);
+        popliner_profile *after = expect_read(path, NULL, ways[i].sql);
+        assert_int_equal(before->num_programs, after->num_programs);
+        size_t exchanges = 0;
+        for (size_t program = 0; program < before->num_programs; program++) {
+            uint32_t start = before->program_lists_start[program];
+            uint32_t end = before->program_lists_start[program + 1];
+            bool is_exchange = before->program_type[program] == PL_PROGRAM_DO_EXCHANGE;
+            if (is_exchange && !ways[i].has_sources && end - start == 2)
+                start++; /* the destination is the second */
+            uint32_t new_start = after->program_lists_start[program];
+            assert_int_equal(after->program_lists_start[program + 1] - new_start, end - start);
+            assert_memory_equal(before->program_list + start, after->program_list + new_start,
+                                (end - start) * sizeof *before->program_list);
+            if (is_exchange)
+                assert_int_equal(series_sum(after, after->program_exchange_code[program]), 0);
+            exchanges += is_exchange && end > start;
+        }
+        assert_true(exchanges > 10);
+        popliner_profile_free(before);
+        popliner_profile_free(after);
+        free(path);
+    }
+}
+
 /* ---- Damaged files -------------------------------------------------------------------------- */
 
 static void refuses_what_is_no_profile(void **state) {
@@ -1096,6 +1146,7 @@ int main(void) {
         IN_DIRECTORY(reads_several_ranges_of_a_class),
         IN_DIRECTORY(sorts_variables_by_tile),
         IN_DIRECTORY(follows_ids_not_places),
+        IN_DIRECTORY(gives_every_exchange_its_variables),
         IN_DIRECTORY(refuses_what_is_no_profile),
         IN_DIRECTORY(refuses_a_file_cut_anywhere),
         IN_DIRECTORY(survives_changed_bytes),

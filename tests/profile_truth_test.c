@@ -304,6 +304,12 @@ static void check_vertices(const subject *s) {
             assert_int_equal(sqlite3_step(instances), SQLITE_ROW);
             add_rle(s, instances, 0, expected_by_tile);
             expect_same(s, "vertices by tile", by_tile, expected_by_tile, num_tiles);
+
+            /* added twice more */
+            pl_series_add(p, p->compute_set_vertex_instances[i], 2, by_tile);
+            add_rle(s, instances, 0, expected_by_tile);
+            add_rle(s, instances, 0, expected_by_tile);
+            expect_same(s, "three times the vertices", by_tile, expected_by_tile, num_tiles);
         }
         free(types);
         free(counts);
