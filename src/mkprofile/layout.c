@@ -107,12 +107,12 @@ static bool is_temporary(const mk_plan *plan, const mk_lowered *lowered) {
 /* Puts a temporary somewhere into its lane: half of them at the start. */
 static uint64_t place_in_lane(const mk_plan *plan, uint64_t tile, const mk_lowered *lowered,
                               uint64_t lane_start, uint64_t lane_bytes) {
-    uint64_t random = mk_random(plan->options.seed, 4000000 + lowered->variable, tile);
+    const mk_variable *variable = mk_variable_at(plan, lowered->variable);
+    uint64_t random = mk_random(plan->options.seed + 1, variable->identity, tile);
     if (random % 2 == 0)
         return lane_start;
-    uint64_t alignment = mk_variable_at(plan, lowered->variable)->alignment;
-    uint64_t places = (lane_bytes - lowered->size_bytes) / alignment + 1;
-    return lane_start + random / 2 % places * alignment;
+    uint64_t places = (lane_bytes - lowered->size_bytes) / variable->alignment + 1;
+    return lane_start + random / 2 % places * variable->alignment;
 }
 
 static void give_addresses(mk_layout *layout, uint64_t tile) {

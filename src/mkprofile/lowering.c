@@ -36,7 +36,8 @@ static mk_span tensor_span(mk_builder *builder, size_t tensor) {
                                      tensor, NULL);
         mk_tiles tiles = mk_choose_tiles(plan, bytes / plan->options.pieces, is_activation ? 7 : 1,
                                          is_activation ? 8 : 1, tensor);
-        mk_span span = mk_add_data(plan, name, source.kind, bytes, tiles, context, MK_NONE);
+        mk_span span = mk_add_data(plan, mk_identity(MK_OF_A_TENSOR, tensor, 0), name, source.kind,
+                                   bytes, tiles, context, MK_NONE);
         mk_tensor *target = mk_tensor_at(plan, tensor);
         target->context = context;
         target->first_variable = span.first;
@@ -73,18 +74,16 @@ static mk_tiles tiles_of(const mk_builder *builder, mk_span span) {
 }
 
 /* Tiles for a temporary of `bytes`: at most a share of all. */
-static mk_tiles tiles_for(const mk_builder *builder, uint64_t bytes, uint64_t numerator,
+static mk_tiles tiles_for(mk_builder *builder, uint64_t bytes, uint64_t numerator,
                           uint64_t denominator) {
-    return mk_choose_tiles(builder->plan, bytes, numerator, denominator,
-                           builder->plan->variables.count);
+    return mk_choose_tiles(builder->plan, bytes, numerator, denominator, mk_next_identity(builder));
 }
 
 static void execute(mk_builder *builder, const char *label, size_t vertex_type, mk_tiles tiles,
                     mk_span read, mk_span also_read, mk_span written) {
     mk_begin_execute(builder, label);
     /* one vertex per tile as a rule, in some compute sets a second one here and there */
-    mk_execute_vertices(builder, vertex_type, tiles, 1,
-                        builder->plan->compute_sets.count % 4 == 0 ? 1 : 0);
+    mk_execute_vertices(builder, vertex_type, tiles, 1, mk_next_identity(builder) % 4 == 0 ? 1 : 0);
     mk_execute_use(builder, read);
     mk_execute_use(builder, also_read);
     mk_execute_use(builder, written);
@@ -276,6 +275,16 @@ static void lower_work(mk_builder *builder, size_t number) {
     }
 }
 
+/* Messages per operation are fewer than this. */
+enum { MESSAGE_NUMBERS = 16 };
+
+/* From here on things are made for what is known by `identity`; `number` is its own. */
+static void know_by(mk_builder *builder, uint64_t identity, size_t number) {
+    builder->identity = identity;
+    builder->made = 0;
+    builder->message = number * MESSAGE_NUMBERS;
+}
+
 /* Sets the builder to an operation whose programs descend from `record`. `scope` must outlive the
  * use of the builder. */
 static void enter_operation(mk_builder *builder, size_t number, uint32_t record, char *scope,
@@ -287,6 +296,14 @@ static void enter_operation(mk_builder *builder, size_t number, uint32_t record,
     snprintf(scope, scope_size, "%s/%llu/%s", name[0] != '\0' ? name : operation.type,
              (unsigned long long)operation.instance, api);
     builder->operation = number;
+    if (builder->occasion == MK_NONE) {
+        know_by(builder, mk_identity(MK_OF_AN_OPERATION, number, 0), number + 1);
+    } else {
+        /* The body is the same whatever operation is the first to call it. */
+        size_t place = number - 1 - mk_occasion_at(plan, builder->occasion)->first_call;
+        know_by(builder, mk_identity(MK_OF_A_FUNCTION, builder->occasion, place),
+                plan->operations.count + builder->occasion * MK_MAX_REPLACED + place + 1);
+    }
     builder->api = api;
     builder->scope = scope;
     builder->record = record;
@@ -306,13 +323,13 @@ static mk_span copy_of_tensor(mk_plan *plan, size_t function, size_t tensor, con
     char name[64];
     snprintf(name, sizeof name, "call_subgraph(%zu)/%s%zu", function - 1, what, number);
     uint64_t bytes = source.rows * source.columns * source.element_bytes;
-    mk_tiles tiles =
-        mk_choose_tiles(plan, bytes / plan->options.pieces, 1, 1, function * 100 + number);
-    return mk_add_data(plan, name, MK_ACTIVATION, bytes, tiles, 0, function);
+    uint64_t identity = mk_identity(MK_OF_A_PARAMETER, function, (uint64_t)what[0] << 32 | number);
+    mk_tiles tiles = mk_choose_tiles(plan, bytes / plan->options.pieces, 1, 1, identity);
+    return mk_add_data(plan, identity, name, MK_ACTIVATION, bytes, tiles, 0, function);
 }
 
 /* The body of the function that `call` is the first to call. */
-static void build_function(mk_plan *plan, size_t call_number, size_t *messages) {
+static void build_function(mk_plan *plan, size_t call_number) {
     const mk_operation call = *mk_operation_at(plan, call_number);
     size_t function = call.function;
     mk_list_add(&plan->call_order, &function);
@@ -323,8 +340,7 @@ static void build_function(mk_plan *plan, size_t call_number, size_t *messages) 
                        .step = STEP_OF_BODY,
                        .occasion = function,
                        .operation = MK_NONE,
-                       .record = 1,
-                       .messages = *messages};
+                       .record = 1};
     for (size_t i = 0; i < call.input_count; i++) {
         mk_span span = copy_of_tensor(plan, function, call.inputs[i], i == 0 ? "in" : "w", i);
         mk_occasion_at(plan, function)->inputs[i] = span.first;
@@ -354,7 +370,6 @@ static void build_function(mk_plan *plan, size_t call_number, size_t *messages) 
         for (size_t k = 0; k < plan->options.pieces; k++)
             mk_live_at(plan, done->outputs[i] + k, body.step);
     }
-    *messages = body.messages;
 }
 
 /* Repeats the steps of a function's body below the current program. */
@@ -377,7 +392,7 @@ static void lower_call(mk_builder *builder, size_t number) {
     for (size_t i = 0; i < call.replaced_count; i++)
         mk_add_operation_records(plan, number + 1 + i, is_first);
     if (is_first)
-        build_function(plan, number, &builder->messages);
+        build_function(plan, number);
     size_t pieces = plan->options.pieces;
     mk_list_add(&mk_occasion_at(plan, function)->starts, &builder->step);
     const mk_occasion ready = *mk_occasion_at(plan, function);
@@ -412,10 +427,14 @@ static void lower_call(mk_builder *builder, size_t number) {
 
 /* ---- The control program -------------------------------------------------------------------- */
 
-/* What the compiler inserted: programs without an operation. */
-static void add_stray_copy(mk_builder *builder, size_t tensor, size_t number) {
+/* One operation in so many has a stray copy behind it. */
+enum { STRAY_EVERY = 20 };
+
+/* What the compiler inserted behind an operation: a program without one. */
+static void add_stray_copy(mk_builder *builder, size_t tensor, size_t operation) {
     char scope[64];
-    snprintf(scope, sizeof scope, "copy%zu_Copy_to_<anon>", number);
+    snprintf(scope, sizeof scope, "copy%zu_Copy_to_<anon>", operation / STRAY_EVERY);
+    know_by(builder, mk_identity(MK_OF_A_STRAY, operation, 0), builder->plan->operations.count + 1);
     builder->operation = MK_NONE;
     builder->record = 0;
     builder->scope = scope;
@@ -427,7 +446,6 @@ static void add_stray_copy(mk_builder *builder, size_t tensor, size_t number) {
 
 static void lower_operations(mk_builder *builder) {
     mk_plan *plan = builder->plan;
-    size_t strays = 0;
     for (size_t number = 0; number < plan->operations.count; number++) {
         if (mk_plan_lacks_memory(plan))
             return;
@@ -443,8 +461,8 @@ static void lower_operations(mk_builder *builder) {
         else
             lower_work(builder, number);
         size_t output = mk_operation_at(plan, number)->output;
-        if (number % 20 == 19 && output != MK_NONE)
-            add_stray_copy(builder, output, strays++);
+        if (number % STRAY_EVERY == STRAY_EVERY - 1 && output != MK_NONE)
+            add_stray_copy(builder, output, number);
     }
     builder->operation = MK_NONE;
     builder->scope = "";
@@ -549,6 +567,7 @@ void mk_lower(mk_plan *plan) {
                           .parent_step = MK_NONE,
                           .occasion = MK_NONE,
                           .operation = MK_NONE,
+                          .identity = mk_identity(MK_OF_THE_SYSTEM, 2, 0),
                           .api = "switchControlBroadcast",
                           .scope = "switchControlBroadcast"};
     uint32_t compilation = mk_add_context(plan, MK_CONTEXT_COMPILATION, 0, 0, MK_NONE, NULL);
@@ -557,10 +576,12 @@ void mk_lower(mk_plan *plan) {
         root = mk_add_context(plan, MK_CONTEXT_ROOT, 0, 0, MK_NONE, NULL);
     add_resident_tensors(&builder);
 
-    plan->program_id = mk_add_compiler_data(plan, MK_CONTROL_ID, "programId0#0#", 0, MK_NONE, 4,
+    plan->program_id = mk_add_compiler_data(plan, mk_identity(MK_OF_THE_SYSTEM, 0, 0),
+                                            MK_CONTROL_ID, "programId0#0#", 0, MK_NONE, 4,
                                             (mk_tiles){.first = 0, .count = 1}, MK_NONE);
-    size_t window = mk_add_compiler_data(plan, MK_VARIABLE, "instrumentationStreamBuffer", 0,
-                                         MK_NONE, 256, mk_all_tiles(plan), 0);
+    size_t window =
+        mk_add_compiler_data(plan, mk_identity(MK_OF_THE_SYSTEM, 1, 0), MK_VARIABLE,
+                             "instrumentationStreamBuffer", 0, MK_NONE, 256, mk_all_tiles(plan), 0);
     mk_variable_at(plan, window)->first_step = 0;
     mk_variable_at(plan, window)->end_step = 2;
 

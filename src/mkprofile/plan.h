@@ -132,8 +132,9 @@ typedef struct mk_vertices {
     size_t compute_set;
     size_t vertex_type;
     mk_tiles tiles;
-    uint64_t fewest; /* instances on a tile that has any */
-    uint64_t spread; /* up to so many more */
+    uint64_t fewest;   /* instances on a tile that has any */
+    uint64_t spread;   /* up to so many more */
+    uint64_t identity; /* what the random part depends on, here and below */
 } mk_vertices;
 
 typedef struct mk_compute_set {
@@ -153,6 +154,7 @@ typedef struct mk_exchange {
     size_t first_destination;
     size_t destination_count;
     uint64_t code_bytes; /* on each tile that takes part, about */
+    uint64_t identity;
 } mk_exchange;
 
 /* One StreamCopyMid: some tensors to or from the host. */
@@ -239,6 +241,7 @@ typedef struct mk_variable {
     mk_rule rule;
     size_t subject;
     uint64_t bytes; /* on each of its tiles */
+    uint64_t identity;
     mk_tiles tiles;
     uint64_t alignment;
     mk_suffix suffix;

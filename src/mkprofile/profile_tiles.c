@@ -61,8 +61,7 @@ static void write_variable(mk_profile *profile, mk_rows *rows, size_t tile, size
     mk_rows_integer(rows, variable->category);
     mk_rows_integer(rows, variable->class_id);
     if (variable->section == MK_SECTION_TEMPORARY && place + 1 < profile->layout.lowered_count &&
-        mk_random(plan->options.seed, 5000000 + lowered->variable, tile) %
-                ELEMENT_CONSTRAINT_EVERY ==
+        mk_random(plan->options.seed + 2, variable->identity, tile) % ELEMENT_CONSTRAINT_EVERY ==
             0) {
         pl_varint_write(&profile->blob, id + 1);
         mk_rows_blob(rows, &profile->blob);

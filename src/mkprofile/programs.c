@@ -6,6 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+uint64_t mk_next_identity(mk_builder *builder) {
+    return mk_random(builder->identity, builder->made++, 0);
+}
+
 size_t mk_add_program(mk_builder *builder, mk_program_type type, size_t target, uint32_t context,
                       uint64_t control_bytes) {
     mk_plan *plan = builder->plan;
@@ -95,7 +99,8 @@ void mk_execute_vertices(mk_builder *builder, size_t vertex_type, mk_tiles tiles
                             .vertex_type = vertex_type,
                             .tiles = tiles,
                             .fewest = fewest,
-                            .spread = spread};
+                            .spread = spread,
+                            .identity = mk_next_identity(builder)};
     mk_list_add(&plan->vertices, &vertices);
 }
 
@@ -138,11 +143,12 @@ void mk_end_execute(mk_builder *builder) {
 mk_span mk_add_exchange(mk_builder *builder, mk_span source, uint64_t bytes, mk_tiles tiles) {
     mk_plan *plan = builder->plan;
     char name[300];
-    size_t number = builder->messages++;
+    size_t number = builder->message++;
     snprintf(name, sizeof name, "message-cs%zu_%s-", number, builder->api);
     size_t unlowered = mk_variable_at(plan, source.first)->unlowered;
-    size_t message = mk_add_compiler_data(plan, MK_MESSAGE, name, number, unlowered,
-                                          mk_share(bytes, tiles), tiles, builder->occasion);
+    size_t message =
+        mk_add_compiler_data(plan, mk_next_identity(builder), MK_MESSAGE, name, number, unlowered,
+                             mk_share(bytes, tiles), tiles, builder->occasion);
     /* Images are cut into more pieces than sequences. */
     bool is_convolution = plan->options.framework == MK_TENSORFLOW;
     mk_exchange exchange = {
@@ -150,6 +156,7 @@ mk_span mk_add_exchange(mk_builder *builder, mk_span source, uint64_t bytes, mk_
         .receivers = tiles,
         .first_source = plan->uses.count,
         .code_bytes = (is_convolution ? 80 : 16) + mk_random(plan->options.seed, number, 1) % 3 * 4,
+        .identity = mk_next_identity(builder),
     };
     uint32_t parent = add_poplibs_records(builder);
     uint32_t context = mk_add_context(plan, MK_CONTEXT_PROGRAM, parent, 0, MK_NONE, "Copy");
@@ -198,10 +205,12 @@ mk_span mk_add_temporary(mk_builder *builder, const char *label, mk_category cat
     if (category == MK_VARIABLE) {
         uint32_t context = mk_add_context(plan, MK_CONTEXT_VARIABLE, builder->record,
                                           mk_string(&plan->strings, name), MK_NONE, NULL);
-        return mk_add_data(plan, name, MK_ACTIVATION, bytes, tiles, context, builder->occasion);
+        return mk_add_data(plan, mk_next_identity(builder), name, MK_ACTIVATION, bytes, tiles,
+                           context, builder->occasion);
     }
-    size_t variable = mk_add_compiler_data(plan, category, name, 0, MK_NONE, mk_share(bytes, tiles),
-                                           tiles, builder->occasion);
+    size_t variable =
+        mk_add_compiler_data(plan, mk_next_identity(builder), category, name, 0, MK_NONE,
+                             mk_share(bytes, tiles), tiles, builder->occasion);
     return (mk_span){.first = variable, .count = 1};
 }
 

@@ -18,7 +18,9 @@ typedef struct mk_builder {
     uint32_t record;    /* debug id that the programs descend from */
     const char *api;    /* what the operation calls in poplibs */
     const char *scope;  /* start of the names of its variables and compute sets */
-    size_t messages;    /* made so far: they are numbered */
+    uint64_t identity;  /* what the operation is known by */
+    uint64_t made;      /* so many things for it */
+    size_t message;     /* number of the next message */
 } mk_builder;
 
 /* A place in the tree to come back to. */
@@ -26,6 +28,9 @@ typedef struct mk_place {
     size_t parent;
     size_t parent_step;
 } mk_place;
+
+/* What the next thing that is made for the operation is known by. */
+uint64_t mk_next_identity(mk_builder *builder);
 
 /* Adds a program behind the last child of the current parent; its step is builder->step - 1. */
 size_t mk_add_program(mk_builder *builder, mk_program_type type, size_t target, uint32_t context,

@@ -15,4 +15,19 @@ static inline uint64_t mk_random(uint64_t seed, uint64_t a, uint64_t b) {
     return x ^ x >> 31;
 }
 
+/* What a thing is known by: a number that depends on what the thing is, never on how many others
+ * were planned before it. */
+typedef enum mk_origin {
+    MK_OF_THE_SYSTEM,
+    MK_OF_A_TENSOR,
+    MK_OF_A_PARAMETER, /* of a function, or a result */
+    MK_OF_AN_OPERATION,
+    MK_OF_A_FUNCTION, /* an operation in its body */
+    MK_OF_A_STRAY,    /* copy */
+} mk_origin;
+
+static inline uint64_t mk_identity(mk_origin origin, uint64_t a, uint64_t b) {
+    return mk_random(origin, a, b);
+}
+
 #endif

@@ -20,7 +20,7 @@ uint64_t mk_instances_on_tile(const mk_plan *plan, size_t number, uint64_t tile)
     if (vertices->spread == 0)
         return vertices->fewest;
     return vertices->fewest +
-           mk_random(plan->options.seed, 1000000 + number, tile) % (vertices->spread + 1);
+           mk_random(plan->options.seed, vertices->identity, tile) % (vertices->spread + 1);
 }
 
 static bool takes_part(const mk_plan *plan, size_t number, uint64_t tile) {
@@ -32,9 +32,10 @@ static bool takes_part(const mk_plan *plan, size_t number, uint64_t tile) {
 uint64_t mk_exchange_code_on_tile(const mk_plan *plan, size_t number, uint64_t tile) {
     if (!takes_part(plan, number, tile))
         return 0;
-    uint64_t instructions = mk_exchange_at(plan, number)->code_bytes / 4;
+    const mk_exchange *exchange = mk_exchange_at(plan, number);
+    uint64_t instructions = exchange->code_bytes / 4;
     uint64_t fewest = instructions > 3 ? instructions - 3 : 1;
-    return 4 * (fewest + mk_random(plan->options.seed, 2000000 + number, tile) % 7);
+    return 4 * (fewest + mk_random(plan->options.seed, exchange->identity, tile) % 7);
 }
 
 uint64_t mk_control_code_on_tile(const mk_plan *plan, size_t number, uint64_t tile) {
@@ -104,7 +105,7 @@ uint64_t mk_size_on_tile(const mk_sizes *sizes, size_t number, uint64_t tile) {
     const mk_variable *variable = mk_variable_at(plan, number);
     switch (variable->rule) {
     case MK_RULE_SHARE: {
-        uint64_t jitter = 980 + mk_random(plan->options.seed, number, tile) % 41;
+        uint64_t jitter = 980 + mk_random(plan->options.seed, variable->identity, tile) % 41;
         uint64_t bytes = variable->bytes * sizes->tile_permille[tile] / 1000 * jitter / 1000;
         return bytes < 4 ? 4 : bytes / 4 * 4;
     }

@@ -44,8 +44,8 @@ static size_t base_name(mk_plan *plan, const char *text) {
     return mk_string(&plan->base_names, text);
 }
 
-mk_span mk_add_data(mk_plan *plan, const char *name, mk_tensor_kind kind, uint64_t bytes,
-                    mk_tiles tiles, uint32_t debug_id, size_t occasion) {
+mk_span mk_add_data(mk_plan *plan, uint64_t identity, const char *name, mk_tensor_kind kind,
+                    uint64_t bytes, mk_tiles tiles, uint32_t debug_id, size_t occasion) {
     mk_unlowered unlowered = {.name = mk_string(&plan->strings, name), .context = debug_id};
     size_t origin = mk_list_add(&plan->unlowered, &unlowered);
     bool is_resident = kind == MK_WEIGHT || kind == MK_OPTIMIZER_STATE;
@@ -63,6 +63,7 @@ mk_span mk_add_data(mk_plan *plan, const char *name, mk_tensor_kind kind, uint64
             .category = MK_VARIABLE,
             .rule = MK_RULE_SHARE,
             .bytes = per_tile > 0 ? per_tile : 1,
+            .identity = mk_random(identity, piece, 0),
             .tiles = tiles,
             .alignment = is_resident ? 8 : 4,
             .suffix = MK_SUFFIX_TILE,
@@ -79,15 +80,16 @@ mk_span mk_add_data(mk_plan *plan, const char *name, mk_tensor_kind kind, uint64
     return span;
 }
 
-size_t mk_add_compiler_data(mk_plan *plan, mk_category category, const char *name,
-                            size_t message_number, size_t unlowered, uint64_t bytes, mk_tiles tiles,
-                            size_t occasion) {
+size_t mk_add_compiler_data(mk_plan *plan, uint64_t identity, mk_category category,
+                            const char *name, size_t message_number, size_t unlowered,
+                            uint64_t bytes, mk_tiles tiles, size_t occasion) {
     mk_variable variable = {
         .name = base_name(plan, name),
         .unlowered = unlowered,
         .category = category,
         .rule = MK_RULE_SHARE,
         .bytes = bytes > 0 ? bytes : 1,
+        .identity = identity,
         .tiles = tiles,
         .alignment = category == MK_MESSAGE && bytes >= 64 ? 8 : 4,
         .suffix = category == MK_MESSAGE ? MK_SUFFIX_MESSAGE : MK_SUFFIX_TILE,

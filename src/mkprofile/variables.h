@@ -23,14 +23,14 @@ uint64_t mk_share(uint64_t bytes, mk_tiles tiles);
 mk_tiles mk_all_tiles(const mk_plan *plan);
 
 /* A variable with an origin in the model: `bytes` over `tiles`, in as many pieces as the options
- * want. `debug_id` is its context; the life is that of the kind. */
-mk_span mk_add_data(mk_plan *plan, const char *name, mk_tensor_kind kind, uint64_t bytes,
-                    mk_tiles tiles, uint32_t debug_id, size_t occasion);
+ * want. `debug_id` is its context; the life is that of the kind; its sizes depend on `identity`. */
+mk_span mk_add_data(mk_plan *plan, uint64_t identity, const char *name, mk_tensor_kind kind,
+                    uint64_t bytes, mk_tiles tiles, uint32_t debug_id, size_t occasion);
 
 /* A variable that the compiler made; returns its number. */
-size_t mk_add_compiler_data(mk_plan *plan, mk_category category, const char *base_name,
-                            size_t message_number, size_t unlowered, uint64_t bytes, mk_tiles tiles,
-                            size_t occasion);
+size_t mk_add_compiler_data(mk_plan *plan, uint64_t identity, mk_category category,
+                            const char *base_name, size_t message_number, size_t unlowered,
+                            uint64_t bytes, mk_tiles tiles, size_t occasion);
 
 /* The code and the state of the finished programs, and what every tile has. */
 void mk_add_system_variables(mk_plan *plan);
