@@ -444,13 +444,52 @@ static void add_stray_copy(mk_builder *builder, size_t tensor, size_t operation)
             no_span);
 }
 
+/* Copies the tensors listed from `first` on, if any. */
+static void copy_listed(mk_builder *builder, bool to_host, size_t first, uint32_t record) {
+    mk_plan *plan = builder->plan;
+    size_t count = plan->copied.count - first;
+    if (count > 0 && !plan->copied.failed)
+        mk_add_host_copy(builder, to_host, first, count, record);
+}
+
+/* The tensors that other parts of the model make, as soon as they are there. */
+static void receive(mk_builder *builder, mk_arrival arrival) {
+    mk_plan *plan = builder->plan;
+    size_t first = plan->copied.count;
+    for (size_t tensor = 0; tensor < plan->tensors.count; tensor++) {
+        if (mk_tensor_at(plan, tensor)->arrival == arrival)
+            mk_list_add(&plan->copied, &tensor);
+    }
+    uint32_t record = 0;
+    if (plan->copied.count > first)
+        record = mk_tensor_at(plan, mk_number_at(&plan->copied, first))->owner;
+    copy_listed(builder, false, first, record);
+}
+
+/* The tensors that other parts use, at the end of this one. */
+static void send(mk_builder *builder) {
+    mk_plan *plan = builder->plan;
+    size_t first = plan->copied.count;
+    for (size_t tensor = 0; tensor < plan->tensors.count; tensor++) {
+        if (mk_tensor_at(plan, tensor)->leaves)
+            mk_list_add(&plan->copied, &tensor);
+    }
+    copy_listed(builder, true, first, 0);
+}
+
 static void lower_operations(mk_builder *builder) {
     mk_plan *plan = builder->plan;
+    bool has_gradients = false;
     for (size_t number = 0; number < plan->operations.count; number++) {
         if (mk_plan_lacks_memory(plan))
             return;
-        if (mk_operation_at(plan, number)->is_replaced)
+        if (mk_operation_at(plan, number)->is_replaced ||
+            mk_operation_at(plan, number)->is_left_out)
             continue;
+        if (number >= plan->backward_begin && !has_gradients) {
+            has_gradients = true;
+            receive(builder, MK_ARRIVES_FOR_BACKWARD);
+        }
         plan->block++;
         char scope[400];
         mk_add_operation_records(plan, number, false);
@@ -468,12 +507,16 @@ static void lower_operations(mk_builder *builder) {
     builder->scope = "";
 }
 
+static bool is_here(const mk_plan *plan, size_t tensor, mk_tensor_kind kind) {
+    return mk_tensor_at(plan, tensor)->kind == kind && !mk_tensor_at(plan, tensor)->is_left_out;
+}
+
 /* Copies all tensors of a kind, in groups of so many. */
 static void copy_tensors(mk_builder *builder, mk_tensor_kind kind, bool to_host, size_t group) {
     mk_plan *plan = builder->plan;
     size_t first = plan->copied.count;
     for (size_t tensor = 0; tensor <= plan->tensors.count; tensor++) {
-        if (tensor < plan->tensors.count && mk_tensor_at(plan, tensor)->kind == kind)
+        if (tensor < plan->tensors.count && is_here(plan, tensor, kind))
             mk_list_add(&plan->copied, &tensor);
         size_t count = plan->copied.count - first;
         if (count == group || (tensor == plan->tensors.count && count > 0)) {
@@ -489,7 +532,7 @@ static void copy_tensors(mk_builder *builder, mk_tensor_kind kind, bool to_host,
 static size_t count_tensors(const mk_plan *plan, mk_tensor_kind kind) {
     size_t count = 0;
     for (size_t tensor = 0; tensor < plan->tensors.count; tensor++)
-        count += mk_tensor_at(plan, tensor)->kind == kind ? 1 : 0;
+        count += is_here(plan, tensor, kind) ? 1 : 0;
     return count;
 }
 
@@ -515,14 +558,16 @@ static void run_batch(mk_builder *builder) {
     mk_plan *plan = builder->plan;
     mk_add_program(builder, MK_SANS, MK_NONE, 1, 4);
     copy_tensors(builder, MK_STREAM, false, 1);
+    receive(builder, MK_ARRIVES_AT_START);
     mk_add_program(builder, MK_SYNC_ANS, MK_NONE, 1, 4);
     lower_operations(builder);
+    send(builder);
     size_t result = MK_NONE;
     for (size_t number = 0; number < plan->operations.count; number++) {
         const mk_operation *operation = mk_operation_at(plan, number);
         if (operation->forward == MK_NONE && operation->transform == NULL &&
             operation->output != MK_NONE)
-            result = operation->output;
+            result = operation->is_left_out ? MK_NONE : operation->output;
     }
     if (result == MK_NONE)
         return;
@@ -548,11 +593,13 @@ static void run_model(mk_builder *builder) {
     mk_close(builder, before);
 }
 
-/* The weights and streams, which exist before anything runs. */
+/* The weights and streams, which exist before anything runs, and what comes from other parts. */
 static void add_resident_tensors(mk_builder *builder) {
     mk_plan *plan = builder->plan;
     for (size_t tensor = 0; tensor < plan->tensors.count; tensor++) {
-        if (mk_tensor_at(plan, tensor)->kind == MK_ACTIVATION)
+        const mk_tensor *resident = mk_tensor_at(plan, tensor);
+        if (resident->is_left_out ||
+            (resident->kind == MK_ACTIVATION && resident->arrival == MK_MADE_HERE))
             continue;
         plan->block++;
         mk_add_tensor_records(plan, tensor);

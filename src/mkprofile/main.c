@@ -4,6 +4,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "mkprofile/debug_writer.h"
+#include "mkprofile/faults.h"
 #include "mkprofile/options.h"
 #include "mkprofile/plan.h"
 #include "mkprofile/profile_writer.h"
@@ -100,8 +101,10 @@ static popliner_status make_profile(const mk_options *options, popliner_error *e
         unlink(debug.final.data); /* both or none */
         goto done;
     }
-    if (!options->quiet)
+    if (!options->quiet) {
         report(&plan, &figures);
+        mk_print_faults(&plan, stdout);
+    }
 done:
     if (is_started && status != POPLINER_OK) {
         unlink(profile.temporary.data);

@@ -27,7 +27,8 @@ static size_t add_tensor(mk_plan *plan, mk_tensor_kind kind, uint64_t rows, uint
                         .rows = rows,
                         .columns = columns,
                         .element_bytes = element_bytes,
-                        .first_variable = MK_NONE};
+                        .first_variable = MK_NONE,
+                        .place = plan->place};
     return mk_list_add(&plan->tensors, &tensor);
 }
 
@@ -43,7 +44,8 @@ static size_t add_operation(mk_plan *plan, mk_work work, const char *type, size_
                               .work = work,
                               .output = output,
                               .forward = MK_NONE,
-                              .instance = plan->next_instance++};
+                              .instance = plan->next_instance++,
+                              .place = plan->place};
     for (size_t i = 0; i < MK_MAX_INPUTS && inputs[i] != MK_NONE; i++)
         operation.inputs[operation.input_count++] = inputs[i];
     return mk_list_add(&plan->operations, &operation);
@@ -233,8 +235,11 @@ static size_t build_popart(mk_plan *plan) {
     x = compute(plan, MK_WORK_BINARY, "Add", hidden, x, s, none, "Embedding/Add");
     x = transform(plan, "adam", "Cast", x);
     x = norm(plan, "GroupNormalization", x, gamma, beta, "Embedding/GroupNormalization", 0);
-    for (uint64_t layer = 0; layer < options->layers; layer++)
+    for (uint64_t layer = 0; layer < options->layers; layer++) {
+        plan->place = MK_LAYER(layer);
         x = popart_layer(plan, layer, x, mask);
+    }
+    plan->place = MK_LAYER(options->layers);
     size_t head = add_weight(plan, hidden, 2, "Squad/SquadW");
     x = compute(plan, MK_WORK_MATMUL, "MatMul", 2, x, head, none, "Squad/MatMul");
     return compute(plan, MK_WORK_SOFTMAX, "Softmax", 2, x, none, none, "Squad/Softmax");
@@ -336,8 +341,11 @@ static size_t build_poptorch(mk_plan *plan) {
     x = transform(plan, "adam", "Cast", x);
     x = norm(plan, "Groupnormalization", x, gamma, beta,
              "bert/embeddings/LayerNorm/Groupnormalization", 0);
-    for (uint64_t layer = 0; layer < options->layers; layer++)
+    for (uint64_t layer = 0; layer < options->layers; layer++) {
+        plan->place = MK_LAYER(layer);
         x = poptorch_layer(plan, layer, x, mask);
+    }
+    plan->place = MK_LAYER(options->layers);
     size_t decoder = add_weight(plan, hidden, 2, "cls.predictions.decoder.weight");
     x = compute(plan, MK_WORK_MATMUL, "MatMul", 2, x, decoder, none, "cls/predictions/MatMul");
     return compute(plan, MK_WORK_SOFTMAX, "Softmax", 2, x, none, none, "cls/Softmax");
@@ -401,8 +409,11 @@ static size_t build_tensorflow(mk_plan *plan) {
     snprintf(scope, sizeof scope, "%s/stem", model);
     x = convolution(plan, scope, 0, image, false);
     x = compute(plan, MK_WORK_MAP, "Relu", options->hidden, x, none, none, "%s/Relu", scope);
-    for (uint64_t layer = 0; layer < options->layers; layer++)
+    for (uint64_t layer = 0; layer < options->layers; layer++) {
+        plan->place = MK_LAYER(layer);
         x = tensorflow_block(plan, layer, x);
+    }
+    plan->place = MK_LAYER(options->layers);
     snprintf(scope, sizeof scope, "%s/head", model);
     x = convolution(plan, scope, 0, x, false);
     x = compute(plan, MK_WORK_MAP, "Relu", options->hidden, x, none, none, "%s/Relu", scope);
@@ -476,6 +487,7 @@ static void add_backward_pass(mk_plan *plan, size_t *gradients, size_t forward_c
         const mk_operation source = *mk_operation_at(plan, k);
         if (source.work == MK_WORK_CALL)
             continue;
+        plan->place = source.place;
         char call_name[300];
         snprintf(call_name, sizeof call_name, "gradients/%s/PartitionedCall",
                  mk_text(plan, source.name));
@@ -495,6 +507,7 @@ static void add_backward_pass(mk_plan *plan, size_t *gradients, size_t forward_c
 /* The optimizer's operations for one weight; Adam, as PopTorch splits it up, takes more of them. */
 static void add_update(mk_plan *plan, size_t weight, size_t gradient) {
     const mk_tensor tensor = *mk_tensor_at(plan, weight);
+    plan->place = tensor.place;
     char name[300];
     snprintf(name, sizeof name, "%s", mk_text(plan, tensor.name));
     size_t first =
@@ -535,6 +548,7 @@ static void add_update(mk_plan *plan, size_t weight, size_t gradient) {
 static void add_training(mk_plan *plan, size_t result) {
     compute(plan, MK_WORK_NORM, "Nll", 1, result, MK_NONE, MK_NONE, "loss");
     size_t forward_count = plan->operations.count;
+    plan->backward_begin = forward_count;
     size_t forward_tensors = plan->tensors.count;
     if (plan->operations.failed || plan->tensors.failed)
         return;

@@ -13,6 +13,8 @@ typedef enum option_kind {
     OPTION_TEXT,
     OPTION_FRAMEWORK,
     OPTION_PRESET,
+    OPTION_PART,
+    OPTION_FAULT,
 } option_kind;
 
 /* One line of the help and what the option does: it fills the member at `offset`. */
@@ -55,6 +57,13 @@ static const option options_known[] = {
      "BYTES", "size of the arguments in a poplibs record"},
     {"--debug-nesting", OPTION_NUMBER, offsetof(mk_options, debug_nesting), 0, 1000, "N",
      "poplibs records inside that of a program"},
+    {"--only-layers", OPTION_PART, offsetof(mk_options, part), 0, 999, "A-B",
+     "only layers A to B, as if compiled alone: first-B has what\n"
+     "                           comes before layer 0 too, A-last what comes behind the last "
+     "layer"},
+    {"--fault", OPTION_FAULT, 0, 0, 100000, "KIND:K",
+     "plant K faults and print them: no-debug-id (programs),\n"
+     "                           no-operation (programs) or untouched (variables)"},
     {"--seed", OPTION_NUMBER, offsetof(mk_options, seed), 0, UINT64_MAX, "N",
      "another seed gives another profile"},
     {"--quiet", OPTION_TRUE, offsetof(mk_options, quiet), 0, 0, NULL, "say nothing but errors"},
@@ -126,6 +135,16 @@ static const preset presets[] = {
       .debug_nesting = 19}},
 };
 
+static const char *const fault_names[MK_FAULT_KIND_COUNT] = {
+    [MK_FAULT_NO_DEBUG_ID] = "no-debug-id",
+    [MK_FAULT_NO_OPERATION] = "no-operation",
+    [MK_FAULT_UNTOUCHED] = "untouched",
+};
+
+const char *mk_fault_name(mk_fault_kind kind) {
+    return fault_names[kind];
+}
+
 static const char *const framework_names[] = {"popart", "poptorch", "tensorflow"};
 
 static const option *find_option(const char *name) {
@@ -136,15 +155,23 @@ static const option *find_option(const char *name) {
     return NULL;
 }
 
-static popliner_status read_number(const option *known, const char *text, uint64_t *value,
-                                   popliner_error *error) {
+/* Reads digits up to `end`. */
+static bool read_digits(const char *text, const char *end, uint64_t *value) {
     uint64_t number = 0;
-    bool good = *text != '\0';
-    for (const char *digit = text; good && *digit != '\0'; digit++) {
+    bool good = text != end;
+    for (const char *digit = text; good && digit != end; digit++) {
         uint64_t units = (uint64_t)(*digit - '0');
         good = *digit >= '0' && *digit <= '9' && number <= (UINT64_MAX - units) / 10;
         number = number * 10 + units;
     }
+    *value = number;
+    return good;
+}
+
+static popliner_status read_number(const option *known, const char *text, uint64_t *value,
+                                   popliner_error *error) {
+    uint64_t number;
+    bool good = read_digits(text, text + strlen(text), &number);
     if (!good || number < known->lowest || number > known->highest)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "%s takes a whole number from %llu to %llu, not \"%s\".", known->name,
@@ -178,6 +205,69 @@ static popliner_status read_preset(const char *text, mk_options *options, poplin
                    text);
 }
 
+/* A-B, where A may be "first" and B "last". */
+static popliner_status read_part(const char *text, mk_part *part, popliner_error *error) {
+    const char *dash = strchr(text, '-');
+    const char *end = text + strlen(text);
+    *part = (mk_part){.is_given = true};
+    bool good = dash != NULL;
+    if (good) {
+        part->has_head = dash - text == 5 && strncmp(text, "first", 5) == 0;
+        part->has_tail = strcmp(dash + 1, "last") == 0;
+        good = (part->has_head || read_digits(text, dash, &part->first_layer)) &&
+               (part->has_tail || read_digits(dash + 1, end, &part->last_layer));
+    }
+    if (!good)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "--only-layers takes the numbers of two layers, as in 0-3, first-3 or "
+                       "4-last, not \"%s\".",
+                       text);
+    return POPLINER_OK;
+}
+
+/* The part in numbers; it must be one of the model. */
+static popliner_status settle_part(mk_options *options, popliner_error *error) {
+    mk_part *part = &options->part;
+    if (!part->is_given)
+        part->has_head = part->has_tail = true;
+    if (part->has_head)
+        part->first_layer = 0;
+    if (part->has_tail)
+        part->last_layer = options->layers - 1;
+    if (part->first_layer >= options->layers || part->last_layer >= options->layers)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "--only-layers: there is no layer %llu, the last one is %llu.",
+                       (unsigned long long)(part->first_layer >= options->layers
+                                                ? part->first_layer
+                                                : part->last_layer),
+                       (unsigned long long)options->layers - 1);
+    if (part->first_layer > part->last_layer)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "--only-layers: layer %llu does not come before layer %llu.",
+                       (unsigned long long)part->first_layer, (unsigned long long)part->last_layer);
+    return POPLINER_OK;
+}
+
+/* KIND:K; the last of a kind counts. */
+static popliner_status read_fault(const option *known, const char *text, mk_options *options,
+                                  popliner_error *error) {
+    const char *colon = strchr(text, ':');
+    uint64_t number;
+    for (size_t i = 0; colon != NULL && i < MK_FAULT_KIND_COUNT; i++) {
+        size_t length = strlen(fault_names[i]);
+        if ((size_t)(colon - text) != length || strncmp(text, fault_names[i], length) != 0)
+            continue;
+        if (!read_digits(colon + 1, text + strlen(text), &number) || number > known->highest)
+            break;
+        options->faults[i] = number;
+        return POPLINER_OK;
+    }
+    return pl_fail(error, POPLINER_ERROR_USAGE,
+                   "--fault takes no-debug-id:K, no-operation:K or untouched:K with K up to %llu, "
+                   "not \"%s\".",
+                   (unsigned long long)known->highest, text);
+}
+
 static popliner_status set_option(const option *known, const char *value, mk_options *options,
                                   popliner_error *error) {
     void *member = (char *)options + known->offset;
@@ -195,6 +285,10 @@ static popliner_status set_option(const option *known, const char *value, mk_opt
         return POPLINER_OK;
     case OPTION_FRAMEWORK:
         return read_framework(value, member, error);
+    case OPTION_PART:
+        return read_part(value, member, error);
+    case OPTION_FAULT:
+        return read_fault(known, value, options, error);
     case OPTION_PRESET:
         return POPLINER_OK; /* read before all others */
     }
@@ -235,6 +329,8 @@ popliner_status mk_options_read(mk_options *options, int argument_count, char *a
     if (status == POPLINER_OK && !options->help && !options->version &&
         (options->directory == NULL || options->directory[0] == '\0'))
         status = pl_fail(error, POPLINER_ERROR_USAGE, "--output DIR is missing.");
+    if (status == POPLINER_OK)
+        status = settle_part(options, error);
     return status;
 }
 

@@ -2,10 +2,12 @@
 #include "mkprofile/plan.h"
 
 #include "base/failure.h"
+#include "mkprofile/faults.h"
 #include "mkprofile/lanes.h"
 #include "mkprofile/liveness.h"
 #include "mkprofile/lowering.h"
 #include "mkprofile/network.h"
+#include "mkprofile/part.h"
 
 #include <stdlib.h>
 
@@ -69,6 +71,10 @@ mk_step *mk_step_at(const mk_plan *plan, size_t number) {
     return (mk_step *)plan->steps.items + number;
 }
 
+mk_fault *mk_fault_at(const mk_plan *plan, size_t number) {
+    return (mk_fault *)plan->faults.items + number;
+}
+
 size_t mk_number_at(const mk_list *list, size_t place) {
     return ((const size_t *)list->items)[place];
 }
@@ -94,7 +100,7 @@ uint32_t mk_add_context(mk_plan *plan, mk_context_kind kind, uint32_t parent, si
 }
 
 /* All lists of a plan, for what is done to each of them. */
-enum { LIST_COUNT = 18 };
+enum { LIST_COUNT = 19 };
 
 static void collect_lists(mk_plan *plan, mk_list *lists[LIST_COUNT], size_t sizes[LIST_COUNT]) {
     const struct {
@@ -110,6 +116,7 @@ static void collect_lists(mk_plan *plan, mk_list *lists[LIST_COUNT], size_t size
         {&plan->call_order, sizeof(size_t)},      {&plan->variables, sizeof(mk_variable)},
         {&plan->unlowered, sizeof(mk_unlowered)}, {&plan->classes, sizeof(mk_class)},
         {&plan->ranges, sizeof(mk_range)},        {&plan->contexts, sizeof(mk_context)},
+        {&plan->faults, sizeof(mk_fault)},
     };
     for (size_t i = 0; i < LIST_COUNT; i++) {
         lists[i] = all[i].list;
@@ -123,7 +130,7 @@ bool mk_plan_lacks_memory(const mk_plan *plan) {
         &plan->vertices,   &plan->compute_sets, &plan->exchanges, &plan->host_copies,
         &plan->copied,     &plan->uses,         &plan->steps,     &plan->occasions,
         &plan->call_order, &plan->variables,    &plan->unlowered, &plan->classes,
-        &plan->ranges,     &plan->contexts,
+        &plan->ranges,     &plan->contexts,     &plan->faults,
     };
     bool lacks = plan->strings.failed || plan->base_names.failed;
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
@@ -134,7 +141,7 @@ bool mk_plan_lacks_memory(const mk_plan *plan) {
 }
 
 popliner_status mk_plan_begin(mk_plan *plan, const mk_options *options, popliner_error *error) {
-    *plan = (mk_plan){.options = *options, .next_instance = 101};
+    *plan = (mk_plan){.options = *options, .next_instance = 101, .backward_begin = MK_NONE};
     mk_list *lists[LIST_COUNT];
     size_t sizes[LIST_COUNT];
     collect_lists(plan, lists, sizes);
@@ -148,10 +155,16 @@ popliner_status mk_plan_begin(mk_plan *plan, const mk_options *options, popliner
     mk_string(&plan->strings, "");
     mk_network_build(plan);
     if (!mk_plan_lacks_memory(plan))
+        mk_take_part(plan);
+    if (!mk_plan_lacks_memory(plan))
         mk_lower(plan);
+    popliner_status status = POPLINER_OK;
+    if (!mk_plan_lacks_memory(plan))
+        status = mk_plant_faults(plan, error);
     if (mk_plan_lacks_memory(plan))
         return pl_fail_memory(error, "the plan of the profile");
-    popliner_status status = mk_make_classes(plan, error);
+    if (status == POPLINER_OK)
+        status = mk_make_classes(plan, error);
     if (status == POPLINER_OK)
         status = mk_assign_lanes(plan, error);
     return status;

@@ -27,6 +27,17 @@ typedef enum mk_tensor_kind {
     MK_ACTIVATION,
 } mk_tensor_kind;
 
+/* Places of the model: what comes before the layers, each of them, what comes behind them. */
+#define MK_HEAD 0
+#define MK_LAYER(layer) ((size_t)(layer) + 1)
+
+/* When a tensor that another part of the model makes is there. */
+typedef enum mk_arrival {
+    MK_MADE_HERE,
+    MK_ARRIVES_AT_START,
+    MK_ARRIVES_FOR_BACKWARD, /* a gradient */
+} mk_arrival;
+
 typedef struct mk_tensor {
     size_t name; /* in plan.strings */
     mk_tensor_kind kind;
@@ -37,6 +48,10 @@ typedef struct mk_tensor {
     uint32_t owner;        /* debug id of the framework's tensor: parent of its copies */
     size_t first_variable; /* its lowered pieces, MK_NONE before the first use */
     size_t variable_count;
+    size_t place;     /* where it was met first */
+    bool is_left_out; /* not in the part that is wanted */
+    mk_arrival arrival;
+    bool leaves; /* another part uses it */
 } mk_tensor;
 
 /* How an operation is lowered. */
@@ -61,13 +76,15 @@ typedef struct mk_operation {
     mk_work work;
     size_t inputs[MK_MAX_INPUTS]; /* tensors */
     size_t input_count;
-    size_t output;             /* tensor, MK_NONE for an update in place */
-    size_t forward;            /* of a gradient: its operation, else MK_NONE */
-    const char *transform;     /* the transformation that made it, else NULL */
-    uint64_t partial_bytes;    /* of a multiplication, over all tiles */
-    size_t function;           /* of a call */
-    size_t replaced_count;     /* of a call: so many operations behind it are in the function */
-    bool is_replaced;          /* lives in the function of the call before it */
+    size_t output;          /* tensor, MK_NONE for an update in place */
+    size_t forward;         /* of a gradient: its operation, else MK_NONE */
+    const char *transform;  /* the transformation that made it, else NULL */
+    uint64_t partial_bytes; /* of a multiplication, over all tiles */
+    size_t function;        /* of a call */
+    size_t replaced_count;  /* of a call: so many operations behind it are in the function */
+    bool is_replaced;       /* lives in the function of the call before it */
+    size_t place;
+    bool is_left_out;          /* not in the part that is wanted */
     uint64_t instance;         /* number of the operation in its framework */
     uint32_t framework_record; /* debug ids: what its gradients are children of */
     uint32_t record;           /* what its programs descend from */
@@ -102,7 +119,8 @@ typedef struct mk_program {
     size_t children; /* first child, MK_NONE for a leaf */
     size_t next;     /* next sibling, MK_NONE for the last */
     size_t last_child;
-    size_t id; /* in the file: those of functions come after all others */
+    size_t id;        /* in the file: those of functions come after all others */
+    size_t operation; /* MK_NONE for none */
     bool is_in_function;
     size_t name; /* in plan.strings, MK_NONE when it has none */
     uint32_t context;
@@ -300,6 +318,9 @@ typedef enum mk_context_kind {
     MK_CONTEXT_KIND_COUNT,
 } mk_context_kind;
 
+/* Stands for NULL where a debug id is expected. */
+#define MK_NO_DEBUG_ID UINT32_MAX
+
 /* The debug id of a context is its place in the list + 1. */
 typedef struct mk_context {
     mk_context_kind kind;
@@ -309,6 +330,13 @@ typedef struct mk_context {
     const char *word; /* api of poplibs, type of a program */
     size_t block;     /* contexts of a block are written backwards, blocks in their order */
 } mk_context;
+
+/* ---- Faults -------------------------------------------------------------------------------- */
+
+typedef struct mk_fault {
+    mk_fault_kind kind;
+    size_t subject; /* program, or unlowered variable */
+} mk_fault;
 
 /* ---- All of it ----------------------------------------------------------------------------- */
 
@@ -321,6 +349,8 @@ typedef struct mk_plan {
     mk_list tensors;
     mk_list operations;
     uint64_t next_instance;
+    size_t place;          /* of what is added next */
+    size_t backward_begin; /* the first operation behind the forward pass, MK_NONE if none is */
 
     mk_list programs;
     mk_list vertex_types;
@@ -341,6 +371,7 @@ typedef struct mk_plan {
     size_t program_id; /* variable: which control program is to run */
     size_t lane_count;
     size_t chunk_count; /* control code is cut into chunks of programs */
+    mk_list faults;
 
     mk_list contexts;
     size_t block;
@@ -371,6 +402,7 @@ mk_class *mk_class_at(const mk_plan *plan, size_t number);
 mk_range *mk_range_at(const mk_plan *plan, size_t number);
 mk_context *mk_context_at(const mk_plan *plan, size_t number);
 mk_step *mk_step_at(const mk_plan *plan, size_t number);
+mk_fault *mk_fault_at(const mk_plan *plan, size_t number);
 
 /* The number at a place of a list of numbers. */
 size_t mk_number_at(const mk_list *list, size_t place);

@@ -83,6 +83,13 @@ static void transfer_cycles(const mk_profile *profile, uint64_t *received, const
     }
 }
 
+static void write_debug_id(mk_rows *rows, uint32_t context) {
+    if (context != MK_NO_DEBUG_ID)
+        mk_rows_integer(rows, context);
+    else
+        mk_rows_null(rows);
+}
+
 static void clear_scratch(mk_profile *profile) {
     size_t bytes = (size_t)profile->plan->options.tiles * sizeof *profile->by_tile;
     memset(profile->by_tile, 0, bytes);
@@ -258,7 +265,7 @@ static void write_compute_set(mk_profile *profile, mk_rows *rows, mk_rows *insta
     mk_rows_null(rows);
     mk_rows_null(rows);
     mk_rows_integer(rows, vertex_count * 2);
-    mk_rows_integer(rows, set->context);
+    write_debug_id(rows, set->context);
     size_t cycles_id = mk_write_cycles(profile, cycles, cycles_by_tile);
     pl_varint_write(&profile->blob, cycles_id);
     mk_rows_blob(rows, &profile->blob);
@@ -349,7 +356,7 @@ static void write_program(mk_profile *profile, mk_rows *rows, size_t number) {
         mk_rows_text(rows, mk_text(plan, program->name));
     else
         mk_rows_null(rows);
-    mk_rows_integer(rows, program->context);
+    write_debug_id(rows, program->context);
     write_by_tile(profile, rows, profile->by_tile);
     mk_rows_next(rows);
 }

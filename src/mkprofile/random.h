@@ -24,6 +24,7 @@ typedef enum mk_origin {
     MK_OF_AN_OPERATION,
     MK_OF_A_FUNCTION, /* an operation in its body */
     MK_OF_A_STRAY,    /* copy */
+    MK_OF_A_FAULT,
 } mk_origin;
 
 static inline uint64_t mk_identity(mk_origin origin, uint64_t a, uint64_t b) {

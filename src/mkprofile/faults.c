@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "mkprofile/faults.h"
+
+#include "base/failure.h"
+#include "mkprofile/random.h"
+#include "mkprofile/variables.h"
+
+#include <stdlib.h>
+
+/* Bytes of an untouched variable on each tile: the first has the fewest, then so many more. */
+enum { UNTOUCHED_BYTES = 8192, UNTOUCHED_MORE = 1024, UNTOUCHED_SIZES = 16 };
+
+/* Programs whose code and data a diagnosis can miss. */
+static bool is_candidate(const mk_program *program) {
+    return program->operation != MK_NONE &&
+           (program->type == MK_ON_TILE_EXECUTE || program->type == MK_DO_EXCHANGE);
+}
+
+/* Programs without a debug id have NULL or 0 there, in turns; so have their compute sets. */
+static void take_debug_id(mk_plan *plan, mk_program *program, size_t turn) {
+    uint32_t nothing = turn % 2 == 0 ? MK_NO_DEBUG_ID : 0;
+    program->context = nothing;
+    if (program->type == MK_ON_TILE_EXECUTE)
+        mk_compute_set_at(plan, program->target)->context = nothing;
+}
+
+/* Gives a program a chain of debug contexts that ends before it comes to an operation: at the
+ * user's builder, in poplibs or in poplar itself, in turns. */
+static void take_operation(mk_plan *plan, size_t number, size_t turn) {
+    mk_program *program = mk_program_at(plan, number);
+    bool has_builder = plan->options.framework != MK_TENSORFLOW;
+    size_t name = mk_string(&plan->strings, "fault/no-operation");
+    uint32_t parent = 0;
+    plan->block++;
+    if (turn % 3 == 0 && has_builder)
+        parent = mk_add_context(plan, MK_CONTEXT_BUILDER_BARE, 0, name, MK_NONE, NULL);
+    if (turn % 3 != 2)
+        parent =
+            mk_add_context(plan, MK_CONTEXT_POPLIBS, parent, name, program->operation, "fault");
+    bool is_execute = program->type == MK_ON_TILE_EXECUTE;
+    program->context = mk_add_context(plan, MK_CONTEXT_PROGRAM, parent, 0, MK_NONE,
+                                      is_execute ? "Execute" : "Copy");
+    if (is_execute) {
+        mk_compute_set *set = mk_compute_set_at(plan, program->target);
+        set->context =
+            mk_add_context(plan, MK_CONTEXT_COMPUTE_SET, parent, set->name, MK_NONE, NULL);
+    }
+}
+
+static void add_untouched(mk_plan *plan, size_t number) {
+    char name[64];
+    snprintf(name, sizeof name, "fault/untouched/%zu", number);
+    uint64_t bytes = UNTOUCHED_BYTES + number % UNTOUCHED_SIZES * UNTOUCHED_MORE;
+    uint32_t context = mk_add_context(plan, MK_CONTEXT_VARIABLE, 0, mk_string(&plan->strings, name),
+                                      MK_NONE, NULL);
+    mk_span span = mk_add_data(plan, mk_identity(MK_OF_A_FAULT, number, 0), name, MK_ACTIVATION,
+                               bytes * plan->options.tiles, mk_all_tiles(plan), context, MK_NONE);
+    if (mk_plan_lacks_memory(plan))
+        return;
+    /* live in the middle half of the program */
+    size_t steps = plan->steps.count;
+    for (size_t i = 0; i < span.count; i++) {
+        mk_live_at(plan, span.first + i, steps / 4);
+        mk_live_at(plan, span.first + i, steps - steps / 4 - 1);
+    }
+    mk_list_add(&plan->faults, &(mk_fault){.kind = MK_FAULT_UNTOUCHED,
+                                           .subject = mk_variable_at(plan, span.first)->unlowered});
+}
+
+/* The number of place `place` of `count` among `available` in a row, spread evenly. */
+static size_t spread(size_t place, size_t count, size_t available) {
+    return (2 * place + 1) * available / (2 * count);
+}
+
+/* Plants one kind of fault into so many of the candidates that have none yet. */
+static void spoil_programs(mk_plan *plan, mk_fault_kind kind, size_t wanted, mk_list *candidates) {
+    size_t *numbers = candidates->items;
+    for (size_t i = 0; i < wanted; i++) {
+        size_t place = spread(i, wanted, candidates->count);
+        size_t number = numbers[place];
+        numbers[place] = MK_NONE;
+        if (kind == MK_FAULT_NO_DEBUG_ID)
+            take_debug_id(plan, mk_program_at(plan, number), i);
+        else
+            take_operation(plan, number, i);
+        mk_list_add(&plan->faults, &(mk_fault){.kind = kind, .subject = number});
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < candidates->count; i++) {
+        if (numbers[i] != MK_NONE)
+            numbers[kept++] = numbers[i];
+    }
+    candidates->count = kept;
+}
+
+popliner_status mk_plant_faults(mk_plan *plan, popliner_error *error) {
+    const uint64_t *wanted = plan->options.faults;
+    uint64_t programs = wanted[MK_FAULT_NO_DEBUG_ID] + wanted[MK_FAULT_NO_OPERATION];
+    popliner_status status = POPLINER_OK;
+    mk_list candidates;
+    if (!mk_list_begin(&candidates, sizeof(size_t)))
+        candidates.failed = true;
+    for (size_t i = 0; i < plan->programs.count; i++) {
+        if (is_candidate(mk_program_at(plan, i)))
+            mk_list_add(&candidates, &i);
+    }
+    if (candidates.failed) {
+        status = pl_fail_memory(error, "the planted faults");
+    } else if (programs > candidates.count) {
+        status =
+            pl_fail(error, POPLINER_ERROR_USAGE,
+                    "--fault wants %llu programs of operations, but this profile has only %zu.",
+                    (unsigned long long)programs, candidates.count);
+    } else {
+        spoil_programs(plan, MK_FAULT_NO_DEBUG_ID, (size_t)wanted[MK_FAULT_NO_DEBUG_ID],
+                       &candidates);
+        spoil_programs(plan, MK_FAULT_NO_OPERATION, (size_t)wanted[MK_FAULT_NO_OPERATION],
+                       &candidates);
+        for (size_t i = 0; i < wanted[MK_FAULT_UNTOUCHED] && !mk_plan_lacks_memory(plan); i++)
+            add_untouched(plan, i);
+    }
+    mk_list_end(&candidates);
+    return status;
+}
+
+void mk_print_faults(const mk_plan *plan, FILE *stream) {
+    for (size_t i = 0; i < plan->faults.count; i++) {
+        const mk_fault *fault = mk_fault_at(plan, i);
+        const char *kind = mk_fault_name(fault->kind);
+        if (fault->kind == MK_FAULT_UNTOUCHED)
+            fprintf(stream, "%s %s\n", kind,
+                    mk_text(plan, mk_unlowered_at(plan, fault->subject)->name));
+        else
+            fprintf(stream, "%s %zu\n", kind, mk_program_at(plan, fault->subject)->id);
+    }
+}
