@@ -1,5 +1,6 @@
 /* popliner-mkprofile: its profiles agree with themselves, in every style; equal options give equal
- * files; and the checker of profiles is itself tried on real files and on damaged ones.
+ * files; parts of a model are like the whole; planted faults are those that were told; and the
+ * checker of profiles is itself tried on real files and on damaged ones.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "test.h"
@@ -24,8 +25,8 @@ static char scratch[PATH_BYTES]; /* directory of the test run */
 /* Runs the tool with these options; returns its exit status. */
 static int run_tool(const char *options) {
     char command[COMMAND_BYTES];
-    snprintf(command, sizeof command, "'%s' %s >/dev/null 2>'%s/errors'", MKPROFILE_TOOL, options,
-             scratch);
+    snprintf(command, sizeof command, "'%s' %s >'%s/output' 2>'%s/errors'", MKPROFILE_TOOL, options,
+             scratch, scratch);
     int status = system(command);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
@@ -123,6 +124,8 @@ static bool has_text(const cbor_item_t *map, const char *key, const char *text) 
 /* The contexts of a debug.cbor: which ids there are, and figures. */
 typedef struct debug_information {
     bool *is_known; /* by id */
+    bool *is_operation;
+    uint64_t *parents;
     uint64_t limit; /* largest id + 1 */
     size_t count;
     size_t operations; /* records of the layer that operations have */
@@ -152,7 +155,9 @@ static debug_information read_debug(const char *name) {
     debug_information debug = {.count = cbor_array_size(contexts), .is_in_order = true};
     debug.limit = debug.count + 1;
     debug.is_known = calloc(debug.limit, sizeof *debug.is_known);
-    assert_non_null(debug.is_known);
+    debug.is_operation = calloc(debug.limit, sizeof *debug.is_operation);
+    debug.parents = calloc(debug.limit, sizeof *debug.parents);
+    assert_true(debug.is_known != NULL && debug.is_operation != NULL && debug.parents != NULL);
     cbor_item_t **items = cbor_array_handle(contexts);
     uint64_t last = 0;
     for (size_t i = 0; i < debug.count; i++) {
@@ -165,12 +170,15 @@ static debug_information read_debug(const char *name) {
         bool is_operation =
             has_text(items[i], "layer", "popart") || has_text(items[i], "layer", "xla_op");
         debug.operations += is_operation;
+        debug.is_operation[id] = is_operation;
         const cbor_item_t *replaced = value_of(items[i], "replacedDebugContextIds");
         debug.calls += replaced != NULL && cbor_string_length(replaced) > 2;
     }
     for (size_t i = 0; i < debug.count; i++) {
         const cbor_item_t *parent = value_of(items[i], "parentId");
         assert_true(parent == NULL || knows(&debug, cbor_get_int(parent)));
+        if (parent != NULL)
+            debug.parents[cbor_get_int(value_of(items[i], "id"))] = cbor_get_int(parent);
         assert_true(cbor_get_int(value_of(items[i], "name")) < cbor_array_size(table));
         const cbor_item_t *location = value_of(items[i], "location");
         assert_true(cbor_get_int(value_of(location, "fileName")) < cbor_array_size(table));
@@ -179,6 +187,12 @@ static debug_information read_debug(const char *name) {
     cbor_decref(&root);
     free(bytes);
     return debug;
+}
+
+static void free_debug(debug_information *debug) {
+    free(debug->is_known);
+    free(debug->is_operation);
+    free(debug->parents);
 }
 
 static void assert_debug_ids_known(sqlite3 *db, const debug_information *debug) {
@@ -238,7 +252,7 @@ static void every_style_is_sound(void **state) {
         /* addresses are shared, and some class has several ranges */
         assert_true(ask(db, "SELECT count(*) FROM (SELECT 1 FROM eq_class_step GROUP BY "
                             "eq_class_id HAVING count(*) > 1)") > 0);
-        free(debug.is_known);
+        free_debug(&debug);
         sqlite3_close(db);
     }
 }
@@ -280,6 +294,26 @@ static void refuses_bad_options(void **state) {
         "--output x --framework caffe",
         "--output x --preset bert-huge",
         "--output x --colour",
+        "--output x --only-layers",
+        "--output x --only-layers 1",
+        "--output x --only-layers first",
+        "--output x --only-layers first-",
+        "--output x --only-layers -last",
+        "--output x --only-layers 0-first",
+        "--output x --only-layers last-1",
+        "--output x --only-layers 0-1-2",
+        "--output x --only-layers 1-0",
+        "--output x --only-layers 0-2",
+        "--output x --only-layers 2-last",
+        "--output x --only-layers first-2",
+        "--output x --layers 3 --only-layers 0-99999999999999999999",
+        "--output x --fault",
+        "--output x --fault untouched",
+        "--output x --fault untouched:",
+        "--output x --fault untouched:-1",
+        "--output x --fault untouched:100001",
+        "--output x --fault no-debug:1",
+        "--output x --fault :1",
         "x",
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -314,6 +348,450 @@ static void leaves_nothing_behind_when_it_fails(void **state) {
     assert_false(exists("blocked/profile.pop"));
     assert_false(exists("blocked/.profile.pop.part"));
     assert_false(exists("blocked/.debug.cbor.part"));
+}
+
+/* ---- Parts of a model ----------------------------------------------------------------------- */
+
+/* tail_of(NAME): what follows the number of the operation in the name of a variable or a compute
+ * set. The names in the body of a function begin with the operation that is the first to call it,
+ * which is another one in a part. */
+static void tail_of(sqlite3_context *context, int count, sqlite3_value **values) {
+    assert_int_equal(count, 1);
+    const char *name = (const char *)sqlite3_value_text(values[0]);
+    const char *tail = name;
+    for (const char *at = name; at != NULL; at = strchr(at + 1, '/')) {
+        size_t digits = *at == '/' ? strspn(at + 1, "0123456789") : 0;
+        if (digits > 0 && at[1 + digits] == '/')
+            tail = at + 1 + digits + 1;
+    }
+    sqlite3_result_text(context, tail, -1, SQLITE_TRANSIENT);
+}
+
+/* Opens a part; the whole model is attached as `whole`. */
+static sqlite3 *open_part(const char *name, const char *whole) {
+    char sql[COMMAND_BYTES];
+    sqlite3 *db = open_made(name);
+    snprintf(sql, sizeof sql, "ATTACH '%s/%s/profile.pop' AS whole", scratch, whole);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_create_function(db, "tail_of", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC,
+                                             NULL, tail_of, NULL, NULL),
+                     SQLITE_OK);
+    return db;
+}
+
+static void execute_sql(sqlite3 *db, const char *sql) {
+    char *message = NULL;
+    if (sqlite3_exec(db, sql, NULL, NULL, &message) != SQLITE_OK)
+        fail_msg("%s: %s", sql, message);
+}
+
+/* What operations own, tile by tile; %s is main or whole. */
+static const char executes_sql[] =
+    "SELECT c.name AS name, t.name AS type, t.size AS size, i.instances_by_tile AS instances, "
+    "p.control_code_bytes_by_tile AS control FROM %s.programs p JOIN %s.program_types k ON k.id = "
+    "p.variant AND k.name = 'OnTileExecute' JOIN %s.program_type_on_tile_execute e ON e.id = "
+    "p.variant_index JOIN %s.compute_sets c ON c.compute_set = e.compute_set JOIN "
+    "%s.vertex_instances i ON i.compute_set = c.compute_set JOIN %s.vertex_types t ON t.id = "
+    "i.vertex_type";
+static const char exchanges_sql[] =
+    "SELECT p.name AS name, x.code_bytes_by_tile_rle AS code, p.control_code_bytes_by_tile AS "
+    "control, x.bytes_sent_by_tile_rle AS sent, x.bytes_received_by_tile_rle AS received FROM "
+    "%s.programs p JOIN %s.program_types k ON k.id = p.variant AND k.name = 'DoExchange' JOIN "
+    "%s.program_type_do_exchange x ON x.id = p.variant_index";
+static const char variables_sql[] =
+    "SELECT s.string || v.name_suffix AS name, v.tile AS tile, v.size_bytes AS size, v.category AS "
+    "category, count(*) AS count FROM %s.vars_info v JOIN %s.vars_string_table s ON s.id = "
+    "v.name_base_id WHERE v.category IN (0, 2, 3, 6) GROUP BY 1, 2, 3, 4";
+
+static void make_tables(sqlite3 *db) {
+    static const struct {
+        const char *table;
+        const char *sql;
+    } queries[] = {
+        {"executes", executes_sql}, {"exchanges", exchanges_sql}, {"variables", variables_sql}};
+    for (size_t i = 0; i < sizeof queries / sizeof queries[0]; i++) {
+        for (int is_whole = 0; is_whole < 2; is_whole++) {
+            const char *in = is_whole ? "whole" : "main";
+            char sql[COMMAND_BYTES];
+            int length =
+                snprintf(sql, sizeof sql, "CREATE TEMP TABLE %s_%s AS ", in, queries[i].table);
+            snprintf(sql + length, sizeof sql - (size_t)length, queries[i].sql, in, in, in, in, in,
+                     in);
+            execute_sql(db, sql);
+        }
+    }
+}
+
+/* Whatever the part has, the whole has too, of the same size on every tile. */
+static void assert_like_the_whole(sqlite3 *db, bool is_outlined) {
+    make_tables(db);
+    assert_true(ask(db, "SELECT count(*) FROM main_executes") > 10);
+    assert_true(ask(db, "SELECT count(*) FROM main_exchanges") > 3);
+    assert_true(ask(db, "SELECT count(*) FROM main_variables") > 100);
+    assert_int_equal(ask(db, "SELECT count(*) FROM (SELECT * FROM main_exchanges EXCEPT SELECT * "
+                             "FROM whole_exchanges)"),
+                     0);
+    execute_sql(db, "CREATE TEMP TABLE other_executes AS SELECT * FROM main_executes EXCEPT SELECT "
+                    "* FROM whole_executes");
+    execute_sql(db, "CREATE TEMP TABLE other_variables AS SELECT * FROM main_variables EXCEPT "
+                    "SELECT * FROM whole_variables");
+    if (!is_outlined) {
+        assert_int_equal(ask(db, "SELECT count(*) FROM other_executes"), 0);
+        assert_int_equal(ask(db, "SELECT count(*) FROM other_variables"), 0);
+        return;
+    }
+    /* Those of functions are like others of another name, and the whole has none of their own. */
+    assert_int_equal(ask(db, "SELECT count(*) FROM (SELECT tail_of(name), type, size, instances, "
+                             "control FROM other_executes EXCEPT SELECT tail_of(name), type, size, "
+                             "instances, control FROM whole_executes)"),
+                     0);
+    assert_int_equal(ask(db, "SELECT count(*) FROM other_executes WHERE name IN (SELECT name FROM "
+                             "whole_executes)"),
+                     0);
+    assert_int_equal(ask(db, "SELECT count(*) FROM (SELECT tail_of(name), tile, size, category "
+                             "FROM other_variables EXCEPT SELECT tail_of(name), tile, size, "
+                             "category FROM whole_variables)"),
+                     0);
+    assert_int_equal(ask(db, "SELECT count(*) FROM other_variables WHERE name IN (SELECT name FROM "
+                             "whole_variables)"),
+                     0);
+}
+
+/* Every vertex type in use has its code, and the same as in the whole. */
+static void assert_same_code(sqlite3 *db) {
+    assert_int_equal(ask(db, "SELECT count(*) FROM (SELECT s.string, v.tile, v.size_bytes FROM "
+                             "main.vars_info v JOIN main.vars_string_table s ON s.id = "
+                             "v.name_base_id WHERE v.category IN (11, 18, 22, 8) EXCEPT SELECT "
+                             "s.string, v.tile, v.size_bytes FROM whole.vars_info v JOIN "
+                             "whole.vars_string_table s ON s.id = v.name_base_id)"),
+                     0);
+    /* once on each tile */
+    assert_int_equal(ask(db, "SELECT count(*) FROM (SELECT 1 FROM vars_info WHERE category = 18 "
+                             "GROUP BY tile, name_base_id HAVING count(*) > 1)"),
+                     0);
+    /* what every program has */
+    assert_int_equal(ask(db, "SELECT count(*) FROM vars_info WHERE category = 11"),
+                     ask(db, "SELECT count(*) FROM whole.vars_info WHERE category = 11"));
+    assert_int_equal(ask(db, "SELECT count(*) FROM vars_info WHERE category = 22"),
+                     ask(db, "SELECT count(*) FROM whole.vars_info WHERE category = 22"));
+    assert_true(ask(db, "SELECT count(*) FROM vars_info WHERE category = 20") > 0);
+}
+
+/* No tile needs more than for the whole. One thing is kept longer in a part: what other parts use
+ * is there to the end, where the whole has freed it long before; when nearly all of a training
+ * model is in the part, its peak is higher by that. */
+static void assert_within_the_whole(sqlite3 *db) {
+    assert_int_equal(ask(db, "SELECT count(*) FROM main.memory_by_tile a JOIN "
+                             "whole.memory_by_tile b USING (tile) WHERE a.always_live_bytes >= "
+                             "b.always_live_bytes"),
+                     0);
+    execute_sql(db, "CREATE TEMP TABLE kept AS SELECT v.tile AS tile, sum(v.size_bytes) AS bytes "
+                    "FROM vars_info v JOIN eq_classes c ON c.id = v.equivalence_class WHERE NOT "
+                    "c.is_always_live AND v.var_id IN (SELECT r.var_id FROM host_exchange_to_host "
+                    "h JOIN exchange_regions r ON r.id = h.regions_id) GROUP BY 1");
+    assert_int_equal(ask(db, "SELECT count(*) FROM main.memory_by_tile a JOIN "
+                             "whole.memory_by_tile b USING (tile) LEFT JOIN kept USING (tile) "
+                             "WHERE a.not_always_live_max_bytes > b.not_always_live_max_bytes + "
+                             "ifnull(kept.bytes, 0)"),
+                     0);
+    assert_true(ask(db, "SELECT sum(total) FROM main.memory_by_tile") <
+                ask(db, "SELECT sum(total) FROM whole.memory_by_tile"));
+}
+
+static const char layer_end[] = /* of the last layer of a part, as an activation */
+    "SELECT e.step_id_%s FROM unlowered_vars u JOIN vars_info v ON v.unlowered_var_id = u.id JOIN "
+    "eq_class_step e ON e.eq_class_id = v.equivalence_class WHERE u.name = "
+    "'%sLayer%d/FF/GroupNormalization:0' ORDER BY 1 %s LIMIT 1";
+
+static uint64_t ask_life(sqlite3 *db, const char *edge, const char *what, int layer) {
+    char sql[500];
+    snprintf(sql, sizeof sql, layer_end, edge, what, layer,
+             strcmp(edge, "from") == 0 ? "ASC" : "DESC");
+    return ask(db, sql);
+}
+
+/* What comes from another part is there from its copy on; what another part uses, to the end. */
+static void lives_reach_over_the_part(void **state) {
+    (void)state;
+    make("middle", "--training --layers 4 --tiles 10 --only-layers 1-2");
+    sqlite3 *db = open_made("middle");
+    static const char copies[] =
+        "SELECT d.id FROM depth_first_steps d JOIN programs p ON p.id = d.program_id JOIN "
+        "program_types t ON t.id = p.variant AND t.name = 'StreamCopyMid' JOIN "
+        "host_exchange_%s_host h ON h.stream_copy_mid_id = p.variant_index WHERE h.stream = "
+        "'%sLayer%d/FF/GroupNormalization:0'";
+    static const struct {
+        const char *direction;
+        const char *what;
+        int layer;
+    } all[] = {
+        {"from", "", 0}, {"from", "Gradient___", 2}, {"to", "", 2}, {"to", "Gradient___", 0}};
+    uint64_t steps[4];
+    for (size_t i = 0; i < 4; i++) {
+        char sql[600];
+        snprintf(sql, sizeof sql, copies, all[i].direction, all[i].what, all[i].layer);
+        steps[i] = ask(db, sql);
+        if (i < 2)
+            assert_int_equal(ask_life(db, "from", all[i].what, all[i].layer), steps[i]);
+        else
+            assert_int_equal(ask_life(db, "to", all[i].what, all[i].layer), steps[i] + 1);
+    }
+    /* The gradient arrives between forward and backward; results leave together. */
+    assert_true(steps[0] < steps[1] && steps[1] < steps[2] && steps[2] == steps[3]);
+    /* activations of the part are not copied */
+    assert_int_equal(ask(db, "SELECT count(*) FROM host_exchange_to_host WHERE stream LIKE "
+                             "'Layer1/FF/G%:0'"),
+                     0);
+    /* the mask of all layers comes again, the embedding does not */
+    assert_int_equal(ask(db, "SELECT count(*) FROM host_exchange_from_host WHERE stream = "
+                             "'Layer0/Attention/Z/Mask/Mul:0'"),
+                     1);
+    assert_int_equal(ask(db, "SELECT count(*) FROM unlowered_vars WHERE name LIKE 'Embedding%'"),
+                     0);
+    assert_int_equal(ask(db, "SELECT count(*) FROM unlowered_vars WHERE name LIKE 'Layer3%' OR "
+                             "name LIKE 'Accl1___Layer0%'"),
+                     0);
+    assert_true(ask(db, "SELECT count(*) FROM unlowered_vars WHERE name LIKE 'Accl1___Layer2%'") >
+                0);
+    sqlite3_close(db);
+}
+
+/* Counts the names of the whole that no part has had so far; forgets those of this part. */
+static uint64_t cross_off(sqlite3 *missing, const char *part) {
+    char sql[COMMAND_BYTES];
+    snprintf(sql, sizeof sql, "ATTACH '%s/%s/profile.pop' AS part", scratch, part);
+    execute_sql(missing, sql);
+    execute_sql(missing,
+                "DELETE FROM names WHERE name IN (SELECT name FROM part.compute_sets UNION "
+                "SELECT name FROM part.programs UNION SELECT name FROM "
+                "part.unlowered_vars)");
+    execute_sql(missing, "DETACH part");
+    return ask(missing, "SELECT count(*) FROM names");
+}
+
+static void parts_are_like_the_whole(void **state) {
+    (void)state;
+    static const char *const styles[] = {
+        "--framework popart",
+        "--framework popart --outline --pieces 2 --seed 3",
+        "--framework popart --training --seed 1 --pieces 2",
+        "--framework popart --training --outline",
+        "--framework poptorch --seed 7",
+        "--framework poptorch --training",
+        "--framework poptorch --training --outline --seed 2",
+        "--framework tensorflow --outline",
+        "--framework tensorflow --training --seed 4",
+        "--framework tensorflow --training --outline",
+    };
+    static const char *const parts[] = {"first-1", "2-2", "3-last"};
+    static const char *const other_parts[] = {"0-last", "first-3", "0-3"};
+    for (size_t i = 0; i < sizeof styles / sizeof styles[0]; i++) {
+        char options[300];
+        bool is_outlined = strstr(styles[i], "--outline") != NULL;
+        snprintf(options, sizeof options, "%s --layers 4 --tiles 10 --force", styles[i]);
+        make("whole", options);
+        sqlite3 *missing = open_made("whole");
+        execute_sql(missing, "CREATE TEMP TABLE names AS SELECT name FROM compute_sets UNION "
+                             "SELECT name FROM programs WHERE name IS NOT NULL UNION SELECT name "
+                             "FROM unlowered_vars");
+        for (size_t k = 0; k < (i % 3 == 2 ? 6 : 3); k++) {
+            const char *part = k < 3 ? parts[k] : other_parts[k - 3];
+            snprintf(options, sizeof options, "%s --layers 4 --tiles 10 --force --only-layers %s",
+                     styles[i], part);
+            make("part", options);
+            sqlite3 *db = open_part("part", "whole");
+            debug_information debug = read_debug("part");
+            assert_sound(db);
+            assert_debug_ids_known(db, &debug);
+            assert_like_the_whole(db, is_outlined);
+            assert_same_code(db);
+            assert_within_the_whole(db);
+            if (k < 3) /* parts that leave some layers out need not even that */
+                assert_int_equal(ask(db, "SELECT count(*) FROM main.memory_by_tile a JOIN "
+                                         "whole.memory_by_tile b USING (tile) WHERE "
+                                         "a.not_always_live_max_bytes > "
+                                         "b.not_always_live_max_bytes"),
+                                 0);
+            free_debug(&debug);
+            sqlite3_close(db);
+            if (k < 3) /* together they are the whole, and none can be spared */
+                assert_true((cross_off(missing, "part") == 0) == (k == 2));
+        }
+        sqlite3_close(missing);
+    }
+}
+
+static void all_layers_are_the_whole(void **state) {
+    (void)state;
+    static const char *const styles[] = {"--outline", "--training --framework poptorch",
+                                         "--framework tensorflow --fault untouched:2"};
+    for (size_t i = 0; i < sizeof styles / sizeof styles[0]; i++) {
+        char options[300];
+        snprintf(options, sizeof options, "%s --force", styles[i]);
+        make("whole", options);
+        snprintf(options, sizeof options, "%s --force --only-layers first-last", styles[i]);
+        make("part", options);
+        assert_true(equal_files("whole/profile.pop", "part/profile.pop"));
+        assert_true(equal_files("whole/debug.cbor", "part/debug.cbor"));
+    }
+    make("one", "--layers 1");
+    make("part", "--layers 1 --force --only-layers first-0");
+    assert_false(equal_files("one/profile.pop", "part/profile.pop")); /* the tail is missing */
+    make("part", "--layers 1 --force --only-layers 0-last --only-layers first-last");
+    assert_true(equal_files("one/profile.pop", "part/profile.pop"));
+}
+
+/* ---- Planted faults ------------------------------------------------------------------------- */
+
+static uint64_t ask_number(sqlite3 *db, const char *sql, uint64_t number) {
+    char text[COMMAND_BYTES];
+    snprintf(text, sizeof text, sql, (unsigned long long)number);
+    return ask(db, text);
+}
+
+static bool has_operation(const debug_information *debug, uint64_t id) {
+    while (id != 0 && !debug->is_operation[id])
+        id = debug->parents[id];
+    return id != 0;
+}
+
+/* Whether any compute set or exchange lists a lowered variable of this unlowered one. */
+static bool is_touched(sqlite3 *db, const char *name) {
+    char sql[COMMAND_BYTES];
+    snprintf(sql, sizeof sql,
+             "SELECT count(*) FROM exchange_regions r JOIN vars_info v USING (var_id) JOIN "
+             "unlowered_vars u ON u.id = v.unlowered_var_id WHERE u.name = '%s'",
+             name);
+    if (ask(db, sql) > 0)
+        return true;
+    uint64_t variables = ask(db, "SELECT max(var_id) + 1 FROM vars_info");
+    bool *is_wanted = calloc(variables, sizeof *is_wanted);
+    assert_non_null(is_wanted);
+    sqlite3_stmt *statement = NULL;
+    snprintf(sql, sizeof sql,
+             "SELECT var_id FROM vars_info v JOIN unlowered_vars u ON u.id = v.unlowered_var_id "
+             "WHERE u.name = '%s'",
+             name);
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
+    while (sqlite3_step(statement) == SQLITE_ROW)
+        is_wanted[sqlite3_column_int64(statement, 0)] = true;
+    sqlite3_finalize(statement);
+    assert_int_equal(
+        sqlite3_prepare_v2(db, "SELECT var_ids_diff_rle FROM compute_sets", -1, &statement, NULL),
+        SQLITE_OK);
+    bool found = false;
+    while (sqlite3_step(statement) == SQLITE_ROW) {
+        pl_runs runs = pl_runs_begin(sqlite3_column_blob(statement, 0),
+                                     (size_t)sqlite3_column_bytes(statement, 0));
+        uint64_t difference;
+        uint64_t length;
+        uint64_t id = 0;
+        while (pl_runs_next(&runs, &difference, &length) == 1) {
+            for (uint64_t i = 0; i < length; i++) {
+                id += difference;
+                assert_true(id < variables);
+                found = found || is_wanted[id];
+            }
+        }
+    }
+    sqlite3_finalize(statement);
+    free(is_wanted);
+    return found;
+}
+
+/* Checks what was printed behind the first line against the profile. */
+static void assert_planted(const char *name, const uint64_t wanted[3]) {
+    sqlite3 *db = open_made(name);
+    debug_information debug = read_debug(name);
+    uint64_t met[3] = {0, 0, 0};
+    uint64_t last[3] = {0, 0, 0};
+    char path[PATH_BYTES * 2];
+    char line[500];
+    snprintf(path, sizeof path, "%s/output", scratch);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_non_null(fgets(line, sizeof line, file)); /* the summary */
+    uint64_t steps = ask(db, "SELECT count(*) FROM depth_first_steps");
+    while (fgets(line, sizeof line, file) != NULL) {
+        char kind[50];
+        char subject[200];
+        assert_int_equal(sscanf(line, "%49s %199s", kind, subject), 2);
+        uint64_t id = strtoull(subject, NULL, 10);
+        if (strcmp(kind, "untouched") == 0) {
+            char sql[COMMAND_BYTES];
+            met[2]++;
+            assert_non_null(strstr(subject, "untouched"));
+            assert_false(is_touched(db, subject));
+            snprintf(sql, sizeof sql,
+                     "SELECT count(DISTINCT v.tile) FROM unlowered_vars u JOIN vars_info v ON "
+                     "v.unlowered_var_id = u.id JOIN eq_classes c ON c.id = v.equivalence_class "
+                     "JOIN eq_class_step e ON e.eq_class_id = c.id WHERE u.name = '%s' AND NOT "
+                     "c.is_always_live AND v.category = 0 AND v.size_bytes > 1000 AND "
+                     "e.step_id_from <= %llu AND e.step_id_to > %llu",
+                     subject, (unsigned long long)steps / 2, (unsigned long long)steps / 2);
+            assert_int_equal(ask(db, sql), ask(db, "SELECT num_tiles FROM target_info"));
+            continue;
+        }
+        size_t which = strcmp(kind, "no-operation") == 0;
+        assert_true(which == 1 || strcmp(kind, "no-debug-id") == 0);
+        assert_true(met[which] == 0 || id > last[which]); /* each once */
+        last[which] = id;
+        met[which]++;
+        assert_int_equal(ask_number(db,
+                                    "SELECT count(*) FROM programs p JOIN program_types t ON t.id "
+                                    "= p.variant WHERE p.id = %llu AND t.name IN "
+                                    "('OnTileExecute', 'DoExchange')",
+                                    id),
+                         1);
+        uint64_t debug_id =
+            ask_number(db, "SELECT ifnull(debug_id, 0) FROM programs WHERE id = %llu", id);
+        assert_true((debug_id == 0) == (which == 0));
+        if (which == 1)
+            assert_true(knows(&debug, debug_id) && !has_operation(&debug, debug_id));
+    }
+    fclose(file);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(met[i], wanted[i]);
+    assert_int_equal(ask(db, "SELECT count(*) FROM programs WHERE ifnull(debug_id, 0) = 0"),
+                     wanted[0]);
+    assert_int_equal(ask(db, "SELECT count(*) FROM unlowered_vars WHERE name LIKE 'fault%'"),
+                     wanted[2]);
+    assert_sound(db);
+    free_debug(&debug);
+    sqlite3_close(db);
+}
+
+static void planted_faults_are_those_told(void **state) {
+    (void)state;
+    static const struct {
+        const char *options;
+        uint64_t wanted[3];
+    } cases[] = {
+        {"", {0, 0, 0}},
+        {"--fault no-debug-id:7", {7, 0, 0}},
+        {"--fault no-operation:6", {0, 6, 0}},
+        {"--fault untouched:3 --pieces 2", {0, 0, 3}},
+        {"--fault untouched:9 --fault untouched:1 --framework tensorflow", {0, 0, 1}},
+        {"--fault no-operation:9 --fault untouched:4 --fault no-debug-id:8 --outline --training "
+         "--framework poptorch",
+         {8, 9, 4}},
+        {"--fault no-operation:5 --fault no-debug-id:5 --fault untouched:2 --layers 4 "
+         "--only-layers 1-2 --framework tensorflow",
+         {5, 5, 2}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char options[PATH_BYTES * 2];
+        snprintf(options, sizeof options, "--output '%s/faulty' --force %s", scratch,
+                 cases[i].options);
+        assert_int_equal(run_tool(options), 0);
+        assert_planted("faulty", cases[i].wanted);
+    }
+    /* More faults than programs. */
+    char options[PATH_BYTES * 2];
+    snprintf(options, sizeof options, "--output '%s/none' --fault no-operation:99999", scratch);
+    assert_int_equal(run_tool(options), 2);
+    assert_false(exists("none/profile.pop"));
+    assert_false(exists("none/.profile.pop.part"));
 }
 
 /* A changed profile must be found out. */
@@ -417,6 +895,10 @@ int main(void) {
         cmocka_unit_test(every_style_is_sound),
         cmocka_unit_test(presets_are_sound_when_small),
         cmocka_unit_test(equal_options_give_equal_files),
+        cmocka_unit_test(all_layers_are_the_whole),
+        cmocka_unit_test(parts_are_like_the_whole),
+        cmocka_unit_test(lives_reach_over_the_part),
+        cmocka_unit_test(planted_faults_are_those_told),
         cmocka_unit_test(refuses_bad_options),
         cmocka_unit_test(leaves_nothing_behind_when_it_fails),
         cmocka_unit_test(the_checker_notices_changes),

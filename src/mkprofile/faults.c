@@ -100,9 +100,12 @@ popliner_status mk_plant_faults(mk_plan *plan, popliner_error *error) {
     mk_list candidates;
     if (!mk_list_begin(&candidates, sizeof(size_t)))
         candidates.failed = true;
-    for (size_t i = 0; i < plan->programs.count; i++) {
-        if (is_candidate(mk_program_at(plan, i)))
-            mk_list_add(&candidates, &i);
+    for (int pass = 0; pass < 2; pass++) { /* in the order of their ids */
+        for (size_t i = 0; i < plan->programs.count; i++) {
+            const mk_program *program = mk_program_at(plan, i);
+            if (is_candidate(program) && program->is_in_function == (pass == 1))
+                mk_list_add(&candidates, &i);
+        }
     }
     if (candidates.failed) {
         status = pl_fail_memory(error, "the planted faults");
