@@ -62,9 +62,12 @@ static popliner_status rename_output(const output_file *file, popliner_error *er
 }
 
 static void report(const mk_plan *plan, const mk_profile_figures *figures) {
+    size_t operations = 0;
+    for (size_t i = 0; i < plan->operations.count; i++)
+        operations += !mk_operation_at(plan, i)->is_left_out;
     printf("%zu operations, %zu programs, %zu liveness steps, %llu lowered variables, "
            "%zu debug contexts; the largest tile holds %llu bytes, %llu tiles hold too much.\n",
-           plan->operations.count, plan->programs.count, plan->steps.count,
+           operations, plan->programs.count, plan->steps.count,
            (unsigned long long)figures->lowered_variables, plan->contexts.count,
            (unsigned long long)figures->largest_tile_bytes,
            (unsigned long long)figures->overfull_tiles);
