@@ -134,6 +134,7 @@ static void make_tiny(golden_case *c) {
     p->strings_length = 8;
     p->series_length = 2;
     p->num_vertex_types = p->num_compute_sets = p->num_compute_set_vertices = 1;
+    p->num_compute_set_states = 1;
     p->num_lists = p->num_programs = p->num_program_lists = p->num_steps = 2;
     p->num_list_variables = 3;
     p->num_classes = p->num_ranges = p->num_variables = 2;
@@ -153,6 +154,7 @@ static void make_tiny(golden_case *c) {
     memcpy(p->strings, "\0weight", 8);
     memcpy(p->series_bytes, "\x84\x83", 2); /* 3 on both tiles */
     *p->vertex_type_code = *p->compute_set_vertex_instances = series;
+    *p->compute_set_state = series;
     SET(uint64_t, "vertex_type_size_bytes", 12);
     SET(uint32_t, "compute_set_vertices_start", 0, 1);
     SET(uint64_t, "list_start", 0, 1, 3);
@@ -466,15 +468,20 @@ static void survives_arrays_made_up_with_their_checksum(void **state) {
                 continue;
             }
             popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
-            popliner_costs *costs;
             popliner_sharing sharing = {0};
-            assert_int_equal(
-                popliner_intervals_measure(c.profile, c.operations, layers, NULL, &costs, &error),
-                POPLINER_OK);
+            for (popliner_memory_model model = POPLINER_MEMORY_MODEL_POPLINER;
+                 model <= POPLINER_MEMORY_MODEL_FULL; model++) {
+                popliner_costs *costs;
+                popliner_chain *chain = make_chain(&c, layers, model);
+                assert_int_equal(popliner_intervals_measure(c.profile, c.operations, chain, NULL,
+                                                            &costs, &error),
+                                 POPLINER_OK);
+                popliner_costs_free(costs);
+                popliner_chain_free(chain);
+            }
             assert_int_equal(
                 popliner_sharing_measure(c.profile, c.operations, layers, &sharing, &error),
                 POPLINER_OK);
-            popliner_costs_free(costs);
             popliner_sharing_clear(&sharing);
             popliner_layers_free(layers);
             golden_free(&c);

@@ -52,8 +52,8 @@ static void help_tells_options_defaults_and_statuses(void **state) {
         "--mem-per-tile BYTES",
         "638976",
         "--solver ilp|greedy",
-        "--memory-model ",
-        "(default: popliner,",
+        "--memory-model full|popliner",
+        "full: all that the compiler counts",
         "--layer-name-regex REGEX",
         "(default: (?:^|\\/)(?:[L|l]ayer|blocks|encoder)[\\/_\\.]?(\\d+))",
         "--inputs-regex-layer-0 REGEX",
@@ -157,6 +157,8 @@ static void refuses_values_that_make_no_sense(void **state) {
     assert_refused(&run, 2, "from 1 to 9223372036854775807");
     RUN(&run, CASE_PROFILE, "--solve", "--solver", "simplex");
     assert_refused(&run, 2, "--solver simplex: expected one of ilp|greedy");
+    RUN(&run, CASE_PROFILE, "--solve", "--memory-model", "half");
+    assert_refused(&run, 2, "--memory-model half: expected one of full|popliner");
 }
 
 static void refuses_wrong_regexes(void **state) {
@@ -526,11 +528,13 @@ static void several_actions_print_one_after_another(void **state) {
     assert_string_equal(run.out, expected);
 }
 
-/* The stages as JSON; checks that they have all the keys of the original, and no others. */
-static json_t *parse_stages(void) {
-    static const char *const keys[] = {"total_mem",   "max_tile_mem", "variables",
-                                       "vertex_code", "vertex_state", "exchange_code",
-                                       "control_code"};
+/* The stages as JSON; checks that they have all the keys of the original, and no others but those
+ * of the full memory model. */
+static json_t *parse_stages(bool is_full) {
+    static const char *const keys[] = {"total_mem",    "max_tile_mem", "variables",
+                                       "vertex_code",  "vertex_state", "exchange_code",
+                                       "control_code", "unexplained"};
+    size_t num_keys = is_full ? 8 : 7;
     json_error_t error;
     json_t *stages = json_loadb(run.out, run.out_size, JSON_REJECT_DUPLICATES, &error);
     size_t place;
@@ -539,11 +543,21 @@ static json_t *parse_stages(void) {
     json_array_foreach(stages, place, stage) {
         json_t *memory = json_object_get(stage, "mem");
         json_int_t parts = 0;
-        assert_int_equal(json_object_size(stage), 3);
+        assert_int_equal(json_object_size(stage), is_full ? 5 : 3);
+        if (is_full) {
+            /* the units at the ends are in the stages at the ends, and have no layer's name */
+            const json_t *head = json_object_get(stage, "head");
+            const json_t *tail = json_object_get(stage, "tail");
+            assert_true(json_is_boolean(head) && json_is_boolean(tail));
+            assert_true(place == 0 || json_is_false(head));
+            assert_true(place + 1 == json_array_size(stages) || json_is_false(tail));
+            assert_true(json_is_true(head) || json_is_true(tail) ||
+                        json_is_string(json_object_get(stage, "layer_from")));
+        }
         assert_non_null(json_object_get(stage, "layer_from"));
         assert_non_null(json_object_get(stage, "layer_to"));
-        assert_int_equal(json_object_size(memory), 7);
-        for (size_t i = 0; i < 7; i++) {
+        assert_int_equal(json_object_size(memory), num_keys);
+        for (size_t i = 0; i < num_keys; i++) {
             json_t *value = json_object_get(memory, keys[i]);
             assert_true(json_is_integer(value));
             parts += i >= 2 ? json_integer_value(value) : 0;
@@ -561,10 +575,10 @@ static void splits_are_json(void **state) {
     (void)state;
     static const char *const solvers[] = {"ilp", "greedy"};
     for (size_t i = 0; i < 2; i++) {
-        RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=4", "--mem-per-tile=94476", "--solver",
-            solvers[i]);
+        RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=4", "--mem-per-tile=94476",
+            "--memory-model=popliner", "--solver", solvers[i]);
         assert_int_equal(run.status, 0);
-        json_t *stages = parse_stages();
+        json_t *stages = parse_stages(false);
         assert_int_equal(json_array_size(stages), 4);
         assert_true(json_is_null(json_object_get(json_array_get(stages, 0), "layer_from")));
         assert_string_equal(text_of(stages, 0, "layer_to"), "0");
@@ -574,24 +588,28 @@ static void splits_are_json(void **state) {
     }
     /* bytes of a character that the regex cut apart do not break it */
     RUN(&run, CASE_PROFILE, "--solve", "--layer-name-regex=(.)\"?$", "--mem-per-tile=99999999");
-    json_decref(parse_stages());
+    json_decref(parse_stages(true));
+    RUN(&run, CASE_PROFILE, "--solve", "--layer-name-regex=(.)\"?$", "--mem-per-tile=99999999",
+        "--memory-model=popliner");
+    json_decref(parse_stages(false));
 }
 
 static void no_split_is_status_1_with_the_best_effort(void **state) {
     (void)state;
-    RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=2", "--mem-per-tile=2197");
+    RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=2", "--mem-per-tile=2197",
+        "--memory-model=popliner");
     assert_int_equal(run.status, 1);
     assert_is_log(&run);
     assert_contains(run.err, "INFO    FAILURE: Unable to fit model on IPUs.");
     assert_lacks(run.err, "SUCCESS");
     assert_lacks(run.err, "Proven");
-    json_t *stages = parse_stages(); /* the best without the limit */
+    json_t *stages = parse_stages(false); /* the best without the limit */
     assert_int_equal(json_array_size(stages), 2);
     assert_string_equal(text_of(stages, 1, "layer_to"), "3");
     json_decref(stages);
     RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=2", "--mem-per-tile=54928", "--solver=greedy");
     assert_int_equal(run.status, 1);
-    stages = parse_stages(); /* what the last attempt placed */
+    stages = parse_stages(false); /* what the last attempt placed */
     assert_int_equal(json_array_size(stages), 1);
     json_decref(stages);
     /* what was asked for besides is printed all the same */
@@ -604,7 +622,7 @@ static void warns_when_ipus_are_left_over(void **state) {
     (void)state;
     RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=7");
     assert_int_equal(run.status, 0);
-    json_t *stages = parse_stages();
+    json_t *stages = parse_stages(true);
     char warning[100];
     assert_true(json_array_size(stages) < 7);
     snprintf(warning, sizeof warning, "WARNING Used %zu IPUs instead of the 7 requested.",

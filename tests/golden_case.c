@@ -80,7 +80,7 @@ golden_case made_case(void) {
                                 NUMBER(5), NUMBER(6), NUMBER(9), NUMBER(50),  NUMBER(11)};
 #define SERIES(number)                                                                             \
     { 2 * (number), 2 }
-    static char strings[] = "\0v\0w";
+    static char strings[] = "\0v\0w\0variable";
     static pl_string type_names[] = {1, 1, 3, 3};
     static uint64_t type_sizes[] = {4, 8, 4, 4}; /* A and B are twins, C and D the same */
     static pl_series type_code[] = {SERIES(CODE_A), SERIES(CODE_B), SERIES(CODE_C), SERIES(CODE_D)};
@@ -112,6 +112,9 @@ golden_case made_case(void) {
     static uint32_t variable_classes[] = {0, 1, 2, 3, 4};
     static uint32_t unlowered[] = {PL_NONE, PL_NONE, PL_NONE, PL_NONE, PL_NONE};
     static uint64_t tile_variables[] = {0, 5};
+    static pl_string category_names[] = {5};
+    static uint8_t variable_categories[] = {0, 0, 0, 0, 0};
+    static uint32_t offsets[] = {0, 1000, 1010, 1510, 1517};
     static popliner_profile profile = {
         .target = {.num_tiles = 1, .num_ipus = 1, .num_replicas = 1, .bytes_per_tile = 638976},
         .strings = strings,
@@ -152,11 +155,15 @@ golden_case made_case(void) {
         .num_ranges = 6,
         .range_first_step = first_steps,
         .range_end_step = end_steps,
+        .num_categories = 1,
+        .category_name = category_names,
         .num_variables = 5,
         .variable_tile = variable_tiles,
         .variable_size_bytes = variable_sizes,
+        .variable_offset = offsets,
         .variable_class = variable_classes,
         .variable_unlowered = unlowered,
+        .variable_category = variable_categories,
         .tile_variables_start = tile_variables,
     };
     static char names[] = "\0layer1\0layer2\0none";
@@ -253,6 +260,16 @@ popliner_layers *assign_at_random(const golden_case *c, size_t num_layers, uint6
     free(renamed.inputs);
     free(renamed.is_tensor);
     return layers;
+}
+
+popliner_chain *make_chain(const golden_case *c, const popliner_layers *layers,
+                           popliner_memory_model model) {
+    popliner_error error = {.message = ""};
+    popliner_chain *chain = NULL;
+    if (popliner_chain_create(c->profile, c->operations, layers, model, &chain, &error) !=
+        POPLINER_OK)
+        fail_msg("%s: %s", c->name, error.message);
+    return chain;
 }
 
 bool same_numbers(const char *what, const uint64_t *actual, const uint64_t *expected,

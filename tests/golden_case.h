@@ -10,6 +10,7 @@
 
 #include <jansson.h>
 
+#include "popliner/chain.h"
 #include "popliner/debug_info.h"
 #include "popliner/layers.h"
 #include "popliner/operations.h"
@@ -62,6 +63,10 @@ size_t unit_of_name(const popliner_layers *layers, const char *name);
 /* Assigns every operation of the case to one of `num_layers` layers, or to none, at random: the
  * rules would never spread layers so. */
 popliner_layers *assign_at_random(const golden_case *c, size_t num_layers, uint64_t *random);
+
+/* The chain of a memory model over layers of the case; fails the test if it cannot be made. */
+popliner_chain *make_chain(const golden_case *c, const popliner_layers *layers,
+                           popliner_memory_model model);
 
 /* Whether two arrays of numbers agree; if not, prints `what` and the first difference. */
 bool same_numbers(const char *what, const uint64_t *actual, const uint64_t *expected, size_t count);

@@ -11,7 +11,7 @@ case $1 in
 esac
 cd "$(dirname "$0")/golden"
 # How many comparisons the cases give: fewer means that files are missing or were not found.
-minimum=1270
+minimum=2240
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -179,11 +179,11 @@ check_greedy() { # case name
     expect_status "$wanted" "$expected: greedy"
 }
 
-# The default solver: proven, within the limit, and at least as good.
+# The default solver, in the original's memory model: proven, within the limit, and at least as good.
 check_ilp() { # case name greedy's_status greedy's_largest_tile
     expected=$1/$2
     # shellcheck disable=SC2086 # several options, none with a space inside
-    run "$1" $options
+    run "$1" $options --memory-model popliner
     plain_log
     expect "$expected: ilp: complete JSON" is_whole_array "$scratch/out"
     largest=$(largest_tile)
@@ -208,6 +208,42 @@ check_ilp() { # case name greedy's_status greedy's_largest_tile
     fi
 }
 
+# The default solver in the default memory model: proven and within the limit, or neither.
+check_full() { # what limit options...
+    expected=$1
+    limit=$2
+    shift 2
+    run "$@" --mem-per-tile "$limit"
+    plain_log
+    expect "$expected: full: complete JSON" is_whole_array "$scratch/out"
+    expect "$expected: full: log" test -z "$(sed -n '/ ERROR /p' "$scratch/err")"
+    largest=$(largest_tile)
+    if [ "$status" -eq 0 ]; then
+        expect "$expected: full: within the limit" test "$largest" -le "$limit"
+        expect "$expected: full: success" grep -q '^INFO: SUCCESS: \[ ' "$scratch/log"
+        expect "$expected: full: proof" \
+            grep -q "^INFO: Proven optimal: largest tile $largest bytes " "$scratch/log"
+    else
+        expect_status 1 "$expected: full"
+        expect "$expected: full: failure" grep -q '^INFO: FAILURE: ' "$scratch/log"
+        expect "$expected: full: above the limit" test "$largest" -gt "$limit"
+    fi
+}
+
+# What is the smallest possible fits, and one byte less does not.
+check_full_limits() { # case
+    for ipus in 1 3; do
+        check_full "$1/full-N$ipus" 99999999 "$1" --solve --num-ipus "$ipus"
+        expect_status 0 "$1/full-N$ipus"
+        smallest=$largest
+        check_full "$1/full-N$ipus-smallest" "$smallest" "$1" --solve --num-ipus "$ipus"
+        expect_status 0 "$1/full-N$ipus-smallest"
+        expect "$1/full-N$ipus-smallest: the same" test "$largest" -eq "$smallest"
+        check_full "$1/full-N$ipus-less" $((smallest - 1)) "$1" --solve --num-ipus "$ipus"
+        expect_status 1 "$1/full-N$ipus-less"
+    done
+}
+
 better=0 # splits with a smaller largest tile than greedy's
 found=0  # splits where greedy finds none
 set +f
@@ -223,7 +259,10 @@ for folder in $folders; do
         options=$(sed -n 's/^options: //p' "$folder/$solve.txt")
         check_greedy "$folder" "$solve"
         check_ilp "$folder" "$solve" "$status" "$(largest_tile)"
+        # shellcheck disable=SC2086 # several options, none with a space inside
+        check_full "$folder/$solve" "$limit" "$folder" $options
     done
+    check_full_limits "$folder"
 done
 
 echo "$compared comparisons, $different different;" \

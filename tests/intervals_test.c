@@ -11,12 +11,12 @@
 #include "read/profile_data.h"
 #include "test_data.h"
 
-static popliner_costs *measure(const golden_case *c, const popliner_layers *layers) {
+static popliner_costs *measure(const golden_case *c, const popliner_chain *chain) {
     popliner_costs *costs;
     popliner_error error = {.message = ""};
     test_told told;
     const popliner_listener listener = test_listen(&told);
-    if (popliner_intervals_measure(c->profile, c->operations, layers, &listener, &costs, &error) !=
+    if (popliner_intervals_measure(c->profile, c->operations, chain, &listener, &costs, &error) !=
         POPLINER_OK)
         fail_msg("%s: %s", c->name, error.message);
     assert_int_equal(told.progress_done, c->profile->target.num_tiles);
@@ -25,16 +25,17 @@ static popliner_costs *measure(const golden_case *c, const popliner_layers *laye
 }
 
 /* The peak of every interval is the largest total of that stage. */
-static void assert_peaks(const golden_case *c, const popliner_layers *layers,
+static void assert_peaks(const golden_case *c, const popliner_chain *chain,
                          const popliner_costs *costs) {
-    size_t num_units = popliner_layers_num_units(layers);
+    size_t num_units = popliner_chain_num_units(chain);
     bool unit_0_is_empty = true;
     for (size_t i = 0; i < popliner_operations_count(c->operations); i++)
-        unit_0_is_empty = unit_0_is_empty && popliner_layers_unit_of(layers, i) > 0;
+        unit_0_is_empty = unit_0_is_empty && popliner_chain_unit_of(chain, i) > 0;
+    assert_int_equal(popliner_chain_has_operations(chain, 0), !unit_0_is_empty);
     assert_int_equal(popliner_costs_num_units(costs), num_units);
     popliner_stage_meter *meter;
     popliner_stage_memory memory = {0};
-    assert_int_equal(popliner_stage_meter_create(c->profile, c->operations, layers, &meter, NULL),
+    assert_int_equal(popliner_stage_meter_create(c->profile, c->operations, chain, &meter, NULL),
                      POPLINER_OK);
     for (size_t from = 0; from < num_units; from++) {
         for (size_t to = from; to < num_units; to++) {
@@ -58,10 +59,10 @@ static void assert_peaks(const golden_case *c, const popliner_layers *layers,
 
 /* A variable that is not always live crosses the cuts between the first and the last unit that
  * touch it. */
-static void assert_cuts(const golden_case *c, const popliner_layers *layers,
+static void assert_cuts(const golden_case *c, const popliner_chain *chain,
                         const popliner_costs *costs) {
     const popliner_profile *p = c->profile;
-    size_t num_units = popliner_layers_num_units(layers);
+    size_t num_units = popliner_chain_num_units(chain);
     size_t *first = calloc(p->num_variables, sizeof *first);
     size_t *last = calloc(p->num_variables, sizeof *last);
     uint64_t *bytes = calloc(num_units, sizeof *bytes);
@@ -70,7 +71,7 @@ static void assert_cuts(const golden_case *c, const popliner_layers *layers,
         first[v] = SIZE_MAX;
     for (size_t i = 0; i < popliner_operations_count(c->operations); i++) {
         popliner_operation operation = popliner_operations_get(c->operations, i);
-        size_t unit = popliner_layers_unit_of(layers, i);
+        size_t unit = popliner_chain_unit_of(chain, i);
         for (size_t k = 0; k < operation.num_programs; k++) {
             uint32_t program = operation.programs[k];
             for (uint32_t l = p->program_lists_start[program];
@@ -97,11 +98,17 @@ static void assert_cuts(const golden_case *c, const popliner_layers *layers,
     free(bytes);
 }
 
+/* Checks the chains of both memory models, and frees the layers. */
 static void check_layers(const golden_case *c, popliner_layers *layers) {
-    popliner_costs *costs = measure(c, layers);
-    assert_peaks(c, layers, costs);
-    assert_cuts(c, layers, costs);
-    popliner_costs_free(costs);
+    for (popliner_memory_model model = POPLINER_MEMORY_MODEL_POPLINER;
+         model <= POPLINER_MEMORY_MODEL_FULL; model++) {
+        popliner_chain *chain = make_chain(c, layers, model);
+        popliner_costs *costs = measure(c, chain);
+        assert_peaks(c, chain, costs);
+        assert_cuts(c, chain, costs);
+        popliner_costs_free(costs);
+        popliner_chain_free(chain);
+    }
     popliner_layers_free(layers);
 }
 
@@ -164,11 +171,13 @@ static void forbids_a_first_stage_of_nothing(void **state) {
     assert_int_equal(popliner_operations_find(c.profile, NULL, &c.operations, NULL), POPLINER_OK);
     popliner_layers *layers = assign_layers(&c, every, POPLINER_LAYER_ORDER_STEPS);
     assert_int_equal(popliner_layers_num_units(layers), 2);
-    popliner_costs *costs = measure(&c, layers);
+    popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_POPLINER);
+    popliner_costs *costs = measure(&c, chain);
     assert_true(popliner_costs_peak(costs, 0, 0) == POPLINER_PEAK_FORBIDDEN);
     assert_true(popliner_costs_peak(costs, 0, 1) > 0);
     assert_int_equal(popliner_costs_peak(costs, 0, 1), popliner_costs_peak(costs, 1, 1));
     popliner_costs_free(costs);
+    popliner_chain_free(chain);
     check_layers(&c, layers);
     golden_free(&c);
 }

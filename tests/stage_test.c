@@ -11,10 +11,10 @@
 #include "read/blob_codec.h"
 #include "read/profile_data.h"
 
-static popliner_stage_meter *make_meter(const golden_case *c, const popliner_layers *layers) {
+static popliner_stage_meter *make_meter(const golden_case *c, const popliner_chain *chain) {
     popliner_stage_meter *meter;
     popliner_error error = {.message = ""};
-    if (popliner_stage_meter_create(c->profile, c->operations, layers, &meter, &error) !=
+    if (popliner_stage_meter_create(c->profile, c->operations, chain, &meter, &error) !=
         POPLINER_OK)
         fail_msg("%s", error.message);
     return meter;
@@ -51,7 +51,8 @@ static void assert_arrays(const char *name, const popliner_stage_memory *memory,
 static void check_golden_arrays(const golden_case *c) {
     json_t *arrays = golden_json(c, "arrays.json");
     popliner_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
-    popliner_stage_meter *meter = make_meter(c, layers);
+    popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_POPLINER);
+    popliner_stage_meter *meter = make_meter(c, chain);
     popliner_stage_memory memory = {0};
     assert_int_equal(popliner_stage_measure_units(meter, 0, popliner_layers_num_units(layers) - 1,
                                                   &memory, NULL),
@@ -77,6 +78,7 @@ static void check_golden_arrays(const golden_case *c) {
     assert_true(num_splits > 4);
     popliner_stage_memory_clear(&memory);
     popliner_stage_meter_free(meter);
+    popliner_chain_free(chain);
     popliner_layers_free(layers);
     json_decref(arrays);
 }
@@ -105,7 +107,9 @@ typedef struct expected_stage {
     uint64_t vertex_state[MOST_TILES];
     uint64_t exchange_code[MOST_TILES];
     uint64_t control_code[MOST_TILES];
+    uint64_t unexplained[MOST_TILES];
     uint64_t total[MOST_TILES];
+    uint64_t peak_step[MOST_TILES];
 } expected_stage;
 
 /* The code of a type: that of the last one of its name. */
@@ -171,14 +175,16 @@ static void expect_variables(const popliner_profile *p, const bool *touched, siz
     }
     for (size_t step = first_step; step <= last_step; step++) {
         for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
-            if (live[step * MOST_TILES + tile] > expected->variables[tile])
+            if (live[step * MOST_TILES + tile] > expected->variables[tile]) {
                 expected->variables[tile] = live[step * MOST_TILES + tile];
+                expected->peak_step[tile] = step;
+            }
         }
     }
     free(live);
 }
 
-/* The rules, as PopLiner's description states them. */
+/* The rules, as PopLiner's description states them. `unexplained` stays 0. */
 static void expect_stage(const golden_case *c, const popliner_layers *layers,
                          const size_t *operations, size_t count, expected_stage *expected) {
     const popliner_profile *p = c->profile;
@@ -246,7 +252,12 @@ static void assert_stage(const popliner_stage_memory *memory, const expected_sta
         same_numbers("exchange code", memory->exchange_code_bytes, expected->exchange_code, n));
     assert_true(
         same_numbers("control code", memory->control_code_bytes, expected->control_code, n));
+    assert_true(same_numbers("unexplained", memory->unexplained_bytes, expected->unexplained, n));
     assert_true(same_numbers("total", memory->total_bytes, expected->total, n));
+    for (size_t tile = 0; tile < n; tile++) {
+        if (expected->variables[tile] > 0)
+            assert_int_equal(memory->peak_step[tile], expected->peak_step[tile]);
+    }
 }
 
 static void check_random_stages(const golden_case *c) {
@@ -260,7 +271,8 @@ static void check_random_stages(const golden_case *c) {
         popliner_layers *layers = round % 2 == 0
                                       ? assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS)
                                       : assign_at_random(c, (size_t)round, &random);
-        popliner_stage_meter *meter = make_meter(c, layers);
+        popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_POPLINER);
+        popliner_stage_meter *meter = make_meter(c, chain);
         /* one meter measures stages of all sizes, one after another */
         for (unsigned size = 0; size < 4; size++) {
             static const unsigned chance[] = {500, 20, 900, 100}; /* of 1000 */
@@ -277,6 +289,7 @@ static void check_random_stages(const golden_case *c) {
             assert_stage(&memory, &expected);
         }
         popliner_stage_meter_free(meter);
+        popliner_chain_free(chain);
         popliner_layers_free(layers);
     }
     popliner_stage_memory_clear(&memory);
@@ -294,7 +307,8 @@ static void measures_units_as_their_operations(void **state) {
     golden_load(&c, "popart-train-outline");
     uint64_t random = 4;
     popliner_layers *layers = assign_at_random(&c, 7, &random);
-    popliner_stage_meter *meter = make_meter(&c, layers);
+    popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_POPLINER);
+    popliner_stage_meter *meter = make_meter(&c, chain);
     size_t count = popliner_operations_count(c.operations);
     size_t *chosen = calloc(count, sizeof *chosen);
     assert_non_null(chosen);
@@ -317,6 +331,7 @@ static void measures_units_as_their_operations(void **state) {
     popliner_stage_memory_clear(&memory);
     free(chosen);
     popliner_stage_meter_free(meter);
+    popliner_chain_free(chain);
     popliner_layers_free(layers);
     golden_free(&c);
 }
@@ -334,7 +349,8 @@ static void needs_nothing_for_no_operation(void **state) {
     golden_case c;
     golden_load(&c, "popart-wide");
     popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
-    popliner_stage_meter *meter = make_meter(&c, layers);
+    popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_POPLINER);
+    popliner_stage_meter *meter = make_meter(&c, chain);
     popliner_stage_memory memory = {0};
     /* after a stage that needs much, into the same arrays */
     assert_int_equal(popliner_stage_measure_units(meter, 0, 2, &memory, NULL), POPLINER_OK);
@@ -345,6 +361,7 @@ static void needs_nothing_for_no_operation(void **state) {
     popliner_stage_memory_clear(&memory);
     assert_null(memory.total_bytes);
     popliner_stage_meter_free(meter);
+    popliner_chain_free(chain);
     popliner_layers_free(layers);
     golden_free(&c);
 }
@@ -365,7 +382,8 @@ static void keeps_every_rule(void **state) {
     (void)state;
     golden_case c = made_case();
     popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
-    popliner_stage_meter *meter = make_meter(&c, layers);
+    popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_POPLINER);
+    popliner_stage_meter *meter = make_meter(&c, chain);
     /* Operations 1 and 3 are in layers. Operation 1 touches variables of 1000, 10 and 500 bytes
      * that live at step 0, steps 1 and 2, and step 4; operation 3 one of 7 bytes at steps 0 and 3;
      * operation 0 one of 90 bytes that is always live. Compute sets: 3 of A and 1 of D in
@@ -396,6 +414,7 @@ static void keeps_every_rule(void **state) {
         assert_int_equal(memory.vertex_state_bytes[0], stages[i].vertex_state);
         assert_int_equal(memory.exchange_code_bytes[0], stages[i].exchange_code);
         assert_int_equal(memory.control_code_bytes[0], stages[i].control_code);
+        assert_int_equal(memory.unexplained_bytes[0], 0);
         assert_int_equal(memory.total_bytes[0],
                          stages[i].variables + stages[i].vertex_code + stages[i].vertex_state +
                              stages[i].exchange_code + stages[i].control_code);
@@ -405,6 +424,7 @@ static void keeps_every_rule(void **state) {
     }
     popliner_stage_memory_clear(&memory);
     popliner_stage_meter_free(meter);
+    popliner_chain_free(chain);
     popliner_layers_free(layers);
 }
 
@@ -435,17 +455,18 @@ static size_t count_forgetful_pairs(const golden_case *c, const popliner_layers 
     popliner_stage_memory alone = {0};
     popliner_stage_memory fresh = {0};
     popliner_stage_memory after = {0};
-    popliner_stage_meter *exact = make_meter(c, layers);
+    popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_POPLINER);
+    popliner_stage_meter *exact = make_meter(c, chain);
     assert_int_equal(popliner_stage_measure(exact, &operation, 1, &alone, NULL), POPLINER_OK);
     for (size_t later = operation + 1; later < popliner_operations_count(c->operations); later++) {
         const size_t both[] = {operation, later};
         if (popliner_layers_unit_of(layers, later) != 0)
             continue;
-        popliner_stage_meter *meter = make_meter(c, layers);
+        popliner_stage_meter *meter = make_meter(c, chain);
         popliner_stage_meter_remember_peaks(meter);
         assert_int_equal(popliner_stage_measure(meter, both, 2, &fresh, NULL), POPLINER_OK);
         popliner_stage_meter_free(meter);
-        meter = make_meter(c, layers);
+        meter = make_meter(c, chain);
         popliner_stage_meter_remember_peaks(meter);
         assert_int_equal(popliner_stage_measure(meter, &operation, 1, &after, NULL), POPLINER_OK);
         assert_int_equal(popliner_stage_measure(meter, both, 2, &after, NULL), POPLINER_OK);
@@ -467,6 +488,7 @@ static size_t count_forgetful_pairs(const golden_case *c, const popliner_layers 
                                  fresh.num_tiles));
     }
     popliner_stage_meter_free(exact);
+    popliner_chain_free(chain);
     popliner_stage_memory_clear(&alone);
     popliner_stage_memory_clear(&fresh);
     popliner_stage_memory_clear(&after);
@@ -495,8 +517,9 @@ static void remembers_several_sets_of_variables(void **state) {
     golden_case c;
     golden_load(&c, "popart-inf");
     popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
-    popliner_stage_meter *exact = make_meter(&c, layers);
-    popliner_stage_meter *remembering = make_meter(&c, layers);
+    popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_POPLINER);
+    popliner_stage_meter *exact = make_meter(&c, chain);
+    popliner_stage_meter *remembering = make_meter(&c, chain);
     popliner_stage_meter_remember_peaks(remembering);
     popliner_stage_memory a = {0};
     popliner_stage_memory b = {0};
@@ -516,6 +539,7 @@ static void remembers_several_sets_of_variables(void **state) {
     popliner_stage_memory_clear(&b);
     popliner_stage_meter_free(exact);
     popliner_stage_meter_free(remembering);
+    popliner_chain_free(chain);
     popliner_layers_free(layers);
     golden_free(&c);
 }

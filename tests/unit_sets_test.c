@@ -87,51 +87,71 @@ static void agrees_with_sets_of_bits(void **state) {
     }
 }
 
-/* What a program or variable is used by, straight from the operations. */
+/* What a program, compute set or variable is used by, straight from the operations; unit_of gives
+ * the unit of each operation. */
+static void assert_usage(const golden_case *c, const pl_usage *usage, const size_t *unit_of) {
+    const popliner_profile *p = c->profile;
+    uint64_t *programs = calloc(p->num_programs, sizeof *programs);
+    uint64_t *compute_sets = calloc(p->num_compute_sets, sizeof *compute_sets);
+    uint64_t *variables = calloc(p->num_variables, sizeof *variables);
+    assert_true(programs != NULL && compute_sets != NULL && variables != NULL);
+    for (size_t i = 0; i < popliner_operations_count(c->operations); i++) {
+        popliner_operation operation = popliner_operations_get(c->operations, i);
+        uint64_t unit = (uint64_t)1 << unit_of[i];
+        for (size_t k = 0; k < operation.num_programs; k++) {
+            uint32_t program = operation.programs[k];
+            programs[program] |= unit;
+            if (p->program_compute_set[program] != PL_NONE)
+                compute_sets[p->program_compute_set[program]] |= unit;
+            for (uint32_t l = p->program_lists_start[program];
+                 l < p->program_lists_start[program + 1]; l++) {
+                uint32_t list = p->program_list[l];
+                for (uint64_t v = p->list_start[list]; v < p->list_start[list + 1]; v++)
+                    variables[p->list_variable[v]] |= unit;
+            }
+        }
+    }
+    for (size_t i = 0; i < p->num_programs; i++)
+        assert_int_equal(bits_of(&usage->sets, usage->program_set[i]), programs[i]);
+    for (size_t i = 0; i < p->num_compute_sets; i++)
+        assert_int_equal(bits_of(&usage->sets, usage->compute_set_set[i]), compute_sets[i]);
+    for (size_t i = 0; i < p->num_variables; i++)
+        assert_int_equal(bits_of(&usage->sets, usage->variable_set[i]), variables[i]);
+    free(programs);
+    free(compute_sets);
+    free(variables);
+}
+
 static void check_usage(const golden_case *c) {
     const popliner_profile *p = c->profile;
+    size_t count = popliner_operations_count(c->operations);
+    size_t *unit_of = calloc(count, sizeof *unit_of);
+    assert_non_null(unit_of);
     uint64_t random = 3;
     for (size_t num_layers = 0; num_layers < 60; num_layers += 11) {
         popliner_layers *layers = assign_at_random(c, num_layers, &random);
         pl_usage usage = {0};
-        assert_int_equal(pl_usage_find(&usage, p, c->operations, layers, NULL), POPLINER_OK);
+        assert_int_equal(pl_usage_of_layers(&usage, p, c->operations, layers, NULL), POPLINER_OK);
         assert_int_equal(usage.num_units, popliner_layers_num_units(layers));
-        uint64_t *programs = calloc(p->num_programs, sizeof *programs);
-        uint64_t *variables = calloc(p->num_variables, sizeof *variables);
-        assert_true(programs != NULL && variables != NULL);
-        for (size_t i = 0; i < popliner_operations_count(c->operations); i++) {
-            popliner_operation operation = popliner_operations_get(c->operations, i);
-            size_t unit = popliner_layers_unit_of(layers, i);
-            bool listed = false;
-            for (size_t k = usage.unit_operations_start[unit];
-                 k < usage.unit_operations_start[unit + 1]; k++) {
-                listed = listed || usage.unit_operation[k] == i;
-                assert_true(k == usage.unit_operations_start[unit] ||
-                            usage.unit_operation[k - 1] < usage.unit_operation[k]);
-            }
-            assert_true(listed);
-            for (size_t k = 0; k < operation.num_programs; k++) {
-                uint32_t program = operation.programs[k];
-                programs[program] |= (uint64_t)1 << unit;
-                for (uint32_t l = p->program_lists_start[program];
-                     l < p->program_lists_start[program + 1]; l++) {
-                    uint32_t list = p->program_list[l];
-                    for (uint64_t v = p->list_start[list]; v < p->list_start[list + 1]; v++)
-                        variables[p->list_variable[v]] |= (uint64_t)1 << unit;
-                }
-            }
-        }
-        assert_int_equal(usage.unit_operations_start[usage.num_units],
-                         popliner_operations_count(c->operations));
-        for (size_t i = 0; i < p->num_programs; i++)
-            assert_int_equal(bits_of(&usage.sets, usage.program_set[i]), programs[i]);
-        for (size_t i = 0; i < p->num_variables; i++)
-            assert_int_equal(bits_of(&usage.sets, usage.variable_set[i]), variables[i]);
-        free(programs);
-        free(variables);
+        for (size_t i = 0; i < count; i++)
+            unit_of[i] = popliner_layers_unit_of(layers, i);
+        assert_usage(c, &usage, unit_of);
         pl_usage_free(&usage);
+        assert_null(usage.variable_set);
+        for (popliner_memory_model model = POPLINER_MEMORY_MODEL_POPLINER;
+             model <= POPLINER_MEMORY_MODEL_FULL; model++) {
+            popliner_chain *chain = make_chain(c, layers, model);
+            assert_int_equal(pl_usage_of_chain(&usage, p, c->operations, chain, NULL), POPLINER_OK);
+            assert_int_equal(usage.num_units, popliner_chain_num_units(chain));
+            for (size_t i = 0; i < count; i++)
+                unit_of[i] = popliner_chain_unit_of(chain, i);
+            assert_usage(c, &usage, unit_of);
+            pl_usage_free(&usage);
+            popliner_chain_free(chain);
+        }
         popliner_layers_free(layers);
     }
+    free(unit_of);
 }
 
 static void knows_the_units_of_programs_and_variables(void **state) {

@@ -1,6 +1,7 @@
-/* popliner: the memory of one stage, tile by tile, in PopLiner 1.0.0's model.
+/* popliner: the memory of one stage, tile by tile.
  *
- * A stage is a set of operations that run together on one IPU.
+ * A stage is a set of operations that run together on one IPU. How its memory is counted depends on
+ * the memory model of the chain, see popliner/chain.h.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_STAGE_H
@@ -9,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "popliner/chain.h"
 #include "popliner/error.h"
-#include "popliner/layers.h"
 #include "popliner/operations.h"
 #include "popliner/profile.h"
 
@@ -22,12 +23,14 @@ extern "C" {
  * popliner_stage_memory_clear. */
 typedef struct popliner_stage_memory {
     size_t num_tiles;
-    uint64_t *variables_bytes; /* the largest sum over the stage's liveness steps */
+    uint64_t *variables_bytes; /* data: at the step of the stage where most of it is live */
     uint64_t *vertex_code_bytes;
     uint64_t *vertex_state_bytes;
     uint64_t *exchange_code_bytes;
     uint64_t *control_code_bytes;
-    uint64_t *total_bytes; /* the sum of these five */
+    uint64_t *unexplained_bytes; /* always live, of no operation: 0 in PopLiner's model */
+    uint64_t *total_bytes;       /* the sum of these six */
+    uint64_t *peak_step;         /* no bytes: the first step at which variables_bytes are live */
 } popliner_stage_memory;
 
 void popliner_stage_memory_clear(popliner_stage_memory *memory);
@@ -37,14 +40,14 @@ uint64_t popliner_sum_of_tiles(const uint64_t *bytes, size_t num_tiles);
 uint64_t popliner_largest_of_tiles(const uint64_t *bytes, size_t num_tiles);
 
 /* Measures stages of one profile, reusing its work space: not for several threads at once. Refers
- * to the profile, operations and layers that it was made from. Owned by the caller; free with
+ * to the profile, operations and chain that it was made from. Owned by the caller; free with
  * popliner_stage_meter_free. */
 typedef struct popliner_stage_meter popliner_stage_meter;
 
-/* Errors: MEMORY. Takes 8 bytes per lowered variable. */
+/* Errors: MEMORY. Takes 8 to 9 bytes per lowered variable, and one per vertex type and tile. */
 popliner_status popliner_stage_meter_create(const popliner_profile *profile,
                                             const popliner_operations *operations,
-                                            const popliner_layers *layers,
+                                            const popliner_chain *chain,
                                             popliner_stage_meter **meter, popliner_error *error);
 void popliner_stage_meter_free(popliner_stage_meter *meter);
 
@@ -54,15 +57,32 @@ void popliner_stage_meter_free(popliner_stage_meter *meter);
 void popliner_stage_meter_remember_peaks(popliner_stage_meter *meter);
 
 /* Measures the stage of the given operations, in ascending order, into *memory, whose arrays are
- * made or reused. The rules, from PopLiner's source, quirks included:
- *   programs        all of the operations, each once
- *   vertex code     once per vertex type (name and size) with an instance on the tile; its bytes
- * are those of the last type of that name vertex state    instances times the type's size exchange
- * code   of the DoExchange programs control code    of the programs without children variables
- * those that operations in a layer touch, at the step in [first, last] where most bytes are live;
- * first is the first step of the first operation in a layer (of the first operation, if none is),
- * last is the last step of the last operation Errors: MEMORY. Cost: O(touched variables + tiles *
- * (steps of the stage + programs)). */
+ * made or reused. Each program of the operations counts once.
+ *
+ * PopLiner's model, from its source, quirks included:
+ *   vertex code    once per vertex type (name and size) with an instance on the tile; its bytes are
+ *                  those of the last type of that name
+ *   vertex state   instances times the type's size, for every program that executes them
+ *   exchange code  of the DoExchange programs
+ *   control code   of the programs without children
+ *   variables      those that operations in a layer touch, at the step in [first, last] where most
+ *                  bytes are live; first is the first step of the first operation in a layer (of
+ * the first operation, if none is), last is the last step of the last operation
+ *
+ * The full model:
+ *   vertex code    once per vertex type with an instance on the tile
+ *   vertex state   what the compiler tells of each compute set, else as above
+ *   exchange code, control code  as above
+ *                  each of these four at most what the compiler counts of it on the tile
+ *   variables      the always-live data that its operations touch, and, at the stage's own step
+ *                  where most bytes are live, the other data that they touch and the data that no
+ *                  operation touches; its own steps are those of its operations, see
+ *                  popliner_chain_create
+ *   unexplained    everything always live that no operation explains, in every stage
+ * So all operations together have, on every tile, always_live_bytes + not_always_live_peak_bytes of
+ * the compiler's account.
+ *
+ * Errors: MEMORY. Cost: O(touched variables + tiles * (steps + programs)). */
 popliner_status popliner_stage_measure(popliner_stage_meter *meter, const size_t *operations,
                                        size_t num_operations, popliner_stage_memory *memory,
                                        popliner_error *error);

@@ -53,8 +53,10 @@ static const option table[] = {
      "memory that a stage may use on a tile (default: the\nprofile's own, 638976 on a Mk2 IPU)"},
     {KIND_CHOICE, 0, "solver", "ilp|greedy", "ilp|greedy", 0,
      "ilp: the best split, with proof (default);\ngreedy: the algorithm of PopLiner 1.0.0"},
-    {KIND_CHOICE, 0, "memory-model", "popliner", "popliner", 0,
-     "how the memory of a stage is counted\n(default: popliner, the model of PopLiner 1.0.0)"},
+    {KIND_CHOICE, 0, "memory-model", "full|popliner", "full|popliner", 0,
+     "full: all that the compiler counts (default of\n--solve); popliner: as PopLiner 1.0.0, less "
+     "than\n"
+     "is needed (default of the tables and of greedy)"},
 
     {KIND_HEADING, 0, "Layers", NULL, NULL, 0, NULL},
     {KIND_TEXT, 0, "layer-name-regex", "REGEX", NULL, offsetof(options, layer_name_regex),
@@ -109,6 +111,8 @@ static popliner_status set_choice(const option *o, const char *value, options *r
         result->delimiter = choice == 0 ? '\t' : ',';
     else if (strcmp(o->name, "solver") == 0)
         result->solver = choice == 0 ? SOLVER_ILP : SOLVER_GREEDY;
+    else if (strcmp(o->name, "memory-model") == 0)
+        result->memory_model = choice == 0 ? MODEL_FULL : MODEL_POPLINER;
     else if (strcmp(o->name, "layer-order") == 0)
         result->layer_order =
             choice == 0 ? POPLINER_LAYER_ORDER_STEPS : POPLINER_LAYER_ORDER_NATURAL;

@@ -12,6 +12,8 @@
 #include "popliner/error.h"
 #include "popliner/layers.h"
 
+typedef enum model_choice { MODEL_DEFAULT, MODEL_POPLINER, MODEL_FULL } model_choice;
+
 typedef enum solver_choice { SOLVER_ILP, SOLVER_GREEDY } solver_choice;
 
 /* What the user asked for. Texts belong to argv. */
@@ -30,6 +32,7 @@ typedef struct options {
 
     char delimiter;
     solver_choice solver;
+    model_choice memory_model;
     size_t num_ipus;
     uint64_t mem_per_tile_bytes; /* 0: that of the profile's target */
     popliner_layer_order layer_order;

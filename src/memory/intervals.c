@@ -14,9 +14,11 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "memory/liveness.h"
+#include "memory/chain_data.h"
+#include "memory/code.h"
+#include "memory/curve.h"
+#include "memory/full_model.h"
 #include "memory/unit_sets.h"
-#include "memory/vertex_code.h"
 #include "read/blob_codec.h"
 #include "read/profile_data.h"
 
@@ -27,38 +29,50 @@ typedef struct arrival {
     uint64_t size_bytes;
 } arrival;
 
+/* What the sums over arrivals are kept apart by: the groups of code, and always-live data. */
+enum { DATA = PL_NUM_CODE_GROUPS, NUM_SUMS };
+
 typedef struct sweep {
     const popliner_profile *profile;
     const popliner_operations *operations;
+    const popliner_chain *chain;
+    bool is_full;
+    pl_full_model full; /* of that memory model only */
     pl_usage usage;
-    pl_vertex_kinds kinds;
     popliner_costs *costs;
 
-    /* Code and state of all programs with the same set of units: [sets][tiles]. */
-    uint64_t *program_bytes;
+    /* State and code of all programs with the same set of units: [sets][tiles]. */
+    uint64_t *set_bytes[PL_NUM_CODE_GROUPS];
     /* The units that need each vertex kind on each tile: [types][tiles], sets of kind_sets. */
+    pl_vertex_kinds kinds;
     uint32_t *kind_set;
     pl_unit_sets kind_sets;
     /* Code of each vertex kind: [types][tiles]. */
     uint64_t *kind_code_bytes;
+    /* The unit that each liveness step belongs to. */
+    uint32_t *unit_of_step;
 
-    /* For one tile: bytes that arrive at unit u in stages beginning at s, as differences over s.
-     * Unsigned, so that absurd sizes wrap around as they do in popliner_stage_measure. */
-    uint64_t *arriving_bytes; /* [num_units + 1][num_units] */
-    arrival *arrivals;        /* by unit */
+    /* For one tile: bytes that arrive at unit u in stages beginning at s, as differences over s. A
+     * difference may be below zero: unsigned, it wraps around and comes out right in the sums. */
+    uint64_t *arriving_bytes[NUM_SUMS]; /* [num_units + 1][num_units] */
+    arrival *arrivals;                  /* by unit */
     size_t arrivals_capacity;
     size_t *arrivals_start; /* [num_units + 1] */
     pl_curve curve;
 } sweep;
 
 static void free_sweep(sweep *s) {
+    pl_full_model_free(&s->full);
     pl_usage_free(&s->usage);
     pl_vertex_kinds_free(&s->kinds);
     pl_unit_sets_free(&s->kind_sets);
-    free(s->program_bytes);
+    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
+        free(s->set_bytes[group]);
     free(s->kind_set);
     free(s->kind_code_bytes);
-    free(s->arriving_bytes);
+    free(s->unit_of_step);
+    for (int sum = 0; sum < NUM_SUMS; sum++)
+        free(s->arriving_bytes[sum]);
     free(s->arrivals);
     free(s->arrivals_start);
     free(s->curve.change_bytes);
@@ -67,23 +81,33 @@ static void free_sweep(sweep *s) {
 /* Sums control code, exchange code and vertex state of the programs by their set of units. */
 static popliner_status sum_programs(sweep *s, popliner_error *error) {
     const popliner_profile *p = s->profile;
+    popliner_memory_model model = s->chain->model;
     size_t num_tiles = p->target.num_tiles;
-    s->program_bytes = pl_new_array(s->usage.sets.count * num_tiles, sizeof *s->program_bytes);
-    if (s->program_bytes == NULL)
-        return pl_fail_memory(error, "the memory of the layers");
+    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
+        s->set_bytes[group] = pl_new_array(s->usage.sets.count * num_tiles, sizeof(uint64_t));
+        if (s->set_bytes[group] == NULL)
+            return pl_fail_memory(error, "the memory of the layers");
+    }
     for (size_t program = 0; program < p->num_programs; program++) {
         uint32_t set = s->usage.program_set[program];
+        uint32_t compute_set = p->program_compute_set[program];
         if (set == 0)
             continue;
-        uint64_t *by_tile = s->program_bytes + set * num_tiles;
         if (!p->program_has_children[program])
-            pl_series_add(p, p->program_control_code[program], 1, by_tile);
-        pl_series_add(p, p->program_exchange_code[program], 1, by_tile);
-        uint32_t compute_set = p->program_compute_set[program];
-        for (uint32_t i = compute_set == PL_NONE ? 0 : p->compute_set_vertices_start[compute_set];
-             compute_set != PL_NONE && i < p->compute_set_vertices_start[compute_set + 1]; i++)
-            pl_series_add(p, p->compute_set_vertex_instances[i],
-                          p->vertex_type_size_bytes[p->compute_set_vertex_type[i]], by_tile);
+            pl_series_add(p, p->program_control_code[program], 1,
+                          s->set_bytes[PL_CONTROL_CODE] + set * num_tiles);
+        pl_series_add(p, p->program_exchange_code[program], 1,
+                      s->set_bytes[PL_EXCHANGE_CODE] + set * num_tiles);
+        /* PopLiner counts the state of a compute set for each program that executes it */
+        if (!s->is_full && compute_set != PL_NONE)
+            pl_add_vertex_state(p, model, compute_set,
+                                s->set_bytes[PL_VERTEX_STATE] + set * num_tiles);
+    }
+    for (uint32_t compute_set = 0; s->is_full && compute_set < p->num_compute_sets; compute_set++) {
+        uint32_t set = s->usage.compute_set_set[compute_set];
+        if (set != 0)
+            pl_add_vertex_state(p, model, compute_set,
+                                s->set_bytes[PL_VERTEX_STATE] + set * num_tiles);
     }
     return POPLINER_OK;
 }
@@ -116,7 +140,7 @@ static popliner_status find_vertex_code(sweep *s, popliner_error *error) {
     size_t num_tiles = p->target.num_tiles;
     s->kind_set = pl_new_array(p->num_vertex_types * num_tiles, sizeof *s->kind_set);
     s->kind_code_bytes = pl_new_array(p->num_vertex_types * num_tiles, sizeof *s->kind_code_bytes);
-    popliner_status status = pl_vertex_kinds_find(&s->kinds, p, error);
+    popliner_status status = pl_vertex_kinds_find(&s->kinds, p, s->chain->model, error);
     if (status != POPLINER_OK)
         return status;
     if (s->kind_set == NULL || s->kind_code_bytes == NULL || !pl_unit_sets_begin(&s->kind_sets))
@@ -124,13 +148,13 @@ static popliner_status find_vertex_code(sweep *s, popliner_error *error) {
     for (size_t type = 0; type < p->num_vertex_types; type++)
         pl_series_add(p, p->vertex_type_code[s->kinds.code_of_type[type]], 1,
                       s->kind_code_bytes + type * num_tiles);
-    const pl_usage *usage = &s->usage;
-    for (size_t unit = 0; unit < usage->num_units; unit++) {
+    const popliner_chain *chain = s->chain;
+    for (size_t unit = 0; unit < chain->num_units; unit++) {
         pl_unit_sets_begin_unit(&s->kind_sets, (uint32_t)unit);
-        for (size_t i = usage->unit_operations_start[unit];
-             i < usage->unit_operations_start[unit + 1]; i++) {
+        for (size_t i = chain->unit_operations_start[unit];
+             i < chain->unit_operations_start[unit + 1]; i++) {
             popliner_operation operation =
-                popliner_operations_get(s->operations, usage->unit_operation[i]);
+                popliner_operations_get(s->operations, chain->unit_operation[i]);
             for (size_t k = 0; k < operation.num_programs; k++) {
                 uint32_t compute_set = p->program_compute_set[operation.programs[k]];
                 if (compute_set != PL_NONE && !add_compute_set(s, compute_set))
@@ -175,28 +199,45 @@ done:
     return status;
 }
 
-/* Enters something of the units of `set` into the table of arrivals. */
-static void add_arrivals(sweep *s, const pl_unit_sets *sets, uint32_t set, uint64_t bytes) {
+/* Enters something of the units of `set` into the table of arrivals of one sum. */
+static void add_arrivals(sweep *s, int sum, const pl_unit_sets *sets, uint32_t set,
+                         uint64_t bytes) {
     size_t num_units = s->usage.num_units;
     for (; set != 0 && bytes > 0; set = sets->rest[set]) {
         uint32_t unit = sets->last_unit[set];
         uint32_t rest = sets->rest[set];
         uint32_t first_start = rest == 0 ? 0 : sets->last_unit[rest] + 1;
-        s->arriving_bytes[first_start * num_units + unit] += bytes;
-        s->arriving_bytes[(unit + 1) * num_units + unit] -= bytes;
+        s->arriving_bytes[sum][first_start * num_units + unit] += bytes;
+        s->arriving_bytes[sum][(unit + 1) * num_units + unit] -= bytes;
     }
 }
 
-/* Lists the arrivals of the tile's variables by unit. In this model what unit 0 touches does not
- * count: variables of operations in no layer are assumed to be distributed. */
+/* Whether variables count where only this unit touches them: in PopLiner's model those of
+ * operations in no layer are assumed to be distributed. */
+static bool unit_counts(const sweep *s, uint32_t unit) {
+    return s->is_full || unit > 0;
+}
+
+/* Whether the variable goes into the curve of live bytes; in the full model what is always live is
+ * summed up instead. */
+static bool is_on_curve(const sweep *s, uint64_t variable) {
+    return !s->is_full || !s->profile->class_always_live[s->profile->variable_class[variable]];
+}
+
+/* Lists the arrivals of the tile's variables by unit, and sums up the always-live ones. */
 static popliner_status list_arrivals(sweep *s, size_t tile, popliner_error *error) {
     const popliner_profile *p = s->profile;
     const pl_unit_sets *sets = &s->usage.sets;
     size_t num_units = s->usage.num_units;
     memset(s->arrivals_start, 0, (num_units + 1) * sizeof *s->arrivals_start);
     for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
+        if (!is_on_curve(s, i)) {
+            if ((s->full.variable_flags[i] & PL_VARIABLE_IS_CODE) == 0)
+                add_arrivals(s, DATA, sets, s->usage.variable_set[i], p->variable_size_bytes[i]);
+            continue;
+        }
         for (uint32_t set = s->usage.variable_set[i]; set != 0; set = sets->rest[set])
-            s->arrivals_start[sets->last_unit[set] + 1] += sets->last_unit[set] > 0;
+            s->arrivals_start[sets->last_unit[set] + 1] += unit_counts(s, sets->last_unit[set]);
     }
     for (size_t unit = 0; unit < num_units; unit++)
         s->arrivals_start[unit + 1] += s->arrivals_start[unit];
@@ -206,13 +247,12 @@ static popliner_status list_arrivals(sweep *s, size_t tile, popliner_error *erro
         return pl_fail_memory(error, "the variables of a tile");
     s->arrivals = arrivals;
     for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
-        for (uint32_t set = s->usage.variable_set[i]; set != 0; set = sets->rest[set]) {
+        uint32_t set = is_on_curve(s, i) ? s->usage.variable_set[i] : 0;
+        for (; set != 0 && unit_counts(s, sets->last_unit[set]); set = sets->rest[set]) {
             uint32_t unit = sets->last_unit[set];
-            if (unit == 0)
-                break;
-            /* filling from the end of each unit's part turns its start into the right one */
             uint32_t rest = sets->rest[set];
-            bool is_first = rest == 0 || sets->last_unit[rest] == 0;
+            bool is_first = rest == 0 || !unit_counts(s, sets->last_unit[rest]);
+            /* filling from the end of each unit's part turns its start into the right one */
             s->arrivals[--s->arrivals_start[unit + 1]] = (arrival){
                 .first_start = is_first ? 0 : sets->last_unit[rest] + 1,
                 .class_index = p->variable_class[i],
@@ -234,13 +274,11 @@ typedef struct stage_steps {
     bool in_layer;
 } stage_steps;
 
-static void add_unit_steps(stage_steps *steps, const pl_usage *usage, size_t unit) {
-    size_t start = usage->unit_operations_start[unit];
-    size_t end = usage->unit_operations_start[unit + 1];
-    if (start == end)
+static void add_unit_steps(stage_steps *steps, const popliner_chain *chain, size_t unit) {
+    if (!popliner_chain_has_operations(chain, unit))
         return;
-    size_t first = usage->unit_operation[start];
-    size_t last = usage->unit_operation[end - 1];
+    size_t first = chain->unit_operation[chain->unit_operations_start[unit]];
+    size_t last = chain->unit_operation[chain->unit_operations_start[unit + 1] - 1];
     bool replaces = unit > 0 && !steps->in_layer;
     if (steps->first_operation == SIZE_MAX || replaces ||
         (first < steps->first_operation && (unit > 0 || !steps->in_layer)))
@@ -250,79 +288,142 @@ static void add_unit_steps(stage_steps *steps, const pl_usage *usage, size_t uni
         steps->last_operation = last;
 }
 
-/* Raises the peaks of all intervals to those of this tile. */
+/* The peak of the curve in a stage of PopLiner's model. */
+static uint64_t peak_of_range(const sweep *s, const stage_steps *steps) {
+    size_t peak_step;
+    if (steps->first_operation == SIZE_MAX)
+        return 0;
+    return pl_curve_peak(
+        &s->curve, popliner_operations_get(s->operations, steps->first_operation).first_step,
+        popliner_operations_get(s->operations, steps->last_operation).last_step + 1, &peak_step);
+}
+
+/* The peak of the curve in a stage of the full model: over the steps of its units. */
+static uint64_t peak_of_units(const sweep *s, size_t first_unit, size_t last_unit) {
+    int64_t live = 0;
+    int64_t peak = 0;
+    for (size_t step = 0; step < s->curve.end_step; step++) {
+        live += s->curve.change_bytes[step];
+        size_t unit = s->unit_of_step[step];
+        if (live > peak && unit >= first_unit && unit <= last_unit)
+            peak = live;
+    }
+    return (uint64_t)peak;
+}
+
+/* From differences over the starts to the bytes that arrive in stages beginning at `start`: called
+ * for every start in order. */
+static void begin_start(sweep *s, size_t start) {
+    size_t num_units = s->usage.num_units;
+    for (int sum = 0; start > 0 && sum < NUM_SUMS; sum++) {
+        uint64_t *arriving = s->arriving_bytes[sum] + start * num_units;
+        const uint64_t *before = arriving - num_units;
+        for (size_t unit = 0; unit < num_units; unit++)
+            arriving[unit] += before[unit];
+    }
+}
+
+/* Raises the peaks of the intervals that begin at `start` to those of this tile. */
+static popliner_status sweep_start(sweep *s, size_t tile, size_t start, popliner_error *error) {
+    const popliner_profile *p = s->profile;
+    size_t num_units = s->usage.num_units;
+    stage_steps steps = {SIZE_MAX, SIZE_MAX, false};
+    uint64_t sum_bytes[NUM_SUMS] = {0};
+    begin_start(s, start);
+    if (!pl_curve_begin(&s->curve, 0, p->num_steps))
+        return pl_fail_memory(error, "the liveness of a tile");
+    for (uint64_t i = s->is_full ? s->full.unexplained_start[tile] : 0;
+         s->is_full && i < s->full.unexplained_start[tile + 1]; i++)
+        pl_curve_add(&s->curve, p, p->variable_class[s->full.unexplained[i]],
+                     p->variable_size_bytes[s->full.unexplained[i]]);
+    for (size_t unit = start; unit < num_units; unit++) {
+        for (size_t i = s->arrivals_start[unit]; i < s->arrivals_start[unit + 1]; i++) {
+            const arrival *a = &s->arrivals[i];
+            if (a->first_start <= start)
+                pl_curve_add(&s->curve, p, a->class_index, a->size_bytes);
+        }
+        add_unit_steps(&steps, s->chain, unit);
+        uint64_t peak = s->is_full ? s->full.fixed_bytes[tile] + peak_of_units(s, start, unit)
+                                   : peak_of_range(s, &steps);
+        for (int sum = 0; sum < NUM_SUMS; sum++) {
+            sum_bytes[sum] += s->arriving_bytes[sum][start * num_units + unit];
+            peak += s->is_full && sum != DATA
+                        ? pl_full_model_limit(&s->full, sum, tile, sum_bytes[sum])
+                        : sum_bytes[sum];
+        }
+        if (peak > popliner_costs_peak(s->costs, start, unit))
+            popliner_costs_set_peak(s->costs, start, unit, peak);
+    }
+    return POPLINER_OK;
+}
+
 static popliner_status sweep_tile(sweep *s, size_t tile, popliner_error *error) {
     const popliner_profile *p = s->profile;
     const pl_usage *usage = &s->usage;
     size_t num_tiles = p->target.num_tiles;
     size_t num_units = usage->num_units;
-    memset(s->arriving_bytes, 0, (num_units + 1) * num_units * sizeof *s->arriving_bytes);
-    for (uint32_t set = 1; set < usage->sets.count; set++)
-        add_arrivals(s, &usage->sets, set, s->program_bytes[set * num_tiles + tile]);
+    for (int sum = 0; sum < NUM_SUMS; sum++)
+        memset(s->arriving_bytes[sum], 0, (num_units + 1) * num_units * sizeof(uint64_t));
+    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
+        for (uint32_t set = 1; set < usage->sets.count; set++)
+            add_arrivals(s, group, &usage->sets, set, s->set_bytes[group][set * num_tiles + tile]);
+    }
     for (size_t type = 0; type < p->num_vertex_types; type++)
-        add_arrivals(s, &s->kind_sets, s->kind_set[type * num_tiles + tile],
+        add_arrivals(s, PL_VERTEX_CODE, &s->kind_sets, s->kind_set[type * num_tiles + tile],
                      s->kind_code_bytes[type * num_tiles + tile]);
     popliner_status status = list_arrivals(s, tile, error);
-    for (size_t start = 0; status == POPLINER_OK && start < num_units; start++) {
-        uint64_t *arriving = s->arriving_bytes + start * num_units;
-        const uint64_t *before = start > 0 ? arriving - num_units : NULL;
-        for (size_t unit = 0; before != NULL && unit < num_units; unit++)
-            arriving[unit] += before[unit]; /* from differences to bytes */
-        if (!pl_curve_begin(&s->curve, 0, p->num_steps))
-            return pl_fail_memory(error, "the liveness of a tile");
-        stage_steps steps = {SIZE_MAX, SIZE_MAX, false};
-        uint64_t code_bytes = 0;
-        for (size_t unit = start; unit < num_units; unit++) {
-            code_bytes += arriving[unit];
-            for (size_t i = s->arrivals_start[unit]; i < s->arrivals_start[unit + 1]; i++) {
-                const arrival *a = &s->arrivals[i];
-                if (a->first_start <= start)
-                    pl_curve_add(&s->curve, p, a->class_index, a->size_bytes);
-            }
-            add_unit_steps(&steps, usage, unit);
-            uint64_t peak = code_bytes;
-            if (steps.first_operation != SIZE_MAX)
-                peak += pl_curve_peak(
-                    &s->curve,
-                    popliner_operations_get(s->operations, steps.first_operation).first_step,
-                    popliner_operations_get(s->operations, steps.last_operation).last_step + 1);
-            if (peak > popliner_costs_peak(s->costs, start, unit))
-                popliner_costs_set_peak(s->costs, start, unit, peak);
-        }
-    }
+    for (size_t start = 0; status == POPLINER_OK && start < num_units; start++)
+        status = sweep_start(s, tile, start, error);
     return status;
+}
+
+static popliner_status allocate(sweep *s, popliner_error *error) {
+    const popliner_profile *p = s->profile;
+    size_t num_units = s->chain->num_units;
+    bool memory = true;
+    for (int sum = 0; sum < NUM_SUMS; sum++) {
+        s->arriving_bytes[sum] = pl_new_array((num_units + 1) * num_units, sizeof(uint64_t));
+        memory = memory && s->arriving_bytes[sum] != NULL;
+    }
+    s->arrivals_start = pl_new_array(num_units + 1, sizeof *s->arrivals_start);
+    s->unit_of_step = pl_new_array(p->num_steps, sizeof *s->unit_of_step);
+    if (!memory || s->arrivals_start == NULL || s->unit_of_step == NULL)
+        return pl_fail_memory(error, "the intervals");
+    for (size_t step = 0; step < p->num_steps; step++) {
+        uint32_t operation = s->chain->operation_of_step[step];
+        s->unit_of_step[step] = operation == PL_NONE ? 0 : s->chain->unit_of_operation[operation];
+    }
+    return POPLINER_OK;
 }
 
 popliner_status popliner_intervals_measure(const popliner_profile *profile,
                                            const popliner_operations *operations,
-                                           const popliner_layers *layers,
+                                           const popliner_chain *chain,
                                            const popliner_listener *listener,
                                            popliner_costs **costs, popliner_error *error) {
-    sweep s = {.profile = profile, .operations = operations};
-    size_t num_units = popliner_layers_num_units(layers);
+    sweep s = {.profile = profile, .operations = operations, .chain = chain};
     size_t num_tiles = profile->target.num_tiles;
+    s.is_full = chain->model == POPLINER_MEMORY_MODEL_FULL;
     *costs = NULL;
-    popliner_status status = popliner_costs_create(num_units, &s.costs, error);
+    popliner_status status = popliner_costs_create(chain->num_units, &s.costs, error);
     if (status == POPLINER_OK)
-        status = pl_usage_find(&s.usage, profile, operations, layers, error);
+        status = pl_usage_of_chain(&s.usage, profile, operations, chain, error);
+    if (status == POPLINER_OK && s.is_full)
+        status = pl_full_model_create(&s.full, profile, operations, error);
     if (status == POPLINER_OK)
         status = sum_programs(&s, error);
     if (status == POPLINER_OK)
         status = find_vertex_code(&s, error);
     if (status == POPLINER_OK)
         status = measure_cuts(&s, error);
-    if (status == POPLINER_OK) {
-        s.arriving_bytes = pl_new_array((num_units + 1) * num_units, sizeof *s.arriving_bytes);
-        s.arrivals_start = pl_new_array(num_units + 1, sizeof *s.arrivals_start);
-        if (s.arriving_bytes == NULL || s.arrivals_start == NULL)
-            status = pl_fail_memory(error, "the intervals");
-    }
+    if (status == POPLINER_OK)
+        status = allocate(&s, error);
     for (size_t tile = 0; status == POPLINER_OK && tile < num_tiles; tile++) {
         status = sweep_tile(&s, tile, error);
         if (tile % 16 == 15 || tile + 1 == num_tiles)
             pl_progress(listener, "Measuring all stages", tile + 1, num_tiles);
     }
-    if (status == POPLINER_OK && s.usage.unit_operations_start[1] == 0)
+    if (status == POPLINER_OK && !popliner_chain_has_operations(chain, 0))
         popliner_costs_set_peak(s.costs, 0, 0, POPLINER_PEAK_FORBIDDEN);
     if (status == POPLINER_OK)
         *costs = s.costs;

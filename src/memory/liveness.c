@@ -1,45 +1,157 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "memory/liveness.h"
+#include "popliner/liveness.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/failure.h"
 #include "base/growth.h"
+#include "memory/curve.h"
 #include "read/profile_data.h"
 
-bool pl_curve_begin(pl_curve *curve, size_t first_step, size_t end_step) {
-    size_t count = end_step > first_step ? end_step - first_step + 1 : 1;
-    void *changes = curve->change_bytes;
-    if (!pl_reserve(&changes, &curve->capacity, count, sizeof *curve->change_bytes))
+popliner_variable popliner_liveness_variable(const popliner_profile *p, size_t variable) {
+    uint32_t unlowered = p->variable_unlowered[variable];
+    return (popliner_variable){
+        .tile = p->variable_tile[variable],
+        .size_bytes = p->variable_size_bytes[variable],
+        .offset_bytes = p->variable_offset[variable],
+        .equivalence_class = p->variable_class[variable],
+        .is_always_live = p->class_always_live[p->variable_class[variable]] != 0,
+        .name = unlowered == PL_NONE ? "" : pl_profile_string(p, p->unlowered_name[unlowered]),
+        .category = pl_profile_string(p, p->category_name[p->variable_category[variable]]),
+    };
+}
+
+bool popliner_liveness_is_live(const popliner_profile *p, size_t variable, size_t step) {
+    uint32_t class_index = p->variable_class[variable];
+    if (p->class_always_live[class_index])
+        return true;
+    for (uint32_t i = p->class_ranges_start[class_index];
+         i < p->class_ranges_start[class_index + 1]; i++) {
+        if (step >= p->range_first_step[i] && step < p->range_end_step[i])
+            return true;
+    }
+    return false;
+}
+
+void popliner_liveness_tile_variables(const popliner_profile *profile, size_t tile, size_t *first,
+                                      size_t *end) {
+    *first = (size_t)profile->tile_variables_start[tile];
+    *end = (size_t)profile->tile_variables_start[tile + 1];
+}
+
+/* Fills the curve with the tile's variables that are not always live; returns the bytes of those
+ * that are. */
+static bool fill_curve(pl_curve *curve, const popliner_profile *p, size_t tile,
+                       const uint8_t *selection, size_t first_step, size_t end_step,
+                       uint64_t *always_live_bytes) {
+    *always_live_bytes = 0;
+    if (!pl_curve_begin(curve, first_step, end_step))
         return false;
-    curve->change_bytes = changes;
-    memset(curve->change_bytes, 0, count * sizeof *curve->change_bytes);
-    curve->first_step = first_step;
-    curve->end_step = end_step > first_step ? end_step : first_step;
+    for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
+        if (selection != NULL && selection[i] == 0)
+            continue;
+        if (p->class_always_live[p->variable_class[i]])
+            *always_live_bytes += p->variable_size_bytes[i];
+        else
+            pl_curve_add(curve, p, p->variable_class[i], p->variable_size_bytes[i]);
+    }
     return true;
 }
 
-void pl_curve_add(pl_curve *curve, const popliner_profile *p, uint32_t class_index,
-                  uint64_t size_bytes) {
-    for (uint32_t i = p->class_ranges_start[class_index];
-         i < p->class_ranges_start[class_index + 1]; i++) {
-        size_t from = p->range_first_step[i];
-        size_t to = p->range_end_step[i];
-        from = from < curve->first_step ? curve->first_step : from;
-        to = to > curve->end_step ? curve->end_step : to;
-        if (from < to) {
-            curve->change_bytes[from - curve->first_step] += (int64_t)size_bytes;
-            curve->change_bytes[to - curve->first_step] -= (int64_t)size_bytes;
+popliner_status popliner_liveness_peaks(const popliner_profile *profile, const uint8_t *selection,
+                                        size_t first_step, size_t end_step, popliner_peak *peaks,
+                                        popliner_error *error) {
+    pl_curve curve = {0};
+    popliner_status status = POPLINER_OK;
+    for (size_t tile = 0; tile < profile->target.num_tiles; tile++) {
+        popliner_peak *peak = &peaks[tile];
+        if (!fill_curve(&curve, profile, tile, selection, first_step, end_step,
+                        &peak->always_live_bytes)) {
+            status = pl_fail_memory(error, "the liveness of a tile");
+            break;
         }
+        peak->not_always_live_bytes = pl_curve_peak(&curve, first_step, end_step, &peak->peak_step);
     }
+    free(curve.change_bytes);
+    return status;
 }
 
-uint64_t pl_curve_peak(const pl_curve *curve, size_t first_step, size_t end_step) {
-    int64_t live = 0;
-    int64_t peak = 0;
-    for (size_t step = curve->first_step; step < end_step; step++) {
-        live += curve->change_bytes[step - curve->first_step];
-        if (step >= first_step && live > peak)
-            peak = live;
+popliner_status popliner_liveness_of_tile(const popliner_profile *profile, size_t tile,
+                                          const uint8_t *selection, size_t first_step,
+                                          size_t end_step, uint64_t *bytes, popliner_error *error) {
+    pl_curve curve = {0};
+    uint64_t always_live_bytes;
+    popliner_status status = POPLINER_OK;
+    if (fill_curve(&curve, profile, tile, selection, first_step, end_step, &always_live_bytes))
+        pl_curve_read(&curve, bytes);
+    else
+        status = pl_fail_memory(error, "the liveness of a tile");
+    free(curve.change_bytes);
+    return status;
+}
+
+popliner_status popliner_liveness_of_device(const popliner_profile *p, const uint8_t *selection,
+                                            size_t first_step, size_t end_step, uint64_t *bytes,
+                                            popliner_error *error) {
+    pl_curve curve = {0};
+    uint64_t *class_bytes = pl_new_array(p->num_classes, sizeof *class_bytes);
+    popliner_status status = POPLINER_OK;
+    if (class_bytes == NULL || !pl_curve_begin(&curve, first_step, end_step)) {
+        status = pl_fail_memory(error, "the liveness of the device");
+    } else {
+        for (size_t i = 0; i < p->num_variables; i++) {
+            if (selection == NULL || selection[i] != 0)
+                class_bytes[p->variable_class[i]] += p->variable_size_bytes[i];
+        }
+        for (uint32_t c = 0; c < p->num_classes; c++) {
+            if (!p->class_always_live[c])
+                pl_curve_add(&curve, p, c, class_bytes[c]);
+        }
+        pl_curve_read(&curve, bytes);
     }
-    return (uint64_t)peak;
+    free(class_bytes);
+    free(curve.change_bytes);
+    return status;
+}
+
+typedef struct extent {
+    uint64_t first;
+    uint64_t end;
+} extent;
+
+static int compare_extents(const void *left, const void *right) {
+    const extent *a = left;
+    const extent *b = right;
+    return (a->first > b->first) - (a->first < b->first);
+}
+
+popliner_status popliner_liveness_extent(const popliner_profile *p, size_t tile,
+                                         const uint8_t *selection, uint64_t *used_bytes,
+                                         uint64_t *including_gaps_bytes, popliner_error *error) {
+    size_t start = (size_t)p->tile_variables_start[tile];
+    size_t end = (size_t)p->tile_variables_start[tile + 1];
+    extent *extents = pl_new_array(end - start, sizeof *extents);
+    size_t count = 0;
+    *used_bytes = 0;
+    *including_gaps_bytes = 0;
+    if (extents == NULL)
+        return pl_fail_memory(error, "the layout of a tile");
+    for (size_t i = start; i < end; i++) {
+        uint64_t offset = p->variable_offset[i];
+        if (p->variable_size_bytes[i] > 0 && (selection == NULL || selection[i] != 0))
+            extents[count++] = (extent){offset, offset + p->variable_size_bytes[i]};
+    }
+    qsort(extents, count, sizeof *extents, compare_extents);
+    uint64_t covered = 0; /* everything below this address is counted */
+    for (size_t i = 0; i < count; i++) {
+        uint64_t from = extents[i].first > covered ? extents[i].first : covered;
+        if (extents[i].end > from) {
+            *used_bytes += extents[i].end - from;
+            covered = extents[i].end;
+        }
+    }
+    *including_gaps_bytes = covered;
+    free(extents);
+    return POPLINER_OK;
 }

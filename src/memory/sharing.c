@@ -141,7 +141,7 @@ popliner_status popliner_sharing_measure(const popliner_profile *profile,
     if (counted == NULL || sharing->affinity_bytes == NULL || sharing->communication_bytes == NULL)
         status = pl_fail_memory(error, "the tables of layers");
     if (status == POPLINER_OK)
-        status = pl_usage_find(&usage, profile, operations, layers, error);
+        status = pl_usage_of_layers(&usage, profile, operations, layers, error);
     if (status == POPLINER_OK)
         status = find_groups(&all, profile, &usage, error);
     for (uint32_t c = 0; status == POPLINER_OK && c < profile->num_classes; c++) {

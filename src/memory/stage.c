@@ -7,9 +7,10 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "memory/liveness.h"
-#include "memory/vertex_code.h"
-#include "read/blob_codec.h"
+#include "memory/chain_data.h"
+#include "memory/code.h"
+#include "memory/curve.h"
+#include "memory/full_model.h"
 #include "read/profile_data.h"
 
 /* The peaks of a set of variables that was measured before. */
@@ -22,17 +23,19 @@ typedef struct remembered_peaks {
 struct popliner_stage_meter {
     const popliner_profile *profile;
     const popliner_operations *operations;
-    const popliner_layers *layers;
-    pl_vertex_kinds kinds;
+    const popliner_chain *chain;
+    pl_code_counter code;
+    pl_full_model full; /* of that memory model only */
     pl_curve curve;
 
     /* What the current stage has seen carries its number. */
     uint32_t stage_number;
-    uint32_t *program_seen;  /* [num_programs] */
-    uint32_t *variable_seen; /* [num_variables] */
+    uint32_t *program_seen;   /* [num_programs]: its variables are marked */
+    uint32_t *variable_seen;  /* [num_variables] */
+    uint32_t *operation_seen; /* [operations] */
 
-    uint32_t *variables; /* [num_variables]: those of the stage, by tile */
-    uint8_t *type_seen;  /* [num_vertex_types * num_tiles] */
+    uint32_t *variables;  /* [num_variables]: those of the stage, by tile */
+    uint8_t *step_marked; /* [num_steps]: whether the step is the stage's */
     size_t *operation_buffer;
 
     bool remembers;
@@ -43,27 +46,31 @@ struct popliner_stage_meter {
 
 popliner_status popliner_stage_meter_create(const popliner_profile *profile,
                                             const popliner_operations *operations,
-                                            const popliner_layers *layers,
+                                            const popliner_chain *chain,
                                             popliner_stage_meter **result, popliner_error *error) {
     *result = NULL;
+    size_t num_operations = popliner_operations_count(operations);
     popliner_stage_meter *meter = calloc(1, sizeof *meter);
     if (meter == NULL)
         return pl_fail_memory(error, "the stages");
     meter->profile = profile;
     meter->operations = operations;
-    meter->layers = layers;
+    meter->chain = chain;
     meter->program_seen = pl_new_array(profile->num_programs, sizeof *meter->program_seen);
     meter->variable_seen = pl_new_array(profile->num_variables, sizeof *meter->variable_seen);
+    meter->operation_seen = pl_new_array(num_operations, sizeof *meter->operation_seen);
     meter->variables = pl_new_array(profile->num_variables, sizeof *meter->variables);
-    meter->type_seen = pl_new_array(profile->num_vertex_types * profile->target.num_tiles, 1);
-    meter->operation_buffer =
-        pl_new_array(popliner_operations_count(operations), sizeof *meter->operation_buffer);
+    meter->step_marked = pl_new_array(profile->num_steps, 1);
+    meter->operation_buffer = pl_new_array(num_operations, sizeof *meter->operation_buffer);
     popliner_status status = POPLINER_OK;
-    if (meter->program_seen == NULL || meter->variable_seen == NULL || meter->variables == NULL ||
-        meter->type_seen == NULL || meter->operation_buffer == NULL)
+    if (meter->program_seen == NULL || meter->variable_seen == NULL ||
+        meter->operation_seen == NULL || meter->variables == NULL || meter->step_marked == NULL ||
+        meter->operation_buffer == NULL)
         status = pl_fail_memory(error, "the stages");
     if (status == POPLINER_OK)
-        status = pl_vertex_kinds_find(&meter->kinds, profile, error);
+        status = pl_code_counter_begin(&meter->code, profile, chain->model, error);
+    if (status == POPLINER_OK && chain->model == POPLINER_MEMORY_MODEL_FULL)
+        status = pl_full_model_create(&meter->full, profile, operations, error);
     if (status == POPLINER_OK)
         *result = meter;
     else
@@ -74,12 +81,14 @@ popliner_status popliner_stage_meter_create(const popliner_profile *profile,
 void popliner_stage_meter_free(popliner_stage_meter *meter) {
     if (meter == NULL)
         return;
-    pl_vertex_kinds_free(&meter->kinds);
+    pl_code_counter_free(&meter->code);
+    pl_full_model_free(&meter->full);
     free(meter->curve.change_bytes);
     free(meter->program_seen);
     free(meter->variable_seen);
+    free(meter->operation_seen);
     free(meter->variables);
-    free(meter->type_seen);
+    free(meter->step_marked);
     free(meter->operation_buffer);
     for (size_t i = 0; i < meter->num_remembered; i++)
         free(meter->remembered[i].by_tile_bytes);
@@ -95,7 +104,8 @@ static popliner_status make_arrays(popliner_stage_memory *memory, size_t num_til
                                    popliner_error *error) {
     uint64_t **const arrays[] = {
         &memory->variables_bytes,     &memory->vertex_code_bytes,  &memory->vertex_state_bytes,
-        &memory->exchange_code_bytes, &memory->control_code_bytes, &memory->total_bytes,
+        &memory->exchange_code_bytes, &memory->control_code_bytes, &memory->unexplained_bytes,
+        &memory->total_bytes,         &memory->peak_step,
     };
     if (memory->num_tiles != num_tiles)
         popliner_stage_memory_clear(memory);
@@ -118,70 +128,19 @@ void popliner_stage_memory_clear(popliner_stage_memory *memory) {
     free(memory->vertex_state_bytes);
     free(memory->exchange_code_bytes);
     free(memory->control_code_bytes);
+    free(memory->unexplained_bytes);
     free(memory->total_bytes);
+    free(memory->peak_step);
     *memory = (popliner_stage_memory){0};
 }
 
-/* The vertices of a compute set: state for each instance, code where the type is new. */
-static void add_compute_set(popliner_stage_meter *meter, uint32_t set,
-                            popliner_stage_memory *memory) {
-    const popliner_profile *p = meter->profile;
-    size_t num_tiles = p->target.num_tiles;
-    for (uint32_t i = p->compute_set_vertices_start[set];
-         i < p->compute_set_vertices_start[set + 1]; i++) {
-        uint32_t type = p->compute_set_vertex_type[i];
-        pl_series instances = p->compute_set_vertex_instances[i];
-        pl_series_add(p, instances, p->vertex_type_size_bytes[type], memory->vertex_state_bytes);
-        uint8_t *seen = meter->type_seen + meter->kinds.kind_of_type[type] * num_tiles;
-        pl_runs runs = pl_runs_begin(p->series_bytes + instances.offset, instances.size_bytes);
-        size_t tile = 0;
-        uint64_t value;
-        uint64_t length;
-        while (pl_runs_next(&runs, &value, &length) > 0) {
-            if (value > 0)
-                memset(seen + tile, 1, length);
-            tile += length;
-        }
-    }
-}
-
-/* The code of every kind of vertex that was seen, tile by tile. */
-static popliner_status add_vertex_code(const popliner_stage_meter *meter,
-                                       popliner_stage_memory *memory, popliner_error *error) {
-    const popliner_profile *p = meter->profile;
-    size_t num_tiles = p->target.num_tiles;
-    uint64_t *code_bytes = pl_new_array(num_tiles, sizeof *code_bytes);
-    if (code_bytes == NULL)
-        return pl_fail_memory(error, "the memory of a stage");
-    for (size_t type = 0; type < p->num_vertex_types; type++) {
-        const uint8_t *seen = meter->type_seen + type * num_tiles;
-        if (meter->kinds.kind_of_type[type] != type || memchr(seen, 1, num_tiles) == NULL)
-            continue;
-        memset(code_bytes, 0, num_tiles * sizeof *code_bytes);
-        pl_series_add(p, p->vertex_type_code[meter->kinds.code_of_type[type]], 1, code_bytes);
-        for (size_t tile = 0; tile < num_tiles; tile++)
-            memory->vertex_code_bytes[tile] += seen[tile] ? code_bytes[tile] : 0;
-    }
-    free(code_bytes);
-    return POPLINER_OK;
-}
-
-static void add_program(popliner_stage_meter *meter, uint32_t program,
-                        popliner_stage_memory *memory) {
-    const popliner_profile *p = meter->profile;
-    if (meter->program_seen[program] == meter->stage_number)
-        return;
-    meter->program_seen[program] = meter->stage_number;
-    if (!p->program_has_children[program])
-        pl_series_add(p, p->program_control_code[program], 1, memory->control_code_bytes);
-    pl_series_add(p, p->program_exchange_code[program], 1, memory->exchange_code_bytes);
-    if (p->program_compute_set[program] != PL_NONE)
-        add_compute_set(meter, p->program_compute_set[program], memory);
-}
-
+/* Marks the variables of a program; writes the new ones and returns how many they are. */
 static size_t mark_variables(popliner_stage_meter *meter, uint32_t program, uint32_t *new_ones) {
     const popliner_profile *p = meter->profile;
     size_t count = 0;
+    if (meter->program_seen[program] == meter->stage_number)
+        return 0;
+    meter->program_seen[program] = meter->stage_number;
     for (uint32_t l = p->program_lists_start[program]; l < p->program_lists_start[program + 1];
          l++) {
         uint32_t list = p->program_list[l];
@@ -217,13 +176,14 @@ static void sort_variables(popliner_stage_meter *meter, size_t count) {
     }
 }
 
-/* The peak of meter->variables[0 ... count - 1] on every tile. */
+/* The peak of meter->variables[0 ... count - 1] on every tile, in PopLiner's model. */
 static popliner_status measure_variables(popliner_stage_meter *meter, size_t count,
                                          size_t first_step, size_t end_step,
-                                         uint64_t *by_tile_bytes, popliner_error *error) {
+                                         popliner_stage_memory *memory, popliner_error *error) {
     const popliner_profile *p = meter->profile;
     for (size_t i = 0; i < count;) {
         uint32_t tile = p->variable_tile[meter->variables[i]];
+        size_t peak_step;
         if (!pl_curve_begin(&meter->curve, first_step, end_step))
             return pl_fail_memory(error, "the memory of a stage");
         for (; i < count && p->variable_tile[meter->variables[i]] == tile; i++) {
@@ -231,15 +191,18 @@ static popliner_status measure_variables(popliner_stage_meter *meter, size_t cou
             pl_curve_add(&meter->curve, p, p->variable_class[variable],
                          p->variable_size_bytes[variable]);
         }
-        by_tile_bytes[tile] = pl_curve_peak(&meter->curve, first_step, end_step);
+        memory->variables_bytes[tile] =
+            pl_curve_peak(&meter->curve, first_step, end_step, &peak_step);
+        memory->peak_step[tile] = peak_step;
     }
     return POPLINER_OK;
 }
 
 /* The same, but what was measured for the same variables before is taken again. */
 static popliner_status recall_variables(popliner_stage_meter *meter, size_t count,
-                                        size_t first_step, size_t end_step, uint64_t *by_tile_bytes,
-                                        popliner_error *error) {
+                                        size_t first_step, size_t end_step,
+                                        popliner_stage_memory *memory, popliner_error *error) {
+    uint64_t *by_tile_bytes = memory->variables_bytes;
     size_t tiles_bytes = meter->profile->target.num_tiles * sizeof *by_tile_bytes;
     uint64_t hash = 0xcbf29ce484222325u;
     for (size_t i = 0; i < count; i++) {
@@ -253,8 +216,7 @@ static popliner_status recall_variables(popliner_stage_meter *meter, size_t coun
             return POPLINER_OK;
         }
     }
-    popliner_status status =
-        measure_variables(meter, count, first_step, end_step, by_tile_bytes, error);
+    popliner_status status = measure_variables(meter, count, first_step, end_step, memory, error);
     if (status != POPLINER_OK)
         return status;
     void *remembered = meter->remembered;
@@ -270,49 +232,136 @@ static popliner_status recall_variables(popliner_stage_meter *meter, size_t coun
     return POPLINER_OK;
 }
 
-popliner_status popliner_stage_measure(popliner_stage_meter *meter, const size_t *operations,
-                                       size_t num_operations, popliner_stage_memory *memory,
-                                       popliner_error *error) {
-    const popliner_profile *p = meter->profile;
-    size_t num_tiles = p->target.num_tiles;
-    popliner_status status = make_arrays(memory, num_tiles, error);
-    if (status != POPLINER_OK)
-        return status;
-    meter->stage_number++;
-    memset(meter->type_seen, 0, p->num_vertex_types * num_tiles);
-
+/* PopLiner's model: variables of operations in layers, over one range of steps. */
+static popliner_status measure_as_popliner(popliner_stage_meter *meter, const size_t *operations,
+                                           size_t num_operations, popliner_stage_memory *memory,
+                                           popliner_error *error) {
     size_t num_variables = 0;
     size_t first_step = 0;
     size_t last_step = 0;
     bool has_layer = false;
     for (size_t i = 0; i < num_operations; i++) {
         popliner_operation operation = popliner_operations_get(meter->operations, operations[i]);
-        bool in_layer = popliner_layers_unit_of(meter->layers, operations[i]) > 0;
+        size_t unit = popliner_chain_unit_of(meter->chain, operations[i]);
+        bool in_layer = popliner_chain_kind(meter->chain, unit) == POPLINER_UNIT_LAYER;
         if (i == 0 || (in_layer && !has_layer))
             first_step = operation.first_step;
         has_layer = has_layer || in_layer;
         last_step = operation.last_step;
-        for (size_t k = 0; k < operation.num_programs; k++) {
-            add_program(meter, operation.programs[k], memory);
-            if (in_layer)
-                num_variables +=
-                    mark_variables(meter, operation.programs[k], meter->variables + num_variables);
-        }
+        for (size_t k = 0; in_layer && k < operation.num_programs; k++)
+            num_variables +=
+                mark_variables(meter, operation.programs[k], meter->variables + num_variables);
     }
-    status = add_vertex_code(meter, memory, error);
-    if (status == POPLINER_OK && num_operations > 0) {
-        sort_variables(meter, num_variables);
-        status = meter->remembers
-                     ? recall_variables(meter, num_variables, first_step, last_step + 1,
-                                        memory->variables_bytes, error)
-                     : measure_variables(meter, num_variables, first_step, last_step + 1,
-                                         memory->variables_bytes, error);
+    if (num_operations == 0)
+        return POPLINER_OK;
+    sort_variables(meter, num_variables);
+    if (meter->remembers)
+        return recall_variables(meter, num_variables, first_step, last_step + 1, memory, error);
+    return measure_variables(meter, num_variables, first_step, last_step + 1, memory, error);
+}
+
+/* Full model: on one tile the stage's variables meter->variables[first ... end - 1] and those that
+ * nothing explains, over the stage's own steps. */
+static popliner_status measure_tile(popliner_stage_meter *meter, size_t tile, size_t first,
+                                    size_t end, popliner_stage_memory *memory,
+                                    popliner_error *error) {
+    const popliner_profile *p = meter->profile;
+    const pl_full_model *full = &meter->full;
+    uint64_t always_live_bytes = 0;
+    size_t peak_step;
+    if (!pl_curve_begin(&meter->curve, 0, p->num_steps))
+        return pl_fail_memory(error, "the memory of a stage");
+    for (size_t i = first; i < end; i++) {
+        uint32_t variable = meter->variables[i];
+        if (!p->class_always_live[p->variable_class[variable]])
+            pl_curve_add(&meter->curve, p, p->variable_class[variable],
+                         p->variable_size_bytes[variable]);
+        else if ((full->variable_flags[variable] & PL_VARIABLE_IS_CODE) == 0)
+            always_live_bytes += p->variable_size_bytes[variable];
     }
+    for (uint64_t i = full->unexplained_start[tile]; i < full->unexplained_start[tile + 1]; i++) {
+        uint32_t variable = full->unexplained[i];
+        pl_curve_add(&meter->curve, p, p->variable_class[variable],
+                     p->variable_size_bytes[variable]);
+    }
+    memory->variables_bytes[tile] =
+        always_live_bytes + pl_curve_peak_of_marked(&meter->curve, meter->step_marked, &peak_step);
+    memory->peak_step[tile] = peak_step;
+    return POPLINER_OK;
+}
+
+static popliner_status measure_fully(popliner_stage_meter *meter, const size_t *operations,
+                                     size_t num_operations, popliner_stage_memory *memory,
+                                     popliner_error *error) {
+    const popliner_profile *p = meter->profile;
+    popliner_status status = POPLINER_OK;
+    size_t num_variables = 0;
+    for (size_t i = 0; i < num_operations; i++) {
+        popliner_operation operation = popliner_operations_get(meter->operations, operations[i]);
+        meter->operation_seen[operations[i]] = meter->stage_number;
+        for (size_t k = 0; k < operation.num_programs; k++)
+            num_variables +=
+                mark_variables(meter, operation.programs[k], meter->variables + num_variables);
+    }
+    sort_variables(meter, num_variables);
+    for (size_t step = 0; step < p->num_steps; step++) {
+        uint32_t operation = meter->chain->operation_of_step[step];
+        /* without any operation the one stage there is has all the steps */
+        meter->step_marked[step] =
+            operation == PL_NONE || meter->operation_seen[operation] == meter->stage_number;
+    }
+    size_t end = 0;
+    for (size_t tile = 0; status == POPLINER_OK && tile < memory->num_tiles; tile++) {
+        size_t first = end;
+        while (end < num_variables && p->variable_tile[meter->variables[end]] == tile)
+            end++;
+        status = measure_tile(meter, tile, first, end, memory, error);
+        memory->unexplained_bytes[tile] = meter->full.fixed_bytes[tile];
+    }
+    uint64_t *const groups[PL_NUM_CODE_GROUPS] = {
+        [PL_VERTEX_CODE] = memory->vertex_code_bytes,
+        [PL_VERTEX_STATE] = memory->vertex_state_bytes,
+        [PL_EXCHANGE_CODE] = memory->exchange_code_bytes,
+        [PL_CONTROL_CODE] = memory->control_code_bytes,
+    };
+    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
+        for (size_t tile = 0; tile < memory->num_tiles; tile++)
+            groups[group][tile] =
+                pl_full_model_limit(&meter->full, group, tile, groups[group][tile]);
+    }
+    return status;
+}
+
+popliner_status popliner_stage_measure(popliner_stage_meter *meter, const size_t *operations,
+                                       size_t num_operations, popliner_stage_memory *memory,
+                                       popliner_error *error) {
+    size_t num_tiles = meter->profile->target.num_tiles;
+    popliner_status status = make_arrays(memory, num_tiles, error);
+    if (status != POPLINER_OK)
+        return status;
+    uint64_t *const groups[PL_NUM_CODE_GROUPS] = {
+        [PL_VERTEX_CODE] = memory->vertex_code_bytes,
+        [PL_VERTEX_STATE] = memory->vertex_state_bytes,
+        [PL_EXCHANGE_CODE] = memory->exchange_code_bytes,
+        [PL_CONTROL_CODE] = memory->control_code_bytes,
+    };
+    meter->stage_number++;
+    pl_code_counter_reset(&meter->code);
+    for (size_t i = 0; i < num_operations; i++) {
+        popliner_operation operation = popliner_operations_get(meter->operations, operations[i]);
+        for (size_t k = 0; k < operation.num_programs; k++)
+            pl_code_counter_add(&meter->code, operation.programs[k], groups);
+    }
+    pl_code_counter_finish(&meter->code, groups);
+    if (meter->chain->model == POPLINER_MEMORY_MODEL_FULL)
+        status = measure_fully(meter, operations, num_operations, memory, error);
+    else
+        status = measure_as_popliner(meter, operations, num_operations, memory, error);
     for (size_t tile = 0; tile < num_tiles; tile++)
         memory->total_bytes[tile] =
             memory->variables_bytes[tile] + memory->vertex_code_bytes[tile] +
             memory->vertex_state_bytes[tile] + memory->exchange_code_bytes[tile] +
-            memory->control_code_bytes[tile];
+            memory->control_code_bytes[tile] + memory->unexplained_bytes[tile];
     return status;
 }
 
@@ -321,7 +370,7 @@ popliner_status popliner_stage_measure_units(popliner_stage_meter *meter, size_t
                                              popliner_error *error) {
     size_t count = 0;
     for (size_t i = 0; i < popliner_operations_count(meter->operations); i++) {
-        size_t unit = popliner_layers_unit_of(meter->layers, i);
+        size_t unit = popliner_chain_unit_of(meter->chain, i);
         if (unit >= first_unit && unit <= last_unit)
             meter->operation_buffer[count++] = i;
     }

@@ -59,74 +59,82 @@ bool pl_unit_sets_add(pl_unit_sets *sets, uint32_t *set) {
     return true;
 }
 
-static popliner_status group_operations(pl_usage *usage, const popliner_operations *operations,
-                                        const popliner_layers *layers, popliner_error *error) {
-    size_t count = popliner_operations_count(operations);
-    usage->unit_operations_start =
-        pl_new_array(usage->num_units + 1, sizeof *usage->unit_operations_start);
-    usage->unit_operation = pl_new_array(count, sizeof *usage->unit_operation);
-    size_t *next = pl_new_array(usage->num_units, sizeof *next);
-    if (usage->unit_operations_start == NULL || usage->unit_operation == NULL || next == NULL) {
-        free(next);
-        return pl_fail_memory(error, "the layers");
-    }
-    for (size_t i = 0; i < count; i++)
-        usage->unit_operations_start[popliner_layers_unit_of(layers, i) + 1]++;
-    for (size_t unit = 0; unit < usage->num_units; unit++) {
-        next[unit] = usage->unit_operations_start[unit];
-        usage->unit_operations_start[unit + 1] += usage->unit_operations_start[unit];
-    }
-    for (size_t i = 0; i < count; i++)
-        usage->unit_operation[next[popliner_layers_unit_of(layers, i)]++] = i;
-    free(next);
-    return POPLINER_OK;
-}
-
-popliner_status pl_usage_find(pl_usage *usage, const popliner_profile *p,
-                              const popliner_operations *operations, const popliner_layers *layers,
-                              popliner_error *error) {
-    usage->num_units = popliner_layers_num_units(layers);
-    popliner_status status = group_operations(usage, operations, layers, error);
-    if (status != POPLINER_OK)
-        return status;
-    usage->program_set = pl_new_array(p->num_programs, sizeof *usage->program_set);
-    usage->variable_set = pl_new_array(p->num_variables, sizeof *usage->variable_set);
-    if (usage->program_set == NULL || usage->variable_set == NULL ||
-        !pl_unit_sets_begin(&usage->sets))
-        return pl_fail_memory(error, "the layers of the variables");
+/* Adds the current unit to the programs of an operation, and to their variables. */
+static bool add_operation(pl_usage *usage, const popliner_profile *p,
+                          popliner_operation operation) {
     pl_unit_sets *sets = &usage->sets;
-    for (size_t unit = 0; unit < usage->num_units; unit++) {
-        pl_unit_sets_begin_unit(sets, (uint32_t)unit);
-        for (size_t i = usage->unit_operations_start[unit];
-             i < usage->unit_operations_start[unit + 1]; i++) {
-            popliner_operation operation =
-                popliner_operations_get(operations, usage->unit_operation[i]);
-            for (size_t k = 0; k < operation.num_programs; k++) {
-                uint32_t program = operation.programs[k];
-                uint32_t before = usage->program_set[program];
-                if (!pl_unit_sets_add(sets, &usage->program_set[program]))
-                    return pl_fail_memory(error, "the layers of the programs");
-                if (usage->program_set[program] == before)
-                    continue; /* another operation of the unit has it, too */
-                for (uint32_t l = p->program_lists_start[program];
-                     l < p->program_lists_start[program + 1]; l++) {
-                    uint32_t list = p->program_list[l];
-                    for (uint64_t v = p->list_start[list]; v < p->list_start[list + 1]; v++) {
-                        if (!pl_unit_sets_add(sets, &usage->variable_set[p->list_variable[v]]))
-                            return pl_fail_memory(error, "the layers of the variables");
-                    }
-                }
+    for (size_t k = 0; k < operation.num_programs; k++) {
+        uint32_t program = operation.programs[k];
+        uint32_t before = usage->program_set[program];
+        if (!pl_unit_sets_add(sets, &usage->program_set[program]))
+            return false;
+        if (usage->program_set[program] == before)
+            continue; /* another operation of the unit has it, too */
+        uint32_t compute_set = p->program_compute_set[program];
+        if (compute_set != PL_NONE && !pl_unit_sets_add(sets, &usage->compute_set_set[compute_set]))
+            return false;
+        for (uint32_t l = p->program_lists_start[program]; l < p->program_lists_start[program + 1];
+             l++) {
+            uint32_t list = p->program_list[l];
+            for (uint64_t v = p->list_start[list]; v < p->list_start[list + 1]; v++) {
+                if (!pl_unit_sets_add(sets, &usage->variable_set[p->list_variable[v]]))
+                    return false;
             }
         }
     }
-    return POPLINER_OK;
+    return true;
+}
+
+/* The unit of an operation; `of` is a chain or layers. */
+typedef size_t (*unit_function)(const void *of, size_t operation);
+
+static size_t unit_in_chain(const void *of, size_t operation) {
+    return popliner_chain_unit_of(of, operation);
+}
+
+static size_t unit_in_layers(const void *of, size_t operation) {
+    return popliner_layers_unit_of(of, operation);
+}
+
+static popliner_status find_usage(pl_usage *usage, const popliner_profile *profile,
+                                  const popliner_operations *operations, size_t num_units,
+                                  unit_function unit_of, const void *of, popliner_error *error) {
+    size_t count = popliner_operations_count(operations);
+    usage->num_units = num_units;
+    usage->program_set = pl_new_array(profile->num_programs, sizeof *usage->program_set);
+    usage->compute_set_set =
+        pl_new_array(profile->num_compute_sets, sizeof *usage->compute_set_set);
+    usage->variable_set = pl_new_array(profile->num_variables, sizeof *usage->variable_set);
+    bool memory = usage->program_set != NULL && usage->compute_set_set != NULL &&
+                  usage->variable_set != NULL && pl_unit_sets_begin(&usage->sets);
+    for (size_t unit = 0; memory && unit < num_units; unit++) {
+        pl_unit_sets_begin_unit(&usage->sets, (uint32_t)unit);
+        for (size_t i = 0; memory && i < count; i++) {
+            if (unit_of(of, i) == unit)
+                memory = add_operation(usage, profile, popliner_operations_get(operations, i));
+        }
+    }
+    return memory ? POPLINER_OK : pl_fail_memory(error, "the layers of the variables");
+}
+
+popliner_status pl_usage_of_chain(pl_usage *usage, const popliner_profile *profile,
+                                  const popliner_operations *operations,
+                                  const popliner_chain *chain, popliner_error *error) {
+    return find_usage(usage, profile, operations, popliner_chain_num_units(chain), unit_in_chain,
+                      chain, error);
+}
+
+popliner_status pl_usage_of_layers(pl_usage *usage, const popliner_profile *profile,
+                                   const popliner_operations *operations,
+                                   const popliner_layers *layers, popliner_error *error) {
+    return find_usage(usage, profile, operations, popliner_layers_num_units(layers), unit_in_layers,
+                      layers, error);
 }
 
 void pl_usage_free(pl_usage *usage) {
     pl_unit_sets_free(&usage->sets);
     free(usage->program_set);
+    free(usage->compute_set_set);
     free(usage->variable_set);
-    free(usage->unit_operations_start);
-    free(usage->unit_operation);
     *usage = (pl_usage){0};
 }

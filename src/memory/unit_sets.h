@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/id_map.h"
+#include "popliner/chain.h"
 #include "popliner/error.h"
 #include "popliner/layers.h"
 #include "popliner/operations.h"
@@ -40,20 +41,24 @@ void pl_unit_sets_begin_unit(pl_unit_sets *sets, uint32_t unit);
 /* Replaces *set by its union with the current unit. O(1). */
 bool pl_unit_sets_add(pl_unit_sets *sets, uint32_t *set);
 
-/* The operations of a model grouped by unit, and who uses what. */
+/* Who uses what: the units that run each program, execute each compute set and touch each variable.
+ */
 typedef struct pl_usage {
     size_t num_units;
     pl_unit_sets sets;
-    uint32_t *program_set;         /* [num_programs]: the units that run it */
-    uint32_t *variable_set;        /* [num_variables]: the units that touch it */
-    size_t *unit_operations_start; /* [num_units + 1] into unit_operation */
-    size_t *unit_operation;        /* ascending within each unit */
+    uint32_t *program_set;     /* [num_programs] */
+    uint32_t *compute_set_set; /* [num_compute_sets] */
+    uint32_t *variable_set;    /* [num_variables] */
 } pl_usage;
 
-/* Finds out; zero-initialise before, free with pl_usage_free. Errors: MEMORY. O(touches). */
-popliner_status pl_usage_find(pl_usage *usage, const popliner_profile *profile,
-                              const popliner_operations *operations, const popliner_layers *layers,
-                              popliner_error *error);
+/* Finds out for the units of a chain, or for layers (unit 0: in none). Zero-initialise before, free
+ * with pl_usage_free. Errors: MEMORY. O(touches + units * operations). */
+popliner_status pl_usage_of_chain(pl_usage *usage, const popliner_profile *profile,
+                                  const popliner_operations *operations,
+                                  const popliner_chain *chain, popliner_error *error);
+popliner_status pl_usage_of_layers(pl_usage *usage, const popliner_profile *profile,
+                                   const popliner_operations *operations,
+                                   const popliner_layers *layers, popliner_error *error);
 void pl_usage_free(pl_usage *usage);
 
 #endif

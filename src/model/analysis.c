@@ -19,7 +19,7 @@
 #include "read/profile_data.h"
 
 /* "PPLN" in the header of the file; the version changes with any array below. */
-enum { APPLICATION_ID = 0x50504c4e, FORMAT_VERSION = 2 };
+enum { APPLICATION_ID = 0x50504c4e, FORMAT_VERSION = 3 };
 
 /* SQLite takes no blob above a gigabyte. */
 enum { PIECE_BYTES = 1 << 26 };

@@ -28,6 +28,8 @@ size_t pl_profile_fields(popliner_profile *p, pl_field *fields) {
          &p->num_compute_set_vertices, 0},
         {"compute_set_vertex_instances", &p->compute_set_vertex_instances,
          sizeof *p->compute_set_vertex_instances, &p->num_compute_set_vertices, 0},
+        {"compute_set_state", &p->compute_set_state, sizeof *p->compute_set_state,
+         &p->num_compute_set_states, 0},
         {"list_start", &p->list_start, sizeof *p->list_start, &p->num_lists, 1},
         {"list_variable", &p->list_variable, sizeof *p->list_variable, &p->num_list_variables, 0},
         {"program_type", &p->program_type, sizeof *p->program_type, &p->num_programs, 0},
@@ -264,6 +266,8 @@ popliner_status pl_profile_check(const popliner_profile *p, const char *path,
              !indices_in_range(p->compute_set_vertex_type, p->num_compute_set_vertices,
                                p->num_vertex_types, false))
         wrong = "vertices of the compute sets";
+    else if (p->num_compute_set_states != 0 && p->num_compute_set_states != p->num_compute_sets)
+        wrong = "states of the compute sets";
     else if (!starts_ascend_64(p->list_start, p->num_lists, p->num_list_variables) ||
              !indices_in_range(p->list_variable, p->num_list_variables, p->num_variables, false))
         wrong = "variables of the programs";
@@ -282,6 +286,7 @@ popliner_status pl_profile_check(const popliner_profile *p, const char *path,
         wrong = "lowered variables";
     else if (!series_hold_tiles(p, p->vertex_type_code, p->num_vertex_types) ||
              !series_hold_tiles(p, p->compute_set_vertex_instances, p->num_compute_set_vertices) ||
+             !series_hold_tiles(p, p->compute_set_state, p->num_compute_set_states) ||
              !series_hold_tiles(p, p->program_control_code, p->num_programs) ||
              !series_hold_tiles(p, p->program_exchange_code, p->num_programs))
         wrong = "numbers by tile";

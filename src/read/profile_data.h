@@ -54,6 +54,11 @@ struct popliner_profile {
     uint32_t *compute_set_vertex_type;
     pl_series *compute_set_vertex_instances; /* number by tile */
 
+    /* What the compiler tells of the state of a compute set's vertices: their fields, and the
+     * pointers to copies and edges. */
+    size_t num_compute_set_states; /* num_compute_sets, or 0 where the profile does not tell */
+    pl_series *compute_set_state;
+
     /* Lists of lowered variables that programs touch: of a compute set, or of one side of an
      * exchange. */
     size_t num_lists;

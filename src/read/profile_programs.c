@@ -265,6 +265,60 @@ static popliner_status read_vertex_instances(const pl_database *database, poplin
     return status;
 }
 
+/* The state of the vertices of compute sets, summed over what the compiler tells apart. */
+static popliner_status read_compute_set_state(const pl_database *database, popliner_profile *p,
+                                              const pl_profile_ids *ids, popliner_error *error) {
+    static const pl_column columns[] = {{"compute_set", true},
+                                        {"vertex_data_bytes", false},
+                                        {"copy_ptr_bytes", false},
+                                        {"edge_ptr_bytes", false}};
+    size_t num_tiles = p->target.num_tiles;
+    pl_rows rows = {0};
+    bool more = false;
+    pl_blob rle = {0};
+    uint64_t *by_tile = pl_new_array(num_tiles, sizeof *by_tile);
+    p->compute_set_state = pl_new_array(p->num_compute_sets, sizeof *p->compute_set_state);
+    popliner_status status = by_tile == NULL || p->compute_set_state == NULL
+                                 ? pl_fail_memory(error, "the compute sets")
+                                 : POPLINER_OK;
+    if (status == POPLINER_OK)
+        status =
+            pl_rows_open(&rows, database, "memory_by_compute_set", false, columns, 4, "", error);
+    while (status == POPLINER_OK && (status = pl_rows_next(&rows, &more, error)) == POPLINER_OK &&
+           more) {
+        uint64_t id = 0;
+        status = pl_rows_number(&rows, 0, INT64_MAX, &id, error);
+        uint32_t set = pl_id_map_find(&ids->compute_sets, id);
+        if (status == POPLINER_OK && set == PL_NONE)
+            status =
+                pl_rows_fail(&rows, 0, error, "is %llu, which table compute_sets does not have",
+                             (unsigned long long)id);
+        memset(by_tile, 0, num_tiles * sizeof *by_tile);
+        bool any = false;
+        for (int column = 1; status == POPLINER_OK && column < 4; column++) {
+            pl_series series = {0};
+            status = pl_profile_read_series(p, &rows, column, &series, error);
+            if (status == POPLINER_OK && series.size_bytes > 0) {
+                pl_series_add(p, series, 1, by_tile);
+                p->series_length = series.offset; /* it was needed for the sum alone */
+                any = true;
+            }
+        }
+        if (status != POPLINER_OK)
+            break;
+        p->num_compute_set_states = p->num_compute_sets;
+        rle.size = 0;
+        pl_rle_write(&rle, by_tile, num_tiles);
+        if (rle.failed ||
+            (any && !pl_profile_add_series(p, rle.data, rle.size, &p->compute_set_state[set])))
+            status = pl_fail_memory(error, "the state of compute sets");
+    }
+    pl_rows_close(&rows);
+    free(rle.data);
+    free(by_tile);
+    return status;
+}
+
 /* The variables of the sides of exchanges: one list per exchange target. */
 static popliner_status read_exchange_lists(const pl_database *database, popliner_profile *p,
                                            pl_profile_ids *ids, list_room *room,
@@ -742,6 +796,8 @@ popliner_status pl_profile_read_programs(const pl_database *database, popliner_p
         status = read_compute_sets(database, p, ids, &room, error);
     if (status == POPLINER_OK)
         status = read_vertex_instances(database, p, ids, error);
+    if (status == POPLINER_OK)
+        status = read_compute_set_state(database, p, ids, error);
     if (status == POPLINER_OK)
         status = read_exchange_lists(database, p, ids, &room, error);
     if (status == POPLINER_OK)

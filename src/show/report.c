@@ -2,6 +2,7 @@
 #include "popliner/report.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,9 +33,26 @@ static void add_header(pl_text *text, const char *const *names, size_t count, ch
     pl_text_add(text, "\n");
 }
 
-static const char *shown_name(const popliner_layers *layers, size_t unit) {
+/* "None" for what is in no layer, in every format of the original. */
+static const char *shown_layer(const popliner_layers *layers, size_t unit) {
     const char *name = popliner_layers_name(layers, unit);
     return name == NULL ? "None" : name;
+}
+
+static const char *shown_unit(const popliner_chain *chain, size_t unit) {
+    const char *name = popliner_chain_name(chain, unit);
+    if (name != NULL)
+        return name;
+    switch (popliner_chain_kind(chain, unit)) {
+    case POPLINER_UNIT_HEAD:
+        return "Head";
+    case POPLINER_UNIT_TAIL:
+        return "Tail";
+    case POPLINER_UNIT_UNLAYERED:
+    case POPLINER_UNIT_LAYER:
+        break;
+    }
+    return "None";
 }
 
 /* The sums over the tiles that the tables show. */
@@ -44,6 +62,7 @@ typedef struct sums {
     uint64_t exchange_code;
     uint64_t control_code;
     uint64_t variables;
+    uint64_t unexplained;
     uint64_t total;
 } sums;
 
@@ -55,6 +74,7 @@ static sums sum_memory(const popliner_stage_memory *memory) {
         .exchange_code = popliner_sum_of_tiles(memory->exchange_code_bytes, n),
         .control_code = popliner_sum_of_tiles(memory->control_code_bytes, n),
         .variables = popliner_sum_of_tiles(memory->variables_bytes, n),
+        .unexplained = popliner_sum_of_tiles(memory->unexplained_bytes, n),
         .total = popliner_sum_of_tiles(memory->total_bytes, n),
     };
 }
@@ -175,7 +195,7 @@ popliner_status popliner_report_operations(const popliner_operations *operations
                 high = middle;
         }
         sums s = contexts[low].sums;
-        pl_text_format(&text, "%s%c%s%c", shown_name(layers, unit), delimiter,
+        pl_text_format(&text, "%s%c%s%c", shown_layer(layers, unit), delimiter,
                        popliner_layers_note(layers, i), delimiter);
         pl_text_format(&text, "%s%c", operation.name, delimiter);
         pl_text_format(&text, "%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "\n",
@@ -195,26 +215,30 @@ static uint64_t round_to_mib(uint64_t bytes) {
     return mib + (rest > half || (rest == half && (mib & 1) != 0));
 }
 
-popliner_status popliner_report_layers(const popliner_layers *layers, popliner_stage_meter *meter,
+popliner_status popliner_report_layers(const popliner_chain *chain, popliner_stage_meter *meter,
                                        char delimiter, char **result, popliner_error *error) {
     static const char *const header[] = {"Name",          "Vertex state", "Vertex code",
                                          "Exchange code", "Control code", "Variables",
-                                         "Total (MB)"};
+                                         "Total (MB)",    "Unexplained"};
+    enum { NUM_COLUMNS = sizeof header / sizeof *header };
+    bool is_full = popliner_chain_memory_model(chain) == POPLINER_MEMORY_MODEL_FULL;
     pl_text text = {0};
     popliner_stage_memory memory = {0};
     popliner_status status = POPLINER_OK;
-    add_header(&text, header, sizeof header / sizeof *header, delimiter);
-    for (size_t unit = 0; status == POPLINER_OK && unit < popliner_layers_num_units(layers);
-         unit++) {
+    add_header(&text, header, is_full ? NUM_COLUMNS : NUM_COLUMNS - 1, delimiter);
+    for (size_t unit = 0; status == POPLINER_OK && unit < popliner_chain_num_units(chain); unit++) {
         status = popliner_stage_measure_units(meter, unit, unit, &memory, error);
         if (status != POPLINER_OK)
             break;
         sums s = sum_memory(&memory);
-        pl_text_format(&text, "%s%c", shown_name(layers, unit), delimiter);
+        pl_text_format(&text, "%s%c", shown_unit(chain, unit), delimiter);
         pl_text_format(
-            &text, "%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "\n",
+            &text, "%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64,
             s.vertex_state, delimiter, s.vertex_code, delimiter, s.exchange_code, delimiter,
             s.control_code, delimiter, s.variables, delimiter, round_to_mib(s.total));
+        if (is_full)
+            pl_text_format(&text, "%c%" PRIu64, delimiter, s.unexplained);
+        pl_text_add(&text, "\n");
     }
     pl_text_add(&text, "\n");
     popliner_stage_memory_clear(&memory);
@@ -238,14 +262,12 @@ popliner_status popliner_report_square(const popliner_layers *layers, const uint
     return finish(&text, POPLINER_OK, result, error);
 }
 
-/* A layer's name as JSON; null for what is in none. A name that is no valid UTF-8 (the regex cut a
- * character apart) keeps its ASCII part. */
-static json_t *name_as_json(const popliner_layers *layers, size_t unit) {
-    const char *name = popliner_layers_name(layers, unit);
-    if (name == NULL)
-        return json_null();
-    json_t *json = json_string(name);
-    char *ascii = json == NULL ? pl_copy_string(name, strlen(name)) : NULL;
+/* A text as JSON. One that is no valid UTF-8 (the regex cut a character apart) keeps its ASCII
+ * part.
+ */
+static json_t *text_as_json(const char *text) {
+    json_t *json = json_string(text);
+    char *ascii = json == NULL ? pl_copy_string(text, strlen(text)) : NULL;
     if (ascii != NULL) {
         for (char *c = ascii; *c != '\0'; c++)
             *c = (unsigned char)*c < 0x80 ? *c : '?';
@@ -255,20 +277,40 @@ static json_t *name_as_json(const popliner_layers *layers, size_t unit) {
     return json;
 }
 
-static json_t *stage_as_json(const popliner_layers *layers, const popliner_plan_stage *stage,
-                             const popliner_stage_memory *memory) {
-    sums s = sum_memory(memory);
-    return json_pack("{s:o, s:o, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I}}", "layer_from",
-                     name_as_json(layers, stage->first_unit), "layer_to",
-                     name_as_json(layers, stage->last_unit), "mem", "total_mem",
-                     (json_int_t)s.total, "max_tile_mem",
-                     (json_int_t)popliner_largest_of_tiles(memory->total_bytes, memory->num_tiles),
-                     "variables", (json_int_t)s.variables, "vertex_code", (json_int_t)s.vertex_code,
-                     "vertex_state", (json_int_t)s.vertex_state, "exchange_code",
-                     (json_int_t)s.exchange_code, "control_code", (json_int_t)s.control_code);
+static json_t *layer_as_json(const popliner_chain *chain, size_t unit) {
+    const char *name = popliner_chain_name(chain, unit);
+    return name == NULL ? json_null() : text_as_json(name);
 }
 
-popliner_status popliner_report_plan_json(const popliner_plan *plan, const popliner_layers *layers,
+/* A stage in the original's words. The full model says apart whether head and tail are in it: the
+ * tail comes behind the last layer, so it does not change layer_to. */
+static json_t *stage_as_json(const popliner_chain *chain, const popliner_plan_stage *stage,
+                             const popliner_stage_memory *memory) {
+    bool is_full = popliner_chain_memory_model(chain) == POPLINER_MEMORY_MODEL_FULL;
+    bool has_head = popliner_chain_kind(chain, stage->first_unit) == POPLINER_UNIT_HEAD;
+    bool has_tail = popliner_chain_kind(chain, stage->last_unit) == POPLINER_UNIT_TAIL;
+    size_t last_unit = stage->last_unit;
+    if (has_tail && last_unit > stage->first_unit)
+        last_unit--;
+    sums s = sum_memory(memory);
+    json_t *mem = json_pack(
+        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "total_mem", (json_int_t)s.total, "max_tile_mem",
+        (json_int_t)popliner_largest_of_tiles(memory->total_bytes, memory->num_tiles), "variables",
+        (json_int_t)s.variables, "vertex_code", (json_int_t)s.vertex_code, "vertex_state",
+        (json_int_t)s.vertex_state, "exchange_code", (json_int_t)s.exchange_code, "control_code",
+        (json_int_t)s.control_code);
+    if (is_full && json_object_set_new(mem, "unexplained", json_integer((json_int_t)s.unexplained)))
+        return NULL;
+    json_t *json =
+        json_pack("{s:o, s:o, s:o}", "layer_from", layer_as_json(chain, stage->first_unit),
+                  "layer_to", layer_as_json(chain, last_unit), "mem", mem);
+    if (is_full && (json_object_set_new(json, "head", json_boolean(has_head)) != 0 ||
+                    json_object_set_new(json, "tail", json_boolean(has_tail)) != 0))
+        return NULL;
+    return json;
+}
+
+popliner_status popliner_report_plan_json(const popliner_plan *plan, const popliner_chain *chain,
                                           popliner_stage_meter *meter, char **result,
                                           popliner_error *error) {
     popliner_stage_memory memory = {0};
@@ -288,7 +330,7 @@ popliner_status popliner_report_plan_json(const popliner_plan *plan, const popli
                         "measures %" PRIu64 "; please report this",
                         i, stage->peak_bytes, peak_bytes);
         if (status == POPLINER_OK &&
-            json_array_append_new(stages, stage_as_json(layers, stage, &memory)) != 0)
+            json_array_append_new(stages, stage_as_json(chain, stage, &memory)) != 0)
             status = pl_fail_memory(error, "a report");
     }
     if (status == POPLINER_OK) {
@@ -304,14 +346,14 @@ popliner_status popliner_report_plan_json(const popliner_plan *plan, const popli
     return finish(&text, status, result, error);
 }
 
-popliner_status popliner_report_plan_line(const popliner_plan *plan, const popliner_layers *layers,
+popliner_status popliner_report_plan_line(const popliner_plan *plan, const popliner_chain *chain,
                                           char **result, popliner_error *error) {
     pl_text text = {0};
     pl_text_add(&text, "[ ");
     for (size_t i = 0; i < plan->num_stages; i++) {
         pl_text_add(&text, i > 0 ? "| " : "");
         for (size_t unit = plan->stages[i].first_unit; unit <= plan->stages[i].last_unit; unit++)
-            pl_text_format(&text, "%s ", shown_name(layers, unit));
+            pl_text_format(&text, "%s ", shown_unit(chain, unit));
     }
     pl_text_add(&text, "]");
     return finish(&text, POPLINER_OK, result, error);

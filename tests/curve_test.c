@@ -1,11 +1,12 @@
-/* Live bytes step by step: half-open ranges, windows of steps, peaks.
+/* Live bytes step by step: half-open ranges, windows of steps, peaks and where they are.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "test.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#include "memory/liveness.h"
+#include "memory/curve.h"
 #include "read/profile_data.h"
 
 /* Classes with these ranges, in order; starts[c] is the first range of class c. */
@@ -21,7 +22,18 @@ static popliner_profile make_classes(size_t num_classes, uint32_t *starts, uint3
 }
 
 static uint64_t live_at(const pl_curve *curve, size_t step) {
-    return pl_curve_peak(curve, step, step + 1);
+    size_t peak_step = SIZE_MAX;
+    uint64_t bytes = pl_curve_peak(curve, step, step + 1, &peak_step);
+    assert_int_equal(peak_step, step);
+    return bytes;
+}
+
+/* The peak over [first_step, end_step) is so many bytes, and peak_step is the first that has it. */
+static void assert_peak(const pl_curve *curve, size_t first_step, size_t end_step, uint64_t bytes,
+                        size_t peak_step) {
+    size_t found = SIZE_MAX;
+    assert_int_equal(pl_curve_peak(curve, first_step, end_step, &found), bytes);
+    assert_int_equal(found, peak_step);
 }
 
 static void is_live_up_to_the_step_before_the_end(void **state) {
@@ -43,7 +55,8 @@ static void is_never_live_in_an_empty_range(void **state) {
     assert_true(pl_curve_begin(&curve, 0, 10));
     pl_curve_add(&curve, &p, 0, 100);
     pl_curve_add(&curve, &p, 1, 100); /* without ranges */
-    assert_int_equal(pl_curve_peak(&curve, 0, 10), 0);
+    assert_peak(&curve, 0, 10, 0, 0);
+    assert_peak(&curve, 3, 10, 0, 3);
     free(curve.change_bytes);
 }
 
@@ -58,9 +71,11 @@ static void is_live_in_each_of_several_ranges(void **state) {
     pl_curve_add(&curve, &p, 1, 7);
     for (size_t step = 0; step < 10; step++)
         assert_int_equal(live_at(&curve, step), expected[step]);
-    assert_int_equal(pl_curve_peak(&curve, 0, 10), 17);
-    assert_int_equal(pl_curve_peak(&curve, 5, 10), 10);
-    assert_int_equal(pl_curve_peak(&curve, 6, 8), 0);
+    assert_peak(&curve, 0, 10, 17, 4);
+    assert_peak(&curve, 5, 10, 10, 5);
+    assert_peak(&curve, 6, 10, 10, 8);
+    assert_peak(&curve, 2, 4, 7, 2);
+    assert_peak(&curve, 6, 8, 0, 6);
     free(curve.change_bytes);
 }
 
@@ -71,7 +86,7 @@ static void touching_ranges_are_one(void **state) {
     pl_curve curve = {0};
     assert_true(pl_curve_begin(&curve, 0, 8));
     pl_curve_add(&curve, &p, 0, 5);
-    assert_int_equal(pl_curve_peak(&curve, 0, 8), 5);
+    assert_peak(&curve, 0, 8, 5, 2);
     assert_int_equal(live_at(&curve, 1), 0);
     assert_int_equal(live_at(&curve, 4), 5);
     assert_int_equal(live_at(&curve, 6), 0);
@@ -103,32 +118,33 @@ static void has_no_peak_in_an_empty_window(void **state) {
     pl_curve curve = {0};
     assert_true(pl_curve_begin(&curve, 5, 5));
     pl_curve_add(&curve, &p, 0, 100);
-    assert_int_equal(pl_curve_peak(&curve, 5, 5), 0);
+    assert_peak(&curve, 5, 5, 0, 5);
     assert_true(pl_curve_begin(&curve, 5, 3)); /* ends before it begins */
     pl_curve_add(&curve, &p, 0, 100);
-    assert_int_equal(pl_curve_peak(&curve, 5, 3), 0);
+    assert_peak(&curve, 5, 3, 0, 5);
     assert_true(pl_curve_begin(&curve, 0, 0));
     pl_curve_add(&curve, &p, 0, 100);
-    assert_int_equal(pl_curve_peak(&curve, 0, 0), 0);
+    assert_peak(&curve, 0, 0, 0, 0);
     assert_true(pl_curve_begin(&curve, 0, 10));
     pl_curve_add(&curve, &p, 0, 100);
-    assert_int_equal(pl_curve_peak(&curve, 4, 4), 0);
-    assert_int_equal(pl_curve_peak(&curve, 4, 2), 0);
+    assert_peak(&curve, 4, 4, 0, 4);
+    assert_peak(&curve, 4, 2, 0, 4);
     free(curve.change_bytes);
 }
 
 static void finds_peaks_at_the_first_and_last_step(void **state) {
     (void)state;
+    uint32_t first_steps[] = {0, 4, 9};
     popliner_profile p =
-        make_classes(3, (uint32_t[]){0, 1, 2, 3}, (uint32_t[]){0, 4, 9}, (uint32_t[]){1, 5, 10});
+        make_classes(3, (uint32_t[]){0, 1, 2, 3}, first_steps, (uint32_t[]){1, 5, 10});
     for (uint32_t c = 0; c < 3; c++) {
         pl_curve curve = {0};
         assert_true(pl_curve_begin(&curve, 0, 10));
         pl_curve_add(&curve, &p, c, 3);
-        assert_int_equal(pl_curve_peak(&curve, 0, 10), 3);
-        assert_int_equal(pl_curve_peak(&curve, 0, 1), c == 0 ? 3 : 0);
-        assert_int_equal(pl_curve_peak(&curve, 1, 9), c == 1 ? 3 : 0);
-        assert_int_equal(pl_curve_peak(&curve, 9, 10), c == 2 ? 3 : 0);
+        assert_peak(&curve, 0, 10, 3, first_steps[c]);
+        assert_peak(&curve, 0, 1, c == 0 ? 3 : 0, 0);
+        assert_peak(&curve, 1, 9, c == 1 ? 3 : 0, c == 1 ? 4 : 1);
+        assert_peak(&curve, 9, 10, c == 2 ? 3 : 0, 9);
         free(curve.change_bytes);
     }
 }
@@ -139,17 +155,43 @@ static void begins_anew_each_time(void **state) {
     pl_curve curve = {0};
     for (size_t size = 1000; size > 0; size /= 3) {
         assert_true(pl_curve_begin(&curve, 0, size));
-        assert_int_equal(pl_curve_peak(&curve, 0, size), 0);
+        assert_peak(&curve, 0, size, 0, 0);
         pl_curve_add(&curve, &p, 0, UINT32_MAX);
         pl_curve_add(&curve, &p, 0, UINT32_MAX);
-        assert_int_equal(pl_curve_peak(&curve, 0, size), 2 * (uint64_t)UINT32_MAX);
+        assert_peak(&curve, 0, size, 2 * (uint64_t)UINT32_MAX, 0);
     }
     free(curve.change_bytes);
 }
 
+enum { STEPS = 40, CLASSES = 12, MOST_RANGES = 4 };
+
+/* The peaks of some steps, of all and of none; sum[step] is what is live at a step. Marks are by
+ * step of the profile, not of the curve. */
+static void assert_marked_peaks(const pl_curve *curve, const uint64_t sum[STEPS],
+                                uint64_t *random) {
+    static const unsigned chances[] = {0, 1, 4, 8}; /* of 8 */
+    for (size_t i = 0; i < sizeof chances / sizeof *chances; i++) {
+        uint8_t is_marked[STEPS];
+        uint64_t peak = 0;
+        size_t peak_step = curve->first_step;
+        for (size_t step = 0; step < STEPS; step++) {
+            *random = test_random(*random);
+            is_marked[step] = (*random >> 61) < chances[i] ? (uint8_t)(*random >> 40) | 1 : 0;
+        }
+        for (size_t step = curve->end_step; step-- > curve->first_step;) {
+            if (is_marked[step] != 0 && sum[step] > 0 && sum[step] >= peak) {
+                peak = sum[step];
+                peak_step = step;
+            }
+        }
+        size_t found = SIZE_MAX;
+        assert_int_equal(pl_curve_peak_of_marked(curve, is_marked, &found), peak);
+        assert_int_equal(found, peak_step);
+    }
+}
+
 static void agrees_with_a_sum_for_every_step(void **state) {
     (void)state;
-    enum { STEPS = 40, CLASSES = 12, MOST_RANGES = 4 };
     uint64_t random = 5;
     for (size_t round = 0; round < 500; round++) {
         uint32_t starts[CLASSES + 1] = {0};
@@ -184,14 +226,48 @@ static void agrees_with_a_sum_for_every_step(void **state) {
             pl_curve_add(&curve, &p, c, size[c]);
         for (size_t from = first_step; from <= end_step; from++) {
             for (size_t to = from; to <= end_step; to++) {
-                uint64_t peak = 0;
+                size_t peak_step = from;
                 for (size_t step = from; step < to; step++)
-                    peak = sum[step] > peak ? sum[step] : peak;
-                assert_int_equal(pl_curve_peak(&curve, from, to), peak);
+                    peak_step = sum[step] > sum[peak_step] ? step : peak_step;
+                assert_peak(&curve, from, to, to > from ? sum[peak_step] : 0, peak_step);
             }
         }
+        assert_marked_peaks(&curve, sum, &random);
+        uint64_t read[STEPS + 1];
+        memset(read, 0xff, sizeof read);
+        pl_curve_read(&curve, read);
+        for (size_t step = first_step; step < end_step; step++)
+            assert_int_equal(read[step - first_step], sum[step]);
+        assert_true(read[end_step - first_step] == UINT64_MAX); /* no more than its steps */
         free(curve.change_bytes);
     }
+}
+
+static void finds_the_peak_of_the_marked_steps(void **state) {
+    (void)state;
+    /* live: 0, 10, 7, 7, 17, 10, 0, 0, 10, 0 */
+    popliner_profile p =
+        make_classes(2, (uint32_t[]){0, 3, 4}, (uint32_t[]){1, 4, 8, 2}, (uint32_t[]){2, 6, 9, 5});
+    static const struct {
+        uint8_t is_marked[10];
+        uint64_t peak;
+        size_t peak_step;
+    } cases[] = {
+        {{1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, 17, 4}, {{1, 1, 1, 1, 0, 1, 1, 1, 1, 1}, 10, 1},
+        {{0, 0, 1, 1, 0, 0, 0, 0, 0, 0}, 7, 2},  {{0, 0, 0, 0, 0, 0, 1, 0, 1, 0}, 10, 8},
+        {{0, 0, 0, 0, 0, 0, 1, 1, 0, 1}, 0, 0},  {{0}, 0, 0},
+    };
+    pl_curve curve = {0};
+    assert_true(pl_curve_begin(&curve, 0, 10));
+    pl_curve_add(&curve, &p, 0, 10);
+    pl_curve_add(&curve, &p, 1, 7);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t peak_step = SIZE_MAX;
+        assert_int_equal(pl_curve_peak_of_marked(&curve, cases[i].is_marked, &peak_step),
+                         cases[i].peak);
+        assert_int_equal(peak_step, cases[i].peak_step);
+    }
+    free(curve.change_bytes);
 }
 
 int main(void) {
@@ -204,6 +280,7 @@ int main(void) {
         cmocka_unit_test(has_no_peak_in_an_empty_window),
         cmocka_unit_test(finds_peaks_at_the_first_and_last_step),
         cmocka_unit_test(begins_anew_each_time),
+        cmocka_unit_test(finds_the_peak_of_the_marked_steps),
         cmocka_unit_test(agrees_with_a_sum_for_every_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
-/* When variables live: how many bytes of them at each liveness step, and at most.
+/* Bytes live at each liveness step, and where they are most.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef PL_MEMORY_LIVENESS_H
-#define PL_MEMORY_LIVENESS_H
+#ifndef PL_MEMORY_CURVE_H
+#define PL_MEMORY_CURVE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,8 +28,16 @@ bool pl_curve_begin(pl_curve *curve, size_t first_step, size_t end_step);
 void pl_curve_add(pl_curve *curve, const popliner_profile *profile, uint32_t class_index,
                   uint64_t size_bytes);
 
-/* The largest sum over the steps in [first_step, end_step), which must lie in the curve's; 0 for no
- * step. O(end_step - curve's first step). */
-uint64_t pl_curve_peak(const pl_curve *curve, size_t first_step, size_t end_step);
+/* The largest sum over the steps in [first_step, end_step), which must lie in the curve's, and the
+ * first step that has it; 0 and first_step for no step. O(end_step - curve's first step). */
+uint64_t pl_curve_peak(const pl_curve *curve, size_t first_step, size_t end_step,
+                       size_t *peak_step);
+
+/* The same over the curve's steps that have a mark: is_marked[step] != 0. */
+uint64_t pl_curve_peak_of_marked(const pl_curve *curve, const uint8_t *is_marked,
+                                 size_t *peak_step);
+
+/* The sum at each of the curve's steps, into bytes[end_step - first_step]. */
+void pl_curve_read(const pl_curve *curve, uint64_t *bytes);
 
 #endif

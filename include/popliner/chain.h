@@ -1,0 +1,70 @@
+/* popliner: the chain of units that is cut into stages, and the memory model that it serves.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef POPLINER_CHAIN_H
+#define POPLINER_CHAIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "popliner/error.h"
+#include "popliner/layers.h"
+#include "popliner/operations.h"
+#include "popliner/profile.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum popliner_memory_model {
+    /* PopLiner 1.0.0's: counts what operations explain, and assumes the rest away. */
+    POPLINER_MEMORY_MODEL_POPLINER,
+    /* Counts everything that the compiler counts: what no operation explains is a cost of every
+     * stage, and operations in no layer have a place in the chain. */
+    POPLINER_MEMORY_MODEL_FULL,
+} popliner_memory_model;
+
+typedef enum popliner_unit_kind {
+    POPLINER_UNIT_UNLAYERED, /* popliner's model: every operation in no layer, wherever it runs */
+    POPLINER_UNIT_HEAD,      /* full model: what runs before any layer */
+    POPLINER_UNIT_LAYER,
+    POPLINER_UNIT_TAIL, /* full model: what runs after every layer */
+} popliner_unit_kind;
+
+/* A chain. Refers to the operations and layers that it was made from. Owned by the caller; free
+ * with popliner_chain_free. */
+typedef struct popliner_chain popliner_chain;
+
+/* Makes the chain for a memory model.
+ *   POPLINER  unit 0 is what is in no layer, then come the layers
+ *   FULL      the head, if there is one, the layers, the tail, if there is one. An operation in no
+ *             layer belongs to the head if its last step is before the first step of any layer, to
+ *             the tail if its first step is after the last step of all layers; else to the layer
+ *             whose variables it touches most (in bytes; the earlier of equals), or, if it touches
+ *             none, to the unit of the operation before it in the list. Every liveness step belongs
+ *             to the unit of the operation that it runs for, or of the last one before it.
+ * Errors: MEMORY. Cost: O(steps), and for FULL one pass over the variables that programs touch. */
+popliner_status popliner_chain_create(const popliner_profile *profile,
+                                      const popliner_operations *operations,
+                                      const popliner_layers *layers, popliner_memory_model model,
+                                      popliner_chain **chain, popliner_error *error);
+void popliner_chain_free(popliner_chain *chain);
+
+popliner_memory_model popliner_chain_memory_model(const popliner_chain *chain);
+size_t popliner_chain_num_units(const popliner_chain *chain);
+popliner_unit_kind popliner_chain_kind(const popliner_chain *chain, size_t unit);
+
+/* The name of the layer; NULL for a unit that is none. */
+const char *popliner_chain_name(const popliner_chain *chain, size_t unit);
+
+/* The unit that an operation belongs to. */
+size_t popliner_chain_unit_of(const popliner_chain *chain, size_t operation);
+
+/* Whether the unit has any operation. */
+bool popliner_chain_has_operations(const popliner_chain *chain, size_t unit);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,82 @@
+/* popliner: which variables are live when, and how many bytes they take.
+ *
+ * A variable that is always live counts at every step; any other where its equivalence class is
+ * live, on the half-open ranges of the profile. Bytes are sums of sizes, as in the compiler's own
+ * accounting; where variables share addresses, popliner_liveness_extent tells what they take up.
+ *
+ * Wherever a `selection` is asked for it is a mark per lowered variable, 0 for those to leave out,
+ * or NULL for all of them. Variables are numbered from 0 to num_variables - 1, sorted by tile.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef POPLINER_LIVENESS_H
+#define POPLINER_LIVENESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "popliner/error.h"
+#include "popliner/profile.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One lowered variable: a piece of the program's memory on one tile. The texts live as long as the
+ * profile. */
+typedef struct popliner_variable {
+    size_t tile;
+    uint64_t size_bytes;
+    uint64_t offset_bytes; /* its address on the tile */
+    size_t equivalence_class;
+    bool is_always_live;
+    const char *name;     /* of the unlowered variable that it is a piece of; "" if it has none */
+    const char *category; /* "variable", "message", "vertexCode", ... */
+} popliner_variable;
+
+/* O(1). */
+popliner_variable popliner_liveness_variable(const popliner_profile *profile, size_t variable);
+
+/* Whether the variable is live at `step`. O(ranges of its class). */
+bool popliner_liveness_is_live(const popliner_profile *profile, size_t variable, size_t step);
+
+/* The variables of a tile are those from *first to *end - 1. O(1). */
+void popliner_liveness_tile_variables(const popliner_profile *profile, size_t tile, size_t *first,
+                                      size_t *end);
+
+/* The most memory that a tile needs at any of some steps. */
+typedef struct popliner_peak {
+    uint64_t always_live_bytes;
+    uint64_t not_always_live_bytes; /* at peak_step */
+    size_t peak_step;               /* the first step where most bytes are live */
+} popliner_peak;
+
+/* The peak of every tile over the steps in [first_step, end_step), into peaks[num_tiles]; end_step
+ * at most num_steps. Errors: MEMORY. Cost: O(variables * ranges + tiles * steps). */
+popliner_status popliner_liveness_peaks(const popliner_profile *profile, const uint8_t *selection,
+                                        size_t first_step, size_t end_step, popliner_peak *peaks,
+                                        popliner_error *error);
+
+/* The not-always-live bytes of one tile at each of the steps in [first_step, end_step), into
+ * bytes[end_step - first_step]. Errors: MEMORY. O(its variables * ranges + steps). */
+popliner_status popliner_liveness_of_tile(const popliner_profile *profile, size_t tile,
+                                          const uint8_t *selection, size_t first_step,
+                                          size_t end_step, uint64_t *bytes, popliner_error *error);
+
+/* The same summed over all tiles. Errors: MEMORY. O(variables + classes * ranges + steps). */
+popliner_status popliner_liveness_of_device(const popliner_profile *profile,
+                                            const uint8_t *selection, size_t first_step,
+                                            size_t end_step, uint64_t *bytes,
+                                            popliner_error *error);
+
+/* The addresses of a tile that some variable uses at some time: how many bytes, and the highest
+ * end. The difference is what the layout leaves unused between them. Errors: MEMORY. O(n log n). */
+popliner_status popliner_liveness_extent(const popliner_profile *profile, size_t tile,
+                                         const uint8_t *selection, uint64_t *used_bytes,
+                                         uint64_t *including_gaps_bytes, popliner_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "command/session.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "popliner/analysis.h"
+#include "popliner/debug_info.h"
+#include "popliner/locate.h"
+
+popliner_status session_fail(popliner_error *error, popliner_status status, const char *format,
+                             ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    error->status = status;
+    vsnprintf(error->message, sizeof error->message, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+popliner_status session_finish_printing(popliner_error *error) {
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return POPLINER_OK;
+    return session_fail(error, POPLINER_ERROR_OUTPUT, "standard output cannot be written: %s",
+                        strerror(errno));
+}
+
+popliner_status session_print(char *text, popliner_error *error) {
+    fputs(text, stdout);
+    free(text);
+    return session_finish_printing(error);
+}
+
+static bool is_same_file(const struct stat *info, const char *path) {
+    struct stat other;
+    return path != NULL && stat(path, &other) == 0 && other.st_dev == info->st_dev &&
+           other.st_ino == info->st_ino;
+}
+
+/* Says before the work begins if the analysis cannot be stored where it should be. Storing replaces
+ * the file of that name: a device must not be replaced, nor what is being read. */
+static popliner_status check_save_path(const char *path, const char *profile, const char *debug,
+                                       popliner_error *error) {
+    struct stat info;
+    if (path == NULL)
+        return POPLINER_OK;
+    if (stat(path, &info) == 0) {
+        if (!S_ISREG(info.st_mode))
+            return session_fail(error, POPLINER_ERROR_OUTPUT, "--save-to-file %s: is %s", path,
+                                S_ISDIR(info.st_mode) ? "a directory, not a file"
+                                                      : "no regular file");
+        if (is_same_file(&info, profile) || is_same_file(&info, debug))
+            return session_fail(error, POPLINER_ERROR_USAGE,
+                                "--save-to-file %s: would overwrite the %s that is read", path,
+                                is_same_file(&info, profile) ? "profile" : "debug information");
+    }
+    const char *slash = strrchr(path, '/');
+    size_t length = slash == NULL ? 0 : slash == path ? 1 : (size_t)(slash - path);
+    char *directory = length == 0 ? strdup(".") : strndup(path, length);
+    popliner_status status = POPLINER_OK;
+    if (directory == NULL)
+        status = session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for file names");
+    else if (stat(directory, &info) == 0 && !S_ISDIR(info.st_mode))
+        status = session_fail(error, POPLINER_ERROR_OUTPUT, "--save-to-file %s: %s is no directory",
+                              path, directory);
+    else if (access(directory, W_OK | X_OK) != 0)
+        status =
+            session_fail(error, POPLINER_ERROR_OUTPUT, "--save-to-file %s: its directory %s: %s",
+                         path, directory, strerror(errno));
+    free(directory);
+    return status;
+}
+
+static popliner_status read_debug_info(session *s, const char *path, popliner_debug_info **info,
+                                       popliner_error *error) {
+    *info = NULL;
+    if (path == NULL) {
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "No debug.cbor was found beside the profile or one directory up; programs are "
+                    "grouped by their own names instead of the model's operations.");
+        return POPLINER_OK;
+    }
+    return popliner_debug_info_read(path, &s->listener, info, error);
+}
+
+static popliner_status read_profile(session *s, popliner_error *error) {
+    char *profile_path = NULL;
+    char *debug_path = NULL;
+    popliner_debug_info *info = NULL;
+    double start = log_seconds();
+    popliner_status status =
+        popliner_locate(s->options.profile, s->options.debug, &profile_path, &debug_path, error);
+    if (status == POPLINER_OK)
+        status = check_save_path(s->options.save_to_file, profile_path, debug_path, error);
+    if (status == POPLINER_OK)
+        status = popliner_profile_read(profile_path, &s->listener, &s->profile, error);
+    if (status == POPLINER_OK) {
+        log_step(&s->log, "Reading the profile", start);
+        popliner_profile_counts counts = popliner_profile_get_counts(s->profile);
+        log_message(&s->log, POPLINER_LEVEL_DEBUG,
+                    "%zu lowered variables, %zu equivalence classes, %zu programs, %zu liveness "
+                    "steps, %zu compute sets, %zu vertex types, %zu tiles",
+                    counts.num_variables, counts.num_equivalence_classes, counts.num_programs,
+                    counts.num_steps, counts.num_compute_sets, counts.num_vertex_types,
+                    popliner_profile_target(s->profile)->num_tiles);
+        start = log_seconds();
+        status = read_debug_info(s, debug_path, &info, error);
+    }
+    if (status == POPLINER_OK) {
+        if (info != NULL) {
+            log_step(&s->log, "Reading the debug information", start);
+            log_message(&s->log, POPLINER_LEVEL_DEBUG, "%zu debug contexts",
+                        popliner_debug_info_num_contexts(info));
+        }
+        start = log_seconds();
+        status = popliner_operations_find(s->profile, info, &s->operations, error);
+    }
+    if (status == POPLINER_OK)
+        log_step(&s->log, "Finding the operations", start);
+    popliner_debug_info_free(info);
+    free(profile_path);
+    free(debug_path);
+    return status;
+}
+
+popliner_status session_load(session *s, popliner_error *error) {
+    double start = log_seconds();
+    popliner_status status = POPLINER_OK;
+    if (s->options.load_from_file) {
+        status = check_save_path(s->options.save_to_file, NULL, NULL, error);
+        if (status == POPLINER_OK)
+            status = popliner_analysis_load(s->options.profile, &s->profile, &s->operations, error);
+        if (status == POPLINER_OK)
+            log_step(&s->log, "Loading the analysis", start);
+    } else {
+        status = read_profile(s, error);
+    }
+    if (status == POPLINER_OK && popliner_operations_count(s->operations) == 0)
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "No program belongs to an operation: there is nothing to split. Compile with "
+                    "the engine option autoReport.outputDebugInfo set to true.");
+    if (status != POPLINER_OK)
+        return status;
+    log_message(&s->log, POPLINER_LEVEL_DEBUG, "%zu operations",
+                popliner_operations_count(s->operations));
+
+    start = log_seconds();
+    popliner_layer_options layer_options = {
+        .name_regex = s->options.layer_name_regex,
+        .first_layer_regex = s->options.inputs_regex_layer_0,
+        .order = s->options.layer_order,
+        .listener = &s->listener,
+    };
+    status = popliner_layers_assign(s->profile, s->operations, &layer_options, &s->layers, error);
+    if (status == POPLINER_OK)
+        log_step(&s->log, "Finding the layers", start);
+    return status;
+}
+
+popliner_memory_model session_memory_model(const session *s, popliner_memory_model otherwise) {
+    switch (s->options.memory_model) {
+    case MODEL_POPLINER:
+        return POPLINER_MEMORY_MODEL_POPLINER;
+    case MODEL_FULL:
+        return POPLINER_MEMORY_MODEL_FULL;
+    case MODEL_DEFAULT:
+        break;
+    }
+    return otherwise;
+}
+
+popliner_status session_prepare(session *s, popliner_memory_model model, popliner_error *error) {
+    if (s->meter[model] != NULL)
+        return POPLINER_OK;
+    double start = log_seconds();
+    popliner_status status =
+        popliner_chain_create(s->profile, s->operations, s->layers, model, &s->chain[model], error);
+    if (status == POPLINER_OK)
+        status = popliner_stage_meter_create(s->profile, s->operations, s->chain[model],
+                                             &s->meter[model], error);
+    if (status == POPLINER_OK)
+        log_step(&s->log,
+                 model == POPLINER_MEMORY_MODEL_FULL ? "Preparing the full memory model"
+                                                     : "Preparing PopLiner's memory model",
+                 start);
+    return status;
+}
+
+void session_free(session *s) {
+    for (int model = 0; model < NUM_MEMORY_MODELS; model++) {
+        popliner_stage_meter_free(s->meter[model]);
+        popliner_chain_free(s->chain[model]);
+    }
+    popliner_layers_free(s->layers);
+    popliner_operations_free(s->operations);
+    popliner_profile_free(s->profile);
+}

@@ -1,0 +1,56 @@
+/* What one run of the command works on: its options, and what was read and made for them.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_COMMAND_SESSION_H
+#define PL_COMMAND_SESSION_H
+
+#include <stdbool.h>
+
+#include "command/log.h"
+#include "command/options.h"
+#include "popliner/chain.h"
+#include "popliner/error.h"
+#include "popliner/layers.h"
+#include "popliner/operations.h"
+#include "popliner/profile.h"
+#include "popliner/stage.h"
+
+enum { NUM_MEMORY_MODELS = POPLINER_MEMORY_MODEL_FULL + 1 };
+
+/* Zero-initialise but for options and log; free with session_free. */
+typedef struct session {
+    options options;
+    log_state log;
+    popliner_listener listener;
+    popliner_profile *profile;
+    popliner_operations *operations;
+    popliner_layers *layers;
+    /* by memory model, made when first asked for */
+    popliner_chain *chain[NUM_MEMORY_MODELS];
+    popliner_stage_meter *meter[NUM_MEMORY_MODELS];
+    bool failed_softly; /* the answer was printed, but it is no success: exit status 1 */
+} session;
+
+void session_free(session *s);
+
+/* Reads the profile and the debug information, or the stored analysis, and finds operations and
+ * layers. */
+popliner_status session_load(session *s, popliner_error *error);
+
+/* Makes sure that chain and meter of a memory model are there. */
+popliner_status session_prepare(session *s, popliner_memory_model model, popliner_error *error);
+
+/* The memory model that the user chose, or `otherwise`. */
+popliner_memory_model session_memory_model(const session *s, popliner_memory_model otherwise);
+
+/* Fills *error and returns its status. */
+popliner_status session_fail(popliner_error *error, popliner_status status, const char *format,
+                             ...);
+
+/* Prints a text that the library made, and frees it. */
+popliner_status session_print(char *text, popliner_error *error);
+
+/* Whether all that was printed has arrived. */
+popliner_status session_finish_printing(popliner_error *error);
+
+#endif

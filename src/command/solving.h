@@ -1,0 +1,11 @@
+/* --solve: measuring, solving, and telling the answer.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_COMMAND_SOLVING_H
+#define PL_COMMAND_SOLVING_H
+
+#include "command/session.h"
+
+popliner_status solve_and_print(session *s, popliner_error *error);
+
+#endif

@@ -1,0 +1,73 @@
+/* What programs need beside their data: vertex code, vertex state, exchange code, control code.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_MEMORY_CODE_H
+#define PL_MEMORY_CODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "popliner/chain.h"
+#include "popliner/error.h"
+#include "popliner/profile.h"
+
+/* The four kinds of such memory. */
+enum {
+    PL_VERTEX_CODE,
+    PL_VERTEX_STATE,
+    PL_EXCHANGE_CODE,
+    PL_CONTROL_CODE,
+    PL_NUM_CODE_GROUPS,
+};
+
+/* The group that variables of a category belong to; PL_NUM_CODE_GROUPS for data and everything that
+ * programs do not tell of. Vertex field data is vertex state where the profile tells it by compute
+ * set. */
+int pl_code_group(const popliner_profile *profile, size_t category);
+
+/* The vertex types as a memory model tells them apart. FULL: each is itself. POPLINER: by name and
+ * size, but with the code of the last type of their name. */
+typedef struct pl_vertex_kinds {
+    uint32_t *kind_of_type; /* [num_vertex_types]: the type that stands for its kind */
+    uint32_t *code_of_type; /* [num_vertex_types]: the type whose code it has */
+} pl_vertex_kinds;
+
+/* Errors: MEMORY. O(types log types). Free with pl_vertex_kinds_free. */
+popliner_status pl_vertex_kinds_find(pl_vertex_kinds *kinds, const popliner_profile *profile,
+                                     popliner_memory_model model, popliner_error *error);
+void pl_vertex_kinds_free(pl_vertex_kinds *kinds);
+
+/* Adds the state of a compute set's vertices to by_tile_bytes[num_tiles]: for POPLINER instances
+ * times the size of their type; for FULL what the compiler tells of the compute set, if it does. */
+void pl_add_vertex_state(const popliner_profile *profile, popliner_memory_model model,
+                         uint32_t compute_set, uint64_t *by_tile_bytes);
+
+/* Counts the code of sets of programs. Owned; for one thread. */
+typedef struct pl_code_counter {
+    const popliner_profile *profile;
+    popliner_memory_model model;
+    pl_vertex_kinds kinds;
+    uint32_t number;            /* what the current set has seen carries it */
+    uint32_t *program_seen;     /* [num_programs] */
+    uint32_t *compute_set_seen; /* [num_compute_sets] */
+    uint8_t *type_seen;         /* [num_vertex_types * num_tiles] */
+    uint64_t *code_bytes;       /* [num_tiles]: of one type */
+} pl_code_counter;
+
+/* Errors: MEMORY. Free with pl_code_counter_free, also after an error. */
+popliner_status pl_code_counter_begin(pl_code_counter *counter, const popliner_profile *profile,
+                                      popliner_memory_model model, popliner_error *error);
+void pl_code_counter_free(pl_code_counter *counter);
+
+/* Begins another set of programs. */
+void pl_code_counter_reset(pl_code_counter *counter);
+
+/* Adds a program to the set and, if it is new there, its state, exchange code and control code to
+ * groups[PL_VERTEX_STATE] and so on, each [num_tiles]. */
+void pl_code_counter_add(pl_code_counter *counter, uint32_t program,
+                         uint64_t *const groups[PL_NUM_CODE_GROUPS]);
+
+/* Adds the code of all vertex types of the set to groups[PL_VERTEX_CODE]. */
+void pl_code_counter_finish(pl_code_counter *counter, uint64_t *const groups[PL_NUM_CODE_GROUPS]);
+
+#endif

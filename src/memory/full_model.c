@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "memory/full_model.h"
+
+#include <stdlib.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "read/profile_data.h"
+
+void pl_full_model_free(pl_full_model *model) {
+    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
+        free(model->truth_bytes[group]);
+        free(model->explained_bytes[group]);
+    }
+    free(model->fixed_bytes);
+    free(model->variable_flags);
+    free(model->unexplained_start);
+    free(model->unexplained);
+    *model = (pl_full_model){0};
+}
+
+static bool allocate(pl_full_model *model, const popliner_profile *p) {
+    bool memory = true;
+    model->num_tiles = p->target.num_tiles;
+    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
+        model->truth_bytes[group] = pl_new_array(model->num_tiles, sizeof(uint64_t));
+        model->explained_bytes[group] = pl_new_array(model->num_tiles, sizeof(uint64_t));
+        memory =
+            memory && model->truth_bytes[group] != NULL && model->explained_bytes[group] != NULL;
+    }
+    model->fixed_bytes = pl_new_array(model->num_tiles, sizeof(uint64_t));
+    model->variable_flags = pl_new_array(p->num_variables, 1);
+    model->unexplained_start = pl_new_array(model->num_tiles + 1, sizeof(uint64_t));
+    return memory && model->fixed_bytes != NULL && model->variable_flags != NULL &&
+           model->unexplained_start != NULL;
+}
+
+/* Counts the code of all operations, and marks the variables that they touch. */
+static popliner_status explain(pl_full_model *model, const popliner_profile *p,
+                               const popliner_operations *operations, popliner_error *error) {
+    pl_code_counter counter = {0};
+    popliner_status status = pl_code_counter_begin(&counter, p, POPLINER_MEMORY_MODEL_FULL, error);
+    if (status != POPLINER_OK)
+        goto done;
+    pl_code_counter_reset(&counter);
+    for (size_t i = 0; i < popliner_operations_count(operations); i++) {
+        popliner_operation operation = popliner_operations_get(operations, i);
+        for (size_t k = 0; k < operation.num_programs; k++) {
+            uint32_t program = operation.programs[k];
+            if (counter.program_seen[program] == counter.number)
+                continue;
+            pl_code_counter_add(&counter, program, model->explained_bytes);
+            for (uint32_t l = p->program_lists_start[program];
+                 l < p->program_lists_start[program + 1]; l++) {
+                uint32_t list = p->program_list[l];
+                for (uint64_t v = p->list_start[list]; v < p->list_start[list + 1]; v++)
+                    model->variable_flags[p->list_variable[v]] |= PL_VARIABLE_IS_TOUCHED;
+            }
+        }
+    }
+    pl_code_counter_finish(&counter, model->explained_bytes);
+done:
+    pl_code_counter_free(&counter);
+    return status;
+}
+
+/* Sorts every variable: code, touched by an operation, or left over. */
+static popliner_status sort_variables(pl_full_model *model, const popliner_profile *p,
+                                      popliner_error *error) {
+    int group_of_category[UINT8_MAX + 1];
+    size_t num_unexplained = 0;
+    for (size_t category = 0; category < p->num_categories && category <= UINT8_MAX; category++)
+        group_of_category[category] = pl_code_group(p, category);
+    for (size_t i = 0; i < p->num_variables; i++) {
+        uint32_t tile = p->variable_tile[i];
+        int group = group_of_category[p->variable_category[i]];
+        bool is_touched = (model->variable_flags[i] & PL_VARIABLE_IS_TOUCHED) != 0;
+        if (!p->class_always_live[p->variable_class[i]]) {
+            num_unexplained += !is_touched;
+        } else if (group < PL_NUM_CODE_GROUPS) {
+            model->variable_flags[i] |= PL_VARIABLE_IS_CODE;
+            model->truth_bytes[group][tile] += p->variable_size_bytes[i];
+        } else if (!is_touched) {
+            model->fixed_bytes[tile] += p->variable_size_bytes[i];
+        }
+    }
+    model->unexplained = pl_new_array(num_unexplained, sizeof *model->unexplained);
+    if (model->unexplained == NULL)
+        return pl_fail_memory(error, "the unexplained variables");
+    size_t count = 0;
+    for (size_t tile = 0; tile < model->num_tiles; tile++) {
+        for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1];
+             i++) {
+            if ((model->variable_flags[i] & PL_VARIABLE_IS_TOUCHED) == 0 &&
+                !p->class_always_live[p->variable_class[i]])
+                model->unexplained[count++] = (uint32_t)i;
+        }
+        model->unexplained_start[tile + 1] = count;
+        for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
+            uint64_t truth = model->truth_bytes[group][tile];
+            uint64_t explained = model->explained_bytes[group][tile];
+            model->fixed_bytes[tile] += truth > explained ? truth - explained : 0;
+        }
+    }
+    return POPLINER_OK;
+}
+
+popliner_status pl_full_model_create(pl_full_model *model, const popliner_profile *profile,
+                                     const popliner_operations *operations, popliner_error *error) {
+    if (!allocate(model, profile))
+        return pl_fail_memory(error, "the memory model");
+    popliner_status status = explain(model, profile, operations, error);
+    if (status == POPLINER_OK)
+        status = sort_variables(model, profile, error);
+    return status;
+}
