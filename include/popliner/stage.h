@@ -71,7 +71,8 @@ void popliner_stage_meter_remember_peaks(popliner_stage_meter *meter);
  *
  * The full model:
  *   vertex code    once per vertex type with an instance on the tile
- *   vertex state   what the compiler tells of each compute set, else as above
+ *   vertex state   what the compiler tells of each compute set, else instances times the type's
+ *                  size; once per compute set
  *   exchange code, control code  as above
  *                  each of these four at most what the compiler counts of it on the tile
  *   variables      the always-live data that its operations touch, and, at the stage's own step

@@ -66,7 +66,9 @@ static bool place_steps(popliner_chain *chain, const popliner_operations *operat
 }
 
 /* Places of operations in no layer while the full chain is being made. */
-enum { PLACE_HEAD = 0, PLACE_TAIL = UINT32_MAX - 1, PLACE_UNKNOWN = UINT32_MAX };
+static const uint32_t PLACE_HEAD = 0;
+static const uint32_t PLACE_TAIL = UINT32_MAX - 1;
+static const uint32_t PLACE_UNKNOWN = UINT32_MAX;
 
 /* The layer whose variables the operation touches most, or PLACE_UNKNOWN. touched[] marks the
  * variables of this operation with `mark`; bytes[] is room for one number per layer. */

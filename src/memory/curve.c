@@ -51,7 +51,7 @@ uint64_t pl_curve_peak(const pl_curve *curve, size_t first_step, size_t end_step
 uint64_t pl_curve_peak_of_marked(const pl_curve *curve, const uint8_t *is_marked,
                                  size_t *peak_step) {
     int64_t live = 0;
-    int64_t peak = 0;
+    int64_t peak = -1; /* of no step yet */
     *peak_step = curve->first_step;
     for (size_t step = curve->first_step; step < curve->end_step; step++) {
         live += curve->change_bytes[step - curve->first_step];
@@ -60,6 +60,7 @@ uint64_t pl_curve_peak_of_marked(const pl_curve *curve, const uint8_t *is_marked
             *peak_step = step;
         }
     }
+    peak = peak < 0 ? 0 : peak;
     return (uint64_t)peak;
 }
 

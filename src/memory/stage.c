@@ -17,7 +17,7 @@
 typedef struct remembered_peaks {
     uint64_t hash; /* of the variables in ascending order */
     size_t num_variables;
-    uint64_t *by_tile_bytes; /* owned */
+    uint64_t *by_tile; /* owned: the bytes, then the steps */
 } remembered_peaks;
 
 struct popliner_stage_meter {
@@ -91,7 +91,7 @@ void popliner_stage_meter_free(popliner_stage_meter *meter) {
     free(meter->step_marked);
     free(meter->operation_buffer);
     for (size_t i = 0; i < meter->num_remembered; i++)
-        free(meter->remembered[i].by_tile_bytes);
+        free(meter->remembered[i].by_tile);
     free(meter->remembered);
     free(meter);
 }
@@ -181,6 +181,8 @@ static popliner_status measure_variables(popliner_stage_meter *meter, size_t cou
                                          size_t first_step, size_t end_step,
                                          popliner_stage_memory *memory, popliner_error *error) {
     const popliner_profile *p = meter->profile;
+    for (size_t tile = 0; tile < memory->num_tiles; tile++)
+        memory->peak_step[tile] = first_step;
     for (size_t i = 0; i < count;) {
         uint32_t tile = p->variable_tile[meter->variables[i]];
         size_t peak_step;
@@ -202,8 +204,8 @@ static popliner_status measure_variables(popliner_stage_meter *meter, size_t cou
 static popliner_status recall_variables(popliner_stage_meter *meter, size_t count,
                                         size_t first_step, size_t end_step,
                                         popliner_stage_memory *memory, popliner_error *error) {
-    uint64_t *by_tile_bytes = memory->variables_bytes;
-    size_t tiles_bytes = meter->profile->target.num_tiles * sizeof *by_tile_bytes;
+    size_t num_tiles = memory->num_tiles;
+    size_t array_bytes = num_tiles * sizeof(uint64_t);
     uint64_t hash = 0xcbf29ce484222325u;
     for (size_t i = 0; i < count; i++) {
         hash = (hash ^ meter->variables[i]) * 0x9e3779b97f4a7c15u;
@@ -212,7 +214,8 @@ static popliner_status recall_variables(popliner_stage_meter *meter, size_t coun
     for (size_t i = 0; i < meter->num_remembered; i++) {
         const remembered_peaks *known = &meter->remembered[i];
         if (known->hash == hash && known->num_variables == count) {
-            memcpy(by_tile_bytes, known->by_tile_bytes, tiles_bytes);
+            memcpy(memory->variables_bytes, known->by_tile, array_bytes);
+            memcpy(memory->peak_step, known->by_tile + num_tiles, array_bytes);
             return POPLINER_OK;
         }
     }
@@ -220,13 +223,14 @@ static popliner_status recall_variables(popliner_stage_meter *meter, size_t coun
     if (status != POPLINER_OK)
         return status;
     void *remembered = meter->remembered;
-    uint64_t *copy = malloc(tiles_bytes);
+    uint64_t *copy = malloc(2 * array_bytes);
     if (copy == NULL || !pl_reserve(&remembered, &meter->remembered_capacity,
                                     meter->num_remembered + 1, sizeof *meter->remembered)) {
         free(copy);
         return pl_fail_memory(error, "the memory of a stage");
     }
-    memcpy(copy, by_tile_bytes, tiles_bytes);
+    memcpy(copy, memory->variables_bytes, array_bytes);
+    memcpy(copy + num_tiles, memory->peak_step, array_bytes);
     meter->remembered = remembered;
     meter->remembered[meter->num_remembered++] = (remembered_peaks){hash, count, copy};
     return POPLINER_OK;
