@@ -5,6 +5,7 @@
 #include "popliner/version.h"
 
 #include <jansson.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -594,6 +595,83 @@ static void splits_are_json(void **state) {
     json_decref(parse_stages(false));
 }
 
+/* The full model is what --solve counts by, and its answer tells of what no layer has. */
+static void solves_in_the_full_model(void **state) {
+    (void)state;
+    RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=1", "--memory-model=full");
+    assert_int_equal(run.status, 0);
+    char *whole = strdup(run.out);
+    RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=1");
+    assert_string_equal(run.out, whole);
+    free(whole);
+    /* on one IPU head and tail are in the one stage, which ends with the last layer */
+    json_t *stages = parse_stages(true);
+    assert_int_equal(json_array_size(stages), 1);
+    const json_t *stage = json_array_get(stages, 0);
+    assert_true(json_is_true(json_object_get(stage, "head")));
+    assert_true(json_is_true(json_object_get(stage, "tail")));
+    assert_true(json_is_null(json_object_get(stage, "layer_from")));
+    assert_string_equal(text_of(stages, 0, "layer_to"), "3");
+    assert_contains(run.err, "SUCCESS: [ Head 0 1 2 3 Tail ]");
+    /* to the byte what the compiler counts */
+    sqlite3 *database = NULL;
+    sqlite3_stmt *statement = NULL;
+    assert_int_equal(sqlite3_open_v2(CASE_PROFILE, &database, SQLITE_OPEN_READONLY, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(database,
+                                        "SELECT sum(always_live_bytes + not_always_live_max_bytes),"
+                                        " max(always_live_bytes + not_always_live_max_bytes) FROM "
+                                        "memory_by_tile",
+                                        -1, &statement, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    const json_t *memory = json_object_get(stage, "mem");
+    assert_int_equal(json_integer_value(json_object_get(memory, "total_mem")),
+                     sqlite3_column_int64(statement, 0));
+    assert_int_equal(json_integer_value(json_object_get(memory, "max_tile_mem")),
+                     sqlite3_column_int64(statement, 1));
+    sqlite3_finalize(statement);
+    sqlite3_close(database);
+    json_decref(stages);
+    /* several stages: one begins with the head, one ends with the tail, all have the unexplained */
+    RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=3");
+    stages = parse_stages(true);
+    size_t last = json_array_size(stages) - 1;
+    assert_true(last > 0);
+    assert_true(json_is_true(json_object_get(json_array_get(stages, 0), "head")));
+    assert_true(json_is_true(json_object_get(json_array_get(stages, last), "tail")));
+    assert_string_equal(text_of(stages, last, "layer_to"), "3");
+    const json_t *first = json_object_get(json_array_get(stages, 0), "mem");
+    for (size_t i = 1; i <= last; i++) {
+        memory = json_object_get(json_array_get(stages, i), "mem");
+        assert_true(json_equal(json_object_get(first, "unexplained"),
+                               json_object_get(memory, "unexplained")));
+    }
+    json_decref(stages);
+}
+
+static void counts_layers_in_the_full_model(void **state) {
+    (void)state;
+    RUN(&run, CASE_PROFILE, "--layer-breakdown", "--memory-model=popliner");
+    assert_printed("layer-breakdown.tsv");
+    RUN(&run, CASE_PROFILE, "--layer-breakdown", "--memory-model=full");
+    assert_int_equal(run.status, 0);
+    assert_contains(run.out, "\tTotal (MB)\tUnexplained\t\nHead\t");
+    assert_contains(run.out, "\nTail\t");
+    assert_lacks(run.out, "None");
+    size_t num_rows = 0;
+    const char *line = run.out;
+    for (; *line != '\0' && *line != '\n'; line = strchr(line, '\n') + 1) {
+        size_t num_tabs = 0;
+        for (const char *c = line; *c != '\n'; c++)
+            num_tabs += *c == '\t';
+        assert_int_equal(num_tabs, num_rows == 0 ? 8 : 7); /* every row has all columns */
+        num_rows++;
+    }
+    assert_int_equal(num_rows, 1 + 6); /* four layers between head and tail */
+    assert_string_equal(line, "\n");
+}
+
 static void no_split_is_status_1_with_the_best_effort(void **state) {
     (void)state;
     RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=2", "--mem-per-tile=2197",
@@ -709,6 +787,8 @@ int main(void) {
         SCRATCH_TEST(shows_progress_on_terminals_alone),
         SCRATCH_TEST(several_actions_print_one_after_another),
         SCRATCH_TEST(splits_are_json),
+        SCRATCH_TEST(solves_in_the_full_model),
+        SCRATCH_TEST(counts_layers_in_the_full_model),
         SCRATCH_TEST(no_split_is_status_1_with_the_best_effort),
         SCRATCH_TEST(warns_when_ipus_are_left_over),
         SCRATCH_TEST(takes_the_limit_from_the_profile),

@@ -262,6 +262,29 @@ popliner_layers *assign_at_random(const golden_case *c, size_t num_layers, uint6
     return layers;
 }
 
+void spoil_code(golden_case *c, uint64_t *random) {
+    popliner_profile *p = c->profile;
+    for (size_t i = 0; i < p->num_variables; i++) {
+        const char *category = pl_profile_string(p, p->category_name[p->variable_category[i]]);
+        bool is_code =
+            strcmp(category, "vertexCode") == 0 || strcmp(category, "vertexInstanceState") == 0 ||
+            strcmp(category, "vertexFieldData") == 0 ||
+            strcmp(category, "internalExchangeCode") == 0 || strcmp(category, "controlCode") == 0;
+        if (!is_code || !p->class_always_live[p->variable_class[i]])
+            continue;
+        *random = test_random(*random);
+        p->variable_size_bytes[i] = (uint32_t)(p->variable_size_bytes[i] * (*random >> 62) / 2);
+    }
+    uint32_t before = PL_NONE;
+    for (size_t i = 0; i < p->num_programs; i++) {
+        uint32_t compute_set = p->program_compute_set[i];
+        *random = test_random(*random);
+        if (compute_set != PL_NONE && before != PL_NONE && *random >> 62 == 0)
+            p->program_compute_set[i] = before;
+        before = compute_set == PL_NONE ? before : compute_set;
+    }
+}
+
 popliner_chain *make_chain(const golden_case *c, const popliner_layers *layers,
                            popliner_memory_model model) {
     popliner_error error = {.message = ""};

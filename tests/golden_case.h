@@ -64,6 +64,11 @@ size_t unit_of_name(const popliner_layers *layers, const char *name);
  * rules would never spread layers so. */
 popliner_layers *assign_at_random(const golden_case *c, size_t num_layers, uint64_t *random);
 
+/* Alters the profile of a case at random so that programs and the compiler's account of their code
+ * disagree: the always-live variables of code are larger or smaller than before, and some programs
+ * share a compute set. */
+void spoil_code(golden_case *c, uint64_t *random);
+
 /* The chain of a memory model over layers of the case; fails the test if it cannot be made. */
 popliner_chain *make_chain(const golden_case *c, const popliner_layers *layers,
                            popliner_memory_model model);

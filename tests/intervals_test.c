@@ -141,6 +141,27 @@ static void agrees_for_interleaved_layers(void **state) {
     golden_for_each(check_interleaved_layers);
 }
 
+/* What the programs explain is more than there is, or less. */
+static void check_spoiled_code(const golden_case *c) {
+    golden_case spoiled;
+    uint64_t random = 41;
+    golden_load(&spoiled, c->name);
+    popliner_profile *p = spoiled.profile;
+    size_t num_states = p->num_compute_set_states;
+    spoil_code(&spoiled, &random);
+    for (int told = 0; told < 2; told++) {
+        p->num_compute_set_states = told ? num_states : 0;
+        check_layers(&spoiled, assign_layers(&spoiled, NULL, POPLINER_LAYER_ORDER_STEPS));
+        check_layers(&spoiled, assign_at_random(&spoiled, 7, &random));
+    }
+    golden_free(&spoiled);
+}
+
+static void agrees_where_code_is_explained_wrongly(void **state) {
+    (void)state;
+    golden_for_each(check_spoiled_code);
+}
+
 static void agrees_where_every_rule_matters(void **state) {
     (void)state;
     golden_case c = made_case();
@@ -201,6 +222,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(agrees_with_measuring_every_stage),
         cmocka_unit_test(agrees_for_interleaved_layers),
+        cmocka_unit_test(agrees_where_code_is_explained_wrongly),
         cmocka_unit_test(agrees_where_every_rule_matters),
         cmocka_unit_test(agrees_for_the_real_profile),
         cmocka_unit_test(forbids_a_first_stage_of_nothing),

@@ -1,0 +1,418 @@
+/* The chain of units: where operations and steps belong, by the rules and by hand.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "golden_case.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory/chain_data.h"
+#include "model/operations_data.h"
+#include "popliner/chain.h"
+#include "read/profile_data.h"
+
+/* ---- The rules, by brute force -------------------------------------------------------------- */
+
+/* Marks the variables that the programs of an operation touch. */
+static void mark_touched(const golden_case *c, size_t operation, bool *touched) {
+    const popliner_profile *p = c->profile;
+    popliner_operation o = popliner_operations_get(c->operations, operation);
+    for (size_t k = 0; k < o.num_programs; k++) {
+        uint32_t program = o.programs[k];
+        for (uint32_t l = p->program_lists_start[program]; l < p->program_lists_start[program + 1];
+             l++) {
+            uint32_t list = p->program_list[l];
+            for (uint64_t v = p->list_start[list]; v < p->list_start[list + 1]; v++)
+                touched[p->list_variable[v]] = true;
+        }
+    }
+}
+
+/* The layer whose variables are most of the operation's; 0 if none of them are a layer's.
+ * of_layer[layer * num_variables + variable] tells whose they are. */
+static size_t layer_most_touched(const golden_case *c, size_t operation, const bool *of_layer,
+                                 size_t num_units) {
+    size_t num_variables = c->profile->num_variables;
+    bool *touched = calloc(num_variables + 1, sizeof *touched);
+    assert_non_null(touched);
+    mark_touched(c, operation, touched);
+    size_t best = 0;
+    uint64_t most_bytes = 0;
+    for (size_t layer = 1; layer < num_units; layer++) {
+        uint64_t bytes = 0;
+        for (size_t v = 0; v < num_variables; v++) {
+            if (touched[v] && of_layer[layer * num_variables + v])
+                bytes += c->profile->variable_size_bytes[v];
+        }
+        if (bytes > most_bytes) {
+            best = layer;
+            most_bytes = bytes;
+        }
+    }
+    free(touched);
+    return best;
+}
+
+/* Where each operation belongs in the full model: its layer, 0 for the head, num_units of the
+ * layers for the tail. */
+static size_t *expect_places(const golden_case *c, const popliner_layers *layers) {
+    size_t num_units = popliner_layers_num_units(layers);
+    size_t num_variables = c->profile->num_variables;
+    size_t count = popliner_operations_count(c->operations);
+    size_t first_step = SIZE_MAX;
+    size_t last_step = 0;
+    bool *of_layer = calloc(num_units * num_variables + 1, sizeof *of_layer);
+    size_t *place = calloc(count + 1, sizeof *place);
+    assert_true(of_layer != NULL && place != NULL);
+    for (size_t i = 0; i < count; i++) {
+        size_t layer = popliner_layers_unit_of(layers, i);
+        popliner_operation o = popliner_operations_get(c->operations, i);
+        if (layer == 0)
+            continue;
+        mark_touched(c, i, of_layer + layer * num_variables);
+        first_step = o.first_step < first_step ? o.first_step : first_step;
+        last_step = o.last_step > last_step ? o.last_step : last_step;
+    }
+    for (size_t i = 0; i < count; i++) {
+        popliner_operation o = popliner_operations_get(c->operations, i);
+        place[i] = popliner_layers_unit_of(layers, i);
+        if (place[i] > 0)
+            continue;
+        if (first_step == SIZE_MAX || o.last_step < first_step)
+            place[i] = 0;
+        else if (o.first_step > last_step)
+            place[i] = num_units;
+        else if ((place[i] = layer_most_touched(c, i, of_layer, num_units)) == 0 && i > 0)
+            place[i] = place[i - 1];
+    }
+    free(of_layer);
+    return place;
+}
+
+/* Every unit lists its operations, in their order; every step has the operation that it runs for,
+ * or the one that ran last. */
+static void assert_lists(const golden_case *c, const popliner_chain *chain) {
+    size_t num_units = popliner_chain_num_units(chain);
+    size_t count = popliner_operations_count(c->operations);
+    size_t place = 0;
+    assert_int_equal(chain->num_operations, count);
+    for (size_t unit = 0; unit < num_units; unit++) {
+        assert_int_equal(chain->unit_operations_start[unit], place);
+        for (size_t i = 0; i < count; i++) {
+            if (popliner_chain_unit_of(chain, i) == unit)
+                assert_int_equal(chain->unit_operation[place++], i);
+        }
+        assert_int_equal(popliner_chain_has_operations(chain, unit),
+                         place > chain->unit_operations_start[unit]);
+    }
+    assert_int_equal(chain->unit_operations_start[num_units], place);
+    assert_int_equal(place, count);
+    size_t num_steps = c->operations->num_steps;
+    assert_int_equal(chain->num_steps, num_steps);
+    const uint32_t *runs_for = c->operations->step_operation;
+    uint32_t expected = PL_NONE;
+    for (size_t step = num_steps; step-- > 0;) /* the first of all, for what comes before it */
+        expected = runs_for[step] == PL_NONE ? expected : runs_for[step];
+    for (size_t step = 0; step < num_steps; step++) {
+        expected = runs_for[step] == PL_NONE ? expected : runs_for[step];
+        assert_int_equal(chain->operation_of_step[step], expected);
+    }
+}
+
+static void check_layers(const golden_case *c, popliner_layers *layers) {
+    size_t num_units = popliner_layers_num_units(layers);
+    size_t count = popliner_operations_count(c->operations);
+
+    popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_POPLINER);
+    assert_int_equal(popliner_chain_memory_model(chain), POPLINER_MEMORY_MODEL_POPLINER);
+    assert_int_equal(popliner_chain_num_units(chain), num_units);
+    assert_int_equal(popliner_chain_kind(chain, 0), POPLINER_UNIT_UNLAYERED);
+    assert_null(popliner_chain_name(chain, 0));
+    for (size_t unit = 1; unit < num_units; unit++) {
+        assert_int_equal(popliner_chain_kind(chain, unit), POPLINER_UNIT_LAYER);
+        assert_string_equal(popliner_chain_name(chain, unit), popliner_layers_name(layers, unit));
+    }
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(popliner_chain_unit_of(chain, i), popliner_layers_unit_of(layers, i));
+    assert_lists(c, chain);
+    popliner_chain_free(chain);
+
+    size_t *place = expect_places(c, layers);
+    bool has_head = num_units == 1;
+    bool has_tail = false;
+    for (size_t i = 0; i < count; i++) {
+        has_head = has_head || place[i] == 0;
+        has_tail = has_tail || place[i] == num_units;
+    }
+    chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
+    assert_int_equal(popliner_chain_memory_model(chain), POPLINER_MEMORY_MODEL_FULL);
+    assert_int_equal(popliner_chain_num_units(chain), num_units - 1 + has_head + has_tail);
+    size_t unit = 0;
+    if (has_head) {
+        assert_int_equal(popliner_chain_kind(chain, unit), POPLINER_UNIT_HEAD);
+        assert_null(popliner_chain_name(chain, unit++));
+    }
+    for (size_t layer = 1; layer < num_units; layer++) {
+        assert_int_equal(popliner_chain_kind(chain, unit), POPLINER_UNIT_LAYER);
+        assert_string_equal(popliner_chain_name(chain, unit++),
+                            popliner_layers_name(layers, layer));
+    }
+    if (has_tail) {
+        assert_int_equal(popliner_chain_kind(chain, unit), POPLINER_UNIT_TAIL);
+        assert_null(popliner_chain_name(chain, unit));
+    }
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(popliner_chain_unit_of(chain, i), place[i] - (has_head ? 0 : 1));
+    assert_lists(c, chain);
+    popliner_chain_free(chain);
+    free(place);
+    popliner_layers_free(layers);
+}
+
+static void check_golden(const golden_case *c) {
+    const char *const regexes[] = {NULL,   golden_regex,     golden_two_groups, golden_every_op,
+                                   "(.)$", golden_no_layers, "(Layer1)",        "(embed\\w*)"};
+    for (size_t i = 0; i < sizeof regexes / sizeof *regexes; i++) {
+        check_layers(c, assign_layers(c, regexes[i], POPLINER_LAYER_ORDER_STEPS));
+        check_layers(c, assign_layers(c, regexes[i], POPLINER_LAYER_ORDER_NATURAL));
+    }
+    uint64_t random = 43;
+    for (size_t num_layers = 0; num_layers < 30; num_layers += 7)
+        check_layers(c, assign_at_random(c, num_layers, &random));
+}
+
+static void places_operations_and_steps_by_the_rules(void **state) {
+    (void)state;
+    golden_for_each(check_golden);
+}
+
+static void places_those_of_the_real_profile(void **state) {
+    (void)state;
+    golden_case c;
+    real_load(&c);
+    uint64_t random = 47;
+    check_layers(&c, assign_layers(&c, "of Set (\\d+)", POPLINER_LAYER_ORDER_STEPS));
+    check_layers(&c, assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS));
+    check_layers(&c, assign_at_random(&c, 5, &random));
+    golden_free(&c);
+}
+
+/* A model with a head in which the golden cases have it, or the test would be of nothing. */
+static void finds_heads_and_tails_in_the_golden_cases(void **state) {
+    (void)state;
+    golden_case c;
+    golden_load(&c, "popart-inf");
+    popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
+    size_t last = popliner_chain_num_units(chain) - 1;
+    assert_int_equal(popliner_chain_kind(chain, 0), POPLINER_UNIT_HEAD);
+    assert_int_equal(popliner_chain_kind(chain, last), POPLINER_UNIT_TAIL);
+    for (size_t i = 0; i < popliner_operations_count(c.operations); i++) {
+        popliner_operation o = popliner_operations_get(c.operations, i);
+        for (size_t k = 0; k < popliner_operations_count(c.operations); k++) {
+            popliner_operation other = popliner_operations_get(c.operations, k);
+            if (popliner_layers_unit_of(layers, k) == 0)
+                continue;
+            if (popliner_chain_unit_of(chain, i) == 0)
+                assert_true(o.last_step < other.first_step);
+            if (popliner_chain_unit_of(chain, i) == last)
+                assert_true(o.first_step > other.last_step);
+        }
+    }
+    popliner_chain_free(chain);
+    popliner_layers_free(layers);
+    golden_free(&c);
+}
+
+/* ---- By hand -------------------------------------------------------------------------------- */
+
+enum { MADE_OPERATIONS = 10, MADE_STEPS = 12 };
+
+/* The arrays of a model whose operation i has program i, which touches the variables of list i. */
+typedef struct made_model {
+    popliner_profile profile;
+    popliner_operations operations;
+    uint32_t name[MADE_OPERATIONS];
+    uint32_t first_step[MADE_OPERATIONS];
+    uint32_t last_step[MADE_OPERATIONS];
+    uint32_t step_operation[MADE_STEPS];
+} made_model;
+
+static golden_case make_model(made_model *m) {
+    enum { NONE = 15, ONE = 1, TWO = 8 };
+    static char strings[] = "\0layer1\0layer2\0none";
+    static uint32_t inputs[MADE_OPERATIONS];
+    static uint64_t contexts[MADE_OPERATIONS] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+    static uint8_t tensors[MADE_OPERATIONS];
+    static uint32_t numbers[MADE_OPERATIONS + 1] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+    /* of the variables 1 and 3 are layer 1's, 2 and 3 layer 2's, 0 and 4 of no layer */
+    static uint64_t list_start[MADE_OPERATIONS + 1] = {0, 1, 3, 5, 7, 8, 8, 11, 12, 13, 14};
+    static uint32_t list_variable[] = {0, 1, 3, 1, 2, 2, 3, 3, 1, 0, 4, 0, 4, 3};
+    static uint32_t sizes[] = {1000, 60, 61, 7, 2000};
+    static uint32_t compute_sets[MADE_OPERATIONS];
+    memset(compute_sets, 0xff, sizeof compute_sets);
+    *m = (made_model){
+        .name = {NONE, ONE, NONE, TWO, NONE, NONE, NONE, NONE, NONE, TWO},
+        .first_step = {0, 2, 3, 4, 5, 6, 7, 8, 0, 10},
+        .last_step = {1, 2, 3, 4, 5, 6, 7, 8, 11, 10},
+        .step_operation = {0, PL_NONE, 1, 2, 3, 4, 5, 6, 7, PL_NONE, 9, 8},
+    };
+    m->profile = (popliner_profile){
+        .target = {.num_tiles = 1},
+        .strings = strings,
+        .strings_length = 1,
+        .num_programs = MADE_OPERATIONS,
+        .program_compute_set = compute_sets,
+        .program_lists_start = numbers,
+        .num_program_lists = MADE_OPERATIONS,
+        .program_list = numbers,
+        .num_lists = MADE_OPERATIONS,
+        .list_start = list_start,
+        .num_list_variables = sizeof list_variable / sizeof *list_variable,
+        .list_variable = list_variable,
+        .num_steps = MADE_STEPS,
+        .num_variables = sizeof sizes / sizeof *sizes,
+        .variable_size_bytes = sizes,
+    };
+    m->operations = (popliner_operations){
+        .count = MADE_OPERATIONS,
+        .of_framework = 1,
+        .strings = strings,
+        .strings_length = sizeof strings,
+        .name = m->name,
+        .inputs = inputs,
+        .debug_context = contexts,
+        .is_tensor = tensors,
+        .first_step = m->first_step,
+        .last_step = m->last_step,
+        .programs_start = numbers,
+        .num_programs = MADE_OPERATIONS,
+        .program = numbers,
+        .num_steps = MADE_STEPS,
+        .step_operation = m->step_operation,
+    };
+    return (golden_case){"made by hand", &m->profile, NULL, &m->operations};
+}
+
+static void assert_units(const golden_case *c, const popliner_unit_kind *kinds, size_t num_units,
+                         const size_t *units) {
+    popliner_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
+    assert_int_equal(popliner_chain_num_units(chain), num_units);
+    for (size_t unit = 0; unit < num_units; unit++)
+        assert_int_equal(popliner_chain_kind(chain, unit), kinds[unit]);
+    for (size_t i = 0; i < popliner_operations_count(c->operations); i++) {
+        if (popliner_chain_unit_of(chain, i) != units[i])
+            fail_msg("operation %zu is in unit %zu", i, popliner_chain_unit_of(chain, i));
+    }
+    popliner_chain_free(chain);
+    check_layers(c, layers);
+}
+
+static void keeps_every_rule(void **state) {
+    (void)state;
+    made_model m;
+    golden_case c = make_model(&m);
+    static const popliner_unit_kind all[] = {POPLINER_UNIT_HEAD, POPLINER_UNIT_LAYER,
+                                             POPLINER_UNIT_LAYER, POPLINER_UNIT_TAIL};
+    /* Operation 0 ends before layer 1 begins, at step 2. Operation 2 touches 60 bytes of layer 1's
+     * and 61 of layer 2's; 4 the same 7 bytes of both; 5 nothing; 6 60 bytes of layer 1's, and more
+     * of no layer's; 7 and 8 nothing of any layer's. No tail: layer 2 ends at step 10. */
+    static const size_t units[] = {0, 1, 2, 2, 1, 1, 1, 1, 1, 2};
+    assert_units(&c, all, 3, units);
+
+    /* behind the last layer */
+    m.first_step[7] = 11;
+    m.last_step[7] = 11;
+    static const size_t with_tail[] = {0, 1, 2, 2, 1, 1, 1, 3, 3, 2};
+    assert_units(&c, all, 4, with_tail); /* 8 runs at every step, and follows 7 in the list */
+    m.first_step[7] = 10;                /* not behind it */
+    assert_units(&c, all, 3, units);
+
+    /* at the first layer's first step: not before it, and nothing is before it in the list */
+    make_model(&m);
+    m.last_step[0] = 2;
+    assert_units(&c, all, 3, units);
+    m.name[0] = 1; /* "layer1": no head at all */
+    static const size_t no_head[] = {0, 0, 1, 1, 0, 0, 0, 0, 0, 1};
+    assert_units(&c, all + 1, 2, no_head);
+    m.first_step[7] = 12;
+    m.last_step[7] = 12;
+    static const size_t tail_alone[] = {0, 0, 1, 1, 0, 0, 0, 2, 2, 1};
+    assert_units(&c, all + 1, 3, tail_alone);
+}
+
+static void gives_steps_to_the_operation_before(void **state) {
+    (void)state;
+    made_model m;
+    golden_case c = make_model(&m);
+    static const uint32_t owners[] = {0, 0, 1, 2, 3, 4, 5, 6, 7, 7, 9, 8};
+    popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
+    for (size_t step = 0; step < MADE_STEPS; step++)
+        assert_int_equal(chain->operation_of_step[step], owners[step]);
+    popliner_chain_free(chain);
+    /* before the first of them: the first one's */
+    m.step_operation[0] = PL_NONE;
+    chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
+    for (size_t step = 0; step < MADE_STEPS; step++)
+        assert_int_equal(chain->operation_of_step[step], step < 2 ? 1 : owners[step]);
+    popliner_chain_free(chain);
+    popliner_layers_free(layers);
+}
+
+static void has_only_a_head_without_layers(void **state) {
+    (void)state;
+    made_model m;
+    golden_case c = make_model(&m);
+    popliner_layers *layers = assign_layers(&c, golden_no_layers, POPLINER_LAYER_ORDER_STEPS);
+    popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
+    assert_int_equal(popliner_chain_num_units(chain), 1);
+    assert_int_equal(popliner_chain_kind(chain, 0), POPLINER_UNIT_HEAD);
+    assert_true(popliner_chain_has_operations(chain, 0));
+    for (size_t i = 0; i < MADE_OPERATIONS; i++)
+        assert_int_equal(popliner_chain_unit_of(chain, i), 0);
+    popliner_chain_free(chain);
+    check_layers(&c, layers);
+}
+
+static void has_one_empty_unit_without_operations(void **state) {
+    (void)state;
+    made_model m;
+    golden_case c = make_model(&m);
+    m.operations.count = 0;
+    m.operations.num_programs = 0;
+    memset(m.step_operation, 0xff, sizeof m.step_operation);
+    for (popliner_memory_model model = POPLINER_MEMORY_MODEL_POPLINER;
+         model <= POPLINER_MEMORY_MODEL_FULL; model++) {
+        popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
+        popliner_chain *chain = make_chain(&c, layers, model);
+        assert_int_equal(popliner_chain_num_units(chain), 1);
+        assert_int_equal(popliner_chain_kind(chain, 0), model == POPLINER_MEMORY_MODEL_FULL
+                                                            ? POPLINER_UNIT_HEAD
+                                                            : POPLINER_UNIT_UNLAYERED);
+        assert_false(popliner_chain_has_operations(chain, 0));
+        assert_null(popliner_chain_name(chain, 0));
+        for (size_t step = 0; step < MADE_STEPS; step++)
+            assert_int_equal(chain->operation_of_step[step], PL_NONE);
+        popliner_chain_free(chain);
+        popliner_layers_free(layers);
+    }
+    m.operations.num_steps = 0; /* and no step either */
+    m.profile.num_steps = 0;
+    check_layers(&c, assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS));
+    popliner_chain_free(NULL);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(places_operations_and_steps_by_the_rules),
+        cmocka_unit_test(places_those_of_the_real_profile),
+        cmocka_unit_test(finds_heads_and_tails_in_the_golden_cases),
+        cmocka_unit_test(keeps_every_rule),
+        cmocka_unit_test(gives_steps_to_the_operation_before),
+        cmocka_unit_test(has_only_a_head_without_layers),
+        cmocka_unit_test(has_one_empty_unit_without_operations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
