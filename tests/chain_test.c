@@ -236,6 +236,7 @@ typedef struct made_model {
     uint32_t first_step[MADE_OPERATIONS];
     uint32_t last_step[MADE_OPERATIONS];
     uint32_t step_operation[MADE_STEPS];
+    uint32_t list_variable[14];
 } made_model;
 
 static golden_case make_model(made_model *m) {
@@ -247,7 +248,6 @@ static golden_case make_model(made_model *m) {
     static uint32_t numbers[MADE_OPERATIONS + 1] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
     /* of the variables 1 and 3 are layer 1's, 2 and 3 layer 2's, 0 and 4 of no layer */
     static uint64_t list_start[MADE_OPERATIONS + 1] = {0, 1, 3, 5, 7, 8, 8, 11, 12, 13, 14};
-    static uint32_t list_variable[] = {0, 1, 3, 1, 2, 2, 3, 3, 1, 0, 4, 0, 4, 3};
     static uint32_t sizes[] = {1000, 60, 61, 7, 2000};
     static uint32_t compute_sets[MADE_OPERATIONS];
     memset(compute_sets, 0xff, sizeof compute_sets);
@@ -256,6 +256,7 @@ static golden_case make_model(made_model *m) {
         .first_step = {0, 2, 3, 4, 5, 6, 7, 8, 0, 10},
         .last_step = {1, 2, 3, 4, 5, 6, 7, 8, 11, 10},
         .step_operation = {0, PL_NONE, 1, 2, 3, 4, 5, 6, 7, PL_NONE, 9, 8},
+        .list_variable = {0, 1, 3, 1, 2, 2, 3, 3, 1, 0, 4, 0, 4, 3},
     };
     m->profile = (popliner_profile){
         .target = {.num_tiles = 1},
@@ -268,8 +269,8 @@ static golden_case make_model(made_model *m) {
         .program_list = numbers,
         .num_lists = MADE_OPERATIONS,
         .list_start = list_start,
-        .num_list_variables = sizeof list_variable / sizeof *list_variable,
-        .list_variable = list_variable,
+        .num_list_variables = sizeof m->list_variable / sizeof *m->list_variable,
+        .list_variable = m->list_variable,
         .num_steps = MADE_STEPS,
         .num_variables = sizeof sizes / sizeof *sizes,
         .variable_size_bytes = sizes,
@@ -333,6 +334,12 @@ static void keeps_every_rule(void **state) {
     make_model(&m);
     m.last_step[0] = 2;
     assert_units(&c, all, 3, units);
+    m.list_variable[0] = 2; /* instead of 0: layer 2's, so it is in the middle */
+    static const size_t in_the_middle[] = {1, 0, 1, 1, 0, 0, 0, 0, 0, 1};
+    assert_units(&c, all + 1, 2, in_the_middle);
+    m.last_step[0] = 1; /* but the head is what ends before, whatever it touches */
+    assert_units(&c, all, 3, units);
+    m.list_variable[0] = 0;
     m.name[0] = 1; /* "layer1": no head at all */
     static const size_t no_head[] = {0, 0, 1, 1, 0, 0, 0, 0, 0, 1};
     assert_units(&c, all + 1, 2, no_head);

@@ -570,9 +570,14 @@ static void keeps_every_rule(void **state) {
     static uint8_t category[VARIABLES] = {DATA,  DATA,    DATA,     DATA, DATA, CODE,
                                           STATE, CONTROL, EXCHANGE, DATA, DATA};
     static uint64_t tile_variables[] = {0, VARIABLES};
+    static uint64_t list_start[] = {0, 1, 4, 6};
+    static uint32_t list_variable[] = {4, 0, 1, 2, 3, 5};
     golden_case c = made_case();
     popliner_profile p = *c.profile;
     c.profile = &p;
+    p.list_start = list_start;
+    p.num_list_variables = sizeof list_variable / sizeof *list_variable;
+    p.list_variable = list_variable;
     p.strings = strings;
     p.strings_length = sizeof strings;
     p.num_categories = sizeof categories / sizeof *categories;
@@ -585,11 +590,12 @@ static void keeps_every_rule(void **state) {
     p.variable_category = category;
     p.tile_variables_start = tile_variables;
     /* Operation i runs at step i. Operation 0 touches the 90 bytes that are always live; 1 those of
-     * 1000, 10 and 500; 3 those of 7; nothing touches those of 200, and 33 that are always live.
-     * Code of the types is 100, 30, 5 and 6: 1 runs the first and last, together 106 of the 120
-     * that there are, 3 the others, 35, so nothing of it is left unexplained; state: 16 and 20, of
-     * 20; control code: 9 in operation 4, the 50 of operation 2 have children, of 15, so 6 are left
-     * unexplained; exchange code: 11 in operation 4, of 4. */
+     * 1000, 10 and 500; 3 those of 7, and the 120 of code, which are code all the same; nothing
+     * touches those of 200, and 33 that are always live. Code of the types is 100, 30, 5 and 6: 1
+     * runs the first and last, together 106 of the 120 that there are, 3 the others, 35, so nothing
+     * of it is left unexplained; state: 16 and 20, of 20; control code: 9 in operation 4, the 50 of
+     * operation 2 have children, of 15, so 6 are left unexplained; exchange code: 11 in operation
+     * 4, of 4. */
     static const struct {
         size_t count;
         size_t operations[5];

@@ -275,6 +275,11 @@ void spoil_code(golden_case *c, uint64_t *random) {
         *random = test_random(*random);
         p->variable_size_bytes[i] = (uint32_t)(p->variable_size_bytes[i] * (*random >> 62) / 2);
     }
+    for (size_t i = 0; i < p->num_list_variables; i++) {
+        *random = test_random(*random);
+        if (*random >> 60 == 0)
+            p->list_variable[i] = (uint32_t)((*random >> 20 & UINT32_MAX) % p->num_variables);
+    }
     uint32_t before = PL_NONE;
     for (size_t i = 0; i < p->num_programs; i++) {
         uint32_t compute_set = p->program_compute_set[i];

@@ -65,8 +65,8 @@ size_t unit_of_name(const popliner_layers *layers, const char *name);
 popliner_layers *assign_at_random(const golden_case *c, size_t num_layers, uint64_t *random);
 
 /* Alters the profile of a case at random so that programs and the compiler's account of their code
- * disagree: the always-live variables of code are larger or smaller than before, and some programs
- * share a compute set. */
+ * disagree: the always-live variables of code are larger or smaller than before, some programs
+ * share a compute set, and some touch any variable, code as well. */
 void spoil_code(golden_case *c, uint64_t *random);
 
 /* The chain of a memory model over layers of the case; fails the test if it cannot be made. */
