@@ -314,7 +314,7 @@ static void reads_a_model_made_by_hand(void **state) {
     assert_true(popliner_liveness_is_live(c.profile, 1, 2));
     assert_false(popliner_liveness_is_live(c.profile, 1, 3));
 
-    /* two at one address, one inside another, one of no bytes far above; 10 ... 60 and 100 ... 110 */
+    /* two at one address, one inside another, one of no bytes far above: 10 to 60, 100 to 110 */
     uint32_t offsets[] = {10, 10, 20, 100, 5000};
     uint32_t sizes[] = {50, 20, 30, 10, 0};
     uint64_t used_bytes;
