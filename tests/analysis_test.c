@@ -142,7 +142,7 @@ static void make_tiny(golden_case *c) {
     o->count = 1;
     o->of_framework = 1;
     o->strings_length = 8;
-    o->num_programs = o->num_steps = 2;
+    o->num_programs = o->num_standings = o->num_steps = 2;
     pl_field fields[2 * PL_MOST_FIELDS];
     size_t count = list_fields(p, o, fields);
     for (size_t i = 0; i < count; i++) {

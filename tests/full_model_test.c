@@ -42,7 +42,8 @@ static int group_of(const popliner_profile *p, size_t variable) {
     if (strcmp(category, "vertexCode") == 0)
         return VERTEX_CODE;
     if (strcmp(category, "vertexInstanceState") == 0 ||
-        (strcmp(category, "vertexFieldData") == 0 && p->num_compute_set_states > 0))
+        ((strcmp(category, "vertexFieldData") == 0 || strcmp(category, "copyDescriptor") == 0) &&
+         p->num_compute_set_states > 0))
         return VERTEX_STATE;
     if (strcmp(category, "internalExchangeCode") == 0)
         return EXCHANGE_CODE;
@@ -64,10 +65,31 @@ static void add(uint64_t *sums, uint64_t *by_tile, size_t num_tiles) {
     free(by_tile);
 }
 
+/* What programs of any operation touch that are no copies from or to the host. */
+static bool *find_computed_on(const golden_case *c) {
+    const popliner_profile *p = c->profile;
+    bool *computed_on = new_array(p->num_variables, sizeof *computed_on);
+    for (size_t i = 0; i < popliner_operations_count(c->operations); i++) {
+        popliner_operation operation = popliner_operations_get(c->operations, i);
+        for (size_t k = 0; k < operation.num_programs; k++) {
+            uint32_t program = operation.programs[k];
+            uint32_t end = p->program_lists_start[program + 1];
+            for (uint32_t l = p->program_lists_start[program]; l < end; l++) {
+                uint32_t list = p->program_list[l];
+                for (uint64_t v = p->list_start[list]; v < p->list_start[list + 1]; v++)
+                    computed_on[p->list_variable[v]] |=
+                        p->program_type[program] != PL_PROGRAM_STREAM_COPY_MID;
+            }
+        }
+    }
+    return computed_on;
+}
+
 /* What some operations explain by themselves: groups[NUM_GROUPS][num_tiles], zero before, and
- * touched[num_variables]. */
+ * touched[num_variables]: a copy from or to the host touches only what is not computed on. */
 static void explain(const golden_case *c, const size_t *operations, size_t count,
                     uint64_t *const groups[NUM_GROUPS], bool *touched) {
+    bool *computed_on = find_computed_on(c);
     const popliner_profile *p = c->profile;
     size_t num_tiles = p->target.num_tiles;
     bool *program_seen = new_array(p->num_programs, sizeof *program_seen);
@@ -85,7 +107,9 @@ static void explain(const golden_case *c, const size_t *operations, size_t count
              l++) {
             uint32_t list = p->program_list[l];
             for (uint64_t v = p->list_start[list]; v < p->list_start[list + 1]; v++)
-                touched[p->list_variable[v]] = true;
+                touched[p->list_variable[v]] |=
+                    p->program_type[program] != PL_PROGRAM_STREAM_COPY_MID ||
+                    !computed_on[p->list_variable[v]];
         }
         if (!p->program_has_children[program])
             add(groups[CONTROL_CODE], decode(p, p->program_control_code[program]), num_tiles);
@@ -97,8 +121,10 @@ static void explain(const golden_case *c, const size_t *operations, size_t count
     for (size_t set = 0; set < p->num_compute_sets; set++) {
         if (!set_seen[set])
             continue;
-        if (p->num_compute_set_states > 0)
+        if (p->num_compute_set_states > 0) {
             add(groups[VERTEX_STATE], decode(p, p->compute_set_state[set]), num_tiles);
+            add(groups[VERTEX_STATE], decode(p, p->compute_set_descriptors[set]), num_tiles);
+        }
         for (uint32_t i = p->compute_set_vertices_start[set];
              i < p->compute_set_vertices_start[set + 1]; i++) {
             uint32_t type = p->compute_set_vertex_type[i];
@@ -118,6 +144,7 @@ static void explain(const golden_case *c, const size_t *operations, size_t count
             groups[VERTEX_CODE][tile] += type_seen[type * num_tiles + tile] ? code[tile] : 0;
         free(code);
     }
+    free(computed_on);
     free(program_seen);
     free(set_seen);
     free(type_seen);

@@ -148,7 +148,7 @@ check_tables() { # case
     check_table "$1" layer-breakdown-regex-steps.tsv --layer-breakdown --layer-name-regex "$regex"
     check_table "$1" layer-breakdown-regex-natural.tsv --layer-breakdown \
         --layer-name-regex "$regex" --layer-order natural
-    check_table "$1" memory-totals.tsv --memory-totals
+    check_table "$1" memory-totals.tsv --memory-totals --memory-model popliner
     # The original raises at these two; the tables are what it means to print.
     check_table "$1" memory-affinity.tsv --memory-affinity
     check_table "$1" interlayer-communication.tsv --interlayer-communication

@@ -141,7 +141,8 @@ static void check_usage(const golden_case *c) {
         for (popliner_memory_model model = POPLINER_MEMORY_MODEL_POPLINER;
              model <= POPLINER_MEMORY_MODEL_FULL; model++) {
             popliner_chain *chain = make_chain(c, layers, model);
-            assert_int_equal(pl_usage_of_chain(&usage, p, c->operations, chain, NULL), POPLINER_OK);
+            assert_int_equal(pl_usage_of_chain(&usage, p, c->operations, chain, NULL, NULL),
+                             POPLINER_OK);
             assert_int_equal(usage.num_units, popliner_chain_num_units(chain));
             for (size_t i = 0; i < count; i++)
                 unit_of[i] = popliner_chain_unit_of(chain, i);

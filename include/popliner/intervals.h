@@ -16,10 +16,11 @@ extern "C" {
 #endif
 
 /* Fills a table of costs for the chain, in its memory model:
- *   peak   the largest total_bytes of a tile that popliner_stage_measure_units gives for the
- * interval cut    the bytes of all lowered variables that are not always live and that operations
- * on both sides of the cut touch Unit 0 alone is forbidden as a stage when it has no operations.
- * The caller frees *costs.
+ *   peak   the largest total_bytes of a tile that popliner_stage_measure_units gives for the interval
+ *   cut    the bytes of all lowered variables that are not always live and that operations on both
+ *          sides of the cut touch (in the full model with its rule for host copies, see
+ *          popliner/stage.h)
+ * Unit 0 alone is forbidden as a stage when it has no operations. The caller frees *costs.
  *
  * Errors: MEMORY. Cost: one pass over the variables that programs touch, then for each tile
  * O(units * its variables + units^2 * steps). */

@@ -9,6 +9,8 @@
 #define POPLINER_REPORT_H
 
 #include "popliner/chain.h"
+#include "popliner/debug_info.h"
+#include "popliner/diagnosis.h"
 #include "popliner/error.h"
 #include "popliner/layers.h"
 #include "popliner/operations.h"
@@ -27,6 +29,36 @@ popliner_status popliner_report_memory_totals(const popliner_profile *profile,
                                               const popliner_operations *operations,
                                               popliner_stage_meter *meter, char delimiter,
                                               char **text, popliner_error *error);
+
+/* How a report looks. */
+typedef enum popliner_format {
+    POPLINER_FORMAT_TSV,
+    POPLINER_FORMAT_CSV,
+    POPLINER_FORMAT_JSON,
+} popliner_format;
+
+/* The compiler's account of every tile: what is always live, the most that is live beside it, the
+ * addresses in use, what the layout leaves unused between them, and the bytes of each category.
+ * First each of these with its smallest, mean and largest value and its sum over the tiles, then the
+ * ten tiles with most live memory, then all tiles. */
+popliner_status popliner_report_tiles(const popliner_profile *profile, popliner_format format,
+                                      char **text, popliner_error *error);
+
+/* The stages of a plan against a limit: total, worst tile, the step of its peak, headroom, and the
+ * five largest variables there. As text for reading, or as a JSON array. */
+popliner_status popliner_report_evaluation(const popliner_plan *plan,
+                                           const popliner_profile *profile,
+                                           const popliner_chain *chain, popliner_stage_meter *meter,
+                                           uint64_t limit_bytes, popliner_format format,
+                                           char **text, popliner_error *error);
+
+/* A diagnosis as text for reading, or as a JSON object. `most` is how many missing variables and
+ * programs are listed at each place. `info` (may be NULL) gives the debug context paths. */
+popliner_status popliner_report_diagnosis(const popliner_diagnosis *diagnosis,
+                                          const popliner_profile *profile,
+                                          const popliner_operations *operations,
+                                          const popliner_debug_info *info, popliner_format format,
+                                          size_t most, char **text, popliner_error *error);
 
 /* One row per operation, an empty line before each change of layer. Sums over the tiles, measured
  * once per debug context: an outlined operation shows those of its first listing. */

@@ -79,6 +79,8 @@ void popliner_stage_meter_remember_peaks(popliner_stage_meter *meter);
  *                  where most bytes are live, the other data that they touch and the data that no
  *                  operation touches; its own steps are those of its operations, see
  *                  popliner_chain_create
+ *                  A copy from or to the host does not touch what other programs of operations
+ *                  touch: each stage copies its own data.
  *   unexplained    everything always live that no operation explains, in every stage
  * So all operations together have, on every tile, always_live_bytes + not_always_live_peak_bytes of
  * the compiler's account.
@@ -92,6 +94,18 @@ popliner_status popliner_stage_measure(popliner_stage_meter *meter, const size_t
 popliner_status popliner_stage_measure_units(popliner_stage_meter *meter, size_t first_unit,
                                              size_t last_unit, popliner_stage_memory *memory,
                                              popliner_error *error);
+
+/* A variable of a stage, see popliner/liveness.h for what belongs to the number. */
+typedef struct popliner_stage_variable {
+    size_t variable;
+    uint64_t size_bytes;
+} popliner_stage_variable;
+
+/* The largest data variables of the stage that was measured last, on `tile`, that are live at
+ * `step`: at most `most` of them into largest[], by size, then by number. Returns how many. In the
+ * full model these include what no operation touches. O(variables of the tile * most). */
+size_t popliner_stage_largest_variables(const popliner_stage_meter *meter, size_t tile, size_t step,
+                                        popliner_stage_variable *largest, size_t most);
 
 #ifdef __cplusplus
 }

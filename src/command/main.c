@@ -27,24 +27,52 @@ static int exit_status(popliner_status status) {
     return 4;
 }
 
+static char delimiter(const options *o) {
+    return o->format == POPLINER_FORMAT_CSV ? ',' : '\t';
+}
+
 static popliner_status print_sharing(session *s, popliner_error *error) {
     popliner_sharing sharing = {0};
     char *text = NULL;
     popliner_status status =
         popliner_sharing_measure(s->profile, s->operations, s->layers, &sharing, error);
     if (status == POPLINER_OK && s->options.memory_affinity) {
-        status = popliner_report_square(s->layers, sharing.affinity_bytes, s->options.delimiter,
+        status = popliner_report_square(s->layers, sharing.affinity_bytes, delimiter(&s->options),
                                         &text, error);
         if (status == POPLINER_OK)
             status = session_print(text, error);
     }
     if (status == POPLINER_OK && s->options.interlayer_communication) {
         status = popliner_report_square(s->layers, sharing.communication_bytes,
-                                        s->options.delimiter, &text, error);
+                                        delimiter(&s->options), &text, error);
         if (status == POPLINER_OK)
             status = session_print(text, error);
     }
     popliner_sharing_clear(&sharing);
+    return status;
+}
+
+/* The original's few lines and, unless its model was asked for, the compiler's account in full. */
+static popliner_status print_totals(session *s, popliner_error *error) {
+    const options *o = &s->options;
+    popliner_memory_model model = POPLINER_MEMORY_MODEL_POPLINER;
+    char *text = NULL;
+    popliner_status status = POPLINER_OK;
+    if (o->format != POPLINER_FORMAT_JSON) {
+        status = session_prepare(s, model, error);
+        if (status == POPLINER_OK)
+            status = popliner_report_memory_totals(s->profile, s->operations, s->meter[model],
+                                                   delimiter(o), &text, error);
+        if (status == POPLINER_OK)
+            status = session_print(text, error);
+        if (o->memory_model == MODEL_POPLINER)
+            return status;
+        putchar('\n');
+    }
+    if (status == POPLINER_OK)
+        status = popliner_report_tiles(s->profile, o->format, &text, error);
+    if (status == POPLINER_OK)
+        status = session_print(text, error);
     return status;
 }
 
@@ -54,21 +82,15 @@ static popliner_status print_tables(session *s, popliner_error *error) {
     popliner_memory_model model = session_memory_model(s, POPLINER_MEMORY_MODEL_POPLINER);
     char *text = NULL;
     popliner_status status = session_prepare(s, model, error);
-    if (status == POPLINER_OK && o->memory_totals) {
-        status = popliner_report_memory_totals(s->profile, s->operations, s->meter[model],
-                                               o->delimiter, &text, error);
-        if (status == POPLINER_OK)
-            status = session_print(text, error);
-    }
     if (status == POPLINER_OK && o->operation_breakdown) {
-        status = popliner_report_operations(s->operations, s->layers, s->meter[model], o->delimiter,
+        status = popliner_report_operations(s->operations, s->layers, s->meter[model], delimiter(o),
                                             &text, error);
         if (status == POPLINER_OK)
             status = session_print(text, error);
     }
     if (status == POPLINER_OK && o->layer_breakdown) {
         status =
-            popliner_report_layers(s->chain[model], s->meter[model], o->delimiter, &text, error);
+            popliner_report_layers(s->chain[model], s->meter[model], delimiter(o), &text, error);
         if (status == POPLINER_OK)
             status = session_print(text, error);
     }
@@ -80,10 +102,16 @@ static popliner_status perform(session *s, popliner_error *error) {
     popliner_status status = session_load(s, error);
     if (status == POPLINER_OK && o->save_to_file != NULL)
         status = popliner_analysis_save(s->profile, s->operations, o->save_to_file, error);
-    if (status == POPLINER_OK && (o->memory_totals || o->operation_breakdown || o->layer_breakdown))
+    if (status == POPLINER_OK && o->memory_totals)
+        status = print_totals(s, error);
+    if (status == POPLINER_OK && (o->operation_breakdown || o->layer_breakdown))
         status = print_tables(s, error);
     if (status == POPLINER_OK && (o->memory_affinity || o->interlayer_communication))
         status = print_sharing(s, error);
+    if (status == POPLINER_OK && o->diagnose)
+        status = diagnose_and_print(s, error);
+    if (status == POPLINER_OK && o->evaluate != NULL)
+        status = evaluate_and_print(s, error);
     if (status == POPLINER_OK && o->solve)
         status = solve_and_print(s, error);
     return status;

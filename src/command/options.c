@@ -13,6 +13,8 @@ typedef enum kind {
     KIND_TEXT,    /* const char * at `offset` */
     KIND_COUNT,   /* size_t at `offset`, at least 1 */
     KIND_BYTES,   /* uint64_t at `offset`, at least 1 */
+    KIND_PERCENT, /* double at `offset`, 0 to 100 */
+    KIND_RESERVE, /* bytes, "N%" or "gaps" */
     KIND_CHOICE,  /* one of `choices`, see set_choice */
 } kind;
 
@@ -30,8 +32,12 @@ static const option table[] = {
     {KIND_HEADING, 0, "What to do (several may be given)", NULL, NULL, 0, NULL},
     {KIND_FLAG, 0, "solve", NULL, NULL, offsetof(options, solve),
      "choose the split points, print them as JSON"},
+    {KIND_TEXT, 0, "evaluate", "'A|B|...'", NULL, offsetof(options, evaluate),
+     "memory per stage of a split given by hand: cut after\nthe layers A, B, ..."},
+    {KIND_FLAG, 0, "diagnose", NULL, NULL, offsetof(options, diagnose),
+     "what the analysis explains of the compiler's own\naccount, what it misses, and why"},
     {KIND_FLAG, 0, "memory-totals", NULL, NULL, offsetof(options, memory_totals),
-     "memory of the whole model, and the compiler's own\naccount of the first ten tiles"},
+     "memory of the whole model, and the compiler's own\naccount of every tile by category"},
     {KIND_FLAG, 0, "operation-breakdown", NULL, NULL, offsetof(options, operation_breakdown),
      "table of the operations with layer and memory"},
     {KIND_FLAG, 0, "layer-breakdown", NULL, NULL, offsetof(options, layer_breakdown),
@@ -58,6 +64,20 @@ static const option table[] = {
      "than\n"
      "is needed (default of the tables and of greedy)"},
 
+    {KIND_RESERVE, 0, "reserve", "BYTES|N%|gaps", NULL, 0,
+     "memory to keep free on every tile: bytes, a percentage\nof --mem-per-tile, or what the "
+     "layout left unused\n"
+     "between variables on the worst tile (default: 0)"},
+
+    {KIND_HEADING, 0, "Diagnosis", NULL, NULL, 0, NULL},
+    {KIND_TEXT, 0, "layers", "A-B", NULL, offsetof(options, layers),
+     "look for the bottleneck in these layers only"},
+    {KIND_FLAG, 0, "layer-operations-only", NULL, NULL, offsetof(options, layer_operations_only),
+     "leave out operations in no layer"},
+    {KIND_PERCENT, 0, "tolerance", "PERCENT", NULL, offsetof(options, tolerance_percent),
+     "exit status 1 if the explained bytes are further from\nthe truth at the bottleneck (default: "
+     "5)"},
+
     {KIND_HEADING, 0, "Layers", NULL, NULL, 0, NULL},
     {KIND_TEXT, 0, "layer-name-regex", "REGEX", NULL, offsetof(options, layer_name_regex),
      "a layer's name is what the groups capture, or the\nwhole match (default: " //
@@ -69,7 +89,8 @@ static const option table[] = {
      "as they first run (default: steps), or by name with\nnumbers in order"},
 
     {KIND_HEADING, 0, "Output", NULL, NULL, 0, NULL},
-    {KIND_CHOICE, 0, "format", "tsv|csv", "tsv|csv", 0, "of the tables (default: tsv)"},
+    {KIND_CHOICE, 0, "format", "tsv|csv|json", "tsv|csv|json", 0,
+     "of the tables (default: tsv); json for --diagnose,\n--evaluate and --memory-totals"},
     {KIND_FLAG, 'q', "quiet", NULL, NULL, offsetof(options, quiet),
      "log only warnings and errors, no progress"},
     {KIND_FLAG, 'v', "verbose", NULL, NULL, offsetof(options, verbose),
@@ -108,7 +129,7 @@ static popliner_status set_choice(const option *o, const char *value, options *r
     if (choice < 0)
         return fail(error, "--%s %s: expected one of %s", o->name, value, o->choices);
     if (strcmp(o->name, "format") == 0)
-        result->delimiter = choice == 0 ? '\t' : ',';
+        result->format = (popliner_format)choice;
     else if (strcmp(o->name, "solver") == 0)
         result->solver = choice == 0 ? SOLVER_ILP : SOLVER_GREEDY;
     else if (strcmp(o->name, "memory-model") == 0)
@@ -134,6 +155,42 @@ static popliner_status set_number(const option *o, const char *value, uint64_t m
     return POPLINER_OK;
 }
 
+static popliner_status set_percent(const option *o, const char *value, double *percent,
+                                   popliner_error *error) {
+    char *end = NULL;
+    if (*value == '\0' || strspn(value, "0123456789.") != strlen(value))
+        return fail(error, "--%s %s: expected a percentage", o->name, value);
+    *percent = strtod(value, &end);
+    if (*end != '\0' || *percent > 100)
+        return fail(error, "--%s %s: expected a percentage from 0 to 100", o->name, value);
+    return POPLINER_OK;
+}
+
+static popliner_status set_reserve(const option *o, const char *value, options *result,
+                                   popliner_error *error) {
+    size_t length = strlen(value);
+    if (strcmp(value, "gaps") == 0) {
+        result->reserve = RESERVE_GAPS;
+        return POPLINER_OK;
+    }
+    if (length > 1 && length < 20 && value[length - 1] == '%') {
+        char number[20];
+        double percent = 0;
+        memcpy(number, value, length - 1);
+        number[length - 1] = '\0';
+        popliner_status status = set_percent(o, number, &percent, error);
+        result->reserve = RESERVE_PERCENT;
+        result->reserve_amount = (uint64_t)(percent * 100 + 0.5);
+        return status;
+    }
+    result->reserve = RESERVE_BYTES;
+    if (strcmp(value, "0") == 0) {
+        result->reserve_amount = 0;
+        return POPLINER_OK;
+    }
+    return set_number(o, value, INT64_MAX, &result->reserve_amount, error);
+}
+
 static popliner_status set(const option *o, const char *value, options *result,
                            popliner_error *error) {
     char *place = (char *)result + o->offset;
@@ -153,6 +210,12 @@ static popliner_status set(const option *o, const char *value, options *result,
         break;
     case KIND_BYTES:
         status = set_number(o, value, INT64_MAX, (uint64_t *)place, error);
+        break;
+    case KIND_PERCENT:
+        status = set_percent(o, value, (double *)place, error);
+        break;
+    case KIND_RESERVE:
+        status = set_reserve(o, value, result, error);
         break;
     case KIND_CHOICE:
         status = set_choice(o, value, result, error);
@@ -206,15 +269,21 @@ static popliner_status check(const options *o, popliner_error *error) {
     if (o->quiet && o->verbose)
         return fail(error, "--quiet and --verbose exclude each other");
     if (!o->memory_totals && !o->operation_breakdown && !o->layer_breakdown &&
-        !o->memory_affinity && !o->interlayer_communication && !o->solve && o->save_to_file == NULL)
-        return fail(error, "nothing to do: give at least one of --solve, --layer-breakdown, "
+        !o->memory_affinity && !o->interlayer_communication && !o->solve && !o->diagnose &&
+        o->evaluate == NULL && o->save_to_file == NULL)
+        return fail(error, "nothing to do: give at least one of --solve, --evaluate, --diagnose, "
+                           "--layer-breakdown, "
                            "--operation-breakdown, --memory-totals, --memory-affinity, "
                            "--interlayer-communication, --save-to-file");
+    if (o->format == POPLINER_FORMAT_JSON && (o->operation_breakdown || o->layer_breakdown ||
+                                              o->memory_affinity || o->interlayer_communication))
+        return fail(error, "--format json: the breakdowns, --memory-affinity and "
+                           "--interlayer-communication are tables: choose tsv or csv");
     return POPLINER_OK;
 }
 
 popliner_status options_parse(int argc, char **argv, options *result, popliner_error *error) {
-    *result = (options){.delimiter = '\t', .num_ipus = 16};
+    *result = (options){.num_ipus = 16, .tolerance_percent = 5};
     bool only_names = false; /* behind "--" */
     for (int i = 1; i < argc; i++) {
         const char *argument = argv[i];

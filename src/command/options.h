@@ -11,8 +11,16 @@
 
 #include "popliner/error.h"
 #include "popliner/layers.h"
+#include "popliner/report.h"
 
 typedef enum model_choice { MODEL_DEFAULT, MODEL_POPLINER, MODEL_FULL } model_choice;
+
+typedef enum reserve_kind {
+    RESERVE_NOTHING,
+    RESERVE_BYTES,
+    RESERVE_PERCENT,
+    RESERVE_GAPS
+} reserve_kind;
 
 typedef enum solver_choice { SOLVER_ILP, SOLVER_GREEDY } solver_choice;
 
@@ -27,12 +35,19 @@ typedef struct options {
     bool memory_affinity;
     bool interlayer_communication;
     bool solve;
+    bool diagnose;
+    const char *evaluate; /* names of layers to cut after, separated by '|' */
     const char *save_to_file;
     bool load_from_file;
 
-    char delimiter;
+    popliner_format format;
     solver_choice solver;
     model_choice memory_model;
+    reserve_kind reserve;
+    uint64_t reserve_amount; /* bytes or hundredths of a percent */
+    const char *layers;      /* "A-B" or "A" */
+    double tolerance_percent;
+    bool layer_operations_only;
     size_t num_ipus;
     uint64_t mem_per_tile_bytes; /* 0: that of the profile's target */
     popliner_layer_order layer_order;

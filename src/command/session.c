@@ -91,7 +91,6 @@ static popliner_status read_debug_info(session *s, const char *path, popliner_de
 static popliner_status read_profile(session *s, popliner_error *error) {
     char *profile_path = NULL;
     char *debug_path = NULL;
-    popliner_debug_info *info = NULL;
     double start = log_seconds();
     popliner_status status =
         popliner_locate(s->options.profile, s->options.debug, &profile_path, &debug_path, error);
@@ -109,20 +108,19 @@ static popliner_status read_profile(session *s, popliner_error *error) {
                     counts.num_steps, counts.num_compute_sets, counts.num_vertex_types,
                     popliner_profile_target(s->profile)->num_tiles);
         start = log_seconds();
-        status = read_debug_info(s, debug_path, &info, error);
+        status = read_debug_info(s, debug_path, &s->info, error);
     }
     if (status == POPLINER_OK) {
-        if (info != NULL) {
+        if (s->info != NULL) {
             log_step(&s->log, "Reading the debug information", start);
             log_message(&s->log, POPLINER_LEVEL_DEBUG, "%zu debug contexts",
-                        popliner_debug_info_num_contexts(info));
+                        popliner_debug_info_num_contexts(s->info));
         }
         start = log_seconds();
-        status = popliner_operations_find(s->profile, info, &s->operations, error);
+        status = popliner_operations_find(s->profile, s->info, &s->operations, error);
     }
     if (status == POPLINER_OK)
         log_step(&s->log, "Finding the operations", start);
-    popliner_debug_info_free(info);
     free(profile_path);
     free(debug_path);
     return status;
@@ -191,6 +189,45 @@ popliner_status session_prepare(session *s, popliner_memory_model model, popline
     return status;
 }
 
+/* The most that the layout leaves unused on any tile, beyond what is live there. */
+static uint64_t largest_gap(const popliner_profile *profile) {
+    uint64_t largest = 0;
+    for (size_t tile = 0; tile < popliner_profile_target(profile)->num_tiles; tile++) {
+        popliner_tile_memory m = popliner_profile_tile_memory(profile, tile);
+        uint64_t live = m.always_live_bytes + m.not_always_live_peak_bytes;
+        uint64_t gap =
+            m.total_including_gaps_bytes > live ? m.total_including_gaps_bytes - live : 0;
+        largest = gap > largest ? gap : largest;
+    }
+    return largest;
+}
+
+popliner_status session_limit(const session *s, uint64_t *limit_bytes, popliner_error *error) {
+    uint64_t memory = s->options.mem_per_tile_bytes;
+    uint64_t reserve = 0;
+    if (memory == 0)
+        memory = popliner_profile_target(s->profile)->bytes_per_tile;
+    switch (s->options.reserve) {
+    case RESERVE_NOTHING:
+        break;
+    case RESERVE_BYTES:
+        reserve = s->options.reserve_amount;
+        break;
+    case RESERVE_PERCENT:
+        reserve = (uint64_t)((double)memory * (double)s->options.reserve_amount / 10000.0);
+        break;
+    case RESERVE_GAPS:
+        reserve = largest_gap(s->profile);
+        break;
+    }
+    if (reserve > memory)
+        return session_fail(error, POPLINER_ERROR_USAGE,
+                            "--reserve: %llu bytes are more than a tile has (%llu)",
+                            (unsigned long long)reserve, (unsigned long long)memory);
+    *limit_bytes = memory - reserve;
+    return POPLINER_OK;
+}
+
 void session_free(session *s) {
     for (int model = 0; model < NUM_MEMORY_MODELS; model++) {
         popliner_stage_meter_free(s->meter[model]);
@@ -198,5 +235,6 @@ void session_free(session *s) {
     }
     popliner_layers_free(s->layers);
     popliner_operations_free(s->operations);
+    popliner_debug_info_free(s->info);
     popliner_profile_free(s->profile);
 }

@@ -9,6 +9,7 @@
 #include "command/log.h"
 #include "command/options.h"
 #include "popliner/chain.h"
+#include "popliner/debug_info.h"
 #include "popliner/error.h"
 #include "popliner/layers.h"
 #include "popliner/operations.h"
@@ -23,6 +24,7 @@ typedef struct session {
     log_state log;
     popliner_listener listener;
     popliner_profile *profile;
+    popliner_debug_info *info; /* NULL if there is none */
     popliner_operations *operations;
     popliner_layers *layers;
     /* by memory model, made when first asked for */
@@ -42,6 +44,10 @@ popliner_status session_prepare(session *s, popliner_memory_model model, popline
 
 /* The memory model that the user chose, or `otherwise`. */
 popliner_memory_model session_memory_model(const session *s, popliner_memory_model otherwise);
+
+/* The most memory that a stage may use on a tile: --mem-per-tile or the profile's own, less
+ * --reserve. */
+popliner_status session_limit(const session *s, uint64_t *limit_bytes, popliner_error *error);
 
 /* Fills *error and returns its status. */
 popliner_status session_fail(popliner_error *error, popliner_status status, const char *format,

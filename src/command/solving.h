@@ -1,4 +1,4 @@
-/* --solve: measuring, solving, and telling the answer.
+/* --solve, --evaluate and --diagnose: measuring, and telling the answer.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_COMMAND_SOLVING_H
@@ -7,5 +7,7 @@
 #include "command/session.h"
 
 popliner_status solve_and_print(session *s, popliner_error *error);
+popliner_status evaluate_and_print(session *s, popliner_error *error);
+popliner_status diagnose_and_print(session *s, popliner_error *error);
 
 #endif

@@ -24,7 +24,8 @@ int pl_code_group(const popliner_profile *profile, size_t category) {
         if (strcmp(name, known[i].category) == 0)
             return known[i].group;
     }
-    if (profile->num_compute_set_states > 0 && strcmp(name, "vertexFieldData") == 0)
+    if (profile->num_compute_set_states > 0 &&
+        (strcmp(name, "vertexFieldData") == 0 || strcmp(name, "copyDescriptor") == 0))
         return PL_VERTEX_STATE;
     return PL_NUM_CODE_GROUPS;
 }
@@ -94,6 +95,7 @@ void pl_add_vertex_state(const popliner_profile *p, popliner_memory_model model,
                          uint32_t compute_set, uint64_t *by_tile_bytes) {
     if (model == POPLINER_MEMORY_MODEL_FULL && p->num_compute_set_states > 0) {
         pl_series_add(p, p->compute_set_state[compute_set], 1, by_tile_bytes);
+        pl_series_add(p, p->compute_set_descriptors[compute_set], 1, by_tile_bytes);
         return;
     }
     for (uint32_t i = p->compute_set_vertices_start[compute_set];

@@ -21,8 +21,8 @@ enum {
 };
 
 /* The group that variables of a category belong to; PL_NUM_CODE_GROUPS for data and everything that
- * programs do not tell of. Vertex field data is vertex state where the profile tells it by compute
- * set. */
+ * programs do not tell of. Vertex field data and copy descriptors are vertex state where the profile
+ * tells them by compute set. */
 int pl_code_group(const popliner_profile *profile, size_t category);
 
 /* The vertex types as a memory model tells them apart. FULL: each is itself. POPLINER: by name and

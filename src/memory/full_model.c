@@ -50,11 +50,14 @@ static popliner_status explain(pl_full_model *model, const popliner_profile *p,
             if (counter.program_seen[program] == counter.number)
                 continue;
             pl_code_counter_add(&counter, program, model->explained_bytes);
+            uint8_t flags = PL_VARIABLE_IS_TOUCHED;
+            if (p->program_type[program] != PL_PROGRAM_STREAM_COPY_MID)
+                flags |= PL_VARIABLE_IS_COMPUTED_ON;
             for (uint32_t l = p->program_lists_start[program];
                  l < p->program_lists_start[program + 1]; l++) {
                 uint32_t list = p->program_list[l];
                 for (uint64_t v = p->list_start[list]; v < p->list_start[list + 1]; v++)
-                    model->variable_flags[p->list_variable[v]] |= PL_VARIABLE_IS_TOUCHED;
+                    model->variable_flags[p->list_variable[v]] |= flags;
             }
         }
     }

@@ -12,6 +12,7 @@
 #include "popliner/error.h"
 #include "popliner/operations.h"
 #include "popliner/profile.h"
+#include "read/profile_data.h"
 
 /* By tile. For a group of code, `truth` is what the compiler's always-live variables of the group
  * take, `explained` what the programs of all operations explain. A stage whose own programs explain
@@ -35,8 +36,9 @@ typedef struct pl_full_model {
 } pl_full_model;
 
 enum {
-    PL_VARIABLE_IS_CODE = 1,    /* always live, of a group of code: counted there */
-    PL_VARIABLE_IS_TOUCHED = 2, /* some operation's program touches it */
+    PL_VARIABLE_IS_CODE = 1,        /* always live, of a group of code: counted there */
+    PL_VARIABLE_IS_TOUCHED = 2,     /* some operation's program touches it */
+    PL_VARIABLE_IS_COMPUTED_ON = 4, /* some operation's program that is no host copy touches it */
 };
 
 /* Finds out; zero-initialise before, free with pl_full_model_free, also after an error. Errors:
@@ -44,6 +46,15 @@ enum {
 popliner_status pl_full_model_create(pl_full_model *model, const popliner_profile *profile,
                                      const popliner_operations *operations, popliner_error *error);
 void pl_full_model_free(pl_full_model *model);
+
+/* Whether a program makes a variable count where it runs. A copy from or to the host does not if
+ * anything else touches the variable: each stage copies what it computes on, wherever the one copy
+ * of the whole model is. */
+static inline bool pl_full_model_counts(const pl_full_model *model, const popliner_profile *profile,
+                                        uint32_t program, uint32_t variable) {
+    return profile->program_type[program] != PL_PROGRAM_STREAM_COPY_MID ||
+           (model->variable_flags[variable] & PL_VARIABLE_IS_COMPUTED_ON) == 0;
+}
 
 /* Bytes of a group on a tile in a stage that explains so many itself, without the fixed part. */
 static inline uint64_t pl_full_model_limit(const pl_full_model *model, int group, size_t tile,

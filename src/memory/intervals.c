@@ -406,10 +406,11 @@ popliner_status popliner_intervals_measure(const popliner_profile *profile,
     s.is_full = chain->model == POPLINER_MEMORY_MODEL_FULL;
     *costs = NULL;
     popliner_status status = popliner_costs_create(chain->num_units, &s.costs, error);
-    if (status == POPLINER_OK)
-        status = pl_usage_of_chain(&s.usage, profile, operations, chain, error);
     if (status == POPLINER_OK && s.is_full)
         status = pl_full_model_create(&s.full, profile, operations, error);
+    if (status == POPLINER_OK)
+        status = pl_usage_of_chain(&s.usage, profile, operations, chain, s.is_full ? &s.full : NULL,
+                                   error);
     if (status == POPLINER_OK)
         status = sum_programs(&s, error);
     if (status == POPLINER_OK)

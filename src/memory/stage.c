@@ -11,6 +11,7 @@
 #include "memory/code.h"
 #include "memory/curve.h"
 #include "memory/full_model.h"
+#include "popliner/liveness.h"
 #include "read/profile_data.h"
 
 /* The peaks of a set of variables that was measured before. */
@@ -138,6 +139,7 @@ void popliner_stage_memory_clear(popliner_stage_memory *memory) {
 static size_t mark_variables(popliner_stage_meter *meter, uint32_t program, uint32_t *new_ones) {
     const popliner_profile *p = meter->profile;
     size_t count = 0;
+    bool is_full = meter->chain->model == POPLINER_MEMORY_MODEL_FULL;
     if (meter->program_seen[program] == meter->stage_number)
         return 0;
     meter->program_seen[program] = meter->stage_number;
@@ -146,7 +148,8 @@ static size_t mark_variables(popliner_stage_meter *meter, uint32_t program, uint
         uint32_t list = p->program_list[l];
         for (uint64_t i = p->list_start[list]; i < p->list_start[list + 1]; i++) {
             uint32_t variable = p->list_variable[i];
-            if (meter->variable_seen[variable] == meter->stage_number)
+            if (meter->variable_seen[variable] == meter->stage_number ||
+                (is_full && !pl_full_model_counts(&meter->full, p, program, variable)))
                 continue;
             meter->variable_seen[variable] = meter->stage_number;
             new_ones[count++] = variable;
@@ -393,4 +396,36 @@ uint64_t popliner_largest_of_tiles(const uint64_t *bytes, size_t num_tiles) {
     for (size_t tile = 0; tile < num_tiles; tile++)
         largest = bytes[tile] > largest ? bytes[tile] : largest;
     return largest;
+}
+
+/* Whether the variable counts as data in the stage that was measured last. */
+static bool is_of_stage(const popliner_stage_meter *meter, size_t variable) {
+    const popliner_profile *p = meter->profile;
+    bool seen = meter->variable_seen[variable] == meter->stage_number;
+    if (meter->chain->model != POPLINER_MEMORY_MODEL_FULL)
+        return seen;
+    uint8_t flags = meter->full.variable_flags[variable];
+    if (p->class_always_live[p->variable_class[variable]])
+        return seen && (flags & PL_VARIABLE_IS_CODE) == 0;
+    return seen || (flags & PL_VARIABLE_IS_TOUCHED) == 0;
+}
+
+size_t popliner_stage_largest_variables(const popliner_stage_meter *meter, size_t tile, size_t step,
+                                        popliner_stage_variable *largest, size_t most) {
+    size_t first;
+    size_t end;
+    size_t count = 0;
+    popliner_liveness_tile_variables(meter->profile, tile, &first, &end);
+    for (size_t i = first; i < end; i++) {
+        uint64_t size_bytes = meter->profile->variable_size_bytes[i];
+        bool is_larger = count < most || (most > 0 && size_bytes > largest[most - 1].size_bytes);
+        if (!is_larger || size_bytes == 0 || !is_of_stage(meter, i) ||
+            !popliner_liveness_is_live(meter->profile, i, step))
+            continue;
+        size_t place = count < most ? count++ : most - 1;
+        for (; place > 0 && largest[place - 1].size_bytes < size_bytes; place--)
+            largest[place] = largest[place - 1];
+        largest[place] = (popliner_stage_variable){i, size_bytes};
+    }
+    return count;
 }

@@ -60,7 +60,7 @@ bool pl_unit_sets_add(pl_unit_sets *sets, uint32_t *set) {
 }
 
 /* Adds the current unit to the programs of an operation, and to their variables. */
-static bool add_operation(pl_usage *usage, const popliner_profile *p,
+static bool add_operation(pl_usage *usage, const popliner_profile *p, const pl_full_model *full,
                           popliner_operation operation) {
     pl_unit_sets *sets = &usage->sets;
     for (size_t k = 0; k < operation.num_programs; k++) {
@@ -77,7 +77,9 @@ static bool add_operation(pl_usage *usage, const popliner_profile *p,
              l++) {
             uint32_t list = p->program_list[l];
             for (uint64_t v = p->list_start[list]; v < p->list_start[list + 1]; v++) {
-                if (!pl_unit_sets_add(sets, &usage->variable_set[p->list_variable[v]]))
+                uint32_t variable = p->list_variable[v];
+                if ((full == NULL || pl_full_model_counts(full, p, program, variable)) &&
+                    !pl_unit_sets_add(sets, &usage->variable_set[variable]))
                     return false;
             }
         }
@@ -98,7 +100,8 @@ static size_t unit_in_layers(const void *of, size_t operation) {
 
 static popliner_status find_usage(pl_usage *usage, const popliner_profile *profile,
                                   const popliner_operations *operations, size_t num_units,
-                                  unit_function unit_of, const void *of, popliner_error *error) {
+                                  unit_function unit_of, const void *of, const pl_full_model *full,
+                                  popliner_error *error) {
     size_t count = popliner_operations_count(operations);
     usage->num_units = num_units;
     usage->program_set = pl_new_array(profile->num_programs, sizeof *usage->program_set);
@@ -111,7 +114,8 @@ static popliner_status find_usage(pl_usage *usage, const popliner_profile *profi
         pl_unit_sets_begin_unit(&usage->sets, (uint32_t)unit);
         for (size_t i = 0; memory && i < count; i++) {
             if (unit_of(of, i) == unit)
-                memory = add_operation(usage, profile, popliner_operations_get(operations, i));
+                memory =
+                    add_operation(usage, profile, full, popliner_operations_get(operations, i));
         }
     }
     return memory ? POPLINER_OK : pl_fail_memory(error, "the layers of the variables");
@@ -119,16 +123,17 @@ static popliner_status find_usage(pl_usage *usage, const popliner_profile *profi
 
 popliner_status pl_usage_of_chain(pl_usage *usage, const popliner_profile *profile,
                                   const popliner_operations *operations,
-                                  const popliner_chain *chain, popliner_error *error) {
+                                  const popliner_chain *chain, const pl_full_model *full,
+                                  popliner_error *error) {
     return find_usage(usage, profile, operations, popliner_chain_num_units(chain), unit_in_chain,
-                      chain, error);
+                      chain, full, error);
 }
 
 popliner_status pl_usage_of_layers(pl_usage *usage, const popliner_profile *profile,
                                    const popliner_operations *operations,
                                    const popliner_layers *layers, popliner_error *error) {
     return find_usage(usage, profile, operations, popliner_layers_num_units(layers), unit_in_layers,
-                      layers, error);
+                      layers, NULL, error);
 }
 
 void pl_usage_free(pl_usage *usage) {

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/id_map.h"
+#include "memory/full_model.h"
 #include "popliner/chain.h"
 #include "popliner/error.h"
 #include "popliner/layers.h"
@@ -52,10 +53,12 @@ typedef struct pl_usage {
 } pl_usage;
 
 /* Finds out for the units of a chain, or for layers (unit 0: in none). Zero-initialise before, free
- * with pl_usage_free. Errors: MEMORY. O(touches + units * operations). */
+ * with pl_usage_free. `full` is NULL, or the full memory model, whose rule for host copies then
+ * decides which units touch a variable. Errors: MEMORY. O(touches + units * operations). */
 popliner_status pl_usage_of_chain(pl_usage *usage, const popliner_profile *profile,
                                   const popliner_operations *operations,
-                                  const popliner_chain *chain, popliner_error *error);
+                                  const popliner_chain *chain, const pl_full_model *full,
+                                  popliner_error *error);
 popliner_status pl_usage_of_layers(pl_usage *usage, const popliner_profile *profile,
                                    const popliner_operations *operations,
                                    const popliner_layers *layers, popliner_error *error);

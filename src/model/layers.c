@@ -365,7 +365,7 @@ static void warn(finder *f, const char *name_regex, const popliner_listener *lis
                 percent);
     else
         pl_tell(listener, POPLINER_LEVEL_INFO, "Layers found for %.0f%% of operations", percent);
-    if (!f->any_result)
+    if (!f->any_result && listener != NULL && listener->message != NULL)
         explain_no_match(f, name_regex, listener);
     if (f->calls_of_several > 0)
         pl_tell(listener, POPLINER_LEVEL_WARNING,

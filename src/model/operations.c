@@ -112,17 +112,22 @@ static uint32_t *find_calls(const popliner_profile *profile) {
     return call_above;
 }
 
-/* The operation context of each program, PL_NONE where it has none. */
+/* The operation context of each program, PL_NONE where it has none, and how it stands with it. */
 static uint32_t *find_contexts(const popliner_profile *profile, const popliner_debug_info *info,
-                               bool *any) {
+                               uint8_t *standing, bool *any) {
     uint32_t *context = pl_new_array(profile->num_programs, sizeof *context);
     *any = false;
     for (size_t program = 0; context != NULL && program < profile->num_programs; program++) {
-        context[program] = PL_NONE;
-        if (info != NULL)
-            context[program] = pl_debug_operation_of(
-                info, pl_debug_find(info, profile->program_debug_context[program]));
+        uint64_t id = profile->program_debug_context[program];
+        uint32_t own = info == NULL ? PL_NONE : pl_debug_find(info, id);
+        context[program] = own == PL_NONE ? PL_NONE : pl_debug_operation_of(info, own);
         *any = *any || context[program] != PL_NONE;
+        if (id == 0)
+            standing[program] = PL_STANDING_NO_DEBUG_ID;
+        else if (own == PL_NONE)
+            standing[program] = PL_STANDING_UNKNOWN_CONTEXT;
+        else if (context[program] == PL_NONE)
+            standing[program] = PL_STANDING_NO_OPERATION;
     }
     return context;
 }
@@ -197,7 +202,8 @@ static const char *name_of_program(const popliner_profile *profile, uint32_t pro
 
 /* Without a framework: one operation for each distinct debug id. */
 static popliner_status find_own_operations(const popliner_profile *profile, drafts *all,
-                                           uint32_t *owner, popliner_error *error) {
+                                           uint32_t *owner, uint8_t *standing,
+                                           popliner_error *error) {
     for (size_t step = 0; step < profile->num_steps; step++) {
         uint32_t program = profile->step_program[step];
         uint64_t debug_context = profile->program_debug_context[program];
@@ -209,6 +215,10 @@ static popliner_status find_own_operations(const popliner_profile *profile, draf
         if (place == PL_NONE || !add_program(all, place, program))
             return pl_fail_memory(error, "the operations");
         owner[step] = place;
+    }
+    for (size_t program = 0; program < profile->num_programs; program++) {
+        if (profile->program_debug_context[program] != 0)
+            standing[program] = PL_STANDING_IN_OPERATION;
     }
     for (size_t i = 0; i < all->count; i++) {
         draft *item = &all->items[i];
@@ -345,23 +355,26 @@ popliner_status popliner_operations_find(const popliner_profile *profile,
     uint32_t *context_of_program = NULL;
     popliner_operations *operations = calloc(1, sizeof *operations);
     *result = NULL;
-    if (operations == NULL ||
-        (context_of_program = find_contexts(profile, info, &of_framework)) == NULL) {
+    if (operations != NULL) {
+        operations->num_steps = profile->num_steps;
+        operations->step_operation = pl_new_array(profile->num_steps, sizeof(uint32_t));
+        operations->num_standings = profile->num_programs;
+        operations->program_standing = pl_new_array(profile->num_programs, 1);
+    }
+    if (operations == NULL || operations->step_operation == NULL ||
+        operations->program_standing == NULL ||
+        (context_of_program =
+             find_contexts(profile, info, operations->program_standing, &of_framework)) == NULL) {
         status = pl_fail_memory(error, "the operations");
         goto done;
     }
     operations->of_framework = of_framework;
-    operations->num_steps = profile->num_steps;
-    operations->step_operation = pl_new_array(profile->num_steps, sizeof(uint32_t));
-    if (operations->step_operation == NULL) {
-        status = pl_fail_memory(error, "the operations");
-        goto done;
-    }
     if (of_framework)
         status = find_framework_operations(profile, info, context_of_program, &all,
                                            operations->step_operation, error);
     else
-        status = find_own_operations(profile, &all, operations->step_operation, error);
+        status = find_own_operations(profile, &all, operations->step_operation,
+                                     operations->program_standing, error);
     if (status == POPLINER_OK)
         status = finish(profile, info, &all, operations, error);
 done:
@@ -385,6 +398,8 @@ size_t pl_operations_fields(popliner_operations *o, pl_field *fields) {
         {"operation_last_step", &o->last_step, sizeof *o->last_step, &o->count, 0},
         {"operation_programs_start", &o->programs_start, sizeof *o->programs_start, &o->count, 1},
         {"operation_program", &o->program, sizeof *o->program, &o->num_programs, 0},
+        {"program_standing", &o->program_standing, sizeof *o->program_standing, &o->num_standings,
+         0},
         {"step_operation", &o->step_operation, sizeof *o->step_operation, &o->num_steps, 0},
     };
     memcpy(fields, all, sizeof all);
@@ -410,7 +425,7 @@ bool pl_operations_check(const popliner_operations *o, size_t num_programs, size
         if (o->step_operation[i] >= o->count && o->step_operation[i] != PL_NONE)
             return false;
     }
-    return o->num_steps == num_steps;
+    return o->num_steps == num_steps && o->num_standings == num_programs;
 }
 
 void popliner_operations_free(popliner_operations *operations) {

@@ -9,6 +9,14 @@
 #include "base/fields.h"
 #include "popliner/operations.h"
 
+/* How the debug id of a program leads to an operation, or fails to. */
+typedef enum pl_standing {
+    PL_STANDING_IN_OPERATION,
+    PL_STANDING_NO_DEBUG_ID,
+    PL_STANDING_UNKNOWN_CONTEXT,
+    PL_STANDING_NO_OPERATION,
+} pl_standing;
+
 /* Structures of arrays, so that saving and loading treat them like those of a profile. A string is
  * the offset of its first byte in `strings`. */
 struct popliner_operations {
@@ -26,6 +34,11 @@ struct popliner_operations {
     uint32_t *programs_start; /* [count + 1] into program */
     size_t num_programs;
     uint32_t *program;
+
+    /* Why each program belongs to no operation by itself, or PL_STANDING_IN_OPERATION; one in a
+     * called function may belong to the Call all the same. */
+    size_t num_standings;
+    uint8_t *program_standing;
 
     /* The operation that each step runs for, at its own call if it is in a called function, or
      * PL_NONE; the operations of the Calls around it own it, too. */

@@ -718,8 +718,9 @@ popliner_status popliner_debug_info_read(const char *path, const popliner_listen
     size = (size_t)about.st_size;
     bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
     if (bytes == MAP_FAILED) {
-        status =
-            pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s", path, strerror(errno));
+        status = errno == ENOMEM ? pl_fail_memory(error, "the debug information")
+                                 : pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s",
+                                           path, strerror(errno));
         goto done;
     }
     status = read_bytes(info, path, bytes, size, listener, error);

@@ -30,9 +30,13 @@ size_t pl_profile_fields(popliner_profile *p, pl_field *fields) {
          sizeof *p->compute_set_vertex_instances, &p->num_compute_set_vertices, 0},
         {"compute_set_state", &p->compute_set_state, sizeof *p->compute_set_state,
          &p->num_compute_set_states, 0},
+        {"compute_set_descriptors", &p->compute_set_descriptors, sizeof *p->compute_set_descriptors,
+         &p->num_compute_set_states, 0},
         {"list_start", &p->list_start, sizeof *p->list_start, &p->num_lists, 1},
         {"list_variable", &p->list_variable, sizeof *p->list_variable, &p->num_list_variables, 0},
         {"program_type", &p->program_type, sizeof *p->program_type, &p->num_programs, 0},
+        {"program_type_name", &p->program_type_name, sizeof *p->program_type_name, &p->num_programs,
+         0},
         {"program_has_children", &p->program_has_children, sizeof *p->program_has_children,
          &p->num_programs, 0},
         {"program_debug_context", &p->program_debug_context, sizeof *p->program_debug_context,
@@ -56,6 +60,8 @@ size_t pl_profile_fields(popliner_profile *p, pl_field *fields) {
         {"range_first_step", &p->range_first_step, sizeof *p->range_first_step, &p->num_ranges, 0},
         {"range_end_step", &p->range_end_step, sizeof *p->range_end_step, &p->num_ranges, 0},
         {"unlowered_name", &p->unlowered_name, sizeof *p->unlowered_name, &p->num_unlowered, 0},
+        {"unlowered_debug_context", &p->unlowered_debug_context, sizeof *p->unlowered_debug_context,
+         &p->num_unlowered, 0},
         {"category_name", &p->category_name, sizeof *p->category_name, &p->num_categories, 0},
         {"variable_tile", &p->variable_tile, sizeof *p->variable_tile, &p->num_variables, 0},
         {"variable_size_bytes", &p->variable_size_bytes, sizeof *p->variable_size_bytes,
@@ -228,7 +234,7 @@ static bool starts_ascend_64(const uint64_t *starts, size_t count, size_t total)
 static bool series_hold_tiles(const popliner_profile *profile, const pl_series *series,
                               size_t count) {
     for (size_t i = 0; i < count; i++) {
-        if (series[i].size_bytes == 0)
+        if (series[i].size_bytes == 0 && series[i].offset == 0)
             continue;
         if (series[i].offset > profile->series_length ||
             series[i].size_bytes > profile->series_length - series[i].offset)
@@ -258,6 +264,7 @@ popliner_status pl_profile_check(const popliner_profile *p, const char *path,
         !strings_in_range(p->vertex_type_name, p->num_vertex_types, strings) ||
         !strings_in_range(p->compute_set_name, p->num_compute_sets, strings) ||
         !strings_in_range(p->program_name, p->num_programs, strings) ||
+        !strings_in_range(p->program_type_name, p->num_programs, strings) ||
         !strings_in_range(p->unlowered_name, p->num_unlowered, strings) ||
         !strings_in_range(p->category_name, p->num_categories, strings))
         wrong = "names";
@@ -287,6 +294,7 @@ popliner_status pl_profile_check(const popliner_profile *p, const char *path,
     else if (!series_hold_tiles(p, p->vertex_type_code, p->num_vertex_types) ||
              !series_hold_tiles(p, p->compute_set_vertex_instances, p->num_compute_set_vertices) ||
              !series_hold_tiles(p, p->compute_set_state, p->num_compute_set_states) ||
+             !series_hold_tiles(p, p->compute_set_descriptors, p->num_compute_set_states) ||
              !series_hold_tiles(p, p->program_control_code, p->num_programs) ||
              !series_hold_tiles(p, p->program_exchange_code, p->num_programs))
         wrong = "numbers by tile";
@@ -309,4 +317,3 @@ popliner_status pl_profile_check(const popliner_profile *p, const char *path,
     return pl_fail(error, POPLINER_ERROR_INPUT, "%s: is damaged: its %s contradict each other",
                    path, wrong);
 }
-

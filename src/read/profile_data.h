@@ -58,6 +58,7 @@ struct popliner_profile {
      * pointers to copies and edges. */
     size_t num_compute_set_states; /* num_compute_sets, or 0 where the profile does not tell */
     pl_series *compute_set_state;
+    pl_series *compute_set_descriptors; /* copy descriptors; with the former */
 
     /* Lists of lowered variables that programs touch: of a compute set, or of one side of an
      * exchange. */
@@ -67,7 +68,8 @@ struct popliner_profile {
     uint32_t *list_variable;
 
     size_t num_programs;
-    uint8_t *program_type;           /* pl_program_type */
+    uint8_t *program_type; /* pl_program_type */
+    pl_string *program_type_name;
     uint8_t *program_has_children;   /* 0 or 1 */
     uint64_t *program_debug_context; /* 0: none */
     pl_string *program_name;
@@ -92,6 +94,7 @@ struct popliner_profile {
     /* Unlowered variables, for their names. */
     size_t num_unlowered;
     pl_string *unlowered_name;
+    uint64_t *unlowered_debug_context; /* the first one; 0: none */
 
     size_t num_categories;
     pl_string *category_name;

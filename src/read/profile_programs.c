@@ -271,19 +271,23 @@ static popliner_status read_compute_set_state(const pl_database *database, popli
     static const pl_column columns[] = {{"compute_set", true},
                                         {"vertex_data_bytes", false},
                                         {"copy_ptr_bytes", false},
-                                        {"edge_ptr_bytes", false}};
+                                        {"edge_ptr_bytes", false},
+                                        {"descriptor_bytes", false}};
     size_t num_tiles = p->target.num_tiles;
     pl_rows rows = {0};
     bool more = false;
     pl_blob rle = {0};
     uint64_t *by_tile = pl_new_array(num_tiles, sizeof *by_tile);
     p->compute_set_state = pl_new_array(p->num_compute_sets, sizeof *p->compute_set_state);
-    popliner_status status = by_tile == NULL || p->compute_set_state == NULL
-                                 ? pl_fail_memory(error, "the compute sets")
-                                 : POPLINER_OK;
+    p->compute_set_descriptors =
+        pl_new_array(p->num_compute_sets, sizeof *p->compute_set_descriptors);
+    popliner_status status =
+        by_tile == NULL || p->compute_set_state == NULL || p->compute_set_descriptors == NULL
+            ? pl_fail_memory(error, "the compute sets")
+            : POPLINER_OK;
     if (status == POPLINER_OK)
         status =
-            pl_rows_open(&rows, database, "memory_by_compute_set", false, columns, 4, "", error);
+            pl_rows_open(&rows, database, "memory_by_compute_set", false, columns, 5, "", error);
     while (status == POPLINER_OK && (status = pl_rows_next(&rows, &more, error)) == POPLINER_OK &&
            more) {
         uint64_t id = 0;
@@ -312,6 +316,8 @@ static popliner_status read_compute_set_state(const pl_database *database, popli
         if (rle.failed ||
             (any && !pl_profile_add_series(p, rle.data, rle.size, &p->compute_set_state[set])))
             status = pl_fail_memory(error, "the state of compute sets");
+        if (status == POPLINER_OK)
+            status = pl_profile_read_series(p, &rows, 4, &p->compute_set_descriptors[set], error);
     }
     pl_rows_close(&rows);
     free(rle.data);
@@ -467,7 +473,8 @@ static popliner_status read_host_exchange(const pl_database *database, const pl_
 
 /* Everything that rows of `programs` refer to by their variant_index. */
 typedef struct variants {
-    pl_id_map types; /* program_types.id to pl_program_type */
+    pl_id_map types;      /* program_types.id to pl_program_type */
+    pl_id_map type_names; /* program_types.id to pl_string */
     pl_id_map compute_set_of_execute;
     exchange_table do_exchanges;
     exchange_table global_exchanges;
@@ -477,6 +484,7 @@ typedef struct variants {
 
 static void free_variants(variants *v) {
     pl_id_map_free(&v->types);
+    pl_id_map_free(&v->type_names);
     pl_id_map_free(&v->compute_set_of_execute);
     free_exchanges(&v->do_exchanges);
     free_exchanges(&v->global_exchanges);
@@ -500,8 +508,8 @@ static pl_program_type type_of_name(const char *name) {
     return PL_PROGRAM_OTHER;
 }
 
-static popliner_status read_program_types(const pl_database *database, pl_id_map *types,
-                                          popliner_error *error) {
+static popliner_status read_program_types(const pl_database *database, popliner_profile *p,
+                                          variants *v, popliner_error *error) {
     static const pl_column columns[] = {{"id", true}, {"name", true}};
     pl_rows rows = {0};
     bool more = false;
@@ -511,12 +519,16 @@ static popliner_status read_program_types(const pl_database *database, pl_id_map
            more) {
         uint64_t id = 0;
         status = pl_rows_number(&rows, 0, INT64_MAX, &id, error);
+        pl_string name = pl_profile_add_string(p, pl_rows_text(&rows, 1));
         if (status == POPLINER_OK &&
-            !pl_id_map_add(types, id, (uint32_t)type_of_name(pl_rows_text(&rows, 1))))
+            (name == PL_NONE ||
+             !pl_id_map_add(&v->types, id, (uint32_t)type_of_name(pl_rows_text(&rows, 1))) ||
+             !pl_id_map_add(&v->type_names, id, name)))
             status = pl_fail_memory(error, "the program types");
     }
     pl_rows_close(&rows);
-    pl_id_map_sort(types);
+    pl_id_map_sort(&v->types);
+    pl_id_map_sort(&v->type_names);
     return status;
 }
 
@@ -562,7 +574,7 @@ static popliner_status read_variants(const pl_database *database, popliner_profi
                                                 {"destination_regions_id", false}};
     static const pl_column code_copy[] = {
         {"id", true}, {"-", false}, {"-", false}, {"destination_regions_id", false}};
-    popliner_status status = read_program_types(database, &v->types, error);
+    popliner_status status = read_program_types(database, p, v, error);
     if (status == POPLINER_OK)
         status = read_executes(database, ids, &v->compute_set_of_execute, error);
     if (status == POPLINER_OK)
@@ -649,6 +661,7 @@ static popliner_status resolve_variant(pl_rows *rows, popliner_profile *p, const
 /* Makes every array of programs hold `count` of them. */
 static bool allocate_programs(popliner_profile *p, size_t count) {
     p->program_type = pl_new_array(count, sizeof *p->program_type);
+    p->program_type_name = pl_new_array(count, sizeof *p->program_type_name);
     p->program_has_children = pl_new_array(count, sizeof *p->program_has_children);
     p->program_debug_context = pl_new_array(count, sizeof *p->program_debug_context);
     p->program_name = pl_new_array(count, sizeof *p->program_name);
@@ -656,10 +669,11 @@ static bool allocate_programs(popliner_profile *p, size_t count) {
     p->program_control_code = pl_new_array(count, sizeof *p->program_control_code);
     p->program_exchange_code = pl_new_array(count, sizeof *p->program_exchange_code);
     p->program_lists_start = pl_new_array(count + 1, sizeof *p->program_lists_start);
-    return p->program_type != NULL && p->program_has_children != NULL &&
-           p->program_debug_context != NULL && p->program_name != NULL &&
-           p->program_compute_set != NULL && p->program_control_code != NULL &&
-           p->program_exchange_code != NULL && p->program_lists_start != NULL;
+    return p->program_type != NULL && p->program_type_name != NULL &&
+           p->program_has_children != NULL && p->program_debug_context != NULL &&
+           p->program_name != NULL && p->program_compute_set != NULL &&
+           p->program_control_code != NULL && p->program_exchange_code != NULL &&
+           p->program_lists_start != NULL;
 }
 
 static popliner_status read_program_ids(const pl_database *database, pl_profile_ids *ids,
@@ -721,6 +735,8 @@ static popliner_status read_programs(const pl_database *database, popliner_profi
         }
         uint32_t type = pl_id_map_find(&v->types, variant);
         p->program_type[i] = type == PL_NONE ? PL_PROGRAM_OTHER : (uint8_t)type;
+        uint32_t type_name = pl_id_map_find(&v->type_names, variant);
+        p->program_type_name[i] = type_name == PL_NONE ? 0 : type_name;
         p->program_compute_set[i] = PL_NONE;
         status = resolve_variant(&rows, p, v, i, variant_index, &list_capacity, error);
         p->program_lists_start[++i] = (uint32_t)p->num_program_lists;

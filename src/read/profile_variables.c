@@ -9,6 +9,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "read/blob_codec.h"
 
 enum { BIT_ALLOCATED = 1 };
 
@@ -75,6 +76,36 @@ static popliner_status read_names(const pl_database *database, const char *table
     if (status == POPLINER_OK && *names == NULL &&
         (*names = pl_new_array(0, sizeof **names)) == NULL)
         status = pl_fail_memory(error, "the names of variables");
+    return status;
+}
+
+/* The debug contexts of the unlowered variables; of several the first. */
+static popliner_status read_variable_contexts(const pl_database *database, popliner_profile *p,
+                                              const pl_profile_ids *ids, popliner_error *error) {
+    static const pl_column columns[] = {{"variable_id", true}, {"ids", false}};
+    pl_rows rows = {0};
+    bool more = false;
+    p->unlowered_debug_context = pl_new_array(p->num_unlowered, sizeof(uint64_t));
+    if (p->unlowered_debug_context == NULL)
+        return pl_fail_memory(error, "the names of variables");
+    popliner_status status =
+        pl_rows_open(&rows, database, "debug_ids", false, columns, 2, "", error);
+    while (status == POPLINER_OK && (status = pl_rows_next(&rows, &more, error)) == POPLINER_OK &&
+           more) {
+        uint64_t id = 0;
+        size_t size_bytes = 0;
+        uint64_t context = 0;
+        status = pl_rows_number_or(&rows, 0, INT64_MAX, UINT64_MAX, &id, error);
+        const uint8_t *blob = pl_rows_blob(&rows, 1, &size_bytes);
+        uint32_t unlowered = pl_id_map_find(&ids->unlowered, id);
+        if (status != POPLINER_OK || unlowered == PL_NONE || size_bytes == 0)
+            continue;
+        if (pl_varint_read(&blob, blob + size_bytes, &context))
+            p->unlowered_debug_context[unlowered] = context;
+        else
+            status = pl_rows_fail(&rows, 1, error, "is damaged: it ends inside a number");
+    }
+    pl_rows_close(&rows);
     return status;
 }
 
@@ -308,10 +339,47 @@ popliner_status pl_profile_read_variables(const pl_database *database,
         status = read_names(database, "unlowered_vars", profile, &ids->unlowered,
                             &profile->unlowered_name, &profile->num_unlowered, PL_NONE - 1, error);
     if (status == POPLINER_OK)
+        status = read_variable_contexts(database, profile, ids, error);
+    if (status == POPLINER_OK)
         status = read_classes(database, profile, ids, error);
     if (status == POPLINER_OK)
         status = read_lowered(database, listener, profile, ids, error);
     return status;
+}
+
+/* Brings the ranges of each class into order and merges those that overlap, so that no variable is
+ * counted twice at a step. Ranges that merely touch stay apart: each begins and ends a life. */
+static void merge_ranges(popliner_profile *p) {
+    uint32_t kept = 0;
+    uint32_t start = 0; /* of the class, as it was read */
+    for (size_t c = 0; c < p->num_classes; c++) {
+        uint32_t end = p->class_ranges_start[c + 1];
+        uint32_t first_kept = kept;
+        for (uint32_t i = start + 1; i < end; i++) {
+            /* by insertion: classes have few ranges, nearly always in order */
+            uint32_t first_step = p->range_first_step[i];
+            uint32_t end_step = p->range_end_step[i];
+            uint32_t k = i;
+            for (; k > start && p->range_first_step[k - 1] > first_step; k--) {
+                p->range_first_step[k] = p->range_first_step[k - 1];
+                p->range_end_step[k] = p->range_end_step[k - 1];
+            }
+            p->range_first_step[k] = first_step;
+            p->range_end_step[k] = end_step;
+        }
+        for (uint32_t i = start; i < end; i++) {
+            if (kept > first_kept && p->range_first_step[i] < p->range_end_step[kept - 1]) {
+                if (p->range_end_step[i] > p->range_end_step[kept - 1])
+                    p->range_end_step[kept - 1] = p->range_end_step[i];
+            } else {
+                p->range_first_step[kept] = p->range_first_step[i];
+                p->range_end_step[kept++] = p->range_end_step[i];
+            }
+        }
+        p->class_ranges_start[c + 1] = kept;
+        start = end;
+    }
+    p->num_ranges = kept;
 }
 
 popliner_status pl_profile_read_live_ranges(const pl_database *database, popliner_profile *profile,
@@ -391,6 +459,7 @@ popliner_status pl_profile_read_live_ranges(const pl_database *database, popline
             profile->range_first_step[place] = first_steps[i];
             profile->range_end_step[place] = end_steps[i];
         }
+        merge_ranges(profile);
     }
     free(next);
 done:

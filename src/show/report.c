@@ -11,20 +11,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-
-/* Hands the text over, unless memory ran short or `status` is a failure already. */
-static popliner_status finish(pl_text *line, popliner_status status, char **text,
-                              popliner_error *error) {
-    if (status == POPLINER_OK && line->failed)
-        status = pl_fail_memory(error, "a report");
-    if (status == POPLINER_OK) {
-        *text = line->data;
-    } else {
-        *text = NULL;
-        free(line->data);
-    }
-    return status;
-}
+#include "show/report_parts.h"
 
 /* Column names, each followed by the delimiter. */
 static void add_header(pl_text *text, const char *const *names, size_t count, char delimiter) {
@@ -37,22 +24,6 @@ static void add_header(pl_text *text, const char *const *names, size_t count, ch
 static const char *shown_layer(const popliner_layers *layers, size_t unit) {
     const char *name = popliner_layers_name(layers, unit);
     return name == NULL ? "None" : name;
-}
-
-static const char *shown_unit(const popliner_chain *chain, size_t unit) {
-    const char *name = popliner_chain_name(chain, unit);
-    if (name != NULL)
-        return name;
-    switch (popliner_chain_kind(chain, unit)) {
-    case POPLINER_UNIT_HEAD:
-        return "Head";
-    case POPLINER_UNIT_TAIL:
-        return "Tail";
-    case POPLINER_UNIT_UNLAYERED:
-    case POPLINER_UNIT_LAYER:
-        break;
-    }
-    return "None";
 }
 
 /* The sums over the tiles that the tables show. */
@@ -117,7 +88,7 @@ popliner_status popliner_report_memory_totals(const popliner_profile *profile,
 done:
     popliner_stage_memory_clear(&memory);
     free(all);
-    return finish(&text, status, result, error);
+    return pl_report_finish(&text, status, result, error);
 }
 
 /* The measured sums of one debug context. */
@@ -204,7 +175,7 @@ popliner_status popliner_report_operations(const popliner_operations *operations
     }
 done:
     free(contexts);
-    return finish(&text, status, result, error);
+    return pl_report_finish(&text, status, result, error);
 }
 
 /* Whole MiB, a half rounded to the even one, as Python's round does. */
@@ -231,7 +202,7 @@ popliner_status popliner_report_layers(const popliner_chain *chain, popliner_sta
         if (status != POPLINER_OK)
             break;
         sums s = sum_memory(&memory);
-        pl_text_format(&text, "%s%c", shown_unit(chain, unit), delimiter);
+        pl_text_format(&text, "%s%c", pl_report_unit(chain, unit), delimiter);
         pl_text_format(
             &text, "%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64,
             s.vertex_state, delimiter, s.vertex_code, delimiter, s.exchange_code, delimiter,
@@ -242,7 +213,7 @@ popliner_status popliner_report_layers(const popliner_chain *chain, popliner_sta
     }
     pl_text_add(&text, "\n");
     popliner_stage_memory_clear(&memory);
-    return finish(&text, status, result, error);
+    return pl_report_finish(&text, status, result, error);
 }
 
 popliner_status popliner_report_square(const popliner_layers *layers, const uint64_t *bytes,
@@ -259,27 +230,12 @@ popliner_status popliner_report_square(const popliner_layers *layers, const uint
             pl_text_format(&text, "%c%" PRIu64, delimiter, bytes[i * n + j]);
         pl_text_add(&text, "\n");
     }
-    return finish(&text, POPLINER_OK, result, error);
-}
-
-/* A text as JSON. One that is no valid UTF-8 (the regex cut a character apart) keeps its ASCII
- * part.
- */
-static json_t *text_as_json(const char *text) {
-    json_t *json = json_string(text);
-    char *ascii = json == NULL ? pl_copy_string(text, strlen(text)) : NULL;
-    if (ascii != NULL) {
-        for (char *c = ascii; *c != '\0'; c++)
-            *c = (unsigned char)*c < 0x80 ? *c : '?';
-        json = json_string(ascii);
-        free(ascii);
-    }
-    return json;
+    return pl_report_finish(&text, POPLINER_OK, result, error);
 }
 
 static json_t *layer_as_json(const popliner_chain *chain, size_t unit) {
     const char *name = popliner_chain_name(chain, unit);
-    return name == NULL ? json_null() : text_as_json(name);
+    return name == NULL ? json_null() : pl_report_json_text(name);
 }
 
 /* A stage in the original's words. The full model says apart whether head and tail are in it: the
@@ -315,7 +271,6 @@ popliner_status popliner_report_plan_json(const popliner_plan *plan, const popli
                                           popliner_error *error) {
     popliner_stage_memory memory = {0};
     pl_text text = {0};
-    char *dump = NULL;
     json_t *stages = json_array();
     popliner_status status = stages == NULL ? pl_fail_memory(error, "a report") : POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; i++) {
@@ -333,17 +288,11 @@ popliner_status popliner_report_plan_json(const popliner_plan *plan, const popli
             json_array_append_new(stages, stage_as_json(chain, stage, &memory)) != 0)
             status = pl_fail_memory(error, "a report");
     }
-    if (status == POPLINER_OK) {
-        dump = json_dumps(stages, JSON_INDENT(4) | JSON_PRESERVE_ORDER | JSON_ENSURE_ASCII);
-        if (dump == NULL)
-            status = pl_fail_memory(error, "a report");
-        else
-            pl_text_format(&text, "%s\n", dump);
-    }
-    free(dump);
+    if (status == POPLINER_OK)
+        status = pl_report_json(stages, &text, error);
     json_decref(stages);
     popliner_stage_memory_clear(&memory);
-    return finish(&text, status, result, error);
+    return pl_report_finish(&text, status, result, error);
 }
 
 popliner_status popliner_report_plan_line(const popliner_plan *plan, const popliner_chain *chain,
@@ -353,8 +302,8 @@ popliner_status popliner_report_plan_line(const popliner_plan *plan, const popli
     for (size_t i = 0; i < plan->num_stages; i++) {
         pl_text_add(&text, i > 0 ? "| " : "");
         for (size_t unit = plan->stages[i].first_unit; unit <= plan->stages[i].last_unit; unit++)
-            pl_text_format(&text, "%s ", shown_unit(chain, unit));
+            pl_text_format(&text, "%s ", pl_report_unit(chain, unit));
     }
     pl_text_add(&text, "]");
-    return finish(&text, POPLINER_OK, result, error);
+    return pl_report_finish(&text, POPLINER_OK, result, error);
 }

@@ -1,0 +1,260 @@
+/* A diagnosis for reading, and as JSON.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failure.h"
+#include "popliner/report.h"
+#include "show/report_parts.h"
+
+enum { PATH_ROOM = 500 };
+
+/* What the parts of a report need, together. */
+typedef struct context {
+    const popliner_diagnosis *diagnosis;
+    const popliner_profile *profile;
+    const popliner_operations *operations;
+    const popliner_debug_info *info;
+    size_t most;
+} context;
+
+/* The debug context path of a variable, "" if it is not known. */
+static void find_path(const context *c, uint64_t id, char *path) {
+    *path = '\0';
+    if (c->info != NULL && id != 0)
+        popliner_debug_info_path(c->info, id, path, PATH_ROOM);
+}
+
+/* Why a program that no counted operation has is missing. */
+static const char *program_reason(const context *c, uint32_t program) {
+    return popliner_missing_reason_text(popliner_program_reason(c->operations, program));
+}
+
+/* ---- text ---- */
+
+static void write_programs(const context *c, pl_text *text) {
+    const popliner_diagnosis *d = c->diagnosis;
+    pl_text_add(text, "Programs                        all      seen  difference\n");
+    for (size_t i = 0; i < d->num_program_types; i++) {
+        const popliner_diagnosis_programs *group = &d->programs[i];
+        size_t num_missing = group->num_all - group->num_seen;
+        pl_text_format(text, "  %-24s %9zu %9zu  %9.2f%%\n", group->type, group->num_all,
+                       group->num_seen, pl_report_percent(group->num_seen, group->num_all));
+        for (size_t k = 0; k < num_missing && k < c->most; k++) {
+            const char *name = popliner_program_name(c->profile, group->missing[k]);
+            pl_text_format(text, "    missing %" PRIu32 " %s(%s)\n", group->missing[k],
+                           *name == '\0' ? "" : name, program_reason(c, group->missing[k]));
+        }
+        if (num_missing > c->most)
+            pl_text_format(text, "    and %zu more\n", num_missing - c->most);
+    }
+}
+
+static void write_categories(const context *c, pl_text *text) {
+    const popliner_diagnosis *d = c->diagnosis;
+    pl_text_add(text, "\nMemory by category           explained         truth    difference  "
+                      "      %  tiles exceeded\n");
+    for (size_t i = 0; i < d->num_categories; i++) {
+        const popliner_diagnosis_category *row = &d->categories[i];
+        pl_text_format(text, "  %-24s %11" PRIu64 "   %11" PRIu64 "   %11" PRId64 "  %7.2f  %zu\n",
+                       row->name, row->explained_bytes, row->truth_bytes,
+                       (int64_t)(row->explained_bytes - row->truth_bytes),
+                       pl_report_percent(row->explained_bytes, row->truth_bytes),
+                       row->tiles_exceeded);
+    }
+}
+
+static void write_missing(const context *c, const popliner_missing_variables *list, pl_text *text) {
+    for (size_t i = 0; i < list->count && i < c->most; i++) {
+        const popliner_missing_variable *v = &list->items[i];
+        char path[PATH_ROOM];
+        find_path(c, v->debug_context, path);
+        pl_text_format(text, "  %11" PRIu64 "  %-22s %s%s(%s)\n", v->size_bytes, v->category,
+                       v->name, *v->name == '\0' ? "" : " ",
+                       popliner_missing_reason_text(v->reason));
+        for (size_t k = 0; k < v->num_programs && k < 3; k++) {
+            const char *name = popliner_program_name(c->profile, v->programs[k]);
+            pl_text_format(text, "               touched by program %" PRIu32 "%s%s\n",
+                           v->programs[k], *name == '\0' ? "" : " ", name);
+        }
+        if (v->num_programs > 3)
+            pl_text_format(text, "               and %zu more\n", v->num_programs - 3);
+        if (*path != '\0')
+            pl_text_format(text, "               debug context %s\n", path);
+    }
+    if (list->count > c->most)
+        pl_text_format(text, "  and %zu more\n", list->count - c->most);
+}
+
+static void write_bottleneck(const context *c, pl_text *text) {
+    const popliner_diagnosis *d = c->diagnosis;
+    pl_text_format(
+        text,
+        "\nBottleneck: tile %zu at step %zu%s%s\n"
+        "  truth %" PRIu64 " bytes, explained %" PRIu64 ", difference %" PRId64 " (%.2f%%)\n"
+        "  the model has most on tile %zu at step %zu: %" PRIu64 " bytes\n",
+        d->tile, d->step, *d->program_name == '\0' ? "" : ", program ", d->program_name,
+        d->truth_bytes, d->explained_bytes, (int64_t)(d->explained_bytes - d->truth_bytes),
+        pl_report_percent(d->explained_bytes, d->truth_bytes), d->model_tile, d->model_step,
+        d->model_bytes);
+    size_t num_steps = popliner_profile_get_counts(c->profile).num_steps;
+    size_t own_steps = d->last_step >= d->first_step ? d->last_step - d->first_step + 1 : 0;
+    pl_text_format(text, "  steps: %zu of %zu (%.2f%%), from %zu to %zu\n", own_steps, num_steps,
+                   pl_report_percent(own_steps, num_steps), d->first_step, d->last_step);
+    pl_text_add(text, "Missing there, largest first:\n");
+    write_missing(c, &d->missing_here, text);
+    pl_text_add(text, "\nMissing over all tiles, largest first:\n");
+    write_missing(c, &d->missing_everywhere, text);
+    if (d->tiles_off == SIZE_MAX)
+        pl_text_add(text, "\nThe profile has no account by tile to check this against.\n");
+    else
+        pl_text_format(text,
+                       "\nExplained + missing differ from the compiler's account on %zu tiles.\n",
+                       d->tiles_off);
+}
+
+static void write_coverage(const context *c, pl_text *text) {
+    const popliner_diagnosis *d = c->diagnosis;
+    pl_text_format(text, "\nLayers of %zu operations, by how they were found\n", d->num_operations);
+    for (size_t i = 0; i < d->num_coverage; i++)
+        pl_text_format(text, "  %-34s %7zu  %6.2f%%\n",
+                       *d->coverage[i].note == '\0' ? "name" : d->coverage[i].note,
+                       d->coverage[i].num_operations,
+                       100.0 * (double)d->coverage[i].num_operations / (double)d->num_operations);
+    if (*d->suggested_regex != '\0')
+        pl_text_format(text,
+                       "  Names such as '%s' have no layer; --layer-name-regex '%s' would find "
+                       "%zu in them.\n",
+                       d->suggestion_example, d->suggested_regex, d->suggested_layers);
+}
+
+/* ---- JSON ---- */
+
+static json_t *programs_as_json(const context *c) {
+    const popliner_diagnosis *d = c->diagnosis;
+    json_t *programs = json_array();
+    for (size_t i = 0; i < d->num_program_types; i++) {
+        const popliner_diagnosis_programs *group = &d->programs[i];
+        json_t *missing = json_array();
+        for (size_t k = 0; k < group->num_all - group->num_seen; k++) {
+            uint32_t program = group->missing[k];
+            json_t *item =
+                json_pack("{s:I, s:o, s:s}", "program", (json_int_t)program, "name",
+                          pl_report_json_text(popliner_program_name(c->profile, program)), "reason",
+                          program_reason(c, program));
+            if (item == NULL || json_array_append_new(missing, item) != 0)
+                return NULL;
+        }
+        json_t *item = json_pack("{s:o, s:I, s:I, s:o}", "type", pl_report_json_text(group->type),
+                                 "all", (json_int_t)group->num_all, "seen",
+                                 (json_int_t)group->num_seen, "missing", missing);
+        if (item == NULL || json_array_append_new(programs, item) != 0)
+            return NULL;
+    }
+    return programs;
+}
+
+static json_t *categories_as_json(const popliner_diagnosis *d) {
+    json_t *categories = json_array();
+    for (size_t i = 0; i < d->num_categories; i++) {
+        const popliner_diagnosis_category *row = &d->categories[i];
+        json_t *item = json_pack(
+            "{s:o, s:I, s:I, s:I, s:f, s:I}", "category", pl_report_json_text(row->name),
+            "explained_bytes", (json_int_t)row->explained_bytes, "truth_bytes",
+            (json_int_t)row->truth_bytes, "difference_bytes",
+            (json_int_t)row->explained_bytes - (json_int_t)row->truth_bytes, "difference_percent",
+            pl_report_percent(row->explained_bytes, row->truth_bytes), "tiles_exceeded",
+            (json_int_t)row->tiles_exceeded);
+        if (item == NULL || json_array_append_new(categories, item) != 0)
+            return NULL;
+    }
+    return categories;
+}
+
+static json_t *missing_as_json(const context *c, const popliner_missing_variables *list) {
+    json_t *missing = json_array();
+    for (size_t i = 0; i < list->count && i < c->most; i++) {
+        const popliner_missing_variable *v = &list->items[i];
+        char path[PATH_ROOM];
+        json_t *programs = json_array();
+        find_path(c, v->debug_context, path);
+        for (size_t k = 0; k < v->num_programs && k < 3; k++) {
+            json_t *program =
+                json_pack("{s:I, s:o}", "program", (json_int_t)v->programs[k], "name",
+                          pl_report_json_text(popliner_program_name(c->profile, v->programs[k])));
+            if (program == NULL || json_array_append_new(programs, program) != 0)
+                return NULL;
+        }
+        json_t *item = json_pack(
+            "{s:o, s:o, s:I, s:s, s:I, s:o, s:o}", "name", pl_report_json_text(v->name), "category",
+            pl_report_json_text(v->category), "size_bytes", (json_int_t)v->size_bytes, "reason",
+            popliner_missing_reason_text(v->reason), "num_programs", (json_int_t)v->num_programs,
+            "programs", programs, "debug_context", pl_report_json_text(path));
+        if (item == NULL || json_array_append_new(missing, item) != 0)
+            return NULL;
+    }
+    return missing;
+}
+
+static json_t *coverage_as_json(const popliner_diagnosis *d) {
+    json_t *notes = json_object();
+    for (size_t i = 0; i < d->num_coverage; i++) {
+        const char *note = *d->coverage[i].note == '\0' ? "name" : d->coverage[i].note;
+        if (json_object_set_new(notes, note,
+                                json_integer((json_int_t)d->coverage[i].num_operations)) != 0)
+            return NULL;
+    }
+    return json_pack("{s:I, s:o, s:o, s:o, s:I}", "operations", (json_int_t)d->num_operations,
+                     "by_note", notes, "suggested_regex", pl_report_json_text(d->suggested_regex),
+                     "suggestion_example", pl_report_json_text(d->suggestion_example),
+                     "suggested_layers", (json_int_t)d->suggested_layers);
+}
+
+static json_t *as_json(const context *c) {
+    const popliner_diagnosis *d = c->diagnosis;
+    json_t *bottleneck =
+        json_pack("{s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o}", "tile", (json_int_t)d->tile, "step",
+                  (json_int_t)d->step, "truth_bytes", (json_int_t)d->truth_bytes, "explained_bytes",
+                  (json_int_t)d->explained_bytes, "unexplained_bytes",
+                  (json_int_t)d->truth_bytes - (json_int_t)d->explained_bytes, "difference_percent",
+                  pl_report_percent(d->explained_bytes, d->truth_bytes), "program",
+                  pl_report_json_text(d->program_name), "missing_variables",
+                  missing_as_json(c, &d->missing_here));
+    return json_pack(
+        "{s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "memory_model",
+        d->model == POPLINER_MEMORY_MODEL_FULL ? "full" : "popliner", "layer_operations_only",
+        d->layer_operations_only, "bottleneck", bottleneck, "model_bottleneck",
+        json_pack("{s:I, s:I, s:I}", "tile", (json_int_t)d->model_tile, "step",
+                  (json_int_t)d->model_step, "bytes", (json_int_t)d->model_bytes),
+        "tiles_off",
+        d->tiles_off == SIZE_MAX ? json_null() : json_integer((json_int_t)d->tiles_off),
+        "categories", categories_as_json(d), "programs", programs_as_json(c), "missing_variables",
+        missing_as_json(c, &d->missing_everywhere), "coverage", coverage_as_json(d));
+}
+
+popliner_status popliner_report_diagnosis(const popliner_diagnosis *diagnosis,
+                                          const popliner_profile *profile,
+                                          const popliner_operations *operations,
+                                          const popliner_debug_info *info, popliner_format format,
+                                          size_t most, char **result, popliner_error *error) {
+    const context c = {diagnosis, profile, operations, info, most};
+    pl_text text = {0};
+    popliner_status status = POPLINER_OK;
+    if (format == POPLINER_FORMAT_JSON) {
+        json_t *document = as_json(&c);
+        status = document == NULL ? pl_fail_memory(error, "a report")
+                                  : pl_report_json(document, &text, error);
+        json_decref(document);
+    } else {
+        pl_text_format(&text, "Memory model: %s%s\n\n",
+                       diagnosis->model == POPLINER_MEMORY_MODEL_FULL ? "full" : "popliner",
+                       diagnosis->layer_operations_only ? ", operations in layers only" : "");
+        write_programs(&c, &text);
+        write_categories(&c, &text);
+        write_bottleneck(&c, &text);
+        write_coverage(&c, &text);
+    }
+    return pl_report_finish(&text, status, result, error);
+}

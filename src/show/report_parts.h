@@ -1,0 +1,31 @@
+/* What several reports share.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_SHOW_REPORT_PARTS_H
+#define PL_SHOW_REPORT_PARTS_H
+
+#include <jansson.h>
+
+#include "base/growth.h"
+#include "popliner/chain.h"
+#include "popliner/error.h"
+
+/* Hands the text over to *result, unless memory ran short or `status` is a failure already; then it
+ * is freed. Returns the status. */
+popliner_status pl_report_finish(pl_text *text, popliner_status status, char **result,
+                                 popliner_error *error);
+
+/* The name of a unit: that of its layer, "Head", "Tail" or "None". */
+const char *pl_report_unit(const popliner_chain *chain, size_t unit);
+
+/* A text as JSON. One that is no valid UTF-8 (a regex cut a character apart) keeps its ASCII part.
+ * NULL without memory. */
+json_t *pl_report_json_text(const char *text);
+
+/* Adds a document to the text, indented as Python's json does, and a line end. */
+popliner_status pl_report_json(const json_t *document, pl_text *text, popliner_error *error);
+
+/* How far `bytes` is from `truth_bytes`, in percent of the latter; 0 if both are 0. */
+double pl_report_percent(uint64_t bytes, uint64_t truth_bytes);
+
+#endif

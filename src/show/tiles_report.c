@@ -1,0 +1,183 @@
+/* The compiler's account, tile by tile.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failure.h"
+#include "popliner/liveness.h"
+#include "popliner/report.h"
+#include "show/report_parts.h"
+
+/* Columns before those of the categories. */
+enum { ALWAYS_LIVE, NOT_ALWAYS_LIVE, LIVE, TOTAL, WITH_GAPS, OVERHEAD, NUM_MEASURES };
+
+static const char *const measures[NUM_MEASURES] = {
+    [ALWAYS_LIVE] = "Always live",
+    [NOT_ALWAYS_LIVE] = "Not-always live",
+    [LIVE] = "Live",
+    [TOTAL] = "Total",
+    [WITH_GAPS] = "Total including gaps",
+    [OVERHEAD] = "Layout overhead",
+};
+
+enum { MOST_CATEGORIES = 256, WORST_TILES = 10 };
+
+/* A table of tiles: bytes[tile * num_columns + column]. */
+typedef struct tiles_table {
+    size_t num_tiles;
+    size_t num_columns;
+    const char *names[NUM_MEASURES + MOST_CATEGORIES];
+    uint64_t *bytes;
+    size_t *by_live; /* the tiles, those with most live memory first */
+} tiles_table;
+
+/* The column of a category, which is added when it is met first. Categories are few and their texts
+ * unique to a profile, so they are told apart by address. */
+static size_t column_of(tiles_table *table, const char *category) {
+    for (size_t i = NUM_MEASURES; i < table->num_columns; i++) {
+        if (table->names[i] == category)
+            return i;
+    }
+    table->names[table->num_columns] = category;
+    return table->num_columns++;
+}
+
+static popliner_status fill(tiles_table *table, const popliner_profile *profile,
+                            popliner_error *error) {
+    size_t num_variables = popliner_profile_get_counts(profile).num_variables;
+    table->num_tiles = popliner_profile_target(profile)->num_tiles;
+    table->num_columns = NUM_MEASURES;
+    memcpy(table->names, measures, sizeof measures);
+    for (size_t i = 0; i < num_variables; i++)
+        column_of(table, popliner_liveness_variable(profile, i).category);
+    table->bytes = pl_new_array(table->num_tiles * table->num_columns, sizeof *table->bytes);
+    table->by_live = pl_new_array(table->num_tiles, sizeof *table->by_live);
+    if (table->bytes == NULL || table->by_live == NULL)
+        return pl_fail_memory(error, "a report");
+    for (size_t i = 0; i < num_variables; i++) {
+        popliner_variable v = popliner_liveness_variable(profile, i);
+        table->bytes[v.tile * table->num_columns + column_of(table, v.category)] += v.size_bytes;
+    }
+    for (size_t tile = 0; tile < table->num_tiles; tile++) {
+        popliner_tile_memory memory = popliner_profile_tile_memory(profile, tile);
+        uint64_t *row = table->bytes + tile * table->num_columns;
+        row[ALWAYS_LIVE] = memory.always_live_bytes;
+        row[NOT_ALWAYS_LIVE] = memory.not_always_live_peak_bytes;
+        row[LIVE] = memory.always_live_bytes + memory.not_always_live_peak_bytes;
+        row[TOTAL] = memory.total_bytes;
+        row[WITH_GAPS] = memory.total_including_gaps_bytes;
+        row[OVERHEAD] = row[WITH_GAPS] > row[LIVE] ? row[WITH_GAPS] - row[LIVE] : 0;
+        /* by insertion from the back: the table is made once, and tiles are alike */
+        size_t place = tile;
+        for (; place > 0 &&
+               table->bytes[table->by_live[place - 1] * table->num_columns + LIVE] < row[LIVE];
+             place--)
+            table->by_live[place] = table->by_live[place - 1];
+        table->by_live[place] = tile;
+    }
+    return POPLINER_OK;
+}
+
+/* Smallest, largest and sum of a column. */
+typedef struct summary {
+    uint64_t min;
+    uint64_t max;
+    uint64_t sum;
+    double mean;
+} summary;
+
+static summary summarise(const tiles_table *table, size_t column) {
+    summary s = {.min = UINT64_MAX};
+    for (size_t tile = 0; tile < table->num_tiles; tile++) {
+        uint64_t bytes = table->bytes[tile * table->num_columns + column];
+        s.min = bytes < s.min ? bytes : s.min;
+        s.max = bytes > s.max ? bytes : s.max;
+        s.sum += bytes;
+    }
+    s.mean = (double)s.sum / (double)table->num_tiles;
+    return s;
+}
+
+static void write_rows(const tiles_table *table, const size_t *tiles, size_t count, char delimiter,
+                       pl_text *text) {
+    pl_text_add(text, "Tile");
+    for (size_t column = 0; column < table->num_columns; column++)
+        pl_text_format(text, "%c%s", delimiter, table->names[column]);
+    pl_text_add(text, "\n");
+    for (size_t i = 0; i < count; i++) {
+        size_t tile = tiles == NULL ? i : tiles[i];
+        pl_text_format(text, "%zu", tile);
+        for (size_t column = 0; column < table->num_columns; column++)
+            pl_text_format(text, "%c%" PRIu64, delimiter,
+                           table->bytes[tile * table->num_columns + column]);
+        pl_text_add(text, "\n");
+    }
+}
+
+static void write_text(const tiles_table *table, char delimiter, pl_text *text) {
+    size_t worst = table->num_tiles < WORST_TILES ? table->num_tiles : WORST_TILES;
+    pl_text_format(text, "Category%cMin%cMean%cMax%cSum\n", delimiter, delimiter, delimiter,
+                   delimiter);
+    for (size_t column = 0; column < table->num_columns; column++) {
+        summary s = summarise(table, column);
+        pl_text_format(text, "%s%c%" PRIu64 "%c%.2f%c%" PRIu64 "%c%" PRIu64 "\n",
+                       table->names[column], delimiter, s.min, delimiter, s.mean, delimiter, s.max,
+                       delimiter, s.sum);
+    }
+    pl_text_add(text, "\n");
+    write_rows(table, table->by_live, worst, delimiter, text);
+    pl_text_add(text, "\n");
+    write_rows(table, NULL, table->num_tiles, delimiter, text);
+}
+
+static json_t *row_as_json(const tiles_table *table, size_t tile) {
+    json_t *row = json_pack("{s:I}", "Tile", (json_int_t)tile);
+    for (size_t column = 0; row != NULL && column < table->num_columns; column++) {
+        json_int_t bytes = (json_int_t)table->bytes[tile * table->num_columns + column];
+        if (json_object_set_new(row, table->names[column], json_integer(bytes)) != 0)
+            return NULL;
+    }
+    return row;
+}
+
+static json_t *as_json(const tiles_table *table) {
+    json_t *all_summaries = json_object();
+    json_t *worst = json_array();
+    json_t *tiles = json_array();
+    for (size_t column = 0; column < table->num_columns; column++) {
+        summary s = summarise(table, column);
+        if (json_object_set_new(all_summaries, table->names[column],
+                                json_pack("{s:I, s:f, s:I, s:I}", "min", (json_int_t)s.min, "mean",
+                                          s.mean, "max", (json_int_t)s.max, "sum",
+                                          (json_int_t)s.sum)) != 0)
+            return NULL;
+    }
+    for (size_t i = 0; i < table->num_tiles; i++) {
+        if ((i < WORST_TILES &&
+             json_array_append_new(worst, row_as_json(table, table->by_live[i])) != 0) ||
+            json_array_append_new(tiles, row_as_json(table, i)) != 0)
+            return NULL;
+    }
+    return json_pack("{s:o, s:o, s:o}", "summary", all_summaries, "worst_tiles", worst, "tiles",
+                     tiles);
+}
+
+popliner_status popliner_report_tiles(const popliner_profile *profile, popliner_format format,
+                                      char **result, popliner_error *error) {
+    pl_text text = {0};
+    tiles_table table = {0};
+    popliner_status status = fill(&table, profile, error);
+    if (status == POPLINER_OK && format == POPLINER_FORMAT_JSON) {
+        json_t *document = as_json(&table);
+        status = document == NULL ? pl_fail_memory(error, "a report")
+                                  : pl_report_json(document, &text, error);
+        json_decref(document);
+    } else if (status == POPLINER_OK) {
+        write_text(&table, format == POPLINER_FORMAT_CSV ? ',' : '\t', &text);
+    }
+    free(table.bytes);
+    free(table.by_live);
+    return pl_report_finish(&text, status, result, error);
+}
