@@ -1,0 +1,830 @@
+/* Diagnoses, evaluations, reserves and totals as a user of the command meets them; and faults that
+ * were planted into profiles, which a diagnosis has to name.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "command_run.h"
+
+#include <jansson.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "read/blob_codec.h"
+
+static command_run run;
+
+/* ---- What it printed ------------------------------------------------------------------------ */
+
+static json_t *printed_json(void) {
+    json_error_t error;
+    json_t *json = json_loads(run.out, 0, &error);
+    if (json == NULL)
+        fail_msg("no JSON: %s in: %s %s", error.text, run.out, run.err);
+    return json;
+}
+
+static json_t *member(const json_t *object, const char *key) {
+    json_t *value = json_object_get(object, key);
+    if (value == NULL)
+        fail_msg("no key '%s'", key);
+    return value;
+}
+
+static uint64_t number(const json_t *object, const char *key) {
+    const json_t *value = member(object, key);
+    if (!json_is_integer(value) || json_integer_value(value) < 0)
+        fail_msg("'%s' is no count", key);
+    return (uint64_t)json_integer_value(value);
+}
+
+static const char *text(const json_t *object, const char *key) {
+    const char *value = json_string_value(member(object, key));
+    if (value == NULL)
+        fail_msg("'%s' is no text", key);
+    return value;
+}
+
+static sqlite3 *open_case(void) {
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open_v2("file:" CASE_PROFILE "?immutable=1", &db,
+                                     SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL),
+                     SQLITE_OK);
+    return db;
+}
+
+/* One number from the profile of the case. */
+static uint64_t ask(const char *sql) {
+    sqlite3 *db = open_case();
+    sqlite3_stmt *statement = NULL;
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    uint64_t value = (uint64_t)sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    sqlite3_close(db);
+    return value;
+}
+
+/* ---- Diagnosis ------------------------------------------------------------------------------ */
+
+static void diagnosis_as_json_has_all_its_keys(void **state) {
+    (void)state;
+    static const char *const models[] = {"full", "popliner"};
+    for (int i = 0; i < 2; i++) {
+        RUN(&run, CASE_PROFILE, "--diagnose", "--format", "json", "--memory-model", models[i]);
+        assert_int_equal(run.status, 0);
+        assert_is_log(&run);
+        json_t *json = printed_json();
+        const json_t *bottleneck = member(json, "bottleneck");
+        assert_string_equal(text(json, "memory_model"), models[i]);
+        assert_true(json_is_false(member(json, "layer_operations_only")));
+        uint64_t truth = ask("SELECT max(always_live_bytes + not_always_live_max_bytes) "
+                             "FROM memory_by_tile");
+        assert_int_equal(number(bottleneck, "truth_bytes"), truth);
+        assert_int_equal(number(bottleneck, "tile"),
+                         ask("SELECT tile FROM memory_by_tile ORDER BY always_live_bytes + "
+                             "not_always_live_max_bytes DESC, tile LIMIT 1"));
+        assert_int_equal(number(bottleneck, "unexplained_bytes"),
+                         truth - number(bottleneck, "explained_bytes"));
+        number(bottleneck, "step");
+        text(bottleneck, "program");
+        assert_true(json_is_array(member(bottleneck, "missing_variables")));
+        assert_int_equal(number(json, "tiles_off"), 0);
+        number(member(json, "model_bottleneck"), "bytes");
+        assert_true(json_array_size(member(json, "categories")) > 5);
+        assert_true(json_array_size(member(json, "programs")) > 2);
+        assert_true(json_array_size(member(json, "missing_variables")) > 0);
+        const json_t *coverage = member(json, "coverage");
+        const char *note;
+        json_t *count;
+        json_int_t sum = 0;
+        json_object_foreach(member(coverage, "by_note"), note, count) sum +=
+            json_integer_value(count);
+        assert_int_equal(sum, number(coverage, "operations"));
+        assert_string_equal(text(coverage, "suggested_regex"), "");
+        size_t place;
+        const json_t *row;
+        json_array_foreach(member(json, "categories"), place, row) {
+            assert_int_equal(json_integer_value(member(row, "difference_bytes")),
+                             json_integer_value(member(row, "explained_bytes")) -
+                                 json_integer_value(member(row, "truth_bytes")));
+            number(row, "tiles_exceeded");
+        }
+        json_array_foreach(member(json, "programs"), place, row) assert_int_equal(
+            number(row, "all") - number(row, "seen"), json_array_size(member(row, "missing")));
+        json_decref(json);
+    }
+}
+
+static void diagnosis_as_text_says_the_same(void **state) {
+    (void)state;
+    RUN(&run, CASE_PROFILE, "--diagnose", "--memory-model", "popliner", "--tolerance", "100");
+    assert_int_equal(run.status, 0);
+    /* what the original logged of this case */
+    assert_contains(run.out, "Memory model: popliner\n");
+    assert_contains(run.out, "Bottleneck: tile 7 at step 291");
+    assert_contains(run.out, "truth 226446 bytes, explained 219712, difference -6734 (-2.97%)");
+    assert_contains(run.out, "steps: 278 of 323 (-13.93%), from 37 to 314");
+    assert_contains(run.out, "compiler's account on 0 tiles.");
+    assert_contains(run.out, "Missing there, largest first:\n");
+    assert_contains(run.out, "Missing over all tiles, largest first:\n");
+    RUN(&run, CASE_PROFILE, "--diagnose", "--memory-model=popliner", "--layer-operations-only");
+    assert_contains(run.out, "Memory model: popliner, operations in layers only\n");
+    assert_contains(run.out, "truth 226446 bytes, explained 218364, difference -8082 (-3.57%)");
+    assert_contains(run.out, "(operation in no layer)");
+}
+
+static void exit_status_follows_the_tolerance(void **state) {
+    (void)state;
+    static const struct {
+        const char *tolerance;
+        int status;
+    } cases[] = {{"3", 0}, {"2.98", 0}, {"2.9", 1}, {"0", 1}, {"100", 0}, {"2.97", 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) { /* it is 2.974 percent */
+        RUN(&run, CASE_PROFILE, "--diagnose", "--memory-model", "popliner", "--tolerance",
+            cases[i].tolerance);
+        assert_int_equal(run.status, cases[i].status);
+        assert_contains(run.out, "Bottleneck: tile 7");
+    }
+    RUN(&run, CASE_PROFILE, "--diagnose", "--memory-model", "popliner");
+    assert_int_equal(run.status, 0); /* below five percent */
+    RUN(&run, CASE_PROFILE, "--diagnose", "--layer-operations-only", "--tolerance=1", "-q");
+    assert_int_equal(run.status, 1);
+    assert_string_equal(run.err, "");
+}
+
+static uint64_t diagnosed_truth(const char *layers) {
+    RUN(&run, CASE_PROFILE, "--diagnose", "--format=json", "--tolerance=100", "-q", "--layers",
+        layers);
+    assert_int_equal(run.status, 0);
+    json_t *json = printed_json();
+    uint64_t truth = number(member(json, "bottleneck"), "truth_bytes");
+    json_decref(json);
+    return truth;
+}
+
+static void layers_restrict_the_search(void **state) {
+    (void)state;
+    static const char *const wrong[] = {"1-0", "3-2", "0-9", "9", "9-1", "-", "0-", "-1", "0-1-2"};
+    uint64_t most = 0;
+    for (int layer = 0; layer < 4; layer++) {
+        char name[2] = {(char)('0' + layer), '\0'};
+        uint64_t truth = diagnosed_truth(name);
+        most = truth > most ? truth : most;
+    }
+    assert_int_equal(diagnosed_truth("0-3"), most);
+    assert_true(diagnosed_truth("1-2") <= most);
+    assert_true(diagnosed_truth("1-2") >= diagnosed_truth("2"));
+    assert_int_equal(diagnosed_truth("2-2"), diagnosed_truth("2"));
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        RUN(&run, CASE_PROFILE, "--diagnose", "-q", "--layers", wrong[i]);
+        assert_refused(&run, 2, "--layers");
+    }
+}
+
+static void verbose_lists_more(void **state) {
+    (void)state;
+    RUN(&run, CASE_PROFILE, "--diagnose", "--layer-operations-only", "--tolerance=100");
+    assert_contains(run.out, " more\n");
+    size_t size = run.out_size;
+    RUN(&run, CASE_PROFILE, "--diagnose", "--layer-operations-only", "--tolerance=100", "-v");
+    assert_int_equal(run.status, 0);
+    assert_true(run.out_size > size);
+    assert_lacks(run.out, "\n  and ");
+    assert_lacks(run.out, "\n    and ");
+}
+
+static void suggests_a_regex_that_finds_layers(void **state) {
+    (void)state;
+    static const char *const cases[] = {"popart-inf", "popart-train", "poptorch-inf",
+                                        "tensorflow-inf"};
+    static const size_t num_layers[] = {4, 3, 12, 7};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char profile[500];
+        snprintf(profile, sizeof profile, GOLDEN_DIRECTORY "%s/profile.pop", cases[i]);
+        RUN(&run, profile, "--diagnose", "--layer-name-regex", "nothing(\\d+)", "-q",
+            "--inputs-regex-layer-0=nothing", "--format=json", "--tolerance=100");
+        json_t *json = printed_json();
+        const json_t *coverage = member(json, "coverage");
+        char regex[200];
+        snprintf(regex, sizeof regex, "%s", text(coverage, "suggested_regex"));
+        assert_string_not_equal(regex, "");
+        assert_string_not_equal(text(coverage, "suggestion_example"), "");
+        size_t suggested = number(coverage, "suggested_layers");
+        json_decref(json);
+        assert_int_equal(suggested, num_layers[i]);
+        RUN(&run, profile, "--diagnose", "--layer-name-regex", regex, "-q", "--format=json",
+            "--tolerance=100");
+        json = printed_json();
+        assert_string_equal(text(member(json, "coverage"), "suggested_regex"), "");
+        assert_true(number(member(member(json, "coverage"), "by_note"), "name") * 4 >
+                    number(member(json, "coverage"), "operations"));
+        json_decref(json);
+        RUN(&run, profile, "--layer-breakdown", "--layer-name-regex", regex, "-q");
+        size_t lines = 0;
+        for (const char *c = run.out; *c != '\0'; c++)
+            lines += *c == '\n';
+        assert_int_equal(lines, 1 + 1 + suggested + 1); /* header, None, layers, an empty line */
+    }
+}
+
+/* ---- Evaluation ----------------------------------------------------------------------------- */
+
+static void evaluation_counts_against_the_limit(void **state) {
+    (void)state;
+    RUN(&run, CASE_PROFILE, "--evaluate", "0|2", "--format", "json", "--mem-per-tile", "250000");
+    assert_int_equal(run.status, 0);
+    json_t *json = printed_json();
+    assert_int_equal(json_array_size(json), 3);
+    static const char *const to[] = {"0", "2"};
+    uint64_t most = 0;
+    for (size_t i = 0; i < 3; i++) {
+        const json_t *stage = json_array_get(json, i);
+        uint64_t worst = number(stage, "tile_bytes");
+        most = worst > most ? worst : most;
+        assert_int_equal(number(stage, "headroom_bytes"), 250000 - worst);
+        assert_true(json_is_true(member(stage, "fits")));
+        assert_true(number(stage, "total_bytes") <= 16 * worst);
+        assert_true(number(stage, "tile") < 16);
+        text(stage, "unit_from");
+        text(stage, "unit_to");
+        number(stage, "step");
+        member(stage, "layer_from");
+        if (i < 2)
+            assert_string_equal(text(stage, "layer_to"), to[i]);
+        const json_t *variables = member(stage, "largest_variables");
+        assert_int_equal(json_array_size(variables), 5);
+        for (size_t k = 0; k < 5; k++) {
+            const json_t *v = json_array_get(variables, k);
+            assert_true(number(v, "size_bytes") > 0);
+            assert_true(k == 0 || number(v, "size_bytes") <=
+                                      number(json_array_get(variables, k - 1), "size_bytes"));
+            text(v, "name");
+            text(v, "category");
+        }
+    }
+    json_decref(json);
+    /* one byte less than the largest needs: status 1, and a negative headroom */
+    char limit[30];
+    snprintf(limit, sizeof limit, "%llu", (unsigned long long)most - 1);
+    RUN(&run, CASE_PROFILE, "--evaluate", "0|2", "--format=json", "--mem-per-tile", limit);
+    assert_int_equal(run.status, 1);
+    json = printed_json();
+    size_t num_over = 0;
+    for (size_t i = 0; i < 3; i++) {
+        const json_t *stage = json_array_get(json, i);
+        bool is_over = number(stage, "tile_bytes") == most;
+        num_over += is_over;
+        assert_int_equal(json_is_false(member(stage, "fits")), is_over);
+        assert_int_equal(json_integer_value(member(stage, "headroom_bytes")),
+                         (json_int_t)most - 1 - (json_int_t)number(stage, "tile_bytes"));
+    }
+    assert_true(num_over > 0);
+    json_decref(json);
+    RUN(&run, CASE_PROFILE, "--evaluate", "0|2", "--mem-per-tile", limit);
+    assert_int_equal(run.status, 1);
+    assert_contains(run.out, "1 ABOVE the limit of ");
+    assert_contains(run.out, "Stage 2: ");
+    assert_contains(run.out, "Memory model: full\n");
+    snprintf(limit, sizeof limit, "%llu", (unsigned long long)most);
+    RUN(&run, CASE_PROFILE, "--evaluate", "0|2", "--mem-per-tile", limit);
+    assert_int_equal(run.status, 0);
+    assert_contains(run.out, " 0 below the limit of ");
+}
+
+static void evaluation_in_the_originals_model_is_the_originals(void **state) {
+    (void)state;
+    /* the stages that the original chose for this limit, with its own measurements */
+    json_error_t error;
+    json_t *golden = json_load_file(CASE_DIRECTORY "/solve-N2-M158192.json", 0, &error);
+    assert_non_null(golden);
+    assert_int_equal(json_array_size(golden), 2);
+    const char *cut = text(json_array_get(golden, 0), "layer_to");
+    RUN(&run, CASE_PROFILE, "--evaluate", cut, "--memory-model=popliner", "--format=json",
+        "--mem-per-tile=158192");
+    assert_int_equal(run.status, 0);
+    json_t *own = printed_json();
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *mem = member(json_array_get(golden, i), "mem");
+        const json_t *stage = json_array_get(own, i);
+        assert_int_equal(number(stage, "total_bytes"), number(mem, "total_mem"));
+        assert_int_equal(number(stage, "tile_bytes"), number(mem, "max_tile_mem"));
+        assert_int_equal(json_is_null(member(stage, "layer_from")), i == 0);
+    }
+    json_decref(own);
+    json_decref(golden);
+}
+
+static void evaluation_refuses_splits_that_make_no_sense(void **state) {
+    (void)state;
+    static const char *const unknown[] = {"9", "0|9", "x", "0,1", "|", "0|", "|0", "None", "Head"};
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
+        RUN(&run, CASE_PROFILE, "--evaluate", unknown[i], "-q");
+        assert_refused(&run, 2, "no layer '");
+    }
+    static const char *const empty[] = {"1|0", "1|1", "0|0", "0|2|1"};
+    for (size_t i = 0; i < sizeof empty / sizeof *empty; i++) {
+        RUN(&run, CASE_PROFILE, "--evaluate", empty[i], "-q");
+        assert_refused(&run, 2, "nothing is left for a stage");
+    }
+    /* nothing behind the last layer, in the model without a tail: no split with a single stage */
+    RUN(&run, CASE_PROFILE, "--evaluate", "3", "-q", "--memory-model=popliner");
+    assert_refused(&run, 2, "nothing is left for a stage behind");
+    RUN(&run, CASE_PROFILE, "--evaluate", "", "-q");
+    assert_refused(&run, 2, "--evaluate needs a value");
+}
+
+/* ---- Reserve -------------------------------------------------------------------------------- */
+
+static void expect_limit(const char *memory, const char *reserve, uint64_t limit) {
+    char expected[100];
+    snprintf(expected, sizeof expected, "limit of %llu\n", (unsigned long long)limit);
+    RUN(&run, CASE_PROFILE, "--evaluate", "1", "--mem-per-tile", memory, "--reserve", reserve);
+    assert_true(run.status == 0 || run.status == 1);
+    assert_contains(run.out, expected);
+}
+
+static void reserve_lowers_the_limit(void **state) {
+    (void)state;
+    expect_limit("300000", "0", 300000);
+    expect_limit("300000", "1", 299999);
+    expect_limit("300000", "300000", 0);
+    expect_limit("300000", "10%", 270000);
+    expect_limit("300000", "0%", 300000);
+    expect_limit("300000", "100%", 0);
+    expect_limit("300000", "0.5%", 298500);
+    expect_limit("1000", "12.34%", 877); /* 123.4 bytes, whole bytes */
+    uint64_t gap = ask("SELECT max(max(0, total_including_gaps - always_live_bytes - "
+                       "not_always_live_max_bytes)) FROM memory_by_tile");
+    expect_limit("300000", "gaps", 300000 - gap);
+    RUN(&run, CASE_PROFILE, "--evaluate", "1", "--reserve", "1000");
+    assert_contains(run.out, "limit of 637976\n"); /* the profile's own 638976 */
+    /* the solver's limit, too: what is just enough is too little with a reserve */
+    RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=1", "-q", "--mem-per-tile=226446");
+    assert_int_equal(run.status, 0);
+    RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=1", "-q", "--mem-per-tile=226446",
+        "--reserve=1");
+    assert_int_equal(run.status, 1);
+    RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=1", "-q", "--mem-per-tile=226447",
+        "--reserve=1");
+    assert_int_equal(run.status, 0);
+}
+
+static void refuses_reserves_and_other_wrong_values(void **state) {
+    (void)state;
+    static const char *const reserves[] = {"-1",  "x",    "1k",  "%",   "-5%",    "101%",
+                                           "5%%", "GAPS", "gap", "1e3", "1.2.3%", ".%"};
+    static const char *const tolerances[] = {"-1", "x", "101", "5%", "1e1", "1.2.3", "."};
+    for (size_t i = 0; i < sizeof reserves / sizeof *reserves; i++) {
+        RUN(&run, CASE_PROFILE, "--solve", "--reserve", reserves[i]);
+        assert_refused(&run, 2, "--reserve");
+    }
+    for (size_t i = 0; i < sizeof tolerances / sizeof *tolerances; i++) {
+        RUN(&run, CASE_PROFILE, "--diagnose", "--tolerance", tolerances[i]);
+        assert_refused(&run, 2, "--tolerance");
+    }
+    RUN(&run, CASE_PROFILE, "--evaluate=1", "--reserve", "1001", "--mem-per-tile=1000", "-q");
+    assert_refused(&run, 2, "--reserve: 1001 bytes are more than a tile has (1000)");
+    RUN(&run, CASE_PROFILE, "--solve", "--reserve=gaps", "--mem-per-tile=1", "-q");
+    assert_refused(&run, 2, "more than a tile has (1)");
+    static const char *const valued[] = {"--evaluate", "--layers", "--tolerance", "--reserve"};
+    for (size_t i = 0; i < sizeof valued / sizeof *valued; i++) {
+        RUN(&run, CASE_PROFILE, "--solve", valued[i]);
+        assert_refused(&run, 2, "needs a value: ");
+    }
+    static const char *const flags[] = {"--diagnose=1", "--layer-operations-only=yes"};
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        RUN(&run, CASE_PROFILE, "--solve", flags[i]);
+        assert_refused(&run, 2, "takes no value");
+    }
+    static const char *const tables[] = {"--operation-breakdown", "--layer-breakdown",
+                                         "--memory-affinity", "--interlayer-communication"};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        RUN(&run, CASE_PROFILE, tables[i], "--format", "json");
+        assert_refused(&run, 2, "--format json");
+    }
+}
+
+/* ---- Totals --------------------------------------------------------------------------------- */
+
+/* The expressions of the columns that the profile has by tile. */
+static const char *const columns[][2] = {
+    {"Always live", "always_live_bytes"},
+    {"Not-always live", "not_always_live_max_bytes"},
+    {"Live", "always_live_bytes + not_always_live_max_bytes"},
+    {"Total", "total"},
+    {"Total including gaps", "total_including_gaps"},
+    {"Layout overhead", "max(0, total_including_gaps - always_live_bytes - "
+                        "not_always_live_max_bytes)"},
+};
+
+static uint64_t ask_of(const char *function, const char *expression) {
+    char sql[300];
+    snprintf(sql, sizeof sql, "SELECT %s(%s) FROM memory_by_tile", function, expression);
+    return ask(sql);
+}
+
+/* A category's sizes by tile, from the six columns of the compiler's table. */
+static void read_category(const char *name, uint64_t *by_tile, size_t num_tiles) {
+    sqlite3 *db = open_case();
+    sqlite3_stmt *statement = NULL;
+    uint64_t *values = calloc(num_tiles, sizeof *values);
+    assert_non_null(values);
+    memset(by_tile, 0, num_tiles * sizeof *by_tile);
+    assert_int_equal(sqlite3_prepare_v2(db,
+                                        "SELECT interleaved_overlapped, non_interleaved_overlapped,"
+                                        " overflowed_overlapped, interleaved_non_overlapped,"
+                                        " non_interleaved_non_overlapped, overflowed_non_overlapped"
+                                        " FROM memory_by_category WHERE category_id = ?",
+                                        -1, &statement, NULL),
+                     SQLITE_OK);
+    sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    for (int column = 0; column < 6; column++) {
+        assert_true(pl_varint_list_read(sqlite3_column_blob(statement, column),
+                                        (size_t)sqlite3_column_bytes(statement, column), values,
+                                        num_tiles));
+        for (size_t tile = 0; tile < num_tiles; tile++)
+            by_tile[tile] += values[tile];
+    }
+    free(values);
+    sqlite3_finalize(statement);
+    sqlite3_close(db);
+}
+
+static void expect_summary(const json_t *json, const char *name, uint64_t least, uint64_t most,
+                           uint64_t sum) {
+    const json_t *row = member(member(json, "summary"), name);
+    assert_int_equal(number(row, "min"), least);
+    assert_int_equal(number(row, "max"), most);
+    assert_int_equal(number(row, "sum"), sum);
+    assert_true(json_real_value(member(row, "mean")) == (double)sum / 16);
+}
+
+static void totals_as_json_are_the_compilers(void **state) {
+    (void)state;
+    RUN(&run, CASE_PROFILE, "--memory-totals", "--format", "json");
+    assert_int_equal(run.status, 0);
+    json_t *json = printed_json();
+    const json_t *tiles = member(json, "tiles");
+    const json_t *worst = member(json, "worst_tiles");
+    assert_int_equal(json_array_size(tiles), 16);
+    assert_int_equal(json_array_size(worst), 10);
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        expect_summary(json, columns[i][0], ask_of("min", columns[i][1]),
+                       ask_of("max", columns[i][1]), ask_of("sum", columns[i][1]));
+        for (int tile = 0; tile < 16; tile++) {
+            char sql[300];
+            snprintf(sql, sizeof sql, "SELECT %s FROM memory_by_tile WHERE tile = %d",
+                     columns[i][1], tile);
+            const json_t *row = json_array_get(tiles, (size_t)tile);
+            assert_int_equal(number(row, "Tile"), tile);
+            assert_int_equal(number(row, columns[i][0]), ask(sql));
+        }
+    }
+    for (size_t i = 1; i < 10; i++)
+        assert_true(number(json_array_get(worst, i), "Live") <=
+                    number(json_array_get(worst, i - 1), "Live"));
+    for (size_t i = 0; i < 10; i++) {
+        const json_t *row = json_array_get(worst, i);
+        assert_true(json_equal(row, json_array_get(tiles, number(row, "Tile"))));
+    }
+    assert_int_equal(number(json_array_get(worst, 0), "Tile"), 7);
+    /* all other columns are categories, and together the size of all variables */
+    const char *name;
+    json_t *value;
+    uint64_t sum_of_all = 0;
+    json_object_foreach(member(json, "summary"), name, value) {
+        uint64_t by_tile[16];
+        size_t column = 0;
+        while (column < sizeof columns / sizeof *columns && strcmp(columns[column][0], name) != 0)
+            column++;
+        if (column < sizeof columns / sizeof *columns)
+            continue;
+        read_category(name, by_tile, 16);
+        uint64_t sum = 0;
+        uint64_t least = UINT64_MAX;
+        uint64_t most = 0;
+        for (size_t tile = 0; tile < 16; tile++) {
+            sum += by_tile[tile];
+            least = by_tile[tile] < least ? by_tile[tile] : least;
+            most = by_tile[tile] > most ? by_tile[tile] : most;
+            assert_int_equal(number(json_array_get(tiles, tile), name), by_tile[tile]);
+        }
+        expect_summary(json, name, least, most, sum);
+        sum_of_all += sum;
+    }
+    assert_int_equal(sum_of_all, ask("SELECT sum(size_bytes) FROM vars_info"));
+    json_decref(json);
+}
+
+static void totals_as_text_begin_with_the_originals(void **state) {
+    (void)state;
+    size_t size;
+    uint8_t *original = test_read_bytes(CASE_DIRECTORY "/memory-totals.tsv", &size);
+    RUN(&run, CASE_PROFILE, "--memory-totals", "--memory-model", "popliner");
+    assert_int_equal(run.out_size, size);
+    assert_memory_equal(run.out, original, size);
+    RUN(&run, CASE_PROFILE, "--memory-totals");
+    assert_true(run.out_size > size);
+    assert_memory_equal(run.out, original, size);
+    free(original);
+    for (int csv = 0; csv < 2; csv++) {
+        char expected[300];
+        char d = csv ? ',' : '\t';
+        RUN(&run, CASE_PROFILE, "--memory-totals", csv ? "--format=csv" : "--format=tsv");
+        snprintf(expected, sizeof expected, "\n\nCategory%cMin%cMean%cMax%cSum\n", d, d, d, d);
+        assert_contains(run.out, expected);
+        for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+            uint64_t sum = ask_of("sum", columns[i][1]);
+            snprintf(expected, sizeof expected, "\n%s%c%llu%c%.2f%c%llu%c%llu\n", columns[i][0], d,
+                     (unsigned long long)ask_of("min", columns[i][1]), d, (double)sum / 16, d,
+                     (unsigned long long)ask_of("max", columns[i][1]), d, (unsigned long long)sum);
+            assert_contains(run.out, expected);
+        }
+        snprintf(expected, sizeof expected, "\n\nTile%cAlways live%cNot-always live%cLive%c", d, d,
+                 d, d);
+        const char *worst = strstr(run.out, expected);
+        assert_non_null(worst);
+        assert_non_null(strstr(worst + 1, expected)); /* a second table: of all tiles */
+    }
+}
+
+static void totals_of_a_saved_analysis_are_the_same(void **state) {
+    (void)state;
+    static command_run loaded;
+    static const char *const formats[] = {"tsv", "csv", "json"};
+    const char *stored = in_scratch("stored");
+    RUN(&run, CASE_PROFILE, "--save-to-file", stored);
+    assert_int_equal(run.status, 0);
+    for (size_t i = 0; i < 3; i++) {
+        RUN(&run, CASE_PROFILE, "--memory-totals", "--format", formats[i]);
+        RUN(&loaded, "--load-from-file", stored, "--memory-totals", "--format", formats[i]);
+        assert_int_equal(loaded.status, 0);
+        assert_string_equal(loaded.out, run.out);
+    }
+    RUN(&run, CASE_PROFILE, "--evaluate=0|1", "--format=json");
+    RUN(&loaded, "--load-from-file", stored, "--evaluate=0|1", "--format=json");
+    assert_string_equal(loaded.out, run.out);
+    /* without debug information at hand, a diagnosis lacks paths and nothing else */
+    RUN(&run, CASE_PROFILE, "--diagnose", "--format=json", "-v");
+    RUN(&loaded, "--load-from-file", stored, "--diagnose", "--format=json", "-v");
+    assert_int_equal(loaded.status, run.status);
+    json_t *read = printed_json();
+    run = loaded;
+    json_t *again = printed_json();
+    assert_true(json_equal(member(read, "programs"), member(again, "programs")));
+    assert_true(json_equal(member(read, "categories"), member(again, "categories")));
+    assert_true(json_equal(member(read, "coverage"), member(again, "coverage")));
+    json_decref(read);
+    json_decref(again);
+}
+
+/* ---- Solving -------------------------------------------------------------------------------- */
+
+static void plans_have_the_keys_of_their_model(void **state) {
+    (void)state;
+    static const char *const models[] = {"popliner", "full"};
+    for (int full = 0; full < 2; full++) {
+        RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=3", "--mem-per-tile=180000",
+            "--memory-model", models[full]);
+        json_t *json = printed_json();
+        size_t count = json_array_size(json);
+        assert_true(count > 1);
+        for (size_t i = 0; i < count; i++) {
+            const json_t *stage = json_array_get(json, i);
+            const json_t *mem = member(stage, "mem");
+            assert_int_equal(json_object_get(mem, "unexplained") != NULL, full);
+            assert_int_equal(json_object_size(stage), full ? 5 : 3);
+            member(stage, "layer_from");
+            member(stage, "layer_to");
+            if (full) {
+                assert_int_equal(json_is_true(member(stage, "head")), i == 0);
+                assert_int_equal(json_is_true(member(stage, "tail")), i == count - 1);
+            }
+        }
+        json_decref(json);
+    }
+    /* the original's keys are those of its own files */
+    json_error_t error;
+    json_t *golden = json_load_file(CASE_DIRECTORY "/solve-N2-M158192.json", 0, &error);
+    assert_non_null(golden);
+    RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=2", "--mem-per-tile=158192", "-q",
+        "--memory-model=popliner");
+    json_t *own = printed_json();
+    const char *key;
+    json_t *value;
+    json_object_foreach(json_array_get(golden, 0), key, value) member(json_array_get(own, 0), key);
+    assert_int_equal(json_object_size(json_array_get(own, 0)),
+                     json_object_size(json_array_get(golden, 0)));
+    assert_int_equal(json_object_size(member(json_array_get(own, 0), "mem")),
+                     json_object_size(member(json_array_get(golden, 0), "mem")));
+    json_decref(own);
+    json_decref(golden);
+}
+
+/* ---- Planted faults ------------------------------------------------------------------------- */
+
+enum { NO_DEBUG_ID, NO_OPERATION, UNTOUCHED, NUM_FAULTS, MOST_PLANTED = 100 };
+
+static const char *const fault_names[NUM_FAULTS] = {"no-debug-id", "no-operation", "untouched"};
+static const char *const reasons[NUM_FAULTS] = {
+    "no debug id", "context chain without operation layer", "touched by no program"};
+
+/* What the tool said that it planted: the id of a program or the name of a variable. */
+typedef struct planted {
+    size_t count;
+    int kind[MOST_PLANTED];
+    char subject[MOST_PLANTED][64];
+} planted;
+
+static planted make_faulty(const char *name, const char *options) {
+    char command[2000];
+    planted p = {.count = 0};
+    snprintf(command, sizeof command, "'%s' --output '%s' --force %s >'%s'", MKPROFILE_TOOL,
+             in_scratch(name), options, in_scratch("told"));
+    int status = system(command);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    FILE *file = fopen(in_scratch("told"), "r");
+    assert_non_null(file);
+    char line[200];
+    while (fgets(line, sizeof line, file) != NULL) {
+        char kind[20];
+        char subject[64];
+        for (int k = 0; k < NUM_FAULTS; k++) {
+            if (sscanf(line, "%19s %63s", kind, subject) == 2 &&
+                strcmp(kind, fault_names[k]) == 0) {
+                assert_true(p.count < MOST_PLANTED);
+                p.kind[p.count] = k;
+                strcpy(p.subject[p.count++], subject);
+            }
+        }
+    }
+    fclose(file);
+    return p;
+}
+
+static json_t *diagnose(const char *name) {
+    RUN(&run, in_scratch(name), "--diagnose", "--format", "json", "--tolerance=100", "-v");
+    assert_int_equal(run.status, 0);
+    json_t *json = printed_json();
+    assert_int_equal(number(json, "tiles_off"), 0);
+    return json;
+}
+
+/* The reason that a diagnosis has for a missing program, NULL if it is not missing. */
+static const char *reason_of(const json_t *diagnosis, uint64_t program) {
+    size_t i;
+    size_t k;
+    const json_t *group;
+    const json_t *item;
+    json_array_foreach(member(diagnosis, "programs"), i, group) {
+        json_array_foreach(member(group, "missing"), k, item) {
+            if (number(item, "program") == program)
+                return text(item, "reason");
+        }
+    }
+    return NULL;
+}
+
+static bool has_variable(const json_t *diagnosis, const json_t *variable) {
+    size_t i;
+    const json_t *item;
+    json_array_foreach(member(diagnosis, "missing_variables"), i, item) {
+        if (strcmp(text(item, "name"), text(variable, "name")) == 0 &&
+            strcmp(text(item, "category"), text(variable, "category")) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The place of what was planted, or SIZE_MAX. */
+static size_t find_planted(const planted *p, bool is_variable, const char *subject) {
+    for (size_t i = 0; i < p->count; i++) {
+        if ((p->kind[i] == UNTOUCHED) == is_variable && strcmp(p->subject[i], subject) == 0)
+            return i;
+    }
+    return SIZE_MAX;
+}
+
+/* Programs are numbered by the profile's rows, which in these profiles are the ids. */
+static void assert_named(const planted *p, const json_t *clean, const json_t *faulty,
+                         bool has_calls) {
+    size_t i;
+    size_t k;
+    const json_t *group;
+    const json_t *item;
+    char subject[64];
+    for (i = 0; i < p->count; i++) {
+        if (p->kind[i] == UNTOUCHED)
+            continue;
+        uint64_t program = strtoull(p->subject[i], NULL, 10);
+        const char *reason = reason_of(faulty, program);
+        assert_null(reason_of(clean, program));
+        /* one in a function still belongs to the operation that calls it */
+        if (reason == NULL && !has_calls)
+            fail_msg("%s %s is not told", fault_names[p->kind[i]], p->subject[i]);
+        if (reason != NULL)
+            assert_string_equal(reason, reasons[p->kind[i]]);
+    }
+    json_array_foreach(member(faulty, "programs"), i, group) {
+        json_array_foreach(member(group, "missing"), k, item) {
+            snprintf(subject, sizeof subject, "%llu", (unsigned long long)number(item, "program"));
+            const char *before = reason_of(clean, number(item, "program"));
+            if (before == NULL)
+                assert_true(find_planted(p, false, subject) != SIZE_MAX);
+            else
+                assert_string_equal(text(item, "reason"), before);
+        }
+    }
+    size_t num_untouched = 0;
+    json_array_foreach(member(faulty, "missing_variables"), i, item) {
+        if (has_variable(clean, item))
+            continue;
+        if (strcmp(text(item, "reason"), reasons[UNTOUCHED]) == 0) {
+            assert_true(find_planted(p, true, text(item, "name")) != SIZE_MAX);
+            assert_int_equal(number(item, "num_programs"), 0);
+            assert_string_equal(text(item, "debug_context"), text(item, "name"));
+            num_untouched++;
+            continue;
+        }
+        /* what else is new is their code, which has no name, or touched by them */
+        const json_t *program;
+        const char *category = text(item, "category");
+        if (*text(item, "name") == '\0' && number(item, "num_programs") == 0) {
+            assert_true(strcmp(category, "internalExchangeCode") == 0 ||
+                        strcmp(category, "controlCode") == 0 ||
+                        strcmp(category, "copyDescriptor") == 0 ||
+                        strncmp(category, "vertex", 6) == 0);
+            continue;
+        }
+        assert_true(number(item, "num_programs") > 0);
+        json_array_foreach(member(item, "programs"), k, program) {
+            snprintf(subject, sizeof subject, "%llu",
+                     (unsigned long long)number(program, "program"));
+            assert_true(find_planted(p, false, subject) != SIZE_MAX ||
+                        reason_of(clean, number(program, "program")) != NULL);
+        }
+    }
+    for (i = 0; i < p->count; i++)
+        num_untouched -= p->kind[i] == UNTOUCHED;
+    assert_int_equal(num_untouched, 0);
+}
+
+static void planted_faults_are_named(void **state) {
+    (void)state;
+    static const struct {
+        const char *options;
+        bool has_calls;
+    } styles[] = {
+        {"--framework popart --layers 2 --tiles 8", false},
+        {"--framework popart --layers 2 --tiles 8 --outline", true},
+        {"--framework poptorch --layers 2 --tiles 8", false},
+        {"--framework tensorflow --layers 2 --tiles 8", false},
+        {"--framework tensorflow --layers 1 --tiles 8 --training", false},
+    };
+    static const char *const faults[] = {
+        "--fault no-debug-id:5",
+        "--fault no-operation:7",
+        "--fault untouched:4",
+        "--fault no-debug-id:9 --fault no-operation:8 --fault untouched:18",
+    };
+    static const size_t counts[] = {5, 7, 4, 35};
+    for (size_t i = 0; i < sizeof styles / sizeof *styles; i++) {
+        assert_int_equal(make_faulty("clean", styles[i].options).count, 0);
+        json_t *clean = diagnose("clean");
+        for (size_t k = 0; k < sizeof faults / sizeof *faults; k++) {
+            char options[300];
+            snprintf(options, sizeof options, "%s %s", styles[i].options, faults[k]);
+            planted p = make_faulty("faulty", options);
+            assert_int_equal(p.count, counts[k]);
+            json_t *faulty = diagnose("faulty");
+            assert_named(&p, clean, faulty, styles[i].has_calls);
+            json_decref(faulty);
+        }
+        json_decref(clean);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(diagnosis_as_json_has_all_its_keys),
+        cmocka_unit_test(diagnosis_as_text_says_the_same),
+        cmocka_unit_test(exit_status_follows_the_tolerance),
+        cmocka_unit_test(layers_restrict_the_search),
+        cmocka_unit_test(verbose_lists_more),
+        cmocka_unit_test(suggests_a_regex_that_finds_layers),
+        cmocka_unit_test(evaluation_counts_against_the_limit),
+        cmocka_unit_test(evaluation_in_the_originals_model_is_the_originals),
+        cmocka_unit_test(evaluation_refuses_splits_that_make_no_sense),
+        cmocka_unit_test(reserve_lowers_the_limit),
+        cmocka_unit_test(refuses_reserves_and_other_wrong_values),
+        cmocka_unit_test(totals_as_json_are_the_compilers),
+        cmocka_unit_test(totals_as_text_begin_with_the_originals),
+        SCRATCH_TEST(totals_of_a_saved_analysis_are_the_same),
+        cmocka_unit_test(plans_have_the_keys_of_their_model),
+        SCRATCH_TEST(planted_faults_are_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

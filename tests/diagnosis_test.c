@@ -1,0 +1,784 @@
+/* A diagnosis: its numbers are those that PopLiner 1.0.0 logged, add up to the compiler's account,
+ * and are what a search over all tiles, steps, programs and variables finds.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "golden_case.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sqlite3.h>
+
+#include "model/operations_data.h"
+#include "popliner/diagnosis.h"
+#include "popliner/liveness.h"
+#include "read/blob_codec.h"
+#include "read/profile_data.h"
+#include "test_data.h"
+
+static void *new_array(size_t count, size_t item_size) {
+    void *items = calloc(count + 1, item_size);
+    assert_non_null(items);
+    return items;
+}
+
+/* One case in one memory model. */
+typedef struct subject {
+    const golden_case *c;
+    popliner_layers *layers;
+    popliner_chain *chain;
+    popliner_stage_meter *meter;
+} subject;
+
+static subject begin(const golden_case *c, popliner_memory_model model) {
+    subject s = {.c = c, .layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS)};
+    s.chain = make_chain(c, s.layers, model);
+    assert_int_equal(
+        popliner_stage_meter_create(c->profile, c->operations, s.chain, &s.meter, NULL),
+        POPLINER_OK);
+    return s;
+}
+
+static void end(subject *s) {
+    popliner_stage_meter_free(s->meter);
+    popliner_chain_free(s->chain);
+    popliner_layers_free(s->layers);
+}
+
+static popliner_diagnosis diagnose(const subject *s, bool layer_operations_only, size_t first_unit,
+                                   size_t last_unit) {
+    popliner_diagnosis d = {0};
+    popliner_error error = {.message = ""};
+    popliner_diagnosis_options options = {layer_operations_only, first_unit, last_unit};
+    if (popliner_diagnose(s->c->profile, s->c->operations, s->layers, s->chain, s->meter, &options,
+                          &d, &error) != POPLINER_OK)
+        fail_msg("%s: %s", s->c->name, error.message);
+    return d;
+}
+
+/* ---- What the original logged --------------------------------------------------------------- */
+
+/* "label: -2.05% (146 (libpva) vs 143 (popliner))" */
+static void expect_line(const char *log, const char *label, uint64_t truth, uint64_t explained) {
+    double percent;
+    double their_truth;
+    double their_explained;
+    char start[100];
+    snprintf(start, sizeof start, "INFO\t%s: ", label);
+    const char *line = strstr(log, start);
+    if (line == NULL || sscanf(line + strlen(start), "%lf%% (%lf (libpva) vs %lf (popliner))",
+                               &percent, &their_truth, &their_explained) != 3)
+        fail_msg("the log lacks '%s'", label);
+    if ((double)truth != their_truth || (double)explained != their_explained)
+        fail_msg("%s: %llu and %llu instead of %.0f and %.0f", label, (unsigned long long)truth,
+                 (unsigned long long)explained, their_truth, their_explained);
+    double own = 100 * ((double)explained - (double)truth) / (double)truth;
+    assert_true(fabs(own - percent) < 0.00501);
+}
+
+static const popliner_diagnosis_programs *programs_of(const popliner_diagnosis *d,
+                                                      const char *type) {
+    for (size_t i = 0; i < d->num_program_types; i++) {
+        if (strcmp(d->programs[i].type, type) == 0)
+            return &d->programs[i];
+    }
+    fail_msg("no programs of type %s", type);
+    return NULL;
+}
+
+static const popliner_diagnosis_category *category_of(const popliner_diagnosis *d,
+                                                      const char *name) {
+    for (size_t i = 0; i < d->num_categories; i++) {
+        if (strcmp(d->categories[i].name, name) == 0)
+            return &d->categories[i];
+    }
+    return NULL;
+}
+
+/* How often a line stands in the log behind `place` before a line of another kind. */
+static size_t count_name(const char *place, const char *name) {
+    static const char start[] = "DEBUG\t  ";
+    size_t count = 0;
+    for (place = strchr(place, '\n') + 1; strncmp(place, start, strlen(start)) == 0;
+         place = strchr(place, '\n') + 1) {
+        const char *text = place + strlen(start);
+        count += (size_t)(strchr(text, '\n') - text) == strlen(name) &&
+                 strncmp(text, name, strlen(name)) == 0;
+    }
+    return count;
+}
+
+/* The missing programs: as many, and where all are shown the same names. Its names are those of the
+ * programs, without that of a compute set. */
+static void expect_missing(const golden_case *c, const char *log, const char *type,
+                           const popliner_diagnosis_programs *programs) {
+    size_t count = programs->num_all - programs->num_seen;
+    char start[100];
+    size_t their_count = 0;
+    snprintf(start, sizeof start, "DEBUG\tmissing %ss (showing 10 out of ", type);
+    const char *place = strstr(log, start);
+    if (place != NULL)
+        their_count = strtoul(place + strlen(start), NULL, 10);
+    assert_int_equal(count, their_count);
+    for (size_t i = 0; i < count && count <= 10; i++) {
+        const popliner_profile *p = c->profile;
+        const char *name = pl_profile_string(p, p->program_name[programs->missing[i]]);
+        size_t own = 0;
+        for (size_t k = 0; k < count; k++)
+            own += strcmp(pl_profile_string(p, p->program_name[programs->missing[k]]), name) == 0;
+        assert_int_equal(own, count_name(place, name));
+    }
+}
+
+static void check_single_stage(const golden_case *c, const char *file, bool layers_only) {
+    char *log = golden_text(c, file);
+    subject s = begin(c, POPLINER_MEMORY_MODEL_POPLINER);
+    popliner_diagnosis d = diagnose(&s, layers_only, 0, SIZE_MAX);
+    static const struct {
+        const char *label;
+        const char *category;
+    } codes[] = {{"vertex code diff", "vertexCode"},
+                 {"vertex state diff", "vertexInstanceState"},
+                 {"control code diff", "controlCode"},
+                 {"exchange code diff", "internalExchangeCode"}};
+    const popliner_diagnosis_programs *executes = programs_of(&d, "OnTileExecute");
+    const popliner_diagnosis_programs *exchanges = programs_of(&d, "DoExchange");
+    assert_int_equal(d.model, POPLINER_MEMORY_MODEL_POPLINER);
+    assert_int_equal(d.layer_operations_only, layers_only);
+    expect_line(log, "onTileExecutes diff", executes->num_all, executes->num_seen);
+    expect_line(log, "doExchange diff", exchanges->num_all, exchanges->num_seen);
+    expect_missing(c, log, "onTileExecute", executes);
+    expect_missing(c, log, "doExchange", exchanges);
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+        const popliner_diagnosis_category *row = category_of(&d, codes[i].category);
+        assert_non_null(row);
+        expect_line(log, codes[i].label, row->truth_bytes, row->explained_bytes);
+    }
+    unsigned long first;
+    unsigned long last;
+    const char *line = strstr(log, "Popliner steps from ");
+    assert_non_null(line);
+    assert_int_equal(sscanf(line, "Popliner steps from %lu to %lu", &first, &last), 2);
+    assert_int_equal(d.first_step, first);
+    assert_int_equal(d.last_step + 1, last); /* theirs is half-open */
+    expect_line(log, "Steps diff", c->profile->num_steps, d.last_step + 1 - d.first_step);
+    line = strstr(log, "Memory bottleneck in tile ");
+    assert_non_null(line);
+    assert_int_equal(sscanf(line, "Memory bottleneck in tile %lu and step %lu", &first, &last), 2);
+    assert_int_equal(d.tile, first);
+    assert_int_equal(d.step, last);
+    expect_line(log, "Memory at bottleneck tile diff", d.truth_bytes, d.explained_bytes);
+    popliner_diagnosis_clear(&d);
+    end(&s);
+    free(log);
+}
+
+static void is_what_the_original_logged(void **state) {
+    (void)state;
+    static const char *const cases[] = {"popart-inf", "popart-train-outline"};
+    char names[TEST_MOST_CASES][TEST_CASE_NAME];
+    if (test_golden_cases(names) == 0)
+        skip();
+    for (size_t i = 0; i < 2; i++) {
+        golden_case c;
+        golden_load(&c, cases[i]);
+        check_single_stage(&c, "single-stage.txt", false);
+        check_single_stage(&c, "single-stage-layers-only.txt", true);
+        golden_free(&c);
+    }
+}
+
+/* ---- What is explained, by brute force ------------------------------------------------------ */
+
+enum { VERTEX, INSTANCES, FIELDS, DESCRIPTORS, EXCHANGE, CONTROL, NUM_CODES };
+
+static const char *const code_names[NUM_CODES] = {"vertexCode",           "vertexInstanceState",
+                                                  "vertexFieldData",      "copyDescriptor",
+                                                  "internalExchangeCode", "controlCode"};
+
+typedef struct expected {
+    bool *program_seen;
+    bool *variable_seen;
+    uint64_t *code[NUM_CODES];  /* explained, by tile */
+    uint64_t *truth[NUM_CODES]; /* always live, by tile */
+} expected;
+
+static const char *category_name(const popliner_profile *p, size_t variable) {
+    return pl_profile_string(p, p->category_name[p->variable_category[variable]]);
+}
+
+static const char *variable_name(const popliner_profile *p, size_t variable) {
+    uint32_t unlowered = p->variable_unlowered[variable];
+    return unlowered == PL_NONE ? "" : pl_profile_string(p, p->unlowered_name[unlowered]);
+}
+
+static int code_of(const subject *s, const char *category) {
+    for (int code = 0; code < NUM_CODES; code++) {
+        if (strcmp(category, code_names[code]) == 0)
+            return code == DESCRIPTORS &&
+                           (popliner_chain_memory_model(s->chain) != POPLINER_MEMORY_MODEL_FULL ||
+                            s->c->profile->num_compute_set_states == 0)
+                       ? NUM_CODES
+                       : code;
+    }
+    return NUM_CODES;
+}
+
+/* The code that a variable belongs to, NUM_CODES for data. */
+static int code_of_variable(const subject *s, size_t variable) {
+    const popliner_profile *p = s->c->profile;
+    return p->class_always_live[p->variable_class[variable]]
+               ? code_of(s, category_name(p, variable))
+               : NUM_CODES;
+}
+
+/* Adds `factor` times a series, decoded anew. */
+static void add(const popliner_profile *p, pl_series series, uint64_t factor, uint64_t *by_tile) {
+    uint64_t *values = new_array(p->target.num_tiles, sizeof *values);
+    if (series.size_bytes > 0)
+        assert_true(pl_rle_read(p->series_bytes + series.offset, series.size_bytes, values,
+                                p->target.num_tiles));
+    for (size_t tile = 0; tile < p->target.num_tiles; tile++)
+        by_tile[tile] += factor * values[tile];
+    free(values);
+}
+
+/* The vertex types of a model: in PopLiner's those of one name and size are one, and all of a name
+ * have the code of the last. */
+static void add_vertex_code(const popliner_profile *p, bool is_full, const bool *type_seen,
+                            uint64_t *bytes) {
+    size_t num_tiles = p->target.num_tiles;
+    for (uint32_t type = 0; type < p->num_vertex_types; type++) {
+        const char *name = pl_profile_string(p, p->vertex_type_name[type]);
+        uint32_t code_type = type;
+        bool is_first = true;
+        bool *seen = new_array(num_tiles, sizeof *seen);
+        for (uint32_t other = 0; other < p->num_vertex_types; other++) {
+            bool is_same = other == type;
+            if (!is_full && strcmp(pl_profile_string(p, p->vertex_type_name[other]), name) == 0) {
+                is_same = p->vertex_type_size_bytes[other] == p->vertex_type_size_bytes[type];
+                is_first = is_first && !(is_same && other < type);
+                code_type = other > code_type ? other : code_type;
+            }
+            for (size_t tile = 0; is_same && tile < num_tiles; tile++)
+                seen[tile] = seen[tile] || type_seen[other * num_tiles + tile];
+        }
+        uint64_t *code = new_array(num_tiles, sizeof *code);
+        add(p, p->vertex_type_code[code_type], 1, code);
+        for (size_t tile = 0; is_first && tile < num_tiles; tile++)
+            bytes[tile] += seen[tile] ? code[tile] : 0;
+        free(code);
+        free(seen);
+    }
+}
+
+static expected expect(const subject *s, bool layers_only) {
+    const popliner_profile *p = s->c->profile;
+    size_t num_tiles = p->target.num_tiles;
+    bool is_full = popliner_chain_memory_model(s->chain) == POPLINER_MEMORY_MODEL_FULL;
+    bool tells_state = is_full && p->num_compute_set_states > 0;
+    expected e = {.program_seen = new_array(p->num_programs, sizeof(bool)),
+                  .variable_seen = new_array(p->num_variables, sizeof(bool))};
+    bool *type_seen = new_array(p->num_vertex_types * num_tiles, sizeof *type_seen);
+    uint64_t *set_state = new_array(num_tiles, sizeof *set_state);
+    for (int code = 0; code < NUM_CODES; code++) {
+        e.code[code] = new_array(num_tiles, sizeof(uint64_t));
+        e.truth[code] = new_array(num_tiles, sizeof(uint64_t));
+    }
+    for (size_t i = 0; i < popliner_operations_count(s->c->operations); i++) {
+        popliner_operation operation = popliner_operations_get(s->c->operations, i);
+        bool in_layer = popliner_layers_unit_of(s->layers, i) > 0;
+        for (size_t k = 0; (in_layer || !layers_only) && k < operation.num_programs; k++) {
+            uint32_t program = operation.programs[k];
+            e.program_seen[program] = true;
+            for (uint32_t l = p->program_lists_start[program];
+                 (in_layer || is_full) && l < p->program_lists_start[program + 1]; l++) {
+                uint32_t list = p->program_list[l];
+                for (uint64_t v = p->list_start[list]; v < p->list_start[list + 1]; v++)
+                    e.variable_seen[p->list_variable[v]] = true;
+            }
+        }
+    }
+    bool *set_seen = new_array(p->num_compute_sets, sizeof *set_seen);
+    for (size_t program = 0; program < p->num_programs; program++) {
+        uint32_t set = p->program_compute_set[program];
+        if (!e.program_seen[program])
+            continue;
+        add(p, p->program_exchange_code[program], 1, e.code[EXCHANGE]);
+        if (!p->program_has_children[program])
+            add(p, p->program_control_code[program], 1, e.code[CONTROL]);
+        if (set == PL_NONE || (is_full && set_seen[set]))
+            continue;
+        set_seen[set] = true;
+        if (tells_state) {
+            add(p, p->compute_set_state[set], 1, set_state);
+            add(p, p->compute_set_descriptors[set], 1, e.code[DESCRIPTORS]);
+        }
+        for (uint32_t i = p->compute_set_vertices_start[set];
+             i < p->compute_set_vertices_start[set + 1]; i++) {
+            uint32_t type = p->compute_set_vertex_type[i];
+            uint64_t *instances = new_array(num_tiles, sizeof *instances);
+            add(p, p->compute_set_vertex_instances[i], 1, instances);
+            for (size_t tile = 0; tile < num_tiles; tile++) {
+                if (instances[tile] > 0)
+                    type_seen[type * num_tiles + tile] = true;
+                e.code[INSTANCES][tile] += instances[tile] * p->vertex_type_size_bytes[type];
+            }
+            free(instances);
+        }
+    }
+    for (size_t tile = 0; tells_state && tile < num_tiles; tile++) {
+        if (e.code[INSTANCES][tile] > set_state[tile])
+            e.code[INSTANCES][tile] = set_state[tile];
+        e.code[FIELDS][tile] = set_state[tile] - e.code[INSTANCES][tile];
+    }
+    add_vertex_code(p, is_full, type_seen, e.code[VERTEX]);
+    for (size_t v = 0; v < p->num_variables; v++) {
+        if (code_of_variable(s, v) < NUM_CODES)
+            e.truth[code_of_variable(s, v)][p->variable_tile[v]] += p->variable_size_bytes[v];
+    }
+    free(set_seen);
+    free(set_state);
+    free(type_seen);
+    return e;
+}
+
+static void free_expected(expected *e) {
+    for (int code = 0; code < NUM_CODES; code++) {
+        free(e->code[code]);
+        free(e->truth[code]);
+    }
+    free(e->program_seen);
+    free(e->variable_seen);
+}
+
+/* ---- Programs and categories ---------------------------------------------------------------- */
+
+static void check_programs(const subject *s, const popliner_diagnosis *d, const expected *e) {
+    const popliner_profile *p = s->c->profile;
+    size_t num_all = 0;
+    for (size_t i = 0; i < d->num_program_types; i++) {
+        const popliner_diagnosis_programs *group = &d->programs[i];
+        size_t num_missing = 0;
+        size_t num_of_type = 0;
+        for (uint32_t program = 0; program < p->num_programs; program++) {
+            if (strcmp(pl_profile_string(p, p->program_type_name[program]), group->type) != 0)
+                continue;
+            num_of_type++;
+            if (!e->program_seen[program]) {
+                assert_true(num_missing < group->num_all - group->num_seen);
+                assert_int_equal(group->missing[num_missing], program);
+                num_missing++;
+            }
+        }
+        assert_int_equal(group->num_all, num_of_type);
+        assert_int_equal(group->num_seen, num_of_type - num_missing);
+        num_all += group->num_all;
+    }
+    assert_int_equal(num_all, p->num_programs);
+}
+
+/* The bytes of a category over all tiles, from the compiler's table: alone and overlapped, in three
+ * kinds of memory. */
+static uint64_t read_category(sqlite3 *db, const char *name, size_t num_tiles, bool *is_known) {
+    sqlite3_stmt *statement = NULL;
+    uint64_t sum = 0;
+    assert_int_equal(sqlite3_prepare_v2(db,
+                                        "SELECT interleaved_overlapped, non_interleaved_overlapped,"
+                                        " overflowed_overlapped, interleaved_non_overlapped,"
+                                        " non_interleaved_non_overlapped, overflowed_non_overlapped"
+                                        " FROM memory_by_category WHERE category_id = ?",
+                                        -1, &statement, NULL),
+                     SQLITE_OK);
+    sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
+    *is_known = sqlite3_step(statement) == SQLITE_ROW;
+    uint64_t *values = new_array(num_tiles, sizeof *values);
+    for (int column = 0; *is_known && column < 6; column++) {
+        const void *blob = sqlite3_column_blob(statement, column);
+        size_t size = (size_t)sqlite3_column_bytes(statement, column);
+        assert_true(pl_varint_list_read(blob, size, values, num_tiles));
+        for (size_t tile = 0; tile < num_tiles; tile++)
+            sum += values[tile];
+    }
+    free(values);
+    sqlite3_finalize(statement);
+    return sum;
+}
+
+static void check_categories(const subject *s, const popliner_diagnosis *d, const expected *e,
+                             sqlite3 *db) {
+    const popliner_profile *p = s->c->profile;
+    size_t num_tiles = p->target.num_tiles;
+    uint64_t sum = 0;
+    uint64_t size_of_all = 0;
+    for (size_t i = 0; i < d->num_categories; i++) {
+        const popliner_diagnosis_category *row = &d->categories[i];
+        bool is_known = false;
+        assert_int_equal(row->truth_bytes, read_category(db, row->name, num_tiles, &is_known));
+        assert_true(is_known || row->truth_bytes == 0);
+        sum += row->truth_bytes;
+        /* explained: code that programs tell, and data that they touch */
+        uint64_t *explained = new_array(num_tiles, sizeof *explained);
+        uint64_t *truth = new_array(num_tiles, sizeof *truth);
+        int code = code_of(s, row->name);
+        if (code < NUM_CODES)
+            memcpy(explained, e->code[code], num_tiles * sizeof *explained);
+        for (size_t v = 0; v < p->num_variables; v++) {
+            if (strcmp(category_name(p, v), row->name) != 0)
+                continue;
+            truth[p->variable_tile[v]] += p->variable_size_bytes[v];
+            if (e->variable_seen[v] && code_of_variable(s, v) == NUM_CODES)
+                explained[p->variable_tile[v]] += p->variable_size_bytes[v];
+        }
+        uint64_t explained_sum = 0;
+        size_t num_exceeded = 0;
+        for (size_t tile = 0; tile < num_tiles; tile++) {
+            explained_sum += explained[tile];
+            num_exceeded += explained[tile] > truth[tile];
+        }
+        if (row->explained_bytes != explained_sum)
+            fail_msg("%s: %s: %llu explained instead of %llu", s->c->name, row->name,
+                     (unsigned long long)row->explained_bytes, (unsigned long long)explained_sum);
+        assert_int_equal(row->tiles_exceeded, num_exceeded);
+        free(explained);
+        free(truth);
+    }
+    for (size_t v = 0; v < p->num_variables; v++)
+        size_of_all += p->variable_size_bytes[v];
+    assert_int_equal(sum, size_of_all);
+    /* none that has bytes is left out */
+    sqlite3_stmt *statement = NULL;
+    sqlite3_prepare_v2(db, "SELECT category_id FROM memory_by_category", -1, &statement, NULL);
+    while (sqlite3_step(statement) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(statement, 0);
+        bool is_known;
+        if (read_category(db, name, num_tiles, &is_known) > 0)
+            assert_non_null(category_of(d, name));
+    }
+    sqlite3_finalize(statement);
+}
+
+/* ---- The bottleneck ------------------------------------------------------------------------- */
+
+/* The unit of each step: that of the operation that it runs for, or of the last one before it, or,
+ * before all, of the first. */
+static size_t *expect_unit_of_step(const subject *s) {
+    const popliner_operations *o = s->c->operations;
+    size_t *units = new_array(o->num_steps, sizeof *units);
+    uint32_t current = PL_NONE;
+    for (size_t step = o->num_steps; step-- > 0;)
+        current = o->step_operation[step] == PL_NONE ? current : o->step_operation[step];
+    for (size_t step = 0; step < o->num_steps; step++) {
+        current = o->step_operation[step] == PL_NONE ? current : o->step_operation[step];
+        units[step] = current == PL_NONE ? 0 : popliner_chain_unit_of(s->chain, current);
+    }
+    return units;
+}
+
+/* The first tile and, on it, the first step where most bytes are live, among the steps of units. */
+static void check_bottleneck(const subject *s, const popliner_diagnosis *d, size_t first_unit,
+                             size_t last_unit) {
+    const popliner_profile *p = s->c->profile;
+    size_t *units = expect_unit_of_step(s);
+    int64_t *changes = new_array(p->num_steps + 1, sizeof *changes);
+    uint64_t most = 0;
+    size_t most_tile = 0;
+    size_t most_step = 0;
+    for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
+        uint64_t always_live = 0;
+        memset(changes, 0, (p->num_steps + 1) * sizeof *changes);
+        for (uint64_t v = p->tile_variables_start[tile]; v < p->tile_variables_start[tile + 1];
+             v++) {
+            uint32_t class_index = p->variable_class[v];
+            assert_int_equal(p->variable_tile[v], tile);
+            if (p->class_always_live[class_index]) {
+                always_live += p->variable_size_bytes[v];
+                continue;
+            }
+            for (uint32_t r = p->class_ranges_start[class_index];
+                 r < p->class_ranges_start[class_index + 1]; r++) {
+                changes[p->range_first_step[r]] += p->variable_size_bytes[v];
+                changes[p->range_end_step[r]] -= p->variable_size_bytes[v];
+            }
+        }
+        int64_t live = 0;
+        for (size_t step = 0; step < p->num_steps; step++) {
+            live += changes[step];
+            if (units[step] >= first_unit && units[step] <= last_unit &&
+                always_live + (uint64_t)live > most) {
+                most = always_live + (uint64_t)live;
+                most_tile = tile;
+                most_step = step;
+            }
+        }
+    }
+    assert_int_equal(d->truth_bytes, most);
+    assert_int_equal(d->tile, most_tile);
+    assert_int_equal(d->step, most_step);
+    assert_string_equal(d->program_name, popliner_program_name(p, p->step_program[d->step]));
+    free(units);
+    free(changes);
+}
+
+/* ---- What is missing ------------------------------------------------------------------------ */
+
+static uint64_t sum_of(const popliner_missing_variables *list) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < list->count; i++)
+        sum += list->items[i].size_bytes;
+    return sum;
+}
+
+static bool is_of(const popliner_profile *p, size_t variable,
+                  const popliner_missing_variable *item) {
+    return strcmp(category_name(p, variable), item->category) == 0 &&
+           strcmp(variable_name(p, variable), item->name) == 0;
+}
+
+/* The size of the same name and category in the list. */
+static uint64_t size_in(const popliner_missing_variables *list, const char *name,
+                        const char *category, size_t *num_items) {
+    uint64_t size = 0;
+    *num_items = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        if (strcmp(list->items[i].name, name) == 0 &&
+            strcmp(list->items[i].category, category) == 0) {
+            size += list->items[i].size_bytes;
+            ++*num_items;
+        }
+    }
+    return size;
+}
+
+static bool touches_missing(const subject *s, const expected *e, uint32_t program,
+                            const popliner_missing_variable *item) {
+    const popliner_profile *p = s->c->profile;
+    for (uint32_t l = p->program_lists_start[program]; l < p->program_lists_start[program + 1];
+         l++) {
+        uint32_t list = p->program_list[l];
+        for (uint64_t v = p->list_start[list]; v < p->list_start[list + 1]; v++) {
+            if (!e->variable_seen[p->list_variable[v]] && is_of(p, p->list_variable[v], item))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* From the debug id and the operations alone. */
+static popliner_missing_reason expect_reason(const subject *s, const expected *e,
+                                             uint32_t program) {
+    const popliner_profile *p = s->c->profile;
+    char path[10];
+    for (size_t i = 0; i < popliner_operations_count(s->c->operations); i++) {
+        popliner_operation operation = popliner_operations_get(s->c->operations, i);
+        for (size_t k = 0; k < operation.num_programs; k++) {
+            if (operation.programs[k] == program)
+                return POPLINER_MISSING_NO_LAYER;
+        }
+    }
+    assert_false(e->program_seen[program]);
+    uint64_t id = p->program_debug_context[program];
+    uint32_t set = p->program_compute_set[program];
+    if (id == 0 && set != PL_NONE)
+        id = p->compute_set_debug_context[set];
+    if (id == 0)
+        return POPLINER_MISSING_NO_DEBUG_ID;
+    return popliner_debug_info_path(s->c->info, id, path, sizeof path)
+               ? POPLINER_MISSING_NO_OPERATION
+               : POPLINER_MISSING_UNKNOWN_CONTEXT;
+}
+
+static bool is_model_data(const char *category) {
+    return strcmp(category, "variable") == 0 || strcmp(category, "multiple") == 0 ||
+           strcmp(category, "message") == 0 || strcmp(category, "globalMessage") == 0 ||
+           strcmp(category, "outputEdge") == 0 || strcmp(category, "rearrangement") == 0 ||
+           strcmp(category, "constant") == 0;
+}
+
+/* A list against the variables of `tile` (SIZE_MAX: of all) that are live at `step` (SIZE_MAX: at
+ * any). */
+static void check_missing(const subject *s, const expected *e,
+                          const popliner_missing_variables *list, size_t tile, size_t step) {
+    const popliner_profile *p = s->c->profile;
+    uint64_t sum = 0;
+    uint64_t *size_of_item = new_array(list->count, sizeof *size_of_item);
+    for (size_t v = 0; v < p->num_variables; v++) {
+        if ((tile != SIZE_MAX && p->variable_tile[v] != tile) ||
+            (step != SIZE_MAX && !popliner_liveness_is_live(p, v, step)) || e->variable_seen[v] ||
+            code_of_variable(s, v) < NUM_CODES)
+            continue;
+        sum += p->variable_size_bytes[v];
+        bool is_found = p->variable_size_bytes[v] == 0;
+        for (size_t i = 0; i < list->count; i++) {
+            if (is_of(p, v, &list->items[i])) { /* to the first of that name and category */
+                size_of_item[i] += p->variable_size_bytes[v];
+                is_found = true;
+                break;
+            }
+        }
+        assert_true(is_found);
+    }
+    for (int code = 0; code < NUM_CODES; code++) {
+        uint64_t missing = 0;
+        for (size_t t = 0; t < p->target.num_tiles; t++) {
+            if ((tile == SIZE_MAX || tile == t) && e->truth[code][t] > e->code[code][t])
+                missing += e->truth[code][t] - e->code[code][t];
+        }
+        sum += missing;
+        for (size_t i = 0; i < list->count && missing > 0; i++) {
+            if (*list->items[i].name == '\0' &&
+                strcmp(list->items[i].category, code_names[code]) == 0) {
+                size_of_item[i] += missing;
+                missing = 0;
+            }
+        }
+        assert_int_equal(missing, 0);
+    }
+    assert_int_equal(sum_of(list), sum);
+    for (size_t i = 0; i < list->count; i++) {
+        const popliner_missing_variable *item = &list->items[i];
+        size_t num_items;
+        uint64_t size = size_in(list, item->name, item->category, &num_items);
+        if (size_of_item[i] > 0)
+            assert_int_equal(size, size_of_item[i]);
+        assert_true(item->size_bytes > 0);
+        assert_true(i == 0 || item->size_bytes <= list->items[i - 1].size_bytes);
+        size_t num_programs = 0;
+        for (uint32_t program = 0; program < p->num_programs && num_items == 1; program++) {
+            if (!touches_missing(s, e, program, item))
+                continue;
+            if (num_programs < 3 && num_programs < item->num_programs)
+                assert_int_equal(item->programs[num_programs], program);
+            num_programs++;
+        }
+        if (num_items == 1 && item->num_programs != num_programs)
+            fail_msg("%s: '%s' (%s) is said to be touched by %zu programs, not %zu", s->c->name,
+                     item->name, item->category, item->num_programs, num_programs);
+        for (size_t k = 0; k < item->num_programs && k < 3; k++)
+            assert_true(touches_missing(s, e, item->programs[k], item));
+        popliner_missing_reason reason =
+            item->num_programs > 0          ? expect_reason(s, e, item->programs[0])
+            : is_model_data(item->category) ? POPLINER_MISSING_UNTOUCHED
+                                            : POPLINER_MISSING_COMPILER;
+        if (item->reason != reason)
+            fail_msg("%s: '%s' (%s) is missing because: %s, not: %s", s->c->name, item->name,
+                     item->category, popliner_missing_reason_text(item->reason),
+                     popliner_missing_reason_text(reason));
+    }
+    free(size_of_item);
+}
+
+/* ---- All of it ------------------------------------------------------------------------------ */
+
+static void check_diagnosis(const subject *s, bool layers_only, sqlite3 *db) {
+    const popliner_profile *p = s->c->profile;
+    expected e = expect(s, layers_only);
+    popliner_diagnosis d = diagnose(s, layers_only, 0, SIZE_MAX);
+    assert_int_equal(d.tiles_off, 0);
+    check_programs(s, &d, &e);
+    check_categories(s, &d, &e, db);
+    check_bottleneck(s, &d, 0, SIZE_MAX);
+    check_missing(s, &e, &d.missing_here, d.tile, d.step);
+    check_missing(s, &e, &d.missing_everywhere, SIZE_MAX, SIZE_MAX);
+    popliner_tile_memory account = popliner_profile_tile_memory(p, d.tile);
+    assert_int_equal(d.truth_bytes, account.always_live_bytes + account.not_always_live_peak_bytes);
+    if (d.model == POPLINER_MEMORY_MODEL_FULL)
+        assert_int_equal(d.explained_bytes + sum_of(&d.missing_here), d.truth_bytes);
+    size_t num_noted = 0;
+    for (size_t i = 0; i < d.num_coverage; i++) {
+        size_t count = 0;
+        for (size_t k = 0; k < popliner_operations_count(s->c->operations); k++)
+            count += strcmp(popliner_layers_note(s->layers, k), d.coverage[i].note) == 0;
+        assert_int_equal(d.coverage[i].num_operations, count);
+        num_noted += count;
+    }
+    assert_int_equal(num_noted, d.num_operations);
+    assert_int_equal(d.num_operations, popliner_operations_count(s->c->operations));
+    popliner_diagnosis_clear(&d);
+    free_expected(&e);
+}
+
+static void check_units(const subject *s) {
+    size_t num_units = popliner_chain_num_units(s->chain);
+    for (size_t first = 0; first < num_units; first++) {
+        for (size_t last = first; last < num_units; last += 1 + num_units / 4) {
+            if (!popliner_chain_has_operations(s->chain, first))
+                continue;
+            popliner_diagnosis d = diagnose(s, false, first, last);
+            check_bottleneck(s, &d, first, last);
+            popliner_diagnosis_clear(&d);
+        }
+    }
+}
+
+static void check_case(const golden_case *c, char *path) {
+    sqlite3 *db = NULL;
+    char uri[1000];
+    assert_non_null(path);
+    snprintf(uri, sizeof uri, "file:%s?immutable=1", path);
+    free(path);
+    assert_int_equal(sqlite3_open_v2(uri, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL),
+                     SQLITE_OK);
+    for (int model = 0; model < 2; model++) {
+        subject s =
+            begin(c, model == 0 ? POPLINER_MEMORY_MODEL_POPLINER : POPLINER_MEMORY_MODEL_FULL);
+        check_diagnosis(&s, false, db);
+        check_diagnosis(&s, true, db);
+        check_units(&s);
+        end(&s);
+    }
+    sqlite3_close(db);
+}
+
+static void check_golden_case(const golden_case *c) {
+    check_case(c, test_golden_file(c->name, "profile.pop"));
+}
+
+static void golden_cases_agree_with_brute_force(void **state) {
+    (void)state;
+    golden_for_each(check_golden_case);
+}
+
+static void the_real_profile_agrees_with_brute_force(void **state) {
+    (void)state;
+    golden_case c;
+    real_load(&c);
+    check_case(&c, test_firehose_file("profile.pop"));
+    golden_free(&c);
+}
+
+static void refuses_units_that_are_not_there(void **state) {
+    (void)state;
+    char names[TEST_MOST_CASES][TEST_CASE_NAME];
+    if (test_golden_cases(names) == 0)
+        skip();
+    golden_case c;
+    golden_load(&c, names[0]);
+    subject s = begin(&c, POPLINER_MEMORY_MODEL_FULL);
+    size_t num_units = popliner_chain_num_units(s.chain);
+    const popliner_diagnosis_options wrong[] = {
+        {false, num_units, SIZE_MAX}, {false, 1, 0}, {true, SIZE_MAX, SIZE_MAX}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        popliner_diagnosis d = {0};
+        popliner_error error = {.message = ""};
+        assert_int_equal(popliner_diagnose(c.profile, c.operations, s.layers, s.chain, s.meter,
+                                           &wrong[i], &d, &error),
+                         POPLINER_ERROR_USAGE);
+        assert_true(*error.message != '\0');
+        assert_null(d.programs);
+    }
+    end(&s);
+    golden_free(&c);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(is_what_the_original_logged),
+        cmocka_unit_test(golden_cases_agree_with_brute_force),
+        cmocka_unit_test(the_real_profile_agrees_with_brute_force),
+        cmocka_unit_test(refuses_units_that_are_not_there),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
