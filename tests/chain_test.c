@@ -13,12 +13,14 @@
 
 /* ---- The rules, by brute force -------------------------------------------------------------- */
 
-/* Marks the variables that the programs of an operation touch. */
-static void mark_touched(const golden_case *c, size_t operation, bool *touched) {
+/* Marks the variables that the programs of an operation touch, with or without host copies. */
+static void mark_touched(const golden_case *c, size_t operation, bool with_copies, bool *touched) {
     const popliner_profile *p = c->profile;
     popliner_operation o = popliner_operations_get(c->operations, operation);
     for (size_t k = 0; k < o.num_programs; k++) {
         uint32_t program = o.programs[k];
+        if (!with_copies && p->program_type[program] == PL_PROGRAM_STREAM_COPY_MID)
+            continue;
         for (uint32_t l = p->program_lists_start[program]; l < p->program_lists_start[program + 1];
              l++) {
             uint32_t list = p->program_list[l];
@@ -28,29 +30,40 @@ static void mark_touched(const golden_case *c, size_t operation, bool *touched) 
     }
 }
 
-/* The layer whose variables are most of the operation's; 0 if none of them are a layer's.
- * of_layer[layer * num_variables + variable] tells whose they are. */
-static size_t layer_most_touched(const golden_case *c, size_t operation, const bool *of_layer,
-                                 size_t num_units) {
+/* The place that has most bytes of the operation's variables, in 256ths and parted equally between
+ * the places of a variable; SIZE_MAX if none has any.
+ * belongs[place * num_variables + variable] tells where they belong. */
+static size_t place_most_touched(const golden_case *c, size_t operation, const bool *belongs,
+                                 size_t num_places) {
     size_t num_variables = c->profile->num_variables;
     bool *touched = calloc(num_variables + 1, sizeof *touched);
     assert_non_null(touched);
-    mark_touched(c, operation, touched);
-    size_t best = 0;
+    mark_touched(c, operation, true, touched);
+    size_t best = SIZE_MAX;
     uint64_t most_bytes = 0;
-    for (size_t layer = 1; layer < num_units; layer++) {
+    for (size_t place = 0; place < num_places; place++) {
         uint64_t bytes = 0;
         for (size_t v = 0; v < num_variables; v++) {
-            if (touched[v] && of_layer[layer * num_variables + v])
-                bytes += c->profile->variable_size_bytes[v];
+            uint64_t places = 0;
+            for (size_t other = 0; touched[v] && other < num_places; other++)
+                places += belongs[other * num_variables + v];
+            if (touched[v] && belongs[place * num_variables + v])
+                bytes += (uint64_t)c->profile->variable_size_bytes[v] * 256 / places;
         }
         if (bytes > most_bytes) {
-            best = layer;
+            best = place;
             most_bytes = bytes;
         }
     }
     free(touched);
     return best;
+}
+
+/* A layer that was only guessed from what follows does not count. */
+static size_t sure_layer(const popliner_layers *layers, size_t operation) {
+    bool guessed =
+        strcmp(popliner_layers_note(layers, operation), "deduced_from_following_operation") == 0;
+    return guessed ? 0 : popliner_layers_unit_of(layers, operation);
 }
 
 /* Where each operation belongs in the full model: its layer, 0 for the head, num_units of the
@@ -61,31 +74,35 @@ static size_t *expect_places(const golden_case *c, const popliner_layers *layers
     size_t count = popliner_operations_count(c->operations);
     size_t first_step = SIZE_MAX;
     size_t last_step = 0;
-    bool *of_layer = calloc(num_units * num_variables + 1, sizeof *of_layer);
+    bool *belongs = calloc((num_units + 1) * num_variables + 1, sizeof *belongs);
     size_t *place = calloc(count + 1, sizeof *place);
-    assert_true(of_layer != NULL && place != NULL);
+    assert_true(belongs != NULL && place != NULL);
     for (size_t i = 0; i < count; i++) {
-        size_t layer = popliner_layers_unit_of(layers, i);
+        size_t layer = sure_layer(layers, i);
         popliner_operation o = popliner_operations_get(c->operations, i);
         if (layer == 0)
             continue;
-        mark_touched(c, i, of_layer + layer * num_variables);
+        mark_touched(c, i, true, belongs + layer * num_variables);
         first_step = o.first_step < first_step ? o.first_step : first_step;
         last_step = o.last_step > last_step ? o.last_step : last_step;
     }
     for (size_t i = 0; i < count; i++) {
         popliner_operation o = popliner_operations_get(c->operations, i);
-        place[i] = popliner_layers_unit_of(layers, i);
+        place[i] = sure_layer(layers, i);
         if (place[i] > 0)
             continue;
-        if (first_step == SIZE_MAX || o.last_step < first_step)
-            place[i] = 0;
-        else if (o.first_step > last_step)
-            place[i] = num_units;
-        else if ((place[i] = layer_most_touched(c, i, of_layer, num_units)) == 0 && i > 0)
-            place[i] = place[i - 1];
+        if (first_step != SIZE_MAX && o.last_step >= first_step) {
+            size_t most = place_most_touched(c, i, belongs, num_units + 1);
+            if (o.first_step > last_step && (most == SIZE_MAX || most == num_units - 1))
+                place[i] = num_units;
+            else if (most != SIZE_MAX)
+                place[i] = most;
+            else
+                place[i] = i == 0 ? 0 : place[i - 1];
+        }
+        mark_touched(c, i, false, belongs + place[i] * num_variables);
     }
-    free(of_layer);
+    free(belongs);
     return place;
 }
 
@@ -250,6 +267,7 @@ static golden_case make_model(made_model *m) {
     static uint64_t list_start[MADE_OPERATIONS + 1] = {0, 1, 3, 5, 7, 8, 8, 11, 12, 13, 14};
     static uint32_t sizes[] = {1000, 60, 61, 7, 2000};
     static uint32_t compute_sets[MADE_OPERATIONS];
+    static uint8_t types[MADE_OPERATIONS]; /* PL_PROGRAM_OTHER */
     memset(compute_sets, 0xff, sizeof compute_sets);
     *m = (made_model){
         .name = {NONE, ONE, NONE, TWO, NONE, NONE, NONE, NONE, NONE, TWO},
@@ -263,6 +281,7 @@ static golden_case make_model(made_model *m) {
         .strings = strings,
         .strings_length = 1,
         .num_programs = MADE_OPERATIONS,
+        .program_type = types,
         .program_compute_set = compute_sets,
         .program_lists_start = numbers,
         .num_program_lists = MADE_OPERATIONS,
@@ -316,36 +335,51 @@ static void keeps_every_rule(void **state) {
     golden_case c = make_model(&m);
     static const popliner_unit_kind all[] = {POPLINER_UNIT_HEAD, POPLINER_UNIT_LAYER,
                                              POPLINER_UNIT_LAYER, POPLINER_UNIT_TAIL};
-    /* Operation 0 ends before layer 1 begins, at step 2. Operation 2 touches 60 bytes of layer 1's
-     * and 61 of layer 2's; 4 the same 7 bytes of both; 5 nothing; 6 60 bytes of layer 1's, and more
-     * of no layer's; 7 and 8 nothing of any layer's. No tail: layer 2 ends at step 10. */
-    static const size_t units[] = {0, 1, 2, 2, 1, 1, 1, 1, 1, 2};
+    /* Operation 0 ends before layer 1 begins, at step 2: so its 1000 bytes belong to the head. 2
+     * touches 60 bytes of layer 1's and 61 of layer 2's; 4 the 7 bytes of both; 5 nothing; 6 the 60,
+     * which are both layers' by now, and those of the head; 7 those of the head, 8 what 6 touches. No
+     * tail: layer 2 ends at step 10. */
+    static const size_t units[] = {0, 1, 2, 2, 1, 1, 0, 0, 0, 2};
     assert_units(&c, all, 3, units);
 
-    /* behind the last layer */
+    /* behind the last layer, with bytes of its own */
     m.first_step[7] = 11;
     m.last_step[7] = 11;
-    static const size_t with_tail[] = {0, 1, 2, 2, 1, 1, 1, 3, 3, 2};
-    assert_units(&c, all, 4, with_tail); /* 8 runs at every step, and follows 7 in the list */
-    m.first_step[7] = 10;                /* not behind it */
-    assert_units(&c, all, 3, units);
+    assert_units(&c, all, 3, units); /* but they are the head's */
+    m.list_variable[11] = 2;         /* instead of 0: the last layer's */
+    static const size_t with_tail[] = {0, 1, 2, 2, 1, 1, 0, 3, 0, 2};
+    assert_units(&c, all, 4, with_tail);
+    m.first_step[7] = 10; /* not behind it */
+    static const size_t in_layer_2[] = {0, 1, 2, 2, 1, 1, 0, 2, 0, 2};
+    assert_units(&c, all, 3, in_layer_2);
+
+    /* behind the last layer, with bytes that belong nowhere: then they are the tail's */
+    m.first_step[7] = 11;
+    m.list_variable[10] = 0; /* instead of 4: operation 6 leaves those alone */
+    m.list_variable[11] = 4;
+    static const size_t tail_of_two[] = {0, 1, 2, 2, 1, 1, 0, 3, 3, 2};
+    assert_units(&c, all, 4, tail_of_two);
 
     /* at the first layer's first step: not before it, and nothing is before it in the list */
     make_model(&m);
     m.last_step[0] = 2;
     assert_units(&c, all, 3, units);
-    m.list_variable[0] = 2; /* instead of 0: layer 2's, so it is in the middle */
+    m.list_variable[0] =
+        2; /* instead of 0: layer 2's, so it is in the middle, and there is no head */
     static const size_t in_the_middle[] = {1, 0, 1, 1, 0, 0, 0, 0, 0, 1};
     assert_units(&c, all + 1, 2, in_the_middle);
-    m.last_step[0] = 1; /* but the head is what ends before, whatever it touches */
-    assert_units(&c, all, 3, units);
+    m.last_step[0] = 1; /* but the head is what ends before, whatever it touches; then the 61 bytes
+                           are half the head's, and operation 2 is layer 1's */
+    static const size_t head_of_one[] = {0, 1, 1, 2, 1, 1, 1, 1, 1, 2};
+    assert_units(&c, all, 3, head_of_one);
     m.list_variable[0] = 0;
     m.name[0] = 1; /* "layer1": no head at all */
     static const size_t no_head[] = {0, 0, 1, 1, 0, 0, 0, 0, 0, 1};
     assert_units(&c, all + 1, 2, no_head);
     m.first_step[7] = 12;
     m.last_step[7] = 12;
-    static const size_t tail_alone[] = {0, 0, 1, 1, 0, 0, 0, 2, 2, 1};
+    m.list_variable[11] = 2;
+    static const size_t tail_alone[] = {0, 0, 1, 1, 0, 0, 0, 2, 0, 1};
     assert_units(&c, all + 1, 3, tail_alone);
 }
 

@@ -566,6 +566,25 @@ static bool touches_missing(const subject *s, const expected *e, uint32_t progra
     return false;
 }
 
+/* Whether some program that is missing has code or vertices of the category. */
+static bool misses_code(const subject *s, const expected *e, const char *category) {
+    const popliner_profile *p = s->c->profile;
+    bool is_vertex =
+        strcmp(category, "vertexCode") == 0 || strcmp(category, "vertexInstanceState") == 0 ||
+        strcmp(category, "vertexFieldData") == 0 || strcmp(category, "copyDescriptor") == 0;
+    for (size_t program = 0; program < p->num_programs; program++) {
+        if (e->program_seen[program])
+            continue;
+        if ((is_vertex && p->program_compute_set[program] != PL_NONE) ||
+            (strcmp(category, "internalExchangeCode") == 0 &&
+             p->program_exchange_code[program].size_bytes > 0) ||
+            (strcmp(category, "controlCode") == 0 &&
+             p->program_control_code[program].size_bytes > 0))
+            return true;
+    }
+    return false;
+}
+
 /* From the debug id and the operations alone. */
 static popliner_missing_reason expect_reason(const subject *s, const expected *e,
                                              uint32_t program) {
@@ -658,10 +677,13 @@ static void check_missing(const subject *s, const expected *e,
                      item->name, item->category, item->num_programs, num_programs);
         for (size_t k = 0; k < item->num_programs && k < 3; k++)
             assert_true(touches_missing(s, e, item->programs[k], item));
-        popliner_missing_reason reason =
-            item->num_programs > 0          ? expect_reason(s, e, item->programs[0])
-            : is_model_data(item->category) ? POPLINER_MISSING_UNTOUCHED
-                                            : POPLINER_MISSING_COMPILER;
+        popliner_missing_reason reason = POPLINER_MISSING_COMPILER;
+        if (item->num_programs > 0)
+            reason = expect_reason(s, e, item->programs[0]);
+        else if (misses_code(s, e, item->category))
+            reason = POPLINER_MISSING_PROGRAMS;
+        else if (is_model_data(item->category))
+            reason = POPLINER_MISSING_UNTOUCHED;
         if (item->reason != reason)
             fail_msg("%s: '%s' (%s) is missing because: %s, not: %s", s->c->name, item->name,
                      item->category, popliner_missing_reason_text(item->reason),

@@ -37,12 +37,20 @@ typedef struct popliner_chain popliner_chain;
 
 /* Makes the chain for a memory model.
  *   POPLINER  unit 0 is what is in no layer, then come the layers
- *   FULL      the head, if there is one, the layers, the tail, if there is one. An operation in no
- *             layer belongs to the head if its last step is before the first step of any layer, to
- *             the tail if its first step is after the last step of all layers; else to the layer
- *             whose variables it touches most (in bytes; the earlier of equals), or, if it touches
- *             none, to the unit of the operation before it in the list. Every liveness step belongs
- *             to the unit of the operation that it runs for, or of the last one before it.
+ *   FULL      the head, if there is one, the layers, the tail, if there is one. Operations in no
+ *             layer are placed one after another:
+ *               - one whose last step is before the first step of any layer belongs to the head
+ *               - one whose first step is after the last step of all layers belongs to the tail, if
+ *                 the variables that it touches belong nowhere, or most to the last layer of the
+ *                 chain
+ *               - else it belongs to where most bytes of the variables that it touches belong (a
+ *                 variable that belongs to n places counts for each with an nth of its bytes; the
+ *                 earlier of equals in the chain), or to where the operation before it belongs (the
+ *                 head, if there is none) if they belong nowhere.
+ *             A variable belongs to the layers whose operations touch it, and to where operations in
+ *             no layer were placed that touch it otherwise than by a copy from or to the host.
+ *             Every liveness step belongs to the unit of the operation that it runs for, or of the
+ *             last one before it, or of the first one.
  * Errors: MEMORY. Cost: O(steps), and for FULL one pass over the variables that programs touch. */
 popliner_status popliner_chain_create(const popliner_profile *profile,
                                       const popliner_operations *operations,

@@ -27,6 +27,7 @@ typedef enum popliner_missing_reason {
     POPLINER_MISSING_NO_OPERATION,    /* no context above it is an operation */
     POPLINER_MISSING_NO_LAYER,        /* its operation is in no layer, and only layers count */
     POPLINER_MISSING_UNTOUCHED,       /* data that no program touches */
+    POPLINER_MISSING_PROGRAMS,        /* code of programs that are missing themselves, in part */
     POPLINER_MISSING_COMPILER,        /* no data of the model, but the compiler's own */
 } popliner_missing_reason;
 

@@ -25,6 +25,8 @@ const char *popliner_missing_reason_text(popliner_missing_reason reason) {
         return "operation in no layer";
     case POPLINER_MISSING_UNTOUCHED:
         return "touched by no program";
+    case POPLINER_MISSING_PROGRAMS:
+        return "of missing programs, or the compiler's own";
     case POPLINER_MISSING_COMPILER:
         break;
     }
@@ -352,6 +354,30 @@ static bool is_model_data(const char *category) {
     return false;
 }
 
+/* Whether programs are missing that may have code of this kind. */
+static bool misses_code(const work *w, int code) {
+    const popliner_profile *p = w->profile;
+    for (size_t program = 0; program < p->num_programs; program++) {
+        bool has_code = p->program_compute_set[program] != PL_NONE;
+        if (code == CODE_EXCHANGE)
+            has_code = p->program_exchange_code[program].size_bytes > 0;
+        else if (code == CODE_CONTROL)
+            has_code = p->program_control_code[program].size_bytes > 0;
+        if (!w->program_seen[program] && has_code)
+            return true;
+    }
+    return false;
+}
+
+/* Why something is missing that no program touches. */
+static popliner_missing_reason reason_untouched(const work *w, const char *category) {
+    for (int code = 0; code < NUM_CODE; code++) {
+        if (strcmp(category, code_categories[code]) == 0 && misses_code(w, code))
+            return POPLINER_MISSING_PROGRAMS;
+    }
+    return is_model_data(category) ? POPLINER_MISSING_UNTOUCHED : POPLINER_MISSING_COMPILER;
+}
+
 static int compare_missing(const void *left, const void *right) {
     const popliner_missing_variable *a = left;
     const popliner_missing_variable *b = right;
@@ -420,8 +446,7 @@ static popliner_status list_missing(const work *w, const missing_bytes *missing,
     for (size_t i = 0; i < list->count; i++) {
         popliner_missing_variable *item = &list->items[i];
         if (item->num_programs == 0)
-            item->reason = is_model_data(item->category) ? POPLINER_MISSING_UNTOUCHED
-                                                         : POPLINER_MISSING_COMPILER;
+            item->reason = reason_untouched(w, item->category);
         else if (w->program_seen[item->programs[0]])
             item->reason = POPLINER_MISSING_NO_LAYER;
         else
@@ -479,16 +504,18 @@ static popliner_status find_bottleneck(work *w, popliner_peak *peaks, popliner_e
         if (!all_steps && always_live + most > d->truth_bytes) {
             status = popliner_liveness_of_tile(p, tile, NULL, 0, p->num_steps, bytes, error);
             most = 0;
+            most_step = SIZE_MAX; /* until the first step of the units is met */
             for (size_t step = 0; status == POPLINER_OK && step < p->num_steps; step++) {
                 uint32_t operation = w->chain->operation_of_step[step];
                 size_t unit = operation == PL_NONE ? 0 : w->chain->unit_of_operation[operation];
-                if (unit >= w->options->first_unit && unit <= last_unit && bytes[step] > most) {
+                if (unit >= w->options->first_unit && unit <= last_unit &&
+                    (most_step == SIZE_MAX || bytes[step] > most)) {
                     most = bytes[step];
                     most_step = step;
                 }
             }
         }
-        if (always_live + most > d->truth_bytes) {
+        if (always_live + most > d->truth_bytes && most_step < p->num_steps) {
             d->truth_bytes = always_live + most;
             d->tile = tile;
             d->step = most_step;

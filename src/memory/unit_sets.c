@@ -98,6 +98,16 @@ static size_t unit_in_layers(const void *of, size_t operation) {
     return popliner_layers_unit_of(of, operation);
 }
 
+size_t pl_sure_layer(const popliner_layers *layers, size_t operation) {
+    static const char guess[] = "deduced_from_following_operation";
+    bool is_guess = strcmp(popliner_layers_note(layers, operation), guess) == 0;
+    return is_guess ? 0 : popliner_layers_unit_of(layers, operation);
+}
+
+static size_t unit_in_sure_layers(const void *of, size_t operation) {
+    return pl_sure_layer(of, operation);
+}
+
 static popliner_status find_usage(pl_usage *usage, const popliner_profile *profile,
                                   const popliner_operations *operations, size_t num_units,
                                   unit_function unit_of, const void *of, const pl_full_model *full,
@@ -134,6 +144,13 @@ popliner_status pl_usage_of_layers(pl_usage *usage, const popliner_profile *prof
                                    const popliner_layers *layers, popliner_error *error) {
     return find_usage(usage, profile, operations, popliner_layers_num_units(layers), unit_in_layers,
                       layers, NULL, error);
+}
+
+popliner_status pl_usage_of_sure_layers(pl_usage *usage, const popliner_profile *profile,
+                                        const popliner_operations *operations,
+                                        const popliner_layers *layers, popliner_error *error) {
+    return find_usage(usage, profile, operations, popliner_layers_num_units(layers),
+                      unit_in_sure_layers, layers, NULL, error);
 }
 
 void pl_usage_free(pl_usage *usage) {

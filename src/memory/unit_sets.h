@@ -62,6 +62,14 @@ popliner_status pl_usage_of_chain(pl_usage *usage, const popliner_profile *profi
 popliner_status pl_usage_of_layers(pl_usage *usage, const popliner_profile *profile,
                                    const popliner_operations *operations,
                                    const popliner_layers *layers, popliner_error *error);
+
+/* The same, but operations whose layer is a guess from what follows them are in none. */
+popliner_status pl_usage_of_sure_layers(pl_usage *usage, const popliner_profile *profile,
+                                        const popliner_operations *operations,
+                                        const popliner_layers *layers, popliner_error *error);
+
+/* The layer of an operation, 0 for one that is in none or whose layer is such a guess. */
+size_t pl_sure_layer(const popliner_layers *layers, size_t operation);
 void pl_usage_free(pl_usage *usage);
 
 #endif
