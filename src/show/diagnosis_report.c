@@ -44,8 +44,8 @@ static void write_programs(const context *c, pl_text *text) {
                        group->num_seen, pl_report_percent(group->num_seen, group->num_all));
         for (size_t k = 0; k < num_missing && k < c->most; k++) {
             const char *name = popliner_program_name(c->profile, group->missing[k]);
-            pl_text_format(text, "    missing %" PRIu32 " %s(%s)\n", group->missing[k],
-                           *name == '\0' ? "" : name, program_reason(c, group->missing[k]));
+            pl_text_format(text, "    missing %" PRIu32 " %s%s(%s)\n", group->missing[k], name,
+                           *name == '\0' ? "" : " ", program_reason(c, group->missing[k]));
         }
         if (num_missing > c->most)
             pl_text_format(text, "    and %zu more\n", num_missing - c->most);
