@@ -374,8 +374,7 @@ static void refuses_missing_and_resized_arrays(void **state) {
         "UPDATE arrays SET checksum = NULL WHERE name = '%s'",
         "UPDATE arrays SET bytes = NULL WHERE name = '%s'",
         "UPDATE arrays SET bytes = zeroblob(length(bytes) + 1) WHERE name = '%s'",
-        "INSERT INTO arrays SELECT name, 1, num_bytes, checksum, bytes FROM arrays WHERE name = "
-        "'%s'",
+        "INSERT INTO arrays SELECT name, 1, num_bytes, checksum, bytes FROM arrays WHERE name='%s'",
     };
     damage d;
     pl_field fields[2 * PL_MOST_FIELDS];

@@ -62,9 +62,9 @@ static popliner_diagnosis diagnose(const subject *s, bool layer_operations_only,
 
 /* "label: -2.05% (146 (libpva) vs 143 (popliner))" */
 static void expect_line(const char *log, const char *label, uint64_t truth, uint64_t explained) {
-    double percent;
-    double their_truth;
-    double their_explained;
+    double percent = 0;
+    double their_truth = 0;
+    double their_explained = 0;
     char start[100];
     snprintf(start, sizeof start, "INFO\t%s: ", label);
     const char *line = strstr(log, start);
