@@ -1,0 +1,79 @@
+/* The solvers on the costs of the golden cases: integer program, dynamic program and brute force over
+ * all splits agree, in both memory models, for every number of IPUs and limits that bind or not.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "brute_force.h"
+#include "golden_case.h"
+
+#include "popliner/chain.h"
+#include "popliner/intervals.h"
+#include "popliner/solver.h"
+
+static size_t num_solved; /* over all cases: the test must not pass by skipping */
+
+/* Both methods against brute force, for one number of IPUs and one limit. */
+static void check_answer(const golden_case *c, const popliner_costs *costs, size_t num_ipus,
+                         uint64_t limit_bytes) {
+    static const popliner_method methods[] = {POPLINER_METHOD_ILP,
+                                              POPLINER_METHOD_DYNAMIC_PROGRAMMING};
+    candidate within = brute_force(costs, num_ipus, limit_bytes);
+    candidate expected =
+        within.exists ? within : brute_force(costs, num_ipus, POPLINER_PEAK_FORBIDDEN);
+    for (size_t i = 0; i < 2; i++) {
+        const popliner_solver_options options = {
+            .method = methods[i], .max_stages = num_ipus, .max_stage_bytes = limit_bytes};
+        popliner_plan plan = {0};
+        popliner_error error = {.message = ""};
+        if (popliner_solve(costs, &options, &plan, &error) != POPLINER_OK)
+            fail_msg("%s: %s", c->name, error.message);
+        assert_plan_is(costs, &plan, &expected);
+        assert_int_equal(plan.status,
+                         within.exists ? POPLINER_PLAN_OPTIMAL : POPLINER_PLAN_INFEASIBLE);
+        popliner_plan_clear(&plan);
+        num_solved++;
+    }
+}
+
+static void check_chain(const golden_case *c, const popliner_layers *layers,
+                        popliner_memory_model model) {
+    popliner_chain *chain = make_chain(c, layers, model);
+    popliner_costs *costs = NULL;
+    popliner_error error = {.message = ""};
+    if (popliner_intervals_measure(c->profile, c->operations, chain, NULL, &costs, &error) !=
+        POPLINER_OK)
+        fail_msg("%s: %s", c->name, error.message);
+    size_t num_units = popliner_costs_num_units(costs);
+    if (num_units <= MOST_BRUTE_UNITS) {
+        for (size_t num_ipus = 1; num_ipus <= num_units + 1; num_ipus++) {
+            uint64_t best_bytes = brute_force(costs, num_ipus, POPLINER_PEAK_FORBIDDEN).peak_bytes;
+            check_answer(c, costs, num_ipus, popliner_profile_target(c->profile)->bytes_per_tile);
+            check_answer(c, costs, num_ipus, best_bytes);
+            check_answer(c, costs, num_ipus, best_bytes - 1);
+        }
+    }
+    popliner_costs_free(costs);
+    popliner_chain_free(chain);
+}
+
+static void check_case(const golden_case *c) {
+    const char *const regexes[] = {NULL, golden_two_groups, golden_regex, golden_no_layers};
+    for (size_t i = 0; i < sizeof regexes / sizeof *regexes; i++) {
+        popliner_layers *layers = assign_layers(c, regexes[i], POPLINER_LAYER_ORDER_STEPS);
+        check_chain(c, layers, POPLINER_MEMORY_MODEL_POPLINER);
+        check_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
+        popliner_layers_free(layers);
+    }
+}
+
+static void solvers_agree_with_brute_force(void **state) {
+    (void)state;
+    golden_for_each(check_case);
+    assert_true(num_solved > 1000);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(solvers_agree_with_brute_force),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
