@@ -7,7 +7,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/id_map.h"
-#include "memory/unit_sets.h"
+#include "memory/usage.h"
 #include "model/operations_data.h"
 #include "read/profile_data.h"
 
@@ -69,6 +69,14 @@ static bool place_steps(popliner_chain *chain, const popliner_operations *operat
 static const uint32_t PLACE_HEAD = 0;
 static const uint32_t PLACE_TAIL = UINT32_MAX - 1;
 static const uint32_t PLACE_UNKNOWN = UINT32_MAX;
+
+/* The layer of an operation, 0 for one that is in none or whose layer is but a guess from what
+ * follows it. */
+static uint32_t sure_layer(const popliner_layers *layers, size_t operation) {
+    static const char guess[] = "deduced_from_following_operation";
+    bool is_guess = strcmp(popliner_layers_note(layers, operation), guess) == 0;
+    return is_guess ? 0 : (uint32_t)popliner_layers_unit_of(layers, operation);
+}
 
 /* A place that a variable belongs to because of an operation in no layer. */
 typedef struct claim {
@@ -205,12 +213,16 @@ static popliner_status place_operations(popliner_chain *chain, const popliner_pr
     w.touched = pl_new_array(profile->num_variables, sizeof *w.touched);
     w.first_claim = pl_new_array(profile->num_variables, sizeof *w.first_claim);
     w.shares = pl_new_array(w.num_places, sizeof *w.shares);
+    /* first the layers that are sure; from them the places of all */
+    for (size_t i = 0; i < chain->num_operations; i++)
+        chain->unit_of_operation[i] = sure_layer(chain->layers, i);
     popliner_status status =
         w.touched == NULL || w.first_claim == NULL || w.shares == NULL
             ? pl_fail_memory(error, "the chain of layers")
-            : pl_usage_of_sure_layers(&w.usage, profile, operations, chain->layers, error);
+            : pl_usage_find(&w.usage, profile, operations, chain->unit_of_operation,
+                            popliner_layers_num_units(chain->layers), NULL, error);
     for (size_t i = 0; status == POPLINER_OK && i < chain->num_operations; i++) {
-        uint32_t layer = (uint32_t)pl_sure_layer(chain->layers, i);
+        uint32_t layer = chain->unit_of_operation[i];
         popliner_operation operation = popliner_operations_get(operations, i);
         if (layer > 0 && operation.first_step < w.first_layer_step)
             w.first_layer_step = operation.first_step;
@@ -219,7 +231,7 @@ static popliner_status place_operations(popliner_chain *chain, const popliner_pr
     }
     uint32_t before = 0;
     for (size_t i = 0; status == POPLINER_OK && i < chain->num_operations; i++) {
-        uint32_t place = (uint32_t)pl_sure_layer(chain->layers, i);
+        uint32_t place = chain->unit_of_operation[i];
         if (place == 0) {
             popliner_operation operation = popliner_operations_get(operations, i);
             place = place_operation(&w, operation, (uint32_t)i, before);

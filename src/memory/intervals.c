@@ -18,7 +18,7 @@
 #include "memory/code.h"
 #include "memory/curve.h"
 #include "memory/full_model.h"
-#include "memory/unit_sets.h"
+#include "memory/usage.h"
 #include "read/blob_codec.h"
 #include "read/profile_data.h"
 
@@ -409,8 +409,8 @@ popliner_status popliner_intervals_measure(const popliner_profile *profile,
     if (status == POPLINER_OK && s.is_full)
         status = pl_full_model_create(&s.full, profile, operations, error);
     if (status == POPLINER_OK)
-        status = pl_usage_of_chain(&s.usage, profile, operations, chain, s.is_full ? &s.full : NULL,
-                                   error);
+        status = pl_usage_find(&s.usage, profile, operations, chain->unit_of_operation,
+                               chain->num_units, s.is_full ? &s.full : NULL, error);
     if (status == POPLINER_OK)
         status = sum_programs(&s, error);
     if (status == POPLINER_OK)

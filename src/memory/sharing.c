@@ -6,7 +6,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "memory/unit_sets.h"
+#include "memory/usage.h"
 #include "model/operations_data.h"
 #include "read/profile_data.h"
 
@@ -132,16 +132,21 @@ popliner_status popliner_sharing_measure(const popliner_profile *profile,
     const step_layers steps = {profile, operations, layers};
     pl_usage usage = {0};
     groups all = {0};
+    size_t num_operations = popliner_operations_count(operations);
     uint32_t *counted = pl_new_array(n * n, sizeof *counted);
+    uint32_t *unit_of_operation = pl_new_array(num_operations, sizeof *unit_of_operation);
     popliner_sharing_clear(sharing);
     sharing->num_layers = n;
     sharing->affinity_bytes = pl_new_array(n * n, sizeof *sharing->affinity_bytes);
     sharing->communication_bytes = pl_new_array(n * n, sizeof *sharing->communication_bytes);
     popliner_status status = POPLINER_OK;
-    if (counted == NULL || sharing->affinity_bytes == NULL || sharing->communication_bytes == NULL)
+    for (size_t i = 0; unit_of_operation != NULL && i < num_operations; i++)
+        unit_of_operation[i] = (uint32_t)popliner_layers_unit_of(layers, i);
+    if (counted == NULL || unit_of_operation == NULL || sharing->affinity_bytes == NULL ||
+        sharing->communication_bytes == NULL)
         status = pl_fail_memory(error, "the tables of layers");
     if (status == POPLINER_OK)
-        status = pl_usage_of_layers(&usage, profile, operations, layers, error);
+        status = pl_usage_find(&usage, profile, operations, unit_of_operation, n + 1, NULL, error);
     if (status == POPLINER_OK)
         status = find_groups(&all, profile, &usage, error);
     for (uint32_t c = 0; status == POPLINER_OK && c < profile->num_classes; c++) {
@@ -154,6 +159,7 @@ popliner_status popliner_sharing_measure(const popliner_profile *profile,
     free(all.items);
     free(all.first_of_class);
     free(counted);
+    free(unit_of_operation);
     if (status != POPLINER_OK)
         popliner_sharing_clear(sharing);
     return status;
