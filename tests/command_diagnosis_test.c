@@ -151,6 +151,9 @@ static void exit_status_follows_the_tolerance(void **state) {
     assert_int_equal(run.status, 0); /* below five percent */
     RUN(&run, CASE_PROFILE, "--diagnose", "--layer-operations-only", "--tolerance=1", "-q");
     assert_int_equal(run.status, 1);
+    assert_contains(run.err, "is not within --tolerance 1 (percent), so the exit status is 1.");
+    RUN(&run, CASE_PROFILE, "--diagnose", "-q");
+    assert_int_equal(run.status, 0);
     assert_string_equal(run.err, "");
 }
 
@@ -316,9 +319,21 @@ static void evaluation_in_the_originals_model_is_the_originals(void **state) {
     json_decref(golden);
 }
 
+static void evaluation_cuts_behind_the_head_or_not_at_all(void **state) {
+    (void)state;
+    RUN(&run, CASE_PROFILE, "--evaluate", "Head", "-q");
+    assert_contains(run.out, "Stage 0: Head\n");
+    assert_contains(run.out, "Stage 1: 0 to Tail\n");
+    /* the compiler's own account of the whole program has this much on its largest tile */
+    RUN(&run, CASE_PROFILE, "--evaluate", "whole", "-q");
+    assert_contains(run.out, "Stage 0: Head to Tail\n");
+    assert_contains(run.out, "worst tile 7: 226446 bytes");
+    assert_null(strstr(run.out, "Stage 1"));
+}
+
 static void evaluation_refuses_splits_that_make_no_sense(void **state) {
     (void)state;
-    static const char *const unknown[] = {"9", "0|9", "x", "0,1", "|", "0|", "|0", "None", "Head"};
+    static const char *const unknown[] = {"9", "0|9", "x", "0,1", "|", "0|", "|0", "None", "Tail"};
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
         RUN(&run, CASE_PROFILE, "--evaluate", unknown[i], "-q");
         assert_refused(&run, 2, "no layer '");
@@ -817,6 +832,7 @@ int main(void) {
         cmocka_unit_test(suggests_a_regex_that_finds_layers),
         cmocka_unit_test(evaluation_counts_against_the_limit),
         cmocka_unit_test(evaluation_in_the_originals_model_is_the_originals),
+        cmocka_unit_test(evaluation_cuts_behind_the_head_or_not_at_all),
         cmocka_unit_test(evaluation_refuses_splits_that_make_no_sense),
         cmocka_unit_test(reserve_lowers_the_limit),
         cmocka_unit_test(refuses_reserves_and_other_wrong_values),

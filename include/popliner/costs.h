@@ -41,7 +41,7 @@ void popliner_costs_set_peak(popliner_costs *costs, size_t first_unit, size_t la
                              uint64_t peak_bytes);
 uint64_t popliner_costs_peak(const popliner_costs *costs, size_t first_unit, size_t last_unit);
 
-/* The bytes that have to travel when the chain is cut before `unit`, 1 <= unit < num_units. O(1).
+/* What it costs to cut the chain before `unit`, in bytes, 1 <= unit < num_units. O(1).
  */
 void popliner_costs_set_cut(popliner_costs *costs, size_t unit, uint64_t cut_bytes);
 uint64_t popliner_costs_cut(const popliner_costs *costs, size_t unit);

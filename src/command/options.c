@@ -33,7 +33,8 @@ static const option table[] = {
     {KIND_FLAG, 0, "solve", NULL, NULL, offsetof(options, solve),
      "choose the split points, print them as JSON"},
     {KIND_TEXT, 0, "evaluate", "'A|B|...'", NULL, offsetof(options, evaluate),
-     "memory per stage of a split given by hand: cut after\nthe layers A, B, ..."},
+     "memory per stage of a split given by hand: cut after\nthe layers A, B, ... (or Head); "
+     "'whole' for no cut"},
     {KIND_FLAG, 0, "diagnose", NULL, NULL, offsetof(options, diagnose),
      "what the analysis explains of the compiler's own\naccount, what it misses, and why"},
     {KIND_FLAG, 0, "memory-totals", NULL, NULL, offsetof(options, memory_totals),
@@ -279,6 +280,10 @@ static popliner_status check(const options *o, popliner_error *error) {
                                               o->memory_affinity || o->interlayer_communication))
         return fail(error, "--format json: the breakdowns, --memory-affinity and "
                            "--interlayer-communication are tables: choose tsv or csv");
+    if (o->format == POPLINER_FORMAT_JSON &&
+        o->memory_totals + o->diagnose + (o->evaluate != NULL) + o->solve > 1)
+        return fail(error, "--format json: give one of --solve, --evaluate, --diagnose and "
+                           "--memory-totals: each is a document of its own");
     return POPLINER_OK;
 }
 

@@ -202,7 +202,7 @@ static uint64_t largest_gap(const popliner_profile *profile) {
     return largest;
 }
 
-popliner_status session_limit(const session *s, uint64_t *limit_bytes, popliner_error *error) {
+popliner_status session_limit(session *s, uint64_t *limit_bytes, popliner_error *error) {
     uint64_t memory = s->options.mem_per_tile_bytes;
     uint64_t reserve = 0;
     if (memory == 0)
@@ -224,6 +224,9 @@ popliner_status session_limit(const session *s, uint64_t *limit_bytes, popliner_
         return session_fail(error, POPLINER_ERROR_USAGE,
                             "--reserve: %llu bytes are more than a tile has (%llu)",
                             (unsigned long long)reserve, (unsigned long long)memory);
+    if (reserve > 0)
+        log_message(&s->log, POPLINER_LEVEL_INFO, "Keeping %llu of %llu bytes free on every tile",
+                    (unsigned long long)reserve, (unsigned long long)memory);
     *limit_bytes = memory - reserve;
     return POPLINER_OK;
 }

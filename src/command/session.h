@@ -46,8 +46,8 @@ popliner_status session_prepare(session *s, popliner_memory_model model, popline
 popliner_memory_model session_memory_model(const session *s, popliner_memory_model otherwise);
 
 /* The most memory that a stage may use on a tile: --mem-per-tile or the profile's own, less
- * --reserve. */
-popliner_status session_limit(const session *s, uint64_t *limit_bytes, popliner_error *error);
+ * --reserve, which is told. */
+popliner_status session_limit(session *s, uint64_t *limit_bytes, popliner_error *error);
 
 /* Fills *error and returns its status. */
 popliner_status session_fail(popliner_error *error, popliner_status status, const char *format,
