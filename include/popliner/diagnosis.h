@@ -107,7 +107,8 @@ typedef struct popliner_diagnosis {
      * compiler's account; SIZE_MAX if the profile has none. */
     size_t tiles_off;
 
-    /* The first and the last step that the stage of all operations that count has. */
+    /* The first and the last step that the stage of all operations that count has;
+     * last_step < first_step for none. */
     size_t first_step;
     size_t last_step;
 

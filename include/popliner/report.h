@@ -52,8 +52,8 @@ popliner_status popliner_report_evaluation(const popliner_plan *plan,
                                            uint64_t limit_bytes, popliner_format format,
                                            char **text, popliner_error *error);
 
-/* A diagnosis as text for reading, or as a JSON object. `most` is how many missing variables and
- * programs are listed at each place. `info` (may be NULL) gives the debug context paths. */
+/* A diagnosis as text for reading, or as a JSON object. `most` is how many missing variables are
+ * listed at each place, in text also how many programs; JSON lists these all. `info` (may be NULL) gives the debug context paths. */
 popliner_status popliner_report_diagnosis(const popliner_diagnosis *diagnosis,
                                           const popliner_profile *profile,
                                           const popliner_operations *operations,

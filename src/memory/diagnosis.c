@@ -612,6 +612,8 @@ static popliner_status count_coverage(work *w, popliner_error *error) {
 static void find_steps(const work *w) {
     popliner_diagnosis *d = w->result;
     bool has_layer = false;
+    d->first_step = 1; /* no step, unless an operation counts */
+    d->last_step = 0;
     for (size_t i = 0; i < w->num_counted; i++) {
         popliner_operation operation = popliner_operations_get(w->operations, w->counted[i]);
         bool in_layer = popliner_layers_unit_of(w->layers, w->counted[i]) > 0;

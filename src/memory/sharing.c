@@ -33,12 +33,12 @@ static popliner_status find_groups(groups *all, const popliner_profile *p, const
     memset(all->first_of_class, 0xff, p->num_classes * sizeof *all->first_of_class);
     for (size_t i = 0; i < p->num_variables; i++) {
         uint32_t set = usage->variable_set[i];
+        if (set == 0)
+            continue;
         uint32_t *first = &all->first_of_class[p->variable_class[i]];
         uint32_t found = *first;
         while (found != PL_NONE && all->items[found].set != set)
             found = all->items[found].next;
-        if (set == 0)
-            continue;
         if (found == PL_NONE) {
             void *items = all->items;
             if (!pl_reserve(&items, &all->capacity, all->count + 1, sizeof *all->items))

@@ -87,7 +87,7 @@ popliner_status pl_suggest_regex(const popliner_operations *operations,
     }
     if (memory && best != SIZE_MAX) {
         pl_text text = {0};
-        pl_text_add(&text, "(?:^|/)");
+        pl_text_add(&text, "(?:^|[/.])");
         for (const char *c = all.names.items[best]; *c != '\0'; c++)
             pl_text_format(&text, *c == '.' ? "\\%c" : "%c", *c);
         pl_text_add(&text, "(\\d+)");

@@ -27,7 +27,7 @@ bool pl_varint_list_count(const uint8_t *blob, size_t size, size_t *count);
 bool pl_varint_list_read(const uint8_t *blob, size_t size, uint64_t *values, size_t count);
 
 /* A walk over the runs of an RLE blob: constant memory whatever the blob expands to.
- * Start with {blob, blob + size, 0, 0, false}, as pl_runs_begin does. */
+ * pl_runs_begin starts one. */
 typedef struct pl_runs {
     const uint8_t *cursor;
     const uint8_t *end;

@@ -387,7 +387,7 @@ static void free_exchanges(exchange_table *exchanges) {
 }
 
 /* Reads an optional table `table`(id, code_column, first_list, second_list); columns that it does
- * not have are named "-". Several rows of one id become several entries found by their order. */
+ * not have are named "-". Of several rows of one id the first counts. */
 static popliner_status read_exchanges(const pl_database *database, popliner_profile *p,
                                       const pl_profile_ids *ids, const char *table,
                                       const pl_column columns[4], exchange_table *exchanges,

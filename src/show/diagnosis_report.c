@@ -101,8 +101,11 @@ static void write_bottleneck(const context *c, pl_text *text) {
         d->model_bytes);
     size_t num_steps = popliner_profile_get_counts(c->profile).num_steps;
     size_t own_steps = d->last_step >= d->first_step ? d->last_step - d->first_step + 1 : 0;
-    pl_text_format(text, "  steps: %zu of %zu (%.2f%%), from %zu to %zu\n", own_steps, num_steps,
-                   pl_report_percent(own_steps, num_steps), d->first_step, d->last_step);
+    pl_text_format(text, "  steps: %zu of %zu (%.2f%%)", own_steps, num_steps,
+                   pl_report_percent(own_steps, num_steps));
+    if (own_steps > 0)
+        pl_text_format(text, ", from %zu to %zu", d->first_step, d->last_step);
+    pl_text_add(text, "\n");
     pl_text_add(text, "Missing there, largest first:\n");
     write_missing(c, &d->missing_here, text);
     pl_text_add(text, "\nMissing over all tiles, largest first:\n");

@@ -30,14 +30,18 @@ typedef struct tiles_table {
     size_t num_columns;
     const char *names[NUM_MEASURES + MOST_CATEGORIES];
     uint64_t *bytes;
-    size_t *by_live; /* the tiles, those with most live memory first */
+    size_t worst[WORST_TILES]; /* those with most live memory, the largest first */
 } tiles_table;
 
-/* The column of a category, which is added when it is met first. Categories are few and their texts
- * unique to a profile, so they are told apart by address. */
+/* The column of a category, which is added when it is met first. Nearly always the address tells;
+ * only a profile with one name for two categories needs the comparison. */
 static size_t column_of(tiles_table *table, const char *category) {
     for (size_t i = NUM_MEASURES; i < table->num_columns; i++) {
         if (table->names[i] == category)
+            return i;
+    }
+    for (size_t i = NUM_MEASURES; i < table->num_columns; i++) {
+        if (strcmp(table->names[i], category) == 0)
             return i;
     }
     table->names[table->num_columns] = category;
@@ -53,8 +57,7 @@ static popliner_status fill(tiles_table *table, const popliner_profile *profile,
     for (size_t i = 0; i < num_variables; i++)
         column_of(table, popliner_liveness_variable(profile, i).category);
     table->bytes = pl_new_array(table->num_tiles * table->num_columns, sizeof *table->bytes);
-    table->by_live = pl_new_array(table->num_tiles, sizeof *table->by_live);
-    if (table->bytes == NULL || table->by_live == NULL)
+    if (table->bytes == NULL)
         return pl_fail_memory(error, "a report");
     for (size_t i = 0; i < num_variables; i++) {
         popliner_variable v = popliner_liveness_variable(profile, i);
@@ -69,13 +72,15 @@ static popliner_status fill(tiles_table *table, const popliner_profile *profile,
         row[TOTAL] = memory.total_bytes;
         row[WITH_GAPS] = memory.total_including_gaps_bytes;
         row[OVERHEAD] = row[WITH_GAPS] > row[LIVE] ? row[WITH_GAPS] - row[LIVE] : 0;
-        /* by insertion from the back: the table is made once, and tiles are alike */
-        size_t place = tile;
+        size_t place = tile < WORST_TILES ? tile : WORST_TILES;
         for (; place > 0 &&
-               table->bytes[table->by_live[place - 1] * table->num_columns + LIVE] < row[LIVE];
-             place--)
-            table->by_live[place] = table->by_live[place - 1];
-        table->by_live[place] = tile;
+               table->bytes[table->worst[place - 1] * table->num_columns + LIVE] < row[LIVE];
+             place--) {
+            if (place < WORST_TILES)
+                table->worst[place] = table->worst[place - 1];
+        }
+        if (place < WORST_TILES)
+            table->worst[place] = tile;
     }
     return POPLINER_OK;
 }
@@ -127,16 +132,28 @@ static void write_text(const tiles_table *table, char delimiter, pl_text *text) 
                        delimiter, s.sum);
     }
     pl_text_add(text, "\n");
-    write_rows(table, table->by_live, worst, delimiter, text);
+    write_rows(table, table->worst, worst, delimiter, text);
     pl_text_add(text, "\n");
     write_rows(table, NULL, table->num_tiles, delimiter, text);
+}
+
+/* Sets a value, which is taken over, under a name that the profile gave and that may be no UTF-8. */
+static int set_column(json_t *object, const char *name, json_t *value) {
+    json_t *key = pl_report_json_text(name);
+    if (key == NULL) {
+        json_decref(value);
+        return -1;
+    }
+    int failed = json_object_set_new(object, json_string_value(key), value);
+    json_decref(key);
+    return failed;
 }
 
 static json_t *row_as_json(const tiles_table *table, size_t tile) {
     json_t *row = json_pack("{s:I}", "Tile", (json_int_t)tile);
     for (size_t column = 0; row != NULL && column < table->num_columns; column++) {
         json_int_t bytes = (json_int_t)table->bytes[tile * table->num_columns + column];
-        if (json_object_set_new(row, table->names[column], json_integer(bytes)) != 0)
+        if (set_column(row, table->names[column], json_integer(bytes)) != 0)
             return NULL;
     }
     return row;
@@ -148,15 +165,14 @@ static json_t *as_json(const tiles_table *table) {
     json_t *tiles = json_array();
     for (size_t column = 0; column < table->num_columns; column++) {
         summary s = summarise(table, column);
-        if (json_object_set_new(all_summaries, table->names[column],
-                                json_pack("{s:I, s:f, s:I, s:I}", "min", (json_int_t)s.min, "mean",
-                                          s.mean, "max", (json_int_t)s.max, "sum",
-                                          (json_int_t)s.sum)) != 0)
+        if (set_column(all_summaries, table->names[column],
+                       json_pack("{s:I, s:f, s:I, s:I}", "min", (json_int_t)s.min, "mean", s.mean,
+                                 "max", (json_int_t)s.max, "sum", (json_int_t)s.sum)) != 0)
             return NULL;
     }
     for (size_t i = 0; i < table->num_tiles; i++) {
         if ((i < WORST_TILES &&
-             json_array_append_new(worst, row_as_json(table, table->by_live[i])) != 0) ||
+             json_array_append_new(worst, row_as_json(table, table->worst[i])) != 0) ||
             json_array_append_new(tiles, row_as_json(table, i)) != 0)
             return NULL;
     }
@@ -178,6 +194,5 @@ popliner_status popliner_report_tiles(const popliner_profile *profile, popliner_
         write_text(&table, format == POPLINER_FORMAT_CSV ? ',' : '\t', &text);
     }
     free(table.bytes);
-    free(table.by_live);
     return pl_report_finish(&text, status, result, error);
 }
