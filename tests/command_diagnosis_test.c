@@ -477,6 +477,52 @@ static void expect_summary(const json_t *json, const char *name, uint64_t least,
     assert_true(json_real_value(member(row, "mean")) == (double)sum / 16);
 }
 
+/* A copy of the case in the scratch directory, changed by `sql`. */
+static const char *changed_case(const char *sql) {
+    size_t size;
+    free(test_read_bytes(CASE_PROFILE, &size));
+    copy_file(CASE_PROFILE, in_scratch("profile.pop"), size);
+    change_database(in_scratch("profile.pop"), sql);
+    return in_scratch("profile.pop");
+}
+
+/* In `totals` of the memory of tiles, the bytes of a category summed over all tiles. */
+static uint64_t bytes_of_category(const json_t *totals, const char *category) {
+    return number(member(member(totals, "summary"), category), "sum");
+}
+
+static void totals_cope_with_odd_categories(void **state) {
+    (void)state;
+    RUN(&run, CASE_PROFILE, "--memory-totals", "--format=json", "-q");
+    json_t *clean = printed_json();
+    uint64_t variables = bytes_of_category(clean, "variable");
+    uint64_t messages = bytes_of_category(clean, "message");
+    assert_true(variables > 0 && messages > 0);
+    json_decref(clean);
+    RUN(&run,
+        changed_case("UPDATE var_categories SET name = 'variable' "
+                     "WHERE name = 'message'"),
+        "--memory-totals", "--format=json", "-q");
+    json_t *json = printed_json();
+    assert_int_equal(bytes_of_category(json, "variable"), variables + messages);
+    json_decref(json);
+    RUN(&run,
+        changed_case("UPDATE var_categories SET name = CAST(x'ff41' AS TEXT) "
+                     "WHERE name = 'message'"),
+        "--memory-totals", "--format=json", "-q");
+    json = printed_json();
+    assert_int_equal(bytes_of_category(json, "?A"), messages);
+    json_decref(json);
+}
+
+static void a_diagnosis_without_operations_has_no_step(void **state) {
+    (void)state;
+    RUN(&run, CASE_PROFILE, "--diagnose", "--layer-name-regex=nothing(\\d+)", "-q",
+        "--inputs-regex-layer-0=nothing", "--layer-operations-only");
+    assert_contains(run.out, "\n  steps: 0 of ");
+    assert_null(strstr(run.out, "from 0 to 0"));
+}
+
 static void totals_as_json_are_the_compilers(void **state) {
     (void)state;
     RUN(&run, CASE_PROFILE, "--memory-totals", "--format", "json");
@@ -836,6 +882,8 @@ int main(void) {
         cmocka_unit_test(evaluation_refuses_splits_that_make_no_sense),
         cmocka_unit_test(reserve_lowers_the_limit),
         cmocka_unit_test(refuses_reserves_and_other_wrong_values),
+        SCRATCH_TEST(totals_cope_with_odd_categories),
+        cmocka_unit_test(a_diagnosis_without_operations_has_no_step),
         cmocka_unit_test(totals_as_json_are_the_compilers),
         cmocka_unit_test(totals_as_text_begin_with_the_originals),
         SCRATCH_TEST(totals_of_a_saved_analysis_are_the_same),

@@ -4,7 +4,9 @@
  * it, and the first one that does is the one where the stage, grown from i to the right, meets it.
  * So each u_k is an "arrival": it adds the thing to the stages that begin behind u_(k-1), at most
  * at u_k, and reach u_k. Costs that add up (code and state) are summed in a table of arrivals; live
- * variables are added to a curve, and the peak is read after every unit.
+ * variables are added to a curve, and the peak is read after every unit. Steps by the ten thousand
+ * would make that reading nearly all of the work, so blocks of steps remember their sum and their
+ * peak, and only those that changed since the last unit are read step by step.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "popliner/intervals.h"
@@ -31,6 +33,16 @@ typedef struct arrival {
 
 /* What the sums over arrivals are kept apart by: the groups of code, and always-live data. */
 enum { DATA = PL_NUM_CODE_GROUPS, NUM_SUMS };
+
+enum { BLOCK_STEPS = 128 };
+
+/* What is remembered of the BLOCK_STEPS steps of one block of the curve. */
+typedef struct block {
+    int64_t change_bytes; /* over the whole block */
+    int64_t peak_bytes;   /* above the live bytes before it, at a step that counts */
+    bool has_peak;        /* whether a step counts */
+    bool is_changed;      /* none of the above is true any more */
+} block;
 
 typedef struct sweep {
     const popliner_profile *profile;
@@ -59,6 +71,11 @@ typedef struct sweep {
     size_t arrivals_capacity;
     size_t *arrivals_start; /* [num_units + 1] */
     pl_curve curve;
+    block *blocks; /* [num_blocks], of the curve */
+    size_t num_blocks;
+    /* The blocks in which a unit has steps: those of unit u begin at unit_blocks_start[u]. */
+    size_t *unit_blocks_start; /* [num_units + 1] */
+    uint32_t *unit_block;
 } sweep;
 
 static void free_sweep(sweep *s) {
@@ -76,6 +93,9 @@ static void free_sweep(sweep *s) {
     free(s->arrivals);
     free(s->arrivals_start);
     free(s->curve.change_bytes);
+    free(s->blocks);
+    free(s->unit_blocks_start);
+    free(s->unit_block);
 }
 
 /* Sums control code, exchange code and vertex state of the programs by their set of units. */
@@ -288,27 +308,84 @@ static void add_unit_steps(stage_steps *steps, const popliner_chain *chain, size
         steps->last_operation = last;
 }
 
-/* The peak of the curve in a stage of PopLiner's model. */
-static uint64_t peak_of_range(const sweep *s, const stage_steps *steps) {
-    size_t peak_step;
-    if (steps->first_operation == SIZE_MAX)
-        return 0;
-    return pl_curve_peak(
-        &s->curve, popliner_operations_get(s->operations, steps->first_operation).first_step,
-        popliner_operations_get(s->operations, steps->last_operation).last_step + 1, &peak_step);
+/* The steps at which the bytes of a stage count. */
+typedef struct counted_steps {
+    size_t first_step;
+    size_t end_step;
+    size_t first_unit; /* only steps of the units first_unit ... last_unit */
+    size_t last_unit;
+} counted_steps;
+
+static bool step_counts(const sweep *s, const counted_steps *counted, size_t step) {
+    return step >= counted->first_step && step < counted->end_step &&
+           s->unit_of_step[step] >= counted->first_unit &&
+           s->unit_of_step[step] <= counted->last_unit;
 }
 
-/* The peak of the curve in a stage of the full model: over the steps of its units. */
-static uint64_t peak_of_units(const sweep *s, size_t first_unit, size_t last_unit) {
+/* Reads the steps of a block. */
+static block read_block(const sweep *s, const counted_steps *counted, size_t first_step,
+                        size_t end_step) {
+    block b = {.change_bytes = 0};
+    for (size_t step = first_step; step < end_step; step++) {
+        b.change_bytes += s->curve.change_bytes[step];
+        if (step_counts(s, counted, step) && (!b.has_peak || b.change_bytes > b.peak_bytes)) {
+            b.peak_bytes = b.change_bytes;
+            b.has_peak = true;
+        }
+    }
+    return b;
+}
+
+/* The peak of the curve at the counted steps, 0 for none. A block that lies in the range of steps
+ * is remembered; for the units that is right as long as they only become more, and the blocks of a
+ * unit are marked when it does. */
+static uint64_t peak_of_steps(sweep *s, const counted_steps *counted) {
     int64_t live = 0;
     int64_t peak = 0;
-    for (size_t step = 0; step < s->curve.end_step; step++) {
-        live += s->curve.change_bytes[step];
-        size_t unit = s->unit_of_step[step];
-        if (live > peak && unit >= first_unit && unit <= last_unit)
-            peak = live;
+    for (size_t i = 0; i < s->num_blocks && i * BLOCK_STEPS < counted->end_step; i++) {
+        size_t first_step = i * BLOCK_STEPS;
+        size_t end_step = first_step + BLOCK_STEPS;
+        end_step = end_step < s->curve.end_step ? end_step : s->curve.end_step;
+        bool is_inside = first_step >= counted->first_step && end_step <= counted->end_step;
+        block b = s->blocks[i];
+        if (b.is_changed || !is_inside)
+            b = read_block(s, counted, first_step, end_step);
+        if (b.has_peak && live + b.peak_bytes > peak)
+            peak = live + b.peak_bytes;
+        live += b.change_bytes;
+        if (is_inside)
+            s->blocks[i] = b;
     }
     return (uint64_t)peak;
+}
+
+/* The peak of the curve in a stage. In PopLiner's model all steps between its first and its last
+ * operation count; in the full model those of its units, wherever they are. */
+static uint64_t peak_of_stage(sweep *s, size_t first_unit, size_t last_unit,
+                              const stage_steps *steps) {
+    counted_steps counted = {0, s->curve.end_step, first_unit, last_unit};
+    if (!s->is_full) {
+        if (steps->first_operation == SIZE_MAX)
+            return 0;
+        counted = (counted_steps){
+            popliner_operations_get(s->operations, steps->first_operation).first_step,
+            popliner_operations_get(s->operations, steps->last_operation).last_step + 1, 0,
+            SIZE_MAX};
+    }
+    return peak_of_steps(s, &counted);
+}
+
+/* Adds a variable to the curve, and marks the blocks that this changes. */
+static void add_to_curve(sweep *s, uint32_t class_index, uint64_t size_bytes) {
+    const popliner_profile *p = s->profile;
+    pl_curve_add(&s->curve, p, class_index, size_bytes);
+    for (uint32_t i = p->class_ranges_start[class_index];
+         i < p->class_ranges_start[class_index + 1]; i++) {
+        if (p->range_first_step[i] < s->curve.end_step)
+            s->blocks[p->range_first_step[i] / BLOCK_STEPS].is_changed = true;
+        if (p->range_end_step[i] < s->curve.end_step)
+            s->blocks[p->range_end_step[i] / BLOCK_STEPS].is_changed = true;
+    }
 }
 
 /* From differences over the starts to the bytes that arrive in stages beginning at `start`: called
@@ -332,19 +409,23 @@ static popliner_status sweep_start(sweep *s, size_t tile, size_t start, popliner
     begin_start(s, start);
     if (!pl_curve_begin(&s->curve, 0, p->num_steps))
         return pl_fail_memory(error, "the liveness of a tile");
+    for (size_t i = 0; i < s->num_blocks; i++)
+        s->blocks[i] = (block){.is_changed = true};
     for (uint64_t i = s->is_full ? s->full.unexplained_start[tile] : 0;
          s->is_full && i < s->full.unexplained_start[tile + 1]; i++)
-        pl_curve_add(&s->curve, p, p->variable_class[s->full.unexplained[i]],
+        add_to_curve(s, p->variable_class[s->full.unexplained[i]],
                      p->variable_size_bytes[s->full.unexplained[i]]);
     for (size_t unit = start; unit < num_units; unit++) {
         for (size_t i = s->arrivals_start[unit]; i < s->arrivals_start[unit + 1]; i++) {
             const arrival *a = &s->arrivals[i];
             if (a->first_start <= start)
-                pl_curve_add(&s->curve, p, a->class_index, a->size_bytes);
+                add_to_curve(s, a->class_index, a->size_bytes);
         }
+        for (size_t i = s->unit_blocks_start[unit]; i < s->unit_blocks_start[unit + 1]; i++)
+            s->blocks[s->unit_block[i]].is_changed = true;
         add_unit_steps(&steps, s->chain, unit);
-        uint64_t peak = s->is_full ? s->full.fixed_bytes[tile] + peak_of_units(s, start, unit)
-                                   : peak_of_range(s, &steps);
+        uint64_t peak = peak_of_stage(s, start, unit, &steps);
+        peak += s->is_full ? s->full.fixed_bytes[tile] : 0;
         for (int sum = 0; sum < NUM_SUMS; sum++) {
             sum_bytes[sum] += s->arriving_bytes[sum][start * num_units + unit];
             peak += s->is_full && sum != DATA
@@ -377,6 +458,33 @@ static popliner_status sweep_tile(sweep *s, size_t tile, popliner_error *error) 
     return status;
 }
 
+/* Lists the blocks in which each unit has steps; a block may be listed more than once. */
+static popliner_status find_unit_blocks(sweep *s, popliner_error *error) {
+    size_t num_steps = s->profile->num_steps;
+    size_t num_units = s->chain->num_units;
+    s->num_blocks = (num_steps + BLOCK_STEPS - 1) / BLOCK_STEPS;
+    s->blocks = pl_new_array(s->num_blocks, sizeof *s->blocks);
+    s->unit_blocks_start = pl_new_array(num_units + 2, sizeof *s->unit_blocks_start);
+    s->unit_block = pl_new_array(num_steps, sizeof *s->unit_block);
+    if (s->blocks == NULL || s->unit_blocks_start == NULL || s->unit_block == NULL)
+        return pl_fail_memory(error, "the intervals");
+    /* counted two places up and filled one place up, so that the starts are right in the end */
+    for (int is_filling = 0; is_filling < 2; is_filling++) {
+        for (size_t step = 0; step < num_steps; step++) {
+            uint32_t unit = s->unit_of_step[step];
+            if (step % BLOCK_STEPS != 0 && unit == s->unit_of_step[step - 1])
+                continue;
+            if (is_filling != 0)
+                s->unit_block[s->unit_blocks_start[unit + 1]++] = (uint32_t)(step / BLOCK_STEPS);
+            else
+                s->unit_blocks_start[unit + 2]++;
+        }
+        for (size_t unit = 0; is_filling == 0 && unit <= num_units; unit++)
+            s->unit_blocks_start[unit + 1] += s->unit_blocks_start[unit];
+    }
+    return POPLINER_OK;
+}
+
 static popliner_status allocate(sweep *s, popliner_error *error) {
     const popliner_profile *p = s->profile;
     size_t num_units = s->chain->num_units;
@@ -393,7 +501,7 @@ static popliner_status allocate(sweep *s, popliner_error *error) {
         uint32_t operation = s->chain->operation_of_step[step];
         s->unit_of_step[step] = operation == PL_NONE ? 0 : s->chain->unit_of_operation[operation];
     }
-    return POPLINER_OK;
+    return find_unit_blocks(s, error);
 }
 
 popliner_status popliner_intervals_measure(const popliner_profile *profile,
