@@ -23,7 +23,7 @@ extern "C" {
  * Unit 0 alone is forbidden as a stage when it has no operations. The caller frees *costs.
  *
  * Errors: MEMORY. Cost: one pass over the variables that programs touch, then for each tile
- * O(units * its variables + units^2 * steps). */
+ * O(units * (its variables + steps) + units^2 * steps / 128). */
 popliner_status popliner_intervals_measure(const popliner_profile *profile,
                                            const popliner_operations *operations,
                                            const popliner_chain *chain,
