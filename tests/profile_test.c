@@ -534,6 +534,9 @@ static void refuses_blobs_of_wrong_length(void **state) {
     }
     static const bad_input lists[] = {
         /* one number, 17 numbers, and 16 of which the last does not end */
+        {"UPDATE memory_by_vertex_type SET code_bytes = "
+         "x'1000000080808080808080808080808080808080' WHERE rowid = 1", /* 2^32 on the first */
+         {"memory_by_vertex_type", "code_bytes", "4294967296"}},
         {"UPDATE memory_by_vertex_type SET code_bytes = x'80' WHERE rowid = 1",
          {"memory_by_vertex_type", "code_bytes", "16 tiles"}},
         {"UPDATE memory_by_vertex_type SET code_bytes = x'8080808080808080808080808080808080' "

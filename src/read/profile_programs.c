@@ -87,6 +87,13 @@ static popliner_status read_vertex_code(const pl_database *database, popliner_pr
                                       num_tiles);
                 break;
             }
+            for (size_t tile = 0; status == POPLINER_OK && tile < num_tiles; tile++) {
+                if (by_tile[tile] > UINT32_MAX)
+                    status = pl_rows_fail(&rows, 1, error, "holds %llu, more than a tile can have",
+                                          (unsigned long long)by_tile[tile]);
+            }
+            if (status != POPLINER_OK)
+                break;
             rle.size = 0;
             pl_rle_write(&rle, by_tile, num_tiles);
             if (rle.failed ||
