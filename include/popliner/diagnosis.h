@@ -140,9 +140,6 @@ popliner_status popliner_diagnose(const popliner_profile *profile,
                                   popliner_diagnosis *diagnosis, popliner_error *error);
 void popliner_diagnosis_clear(popliner_diagnosis *diagnosis);
 
-/* The name of a program, or of the compute set that it executes; "" if neither has one. */
-const char *popliner_program_name(const popliner_profile *profile, size_t program);
-
 /* Why a program belongs to no operation; only for one that does not. */
 popliner_missing_reason popliner_program_reason(const popliner_operations *operations,
                                                 size_t program);

@@ -57,6 +57,9 @@ void popliner_profile_free(popliner_profile *profile);
 const popliner_target *popliner_profile_target(const popliner_profile *profile);
 popliner_profile_counts popliner_profile_get_counts(const popliner_profile *profile);
 
+/* The name of a program, or of the compute set that it executes; "" if neither has one. */
+const char *popliner_program_name(const popliner_profile *profile, size_t program);
+
 /* The compiler's account of `tile` < num_tiles; all zero where the profile has none. */
 popliner_tile_memory popliner_profile_tile_memory(const popliner_profile *profile, size_t tile);
 

@@ -111,7 +111,7 @@ static popliner_status log_evaluation(session *s, popliner_memory_model model,
     char *text = NULL;
     popliner_status status =
         popliner_report_evaluation(plan, s->profile, s->chain[model], s->meter[model], limit_bytes,
-                                   POPLINER_FORMAT_TSV, &text, error);
+                                   POPLINER_FORMAT_TSV, NULL, &text, error);
     for (char *line = text; line != NULL && *line != '\0';) {
         char *end = strchr(line, '\n');
         if (end != NULL)
@@ -203,6 +203,7 @@ popliner_status evaluate_and_print(session *s, popliner_error *error) {
     popliner_memory_model model = session_memory_model(s, POPLINER_MEMORY_MODEL_FULL);
     popliner_plan plan = {0};
     uint64_t limit_bytes = 0;
+    uint64_t peak_bytes = 0;
     char *text = NULL;
     popliner_status status = session_limit(s, &limit_bytes, error);
     if (status == POPLINER_OK)
@@ -210,15 +211,11 @@ popliner_status evaluate_and_print(session *s, popliner_error *error) {
     if (status == POPLINER_OK)
         status = parse_split(s->chain[model], s->options.evaluate, &plan, error);
     if (status == POPLINER_OK)
-        status = popliner_report_evaluation(&plan, s->profile, s->chain[model], s->meter[model],
-                                            limit_bytes, s->options.format, &text, error);
-    for (size_t i = 0; status == POPLINER_OK && i < plan.num_stages; i++) {
-        uint64_t peak_bytes = 0;
-        status = measure_peak(s->meter[model], plan.stages[i].first_unit, plan.stages[i].last_unit,
-                              &peak_bytes, error);
-        s->failed_softly = s->failed_softly || peak_bytes > limit_bytes;
-    }
+        status =
+            popliner_report_evaluation(&plan, s->profile, s->chain[model], s->meter[model],
+                                       limit_bytes, s->options.format, &peak_bytes, &text, error);
     if (status == POPLINER_OK) {
+        s->failed_softly = s->failed_softly || peak_bytes > limit_bytes;
         status = session_print(text, error);
         text = NULL;
     }

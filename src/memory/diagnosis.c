@@ -33,14 +33,6 @@ const char *popliner_missing_reason_text(popliner_missing_reason reason) {
     return "the compiler's own";
 }
 
-const char *popliner_program_name(const popliner_profile *profile, size_t program) {
-    const char *name = pl_profile_string(profile, profile->program_name[program]);
-    uint32_t set = profile->program_compute_set[program];
-    if (*name == '\0' && set != PL_NONE)
-        name = pl_profile_string(profile, profile->compute_set_name[set]);
-    return name;
-}
-
 popliner_missing_reason popliner_program_reason(const popliner_operations *operations,
                                                 size_t program) {
     switch ((pl_standing)operations->program_standing[program]) {

@@ -191,15 +191,6 @@ done:
     return status;
 }
 
-/* The name of a program or of the compute set that it executes; "" if neither has one. */
-static const char *name_of_program(const popliner_profile *profile, uint32_t program) {
-    const char *name = pl_profile_string(profile, profile->program_name[program]);
-    uint32_t set = profile->program_compute_set[program];
-    if (*name == '\0' && set != PL_NONE)
-        name = pl_profile_string(profile, profile->compute_set_name[set]);
-    return name;
-}
-
 /* Without a framework: one operation for each distinct debug id. */
 static popliner_status find_own_operations(const popliner_profile *profile, drafts *all,
                                            uint32_t *owner, uint8_t *standing,
@@ -223,7 +214,7 @@ static popliner_status find_own_operations(const popliner_profile *profile, draf
     for (size_t i = 0; i < all->count; i++) {
         draft *item = &all->items[i];
         for (size_t k = 0; k < item->num_programs && *item->raw_name == '\0'; k++)
-            item->raw_name = name_of_program(profile, item->programs[k]);
+            item->raw_name = popliner_program_name(profile, item->programs[k]);
     }
     return POPLINER_OK;
 }

@@ -111,6 +111,14 @@ popliner_profile_counts popliner_profile_get_counts(const popliner_profile *prof
     };
 }
 
+const char *popliner_program_name(const popliner_profile *profile, size_t program) {
+    const char *name = pl_profile_string(profile, profile->program_name[program]);
+    uint32_t set = profile->program_compute_set[program];
+    if (*name == '\0' && set != PL_NONE)
+        name = pl_profile_string(profile, profile->compute_set_name[set]);
+    return name;
+}
+
 popliner_tile_memory popliner_profile_tile_memory(const popliner_profile *profile, size_t tile) {
     return (popliner_tile_memory){
         .total_bytes = profile->tile_total_bytes[tile],

@@ -89,9 +89,11 @@ popliner_status popliner_report_evaluation(const popliner_plan *plan,
                                            const popliner_profile *profile,
                                            const popliner_chain *chain, popliner_stage_meter *meter,
                                            uint64_t limit_bytes, popliner_format format,
-                                           char **result, popliner_error *error) {
+                                           uint64_t *peak_bytes, char **result,
+                                           popliner_error *error) {
     pl_text text = {0};
     popliner_stage_memory memory = {0};
+    uint64_t worst_bytes = 0;
     json_t *stages = json_array();
     popliner_status status = stages == NULL ? pl_fail_memory(error, "a report") : POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; i++) {
@@ -101,6 +103,7 @@ popliner_status popliner_report_evaluation(const popliner_plan *plan,
         if (status != POPLINER_OK)
             break;
         evaluation e = evaluate(stage, meter, &memory);
+        worst_bytes = e.tile_bytes > worst_bytes ? e.tile_bytes : worst_bytes;
         if (format != POPLINER_FORMAT_JSON)
             write_text(&e, i, profile, chain, limit_bytes, &text);
         else if (json_array_append_new(stages, as_json(&e, profile, chain, limit_bytes)) != 0)
@@ -112,6 +115,8 @@ popliner_status popliner_report_evaluation(const popliner_plan *plan,
         pl_text_format(
             &text, "Memory model: %s\n",
             popliner_chain_memory_model(chain) == POPLINER_MEMORY_MODEL_FULL ? "full" : "popliner");
+    if (peak_bytes != NULL)
+        *peak_bytes = worst_bytes;
     json_decref(stages);
     popliner_stage_memory_clear(&memory);
     return pl_report_finish(&text, status, result, error);
