@@ -3,13 +3,17 @@
  * A model is a chain of units 0 ... n-1 (in popliner: what is in no layer, then the layers). A
  * stage is an interval of it. Its cost is not the sum of its units' costs, because neighbours share
  * code and variables and because the peak of live memory is a maximum over time; so the table
- * holds one number for every interval. The solver reads nothing but this table: anything that can
+ * holds its numbers for every interval. The solver reads nothing but this table: anything that can
  * fill it can be solved.
+ *
+ * Every table has peaks and cuts. Cycles, the peaks of a pipeline whose early stages need more, and
+ * the peaks of stages that share an IPU are added by those who know them.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_COSTS_H
 #define POPLINER_COSTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,6 +49,69 @@ uint64_t popliner_costs_peak(const popliner_costs *costs, size_t first_unit, siz
  */
 void popliner_costs_set_cut(popliner_costs *costs, size_t unit, uint64_t cut_bytes);
 uint64_t popliner_costs_cut(const popliner_costs *costs, size_t unit);
+
+/* Asked for the peak of the stage first_unit ... last_unit. */
+typedef popliner_status (*popliner_peak_function)(void *user, size_t first_unit, size_t last_unit,
+                                                  uint64_t *peak_bytes, popliner_error *error);
+
+/* Fills the peaks by asking `peak` for every interval, those that begin with unit 0 first, each row
+ * from the shortest to the longest. A longer interval never needs less: once one needs more than
+ * most_bytes, it and the longer ones with the same first unit are POPLINER_PEAK_FORBIDDEN, and not
+ * asked for. Errors: those of `peak`. */
+popliner_status popliner_costs_fill_peaks(popliner_costs *costs, popliner_peak_function peak,
+                                          void *user, uint64_t most_bytes, popliner_error *error);
+
+/* Adds a table of cycles, all 0: what an IPU is busy with a stage for, what it sends and receives
+ * included, in any unit of time. A longer interval must not have fewer. Nothing happens if there is
+ * one. Takes as much memory as the peaks. Errors: MEMORY. */
+popliner_status popliner_costs_add_cycles(popliner_costs *costs, popliner_error *error);
+bool popliner_costs_has_cycles(const popliner_costs *costs);
+
+/* O(1). Setting needs the table to be there; without it every interval has 0 cycles. At most
+ * POPLINER_MOST_CYCLES. */
+#define POPLINER_MOST_CYCLES (UINT64_MAX / 4096)
+void popliner_costs_set_cycles(popliner_costs *costs, size_t first_unit, size_t last_unit,
+                               uint64_t cycles);
+uint64_t popliner_costs_cycles(const popliner_costs *costs, size_t first_unit, size_t last_unit);
+
+/* Adds peaks that depend on how many stages are still to come: in a pipeline an early stage keeps
+ * more activations. `stages_to_end` counts the stage itself, so it is 1 for the last one; its peaks
+ * are the plain ones. Those of 2 ... most_stages are 0 at first, to be set one by one. Nothing
+ * happens if there are as many already. Each takes as much memory as the plain ones. Errors: MEMORY. */
+popliner_status popliner_costs_add_pipeline(popliner_costs *costs, size_t most_stages,
+                                            popliner_error *error);
+
+/* 1 if a stage costs the same wherever it stands. */
+size_t popliner_costs_most_stages_to_end(const popliner_costs *costs);
+
+/* O(1). 1 <= stages_to_end <= popliner_costs_most_stages_to_end to set; to get it may be anything if
+ * a stage costs the same wherever it stands. A stage further from the end never needs less. */
+void popliner_costs_set_peak_at(popliner_costs *costs, size_t stages_to_end, size_t first_unit,
+                                size_t last_unit, uint64_t peak_bytes);
+uint64_t popliner_costs_peak_at(const popliner_costs *costs, size_t stages_to_end,
+                                size_t first_unit, size_t last_unit);
+
+/* A stage and where it stands. */
+typedef struct popliner_interval {
+    size_t first_unit;
+    size_t last_unit;
+    size_t stages_to_end;
+} popliner_interval;
+
+/* The peak of several stages (at least 2, ascending) that share one IPU, its code and its variables.
+ * It must not be less than the peak of one of them, nor become less when one of them grows. */
+typedef popliner_status (*popliner_shared_peak_function)(void *user,
+                                                         const popliner_interval *stages,
+                                                         size_t num_stages, uint64_t *peak_bytes,
+                                                         popliner_error *error);
+
+/* Who knows them. `user` stays the caller's. Without (or with NULL), the peaks of stages on one IPU
+ * are added up, which is never too little. */
+void popliner_costs_set_shared_peak(popliner_costs *costs, popliner_shared_peak_function peak,
+                                    void *user);
+popliner_status popliner_costs_shared_peak(const popliner_costs *costs,
+                                           const popliner_interval *stages, size_t num_stages,
+                                           uint64_t *peak_bytes, popliner_error *error);
 
 #ifdef __cplusplus
 }

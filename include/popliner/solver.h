@@ -53,11 +53,6 @@ typedef struct popliner_solver_options {
 popliner_status popliner_solve(const popliner_costs *costs, const popliner_solver_options *options,
                                popliner_plan *plan, popliner_error *error);
 
-/* The peak of the stage first_unit ... last_unit, asked for on demand, in the order in which the
- * greedy solver tries stages. */
-typedef popliner_status (*popliner_peak_function)(void *user, size_t first_unit, size_t last_unit,
-                                                  uint64_t *peak_bytes, popliner_error *error);
-
 /* The greedy algorithm of PopLiner 1.0.0, to the letter: for at least 3, then 2, then 1 units per
  * stage, for a target of 50, 60, ... 100 % of options->max_stage_bytes, stages are filled one after
  * another with as many units as keep the peak within the target; the first attempt that places all

@@ -12,7 +12,18 @@ struct popliner_costs {
     size_t num_units;
     uint64_t *peaks_bytes;
     uint64_t *cuts_bytes; /* by the unit after the cut; element 0 is unused */
+    uint64_t *cycles;     /* a triangle, or NULL */
+    /* Triangles for the stages 2 ... most_stages_to_end from the end. */
+    uint64_t **pipeline_peaks_bytes;
+    size_t most_stages_to_end;
+    popliner_shared_peak_function shared_peak;
+    void *shared_peak_user;
 };
+
+/* One number for every interval, all 0; NULL when memory is short. */
+static uint64_t *new_triangle(const popliner_costs *costs) {
+    return pl_new_array(costs->num_units * (costs->num_units + 1) / 2, sizeof(uint64_t));
+}
 
 popliner_status popliner_costs_create(size_t num_units, popliner_costs **costs,
                                       popliner_error *error) {
@@ -28,7 +39,8 @@ popliner_status popliner_costs_create(size_t num_units, popliner_costs **costs,
     if (made == NULL)
         return pl_fail_memory(error, "the costs of the intervals");
     made->num_units = num_units;
-    made->peaks_bytes = pl_new_array(num_units * (num_units + 1) / 2, sizeof *made->peaks_bytes);
+    made->most_stages_to_end = 1;
+    made->peaks_bytes = new_triangle(made);
     made->cuts_bytes = pl_new_array(num_units, sizeof *made->cuts_bytes);
     if (made->peaks_bytes == NULL || made->cuts_bytes == NULL) {
         popliner_costs_free(made);
@@ -43,6 +55,10 @@ void popliner_costs_free(popliner_costs *costs) {
         return;
     free(costs->peaks_bytes);
     free(costs->cuts_bytes);
+    free(costs->cycles);
+    for (size_t i = 0; i + 2 <= costs->most_stages_to_end; ++i)
+        free(costs->pipeline_peaks_bytes[i]);
+    free(costs->pipeline_peaks_bytes);
     free(costs);
 }
 
@@ -55,20 +71,131 @@ static size_t row_start(const popliner_costs *costs, size_t first_unit) {
     return first_unit * (2 * costs->num_units - first_unit + 1) / 2;
 }
 
-const uint64_t *pl_costs_peaks_from(const popliner_costs *costs, size_t first_unit) {
-    assert(first_unit < costs->num_units);
-    return costs->peaks_bytes + row_start(costs, first_unit);
+/* The place of an interval in a triangle. */
+static size_t place(const popliner_costs *costs, size_t first_unit, size_t last_unit) {
+    assert(first_unit <= last_unit && last_unit < costs->num_units);
+    return row_start(costs, first_unit) + (last_unit - first_unit);
+}
+
+/* The triangle of peaks of the stages so far from the end. */
+static uint64_t *peaks_at(const popliner_costs *costs, size_t stages_to_end) {
+    assert(stages_to_end >= 1);
+    if (stages_to_end == 1 || costs->most_stages_to_end == 1)
+        return costs->peaks_bytes;
+    assert(stages_to_end <= costs->most_stages_to_end);
+    return costs->pipeline_peaks_bytes[stages_to_end - 2];
+}
+
+const uint64_t *pl_costs_peaks_from(const popliner_costs *costs, size_t stages_to_end,
+                                    size_t first_unit) {
+    return peaks_at(costs, stages_to_end) + place(costs, first_unit, first_unit);
+}
+
+const uint64_t *pl_costs_cycles_from(const popliner_costs *costs, size_t first_unit) {
+    return costs->cycles == NULL ? NULL : costs->cycles + place(costs, first_unit, first_unit);
 }
 
 void popliner_costs_set_peak(popliner_costs *costs, size_t first_unit, size_t last_unit,
                              uint64_t peak_bytes) {
-    assert(first_unit <= last_unit && last_unit < costs->num_units);
-    costs->peaks_bytes[row_start(costs, first_unit) + (last_unit - first_unit)] = peak_bytes;
+    costs->peaks_bytes[place(costs, first_unit, last_unit)] = peak_bytes;
 }
 
 uint64_t popliner_costs_peak(const popliner_costs *costs, size_t first_unit, size_t last_unit) {
-    assert(first_unit <= last_unit && last_unit < costs->num_units);
-    return costs->peaks_bytes[row_start(costs, first_unit) + (last_unit - first_unit)];
+    return costs->peaks_bytes[place(costs, first_unit, last_unit)];
+}
+
+popliner_status popliner_costs_fill_peaks(popliner_costs *costs, popliner_peak_function peak,
+                                          void *user, uint64_t most_bytes, popliner_error *error) {
+    for (size_t first = 0; first < costs->num_units; ++first) {
+        uint64_t peak_bytes = 0;
+        for (size_t last = first; last < costs->num_units; ++last) {
+            if (peak_bytes <= most_bytes) {
+                popliner_status status = peak(user, first, last, &peak_bytes, error);
+                if (status != POPLINER_OK)
+                    return status;
+            }
+            /* one that is forbidden by itself, without any operation, says nothing of longer ones */
+            bool is_forbidden = peak_bytes == POPLINER_PEAK_FORBIDDEN;
+            popliner_costs_set_peak(costs, first, last,
+                                    peak_bytes > most_bytes ? POPLINER_PEAK_FORBIDDEN : peak_bytes);
+            if (is_forbidden)
+                peak_bytes = 0;
+        }
+    }
+    return POPLINER_OK;
+}
+
+popliner_status popliner_costs_add_cycles(popliner_costs *costs, popliner_error *error) {
+    if (costs->cycles == NULL)
+        costs->cycles = new_triangle(costs);
+    return costs->cycles != NULL ? POPLINER_OK
+                                 : pl_fail_memory(error, "the cycles of the intervals");
+}
+
+bool popliner_costs_has_cycles(const popliner_costs *costs) {
+    return costs->cycles != NULL;
+}
+
+void popliner_costs_set_cycles(popliner_costs *costs, size_t first_unit, size_t last_unit,
+                               uint64_t cycles) {
+    assert(costs->cycles != NULL && cycles <= POPLINER_MOST_CYCLES);
+    costs->cycles[place(costs, first_unit, last_unit)] = cycles;
+}
+
+uint64_t popliner_costs_cycles(const popliner_costs *costs, size_t first_unit, size_t last_unit) {
+    return costs->cycles == NULL ? 0 : costs->cycles[place(costs, first_unit, last_unit)];
+}
+
+popliner_status popliner_costs_add_pipeline(popliner_costs *costs, size_t most_stages,
+                                            popliner_error *error) {
+    if (most_stages <= costs->most_stages_to_end)
+        return POPLINER_OK;
+    uint64_t **grown = realloc(costs->pipeline_peaks_bytes, (most_stages - 1) * sizeof *grown);
+    if (grown == NULL)
+        return pl_fail_memory(error, "the costs of a pipeline");
+    costs->pipeline_peaks_bytes = grown;
+    while (costs->most_stages_to_end < most_stages) {
+        uint64_t *triangle = new_triangle(costs);
+        if (triangle == NULL)
+            return pl_fail_memory(error, "the costs of a pipeline");
+        grown[costs->most_stages_to_end++ - 1] = triangle;
+    }
+    return POPLINER_OK;
+}
+
+size_t popliner_costs_most_stages_to_end(const popliner_costs *costs) {
+    return costs->most_stages_to_end;
+}
+
+void popliner_costs_set_peak_at(popliner_costs *costs, size_t stages_to_end, size_t first_unit,
+                                size_t last_unit, uint64_t peak_bytes) {
+    assert(stages_to_end <= costs->most_stages_to_end);
+    peaks_at(costs, stages_to_end)[place(costs, first_unit, last_unit)] = peak_bytes;
+}
+
+uint64_t popliner_costs_peak_at(const popliner_costs *costs, size_t stages_to_end,
+                                size_t first_unit, size_t last_unit) {
+    return peaks_at(costs, stages_to_end)[place(costs, first_unit, last_unit)];
+}
+
+void popliner_costs_set_shared_peak(popliner_costs *costs, popliner_shared_peak_function peak,
+                                    void *user) {
+    costs->shared_peak = peak;
+    costs->shared_peak_user = user;
+}
+
+popliner_status popliner_costs_shared_peak(const popliner_costs *costs,
+                                           const popliner_interval *stages, size_t num_stages,
+                                           uint64_t *peak_bytes, popliner_error *error) {
+    if (num_stages > 1 && costs->shared_peak != NULL)
+        return costs->shared_peak(costs->shared_peak_user, stages, num_stages, peak_bytes, error);
+    *peak_bytes = 0;
+    for (size_t i = 0; i < num_stages; ++i) {
+        uint64_t own_bytes = popliner_costs_peak_at(costs, stages[i].stages_to_end,
+                                                    stages[i].first_unit, stages[i].last_unit);
+        *peak_bytes = own_bytes > UINT64_MAX - *peak_bytes ? UINT64_MAX : *peak_bytes + own_bytes;
+    }
+    return POPLINER_OK;
 }
 
 void popliner_costs_set_cut(popliner_costs *costs, size_t unit, uint64_t cut_bytes) {

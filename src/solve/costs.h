@@ -6,9 +6,13 @@
 
 #include "popliner/costs.h"
 
-/* The peaks, in bytes, of the intervals that begin with `first_unit`: element d is that of
- * first_unit ... first_unit + d. Borrowed from the table. O(1). */
-const uint64_t *pl_costs_peaks_from(const popliner_costs *costs, size_t first_unit);
+/* The peaks, in bytes, of the intervals that begin with `first_unit` as stages so far from the end:
+ * element d is that of first_unit ... first_unit + d. Borrowed from the table. O(1). */
+const uint64_t *pl_costs_peaks_from(const popliner_costs *costs, size_t stages_to_end,
+                                    size_t first_unit);
+
+/* The same for cycles; NULL without such a table. */
+const uint64_t *pl_costs_cycles_from(const popliner_costs *costs, size_t first_unit);
 
 /* The largest sum of cut bytes that is told from others; larger ones are taken for it. One less
  * than UINT64_MAX, which stays free for "no split at all". */

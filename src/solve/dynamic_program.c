@@ -26,7 +26,7 @@ popliner_status pl_smallest_peak(const popliner_costs *costs, size_t max_stages,
         improved = false;
         /* in place: what follows unit i is still that of one stage fewer */
         for (size_t i = 0; i < num_units; ++i) {
-            const uint64_t *peaks = pl_costs_peaks_from(costs, i);
+            const uint64_t *peaks = pl_costs_peaks_from(costs, 1, i);
             uint64_t best = rest[i];
             for (size_t d = 0; d < num_units - i; ++d) {
                 uint64_t after = rest[i + d + 1];
@@ -78,7 +78,7 @@ static void fill_row(const popliner_costs *costs, uint64_t peak_limit_bytes,
     after[num_units] = 0;
     row[num_units] = 0;
     for (size_t i = 0; i < num_units; ++i) {
-        const uint64_t *peaks = pl_costs_peaks_from(costs, i);
+        const uint64_t *peaks = pl_costs_peaks_from(costs, 1, i);
         const uint64_t *next = after + i + 1;
         uint64_t best = NO_SPLIT;
         for (size_t d = 0; d < num_units - i; ++d) {
@@ -137,7 +137,7 @@ static popliner_status walk(const popliner_costs *costs, const cut_tables *table
     for (;;) {
         if (!pl_split_append(split, unit))
             return pl_fail_memory(error, "the stages");
-        const uint64_t *peaks = pl_costs_peaks_from(costs, unit);
+        const uint64_t *peaks = pl_costs_peaks_from(costs, 1, unit);
         if (peaks[num_units - 1 - unit] <= peak_limit_bytes && used_bytes == optimum)
             return POPLINER_OK;
         --stages_left;

@@ -78,14 +78,14 @@ static void count_stages(const popliner_costs *costs, uint64_t peak_limit_bytes,
         before[i] = after[i] = UNREACHED;
     before[0] = 0;
     for (size_t i = 0; i < num_units; ++i) {
-        const uint64_t *peaks = pl_costs_peaks_from(costs, i);
+        const uint64_t *peaks = pl_costs_peaks_from(costs, 1, i);
         for (size_t d = 0; d < num_units - i && before[i] != UNREACHED; ++d)
             if (peaks[d] <= peak_limit_bytes && before[i] + 1 < before[i + d + 1])
                 before[i + d + 1] = before[i] + 1;
     }
     after[num_units] = 0;
     for (size_t i = num_units; i-- > 0;) {
-        const uint64_t *peaks = pl_costs_peaks_from(costs, i);
+        const uint64_t *peaks = pl_costs_peaks_from(costs, 1, i);
         for (size_t d = 0; d < num_units - i; ++d)
             if (peaks[d] <= peak_limit_bytes && after[i + d + 1] != UNREACHED &&
                 after[i + d + 1] + 1 < after[i])
@@ -115,7 +115,7 @@ static popliner_status collect_arcs(interval_program *intervals, const popliner_
         intervals->first_arc[i] = intervals->num_arcs;
         if (before[i] >= intervals->max_stages)
             continue;
-        const uint64_t *peaks = pl_costs_peaks_from(costs, i);
+        const uint64_t *peaks = pl_costs_peaks_from(costs, 1, i);
         for (size_t d = 0; d < num_units - i; ++d) {
             if (peaks[d] > peak_limit_bytes || after[i + d + 1] == UNREACHED ||
                 before[i] + 1 + after[i + d + 1] > intervals->max_stages)
