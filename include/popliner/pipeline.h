@@ -1,0 +1,45 @@
+/* popliner: what a pipeline adds to the memory of its stages.
+ *
+ * While later stages work on earlier micro-batches, a stage that trains has to keep the activations
+ * of each until its backward pass comes. PopART keeps for stage k of S a stash of 2 (S - k) - 1
+ * copies of every activation that lives from the forward to the backward pass of the stage, with
+ * full recomputation of the stage's inputs only. The last stage's forward and backward pass run as
+ * one: its only copy is the activation itself, which is counted anyway.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef POPLINER_PIPELINE_H
+#define POPLINER_PIPELINE_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum popliner_schedule {
+    POPLINER_SCHEDULE_NONE,      /* stages as they are */
+    POPLINER_SCHEDULE_INFERENCE, /* nothing is kept for later */
+    POPLINER_SCHEDULE_TRAINING,
+} popliner_schedule;
+
+typedef enum popliner_recompute {
+    POPLINER_RECOMPUTE_NONE, /* what lives from the forward to the backward pass is stashed */
+    POPLINER_RECOMPUTE_FULL, /* only the inputs of a stage are */
+} popliner_recompute;
+
+typedef struct popliner_pipeline {
+    popliner_schedule schedule;
+    popliner_recompute recompute;
+    size_t most_stages; /* that are to be known; at least 1 */
+} popliner_pipeline;
+
+/* How many copies a stage keeps beside what its own run needs, when stages_to_end (>= 1) stages, it
+ * among them, are still to come: 2 * stages_to_end - 1 in training, but 0 for the last stage; 0
+ * otherwise. It does not depend on most_stages. O(1). */
+size_t popliner_pipeline_copies(const popliner_pipeline *pipeline, size_t stages_to_end);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
