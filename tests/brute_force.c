@@ -3,62 +3,574 @@
 
 #include "test.h"
 
-/* -1, 0, 1: a comes before b by peak, cut bytes, and the list of cuts. */
-static int compare_candidates(const candidate *a, const candidate *b) {
-    if (a->peak_bytes != b->peak_bytes)
-        return a->peak_bytes < b->peak_bytes ? -1 : 1;
-    if (a->cut_bytes != b->cut_bytes)
-        return a->cut_bytes < b->cut_bytes ? -1 : 1;
-    for (size_t i = 0; i < a->num_cuts && i < b->num_cuts; ++i)
-        if (a->cuts[i] != b->cuts[i])
-            return a->cuts[i] < b->cuts[i] ? -1 : 1;
-    if (a->num_cuts != b->num_cuts)
-        return a->num_cuts < b->num_cuts ? -1 : 1;
-    return 0;
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is asked, with what follows from it. */
+typedef struct question {
+    const popliner_costs *costs;
+    const popliner_solver_options *options;
+    size_t num_units;
+    bool balances_cycles; /* BALANCE is about cycles, not peaks */
+} question;
+
+/* The constraints as bits of a mask; behind these come the places (bit 2 + unit), the pairs and the
+ * placements. */
+enum { NUM_STAGES_BIT = 0, MIN_UNITS_BIT = 1, MAX_UNITS_BIT = 2, MOST_BITS = 64 };
+
+/* One of the splits. */
+typedef struct trial {
+    uint32_t cut_set; /* bit u - 1: the chain is cut before unit u */
+    size_t num_stages;
+    /* It has IPUs, and no stage that must not be, whatever the limits. */
+    bool is_possible;
+    uint64_t violated; /* the constraints that it does not fulfil */
+    bool is_within_ipu_limits;
+    uint64_t other_peak_bytes; /* the largest of the IPUs without a limit of their own */
+    uint64_t values[POPLINER_NUM_OBJECTIVES];
+} trial;
+
+/* ---- one split ---- */
+
+/* The stages of a split, without what they cost. */
+static size_t cut_into_stages(const question *q, uint32_t cut_set, popliner_plan_stage *stages) {
+    size_t num_stages = 0;
+    size_t first = 0;
+    for (size_t end = 1; end <= q->num_units; ++end) {
+        if (end < q->num_units && (cut_set >> (end - 1) & 1) == 0)
+            continue;
+        stages[num_stages] = (popliner_plan_stage){.first_unit = first, .last_unit = end - 1};
+        stages[num_stages].cut_bytes = end < q->num_units ? popliner_costs_cut(q->costs, end) : 0;
+        stages[num_stages].ipu = num_stages;
+        if (q->options->device_map != NULL)
+            stages[num_stages].ipu = num_stages < q->options->num_mapped_stages
+                                         ? q->options->device_map[num_stages]
+                                         : SIZE_MAX;
+        ++num_stages;
+        first = end;
+    }
+    return num_stages;
 }
 
-candidate brute_force(const popliner_costs *costs, size_t max_stages, uint64_t max_stage_bytes) {
-    size_t n = popliner_costs_num_units(costs);
-    candidate best = {0};
-    for (unsigned cut_set = 0; cut_set < 1u << (n - 1); ++cut_set) {
-        candidate split = {.exists = true};
-        bool allowed = true;
-        size_t first = 0;
-        for (size_t end = 1; end <= n; ++end) {
-            if (end < n && (cut_set >> (end - 1) & 1) == 0)
-                continue;
-            uint64_t peak_bytes = popliner_costs_peak(costs, first, end - 1);
-            if (peak_bytes == POPLINER_PEAK_FORBIDDEN || peak_bytes > max_stage_bytes)
-                allowed = false;
-            if (peak_bytes > split.peak_bytes)
-                split.peak_bytes = peak_bytes;
-            if (end < n) {
-                uint64_t bytes = popliner_costs_cut(costs, end);
-                bool overflows = bytes > UINT64_MAX - 1 - split.cut_bytes;
-                split.cut_bytes = overflows ? UINT64_MAX - 1 : split.cut_bytes + bytes;
-                split.cuts[split.num_cuts++] = end;
-            }
-            first = end;
+static bool has_own_limit(const question *q, size_t ipu, uint64_t *limit_bytes) {
+    for (size_t i = 0; i < q->options->num_ipu_limits; ++i)
+        if (q->options->ipu_limits[i].ipu == ipu) {
+            *limit_bytes = q->options->ipu_limits[i].bytes;
+            return true;
         }
-        if (allowed && split.num_cuts < max_stages &&
-            (!best.exists || compare_candidates(&split, &best) < 0))
-            best = split;
+    *limit_bytes = q->options->max_stage_bytes;
+    return false;
+}
+
+/* Whether each stage may be where it stands, and whether the costs know it there. */
+static bool are_stages_possible(const question *q, const popliner_plan_stage *stages,
+                                size_t num_stages) {
+    size_t most = popliner_costs_most_stages_to_end(q->costs);
+    if (most > 1 && num_stages > most)
+        return false;
+    if (q->options->device_map != NULL && num_stages != q->options->num_mapped_stages)
+        return false;
+    for (size_t k = 0; k < num_stages; ++k)
+        if (popliner_costs_peak_at(q->costs, num_stages - k, stages[k].first_unit,
+                                   stages[k].last_unit) == POPLINER_PEAK_FORBIDDEN)
+            return false;
+    return true;
+}
+
+/* The peak of the IPU of stage k with all that runs there, and its cycles. */
+static uint64_t peak_of_ipu(const question *q, const popliner_plan_stage *stages, size_t num_stages,
+                            size_t k, uint64_t *cycles) {
+    popliner_interval there[MOST_BRUTE_UNITS];
+    size_t num_there = 0;
+    *cycles = 0;
+    for (size_t i = 0; i < num_stages; ++i)
+        if (stages[i].ipu == stages[k].ipu) {
+            there[num_there++] =
+                (popliner_interval){stages[i].first_unit, stages[i].last_unit, num_stages - i};
+            *cycles += popliner_costs_cycles(q->costs, stages[i].first_unit, stages[i].last_unit);
+        }
+    if (num_there == 1)
+        return popliner_costs_peak_at(q->costs, there[0].stages_to_end, there[0].first_unit,
+                                      there[0].last_unit);
+    uint64_t peak_bytes = 0;
+    assert_int_equal(popliner_costs_shared_peak(q->costs, there, num_there, &peak_bytes, NULL),
+                     POPLINER_OK);
+    return peak_bytes;
+}
+
+/* The first stage on its IPU speaks for it. */
+static bool is_first_of_ipu(const popliner_plan_stage *stages, size_t k) {
+    for (size_t i = 0; i < k; ++i)
+        if (stages[i].ipu == stages[k].ipu)
+            return false;
+    return true;
+}
+
+/* Fills what the stages cost, and what the split is worth. */
+static void measure(const question *q, popliner_plan_stage *stages, trial *t) {
+    uint64_t most_bytes = 0;
+    uint64_t least_bytes = UINT64_MAX;
+    uint64_t most_cycles = 0;
+    uint64_t least_cycles = UINT64_MAX;
+    uint64_t num_ipus = 0;
+    uint64_t traffic_bytes = 0;
+    t->is_within_ipu_limits = true;
+    t->other_peak_bytes = 0;
+    for (size_t k = 0; k < t->num_stages; ++k) {
+        uint64_t cycles;
+        uint64_t bytes = peak_of_ipu(q, stages, t->num_stages, k, &cycles);
+        stages[k].peak_bytes = bytes;
+        stages[k].cycles =
+            popliner_costs_cycles(q->costs, stages[k].first_unit, stages[k].last_unit);
+        if (bytes == POPLINER_PEAK_FORBIDDEN)
+            t->is_possible = false;
+        uint64_t limit_bytes;
+        if (!has_own_limit(q, stages[k].ipu, &limit_bytes))
+            t->other_peak_bytes = bytes > t->other_peak_bytes ? bytes : t->other_peak_bytes;
+        else if (bytes > limit_bytes)
+            t->is_within_ipu_limits = false;
+        most_bytes = bytes > most_bytes ? bytes : most_bytes;
+        least_bytes = bytes < least_bytes ? bytes : least_bytes;
+        most_cycles = cycles > most_cycles ? cycles : most_cycles;
+        least_cycles = cycles < least_cycles ? cycles : least_cycles;
+        num_ipus += is_first_of_ipu(stages, k);
+        bool is_too_much = stages[k].cut_bytes > UINT64_MAX - 1 - traffic_bytes;
+        traffic_bytes = is_too_much ? UINT64_MAX - 1 : traffic_bytes + stages[k].cut_bytes;
     }
+    t->values[POPLINER_OBJECTIVE_MEMORY] = most_bytes;
+    t->values[POPLINER_OBJECTIVE_CYCLES] = most_cycles;
+    t->values[POPLINER_OBJECTIVE_TRAFFIC] = traffic_bytes;
+    t->values[POPLINER_OBJECTIVE_IPUS] = num_ipus;
+    t->values[POPLINER_OBJECTIVE_BALANCE] =
+        q->balances_cycles ? most_cycles - least_cycles : most_bytes - least_bytes;
+}
+
+static size_t ipu_of(const popliner_plan_stage *stages, size_t unit) {
+    size_t k = 0;
+    while (stages[k].last_unit < unit)
+        ++k;
+    return stages[k].ipu;
+}
+
+/* The constraints that a split does not fulfil; those of memory are not among them. */
+static uint64_t find_violated(const question *q, const popliner_plan_stage *stages,
+                              size_t num_stages) {
+    const popliner_solver_options *o = q->options;
+    assert_true(MAX_UNITS_BIT + q->num_units + o->num_pairs + o->num_placements <= MOST_BITS);
+    uint64_t violated = 0;
+    if (o->device_map != NULL ? num_stages != o->num_mapped_stages : num_stages > o->max_stages)
+        violated |= (uint64_t)1 << NUM_STAGES_BIT;
+    for (size_t k = 0; k < num_stages; ++k) {
+        size_t num_counted = 0;
+        for (size_t unit = stages[k].first_unit; unit <= stages[k].last_unit; ++unit)
+            num_counted += o->counted_units == NULL || o->counted_units[unit] != 0;
+        if (num_counted < o->min_units)
+            violated |= (uint64_t)1 << MIN_UNITS_BIT;
+        if (o->max_units > 0 && num_counted > o->max_units)
+            violated |= (uint64_t)1 << MAX_UNITS_BIT;
+    }
+    size_t next_bit = MAX_UNITS_BIT + 1;
+    size_t k = 0;
+    for (size_t unit = 1; unit < q->num_units; ++unit, ++next_bit) {
+        k += stages[k].last_unit < unit;
+        bool is_cut = stages[k].first_unit == unit;
+        popliner_cut_rule rule = o->cut_rules == NULL ? POPLINER_CUT_FREE : o->cut_rules[unit];
+        if ((rule == POPLINER_CUT_REQUIRED && !is_cut) ||
+            (rule == POPLINER_CUT_FORBIDDEN && is_cut))
+            violated |= (uint64_t)1 << next_bit;
+    }
+    for (size_t i = 0; i < o->num_pairs; ++i, ++next_bit)
+        if (ipu_of(stages, o->pairs[i].first_unit) != ipu_of(stages, o->pairs[i].second_unit))
+            violated |= (uint64_t)1 << next_bit;
+    for (size_t i = 0; i < o->num_placements; ++i, ++next_bit)
+        if (ipu_of(stages, o->placements[i].unit) != o->placements[i].ipu)
+            violated |= (uint64_t)1 << next_bit;
+    return violated;
+}
+
+static trial try_split(const question *q, uint32_t cut_set, popliner_plan_stage *stages) {
+    trial t = {.cut_set = cut_set};
+    t.num_stages = cut_into_stages(q, cut_set, stages);
+    t.violated = find_violated(q, stages, t.num_stages);
+    t.is_possible = are_stages_possible(q, stages, t.num_stages);
+    if (t.is_possible)
+        measure(q, stages, &t);
+    return t;
+}
+
+/* ---- all splits ---- */
+
+typedef struct trials {
+    trial *all;
+    size_t count;
+} trials;
+
+/* Possible, and within the constraints, if there may be so many stages (not looked at with a device
+ * map). */
+static bool is_allowed_with(const question *q, const trial *t, size_t max_stages) {
+    uint64_t violated = t->violated;
+    if (q->options->device_map == NULL) {
+        violated &= ~((uint64_t)1 << NUM_STAGES_BIT);
+        if (t->num_stages > max_stages)
+            return false;
+    }
+    return t->is_possible && violated == 0;
+}
+
+static bool is_allowed(const question *q, const trial *t) {
+    return is_allowed_with(q, t, q->options->max_stages);
+}
+
+static bool is_within_memory(const question *q, const trial *t) {
+    return t->is_within_ipu_limits && t->other_peak_bytes <= q->options->max_stage_bytes;
+}
+
+/* Whether the cuts of a come before those of b: by the first that differs, or as the beginning of
+ * the longer list. */
+static bool is_earlier(uint32_t a, uint32_t b) {
+    for (;;) {
+        if (a == 0 || b == 0)
+            return a == 0 && b != 0;
+        uint32_t first_of_a = a & (~a + 1);
+        uint32_t first_of_b = b & (~b + 1);
+        if (first_of_a != first_of_b)
+            return first_of_a < first_of_b;
+        a ^= first_of_a;
+        b ^= first_of_b;
+    }
+}
+
+/* Of those that are still in, keeps the ones with at most so much above the smallest value, which it
+ * returns. There must be one. */
+static uint64_t keep_smallest(const trials *all, bool *is_in, popliner_objective objective,
+                              double slack_percent) {
+    uint64_t best = UINT64_MAX;
+    for (size_t i = 0; i < all->count; ++i)
+        if (is_in[i] && all->all[i].values[objective] < best)
+            best = all->all[i].values[objective];
+    long double extra = floorl((long double)best * (long double)slack_percent / 100.0L);
+    uint64_t most = extra >= (long double)(UINT64_MAX - best) ? UINT64_MAX : best + (uint64_t)extra;
+    for (size_t i = 0; i < all->count; ++i)
+        is_in[i] = is_in[i] && all->all[i].values[objective] <= most;
     return best;
 }
 
-void assert_plan_is(const popliner_costs *costs, const popliner_plan *plan,
-                    const candidate *expected) {
-    assert_int_equal(plan->num_stages, expected->exists ? expected->num_cuts + 1 : 0);
-    assert_true(plan->peak_bytes == expected->peak_bytes);
-    assert_true(plan->cut_bytes == expected->cut_bytes);
-    for (size_t i = 0; i < plan->num_stages; ++i) {
-        const popliner_plan_stage *stage = &plan->stages[i];
-        assert_int_equal(stage->first_unit, i == 0 ? 0 : expected->cuts[i - 1]);
-        assert_int_equal(stage->last_unit + 1, i < expected->num_cuts
-                                                   ? expected->cuts[i]
-                                                   : popliner_costs_num_units(costs));
-        assert_true(stage->peak_bytes ==
-                    popliner_costs_peak(costs, stage->first_unit, stage->last_unit));
+static void keep_earliest(const question *q, const trials *all, const bool *is_in,
+                          brute_split *split) {
+    const trial *best = NULL;
+    for (size_t i = 0; i < all->count; ++i)
+        if (is_in[i] && (best == NULL || is_earlier(all->all[i].cut_set, best->cut_set)))
+            best = &all->all[i];
+    trial again = try_split(q, best->cut_set, split->stages);
+    split->exists = true;
+    split->num_stages = again.num_stages;
+    memcpy(split->values, again.values, sizeof split->values);
+}
+
+/* ---- why nothing fits ---- */
+
+/* The first unit whose smallest peak alone, wherever it may stand, is above every limit that it may
+ * have there. It may stand where a split has it that is within the constraints, whatever its memory. */
+static bool find_unit_too_large(const question *q, const trials *all,
+                                popliner_infeasibility *found) {
+    uint64_t least_bytes[MOST_BRUTE_UNITS];
+    uint64_t most_limit_bytes[MOST_BRUTE_UNITS] = {0};
+    for (size_t unit = 0; unit < q->num_units; ++unit)
+        least_bytes[unit] = UINT64_MAX;
+    for (size_t i = 0; i < all->count; ++i) {
+        if (!is_allowed(q, &all->all[i]))
+            continue;
+        popliner_plan_stage stages[MOST_BRUTE_UNITS];
+        size_t num_stages = cut_into_stages(q, all->all[i].cut_set, stages);
+        for (size_t k = 0; k < num_stages; ++k) {
+            uint64_t limit_bytes;
+            has_own_limit(q, stages[k].ipu, &limit_bytes);
+            for (size_t unit = stages[k].first_unit; unit <= stages[k].last_unit; ++unit) {
+                uint64_t bytes = popliner_costs_peak_at(q->costs, num_stages - k, unit, unit);
+                if (bytes < least_bytes[unit])
+                    least_bytes[unit] = bytes;
+                if (limit_bytes > most_limit_bytes[unit])
+                    most_limit_bytes[unit] = limit_bytes;
+            }
+        }
     }
+    for (size_t unit = 0; unit < q->num_units; ++unit)
+        /* what must not be a stage of its own has no size of its own */
+        if (least_bytes[unit] != POPLINER_PEAK_FORBIDDEN &&
+            least_bytes[unit] > most_limit_bytes[unit]) {
+            found->unit = unit;
+            found->unit_bytes = least_bytes[unit];
+            found->limit_bytes = most_limit_bytes[unit];
+            return true;
+        }
+    return false;
+}
+
+static size_t find_enough_stages(const question *q, const trials *all) {
+    if (q->options->device_map != NULL)
+        return 0;
+    for (size_t max_stages = 1; max_stages <= q->num_units; ++max_stages)
+        for (size_t i = 0; i < all->count; ++i)
+            if (is_allowed_with(q, &all->all[i], max_stages) && is_within_memory(q, &all->all[i]))
+                return max_stages;
+    return 0;
+}
+
+static uint64_t find_enough_bytes(const question *q, const trials *all) {
+    uint64_t least_bytes = UINT64_MAX;
+    for (size_t i = 0; i < all->count; ++i) {
+        const trial *t = &all->all[i];
+        if (is_allowed(q, t) && t->is_within_ipu_limits && t->other_peak_bytes < least_bytes)
+            least_bytes = t->other_peak_bytes;
+    }
+    return least_bytes == UINT64_MAX ? 0 : least_bytes;
+}
+
+static bool hits_all(uint64_t set, const uint64_t *masks, size_t num_masks) {
+    for (size_t i = 0; i < num_masks; ++i)
+        if ((set & masks[i]) == 0)
+            return false;
+    return true;
+}
+
+/* How many constraints it takes for a contradiction: they contradict each other if every split
+ * violates one of them. */
+static uint64_t find_contradiction_sizes(const question *q, const trials *all) {
+    size_t most = popliner_costs_most_stages_to_end(q->costs);
+    if (q->options->device_map != NULL || (most > 1 && most < q->num_units))
+        return 0;
+    uint64_t *masks = malloc(all->count * sizeof *masks);
+    size_t num_masks = 0;
+    uint64_t used = 0;
+    for (size_t i = 0; i < all->count; ++i) {
+        if (!all->all[i].is_possible)
+            continue;
+        used |= all->all[i].violated;
+        masks[num_masks++] = all->all[i].violated;
+    }
+    uint64_t bits[MOST_BITS];
+    size_t num_bits = 0;
+    for (size_t b = 0; b < MOST_BITS; ++b)
+        if ((used >> b & 1) != 0)
+            bits[num_bits++] = (uint64_t)1 << b;
+    uint64_t sizes = 0;
+    for (uint32_t choice = 0; num_bits <= 12 && choice < 1u << num_bits; ++choice) {
+        uint64_t set = 0;
+        size_t size = 0;
+        for (size_t b = 0; b < num_bits; ++b)
+            if ((choice >> b & 1) != 0) {
+                set |= bits[b];
+                ++size;
+            }
+        bool is_minimal = hits_all(set, masks, num_masks);
+        for (size_t b = 0; b < num_bits && is_minimal; ++b)
+            if ((choice >> b & 1) != 0 && hits_all(set ^ bits[b], masks, num_masks))
+                is_minimal = false;
+        if (is_minimal)
+            sizes |= (uint64_t)1 << size;
+    }
+    free(masks);
+    return sizes;
+}
+
+/* The best effort, and why it is not enough. */
+static void explain(const question *q, const trials *all, bool *is_in, brute_answer *answer) {
+    popliner_infeasibility *why = &answer->infeasibility;
+    answer->status = POPLINER_PLAN_INFEASIBLE;
+    bool is_any_in = false;
+    for (size_t i = 0; i < all->count; ++i) {
+        is_in[i] = is_allowed(q, &all->all[i]);
+        is_any_in |= is_in[i];
+        answer->has_split_without_constraints |= all->all[i].is_possible;
+    }
+    if (!is_any_in) {
+        why->obstacle = POPLINER_OBSTACLE_CONSTRAINTS;
+        answer->contradiction_sizes = find_contradiction_sizes(q, all);
+        return;
+    }
+    keep_smallest(all, is_in, POPLINER_OBJECTIVE_MEMORY, 0.0);
+    keep_earliest(q, all, is_in, &answer->split);
+    why->obstacle =
+        find_unit_too_large(q, all, why) ? POPLINER_OBSTACLE_UNIT : POPLINER_OBSTACLE_CAPACITY;
+    why->enough_stages = find_enough_stages(q, all);
+    why->enough_bytes = find_enough_bytes(q, all);
+}
+
+/* ---- the answer ---- */
+
+static void list_objectives(const popliner_solver_options *options, brute_answer *answer) {
+    static const popliner_objective usual[] = {POPLINER_OBJECTIVE_MEMORY,
+                                               POPLINER_OBJECTIVE_TRAFFIC};
+    bool has_list = options->num_objectives > 0;
+    answer->num_objectives = has_list ? options->num_objectives : 2;
+    for (size_t i = 0; i < answer->num_objectives; ++i)
+        answer->objectives[i] = has_list ? options->objectives[i] : usual[i];
+}
+
+static bool has_cycles_before_balance(const brute_answer *answer) {
+    bool has_cycles = false;
+    for (size_t i = 0; i < answer->num_objectives; ++i) {
+        if (answer->objectives[i] == POPLINER_OBJECTIVE_BALANCE)
+            return has_cycles;
+        has_cycles |= answer->objectives[i] == POPLINER_OBJECTIVE_CYCLES;
+    }
+    return false;
+}
+
+brute_answer brute_force(const popliner_costs *costs, const popliner_solver_options *options) {
+    brute_answer answer = {0};
+    list_objectives(options, &answer);
+    const question q = {costs, options, popliner_costs_num_units(costs),
+                        has_cycles_before_balance(&answer)};
+    assert_in_range(q.num_units, 1, MOST_BRUTE_UNITS);
+    trials all = {.count = (size_t)1 << (q.num_units - 1)};
+    all.all = malloc(all.count * sizeof *all.all);
+    bool *is_in = malloc(all.count * sizeof *is_in);
+    bool is_any_in = false;
+    for (size_t i = 0; i < all.count; ++i) {
+        popliner_plan_stage stages[MOST_BRUTE_UNITS];
+        all.all[i] = try_split(&q, (uint32_t)i, stages);
+        is_in[i] = is_allowed(&q, &all.all[i]) && is_within_memory(&q, &all.all[i]);
+        is_any_in |= is_in[i];
+    }
+    if (is_any_in) {
+        answer.status = POPLINER_PLAN_OPTIMAL;
+        for (size_t i = 0; i < answer.num_objectives; ++i) {
+            /* the last one has none to make room for */
+            bool is_last = i + 1 == answer.num_objectives;
+            answer.bounds[i] = keep_smallest(&all, is_in, answer.objectives[i],
+                                             is_last ? 0.0 : options->slack_percent);
+        }
+        keep_earliest(&q, &all, is_in, &answer.split);
+    } else {
+        explain(&q, &all, is_in, &answer);
+    }
+    free(is_in);
+    free(all.all);
+    return answer;
+}
+
+/* ---- comparing ---- */
+
+enum { DIFFERENCE_SIZE = 200 };
+
+static bool is_same(const char *what, uint64_t actual, uint64_t expected, char *difference) {
+    if (actual == expected)
+        return true;
+    snprintf(difference, DIFFERENCE_SIZE, "%s is %" PRIu64 ", not %" PRIu64, what, actual,
+             expected);
+    return false;
+}
+
+static bool is_same_stage(size_t k, const popliner_plan_stage *actual,
+                          const popliner_plan_stage *expected, char *difference) {
+    const struct {
+        const char *name;
+        uint64_t actual;
+        uint64_t expected;
+    } fields[] = {
+        {"first_unit", actual->first_unit, expected->first_unit},
+        {"last_unit", actual->last_unit, expected->last_unit},
+        {"ipu", actual->ipu, expected->ipu},
+        {"peak_bytes", actual->peak_bytes, expected->peak_bytes},
+        {"cycles", actual->cycles, expected->cycles},
+        {"cut_bytes", actual->cut_bytes, expected->cut_bytes},
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; ++i) {
+        char what[60];
+        snprintf(what, sizeof what, "stages[%zu].%s", k, fields[i].name);
+        if (!is_same(what, fields[i].actual, fields[i].expected, difference))
+            return false;
+    }
+    return true;
+}
+
+static bool are_values_same(const popliner_plan *plan, const brute_answer *expected,
+                            char *difference) {
+    if (!is_same("num_values", plan->num_values, expected->num_objectives, difference))
+        return false;
+    for (size_t i = 0; i < plan->num_values; ++i) {
+        popliner_objective objective = expected->objectives[i];
+        char what[60];
+        snprintf(what, sizeof what, "values[%zu].objective", i);
+        if (!is_same(what, plan->values[i].objective, objective, difference))
+            return false;
+        snprintf(what, sizeof what, "values[%zu].value", i);
+        if (!is_same(what, plan->values[i].value, expected->split.values[objective], difference))
+            return false;
+        snprintf(what, sizeof what, "values[%zu].bound", i);
+        if (!is_same(what, plan->values[i].bound, expected->bounds[i], difference))
+            return false;
+    }
+    return true;
+}
+
+/* The words are the solver's, but as many as can be. */
+static bool are_words_right(const char *words, const brute_answer *expected, char *difference) {
+    if (expected->infeasibility.obstacle != POPLINER_OBSTACLE_CONSTRAINTS) {
+        snprintf(difference, DIFFERENCE_SIZE, "there are words on constraints: %.100s",
+                 words == NULL ? "" : words);
+        return words == NULL;
+    }
+    if (!expected->has_split_without_constraints)
+        return true; /* nothing to name */
+    if (words == NULL || words[0] == '\0') {
+        snprintf(difference, DIFFERENCE_SIZE, "there are no words on constraints");
+        return false;
+    }
+    size_t num_names = 1;
+    for (const char *next = strstr(words, ", "); next != NULL; next = strstr(next + 2, ", "))
+        ++num_names;
+    snprintf(difference, DIFFERENCE_SIZE,
+             "no %zu constraints contradict each other just so (%#" PRIx64 "): %.100s", num_names,
+             expected->contradiction_sizes, words);
+    return expected->contradiction_sizes == 0 ||
+           (num_names < 64 && (expected->contradiction_sizes >> num_names & 1) != 0);
+}
+
+static bool is_reason_same(const popliner_infeasibility *why, const brute_answer *expected,
+                           char *difference) {
+    const popliner_infeasibility *right = &expected->infeasibility;
+    if (!is_same("obstacle", why->obstacle, right->obstacle, difference) ||
+        !is_same("enough_stages", why->enough_stages, right->enough_stages, difference) ||
+        !is_same("enough_bytes", why->enough_bytes, right->enough_bytes, difference))
+        return false;
+    if (right->obstacle == POPLINER_OBSTACLE_UNIT &&
+        (!is_same("unit", why->unit, right->unit, difference) ||
+         !is_same("unit_bytes", why->unit_bytes, right->unit_bytes, difference) ||
+         !is_same("limit_bytes", why->limit_bytes, right->limit_bytes, difference)))
+        return false;
+    return are_words_right(why->constraints, expected, difference);
+}
+
+bool plan_is(const popliner_plan *plan, const brute_answer *expected, char *difference) {
+    const brute_split *split = &expected->split;
+    if (!is_same("status", plan->status, expected->status, difference) ||
+        !is_same("is_stopped", plan->is_stopped, false, difference) ||
+        !is_same("num_stages", plan->num_stages, split->num_stages, difference))
+        return false;
+    for (size_t k = 0; k < split->num_stages; ++k)
+        if (!is_same_stage(k, &plan->stages[k], &split->stages[k], difference))
+            return false;
+    if (!is_same("peak_bytes", plan->peak_bytes, split->values[POPLINER_OBJECTIVE_MEMORY],
+                 difference) ||
+        !is_same("cycles", plan->cycles, split->values[POPLINER_OBJECTIVE_CYCLES], difference) ||
+        !is_same("cut_bytes", plan->cut_bytes, split->values[POPLINER_OBJECTIVE_TRAFFIC],
+                 difference) ||
+        !is_same("num_ipus", plan->num_ipus, split->values[POPLINER_OBJECTIVE_IPUS], difference) ||
+        !is_same("spread", plan->spread, split->values[POPLINER_OBJECTIVE_BALANCE], difference))
+        return false;
+    /* without any split there is nothing that the values could be of */
+    if (split->exists && !are_values_same(plan, expected, difference))
+        return false;
+    return is_reason_same(&plan->infeasibility, expected, difference);
+}
+
+void assert_plan_is(const popliner_plan *plan, const brute_answer *expected) {
+    char difference[DIFFERENCE_SIZE];
+    if (!plan_is(plan, expected, difference))
+        fail_msg("%s", difference);
 }

@@ -1,4 +1,6 @@
-/* The best split of a chain by trying all of them: what the solvers are held against.
+/* The answer to any question that the solvers are asked, by trying every split: what they are held
+ * against. It shares nothing with them but the table of costs, and is written as plan.h and solver.h
+ * read.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_TESTS_BRUTE_FORCE_H
@@ -10,24 +12,44 @@
 
 #include "popliner/costs.h"
 #include "popliner/plan.h"
+#include "popliner/solver.h"
 
 enum { MOST_BRUTE_UNITS = 16 };
 
-/* A split as its cuts, and what it is worth. */
-typedef struct candidate {
+/* A split and what it is worth. */
+typedef struct brute_split {
     bool exists;
-    uint64_t peak_bytes;
-    uint64_t cut_bytes;
-    size_t num_cuts;
-    size_t cuts[MOST_BRUTE_UNITS];
-} candidate;
+    size_t num_stages;
+    popliner_plan_stage stages[MOST_BRUTE_UNITS];
+    uint64_t values[POPLINER_NUM_OBJECTIVES]; /* by objective, asked for or not */
+} brute_split;
 
-/* Every subset of the n - 1 places is a split; the best of those within the limits, by peak, cut
- * bytes, and the list of cuts. At most MOST_BRUTE_UNITS units. */
-candidate brute_force(const popliner_costs *costs, size_t max_stages, uint64_t max_stage_bytes);
+typedef struct brute_answer {
+    popliner_plan_status status; /* OPTIMAL or INFEASIBLE */
+    brute_split split;           /* the best one, or the best effort */
 
-/* Asserts that a plan is this split. */
-void assert_plan_is(const popliner_costs *costs, const popliner_plan *plan,
-                    const candidate *expected);
+    /* Those that were asked for, in order, and the smallest value of each; 0 if INFEASIBLE. */
+    popliner_objective objectives[POPLINER_NUM_OBJECTIVES];
+    size_t num_objectives;
+    uint64_t bounds[POPLINER_NUM_OBJECTIVES];
+
+    popliner_infeasibility infeasibility; /* without words */
+    /* CONSTRAINTS: bit c is set if some c constraints contradict each other, but not without one
+     * of them. 0 if that is not known (with a device map, or more than 12 constraints). */
+    uint64_t contradiction_sizes;
+    /* CONSTRAINTS: whether there would be a split without them. */
+    bool has_split_without_constraints;
+} brute_answer;
+
+/* Every subset of the n - 1 places is a split; at most MOST_BRUTE_UNITS units. Of the options all
+ * count but the method and those of time. */
+brute_answer brute_force(const popliner_costs *costs, const popliner_solver_options *options);
+
+/* Whether the plan is this answer in everything; if not, says in `difference` (at least 200 bytes)
+ * what differs first. */
+bool plan_is(const popliner_plan *plan, const brute_answer *expected, char *difference);
+
+/* Fails the test if it is not. */
+void assert_plan_is(const popliner_plan *plan, const brute_answer *expected);
 
 #endif

@@ -16,22 +16,27 @@ static void check_answer(const golden_case *c, const popliner_costs *costs, size
                          uint64_t limit_bytes) {
     static const popliner_method methods[] = {POPLINER_METHOD_ILP,
                                               POPLINER_METHOD_DYNAMIC_PROGRAMMING};
-    candidate within = brute_force(costs, num_ipus, limit_bytes);
-    candidate expected =
-        within.exists ? within : brute_force(costs, num_ipus, POPLINER_PEAK_FORBIDDEN);
+    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    options.max_stages = num_ipus;
+    options.max_stage_bytes = limit_bytes;
+    brute_answer expected = brute_force(costs, &options);
     for (size_t i = 0; i < 2; i++) {
-        const popliner_solver_options options = {
-            .method = methods[i], .max_stages = num_ipus, .max_stage_bytes = limit_bytes};
+        options.method = methods[i];
         popliner_plan plan = {0};
         popliner_error error = {.message = ""};
         if (popliner_solve(costs, &options, &plan, &error) != POPLINER_OK)
             fail_msg("%s: %s", c->name, error.message);
-        assert_plan_is(costs, &plan, &expected);
-        assert_int_equal(plan.status,
-                         within.exists ? POPLINER_PLAN_OPTIMAL : POPLINER_PLAN_INFEASIBLE);
+        assert_plan_is(&plan, &expected);
         popliner_plan_clear(&plan);
         num_solved++;
     }
+}
+
+/* The smallest largest peak. */
+static uint64_t best_peak(const popliner_costs *costs, size_t num_ipus) {
+    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    options.max_stages = num_ipus;
+    return brute_force(costs, &options).split.values[POPLINER_OBJECTIVE_MEMORY];
 }
 
 static void check_chain(const golden_case *c, const popliner_layers *layers,
@@ -45,7 +50,7 @@ static void check_chain(const golden_case *c, const popliner_layers *layers,
     size_t num_units = popliner_costs_num_units(costs);
     if (num_units <= MOST_BRUTE_UNITS) {
         for (size_t num_ipus = 1; num_ipus <= num_units + 1; num_ipus++) {
-            uint64_t best_bytes = brute_force(costs, num_ipus, POPLINER_PEAK_FORBIDDEN).peak_bytes;
+            uint64_t best_bytes = best_peak(costs, num_ipus);
             check_answer(c, costs, num_ipus, popliner_profile_target(c->profile)->bytes_per_tile);
             check_answer(c, costs, num_ipus, best_bytes);
             check_answer(c, costs, num_ipus, best_bytes - 1);

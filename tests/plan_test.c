@@ -4,6 +4,7 @@
 #include "test.h"
 
 #include "solve/plan.h"
+#include "solve/problem.h"
 
 /* Four units; the peak of i ... j is 10 * (j - i + 1) + i, and 0 ... 3 must not be a stage; cutting
  * before unit u carries 100 * u bytes. */
@@ -19,13 +20,25 @@ static popliner_costs *example_costs(void) {
     return costs;
 }
 
+/* What the plan is for: at most three stages, and the limits that a filter starts from. Free the
+ * problem with pl_problem_free. */
+static pl_problem example_problem(const popliner_costs *costs, popliner_solver_options *options,
+                                  pl_filter *filter) {
+    pl_problem problem = {0};
+    *options = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
+    options->max_stages = 3;
+    assert_int_equal(pl_problem_create(&problem, costs, options, NULL, NULL), POPLINER_OK);
+    *filter = pl_filter_of_limits(&problem);
+    return problem;
+}
+
 /* The plan 0 | 1 2 | 3: peaks 10, 21, 13; cuts 100 and 300. */
-static void example_plan(const popliner_costs *costs, popliner_plan *plan) {
+static void example_plan(const pl_problem *problem, popliner_plan *plan) {
     pl_split split = {0};
     assert_true(pl_split_append(&split, 0));
     assert_true(pl_split_append(&split, 1));
     assert_true(pl_split_append(&split, 3));
-    assert_int_equal(pl_plan_fill(costs, &split, plan, NULL), POPLINER_OK);
+    assert_int_equal(pl_plan_fill(problem, &split, false, plan, NULL), POPLINER_OK);
     pl_split_clear(&split);
 }
 
@@ -33,22 +46,32 @@ static void fills_a_plan(void **state) {
     (void)state;
     popliner_costs *costs = example_costs();
     popliner_plan plan = {0};
-    example_plan(costs, &plan);
+    popliner_solver_options options;
+    pl_filter filter;
+    pl_problem problem = example_problem(costs, &options, &filter);
+    example_plan(&problem, &plan);
     assert_int_equal(plan.num_stages, 3);
-    const popliner_plan_stage expected[] = {{0, 0, 10}, {1, 2, 21}, {3, 3, 13}};
+    const popliner_plan_stage expected[] = {
+        {0, 0, 0, 10, 0, 100}, {1, 2, 1, 21, 0, 300}, {3, 3, 2, 13, 0, 0}};
     for (size_t i = 0; i < 3; ++i) {
         assert_int_equal(plan.stages[i].first_unit, expected[i].first_unit);
         assert_int_equal(plan.stages[i].last_unit, expected[i].last_unit);
+        assert_int_equal(plan.stages[i].ipu, expected[i].ipu);
         assert_int_equal(plan.stages[i].peak_bytes, expected[i].peak_bytes);
+        assert_int_equal(plan.stages[i].cycles, expected[i].cycles);
+        assert_int_equal(plan.stages[i].cut_bytes, expected[i].cut_bytes);
     }
+    assert_int_equal(plan.spread, 11);
+    assert_int_equal(plan.num_ipus, 3);
     assert_int_equal(plan.peak_bytes, 21);
     assert_int_equal(plan.cut_bytes, 400);
-    assert_int_equal(pl_plan_check(costs, &plan, 3, 21, 400, NULL), POPLINER_OK);
+    assert_int_equal(pl_plan_check(&problem, &filter, &plan, NULL), POPLINER_OK);
     popliner_plan_clear(&plan);
     assert_null(plan.stages);
     assert_int_equal(plan.num_stages, 0);
     popliner_plan_clear(&plan);
     popliner_plan_clear(NULL);
+    pl_problem_free(&problem);
     popliner_costs_free(costs);
 }
 
@@ -56,26 +79,32 @@ static void fills_a_plan(void **state) {
 static void finds_every_mistake(void **state) {
     (void)state;
     popliner_costs *costs = example_costs();
-    for (int mistake = 0; mistake < 11; ++mistake) {
+    static const popliner_cut_rule cuts[] = {POPLINER_CUT_FREE, POPLINER_CUT_FREE,
+                                             POPLINER_CUT_REQUIRED, POPLINER_CUT_FREE};
+    static const popliner_pair pair = {0, 1};
+    static const popliner_placement placement = {1, 0};
+    for (int mistake = 0; mistake < 21; ++mistake) {
         popliner_plan plan = {0};
         popliner_error error = {0};
-        size_t max_stages = 3;
-        uint64_t peak_bytes = 21;
-        uint64_t cut_bytes = 400;
-        example_plan(costs, &plan);
+        popliner_solver_options options;
+        pl_filter filter;
+        pl_problem problem = example_problem(costs, &options, &filter);
+        example_plan(&problem, &plan);
         switch (mistake) {
         case 0:
-            max_stages = 2;
+            problem.most_stages = 2;
             break;
         case 1: /* a gap */
-            plan.stages[1] = (popliner_plan_stage){2, 2, 12};
+            plan.stages[1].first_unit = 2;
+            plan.stages[1].peak_bytes = 12;
             break;
         case 2: /* an overlap */
-            plan.stages[1] = (popliner_plan_stage){0, 2, 30};
+            plan.stages[1].first_unit = 0;
+            plan.stages[1].peak_bytes = 30;
             break;
         case 3: /* the end is missing */
             plan.num_stages = 2;
-            plan.cut_bytes = cut_bytes = 100;
+            plan.cut_bytes = 100;
             break;
         case 4: /* beyond the chain */
             plan.stages[2].last_unit = 4;
@@ -87,25 +116,57 @@ static void finds_every_mistake(void **state) {
             plan.stages[1].peak_bytes = 20;
             break;
         case 7:
-            plan.peak_bytes = peak_bytes = 22;
+            plan.peak_bytes = 22;
             break;
         case 8:
-            cut_bytes = 399;
+            filter.most_cut_bytes = 399;
             break;
         case 9:
             plan.cut_bytes = 401;
             break;
         case 10: /* a stage that must not be */
             plan.num_stages = 1;
-            plan.stages[0] = (popliner_plan_stage){0, 3, POPLINER_PEAK_FORBIDDEN};
-            plan.peak_bytes = peak_bytes = POPLINER_PEAK_FORBIDDEN;
-            plan.cut_bytes = cut_bytes = 0;
+            plan.stages[0].last_unit = 3;
+            plan.stages[0].peak_bytes = plan.peak_bytes = POPLINER_PEAK_FORBIDDEN;
+            plan.cut_bytes = 0;
+            break;
+        case 11:
+            plan.stages[1].ipu = 2;
+            break;
+        case 12:
+            filter.plain_limit_bytes = 20;
+            break;
+        case 13:
+            filter.most_peak_bytes = 20;
+            break;
+        case 14:
+            filter.most_spread = 10;
+            break;
+        case 15:
+            filter.most_ipus = 2;
+            break;
+        case 16:
+            plan.num_ipus = 2;
+            break;
+        case 17:
+            options.cut_rules = cuts;
+            break;
+        case 18:
+            options.min_units = 2;
+            break;
+        case 19:
+            options.pairs = &pair;
+            options.num_pairs = 1;
+            break;
+        case 20:
+            options.placements = &placement;
+            options.num_placements = 1;
             break;
         }
-        assert_int_equal(pl_plan_check(costs, &plan, max_stages, peak_bytes, cut_bytes, &error),
-                         POPLINER_ERROR_INTERNAL);
+        assert_int_equal(pl_plan_check(&problem, &filter, &plan, &error), POPLINER_ERROR_INTERNAL);
         assert_true(error.message[0] != '\0');
         popliner_plan_clear(&plan);
+        pl_problem_free(&problem);
     }
     popliner_costs_free(costs);
 }

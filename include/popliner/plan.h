@@ -12,8 +12,25 @@
 extern "C" {
 #endif
 
+/* What a split can be good at. Smaller is better for all of them. */
+typedef enum popliner_objective {
+    POPLINER_OBJECTIVE_MEMORY, /* the largest peak of an IPU, in bytes on its largest tile */
+    /* the cycles of the slowest IPU; an IPU with several stages runs them one after another */
+    POPLINER_OBJECTIVE_CYCLES,
+    POPLINER_OBJECTIVE_TRAFFIC, /* the bytes over all cuts */
+    POPLINER_OBJECTIVE_IPUS,    /* how many IPUs are used */
+    /* the spread: how far the cycles of the slowest IPU are from those of the fastest, if CYCLES
+     * stands before this objective in the list; else the same of the peaks */
+    POPLINER_OBJECTIVE_BALANCE,
+    POPLINER_NUM_OBJECTIVES,
+} popliner_objective;
+
+/* "memory", "cycles", "traffic", "ipus", "balance". */
+const char *popliner_objective_name(popliner_objective objective);
+
 typedef enum popliner_plan_status {
-    POPLINER_PLAN_OPTIMAL,  /* no split is better: both bounds equal their values */
+    /* no split is better: every bound equals its value, but for the slack that was allowed */
+    POPLINER_PLAN_OPTIMAL,
     POPLINER_PLAN_FEASIBLE, /* within the limits; the bounds say how far from the best it may be */
     POPLINER_PLAN_INFEASIBLE, /* no split is within the limits; the stages are the best effort */
 } popliner_plan_status;
@@ -22,8 +39,45 @@ typedef enum popliner_plan_status {
 typedef struct popliner_plan_stage {
     size_t first_unit;
     size_t last_unit;
-    uint64_t peak_bytes; /* of its worst tile, from the cost table */
+    size_t ipu;          /* where it runs */
+    uint64_t peak_bytes; /* of the largest tile of its IPU, with all that runs there */
+    uint64_t cycles;     /* its own; 0 if the costs have none */
+    uint64_t cut_bytes;  /* over the cut behind it; 0 for the last one */
 } popliner_plan_stage;
+
+/* The value that was reached for one objective, within the best for those before it, and the bound:
+ * no such split has a smaller one. */
+typedef struct popliner_plan_value {
+    popliner_objective objective;
+    uint64_t value;
+    uint64_t bound;
+} popliner_plan_value;
+
+/* Why nothing fits. */
+typedef enum popliner_obstacle {
+    POPLINER_OBSTACLE_NONE,
+    POPLINER_OBSTACLE_CONSTRAINTS, /* constraints contradict each other, whatever the memory */
+    POPLINER_OBSTACLE_UNIT,        /* one unit is too large for any IPU */
+    POPLINER_OBSTACLE_CAPACITY,    /* each unit fits, but not all on so many IPUs of that size */
+    POPLINER_OBSTACLE_UNKNOWN,     /* stopped before that was found out */
+} popliner_obstacle;
+
+typedef struct popliner_infeasibility {
+    popliner_obstacle obstacle;
+    /* CONSTRAINTS: those of which each is needed for the contradiction, in words, separated by
+     * ", ". Owned by the plan. */
+    char *constraints;
+    /* UNIT: the first such unit, its peak alone, and the largest limit of an IPU that it may be on.
+     */
+    size_t unit;
+    uint64_t unit_bytes;
+    uint64_t limit_bytes;
+    /* UNIT and CAPACITY: the smallest max_stages that works, all else as it is; 0 if none does (with
+     * a device map: not looked for). */
+    size_t enough_stages;
+    /* The smallest max_stage_bytes that works, all else as it is; 0 if none does. */
+    uint64_t enough_bytes;
+} popliner_infeasibility;
 
 /* An answer. The stages follow each other without a gap; unless the plan is INFEASIBLE they cover
  * the whole chain (the best effort of the greedy solver may leave a rest). Zero-initialise before
@@ -32,16 +86,20 @@ typedef struct popliner_plan {
     popliner_plan_status status;
     popliner_plan_stage *stages; /* owned */
     size_t num_stages;
+    bool is_stopped; /* the time was up, or the caller wanted it to end */
 
-    uint64_t peak_bytes; /* the largest peak_bytes of a stage: the first objective */
-    uint64_t cut_bytes;  /* sum over the cuts, or UINT64_MAX - 1 if larger: the second objective */
+    uint64_t peak_bytes; /* the largest peak_bytes of a stage */
+    uint64_t cycles;     /* of the slowest IPU */
+    uint64_t cut_bytes;  /* sum over the cuts, or UINT64_MAX - 1 if larger */
+    uint64_t spread;     /* see POPLINER_OBJECTIVE_BALANCE */
+    size_t num_ipus;
 
-    /* No split within the limits has a smaller peak than peak_bound; none with the peak of this
-     * plan has fewer cut bytes than cut_bound. Meaningless unless bounds_known: an INFEASIBLE plan
-     * and the greedy solver know none. */
-    bool bounds_known;
-    uint64_t peak_bound;
-    uint64_t cut_bound;
+    /* The objectives that were asked for, in their order. None with the greedy solver, which knows no
+     * bounds. Of an INFEASIBLE plan: the best effort's, each bound 0. */
+    popliner_plan_value values[POPLINER_NUM_OBJECTIVES];
+    size_t num_values;
+
+    popliner_infeasibility infeasibility;
 } popliner_plan;
 
 /* Frees what the plan owns and makes it empty. NULL is fine. */

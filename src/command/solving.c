@@ -70,13 +70,13 @@ static void tell_plan(session *s, const popliner_plan *plan, const char *line,
     if (plan->num_stages < s->options.num_ipus)
         log_message(&s->log, POPLINER_LEVEL_WARNING, "Used %zu IPUs instead of the %zu requested.",
                     plan->num_stages, s->options.num_ipus);
-    if (plan->bounds_known)
-        log_message(&s->log, POPLINER_LEVEL_INFO,
-                    "%s: largest tile %llu bytes (no split has less than %llu), cuts %llu bytes "
-                    "(no such split has less than %llu).",
-                    plan->status == POPLINER_PLAN_OPTIMAL ? "Proven optimal" : "Not proven optimal",
-                    (unsigned long long)plan->peak_bytes, (unsigned long long)plan->peak_bound,
-                    (unsigned long long)plan->cut_bytes, (unsigned long long)plan->cut_bound);
+    if (plan->status == POPLINER_PLAN_OPTIMAL)
+        log_message(
+            &s->log, POPLINER_LEVEL_INFO,
+            "Proven optimal: largest tile %llu bytes (no split has less than %llu), cuts "
+            "%llu bytes (no such split has less than %llu).",
+            (unsigned long long)plan->values[0].value, (unsigned long long)plan->values[0].bound,
+            (unsigned long long)plan->values[1].value, (unsigned long long)plan->values[1].bound);
 }
 
 /* Warns if the answer rests on memory that no operation explains. */

@@ -1,4 +1,9 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Rest tables: row m, element i is the fewest cut bytes of the units i ... n - 1. Where a stage may
+ * stand anywhere, row m is for at most m stages, and rows that equal the one before are left out.
+ * Where it matters how many stages are still to come, row m is for exactly m; where it matters on
+ * which IPU a stage runs, there is a set of tables for each number of stages.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/dynamic_program.h"
 
 #include "base/failure.h"
@@ -11,166 +16,296 @@
 /* No split of the rest of the chain; larger than any sum of cut bytes. */
 #define NO_SPLIT UINT64_MAX
 
-popliner_status pl_smallest_peak(const popliner_costs *costs, size_t max_stages,
-                                 uint64_t *peak_bytes, popliner_error *error) {
-    size_t num_units = popliner_costs_num_units(costs);
-    /* rest[i]: the smallest peak of units i ... n - 1 in as many stages as rounds were done */
-    uint64_t *rest = pl_new_array(num_units + 1, sizeof *rest);
-    if (rest == NULL)
-        return pl_fail_memory(error, "the smallest peaks");
-    for (size_t i = 0; i < num_units; ++i)
-        rest[i] = POPLINER_PEAK_FORBIDDEN;
+typedef struct tables {
+    const pl_problem *problem;
+    pl_filter filter;
+    const pl_stop *stop;
+    size_t width;    /* units + 1 */
+    bool is_exact;   /* rows are for exactly so many stages */
+    uint64_t *bytes; /* [num_rows][width] */
+    size_t capacity;
+    size_t num_rows;
+    uint64_t *after; /* [width]: the cost of going on at a unit: the cut and the rest */
+    /* Which intervals may be a stage: a triangle if that is the same everywhere, else one row. */
+    uint8_t *ok;
+    bool is_stopped;
+} tables;
 
-    bool improved = true;
-    for (size_t stages = 1; stages <= max_stages && improved; ++stages) {
-        improved = false;
-        /* in place: what follows unit i is still that of one stage fewer */
-        for (size_t i = 0; i < num_units; ++i) {
-            const uint64_t *peaks = pl_costs_peaks_from(costs, 1, i);
-            uint64_t best = rest[i];
-            for (size_t d = 0; d < num_units - i; ++d) {
-                uint64_t after = rest[i + d + 1];
-                uint64_t larger = peaks[d] > after ? peaks[d] : after;
-                best = larger < best ? larger : best;
-            }
-            improved = improved || best < rest[i];
-            rest[i] = best;
-        }
-    }
-    *peak_bytes = rest[0];
-    free(rest);
+static void free_tables(tables *t) {
+    free(t->bytes);
+    free(t->after);
+    free(t->ok);
+}
+
+static popliner_status allocate(tables *t, popliner_error *error) {
+    size_t n = t->problem->num_units;
+    t->width = n + 1;
+    t->is_exact = t->problem->depends_on_ipu || t->problem->depends_on_end || t->problem->is_mapped;
+    t->after = pl_new_array(t->width, sizeof *t->after);
+    t->ok = pl_new_array(t->is_exact ? n : n * (n + 1) / 2, sizeof *t->ok);
+    if (t->after == NULL || t->ok == NULL)
+        return pl_fail_memory(error, "the tables of the dynamic program");
+    for (size_t i = 0, start = 0; !t->is_exact && i < n; start += n - i, ++i)
+        pl_problem_mark(t->problem, &t->filter, 0, 1, i, t->ok + start);
     return POPLINER_OK;
 }
 
-/* Tables of the fewest cut bytes: row k, element i is for units i ... n - 1 in at most k stages.
- * Row 0 and every further row that differs from the one before; a row beyond the last equals it. */
-typedef struct cut_tables {
-    uint64_t *bytes;
-    size_t capacity;
-    size_t width; /* units + 1 */
-    size_t num_rows;
-} cut_tables;
-
-static uint64_t *table_row(const cut_tables *tables, size_t stages) {
-    size_t row = stages < tables->num_rows ? stages : tables->num_rows - 1;
-    return tables->bytes + row * tables->width;
+/* The marks of the intervals from unit `first` on, as the stage `stage` with `to_end` to come. */
+static const uint8_t *marks(tables *t, size_t stage, size_t to_end, size_t first) {
+    if (!t->is_exact)
+        return t->ok + first * (2 * t->problem->num_units - first + 1) / 2;
+    pl_problem_mark(t->problem, &t->filter, stage, to_end, first, t->ok);
+    return t->ok;
 }
 
-static bool add_row(cut_tables *tables) {
-    void *items = tables->bytes;
-    bool grown = pl_reserve(&items, &tables->capacity, (tables->num_rows + 1) * tables->width,
-                            sizeof *tables->bytes);
-    tables->bytes = items;
-    if (grown)
-        ++tables->num_rows;
+static bool add_row(tables *t) {
+    void *items = t->bytes;
+    bool grown = pl_reserve(&items, &t->capacity, (t->num_rows + 1) * t->width, sizeof *t->bytes);
+    t->bytes = items;
+    t->num_rows += grown;
     return grown;
 }
 
-/* Fills `row` for one stage more than `previous`. after[c] is the cost of going on at c: the cut
- * and the rest. */
-static void fill_row(const popliner_costs *costs, uint64_t peak_limit_bytes,
-                     const uint64_t *previous, uint64_t *after, uint64_t *row) {
-    size_t num_units = popliner_costs_num_units(costs);
-    for (size_t c = 1; c < num_units; ++c)
-        after[c] = previous[c] == NO_SPLIT
-                       ? NO_SPLIT
-                       : pl_add_cut_bytes(popliner_costs_cut(costs, c), previous[c]);
-    after[num_units] = 0;
-    row[num_units] = 0;
-    for (size_t i = 0; i < num_units; ++i) {
-        const uint64_t *peaks = pl_costs_peaks_from(costs, 1, i);
-        const uint64_t *next = after + i + 1;
+static const uint64_t *row_of(const tables *t, size_t num_stages) {
+    size_t row = num_stages < t->num_rows ? num_stages : t->num_rows - 1;
+    return t->bytes + row * t->width;
+}
+
+/* Fills the last row, for one stage more than the one before it. */
+static void fill_row(tables *t, size_t stage, size_t to_end) {
+    size_t n = t->problem->num_units;
+    const uint64_t *previous = t->bytes + (t->num_rows - 2) * t->width;
+    uint64_t *row = t->bytes + (t->num_rows - 1) * t->width;
+    for (size_t c = 1; c < n; ++c)
+        t->after[c] = previous[c] == NO_SPLIT
+                          ? NO_SPLIT
+                          : pl_add_cut_bytes(popliner_costs_cut(t->problem->costs, c), previous[c]);
+    t->after[n] = previous[n];
+    row[n] = t->is_exact ? NO_SPLIT : 0;
+    for (size_t i = 0; i < n; ++i) {
+        const uint8_t *ok = marks(t, stage, to_end, i);
+        const uint64_t *next = t->after + i + 1;
         uint64_t best = NO_SPLIT;
-        for (size_t d = 0; d < num_units - i; ++d) {
-            uint64_t candidate = peaks[d] <= peak_limit_bytes ? next[d] : NO_SPLIT;
+        for (size_t d = 0; d < n - i; ++d) {
+            uint64_t candidate = next[d] | -(uint64_t)(ok[d] == 0);
             best = candidate < best ? candidate : best;
         }
         row[i] = best;
     }
 }
 
-static popliner_status fill_tables(const popliner_costs *costs, size_t max_stages,
-                                   uint64_t peak_limit_bytes, cut_tables *tables,
-                                   popliner_error *error) {
-    popliner_status status = POPLINER_OK;
-    size_t num_units = popliner_costs_num_units(costs);
-    tables->width = num_units + 1;
-    uint64_t *after = pl_new_array(tables->width, sizeof *after);
-    if (after == NULL || !add_row(tables)) {
-        status = pl_fail_memory(error, "the fewest cut bytes");
-        goto done;
-    }
-    for (size_t i = 0; i < num_units; ++i)
-        tables->bytes[i] = NO_SPLIT;
-    tables->bytes[num_units] = 0;
-    for (size_t stages = 1; stages <= max_stages; ++stages) {
-        if (!add_row(tables)) {
-            status = pl_fail_memory(error, "the fewest cut bytes");
-            goto done;
-        }
-        const uint64_t *previous = table_row(tables, stages - 1);
-        uint64_t *row = table_row(tables, stages);
-        fill_row(costs, peak_limit_bytes, previous, after, row);
-        if (memcmp(previous, row, tables->width * sizeof *row) == 0) {
-            --tables->num_rows;
+/* Fills rows up to most_stages, or until more stages do not help; with `is_enough`, also until
+ * there is any split within the budget. num_stages is the whole pipeline, where IPUs matter. */
+static popliner_status fill(tables *t, size_t most_stages, size_t num_stages, bool is_enough,
+                            popliner_error *error) {
+    t->num_rows = 0;
+    if (!add_row(t))
+        return pl_fail_memory(error, "the tables of the dynamic program");
+    for (size_t i = 0; i < t->width; ++i)
+        t->bytes[i] = i + 1 < t->width ? NO_SPLIT : 0;
+    for (size_t m = 1; m <= most_stages; ++m) {
+        t->is_stopped = t->is_stopped || pl_stop_is_wanted(t->stop);
+        if (t->is_stopped)
+            return POPLINER_OK;
+        if (!add_row(t))
+            return pl_fail_memory(error, "the tables of the dynamic program");
+        fill_row(t, num_stages < m ? 0 : num_stages - m, m);
+        const uint64_t *row = t->bytes + (t->num_rows - 1) * t->width;
+        if (!t->is_exact && memcmp(row - t->width, row, t->width * sizeof *row) == 0) {
+            --t->num_rows;
             break;
         }
+        if (is_enough && row[0] <= t->filter.most_cut_bytes && row[0] != NO_SPLIT)
+            break;
     }
-done:
-    free(after);
-    return status;
+    return POPLINER_OK;
 }
 
-/* Follows the tables from unit 0, each time to the first place from which the optimum is still
- * reached. The chain ends as soon as that is possible: the list of cuts so far begins all others
- * that are possible, and so is before them. The cut bytes used up to here belong into the
- * comparison, for sums that are cut off at PL_MOST_CUT_BYTES are equal although their ends differ.
- */
-static popliner_status walk(const popliner_costs *costs, const cut_tables *tables,
-                            size_t max_stages, uint64_t peak_limit_bytes, pl_split *split,
+/* Follows the tables from unit 0 through num_stages stages (at most, unless rows are exact), each
+ * time to the first place from which the budget is still kept. A chain that may end ends: the list
+ * of cuts so far begins all others that are possible, and so is before them. The cut bytes used up
+ * to here belong into the comparison, for sums that are cut off at PL_MOST_CUT_BYTES are equal
+ * although their ends differ. */
+static popliner_status walk(tables *t, size_t num_stages, uint64_t budget_bytes, pl_split *split,
                             popliner_error *error) {
-    size_t num_units = popliner_costs_num_units(costs);
-    uint64_t optimum = table_row(tables, max_stages)[0];
+    size_t n = t->problem->num_units;
     uint64_t used_bytes = 0;
     size_t unit = 0;
-    size_t stages_left = max_stages;
-    for (;;) {
+    for (size_t left = num_stages; left > 0; --left) {
         if (!pl_split_append(split, unit))
             return pl_fail_memory(error, "the stages");
-        const uint64_t *peaks = pl_costs_peaks_from(costs, 1, unit);
-        if (peaks[num_units - 1 - unit] <= peak_limit_bytes && used_bytes == optimum)
+        const uint8_t *ok = marks(t, num_stages - left, left, unit);
+        if ((left == 1 || !t->is_exact) && ok[n - 1 - unit] != 0 && used_bytes <= budget_bytes)
             return POPLINER_OK;
-        --stages_left;
-        const uint64_t *rest = table_row(tables, stages_left);
+        const uint64_t *rest = row_of(t, left - 1);
         size_t cut = unit + 1;
         uint64_t with_cut = 0;
-        for (; cut < num_units; ++cut) {
-            if (peaks[cut - 1 - unit] > peak_limit_bytes || rest[cut] == NO_SPLIT)
+        for (; cut < n; ++cut) {
+            if (ok[cut - 1 - unit] == 0 || rest[cut] == NO_SPLIT)
                 continue;
-            with_cut = pl_add_cut_bytes(used_bytes, popliner_costs_cut(costs, cut));
-            if (pl_add_cut_bytes(with_cut, rest[cut]) == optimum)
+            with_cut = pl_add_cut_bytes(used_bytes, popliner_costs_cut(t->problem->costs, cut));
+            if (pl_add_cut_bytes(with_cut, rest[cut]) <= budget_bytes)
                 break;
         }
-        if (cut == num_units || stages_left == 0)
-            return pl_fail(error, POPLINER_ERROR_INTERNAL,
-                           "the tables of the dynamic program contradict themselves at unit %zu",
-                           unit);
+        if (cut == n)
+            break;
         used_bytes = with_cut;
         unit = cut;
     }
+    return pl_fail(error, POPLINER_ERROR_INTERNAL,
+                   "the tables of the dynamic program contradict themselves at unit %zu", unit);
 }
 
-popliner_status pl_earliest_best_split(const popliner_costs *costs, size_t max_stages,
-                                       uint64_t peak_limit_bytes, pl_split *split,
-                                       uint64_t *cut_bytes, popliner_error *error) {
-    cut_tables tables = {0};
-    popliner_status status = fill_tables(costs, max_stages, peak_limit_bytes, &tables, error);
-    if (status != POPLINER_OK)
-        goto done;
-    *cut_bytes = table_row(&tables, max_stages)[0];
-    if (*cut_bytes != NO_SPLIT)
-        status = walk(costs, &tables, max_stages, peak_limit_bytes, split, error);
+/* The best split found so far, by cut bytes or by cuts. */
+typedef struct best {
+    pl_split *split;
+    uint64_t cut_bytes;
+} best;
+
+/* Walks through num_stages stages if their row says that they are within the budget, and keeps the
+ * split if it is better. */
+static popliner_status take(tables *t, pl_goal goal, size_t num_stages, best *b,
+                            popliner_error *error) {
+    uint64_t cut_bytes = row_of(t, num_stages)[0];
+    uint64_t budget_bytes = t->filter.most_cut_bytes;
+    bool has_one = b->split->num_stages > 0;
+    if (cut_bytes == NO_SPLIT || cut_bytes > budget_bytes ||
+        (goal == PL_GOAL_FEWEST_CUT_BYTES && has_one && cut_bytes > b->cut_bytes))
+        return POPLINER_OK;
+    if (goal == PL_GOAL_FEWEST_CUT_BYTES)
+        budget_bytes = cut_bytes;
+    pl_split split = {0};
+    popliner_status status = walk(t, num_stages, budget_bytes, &split, error);
+    if (status == POPLINER_OK &&
+        (!has_one || (goal == PL_GOAL_FEWEST_CUT_BYTES && cut_bytes < b->cut_bytes) ||
+         (goal != PL_GOAL_FEWEST_STAGES && pl_split_compare(&split, b->split) < 0) ||
+         (goal == PL_GOAL_FEWEST_STAGES && split.num_stages < b->split->num_stages))) {
+        b->cut_bytes = cut_bytes;
+        pl_split_move(b->split, &split);
+    }
+    pl_split_clear(&split);
+    return status;
+}
+
+/* All of pl_dynamic_program but the spread. */
+static popliner_status solve(tables *t, pl_goal goal, best *b, popliner_error *error) {
+    const pl_problem *p = t->problem;
+    popliner_status status = POPLINER_OK;
+    size_t most =
+        p->most_stages < t->filter.most_ipus || p->is_mapped ? p->most_stages : t->filter.most_ipus;
+    bool is_any = goal == PL_GOAL_ANY || goal == PL_GOAL_FEWEST_STAGES;
+    if (!p->depends_on_ipu) {
+        status = fill(t, most, p->is_mapped ? most : 0, is_any && !p->is_mapped, error);
+        if (status != POPLINER_OK || t->is_stopped)
+            return status;
+        if (!t->is_exact) {
+            /* row by row only where the number of stages is the goal: fill has stopped there */
+            return take(t, goal, is_any ? t->num_rows - 1 : most, b, error);
+        }
+    }
+    for (size_t m = p->least_stages; status == POPLINER_OK && m <= most; ++m) {
+        if (p->depends_on_ipu)
+            status = fill(t, m, m, false, error);
+        if (status != POPLINER_OK || t->is_stopped)
+            return status;
+        if (m < t->num_rows)
+            status = take(t, goal, m, b, error);
+        if (is_any && b->split->num_stages > 0)
+            break;
+    }
+    return status;
+}
+
+popliner_status pl_dynamic_program(const pl_problem *problem, const pl_filter *filter, pl_goal goal,
+                                   const pl_stop *stop, pl_split *split, bool *is_stopped,
+                                   popliner_error *error) {
+    best b = {split, 0};
+    uint64_t *values = NULL;
+    size_t num_values = 1;
+    popliner_status status = POPLINER_OK;
+    *is_stopped = false;
+    if (problem->most_stages < problem->least_stages)
+        return POPLINER_OK;
+    /* the spread is kept by trying every smallest value, and a largest one to go with it */
+    if (filter->most_spread != UINT64_MAX)
+        status = pl_stage_values(problem, filter, filter->spread_is_of_cycles, &values, &num_values,
+                                 error);
+    for (size_t i = 0; status == POPLINER_OK && i < num_values && !*is_stopped; ++i) {
+        tables t = {.problem = problem, .filter = *filter, .stop = stop};
+        if (values != NULL) {
+            uint64_t most = values[i] > UINT64_MAX - filter->most_spread
+                                ? UINT64_MAX
+                                : values[i] + filter->most_spread;
+            uint64_t *least_of =
+                filter->spread_is_of_cycles ? &t.filter.least_cycles : &t.filter.least_peak_bytes;
+            uint64_t *most_of =
+                filter->spread_is_of_cycles ? &t.filter.most_cycles : &t.filter.most_peak_bytes;
+            *least_of = values[i] > *least_of ? values[i] : *least_of;
+            *most_of = most < *most_of ? most : *most_of;
+        }
+        status = allocate(&t, error);
+        if (status == POPLINER_OK)
+            status = solve(&t, goal, &b, error);
+        *is_stopped = t.is_stopped;
+        free_tables(&t);
+        if (goal == PL_GOAL_ANY && split->num_stages > 0)
+            break;
+    }
+    free(values);
+    if (status != POPLINER_OK || *is_stopped)
+        pl_split_clear(split);
+    return status;
+}
+
+static int compare_values(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a;
+    uint64_t y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+popliner_status pl_stage_values(const pl_problem *problem, const pl_filter *filter, bool of_cycles,
+                                uint64_t **values, size_t *count, popliner_error *error) {
+    size_t n = problem->num_units;
+    size_t capacity = 0;
+    void *items = NULL;
+    uint8_t *ok = pl_new_array(n, sizeof *ok);
+    popliner_status status = POPLINER_OK;
+    *values = NULL;
+    *count = 0;
+    /* by how many stages are still to come, for that changes peaks; on which IPU it is does not */
+    size_t most_to_end = problem->depends_on_end && !of_cycles ? problem->most_stages : 1;
+    pl_problem anywhere = *problem;
+    anywhere.depends_on_ipu = false;
+    pl_filter unlimited = *filter;
+    unlimited.ignores_ipu_limits = true;
+    unlimited.plain_limit_bytes = POPLINER_PEAK_FORBIDDEN - 1;
+    for (size_t to_end = 1; to_end <= most_to_end; ++to_end) {
+        for (size_t first = 0; first < n; ++first) {
+            if (ok == NULL || !pl_reserve(&items, &capacity, *count + n, sizeof **values)) {
+                status = pl_fail_memory(error, "the values of the intervals");
+                goto done;
+            }
+            *values = items;
+            pl_problem_mark(&anywhere, &unlimited, 0, to_end, first, ok);
+            for (size_t d = 0; d < n - first; ++d)
+                if (ok[d] != 0)
+                    (*values)[(*count)++] =
+                        of_cycles
+                            ? popliner_costs_cycles(problem->costs, first, first + d)
+                            : popliner_costs_peak_at(problem->costs, to_end, first, first + d);
+        }
+    }
+    qsort(*values, *count, sizeof **values, compare_values);
+    size_t kept = 0;
+    for (size_t i = 0; i < *count; ++i)
+        if (kept == 0 || (*values)[kept - 1] != (*values)[i])
+            (*values)[kept++] = (*values)[i];
+    *count = kept;
 done:
-    free(tables.bytes);
+    free(ok);
+    if (status != POPLINER_OK) {
+        free(items);
+        *values = NULL;
+    }
     return status;
 }

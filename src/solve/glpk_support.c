@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 void pl_program_clear(pl_program *program) {
     free(program->rows);
@@ -50,20 +49,21 @@ bool pl_program_add_entry(pl_program *program, size_t row, size_t column, double
     return true;
 }
 
-double pl_clock_seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
+/* What GLPK is to do with a program. */
+typedef enum task { SOLVE, WRITE_LP, WRITE_MPS } task;
 
-/* One call of pl_glpk_solve. It lives outside the function that setjmp returns to, so its members
+/* One call of pl_glpk_solve or pl_glpk_write. It lives outside the function that setjmp returns to, so its members
  * keep their values when GLPK jumps. */
 typedef struct job {
     const pl_program *program;
-    const pl_glpk_limits *limits;
+    task task;
+    const pl_glpk_limits *limits; /* of SOLVE, like the next three */
     double *values;
     double *objective;
     pl_program_outcome *outcome;
+    const char *path; /* of WRITE_LP and WRITE_MPS, like the next two */
+    void (*name_column)(const void *user, size_t index, char *name, size_t size);
+    const void *name_user;
     popliner_error *error;
 
     /* the entries as GLPK takes them: numbered from 1, element 0 unused */
@@ -72,10 +72,14 @@ typedef struct job {
     double *coefficients;
 
     jmp_buf escape;
-    char line[200]; /* what GLPK has printed of the line that is not complete yet */
+    bool is_stopping; /* GLPK is left because that is wanted, not because it failed */
+    char line[200];   /* what GLPK has printed of the line that is not complete yet */
     size_t line_length;
     char last_line[200]; /* of those with anything in them */
 } job;
+
+/* How often GLPK prints, and so is asked whether to go on. */
+enum { OUTPUT_MILLISECONDS = 200 };
 
 static void end_line(job *current) {
     current->line[current->line_length] = '\0';
@@ -99,6 +103,12 @@ static int take_output(void *info, const char *text) {
                 end_line(current);
             current->line[current->line_length++] = *text;
         }
+    }
+    /* the simplex method asks nobody, but it prints now and then; a failure is the only way out */
+    if (current->task == SOLVE && !current->is_stopping &&
+        pl_stop_is_wanted(current->limits->stop)) {
+        current->is_stopping = true;
+        glp_error("stopped\n");
     }
     return 1;
 }
@@ -145,8 +155,8 @@ static glp_prob *build(const job *current) {
 
 /* What is left until the deadline, as GLPK takes it: INT_MAX is no limit. */
 static int milliseconds_left(const pl_glpk_limits *limits) {
-    double left = (limits->deadline_seconds - pl_clock_seconds()) * 1000.0;
-    if (left <= 0.0)
+    double left = (limits->stop->deadline_seconds - pl_clock_seconds()) * 1000.0;
+    if (left <= 0.0 || pl_stop_is_wanted(limits->stop))
         return 0;
     return left < (double)INT_MAX ? (int)ceil(left) : INT_MAX;
 }
@@ -160,6 +170,7 @@ static popliner_status relax(glp_prob *problem, const job *current, bool *solved
     glp_init_smcp(&parameters);
     parameters.msg_lev = GLP_MSG_ALL;
     parameters.presolve = GLP_ON;
+    parameters.out_frq = OUTPUT_MILLISECONDS;
     parameters.tm_lim = milliseconds_left(current->limits);
     if (parameters.tm_lim == 0)
         return POPLINER_OK;
@@ -172,38 +183,65 @@ static popliner_status relax(glp_prob *problem, const job *current, bool *solved
     }
     if (code != 0 || glp_get_status(problem) != GLP_OPT)
         return pl_fail(current->error, POPLINER_ERROR_INTERNAL,
-                       "GLPK cannot solve the relaxation: code %d, status %d (%s); the dynamic "
-                       "program does without it",
-                       code, glp_get_status(problem), current->last_line);
+                       "GLPK cannot solve the relaxation: code %d, status %d (%s)", code,
+                       glp_get_status(problem), current->last_line);
     *solved = true;
     return POPLINER_OK;
 }
 
-static popliner_status search(glp_prob *problem, const job *current) {
+static void look_at_stop(glp_tree *tree, void *info) {
+    const job *current = info;
+    if (pl_stop_is_wanted(current->limits->stop))
+        glp_ios_terminate(tree);
+}
+
+static popliner_status search(glp_prob *problem, job *current) {
     glp_iocp parameters;
     glp_init_iocp(&parameters);
     parameters.msg_lev = GLP_MSG_ALL;
+    parameters.out_frq = OUTPUT_MILLISECONDS;
+    parameters.cb_func = look_at_stop;
+    parameters.cb_info = current;
     parameters.tm_lim = milliseconds_left(current->limits);
     if (parameters.tm_lim == 0)
         return POPLINER_OK;
     int code = glp_intopt(problem, &parameters);
     int status = glp_mip_status(problem);
-    if (code != 0 && code != GLP_ETMLIM)
+    bool is_stopped = code == GLP_ETMLIM || code == GLP_ESTOP;
+    if (code != 0 && !is_stopped)
         return pl_fail(current->error, POPLINER_ERROR_INTERNAL,
-                       "GLPK cannot solve the program: code %d (%s); the dynamic program does "
-                       "without it",
-                       code, current->last_line);
-    if (status == GLP_NOFEAS) {
+                       "GLPK cannot solve the program: code %d (%s)", code, current->last_line);
+    if (status == GLP_NOFEAS && !is_stopped) {
         *current->outcome = PL_PROGRAM_IMPOSSIBLE;
     } else if (status == GLP_OPT || status == GLP_FEAS) {
         *current->outcome = status == GLP_OPT ? PL_PROGRAM_OPTIMAL : PL_PROGRAM_FEASIBLE;
         *current->objective = glp_mip_obj_val(problem);
         for (size_t i = 0; i < current->program->num_columns; ++i)
             current->values[i] = glp_mip_col_val(problem, (int)i + 1);
-    } else if (code != GLP_ETMLIM) {
+    } else if (!is_stopped) {
         return pl_fail(current->error, POPLINER_ERROR_INTERNAL,
                        "GLPK ended without an answer: status %d (%s)", status, current->last_line);
     }
+    return POPLINER_OK;
+}
+
+static popliner_status write_file(glp_prob *problem, const job *current) {
+    char name[80];
+    for (size_t i = 0; i < current->program->num_columns; ++i) {
+        current->name_column(current->name_user, i, name, sizeof name);
+        glp_set_col_name(problem, (int)i + 1, name);
+    }
+    for (size_t i = 0; i < current->program->num_rows; ++i) {
+        snprintf(name, sizeof name, "r_%zu", i);
+        glp_set_row_name(problem, (int)i + 1, name);
+    }
+    int code = current->task == WRITE_LP
+                   ? glp_write_lp(problem, NULL, current->path)
+                   : glp_write_mps(problem, GLP_MPS_FILE, NULL, current->path);
+    if (code != 0)
+        return pl_fail(current->error, POPLINER_ERROR_OUTPUT,
+                       "%s: the integer program cannot be written (%s)", current->path,
+                       current->last_line);
     return POPLINER_OK;
 }
 
@@ -211,10 +249,14 @@ static popliner_status search(glp_prob *problem, const job *current) {
 static popliner_status work(job *current) {
     glp_term_hook(take_output, current);
     glp_error_hook(escape_from_failure, current);
-    glp_mem_limit(current->limits->memory_mib);
+    glp_mem_limit(current->task == SOLVE ? current->limits->memory_mib : INT_MAX);
     glp_prob *problem = build(current);
-    bool solved;
-    popliner_status status = relax(problem, current, &solved);
+    bool solved = false;
+    popliner_status status = POPLINER_OK;
+    if (current->task == SOLVE)
+        status = relax(problem, current, &solved);
+    else
+        status = write_file(problem, current);
     if (status == POPLINER_OK && solved)
         status = search(problem, current);
     glp_delete_prob(problem);
@@ -227,9 +269,15 @@ static popliner_status work_guarded(job *current, bool own_environment) {
     if (setjmp(current->escape) != 0) {
         glp_free_env();
         end_line(current);
+        if (current->is_stopping) {
+            *current->outcome = PL_PROGRAM_UNSOLVED;
+            return POPLINER_OK;
+        }
+        if (current->task != SOLVE)
+            return pl_fail(current->error, POPLINER_ERROR_INTERNAL, "GLPK gave up (%s)",
+                           current->last_line);
         return pl_fail(current->error, POPLINER_ERROR_INTERNAL,
-                       "GLPK gave up, with %d MiB of memory allowed (%s); the dynamic program does "
-                       "without it",
+                       "GLPK gave up, with %d MiB of memory allowed (%s)",
                        current->limits->memory_mib, current->last_line);
     }
     popliner_status status = work(current);
@@ -241,32 +289,26 @@ static popliner_status work_guarded(job *current, bool own_environment) {
     return status;
 }
 
-popliner_status pl_glpk_solve(const pl_program *program, const pl_glpk_limits *limits,
-                              double *values, double *objective, pl_program_outcome *outcome,
-                              popliner_error *error) {
+static popliner_status run(job *current) {
+    const pl_program *program = current->program;
+    popliner_error *error = current->error;
     if (program->num_rows >= INT_MAX || program->num_columns >= INT_MAX ||
         program->num_entries >= INT_MAX)
         return pl_fail(error, POPLINER_ERROR_INTERNAL,
                        "a program of %zu rows, %zu columns and %zu entries is too large for GLPK",
                        program->num_rows, program->num_columns, program->num_entries);
-    job current = {.program = program,
-                   .limits = limits,
-                   .values = values,
-                   .objective = objective,
-                   .outcome = outcome,
-                   .error = error};
     popliner_status status = POPLINER_OK;
-    current.rows = pl_new_array(program->num_entries + 1, sizeof *current.rows);
-    current.columns = pl_new_array(program->num_entries + 1, sizeof *current.columns);
-    current.coefficients = pl_new_array(program->num_entries + 1, sizeof *current.coefficients);
-    if (current.rows == NULL || current.columns == NULL || current.coefficients == NULL) {
+    current->rows = pl_new_array(program->num_entries + 1, sizeof *current->rows);
+    current->columns = pl_new_array(program->num_entries + 1, sizeof *current->columns);
+    current->coefficients = pl_new_array(program->num_entries + 1, sizeof *current->coefficients);
+    if (current->rows == NULL || current->columns == NULL || current->coefficients == NULL) {
         status = pl_fail_memory(error, "the integer program");
         goto done;
     }
     for (size_t i = 0; i < program->num_entries; ++i) {
-        current.rows[i + 1] = (int)program->entries[i].row + 1;
-        current.columns[i + 1] = (int)program->entries[i].column + 1;
-        current.coefficients[i + 1] = program->entries[i].value;
+        current->rows[i + 1] = (int)program->entries[i].row + 1;
+        current->columns[i + 1] = (int)program->entries[i].column + 1;
+        current->coefficients[i + 1] = program->entries[i].value;
     }
     int environment = glp_init_env(); /* 0: made just now, 1: there already, others: failed */
     if (environment != 0 && environment != 1) {
@@ -274,10 +316,36 @@ popliner_status pl_glpk_solve(const pl_program *program, const pl_glpk_limits *l
             pl_fail(error, POPLINER_ERROR_INTERNAL, "GLPK cannot be started: code %d", environment);
         goto done;
     }
-    status = work_guarded(&current, environment == 0);
+    status = work_guarded(current, environment == 0);
 done:
-    free(current.rows);
-    free(current.columns);
-    free(current.coefficients);
+    free(current->rows);
+    free(current->columns);
+    free(current->coefficients);
     return status;
+}
+
+popliner_status pl_glpk_solve(const pl_program *program, const pl_glpk_limits *limits,
+                              double *values, double *objective, pl_program_outcome *outcome,
+                              popliner_error *error) {
+    job current = {.program = program,
+                   .task = SOLVE,
+                   .limits = limits,
+                   .values = values,
+                   .objective = objective,
+                   .outcome = outcome,
+                   .error = error};
+    return run(&current);
+}
+
+popliner_status
+pl_glpk_write(const pl_program *program,
+              void (*name_column)(const void *user, size_t index, char *name, size_t size),
+              const void *user, bool is_mps, const char *path, popliner_error *error) {
+    job current = {.program = program,
+                   .task = is_mps ? WRITE_MPS : WRITE_LP,
+                   .path = path,
+                   .name_column = name_column,
+                   .name_user = user,
+                   .error = error};
+    return run(&current);
 }

@@ -10,6 +10,7 @@
 
 #include "popliner/error.h"
 #include "popliner/listener.h"
+#include "solve/stop.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,22 +56,19 @@ bool pl_program_add_entry(pl_program *program, size_t row, size_t column, double
 /* What GLPK may use. */
 typedef struct pl_glpk_limits {
     int memory_mib;                    /* at least 1 */
-    double deadline_seconds;           /* on the clock of pl_clock_seconds; INFINITY for none */
+    const pl_stop *stop;               /* looked at now and then */
     const popliner_listener *listener; /* of the caller, told how large a program is; may be NULL */
 } pl_glpk_limits;
 
-/* Seconds of a clock that only goes forward. */
-double pl_clock_seconds(void);
-
 typedef enum pl_program_outcome {
     PL_PROGRAM_OPTIMAL,    /* the values are, within GLPK's tolerance, the best */
-    PL_PROGRAM_FEASIBLE,   /* time ran out; the values are the best so far */
-    PL_PROGRAM_UNSOLVED,   /* time ran out before there were any values */
+    PL_PROGRAM_FEASIBLE,   /* stopped; the values are the best so far */
+    PL_PROGRAM_UNSOLVED,   /* stopped before there were any values */
     PL_PROGRAM_IMPOSSIBLE, /* no values satisfy the rows */
 } pl_program_outcome;
 
 /* Solves the program. With OPTIMAL and FEASIBLE, values (room for num_columns) and *objective are
- * set. GLPK looks at the clock now and then: the deadline may be missed by the time of one step.
+ * set. GLPK looks at `stop` now and then: it may be missed by the time of one step.
  *
  * If the thread had no GLPK environment before, none is left; objects that the caller itself holds
  * in this thread survive unless GLPK fails. Its hooks and its memory limit are reset.
@@ -78,5 +76,12 @@ typedef enum pl_program_outcome {
 popliner_status pl_glpk_solve(const pl_program *program, const pl_glpk_limits *limits,
                               double *values, double *objective, pl_program_outcome *outcome,
                               popliner_error *error);
+
+/* Writes the program into the file `path`, as CPLEX LP or (is_mps) free MPS. Rows are r_0, r_1, ...;
+ * name_column gives the columns' names. Errors: as above, and OUTPUT. */
+popliner_status
+pl_glpk_write(const pl_program *program,
+              void (*name_column)(const void *user, size_t index, char *name, size_t size),
+              const void *user, bool is_mps, const char *path, popliner_error *error);
 
 #endif

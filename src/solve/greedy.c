@@ -31,7 +31,8 @@ static popliner_status fill_stage(const greedy *search, size_t first_unit, size_
             return status;
         if (peak_bytes == POPLINER_PEAK_FORBIDDEN || (double)peak_bytes > target_bytes)
             break;
-        *stage = (popliner_plan_stage){first_unit, last_unit, peak_bytes};
+        *stage = (popliner_plan_stage){
+            .first_unit = first_unit, .last_unit = last_unit, .peak_bytes = peak_bytes};
         *fits = true;
     }
     return POPLINER_OK;
@@ -52,7 +53,7 @@ static popliner_status attempt(const greedy *search, size_t min_units, double ta
             fill_stage(search, next_unit, min_units, target_bytes, stage, &fits, error);
         if (status != POPLINER_OK || !fits)
             return status;
-        ++plan->num_stages;
+        stage->ipu = plan->num_stages++;
         if (stage->peak_bytes > plan->peak_bytes)
             plan->peak_bytes = stage->peak_bytes;
         next_unit = stage->last_unit + 1;
@@ -94,6 +95,7 @@ popliner_status popliner_solve_greedily(size_t num_units, popliner_peak_function
             }
         }
     }
+    plan->num_ipus = plan->num_stages;
     plan->status = placed ? POPLINER_PLAN_FEASIBLE : POPLINER_PLAN_INFEASIBLE;
     return POPLINER_OK;
 }

@@ -9,10 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *popliner_objective_name(popliner_objective objective) {
+    static const char *const names[] = {"memory", "cycles", "traffic", "ipus", "balance"};
+    return names[objective];
+}
+
 void popliner_plan_clear(popliner_plan *plan) {
     if (plan == NULL)
         return;
     free(plan->stages);
+    free(plan->infeasibility.constraints);
     *plan = (popliner_plan){0};
 }
 
@@ -30,91 +36,207 @@ bool pl_split_append(pl_split *split, size_t first_unit) {
     return true;
 }
 
-/* The last unit of a stage of the split. */
-static size_t last_unit_of(const popliner_costs *costs, const pl_split *split, size_t stage) {
-    return (stage + 1 < split->num_stages ? split->first_units[stage + 1]
-                                          : popliner_costs_num_units(costs)) -
-           1;
+void pl_split_move(pl_split *to, pl_split *from) {
+    pl_split_clear(to);
+    *to = *from;
+    *from = (pl_split){0};
 }
 
-uint64_t pl_split_peak(const popliner_costs *costs, const pl_split *split) {
-    uint64_t largest_bytes = 0;
-    for (size_t stage = 0; stage < split->num_stages; ++stage) {
-        uint64_t bytes = popliner_costs_peak(costs, split->first_units[stage],
-                                             last_unit_of(costs, split, stage));
-        if (bytes > largest_bytes)
-            largest_bytes = bytes;
+int pl_split_compare(const pl_split *a, const pl_split *b) {
+    for (size_t i = 1; i < a->num_stages && i < b->num_stages; ++i)
+        if (a->first_units[i] != b->first_units[i])
+            return a->first_units[i] < b->first_units[i] ? -1 : 1;
+    return (a->num_stages > b->num_stages) - (a->num_stages < b->num_stages);
+}
+
+popliner_interval pl_split_interval(const pl_problem *problem, const pl_split *split,
+                                    size_t stage) {
+    size_t end = stage + 1 < split->num_stages ? split->first_units[stage + 1] : problem->num_units;
+    return (popliner_interval){split->first_units[stage], end - 1, split->num_stages - stage};
+}
+
+/* The peak and cycles of all stages on the IPU of `stage`, the first one there. */
+static popliner_status measure_ipu(const pl_problem *problem, const popliner_interval *stages,
+                                   size_t num_stages, size_t stage, popliner_interval *together,
+                                   uint64_t *peak_bytes, uint64_t *cycles, popliner_error *error) {
+    size_t count = 0;
+    *cycles = 0;
+    for (size_t other = stage; other < num_stages; ++other) {
+        if (pl_problem_ipu(problem, other) != pl_problem_ipu(problem, stage))
+            continue;
+        together[count++] = stages[other];
+        *cycles += popliner_costs_cycles(problem->costs, stages[other].first_unit,
+                                         stages[other].last_unit);
     }
-    return largest_bytes;
+    return popliner_costs_shared_peak(problem->costs, together, count, peak_bytes, error);
 }
 
-uint64_t pl_split_cut_bytes(const popliner_costs *costs, const pl_split *split) {
-    uint64_t bytes = 0;
-    for (size_t stage = 1; stage < split->num_stages; ++stage)
-        bytes = pl_add_cut_bytes(bytes, popliner_costs_cut(costs, split->first_units[stage]));
-    return bytes;
+popliner_status pl_split_worth(const pl_problem *problem, const pl_split *split, pl_worth *worth,
+                               uint64_t *peaks_bytes, popliner_error *error) {
+    size_t num_stages = split->num_stages;
+    popliner_interval *stages = pl_new_array(num_stages, sizeof *stages);
+    popliner_interval *together = pl_new_array(num_stages, sizeof *together);
+    popliner_status status =
+        stages == NULL || together == NULL ? pl_fail_memory(error, "the stages") : POPLINER_OK;
+    *worth = (pl_worth){.least_peak_bytes = UINT64_MAX, .least_cycles = UINT64_MAX};
+    for (size_t i = 0; status == POPLINER_OK && i < num_stages; ++i)
+        stages[i] = pl_split_interval(problem, split, i);
+    for (size_t i = 0; status == POPLINER_OK && i < num_stages; ++i) {
+        if (i > 0)
+            worth->cut_bytes = pl_add_cut_bytes(
+                worth->cut_bytes, popliner_costs_cut(problem->costs, stages[i].first_unit));
+        size_t first = 0;
+        while (pl_problem_ipu(problem, first) != pl_problem_ipu(problem, i))
+            ++first;
+        if (first < i) {
+            if (peaks_bytes != NULL)
+                peaks_bytes[i] = peaks_bytes[first];
+            continue;
+        }
+        uint64_t peak = 0;
+        uint64_t cycles = 0;
+        status = measure_ipu(problem, stages, num_stages, i, together, &peak, &cycles, error);
+        if (peaks_bytes != NULL)
+            peaks_bytes[i] = peak;
+        worth->peak_bytes = peak > worth->peak_bytes ? peak : worth->peak_bytes;
+        worth->least_peak_bytes = peak < worth->least_peak_bytes ? peak : worth->least_peak_bytes;
+        worth->cycles = cycles > worth->cycles ? cycles : worth->cycles;
+        worth->least_cycles = cycles < worth->least_cycles ? cycles : worth->least_cycles;
+        ++worth->num_ipus;
+    }
+    free(stages);
+    free(together);
+    return status;
 }
 
-popliner_status pl_plan_fill(const popliner_costs *costs, const pl_split *split,
-                             popliner_plan *plan, popliner_error *error) {
+popliner_status pl_plan_fill(const pl_problem *problem, const pl_split *split,
+                             bool spread_is_of_cycles, popliner_plan *plan, popliner_error *error) {
+    pl_worth worth = {0};
+    uint64_t *peaks_bytes = pl_new_array(split->num_stages, sizeof *peaks_bytes);
     plan->stages = pl_new_array(split->num_stages, sizeof *plan->stages);
-    if (plan->stages == NULL)
-        return pl_fail_memory(error, "the stages of the plan");
+    popliner_status status = peaks_bytes == NULL || plan->stages == NULL
+                                 ? pl_fail_memory(error, "the stages of the plan")
+                                 : POPLINER_OK;
+    if (status == POPLINER_OK)
+        status = pl_split_worth(problem, split, &worth, peaks_bytes, error);
+    if (status != POPLINER_OK)
+        goto done;
     plan->num_stages = split->num_stages;
-    for (size_t stage = 0; stage < split->num_stages; ++stage) {
-        size_t first = split->first_units[stage];
-        size_t last = last_unit_of(costs, split, stage);
-        plan->stages[stage] =
-            (popliner_plan_stage){first, last, popliner_costs_peak(costs, first, last)};
+    for (size_t i = 0; i < split->num_stages; ++i) {
+        popliner_interval it = pl_split_interval(problem, split, i);
+        bool is_last = it.last_unit + 1 == problem->num_units;
+        plan->stages[i] = (popliner_plan_stage){
+            .first_unit = it.first_unit,
+            .last_unit = it.last_unit,
+            .ipu = pl_problem_ipu(problem, i),
+            .peak_bytes = peaks_bytes[i],
+            .cycles = popliner_costs_cycles(problem->costs, it.first_unit, it.last_unit),
+            .cut_bytes = is_last ? 0 : popliner_costs_cut(problem->costs, it.last_unit + 1),
+        };
     }
-    plan->peak_bytes = pl_split_peak(costs, split);
-    plan->cut_bytes = pl_split_cut_bytes(costs, split);
-    return POPLINER_OK;
+    plan->peak_bytes = worth.peak_bytes;
+    plan->cycles = worth.cycles;
+    plan->cut_bytes = worth.cut_bytes;
+    plan->spread = pl_worth_spread(&worth, spread_is_of_cycles);
+    plan->num_ipus = worth.num_ipus;
+done:
+    free(peaks_bytes);
+    return status;
 }
 
-popliner_status pl_plan_check(const popliner_costs *costs, const popliner_plan *plan,
-                              size_t max_stages, uint64_t expected_peak_bytes,
-                              uint64_t expected_cut_bytes, popliner_error *error) {
-    size_t num_units = popliner_costs_num_units(costs);
-    if (plan->num_stages > max_stages)
-        return pl_fail(error, POPLINER_ERROR_INTERNAL,
-                       "the solver made %zu stages where %zu are allowed", plan->num_stages,
-                       max_stages);
-    size_t next_unit = 0;
-    uint64_t peak_bytes = 0;
-    uint64_t cut_bytes = 0;
+/* Whether two units that have to be on one IPU are. */
+static bool keeps_pair(const popliner_plan *plan, popliner_pair pair) {
+    size_t ipu[2] = {SIZE_MAX, SIZE_MAX};
     for (size_t i = 0; i < plan->num_stages; ++i) {
         const popliner_plan_stage *stage = &plan->stages[i];
+        if (stage->first_unit <= pair.first_unit && pair.first_unit <= stage->last_unit)
+            ipu[0] = stage->ipu;
+        if (stage->first_unit <= pair.second_unit && pair.second_unit <= stage->last_unit)
+            ipu[1] = stage->ipu;
+    }
+    return ipu[0] == ipu[1];
+}
+
+/* Whether a stage keeps to what the options say of it, looked up afresh. */
+static bool keeps_rules(const popliner_costs *costs, const popliner_solver_options *options,
+                        const popliner_plan_stage *stage) {
+    size_t size = 0;
+    for (size_t unit = stage->first_unit; unit <= stage->last_unit; ++unit) {
+        size += options->counted_units == NULL || options->counted_units[unit] != 0;
+        if (options->cut_rules == NULL || unit == 0)
+            continue;
+        popliner_cut_rule rule = options->cut_rules[unit];
+        if (rule == (unit == stage->first_unit ? POPLINER_CUT_FORBIDDEN : POPLINER_CUT_REQUIRED))
+            return false;
+    }
+    for (size_t i = 0; i < options->num_placements; ++i) {
+        size_t unit = options->placements[i].unit;
+        if (stage->first_unit <= unit && unit <= stage->last_unit &&
+            options->placements[i].ipu != stage->ipu)
+            return false;
+    }
+    return popliner_costs_peak(costs, stage->first_unit, stage->last_unit) !=
+               POPLINER_PEAK_FORBIDDEN &&
+           size >= options->min_units && (options->max_units == 0 || size <= options->max_units);
+}
+
+popliner_status pl_plan_check(const pl_problem *problem, const pl_filter *filter,
+                              const popliner_plan *plan, popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    pl_split split = {0};
+    pl_worth worth = {0};
+    uint64_t *peaks_bytes = pl_new_array(plan->num_stages, sizeof *peaks_bytes);
+    if (peaks_bytes == NULL)
+        return pl_fail_memory(error, "the stages of the plan");
+    if (plan->num_stages > problem->most_stages || plan->num_stages < problem->least_stages)
+        status = pl_fail(error, POPLINER_ERROR_INTERNAL,
+                         "the solver made %zu stages where %zu to %zu are allowed",
+                         plan->num_stages, problem->least_stages, problem->most_stages);
+    size_t next_unit = 0;
+    for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; ++i) {
+        const popliner_plan_stage *stage = &plan->stages[i];
         if (stage->first_unit != next_unit || stage->last_unit < stage->first_unit ||
-            stage->last_unit >= num_units)
-            return pl_fail(error, POPLINER_ERROR_INTERNAL,
-                           "stage %zu of the solver is units %zu to %zu, but unit %zu of %zu is "
-                           "the next to be placed",
-                           i, stage->first_unit, stage->last_unit, next_unit, num_units);
-        uint64_t bytes = popliner_costs_peak(costs, stage->first_unit, stage->last_unit);
-        if (bytes == POPLINER_PEAK_FORBIDDEN || bytes != stage->peak_bytes)
-            return pl_fail(error, POPLINER_ERROR_INTERNAL,
-                           "stage %zu of the solver, units %zu to %zu, must not be or has another "
-                           "peak than the solver says",
-                           i, stage->first_unit, stage->last_unit);
-        if (bytes > peak_bytes)
-            peak_bytes = bytes;
-        if (i > 0)
-            cut_bytes = pl_add_cut_bytes(cut_bytes, popliner_costs_cut(costs, stage->first_unit));
+            stage->last_unit >= problem->num_units)
+            status = pl_fail(error, POPLINER_ERROR_INTERNAL,
+                             "stage %zu of the solver is units %zu to %zu, but unit %zu of %zu is "
+                             "the next to be placed",
+                             i, stage->first_unit, stage->last_unit, next_unit, problem->num_units);
+        else if (stage->ipu != pl_problem_ipu(problem, i) ||
+                 !keeps_rules(problem->costs, problem->options, stage))
+            status = pl_fail(error, POPLINER_ERROR_INTERNAL,
+                             "stage %zu of the solver, units %zu to %zu, breaks a constraint", i,
+                             stage->first_unit, stage->last_unit);
+        else if (!pl_split_append(&split, next_unit))
+            status = pl_fail_memory(error, "the stages of the plan");
         next_unit = stage->last_unit + 1;
     }
-    if (next_unit != num_units)
-        return pl_fail(error, POPLINER_ERROR_INTERNAL, "the solver placed %zu units of %zu",
-                       next_unit, num_units);
-    if (peak_bytes != plan->peak_bytes || peak_bytes != expected_peak_bytes)
-        return pl_fail(error, POPLINER_ERROR_INTERNAL,
-                       "the solver says that the peak is %" PRIu64 " bytes, its stages say %" PRIu64
-                       ", the bound is %" PRIu64,
-                       plan->peak_bytes, peak_bytes, expected_peak_bytes);
-    if (cut_bytes != plan->cut_bytes || cut_bytes != expected_cut_bytes)
-        return pl_fail(error, POPLINER_ERROR_INTERNAL,
-                       "the solver says that its cuts carry %" PRIu64
-                       " bytes, its stages say %" PRIu64 ", the bound is %" PRIu64,
-                       plan->cut_bytes, cut_bytes, expected_cut_bytes);
-    return POPLINER_OK;
+    if (status == POPLINER_OK && next_unit != problem->num_units)
+        status = pl_fail(error, POPLINER_ERROR_INTERNAL, "the solver placed %zu units of %zu",
+                         next_unit, problem->num_units);
+    for (size_t i = 0; status == POPLINER_OK && i < problem->options->num_pairs; ++i)
+        if (!keeps_pair(plan, problem->options->pairs[i]))
+            status = pl_fail(error, POPLINER_ERROR_INTERNAL,
+                             "the solver put units %zu and %zu on different IPUs",
+                             problem->options->pairs[i].first_unit,
+                             problem->options->pairs[i].second_unit);
+    if (status == POPLINER_OK)
+        status = pl_split_worth(problem, &split, &worth, peaks_bytes, error);
+    for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; ++i)
+        if (peaks_bytes[i] != plan->stages[i].peak_bytes ||
+            peaks_bytes[i] > pl_filter_limit(problem, filter, plan->stages[i].ipu))
+            status = pl_fail(error, POPLINER_ERROR_INTERNAL,
+                             "stage %zu of the solver needs %" PRIu64 " bytes, not %" PRIu64
+                             ", or more than it may",
+                             i, peaks_bytes[i], plan->stages[i].peak_bytes);
+    if (status == POPLINER_OK &&
+        (!pl_filter_admits(filter, &worth) || worth.peak_bytes != plan->peak_bytes ||
+         worth.cycles != plan->cycles || worth.cut_bytes != plan->cut_bytes ||
+         worth.num_ipus != plan->num_ipus))
+        status = pl_fail(error, POPLINER_ERROR_INTERNAL,
+                         "the solver says that its split needs %" PRIu64 " bytes and cuts %" PRIu64
+                         ", but its stages say %" PRIu64 " and %" PRIu64,
+                         plan->peak_bytes, plan->cut_bytes, worth.peak_bytes, worth.cut_bytes);
+    pl_split_clear(&split);
+    free(peaks_bytes);
+    return status;
 }

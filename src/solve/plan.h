@@ -1,4 +1,4 @@
-/* Splits, and the plans made of them.
+/* Splits, what they are worth, and the plans made of them.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_SOLVE_PLAN_H
@@ -7,6 +7,7 @@
 #include "popliner/costs.h"
 #include "popliner/error.h"
 #include "popliner/plan.h"
+#include "solve/problem.h"
 
 /* A split under construction: the first unit of each stage, ascending from 0. Zero-initialise;
  * free with pl_split_clear. */
@@ -21,21 +22,30 @@ void pl_split_clear(pl_split *split);
 /* Appends a stage that begins with `first_unit`. False when memory is short. */
 bool pl_split_append(pl_split *split, size_t first_unit);
 
-/* The largest peak of a stage of the split, which covers the chain, and the sum of its cuts; both
- * in bytes. POPLINER_PEAK_FORBIDDEN if one of the stages must not be. O(stages). */
-uint64_t pl_split_peak(const popliner_costs *costs, const pl_split *split);
-uint64_t pl_split_cut_bytes(const popliner_costs *costs, const pl_split *split);
+/* Empties *to and makes it `from`, which is empty then. */
+void pl_split_move(pl_split *to, pl_split *from);
 
-/* Fills the empty plan with the stages and values of the split, which must begin with unit 0 and
- * ascend; leaves status and bounds alone. Errors: MEMORY. */
-popliner_status pl_plan_fill(const popliner_costs *costs, const pl_split *split,
-                             popliner_plan *plan, popliner_error *error);
+/* -1, 0, 1: whether the cuts of a come before those of b, see popliner/solver.h. */
+int pl_split_compare(const pl_split *a, const pl_split *b);
 
-/* Adds up a plan anew, from its stages and the table alone, trusting no solver: at most max_stages
- * stages, none forbidden, cover the chain without gap or overlap, and the peak and the cut bytes
- * are those expected. Errors: INTERNAL, naming what is wrong. O(stages). */
-popliner_status pl_plan_check(const popliner_costs *costs, const popliner_plan *plan,
-                              size_t max_stages, uint64_t expected_peak_bytes,
-                              uint64_t expected_cut_bytes, popliner_error *error);
+/* The stage as an interval. */
+popliner_interval pl_split_interval(const pl_problem *problem, const pl_split *split, size_t stage);
+
+/* What a split of the chain is worth, in integers from the table. peaks_bytes[stages] (may be NULL)
+ * becomes the peak of the IPU of each stage. Errors: those of the shared peaks, MEMORY.
+ * O(stages^2), and a call for each IPU with several stages. */
+popliner_status pl_split_worth(const pl_problem *problem, const pl_split *split, pl_worth *worth,
+                               uint64_t *peaks_bytes, popliner_error *error);
+
+/* Fills the empty plan with the stages and totals of the split; leaves status, values and
+ * infeasibility alone. Errors: as above. */
+popliner_status pl_plan_fill(const pl_problem *problem, const pl_split *split,
+                             bool spread_is_of_cycles, popliner_plan *plan, popliner_error *error);
+
+/* Adds up a plan anew, from its stages and the table alone, trusting no solver: as many stages as
+ * allowed, none forbidden, each where the options allow it, cover the chain without gap or overlap,
+ * and what the filter asks for is so. Errors: INTERNAL, naming what is wrong, and as above. */
+popliner_status pl_plan_check(const pl_problem *problem, const pl_filter *filter,
+                              const popliner_plan *plan, popliner_error *error);
 
 #endif

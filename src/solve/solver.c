@@ -1,88 +1,46 @@
-/* Two ways to the same answer. The dynamic program finds the optimal values and, by walking its
- * tables, the earliest of the splits that have them. The integer program is solved besides it when
- * asked for: the dynamic program's values leave intervals out of it and bound it, and its own split
- * must have exactly these values, added up in integers; anything else is an error, not an answer.
- *
- * Neither looks at max_stage_bytes: the smallest possible peak is the same with and without that
- * limit, or there is no split within it.
- *
- * SPDX-License-Identifier: GPL-3.0-or-later */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "popliner/solver.h"
 
 #include "base/failure.h"
-#include "solve/costs.h"
-#include "solve/dynamic_program.h"
-#include "solve/interval_program.h"
-#include "solve/plan.h"
+#include "solve/infeasibility.h"
+#include "solve/objectives.h"
 
-#include <inttypes.h>
 #include <math.h>
 
-/* What GLPK may take; it fails, cleanly, when it wants more. */
-#define GLPK_MEMORY_MIB 1024
-
-/* An answer of the integer program against the bound of the dynamic program. */
-static popliner_status compare(const pl_program_answer *answer, const char *what,
-                               uint64_t bound_bytes, const popliner_listener *listener,
-                               popliner_error *error) {
-    if (answer->out_of_time) {
-        pl_tell(listener, POPLINER_LEVEL_WARNING,
-                "GLPK ran out of time over the %s; the answer rests on the dynamic program alone",
-                what);
-        if (answer->split.num_stages == 0 || answer->value_bytes >= bound_bytes)
-            return POPLINER_OK;
+/* Whether the lists of the options make sense. */
+static popliner_status check_lists(const popliner_costs *costs,
+                                   const popliner_solver_options *options, popliner_error *error) {
+    size_t num_units = popliner_costs_num_units(costs);
+    for (size_t i = 0; i < options->num_objectives; ++i) {
+        if ((int)options->objectives[i] < 0 || options->objectives[i] >= POPLINER_NUM_OBJECTIVES)
+            return pl_fail(error, POPLINER_ERROR_USAGE, "there is no objective %d",
+                           (int)options->objectives[i]);
+        for (size_t j = 0; j < i; ++j)
+            if (options->objectives[i] == options->objectives[j])
+                return pl_fail(error, POPLINER_ERROR_USAGE, "the objective %s is given twice",
+                               popliner_objective_name(options->objectives[i]));
+        if (options->objectives[i] == POPLINER_OBJECTIVE_CYCLES &&
+            !popliner_costs_has_cycles(costs))
+            return pl_fail(error, POPLINER_ERROR_USAGE,
+                           "the objective cycles needs costs that have cycles");
     }
-    if (answer->split.num_stages == 0)
-        return pl_fail(error, POPLINER_ERROR_INTERNAL,
-                       "GLPK finds no split where the dynamic program has one with %" PRIu64
-                       " bytes as the %s",
-                       bound_bytes, what);
-    if (answer->value_bytes == bound_bytes)
-        return POPLINER_OK;
-    /* given up among splits that GLPK cannot tell apart: unproven, but no contradiction */
-    if (answer->value_bytes > bound_bytes && !answer->proven) {
-        pl_tell(listener, POPLINER_LEVEL_WARNING,
-                "GLPK cannot tell splits apart whose %s differ by %" PRIu64
-                " bytes; the answer rests on the dynamic program alone",
-                what, answer->value_bytes - bound_bytes);
-        return POPLINER_OK;
-    }
-    return pl_fail(error, POPLINER_ERROR_INTERNAL,
-                   "GLPK's optimum for the %s is %" PRIu64
-                   " bytes, that of the dynamic program %" PRIu64,
-                   what, answer->value_bytes, bound_bytes);
+    for (size_t i = 0; i < options->num_pairs; ++i)
+        if (options->pairs[i].first_unit >= num_units || options->pairs[i].second_unit >= num_units)
+            return pl_fail(error, POPLINER_ERROR_USAGE,
+                           "units %zu and %zu are to be together, but there are only %zu",
+                           options->pairs[i].first_unit, options->pairs[i].second_unit, num_units);
+    for (size_t i = 0; i < options->num_placements; ++i)
+        if (options->placements[i].unit >= num_units || options->placements[i].ipu > INT64_MAX)
+            return pl_fail(error, POPLINER_ERROR_USAGE,
+                           "unit %zu is to be on IPU %zu, but there are only %zu units",
+                           options->placements[i].unit, options->placements[i].ipu, num_units);
+    return POPLINER_OK;
 }
 
-/* Solves both programs with GLPK and compares their answers with the values known. */
-static popliner_status solve_programs(const popliner_costs *costs,
-                                      const popliner_solver_options *options, uint64_t peak_bytes,
-                                      uint64_t cut_bytes, popliner_error *error) {
-    pl_glpk_limits limits = {
-        .memory_mib = GLPK_MEMORY_MIB, .deadline_seconds = INFINITY, .listener = options->listener};
-    if (options->time_limit_seconds > 0.0)
-        limits.deadline_seconds = pl_clock_seconds() + options->time_limit_seconds;
-    pl_program_answer peak = {0};
-    pl_program_answer cuts = {0};
-    popliner_status status = pl_program_smallest_peak(costs, options->max_stages, peak_bytes,
-                                                      peak_bytes, &limits, &peak, error);
-    if (status == POPLINER_OK)
-        status = compare(&peak, "largest peak", peak_bytes, options->listener, error);
-    /* sums that were cut off are all the same: nothing is left to be minimised */
-    if (status != POPLINER_OK || cut_bytes == PL_MOST_CUT_BYTES)
-        goto done;
-    status = pl_program_fewest_cut_bytes(costs, options->max_stages, peak_bytes, cut_bytes,
-                                         cut_bytes, &limits, &cuts, error);
-    if (status == POPLINER_OK)
-        status = compare(&cuts, "cut bytes", cut_bytes, options->listener, error);
-done:
-    pl_split_clear(&peak.split);
-    pl_split_clear(&cuts.split);
-    return status;
-}
-
-popliner_status popliner_solve(const popliner_costs *costs, const popliner_solver_options *options,
-                               popliner_plan *plan, popliner_error *error) {
-    if (options->max_stages == 0)
+static popliner_status check_options(const popliner_costs *costs,
+                                     const popliner_solver_options *options,
+                                     popliner_error *error) {
+    if (options->num_mapped_stages == 0 && options->max_stages == 0)
         return pl_fail(error, POPLINER_ERROR_USAGE, "at least one stage must be allowed");
     if (options->method != POPLINER_METHOD_ILP &&
         options->method != POPLINER_METHOD_DYNAMIC_PROGRAMMING)
@@ -92,40 +50,120 @@ popliner_status popliner_solve(const popliner_costs *costs, const popliner_solve
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "the time limit of the solver must not be negative, but it is %g seconds",
                        options->time_limit_seconds);
+    if (!(options->slack_percent >= 0.0) || isinf(options->slack_percent))
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "the slack must be a percentage from 0, but it is %g",
+                       options->slack_percent);
+    return check_lists(costs, options, error);
+}
 
-    pl_split split = {0};
-    uint64_t peak_bytes;
-    uint64_t cut_bytes;
-    popliner_status status = pl_smallest_peak(costs, options->max_stages, &peak_bytes, error);
+/* What only the problem made of the options tells. */
+static popliner_status check_problem(const pl_problem *problem, popliner_error *error) {
+    size_t known = popliner_costs_most_stages_to_end(problem->costs);
+    if (problem->depends_on_end && problem->most_stages > known)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "the costs are known for pipelines of at most %zu stages, but up to %zu are "
+                       "allowed",
+                       known, problem->most_stages);
+    if (problem->is_shared && problem->options->method == POPLINER_METHOD_DYNAMIC_PROGRAMMING)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "the dynamic program cannot solve for stages that share IPUs");
+    return POPLINER_OK;
+}
+
+static pl_stop stop_of(const popliner_solver_options *options) {
+    pl_stop stop = {INFINITY, options->should_stop, options->should_stop_user};
+    if (options->time_limit_seconds > 0.0)
+        stop.deadline_seconds = pl_clock_seconds() + options->time_limit_seconds;
+    return stop;
+}
+
+/* Turns what the search found into a plan. */
+static popliner_status finish(const pl_search *search, popliner_plan *plan, popliner_error *error) {
+    popliner_status status = pl_plan_fill(search->problem, &search->split,
+                                          search->filter.spread_is_of_cycles, plan, error);
+    if (status == POPLINER_OK)
+        status = pl_plan_check(search->problem, &search->filter, plan, error);
+    plan->is_stopped = search->is_stopped;
+    plan->status = search->is_stopped ? POPLINER_PLAN_FEASIBLE : POPLINER_PLAN_OPTIMAL;
+    return status;
+}
+
+popliner_status popliner_solve(const popliner_costs *costs, const popliner_solver_options *options,
+                               popliner_plan *plan, popliner_error *error) {
+    pl_problem problem = {0};
+    pl_stop stop = stop_of(options);
+    pl_search search = {.problem = &problem, .stop = &stop};
+    size_t num_objectives;
+    const popliner_objective *objectives = pl_objectives_of(options, &num_objectives);
+    popliner_status status = check_options(costs, options, error);
+    if (status == POPLINER_OK)
+        status = pl_problem_create(&problem, costs, options, NULL, error);
+    if (status == POPLINER_OK)
+        status = check_problem(&problem, error);
     if (status != POPLINER_OK)
         goto done;
-    if (peak_bytes == POPLINER_PEAK_FORBIDDEN) {
-        plan->status = POPLINER_PLAN_INFEASIBLE;
-        goto done;
-    }
-    status =
-        pl_earliest_best_split(costs, options->max_stages, peak_bytes, &split, &cut_bytes, error);
-    if (status == POPLINER_OK && options->method == POPLINER_METHOD_ILP)
-        status = solve_programs(costs, options, peak_bytes, cut_bytes, error);
-    if (status == POPLINER_OK)
-        status = pl_plan_fill(costs, &split, plan, error);
-    if (status == POPLINER_OK)
-        status = pl_plan_check(costs, plan, options->max_stages, peak_bytes, cut_bytes, error);
+    search.filter = pl_filter_of_limits(&problem);
+    search.filter.spread_is_of_cycles = pl_spread_is_of_cycles(options);
+    status = pl_search_find(&search, &search.filter, PL_GOAL_ANY, &search.split, NULL, error);
     if (status != POPLINER_OK)
         goto done;
-
-    if (peak_bytes > options->max_stage_bytes) {
+    if (search.split.num_stages > 0) {
+        status = pl_search_optimise(&search, objectives, num_objectives, plan, error);
+        if (status == POPLINER_OK)
+            status = finish(&search, plan, error);
+    } else if (search.is_stopped) {
         plan->status = POPLINER_PLAN_INFEASIBLE;
+        plan->is_stopped = true;
+        plan->infeasibility.obstacle = POPLINER_OBSTACLE_UNKNOWN;
     } else {
-        plan->bounds_known = true;
-        plan->peak_bound = peak_bytes;
-        plan->cut_bound = cut_bytes;
-        bool proven = plan->peak_bytes == plan->peak_bound && plan->cut_bytes == plan->cut_bound;
-        plan->status = proven ? POPLINER_PLAN_OPTIMAL : POPLINER_PLAN_FEASIBLE;
+        status = pl_explain_infeasibility(&problem, &stop, plan, error);
     }
 done:
-    pl_split_clear(&split);
+    pl_search_free(&search);
+    pl_problem_free(&problem);
     if (status != POPLINER_OK)
         popliner_plan_clear(plan);
+    return status;
+}
+
+popliner_status popliner_solver_write(const popliner_costs *costs,
+                                      const popliner_solver_options *options,
+                                      popliner_program_format format, const char *path,
+                                      popliner_error *error) {
+    pl_problem problem = {0};
+    pl_stop stop = stop_of(options);
+    pl_search search = {.problem = &problem, .stop = &stop};
+    popliner_plan plan = {0};
+    size_t num_objectives;
+    popliner_objective first = pl_objectives_of(options, &num_objectives)[0];
+    popliner_status status = check_options(costs, options, error);
+    if (status == POPLINER_OK && first == POPLINER_OBJECTIVE_BALANCE)
+        status = pl_fail(error, POPLINER_ERROR_USAGE,
+                         "the spread is no objective of an integer program; put another first");
+    if (status == POPLINER_OK)
+        status = pl_problem_create(&problem, costs, options, NULL, error);
+    if (status == POPLINER_OK)
+        status = check_problem(&problem, error);
+    if (status != POPLINER_OK)
+        goto done;
+    search.filter = pl_filter_of_limits(&problem);
+    /* solving tells which stages must not share an IPU */
+    if (problem.is_shared)
+        status = pl_search_find(&search, &search.filter, PL_GOAL_ANY, &search.split, NULL, error);
+    if (status == POPLINER_OK && search.split.num_stages > 0)
+        status = pl_search_optimise(&search, &first, 1, &plan, error);
+    if (status == POPLINER_OK) {
+        pl_goal goal = first == POPLINER_OBJECTIVE_TRAFFIC ? PL_GOAL_FEWEST_CUT_BYTES
+                       : first == POPLINER_OBJECTIVE_IPUS  ? PL_GOAL_FEWEST_STAGES
+                                                           : PL_GOAL_ANY;
+        pl_filter filter = pl_filter_of_limits(&problem);
+        status = pl_stage_program_write(&problem, &filter, goal, first == POPLINER_OBJECTIVE_CYCLES,
+                                        &search.shared, format, path, error);
+    }
+done:
+    popliner_plan_clear(&plan);
+    pl_search_free(&search);
+    pl_problem_free(&problem);
     return status;
 }

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solve/infeasibility.h"
+
+#include "base/failure.h"
+#include "base/growth.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Without any limit of memory. */
+static pl_filter unlimited(const pl_problem *problem) {
+    pl_filter filter = pl_filter_of_limits(problem);
+    filter.plain_limit_bytes = POPLINER_PEAK_FORBIDDEN - 1;
+    filter.ignores_ipu_limits = true;
+    return filter;
+}
+
+/* Whether a problem with some of the constraints has any split, whatever memory it needs. */
+static popliner_status is_possible(const pl_problem *problem, const uint8_t *active,
+                                   const pl_stop *stop, bool *possible, bool *is_stopped,
+                                   popliner_error *error) {
+    pl_problem other = {0};
+    pl_search search = {.problem = &other, .stop = stop};
+    pl_split split = {0};
+    *possible = true;
+    popliner_status status =
+        pl_problem_create(&other, problem->costs, problem->options, active, error);
+    if (status == POPLINER_OK) {
+        pl_filter filter = unlimited(&other);
+        status = pl_search_find(&search, &filter, PL_GOAL_ANY, &split, NULL, error);
+        *possible = split.num_stages > 0 || search.is_stopped;
+        *is_stopped = *is_stopped || search.is_stopped;
+    }
+    pl_split_clear(&split);
+    pl_search_free(&search);
+    pl_problem_free(&other);
+    return status;
+}
+
+/* The name of a unit in the words of the caller. */
+static void add_unit(const popliner_solver_options *options, pl_text *text, size_t unit) {
+    const char *name =
+        options->unit_name == NULL ? NULL : options->unit_name(options->unit_name_user, unit);
+    if (name != NULL)
+        pl_text_add(text, name);
+    else
+        pl_text_format(text, "%zu", unit);
+}
+
+static void add_constraint(const popliner_solver_options *options, const pl_constraint *constraint,
+                           pl_text *text) {
+    size_t index = constraint->index;
+    if (text->length > 0)
+        pl_text_add(text, ", ");
+    switch (constraint->kind) {
+    case PL_CONSTRAINT_STAGES:
+        if (options->num_mapped_stages > 0)
+            pl_text_format(text, "device-map of %zu stages", options->num_mapped_stages);
+        else
+            pl_text_format(text, "num-ipus %zu", options->max_stages);
+        break;
+    case PL_CONSTRAINT_MIN_UNITS:
+        pl_text_format(text, "min-layers %zu", options->min_units);
+        break;
+    case PL_CONSTRAINT_MAX_UNITS:
+        pl_text_format(text, "max-layers %zu", options->max_units);
+        break;
+    case PL_CONSTRAINT_CUT:
+        pl_text_add(text, options->cut_rules[index] == POPLINER_CUT_REQUIRED ? "cut-after "
+                                                                             : "no-cut-after ");
+        add_unit(options, text, index - 1);
+        break;
+    case PL_CONSTRAINT_PAIR:
+        pl_text_add(text, "together ");
+        add_unit(options, text, options->pairs[index].first_unit);
+        pl_text_add(text, " and ");
+        add_unit(options, text, options->pairs[index].second_unit);
+        break;
+    case PL_CONSTRAINT_PLACEMENT:
+        pl_text_add(text, "place ");
+        add_unit(options, text, options->placements[index].unit);
+        pl_text_format(text, "=%zu", options->placements[index].ipu);
+        break;
+    }
+}
+
+/* Leaves out one constraint after another, as long as what is left is impossible, too. */
+static popliner_status name_constraints(const pl_problem *problem, const pl_stop *stop,
+                                        popliner_plan *plan, popliner_error *error) {
+    pl_constraint *constraints = NULL;
+    size_t count = 0;
+    pl_text text = {0};
+    popliner_status status =
+        pl_constraints_list(problem->costs, problem->options, &constraints, &count, error);
+    uint8_t *active = pl_new_array(count, sizeof *active);
+    if (status == POPLINER_OK && active == NULL)
+        status = pl_fail_memory(error, "the constraints");
+    if (status == POPLINER_OK)
+        memset(active, 1, count);
+    /* from the last: a cut or a place is more telling than the number of IPUs */
+    for (size_t i = 0; status == POPLINER_OK && i < count; ++i) {
+        bool possible = false;
+        active[i] = 0;
+        status = is_possible(problem, active, stop, &possible, &plan->is_stopped, error);
+        active[i] = possible;
+    }
+    for (size_t i = 0; status == POPLINER_OK && i < count; ++i)
+        if (active[i] != 0)
+            add_constraint(problem->options, &constraints[i], &text);
+    if (status == POPLINER_OK && text.length == 0)
+        pl_text_add(&text, "the costs themselves, which forbid every split");
+    if (status == POPLINER_OK && text.failed)
+        status = pl_fail_memory(error, "the constraints");
+    if (status == POPLINER_OK) {
+        plan->infeasibility.obstacle = POPLINER_OBSTACLE_CONSTRAINTS;
+        plan->infeasibility.constraints = text.data;
+        text.data = NULL;
+    }
+    free(text.data);
+    free(constraints);
+    free(active);
+    return status;
+}
+
+/* What the units need alone, and may have, wherever the constraints let them be. */
+typedef struct unit_sizes {
+    uint64_t *least_bytes; /* [units] */
+    uint64_t *limit_bytes; /* [units] */
+} unit_sizes;
+
+/* Takes in all places that the units have in pipelines of num_stages stages. */
+static popliner_status add_places(const pl_problem *p, size_t num_stages, unit_sizes *sizes,
+                                  popliner_error *error) {
+    pl_filter free_filter = unlimited(p);
+    pl_filter filter = pl_filter_of_limits(p);
+    pl_ways ways = {.problem = p, .filter = &free_filter, .num_stages = num_stages};
+    uint8_t *ok = pl_new_array(p->num_units, sizeof *ok);
+    popliner_status status =
+        ok == NULL ? pl_fail_memory(error, "the places of the units") : pl_ways_find(&ways, error);
+    for (size_t stage = 0; status == POPLINER_OK && stage < num_stages; ++stage) {
+        uint64_t limit = pl_filter_limit(p, &filter, pl_problem_ipu(p, stage));
+        for (size_t first = 0; first < p->num_units; ++first) {
+            if (!pl_ways_mark(&ways, stage, first, ok))
+                continue;
+            size_t count = p->num_units - first;
+            while (count > 0 && ok[count - 1] == 0)
+                --count;
+            for (size_t unit = first; unit < first + count; ++unit) {
+                uint64_t bytes = popliner_costs_peak_at(p->costs, num_stages - stage, unit, unit);
+                if (bytes < sizes->least_bytes[unit])
+                    sizes->least_bytes[unit] = bytes;
+                if (limit > sizes->limit_bytes[unit])
+                    sizes->limit_bytes[unit] = limit;
+            }
+        }
+    }
+    free(ok);
+    pl_ways_free(&ways);
+    return status;
+}
+
+/* Looks for a unit that is too large wherever it may be. */
+static popliner_status find_large_unit(const pl_problem *p, popliner_infeasibility *why,
+                                       popliner_error *error) {
+    unit_sizes sizes = {pl_new_array(p->num_units, sizeof(uint64_t)),
+                        pl_new_array(p->num_units, sizeof(uint64_t))};
+    popliner_status status = sizes.least_bytes == NULL || sizes.limit_bytes == NULL
+                                 ? pl_fail_memory(error, "the sizes of the units")
+                                 : POPLINER_OK;
+    bool is_same_everywhere = !p->depends_on_ipu && !p->depends_on_end;
+    pl_filter filter = pl_filter_of_limits(p);
+    for (size_t unit = 0; status == POPLINER_OK && unit < p->num_units; ++unit) {
+        sizes.least_bytes[unit] =
+            is_same_everywhere ? popliner_costs_peak(p->costs, unit, unit) : UINT64_MAX;
+        sizes.limit_bytes[unit] = is_same_everywhere ? pl_filter_limit(p, &filter, 0) : 0;
+    }
+    for (size_t n = p->least_stages;
+         status == POPLINER_OK && !is_same_everywhere && n <= p->most_stages; ++n)
+        status = add_places(p, n, &sizes, error);
+    why->obstacle = POPLINER_OBSTACLE_CAPACITY;
+    for (size_t unit = 0; status == POPLINER_OK && unit < p->num_units; ++unit) {
+        /* what must not be a stage of its own has no size of its own */
+        if (sizes.least_bytes[unit] == POPLINER_PEAK_FORBIDDEN ||
+            sizes.least_bytes[unit] <= sizes.limit_bytes[unit])
+            continue;
+        why->obstacle = POPLINER_OBSTACLE_UNIT;
+        why->unit = unit;
+        why->unit_bytes = sizes.least_bytes[unit];
+        why->limit_bytes = sizes.limit_bytes[unit];
+        break;
+    }
+    free(sizes.least_bytes);
+    free(sizes.limit_bytes);
+    return status;
+}
+
+/* The fewest IPUs that are enough, if there are no more than units. */
+static popliner_status find_enough_stages(const pl_problem *problem, const pl_stop *stop,
+                                          popliner_plan *plan, popliner_error *error) {
+    popliner_solver_options options = *problem->options;
+    pl_problem other = {0};
+    pl_search search = {.problem = &other, .stop = stop};
+    pl_split split = {0};
+    if (problem->is_mapped)
+        return POPLINER_OK;
+    options.max_stages = problem->num_units;
+    if (problem->depends_on_end &&
+        popliner_costs_most_stages_to_end(problem->costs) < options.max_stages)
+        options.max_stages = popliner_costs_most_stages_to_end(problem->costs);
+    popliner_status status = pl_problem_create(&other, problem->costs, &options, NULL, error);
+    if (status == POPLINER_OK) {
+        pl_filter filter = pl_filter_of_limits(&other);
+        status = pl_search_find(&search, &filter, PL_GOAL_FEWEST_STAGES, &split, NULL, error);
+        plan->infeasibility.enough_stages = split.num_stages;
+        plan->is_stopped = plan->is_stopped || search.is_stopped;
+    }
+    pl_split_clear(&split);
+    pl_search_free(&search);
+    pl_problem_free(&other);
+    return status;
+}
+
+/* The smallest max_stage_bytes that is enough. */
+static popliner_status find_enough_bytes(const pl_problem *problem, const pl_stop *stop,
+                                         popliner_plan *plan, popliner_error *error) {
+    pl_search search = {.problem = problem, .stop = stop};
+    pl_split split = {0};
+    pl_filter filter = pl_filter_of_limits(problem);
+    uint64_t bound = filter.plain_limit_bytes < UINT64_MAX ? filter.plain_limit_bytes + 1 : 0;
+    uint64_t enough = 0; /* none known */
+    uint64_t middle = POPLINER_PEAK_FORBIDDEN - 1;
+    popliner_status status = POPLINER_OK;
+    while (enough == 0 || bound < enough) {
+        pl_worth worth = {0};
+        filter.plain_limit_bytes = middle;
+        status = pl_search_find(&search, &filter, PL_GOAL_ANY, &split, NULL, error);
+        if (status == POPLINER_OK && split.num_stages > 0)
+            status = pl_split_worth(problem, &split, &worth, NULL, error);
+        if (status != POPLINER_OK || search.is_stopped || (split.num_stages == 0 && enough == 0))
+            break;
+        if (split.num_stages > 0)
+            enough =
+                worth.peak_bytes >= bound && worth.peak_bytes < middle ? worth.peak_bytes : middle;
+        else
+            bound = middle + 1;
+        pl_split_clear(&split);
+        middle = bound + (enough - bound) / 2;
+    }
+    if (status == POPLINER_OK && !search.is_stopped)
+        plan->infeasibility.enough_bytes = enough;
+    plan->is_stopped = plan->is_stopped || search.is_stopped;
+    pl_split_clear(&split);
+    pl_search_free(&search);
+    return status;
+}
+
+/* The split with the smallest largest peak that the other constraints allow. */
+static popliner_status find_best_effort(const pl_problem *problem, const pl_stop *stop,
+                                        popliner_plan *plan, popliner_error *error) {
+    static const popliner_objective memory = POPLINER_OBJECTIVE_MEMORY;
+    pl_search search = {.problem = problem, .stop = stop, .filter = unlimited(problem)};
+    popliner_status status =
+        pl_search_find(&search, &search.filter, PL_GOAL_ANY, &search.split, NULL, error);
+    if (status == POPLINER_OK && search.split.num_stages > 0) {
+        popliner_solver_options options = *problem->options;
+        pl_problem strict = *problem;
+        options.slack_percent = 0.0;
+        strict.options = &options;
+        search.problem = &strict;
+        status = pl_search_optimise(&search, &memory, 1, plan, error);
+        if (status == POPLINER_OK)
+            status = pl_plan_fill(problem, &search.split, pl_spread_is_of_cycles(problem->options),
+                                  plan, error);
+        /* it was made for its memory alone, but is told in the terms that were asked for */
+        const popliner_objective *asked = pl_objectives_of(problem->options, &plan->num_values);
+        search.filter.spread_is_of_cycles = pl_spread_is_of_cycles(problem->options);
+        for (size_t i = 0; i < plan->num_values; ++i)
+            plan->values[i] =
+                (popliner_plan_value){asked[i], pl_search_value(&search, asked[i]), 0};
+    }
+    plan->is_stopped = plan->is_stopped || search.is_stopped;
+    pl_search_free(&search);
+    return status;
+}
+
+popliner_status pl_explain_infeasibility(const pl_problem *problem, const pl_stop *stop,
+                                         popliner_plan *plan, popliner_error *error) {
+    plan->status = POPLINER_PLAN_INFEASIBLE;
+    popliner_status status = find_best_effort(problem, stop, plan, error);
+    if (status == POPLINER_OK && plan->num_stages == 0 && plan->is_stopped)
+        plan->infeasibility.obstacle = POPLINER_OBSTACLE_UNKNOWN;
+    else if (status == POPLINER_OK && plan->num_stages == 0)
+        status = name_constraints(problem, stop, plan, error);
+    if (status != POPLINER_OK || plan->num_stages == 0)
+        return status;
+    status = find_large_unit(problem, &plan->infeasibility, error);
+    if (status == POPLINER_OK)
+        status = find_enough_stages(problem, stop, plan, error);
+    if (status == POPLINER_OK)
+        status = find_enough_bytes(problem, stop, plan, error);
+    return status;
+}

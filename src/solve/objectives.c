@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solve/objectives.h"
+
+#include "base/failure.h"
+#include "solve/costs.h"
+
+#include <stdlib.h>
+
+void pl_search_free(pl_search *search) {
+    pl_shared_free(&search->shared);
+    pl_split_clear(&search->split);
+}
+
+const popliner_objective *pl_objectives_of(const popliner_solver_options *options, size_t *count) {
+    static const popliner_objective usual[] = {POPLINER_OBJECTIVE_MEMORY,
+                                               POPLINER_OBJECTIVE_TRAFFIC};
+    *count = options->num_objectives > 0 ? options->num_objectives : sizeof usual / sizeof *usual;
+    return options->num_objectives > 0 ? options->objectives : usual;
+}
+
+bool pl_spread_is_of_cycles(const popliner_solver_options *options) {
+    bool has_cycles = false;
+    for (size_t i = 0; i < options->num_objectives; ++i) {
+        has_cycles = has_cycles || options->objectives[i] == POPLINER_OBJECTIVE_CYCLES;
+        if (options->objectives[i] == POPLINER_OBJECTIVE_BALANCE)
+            return has_cycles;
+    }
+    return false;
+}
+
+popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_goal goal,
+                               pl_split *split, uint64_t *next_peak_bytes, popliner_error *error) {
+    const pl_problem *p = search->problem;
+    bool is_stopped = false;
+    popliner_status status;
+    if (next_peak_bytes != NULL)
+        *next_peak_bytes = 0;
+    if (pl_stop_is_wanted(search->stop)) {
+        search->is_stopped = true;
+        return POPLINER_OK;
+    }
+    if (p->is_shared) {
+        pl_program_result result = {0};
+        status = pl_stage_program_find(p, filter, goal, search->stop, p->options->listener,
+                                       &search->shared, split, &result, error);
+        is_stopped = result.is_stopped;
+        if (next_peak_bytes != NULL)
+            *next_peak_bytes = result.next_peak_bytes;
+    } else {
+        status = pl_dynamic_program(p, filter, goal, search->stop, split, &is_stopped, error);
+    }
+    search->is_stopped = search->is_stopped || is_stopped;
+    return status;
+}
+
+/* Makes a better split the best known. */
+static popliner_status keep(pl_search *search, pl_split *split, popliner_error *error) {
+    pl_split_move(&search->split, split);
+    return pl_split_worth(search->problem, &search->split, &search->worth, NULL, error);
+}
+
+uint64_t pl_search_value(const pl_search *search, popliner_objective objective) {
+    switch (objective) {
+    case POPLINER_OBJECTIVE_MEMORY:
+        return search->worth.peak_bytes;
+    case POPLINER_OBJECTIVE_CYCLES:
+        return search->worth.cycles;
+    case POPLINER_OBJECTIVE_TRAFFIC:
+        return search->worth.cut_bytes;
+    case POPLINER_OBJECTIVE_IPUS:
+        return search->worth.num_ipus;
+    case POPLINER_OBJECTIVE_BALANCE:
+    case POPLINER_NUM_OBJECTIVES:
+        break;
+    }
+    return pl_worth_spread(&search->worth, search->filter.spread_is_of_cycles);
+}
+
+/* The filter with a limit on one objective. */
+static pl_filter limited(const pl_filter *filter, popliner_objective objective, uint64_t most) {
+    pl_filter result = *filter;
+    switch (objective) {
+    case POPLINER_OBJECTIVE_MEMORY:
+        result.most_peak_bytes = most;
+        break;
+    case POPLINER_OBJECTIVE_CYCLES:
+        result.most_cycles = most;
+        break;
+    case POPLINER_OBJECTIVE_TRAFFIC:
+        result.most_cut_bytes = most;
+        break;
+    case POPLINER_OBJECTIVE_IPUS:
+        result.most_ipus = most < SIZE_MAX ? (size_t)most : SIZE_MAX;
+        break;
+    case POPLINER_OBJECTIVE_BALANCE:
+        /* UINT64_MAX would mean that the spread is of no interest */
+        result.most_spread = most < UINT64_MAX ? most : UINT64_MAX - 1;
+        break;
+    case POPLINER_NUM_OBJECTIVES:
+        break;
+    }
+    return result;
+}
+
+/* Halves the range between a bound and the best known until they meet. */
+static popliner_status minimise_largest(pl_search *search, popliner_objective objective,
+                                        uint64_t *bound, popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    pl_split split = {0};
+    while (*bound < pl_search_value(search, objective)) {
+        uint64_t middle = *bound + (pl_search_value(search, objective) - *bound) / 2;
+        pl_filter filter = limited(&search->filter, objective, middle);
+        uint64_t next_peak = 0;
+        status = pl_search_find(search, &filter, PL_GOAL_ANY, &split, &next_peak, error);
+        if (status != POPLINER_OK || search->is_stopped)
+            break;
+        if (split.num_stages > 0) {
+            status = keep(search, &split, error);
+            if (status != POPLINER_OK)
+                break;
+            continue;
+        }
+        *bound = middle + 1;
+        if (objective == POPLINER_OBJECTIVE_MEMORY && next_peak > *bound)
+            *bound = next_peak < pl_search_value(search, objective)
+                         ? next_peak
+                         : pl_search_value(search, objective);
+    }
+    pl_split_clear(&split);
+    return status;
+}
+
+/* The spread: asks for a smaller one until there is none. Every smallest value that a stage may have
+ * is tried only once: a spread that is not to be had from there on will not be had later. */
+static popliner_status minimise_spread(pl_search *search, uint64_t *bound, popliner_error *error) {
+    bool of_cycles = search->filter.spread_is_of_cycles;
+    uint64_t *values = NULL;
+    size_t count = 1;
+    pl_split split = {0};
+    popliner_status status = POPLINER_OK;
+    if (!search->problem->is_shared)
+        status =
+            pl_stage_values(search->problem, &search->filter, of_cycles, &values, &count, error);
+    for (size_t i = 0; status == POPLINER_OK && i < count && !search->is_stopped;) {
+        uint64_t spread = pl_search_value(search, POPLINER_OBJECTIVE_BALANCE);
+        if (spread == 0)
+            break;
+        pl_filter filter = search->filter;
+        if (values == NULL) {
+            filter.most_spread = spread - 1;
+        } else {
+            uint64_t most = values[i] > UINT64_MAX - spread ? UINT64_MAX : values[i] + spread - 1;
+            uint64_t *least_of = of_cycles ? &filter.least_cycles : &filter.least_peak_bytes;
+            uint64_t *most_of = of_cycles ? &filter.most_cycles : &filter.most_peak_bytes;
+            *least_of = values[i];
+            *most_of = most < *most_of ? most : *most_of;
+        }
+        status = pl_search_find(search, &filter, PL_GOAL_ANY, &split, NULL, error);
+        if (status == POPLINER_OK && split.num_stages > 0)
+            status = keep(search, &split, error);
+        else
+            ++i;
+    }
+    if (!search->is_stopped)
+        *bound = pl_search_value(search, POPLINER_OBJECTIVE_BALANCE);
+    free(values);
+    pl_split_clear(&split);
+    return status;
+}
+
+/* Cut bytes and IPUs: what is asked for comes at once. */
+static popliner_status minimise_sum(pl_search *search, popliner_objective objective,
+                                    uint64_t *bound, popliner_error *error) {
+    pl_split split = {0};
+    popliner_status status = POPLINER_OK;
+    /* the IPUs of a device map are what they are */
+    if (objective == POPLINER_OBJECTIVE_TRAFFIC || !search->problem->is_mapped)
+        status = pl_search_find(search, &search->filter,
+                                objective == POPLINER_OBJECTIVE_TRAFFIC ? PL_GOAL_FEWEST_CUT_BYTES
+                                                                        : PL_GOAL_FEWEST_STAGES,
+                                &split, NULL, error);
+    if (status == POPLINER_OK && split.num_stages > 0)
+        status = keep(search, &split, error);
+    if (!search->is_stopped)
+        *bound = pl_search_value(search, objective);
+    pl_split_clear(&split);
+    return status;
+}
+
+/* value * (1 + slack), or the most there is. */
+static uint64_t with_slack(uint64_t value, double slack_percent) {
+    long double slack = (long double)value * (long double)slack_percent / 100.0L;
+    return slack >= (long double)(UINT64_MAX - value) ? UINT64_MAX : value + (uint64_t)slack;
+}
+
+/* Lets GLPK confirm a bound that the dynamic program has proven. */
+static popliner_status confirm(const pl_search *search, popliner_objective objective,
+                               uint64_t bound, popliner_error *error) {
+    const pl_problem *p = search->problem;
+    if (p->is_shared || p->options->method != POPLINER_METHOD_ILP || search->is_stopped)
+        return POPLINER_OK;
+    if (objective == POPLINER_OBJECTIVE_TRAFFIC || objective == POPLINER_OBJECTIVE_IPUS)
+        return pl_stage_program_check(p, &search->filter,
+                                      objective == POPLINER_OBJECTIVE_TRAFFIC
+                                          ? PL_GOAL_FEWEST_CUT_BYTES
+                                          : PL_GOAL_FEWEST_STAGES,
+                                      &bound, search->stop, p->options->listener, error);
+    if (bound == 0 || objective == POPLINER_OBJECTIVE_BALANCE)
+        return POPLINER_OK;
+    pl_filter better = limited(&search->filter, objective, bound - 1);
+    return pl_stage_program_check(p, &better, PL_GOAL_FEWEST_STAGES, NULL, search->stop,
+                                  p->options->listener, error);
+}
+
+popliner_status pl_search_optimise(pl_search *search, const popliner_objective *objectives,
+                                   size_t num_objectives, popliner_plan *plan,
+                                   popliner_error *error) {
+    popliner_status status =
+        pl_split_worth(search->problem, &search->split, &search->worth, NULL, error);
+    for (size_t i = 0; status == POPLINER_OK && i < num_objectives; ++i) {
+        popliner_objective objective = objectives[i];
+        uint64_t bound = 0;
+        if (search->is_stopped)
+            status = POPLINER_OK;
+        else if (objective == POPLINER_OBJECTIVE_MEMORY || objective == POPLINER_OBJECTIVE_CYCLES)
+            status = minimise_largest(search, objective, &bound, error);
+        else if (objective == POPLINER_OBJECTIVE_BALANCE)
+            status = minimise_spread(search, &bound, error);
+        else
+            status = minimise_sum(search, objective, &bound, error);
+        if (status == POPLINER_OK)
+            status = confirm(search, objective, bound, error);
+        plan->values[plan->num_values++] = (popliner_plan_value){objective, 0, bound};
+        /* the last one yields to nothing */
+        double slack_percent =
+            i + 1 < num_objectives ? search->problem->options->slack_percent : 0.0;
+        search->filter = limited(&search->filter, objective,
+                                 with_slack(pl_search_value(search, objective), slack_percent));
+    }
+    pl_split split = {0};
+    if (status == POPLINER_OK && !search->is_stopped)
+        status =
+            pl_search_find(search, &search->filter, PL_GOAL_EARLIEST_CUTS, &split, NULL, error);
+    if (status == POPLINER_OK && split.num_stages > 0)
+        status = keep(search, &split, error);
+    pl_split_clear(&split);
+    for (size_t i = 0; i < plan->num_values; ++i)
+        plan->values[i].value = pl_search_value(search, plan->values[i].objective);
+    return status;
+}

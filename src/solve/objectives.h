@@ -1,0 +1,45 @@
+/* One objective after another: each is made as small as possible within the best for those before
+ * it.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_SOLVE_OBJECTIVES_H
+#define PL_SOLVE_OBJECTIVES_H
+
+#include "solve/plan.h"
+#include "solve/stage_program.h"
+
+/* Zero-initialise but for the first three; free with pl_search_free. */
+typedef struct pl_search {
+    const pl_problem *problem;
+    const pl_stop *stop;
+    pl_filter filter; /* what is known to be kept: the limits, and the objectives so far */
+    pl_shared shared;
+    pl_split split; /* the best known within the filter; empty: none */
+    pl_worth worth; /* of the split */
+    bool is_stopped;
+} pl_search;
+
+void pl_search_free(pl_search *search);
+
+/* Finds a split within `filter` and the problem, by the method that fits. *split must be empty, and
+ * stays so if there is none or the search was stopped. *next_peak_bytes (may be NULL) is a bound on
+ * the peak without a split, 0 if none is known. Errors: MEMORY, INTERNAL, those of shared peaks. */
+popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_goal goal,
+                               pl_split *split, uint64_t *next_peak_bytes, popliner_error *error);
+
+/* The objectives of some options, or the default ones. Borrowed. */
+const popliner_objective *pl_objectives_of(const popliner_solver_options *options, size_t *count);
+
+/* Whether the spread is that of the cycles for these objectives. */
+bool pl_spread_is_of_cycles(const popliner_solver_options *options);
+
+/* What the best known split is worth. */
+uint64_t pl_search_value(const pl_search *search, popliner_objective objective);
+
+/* Starts from search->split and makes it the best by the objectives, then by the earliest cuts.
+ * Fills plan->values; is_stopped says that they are not all proven. Errors: as above. */
+popliner_status pl_search_optimise(pl_search *search, const popliner_objective *objectives,
+                                   size_t num_objectives, popliner_plan *plan,
+                                   popliner_error *error);
+
+#endif

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solve/problem.h"
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "solve/costs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+popliner_status pl_constraints_list(const popliner_costs *costs,
+                                    const popliner_solver_options *options,
+                                    pl_constraint **constraints, size_t *count,
+                                    popliner_error *error) {
+    size_t num_units = popliner_costs_num_units(costs);
+    *count = 0;
+    pl_constraint *list = pl_new_array(PL_NUM_SINGLE_CONSTRAINTS + num_units + options->num_pairs +
+                                           options->num_placements,
+                                       sizeof *list);
+    *constraints = list;
+    if (list == NULL)
+        return pl_fail_memory(error, "the constraints");
+    for (int kind = 0; kind < PL_NUM_SINGLE_CONSTRAINTS; ++kind)
+        list[(*count)++] = (pl_constraint){(pl_constraint_kind)kind, 0};
+    for (size_t unit = 1; options->cut_rules != NULL && unit < num_units; ++unit)
+        if (options->cut_rules[unit] != POPLINER_CUT_FREE)
+            list[(*count)++] = (pl_constraint){PL_CONSTRAINT_CUT, unit};
+    for (size_t i = 0; i < options->num_pairs; ++i)
+        list[(*count)++] = (pl_constraint){PL_CONSTRAINT_PAIR, i};
+    for (size_t i = 0; i < options->num_placements; ++i)
+        list[(*count)++] = (pl_constraint){PL_CONSTRAINT_PLACEMENT, i};
+    return POPLINER_OK;
+}
+
+/* What is left of the options once inactive constraints are taken away. */
+typedef struct rules {
+    size_t min_units;
+    size_t max_units;
+    popliner_cut_rule *cuts; /* [num_units] */
+    size_t *counted;         /* [num_units + 1]: how many counted units stand before */
+    bool limits_stages;
+} rules;
+
+/* The place of unit `first_unit` alone in the triangle of shapes. */
+static size_t row_start(size_t num_units, size_t first_unit) {
+    return first_unit * (2 * num_units - first_unit + 1) / 2;
+}
+
+/* Marks the intervals that keep to the rules of cuts and sizes. */
+static void mark_shapes(pl_problem *p, const rules *r) {
+    size_t n = p->num_units;
+    for (size_t first = 0; first < n; ++first) {
+        uint8_t *shape = p->shape + row_start(n, first);
+        bool may_begin = first == 0 || r->cuts[first] != POPLINER_CUT_FORBIDDEN;
+        bool is_whole = true; /* no required cut inside */
+        for (size_t last = first; last < n; ++last) {
+            is_whole = is_whole && (last == first || r->cuts[last] != POPLINER_CUT_REQUIRED);
+            size_t size = r->counted[last + 1] - r->counted[first];
+            bool may_end = last + 1 == n || r->cuts[last + 1] != POPLINER_CUT_FORBIDDEN;
+            shape[last - first] = may_begin && is_whole && may_end && size >= r->min_units &&
+                                  (r->max_units == 0 || size <= r->max_units);
+        }
+    }
+}
+
+/* Takes away the intervals with one unit of a pair alone. */
+static void unmark_half_pairs(pl_problem *p, popliner_pair pair) {
+    size_t a = pair.first_unit < pair.second_unit ? pair.first_unit : pair.second_unit;
+    size_t b = pair.first_unit < pair.second_unit ? pair.second_unit : pair.first_unit;
+    for (size_t first = 0; first <= b; ++first) {
+        uint8_t *shape = p->shape + row_start(p->num_units, first);
+        for (size_t last = first > a ? first : a; last < p->num_units; ++last) {
+            bool has_a = first <= a; /* last is not before a where first is not behind it */
+            bool has_b = last >= b;
+            if (has_a != has_b)
+                shape[last - first] = 0;
+        }
+    }
+}
+
+static popliner_status find_rules(pl_problem *p, const uint8_t *active, rules *r,
+                                  popliner_error *error) {
+    const popliner_solver_options *options = p->options;
+    pl_constraint *constraints = NULL;
+    size_t count = 0;
+    popliner_status status = pl_constraints_list(p->costs, options, &constraints, &count, error);
+    r->cuts = pl_new_array(p->num_units, sizeof *r->cuts);
+    r->counted = pl_new_array(p->num_units + 1, sizeof *r->counted);
+    p->is_pair_active = pl_new_array(options->num_pairs, sizeof *p->is_pair_active);
+    p->unit_ipu = pl_new_array(p->num_units, sizeof *p->unit_ipu);
+    if (status == POPLINER_OK &&
+        (r->cuts == NULL || r->counted == NULL || p->is_pair_active == NULL || p->unit_ipu == NULL))
+        status = pl_fail_memory(error, "the constraints");
+    if (status != POPLINER_OK)
+        goto done;
+
+    p->most_stages = p->num_units;
+    p->least_stages = 1;
+    for (size_t unit = 0; unit < p->num_units; ++unit) {
+        bool counts = options->counted_units == NULL || options->counted_units[unit] != 0;
+        r->counted[unit + 1] = r->counted[unit] + counts;
+        p->unit_ipu[unit] = PL_ANY_IPU;
+    }
+    for (size_t i = 0; i < count; ++i) {
+        if (active != NULL && active[i] == 0)
+            continue;
+        size_t index = constraints[i].index;
+        switch (constraints[i].kind) {
+        case PL_CONSTRAINT_STAGES:
+            r->limits_stages = true;
+            if (options->num_mapped_stages > 0) {
+                p->is_mapped = true;
+                p->least_stages = options->num_mapped_stages;
+            } else if (options->max_stages < p->most_stages) {
+                p->most_stages = options->max_stages;
+            }
+            if (p->is_mapped && options->num_mapped_stages < p->most_stages)
+                p->most_stages = options->num_mapped_stages;
+            break;
+        case PL_CONSTRAINT_MIN_UNITS:
+            r->min_units = options->min_units;
+            break;
+        case PL_CONSTRAINT_MAX_UNITS:
+            r->max_units = options->max_units;
+            break;
+        case PL_CONSTRAINT_CUT:
+            r->cuts[index] = options->cut_rules[index];
+            break;
+        case PL_CONSTRAINT_PAIR:
+            p->is_pair_active[index] = 1;
+            break;
+        case PL_CONSTRAINT_PLACEMENT: {
+            int64_t *ipu = &p->unit_ipu[options->placements[index].unit];
+            int64_t wanted = (int64_t)options->placements[index].ipu;
+            *ipu = *ipu == PL_ANY_IPU || *ipu == wanted ? wanted : PL_NO_IPU;
+            break;
+        }
+        }
+    }
+done:
+    free(constraints);
+    return status;
+}
+
+/* Finds out which stages of the device map run on one IPU. */
+static popliner_status find_sharing(pl_problem *p, popliner_error *error) {
+    size_t num_stages = p->is_mapped ? p->options->num_mapped_stages : 0;
+    p->first_on_ipu = pl_new_array(num_stages, sizeof *p->first_on_ipu);
+    if (p->first_on_ipu == NULL)
+        return pl_fail_memory(error, "the device map");
+    for (size_t stage = 0; stage < num_stages; ++stage) {
+        size_t first = 0;
+        while (p->options->device_map[first] != p->options->device_map[stage])
+            ++first;
+        p->first_on_ipu[stage] = first;
+        p->num_ipus += first == stage;
+        p->is_shared = p->is_shared || first != stage;
+    }
+    return POPLINER_OK;
+}
+
+popliner_status pl_problem_create(pl_problem *problem, const popliner_costs *costs,
+                                  const popliner_solver_options *options, const uint8_t *active,
+                                  popliner_error *error) {
+    pl_problem *p = problem;
+    rules r = {0};
+    p->costs = costs;
+    p->options = options;
+    p->num_units = popliner_costs_num_units(costs);
+    p->shape = pl_new_array(row_start(p->num_units, p->num_units), sizeof *p->shape);
+    popliner_status status =
+        p->shape == NULL ? pl_fail_memory(error, "the constraints") : POPLINER_OK;
+    if (status == POPLINER_OK)
+        status = find_rules(p, active, &r, error);
+    if (status == POPLINER_OK)
+        status = find_sharing(p, error);
+    if (status != POPLINER_OK)
+        goto done;
+    mark_shapes(p, &r);
+    for (size_t i = 0; i < options->num_pairs && !p->is_shared; ++i)
+        if (p->is_pair_active[i] != 0)
+            unmark_half_pairs(p, options->pairs[i]);
+    p->depends_on_end = popliner_costs_most_stages_to_end(costs) > 1;
+    p->depends_on_ipu = options->num_ipu_limits > 0;
+    /* costs that are not known are no way out of a contradiction */
+    size_t known = popliner_costs_most_stages_to_end(costs);
+    if (p->depends_on_end && !r.limits_stages && p->most_stages > known)
+        p->most_stages = known;
+    for (size_t unit = 0; unit < p->num_units; ++unit)
+        p->depends_on_ipu = p->depends_on_ipu || p->unit_ipu[unit] != PL_ANY_IPU;
+done:
+    free(r.cuts);
+    free(r.counted);
+    return status;
+}
+
+void pl_problem_free(pl_problem *problem) {
+    free(problem->shape);
+    free(problem->unit_ipu);
+    free(problem->first_on_ipu);
+    free(problem->is_pair_active);
+    *problem = (pl_problem){0};
+}
+
+size_t pl_problem_ipu(const pl_problem *problem, size_t stage) {
+    return problem->is_mapped ? problem->options->device_map[stage] : stage;
+}
+
+pl_filter pl_filter_of_limits(const pl_problem *problem) {
+    return (pl_filter){
+        .plain_limit_bytes = problem->options->max_stage_bytes,
+        .most_peak_bytes = POPLINER_PEAK_FORBIDDEN - 1,
+        .most_cycles = UINT64_MAX,
+        .most_cut_bytes = UINT64_MAX,
+        .most_ipus = SIZE_MAX,
+        .most_spread = UINT64_MAX,
+    };
+}
+
+uint64_t pl_filter_limit(const pl_problem *problem, const pl_filter *filter, size_t ipu) {
+    uint64_t limit = filter->plain_limit_bytes;
+    const popliner_solver_options *options = problem->options;
+    for (size_t i = 0; i < options->num_ipu_limits && !filter->ignores_ipu_limits; ++i)
+        if (options->ipu_limits[i].ipu == ipu)
+            limit = options->ipu_limits[i].bytes;
+    if (limit > filter->most_peak_bytes)
+        limit = filter->most_peak_bytes;
+    return limit < POPLINER_PEAK_FORBIDDEN ? limit : POPLINER_PEAK_FORBIDDEN - 1;
+}
+
+void pl_problem_mark(const pl_problem *problem, const pl_filter *filter, size_t stage,
+                     size_t stages_to_end, size_t first_unit, uint8_t *ok) {
+    const pl_problem *p = problem;
+    size_t count = p->num_units - first_unit;
+    size_t ipu = pl_problem_ipu(p, stage);
+    uint64_t limit = pl_filter_limit(p, filter, ipu);
+    bool is_alone = true;
+    for (size_t other = 0; p->is_shared && other < p->options->num_mapped_stages; ++other)
+        is_alone = is_alone && (other == stage || p->first_on_ipu[other] != p->first_on_ipu[stage]);
+    /* what shares its IPU may make up for what it lacks itself */
+    uint64_t least_peak = is_alone ? filter->least_peak_bytes : 0;
+    uint64_t least_cycles = is_alone ? filter->least_cycles : 0;
+    const uint64_t *peaks = pl_costs_peaks_from(p->costs, stages_to_end, first_unit);
+    const uint64_t *cycles = pl_costs_cycles_from(p->costs, first_unit);
+    const uint8_t *shape = p->shape + row_start(p->num_units, first_unit);
+    for (size_t d = 0; d < count; ++d)
+        ok[d] = shape[d] & (peaks[d] <= limit) & (peaks[d] >= least_peak);
+    for (size_t d = 0; cycles != NULL && d < count; ++d)
+        ok[d] &= (cycles[d] <= filter->most_cycles) & (cycles[d] >= least_cycles);
+    if (cycles == NULL && least_cycles > 0)
+        memset(ok, 0, count);
+    for (size_t d = 0; p->depends_on_ipu && d < count; ++d) {
+        int64_t wanted = p->unit_ipu[first_unit + d];
+        if (wanted != PL_ANY_IPU && wanted != (int64_t)ipu) {
+            memset(ok + d, 0, count - d);
+            break;
+        }
+    }
+}
+
+/* Whether the stage may be there, ways or not. */
+static void mark_alone(const pl_ways *w, size_t stage, size_t first_unit, uint8_t *ok) {
+    pl_problem_mark(w->problem, w->filter, stage, w->num_stages - stage, first_unit, ok);
+    if (stage < w->num_fixed && w->fixed_units[stage] != first_unit)
+        memset(ok, 0, w->problem->num_units - first_unit);
+}
+
+popliner_status pl_ways_find(pl_ways *ways, popliner_error *error) {
+    pl_ways *w = ways;
+    size_t n = w->problem->num_units;
+    size_t width = n + 1;
+    uint8_t *ok = pl_new_array(n, sizeof *ok);
+    w->from_start = pl_new_array((w->num_stages + 1) * width, sizeof *w->from_start);
+    w->to_end = pl_new_array((w->num_stages + 1) * width, sizeof *w->to_end);
+    if (ok == NULL || w->from_start == NULL || w->to_end == NULL) {
+        free(ok);
+        return pl_fail_memory(error, "the ways through the chain");
+    }
+    w->from_start[0] = 1;
+    for (size_t stage = 0; stage < w->num_stages; ++stage)
+        for (size_t i = 0; i < n; ++i) {
+            if (w->from_start[stage * width + i] == 0)
+                continue;
+            mark_alone(w, stage, i, ok);
+            for (size_t d = 0; d < n - i; ++d)
+                w->from_start[(stage + 1) * width + i + d + 1] |= ok[d];
+        }
+    w->to_end[w->num_stages * width + n] = 1;
+    for (size_t stage = w->num_stages; stage-- > 0;)
+        for (size_t i = 0; i < n; ++i) {
+            if (w->from_start[stage * width + i] == 0)
+                continue;
+            mark_alone(w, stage, i, ok);
+            for (size_t d = 0; d < n - i; ++d)
+                w->to_end[stage * width + i] |= ok[d] & w->to_end[(stage + 1) * width + i + d + 1];
+        }
+    free(ok);
+    return POPLINER_OK;
+}
+
+void pl_ways_free(pl_ways *ways) {
+    free(ways->from_start);
+    free(ways->to_end);
+    *ways = (pl_ways){0};
+}
+
+bool pl_ways_mark(const pl_ways *ways, size_t stage, size_t first_unit, uint8_t *ok) {
+    size_t n = ways->problem->num_units;
+    size_t width = n + 1;
+    if (ways->from_start[stage * width + first_unit] == 0 ||
+        ways->to_end[stage * width + first_unit] == 0)
+        return false;
+    mark_alone(ways, stage, first_unit, ok);
+    for (size_t d = 0; d < n - first_unit; ++d)
+        ok[d] &= ways->to_end[(stage + 1) * width + first_unit + d + 1];
+    return true;
+}
+
+uint64_t pl_worth_spread(const pl_worth *worth, bool is_of_cycles) {
+    return is_of_cycles ? worth->cycles - worth->least_cycles
+                        : worth->peak_bytes - worth->least_peak_bytes;
+}
+
+bool pl_filter_admits(const pl_filter *filter, const pl_worth *worth) {
+    return worth->peak_bytes <= filter->most_peak_bytes &&
+           worth->least_peak_bytes >= filter->least_peak_bytes &&
+           worth->cycles <= filter->most_cycles && worth->least_cycles >= filter->least_cycles &&
+           worth->cut_bytes <= filter->most_cut_bytes && worth->num_ipus <= filter->most_ipus &&
+           pl_worth_spread(worth, filter->spread_is_of_cycles) <= filter->most_spread;
+}

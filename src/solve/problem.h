@@ -1,0 +1,139 @@
+/* What is asked for, made ready for searching: which intervals may be which stage.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_SOLVE_PROBLEM_H
+#define PL_SOLVE_PROBLEM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "popliner/solver.h"
+
+/* The constraints of some options, one by one, so that each can be left out to see whether it is
+ * needed for a contradiction: first the single ones, then each required or forbidden cut, each
+ * pair, each placement. */
+typedef enum pl_constraint_kind {
+    PL_CONSTRAINT_STAGES, /* max_stages, or the device map */
+    PL_CONSTRAINT_MIN_UNITS,
+    PL_CONSTRAINT_MAX_UNITS,
+    PL_NUM_SINGLE_CONSTRAINTS,
+    PL_CONSTRAINT_CUT = PL_NUM_SINGLE_CONSTRAINTS,
+    PL_CONSTRAINT_PAIR,
+    PL_CONSTRAINT_PLACEMENT,
+} pl_constraint_kind;
+
+typedef struct pl_constraint {
+    pl_constraint_kind kind;
+    size_t index; /* the unit behind a cut; the place of a pair or placement in the options */
+} pl_constraint;
+
+/* All constraints of the options. The caller frees *constraints. Errors: MEMORY. */
+popliner_status pl_constraints_list(const popliner_costs *costs,
+                                    const popliner_solver_options *options,
+                                    pl_constraint **constraints, size_t *count,
+                                    popliner_error *error);
+
+enum { PL_ANY_IPU = -1, PL_NO_IPU = -2 };
+
+/* Zero-initialise; free with pl_problem_free. Refers to the costs and options. */
+typedef struct pl_problem {
+    const popliner_costs *costs;
+    const popliner_solver_options *options;
+    size_t num_units;
+
+    /* How many stages there may be: a range, or exactly as many as the device map has. */
+    size_t least_stages;
+    size_t most_stages; /* at most num_units, and less than least_stages if nothing is possible */
+    bool is_mapped;
+    size_t num_ipus; /* that the device map names */
+    bool is_shared;  /* some IPU has several stages */
+
+    bool depends_on_ipu; /* what may be a stage depends on its IPU */
+    bool depends_on_end; /* ... on how many stages are still to come */
+
+    /* Whether an interval may be a stage, wherever: a triangle, row by row. */
+    uint8_t *shape;
+    /* The IPU that each unit has to be on, PL_ANY_IPU, or PL_NO_IPU if there are several. */
+    int64_t *unit_ipu;
+    /* Of the device map: the first stage on the same IPU, for each stage. */
+    size_t *first_on_ipu;
+    /* Pairs of units that have to be on one IPU but may be in several stages of it: only where IPUs
+     * are shared. Marks the pairs of the options. */
+    uint8_t *is_pair_active;
+} pl_problem;
+
+/* `active` has a mark for each constraint of pl_constraints_list, or is NULL for all.
+ * Errors: MEMORY. O(n^2 + n * constraints). */
+popliner_status pl_problem_create(pl_problem *problem, const popliner_costs *costs,
+                                  const popliner_solver_options *options, const uint8_t *active,
+                                  popliner_error *error);
+void pl_problem_free(pl_problem *problem);
+
+/* The IPU of stage `stage`. */
+size_t pl_problem_ipu(const pl_problem *problem, size_t stage);
+
+/* What a split has to keep to beside the constraints. Most and least are of every IPU. */
+typedef struct pl_filter {
+    uint64_t plain_limit_bytes; /* of IPUs that have no limit of their own */
+    bool ignores_ipu_limits;    /* those that have one take plain_limit_bytes, too */
+    uint64_t most_peak_bytes;
+    uint64_t least_peak_bytes;
+    uint64_t most_cycles;
+    uint64_t least_cycles;
+    uint64_t most_cut_bytes;
+    size_t most_ipus;
+    uint64_t most_spread; /* UINT64_MAX for any */
+    bool spread_is_of_cycles;
+} pl_filter;
+
+/* The one that keeps to the limits of the options and to nothing else. */
+pl_filter pl_filter_of_limits(const pl_problem *problem);
+
+/* The largest peak that an IPU may have. */
+uint64_t pl_filter_limit(const pl_problem *problem, const pl_filter *filter, size_t ipu);
+
+/* Marks in ok[d] whether the interval first_unit ... first_unit + d may be the stage `stage` when
+ * stages_to_end are still to come. Where stages share an IPU, as far as one of them alone can tell.
+ * O(n). */
+void pl_problem_mark(const pl_problem *problem, const pl_filter *filter, size_t stage,
+                     size_t stages_to_end, size_t first_unit, uint8_t *ok);
+
+/* The ways through a chain in exactly num_stages stages. Zero-initialise; free with pl_ways_free. */
+typedef struct pl_ways {
+    const pl_problem *problem;
+    const pl_filter *filter;
+    size_t num_stages;
+    /* The first stages, if they are given: where each begins. */
+    const size_t *fixed_units;
+    size_t num_fixed;
+    uint8_t *from_start; /* [num_stages + 1][units + 1]: so many stages can end before a unit */
+    uint8_t *to_end; /* [num_stages + 1][units + 1]: those from so many on can begin at a unit */
+} pl_ways;
+
+/* Finds them for the members that are set. Errors: MEMORY. O(n^2 * num_stages). */
+popliner_status pl_ways_find(pl_ways *ways, popliner_error *error);
+void pl_ways_free(pl_ways *ways);
+
+/* Marks in ok[d] whether the stage `stage` may be first_unit ... first_unit + d in such a way. False
+ * if none of them. */
+bool pl_ways_mark(const pl_ways *ways, size_t stage, size_t first_unit, uint8_t *ok);
+
+/* What a split is worth. */
+typedef struct pl_worth {
+    uint64_t peak_bytes;       /* of the IPU that needs most */
+    uint64_t least_peak_bytes; /* of the one that needs least */
+    uint64_t cycles;
+    uint64_t least_cycles;
+    uint64_t cut_bytes;
+    size_t num_ipus;
+} pl_worth;
+
+/* The spread of a split. */
+uint64_t pl_worth_spread(const pl_worth *worth, bool is_of_cycles);
+
+/* Whether the split with this worth keeps to what the filter says of all IPUs together, and to the
+ * limits, given the peaks by IPU. */
+bool pl_filter_admits(const pl_filter *filter, const pl_worth *worth);
+
+#endif

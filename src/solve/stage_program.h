@@ -1,0 +1,57 @@
+/* The split as an integer program: one binary variable per interval that may be a stage; where it
+ * matters which stage, one per interval and stage.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_SOLVE_STAGE_PROGRAM_H
+#define PL_SOLVE_STAGE_PROGRAM_H
+
+#include "popliner/listener.h"
+#include "solve/dynamic_program.h"
+
+/* Stages that were found to need too much together on one IPU, and what they need: kept for all
+ * later programs of the same problem. Zero-initialise; free with pl_shared_free. */
+typedef struct pl_shared {
+    popliner_interval *intervals; /* [count][most stages of an IPU] */
+    size_t interval_capacity;
+    size_t *first_stage; /* [count]: the first stage on the IPU */
+    size_t first_stage_capacity;
+    uint64_t *peak_bytes; /* [count] */
+    size_t peak_capacity;
+    size_t count;
+} pl_shared;
+
+void pl_shared_free(pl_shared *shared);
+
+/* What a search with GLPK found. */
+typedef struct pl_program_result {
+    bool is_stopped;          /* time was up, or the caller wanted it to end */
+    uint64_t bound_bytes;     /* of the goal FEWEST_CUT_BYTES: nothing has fewer */
+    uint64_t next_peak_bytes; /* without a split: one needs at least this peak; 0 if unknown */
+} pl_program_result;
+
+/* pl_dynamic_program for problems whose stages share IPUs; not for the goal FEWEST_STAGES. Exact:
+ * GLPK solves without the memory that stages need together; this is measured for its answer, and
+ * what does not fit is forbidden together with everything that contains it, until it fits.
+ * Errors: MEMORY, INTERNAL, those of the shared peaks. */
+popliner_status pl_stage_program_find(const pl_problem *problem, const pl_filter *filter,
+                                      pl_goal goal, const pl_stop *stop,
+                                      const popliner_listener *listener, pl_shared *shared,
+                                      pl_split *split, pl_program_result *result,
+                                      popliner_error *error);
+
+/* GLPK's own word on what the dynamic program found: that no split is within the filter
+ * (best = NULL), or that the best for the goal FEWEST_CUT_BYTES or FEWEST_STAGES has this value.
+ * Nothing is done where the program would be large, or has to be another one for each number of
+ * stages. Errors: INTERNAL if GLPK knows a better one; MEMORY. */
+popliner_status pl_stage_program_check(const pl_problem *problem, const pl_filter *filter,
+                                       pl_goal goal, const uint64_t *best, const pl_stop *stop,
+                                       const popliner_listener *listener, popliner_error *error);
+
+/* Writes the program with the largest peak (or, of_cycles, cycles) of an IPU as the objective; or
+ * that of `goal`, if it is FEWEST_CUT_BYTES or FEWEST_STAGES. Errors: MEMORY, INTERNAL, OUTPUT. */
+popliner_status pl_stage_program_write(const pl_problem *problem, const pl_filter *filter,
+                                       pl_goal goal, bool of_cycles, const pl_shared *shared,
+                                       popliner_program_format format, const char *path,
+                                       popliner_error *error);
+
+#endif

@@ -1,0 +1,156 @@
+/* The solvers against brute force on thousands of random instances: every list of objectives, every
+ * constraint alone and together with others, pipelines and shared IPUs, with limits of which about a
+ * third cannot be met. Values are few, so that most instances have ties.
+ *
+ * A failure prints its instance and the two numbers that make it: "solver_random_test TEST SEED"
+ * solves that one again.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "brute_force.h"
+#include "random_instance.h"
+#include "test.h"
+
+#include "popliner/solver.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One test. */
+typedef struct kind {
+    const char *name;
+    instance_wish wish;
+    size_t num_instances;
+    /* At least so many of 100 instances can be, and cannot be, split within the limits. */
+    size_t least_feasible;
+    size_t least_infeasible;
+} kind;
+
+static bool has_shared_ipus(const popliner_solver_options *options) {
+    for (size_t k = 0; options->device_map != NULL && k < options->num_mapped_stages; ++k)
+        for (size_t i = 0; i < k; ++i)
+            if (options->device_map[i] == options->device_map[k])
+                return true;
+    return false;
+}
+
+static void print_cuts(const char *what, const popliner_plan_stage *stages, size_t num_stages) {
+    print_error("%s cuts before", what);
+    for (size_t k = 1; k < num_stages; ++k)
+        print_error(" %zu", stages[k].first_unit);
+    print_error("\n");
+}
+
+static void check_method(const kind *k, uint64_t seed, const instance *in, popliner_method method,
+                         const brute_answer *expected) {
+    popliner_solver_options options = in->options;
+    options.method = method;
+    popliner_plan plan = {0};
+    popliner_error error = {.message = ""};
+    popliner_status status = popliner_solve(in->costs, &options, &plan, &error);
+    popliner_status right = POPLINER_OK;
+    if (method == POPLINER_METHOD_DYNAMIC_PROGRAMMING && has_shared_ipus(&options))
+        right = POPLINER_ERROR_USAGE;
+    char difference[200] = "";
+    if (status != right)
+        snprintf(difference, sizeof difference, "status %d instead of %d: %.150s", (int)status,
+                 (int)right, error.message);
+    else if (status == POPLINER_OK && plan_is(&plan, expected, difference))
+        difference[0] = '\0';
+    if (difference[0] != '\0') {
+        print_error("solver_random_test %s %" PRIu64 "\n", k->name, seed);
+        print_instance(in);
+        print_cuts("expected", expected->split.stages, expected->split.num_stages);
+        print_cuts("found", plan.stages, plan.num_stages);
+        fail_msg("%s: %s", method == POPLINER_METHOD_ILP ? "ILP" : "dynamic program", difference);
+    }
+    popliner_plan_clear(&plan);
+}
+
+/* Whether it is feasible. */
+static bool check_instance(const kind *k, uint64_t seed) {
+    instance in;
+    draw_instance(&k->wish, seed, &in);
+    brute_answer expected = brute_force(in.costs, &in.options);
+    check_method(k, seed, &in, POPLINER_METHOD_DYNAMIC_PROGRAMMING, &expected);
+    check_method(k, seed, &in, POPLINER_METHOD_ILP, &expected);
+    free_instance(&in);
+    return expected.status == POPLINER_PLAN_OPTIMAL;
+}
+
+static void check_kind(void **state) {
+    const kind *k = *state;
+    size_t num_feasible = 0;
+    for (uint64_t seed = 0; seed < k->num_instances; ++seed)
+        num_feasible += check_instance(k, seed);
+    /* the instances are what they are meant to be */
+    assert_true(100 * num_feasible >= k->least_feasible * k->num_instances);
+    assert_true(100 * (k->num_instances - num_feasible) >= k->least_infeasible * k->num_instances);
+}
+
+static kind kinds[] = {
+    {"each_objective_alone", {MEMORY_LIMIT, CUT_RULES | DEVICE_MAP, 1, 1}, 400, 40, 30},
+    {"pairs_of_objectives", {MEMORY_LIMIT, CUT_RULES | DEVICE_MAP, 2, 2}, 400, 40, 30},
+    {"all_objectives_in_any_order", {0, MEMORY_LIMIT | DEVICE_MAP | CUT_RULES, 5, 5}, 360, 60, 10},
+    {"every_list_of_objectives", {0, MEMORY_LIMIT | DEVICE_MAP | CUT_RULES, 0, 5}, 326, 60, 10},
+    {"slack", {SLACK, MEMORY_LIMIT | DEVICE_MAP | CUT_RULES, 0, 5}, 400, 60, 10},
+    {"rules_for_cuts", {CUT_RULES, MEMORY_LIMIT, 0, 2}, 300, 60, 10},
+    {"units_of_a_stage", {NUM_UNITS, MEMORY_LIMIT | COUNTED_UNITS, 0, 2}, 300, 60, 10},
+    {"pairs_of_units", {PAIRS, MEMORY_LIMIT | DEVICE_MAP, 0, 2}, 300, 60, 10},
+    {"placements", {PLACEMENTS, MEMORY_LIMIT | DEVICE_MAP, 0, 2}, 300, 50, 20},
+    {"limits_of_ipus", {IPU_LIMITS, MEMORY_LIMIT | DEVICE_MAP, 0, 2}, 300, 50, 20},
+    {"constraints_together", {0, CONSTRAINTS | MEMORY_LIMIT | IPU_LIMITS, 0, 2}, 400, 50, 20},
+    {"contradicting_constraints",
+     {CONTRADICTING, CONSTRAINTS | MEMORY_LIMIT | PIPELINE, 0, 1},
+     300,
+     20,
+     30},
+    {"pipeline", {PIPELINE, MEMORY_LIMIT | IPU_LIMITS | DEVICE_MAP | CUT_RULES, 0, 3}, 400, 50, 20},
+    {"mapped_stages", {DEVICE_MAP, CONSTRAINTS | MEMORY_LIMIT | IPU_LIMITS, 0, 5}, 300, 50, 20},
+    {"shared_ipus", {SHARED_IPUS, MEMORY_LIMIT | IPU_LIMITS, 0, 2}, 300, 50, 20},
+    {"shared_ipus_with_constraints",
+     {SHARED_IPUS, CONSTRAINTS | MEMORY_LIMIT | IPU_LIMITS | PIPELINE | SLACK, 0, 5},
+     400,
+     40,
+     20},
+    {"everything_together",
+     {0, CONSTRAINTS | MEMORY_LIMIT | IPU_LIMITS | PIPELINE | SLACK | DEVICE_MAP, 0, 5},
+     600,
+     50,
+     20},
+    {"limits_that_are_too_low",
+     {MEMORY_LIMIT | TIGHT, CUT_RULES | PAIRS | PLACEMENTS | IPU_LIMITS | PIPELINE | DEVICE_MAP, 0,
+      2},
+     400,
+     0,
+     90},
+    {"shared_ipus_that_are_too_small",
+     {SHARED_IPUS | MEMORY_LIMIT | TIGHT, CONSTRAINTS | IPU_LIMITS, 0, 1},
+     200,
+     0,
+     90},
+};
+
+enum { NUM_KINDS = sizeof kinds / sizeof *kinds };
+
+/* Prints the instance, right or wrong. */
+static int replay(const kind *k, uint64_t seed) {
+    instance in;
+    draw_instance(&k->wish, seed, &in);
+    print_instance(&in);
+    free_instance(&in);
+    check_instance(k, seed);
+    return EXIT_SUCCESS;
+}
+
+int main(int num_arguments, char **arguments) {
+    struct CMUnitTest tests[NUM_KINDS];
+    for (size_t i = 0; i < NUM_KINDS; ++i) {
+        tests[i] = (struct CMUnitTest){kinds[i].name, check_kind, NULL, NULL, &kinds[i]};
+        if (num_arguments == 3 && strcmp(arguments[1], kinds[i].name) == 0)
+            return replay(&kinds[i], strtoull(arguments[2], NULL, 10));
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
