@@ -352,10 +352,10 @@ static popliner_status read_unit(reader *r, size_t unit, const json_t *value, bo
         return status;
     const char *name = r->units.items[unit];
     r->file->names[unit] = pl_copy_string(name, strlen(name));
+    r->file->num_names = unit + 1;
     r->file->counted_units[unit] = is_layer;
     if (r->file->names[unit] == NULL || !pl_interval_sums_add(&r->sums, &unit, 1, r->memory + row))
         return fail_memory(r);
-    r->file->num_names = unit + 1;
     return POPLINER_OK;
 }
 
