@@ -93,6 +93,16 @@ char *test_firehose_file(const char *file) {
     return if_readable(test_path(TEST_SOURCE_DIR "/../shared/data/firehose", file));
 }
 
+char *test_shared_file(const char *file) {
+    return if_readable(test_path(TEST_SOURCE_DIR "/../shared/data", file));
+}
+
+char *test_project_file(const char *file) {
+    char *path = if_readable(test_path(TEST_SOURCE_DIR, file));
+    assert_non_null(path);
+    return path;
+}
+
 /* ---- Files and directories ------------------------------------------------------------------ */
 
 int test_begin_directory(void **state) {

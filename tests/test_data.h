@@ -20,6 +20,10 @@ size_t test_golden_cases(char names[TEST_MOST_CASES][TEST_CASE_NAME]);
 char *test_golden_file(const char *golden_case, const char *file);
 char *test_firehose_file(const char *file);
 
+/* The same for any file of ../shared/data, and for one of the project, which must be there. */
+char *test_shared_file(const char *file);
+char *test_project_file(const char *file);
+
 /* Setup and teardown: *state is the path of a new, empty directory, removed with all in it. */
 int test_begin_directory(void **state);
 int test_end_directory(void **state);

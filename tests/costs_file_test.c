@@ -1,0 +1,688 @@
+/* popliner's own format of costs: what the examples mean, by hand; whatever may be wrong with a file;
+ * random files against a naive count.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "test_data.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/growth.h"
+#include "popliner/costs_file.h"
+#include "read/costs_file_data.h"
+
+static popliner_costs_file *read_good(const char *path, const popliner_pipeline *pipeline) {
+    popliner_costs_file *file = NULL;
+    popliner_error error = {0};
+    if (popliner_costs_file_read(path, pipeline, &file, &error) != POPLINER_OK)
+        print_message("%s\n", error.message);
+    assert_non_null(file);
+    return file;
+}
+
+static popliner_costs_file *read_example(const char *name, const popliner_pipeline *pipeline) {
+    char *path = test_project_file(name);
+    popliner_costs_file *file = read_good(path, pipeline);
+    free(path);
+    return file;
+}
+
+static popliner_costs_file *read_text(const char *directory, const char *text,
+                                      const popliner_pipeline *pipeline) {
+    char *path = test_path(directory, "costs.json");
+    test_write_bytes(path, text, strlen(text));
+    popliner_costs_file *file = read_good(path, pipeline);
+    free(path);
+    return file;
+}
+
+/* ---- The examples, by hand ------------------------------------------------------------------ */
+
+static void additive_costs_by_hand(void **state) {
+    (void)state;
+    popliner_costs_file *file = read_example("data/costs/additive.json", NULL);
+    const popliner_costs *costs = popliner_costs_file_costs(file);
+    const uint8_t *counted = popliner_costs_file_counted_units(file);
+    assert_false(popliner_costs_file_is_graph(file));
+    assert_int_equal(popliner_costs_num_units(costs), 5);
+    assert_string_equal(popliner_costs_file_unit_name(file, 0), "input");
+    assert_string_equal(popliner_costs_file_unit_name(file, 3), "block 2");
+    assert_memory_equal(counted, "\0\1\1\1\1", 5);
+    assert_string_equal(popliner_costs_file_time_unit(file), "ms");
+    assert_int_equal(popliner_costs_file_cycles_per_time_unit(file), 1000000000);
+    assert_int_equal(popliner_costs_file_num_ipus(file), 3);
+    assert_int_equal(popliner_costs_file_bytes_per_tile(file), 638976);
+    assert_int_equal(popliner_costs_file_num_ipu_limits(file), 1);
+    assert_int_equal(popliner_costs_file_ipu_limit(file, 0).ipu, 0);
+    assert_int_equal(popliner_costs_file_ipu_limit(file, 0).bytes_per_tile, 500000);
+    assert_int_equal(popliner_costs_peak(costs, 0, 2), 504096);
+    assert_int_equal(popliner_costs_peak(costs, 4, 4), 250000);
+    assert_int_equal(popliner_costs_cycles(costs, 0, 0), 250000000);
+    assert_int_equal(popliner_costs_cycles(costs, 0, 1), 2250000000);
+    assert_int_equal(popliner_costs_cycles(costs, 2, 3), 7000000000);
+    assert_int_equal(popliner_costs_cycles(costs, 0, 4), 9875000000);
+    assert_int_equal(popliner_costs_cut(costs, 1), 1024);
+    assert_int_equal(popliner_costs_cut(costs, 4), 65536);
+    assert_int_equal(popliner_costs_most_stages_to_end(costs), 1);
+    popliner_costs_file_free(file);
+}
+
+static void regions_by_hand(void **state) {
+    (void)state;
+    popliner_costs_file *file = read_example("data/costs/regions.json", NULL);
+    const popliner_costs *costs = popliner_costs_file_costs(file);
+    assert_null(popliner_costs_file_counted_units(file));
+    assert_string_equal(popliner_costs_file_time_unit(file), "cycles");
+    assert_int_equal(popliner_costs_file_cycles_per_time_unit(file), 1);
+    assert_int_equal(popliner_costs_file_num_ipus(file), 0);
+    assert_int_equal(popliner_costs_peak(costs, 0, 0), 125);
+    assert_int_equal(popliner_costs_peak(costs, 0, 1), 405); /* of tile 1: 50 + 300 + 30 + 25 */
+    assert_int_equal(popliner_costs_peak(costs, 1, 2), 680);
+    assert_true(popliner_costs_peak(costs, 1, 3) == POPLINER_PEAK_FORBIDDEN);
+    assert_int_equal(popliner_costs_peak(costs, 2, 3), 805);
+    assert_int_equal(popliner_costs_cycles(costs, 1, 3), 45);
+    assert_int_equal(popliner_costs_cut(costs, 2), 32);
+    popliner_costs_file_free(file);
+}
+
+static void pipelines_keep_stashes(void **state) {
+    (void)state;
+    popliner_pipeline pipeline = {POPLINER_SCHEDULE_TRAINING, POPLINER_RECOMPUTE_NONE, 9};
+    popliner_costs_file *file = read_example("data/costs/regions.json", &pipeline);
+    popliner_costs *costs = popliner_costs_file_costs(file);
+    assert_int_equal(popliner_costs_most_stages_to_end(costs), 4); /* there are 4 units */
+    assert_int_equal(popliner_costs_peak(costs, 1, 2), 680);
+    assert_int_equal(popliner_costs_peak_at(costs, 1, 1, 2), 680);
+    assert_int_equal(popliner_costs_peak_at(costs, 2, 1, 2), 740);
+    assert_int_equal(popliner_costs_peak_at(costs, 4, 1, 2), 820);
+    assert_int_equal(popliner_costs_peak_at(costs, 2, 0, 0), 149); /* tile 0: 125 + 3 * 8 */
+    /* a ... b with b's stash of tile 0: 100 + 200 + 70 + 25 + 5 * 18; of tile 1: 405 + 5 * 4 */
+    assert_int_equal(popliner_costs_peak_at(costs, 3, 0, 1), 485);
+    popliner_costs_file_free(file);
+
+    pipeline.recompute = POPLINER_RECOMPUTE_FULL;
+    file = read_example("data/costs/regions.json", &pipeline);
+    costs = popliner_costs_file_costs(file);
+    assert_int_equal(popliner_costs_peak_at(costs, 2, 1, 2), 698); /* 680 + 3 * 6 */
+    assert_int_equal(popliner_costs_peak_at(costs, 3, 0, 1), 415); /* 405 + 5 * 2 */
+    assert_int_equal(popliner_costs_peak_at(costs, 3, 2, 3), 830); /* 805 + 5 * 5 */
+    popliner_costs_file_free(file);
+
+    pipeline.schedule = POPLINER_SCHEDULE_INFERENCE;
+    file = read_example("data/costs/regions.json", &pipeline);
+    assert_int_equal(popliner_costs_most_stages_to_end(popliner_costs_file_costs(file)), 1);
+    popliner_costs_file_free(file);
+    pipeline.schedule = POPLINER_SCHEDULE_TRAINING;
+    file = read_example("data/costs/additive.json", &pipeline); /* which stashes nothing */
+    assert_int_equal(popliner_costs_most_stages_to_end(popliner_costs_file_costs(file)), 1);
+    popliner_costs_file_free(file);
+}
+
+static uint64_t together(const popliner_costs *costs, popliner_interval first,
+                         popliner_interval second) {
+    popliner_interval stages[] = {first, second};
+    uint64_t bytes = 0;
+    assert_int_equal(popliner_costs_shared_peak(costs, stages, 2, &bytes, NULL), POPLINER_OK);
+    return bytes;
+}
+
+static void stages_on_one_ipu_share_once(void **state) {
+    (void)state;
+    popliner_pipeline pipeline = {POPLINER_SCHEDULE_TRAINING, POPLINER_RECOMPUTE_NONE, 4};
+    popliner_costs_file *file = read_example("data/costs/regions.json", &pipeline);
+    const popliner_costs *costs = popliner_costs_file_costs(file);
+    popliner_interval a = {0, 0, 3};
+    popliner_interval b = {1, 1, 2};
+    popliner_interval c = {2, 2, 1};
+    popliner_interval d = {3, 3, 1};
+    /* tile 0: 110 + 25 + 5 * 8; tile 1: 450 + 25 + 5 * 4 */
+    assert_int_equal(together(costs, a, d), 495);
+    /* tile 0: 300 + 70 + 25 + 5 * 8 of a; tile 1: 400 + 30 + 25 + 5 * 4 */
+    assert_int_equal(together(costs, a, c), 475);
+    /* tile 1: 700 + 30 + 25 */
+    assert_int_equal(together(costs, b, d), 755);
+    assert_true(together(costs, (popliner_interval){0, 1, 2}, (popliner_interval){2, 3, 1}) ==
+                POPLINER_PEAK_FORBIDDEN);
+    popliner_costs_file_free(file);
+}
+
+static void listed_intervals_by_hand(void **state) {
+    (void)state;
+    popliner_pipeline pipeline = {POPLINER_SCHEDULE_TRAINING, POPLINER_RECOMPUTE_NONE, 2};
+    popliner_costs_file *file = read_example("data/costs/intervals.json", &pipeline);
+    const popliner_costs *costs = popliner_costs_file_costs(file);
+    assert_int_equal(popliner_costs_most_stages_to_end(costs), 2);
+    assert_int_equal(popliner_costs_peak(costs, 0, 0), 40);
+    assert_int_equal(popliner_costs_peak_at(costs, 2, 0, 0), 55);
+    assert_int_equal(popliner_costs_peak_at(costs, 2, 0, 1), 78);
+    assert_int_equal(popliner_costs_peak_at(costs, 2, 1, 2), 50);
+    assert_true(popliner_costs_peak(costs, 1, 1) == POPLINER_PEAK_FORBIDDEN);
+    assert_true(popliner_costs_peak_at(costs, 2, 0, 2) == POPLINER_PEAK_FORBIDDEN);
+    assert_int_equal(popliner_costs_cycles(costs, 0, 1), 11);
+    assert_int_equal(popliner_costs_cut(costs, 2), 20);
+    assert_int_equal(together(costs, (popliner_interval){0, 0, 2}, (popliner_interval){2, 2, 1}),
+                     85);
+    popliner_costs_file_free(file);
+    pipeline.recompute = POPLINER_RECOMPUTE_FULL;
+    file = read_example("data/costs/intervals.json", &pipeline);
+    costs = popliner_costs_file_costs(file);
+    assert_int_equal(popliner_costs_peak_at(costs, 2, 0, 0), 40);
+    assert_int_equal(popliner_costs_peak_at(costs, 2, 0, 1), 63);
+    popliner_costs_file_free(file);
+}
+
+static void a_name_is_enough(void **state) {
+    popliner_costs_file *file =
+        read_text(*state,
+                  "{\"format\": \"popliner-costs\", \"version\": 1, \"units\": [{\"name\": \"x\"}],"
+                  " \"devices\": {\"memories\": {\"17\": 3, \"2\": 4e3}}}",
+                  NULL);
+    const popliner_costs *costs = popliner_costs_file_costs(file);
+    assert_int_equal(popliner_costs_num_units(costs), 1);
+    assert_int_equal(popliner_costs_peak(costs, 0, 0), 0);
+    assert_false(popliner_costs_has_cycles(costs));
+    assert_int_equal(popliner_costs_file_num_ipus(file), 0);
+    assert_int_equal(popliner_costs_file_num_ipu_limits(file), 2);
+    assert_int_equal(popliner_costs_file_ipu_limit(file, 0).ipu, 2);
+    assert_int_equal(popliner_costs_file_ipu_limit(file, 0).bytes_per_tile, 4000);
+    assert_int_equal(popliner_costs_file_ipu_limit(file, 1).ipu, 17);
+    popliner_costs_file_free(file);
+    popliner_costs_file_free(NULL);
+}
+
+/* ---- Random files against a naive count ----------------------------------------------------- */
+
+enum { MOST_UNITS = 7, MOST_REGIONS = 3, MOST_SHARED = 4, KINDS = 3 };
+
+typedef struct random_costs {
+    size_t num_units;
+    size_t num_regions;
+    size_t num_shared;
+    uint64_t bytes[KINDS][MOST_UNITS][MOST_REGIONS]; /* memory, stash, inputs */
+    uint64_t shared_bytes[MOST_SHARED][MOST_REGIONS];
+    bool is_shared[MOST_SHARED][MOST_UNITS];
+    uint64_t capacity[MOST_REGIONS];
+} random_costs;
+
+static uint64_t draw(uint64_t *seed, uint64_t below) {
+    *seed = test_random(*seed);
+    return (*seed >> 33) % below;
+}
+
+static void add_bytes(pl_text *text, const char *key, const uint64_t *bytes, size_t count) {
+    pl_text_format(text, ", \"%s\": [", key);
+    for (size_t i = 0; i < count; ++i)
+        pl_text_format(text, "%s%" PRIu64, i == 0 ? "" : ", ", bytes[i]);
+    pl_text_add(text, "]");
+}
+
+static void make_random(random_costs *c, pl_text *text, uint64_t *seed) {
+    static const char *const keys[] = {"memory", "stash", "inputs"};
+    *c = (random_costs){.num_units = 1 + draw(seed, MOST_UNITS),
+                        .num_regions = 1 + draw(seed, MOST_REGIONS),
+                        .num_shared = draw(seed, MOST_SHARED + 1)};
+    text->length = 0;
+    pl_text_add(text, "{\"format\": \"popliner-costs\", \"version\": 1, \"regions\": [");
+    for (size_t i = 0; i < c->num_regions; ++i) {
+        c->capacity[i] = 500 + draw(seed, 1500);
+        pl_text_format(text, "%s{\"name\": \"r%zu\", \"capacity\": %" PRIu64 "}",
+                       i == 0 ? "" : ", ", i, c->capacity[i]);
+    }
+    pl_text_add(text, "], \"units\": [");
+    for (size_t u = 0; u < c->num_units; ++u) {
+        pl_text_format(text, "%s{\"name\": \"u%zu\"", u == 0 ? "" : ", ", u);
+        for (size_t k = 0; k < KINDS; ++k) {
+            for (size_t i = 0; i < c->num_regions; ++i)
+                c->bytes[k][u][i] = draw(seed, k == 0 ? 200 : 20);
+            add_bytes(text, keys[k], c->bytes[k][u], c->num_regions);
+        }
+        pl_text_add(text, "}");
+    }
+    pl_text_add(text, "], \"shared\": [");
+    for (size_t s = 0; s < c->num_shared; ++s) {
+        const char *comma = "";
+        pl_text_format(text, "%s{\"units\": [", s == 0 ? "" : ", ");
+        size_t sure = draw(seed, c->num_units);
+        for (size_t u = c->num_units; u-- > 0;) {
+            c->is_shared[s][u] = u == sure || draw(seed, 3) == 0;
+            if (c->is_shared[s][u]) {
+                pl_text_format(text, "%s\"u%zu\"", comma, u);
+                comma = ", ";
+            }
+        }
+        pl_text_add(text, "]");
+        for (size_t i = 0; i < c->num_regions; ++i)
+            c->shared_bytes[s][i] = draw(seed, 200);
+        add_bytes(text, "memory", c->shared_bytes[s], c->num_regions);
+        pl_text_add(text, "}");
+    }
+    pl_text_add(text, "]}");
+    assert_false(text->failed);
+}
+
+static uint64_t naive_peak(const random_costs *c, const popliner_pipeline *pipeline,
+                           const popliner_interval *stages, size_t num_stages) {
+    uint64_t peak = 0;
+    bool recomputes = pipeline->recompute == POPLINER_RECOMPUTE_FULL;
+    for (size_t i = 0; i < c->num_regions; ++i) {
+        uint64_t bytes = 0;
+        bool uses[MOST_SHARED] = {false};
+        for (size_t s = 0; s < num_stages; ++s) {
+            size_t copies = popliner_pipeline_copies(pipeline, stages[s].stages_to_end);
+            for (size_t u = stages[s].first_unit; u <= stages[s].last_unit; ++u) {
+                bytes += c->bytes[0][u][i];
+                bytes += recomputes ? 0 : copies * c->bytes[1][u][i];
+                for (size_t k = 0; k < c->num_shared; ++k)
+                    uses[k] = uses[k] || c->is_shared[k][u];
+            }
+            bytes += recomputes ? copies * c->bytes[2][stages[s].first_unit][i] : 0;
+        }
+        for (size_t k = 0; k < c->num_shared; ++k)
+            bytes += uses[k] ? c->shared_bytes[k][i] : 0;
+        if (bytes > c->capacity[i])
+            return POPLINER_PEAK_FORBIDDEN;
+        peak = bytes > peak ? bytes : peak;
+    }
+    return peak;
+}
+
+static void random_costs_are_what_a_naive_count_says(void **state) {
+    pl_text text = {0};
+    uint64_t seed = 3;
+    size_t num_forbidden = 0;
+    for (size_t round = 0; round < 150; ++round) {
+        random_costs c;
+        make_random(&c, &text, &seed);
+        popliner_pipeline pipeline = {
+            POPLINER_SCHEDULE_TRAINING,
+            round % 2 == 0 ? POPLINER_RECOMPUTE_NONE : POPLINER_RECOMPUTE_FULL, 4};
+        popliner_costs_file *file = read_text(*state, text.data, &pipeline);
+        const popliner_costs *costs = popliner_costs_file_costs(file);
+        size_t most = popliner_costs_most_stages_to_end(costs);
+        assert_int_equal(most, c.num_units < 4 ? c.num_units : 4);
+        for (size_t i = 0; i < c.num_units; ++i)
+            for (size_t j = i; j < c.num_units; ++j)
+                for (size_t m = 1; m <= most; ++m) {
+                    popliner_interval stages[] = {{i, j, m}, {0, 0, 1}};
+                    uint64_t bytes = 0;
+                    uint64_t expected = naive_peak(&c, &pipeline, stages, 1);
+                    num_forbidden += expected == POPLINER_PEAK_FORBIDDEN;
+                    assert_true(popliner_costs_peak_at(costs, m, i, j) == expected);
+                    if (j + 1 >= c.num_units)
+                        continue;
+                    stages[1].first_unit = j + 1 + draw(&seed, c.num_units - j - 1);
+                    stages[1].last_unit =
+                        stages[1].first_unit + draw(&seed, c.num_units - stages[1].first_unit);
+                    assert_int_equal(popliner_costs_shared_peak(costs, stages, 2, &bytes, NULL),
+                                     POPLINER_OK);
+                    assert_true(bytes == naive_peak(&c, &pipeline, stages, 2));
+                }
+        popliner_costs_file_free(file);
+    }
+    assert_true(num_forbidden > 50);
+    free(text.data);
+}
+
+/* ---- Files that are wrong ------------------------------------------------------------------- */
+
+static void assert_refused(const char *directory, const char *text, const char *message) {
+    popliner_costs_file *file = NULL;
+    popliner_error error = {0};
+    char *path = test_path(directory, "costs.json");
+    test_write_bytes(path, text, strlen(text));
+    assert_int_equal(popliner_costs_file_read(path, NULL, &file, &error), POPLINER_ERROR_INPUT);
+    assert_null(file);
+    assert_memory_equal(error.message, path, strlen(path));
+    assert_string_equal(error.message + strlen(path) + 2, message);
+    test_assert_sentence(error.message);
+    free(path);
+}
+
+#define HEAD "{\"format\": \"popliner-costs\", \"version\": 1, "
+#define AB "\"units\": [{\"name\": \"a\"}, {\"name\": \"b\"}]"
+
+static void refuses_what_is_no_file_of_costs(void **state) {
+    popliner_costs_file *file = NULL;
+    popliner_error error = {0};
+    static const char *const cases[][2] = {
+        {"SQLite format 3", "no file of costs: neither a JSON object nor a PipeDream profile, "
+                            "whose first line would begin like 'node1 -- '"},
+        {"[1]", "no file of costs: neither a JSON object nor a PipeDream profile, whose first line "
+                "would begin like 'node1 -- '"},
+        {"{}", "the JSON is neither costs (\"format\": \"popliner-costs\") nor a graph (\"nodes\" "
+               "and \"edges\")"},
+        {"\n{\"a\": 1,\n \"a\": 2}", "line 3, column 4: duplicate object key near '\"a\"'"},
+        {"{\"a\": 1} x", "line 1, column 10: end of file expected near 'x'"},
+        {"{\"a\": 99999999999999999999}", "line 1, column 26: too big integer near "
+                                          "'99999999999999999999'"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i)
+        assert_refused(*state, cases[i][0], cases[i][1]);
+    assert_int_equal(popliner_costs_file_read("/no/file", NULL, &file, &error),
+                     POPLINER_ERROR_INPUT);
+    assert_string_equal(error.message, "/no/file: cannot be read: No such file or directory");
+    assert_int_equal(popliner_costs_file_read(*state, NULL, &file, &error), POPLINER_ERROR_INPUT);
+    assert_non_null(strstr(error.message, ": cannot be read: Is a directory"));
+    assert_null(file);
+}
+
+static void refuses_wrong_values_by_their_place(void **state) {
+    static const char *const cases[][2] = {
+        {"{\"format\": 1}", "format: expected a text, found a number"},
+        {"{\"format\": \"x\"}", "format: expected \"popliner-costs\", found \"x\""},
+        {"{\"format\": \"popliner-costs\"}", "\"version\" is missing"},
+        {"{\"format\": \"popliner-costs\", \"version\": 2}",
+         "version: 2 is not a whole number from 1 to 1"},
+        {HEAD "\"unit\": []}",
+         "unknown key \"unit\"; known are format, version, units, $schema, description, time_unit, "
+         "regions, shared, cuts, cut_cycles, intervals, devices"},
+        {HEAD "\"units\": {}}", "units: expected a list, found an object"},
+        {HEAD "\"units\": []}", "units: expected from 1 to 16384 units, found 0"},
+        {HEAD "\"units\": [\"a\"]}", "units[0]: expected an object, found a text"},
+        {HEAD "\"units\": [{}]}", "units[0]: \"name\" is missing"},
+        {HEAD "\"units\": [{\"name\": \"\"}]}", "units[0].name: the text is empty"},
+        {HEAD "\"units\": [{\"name\": \"a\\nb\"}]}",
+         "units[0].name: the text has a control character in it"},
+        {HEAD "\"units\": [{\"name\": null}]}", "units[0].name: expected a text, found null"},
+        {HEAD "\"units\": [{\"name\": \"a\"}, {\"name\": \"a\"}]}",
+         "units[1].name: \"a\" is there twice"},
+        {HEAD "\"units\": [{\"name\": \"a\", \"size\": 1}]}",
+         "units[0]: unknown key \"size\"; known are name, layer, memory, cycles, stash, inputs"},
+        {HEAD "\"units\": [{\"name\": \"a\", \"layer\": 1}]}",
+         "units[0].layer: expected true or false"},
+        {HEAD "\"units\": [{\"name\": \"a\", \"memory\": -1}]}",
+         "units[0].memory: -1 is not a whole number from 0 to 281474976710656"},
+        {HEAD "\"units\": [{\"name\": \"a\", \"memory\": 1.5}]}",
+         "units[0].memory: 1.5 is not a whole number from 0 to 281474976710656"},
+        {HEAD "\"units\": [{\"name\": \"a\", \"memory\": 281474976710657}]}",
+         "units[0].memory: 281474976710657 is not a whole number from 0 to 281474976710656"},
+        {HEAD "\"units\": [{\"name\": \"a\", \"memory\": \"1\"}]}",
+         "units[0].memory: expected a number of bytes, or a list of one for each region"},
+        {HEAD "\"units\": [{\"name\": \"a\", \"memory\": [1, 2]}]}",
+         "units[0].memory: the list has 2 numbers, but there are 1 regions"},
+        {HEAD "\"units\": [{\"name\": \"a\", \"stash\": [true]}]}",
+         "units[0].stash[0]: expected a whole number, found true"},
+        {HEAD "\"units\": [{\"name\": \"a\", \"memory\": 281474976710656, \"inputs\": 1}]}",
+         "units[0].inputs: with this, the bytes of the memory add up to more than "
+         "281474976710656"},
+        {HEAD "\"units\": [{\"name\": \"a\", \"cycles\": -1}]}", "units[0].cycles: -1 is negative"},
+        {HEAD "\"units\": [{\"name\": \"a\", \"cycles\": [1]}]}",
+         "units[0].cycles: expected a number, found a list"},
+        {HEAD "\"units\": [{\"name\": \"a\", \"cycles\": 5e15}]}",
+         "units[0].cycles: 5000000000000000 is more than 4503599627370495; use a larger unit"},
+        {HEAD "\"units\": [{\"name\": \"a\", \"cycles\": 4503599627370495},"
+              " {\"name\": \"b\", \"cycles\": 1}]}",
+         "units[1].cycles: with this, the cycles add up to more than 4503599627370495; use a "
+         "larger unit of time"},
+        {HEAD AB ", \"time_unit\": 3}", "time_unit: expected a text, found a number"},
+        {HEAD AB ", \"regions\": 3}", "regions: expected a list, found a number"},
+        {HEAD AB ", \"regions\": []}",
+         "regions: the list is empty; leave it out if there is only one region"},
+        {HEAD AB ", \"regions\": [\"x\", \"x\"]}", "regions[1]: \"x\" is there twice"},
+        {HEAD AB ", \"regions\": [4]}",
+         "regions[0]: expected a name, or an object with name and capacity"},
+        {HEAD AB ", \"regions\": [{\"capacity\": 4}]}", "regions[0]: \"name\" is missing"},
+        {HEAD AB ", \"regions\": [{\"name\": \"x\", \"capacity\": false}]}",
+         "regions[0].capacity: expected a whole number, found false"},
+        {HEAD AB ", \"shared\": {}}", "shared: expected a list, found an object"},
+        {HEAD AB ", \"shared\": [{\"units\": [\"a\"]}]}", "shared[0]: \"memory\" is missing"},
+        {HEAD AB ", \"shared\": [{\"units\": \"a\", \"memory\": 1}]}",
+         "shared[0].units: expected a list, found a text"},
+        {HEAD AB ", \"shared\": [{\"units\": [], \"memory\": 1}]}",
+         "shared[0].units: the list is empty"},
+        {HEAD AB ", \"shared\": [{\"units\": [\"a\", \"c\"], \"memory\": 1}]}",
+         "shared[0].units[1]: no unit is called \"c\""},
+        {HEAD AB ", \"shared\": [{\"units\": [\"a\", \"b\", \"a\"], \"memory\": 1}]}",
+         "shared[0].units: \"a\" is there twice"},
+        {HEAD AB ", \"cuts\": [1, 2]}",
+         "cuts: the list has 2 numbers, but there are 1 cuts between 2 units"},
+        {HEAD AB ", \"cuts\": [0.5]}",
+         "cuts[0]: 0.5 is not a whole number from 0 to 281474976710656"},
+        {HEAD AB ", \"cut_cycles\": 4}", "cut_cycles: expected a list, found a number"},
+        {HEAD AB ", \"cut_cycles\": [null]}", "cut_cycles[0]: expected a number, found null"},
+        {HEAD AB ", \"intervals\": []}",
+         "intervals: the list is empty, so that nothing could be a stage"},
+        {HEAD AB ", \"intervals\": [{\"first\": \"a\", \"last\": \"b\"}]}",
+         "intervals[0]: \"memory\" is missing"},
+        {HEAD AB ", \"intervals\": [{\"first\": \"b\", \"last\": \"a\", \"memory\": 1}]}",
+         "intervals[0]: \"b\" comes after \"a\""},
+        {HEAD AB ", \"intervals\": [{\"first\": \"a\", \"last\": \"x\", \"memory\": 1}]}",
+         "intervals[0].last: no unit is called \"x\""},
+        {HEAD AB ", \"intervals\": [{\"first\": \"a\", \"last\": \"a\", \"memory\": 1},"
+                 " {\"first\": \"a\", \"last\": \"b\", \"memory\": 1},"
+                 " {\"first\": \"a\", \"last\": \"a\", \"memory\": 1}]}",
+         "intervals[2]: intervals[0] has the same units, \"a\" to \"a\""},
+        {HEAD AB ", \"intervals\": [{\"first\": \"a\", \"last\": \"a\", \"memory\": 1},"
+                 " {\"first\": \"a\", \"last\": \"b\", \"memory\": 1, \"cycles\": 2}]}",
+         "intervals[0]: \"cycles\" is missing, which other intervals have"},
+        {HEAD AB ", \"shared\": [], \"intervals\": []}",
+         "shared: this and \"intervals\" exclude each other: the costs are those of the "
+         "intervals"},
+        {HEAD "\"units\": [{\"name\": \"a\", \"memory\": 1}], \"intervals\": []}",
+         "units[0]: \"memory\" of a unit and \"intervals\" exclude each other: the costs are those "
+         "of the intervals"},
+        {HEAD AB ", \"devices\": 4}", "devices: expected an object, found a number"},
+        {HEAD AB ", \"devices\": {\"count\": 0}}",
+         "devices.count: 0 is not a whole number from 1 to 65536"},
+        {HEAD AB ", \"devices\": {\"memory\": 0}}",
+         "devices.memory: 0 is not a whole number from 1 to 281474976710656"},
+        {HEAD AB ", \"devices\": {\"memories\": [1]}}",
+         "devices.memories: expected an object, found a list"},
+        {HEAD AB ", \"devices\": {\"count\": 2, \"memories\": {\"2\": 1}}}",
+         "devices.memories: \"2\" is not the number of a device, from 0 to 1"},
+        {HEAD AB ", \"devices\": {\"memories\": {\"01\": 1}}}",
+         "devices.memories: \"01\" is not the number of a device, from 0 to 65535"},
+        {HEAD AB ", \"devices\": {\"memories\": {\"1\": \"x\"}}}",
+         "devices.memories.1: expected a whole number, found a text"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i)
+        assert_refused(*state, cases[i][0], cases[i][1]);
+}
+
+static const char *const examples[] = {"data/costs/additive.json", "data/costs/regions.json",
+                                       "data/costs/intervals.json"};
+enum { NUM_EXAMPLES = 3 };
+
+static void a_file_cut_off_anywhere_is_refused(void **state) {
+    char *cut_path = test_path(*state, "costs.json");
+    for (size_t i = 0; i < NUM_EXAMPLES; ++i) {
+        char *path = test_project_file(examples[i]);
+        size_t size = 0;
+        uint8_t *bytes = test_read_bytes(path, &size);
+        while (size > 0 && bytes[size - 1] != '}')
+            --size;
+        while (size-- > 0) {
+            popliner_costs_file *file = NULL;
+            popliner_error error = {0};
+            test_write_bytes(cut_path, bytes, size);
+            assert_int_equal(popliner_costs_file_read(cut_path, NULL, &file, &error),
+                             POPLINER_ERROR_INPUT);
+            assert_null(file);
+        }
+        free(bytes);
+        free(path);
+    }
+    free(cut_path);
+}
+
+/* Any byte may be another one: the file is read or refused, cleanly. */
+static void a_file_with_a_wrong_byte_is_read_or_refused(void **state) {
+    static const char wrong[] = "0-\"}],x";
+    char *wrong_path = test_path(*state, "costs.json");
+    popliner_pipeline pipeline = {POPLINER_SCHEDULE_TRAINING, POPLINER_RECOMPUTE_NONE, 3};
+    for (size_t i = 0; i < NUM_EXAMPLES; ++i) {
+        char *path = test_project_file(examples[i]);
+        size_t size = 0;
+        uint8_t *bytes = test_read_bytes(path, &size);
+        for (size_t at = 0; at < size; ++at) {
+            popliner_costs_file *file = NULL;
+            popliner_error error = {0};
+            uint8_t right = bytes[at];
+            bytes[at] = (uint8_t)wrong[at % (sizeof wrong - 1)];
+            test_write_bytes(wrong_path, bytes, size);
+            popliner_status status = popliner_costs_file_read(wrong_path, &pipeline, &file, &error);
+            assert_true(status == POPLINER_OK || status == POPLINER_ERROR_INPUT);
+            assert_true((status == POPLINER_OK) == (file != NULL));
+            popliner_costs_file_free(file);
+            bytes[at] = right;
+        }
+        free(bytes);
+        free(path);
+    }
+    free(wrong_path);
+}
+
+/* ---- Memory --------------------------------------------------------------------------------- */
+
+static size_t allocations_left = SIZE_MAX;
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *memory, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *memory, size_t size);
+
+static bool may_allocate(void) {
+    return allocations_left == SIZE_MAX || (allocations_left > 0 && allocations_left-- > 0);
+}
+
+/* The linker puts these in the place of those of the C library. */
+void *__wrap_malloc(size_t size) {
+    return may_allocate() ? __real_malloc(size) : NULL;
+}
+
+void *__wrap_calloc(size_t count, size_t size) {
+    return may_allocate() ? __real_calloc(count, size) : NULL;
+}
+
+void *__wrap_realloc(void *memory, size_t size) {
+    return may_allocate() ? __real_realloc(memory, size) : NULL;
+}
+
+static const char json_graph[] =
+    "{\"nodes\": [{\"id\": 9, \"fpgaLatency\": 1, \"colorClass\": 5},"
+    "{\"id\": 3, \"name\": \"n\", \"fpgaLatency\": 1},"
+    "{\"id\": 4, \"name\": \"n\", \"fpgaLatency\": 1, \"colorClass\": 5}],"
+    "\"edges\": [{\"sourceId\": 9, \"destId\": 3, \"cost\": 1}]}";
+static const char text_graph[] =
+    "node7 -- Input -- forward_compute_time=1, backward_compute_time=1, activation_size=1, "
+    "parameter_size=1\n"
+    "node2 -- a -- forward_compute_time=1, backward_compute_time=1, activation_size=1, "
+    "parameter_size=1\n"
+    "\tnode7 -- node2\n";
+
+/* Whichever allocation is refused, reading says so and leaves nothing behind. */
+static void reports_every_refused_allocation(void **state) {
+    popliner_pipeline pipeline = {POPLINER_SCHEDULE_TRAINING, POPLINER_RECOMPUTE_NONE, 3};
+    char *paths[NUM_EXAMPLES + 2];
+    for (size_t i = 0; i < NUM_EXAMPLES; ++i)
+        paths[i] = test_project_file(examples[i]);
+    paths[NUM_EXAMPLES] = test_path(*state, "graph.json");
+    test_write_bytes(paths[NUM_EXAMPLES], json_graph, strlen(json_graph));
+    paths[NUM_EXAMPLES + 1] = test_path(*state, "graph.txt");
+    test_write_bytes(paths[NUM_EXAMPLES + 1], text_graph, strlen(text_graph));
+    for (size_t i = 0; i < NUM_EXAMPLES + 2; ++i) {
+        popliner_status status = POPLINER_ERROR_MEMORY;
+        size_t granted = 0;
+        for (; status != POPLINER_OK; ++granted) {
+            popliner_costs_file *file = NULL;
+            popliner_error error = {0};
+            assert_true(granted < 1000);
+            allocations_left = granted;
+            status = popliner_costs_file_read(paths[i], &pipeline, &file, &error);
+            allocations_left = SIZE_MAX;
+            if (status != POPLINER_OK) {
+                assert_int_equal(status, POPLINER_ERROR_MEMORY);
+                assert_memory_equal(error.message, "not enough memory for ", 22);
+                assert_null(file);
+            }
+            popliner_costs_file_free(file);
+        }
+        assert_true(granted > 20);
+        free(paths[i]);
+    }
+}
+
+/* ---- The schema ----------------------------------------------------------------------------- */
+
+static void the_schema_knows_the_same_keys(void **state) {
+    (void)state;
+    char *path = test_project_file("docs/costs.schema.json");
+    json_t *schema = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
+    assert_non_null(schema);
+    for (size_t i = 0; i < pl_num_costs_json_keys; ++i) {
+        const pl_known_keys *known = &pl_costs_json_keys[i];
+        const json_t *object =
+            strcmp(known->object, "file") == 0
+                ? schema
+                : json_object_get(json_object_get(schema, "$defs"), known->object);
+        const json_t *properties = json_object_get(object, "properties");
+        const json_t *required = json_object_get(object, "required");
+        size_t num_keys = 0;
+        assert_true(json_is_false(json_object_get(object, "additionalProperties")));
+        assert_int_equal(json_array_size(required), known->num_required);
+        for (; known->keys[num_keys] != NULL; ++num_keys) {
+            assert_non_null(json_object_get(properties, known->keys[num_keys]));
+            if (num_keys < known->num_required)
+                assert_string_equal(json_string_value(json_array_get(required, num_keys)),
+                                    known->keys[num_keys]);
+        }
+        assert_int_equal(json_object_size(properties), num_keys);
+    }
+    json_decref(schema);
+    free(path);
+}
+
+/* The example in the documentation is the file that it names. */
+static void the_documentation_shows_the_example(void **state) {
+    (void)state;
+    char *path = test_project_file("docs/costs.md");
+    size_t size = 0;
+    uint8_t *bytes = test_read_bytes(path, &size);
+    char *text = pl_copy_string((const char *)bytes, size);
+    char *shown = strstr(text, "```json\n") + strlen("```json\n");
+    *strstr(shown, "```") = '\0';
+    json_t *in_text = json_loads(shown, 0, NULL);
+    assert_non_null(in_text);
+    free(path);
+    path = test_project_file("data/costs/regions.json");
+    json_t *in_file = json_load_file(path, 0, NULL);
+    assert_non_null(in_file);
+    json_object_del(in_file, "$schema");
+    json_object_del(in_file, "description");
+    assert_true(json_equal(in_text, in_file));
+    json_decref(in_text);
+    json_decref(in_file);
+    free(text);
+    free(bytes);
+    free(path);
+}
+
+#define IN_DIRECTORY(test)                                                                         \
+    cmocka_unit_test_setup_teardown(test, test_begin_directory, test_end_directory)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(additive_costs_by_hand),
+        cmocka_unit_test(regions_by_hand),
+        cmocka_unit_test(pipelines_keep_stashes),
+        cmocka_unit_test(stages_on_one_ipu_share_once),
+        cmocka_unit_test(listed_intervals_by_hand),
+        IN_DIRECTORY(a_name_is_enough),
+        IN_DIRECTORY(random_costs_are_what_a_naive_count_says),
+        IN_DIRECTORY(refuses_what_is_no_file_of_costs),
+        IN_DIRECTORY(refuses_wrong_values_by_their_place),
+        IN_DIRECTORY(a_file_cut_off_anywhere_is_refused),
+        IN_DIRECTORY(a_file_with_a_wrong_byte_is_read_or_refused),
+        IN_DIRECTORY(reports_every_refused_allocation),
+        cmocka_unit_test(the_schema_knows_the_same_keys),
+        cmocka_unit_test(the_documentation_shows_the_example),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

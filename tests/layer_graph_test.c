@@ -1,0 +1,274 @@
+/* From graphs to chains: the order by its rules, the costs against a naive count.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "test.h"
+
+#include "read/layer_graph.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/growth.h"
+#include "popliner/costs_file.h"
+
+/* A node named after its number. */
+static void add_node(pl_layer_graph *graph, int64_t number, bool is_backward, uint32_t group,
+                     uint64_t cycles, uint64_t bytes, uint64_t traffic) {
+    char name[32];
+    snprintf(name, sizeof name, "%d", (int)number);
+    pl_graph_node node = {
+        pl_copy_string(name, strlen(name)), number, group, is_backward, cycles, bytes, traffic};
+    assert_true(pl_layer_graph_add_node(graph, node));
+}
+
+static void add_edge(pl_layer_graph *graph, size_t from, size_t to) {
+    assert_true(pl_layer_graph_add_edge(graph, from, to));
+}
+
+static popliner_costs_file *fill(const pl_layer_graph *graph) {
+    popliner_costs_file *file = calloc(1, sizeof *file);
+    assert_non_null(file);
+    assert_int_equal(pl_layer_graph_fill(graph, "graph", file, NULL), POPLINER_OK);
+    assert_int_equal(file->num_names, popliner_costs_num_units(file->costs));
+    return file;
+}
+
+/* The names of the units, one after another. */
+static void assert_chain(const pl_layer_graph *graph, const char *expected) {
+    popliner_costs_file *file = fill(graph);
+    char chain[300] = "";
+    for (size_t unit = 0; unit < file->num_names; ++unit) {
+        strcat(chain, unit == 0 ? "" : " ");
+        strcat(chain, file->names[unit]);
+    }
+    assert_string_equal(chain, expected);
+    popliner_costs_file_free(file);
+}
+
+static void takes_the_smallest_number_that_is_ready(void **state) {
+    (void)state;
+    pl_layer_graph graph = {0};
+    static const int numbers[] = {9, 2, 7, 1, 4, 12};
+    for (uint32_t i = 0; i < 6; ++i)
+        add_node(&graph, numbers[i], false, i, 1, 1, 1);
+    assert_chain(&graph, "1 2 4 7 9 12");
+    add_edge(&graph, 0, 3); /* 9 before 1 */
+    add_edge(&graph, 3, 1); /* 1 before 2 */
+    assert_chain(&graph, "4 7 9 1 2 12");
+    add_edge(&graph, 5, 4); /* 12 before 4 */
+    add_edge(&graph, 5, 5); /* an edge to itself says nothing */
+    add_edge(&graph, 5, 4); /* nor does one that is there twice */
+    assert_chain(&graph, "7 9 1 2 12 4");
+    pl_layer_graph_free(&graph);
+}
+
+/* Forward 1 -> 2 -> 3, backward 13 -> 12 -> 11, each with its layer, and 3 -> 13. */
+static void backward_nodes_follow_their_layer(void **state) {
+    (void)state;
+    pl_layer_graph graph = {0};
+    for (uint32_t i = 0; i < 3; ++i)
+        add_node(&graph, 1 + i, false, i, 10, 100, 1);
+    for (uint32_t i = 0; i < 3; ++i)
+        add_node(&graph, 11 + i, true, i, 20, 1000, 1);
+    add_edge(&graph, 0, 1);
+    add_edge(&graph, 1, 2);
+    add_edge(&graph, 2, 5);
+    add_edge(&graph, 5, 4);
+    add_edge(&graph, 4, 3);
+    assert_chain(&graph, "1 2 3");
+    popliner_costs_file *file = fill(&graph);
+    assert_int_equal(popliner_costs_cycles(file->costs, 0, 1), 60);
+    assert_int_equal(popliner_costs_peak(file->costs, 1, 2), 2200);
+    assert_int_equal(popliner_costs_cut(file->costs, 1), 2); /* nodes 1 and 12 */
+    assert_int_equal(popliner_costs_cut(file->costs, 2), 2);
+    popliner_costs_file_free(file);
+    pl_layer_graph_free(&graph);
+}
+
+static void backward_nodes_alone_come_last_in_their_order(void **state) {
+    (void)state;
+    pl_layer_graph graph = {0};
+    add_node(&graph, 1, true, 0, 1, 1, 1);
+    add_node(&graph, 8, false, 1, 1, 1, 1);
+    add_node(&graph, 2, true, 2, 1, 1, 1);
+    add_node(&graph, 7, false, 3, 1, 1, 1);
+    add_edge(&graph, 2, 0); /* 2 before 1 */
+    add_edge(&graph, 1, 0);
+    assert_chain(&graph, "7 8 2 1");
+    pl_layer_graph_free(&graph);
+}
+
+/* A group around another node, and a circle of nodes, leave no order but all in one. */
+static void circles_are_one_unit(void **state) {
+    (void)state;
+    pl_layer_graph graph = {0};
+    add_node(&graph, 1, false, 0, 1, 1, 1);
+    add_node(&graph, 2, false, 1, 2, 2, 1);
+    add_node(&graph, 3, false, 0, 4, 4, 1); /* has to be where node 1 is */
+    add_node(&graph, 4, false, 3, 8, 8, 1);
+    add_node(&graph, 5, false, 4, 16, 16, 1);
+    add_node(&graph, 6, false, 5, 32, 32, 1);
+    add_edge(&graph, 0, 1);
+    add_edge(&graph, 1, 2);
+    add_edge(&graph, 2, 5);
+    add_edge(&graph, 4, 3);
+    add_edge(&graph, 3, 4);
+    add_edge(&graph, 5, 4);
+    assert_chain(&graph, "1 6 4");
+    popliner_costs_file *file = fill(&graph);
+    assert_int_equal(popliner_costs_cycles(file->costs, 0, 0), 7);
+    assert_int_equal(popliner_costs_cycles(file->costs, 1, 1), 32);
+    assert_int_equal(popliner_costs_cycles(file->costs, 2, 2), 24);
+    popliner_costs_file_free(file);
+    pl_layer_graph_free(&graph);
+}
+
+static void refuses_no_nodes_and_too_many_units(void **state) {
+    (void)state;
+    pl_layer_graph graph = {0};
+    popliner_costs_file file = {0};
+    popliner_error error;
+    assert_int_equal(pl_layer_graph_fill(&graph, "g", &file, &error), POPLINER_ERROR_INPUT);
+    assert_string_equal(error.message, "g: the graph has no nodes");
+    for (uint32_t i = 0; i <= PL_MOST_UNITS; ++i)
+        add_node(&graph, i, false, i, 1, 1, 1);
+    assert_int_equal(pl_layer_graph_fill(&graph, "g", &file, &error), POPLINER_ERROR_INPUT);
+    assert_string_equal(error.message,
+                        "g: the graph makes a chain of 16385 units, but 16384 are the most that "
+                        "can be split; join some of its nodes");
+    pl_layer_graph_free(&graph);
+}
+
+/* ---- Against a naive count ------------------------------------------------------------------ */
+
+static uint64_t draw(uint64_t *seed, uint64_t below) {
+    *seed = test_random(*seed);
+    return (*seed >> 33) % below;
+}
+
+/* Edges lead from lower to higher nodes among the forward ones, and the other way round among the
+ * backward ones. Each node is named after its index. */
+static void make_random(pl_layer_graph *graph, uint64_t *seed) {
+    size_t num_layers = 1 + draw(seed, 12);
+    size_t num_backward = draw(seed, 2) == 0 ? 0 : num_layers;
+    bool grouped = draw(seed, 2) == 0;
+    for (size_t i = 0; i < num_layers + num_backward; ++i) {
+        uint32_t group = (uint32_t)i;
+        bool is_backward = i >= num_layers;
+        if (is_backward && draw(seed, 4) > 0)
+            group = graph->nodes[i - num_layers].group;
+        else if (!is_backward && grouped && i > 1 && draw(seed, 4) == 0)
+            group = graph->nodes[i - 1 - draw(seed, 2)].group;
+        add_node(graph, (int64_t)i, is_backward, group, draw(seed, 1000), draw(seed, 1000),
+                 draw(seed, 4) == 0 ? 0 : draw(seed, 100));
+    }
+    for (size_t i = draw(seed, 40); i > 0; --i) {
+        size_t a = draw(seed, num_layers);
+        size_t b = draw(seed, num_layers);
+        if (a != b)
+            add_edge(graph, a < b ? a : b, a < b ? b : a);
+        if (a != b && num_backward > 0 && draw(seed, 3) > 0)
+            add_edge(graph, num_layers + (a < b ? b : a), num_layers + (a < b ? a : b));
+        if (num_backward > 0 && draw(seed, 5) == 0)
+            add_edge(graph, a, num_layers + b);
+    }
+}
+
+static bool is_inside(size_t unit, size_t first, size_t last) {
+    return first <= unit && unit <= last;
+}
+
+/* The units of the nodes, found through the names: a unit has that of its first node. */
+static size_t *find_units(const pl_layer_graph *graph, const popliner_costs_file *file) {
+    size_t *units = calloc(graph->num_nodes, sizeof *units);
+    assert_non_null(units);
+    for (size_t i = 0; i < graph->num_nodes; ++i)
+        units[i] = SIZE_MAX;
+    for (size_t unit = 0; unit < file->num_names; ++unit)
+        units[atoi(file->names[unit])] = unit;
+    for (bool changed = true; changed;) { /* those of a group are one unit */
+        changed = false;
+        for (size_t i = 0; i < graph->num_nodes; ++i)
+            for (size_t k = 0; k < graph->num_nodes; ++k)
+                if (units[i] == SIZE_MAX && units[k] != SIZE_MAX &&
+                    graph->nodes[i].group == graph->nodes[k].group) {
+                    units[i] = units[k];
+                    changed = true;
+                }
+    }
+    return units;
+}
+
+static void assert_costs(const pl_layer_graph *graph, const popliner_costs_file *file,
+                         const size_t *units) {
+    for (size_t first = 0; first < file->num_names; ++first)
+        for (size_t last = first; last < file->num_names; ++last) {
+            uint64_t cycles = 0;
+            uint64_t bytes = 0;
+            for (size_t i = 0; i < graph->num_nodes; ++i) {
+                bool crosses = false;
+                for (size_t e = 0; e < graph->num_edges; ++e)
+                    crosses = crosses || (graph->edges[e].from == i &&
+                                          is_inside(units[graph->edges[e].from], first, last) !=
+                                              is_inside(units[graph->edges[e].to], first, last));
+                cycles += crosses && graph->traffic_takes_cycles ? graph->nodes[i].traffic : 0;
+                cycles += is_inside(units[i], first, last) ? graph->nodes[i].cycles : 0;
+                bytes += is_inside(units[i], first, last) ? graph->nodes[i].memory_bytes : 0;
+            }
+            assert_int_equal(popliner_costs_cycles(file->costs, first, last), cycles);
+            assert_int_equal(popliner_costs_peak(file->costs, first, last), bytes);
+        }
+    for (size_t cut = 1; cut < file->num_names; ++cut) {
+        uint64_t traffic = 0;
+        for (size_t i = 0; i < graph->num_nodes; ++i) {
+            bool crosses = false;
+            for (size_t e = 0; e < graph->num_edges; ++e)
+                crosses = crosses || (graph->edges[e].from == i &&
+                                      (units[i] < cut) != (units[graph->edges[e].to] < cut));
+            traffic += crosses ? graph->nodes[i].traffic : 0;
+        }
+        assert_int_equal(popliner_costs_cut(file->costs, cut), traffic);
+    }
+}
+
+static void random_graphs_cost_what_a_naive_count_says(void **state) {
+    (void)state;
+    uint64_t seed = 5;
+    size_t num_counted = 0;
+    for (size_t round = 0; round < 400; ++round) {
+        pl_layer_graph graph = {.traffic_takes_cycles = draw(&seed, 3) > 0};
+        make_random(&graph, &seed);
+        popliner_costs_file *file = fill(&graph);
+        size_t *units = find_units(&graph, file);
+        bool is_known = true; /* groups merged by a circle have no name to find them by */
+        for (size_t i = 0; i < graph.num_nodes; ++i)
+            is_known = is_known && units[i] != SIZE_MAX;
+        for (size_t e = 0; is_known && e < graph.num_edges; ++e) {
+            const pl_graph_node *from = &graph.nodes[graph.edges[e].from];
+            const pl_graph_node *to = &graph.nodes[graph.edges[e].to];
+            if (!from->is_backward && !to->is_backward)
+                assert_true(units[graph.edges[e].from] <= units[graph.edges[e].to]);
+        }
+        if (is_known) {
+            assert_costs(&graph, file, units);
+            ++num_counted;
+        }
+        free(units);
+        popliner_costs_file_free(file);
+        pl_layer_graph_free(&graph);
+    }
+    assert_true(num_counted > 300);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(takes_the_smallest_number_that_is_ready),
+        cmocka_unit_test(backward_nodes_follow_their_layer),
+        cmocka_unit_test(backward_nodes_alone_come_last_in_their_order),
+        cmocka_unit_test(circles_are_one_unit),
+        cmocka_unit_test(refuses_no_nodes_and_too_many_units),
+        cmocka_unit_test(random_graphs_cost_what_a_naive_count_says),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
