@@ -288,7 +288,7 @@ static void shares_ipus(void **state) {
         .values = {{POPLINER_OBJECTIVE_MEMORY, 17, 17}, {POPLINER_OBJECTIVE_TRAFFIC, 11, 11}},
         .num_values = 2};
     assert_plan_is(&plan, &answer);
-    popliner_costs_set_shared_peak(costs, largest, &costs);
+    popliner_costs_set_shared_peak(costs, largest, &costs, true);
     answer = brute_force(costs, &options);
     assert_int_equal(cuts_of(&answer), 12);
     assert_int_equal(answer.bounds[0], 16);

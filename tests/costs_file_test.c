@@ -59,7 +59,7 @@ static void additive_costs_by_hand(void **state) {
     assert_int_equal(popliner_costs_file_bytes_per_tile(file), 638976);
     assert_int_equal(popliner_costs_file_num_ipu_limits(file), 1);
     assert_int_equal(popliner_costs_file_ipu_limit(file, 0).ipu, 0);
-    assert_int_equal(popliner_costs_file_ipu_limit(file, 0).bytes_per_tile, 500000);
+    assert_int_equal(popliner_costs_file_ipu_limit(file, 0).bytes, 500000);
     assert_int_equal(popliner_costs_peak(costs, 0, 2), 504096);
     assert_int_equal(popliner_costs_peak(costs, 4, 4), 250000);
     assert_int_equal(popliner_costs_cycles(costs, 0, 0), 250000000);
@@ -189,7 +189,7 @@ static void a_name_is_enough(void **state) {
     assert_int_equal(popliner_costs_file_num_ipus(file), 0);
     assert_int_equal(popliner_costs_file_num_ipu_limits(file), 2);
     assert_int_equal(popliner_costs_file_ipu_limit(file, 0).ipu, 2);
-    assert_int_equal(popliner_costs_file_ipu_limit(file, 0).bytes_per_tile, 4000);
+    assert_int_equal(popliner_costs_file_ipu_limit(file, 0).bytes, 4000);
     assert_int_equal(popliner_costs_file_ipu_limit(file, 1).ipu, 17);
     popliner_costs_file_free(file);
     popliner_costs_file_free(NULL);

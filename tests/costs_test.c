@@ -164,12 +164,12 @@ static void adds_up_stages_on_one_ipu_or_asks(void **state) {
     popliner_costs_set_peak(costs, 2, 3, 7);
     assert_int_equal(popliner_costs_shared_peak(costs, two, 2, &bytes, NULL), POPLINER_OK);
     assert_int_equal(bytes, 12);
-    popliner_costs_set_shared_peak(costs, largest_and_a_bit, &bit);
+    popliner_costs_set_shared_peak(costs, largest_and_a_bit, &bit, true);
     assert_int_equal(popliner_costs_shared_peak(costs, two, 2, &bytes, NULL), POPLINER_OK);
     assert_int_equal(bytes, 1003);
     assert_int_equal(popliner_costs_shared_peak(costs, two, 1, &bytes, NULL), POPLINER_OK);
     assert_int_equal(bytes, 5);
-    popliner_costs_set_shared_peak(costs, NULL, NULL);
+    popliner_costs_set_shared_peak(costs, NULL, NULL, false);
     popliner_costs_set_peak(costs, 0, 0, POPLINER_PEAK_FORBIDDEN);
     assert_int_equal(popliner_costs_shared_peak(costs, two, 2, &bytes, NULL), POPLINER_OK);
     assert_true(bytes == POPLINER_PEAK_FORBIDDEN);

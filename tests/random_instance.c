@@ -396,7 +396,8 @@ void draw_instance(const instance_wish *wish, uint64_t seed, instance *in) {
         fill_cycles(in);
     in->is_shared_peak_known = below(in, 3) != 0;
     if (in->is_shared_peak_known)
-        popliner_costs_set_shared_peak(in->costs, shared_peak, in);
+        /* true of all of them, but the solver has to do without the promise, too */
+        popliner_costs_set_shared_peak(in->costs, shared_peak, in, in->num_units % 3 != 0);
     draw_constraints(in, features);
     draw_limits(in, features);
 }

@@ -165,7 +165,7 @@ static void equals_brute_force(void **state) {
     size_t num_limited = 0;
     for (size_t instance = 0; instance < 1000 * NUM_KINDS; ++instance) {
         table_kind kind = (table_kind)(instance % NUM_KINDS);
-        size_t n = 1 + random_below(&seed, MOST_BRUTE_UNITS);
+        size_t n = 1 + random_below(&seed, MOST_BRUTE_UNITS - 3);
         size_t max_stages = 1 + random_below(&seed, n + 2);
         popliner_costs *costs = random_costs(kind, n, &seed);
         uint64_t max_stage_bytes = UINT64_MAX - random_below(&seed, 2);

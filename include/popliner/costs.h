@@ -27,6 +27,12 @@ extern "C" {
  * any operation). */
 #define POPLINER_PEAK_FORBIDDEN UINT64_MAX
 
+/* The memory of one IPU that has not the same as the others, in bytes on each tile. */
+typedef struct popliner_ipu_limit {
+    size_t ipu;
+    uint64_t bytes;
+} popliner_ipu_limit;
+
 /* Owned by the caller that created it; free with popliner_costs_free. */
 typedef struct popliner_costs popliner_costs;
 
@@ -62,8 +68,7 @@ popliner_status popliner_costs_fill_peaks(popliner_costs *costs, popliner_peak_f
                                           void *user, uint64_t most_bytes, popliner_error *error);
 
 /* Adds a table of cycles, all 0: what an IPU is busy with a stage for, what it sends and receives
- * included, in any unit of time. A longer interval must not have fewer. Nothing happens if there is
- * one. Takes as much memory as the peaks. Errors: MEMORY. */
+ * included, in any unit of time. Nothing happens if there is one. Takes as much memory as the peaks. Errors: MEMORY. */
 popliner_status popliner_costs_add_cycles(popliner_costs *costs, popliner_error *error);
 bool popliner_costs_has_cycles(const popliner_costs *costs);
 
@@ -99,16 +104,20 @@ typedef struct popliner_interval {
 } popliner_interval;
 
 /* The peak of several stages (at least 2, ascending) that share one IPU, its code and its variables.
- * It must not be less than the peak of one of them, nor become less when one of them grows. */
+ * It must not be less than the peak of one of them. */
 typedef popliner_status (*popliner_shared_peak_function)(void *user,
                                                          const popliner_interval *stages,
                                                          size_t num_stages, uint64_t *peak_bytes,
                                                          popliner_error *error);
 
 /* Who knows them. `user` stays the caller's. Without (or with NULL), the peaks of stages on one IPU
- * are added up, which is never too little. */
+ * are added up, which is never too little. `never_shrinks` promises that they do not become less
+ * when a stage grows, be it towards the front; that saves the solver from trying every pair. */
 void popliner_costs_set_shared_peak(popliner_costs *costs, popliner_shared_peak_function peak,
-                                    void *user);
+                                    void *user, bool never_shrinks);
+
+/* Whether that was promised; without such a function, whether it is so: O(n^2). */
+bool popliner_costs_shared_peak_never_shrinks(const popliner_costs *costs);
 popliner_status popliner_costs_shared_peak(const popliner_costs *costs,
                                            const popliner_interval *stages, size_t num_stages,
                                            uint64_t *peak_bytes, popliner_error *error);

@@ -74,13 +74,8 @@ uint64_t popliner_costs_file_cycles_per_time_unit(const popliner_costs_file *fil
 size_t popliner_costs_file_num_ipus(const popliner_costs_file *file);
 uint64_t popliner_costs_file_bytes_per_tile(const popliner_costs_file *file);
 
-/* The limit of one IPU that differs from that of the others. */
-typedef struct popliner_ipu_limit {
-    size_t ipu; /* from 0 */
-    uint64_t bytes_per_tile;
-} popliner_ipu_limit;
-
-/* Those of the file, ascending by IPU; 0 <= i < popliner_costs_file_num_ipu_limits. */
+/* The limits of IPUs that differ from that of the others, ascending by IPU;
+ * 0 <= i < popliner_costs_file_num_ipu_limits. */
 size_t popliner_costs_file_num_ipu_limits(const popliner_costs_file *file);
 popliner_ipu_limit popliner_costs_file_ipu_limit(const popliner_costs_file *file, size_t i);
 

@@ -46,12 +46,6 @@ typedef struct popliner_placement {
     size_t ipu;
 } popliner_placement;
 
-/* The memory of one IPU, instead of max_stage_bytes. */
-typedef struct popliner_ipu_limit {
-    size_t ipu;
-    uint64_t bytes;
-} popliner_ipu_limit;
-
 /* What is asked for. Begin with POPLINER_SOLVER_OPTIONS_INIT. Arrays are the caller's; each may be
  * NULL with its number 0. */
 typedef struct popliner_solver_options {

@@ -511,7 +511,7 @@ static popliner_status read_limits(reader *r, const json_t *memories) {
             return pl_json_refuse(&r->json, &memories_place,
                                   "\"%.100s\" is not the number of a device, from 0 to %zu", key,
                                   (file->num_ipus > 0 ? file->num_ipus : MOST_DEVICES) - 1);
-        status = pl_json_whole(&r->json, &place, value, 1, PL_MOST_BYTES, &limit->bytes_per_tile);
+        status = pl_json_whole(&r->json, &place, value, 1, PL_MOST_BYTES, &limit->bytes);
         if (status != POPLINER_OK)
             return status;
         ++file->num_limits;
@@ -644,7 +644,8 @@ static popliner_status fill_additive(reader *r) {
                                           cycles + r->cut_cycles[first] + r->cut_cycles[last + 1]);
         }
     }
-    popliner_costs_set_shared_peak(costs, shared_peak, r->file);
+    /* the inputs of a stage that begins earlier may be smaller */
+    popliner_costs_set_shared_peak(costs, shared_peak, r->file, !recomputes);
     return POPLINER_OK;
 }
 

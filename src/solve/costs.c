@@ -18,6 +18,7 @@ struct popliner_costs {
     size_t most_stages_to_end;
     popliner_shared_peak_function shared_peak;
     void *shared_peak_user;
+    bool shared_peak_never_shrinks;
 };
 
 /* One number for every interval, all 0; NULL when memory is short. */
@@ -179,9 +180,35 @@ uint64_t popliner_costs_peak_at(const popliner_costs *costs, size_t stages_to_en
 }
 
 void popliner_costs_set_shared_peak(popliner_costs *costs, popliner_shared_peak_function peak,
-                                    void *user) {
+                                    void *user, bool never_shrinks) {
+    costs->shared_peak_never_shrinks = never_shrinks;
     costs->shared_peak = peak;
     costs->shared_peak_user = user;
+}
+
+/* Whether no number of the triangle is smaller than that of an interval within. */
+static bool never_shrinks(const popliner_costs *costs, const uint64_t *triangle) {
+    bool is_so = true;
+    for (size_t first = 0; first < costs->num_units; ++first)
+        for (size_t last = first + 1; last < costs->num_units; ++last) {
+            uint64_t own = triangle[place(costs, first, last)];
+            is_so = is_so && own >= triangle[place(costs, first, last - 1)] &&
+                    own >= triangle[place(costs, first + 1, last)];
+        }
+    return is_so;
+}
+
+bool popliner_costs_shared_peak_never_shrinks(const popliner_costs *costs) {
+    if (costs->shared_peak != NULL)
+        return costs->shared_peak_never_shrinks;
+    bool is_so = true;
+    for (size_t to_end = 1; is_so && to_end <= costs->most_stages_to_end; ++to_end)
+        is_so = never_shrinks(costs, peaks_at(costs, to_end));
+    return is_so;
+}
+
+bool pl_costs_cycles_never_shrink(const popliner_costs *costs) {
+    return costs->cycles == NULL || never_shrinks(costs, costs->cycles);
 }
 
 popliner_status popliner_costs_shared_peak(const popliner_costs *costs,

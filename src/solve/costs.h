@@ -11,6 +11,9 @@
 const uint64_t *pl_costs_peaks_from(const popliner_costs *costs, size_t stages_to_end,
                                     size_t first_unit);
 
+/* Whether a longer interval never has fewer cycles: it may, where it saves those of a cut. O(n^2). */
+bool pl_costs_cycles_never_shrink(const popliner_costs *costs);
+
 /* The same for cycles; NULL without such a table. */
 const uint64_t *pl_costs_cycles_from(const popliner_costs *costs, size_t first_unit);
 

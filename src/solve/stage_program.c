@@ -7,9 +7,9 @@
  * forbidden by a row, and the program is solved again. Only GLPK's word that nothing is better
  * depends on a tolerance; near ties are excluded one by one until it is sure.
  *
- * Stages on one IPU: a stage never needs less when it grows, so stages that need too much together
+ * Stages on one IPU: where a stage never needs less when it grows, stages that need too much together
  * do so in every split in which each of them is contained in one of the same IPU. One row says that
- * for all of these at once.
+ * for all of these at once. Where that is not so, only the very same stages can be forbidden.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/stage_program.h"
@@ -55,6 +55,8 @@ typedef struct stage_program {
     column *columns;
     size_t num_columns;
     size_t column_capacity;
+    bool peaks_never_shrink; /* when a stage grows */
+    bool cycles_never_shrink;
     size_t *row; /* [num_places][num_units]: the row of the flow through a unit, or SIZE_MAX */
     double unit_of_one; /* a coefficient of 1 in the objective stands for so many bytes or units */
     pl_program program;
@@ -321,13 +323,15 @@ static size_t most_stages_of_ipu(const pl_problem *p) {
 }
 
 /* Lists the conditions of entry `i` of the known stages on one IPU. */
-static size_t list_known(const pl_problem *p, const pl_shared *shared, size_t i,
+static size_t list_known(const stage_program *s, const pl_shared *shared, size_t i,
                          condition *conditions) {
+    const pl_problem *p = s->problem;
+    relation how = s->peaks_never_shrink ? CONTAINS : SAME;
     size_t count = 0;
     const popliner_interval *intervals = shared->intervals + i * most_stages_of_ipu(p);
     for (size_t stage = 0; stage < p->options->num_mapped_stages; ++stage)
         if (p->first_on_ipu[stage] == shared->first_stage[i])
-            conditions[count++] = (condition){stage, intervals[stage], CONTAINS};
+            conditions[count++] = (condition){stage, intervals[stage], how};
     return count;
 }
 
@@ -340,7 +344,7 @@ static popliner_status forbid_known(stage_program *s, const pl_shared *shared,
     for (size_t i = 0; status == POPLINER_OK && i < shared->count; ++i) {
         size_t ipu = pl_problem_ipu(p, shared->first_stage[i]);
         if (shared->peak_bytes[i] > pl_filter_limit(p, &s->filter, ipu))
-            status = forbid(s, conditions, list_known(p, shared, i, conditions), error);
+            status = forbid(s, conditions, list_known(s, shared, i, conditions), error);
     }
     return status;
 }
@@ -485,14 +489,15 @@ static uint64_t cycles_of_ipu(const stage_program *s, const pl_split *split, siz
     return cycles;
 }
 
-/* Forbids IPUs that need too much or too little, alone or compared with each other, and all that is
- * as bad for the same reason. *is_fine: nothing was to be forbidden. */
+/* Forbids IPUs that need too much, alone or compared with another one that needs so much less, and
+ * all that must be as bad for the same reason. *is_fine: nothing was to be forbidden. */
 static popliner_status forbid_ipus(stage_program *s, const pl_split *split, const measured *m,
                                    pl_shared *shared, condition *conditions, bool *is_fine,
                                    popliner_error *error) {
     const pl_problem *p = s->problem;
     const pl_filter *f = &s->filter;
     popliner_status status = POPLINER_OK;
+    bool spread_grows = f->spread_is_of_cycles ? s->cycles_never_shrink : s->peaks_never_shrink;
     *is_fine = true;
     for (size_t i = 0; status == POPLINER_OK && i < split->num_stages; ++i) {
         if (p->first_on_ipu[i] != i)
@@ -500,24 +505,24 @@ static popliner_status forbid_ipus(stage_program *s, const pl_split *split, cons
         uint64_t peak = m->peaks_bytes[i];
         uint64_t cycles = cycles_of_ipu(s, split, i);
         bool is_too_large = peak > pl_filter_limit(p, f, pl_problem_ipu(p, i));
+        bool is_too_slow = cycles > f->most_cycles;
         if (is_too_large)
             status = learn(s, split, i, peak, shared, error);
-        if (status == POPLINER_OK && (is_too_large || cycles > f->most_cycles))
-            status = forbid(s, conditions, list_ipu(s, split, i, CONTAINS, conditions, 0), error);
-        if (status == POPLINER_OK && (peak < f->least_peak_bytes || cycles < f->least_cycles))
-            status = forbid(s, conditions, list_ipu(s, split, i, IS_PART_OF, conditions, 0), error);
-        *is_fine = *is_fine && !is_too_large && cycles <= f->most_cycles &&
-                   peak >= f->least_peak_bytes && cycles >= f->least_cycles;
+        if (status == POPLINER_OK && (is_too_large || is_too_slow)) {
+            bool grows = is_too_large ? s->peaks_never_shrink : s->cycles_never_shrink;
+            size_t count = list_ipu(s, split, i, grows ? CONTAINS : SAME, conditions, 0);
+            status = forbid(s, conditions, count, error);
+        }
+        *is_fine = *is_fine && !is_too_large && !is_too_slow;
         uint64_t value = f->spread_is_of_cycles ? cycles : peak;
-        /* against those that have so much less that the spread is too large */
         for (size_t j = 0; status == POPLINER_OK && j < split->num_stages; ++j) {
             uint64_t other =
                 f->spread_is_of_cycles ? cycles_of_ipu(s, split, j) : m->peaks_bytes[j];
             if (p->first_on_ipu[j] != j || other >= value || value - other <= f->most_spread)
                 continue;
             *is_fine = false;
-            size_t count = list_ipu(s, split, i, CONTAINS, conditions, 0);
-            count = list_ipu(s, split, j, IS_PART_OF, conditions, count);
+            size_t count = list_ipu(s, split, i, spread_grows ? CONTAINS : SAME, conditions, 0);
+            count = list_ipu(s, split, j, spread_grows ? IS_PART_OF : SAME, conditions, count);
             status = forbid(s, conditions, count, error);
         }
     }
@@ -613,7 +618,10 @@ static popliner_status find(const pl_problem *problem, const pl_filter *filter, 
     stage_program s = {.problem = problem,
                        .filter = *filter,
                        .num_places = problem->options->num_mapped_stages,
-                       .fixed = fixed};
+                       .fixed = fixed,
+                       .peaks_never_shrink =
+                           popliner_costs_shared_peak_never_shrinks(problem->costs),
+                       .cycles_never_shrink = pl_costs_cycles_never_shrink(problem->costs)};
     measured m = {0};
     condition *conditions = pl_new_array(2 * s.num_places, sizeof *conditions);
     m.peaks_bytes = pl_new_array(s.num_places, sizeof *m.peaks_bytes);
@@ -781,7 +789,7 @@ static popliner_status add_known(stage_program *s, const pl_shared *shared, popl
     size_t largest = s->num_columns;
     bool memory = true;
     for (size_t i = 0; memory && i < shared->count; ++i) {
-        size_t count = list_known(s->problem, shared, i, conditions);
+        size_t count = list_known(s, shared, i, conditions);
         double peak = (double)shared->peak_bytes[i];
         size_t row = s->program.num_rows;
         memory = pl_program_add_row(&s->program, -peak * ((double)count - 1.0), INFINITY) &&
