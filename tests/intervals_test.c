@@ -16,8 +16,8 @@ static popliner_costs *measure(const golden_case *c, const popliner_chain *chain
     popliner_error error = {.message = ""};
     test_told told;
     const popliner_listener listener = test_listen(&told);
-    if (popliner_intervals_measure(c->profile, c->operations, chain, &listener, &costs, &error) !=
-        POPLINER_OK)
+    if (popliner_intervals_measure(c->profile, c->operations, chain, NULL, &listener, &costs,
+                                   &error) != POPLINER_OK)
         fail_msg("%s: %s", c->name, error.message);
     assert_int_equal(told.progress_done, c->profile->target.num_tiles);
     assert_int_equal(told.progress_total, c->profile->target.num_tiles);
