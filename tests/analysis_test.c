@@ -45,7 +45,7 @@ static const char *difference(const popliner_profile *p, const popliner_operatio
     assert_int_equal(list_fields(other_p, other_o, other_fields), count);
     const popliner_target *a = &p->target;
     const popliner_target *b = &other_p->target;
-    if (a->num_tiles != b->num_tiles || a->num_ipus != b->num_ipus ||
+    if (a->num_tiles != b->num_tiles || a->clock_hz != b->clock_hz || a->num_ipus != b->num_ipus ||
         a->num_replicas != b->num_replicas || a->bytes_per_tile != b->bytes_per_tile ||
         strcmp(a->architecture, b->architecture) != 0)
         return "target";
@@ -130,11 +130,12 @@ static void make_tiny(golden_case *c) {
     popliner_operations *o = calloc(1, sizeof *o);
     assert_true(p != NULL && o != NULL);
     *c = (golden_case){"tiny", p, NULL, o};
-    p->target = (popliner_target){2, 1, 1, 638976, "ipu2"};
+    p->target = (popliner_target){2, 1, 1, 638976, 1850000000, "ipu2"};
     p->strings_length = 8;
     p->series_length = 2;
     p->num_vertex_types = p->num_compute_sets = p->num_compute_set_vertices = 1;
     p->num_compute_set_states = 1;
+    p->num_timed_programs = 2;
     p->num_lists = p->num_programs = p->num_program_lists = p->num_steps = 2;
     p->num_list_variables = 3;
     p->num_classes = p->num_ranges = p->num_variables = 2;
@@ -163,6 +164,9 @@ static void make_tiny(golden_case *c) {
     SET(uint64_t, "program_debug_context", 7, 7);
     SET(uint32_t, "program_compute_set", 0, PL_NONE);
     SET(uint32_t, "program_lists_start", 0, 1, 2);
+    SET(uint64_t, "program_cycles", 500, 0);
+    SET(uint8_t, "program_cycles_source", POPLINER_CYCLES_ESTIMATED, POPLINER_CYCLES_NONE);
+    SET(uint32_t, "program_repeats", 1, 1);
     SET(uint32_t, "program_list", 0, 1);
     SET(uint32_t, "step_program", 0, 1);
     SET(uint32_t, "step_parent", PL_NONE, 0);
@@ -398,8 +402,8 @@ static void refuses_missing_and_resized_arrays(void **state) {
 }
 
 static void refuses_another_target(void **state) {
-    static const char *const columns[] = {"num_tiles", "num_ipus", "num_replicas", "bytes_per_tile",
-                                          "of_framework"};
+    static const char *const columns[] = {"num_tiles",      "num_ipus",     "num_replicas",
+                                          "bytes_per_tile", "of_framework", "clock_hz"};
     static const char *const values[] = {"-1",
                                          "0",
                                          "3",
@@ -473,7 +477,7 @@ static void survives_arrays_made_up_with_their_checksum(void **state) {
                 popliner_costs *costs;
                 popliner_chain *chain = make_chain(&c, layers, model);
                 assert_int_equal(popliner_intervals_measure(c.profile, c.operations, chain, NULL,
-                                                            &costs, &error),
+                                                            NULL, &costs, &error),
                                  POPLINER_OK);
                 popliner_costs_free(costs);
                 popliner_chain_free(chain);

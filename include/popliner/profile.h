@@ -24,6 +24,7 @@ typedef struct popliner_target {
     size_t num_ipus;
     size_t num_replicas;
     uint64_t bytes_per_tile;
+    uint64_t clock_hz;     /* 0 when not recorded */
     char architecture[16]; /* "ipu1", "ipu2", "ipu21", ... or "" when not recorded */
 } popliner_target;
 
@@ -45,6 +46,15 @@ typedef struct popliner_tile_memory {
     uint64_t not_always_live_peak_bytes; /* largest sum over the liveness steps */
 } popliner_tile_memory;
 
+/* Where the cycles of a profile's programs come from. */
+typedef enum popliner_cycles_source {
+    POPLINER_CYCLES_NONE,      /* nothing is known */
+    POPLINER_CYCLES_EXCHANGES, /* estimates of exchanges and host copies alone, as the compiler writes
+                                  them without the engine option profiler.includeCycleEstimates */
+    POPLINER_CYCLES_ESTIMATED, /* estimates of computing, too */
+    POPLINER_CYCLES_MEASURED,  /* of programs that ran; those that did not count for nothing */
+} popliner_cycles_source;
+
 /* Reads the profile at `path`, which is opened read-only. Warnings go to `listener` (may be NULL).
  * Errors: INPUT when the file cannot be read, is no SQLite database, has another major schema
  * version than 3, lacks a table or column that is needed, has no lowered variables, or holds values
@@ -56,6 +66,11 @@ void popliner_profile_free(popliner_profile *profile);
 
 const popliner_target *popliner_profile_target(const popliner_profile *profile);
 popliner_profile_counts popliner_profile_get_counts(const popliner_profile *profile);
+
+/* Cycles of one execution of each program, on its slowest tile: measured ones if the profile has
+ * execution steps (the mean over all executions, in whatever runs), else what the compiler
+ * estimated. O(programs). */
+popliner_cycles_source popliner_profile_cycles_source(const popliner_profile *profile);
 
 /* The name of a program, or of the compute set that it executes; "" if neither has one. */
 const char *popliner_program_name(const popliner_profile *profile, size_t program);

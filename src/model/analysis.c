@@ -19,7 +19,7 @@
 #include "read/profile_data.h"
 
 /* "PPLN" in the header of the file; the version changes with any array below. */
-enum { APPLICATION_ID = 0x50504c4e, FORMAT_VERSION = 3 };
+enum { APPLICATION_ID = 0x50504c4e, FORMAT_VERSION = 4 };
 
 /* SQLite takes no blob above a gigabyte. */
 enum { PIECE_BYTES = 1 << 26 };
@@ -63,8 +63,8 @@ static bool save_field(sqlite3_stmt *insert, const pl_field *field) {
 /* Of everything that the row of the target holds. */
 static uint64_t target_checksum(const popliner_target *target,
                                 const popliner_operations *operations) {
-    const uint64_t numbers[] = {target->num_tiles, target->num_ipus, target->num_replicas,
-                                target->bytes_per_tile, operations->of_framework};
+    const uint64_t numbers[] = {target->num_tiles,      target->num_ipus, target->num_replicas,
+                                target->bytes_per_tile, target->clock_hz, operations->of_framework};
     uint64_t seed = XXH3_64bits(numbers, sizeof numbers);
     return XXH3_64bits_withSeed(target->architecture, strlen(target->architecture), seed);
 }
@@ -74,8 +74,8 @@ static bool save_target(sqlite3 *sqlite, const popliner_profile *profile,
     sqlite3_stmt *insert = NULL;
     const popliner_target *target = &profile->target;
     bool saved =
-        sqlite3_prepare_v2(sqlite, "INSERT INTO target VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)", -1,
-                           &insert, NULL) == SQLITE_OK &&
+        sqlite3_prepare_v2(sqlite, "INSERT INTO target VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                           -1, &insert, NULL) == SQLITE_OK &&
         sqlite3_bind_int64(insert, 1, (sqlite3_int64)target->num_tiles) == SQLITE_OK &&
         sqlite3_bind_int64(insert, 2, (sqlite3_int64)target->num_ipus) == SQLITE_OK &&
         sqlite3_bind_int64(insert, 3, (sqlite3_int64)target->num_replicas) == SQLITE_OK &&
@@ -86,6 +86,7 @@ static bool save_target(sqlite3 *sqlite, const popliner_profile *profile,
             SQLITE_OK &&
         sqlite3_bind_int64(insert, 8, (sqlite3_int64)target_checksum(target, operations)) ==
             SQLITE_OK &&
+        sqlite3_bind_int64(insert, 9, (sqlite3_int64)target->clock_hz) == SQLITE_OK &&
         sqlite3_step(insert) == SQLITE_DONE;
     sqlite3_finalize(insert);
     return saved;
@@ -109,12 +110,12 @@ static popliner_status write_file(const popliner_profile *profile,
     popliner_profile profile_copy = *profile;
     popliner_operations operations_copy = *operations;
     size_t num_fields = list_fields(&profile_copy, &operations_copy, fields);
-    char begin[400];
+    char begin[480];
     snprintf(begin, sizeof begin,
              "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 65536;"
              "PRAGMA application_id = %d; PRAGMA user_version = %d; BEGIN;"
              "CREATE TABLE target (num_tiles, num_ipus, num_replicas, bytes_per_tile,"
-             " architecture, of_framework, byte_order, checksum);"
+             " architecture, of_framework, byte_order, checksum, clock_hz);"
              "CREATE TABLE arrays (name TEXT, piece INTEGER, num_bytes INTEGER, checksum INTEGER,"
              " bytes BLOB, PRIMARY KEY (name, piece));",
              APPLICATION_ID, FORMAT_VERSION);
@@ -195,16 +196,16 @@ static popliner_status fail_damaged(const pl_database *database, const char *wha
 
 static popliner_status load_target(const pl_database *database, popliner_profile *profile,
                                    popliner_operations *operations, popliner_error *error) {
-    static const pl_column columns[] = {{"num_tiles", true},    {"num_ipus", true},
-                                        {"num_replicas", true}, {"bytes_per_tile", true},
-                                        {"architecture", true}, {"of_framework", true},
-                                        {"byte_order", true},   {"checksum", true}};
+    static const pl_column columns[] = {
+        {"num_tiles", true},      {"num_ipus", true},     {"num_replicas", true},
+        {"bytes_per_tile", true}, {"architecture", true}, {"of_framework", true},
+        {"byte_order", true},     {"checksum", true},     {"clock_hz", true}};
     popliner_target *target = &profile->target;
     pl_rows rows = {0};
     bool more = false;
     uint64_t numbers[4] = {0};
     uint64_t of_framework = 0;
-    popliner_status status = pl_rows_open(&rows, database, "target", true, columns, 8, "", error);
+    popliner_status status = pl_rows_open(&rows, database, "target", true, columns, 9, "", error);
     if (status == POPLINER_OK)
         status = pl_rows_next(&rows, &more, error);
     if (status == POPLINER_OK && !more)
@@ -213,6 +214,8 @@ static popliner_status load_target(const pl_database *database, popliner_profile
         status = pl_rows_number(&rows, i, i == 0 ? 1 << 24 : INT64_MAX, &numbers[i], error);
     if (status == POPLINER_OK)
         status = pl_rows_number(&rows, 5, 1, &of_framework, error);
+    if (status == POPLINER_OK)
+        status = pl_rows_number(&rows, 8, INT64_MAX, &target->clock_hz, error);
     if (status == POPLINER_OK) {
         size_t size = 0;
         const uint8_t *mark = pl_rows_blob(&rows, 6, &size);

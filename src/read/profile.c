@@ -35,6 +35,8 @@ popliner_status popliner_profile_read(const char *path, const popliner_listener 
     if (status == POPLINER_OK)
         status = pl_profile_read_programs(&database, profile, &ids, error);
     if (status == POPLINER_OK)
+        status = pl_profile_read_cycles(&database, listener, profile, &ids, error);
+    if (status == POPLINER_OK)
         status = pl_profile_read_live_ranges(&database, profile, &ids, error);
     if (status == POPLINER_OK)
         status = pl_profile_read_tile_memory(&database, profile, error);

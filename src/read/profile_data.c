@@ -51,6 +51,12 @@ size_t pl_profile_fields(popliner_profile *p, pl_field *fields) {
         {"program_lists_start", &p->program_lists_start, sizeof *p->program_lists_start,
          &p->num_programs, 1},
         {"program_list", &p->program_list, sizeof *p->program_list, &p->num_program_lists, 0},
+        {"program_cycles", &p->program_cycles, sizeof *p->program_cycles, &p->num_timed_programs,
+         0},
+        {"program_cycles_source", &p->program_cycles_source, sizeof *p->program_cycles_source,
+         &p->num_timed_programs, 0},
+        {"program_repeats", &p->program_repeats, sizeof *p->program_repeats, &p->num_timed_programs,
+         0},
         {"step_program", &p->step_program, sizeof *p->step_program, &p->num_steps, 0},
         {"step_parent", &p->step_parent, sizeof *p->step_parent, &p->num_steps, 0},
         {"class_always_live", &p->class_always_live, sizeof *p->class_always_live, &p->num_classes,
@@ -109,6 +115,19 @@ popliner_profile_counts popliner_profile_get_counts(const popliner_profile *prof
         .num_variables = profile->num_variables,
         .num_equivalence_classes = profile->num_classes,
     };
+}
+
+popliner_cycles_source popliner_profile_cycles_source(const popliner_profile *profile) {
+    popliner_cycles_source source = POPLINER_CYCLES_NONE;
+    for (size_t i = 0; i < profile->num_timed_programs; i++) {
+        popliner_cycles_source of_program =
+            (popliner_cycles_source)profile->program_cycles_source[i];
+        if (of_program == POPLINER_CYCLES_ESTIMATED &&
+            profile->program_type[i] != PL_PROGRAM_ON_TILE_EXECUTE)
+            of_program = POPLINER_CYCLES_EXCHANGES;
+        source = of_program > source ? of_program : source;
+    }
+    return source;
 }
 
 const char *popliner_program_name(const popliner_profile *profile, size_t program) {
@@ -290,6 +309,8 @@ popliner_status pl_profile_check(const popliner_profile *p, const char *path,
              !indices_in_range(p->program_list, p->num_program_lists, p->num_lists, false) ||
              !indices_in_range(p->program_compute_set, p->num_programs, p->num_compute_sets, true))
         wrong = "programs";
+    else if (p->num_timed_programs != 0 && p->num_timed_programs != p->num_programs)
+        wrong = "cycles of the programs";
     else if (!indices_in_range(p->step_program, p->num_steps, p->num_programs, false))
         wrong = "liveness steps";
     else if (!starts_ascend_32(p->class_ranges_start, p->num_classes, p->num_ranges))

@@ -12,13 +12,15 @@
 #include "read/database.h"
 
 typedef enum pl_program_type {
-    PL_PROGRAM_OTHER, /* nothing below depends on which */
+    PL_PROGRAM_OTHER, /* nothing depends on which */
     PL_PROGRAM_ON_TILE_EXECUTE,
     PL_PROGRAM_DO_EXCHANGE,
     PL_PROGRAM_GLOBAL_EXCHANGE,
     PL_PROGRAM_CODE_COPY,
     PL_PROGRAM_STREAM_COPY_MID,
     PL_PROGRAM_CALL,
+    PL_PROGRAM_REPEAT,
+    PL_PROGRAM_SWITCH, /* OnEveryTileSwitch: one of its children runs */
 } pl_program_type;
 
 /* One number per tile, kept RLE-encoded in popliner_profile.series_bytes: most are all zero or
@@ -79,6 +81,12 @@ struct popliner_profile {
     uint32_t *program_lists_start;    /* [num_programs + 1] into program_list */
     size_t num_program_lists;
     uint32_t *program_list;
+
+    /* What the programs take, if anything is known of it. */
+    size_t num_timed_programs; /* num_programs, or 0 */
+    uint64_t *program_cycles;  /* of one execution on the slowest tile; 0: none, or not known */
+    uint8_t *program_cycles_source; /* popliner_cycles_source, EXCHANGES never */
+    uint32_t *program_repeats;      /* of Repeat, if the file tells, else 1 */
 
     size_t num_steps;
     uint32_t *step_program;
@@ -170,6 +178,12 @@ popliner_status pl_profile_read_variables(const pl_database *database,
 /* Vertex types, compute sets, exchanges, programs, liveness steps. */
 popliner_status pl_profile_read_programs(const pl_database *database, popliner_profile *profile,
                                          pl_profile_ids *ids, popliner_error *error);
+
+/* Cycles of the programs and counts of Repeats: all optional. Surprises in the tables of the
+ * execution, which no real file has shown filled, are told to `listener` and left out. */
+popliner_status pl_profile_read_cycles(const pl_database *database,
+                                       const popliner_listener *listener, popliner_profile *profile,
+                                       const pl_profile_ids *ids, popliner_error *error);
 
 /* The ranges of the classes, which are checked against the number of steps. */
 popliner_status pl_profile_read_live_ranges(const pl_database *database, popliner_profile *profile,

@@ -504,9 +504,14 @@ static pl_program_type type_of_name(const char *name) {
         const char *name;
         pl_program_type type;
     } known[] = {
-        {"OnTileExecute", PL_PROGRAM_ON_TILE_EXECUTE},  {"DoExchange", PL_PROGRAM_DO_EXCHANGE},
-        {"GlobalExchange", PL_PROGRAM_GLOBAL_EXCHANGE}, {"CodeCopy", PL_PROGRAM_CODE_COPY},
-        {"StreamCopyMid", PL_PROGRAM_STREAM_COPY_MID},  {"Call", PL_PROGRAM_CALL},
+        {"OnTileExecute", PL_PROGRAM_ON_TILE_EXECUTE},
+        {"DoExchange", PL_PROGRAM_DO_EXCHANGE},
+        {"GlobalExchange", PL_PROGRAM_GLOBAL_EXCHANGE},
+        {"CodeCopy", PL_PROGRAM_CODE_COPY},
+        {"StreamCopyMid", PL_PROGRAM_STREAM_COPY_MID},
+        {"Call", PL_PROGRAM_CALL},
+        {"Repeat", PL_PROGRAM_REPEAT},
+        {"OnEveryTileSwitch", PL_PROGRAM_SWITCH},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (strcmp(name, known[i].name) == 0)
@@ -653,6 +658,8 @@ static popliner_status resolve_variant(pl_rows *rows, popliner_profile *p, const
         break;
     }
     case PL_PROGRAM_CALL:
+    case PL_PROGRAM_REPEAT:
+    case PL_PROGRAM_SWITCH:
     case PL_PROGRAM_OTHER:
         break;
     }

@@ -57,18 +57,16 @@ static popliner_status read_version(const pl_database *database, const popliner_
 
 static popliner_status read_target_row(const pl_database *database, popliner_target *target,
                                        popliner_error *error) {
-    static const pl_column columns[] = {{"num_tiles", true},
-                                        {"num_ipus", false},
-                                        {"num_replicas", false},
-                                        {"bytes_per_tile", true},
-                                        {"architecture", false}};
+    static const pl_column columns[] = {{"num_tiles", true},     {"num_ipus", false},
+                                        {"num_replicas", false}, {"bytes_per_tile", true},
+                                        {"architecture", false}, {"clock_frequency", false}};
     pl_rows rows = {0};
     bool more = false;
     uint64_t num_tiles = 0;
     uint64_t num_ipus = 1;
     uint64_t num_replicas = 1;
     popliner_status status =
-        pl_rows_open(&rows, database, "target_info", true, columns, 5, "", error);
+        pl_rows_open(&rows, database, "target_info", true, columns, 6, "", error);
     if (status == POPLINER_OK)
         status = pl_rows_next(&rows, &more, error);
     if (status == POPLINER_OK && !more)
@@ -84,6 +82,8 @@ static popliner_status read_target_row(const pl_database *database, popliner_tar
         status = pl_rows_number_or(&rows, 2, UINT32_MAX, 1, &num_replicas, error);
     if (status == POPLINER_OK)
         status = pl_rows_number(&rows, 3, INT64_MAX, &target->bytes_per_tile, error);
+    if (status == POPLINER_OK)
+        status = pl_rows_number_or(&rows, 5, INT64_MAX, 0, &target->clock_hz, error);
     if (status == POPLINER_OK)
         snprintf(target->architecture, sizeof target->architecture, "%s", pl_rows_text(&rows, 4));
     target->num_tiles = (size_t)num_tiles;

@@ -1,0 +1,275 @@
+/* Cycles of programs and repeats: against the tables read otherwise, and from executions made by
+ * hand, since no real file with one is known.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "test_data.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sqlite3.h>
+
+#include "popliner/profile.h"
+#include "read/profile_data.h"
+
+static sqlite3 *open_file(const char *path, int flags) {
+    sqlite3 *sqlite = NULL;
+    assert_int_equal(sqlite3_open_v2(path, &sqlite, flags, NULL), SQLITE_OK);
+    return sqlite;
+}
+
+/* ---- Estimates ------------------------------------------------------------------------------ */
+
+/* A second decoder: every number of a blob of varints. Returns how many. */
+static size_t decode(const uint8_t *bytes, size_t size, uint64_t *values) {
+    size_t count = 0;
+    uint64_t value = 0;
+    for (size_t i = 0; i < size; i++) {
+        value = value * 128 + (bytes[i] & 127);
+        if (bytes[i] & 128) {
+            values[count++] = value;
+            value = 0;
+        }
+    }
+    return count;
+}
+
+/* The largest number that an RLE blob of so many varints stands for. */
+static uint64_t largest_of_runs(const uint64_t *values, size_t count) {
+    uint64_t largest = 0;
+    for (size_t i = 0; i < count;) {
+        uint64_t header = values[i++];
+        for (uint64_t k = header % 2 == 1 ? header / 2 : 1; k > 0; k--, i++)
+            largest = values[i] > largest ? values[i] : largest;
+    }
+    return largest;
+}
+
+enum { MOST_NUMBERS = 10000 };
+
+/* The cycles of the slowest tile in one row of compilation_cycles_by_tile. */
+static uint64_t slowest_tile(sqlite3 *sqlite, uint64_t id) {
+    static uint64_t values[MOST_NUMBERS];
+    sqlite3_stmt *select = NULL;
+    sqlite3_prepare_v2(sqlite,
+                       "SELECT cycles_by_tile_rle FROM compilation_cycles_by_tile WHERE id = ?", -1,
+                       &select, NULL);
+    sqlite3_bind_int64(select, 1, (sqlite3_int64)id);
+    assert_int_equal(sqlite3_step(select), SQLITE_ROW);
+    size_t size = (size_t)sqlite3_column_bytes(select, 0);
+    assert_true(size < MOST_NUMBERS);
+    uint64_t largest =
+        largest_of_runs(values, decode(sqlite3_column_blob(select, 0), size, values));
+    sqlite3_finalize(select);
+    return largest;
+}
+
+/* Every program's row of its type's own table, joined by name. */
+static const char all_programs[] =
+    "SELECT t.name, r.repeat_count, coalesce(c.cycles_by_tile_ids, d.cycles_by_tile_ids, "
+    "  s.estimated_cycles_by_tile_ids)"
+    " FROM programs p JOIN program_types t ON t.id = p.variant"
+    " LEFT JOIN program_type_repeat r ON t.name = 'Repeat' AND r.id = p.variant_index"
+    " LEFT JOIN program_type_on_tile_execute e"
+    "   ON t.name = 'OnTileExecute' AND e.id = p.variant_index"
+    " LEFT JOIN compute_sets c ON c.compute_set = e.compute_set"
+    " LEFT JOIN program_type_do_exchange d ON t.name = 'DoExchange' AND d.id = p.variant_index"
+    " LEFT JOIN program_type_stream_copy_mid s"
+    "   ON t.name = 'StreamCopyMid' AND s.id = p.variant_index"
+    " ORDER BY p.rowid";
+
+/* Compares all programs of a file; returns how many have an estimate. */
+static size_t check_estimates(const char *path) {
+    popliner_profile *p;
+    popliner_error error = {.message = ""};
+    if (popliner_profile_read(path, NULL, &p, &error) != POPLINER_OK)
+        fail_msg("%s", error.message);
+    sqlite3 *sqlite = open_file(path, SQLITE_OPEN_READONLY);
+    sqlite3_stmt *select = NULL;
+    assert_int_equal(sqlite3_prepare_v2(sqlite, all_programs, -1, &select, NULL), SQLITE_OK);
+    assert_int_equal(p->num_timed_programs, p->num_programs);
+    size_t num_estimated = 0;
+    popliner_cycles_source source = POPLINER_CYCLES_EXCHANGES;
+    for (size_t i = 0; i < p->num_programs; i++) {
+        assert_int_equal(sqlite3_step(select), SQLITE_ROW);
+        bool is_known = sqlite3_column_type(select, 2) != SQLITE_NULL;
+        bool repeats = sqlite3_column_type(select, 1) != SQLITE_NULL;
+        uint64_t ids[16];
+        uint64_t expected = 0;
+        size_t count =
+            decode(sqlite3_column_blob(select, 2), (size_t)sqlite3_column_bytes(select, 2), ids);
+        for (size_t k = 0; k < count; k++) {
+            uint64_t cycles = slowest_tile(sqlite, ids[k]);
+            expected = cycles > expected ? cycles : expected;
+        }
+        assert_int_equal(p->program_cycles[i], expected);
+        assert_int_equal(p->program_cycles_source[i],
+                         is_known ? POPLINER_CYCLES_ESTIMATED : POPLINER_CYCLES_NONE);
+        assert_int_equal(p->program_repeats[i], repeats ? sqlite3_column_int64(select, 1) : 1);
+        num_estimated += is_known;
+        if (is_known && strcmp((const char *)sqlite3_column_text(select, 0), "OnTileExecute") == 0)
+            source = POPLINER_CYCLES_ESTIMATED;
+    }
+    assert_int_equal(sqlite3_step(select), SQLITE_DONE);
+    assert_int_equal(popliner_profile_cycles_source(p), source);
+    sqlite3_finalize(select);
+    sqlite3_close(sqlite);
+    popliner_profile_free(p);
+    return num_estimated;
+}
+
+static void reads_the_estimates_of_golden_profiles(void **state) {
+    (void)state;
+    char names[TEST_MOST_CASES][TEST_CASE_NAME];
+    size_t count = test_golden_cases(names);
+    if (count == 0)
+        skip();
+    for (size_t i = 0; i < count; i++) {
+        char *path = test_golden_file(names[i], "profile.pop");
+        assert_true(check_estimates(path) > 50);
+        free(path);
+    }
+}
+
+/* In the sample the compute sets have estimates, too. */
+static void reads_the_estimates_of_the_sample(void **state) {
+    (void)state;
+    assert_true(check_estimates(TEST_SAMPLE_DIRECTORY "/profile.pop") > 500);
+}
+
+static void reads_the_estimates_of_the_real_profile(void **state) {
+    (void)state;
+    char *path = test_firehose_file("profile.pop");
+    if (path == NULL)
+        skip();
+    assert_int_equal(check_estimates(path), 21); /* 7 + 14 exchanges and host copies */
+    free(path);
+}
+
+/* ---- Executions ----------------------------------------------------------------------------- */
+
+/* A copy of the smallest golden profile on which `sql` was run, and what it reads as. */
+static popliner_profile *read_altered(void **state, const char *sql,
+                                      const popliner_listener *listener) {
+    char *from = test_golden_file("popart-inf", "profile.pop");
+    char *path = test_path(*state, "profile.pop");
+    if (from == NULL) {
+        free(path);
+        skip();
+    }
+    size_t size;
+    uint8_t *bytes = test_read_bytes(from, &size);
+    test_write_bytes(path, bytes, size);
+    free(bytes);
+    free(from);
+    sqlite3 *sqlite = open_file(path, SQLITE_OPEN_READWRITE);
+    char *message = NULL;
+    if (sqlite3_exec(sqlite, "PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY", NULL, NULL,
+                     NULL) != SQLITE_OK ||
+        sqlite3_exec(sqlite, sql, NULL, NULL, &message) != SQLITE_OK)
+        fail_msg("%s: %s", sql, message);
+    sqlite3_close(sqlite);
+    popliner_profile *profile;
+    popliner_error error = {.message = ""};
+    if (popliner_profile_read(path, listener, &profile, &error) != POPLINER_OK)
+        fail_msg("%s", error.message);
+    free(path);
+    return profile;
+}
+
+#define STEP "INSERT INTO steps(id, type, program) VALUES "
+#define ON_IPU                                                                                     \
+    "INSERT INTO steps_by_ipu(step_id, ipu, cycles, cycles_base, active_cycles_from_max, "         \
+    "active_cycles_from_mean, active_cycles_from_min, active_cycles_to_max, "                      \
+    "active_cycles_to_mean, active_cycles_to_min, all_cycles_to_max, all_cycles_to_mean, "         \
+    "all_cycles_to_min, active_tiles, active_tile_balance, tile_balance) SELECT column1, "         \
+    "column2, column3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM (VALUES "
+
+static void prefers_what_was_measured(void **state) {
+    test_told told;
+    popliner_listener listener = test_listen(&told);
+    /* program 20 ran three times, the second time on two IPUs; 21 once, 22 for no time; a sync
+     * of no program comes between */
+    popliner_profile *p = read_altered(state,
+                                       STEP "(5, 'a', 20), (6, 'a', 21), (7, 'a', 20), "
+                                            "(8, 'sync', NULL), (9, 'a', 20), (12, 'a', 22);" ON_IPU
+                                            "(5, 0, 100), (6, 0, 7), (7, 0, 30), (7, 1, 201), "
+                                            "(8, 0, 1000), (9, 0, 100), (12, 0, 0));",
+                                       &listener);
+    assert_int_equal(popliner_profile_cycles_source(p), POPLINER_CYCLES_MEASURED);
+    assert_int_equal(told.messages[POPLINER_LEVEL_WARNING], 0);
+    for (size_t i = 0; i < p->num_programs; i++) {
+        uint64_t cycles = i == 20 ? 134 : i == 21 ? 7 : 0; /* 401 / 3 */
+        assert_int_equal(p->program_cycles[i], cycles);
+        assert_int_equal(p->program_cycles_source[i],
+                         i >= 20 && i <= 22 ? POPLINER_CYCLES_MEASURED : POPLINER_CYCLES_NONE);
+    }
+    popliner_profile_free(p);
+}
+
+static void leaves_out_steps_that_make_no_sense(void **state) {
+    test_told told;
+    popliner_listener listener = test_listen(&told);
+    popliner_profile *p =
+        read_altered(state,
+                     STEP "(1, 'a', 20), (2, 'a', 100000), (3, 'a', 'x'), (4, 'a', 20);" ON_IPU
+                          "(1, 0, 50), (2, 0, 7), (4, 0, -3), (77, 0, 5));",
+                     &listener);
+    assert_int_equal(p->program_cycles[20], 50);
+    assert_int_equal(told.messages[POPLINER_LEVEL_WARNING], 1);
+    assert_non_null(strstr(told.last[POPLINER_LEVEL_WARNING], "3 steps"));
+    popliner_profile_free(p);
+}
+
+static void keeps_estimates_while_nothing_ran(void **state) {
+    static const char *const nothing[] = {STEP "(1, 'a', 20)", ON_IPU "(1, 0, 50))",
+                                          STEP "(1, 'a', NULL);" ON_IPU "(1, 0, 50))",
+                                          "DROP TABLE steps_by_ipu;" STEP "(1, 'a', 20)"};
+    for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++) {
+        popliner_profile *p = read_altered(state, nothing[i], NULL);
+        assert_int_equal(popliner_profile_cycles_source(p), POPLINER_CYCLES_EXCHANGES);
+        popliner_profile_free(p);
+    }
+}
+
+static void knows_nothing_without_estimates(void **state) {
+    static const char *const ways[] = {
+        "DELETE FROM compilation_cycles_by_tile", "DROP TABLE compilation_cycles_by_tile",
+        "UPDATE compilation_cycles_by_tile SET cycles_by_tile_rle = NULL",
+        "UPDATE program_type_do_exchange SET cycles_by_tile_ids = NULL;"
+        "UPDATE program_type_stream_copy_mid SET estimated_cycles_by_tile_ids = x''"};
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        popliner_profile *p = read_altered(state, ways[i], NULL);
+        assert_int_equal(p->num_timed_programs, 0);
+        assert_int_equal(popliner_profile_cycles_source(p), POPLINER_CYCLES_NONE);
+        popliner_profile_free(p);
+    }
+}
+
+static void knows_no_count_of_a_repeat_that_does_not_tell(void **state) {
+    popliner_profile *p =
+        read_altered(state, "UPDATE program_type_repeat SET repeat_count = NULL", NULL);
+    for (size_t i = 0; i < p->num_programs; i++)
+        assert_int_equal(p->program_repeats[i], 1);
+    popliner_profile_free(p);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_the_estimates_of_golden_profiles),
+        cmocka_unit_test(reads_the_estimates_of_the_sample),
+        cmocka_unit_test(reads_the_estimates_of_the_real_profile),
+        cmocka_unit_test_setup_teardown(prefers_what_was_measured, test_begin_directory,
+                                        test_end_directory),
+        cmocka_unit_test_setup_teardown(leaves_out_steps_that_make_no_sense, test_begin_directory,
+                                        test_end_directory),
+        cmocka_unit_test_setup_teardown(keeps_estimates_while_nothing_ran, test_begin_directory,
+                                        test_end_directory),
+        cmocka_unit_test_setup_teardown(knows_nothing_without_estimates, test_begin_directory,
+                                        test_end_directory),
+        cmocka_unit_test_setup_teardown(knows_no_count_of_a_repeat_that_does_not_tell,
+                                        test_begin_directory, test_end_directory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
