@@ -4,8 +4,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "golden_case.h"
 
-#include <stdlib.h>
-
+#include "naive_passes.h"
 #include "popliner/intervals.h"
 #include "popliner/stage.h"
 #include "read/profile_data.h"
@@ -16,8 +15,8 @@ static popliner_costs *measure(const golden_case *c, const popliner_chain *chain
     popliner_error error = {.message = ""};
     test_told told;
     const popliner_listener listener = test_listen(&told);
-    if (popliner_intervals_measure(c->profile, c->operations, chain, &listener, &costs, &error) !=
-        POPLINER_OK)
+    if (popliner_intervals_measure(c->profile, c->operations, chain, NULL, &listener, &costs,
+                                   &error) != POPLINER_OK)
         fail_msg("%s: %s", c->name, error.message);
     assert_int_equal(told.progress_done, c->profile->target.num_tiles);
     assert_int_equal(told.progress_total, c->profile->target.num_tiles);
@@ -57,74 +56,14 @@ static void assert_peaks(const golden_case *c, const popliner_chain *chain,
     popliner_stage_meter_free(meter);
 }
 
-/* What else than copies from and to the host touches each variable, by operations: in the full model
- * such copies do not decide where a variable belongs. */
-static uint8_t *find_computed_on(const golden_case *c) {
-    const popliner_profile *p = c->profile;
-    uint8_t *computed_on = calloc(p->num_variables, 1);
-    assert_non_null(computed_on);
-    for (size_t i = 0; i < popliner_operations_count(c->operations); i++) {
-        popliner_operation operation = popliner_operations_get(c->operations, i);
-        for (size_t k = 0; k < operation.num_programs; k++) {
-            uint32_t program = operation.programs[k];
-            if (p->program_type[program] == PL_PROGRAM_STREAM_COPY_MID)
-                continue;
-            for (uint32_t l = p->program_lists_start[program];
-                 l < p->program_lists_start[program + 1]; l++) {
-                uint32_t list = p->program_list[l];
-                for (uint64_t n = p->list_start[list]; n < p->list_start[list + 1]; n++)
-                    computed_on[p->list_variable[n]] = 1;
-            }
-        }
-    }
-    return computed_on;
-}
-
-/* A variable that is not always live crosses the cuts between the first and the last unit that
- * touch it. */
+/* What is carried over each cut, by the simple evaluation. */
 static void assert_cuts(const golden_case *c, const popliner_chain *chain,
                         const popliner_costs *costs) {
-    const popliner_profile *p = c->profile;
-    size_t num_units = popliner_chain_num_units(chain);
-    size_t *first = calloc(p->num_variables, sizeof *first);
-    size_t *last = calloc(p->num_variables, sizeof *last);
-    uint64_t *bytes = calloc(num_units, sizeof *bytes);
-    assert_true(first != NULL && last != NULL && bytes != NULL);
-    bool is_full = popliner_chain_memory_model(chain) == POPLINER_MEMORY_MODEL_FULL;
-    uint8_t *computed_on = find_computed_on(c);
-    for (size_t v = 0; v < p->num_variables; v++)
-        first[v] = SIZE_MAX;
-    for (size_t i = 0; i < popliner_operations_count(c->operations); i++) {
-        popliner_operation operation = popliner_operations_get(c->operations, i);
-        size_t unit = popliner_chain_unit_of(chain, i);
-        for (size_t k = 0; k < operation.num_programs; k++) {
-            uint32_t program = operation.programs[k];
-            for (uint32_t l = p->program_lists_start[program];
-                 l < p->program_lists_start[program + 1]; l++) {
-                uint32_t list = p->program_list[l];
-                for (uint64_t n = p->list_start[list]; n < p->list_start[list + 1]; n++) {
-                    uint32_t v = p->list_variable[n];
-                    if (is_full && computed_on[v] &&
-                        p->program_type[program] == PL_PROGRAM_STREAM_COPY_MID)
-                        continue;
-                    first[v] = unit < first[v] ? unit : first[v];
-                    last[v] = unit > last[v] ? unit : last[v];
-                }
-            }
-        }
-    }
-    for (size_t v = 0; v < p->num_variables; v++) {
-        if (first[v] == SIZE_MAX || p->class_always_live[p->variable_class[v]])
-            continue;
-        for (size_t unit = first[v] + 1; unit <= last[v]; unit++)
-            bytes[unit] += p->variable_size_bytes[v];
-    }
-    for (size_t unit = 1; unit < num_units; unit++)
-        assert_int_equal(popliner_costs_cut(costs, unit), bytes[unit]);
-    free(computed_on);
-    free(first);
-    free(last);
-    free(bytes);
+    naive_passes n;
+    naive_begin(&n, c, chain);
+    for (size_t unit = 1; unit < n.num_units; unit++)
+        assert_int_equal(popliner_costs_cut(costs, unit), naive_cut(&n, unit));
+    naive_end(&n);
 }
 
 /* Checks the chains of both memory models, and frees the layers. */

@@ -62,8 +62,8 @@ popliner_status popliner_costs_fill_peaks(popliner_costs *costs, popliner_peak_f
                                           void *user, uint64_t most_bytes, popliner_error *error);
 
 /* Adds a table of cycles, all 0: what an IPU is busy with a stage for, what it sends and receives
- * included, in any unit of time. A longer interval must not have fewer. Nothing happens if there is
- * one. Takes as much memory as the peaks. Errors: MEMORY. */
+ * included, in any unit of time. A longer interval may have fewer, where it sends less. Nothing
+ * happens if there is one. Takes as much memory as the peaks. Errors: MEMORY. */
 popliner_status popliner_costs_add_cycles(popliner_costs *costs, popliner_error *error);
 bool popliner_costs_has_cycles(const popliner_costs *costs);
 

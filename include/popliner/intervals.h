@@ -4,31 +4,105 @@
 #ifndef POPLINER_INTERVALS_H
 #define POPLINER_INTERVALS_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "popliner/chain.h"
 #include "popliner/costs.h"
 #include "popliner/error.h"
 #include "popliner/listener.h"
 #include "popliner/operations.h"
+#include "popliner/pipeline.h"
 #include "popliner/profile.h"
+#include "popliner/stage.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Fills a table of costs for the chain, in its memory model:
- *   peak   the largest total_bytes of a tile that popliner_stage_measure_units gives for the interval
- *   cut    the bytes of all lowered variables that are not always live and that operations on both
- *          sides of the cut touch (in the full model with its rule for host copies, see
- *          popliner/stage.h)
- * Unit 0 alone is forbidden as a stage when it has no operations. The caller frees *costs.
+/* What an IPU can send to its neighbour, and receive from it, at the same time. A Mk2 IPU has ten
+ * IPU-Links of together 320 GB/s (Graphcore's description of the GC200); two of them lead to the
+ * next IPU: the 512 Gb/s of IPU-Link that the data sheet of the Bow-2000 gives
+ * (docs.graphcore.ai/projects/bow-2000-datasheet). */
+#define POPLINER_LINK_BYTES_PER_SECOND 64e9
+
+typedef struct popliner_interval_options {
+    popliner_pipeline pipeline;
+    uint64_t most_bytes;          /* that a tile may need: what is beyond need not be known */
+    bool with_cycles;             /* fill the table of cycles, too */
+    double link_bytes_per_second; /* for the cycles of what crosses a cut; 0: it takes none */
+} popliner_interval_options;
+
+#define POPLINER_INTERVAL_OPTIONS_INIT                                                             \
+    {                                                                                              \
+        {POPLINER_SCHEDULE_NONE, POPLINER_RECOMPUTE_NONE, 1}, UINT64_MAX, false,                   \
+            POPLINER_LINK_BYTES_PER_SECOND                                                         \
+    }
+
+/* Whether the layers of the chain train: one that is not the last of those that compute computes
+ * again after the last one has begun. Without it no pipeline keeps anything. Errors: MEMORY.
+ * O(steps). */
+popliner_status popliner_intervals_train(const popliner_profile *profile,
+                                         const popliner_operations *operations,
+                                         const popliner_chain *chain, bool *train,
+                                         popliner_error *error);
+
+/* Fills a table of costs for the chain, in its memory model. The caller frees *costs. `options` may
+ * be NULL for POPLINER_INTERVAL_OPTIONS_INIT.
  *
- * Errors: MEMORY. Cost: one pass over the variables that programs touch, then for each tile
- * O(units * (its variables + steps) + units^2 * steps / 128). */
+ *   peak     The largest total_bytes of a tile that popliner_stage_measure_units gives for the
+ *            interval. In the full model, where a longer interval never needs less on any tile,
+ *            those above most_bytes are POPLINER_PEAK_FORBIDDEN, and not measured further; in
+ *            PopLiner's model a longer interval may end earlier (see popliner/stage.h), so that
+ *            most_bytes does nothing. Unit 0 alone is forbidden as a stage when it has no
+ *            operations.
+ *
+ *   cut      The bytes of all lowered variables, not always live, that are carried over the cut:
+ *            operations on both sides touch it in the same pass, forward or backward, and it is
+ *            live when the unit behind the cut begins its forward pass, or the unit before the cut
+ *            its backward pass, and also at the step before: so it was there already. What was
+ *            carried forward and stays does not count again backward. (In the full model with its
+ *            rule for host copies, see popliner/stage.h.)
+ *            The passes meet at the turn, the first step at which the last layer computes or
+ *            exchanges; an operation that begins before it is forward, else backward, and those of
+ *            the last layer and of what is behind it are both. Without training everything is
+ *            forward.
+ *
+ *   peak_at  Only if the pipeline trains and the profile does, for up to pipeline.most_stages
+ *            stages, but not more than there are units: the largest sum over the tiles of
+ *            total_bytes and popliner_pipeline_copies times what popliner_stage_measure_stash
+ *            gives. With full recomputation a stage that grows to the left may need less, as it then
+ *            has other inputs.
+ *
+ *   cycles   Only with_cycles, and if the profile tells those of computing
+ *            (popliner_profile_cycles_source is ESTIMATED or MEASURED): the sum over the liveness
+ *            steps that run for an operation of the interval of the cycles of their programs, times
+ *            the counts of the Repeats around them; of a choice between programs that of the one
+ *            with the most computing. And what crosses the two cuts of the interval, forward and
+ *            backward, takes on the link. So an interval may have fewer cycles than a part of it,
+ *            when that has the larger cuts.
+ *
+ * Errors: MEMORY. Cost: two passes over the variables that programs touch, then for each tile
+ * O(units * (its variables + steps) + units^2 * (steps / 128 + pipeline stages)). */
 popliner_status popliner_intervals_measure(const popliner_profile *profile,
                                            const popliner_operations *operations,
                                            const popliner_chain *chain,
+                                           const popliner_interval_options *options,
                                            const popliner_listener *listener,
                                            popliner_costs **costs, popliner_error *error);
+
+/* What popliner_intervals_shared_peak needs. */
+typedef struct popliner_shared_stages {
+    popliner_stage_meter *meter; /* not owned; measures another stage each time */
+    popliner_pipeline pipeline;
+} popliner_shared_stages;
+
+/* A popliner_shared_peak_function; `user` is a popliner_shared_stages. The largest sum over the
+ * tiles of total_bytes of popliner_stage_measure_shared and what each stage keeps, as in peak_at
+ * above; for one stage it is that. Errors: MEMORY. Cost: that of measuring a stage. */
+popliner_status popliner_intervals_shared_peak(void *user, const popliner_interval *stages,
+                                               size_t num_stages, uint64_t *peak_bytes,
+                                               popliner_error *error);
 
 #ifdef __cplusplus
 }

@@ -11,8 +11,10 @@
 #include <stdint.h>
 
 #include "popliner/chain.h"
+#include "popliner/costs.h"
 #include "popliner/error.h"
 #include "popliner/operations.h"
+#include "popliner/pipeline.h"
 #include "popliner/profile.h"
 
 #ifdef __cplusplus
@@ -94,6 +96,36 @@ popliner_status popliner_stage_measure(popliner_stage_meter *meter, const size_t
 popliner_status popliner_stage_measure_units(popliner_stage_meter *meter, size_t first_unit,
                                              size_t last_unit, popliner_stage_memory *memory,
                                              popliner_error *error);
+
+/* The same for all operations of several stages that share an IPU; only their units matter, which
+ * must not overlap. Where these are one stage, it is popliner_stage_measure_units. In PopLiner's
+ * model the steps of several end with the last one of any operation, so that they never need less
+ * than one of them, nor than they did before one has grown. */
+popliner_status popliner_stage_measure_shared(popliner_stage_meter *meter,
+                                              const popliner_interval *stages, size_t num_stages,
+                                              popliner_stage_memory *memory, popliner_error *error);
+
+/* The bytes by tile of one copy of what the stage first_unit ... last_unit has to keep of a
+ * micro-batch until its backward pass comes, into by_tile_bytes[num_tiles]: of the lowered
+ * variables, not always live,
+ *   NONE  those that its forward and its backward operations touch and that are live at the turn
+ *   FULL  those that forward operations of units before it and of its own touch and that are live
+ *         when its first unit begins its forward pass
+ * both times with the step before. popliner_intervals_measure tells what these mean. In PopLiner's
+ * model operations in no layer do not count in a stage. All 0 for a profile that does not train. It
+ * does not change which stage was measured last. Errors: MEMORY. Cost: O(variables), and O(steps)
+ * the first time. */
+popliner_status popliner_stage_measure_stash(popliner_stage_meter *meter,
+                                             popliner_recompute recompute, size_t first_unit,
+                                             size_t last_unit, uint64_t *by_tile_bytes,
+                                             popliner_error *error);
+
+/* The bytes, over all tiles, of the variables that operations of the stage measured last touch, that
+ * are always live and whose category is "variable": its parameters, but also the optimizer's state
+ * and whatever else outlives a run. In PopLiner's model those of operations in layers. The profile
+ * tells no type of an element, so the number of parameters follows only if it is known otherwise.
+ * O(variables). */
+uint64_t popliner_stage_parameter_bytes(const popliner_stage_meter *meter);
 
 /* A variable of a stage, see popliner/liveness.h for what belongs to the number. */
 typedef struct popliner_stage_variable {

@@ -38,7 +38,7 @@ static popliner_status find_plan(session *s, popliner_memory_model model, poplin
                                          s->meter[model], &solver_options, plan, error);
     } else {
         popliner_costs *costs = NULL;
-        status = popliner_intervals_measure(s->profile, s->operations, s->chain[model],
+        status = popliner_intervals_measure(s->profile, s->operations, s->chain[model], NULL,
                                             &s->listener, &costs, error);
         if (status == POPLINER_OK) {
             log_step(&s->log, "Measuring all stages", start);

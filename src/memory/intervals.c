@@ -8,9 +8,13 @@
  * would make that reading nearly all of the work, so blocks of steps remember their sum and their
  * peak, and only those that changed since the last unit are read step by step.
  *
+ * What a pipeline keeps arrives likewise, but in stages that reach back to units of both passes: see
+ * memory/stash.h.
+ *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "popliner/intervals.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +24,10 @@
 #include "memory/code.h"
 #include "memory/curve.h"
 #include "memory/full_model.h"
+#include "memory/phases.h"
+#include "memory/stash.h"
 #include "memory/usage.h"
+#include "memory/work.h"
 #include "read/blob_codec.h"
 #include "read/profile_data.h"
 
@@ -31,8 +38,9 @@ typedef struct arrival {
     uint64_t size_bytes;
 } arrival;
 
-/* What the sums over arrivals are kept apart by: the groups of code, and always-live data. */
-enum { DATA = PL_NUM_CODE_GROUPS, NUM_SUMS };
+/* What the sums over arrivals are kept apart by: the groups of code, always-live data, and what a
+ * pipeline keeps, which is no part of the peak of a plain stage. */
+enum { DATA = PL_NUM_CODE_GROUPS, STASH, NUM_SUMS };
 
 enum { BLOCK_STEPS = 128 };
 
@@ -48,9 +56,14 @@ typedef struct sweep {
     const popliner_profile *profile;
     const popliner_operations *operations;
     const popliner_chain *chain;
+    const popliner_interval_options *options;
     bool is_full;
     pl_full_model full; /* of that memory model only */
     pl_usage usage;
+    pl_phases phases;
+    pl_usage phase_usage; /* of the passes, see pl_phases_usage */
+    pl_stash stash;       /* only for a pipeline that trains */
+    size_t most_stages;   /* of the pipeline: 1 for one that keeps nothing */
     popliner_costs *costs;
 
     /* State and code of all programs with the same set of units: [sets][tiles]. */
@@ -63,6 +76,9 @@ typedef struct sweep {
     uint64_t *kind_code_bytes;
     /* The unit that each liveness step belongs to. */
     uint32_t *unit_of_step;
+
+    /* By the first unit: the stages that reach this unit need more than most_bytes. */
+    size_t *allowed_end;
 
     /* For one tile: bytes that arrive at unit u in stages beginning at s, as differences over s. A
      * difference may be below zero: unsigned, it wraps around and comes out right in the sums. */
@@ -81,6 +97,10 @@ typedef struct sweep {
 static void free_sweep(sweep *s) {
     pl_full_model_free(&s->full);
     pl_usage_free(&s->usage);
+    pl_usage_free(&s->phase_usage);
+    pl_phases_free(&s->phases);
+    pl_stash_free(&s->stash);
+    free(s->allowed_end);
     pl_vertex_kinds_free(&s->kinds);
     pl_unit_sets_free(&s->kind_sets);
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
@@ -185,37 +205,72 @@ static popliner_status find_vertex_code(sweep *s, popliner_error *error) {
     return POPLINER_OK;
 }
 
-/* The bytes of variables that would have to travel over each cut. */
-static popliner_status measure_cuts(const sweep *s, popliner_error *error) {
-    const popliner_profile *p = s->profile;
-    const pl_unit_sets *sets = &s->usage.sets;
-    size_t num_units = s->usage.num_units;
-    uint64_t *set_bytes = pl_new_array(sets->count, sizeof *set_bytes);
-    int64_t *change = pl_new_array(num_units + 1, sizeof *change);
-    popliner_status status = POPLINER_OK;
-    if (set_bytes == NULL || change == NULL) {
-        status = pl_fail_memory(error, "the cuts");
-        goto done;
+/* The cycles that so many bytes take on a link. */
+static uint64_t link_cycles(const sweep *s, uint64_t bytes) {
+    double bytes_per_second = s->options->link_bytes_per_second;
+    if (bytes_per_second <= 0)
+        return 0;
+    double cycles = ceil((double)bytes / bytes_per_second * (double)s->profile->target.clock_hz);
+    return cycles < (double)POPLINER_MOST_CYCLES ? (uint64_t)cycles : POPLINER_MOST_CYCLES;
+}
+
+static popliner_status fill_cycles(sweep *s, popliner_error *error) {
+    size_t num_units = s->chain->num_units;
+    if (popliner_profile_cycles_source(s->profile) < POPLINER_CYCLES_ESTIMATED)
+        return POPLINER_OK;
+    uint64_t *cycles = pl_new_array(num_units, sizeof *cycles);
+    popliner_status status = cycles == NULL ? pl_fail_memory(error, "the cycles of the layers")
+                                            : popliner_costs_add_cycles(s->costs, error);
+    if (status == POPLINER_OK)
+        status = pl_work_of_units(s->profile, s->operations, s->chain, &s->phases, cycles, error);
+    for (size_t first = 0; status == POPLINER_OK && first < num_units; first++) {
+        uint64_t sum = 0;
+        for (size_t last = first; last < num_units; last++) {
+            uint64_t crossing = first > 0 ? popliner_costs_cut(s->costs, first) : 0;
+            crossing += last + 1 < num_units ? popliner_costs_cut(s->costs, last + 1) : 0;
+            uint64_t on_link = link_cycles(s, crossing);
+            sum = cycles[last] > POPLINER_MOST_CYCLES - sum ? POPLINER_MOST_CYCLES
+                                                            : sum + cycles[last];
+            popliner_costs_set_cycles(s->costs, first, last,
+                                      on_link > POPLINER_MOST_CYCLES - sum ? POPLINER_MOST_CYCLES
+                                                                           : sum + on_link);
+        }
     }
-    for (size_t i = 0; i < p->num_variables; i++) {
-        if (!p->class_always_live[p->variable_class[i]])
-            set_bytes[s->usage.variable_set[i]] += p->variable_size_bytes[i];
+    free(cycles);
+    return status;
+}
+
+/* Everything that depends on the passes of a training but not on the tiles. */
+static popliner_status measure_passes(sweep *s, popliner_error *error) {
+    const popliner_pipeline *pipeline = &s->options->pipeline;
+    size_t num_units = s->chain->num_units;
+    uint64_t *forward_bytes = pl_new_array(num_units, sizeof *forward_bytes);
+    uint64_t *backward_bytes = pl_new_array(num_units, sizeof *backward_bytes);
+    popliner_status status =
+        forward_bytes == NULL || backward_bytes == NULL
+            ? pl_fail_memory(error, "the cuts")
+            : pl_phases_find(&s->phases, s->profile, s->operations, s->chain, error);
+    if (status == POPLINER_OK)
+        status = pl_phases_usage(&s->phases, &s->phase_usage, s->profile, s->operations, s->chain,
+                                 s->is_full ? &s->full : NULL, error);
+    if (status == POPLINER_OK)
+        status = pl_phases_measure_cuts(&s->phases, s->profile, &s->phase_usage, forward_bytes,
+                                        backward_bytes, error);
+    for (size_t unit = 1; status == POPLINER_OK && unit < num_units; unit++)
+        popliner_costs_set_cut(s->costs, unit, forward_bytes[unit] + backward_bytes[unit]);
+    if (status == POPLINER_OK && s->options->with_cycles)
+        status = fill_cycles(s, error);
+    s->most_stages = 1;
+    if (status == POPLINER_OK && pipeline->schedule == POPLINER_SCHEDULE_TRAINING &&
+        s->phases.is_training && pipeline->most_stages > 1 && num_units > 1) {
+        s->most_stages = pipeline->most_stages < num_units ? pipeline->most_stages : num_units;
+        status = popliner_costs_add_pipeline(s->costs, s->most_stages, error);
+        if (status == POPLINER_OK)
+            status = pl_stash_create(&s->stash, s->chain, &s->phases, &s->phase_usage,
+                                     pipeline->recompute, error);
     }
-    for (uint32_t set = 1; set < sets->count; set++) {
-        uint32_t smallest = set;
-        while (sets->rest[smallest] != 0)
-            smallest = sets->rest[smallest];
-        change[sets->last_unit[smallest] + 1] += (int64_t)set_bytes[set];
-        change[sets->last_unit[set] + 1] -= (int64_t)set_bytes[set];
-    }
-    int64_t bytes = 0;
-    for (size_t unit = 1; unit < num_units; unit++) {
-        bytes += change[unit];
-        popliner_costs_set_cut(s->costs, unit, (uint64_t)bytes);
-    }
-done:
-    free(set_bytes);
-    free(change);
+    free(forward_bytes);
+    free(backward_bytes);
     return status;
 }
 
@@ -392,7 +447,8 @@ static void add_to_curve(sweep *s, uint32_t class_index, uint64_t size_bytes) {
  * for every start in order. */
 static void begin_start(sweep *s, size_t start) {
     size_t num_units = s->usage.num_units;
-    for (int sum = 0; start > 0 && sum < NUM_SUMS; sum++) {
+    size_t num_sums = s->most_stages > 1 ? NUM_SUMS : STASH;
+    for (size_t sum = 0; start > 0 && sum < num_sums; sum++) {
         uint64_t *arriving = s->arriving_bytes[sum] + start * num_units;
         const uint64_t *before = arriving - num_units;
         for (size_t unit = 0; unit < num_units; unit++)
@@ -400,13 +456,35 @@ static void begin_start(sweep *s, size_t start) {
     }
 }
 
+/* Raises the peaks of an interval to those of a tile where it needs so much, and keeps so much. */
+static void raise_peaks(sweep *s, size_t first, size_t last, uint64_t peak_bytes,
+                        uint64_t stash_bytes) {
+    if (peak_bytes > popliner_costs_peak(s->costs, first, last))
+        popliner_costs_set_peak(s->costs, first, last, peak_bytes);
+    for (size_t stages = 2; stages <= s->most_stages; stages++) {
+        uint64_t with_stash_bytes =
+            peak_bytes + popliner_pipeline_copies(&s->options->pipeline, stages) * stash_bytes;
+        if (with_stash_bytes > popliner_costs_peak_at(s->costs, stages, first, last))
+            popliner_costs_set_peak_at(s->costs, stages, first, last, with_stash_bytes);
+    }
+}
+
+/* Forbids an interval wherever it stands. */
+static void forbid(sweep *s, size_t first, size_t last) {
+    for (size_t stages = 1; stages <= s->most_stages; stages++)
+        popliner_costs_set_peak_at(s->costs, stages, first, last, POPLINER_PEAK_FORBIDDEN);
+}
+
 /* Raises the peaks of the intervals that begin at `start` to those of this tile. */
 static popliner_status sweep_start(sweep *s, size_t tile, size_t start, popliner_error *error) {
     const popliner_profile *p = s->profile;
     size_t num_units = s->usage.num_units;
+    size_t num_sums = s->most_stages > 1 ? NUM_SUMS : STASH;
     stage_steps steps = {SIZE_MAX, SIZE_MAX, false};
     uint64_t sum_bytes[NUM_SUMS] = {0};
     begin_start(s, start);
+    if (s->allowed_end[start] == start)
+        return POPLINER_OK;
     if (!pl_curve_begin(&s->curve, 0, p->num_steps))
         return pl_fail_memory(error, "the liveness of a tile");
     for (size_t i = 0; i < s->num_blocks; i++)
@@ -415,7 +493,7 @@ static popliner_status sweep_start(sweep *s, size_t tile, size_t start, popliner
          s->is_full && i < s->full.unexplained_start[tile + 1]; i++)
         add_to_curve(s, p->variable_class[s->full.unexplained[i]],
                      p->variable_size_bytes[s->full.unexplained[i]]);
-    for (size_t unit = start; unit < num_units; unit++) {
+    for (size_t unit = start; unit < s->allowed_end[start]; unit++) {
         for (size_t i = s->arrivals_start[unit]; i < s->arrivals_start[unit + 1]; i++) {
             const arrival *a = &s->arrivals[i];
             if (a->first_start <= start)
@@ -426,14 +504,16 @@ static popliner_status sweep_start(sweep *s, size_t tile, size_t start, popliner
         add_unit_steps(&steps, s->chain, unit);
         uint64_t peak = peak_of_stage(s, start, unit, &steps);
         peak += s->is_full ? s->full.fixed_bytes[tile] : 0;
-        for (int sum = 0; sum < NUM_SUMS; sum++) {
+        for (size_t sum = 0; sum < num_sums; sum++)
             sum_bytes[sum] += s->arriving_bytes[sum][start * num_units + unit];
+        for (int sum = 0; sum < STASH; sum++)
             peak += s->is_full && sum != DATA
                         ? pl_full_model_limit(&s->full, sum, tile, sum_bytes[sum])
                         : sum_bytes[sum];
-        }
-        if (peak > popliner_costs_peak(s->costs, start, unit))
-            popliner_costs_set_peak(s->costs, start, unit, peak);
+        if (s->is_full && peak > s->options->most_bytes)
+            s->allowed_end[start] = unit;
+        else
+            raise_peaks(s, start, unit, peak, sum_bytes[STASH]);
     }
     return POPLINER_OK;
 }
@@ -443,7 +523,8 @@ static popliner_status sweep_tile(sweep *s, size_t tile, popliner_error *error) 
     const pl_usage *usage = &s->usage;
     size_t num_tiles = p->target.num_tiles;
     size_t num_units = usage->num_units;
-    for (int sum = 0; sum < NUM_SUMS; sum++)
+    size_t num_sums = s->most_stages > 1 ? NUM_SUMS : STASH;
+    for (size_t sum = 0; sum < num_sums; sum++)
         memset(s->arriving_bytes[sum], 0, (num_units + 1) * num_units * sizeof(uint64_t));
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
         for (uint32_t set = 1; set < usage->sets.count; set++)
@@ -452,9 +533,16 @@ static popliner_status sweep_tile(sweep *s, size_t tile, popliner_error *error) 
     for (size_t type = 0; type < p->num_vertex_types; type++)
         add_arrivals(s, PL_VERTEX_CODE, &s->kind_sets, s->kind_set[type * num_tiles + tile],
                      s->kind_code_bytes[type * num_tiles + tile]);
+    if (s->most_stages > 1)
+        pl_stash_add_tile(&s->stash, p, &s->phase_usage, tile, s->arriving_bytes[STASH]);
     popliner_status status = list_arrivals(s, tile, error);
     for (size_t start = 0; status == POPLINER_OK && start < num_units; start++)
         status = sweep_start(s, tile, start, error);
+    /* what is too much from one unit on is so from an earlier one on, too */
+    for (size_t start = num_units - 1; start-- > 0;) {
+        if (s->allowed_end[start + 1] < s->allowed_end[start])
+            s->allowed_end[start] = s->allowed_end[start + 1];
+    }
     return status;
 }
 
@@ -489,14 +577,18 @@ static popliner_status allocate(sweep *s, popliner_error *error) {
     const popliner_profile *p = s->profile;
     size_t num_units = s->chain->num_units;
     bool memory = true;
-    for (int sum = 0; sum < NUM_SUMS; sum++) {
+    size_t num_sums = s->most_stages > 1 ? NUM_SUMS : STASH;
+    for (size_t sum = 0; sum < num_sums; sum++) {
         s->arriving_bytes[sum] = pl_new_array((num_units + 1) * num_units, sizeof(uint64_t));
         memory = memory && s->arriving_bytes[sum] != NULL;
     }
     s->arrivals_start = pl_new_array(num_units + 1, sizeof *s->arrivals_start);
     s->unit_of_step = pl_new_array(p->num_steps, sizeof *s->unit_of_step);
-    if (!memory || s->arrivals_start == NULL || s->unit_of_step == NULL)
+    s->allowed_end = pl_new_array(num_units, sizeof *s->allowed_end);
+    if (!memory || s->arrivals_start == NULL || s->unit_of_step == NULL || s->allowed_end == NULL)
         return pl_fail_memory(error, "the intervals");
+    for (size_t unit = 0; unit < num_units; unit++)
+        s->allowed_end[unit] = num_units;
     for (size_t step = 0; step < p->num_steps; step++) {
         uint32_t operation = s->chain->operation_of_step[step];
         s->unit_of_step[step] = operation == PL_NONE ? 0 : s->chain->unit_of_operation[operation];
@@ -507,9 +599,12 @@ static popliner_status allocate(sweep *s, popliner_error *error) {
 popliner_status popliner_intervals_measure(const popliner_profile *profile,
                                            const popliner_operations *operations,
                                            const popliner_chain *chain,
+                                           const popliner_interval_options *options,
                                            const popliner_listener *listener,
                                            popliner_costs **costs, popliner_error *error) {
+    static const popliner_interval_options usual = POPLINER_INTERVAL_OPTIONS_INIT;
     sweep s = {.profile = profile, .operations = operations, .chain = chain};
+    s.options = options == NULL ? &usual : options;
     size_t num_tiles = profile->target.num_tiles;
     s.is_full = chain->model == POPLINER_MEMORY_MODEL_FULL;
     *costs = NULL;
@@ -524,7 +619,7 @@ popliner_status popliner_intervals_measure(const popliner_profile *profile,
     if (status == POPLINER_OK)
         status = find_vertex_code(&s, error);
     if (status == POPLINER_OK)
-        status = measure_cuts(&s, error);
+        status = measure_passes(&s, error);
     if (status == POPLINER_OK)
         status = allocate(&s, error);
     for (size_t tile = 0; status == POPLINER_OK && tile < num_tiles; tile++) {
@@ -532,12 +627,55 @@ popliner_status popliner_intervals_measure(const popliner_profile *profile,
         if (tile % 16 == 15 || tile + 1 == num_tiles)
             pl_progress(listener, "Measuring all stages", tile + 1, num_tiles);
     }
+    for (size_t first = 0; status == POPLINER_OK && first < chain->num_units; first++) {
+        for (size_t last = s.allowed_end[first]; last < chain->num_units; last++)
+            forbid(&s, first, last);
+    }
     if (status == POPLINER_OK && !popliner_chain_has_operations(chain, 0))
-        popliner_costs_set_peak(s.costs, 0, 0, POPLINER_PEAK_FORBIDDEN);
+        forbid(&s, 0, 0);
     if (status == POPLINER_OK)
         *costs = s.costs;
     else
         popliner_costs_free(s.costs);
     free_sweep(&s);
+    return status;
+}
+
+popliner_status popliner_intervals_train(const popliner_profile *profile,
+                                         const popliner_operations *operations,
+                                         const popliner_chain *chain, bool *train,
+                                         popliner_error *error) {
+    pl_phases phases = {0};
+    popliner_status status = pl_phases_find(&phases, profile, operations, chain, error);
+    *train = status == POPLINER_OK && phases.is_training;
+    pl_phases_free(&phases);
+    return status;
+}
+
+popliner_status popliner_intervals_shared_peak(void *user, const popliner_interval *stages,
+                                               size_t num_stages, uint64_t *peak_bytes,
+                                               popliner_error *error) {
+    popliner_shared_stages *shared = user;
+    popliner_stage_memory memory = {0};
+    uint64_t *stash_bytes = NULL;
+    popliner_status status =
+        popliner_stage_measure_shared(shared->meter, stages, num_stages, &memory, error);
+    if (status == POPLINER_OK &&
+        (stash_bytes = pl_new_array(memory.num_tiles, sizeof *stash_bytes)) == NULL)
+        status = pl_fail_memory(error, "what a pipeline keeps");
+    for (size_t i = 0; status == POPLINER_OK && i < num_stages; i++) {
+        size_t copies = popliner_pipeline_copies(&shared->pipeline, stages[i].stages_to_end);
+        if (copies == 0)
+            continue;
+        status = popliner_stage_measure_stash(shared->meter, shared->pipeline.recompute,
+                                              stages[i].first_unit, stages[i].last_unit,
+                                              stash_bytes, error);
+        for (size_t tile = 0; status == POPLINER_OK && tile < memory.num_tiles; tile++)
+            memory.total_bytes[tile] += copies * stash_bytes[tile];
+    }
+    if (status == POPLINER_OK)
+        *peak_bytes = popliner_largest_of_tiles(memory.total_bytes, memory.num_tiles);
+    free(stash_bytes);
+    popliner_stage_memory_clear(&memory);
     return status;
 }

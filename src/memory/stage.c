@@ -11,6 +11,7 @@
 #include "memory/code.h"
 #include "memory/curve.h"
 #include "memory/full_model.h"
+#include "memory/phases.h"
 #include "popliner/liveness.h"
 #include "read/profile_data.h"
 
@@ -28,6 +29,7 @@ struct popliner_stage_meter {
     pl_code_counter code;
     pl_full_model full; /* of that memory model only */
     pl_curve curve;
+    pl_phases phases; /* once they are needed */
 
     /* What the current stage has seen carries its number. */
     uint32_t stage_number;
@@ -38,6 +40,8 @@ struct popliner_stage_meter {
     uint32_t *variables;  /* [num_variables]: those of the stage, by tile */
     uint8_t *step_marked; /* [num_steps]: whether the step is the stage's */
     size_t *operation_buffer;
+    uint8_t *touched_by; /* [num_variables]: once the stash is measured */
+    bool is_shared;      /* the stage is several on one IPU */
 
     bool remembers;
     remembered_peaks *remembered;
@@ -91,6 +95,8 @@ void popliner_stage_meter_free(popliner_stage_meter *meter) {
     free(meter->variables);
     free(meter->step_marked);
     free(meter->operation_buffer);
+    free(meter->touched_by);
+    pl_phases_free(&meter->phases);
     for (size_t i = 0; i < meter->num_remembered; i++)
         free(meter->remembered[i].by_tile);
     free(meter->remembered);
@@ -254,7 +260,8 @@ static popliner_status measure_as_popliner(popliner_stage_meter *meter, const si
         if (i == 0 || (in_layer && !has_layer))
             first_step = operation.first_step;
         has_layer = has_layer || in_layer;
-        last_step = operation.last_step;
+        if (!meter->is_shared || operation.last_step > last_step)
+            last_step = operation.last_step;
         for (size_t k = 0; in_layer && k < operation.num_programs; k++)
             num_variables +=
                 mark_variables(meter, operation.programs[k], meter->variables + num_variables);
@@ -382,6 +389,103 @@ popliner_status popliner_stage_measure_units(popliner_stage_meter *meter, size_t
             meter->operation_buffer[count++] = i;
     }
     return popliner_stage_measure(meter, meter->operation_buffer, count, memory, error);
+}
+
+popliner_status popliner_stage_measure_shared(popliner_stage_meter *meter,
+                                              const popliner_interval *stages, size_t num_stages,
+                                              popliner_stage_memory *memory,
+                                              popliner_error *error) {
+    size_t count = 0;
+    for (size_t i = 0; i < popliner_operations_count(meter->operations); i++) {
+        size_t unit = popliner_chain_unit_of(meter->chain, i);
+        bool is_of_stage = false;
+        for (size_t k = 0; k < num_stages && !is_of_stage; k++)
+            is_of_stage = unit >= stages[k].first_unit && unit <= stages[k].last_unit;
+        if (is_of_stage)
+            meter->operation_buffer[count++] = i;
+    }
+    meter->is_shared = num_stages > 1;
+    popliner_status status =
+        popliner_stage_measure(meter, meter->operation_buffer, count, memory, error);
+    meter->is_shared = false;
+    return status;
+}
+
+/* Marks with `mark` the variables that an operation touches. */
+static void mark_touched(popliner_stage_meter *meter, popliner_operation operation, uint8_t mark) {
+    const popliner_profile *p = meter->profile;
+    bool is_full = meter->chain->model == POPLINER_MEMORY_MODEL_FULL;
+    for (size_t k = 0; k < operation.num_programs; k++) {
+        uint32_t program = operation.programs[k];
+        for (uint32_t l = p->program_lists_start[program]; l < p->program_lists_start[program + 1];
+             l++) {
+            uint32_t list = p->program_list[l];
+            for (uint64_t i = p->list_start[list]; i < p->list_start[list + 1]; i++) {
+                uint32_t variable = p->list_variable[i];
+                if (!is_full || pl_full_model_counts(&meter->full, p, program, variable))
+                    meter->touched_by[variable] |= mark;
+            }
+        }
+    }
+}
+
+popliner_status popliner_stage_measure_stash(popliner_stage_meter *meter,
+                                             popliner_recompute recompute, size_t first_unit,
+                                             size_t last_unit, uint64_t *by_tile_bytes,
+                                             popliner_error *error) {
+    enum { FORWARD = 1, BACKWARD = 2, BEFORE = 4 };
+    const popliner_profile *p = meter->profile;
+    const pl_phases *phases = &meter->phases;
+    memset(by_tile_bytes, 0, p->target.num_tiles * sizeof *by_tile_bytes);
+    if (meter->touched_by == NULL) {
+        popliner_status status =
+            pl_phases_find(&meter->phases, p, meter->operations, meter->chain, error);
+        if (status == POPLINER_OK &&
+            (meter->touched_by = pl_new_array(p->num_variables, 1)) == NULL)
+            status = pl_fail_memory(error, "what a pipeline keeps");
+        if (status != POPLINER_OK) {
+            pl_phases_free(&meter->phases);
+            return status;
+        }
+    }
+    if (!phases->is_training)
+        return POPLINER_OK;
+    memset(meter->touched_by, 0, p->num_variables);
+    for (size_t i = 0; i < popliner_operations_count(meter->operations); i++) {
+        size_t unit = popliner_chain_unit_of(meter->chain, i);
+        uint8_t mark = 0;
+        if (unit < first_unit) {
+            mark = pl_is_forward(phases, unit, i) ? BEFORE : 0;
+        } else if (unit <= last_unit && meter->chain->kind[unit] != POPLINER_UNIT_UNLAYERED) {
+            mark |= pl_is_forward(phases, unit, i) ? FORWARD : 0;
+            mark |= pl_is_backward(phases, unit, i) ? BACKWARD : 0;
+        }
+        if (mark != 0)
+            mark_touched(meter, popliner_operations_get(meter->operations, i), mark);
+    }
+    bool keeps_inputs = recompute == POPLINER_RECOMPUTE_FULL;
+    uint8_t wanted = keeps_inputs ? BEFORE | FORWARD : FORWARD | BACKWARD;
+    size_t step = keeps_inputs ? phases->forward_step[first_unit] : phases->turn_step;
+    for (size_t i = 0; i < p->num_variables; i++) {
+        if ((meter->touched_by[i] & wanted) == wanted &&
+            !p->class_always_live[p->variable_class[i]] &&
+            pl_class_crosses(p, p->variable_class[i], step))
+            by_tile_bytes[p->variable_tile[i]] += p->variable_size_bytes[i];
+    }
+    return POPLINER_OK;
+}
+
+uint64_t popliner_stage_parameter_bytes(const popliner_stage_meter *meter) {
+    const popliner_profile *p = meter->profile;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < p->num_variables; i++) {
+        if (meter->variable_seen[i] == meter->stage_number &&
+            p->class_always_live[p->variable_class[i]] &&
+            strcmp(pl_profile_string(p, p->category_name[p->variable_category[i]]), "variable") ==
+                0)
+            bytes += p->variable_size_bytes[i];
+    }
+    return bytes;
 }
 
 uint64_t popliner_sum_of_tiles(const uint64_t *bytes, size_t num_tiles) {

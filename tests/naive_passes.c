@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "naive_passes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/operations_data.h"
+#include "read/profile_data.h"
+
+static uint8_t type_of_step(const popliner_profile *p, size_t step) {
+    return p->program_type[p->step_program[step]];
+}
+
+/* The branch of the outermost switch around the step: where it begins, SIZE_MAX for none. */
+static size_t branch_of(const popliner_profile *p, size_t step) {
+    size_t branch = SIZE_MAX;
+    for (size_t at = step; p->step_parent[at] != PL_NONE; at = p->step_parent[at]) {
+        if (type_of_step(p, p->step_parent[at]) == PL_PROGRAM_SWITCH)
+            branch = at;
+    }
+    return branch;
+}
+
+static size_t *count_computing(const popliner_profile *p, const size_t *branch) {
+    size_t *count = calloc(p->num_steps + 1, sizeof *count);
+    assert_non_null(count);
+    for (size_t step = 0; step < p->num_steps; step++) {
+        if (branch[step] != SIZE_MAX && type_of_step(p, step) == PL_PROGRAM_ON_TILE_EXECUTE)
+            count[branch[step]]++;
+    }
+    return count;
+}
+
+static void find_running(naive_passes *n) {
+    const popliner_profile *p = n->c->profile;
+    size_t *branch = calloc(p->num_steps + 1, sizeof *branch);
+    assert_non_null(branch);
+    for (size_t step = 0; step < p->num_steps; step++)
+        branch[step] = branch_of(p, step);
+    size_t *count = count_computing(p, branch);
+    for (size_t step = 0; step < p->num_steps; step++) {
+        n->runs[step] = 1;
+        for (size_t rival = 0; branch[step] != SIZE_MAX && rival < p->num_steps; rival++) {
+            if (branch[rival] != rival || p->step_parent[rival] != p->step_parent[branch[step]])
+                continue;
+            if (count[rival] > count[branch[step]] ||
+                (count[rival] == count[branch[step]] && rival < branch[step]))
+                n->runs[step] = 0;
+        }
+    }
+    free(branch);
+    free(count);
+}
+
+/* The unit that computes or exchanges at the step, SIZE_MAX for none. */
+static size_t works(const naive_passes *n, size_t step) {
+    uint8_t type = type_of_step(n->c->profile, step);
+    uint32_t operation = n->c->operations->step_operation[step];
+    if (!n->runs[step] || operation == PL_NONE ||
+        (type != PL_PROGRAM_ON_TILE_EXECUTE && type != PL_PROGRAM_DO_EXCHANGE &&
+         type != PL_PROGRAM_GLOBAL_EXCHANGE))
+        return SIZE_MAX;
+    return popliner_chain_unit_of(n->chain, operation);
+}
+
+static bool is_layer(const naive_passes *n, size_t unit) {
+    return popliner_chain_kind(n->chain, unit) == POPLINER_UNIT_LAYER;
+}
+
+static void find_turn(naive_passes *n) {
+    size_t num_steps = n->c->profile->num_steps;
+    bool any = false;
+    for (size_t step = 0; step < num_steps; step++) {
+        size_t unit = works(n, step);
+        if (unit != SIZE_MAX && is_layer(n, unit) && (!any || unit > n->last_layer)) {
+            n->last_layer = unit;
+            any = true;
+        }
+    }
+    n->turn = SIZE_MAX;
+    for (size_t step = 0; any && step < num_steps && n->turn == SIZE_MAX; step++) {
+        if (works(n, step) == n->last_layer)
+            n->turn = step;
+    }
+    for (size_t step = 0; any && step < num_steps; step++) {
+        size_t unit = works(n, step);
+        if (step > n->turn && unit != SIZE_MAX && is_layer(n, unit) && unit < n->last_layer)
+            n->trains = true;
+    }
+    if (!n->trains)
+        n->turn = SIZE_MAX;
+}
+
+static void find_passes(naive_passes *n) {
+    const popliner_operations *operations = n->c->operations;
+    for (size_t i = 0; i < operations->count; i++) {
+        size_t first = SIZE_MAX;
+        for (size_t step = n->c->profile->num_steps; step-- > 0;) {
+            if (operations->step_operation[step] == i && n->runs[step])
+                first = step;
+        }
+        if (first == SIZE_MAX)
+            first = popliner_operations_get(operations, i).first_step;
+        if (!n->trains)
+            n->passes[i] = NAIVE_FORWARD;
+        else if (popliner_chain_unit_of(n->chain, i) >= n->last_layer)
+            n->passes[i] = NAIVE_FORWARD | NAIVE_BACKWARD;
+        else
+            n->passes[i] = first < n->turn ? NAIVE_FORWARD : NAIVE_BACKWARD;
+    }
+}
+
+/* What else than host copies touches each variable. */
+static uint8_t *find_computed_on(const golden_case *c) {
+    const popliner_profile *p = c->profile;
+    uint8_t *computed_on = calloc(p->num_variables + 1, 1);
+    assert_non_null(computed_on);
+    for (size_t i = 0; i < popliner_operations_count(c->operations); i++) {
+        popliner_operation operation = popliner_operations_get(c->operations, i);
+        for (size_t k = 0; k < operation.num_programs; k++) {
+            uint32_t program = operation.programs[k];
+            if (p->program_type[program] == PL_PROGRAM_STREAM_COPY_MID)
+                continue;
+            for (uint32_t l = p->program_lists_start[program];
+                 l < p->program_lists_start[program + 1]; l++) {
+                uint32_t list = p->program_list[l];
+                for (uint64_t v = p->list_start[list]; v < p->list_start[list + 1]; v++)
+                    computed_on[p->list_variable[v]] = 1;
+            }
+        }
+    }
+    return computed_on;
+}
+
+static void find_touches(naive_passes *n) {
+    const golden_case *c = n->c;
+    const popliner_profile *p = c->profile;
+    bool is_full = popliner_chain_memory_model(n->chain) == POPLINER_MEMORY_MODEL_FULL;
+    uint8_t *computed_on = find_computed_on(c);
+    for (size_t i = 0; i < popliner_operations_count(c->operations); i++) {
+        popliner_operation operation = popliner_operations_get(c->operations, i);
+        size_t unit = popliner_chain_unit_of(n->chain, i);
+        for (size_t k = 0; k < operation.num_programs; k++) {
+            uint32_t program = operation.programs[k];
+            for (uint32_t l = p->program_lists_start[program];
+                 l < p->program_lists_start[program + 1]; l++) {
+                uint32_t list = p->program_list[l];
+                for (uint64_t v = p->list_start[list]; v < p->list_start[list + 1]; v++) {
+                    uint32_t variable = p->list_variable[v];
+                    if (!is_full || !computed_on[variable] ||
+                        p->program_type[program] != PL_PROGRAM_STREAM_COPY_MID)
+                        n->touches[variable * n->num_units + unit] |= n->passes[i];
+                }
+            }
+        }
+    }
+    free(computed_on);
+}
+
+void naive_begin(naive_passes *n, const golden_case *c, const popliner_chain *chain) {
+    *n = (naive_passes){.c = c, .chain = chain, .num_units = popliner_chain_num_units(chain)};
+    n->runs = calloc(c->profile->num_steps + 1, 1);
+    n->passes = calloc(popliner_operations_count(c->operations) + 1, 1);
+    n->touches = calloc(c->profile->num_variables + 1, n->num_units);
+    assert_true(n->runs != NULL && n->passes != NULL && n->touches != NULL);
+    find_running(n);
+    find_turn(n);
+    find_passes(n);
+    find_touches(n);
+}
+
+void naive_end(naive_passes *n) {
+    free(n->runs);
+    free(n->passes);
+    free(n->touches);
+}
+
+/* The first step at which a unit works in the pass; SIZE_MAX for none. */
+static size_t begins(const naive_passes *n, size_t unit, uint8_t pass) {
+    for (size_t step = 0; step < n->c->profile->num_steps; step++) {
+        uint8_t of_step = step < n->turn ? NAIVE_FORWARD : NAIVE_BACKWARD;
+        if (n->trains && unit >= n->last_layer)
+            of_step = NAIVE_FORWARD | NAIVE_BACKWARD;
+        if (works(n, step) == unit && (of_step & pass) != 0)
+            return step;
+    }
+    return SIZE_MAX;
+}
+
+/* Whether one live range holds both steps, and the steps before them. */
+static bool stays(const popliner_profile *p, size_t variable, size_t from, size_t to) {
+    uint32_t class_index = p->variable_class[variable];
+    size_t low = from < to ? from : to;
+    size_t high = from < to ? to : from;
+    if (low == 0 || high == SIZE_MAX)
+        return false;
+    for (uint32_t i = p->class_ranges_start[class_index];
+         i < p->class_ranges_start[class_index + 1]; i++) {
+        if (p->range_first_step[i] <= low - 1 && high < p->range_end_step[i])
+            return true;
+    }
+    return false;
+}
+
+static bool touches(const naive_passes *n, size_t variable, size_t first, size_t end,
+                    uint8_t pass) {
+    for (size_t unit = first; unit < end; unit++) {
+        if ((n->touches[variable * n->num_units + unit] & pass) != 0)
+            return true;
+    }
+    return false;
+}
+
+uint64_t naive_cut(const naive_passes *n, size_t unit) {
+    const popliner_profile *p = n->c->profile;
+    size_t forward = SIZE_MAX;
+    size_t backward = SIZE_MAX;
+    for (size_t behind = unit; behind < n->num_units && forward == SIZE_MAX; behind++)
+        forward = begins(n, behind, NAIVE_FORWARD);
+    for (size_t before = unit; before-- > 0 && backward == SIZE_MAX && unit <= n->last_layer;)
+        backward = begins(n, before, NAIVE_BACKWARD);
+    uint64_t bytes = 0;
+    for (size_t v = 0; v < p->num_variables; v++) {
+        if (p->class_always_live[p->variable_class[v]])
+            continue;
+        bool goes_forward = touches(n, v, 0, unit, NAIVE_FORWARD) &&
+                            touches(n, v, unit, n->num_units, NAIVE_FORWARD);
+        bool goes_backward = touches(n, v, 0, unit, NAIVE_BACKWARD) &&
+                             touches(n, v, unit, n->num_units, NAIVE_BACKWARD);
+        if (goes_forward && stays(p, v, forward, forward))
+            bytes += p->variable_size_bytes[v];
+        if (goes_backward && stays(p, v, backward, backward) &&
+            !(goes_forward && stays(p, v, forward, backward)))
+            bytes += p->variable_size_bytes[v];
+    }
+    return bytes;
+}
+
+void naive_stash(const naive_passes *n, popliner_recompute recompute, size_t first_unit,
+                 size_t last_unit, uint64_t *by_tile) {
+    const popliner_profile *p = n->c->profile;
+    bool is_inputs = recompute == POPLINER_RECOMPUTE_FULL;
+    size_t own = first_unit;
+    if (popliner_chain_kind(n->chain, first_unit) == POPLINER_UNIT_UNLAYERED)
+        own++;
+    size_t step = n->turn;
+    if (is_inputs) {
+        step = SIZE_MAX;
+        for (size_t unit = first_unit; unit < n->num_units && step == SIZE_MAX; unit++)
+            step = begins(n, unit, NAIVE_FORWARD);
+    }
+    memset(by_tile, 0, p->target.num_tiles * sizeof *by_tile);
+    for (size_t v = 0; n->trains && v < p->num_variables; v++) {
+        if (p->class_always_live[p->variable_class[v]] || !stays(p, v, step, step) ||
+            !touches(n, v, own, last_unit + 1, NAIVE_FORWARD))
+            continue;
+        if (is_inputs ? touches(n, v, 0, first_unit, NAIVE_FORWARD)
+                      : touches(n, v, own, last_unit + 1, NAIVE_BACKWARD))
+            by_tile[p->variable_tile[v]] += p->variable_size_bytes[v];
+    }
+}
+
+uint64_t naive_cycles(const naive_passes *n, size_t first_unit, size_t last_unit) {
+    const popliner_profile *p = n->c->profile;
+    uint64_t cycles = 0;
+    for (size_t step = 0; step < p->num_steps; step++) {
+        uint32_t operation = n->c->operations->step_operation[step];
+        if (operation == PL_NONE || !n->runs[step])
+            continue;
+        size_t unit = popliner_chain_unit_of(n->chain, operation);
+        uint64_t times = unit >= first_unit && unit <= last_unit;
+        for (size_t at = step; p->step_parent[at] != PL_NONE; at = p->step_parent[at])
+            times *= p->program_repeats[p->step_program[p->step_parent[at]]];
+        cycles += times * p->program_cycles[p->step_program[step]];
+    }
+    return cycles;
+}

@@ -1,0 +1,39 @@
+/* The passes of a training evaluated the simple way, step by step and variable by variable, from the
+ * definitions in popliner/intervals.h and popliner/stage.h alone.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_TESTS_NAIVE_PASSES_H
+#define PL_TESTS_NAIVE_PASSES_H
+
+#include "golden_case.h"
+
+#include "popliner/pipeline.h"
+
+enum { NAIVE_FORWARD = 1, NAIVE_BACKWARD = 2 };
+
+typedef struct naive_passes {
+    const golden_case *c;
+    const popliner_chain *chain;
+    size_t num_units;
+    bool trains;
+    size_t turn;       /* step; SIZE_MAX without training */
+    size_t last_layer; /* unit */
+    uint8_t *runs;     /* [steps] */
+    uint8_t *passes;   /* [operations]: bits */
+    uint8_t *touches;  /* [variables][num_units]: bits */
+} naive_passes;
+
+void naive_begin(naive_passes *n, const golden_case *c, const popliner_chain *chain);
+void naive_end(naive_passes *n);
+
+/* The bytes carried over the cut before `unit`, forward and backward together. */
+uint64_t naive_cut(const naive_passes *n, size_t unit);
+
+/* The bytes by tile that the stage keeps, into by_tile[num_tiles]. */
+void naive_stash(const naive_passes *n, popliner_recompute recompute, size_t first_unit,
+                 size_t last_unit, uint64_t *by_tile);
+
+/* The cycles of the steps of the interval, without what crosses its cuts. */
+uint64_t naive_cycles(const naive_passes *n, size_t first_unit, size_t last_unit);
+
+#endif

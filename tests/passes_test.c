@@ -1,0 +1,579 @@
+/* What the costs of intervals know of the passes of a training: pipelines, cycles, stages on one
+ * IPU; and what they leave out when a limit is given. Against the simple evaluation.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "golden_case.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "naive_passes.h"
+#include "popliner/intervals.h"
+#include "popliner/stage.h"
+#include "read/profile_data.h"
+#include "test_data.h"
+
+/* Where profiles are made; NULL in tests that make none. */
+static char *scratch;
+
+static popliner_costs *measure(const golden_case *c, const popliner_chain *chain,
+                               const popliner_interval_options *options) {
+    popliner_costs *costs;
+    popliner_error error = {.message = ""};
+    if (popliner_intervals_measure(c->profile, c->operations, chain, options, NULL, &costs,
+                                   &error) != POPLINER_OK)
+        fail_msg("%s: %s", c->name, error.message);
+    return costs;
+}
+
+/* A profile of popliner-mkprofile. */
+static void make_model(golden_case *c, const char *name, const char *options) {
+    char command[2000];
+    char path[500];
+    popliner_error error = {.message = ""};
+    snprintf(command, sizeof command, "'%s' --output '%s/%s' --force --quiet %s", MKPROFILE_TOOL,
+             scratch, name, options);
+    int status = system(command);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    *c = (golden_case){.name = name};
+    snprintf(path, sizeof path, "%s/%s/profile.pop", scratch, name);
+    if (popliner_profile_read(path, NULL, &c->profile, &error) != POPLINER_OK)
+        fail_msg("%s", error.message);
+    snprintf(path, sizeof path, "%s/%s/debug.cbor", scratch, name);
+    if (popliner_debug_info_read(path, NULL, &c->info, &error) != POPLINER_OK ||
+        popliner_operations_find(c->profile, c->info, &c->operations, &error) != POPLINER_OK)
+        fail_msg("%s", error.message);
+}
+
+/* Calls `check` for chains of several kinds over the operations of a case. */
+static void for_each_chain(const golden_case *c,
+                           void (*check)(const golden_case *c, const popliner_chain *chain)) {
+    static const char *const regexes[] = {NULL, golden_two_groups, "(.)$"};
+    uint64_t random = 53;
+    for (size_t i = 0; i < 5; i++) {
+        popliner_layers *layers = i < 3 ? assign_layers(c, regexes[i], POPLINER_LAYER_ORDER_STEPS)
+                                        : assign_at_random(c, 2 * i - 3, &random);
+        for (popliner_memory_model model = POPLINER_MEMORY_MODEL_POPLINER;
+             model <= POPLINER_MEMORY_MODEL_FULL; model++) {
+            popliner_chain *chain = make_chain(c, layers, model);
+            check(c, chain);
+            popliner_chain_free(chain);
+        }
+        popliner_layers_free(layers);
+    }
+}
+
+/* ---- Pipelines ------------------------------------------------------------------------------ */
+
+/* The golden cases that train, as their names tell. */
+static bool is_training(const golden_case *c) {
+    return strstr(c->name, "train") != NULL;
+}
+
+static void check_pipeline(const golden_case *c, const popliner_chain *chain) {
+    enum { MOST_STAGES = 4 };
+    naive_passes n;
+    naive_begin(&n, c, chain);
+    bool train = !n.trains;
+    assert_int_equal(popliner_intervals_train(c->profile, c->operations, chain, &train, NULL),
+                     POPLINER_OK);
+    assert_int_equal(train, n.trains);
+    popliner_stage_meter *meter;
+    popliner_stage_memory memory = {0};
+    size_t num_tiles = c->profile->target.num_tiles;
+    uint64_t *stash = calloc(num_tiles, sizeof *stash);
+    uint64_t *expected = calloc(num_tiles, sizeof *expected);
+    assert_true(stash != NULL && expected != NULL);
+    assert_int_equal(popliner_stage_meter_create(c->profile, c->operations, chain, &meter, NULL),
+                     POPLINER_OK);
+    popliner_interval_options options = POPLINER_INTERVAL_OPTIONS_INIT;
+    popliner_costs *plain = measure(c, chain, NULL);
+    options.pipeline.schedule = POPLINER_SCHEDULE_TRAINING;
+    options.pipeline.most_stages = MOST_STAGES;
+    uint64_t random = 71;
+    for (int full = 0; full < 2; full++) {
+        options.pipeline.recompute = full ? POPLINER_RECOMPUTE_FULL : POPLINER_RECOMPUTE_NONE;
+        popliner_costs *costs = measure(c, chain, &options);
+        size_t most = n.trains ? MOST_STAGES : 1;
+        most = most < n.num_units ? most : n.num_units;
+        assert_int_equal(popliner_costs_most_stages_to_end(costs), most);
+        for (size_t first = 0; first < n.num_units; first++) {
+            for (size_t last = first; last < n.num_units; last++) {
+                uint64_t peak = popliner_costs_peak(costs, first, last);
+                assert_int_equal(peak, popliner_costs_peak(plain, first, last));
+                random = test_random(random);
+                if (n.num_units > 8 && random >> 60 != 0)
+                    continue; /* a sixteenth of the many will do */
+                naive_stash(&n, options.pipeline.recompute, first, last, expected);
+                assert_int_equal(popliner_stage_measure_stash(meter, options.pipeline.recompute,
+                                                              first, last, stash, NULL),
+                                 POPLINER_OK);
+                assert_memory_equal(stash, expected, num_tiles * sizeof *stash);
+                assert_int_equal(popliner_stage_measure_units(meter, first, last, &memory, NULL),
+                                 POPLINER_OK);
+                for (size_t stages = 2; stages <= most; stages++) {
+                    uint64_t copies = 2 * stages - 1;
+                    uint64_t largest = 0;
+                    for (size_t tile = 0; tile < num_tiles; tile++) {
+                        uint64_t bytes = memory.total_bytes[tile] + copies * expected[tile];
+                        largest = bytes > largest ? bytes : largest;
+                    }
+                    if (peak == POPLINER_PEAK_FORBIDDEN)
+                        largest = peak;
+                    assert_int_equal(popliner_costs_peak_at(costs, stages, first, last), largest);
+                }
+            }
+        }
+        popliner_costs_free(costs);
+    }
+    popliner_costs_free(plain);
+    popliner_stage_memory_clear(&memory);
+    popliner_stage_meter_free(meter);
+    free(stash);
+    free(expected);
+    naive_end(&n);
+}
+
+static void check_pipelines(const golden_case *c) {
+    for_each_chain(c, check_pipeline);
+}
+
+static void knows_what_a_pipeline_keeps(void **state) {
+    (void)state;
+    golden_for_each(check_pipelines);
+    golden_case made = made_case();
+    uint64_t random = 59;
+    for (size_t i = 0; i < 50; i++) {
+        popliner_layers *layers = assign_at_random(&made, 1 + i % 5, &random);
+        popliner_chain *chain = make_chain(&made, layers, (popliner_memory_model)(i % 2));
+        check_pipeline(&made, chain);
+        popliner_chain_free(chain);
+        popliner_layers_free(layers);
+    }
+}
+
+/* With layers as the default finds them a profile trains if it says so. */
+static void check_training(const golden_case *c) {
+    popliner_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    for (popliner_memory_model model = POPLINER_MEMORY_MODEL_POPLINER;
+         model <= POPLINER_MEMORY_MODEL_FULL; model++) {
+        popliner_chain *chain = make_chain(c, layers, model);
+        bool train = false;
+        assert_int_equal(popliner_intervals_train(c->profile, c->operations, chain, &train, NULL),
+                         POPLINER_OK);
+        assert_int_equal(train, is_training(c));
+        popliner_chain_free(chain);
+    }
+    popliner_layers_free(layers);
+}
+
+static void tells_training_from_inference(void **state) {
+    (void)state;
+    golden_for_each(check_training);
+}
+
+/* ---- Cuts ----------------------------------------------------------------------------------- */
+
+/* The cuts of the chain of the full model, in the order of the layers. */
+static size_t cuts_of(const char *name, const char *options, uint64_t cuts[20]) {
+    golden_case c;
+    make_model(&c, name, options);
+    popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_NATURAL);
+    popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
+    popliner_costs *costs = measure(&c, chain, NULL);
+    size_t count = 0;
+    for (size_t unit = 1; unit < popliner_chain_num_units(chain); unit++) {
+        if (popliner_chain_kind(chain, unit) == POPLINER_UNIT_LAYER &&
+            popliner_chain_kind(chain, unit - 1) == POPLINER_UNIT_LAYER)
+            cuts[count++] = popliner_costs_cut(costs, unit);
+    }
+    popliner_costs_free(costs);
+    popliner_chain_free(chain);
+    popliner_layers_free(layers);
+    golden_free(&c);
+    return count;
+}
+
+/* Equal, but for how unevenly the generator spreads each tensor over the tiles. */
+static void assert_about(uint64_t actual, uint64_t expected) {
+    assert_true(actual > expected - expected / 50 && actual < expected + expected / 50);
+}
+
+/* Functions do not change what the layers of a model hand on: an activation, and in training its
+ * gradient. */
+static void outlining_changes_no_cut(void **state) {
+    enum { NUM_LAYERS = 5 };
+    uint64_t cuts[4][20];
+    scratch = *state;
+    static const char *const options[4] = {
+        "--layers 5 --inference --no-outline", "--layers 5 --inference --outline",
+        "--layers 5 --training --no-outline", "--layers 5 --training --outline"};
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(cuts_of("outlining", options[i], cuts[i]), NUM_LAYERS - 1);
+    for (size_t i = 0; i < NUM_LAYERS - 1; i++) {
+        assert_true(cuts[0][i] > 0);
+        assert_about(cuts[1][i], cuts[0][i]);
+        assert_about(cuts[2][i], 2 * cuts[0][i]);
+        assert_about(cuts[3][i], 2 * cuts[0][i]);
+    }
+}
+
+/* ---- Cycles --------------------------------------------------------------------------------- */
+
+static void check_cycles(const golden_case *c, const popliner_chain *chain) {
+    naive_passes n;
+    naive_begin(&n, c, chain);
+    popliner_interval_options options = POPLINER_INTERVAL_OPTIONS_INIT;
+    popliner_costs *costs = measure(c, chain, &options);
+    assert_false(popliner_costs_has_cycles(costs));
+    popliner_costs_free(costs);
+    options.with_cycles = true;
+    static const double links[] = {0, POPLINER_LINK_BYTES_PER_SECOND, 1e6};
+    for (size_t i = 0; i < 3; i++) {
+        options.link_bytes_per_second = links[i];
+        costs = measure(c, chain, &options);
+        assert_true(popliner_costs_has_cycles(costs));
+        for (size_t first = 0; first < n.num_units; first++) {
+            for (size_t last = first; last < n.num_units && last < first + 6; last++) {
+                uint64_t cut = first > 0 ? popliner_costs_cut(costs, first) : 0;
+                cut += last + 1 < n.num_units ? popliner_costs_cut(costs, last + 1) : 0;
+                double seconds = links[i] > 0 ? (double)cut / links[i] : 0;
+                uint64_t on_link = (uint64_t)ceil(seconds * (double)c->profile->target.clock_hz);
+                assert_int_equal(popliner_costs_cycles(costs, first, last),
+                                 naive_cycles(&n, first, last) + on_link);
+            }
+        }
+        popliner_costs_free(costs);
+    }
+    naive_end(&n);
+}
+
+/* The compute sets of the golden cases have no estimates: here they get some. */
+static void estimate_computing(const golden_case *c) {
+    popliner_profile *p = c->profile;
+    uint64_t random = 61;
+    assert_int_equal(p->num_timed_programs, p->num_programs);
+    for (size_t i = 0; i < p->num_programs; i++) {
+        random = test_random(random);
+        if (p->program_type[i] != PL_PROGRAM_ON_TILE_EXECUTE || random >> 61 == 0)
+            continue;
+        p->program_cycles[i] = random >> 44;
+        p->program_cycles_source[i] = POPLINER_CYCLES_ESTIMATED;
+    }
+}
+
+static void check_golden_cycles(const golden_case *c) {
+    popliner_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
+    popliner_interval_options options = POPLINER_INTERVAL_OPTIONS_INIT;
+    options.with_cycles = true;
+    /* exchanges alone say nothing of how busy an IPU is */
+    popliner_costs *costs = measure(c, chain, &options);
+    assert_false(popliner_costs_has_cycles(costs));
+    popliner_costs_free(costs);
+    popliner_chain_free(chain);
+    popliner_layers_free(layers);
+    estimate_computing(c);
+    for_each_chain(c, check_cycles);
+}
+
+static void counts_cycles(void **state) {
+    (void)state;
+    golden_for_each(check_golden_cycles);
+}
+
+/* As they are written: every layer of the same model takes about as long, and training takes twice
+ * the time or more. */
+static void layers_alike_take_alike(void **state) {
+    scratch = *state;
+    uint64_t total[2] = {0};
+    for (int training = 0; training < 2; training++) {
+        golden_case c;
+        make_model(&c, "alike", training ? "--layers 4 --training" : "--layers 4 --inference");
+        popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_NATURAL);
+        popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
+        popliner_interval_options options = POPLINER_INTERVAL_OPTIONS_INIT;
+        options.with_cycles = true;
+        popliner_costs *costs = measure(&c, chain, &options);
+        assert_true(popliner_costs_has_cycles(costs));
+        size_t middle = SIZE_MAX; /* a layer between others */
+        for (size_t unit = 1; unit + 1 < popliner_chain_num_units(chain); unit++) {
+            if (popliner_chain_kind(chain, unit - 1) == POPLINER_UNIT_LAYER &&
+                popliner_chain_kind(chain, unit + 1) == POPLINER_UNIT_LAYER)
+                middle = unit;
+        }
+        assert_true(middle != SIZE_MAX);
+        total[training] = popliner_costs_cycles(costs, middle, middle);
+        uint64_t before = popliner_costs_cycles(costs, middle - 1, middle - 1);
+        assert_true(total[training] > before / 2 && total[training] < 2 * before);
+        popliner_costs_free(costs);
+        popliner_chain_free(chain);
+        popliner_layers_free(layers);
+        golden_free(&c);
+    }
+    assert_true(total[1] > 2 * total[0]);
+}
+
+/* ---- A limit -------------------------------------------------------------------------------- */
+
+static void check_limit(const golden_case *c, const popliner_chain *chain) {
+    size_t num_units = popliner_chain_num_units(chain);
+    bool is_full = popliner_chain_memory_model(chain) == POPLINER_MEMORY_MODEL_FULL;
+    popliner_interval_options options = POPLINER_INTERVAL_OPTIONS_INIT;
+    options.pipeline.schedule = POPLINER_SCHEDULE_TRAINING;
+    options.pipeline.most_stages = 3;
+    popliner_costs *all = measure(c, chain, &options);
+    for (size_t unit = 0; unit < num_units; unit++) {
+        /* the limit is met exactly by some interval, or missed by one byte */
+        options.most_bytes =
+            popliner_costs_peak(all, unit, unit + (num_units - 1 - unit) / 2) - unit % 2;
+        popliner_costs *some = measure(c, chain, &options);
+        for (size_t first = 0; first < num_units; first++) {
+            for (size_t last = first; last < num_units; last++) {
+                bool is_forbidden =
+                    is_full && popliner_costs_peak(all, first, last) > options.most_bytes;
+                for (size_t at = 1; at <= popliner_costs_most_stages_to_end(all); at++) {
+                    uint64_t peak = popliner_costs_peak_at(some, at, first, last);
+                    assert_true(peak == (is_forbidden
+                                             ? POPLINER_PEAK_FORBIDDEN
+                                             : popliner_costs_peak_at(all, at, first, last)));
+                }
+            }
+        }
+        popliner_costs_free(some);
+    }
+    popliner_costs_free(all);
+}
+
+static void check_limits(const golden_case *c) {
+    popliner_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    for (popliner_memory_model model = POPLINER_MEMORY_MODEL_POPLINER;
+         model <= POPLINER_MEMORY_MODEL_FULL; model++) {
+        popliner_chain *chain = make_chain(c, layers, model);
+        check_limit(c, chain);
+        popliner_chain_free(chain);
+    }
+    popliner_layers_free(layers);
+}
+
+static void leaves_out_what_is_above_a_limit(void **state) {
+    (void)state;
+    golden_for_each(check_limits);
+}
+
+/* In the full model a longer interval never needs less on any tile. */
+static void check_growth(const golden_case *c, const popliner_chain *chain) {
+    if (popliner_chain_memory_model(chain) != POPLINER_MEMORY_MODEL_FULL)
+        return;
+    popliner_stage_meter *meter;
+    popliner_stage_memory memory = {0};
+    popliner_stage_memory longer = {0};
+    size_t num_units = popliner_chain_num_units(chain);
+    assert_int_equal(popliner_stage_meter_create(c->profile, c->operations, chain, &meter, NULL),
+                     POPLINER_OK);
+    for (size_t first = 0; first < num_units; first++) {
+        for (size_t last = first; last < num_units; last++) {
+            popliner_stage_measure_units(meter, first, last, &memory, NULL);
+            for (int to_right = 0; to_right < 2; to_right++) {
+                if (to_right ? last + 1 == num_units : first == 0)
+                    continue;
+                popliner_stage_measure_units(meter, first - !to_right, last + (size_t)to_right,
+                                             &longer, NULL);
+                for (size_t tile = 0; tile < memory.num_tiles; tile++)
+                    assert_true(longer.total_bytes[tile] >= memory.total_bytes[tile]);
+            }
+        }
+    }
+    popliner_stage_memory_clear(&memory);
+    popliner_stage_memory_clear(&longer);
+    popliner_stage_meter_free(meter);
+}
+
+static void check_all_growth(const golden_case *c) {
+    popliner_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
+    check_growth(c, chain);
+    popliner_chain_free(chain);
+    popliner_layers_free(layers);
+}
+
+static void longer_intervals_never_need_less(void **state) {
+    (void)state;
+    golden_for_each(check_all_growth);
+}
+
+/* ---- Stages on one IPU ---------------------------------------------------------------------- */
+
+/* Room for [first][last][first][last] of pairs in few units. */
+enum { SHARED_UNITS = 6 };
+
+static uint64_t shared_peak(popliner_shared_stages *shared, const popliner_interval *stages,
+                            size_t count) {
+    uint64_t peak_bytes = 0;
+    assert_int_equal(popliner_intervals_shared_peak(shared, stages, count, &peak_bytes, NULL),
+                     POPLINER_OK);
+    return peak_bytes;
+}
+
+/* The largest tile of the union of two intervals with what they keep, by operations. */
+static uint64_t naive_shared_peak(const naive_passes *n, popliner_stage_meter *meter,
+                                  const popliner_pipeline *pipeline,
+                                  const popliner_interval *stages) {
+    size_t num_tiles = n->c->profile->target.num_tiles;
+    size_t num_operations = popliner_operations_count(n->c->operations);
+    size_t *operations = calloc(num_operations + 1, sizeof *operations);
+    uint64_t *stash = calloc(num_tiles, sizeof *stash);
+    assert_true(operations != NULL && stash != NULL);
+    size_t count = 0;
+    for (size_t i = 0; i < num_operations; i++) {
+        size_t unit = popliner_chain_unit_of(n->chain, i);
+        if ((unit >= stages[0].first_unit && unit <= stages[0].last_unit) ||
+            (unit >= stages[1].first_unit && unit <= stages[1].last_unit))
+            operations[count++] = i;
+    }
+    popliner_stage_memory memory = {0};
+    assert_int_equal(popliner_stage_measure(meter, operations, count, &memory, NULL), POPLINER_OK);
+    for (size_t k = 0; k < 2; k++) {
+        naive_stash(n, pipeline->recompute, stages[k].first_unit, stages[k].last_unit, stash);
+        for (size_t tile = 0; tile < num_tiles; tile++)
+            memory.total_bytes[tile] +=
+                popliner_pipeline_copies(pipeline, stages[k].stages_to_end) * stash[tile];
+    }
+    uint64_t peak_bytes = popliner_largest_of_tiles(memory.total_bytes, num_tiles);
+    popliner_stage_memory_clear(&memory);
+    free(operations);
+    free(stash);
+    return peak_bytes;
+}
+
+static void check_shared(const golden_case *c, const popliner_chain *chain) {
+    size_t n = popliner_chain_num_units(chain);
+    bool is_full = popliner_chain_memory_model(chain) == POPLINER_MEMORY_MODEL_FULL;
+    uint64_t peaks[SHARED_UNITS][SHARED_UNITS][SHARED_UNITS][SHARED_UNITS];
+    popliner_shared_stages shared = {
+        .pipeline = {POPLINER_SCHEDULE_TRAINING, POPLINER_RECOMPUTE_NONE, SHARED_UNITS}};
+    if (n > SHARED_UNITS)
+        return;
+    naive_passes naive;
+    naive_begin(&naive, c, chain);
+    assert_int_equal(
+        popliner_stage_meter_create(c->profile, c->operations, chain, &shared.meter, NULL),
+        POPLINER_OK);
+    popliner_interval_options options = POPLINER_INTERVAL_OPTIONS_INIT;
+    options.pipeline = shared.pipeline;
+    popliner_costs *costs = measure(c, chain, &options);
+    popliner_costs_set_shared_peak(costs, popliner_intervals_shared_peak, &shared);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = i; j < n; j++) {
+            for (size_t at = 1; at <= n; at++) {
+                const popliner_interval one = {i, j, at};
+                uint64_t peak = popliner_costs_peak_at(costs, naive.trains ? at : 1, i, j);
+                assert_true(peak == POPLINER_PEAK_FORBIDDEN ||
+                            shared_peak(&shared, &one, 1) == peak);
+            }
+            for (size_t k = j + 1; k < n; k++) {
+                for (size_t l = k; l < n; l++) {
+                    const popliner_interval two[2] = {{i, j, 3}, {k, l, 2}};
+                    uint64_t peak = 0;
+                    assert_int_equal(popliner_costs_shared_peak(costs, two, 2, &peak, NULL),
+                                     POPLINER_OK);
+                    uint64_t simple =
+                        naive_shared_peak(&naive, shared.meter, &shared.pipeline, two);
+                    if (is_full)
+                        assert_int_equal(peak, simple);
+                    else
+                        assert_true(peak >= simple);
+                    assert_true(peak >= shared_peak(&shared, &two[0], 1));
+                    assert_true(peak >= shared_peak(&shared, &two[1], 1));
+                    peaks[i][j][k][l] = peak;
+                }
+            }
+        }
+    }
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = i; j < n; j++)
+            for (size_t k = j + 1; k < n; k++)
+                for (size_t l = k; l < n; l++) {
+                    assert_true(i == 0 || peaks[i - 1][j][k][l] >= peaks[i][j][k][l]);
+                    assert_true(j + 1 >= k || peaks[i][j + 1][k][l] >= peaks[i][j][k][l]);
+                    assert_true(k <= j + 1 || peaks[i][j][k - 1][l] >= peaks[i][j][k][l]);
+                    assert_true(l + 1 >= n || peaks[i][j][k][l + 1] >= peaks[i][j][k][l]);
+                }
+    popliner_costs_free(costs);
+    popliner_stage_meter_free(shared.meter);
+    naive_end(&naive);
+}
+
+static void check_golden_shared(const golden_case *c) {
+    for_each_chain(c, check_shared);
+}
+
+static void measures_stages_on_one_ipu(void **state) {
+    (void)state;
+    golden_for_each(check_golden_shared);
+    golden_case made = made_case();
+    uint64_t random = 67;
+    for (size_t i = 0; i < 40; i++) {
+        popliner_layers *layers = assign_at_random(&made, 1 + i % 5, &random);
+        popliner_chain *chain = make_chain(&made, layers, (popliner_memory_model)(i % 2));
+        check_shared(&made, chain);
+        popliner_chain_free(chain);
+        popliner_layers_free(layers);
+    }
+}
+
+/* ---- Parameters ----------------------------------------------------------------------------- */
+
+static void check_parameters(const golden_case *c) {
+    const popliner_profile *p = c->profile;
+    popliner_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
+    naive_passes n;
+    naive_begin(&n, c, chain);
+    popliner_stage_meter *meter;
+    popliner_stage_memory memory = {0};
+    assert_int_equal(popliner_stage_meter_create(p, c->operations, chain, &meter, NULL),
+                     POPLINER_OK);
+    for (size_t unit = 0; unit < n.num_units; unit++) {
+        uint64_t expected = 0;
+        for (size_t v = 0; v < p->num_variables; v++) {
+            const char *category = pl_profile_string(p, p->category_name[p->variable_category[v]]);
+            if (p->class_always_live[p->variable_class[v]] && n.touches[v * n.num_units + unit] &&
+                strcmp(category, "variable") == 0)
+                expected += p->variable_size_bytes[v];
+        }
+        popliner_stage_measure_units(meter, unit, unit, &memory, NULL);
+        assert_int_equal(popliner_stage_parameter_bytes(meter), expected);
+        assert_true(expected > 0 || popliner_chain_kind(chain, unit) != POPLINER_UNIT_LAYER);
+    }
+    popliner_stage_memory_clear(&memory);
+    popliner_stage_meter_free(meter);
+    naive_end(&n);
+    popliner_chain_free(chain);
+    popliner_layers_free(layers);
+}
+
+static void sums_up_parameters(void **state) {
+    (void)state;
+    golden_for_each(check_parameters);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tells_training_from_inference),
+        cmocka_unit_test(knows_what_a_pipeline_keeps),
+        cmocka_unit_test_setup_teardown(outlining_changes_no_cut, test_begin_directory,
+                                        test_end_directory),
+        cmocka_unit_test(counts_cycles),
+        cmocka_unit_test_setup_teardown(layers_alike_take_alike, test_begin_directory,
+                                        test_end_directory),
+        cmocka_unit_test(leaves_out_what_is_above_a_limit),
+        cmocka_unit_test(longer_intervals_never_need_less),
+        cmocka_unit_test(measures_stages_on_one_ipu),
+        cmocka_unit_test(sums_up_parameters),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
