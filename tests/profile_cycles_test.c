@@ -149,9 +149,8 @@ static void reads_the_estimates_of_the_real_profile(void **state) {
 
 /* ---- Executions ----------------------------------------------------------------------------- */
 
-/* A copy of the smallest golden profile on which `sql` was run, and what it reads as. */
-static popliner_profile *read_altered(void **state, const char *sql,
-                                      const popliner_listener *listener) {
+/* A copy of the smallest golden profile on which `sql` was run; the caller frees its path. */
+static char *alter(void **state, const char *sql) {
     char *from = test_golden_file("popart-inf", "profile.pop");
     char *path = test_path(*state, "profile.pop");
     if (from == NULL) {
@@ -170,6 +169,13 @@ static popliner_profile *read_altered(void **state, const char *sql,
         sqlite3_exec(sqlite, sql, NULL, NULL, &message) != SQLITE_OK)
         fail_msg("%s: %s", sql, message);
     sqlite3_close(sqlite);
+    return path;
+}
+
+/* What such a copy reads as. */
+static popliner_profile *read_altered(void **state, const char *sql,
+                                      const popliner_listener *listener) {
+    char *path = alter(state, sql);
     popliner_profile *profile;
     popliner_error error = {.message = ""};
     if (popliner_profile_read(path, listener, &profile, &error) != POPLINER_OK)
@@ -255,6 +261,46 @@ static void knows_no_count_of_a_repeat_that_does_not_tell(void **state) {
     popliner_profile_free(p);
 }
 
+/* An exchange between IPUs and a copy of code, instead of two exchanges; of two IPUs the slower one
+ * counts, and an id that is not there tells nothing. */
+static void reads_the_estimates_of_other_programs(void **state) {
+    popliner_profile *p = read_altered(
+        state,
+        "INSERT INTO program_types VALUES (112, 'GlobalExchange', 'x'), (113, 'CodeCopy', 'y');"
+        "INSERT INTO compilation_cycles_by_tile VALUES (2000, x'a085'), (2001, x'a08a');"
+        "INSERT INTO program_type_global_exchange(id, bytes_received_by_tile_rle, "
+        "  bytes_sent_by_tile_rle, bytes_received_by_ipu_rle, bytes_sent_by_ipu_rle, "
+        "  max_data_sent_and_received_by_ipu_rle, estimated_cycles_by_tile_ids, sync_type)"
+        "  VALUES (7, x'', x'', x'', x'', x'', x'0fd10fd00fd2', '');"
+        "INSERT INTO program_type_code_copy(id, cycles_by_tile_ids) VALUES (8, x'0fd0');"
+        "UPDATE programs SET variant = 112, variant_index = 7 WHERE id = 20;"
+        "UPDATE programs SET variant = 113, variant_index = 8 WHERE id = 21",
+        NULL);
+    assert_int_equal(p->program_cycles[20], 10);
+    assert_int_equal(p->program_cycles[21], 5);
+    popliner_profile_free(p);
+}
+
+static void refuses_damaged_estimates(void **state) {
+    static const char *const damages[][2] = {
+        {"UPDATE compilation_cycles_by_tile SET cycles_by_tile_rle = x'a0' WHERE id = 3",
+         "cycles_by_tile_rle"},
+        {"UPDATE program_type_do_exchange SET cycles_by_tile_ids = x'01' WHERE id = 3",
+         "cycles_by_tile_ids"},
+        {"UPDATE program_type_stream_copy_mid SET estimated_cycles_by_tile_ids = x'01'",
+         "estimated_cycles_by_tile_ids"},
+    };
+    for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
+        char *path = alter(state, damages[i][0]);
+        popliner_profile *p;
+        popliner_error error = {.message = ""};
+        assert_int_equal(popliner_profile_read(path, NULL, &p, &error), POPLINER_ERROR_INPUT);
+        test_assert_sentence(error.message);
+        assert_non_null(strstr(error.message, damages[i][1]));
+        free(path);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_the_estimates_of_golden_profiles),
@@ -265,6 +311,10 @@ int main(void) {
         cmocka_unit_test_setup_teardown(leaves_out_steps_that_make_no_sense, test_begin_directory,
                                         test_end_directory),
         cmocka_unit_test_setup_teardown(keeps_estimates_while_nothing_ran, test_begin_directory,
+                                        test_end_directory),
+        cmocka_unit_test_setup_teardown(reads_the_estimates_of_other_programs, test_begin_directory,
+                                        test_end_directory),
+        cmocka_unit_test_setup_teardown(refuses_damaged_estimates, test_begin_directory,
                                         test_end_directory),
         cmocka_unit_test_setup_teardown(knows_nothing_without_estimates, test_begin_directory,
                                         test_end_directory),
