@@ -333,12 +333,12 @@ static void evaluation_cuts_behind_the_head_or_not_at_all(void **state) {
 
 static void evaluation_refuses_splits_that_make_no_sense(void **state) {
     (void)state;
-    static const char *const unknown[] = {"9", "0|9", "x", "0,1", "|", "0|", "|0", "None", "Tail"};
+    static const char *const unknown[] = {"9", "0|9", "x", "0,1", "|", "0|", "|0", "None"};
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
         RUN(&run, CASE_PROFILE, "--evaluate", unknown[i], "-q");
         assert_refused(&run, 2, "no layer '");
     }
-    static const char *const empty[] = {"1|0", "1|1", "0|0", "0|2|1"};
+    static const char *const empty[] = {"1|0", "1|1", "0|0", "0|2|1", "Tail"};
     for (size_t i = 0; i < sizeof empty / sizeof *empty; i++) {
         RUN(&run, CASE_PROFILE, "--evaluate", empty[i], "-q");
         assert_refused(&run, 2, "nothing is left for a stage");

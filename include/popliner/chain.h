@@ -68,6 +68,9 @@ const char *popliner_chain_name(const popliner_chain *chain, size_t unit);
 /* The unit that an operation belongs to. */
 size_t popliner_chain_unit_of(const popliner_chain *chain, size_t operation);
 
+/* The operation that a liveness step runs for, or the last one before it; SIZE_MAX for none. */
+size_t popliner_chain_operation_at(const popliner_chain *chain, size_t step);
+
 /* Whether the unit has any operation. */
 bool popliner_chain_has_operations(const popliner_chain *chain, size_t unit);
 

@@ -65,9 +65,12 @@ const uint8_t *popliner_costs_file_counted_units(const popliner_costs_file *file
 const char *popliner_costs_file_time_unit(const popliner_costs_file *file);
 
 /* The table's cycles are the file's time times this, rounded for each number of the file: 1 if they
- * are all whole in popliner's own format, else 1000000000. The cuts of a JSON graph, whose edges cost
- * time, too, are scaled by it; those of the other formats are bytes. */
+ * are all whole in popliner's own format, else 1000000000. */
 uint64_t popliner_costs_file_cycles_per_time_unit(const popliner_costs_file *file);
+
+/* The same for cuts: 1 where they are bytes; those of a JSON graph, whose edges cost time, too, are in
+ * the time unit. */
+uint64_t popliner_costs_file_cuts_per_unit(const popliner_costs_file *file);
 
 /* How many IPUs the file speaks of, and how many bytes a tile (or whatever it calls its devices and
  * their memory) may use; 0 if it does not say. */

@@ -72,6 +72,9 @@ popliner_profile_counts popliner_profile_get_counts(const popliner_profile *prof
  * estimated. O(programs). */
 popliner_cycles_source popliner_profile_cycles_source(const popliner_profile *profile);
 
+/* The program that runs at a liveness step < num_steps. */
+size_t popliner_profile_program_at(const popliner_profile *profile, size_t step);
+
 /* The name of a program, or of the compute set that it executes; "" if neither has one. */
 const char *popliner_program_name(const popliner_profile *profile, size_t program);
 

@@ -78,19 +78,6 @@ popliner_status popliner_report_layers(const popliner_chain *chain, popliner_sta
 popliner_status popliner_report_square(const popliner_layers *layers, const uint64_t *bytes,
                                        char delimiter, char **text, popliner_error *error);
 
-/* The stages of a plan over the chain as a JSON array of objects with layer_from, layer_to (null
- * for what is in no layer) and mem, measured by `meter`; in the full memory model also
- * mem.unexplained, and head and tail, which tell whether these units are in the stage. So every
- * stage is measured a second time, by itself; if its largest tile differs from the plan's, the
- * error is INTERNAL. */
-popliner_status popliner_report_plan_json(const popliner_plan *plan, const popliner_chain *chain,
-                                          popliner_stage_meter *meter, char **text,
-                                          popliner_error *error);
-
-/* The stages on one line, without a line end: "[ None 0 1 | 2 3 ]", "[ Head 0 1 | 2 3 Tail ]". */
-popliner_status popliner_report_plan_line(const popliner_plan *plan, const popliner_chain *chain,
-                                          char **text, popliner_error *error);
-
 #ifdef __cplusplus
 }
 #endif

@@ -99,6 +99,8 @@ static popliner_status print_tables(session *s, popliner_error *error) {
 
 static popliner_status perform(session *s, popliner_error *error) {
     const options *o = &s->options;
+    if (o->costs != NULL)
+        return solve_and_print(s, error);
     popliner_status status = session_load(s, error);
     if (status == POPLINER_OK && o->save_to_file != NULL)
         status = popliner_analysis_save(s->profile, s->operations, o->save_to_file, error);

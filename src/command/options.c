@@ -8,14 +8,16 @@
 
 /* What an option does with its value. */
 typedef enum kind {
-    KIND_HEADING, /* no option: begins a group of the help */
-    KIND_FLAG,    /* bool at `offset` */
-    KIND_TEXT,    /* const char * at `offset` */
-    KIND_COUNT,   /* size_t at `offset`, at least 1 */
-    KIND_BYTES,   /* uint64_t at `offset`, at least 1 */
-    KIND_PERCENT, /* double at `offset`, 0 to 100 */
-    KIND_RESERVE, /* bytes, "N%" or "gaps" */
-    KIND_CHOICE,  /* one of `choices`, see set_choice */
+    KIND_HEADING,  /* no option: begins a group of the help */
+    KIND_FLAG,     /* bool at `offset` */
+    KIND_TEXT,     /* const char * at `offset` */
+    KIND_COUNT,    /* size_t at `offset`, at least 1 */
+    KIND_BYTES,    /* uint64_t at `offset`, at least 1 */
+    KIND_PERCENT,  /* double at `offset`, 0 to 100 */
+    KIND_RESERVE,  /* bytes, "N%" or "gaps" */
+    KIND_SECONDS,  /* double at `offset`, above 0 */
+    KIND_REPEATED, /* repeated at `offset` */
+    KIND_CHOICE,   /* one of `choices`, see set_choice */
 } kind;
 
 typedef struct option {
@@ -56,8 +58,27 @@ static const option table[] = {
     {KIND_HEADING, 0, "Solving", NULL, NULL, 0, NULL},
     {KIND_COUNT, 0, "num-ipus", "N", NULL, offsetof(options, num_ipus),
      "most IPUs to use (default: 16)"},
+    {KIND_TEXT, 0, "objective", "LIST", NULL, offsetof(options, objective),
+     "what is to be smallest, one within the best for those\nbefore it: memory (the largest tile), "
+     "cycles (the\nslowest IPU), traffic (bytes over the cuts), ipus,\nbalance (spread over the "
+     "IPUs) (default:\nmemory,traffic)"},
+    {KIND_PERCENT, 0, "slack", "PERCENT", NULL, offsetof(options, slack_percent),
+     "how far each objective may miss its best for the sake\nof the next (default: 0)"},
     {KIND_BYTES, 0, "mem-per-tile", "BYTES", NULL, offsetof(options, mem_per_tile_bytes),
      "memory that a stage may use on a tile (default: the\nprofile's own, 638976 on a Mk2 IPU)"},
+    {KIND_REPEATED, 0, "ipu-mem-per-tile", "I=BYTES,...", NULL, offsetof(options, ipu_mem_per_tile),
+     "the same for single IPUs, counted from 0"},
+    {KIND_TEXT, 0, "sweep", "WHAT=A..B", NULL, offsetof(options, sweep),
+     "with --solve: a table of the best splits for num-ipus\nor mem-per-tile from A to B; "
+     "mem-per-tile=A..B:STEP"},
+    {KIND_SECONDS, 0, "time-limit", "SECONDS", NULL, offsetof(options, time_limit_seconds),
+     "for solving: then print the best known, as Ctrl-C does"},
+    {KIND_TEXT, 0, "costs", "FILE", NULL, offsetof(options, costs),
+     "solve for costs from a file instead of a profile\n(docs/costs.md; layer graphs as JSON; "
+     "PipeDream's\ngraph.txt)"},
+    {KIND_TEXT, 0, "write-lp", "FILE", NULL, offsetof(options, write_lp),
+     "with --solve: write the integer program of the first\nobjective as CPLEX LP"},
+    {KIND_TEXT, 0, "write-mps", "FILE", NULL, offsetof(options, write_mps), "the same as free MPS"},
     {KIND_CHOICE, 0, "solver", "ilp|greedy", "ilp|greedy", 0,
      "ilp: the best split, with proof (default);\ngreedy: the algorithm of PopLiner 1.0.0"},
     {KIND_CHOICE, 0, "memory-model", "full|popliner", "full|popliner", 0,
@@ -69,6 +90,25 @@ static const option table[] = {
      "memory to keep free on every tile: bytes, a percentage\nof --mem-per-tile, or what the "
      "layout left unused\n"
      "between variables on the worst tile (default: 0)"},
+
+    {KIND_HEADING, 0, "Constraints (L, A, B: layers, or Head)", NULL, NULL, 0, NULL},
+    {KIND_COUNT, 0, "min-layers", "N", NULL, offsetof(options, min_layers),
+     "fewest layers of a stage"},
+    {KIND_COUNT, 0, "max-layers", "N", NULL, offsetof(options, max_layers),
+     "most layers of a stage"},
+    {KIND_REPEATED, 0, "cut-after", "L", NULL, offsetof(options, cut_after),
+     "there must be a cut behind L"},
+    {KIND_REPEATED, 0, "no-cut-after", "L", NULL, offsetof(options, no_cut_after),
+     "there must be none"},
+    {KIND_REPEATED, 0, "together", "A,B", NULL, offsetof(options, together),
+     "A and B must run on the same IPU"},
+    {KIND_REPEATED, 0, "place", "L=I", NULL, offsetof(options, place), "L must run on IPU I"},
+    {KIND_TEXT, 0, "device-map", "I,I,...", NULL, offsetof(options, device_map),
+     "the IPU of each stage; stages on the same one share its\nmemory (default: 0,1,2,...)"},
+    {KIND_CHOICE, 0, "schedule", "none|inference|training", "none|inference|training", 0,
+     "of the pipeline: training adds the activations that\nearly stages keep (default: none)"},
+    {KIND_CHOICE, 0, "recompute", "none|full", "none|full", 0,
+     "full: keep only the inputs of each stage"},
 
     {KIND_HEADING, 0, "Diagnosis", NULL, NULL, 0, NULL},
     {KIND_TEXT, 0, "layers", "A-B", NULL, offsetof(options, layers),
@@ -91,7 +131,9 @@ static const option table[] = {
 
     {KIND_HEADING, 0, "Output", NULL, NULL, 0, NULL},
     {KIND_CHOICE, 0, "format", "tsv|csv|json", "tsv|csv|json", 0,
-     "of the tables (default: tsv); json for --diagnose,\n--evaluate and --memory-totals"},
+     "of the tables (default: tsv); json for --diagnose,\n--evaluate and --memory-totals; with "
+     "--solve, "
+     "json is\nthe answer with its proof (docs/certificate.md)"},
     {KIND_FLAG, 'q', "quiet", NULL, NULL, offsetof(options, quiet),
      "log only warnings and errors, no progress"},
     {KIND_FLAG, 'v', "verbose", NULL, NULL, offsetof(options, verbose),
@@ -135,6 +177,10 @@ static popliner_status set_choice(const option *o, const char *value, options *r
         result->solver = choice == 0 ? SOLVER_ILP : SOLVER_GREEDY;
     else if (strcmp(o->name, "memory-model") == 0)
         result->memory_model = choice == 0 ? MODEL_FULL : MODEL_POPLINER;
+    else if (strcmp(o->name, "schedule") == 0)
+        result->schedule = (popliner_schedule)choice;
+    else if (strcmp(o->name, "recompute") == 0)
+        result->recompute = (popliner_recompute)choice;
     else if (strcmp(o->name, "layer-order") == 0)
         result->layer_order =
             choice == 0 ? POPLINER_LAYER_ORDER_STEPS : POPLINER_LAYER_ORDER_NATURAL;
@@ -164,6 +210,23 @@ static popliner_status set_percent(const option *o, const char *value, double *p
     *percent = strtod(value, &end);
     if (*end != '\0' || *percent > 100)
         return fail(error, "--%s %s: expected a percentage from 0 to 100", o->name, value);
+    return POPLINER_OK;
+}
+
+static popliner_status set_seconds(const option *o, const char *value, double *seconds,
+                                   popliner_error *error) {
+    char *end = NULL;
+    *seconds = strtod(value, &end);
+    if (strspn(value, "0123456789.") != strlen(value) || *end != '\0' || !(*seconds > 0))
+        return fail(error, "--%s %s: expected a number of seconds above 0", o->name, value);
+    return POPLINER_OK;
+}
+
+static popliner_status add_repeated(const option *o, const char *value, repeated *list,
+                                    popliner_error *error) {
+    if (list->count == MOST_REPEATS)
+        return fail(error, "--%s is given more than %d times", o->name, MOST_REPEATS);
+    list->texts[list->count++] = value;
     return POPLINER_OK;
 }
 
@@ -221,6 +284,12 @@ static popliner_status set(const option *o, const char *value, options *result,
     case KIND_CHOICE:
         status = set_choice(o, value, result, error);
         break;
+    case KIND_SECONDS:
+        status = set_seconds(o, value, (double *)place, error);
+        break;
+    case KIND_REPEATED:
+        status = add_repeated(o, value, (repeated *)place, error);
+        break;
     case KIND_HEADING:
         break;
     }
@@ -257,9 +326,35 @@ static bool is_option(const char *argument) {
     return argument[0] == '-' && find(argument, &value) != NULL;
 }
 
+/* What goes with a file of costs: solving alone. */
+static popliner_status check_costs(const options *o, popliner_error *error) {
+    if (o->profile != NULL)
+        return fail(error, "--costs %s: is solved instead of a profile, but '%s' was given",
+                    o->costs, o->profile);
+    if (!o->solve)
+        return fail(error, "--costs %s: can be solved, and nothing else: give --solve", o->costs);
+    if (o->memory_totals || o->operation_breakdown || o->layer_breakdown || o->memory_affinity ||
+        o->interlayer_communication || o->diagnose || o->evaluate != NULL ||
+        o->save_to_file != NULL || o->load_from_file)
+        return fail(error, "--costs %s: can be solved, and nothing else", o->costs);
+    if (o->reserve == RESERVE_GAPS)
+        return fail(error, "--reserve gaps: costs from a file have no layout");
+    return POPLINER_OK;
+}
+
 static popliner_status check(const options *o, popliner_error *error) {
     if (o->help || o->version)
         return POPLINER_OK;
+    bool needs_solve = o->sweep != NULL || o->write_lp != NULL || o->write_mps != NULL;
+    if (needs_solve && !o->solve)
+        return fail(error, "--sweep, --write-lp and --write-mps need --solve");
+    if ((needs_solve || o->costs != NULL) && o->solver == SOLVER_GREEDY)
+        return fail(error, "--solver greedy knows nothing of --costs, --sweep, --write-lp and "
+                           "--write-mps");
+    if (o->recompute != POPLINER_RECOMPUTE_NONE && o->schedule != POPLINER_SCHEDULE_TRAINING)
+        return fail(error, "--recompute full means something for --schedule training only");
+    if (o->costs != NULL)
+        return check_costs(o, error);
     if (o->profile == NULL)
         return fail(error, "no profile given; usage: popliner [options] PROFILE [DEBUG]");
     if (o->load_from_file && o->debug != NULL)
@@ -288,7 +383,7 @@ static popliner_status check(const options *o, popliner_error *error) {
 }
 
 popliner_status options_parse(int argc, char **argv, options *result, popliner_error *error) {
-    *result = (options){.num_ipus = 16, .tolerance_percent = 5};
+    *result = (options){.tolerance_percent = 5};
     bool only_names = false; /* behind "--" */
     for (int i = 1; i < argc; i++) {
         const char *argument = argv[i];
@@ -352,6 +447,7 @@ static void print_option(FILE *stream, const option *o) {
 void options_print_help(FILE *stream) {
     fprintf(stream,
             "Usage: popliner [options] PROFILE [DEBUG]\n"
+            "       popliner [options] --costs FILE --solve\n"
             "\n"
             "Says where to cut a neural network so that it fits on several IPUs.\n"
             "\n"

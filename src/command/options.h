@@ -11,6 +11,7 @@
 
 #include "popliner/error.h"
 #include "popliner/layers.h"
+#include "popliner/pipeline.h"
 #include "popliner/report.h"
 
 typedef enum model_choice { MODEL_DEFAULT, MODEL_POPLINER, MODEL_FULL } model_choice;
@@ -24,10 +25,18 @@ typedef enum reserve_kind {
 
 typedef enum solver_choice { SOLVER_ILP, SOLVER_GREEDY } solver_choice;
 
+/* What an option was given that may be given more than once. */
+enum { MOST_REPEATS = 256 };
+typedef struct repeated {
+    const char *texts[MOST_REPEATS];
+    size_t count;
+} repeated;
+
 /* What the user asked for. Texts belong to argv. */
 typedef struct options {
     const char *profile; /* or a directory, or a saved analysis */
     const char *debug;   /* NULL: look for it */
+    const char *costs;   /* a file of costs instead of a profile */
 
     bool memory_totals;
     bool operation_breakdown;
@@ -48,7 +57,23 @@ typedef struct options {
     const char *layers;      /* "A-B" or "A" */
     double tolerance_percent;
     bool layer_operations_only;
-    size_t num_ipus;
+    size_t num_ipus;       /* 0: 16, or what the file of costs says */
+    const char *objective; /* names separated by ',' */
+    double slack_percent;
+    repeated ipu_mem_per_tile; /* "I=BYTES,..." each */
+    size_t min_layers;
+    size_t max_layers;
+    repeated cut_after; /* a layer each, as below */
+    repeated no_cut_after;
+    repeated together;      /* "A,B" each */
+    repeated place;         /* "L=I" each */
+    const char *device_map; /* "I,I,..." */
+    popliner_schedule schedule;
+    popliner_recompute recompute;
+    double time_limit_seconds;
+    const char *sweep; /* "num-ipus=A..B" or "mem-per-tile=A..B:STEP" */
+    const char *write_lp;
+    const char *write_mps;
     uint64_t mem_per_tile_bytes; /* 0: that of the profile's target */
     popliner_layer_order layer_order;
     const char *layer_name_regex;

@@ -202,11 +202,9 @@ static uint64_t largest_gap(const popliner_profile *profile) {
     return largest;
 }
 
-popliner_status session_limit(session *s, uint64_t *limit_bytes, popliner_error *error) {
-    uint64_t memory = s->options.mem_per_tile_bytes;
+popliner_status session_less_reserve(const session *s, uint64_t memory_bytes, uint64_t *limit_bytes,
+                                     popliner_error *error) {
     uint64_t reserve = 0;
-    if (memory == 0)
-        memory = popliner_profile_target(s->profile)->bytes_per_tile;
     switch (s->options.reserve) {
     case RESERVE_NOTHING:
         break;
@@ -214,21 +212,29 @@ popliner_status session_limit(session *s, uint64_t *limit_bytes, popliner_error 
         reserve = s->options.reserve_amount;
         break;
     case RESERVE_PERCENT:
-        reserve = (uint64_t)((double)memory * (double)s->options.reserve_amount / 10000.0);
+        reserve = (uint64_t)((double)memory_bytes * (double)s->options.reserve_amount / 10000.0);
         break;
     case RESERVE_GAPS:
         reserve = largest_gap(s->profile);
         break;
     }
-    if (reserve > memory)
+    if (reserve > memory_bytes)
         return session_fail(error, POPLINER_ERROR_USAGE,
                             "--reserve: %llu bytes are more than a tile has (%llu)",
-                            (unsigned long long)reserve, (unsigned long long)memory);
-    if (reserve > 0)
-        log_message(&s->log, POPLINER_LEVEL_INFO, "Keeping %llu of %llu bytes free on every tile",
-                    (unsigned long long)reserve, (unsigned long long)memory);
-    *limit_bytes = memory - reserve;
+                            (unsigned long long)reserve, (unsigned long long)memory_bytes);
+    *limit_bytes = memory_bytes - reserve;
     return POPLINER_OK;
+}
+
+popliner_status session_limit(session *s, uint64_t *limit_bytes, popliner_error *error) {
+    uint64_t memory = s->options.mem_per_tile_bytes;
+    if (memory == 0)
+        memory = popliner_profile_target(s->profile)->bytes_per_tile;
+    popliner_status status = session_less_reserve(s, memory, limit_bytes, error);
+    if (status == POPLINER_OK && *limit_bytes < memory)
+        log_message(&s->log, POPLINER_LEVEL_INFO, "Keeping %llu of %llu bytes free on every tile",
+                    (unsigned long long)(memory - *limit_bytes), (unsigned long long)memory);
+    return status;
 }
 
 void session_free(session *s) {

@@ -49,6 +49,10 @@ popliner_memory_model session_memory_model(const session *s, popliner_memory_mod
  * --reserve, which is told. */
 popliner_status session_limit(session *s, uint64_t *limit_bytes, popliner_error *error);
 
+/* What --reserve leaves of the memory of a tile. */
+popliner_status session_less_reserve(const session *s, uint64_t memory_bytes, uint64_t *limit_bytes,
+                                     popliner_error *error);
+
 /* Fills *error and returns its status. */
 popliner_status session_fail(popliner_error *error, popliner_status status, const char *format,
                              ...);

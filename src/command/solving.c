@@ -1,13 +1,218 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/solving.h"
 
+#include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/question.h"
+#include "command/sweep.h"
+#include "popliner/certificate.h"
+#include "popliner/costs_file.h"
 #include "popliner/diagnosis.h"
 #include "popliner/intervals.h"
 #include "popliner/report.h"
 #include "popliner/solver.h"
+
+/* ---- Ctrl-C ---- */
+
+static volatile sig_atomic_t was_interrupted;
+
+static void on_interrupt(int number) {
+    (void)number;
+    was_interrupted = 1;
+}
+
+static bool should_stop(void *user) {
+    (void)user;
+    return was_interrupted != 0;
+}
+
+/* While something is solved, Ctrl-C asks for the best known answer; the second one ends as usual. */
+static void catch_interrupt(struct sigaction *before) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_interrupt;
+    action.sa_flags = (int)SA_RESETHAND;
+    sigaction(SIGINT, &action, before);
+}
+
+/* ---- what is solved ---- */
+
+/* Costs and the question about them, from a profile or from a file. Zero-initialise; free with
+ * free_task. */
+typedef struct task {
+    session *s;
+    question question;
+    popliner_costs_file *file;
+    popliner_costs *costs; /* the file's, or owned */
+    popliner_memory_model model;
+    popliner_shared_stages shared;
+    const char *time_unit;
+    uint64_t cycles_per_time_unit;
+    uint64_t cuts_per_unit;
+} task;
+
+static void free_task(task *t) {
+    if (t->file == NULL)
+        popliner_costs_free(t->costs);
+    popliner_costs_file_free(t->file);
+    question_free(&t->question);
+}
+
+enum { USUAL_IPUS = 16 };
+
+static size_t most_ipus(const session *s, const popliner_costs_file *file) {
+    if (s->options.num_ipus > 0)
+        return s->options.num_ipus;
+    size_t told = file == NULL ? 0 : popliner_costs_file_num_ipus(file);
+    return told > 0 ? told : USUAL_IPUS;
+}
+
+/* The largest number of IPUs that is going to be asked for. */
+static popliner_status largest_ipus(const session *s, const popliner_costs_file *file, size_t *most,
+                                    popliner_error *error) {
+    sweep_range range;
+    *most = most_ipus(s, file);
+    if (s->options.sweep == NULL)
+        return POPLINER_OK;
+    popliner_status status = sweep_parse(s->options.sweep, &range, error);
+    if (status == POPLINER_OK && range.of_ipus && range.last > *most)
+        *most = (size_t)range.last;
+    return status;
+}
+
+/* Takes --reserve off the limits of single IPUs. */
+static popliner_status reserve_on_ipus(task *t, popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && i < t->question.solver.num_ipu_limits; i++) {
+        popliner_ipu_limit *limit = &t->question.ipu_limits[i];
+        status = session_less_reserve(t->s, limit->bytes, &limit->bytes, error);
+    }
+    return status;
+}
+
+static popliner_status ask(task *t, uint64_t limit_bytes, popliner_objective usual,
+                           popliner_error *error) {
+    popliner_status status = question_ask(&t->question, &t->s->options, limit_bytes,
+                                          most_ipus(t->s, t->file), usual, t->file, error);
+    t->question.solver.listener = &t->s->listener;
+    t->question.solver.should_stop = should_stop;
+    t->question.solver.unit_name = question_unit_name;
+    t->question.solver.unit_name_user = &t->question;
+    if (status == POPLINER_OK)
+        status = reserve_on_ipus(t, error);
+    return status;
+}
+
+/* Whether an objective is asked for. */
+static bool wants(const task *t, popliner_objective objective) {
+    for (size_t i = 0; i < t->question.solver.num_objectives; i++)
+        if (t->question.solver.objectives[i] == objective)
+            return true;
+    return false;
+}
+
+/* Reads a file of costs and asks for the best split of it. */
+static popliner_status read_costs(task *t, popliner_error *error) {
+    const options *o = &t->s->options;
+    popliner_pipeline pipeline;
+    double start = log_seconds();
+    popliner_status status = question_find_pipeline(o, SIZE_MAX, &pipeline, error);
+    if (status == POPLINER_OK)
+        status = popliner_costs_file_read(o->costs, &pipeline, &t->file, error);
+    if (status != POPLINER_OK)
+        return status;
+    log_step(&t->s->log, "Reading the costs", start);
+    t->costs = popliner_costs_file_costs(t->file);
+    t->time_unit = popliner_costs_file_time_unit(t->file);
+    t->cycles_per_time_unit = popliner_costs_file_cycles_per_time_unit(t->file);
+    t->cuts_per_unit = popliner_costs_file_cuts_per_unit(t->file);
+    uint64_t memory = o->mem_per_tile_bytes;
+    uint64_t limit_bytes = UINT64_MAX - 1;
+    if (memory == 0)
+        memory = popliner_costs_file_bytes_per_tile(t->file);
+    if (memory > 0)
+        status = session_less_reserve(t->s, memory, &limit_bytes, error);
+    if (status == POPLINER_OK)
+        status = question_name_file(&t->question, t->file, error);
+    if (status == POPLINER_OK)
+        status = ask(t, limit_bytes,
+                     popliner_costs_file_is_graph(t->file) ? POPLINER_OBJECTIVE_CYCLES
+                                                           : POPLINER_NUM_OBJECTIVES,
+                     error);
+    return status;
+}
+
+/* Measures all stages of a profile. Those that are above most_bytes are not measured further. */
+static popliner_status measure_costs(task *t, uint64_t most_bytes, popliner_error *error) {
+    session *s = t->s;
+    popliner_interval_options interval_options = POPLINER_INTERVAL_OPTIONS_INIT;
+    double start = log_seconds();
+    interval_options.pipeline = t->question.pipeline;
+    interval_options.most_bytes = most_bytes;
+    interval_options.with_cycles = true;
+    popliner_status status = largest_ipus(s, NULL, &interval_options.pipeline.most_stages, error);
+    if (t->question.solver.num_mapped_stages > 0)
+        interval_options.pipeline.most_stages = t->question.solver.num_mapped_stages;
+    popliner_costs_free(t->costs);
+    t->costs = NULL;
+    if (status == POPLINER_OK)
+        status = popliner_intervals_measure(s->profile, s->operations, s->chain[t->model],
+                                            &interval_options, &s->listener, &t->costs, error);
+    if (status == POPLINER_OK) {
+        t->shared = (popliner_shared_stages){s->meter[t->model], t->question.pipeline};
+        popliner_costs_set_shared_peak(t->costs, popliner_intervals_shared_peak, &t->shared,
+                                       t->question.pipeline.recompute != POPLINER_RECOMPUTE_FULL);
+        log_step(&s->log, "Measuring all stages", start);
+    }
+    return status;
+}
+
+/* The largest limit of any IPU. */
+static uint64_t largest_limit(const popliner_solver_options *o) {
+    uint64_t most = o->max_stage_bytes;
+    for (size_t i = 0; i < o->num_ipu_limits; i++)
+        most = o->ipu_limits[i].bytes > most ? o->ipu_limits[i].bytes : most;
+    return most;
+}
+
+static popliner_status prepare_profile(task *t, popliner_error *error) {
+    session *s = t->s;
+    uint64_t limit_bytes = 0;
+    t->time_unit = "cycles";
+    t->cycles_per_time_unit = 1;
+    t->cuts_per_unit = 1;
+    /* the original's algorithm goes with the original's memory */
+    t->model =
+        session_memory_model(s, s->options.solver == SOLVER_GREEDY ? POPLINER_MEMORY_MODEL_POPLINER
+                                                                   : POPLINER_MEMORY_MODEL_FULL);
+    popliner_status status = session_limit(s, &limit_bytes, error);
+    if (status == POPLINER_OK)
+        status = session_prepare(s, t->model, error);
+    if (status == POPLINER_OK)
+        status = question_name_chain(&t->question, s->chain[t->model], error);
+    if (status == POPLINER_OK)
+        status = ask(t, limit_bytes, POPLINER_NUM_OBJECTIVES, error);
+    if (status == POPLINER_OK && wants(t, POPLINER_OBJECTIVE_CYCLES) &&
+        popliner_profile_cycles_source(s->profile) < POPLINER_CYCLES_ESTIMATED)
+        status = session_fail(error, POPLINER_ERROR_USAGE,
+                              "--objective %s: the profile has no cycles of computing; compile "
+                              "with the engine option profiler.includeCycleEstimates set to true",
+                              s->options.objective);
+    bool trains = true;
+    if (status == POPLINER_OK && s->options.schedule == POPLINER_SCHEDULE_TRAINING)
+        status =
+            popliner_intervals_train(s->profile, s->operations, s->chain[t->model], &trains, error);
+    if (status == POPLINER_OK && !trains)
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "--schedule training: no layer computes again behind the last one, so nothing "
+                    "is kept for a backward pass.");
+    return status;
+}
+
+/* ---- solving ---- */
 
 /* The peak of a stage as PopLiner's greedy solver sees it. */
 static popliner_status measure_peak(void *user, size_t first_unit, size_t last_unit,
@@ -22,166 +227,221 @@ static popliner_status measure_peak(void *user, size_t first_unit, size_t last_u
     return status;
 }
 
-static popliner_status find_plan(session *s, popliner_memory_model model, popliner_plan *plan,
-                                 uint64_t limit_bytes, popliner_error *error) {
-    popliner_solver_options solver_options = {
-        .method = POPLINER_METHOD_ILP,
-        .max_stages = s->options.num_ipus,
-        .max_stage_bytes = limit_bytes,
-        .listener = &s->listener,
-    };
+/* Solves with Ctrl-C caught. */
+static popliner_status solve(task *t, popliner_plan *plan, popliner_error *error) {
+    struct sigaction before;
     double start = log_seconds();
-    popliner_status status = POPLINER_OK;
-    if (s->options.solver == SOLVER_GREEDY) {
-        popliner_stage_meter_remember_peaks(s->meter[model]);
-        status = popliner_solve_greedily(popliner_chain_num_units(s->chain[model]), measure_peak,
-                                         s->meter[model], &solver_options, plan, error);
-    } else {
-        popliner_costs *costs = NULL;
-        status = popliner_intervals_measure(s->profile, s->operations, s->chain[model], NULL,
-                                            &s->listener, &costs, error);
-        if (status == POPLINER_OK) {
-            log_step(&s->log, "Measuring all stages", start);
-            start = log_seconds();
-            status = popliner_solve(costs, &solver_options, plan, error);
-        }
-        popliner_costs_free(costs);
-    }
+    catch_interrupt(&before);
+    popliner_status status = popliner_solve(t->costs, &t->question.solver, plan, error);
+    sigaction(SIGINT, &before, NULL);
     if (status == POPLINER_OK)
-        log_step(&s->log, "Solving", start);
+        log_step(&t->s->log, "Solving", start);
     return status;
 }
 
-static void tell_plan(session *s, const popliner_plan *plan, const char *line,
-                      uint64_t limit_bytes) {
-    if (plan->status == POPLINER_PLAN_INFEASIBLE) {
-        log_message(&s->log, POPLINER_LEVEL_INFO,
-                    "FAILURE: Unable to fit model on IPUs. Best effort printed.");
-        if (s->options.solver == SOLVER_ILP)
-            log_message(&s->log, POPLINER_LEVEL_WARNING,
-                        "No split over at most %zu IPUs needs less than %llu bytes on its largest "
-                        "tile; the limit is %llu.",
-                        s->options.num_ipus, (unsigned long long)plan->peak_bytes,
-                        (unsigned long long)limit_bytes);
-        s->failed_softly = true;
-        return;
+static popliner_status find_plan(task *t, popliner_plan *plan, popliner_error *error) {
+    session *s = t->s;
+    if (t->file != NULL)
+        return solve(t, plan, error);
+    if (s->options.solver == SOLVER_GREEDY) {
+        double start = log_seconds();
+        popliner_stage_meter_remember_peaks(s->meter[t->model]);
+        popliner_status status =
+            popliner_solve_greedily(t->question.num_units, measure_peak, s->meter[t->model],
+                                    &t->question.solver, plan, error);
+        if (status == POPLINER_OK)
+            log_step(&s->log, "Solving", start);
+        return status;
     }
-    log_message(&s->log, POPLINER_LEVEL_INFO, "SUCCESS: %s", line);
-    if (plan->num_stages < s->options.num_ipus)
-        log_message(&s->log, POPLINER_LEVEL_WARNING, "Used %zu IPUs instead of the %zu requested.",
-                    plan->num_stages, s->options.num_ipus);
-    if (plan->status == POPLINER_PLAN_OPTIMAL)
-        log_message(
-            &s->log, POPLINER_LEVEL_INFO,
-            "Proven optimal: largest tile %llu bytes (no split has less than %llu), cuts "
-            "%llu bytes (no such split has less than %llu).",
-            (unsigned long long)plan->values[0].value, (unsigned long long)plan->values[0].bound,
-            (unsigned long long)plan->values[1].value, (unsigned long long)plan->values[1].bound);
-}
-
-/* Warns if the answer rests on memory that no operation explains. */
-static popliner_status warn_unexplained(session *s, popliner_memory_model model,
-                                        const popliner_plan *plan, popliner_error *error) {
-    enum { MOST_PERCENT = 20 };
-    popliner_stage_memory memory = {0};
-    popliner_status status = POPLINER_OK;
-    double share = 0;
-    for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; i++) {
-        status = popliner_stage_measure_units(s->meter[model], plan->stages[i].first_unit,
-                                              plan->stages[i].last_unit, &memory, error);
-        for (size_t tile = 0; status == POPLINER_OK && tile < memory.num_tiles; tile++) {
-            double of_tile = (double)memory.unexplained_bytes[tile] / (double)plan->peak_bytes;
-            if (memory.total_bytes[tile] == plan->peak_bytes && of_tile > share)
-                share = of_tile;
-        }
+    uint64_t most_bytes = largest_limit(&t->question.solver);
+    popliner_status status = measure_costs(t, most_bytes, error);
+    if (status == POPLINER_OK)
+        status = solve(t, plan, error);
+    /* what is beyond the limit matters only now: to tell how far */
+    if (status == POPLINER_OK && plan->status == POPLINER_PLAN_INFEASIBLE && !plan->is_stopped) {
+        popliner_plan_clear(plan);
+        status = measure_costs(t, UINT64_MAX, error);
+        if (status == POPLINER_OK)
+            status = solve(t, plan, error);
     }
-    popliner_stage_memory_clear(&memory);
-    if (status == POPLINER_OK && share * 100 > MOST_PERCENT)
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "%.0f%% of the largest tile is explained by no operation and counted in every "
-                    "stage; see --diagnose for what is missing.",
-                    share * 100);
     return status;
 }
 
-/* Logs the evaluation of a plan, line by line, for -v. */
-static popliner_status log_evaluation(session *s, popliner_memory_model model,
-                                      const popliner_plan *plan, uint64_t limit_bytes,
-                                      popliner_error *error) {
-    char *text = NULL;
-    popliner_status status =
-        popliner_report_evaluation(plan, s->profile, s->chain[model], s->meter[model], limit_bytes,
-                                   POPLINER_FORMAT_TSV, NULL, &text, error);
+/* ---- telling ---- */
+
+static popliner_certificate_input certificate_input(const task *t, const popliner_plan *plan) {
+    session *s = t->s;
+    bool has_profile = t->file == NULL;
+    return (popliner_certificate_input){
+        .plan = plan,
+        .options = &t->question.solver,
+        .pipeline = &t->question.pipeline,
+        .num_units = t->question.num_units,
+        .unit_names = t->question.unit_names,
+        .time_unit = t->time_unit,
+        .cycles_per_time_unit = t->cycles_per_time_unit,
+        .cuts_per_unit = t->cuts_per_unit,
+        .has_cycles = t->costs != NULL && popliner_costs_has_cycles(t->costs),
+        .profile = has_profile ? s->profile : NULL,
+        .operations = has_profile ? s->operations : NULL,
+        .chain = has_profile ? s->chain[t->model] : NULL,
+        .meter = has_profile ? s->meter[t->model] : NULL,
+    };
+}
+
+/* Logs a text line by line, and frees it. */
+static void log_lines(session *s, popliner_level level, char *text) {
     for (char *line = text; line != NULL && *line != '\0';) {
         char *end = strchr(line, '\n');
         if (end != NULL)
             *end = '\0';
-        log_message(&s->log, POPLINER_LEVEL_DEBUG, "%s", line);
+        log_message(&s->log, level, "%s", line);
         line = end == NULL ? NULL : end + 1;
     }
     free(text);
+}
+
+/* Logs the evaluation of a plan, line by line, for -v. */
+static popliner_status log_evaluation(const task *t, const popliner_plan *plan,
+                                      popliner_error *error) {
+    session *s = t->s;
+    char *text = NULL;
+    popliner_status status = popliner_report_evaluation(
+        plan, s->profile, s->chain[t->model], s->meter[t->model],
+        t->question.solver.max_stage_bytes, POPLINER_FORMAT_TSV, NULL, &text, error);
+    if (status == POPLINER_OK)
+        log_lines(s, POPLINER_LEVEL_DEBUG, text);
+    return status;
+}
+
+static popliner_status tell_plan(const task *t, const popliner_plan *plan,
+                                 const popliner_certificate *certificate, popliner_error *error) {
+    enum { MOST_UNEXPLAINED_PERCENT = 20 };
+    session *s = t->s;
+    char *line = NULL;
+    char *text = NULL;
+    double share = popliner_certificate_unexplained_share(certificate);
+    popliner_status status = popliner_certificate_line(plan, t->question.unit_names, &line, error);
+    if (status == POPLINER_OK)
+        status = popliner_certificate_text(certificate, &text, error);
+    if (status != POPLINER_OK)
+        goto done;
+    if (plan->status == POPLINER_PLAN_INFEASIBLE) {
+        log_message(&s->log, POPLINER_LEVEL_INFO,
+                    plan->num_stages == 0
+                        ? "FAILURE: Unable to fit model on IPUs."
+                        : "FAILURE: Unable to fit model on IPUs. Best effort printed.");
+        log_lines(s, POPLINER_LEVEL_WARNING, text);
+        s->failed_softly = true;
+    } else {
+        log_message(&s->log, POPLINER_LEVEL_INFO, "SUCCESS: %s", line);
+        size_t requested = t->question.solver.max_stages;
+        if (t->question.solver.num_mapped_stages == 0 && plan->num_stages < requested)
+            log_message(&s->log, POPLINER_LEVEL_WARNING,
+                        "Used %zu IPUs instead of the %zu requested.", plan->num_stages, requested);
+        log_lines(s, POPLINER_LEVEL_INFO, text);
+    }
+    text = NULL;
+    if (share * 100 > MOST_UNEXPLAINED_PERCENT)
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "%.0f%% of the largest tile is explained by no operation and counted in every "
+                    "stage; see --diagnose for what is missing.",
+                    share * 100);
+done:
+    free(line);
+    free(text);
+    return status;
+}
+
+static popliner_status write_programs(const task *t, popliner_error *error) {
+    const options *o = &t->s->options;
+    popliner_status status = POPLINER_OK;
+    if (o->write_lp != NULL)
+        status = popliner_solver_write(t->costs, &t->question.solver, POPLINER_PROGRAM_LP,
+                                       o->write_lp, error);
+    if (status == POPLINER_OK && o->write_mps != NULL)
+        status = popliner_solver_write(t->costs, &t->question.solver, POPLINER_PROGRAM_MPS,
+                                       o->write_mps, error);
+    return status;
+}
+
+/* The answer in the form that was asked for: an object, the original's array, or a table. */
+static popliner_status print_plan(const task *t, const popliner_certificate *certificate,
+                                  popliner_error *error) {
+    popliner_format format = t->s->options.format;
+    char *text = NULL;
+    popliner_status status;
+    if (format == POPLINER_FORMAT_JSON)
+        status = popliner_certificate_json(certificate, &text, error);
+    else if (t->file != NULL)
+        status = popliner_certificate_table(certificate, format == POPLINER_FORMAT_CSV ? ',' : '\t',
+                                            &text, error);
+    else
+        status = popliner_certificate_stages_json(certificate, &text, error);
+    return status == POPLINER_OK ? session_print(text, error) : status;
+}
+
+static popliner_status solve_once(task *t, popliner_error *error) {
+    popliner_plan plan = {0};
+    popliner_certificate *certificate = NULL;
+    popliner_status status = find_plan(t, &plan, error);
+    if (status == POPLINER_OK && t->costs != NULL)
+        status = write_programs(t, error);
+    popliner_certificate_input input = certificate_input(t, &plan);
+    if (status == POPLINER_OK)
+        status = popliner_certificate_create(&input, &certificate, error);
+    if (status == POPLINER_OK && t->file == NULL && t->s->options.verbose)
+        status = log_evaluation(t, &plan, error);
+    if (status == POPLINER_OK)
+        status = tell_plan(t, &plan, certificate, error);
+    if (status == POPLINER_OK)
+        status = print_plan(t, certificate, error);
+    popliner_certificate_free(certificate);
+    popliner_plan_clear(&plan);
+    return status;
+}
+
+/* Solves for every value of --sweep. */
+static popliner_status solve_sweep(task *t, popliner_error *error) {
+    session *s = t->s;
+    popliner_plan none = {0};
+    struct sigaction before;
+    popliner_status status = POPLINER_OK;
+    if (t->file == NULL)
+        status = measure_costs(t, UINT64_MAX, error);
+    if (status != POPLINER_OK)
+        return status;
+    popliner_certificate_input input = certificate_input(t, &none);
+    catch_interrupt(&before);
+    status = sweep_print(s->options.sweep, t->costs, &t->question.solver, &input, s->options.format,
+                         error);
+    sigaction(SIGINT, &before, NULL);
     return status;
 }
 
 popliner_status solve_and_print(session *s, popliner_error *error) {
-    /* the original's algorithm goes with the original's memory */
-    popliner_memory_model model =
-        session_memory_model(s, s->options.solver == SOLVER_GREEDY ? POPLINER_MEMORY_MODEL_POPLINER
-                                                                   : POPLINER_MEMORY_MODEL_FULL);
-    popliner_plan plan = {0};
-    uint64_t limit_bytes = 0;
-    char *text = NULL;
-    char *line = NULL;
-    popliner_status status = session_limit(s, &limit_bytes, error);
+    task t = {.s = s};
+    popliner_status status =
+        s->options.costs != NULL ? read_costs(&t, error) : prepare_profile(&t, error);
     if (status == POPLINER_OK)
-        status = session_prepare(s, model, error);
-    if (status == POPLINER_OK)
-        status = find_plan(s, model, &plan, limit_bytes, error);
-    if (status == POPLINER_OK)
-        status = popliner_report_plan_json(&plan, s->chain[model], s->meter[model], &text, error);
-    if (status == POPLINER_OK)
-        status = popliner_report_plan_line(&plan, s->chain[model], &line, error);
-    if (status == POPLINER_OK)
-        status = warn_unexplained(s, model, &plan, error);
-    if (status == POPLINER_OK && s->options.verbose)
-        status = log_evaluation(s, model, &plan, limit_bytes, error);
-    if (status == POPLINER_OK) {
-        tell_plan(s, &plan, line, limit_bytes);
-        status = session_print(text, error);
-        text = NULL;
-    }
-    popliner_plan_clear(&plan);
-    free(text);
-    free(line);
+        status = s->options.sweep != NULL ? solve_sweep(&t, error) : solve_once(&t, error);
+    free_task(&t);
     return status;
 }
 
-/* The unit of the layer of this name, else of the head if that is meant, SIZE_MAX if there is none. */
-static size_t find_layer(const popliner_chain *chain, const char *name, size_t length) {
-    size_t head = SIZE_MAX;
-    for (size_t unit = 0; unit < popliner_chain_num_units(chain); unit++) {
-        const char *own = popliner_chain_name(chain, unit);
-        if (own != NULL && strlen(own) == length && memcmp(own, name, length) == 0)
-            return unit;
-        if (popliner_chain_kind(chain, unit) == POPLINER_UNIT_HEAD)
-            head = unit;
-    }
-    return length == 4 && memcmp(name, "Head", 4) == 0 ? head : SIZE_MAX;
-}
-
 /* The stages of a split that is given by the last layers of all stages but the last. */
-static popliner_status parse_split(const popliner_chain *chain, const char *split,
-                                   popliner_plan *plan, popliner_error *error) {
-    size_t num_units = popliner_chain_num_units(chain);
+static popliner_status parse_split(const question *q, const char *split, popliner_plan *plan,
+                                   popliner_error *error) {
+    size_t num_units = q->num_units;
     plan->stages = calloc(num_units, sizeof *plan->stages);
     if (plan->stages == NULL)
         return session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for the split");
     size_t next_unit = 0;
-    bool is_whole = strcmp(split, "whole") == 0 && find_layer(chain, "whole", 5) == SIZE_MAX;
+    bool is_whole = strcmp(split, "whole") == 0 && question_find_unit(q, "whole", 5) == SIZE_MAX;
     for (const char *name = is_whole ? NULL : split; name != NULL;) {
         const char *end = strchr(name, '|');
         size_t length = end == NULL ? strlen(name) : (size_t)(end - name);
-        size_t unit = find_layer(chain, name, length);
+        size_t unit = question_find_unit(q, name, length);
         if (unit == SIZE_MAX)
             return session_fail(error, POPLINER_ERROR_USAGE, "--evaluate %s: no layer '%.*s'",
                                 split, (int)length, name);
@@ -202,6 +462,7 @@ static popliner_status parse_split(const popliner_chain *chain, const char *spli
 popliner_status evaluate_and_print(session *s, popliner_error *error) {
     popliner_memory_model model = session_memory_model(s, POPLINER_MEMORY_MODEL_FULL);
     popliner_plan plan = {0};
+    question q = {0};
     uint64_t limit_bytes = 0;
     uint64_t peak_bytes = 0;
     char *text = NULL;
@@ -209,7 +470,9 @@ popliner_status evaluate_and_print(session *s, popliner_error *error) {
     if (status == POPLINER_OK)
         status = session_prepare(s, model, error);
     if (status == POPLINER_OK)
-        status = parse_split(s->chain[model], s->options.evaluate, &plan, error);
+        status = question_name_chain(&q, s->chain[model], error);
+    if (status == POPLINER_OK)
+        status = parse_split(&q, s->options.evaluate, &plan, error);
     if (status == POPLINER_OK)
         status =
             popliner_report_evaluation(&plan, s->profile, s->chain[model], s->meter[model],
@@ -220,19 +483,21 @@ popliner_status evaluate_and_print(session *s, popliner_error *error) {
         text = NULL;
     }
     popliner_plan_clear(&plan);
+    question_free(&q);
     free(text);
     return status;
 }
 
 /* The units of "A-B" or "A"; names may hold dashes, too, so every dash is tried. */
-static popliner_status parse_layers(const popliner_chain *chain, const char *layers, size_t *first,
+static popliner_status parse_layers(const question *q, const char *layers, size_t *first,
                                     size_t *last, popliner_error *error) {
-    *first = find_layer(chain, layers, strlen(layers));
+    *first = question_find_unit(q, layers, strlen(layers));
     *last = *first;
     for (const char *dash = strchr(layers, '-'); *first == SIZE_MAX && dash != NULL;
          dash = strchr(dash + 1, '-')) {
-        *last = find_layer(chain, dash + 1, strlen(dash + 1));
-        *first = *last == SIZE_MAX ? SIZE_MAX : find_layer(chain, layers, (size_t)(dash - layers));
+        *last = question_find_unit(q, dash + 1, strlen(dash + 1));
+        *first =
+            *last == SIZE_MAX ? SIZE_MAX : question_find_unit(q, layers, (size_t)(dash - layers));
     }
     if (*first == SIZE_MAX || *last < *first)
         return session_fail(error, POPLINER_ERROR_USAGE,
@@ -246,6 +511,7 @@ popliner_status diagnose_and_print(session *s, popliner_error *error) {
     enum { SHOWN = 20 };
     popliner_memory_model model = session_memory_model(s, POPLINER_MEMORY_MODEL_FULL);
     popliner_diagnosis diagnosis = {0};
+    question q = {0};
     popliner_diagnosis_options diagnosis_options = {
         .layer_operations_only = s->options.layer_operations_only, .last_unit = SIZE_MAX};
     bool shows_all = s->options.verbose || s->options.format == POPLINER_FORMAT_JSON;
@@ -253,7 +519,9 @@ popliner_status diagnose_and_print(session *s, popliner_error *error) {
     double start = log_seconds();
     popliner_status status = session_prepare(s, model, error);
     if (status == POPLINER_OK && s->options.layers != NULL)
-        status = parse_layers(s->chain[model], s->options.layers, &diagnosis_options.first_unit,
+        status = question_name_chain(&q, s->chain[model], error);
+    if (status == POPLINER_OK && s->options.layers != NULL)
+        status = parse_layers(&q, s->options.layers, &diagnosis_options.first_unit,
                               &diagnosis_options.last_unit, error);
     if (status == POPLINER_OK)
         status = popliner_diagnose(s->profile, s->operations, s->layers, s->chain[model],
@@ -278,5 +546,6 @@ popliner_status diagnose_and_print(session *s, popliner_error *error) {
         status = session_print(text, error);
     }
     popliner_diagnosis_clear(&diagnosis);
+    question_free(&q);
     return status;
 }

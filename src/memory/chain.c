@@ -43,6 +43,12 @@ size_t popliner_chain_unit_of(const popliner_chain *chain, size_t operation) {
     return chain->unit_of_operation[operation];
 }
 
+size_t popliner_chain_operation_at(const popliner_chain *chain, size_t step) {
+    if (step >= chain->num_steps || chain->operation_of_step[step] == PL_NONE)
+        return SIZE_MAX;
+    return chain->operation_of_step[step];
+}
+
 bool popliner_chain_has_operations(const popliner_chain *chain, size_t unit) {
     return chain->unit_operations_start[unit] < chain->unit_operations_start[unit + 1];
 }

@@ -163,6 +163,10 @@ popliner_ipu_limit popliner_costs_file_ipu_limit(const popliner_costs_file *file
     return file->limits[i];
 }
 
+uint64_t popliner_costs_file_cuts_per_unit(const popliner_costs_file *file) {
+    return file->cuts_per_unit == 0 ? 1 : file->cuts_per_unit;
+}
+
 bool popliner_costs_file_is_graph(const popliner_costs_file *file) {
     return file->is_graph;
 }

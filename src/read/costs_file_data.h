@@ -47,6 +47,7 @@ struct popliner_costs_file {
     uint8_t *counted_units; /* NULL if all are */
     char *time_unit;
     uint64_t cycles_per_time_unit;
+    uint64_t cuts_per_unit;
     size_t num_ipus;
     uint64_t bytes_per_tile;
     popliner_ipu_limit *limits;

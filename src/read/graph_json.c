@@ -240,6 +240,7 @@ popliner_status pl_read_graph_json(const json_t *root, const char *path, popline
         status = pl_layer_graph_fill(&r.graph, path, file, error);
     file->is_graph = true;
     file->cycles_per_time_unit = PL_TIME_SCALE;
+    file->cuts_per_unit = PL_TIME_SCALE;
     file->time_unit = pl_copy_string("units", strlen("units"));
     if (status == POPLINER_OK && file->time_unit == NULL)
         status = pl_fail_memory(error, "the unit of time");

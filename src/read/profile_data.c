@@ -130,6 +130,10 @@ popliner_cycles_source popliner_profile_cycles_source(const popliner_profile *pr
     return source;
 }
 
+size_t popliner_profile_program_at(const popliner_profile *profile, size_t step) {
+    return profile->step_program[step];
+}
+
 const char *popliner_program_name(const popliner_profile *profile, size_t program) {
     const char *name = pl_profile_string(profile, profile->program_name[program]);
     uint32_t set = profile->program_compute_set[program];

@@ -8,52 +8,31 @@
 #include "popliner/liveness.h"
 #include "popliner/report.h"
 #include "show/report_parts.h"
-
-enum { SHOWN_VARIABLES = 5 };
+#include "show/stage_detail.h"
 
 /* What is shown of one stage. */
 typedef struct evaluation {
     const popliner_plan_stage *stage;
-    uint64_t total_bytes; /* over all tiles */
-    size_t tile;          /* the worst one */
-    uint64_t tile_bytes;
-    size_t step;
-    size_t num_variables;
-    popliner_stage_variable variables[SHOWN_VARIABLES];
+    pl_stage_detail detail;
 } evaluation;
-
-static evaluation evaluate(const popliner_plan_stage *stage, const popliner_stage_meter *meter,
-                           const popliner_stage_memory *memory) {
-    evaluation e = {.stage = stage};
-    e.total_bytes = popliner_sum_of_tiles(memory->total_bytes, memory->num_tiles);
-    for (size_t tile = 0; tile < memory->num_tiles; tile++) {
-        if (memory->total_bytes[tile] > e.tile_bytes) {
-            e.tile_bytes = memory->total_bytes[tile];
-            e.tile = tile;
-        }
-    }
-    e.step = (size_t)memory->peak_step[e.tile];
-    e.num_variables =
-        popliner_stage_largest_variables(meter, e.tile, e.step, e.variables, SHOWN_VARIABLES);
-    return e;
-}
 
 static void write_text(const evaluation *e, size_t number, const popliner_profile *profile,
                        const popliner_chain *chain, uint64_t limit_bytes, pl_text *text) {
+    const pl_stage_detail *d = &e->detail;
     pl_text_format(text, "Stage %zu: %s", number, pl_report_unit(chain, e->stage->first_unit));
     if (e->stage->last_unit > e->stage->first_unit)
         pl_text_format(text, " to %s", pl_report_unit(chain, e->stage->last_unit));
     pl_text_format(text,
                    "\n  total %" PRIu64 " bytes; worst tile %zu: %" PRIu64 " bytes at step %zu, ",
-                   e->total_bytes, e->tile, e->tile_bytes, e->step);
-    if (e->tile_bytes <= limit_bytes)
+                   d->total_bytes, d->tile, d->tile_bytes, d->step);
+    if (d->tile_bytes <= limit_bytes)
         pl_text_format(text, "%" PRIu64 " below the limit of %" PRIu64 "\n",
-                       limit_bytes - e->tile_bytes, limit_bytes);
+                       limit_bytes - d->tile_bytes, limit_bytes);
     else
         pl_text_format(text, "%" PRIu64 " ABOVE the limit of %" PRIu64 "\n",
-                       e->tile_bytes - limit_bytes, limit_bytes);
-    for (size_t i = 0; i < e->num_variables; i++) {
-        popliner_variable v = popliner_liveness_variable(profile, e->variables[i].variable);
+                       d->tile_bytes - limit_bytes, limit_bytes);
+    for (size_t i = 0; i < d->num_variables; i++) {
+        popliner_variable v = popliner_liveness_variable(profile, d->variables[i].variable);
         pl_text_format(text, "  %10" PRIu64 "  %-16s %s\n", v.size_bytes, v.category, v.name);
     }
 }
@@ -65,24 +44,17 @@ static json_t *name_or_null(const popliner_chain *chain, size_t unit) {
 
 static json_t *as_json(const evaluation *e, const popliner_profile *profile,
                        const popliner_chain *chain, uint64_t limit_bytes) {
-    json_t *variables = json_array();
-    for (size_t i = 0; i < e->num_variables; i++) {
-        popliner_variable v = popliner_liveness_variable(profile, e->variables[i].variable);
-        json_t *item =
-            json_pack("{s:o, s:o, s:I}", "name", pl_report_json_text(v.name), "category",
-                      pl_report_json_text(v.category), "size_bytes", (json_int_t)v.size_bytes);
-        if (item == NULL || json_array_append_new(variables, item) != 0)
-            return NULL;
-    }
+    const pl_stage_detail *d = &e->detail;
     return json_pack("{s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:b, s:o}", "unit_from",
                      pl_report_json_text(pl_report_unit(chain, e->stage->first_unit)), "unit_to",
                      pl_report_json_text(pl_report_unit(chain, e->stage->last_unit)), "layer_from",
                      name_or_null(chain, e->stage->first_unit), "layer_to",
                      name_or_null(chain, e->stage->last_unit), "total_bytes",
-                     (json_int_t)e->total_bytes, "tile", (json_int_t)e->tile, "tile_bytes",
-                     (json_int_t)e->tile_bytes, "step", (json_int_t)e->step, "headroom_bytes",
-                     (json_int_t)limit_bytes - (json_int_t)e->tile_bytes, "fits",
-                     e->tile_bytes <= limit_bytes, "largest_variables", variables);
+                     (json_int_t)d->total_bytes, "tile", (json_int_t)d->tile, "tile_bytes",
+                     (json_int_t)d->tile_bytes, "step", (json_int_t)d->step, "headroom_bytes",
+                     (json_int_t)limit_bytes - (json_int_t)d->tile_bytes, "fits",
+                     d->tile_bytes <= limit_bytes, "largest_variables",
+                     pl_stage_detail_variables_json(d, profile));
 }
 
 popliner_status popliner_report_evaluation(const popliner_plan *plan,
@@ -92,18 +64,17 @@ popliner_status popliner_report_evaluation(const popliner_plan *plan,
                                            uint64_t *peak_bytes, char **result,
                                            popliner_error *error) {
     pl_text text = {0};
-    popliner_stage_memory memory = {0};
     uint64_t worst_bytes = 0;
     json_t *stages = json_array();
     popliner_status status = stages == NULL ? pl_fail_memory(error, "a report") : POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; i++) {
         const popliner_plan_stage *stage = &plan->stages[i];
-        status = popliner_stage_measure_units(meter, stage->first_unit, stage->last_unit, &memory,
-                                              error);
+        popliner_interval interval = {stage->first_unit, stage->last_unit, 1};
+        evaluation e = {.stage = stage};
+        status = pl_stage_detail_measure(meter, NULL, &interval, 1, &e.detail, error);
         if (status != POPLINER_OK)
             break;
-        evaluation e = evaluate(stage, meter, &memory);
-        worst_bytes = e.tile_bytes > worst_bytes ? e.tile_bytes : worst_bytes;
+        worst_bytes = e.detail.tile_bytes > worst_bytes ? e.detail.tile_bytes : worst_bytes;
         if (format != POPLINER_FORMAT_JSON)
             write_text(&e, i, profile, chain, limit_bytes, &text);
         else if (json_array_append_new(stages, as_json(&e, profile, chain, limit_bytes)) != 0)
@@ -118,6 +89,5 @@ popliner_status popliner_report_evaluation(const popliner_plan *plan,
     if (peak_bytes != NULL)
         *peak_bytes = worst_bytes;
     json_decref(stages);
-    popliner_stage_memory_clear(&memory);
     return pl_report_finish(&text, status, result, error);
 }

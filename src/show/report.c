@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
 #include "base/failure.h"
 #include "base/growth.h"
 #include "show/report_parts.h"
@@ -230,80 +228,5 @@ popliner_status popliner_report_square(const popliner_layers *layers, const uint
             pl_text_format(&text, "%c%" PRIu64, delimiter, bytes[i * n + j]);
         pl_text_add(&text, "\n");
     }
-    return pl_report_finish(&text, POPLINER_OK, result, error);
-}
-
-static json_t *layer_as_json(const popliner_chain *chain, size_t unit) {
-    const char *name = popliner_chain_name(chain, unit);
-    return name == NULL ? json_null() : pl_report_json_text(name);
-}
-
-/* A stage in the original's words. The full model says apart whether head and tail are in it: the
- * tail comes behind the last layer, so it does not change layer_to. */
-static json_t *stage_as_json(const popliner_chain *chain, const popliner_plan_stage *stage,
-                             const popliner_stage_memory *memory) {
-    bool is_full = popliner_chain_memory_model(chain) == POPLINER_MEMORY_MODEL_FULL;
-    bool has_head = popliner_chain_kind(chain, stage->first_unit) == POPLINER_UNIT_HEAD;
-    bool has_tail = popliner_chain_kind(chain, stage->last_unit) == POPLINER_UNIT_TAIL;
-    size_t last_unit = stage->last_unit;
-    if (has_tail && last_unit > stage->first_unit)
-        last_unit--;
-    sums s = sum_memory(memory);
-    json_t *mem = json_pack(
-        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "total_mem", (json_int_t)s.total, "max_tile_mem",
-        (json_int_t)popliner_largest_of_tiles(memory->total_bytes, memory->num_tiles), "variables",
-        (json_int_t)s.variables, "vertex_code", (json_int_t)s.vertex_code, "vertex_state",
-        (json_int_t)s.vertex_state, "exchange_code", (json_int_t)s.exchange_code, "control_code",
-        (json_int_t)s.control_code);
-    if (is_full && json_object_set_new(mem, "unexplained", json_integer((json_int_t)s.unexplained)))
-        return NULL;
-    json_t *json =
-        json_pack("{s:o, s:o, s:o}", "layer_from", layer_as_json(chain, stage->first_unit),
-                  "layer_to", layer_as_json(chain, last_unit), "mem", mem);
-    if (is_full && (json_object_set_new(json, "head", json_boolean(has_head)) != 0 ||
-                    json_object_set_new(json, "tail", json_boolean(has_tail)) != 0))
-        return NULL;
-    return json;
-}
-
-popliner_status popliner_report_plan_json(const popliner_plan *plan, const popliner_chain *chain,
-                                          popliner_stage_meter *meter, char **result,
-                                          popliner_error *error) {
-    popliner_stage_memory memory = {0};
-    pl_text text = {0};
-    json_t *stages = json_array();
-    popliner_status status = stages == NULL ? pl_fail_memory(error, "a report") : POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; i++) {
-        const popliner_plan_stage *stage = &plan->stages[i];
-        status = popliner_stage_measure_units(meter, stage->first_unit, stage->last_unit, &memory,
-                                              error);
-        uint64_t peak_bytes = popliner_largest_of_tiles(memory.total_bytes, memory.num_tiles);
-        if (status == POPLINER_OK && peak_bytes != stage->peak_bytes)
-            status =
-                pl_fail(error, POPLINER_ERROR_INTERNAL,
-                        "stage %zu was planned with %" PRIu64 " bytes on its largest tile, but "
-                        "measures %" PRIu64 "; please report this",
-                        i, stage->peak_bytes, peak_bytes);
-        if (status == POPLINER_OK &&
-            json_array_append_new(stages, stage_as_json(chain, stage, &memory)) != 0)
-            status = pl_fail_memory(error, "a report");
-    }
-    if (status == POPLINER_OK)
-        status = pl_report_json(stages, &text, error);
-    json_decref(stages);
-    popliner_stage_memory_clear(&memory);
-    return pl_report_finish(&text, status, result, error);
-}
-
-popliner_status popliner_report_plan_line(const popliner_plan *plan, const popliner_chain *chain,
-                                          char **result, popliner_error *error) {
-    pl_text text = {0};
-    pl_text_add(&text, "[ ");
-    for (size_t i = 0; i < plan->num_stages; i++) {
-        pl_text_add(&text, i > 0 ? "| " : "");
-        for (size_t unit = plan->stages[i].first_unit; unit <= plan->stages[i].last_unit; unit++)
-            pl_text_format(&text, "%s ", pl_report_unit(chain, unit));
-    }
-    pl_text_add(&text, "]");
     return pl_report_finish(&text, POPLINER_OK, result, error);
 }

@@ -1,0 +1,92 @@
+/* popliner: an answer with all that is needed to check it.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef POPLINER_CERTIFICATE_H
+#define POPLINER_CERTIFICATE_H
+
+#include "popliner/chain.h"
+#include "popliner/costs.h"
+#include "popliner/error.h"
+#include "popliner/operations.h"
+#include "popliner/pipeline.h"
+#include "popliner/plan.h"
+#include "popliner/profile.h"
+#include "popliner/report.h"
+#include "popliner/solver.h"
+#include "popliner/stage.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What the answer is about. All of it has to outlive the certificate. */
+typedef struct popliner_certificate_input {
+    const popliner_plan *plan;
+    const popliner_solver_options *options;
+    const popliner_pipeline *pipeline; /* NULL: none */
+    size_t num_units;
+    const char *const *unit_names; /* [num_units] */
+    const char *time_unit;         /* of the cycles */
+    uint64_t cycles_per_time_unit; /* 1 if they are cycles */
+    uint64_t cuts_per_unit;        /* 1 if the cuts are bytes; else they are in the time unit */
+    bool has_cycles;
+
+    /* Where the costs come from, all four or none: then each stage is measured, and checked. */
+    const popliner_profile *profile;
+    const popliner_operations *operations;
+    const popliner_chain *chain;
+    popliner_stage_meter *meter; /* measures other stages meanwhile */
+} popliner_certificate_input;
+
+/* Owned by the caller; free with popliner_certificate_free. */
+typedef struct popliner_certificate popliner_certificate;
+
+/* Measures every IPU of the plan once more by itself (and the unit that is too large, if there is
+ * one); if its largest tile differs from the plan's, the error is INTERNAL. Errors: also MEMORY.
+ * Cost: that of measuring a stage for each IPU. */
+popliner_status popliner_certificate_create(const popliner_certificate_input *input,
+                                            popliner_certificate **certificate,
+                                            popliner_error *error);
+void popliner_certificate_free(popliner_certificate *certificate);
+
+/* The greatest share of the plan's largest tile that no operation explains, from 0 to 1; 0 without a
+ * profile. */
+double popliner_certificate_unexplained_share(const popliner_certificate *certificate);
+
+/* Texts, each complete with its last line end, which the caller frees with free(). Errors: MEMORY. */
+
+/* One JSON object, as docs/certificate.schema.json describes it. */
+popliner_status popliner_certificate_json(const popliner_certificate *certificate, char **text,
+                                          popliner_error *error);
+
+/* The stages as an array of objects with layer_from, layer_to (null for what is in no layer) and
+ * mem, as PopLiner 1.0.0 prints it; in the full memory model also mem.unexplained, and head and
+ * tail, which tell whether these units are in the stage. Needs a profile. */
+popliner_status popliner_certificate_stages_json(const popliner_certificate *certificate,
+                                                 char **text, popliner_error *error);
+
+/* The stages as a table, a row each. */
+popliner_status popliner_certificate_table(const popliner_certificate *certificate, char delimiter,
+                                           char **text, popliner_error *error);
+
+/* For reading, a fact a line: the split, the proof, the bottleneck, why nothing fits. */
+popliner_status popliner_certificate_text(const popliner_certificate *certificate, char **text,
+                                          popliner_error *error);
+
+/* The best splits for several values of an option (`what`, in words as on the command line): a row
+ * or an object each, with value, status, objectives and their bounds, IPUs used, and split.
+ * `names` tells how units and numbers are called; its plan is not looked at. */
+popliner_status popliner_report_sweep(const char *what, const uint64_t *values,
+                                      const popliner_plan *plans, size_t count,
+                                      const popliner_certificate_input *names,
+                                      popliner_format format, char **text, popliner_error *error);
+
+/* The stages on one line, without a line end: "[ Head 0 1 | 2 3 Tail ]". */
+popliner_status popliner_certificate_line(const popliner_plan *plan, const char *const *unit_names,
+                                          char **text, popliner_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "command/sweep.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/session.h"
+
+enum { USUAL_STEPS = 15, MOST_ROWS = 10000 };
+
+/* The number that a text begins with, at least 1; NULL if there is none, else what follows. */
+static const char *take_number(const char *text, uint64_t *number) {
+    char *end = NULL;
+    if (text == NULL || *text < '0' || *text > '9')
+        return NULL;
+    unsigned long long parsed = strtoull(text, &end, 10);
+    *number = parsed;
+    return parsed >= 1 && parsed <= INT64_MAX ? end : NULL;
+}
+
+popliner_status sweep_parse(const char *text, sweep_range *range, popliner_error *error) {
+    static const char ipus[] = "num-ipus=";
+    static const char memory[] = "mem-per-tile=";
+    *range = (sweep_range){.of_ipus = strncmp(text, ipus, strlen(ipus)) == 0};
+    const char *rest = range->of_ipus                               ? text + strlen(ipus)
+                       : strncmp(text, memory, strlen(memory)) == 0 ? text + strlen(memory)
+                                                                    : NULL;
+    rest = take_number(rest, &range->first);
+    rest = rest != NULL && strncmp(rest, "..", 2) == 0 ? take_number(rest + 2, &range->last) : NULL;
+    if (rest != NULL && *rest == '\0' && range->last >= range->first) {
+        uint64_t width = range->last - range->first;
+        range->step = range->of_ipus || width < USUAL_STEPS ? 1 : width / USUAL_STEPS;
+    } else if (rest != NULL && *rest == ':') {
+        rest = take_number(rest + 1, &range->step);
+    }
+    if (rest == NULL || *rest != '\0' || range->last < range->first)
+        return session_fail(error, POPLINER_ERROR_USAGE,
+                            "--sweep %s: expected num-ipus=A..B or mem-per-tile=A..B, and :STEP if "
+                            "wanted",
+                            text);
+    if ((range->last - range->first) / range->step >= MOST_ROWS)
+        return session_fail(error, POPLINER_ERROR_USAGE,
+                            "--sweep %s: these are more than %d values; give a larger step", text,
+                            MOST_ROWS);
+    return POPLINER_OK;
+}
+
+popliner_status sweep_print(const char *text, const popliner_costs *costs,
+                            const popliner_solver_options *solver_options,
+                            const popliner_certificate_input *names, popliner_format format,
+                            popliner_error *error) {
+    sweep_range range;
+    char *report = NULL;
+    popliner_status status = sweep_parse(text, &range, error);
+    if (status != POPLINER_OK)
+        return status;
+    size_t count = (size_t)((range.last - range.first) / range.step) + 1;
+    uint64_t *values = calloc(count, sizeof *values);
+    popliner_plan *plans = calloc(count, sizeof *plans);
+    size_t num_solved = 0;
+    if (values == NULL || plans == NULL)
+        status = session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for the sweep");
+    bool is_stopped = false;
+    while (status == POPLINER_OK && num_solved < count && !is_stopped) {
+        popliner_solver_options o = *solver_options;
+        values[num_solved] = range.first + num_solved * range.step;
+        if (range.of_ipus)
+            o.max_stages = (size_t)values[num_solved];
+        else
+            o.max_stage_bytes = values[num_solved];
+        status = popliner_solve(costs, &o, &plans[num_solved], error);
+        is_stopped = o.should_stop != NULL && o.should_stop(o.should_stop_user);
+        num_solved += status == POPLINER_OK;
+    }
+    if (status == POPLINER_OK)
+        status = popliner_report_sweep(range.of_ipus ? "num-ipus" : "mem-per-tile", values, plans,
+                                       num_solved, names, format, &report, error);
+    if (status == POPLINER_OK)
+        status = session_print(report, error);
+    for (size_t i = 0; i < num_solved; i++)
+        popliner_plan_clear(&plans[i]);
+    free(values);
+    free(plans);
+    return status;
+}

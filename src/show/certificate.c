@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "show/certificate_data.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "popliner/liveness.h"
+#include "show/report_parts.h"
+
+/* The stages of the plan that run on the IPU of one of them, as intervals. */
+static size_t list_ipu(const popliner_plan *plan, size_t ipu, popliner_interval *stages) {
+    size_t count = 0;
+    for (size_t i = 0; i < plan->num_stages; i++) {
+        const popliner_plan_stage *stage = &plan->stages[i];
+        if (stage->ipu == ipu)
+            stages[count++] =
+                (popliner_interval){stage->first_unit, stage->last_unit, plan->num_stages - i};
+    }
+    return count;
+}
+
+static popliner_status measure(popliner_certificate *c, popliner_error *error) {
+    const popliner_plan *plan = c->input.plan;
+    popliner_status status = POPLINER_OK;
+    popliner_interval *stages = pl_new_array(plan->num_stages, sizeof *stages);
+    c->details = pl_new_array(plan->num_stages, sizeof *c->details);
+    if (stages == NULL || c->details == NULL)
+        status = pl_fail_memory(error, "a report");
+    for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; i++) {
+        size_t first = 0;
+        while (plan->stages[first].ipu != plan->stages[i].ipu)
+            first++;
+        if (first < i) {
+            c->details[i] = c->details[first];
+            continue;
+        }
+        size_t count = list_ipu(plan, plan->stages[i].ipu, stages);
+        status = pl_stage_detail_measure(c->input.meter, c->input.pipeline, stages, count,
+                                         &c->details[i], error);
+        if (status == POPLINER_OK && c->details[i].tile_bytes != plan->stages[i].peak_bytes)
+            status =
+                pl_fail(error, POPLINER_ERROR_INTERNAL,
+                        "stage %zu was planned with %" PRIu64 " bytes on its largest tile, but "
+                        "measures %" PRIu64 "; please report this",
+                        i, plan->stages[i].peak_bytes, c->details[i].tile_bytes);
+    }
+    if (status == POPLINER_OK && plan->infeasibility.obstacle == POPLINER_OBSTACLE_UNIT) {
+        popliner_interval unit = {plan->infeasibility.unit, plan->infeasibility.unit, 1};
+        status = pl_stage_detail_measure(c->input.meter, NULL, &unit, 1, &c->unit, error);
+    }
+    free(stages);
+    return status;
+}
+
+popliner_status popliner_certificate_create(const popliner_certificate_input *input,
+                                            popliner_certificate **certificate,
+                                            popliner_error *error) {
+    const popliner_plan *plan = input->plan;
+    *certificate = NULL;
+    popliner_certificate *c = calloc(1, sizeof *c);
+    if (c == NULL)
+        return pl_fail_memory(error, "a report");
+    c->input = *input;
+    c->is_measured = input->profile != NULL;
+    c->has_stash =
+        input->pipeline != NULL && input->pipeline->schedule == POPLINER_SCHEDULE_TRAINING;
+    popliner_status status = c->is_measured ? measure(c, error) : POPLINER_OK;
+    if (status != POPLINER_OK) {
+        popliner_certificate_free(c);
+        return status;
+    }
+    bool by_cycles = plan->num_values > 0 && plan->values[0].objective == POPLINER_OBJECTIVE_CYCLES;
+    for (size_t i = 1; i < plan->num_stages; i++) {
+        const popliner_plan_stage *most = &plan->stages[c->bottleneck];
+        const popliner_plan_stage *own = &plan->stages[i];
+        if (by_cycles ? own->cycles > most->cycles : own->peak_bytes > most->peak_bytes)
+            c->bottleneck = i;
+    }
+    *certificate = c;
+    return POPLINER_OK;
+}
+
+void popliner_certificate_free(popliner_certificate *certificate) {
+    if (certificate == NULL)
+        return;
+    free(certificate->details);
+    free(certificate);
+}
+
+double popliner_certificate_unexplained_share(const popliner_certificate *certificate) {
+    const popliner_plan *plan = certificate->input.plan;
+    double share = 0;
+    for (size_t i = 0; certificate->is_measured && i < plan->num_stages; i++) {
+        const pl_stage_detail *d = &certificate->details[i];
+        double own = (double)d->tile_unexplained_bytes / (double)d->tile_bytes;
+        if (d->tile_bytes == plan->peak_bytes && d->tile_bytes > 0 && own > share)
+            share = own;
+    }
+    return share;
+}
+
+const char *pl_certificate_layer(const popliner_certificate *certificate, size_t unit) {
+    return certificate->is_measured ? popliner_chain_name(certificate->input.chain, unit)
+                                    : certificate->input.unit_names[unit];
+}
+
+size_t pl_certificate_last_layer(const popliner_certificate *certificate,
+                                 const popliner_plan_stage *stage) {
+    bool has_tail =
+        certificate->is_measured &&
+        popliner_chain_kind(certificate->input.chain, stage->last_unit) == POPLINER_UNIT_TAIL;
+    return has_tail && stage->last_unit > stage->first_unit ? stage->last_unit - 1
+                                                            : stage->last_unit;
+}
+
+uint64_t pl_certificate_divisor(const popliner_certificate *certificate,
+                                popliner_objective objective) {
+    const popliner_certificate_input *in = &certificate->input;
+    bool after_cycles = false;
+    switch (objective) {
+    case POPLINER_OBJECTIVE_CYCLES:
+        return in->cycles_per_time_unit;
+    case POPLINER_OBJECTIVE_TRAFFIC:
+        return in->cuts_per_unit;
+    case POPLINER_OBJECTIVE_BALANCE:
+        for (size_t i = 0; i < in->plan->num_values; i++) {
+            after_cycles =
+                after_cycles || in->plan->values[i].objective == POPLINER_OBJECTIVE_CYCLES;
+            if (in->plan->values[i].objective == POPLINER_OBJECTIVE_BALANCE)
+                return after_cycles ? in->cycles_per_time_unit : 1;
+        }
+        break;
+    case POPLINER_OBJECTIVE_MEMORY:
+    case POPLINER_OBJECTIVE_IPUS:
+    case POPLINER_NUM_OBJECTIVES:
+        break;
+    }
+    return 1;
+}
+
+const char *pl_certificate_status(const popliner_plan *plan) {
+    static const char *const states[] = {"optimal", "feasible", "infeasible"};
+    return states[plan->status];
+}
+
+/* ---- for reading ---- */
+
+void pl_certificate_add_number(pl_text *text, uint64_t value, uint64_t divisor) {
+    if (divisor == 1)
+        pl_text_format(text, "%" PRIu64, value);
+    else
+        pl_text_format(text, "%.6f", (double)value / (double)divisor);
+}
+
+/* What the value of an objective is of, and in. */
+static const char *words_of(popliner_objective objective) {
+    static const char *const words[] = {"largest tile", "slowest IPU", "cuts", "IPUs", "spread"};
+    return words[objective];
+}
+
+static const char *unit_of(const popliner_certificate *c, popliner_objective objective) {
+    uint64_t divisor = pl_certificate_divisor(c, objective);
+    if (objective == POPLINER_OBJECTIVE_IPUS)
+        return "";
+    if (objective == POPLINER_OBJECTIVE_CYCLES || divisor > 1)
+        return c->input.time_unit;
+    return "bytes";
+}
+
+/* One objective: "largest tile 33590 bytes (no split has less than 33590)". */
+static void add_value(const popliner_certificate *c, size_t i, pl_text *text) {
+    const popliner_plan_value *value = &c->input.plan->values[i];
+    uint64_t divisor = pl_certificate_divisor(c, value->objective);
+    const char *unit = unit_of(c, value->objective);
+    pl_text_format(text, "%s%s ", i > 0 ? ", " : "", words_of(value->objective));
+    pl_certificate_add_number(text, value->value, divisor);
+    pl_text_format(text, "%s%s", *unit != '\0' ? " " : "", unit);
+    if (c->input.plan->status != POPLINER_PLAN_INFEASIBLE) {
+        pl_text_format(text, " (no %ssplit has less than ", i > 0 ? "such " : "");
+        pl_certificate_add_number(text, value->bound, divisor);
+        if (value->bound < value->value && value->bound > 0)
+            pl_text_format(text, ", %.2f %% apart",
+                           100.0 * (double)(value->value - value->bound) / (double)value->bound);
+        pl_text_add(text, ")");
+    }
+}
+
+static void add_proof(const popliner_certificate *c, pl_text *text) {
+    const popliner_plan *plan = c->input.plan;
+    if (plan->num_values == 0)
+        return;
+    pl_text_add(text, plan->status == POPLINER_PLAN_OPTIMAL      ? "Proven optimal: "
+                      : plan->status == POPLINER_PLAN_INFEASIBLE ? "Best effort: "
+                                                                 : "Stopped before the proof: ");
+    for (size_t i = 0; i < plan->num_values; i++)
+        add_value(c, i, text);
+    pl_text_add(text, ".\n");
+}
+
+/* Where most memory is needed, at which step and for what. */
+static void add_peak(const popliner_certificate *c, const pl_stage_detail *d, pl_text *text) {
+    const popliner_certificate_input *in = &c->input;
+    size_t operation = popliner_chain_operation_at(in->chain, d->step);
+    pl_text_format(text, "tile %zu at step %zu", d->tile, d->step);
+    if (operation != SIZE_MAX)
+        pl_text_format(text, ", operation %s",
+                       popliner_operations_get(in->operations, operation).name);
+    for (size_t i = 0; i < d->num_variables && i < 3; i++) {
+        popliner_variable v = popliner_liveness_variable(in->profile, d->variables[i].variable);
+        pl_text_format(text, "%s%s (%s, %" PRIu64 ")", i == 0 ? "; largest variables: " : ", ",
+                       *v.name != '\0' ? v.name : "<unnamed>", v.category, v.size_bytes);
+    }
+}
+
+static void add_bottleneck(const popliner_certificate *c, pl_text *text) {
+    const popliner_plan *plan = c->input.plan;
+    /* the original's solver is told in the original's words */
+    if (plan->num_stages == 0 || plan->num_values == 0)
+        return;
+    const popliner_plan_stage *stage = &plan->stages[c->bottleneck];
+    pl_text_format(text, "Bottleneck: stage %zu on IPU %zu, %" PRIu64 " bytes", c->bottleneck,
+                   stage->ipu, stage->peak_bytes);
+    if (c->input.has_cycles) {
+        pl_text_add(text, ", ");
+        pl_certificate_add_number(text, stage->cycles, c->input.cycles_per_time_unit);
+        pl_text_format(text, " %s", c->input.time_unit);
+    }
+    if (c->is_measured) {
+        pl_text_add(text, "; ");
+        add_peak(c, &c->details[c->bottleneck], text);
+    }
+    pl_text_add(text, ".\n");
+}
+
+/* What would be enough. */
+static void add_remedies(const popliner_certificate *c, pl_text *text) {
+    const popliner_infeasibility *why = &c->input.plan->infeasibility;
+    if (why->enough_bytes > 0)
+        pl_text_format(text, "Enough would be --mem-per-tile %" PRIu64 " (after --reserve)",
+                       why->enough_bytes);
+    if (why->enough_stages > 0)
+        pl_text_format(text, "%s--num-ipus %zu",
+                       why->enough_bytes > 0 ? ", or " : "Enough would be ", why->enough_stages);
+    if (why->enough_bytes > 0 || why->enough_stages > 0)
+        pl_text_add(text, ".\n");
+    if (why->enough_stages == 0 && c->input.options->num_mapped_stages == 0)
+        pl_text_add(text, "No number of IPUs would be enough.\n");
+}
+
+static void add_obstacle(const popliner_certificate *c, pl_text *text) {
+    const popliner_infeasibility *why = &c->input.plan->infeasibility;
+    const uint8_t *counted = c->input.options->counted_units;
+    bool is_layer = counted == NULL || counted[why->unit] != 0;
+    switch (why->obstacle) {
+    case POPLINER_OBSTACLE_NONE:
+        return;
+    case POPLINER_OBSTACLE_UNKNOWN:
+        pl_text_add(text, "Stopped before any split within the limits was found.\n");
+        return;
+    case POPLINER_OBSTACLE_CONSTRAINTS:
+        pl_text_format(text, "No split is possible: contradiction between %s.\n", why->constraints);
+        return;
+    case POPLINER_OBSTACLE_UNIT:
+        pl_text_format(text,
+                       "%s%s alone needs %" PRIu64 " bytes on a tile, %" PRIu64
+                       " more than the %" PRIu64 " of any IPU that it may be on",
+                       is_layer ? "Layer " : "", c->input.unit_names[why->unit], why->unit_bytes,
+                       why->unit_bytes - why->limit_bytes, why->limit_bytes);
+        if (c->is_measured) {
+            pl_text_add(text, ": ");
+            add_peak(c, &c->unit, text);
+        }
+        pl_text_add(text, ".\n");
+        break;
+    case POPLINER_OBSTACLE_CAPACITY:
+        pl_text_format(text, "No split over %s%zu IPUs fits.\n",
+                       c->input.options->num_mapped_stages > 0 ? "these " : "at most ",
+                       c->input.options->num_mapped_stages > 0 ? c->input.plan->num_ipus
+                                                               : c->input.options->max_stages);
+        break;
+    }
+    add_remedies(c, text);
+}
+
+popliner_status popliner_certificate_text(const popliner_certificate *certificate, char **result,
+                                          popliner_error *error) {
+    pl_text text = {0};
+    pl_text_add(&text, "");
+    add_obstacle(certificate, &text);
+    add_proof(certificate, &text);
+    add_bottleneck(certificate, &text);
+    return pl_report_finish(&text, POPLINER_OK, result, error);
+}
+
+popliner_status popliner_certificate_table(const popliner_certificate *certificate, char delimiter,
+                                           char **result, popliner_error *error) {
+    const popliner_certificate *c = certificate;
+    const popliner_plan *plan = c->input.plan;
+    pl_text text = {0};
+    pl_text_format(&text, "stage%cipu%cfrom%cto%cmemory%c%s%ccut\n", delimiter, delimiter,
+                   delimiter, delimiter, delimiter, c->input.time_unit, delimiter);
+    for (size_t i = 0; i < plan->num_stages; i++) {
+        const popliner_plan_stage *stage = &plan->stages[i];
+        pl_text_format(&text, "%zu%c%zu%c%s%c%s%c%" PRIu64 "%c", i, delimiter, stage->ipu,
+                       delimiter, c->input.unit_names[stage->first_unit], delimiter,
+                       c->input.unit_names[stage->last_unit], delimiter, stage->peak_bytes,
+                       delimiter);
+        pl_certificate_add_number(&text, stage->cycles, c->input.cycles_per_time_unit);
+        pl_text_format(&text, "%c", delimiter);
+        pl_certificate_add_number(&text, stage->cut_bytes, c->input.cuts_per_unit);
+        pl_text_add(&text, "\n");
+    }
+    return pl_report_finish(&text, POPLINER_OK, result, error);
+}
+
+popliner_status popliner_certificate_line(const popliner_plan *plan, const char *const *unit_names,
+                                          char **result, popliner_error *error) {
+    pl_text text = {0};
+    pl_text_add(&text, "[ ");
+    for (size_t i = 0; i < plan->num_stages; i++) {
+        pl_text_add(&text, i > 0 ? "| " : "");
+        for (size_t unit = plan->stages[i].first_unit; unit <= plan->stages[i].last_unit; unit++)
+            pl_text_format(&text, "%s ", unit_names[unit]);
+    }
+    pl_text_add(&text, "]");
+    return pl_report_finish(&text, POPLINER_OK, result, error);
+}

@@ -1,0 +1,46 @@
+/* What a certificate is inside the library.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_SHOW_CERTIFICATE_DATA_H
+#define PL_SHOW_CERTIFICATE_DATA_H
+
+#include <stdbool.h>
+
+#include "base/growth.h"
+#include "popliner/certificate.h"
+#include "show/stage_detail.h"
+
+struct popliner_certificate {
+    popliner_certificate_input input;
+    bool is_measured; /* there are details */
+    bool has_stash;
+    pl_stage_detail *details; /* [stages of the plan], of the IPU of each */
+    pl_stage_detail unit;     /* of the unit that is too large, if there is one */
+    size_t bottleneck; /* the stage with the largest tile, or with most cycles if these are what
+                                 was asked for first */
+};
+
+/* The name of a stage's first or last unit; NULL for what is in no layer. */
+const char *pl_certificate_layer(const popliner_certificate *certificate, size_t unit);
+
+/* The last unit of a stage that layer_to tells: not the tail behind it. */
+size_t pl_certificate_last_layer(const popliner_certificate *certificate,
+                                 const popliner_plan_stage *stage);
+
+/* A number of an objective in the unit in which it is shown: cycles and the spread of cycles in the
+ * time unit. *divisor becomes 1 if it is a whole number of these. */
+uint64_t pl_certificate_divisor(const popliner_certificate *certificate,
+                                popliner_objective objective);
+
+/* A number in the unit that a divisor stands for, as text with six digits behind the point unless it
+ * is whole, and as JSON (NULL without memory). */
+void pl_certificate_add_number(pl_text *text, uint64_t value, uint64_t divisor);
+json_t *pl_certificate_number_json(uint64_t value, uint64_t divisor);
+
+/* The values of the objectives of the plan as a JSON array. NULL without memory. */
+json_t *pl_certificate_objectives_json(const popliner_certificate *certificate);
+
+/* "optimal", "feasible" or "infeasible". */
+const char *pl_certificate_status(const popliner_plan *plan);
+
+#endif

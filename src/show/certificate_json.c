@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "show/certificate_data.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/failure.h"
+#include "show/report_parts.h"
+
+/* Adds `value`, which it takes, to an object; false when memory is short. */
+static bool put(json_t *object, const char *key, json_t *value) {
+    return json_object_set_new(object, key, value) == 0;
+}
+
+json_t *pl_certificate_number_json(uint64_t value, uint64_t divisor) {
+    return divisor == 1 ? json_integer((json_int_t)value)
+                        : json_real((double)value / (double)divisor);
+}
+
+static json_t *text_or_null(const char *text) {
+    return text == NULL ? json_null() : pl_report_json_text(text);
+}
+
+static json_t *count_or_null(uint64_t count) {
+    return count == 0 ? json_null() : json_integer((json_int_t)count);
+}
+
+/* Adds layer_from, layer_to and mem, and head and tail in the full memory model. */
+static bool put_stage(const popliner_certificate *c, size_t i, json_t *json) {
+    const popliner_plan_stage *stage = &c->input.plan->stages[i];
+    const popliner_chain *chain = c->input.chain;
+    bool is_full =
+        c->is_measured && popliner_chain_memory_model(chain) == POPLINER_MEMORY_MODEL_FULL;
+    json_t *mem = c->is_measured
+                      ? pl_stage_detail_memory_json(&c->details[i], is_full, c->has_stash)
+                      : json_pack("{s:I}", "max_tile_mem", (json_int_t)stage->peak_bytes);
+    bool done = put(json, "layer_from", text_or_null(pl_certificate_layer(c, stage->first_unit)));
+    done = put(json, "layer_to",
+               text_or_null(pl_certificate_layer(c, pl_certificate_last_layer(c, stage)))) &&
+           done;
+    done = put(json, "mem", mem) && done;
+    if (!is_full)
+        return done;
+    bool has_head = popliner_chain_kind(chain, stage->first_unit) == POPLINER_UNIT_HEAD;
+    bool has_tail = popliner_chain_kind(chain, stage->last_unit) == POPLINER_UNIT_TAIL;
+    done = put(json, "head", json_boolean(has_head)) && done;
+    return put(json, "tail", json_boolean(has_tail)) && done;
+}
+
+popliner_status popliner_certificate_stages_json(const popliner_certificate *certificate,
+                                                 char **result, popliner_error *error) {
+    pl_text text = {0};
+    json_t *stages = json_array();
+    bool done = stages != NULL;
+    for (size_t i = 0; done && i < certificate->input.plan->num_stages; i++) {
+        json_t *stage = json_object();
+        done = stage != NULL && put_stage(certificate, i, stage);
+        done = json_array_append_new(stages, stage) == 0 && done;
+    }
+    popliner_status status =
+        done ? pl_report_json(stages, &text, error) : pl_fail_memory(error, "a report");
+    json_decref(stages);
+    return pl_report_finish(&text, status, result, error);
+}
+
+/* Where a stage, or a unit, needs most memory. */
+static json_t *peak_json(const popliner_certificate *c, const pl_stage_detail *d) {
+    const popliner_certificate_input *in = &c->input;
+    if (!c->is_measured)
+        return json_null();
+    size_t operation = popliner_chain_operation_at(in->chain, d->step);
+    bool has_step = d->step < popliner_profile_get_counts(in->profile).num_steps;
+    const char *program =
+        has_step
+            ? popliner_program_name(in->profile, popliner_profile_program_at(in->profile, d->step))
+            : NULL;
+    json_t *json = json_pack("{s:I, s:I, s:I}", "tile", (json_int_t)d->tile, "step",
+                             (json_int_t)d->step, "bytes", (json_int_t)d->tile_bytes);
+    bool done = put(json, "stash_bytes", json_integer((json_int_t)d->tile_stash_bytes));
+    done =
+        put(json, "unexplained_bytes", json_integer((json_int_t)d->tile_unexplained_bytes)) && done;
+    done = put(json, "operation",
+               text_or_null(operation == SIZE_MAX
+                                ? NULL
+                                : popliner_operations_get(in->operations, operation).name)) &&
+           done;
+    done = put(json, "program", text_or_null(program)) && done;
+    done = put(json, "largest_variables", pl_stage_detail_variables_json(d, in->profile)) && done;
+    if (done)
+        return json;
+    json_decref(json);
+    return NULL;
+}
+
+/* The names of the layers in a stage. */
+static json_t *layers_json(const popliner_certificate *c, const popliner_plan_stage *stage) {
+    json_t *layers = json_array();
+    for (size_t unit = stage->first_unit; layers != NULL && unit <= stage->last_unit; unit++) {
+        const char *name = pl_certificate_layer(c, unit);
+        bool is_layer =
+            c->input.options->counted_units == NULL || c->input.options->counted_units[unit] != 0;
+        if (name != NULL && is_layer &&
+            json_array_append_new(layers, pl_report_json_text(name)) != 0) {
+            json_decref(layers);
+            layers = NULL;
+        }
+    }
+    return layers;
+}
+
+static json_t *stage_json(const popliner_certificate *c, size_t i) {
+    const popliner_plan_stage *stage = &c->input.plan->stages[i];
+    json_t *json = json_object();
+    bool done = put(json, "ipu", json_integer((json_int_t)stage->ipu));
+    done = put(json, "layers", layers_json(c, stage)) && done;
+    done = put_stage(c, i, json) && done;
+    done = put(json, "cycles",
+               c->input.has_cycles
+                   ? pl_certificate_number_json(stage->cycles, c->input.cycles_per_time_unit)
+                   : json_null()) &&
+           done;
+    done = put(json, "cut_bytes",
+               pl_certificate_number_json(stage->cut_bytes, c->input.cuts_per_unit)) &&
+           done;
+    done = put(json, "parameter_bytes",
+               c->is_measured ? json_integer((json_int_t)c->details[i].parameter_bytes)
+                              : json_null()) &&
+           done;
+    done = put(json, "peak", peak_json(c, c->is_measured ? &c->details[i] : NULL)) && done;
+    if (done)
+        return json;
+    json_decref(json);
+    return NULL;
+}
+
+json_t *pl_certificate_objectives_json(const popliner_certificate *c) {
+    const popliner_plan *plan = c->input.plan;
+    json_t *list = json_array();
+    for (size_t i = 0; list != NULL && i < plan->num_values; i++) {
+        uint64_t divisor = pl_certificate_divisor(c, plan->values[i].objective);
+        json_t *item =
+            json_pack("{s:s, s:o, s:o}", "name", popliner_objective_name(plan->values[i].objective),
+                      "value", pl_certificate_number_json(plan->values[i].value, divisor), "bound",
+                      plan->status == POPLINER_PLAN_INFEASIBLE
+                          ? json_null()
+                          : pl_certificate_number_json(plan->values[i].bound, divisor));
+        if (json_array_append_new(list, item) != 0) {
+            json_decref(list);
+            list = NULL;
+        }
+    }
+    return list;
+}
+
+/* The list of a text in which items are separated by ", ". */
+static json_t *words_json(const char *words) {
+    json_t *list = json_array();
+    while (list != NULL && words != NULL) {
+        const char *end = strstr(words, ", ");
+        size_t length = end == NULL ? strlen(words) : (size_t)(end - words);
+        if (json_array_append_new(list, json_stringn(words, length)) != 0) {
+            json_decref(list);
+            list = NULL;
+        }
+        words = end == NULL ? NULL : end + 2;
+    }
+    return list;
+}
+
+static json_t *infeasibility_json(const popliner_certificate *c) {
+    static const char *const reasons[] = {"none", "constraints", "layer", "capacity", "unknown"};
+    const popliner_infeasibility *why = &c->input.plan->infeasibility;
+    if (why->obstacle == POPLINER_OBSTACLE_NONE)
+        return json_null();
+    json_t *json = json_object();
+    bool done = put(json, "reason", json_string(reasons[why->obstacle]));
+    if (why->obstacle == POPLINER_OBSTACLE_CONSTRAINTS)
+        done = put(json, "constraints", words_json(why->constraints)) && done;
+    if (why->obstacle == POPLINER_OBSTACLE_UNIT) {
+        done = put(json, "layer", pl_report_json_text(c->input.unit_names[why->unit])) && done;
+        done = put(json, "needs_bytes", json_integer((json_int_t)why->unit_bytes)) && done;
+        done = put(json, "limit_bytes", json_integer((json_int_t)why->limit_bytes)) && done;
+        done = put(json, "excess_bytes",
+                   json_integer((json_int_t)(why->unit_bytes - why->limit_bytes))) &&
+               done;
+        done = put(json, "peak", peak_json(c, &c->unit)) && done;
+    }
+    if (why->obstacle == POPLINER_OBSTACLE_UNIT || why->obstacle == POPLINER_OBSTACLE_CAPACITY) {
+        done = put(json, "enough_num_ipus", count_or_null(why->enough_stages)) && done;
+        done = put(json, "enough_mem_per_tile", count_or_null(why->enough_bytes)) && done;
+    }
+    if (done)
+        return json;
+    json_decref(json);
+    return NULL;
+}
+
+/* A list of numbers. */
+static json_t *numbers_json(const size_t *numbers, size_t count) {
+    json_t *list = json_array();
+    for (size_t i = 0; list != NULL && i < count; i++)
+        if (json_array_append_new(list, json_integer((json_int_t)numbers[i])) != 0) {
+            json_decref(list);
+            list = NULL;
+        }
+    return list;
+}
+
+/* The constraints that are lists: cuts, pairs, placements, limits of IPUs. */
+static bool put_lists(const popliner_certificate *c, json_t *json) {
+    const popliner_solver_options *o = c->input.options;
+    const char *const *names = c->input.unit_names;
+    size_t num_units = c->input.num_units;
+    json_t *cuts = json_array();
+    json_t *no_cuts = json_array();
+    json_t *together = json_array();
+    json_t *place = json_object();
+    json_t *limits = json_object();
+    bool done = true;
+    char key[32];
+    for (size_t unit = 1; o->cut_rules != NULL && unit < num_units; unit++) {
+        json_t *list = o->cut_rules[unit] == POPLINER_CUT_REQUIRED ? cuts : no_cuts;
+        if (o->cut_rules[unit] != POPLINER_CUT_FREE)
+            done = json_array_append_new(list, pl_report_json_text(names[unit - 1])) == 0 && done;
+    }
+    for (size_t i = 0; i < o->num_pairs; i++)
+        done = json_array_append_new(
+                   together, json_pack("[o, o]", pl_report_json_text(names[o->pairs[i].first_unit]),
+                                       pl_report_json_text(names[o->pairs[i].second_unit]))) == 0 &&
+               done;
+    for (size_t i = 0; i < o->num_placements; i++)
+        done = put(place, names[o->placements[i].unit],
+                   json_integer((json_int_t)o->placements[i].ipu)) &&
+               done;
+    for (size_t i = 0; i < o->num_ipu_limits; i++) {
+        snprintf(key, sizeof key, "%zu", o->ipu_limits[i].ipu);
+        done = put(limits, key, json_integer((json_int_t)o->ipu_limits[i].bytes)) && done;
+    }
+    done = put(json, "cut_after", cuts) && done;
+    done = put(json, "no_cut_after", no_cuts) && done;
+    done = put(json, "together", together) && done;
+    done = put(json, "place", place) && done;
+    return put(json, "ipu_mem_per_tile", limits) && done;
+}
+
+static json_t *options_json(const popliner_certificate *c) {
+    static const char *const schedules[] = {"none", "inference", "training"};
+    const popliner_solver_options *o = c->input.options;
+    const popliner_pipeline *pipeline = c->input.pipeline;
+    bool is_mapped = o->num_mapped_stages > 0;
+    json_t *json = json_object();
+    json_t *limit = o->max_stage_bytes >= INT64_MAX ? json_null()
+                                                    : json_integer((json_int_t)o->max_stage_bytes);
+    bool done =
+        put(json, "num_ipus", is_mapped ? json_null() : json_integer((json_int_t)o->max_stages));
+    done = put(json, "device_map",
+               is_mapped ? numbers_json(o->device_map, o->num_mapped_stages) : json_null()) &&
+           done;
+    done = put(json, "mem_per_tile", limit) && done;
+    done = put(json, "min_layers", json_integer((json_int_t)o->min_units)) && done;
+    done = put(json, "max_layers", count_or_null(o->max_units)) && done;
+    done = put_lists(c, json) && done;
+    done = put(json, "slack_percent", json_real(o->slack_percent)) && done;
+    done = put(json, "time_limit_seconds",
+               o->time_limit_seconds > 0 ? json_real(o->time_limit_seconds) : json_null()) &&
+           done;
+    done =
+        put(json, "schedule", json_string(schedules[pipeline == NULL ? 0 : pipeline->schedule])) &&
+        done;
+    done = put(json, "recompute",
+               json_string(pipeline != NULL && pipeline->recompute == POPLINER_RECOMPUTE_FULL
+                               ? "full"
+                               : "none")) &&
+           done;
+    if (c->is_measured)
+        done = put(json, "memory_model",
+                   json_string(popliner_chain_memory_model(c->input.chain) ==
+                                       POPLINER_MEMORY_MODEL_FULL
+                                   ? "full"
+                                   : "popliner")) &&
+               done;
+    if (done)
+        return json;
+    json_decref(json);
+    return NULL;
+}
+
+static json_t *totals_json(const popliner_certificate *c) {
+    const popliner_plan *plan = c->input.plan;
+    const popliner_certificate_input *in = &c->input;
+    return json_pack("{s:I, s:o, s:o, s:I, s:o}", "memory", (json_int_t)plan->peak_bytes, "cycles",
+                     in->has_cycles
+                         ? pl_certificate_number_json(plan->cycles, in->cycles_per_time_unit)
+                         : json_null(),
+                     "traffic", pl_certificate_number_json(plan->cut_bytes, in->cuts_per_unit),
+                     "ipus", (json_int_t)plan->num_ipus, "balance",
+                     pl_certificate_number_json(
+                         plan->spread, pl_certificate_divisor(c, POPLINER_OBJECTIVE_BALANCE)));
+}
+
+popliner_status popliner_certificate_json(const popliner_certificate *certificate, char **result,
+                                          popliner_error *error) {
+    const popliner_plan *plan = certificate->input.plan;
+    pl_text text = {0};
+    json_t *json = json_object();
+    json_t *stages = json_array();
+    bool done = put(json, "status", json_string(pl_certificate_status(plan)));
+    done = put(json, "stopped", json_boolean(plan->is_stopped)) && done;
+    done = put(json, "time_unit", pl_report_json_text(certificate->input.time_unit)) && done;
+    done = put(json, "objectives", pl_certificate_objectives_json(certificate)) && done;
+    done = put(json, "totals", totals_json(certificate)) && done;
+    for (size_t i = 0; i < plan->num_stages; i++)
+        done = json_array_append_new(stages, stage_json(certificate, i)) == 0 && done;
+    done = put(json, "stages", stages) && done;
+    done = put(json, "bottleneck",
+               plan->num_stages == 0 ? json_null()
+                                     : json_integer((json_int_t)certificate->bottleneck)) &&
+           done;
+    done = put(json, "infeasibility", infeasibility_json(certificate)) && done;
+    done = put(json, "options", options_json(certificate)) && done;
+    popliner_status status =
+        done ? pl_report_json(json, &text, error) : pl_fail_memory(error, "a report");
+    json_decref(json);
+    return pl_report_finish(&text, status, result, error);
+}

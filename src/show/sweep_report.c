@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/failure.h"
+#include "show/certificate_data.h"
+#include "show/report_parts.h"
+
+/* The plan as a certificate of which nothing is measured. */
+static popliner_certificate of_plan(const popliner_certificate_input *names,
+                                    const popliner_plan *plan) {
+    popliner_certificate c = {.input = *names};
+    c.input.plan = plan;
+    return c;
+}
+
+static void add_row(const popliner_certificate *c, uint64_t value, const char *line, char delimiter,
+                    pl_text *text) {
+    const popliner_plan *plan = c->input.plan;
+    pl_text_format(text, "%" PRIu64 "%c%s", value, delimiter, pl_certificate_status(plan));
+    for (size_t i = 0; i < plan->num_values; i++) {
+        pl_text_format(text, "%c", delimiter);
+        pl_certificate_add_number(text, plan->values[i].value,
+                                  pl_certificate_divisor(c, plan->values[i].objective));
+    }
+    /* nothing is known of a contradiction */
+    for (size_t i = plan->num_values; i < c->input.options->num_objectives; i++)
+        pl_text_format(text, "%c", delimiter);
+    if (plan->num_values == 0 && c->input.options->num_objectives == 0)
+        pl_text_format(text, "%c%c", delimiter, delimiter);
+    pl_text_format(text, "%c%zu%c%s\n", delimiter, plan->num_ipus, delimiter, line);
+}
+
+static void add_header(const char *what, const popliner_certificate_input *names, char delimiter,
+                       pl_text *text) {
+    const popliner_solver_options *o = names->options;
+    pl_text_format(text, "%s%cstatus", what, delimiter);
+    for (size_t i = 0; i < o->num_objectives; i++)
+        pl_text_format(text, "%c%s", delimiter, popliner_objective_name(o->objectives[i]));
+    if (o->num_objectives == 0)
+        pl_text_format(text, "%cmemory%ctraffic", delimiter, delimiter);
+    pl_text_format(text, "%cused%csplit\n", delimiter, delimiter);
+}
+
+static json_t *row_json(const popliner_certificate *c, uint64_t value) {
+    const popliner_plan *plan = c->input.plan;
+    json_t *stages = json_array();
+    bool done = stages != NULL;
+    for (size_t i = 0; done && i < plan->num_stages; i++) {
+        const popliner_plan_stage *stage = &plan->stages[i];
+        const char *const *names = c->input.unit_names;
+        done = json_array_append_new(
+                   stages, json_pack("{s:I, s:o, s:o}", "ipu", (json_int_t)stage->ipu, "from",
+                                     pl_report_json_text(names[stage->first_unit]), "to",
+                                     pl_report_json_text(names[stage->last_unit]))) == 0;
+    }
+    if (!done) {
+        json_decref(stages);
+        return NULL;
+    }
+    return json_pack("{s:I, s:s, s:o, s:I, s:o}", "value", (json_int_t)value, "status",
+                     pl_certificate_status(plan), "objectives", pl_certificate_objectives_json(c),
+                     "used", (json_int_t)plan->num_ipus, "stages", stages);
+}
+
+static popliner_status sweep_json(const char *what, const uint64_t *values,
+                                  const popliner_plan *plans, size_t count,
+                                  const popliner_certificate_input *names, pl_text *text,
+                                  popliner_error *error) {
+    json_t *rows = json_array();
+    bool done = rows != NULL;
+    for (size_t i = 0; done && i < count; i++) {
+        popliner_certificate c = of_plan(names, &plans[i]);
+        done = json_array_append_new(rows, row_json(&c, values[i])) == 0;
+    }
+    if (!done) {
+        json_decref(rows);
+        return pl_fail_memory(error, "a report");
+    }
+    json_t *json = json_pack("{s:s, s:o}", "sweep", what, "results", rows);
+    popliner_status status =
+        json == NULL ? pl_fail_memory(error, "a report") : pl_report_json(json, text, error);
+    json_decref(json);
+    return status;
+}
+
+popliner_status popliner_report_sweep(const char *what, const uint64_t *values,
+                                      const popliner_plan *plans, size_t count,
+                                      const popliner_certificate_input *names,
+                                      popliner_format format, char **result,
+                                      popliner_error *error) {
+    pl_text text = {0};
+    char delimiter = format == POPLINER_FORMAT_CSV ? ',' : '\t';
+    popliner_status status = POPLINER_OK;
+    if (format == POPLINER_FORMAT_JSON) {
+        status = sweep_json(what, values, plans, count, names, &text, error);
+        return pl_report_finish(&text, status, result, error);
+    }
+    add_header(what, names, delimiter, &text);
+    for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
+        popliner_certificate c = of_plan(names, &plans[i]);
+        char *line = NULL;
+        status = popliner_certificate_line(&plans[i], names->unit_names, &line, error);
+        if (status == POPLINER_OK)
+            add_row(&c, values[i], line, delimiter, &text);
+        free(line);
+    }
+    return pl_report_finish(&text, status, result, error);
+}
