@@ -328,7 +328,7 @@ static popliner_status tell_plan(const task *t, const popliner_plan *plan,
         goto done;
     if (plan->status == POPLINER_PLAN_INFEASIBLE) {
         log_message(&s->log, POPLINER_LEVEL_INFO,
-                    plan->num_stages == 0
+                    plan->num_stages == 0 && s->options.solver != SOLVER_GREEDY
                         ? "FAILURE: Unable to fit model on IPUs."
                         : "FAILURE: Unable to fit model on IPUs. Best effort printed.");
         log_lines(s, POPLINER_LEVEL_WARNING, text);
