@@ -412,25 +412,20 @@ popliner_status popliner_intervals_shared_peak(void *user, const popliner_interv
                                                popliner_error *error) {
     popliner_shared_stages *shared = user;
     popliner_stage_memory memory = {0};
-    uint64_t *stash_bytes = NULL;
+    uint64_t *kept_bytes = NULL;
     popliner_status status =
         popliner_stage_measure_shared(shared->meter, stages, num_stages, &memory, error);
     if (status == POPLINER_OK &&
-        (stash_bytes = pl_new_array(memory.num_tiles, sizeof *stash_bytes)) == NULL)
+        (kept_bytes = pl_new_array(memory.num_tiles, sizeof *kept_bytes)) == NULL)
         status = pl_fail_memory(error, "what a pipeline keeps");
-    for (size_t i = 0; status == POPLINER_OK && i < num_stages; i++) {
-        size_t copies = popliner_pipeline_copies(&shared->pipeline, stages[i].stages_to_end);
-        if (copies == 0)
-            continue;
-        status = popliner_stage_measure_stash(shared->meter, shared->pipeline.recompute,
-                                              stages[i].first_unit, stages[i].last_unit,
-                                              stash_bytes, error);
-        for (size_t tile = 0; status == POPLINER_OK && tile < memory.num_tiles; tile++)
-            memory.total_bytes[tile] += copies * stash_bytes[tile];
-    }
+    if (status == POPLINER_OK)
+        status = popliner_stage_measure_kept(shared->meter, &shared->pipeline, stages, num_stages,
+                                             kept_bytes, error);
+    for (size_t tile = 0; status == POPLINER_OK && tile < memory.num_tiles; tile++)
+        memory.total_bytes[tile] += kept_bytes[tile];
     if (status == POPLINER_OK)
         *peak_bytes = popliner_largest_of_tiles(memory.total_bytes, memory.num_tiles);
-    free(stash_bytes);
+    free(kept_bytes);
     popliner_stage_memory_clear(&memory);
     return status;
 }
