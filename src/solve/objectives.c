@@ -29,12 +29,13 @@ bool pl_spread_is_of_cycles(const popliner_solver_options *options) {
 }
 
 popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_goal goal,
-                               pl_split *split, uint64_t *next_peak_bytes, popliner_error *error) {
+                               pl_split *split, uint64_t *bound, popliner_error *error) {
     const pl_problem *p = search->problem;
     bool is_stopped = false;
     popliner_status status;
-    if (next_peak_bytes != NULL)
-        *next_peak_bytes = 0;
+    uint64_t found_bound = 0;
+    if (bound != NULL)
+        *bound = 0;
     if (pl_stop_is_wanted(search->stop)) {
         search->is_stopped = true;
         return POPLINER_OK;
@@ -44,12 +45,13 @@ popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_go
         status = pl_stage_program_find(p, filter, goal, search->stop, p->options->listener,
                                        &search->shared, split, &result, error);
         is_stopped = result.is_stopped;
-        if (next_peak_bytes != NULL)
-            *next_peak_bytes = result.next_peak_bytes;
+        found_bound = split->num_stages > 0 ? result.bound_bytes : result.next_peak_bytes;
     } else {
         status = pl_dynamic_program(p, filter, goal, search->stop, split, &is_stopped, error);
     }
     search->is_stopped = search->is_stopped || is_stopped;
+    if (bound != NULL)
+        *bound = found_bound;
     return status;
 }
 
@@ -172,17 +174,22 @@ static popliner_status minimise_spread(pl_search *search, uint64_t *bound, popli
 static popliner_status minimise_sum(pl_search *search, popliner_objective objective,
                                     uint64_t *bound, popliner_error *error) {
     pl_split split = {0};
+    uint64_t known = 0;
     popliner_status status = POPLINER_OK;
     /* the IPUs of a device map are what they are */
     if (objective == POPLINER_OBJECTIVE_TRAFFIC || !search->problem->is_mapped)
         status = pl_search_find(search, &search->filter,
                                 objective == POPLINER_OBJECTIVE_TRAFFIC ? PL_GOAL_FEWEST_CUT_BYTES
                                                                         : PL_GOAL_FEWEST_STAGES,
-                                &split, NULL, error);
+                                &split, &known, error);
     if (status == POPLINER_OK && split.num_stages > 0)
         status = keep(search, &split, error);
     if (!search->is_stopped)
         *bound = pl_search_value(search, objective);
+    if (search->problem->is_shared && objective == POPLINER_OBJECTIVE_TRAFFIC && known < *bound) {
+        *bound = known;
+        search->is_unproven = true;
+    }
     pl_split_clear(&split);
     return status;
 }
