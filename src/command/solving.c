@@ -121,6 +121,8 @@ static popliner_status read_costs(task *t, popliner_error *error) {
     double start = log_seconds();
     popliner_status status = question_find_pipeline(o, SIZE_MAX, &pipeline, error);
     if (status == POPLINER_OK)
+        status = session_check_programs(t->s, o->costs, NULL, error);
+    if (status == POPLINER_OK)
         status = popliner_costs_file_read(o->costs, &pipeline, &t->file, error);
     if (status != POPLINER_OK)
         return status;
