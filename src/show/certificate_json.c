@@ -2,6 +2,7 @@
 #include "show/certificate_data.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/failure.h"
@@ -158,10 +159,12 @@ static json_t *words_json(const char *words) {
     while (list != NULL && words != NULL) {
         const char *end = strstr(words, ", ");
         size_t length = end == NULL ? strlen(words) : (size_t)(end - words);
-        if (json_array_append_new(list, json_stringn(words, length)) != 0) {
+        char *word = pl_copy_string(words, length);
+        if (word == NULL || json_array_append_new(list, pl_report_json_text(word)) != 0) {
             json_decref(list);
             list = NULL;
         }
+        free(word);
         words = end == NULL ? NULL : end + 2;
     }
     return list;
@@ -228,10 +231,15 @@ static bool put_lists(const popliner_certificate *c, json_t *json) {
                    together, json_pack("[o, o]", pl_report_json_text(names[o->pairs[i].first_unit]),
                                        pl_report_json_text(names[o->pairs[i].second_unit]))) == 0 &&
                done;
-    for (size_t i = 0; i < o->num_placements; i++)
-        done = put(place, names[o->placements[i].unit],
-                   json_integer((json_int_t)o->placements[i].ipu)) &&
-               done;
+    for (size_t i = 0; i < o->num_placements; i++) {
+        /* a key, too, must be valid UTF-8 */
+        json_t *name = pl_report_json_text(names[o->placements[i].unit]);
+        done =
+            name != NULL &&
+            put(place, json_string_value(name), json_integer((json_int_t)o->placements[i].ipu)) &&
+            done;
+        json_decref(name);
+    }
     for (size_t i = 0; i < o->num_ipu_limits; i++) {
         snprintf(key, sizeof key, "%zu", o->ipu_limits[i].ipu);
         done = put(limits, key, json_integer((json_int_t)o->ipu_limits[i].bytes)) && done;
