@@ -109,6 +109,11 @@ static json_t *layers_json(const popliner_certificate *c, const popliner_plan_st
     return layers;
 }
 
+/* The original's solver has no objectives, and looks at no cuts. */
+static bool knows_cuts(const popliner_certificate *c) {
+    return c->input.plan->num_values > 0;
+}
+
 static json_t *stage_json(const popliner_certificate *c, size_t i) {
     const popliner_plan_stage *stage = &c->input.plan->stages[i];
     json_t *json = json_object();
@@ -121,7 +126,8 @@ static json_t *stage_json(const popliner_certificate *c, size_t i) {
                    : json_null()) &&
            done;
     done = put(json, "cut_bytes",
-               pl_certificate_number_json(stage->cut_bytes, c->input.cuts_per_unit)) &&
+               knows_cuts(c) ? pl_certificate_number_json(stage->cut_bytes, c->input.cuts_per_unit)
+                             : json_null()) &&
            done;
     done = put(json, "parameter_bytes",
                c->is_measured ? json_integer((json_int_t)c->details[i].parameter_bytes)
@@ -296,14 +302,17 @@ static json_t *options_json(const popliner_certificate *c) {
 static json_t *totals_json(const popliner_certificate *c) {
     const popliner_plan *plan = c->input.plan;
     const popliner_certificate_input *in = &c->input;
-    return json_pack("{s:I, s:o, s:o, s:I, s:o}", "memory", (json_int_t)plan->peak_bytes, "cycles",
-                     in->has_cycles
-                         ? pl_certificate_number_json(plan->cycles, in->cycles_per_time_unit)
-                         : json_null(),
-                     "traffic", pl_certificate_number_json(plan->cut_bytes, in->cuts_per_unit),
-                     "ipus", (json_int_t)plan->num_ipus, "balance",
-                     pl_certificate_number_json(
-                         plan->spread, pl_certificate_divisor(c, POPLINER_OBJECTIVE_BALANCE)));
+    return json_pack(
+        "{s:I, s:o, s:o, s:I, s:o}", "memory", (json_int_t)plan->peak_bytes, "cycles",
+        in->has_cycles ? pl_certificate_number_json(plan->cycles, in->cycles_per_time_unit)
+                       : json_null(),
+        "traffic",
+        knows_cuts(c) ? pl_certificate_number_json(plan->cut_bytes, in->cuts_per_unit)
+                      : json_null(),
+        "ipus", (json_int_t)plan->num_ipus, "balance",
+        knows_cuts(c) ? pl_certificate_number_json(
+                            plan->spread, pl_certificate_divisor(c, POPLINER_OBJECTIVE_BALANCE))
+                      : json_null());
 }
 
 popliner_status popliner_certificate_json(const popliner_certificate *certificate, char **result,
