@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <regex.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -13,10 +14,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { MOST_ARGUMENTS = 30, PATH_BYTES = 500 };
+enum { MOST_ARGUMENTS = 80, PATH_BYTES = 500 };
 
 extern char **environ;
 
@@ -152,6 +154,40 @@ static void run_with(command_run *run, int out, const char *const *arguments) {
 void run_command(command_run *run, const char *const *arguments) {
     int out = open_unnamed();
     run_with(run, out, arguments);
+    lseek(out, 0, SEEK_SET);
+    run->out_size = read_all(out, run->out, sizeof run->out);
+    close(out);
+}
+
+/* Whether a file holds a text by now. */
+static bool holds(int file, const char *text) {
+    char start[4096];
+    ssize_t size = pread(file, start, sizeof start - 1, 0);
+    start[size > 0 ? size : 0] = '\0';
+    return strstr(start, text) != NULL;
+}
+
+static void pause_for(double seconds) {
+    struct timespec time = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    while (nanosleep(&time, &time) != 0)
+        assert_int_equal(errno, EINTR);
+}
+
+void run_command_interrupted(command_run *run, const char *told, double seconds,
+                             const char *const *arguments) {
+    int out = open_unnamed();
+    int err = open_unnamed();
+    pid_t child = start(arguments, out, err);
+    for (int tries = 0; !holds(err, told); tries++) {
+        assert_true(tries < 6000);
+        pause_for(0.01);
+    }
+    pause_for(seconds);
+    kill(child, SIGINT);
+    run->status = wait_for(child);
+    lseek(err, 0, SEEK_SET);
+    read_all(err, run->err, sizeof run->err);
+    close(err);
     lseek(out, 0, SEEK_SET);
     run->out_size = read_all(out, run->out, sizeof run->out);
     close(out);

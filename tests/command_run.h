@@ -40,6 +40,11 @@ void run_command_on_terminal(command_run *run, const char *const *arguments);
 #define RUN_ON_TERMINAL(run, ...)                                                                  \
     run_command_on_terminal(run, (const char *const[]){__VA_ARGS__, NULL})
 
+/* The same, but once it has logged the text `told`, and so many seconds have passed, Ctrl-C is
+ * pressed. */
+void run_command_interrupted(command_run *run, const char *told, double seconds,
+                             const char *const *arguments);
+
 /* Set-up of a test: its directory. */
 int make_scratch(void **state);
 #define SCRATCH_TEST(test) cmocka_unit_test_setup_teardown(test, make_scratch, test_end_directory)

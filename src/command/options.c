@@ -326,8 +326,42 @@ static bool is_option(const char *argument) {
     return argument[0] == '-' && find(argument, &value) != NULL;
 }
 
+/* What was given, by place in the table. */
+typedef struct given {
+    bool is[NUM_OPTIONS];
+} given;
+
+/* The first of these options, a list that ends with NULL, that was given; NULL if none was. */
+static const char *first_given(const given *g, const char *const *names) {
+    for (; *names != NULL; names++)
+        for (size_t i = 0; i < NUM_OPTIONS; i++)
+            if (g->is[i] && strcmp(table[i].name, *names) == 0)
+                return *names;
+    return NULL;
+}
+
+/* What is for one thing alone, and would be ignored by others without a word. */
+static const char *const solving_only[] = {"objective", "slack",        "ipu-mem-per-tile",
+                                           "sweep",     "time-limit",   "write-lp",
+                                           "write-mps", "min-layers",   "max-layers",
+                                           "cut-after", "no-cut-after", "together",
+                                           "place",     "device-map",   NULL};
+static const char *const unknown_to_greedy[] = {
+    "costs",    "objective", "slack",      "ipu-mem-per-tile", "sweep",     "time-limit",
+    "write-lp", "write-mps", "min-layers", "max-layers",       "cut-after", "no-cut-after",
+    "together", "place",     "device-map", "schedule",         "recompute", NULL};
+static const char *const profile_only[] = {"memory-model",
+                                           "layer-name-regex",
+                                           "inputs-regex-layer-0",
+                                           "layer-order",
+                                           "layers",
+                                           "layer-operations-only",
+                                           "tolerance",
+                                           NULL};
+static const char *const pipeline_options[] = {"schedule", "recompute", NULL};
+
 /* What goes with a file of costs: solving alone. */
-static popliner_status check_costs(const options *o, popliner_error *error) {
+static popliner_status check_costs(const options *o, const given *g, popliner_error *error) {
     if (o->profile != NULL)
         return fail(error, "--costs %s: is solved instead of a profile, but '%s' was given",
                     o->costs, o->profile);
@@ -339,22 +373,58 @@ static popliner_status check_costs(const options *o, popliner_error *error) {
         return fail(error, "--costs %s: can be solved, and nothing else", o->costs);
     if (o->reserve == RESERVE_GAPS)
         return fail(error, "--reserve gaps: costs from a file have no layout");
+    const char *name = first_given(g, profile_only);
+    if (name != NULL)
+        return fail(error, "--%s is for profiles and means nothing for --costs", name);
     return POPLINER_OK;
 }
 
-static popliner_status check(const options *o, popliner_error *error) {
-    if (o->help || o->version)
-        return POPLINER_OK;
-    bool needs_solve = o->sweep != NULL || o->write_lp != NULL || o->write_mps != NULL;
-    if (needs_solve && !o->solve)
-        return fail(error, "--sweep, --write-lp and --write-mps need --solve");
-    if ((needs_solve || o->costs != NULL) && o->solver == SOLVER_GREEDY)
-        return fail(error, "--solver greedy knows nothing of --costs, --sweep, --write-lp and "
-                           "--write-mps");
+/* Whether what is swept was given a value, too. */
+static popliner_status check_sweep(const options *o, popliner_error *error) {
+    bool is_of_ipus = o->sweep != NULL && strncmp(o->sweep, "num-ipus", 8) == 0;
+    bool is_of_memory = o->sweep != NULL && strncmp(o->sweep, "mem-per-tile", 12) == 0;
+    if (o->sweep != NULL && (o->write_lp != NULL || o->write_mps != NULL))
+        return fail(error, "--sweep: each value has an integer program of its own; leave out "
+                           "--write-lp and --write-mps, or the sweep");
+    if (is_of_ipus && o->device_map != NULL)
+        return fail(error,
+                    "--sweep %s and --device-map exclude each other: the map says how many "
+                    "stages there are",
+                    o->sweep);
+    if ((is_of_ipus && o->num_ipus > 0) || (is_of_memory && o->mem_per_tile_bytes > 0))
+        return fail(error, "--sweep %s: leave out --%s, which it goes through", o->sweep,
+                    is_of_ipus ? "num-ipus" : "mem-per-tile");
+    return POPLINER_OK;
+}
+
+static popliner_status check_solving(const options *o, const given *g, popliner_error *error) {
+    const char *name = first_given(g, solving_only);
+    if (name != NULL && !o->solve)
+        return fail(error, "--%s means something for --solve only", name);
+    name = first_given(g, pipeline_options);
+    if (name != NULL && !o->solve && o->evaluate == NULL)
+        return fail(error, "--%s means something for --solve and --evaluate only", name);
+    name = first_given(g, unknown_to_greedy);
+    if (name != NULL && o->solver == SOLVER_GREEDY)
+        return fail(error, "--solver greedy knows nothing of --%s", name);
     if (o->recompute != POPLINER_RECOMPUTE_NONE && o->schedule != POPLINER_SCHEDULE_TRAINING)
         return fail(error, "--recompute full means something for --schedule training only");
+    if (o->device_map != NULL && o->num_ipus > 0)
+        return fail(error, "--device-map %s says which IPUs there are; leave out --num-ipus",
+                    o->device_map);
+    return check_sweep(o, error);
+}
+
+static popliner_status check(const options *o, const given *g, popliner_error *error) {
+    if (o->help || o->version)
+        return POPLINER_OK;
+    if (o->quiet && o->verbose)
+        return fail(error, "--quiet and --verbose exclude each other");
+    popliner_status status = check_solving(o, g, error);
+    if (status != POPLINER_OK)
+        return status;
     if (o->costs != NULL)
-        return check_costs(o, error);
+        return check_costs(o, g, error);
     if (o->profile == NULL)
         return fail(error, "no profile given; usage: popliner [options] PROFILE [DEBUG]");
     if (o->load_from_file && o->debug != NULL)
@@ -362,8 +432,6 @@ static popliner_status check(const options *o, popliner_error *error) {
                     "--load-from-file: a stored analysis needs no debug information, but "
                     "'%s' was given",
                     o->debug);
-    if (o->quiet && o->verbose)
-        return fail(error, "--quiet and --verbose exclude each other");
     if (!o->memory_totals && !o->operation_breakdown && !o->layer_breakdown &&
         !o->memory_affinity && !o->interlayer_communication && !o->solve && !o->diagnose &&
         o->evaluate == NULL && o->save_to_file == NULL)
@@ -384,6 +452,7 @@ static popliner_status check(const options *o, popliner_error *error) {
 
 popliner_status options_parse(int argc, char **argv, options *result, popliner_error *error) {
     *result = (options){.tolerance_percent = 5};
+    given g = {0};
     bool only_names = false; /* behind "--" */
     for (int i = 1; i < argc; i++) {
         const char *argument = argv[i];
@@ -418,8 +487,9 @@ popliner_status options_parse(int argc, char **argv, options *result, popliner_e
         popliner_status status = set(o, value, result, error);
         if (status != POPLINER_OK)
             return status;
+        g.is[o - table] = true;
     }
-    return check(result, error);
+    return check(result, &g, error);
 }
 
 /* One option of the help: name and value to the left, the lines of its text to the right. */

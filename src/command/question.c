@@ -134,6 +134,9 @@ static popliner_status parse_objectives(question *q, const char *text, popliner_
             if (strlen(own) == length && memcmp(own, name, length) == 0)
                 found = i;
         }
+        for (size_t i = 0; i < q->solver.num_objectives; i++)
+            if (q->objectives[i] == (popliner_objective)found)
+                found = -1;
         if (found < 0 || q->solver.num_objectives == POPLINER_NUM_OBJECTIVES)
             return session_fail(error, POPLINER_ERROR_USAGE,
                                 "--objective %s: expected some of memory, cycles, traffic, ipus, "

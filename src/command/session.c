@@ -76,6 +76,19 @@ static popliner_status check_save_path(const char *path, const char *profile, co
     return status;
 }
 
+popliner_status session_check_programs(const session *s, const char *read, const char *also_read,
+                                       popliner_error *error) {
+    const char *const paths[] = {s->options.write_lp, s->options.write_mps};
+    struct stat info;
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+        if (paths[i] != NULL && stat(paths[i], &info) == 0 &&
+            (is_same_file(&info, read) || is_same_file(&info, also_read)))
+            return session_fail(error, POPLINER_ERROR_USAGE,
+                                "--write-%s %s: would overwrite a file that is read",
+                                i == 0 ? "lp" : "mps", paths[i]);
+    return POPLINER_OK;
+}
+
 static popliner_status read_debug_info(session *s, const char *path, popliner_debug_info **info,
                                        popliner_error *error) {
     *info = NULL;
@@ -96,6 +109,8 @@ static popliner_status read_profile(session *s, popliner_error *error) {
         popliner_locate(s->options.profile, s->options.debug, &profile_path, &debug_path, error);
     if (status == POPLINER_OK)
         status = check_save_path(s->options.save_to_file, profile_path, debug_path, error);
+    if (status == POPLINER_OK)
+        status = session_check_programs(s, profile_path, debug_path, error);
     if (status == POPLINER_OK)
         status = popliner_profile_read(profile_path, &s->listener, &s->profile, error);
     if (status == POPLINER_OK) {
@@ -131,6 +146,8 @@ popliner_status session_load(session *s, popliner_error *error) {
     popliner_status status = POPLINER_OK;
     if (s->options.load_from_file) {
         status = check_save_path(s->options.save_to_file, NULL, NULL, error);
+        if (status == POPLINER_OK)
+            status = session_check_programs(s, s->options.profile, NULL, error);
         if (status == POPLINER_OK)
             status = popliner_analysis_load(s->options.profile, &s->profile, &s->operations, error);
         if (status == POPLINER_OK)

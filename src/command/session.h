@@ -39,6 +39,10 @@ void session_free(session *s);
  * layers. */
 popliner_status session_load(session *s, popliner_error *error);
 
+/* Refuses --write-lp and --write-mps over the files that are read (NULL: none). */
+popliner_status session_check_programs(const session *s, const char *read, const char *also_read,
+                                       popliner_error *error);
+
 /* Makes sure that chain and meter of a memory model are there. */
 popliner_status session_prepare(session *s, popliner_memory_model model, popliner_error *error);
 

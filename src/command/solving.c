@@ -121,6 +121,8 @@ static popliner_status read_costs(task *t, popliner_error *error) {
     double start = log_seconds();
     popliner_status status = question_find_pipeline(o, SIZE_MAX, &pipeline, error);
     if (status == POPLINER_OK)
+        status = session_check_programs(t->s, o->costs, NULL, error);
+    if (status == POPLINER_OK)
         status = popliner_costs_file_read(o->costs, &pipeline, &t->file, error);
     if (status != POPLINER_OK)
         return status;
@@ -145,7 +147,23 @@ static popliner_status read_costs(task *t, popliner_error *error) {
     return status;
 }
 
-/* Measures all stages of a profile. Those that are above most_bytes are not measured further. */
+/* How many stages a pipeline may have for the one that fits to be found: as many as there are units,
+ * as long as the table, of which there is one for each, stays below half a GiB. */
+static size_t longest_pipeline(const task *t, size_t most_stages) {
+    enum { MOST_NUMBERS = 1 << 26 };
+    size_t num_units = t->question.num_units;
+    size_t affordable = MOST_NUMBERS / (num_units * (num_units + 1) / 2);
+    size_t longest = num_units < affordable ? num_units : affordable;
+    if (t->question.pipeline.schedule != POPLINER_SCHEDULE_TRAINING || longest <= most_stages)
+        return most_stages;
+    if (longest < num_units)
+        log_message(&t->s->log, POPLINER_LEVEL_WARNING,
+                    "Pipelines of more than %zu stages are not looked at.", longest);
+    return longest;
+}
+
+/* Measures all stages of a profile. Those that are above most_bytes are not measured further;
+ * without such a limit, all pipelines are measured that may be enough when nothing fits. */
 static popliner_status measure_costs(task *t, uint64_t most_bytes, popliner_error *error) {
     session *s = t->s;
     popliner_interval_options interval_options = POPLINER_INTERVAL_OPTIONS_INIT;
@@ -154,6 +172,9 @@ static popliner_status measure_costs(task *t, uint64_t most_bytes, popliner_erro
     interval_options.most_bytes = most_bytes;
     interval_options.with_cycles = true;
     popliner_status status = largest_ipus(s, NULL, &interval_options.pipeline.most_stages, error);
+    if (most_bytes == UINT64_MAX)
+        interval_options.pipeline.most_stages =
+            longest_pipeline(t, interval_options.pipeline.most_stages);
     if (t->question.solver.num_mapped_stages > 0)
         interval_options.pipeline.most_stages = t->question.solver.num_mapped_stages;
     popliner_costs_free(t->costs);
@@ -307,7 +328,7 @@ static popliner_status log_evaluation(const task *t, const popliner_plan *plan,
     session *s = t->s;
     char *text = NULL;
     popliner_status status = popliner_report_evaluation(
-        plan, s->profile, s->chain[t->model], s->meter[t->model],
+        plan, s->profile, s->chain[t->model], s->meter[t->model], &t->question.pipeline,
         t->question.solver.max_stage_bytes, POPLINER_FORMAT_TSV, NULL, &text, error);
     if (status == POPLINER_OK)
         log_lines(s, POPLINER_LEVEL_DEBUG, text);
@@ -413,8 +434,7 @@ static popliner_status solve_sweep(task *t, popliner_error *error) {
         return status;
     popliner_certificate_input input = certificate_input(t, &none);
     catch_interrupt(&before);
-    status = sweep_print(s->options.sweep, t->costs, &t->question.solver, &input, s->options.format,
-                         error);
+    status = sweep_print(s, t->costs, &t->question.solver, &input, error);
     sigaction(SIGINT, &before, NULL);
     return status;
 }
@@ -461,6 +481,7 @@ static popliner_status parse_split(const question *q, const char *split, popline
 
 popliner_status evaluate_and_print(session *s, popliner_error *error) {
     popliner_memory_model model = session_memory_model(s, POPLINER_MEMORY_MODEL_FULL);
+    popliner_pipeline pipeline = {s->options.schedule, s->options.recompute, 1};
     popliner_plan plan = {0};
     question q = {0};
     uint64_t limit_bytes = 0;
@@ -474,9 +495,9 @@ popliner_status evaluate_and_print(session *s, popliner_error *error) {
     if (status == POPLINER_OK)
         status = parse_split(&q, s->options.evaluate, &plan, error);
     if (status == POPLINER_OK)
-        status =
-            popliner_report_evaluation(&plan, s->profile, s->chain[model], s->meter[model],
-                                       limit_bytes, s->options.format, &peak_bytes, &text, error);
+        status = popliner_report_evaluation(&plan, s->profile, s->chain[model], s->meter[model],
+                                            &pipeline, limit_bytes, s->options.format, &peak_bytes,
+                                            &text, error);
     if (status == POPLINER_OK) {
         s->failed_softly = s->failed_softly || peak_bytes > limit_bytes;
         status = session_print(text, error);

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/session.h"
-
 enum { USUAL_STEPS = 15, MOST_ROWS = 10000 };
 
 /* The number that a text begins with, at least 1; NULL if there is none, else what follows. */
@@ -45,13 +43,12 @@ popliner_status sweep_parse(const char *text, sweep_range *range, popliner_error
     return POPLINER_OK;
 }
 
-popliner_status sweep_print(const char *text, const popliner_costs *costs,
+popliner_status sweep_print(const session *s, const popliner_costs *costs,
                             const popliner_solver_options *solver_options,
-                            const popliner_certificate_input *names, popliner_format format,
-                            popliner_error *error) {
+                            const popliner_certificate_input *names, popliner_error *error) {
     sweep_range range;
     char *report = NULL;
-    popliner_status status = sweep_parse(text, &range, error);
+    popliner_status status = sweep_parse(s->options.sweep, &range, error);
     if (status != POPLINER_OK)
         return status;
     size_t count = (size_t)((range.last - range.first) / range.step) + 1;
@@ -67,14 +64,15 @@ popliner_status sweep_print(const char *text, const popliner_costs *costs,
         if (range.of_ipus)
             o.max_stages = (size_t)values[num_solved];
         else
-            o.max_stage_bytes = values[num_solved];
-        status = popliner_solve(costs, &o, &plans[num_solved], error);
+            status = session_less_reserve(s, values[num_solved], &o.max_stage_bytes, error);
+        if (status == POPLINER_OK)
+            status = popliner_solve(costs, &o, &plans[num_solved], error);
         is_stopped = o.should_stop != NULL && o.should_stop(o.should_stop_user);
         num_solved += status == POPLINER_OK;
     }
     if (status == POPLINER_OK)
         status = popliner_report_sweep(range.of_ipus ? "num-ipus" : "mem-per-tile", values, plans,
-                                       num_solved, names, format, &report, error);
+                                       num_solved, names, s->options.format, &report, error);
     if (status == POPLINER_OK)
         status = session_print(report, error);
     for (size_t i = 0; i < num_solved; i++)

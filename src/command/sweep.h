@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "command/options.h"
+#include "command/session.h"
 #include "popliner/certificate.h"
 
 typedef struct sweep_range {
@@ -20,11 +20,11 @@ typedef struct sweep_range {
  * steps. Errors: USAGE. */
 popliner_status sweep_parse(const char *text, sweep_range *range, popliner_error *error);
 
-/* Solves for each value and prints a row for it: status, objectives, IPUs used, split; as soon as
- * the user wants it to stop, what there is. `names` tells how units and numbers are called. */
-popliner_status sweep_print(const char *text, const popliner_costs *costs,
+/* Solves for each value of the session's --sweep and prints a row for it: status, objectives, IPUs
+ * used, split; as soon as the user wants it to stop, what there is. Memory is that before --reserve.
+ * `names` tells how units and numbers are called. */
+popliner_status sweep_print(const session *s, const popliner_costs *costs,
                             const popliner_solver_options *solver_options,
-                            const popliner_certificate_input *names, popliner_format format,
-                            popliner_error *error);
+                            const popliner_certificate_input *names, popliner_error *error);
 
 #endif

@@ -22,6 +22,25 @@ static size_t list_ipu(const popliner_plan *plan, size_t ipu, popliner_interval 
     return count;
 }
 
+/* Measures the unit that is too large, where in the pipeline it needs as much as was found. */
+static popliner_status measure_unit(popliner_certificate *c, popliner_error *error) {
+    const popliner_infeasibility *why = &c->input.plan->infeasibility;
+    size_t longest = c->has_stash ? c->input.num_units : 1;
+    if (c->input.options->num_mapped_stages > longest)
+        longest = c->input.options->num_mapped_stages;
+    for (size_t to_end = 1; to_end <= longest; to_end++) {
+        popliner_interval unit = {why->unit, why->unit, to_end};
+        popliner_status status =
+            pl_stage_detail_measure(c->input.meter, c->input.pipeline, &unit, 1, &c->unit, error);
+        if (status != POPLINER_OK || c->unit.tile_bytes == why->unit_bytes)
+            return status;
+    }
+    return pl_fail(error, POPLINER_ERROR_INTERNAL,
+                   "unit %zu was planned with %" PRIu64 " bytes on its largest tile, but measures "
+                   "%" PRIu64 "; please report this",
+                   why->unit, why->unit_bytes, c->unit.tile_bytes);
+}
+
 static popliner_status measure(popliner_certificate *c, popliner_error *error) {
     const popliner_plan *plan = c->input.plan;
     popliner_status status = POPLINER_OK;
@@ -47,10 +66,8 @@ static popliner_status measure(popliner_certificate *c, popliner_error *error) {
                         "measures %" PRIu64 "; please report this",
                         i, plan->stages[i].peak_bytes, c->details[i].tile_bytes);
     }
-    if (status == POPLINER_OK && plan->infeasibility.obstacle == POPLINER_OBSTACLE_UNIT) {
-        popliner_interval unit = {plan->infeasibility.unit, plan->infeasibility.unit, 1};
-        status = pl_stage_detail_measure(c->input.meter, NULL, &unit, 1, &c->unit, error);
-    }
+    if (status == POPLINER_OK && plan->infeasibility.obstacle == POPLINER_OBSTACLE_UNIT)
+        status = measure_unit(c, error);
     free(stages);
     return status;
 }
@@ -261,7 +278,12 @@ static void add_obstacle(const popliner_certificate *c, pl_text *text) {
         pl_text_add(text, "Stopped before any split within the limits was found.\n");
         return;
     case POPLINER_OBSTACLE_CONSTRAINTS:
-        pl_text_format(text, "No split is possible: contradiction between %s.\n", why->constraints);
+        if (strstr(why->constraints, ", ") == NULL)
+            pl_text_format(text, "No split of %zu units is possible with %s.\n", c->input.num_units,
+                           why->constraints);
+        else
+            pl_text_format(text, "No split is possible: contradiction between %s.\n",
+                           why->constraints);
         return;
     case POPLINER_OBSTACLE_UNIT:
         pl_text_format(text,
@@ -295,19 +317,33 @@ popliner_status popliner_certificate_text(const popliner_certificate *certificat
     return pl_report_finish(&text, POPLINER_OK, result, error);
 }
 
+void pl_certificate_add_field(pl_text *text, const char *field, char delimiter) {
+    if (delimiter != ',' || strpbrk(field, ",\"\r\n") == NULL) {
+        pl_text_add(text, field);
+        return;
+    }
+    pl_text_add(text, "\"");
+    for (const char *c = field; *c != '\0'; c++)
+        pl_text_append(text, *c == '"' ? "\"\"" : c, *c == '"' ? 2 : 1);
+    pl_text_add(text, "\"");
+}
+
 popliner_status popliner_certificate_table(const popliner_certificate *certificate, char delimiter,
                                            char **result, popliner_error *error) {
     const popliner_certificate *c = certificate;
     const popliner_plan *plan = c->input.plan;
     pl_text text = {0};
-    pl_text_format(&text, "stage%cipu%cfrom%cto%cmemory%c%s%ccut\n", delimiter, delimiter,
-                   delimiter, delimiter, delimiter, c->input.time_unit, delimiter);
+    pl_text_format(&text, "stage%cipu%cfrom%cto%cmemory%c", delimiter, delimiter, delimiter,
+                   delimiter, delimiter);
+    pl_certificate_add_field(&text, c->input.time_unit, delimiter);
+    pl_text_format(&text, "%ccut\n", delimiter);
     for (size_t i = 0; i < plan->num_stages; i++) {
         const popliner_plan_stage *stage = &plan->stages[i];
-        pl_text_format(&text, "%zu%c%zu%c%s%c%s%c%" PRIu64 "%c", i, delimiter, stage->ipu,
-                       delimiter, c->input.unit_names[stage->first_unit], delimiter,
-                       c->input.unit_names[stage->last_unit], delimiter, stage->peak_bytes,
-                       delimiter);
+        pl_text_format(&text, "%zu%c%zu%c", i, delimiter, stage->ipu, delimiter);
+        pl_certificate_add_field(&text, c->input.unit_names[stage->first_unit], delimiter);
+        pl_text_format(&text, "%c", delimiter);
+        pl_certificate_add_field(&text, c->input.unit_names[stage->last_unit], delimiter);
+        pl_text_format(&text, "%c%" PRIu64 "%c", delimiter, stage->peak_bytes, delimiter);
         pl_certificate_add_number(&text, stage->cycles, c->input.cycles_per_time_unit);
         pl_text_format(&text, "%c", delimiter);
         pl_certificate_add_number(&text, stage->cut_bytes, c->input.cuts_per_unit);

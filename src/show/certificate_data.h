@@ -37,6 +37,9 @@ uint64_t pl_certificate_divisor(const popliner_certificate *certificate,
 void pl_certificate_add_number(pl_text *text, uint64_t value, uint64_t divisor);
 json_t *pl_certificate_number_json(uint64_t value, uint64_t divisor);
 
+/* A text as one field of a table: within quotes where CSV needs them. */
+void pl_certificate_add_field(pl_text *text, const char *field, char delimiter);
+
 /* The values of the objectives of the plan as a JSON array. NULL without memory. */
 json_t *pl_certificate_objectives_json(const popliner_certificate *certificate);
 

@@ -2,6 +2,7 @@
 #include "show/certificate_data.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/failure.h"
@@ -108,6 +109,11 @@ static json_t *layers_json(const popliner_certificate *c, const popliner_plan_st
     return layers;
 }
 
+/* The original's solver has no objectives, and looks at no cuts. */
+static bool knows_cuts(const popliner_certificate *c) {
+    return c->input.plan->num_values > 0;
+}
+
 static json_t *stage_json(const popliner_certificate *c, size_t i) {
     const popliner_plan_stage *stage = &c->input.plan->stages[i];
     json_t *json = json_object();
@@ -120,7 +126,8 @@ static json_t *stage_json(const popliner_certificate *c, size_t i) {
                    : json_null()) &&
            done;
     done = put(json, "cut_bytes",
-               pl_certificate_number_json(stage->cut_bytes, c->input.cuts_per_unit)) &&
+               knows_cuts(c) ? pl_certificate_number_json(stage->cut_bytes, c->input.cuts_per_unit)
+                             : json_null()) &&
            done;
     done = put(json, "parameter_bytes",
                c->is_measured ? json_integer((json_int_t)c->details[i].parameter_bytes)
@@ -158,10 +165,12 @@ static json_t *words_json(const char *words) {
     while (list != NULL && words != NULL) {
         const char *end = strstr(words, ", ");
         size_t length = end == NULL ? strlen(words) : (size_t)(end - words);
-        if (json_array_append_new(list, json_stringn(words, length)) != 0) {
+        char *word = pl_copy_string(words, length);
+        if (word == NULL || json_array_append_new(list, pl_report_json_text(word)) != 0) {
             json_decref(list);
             list = NULL;
         }
+        free(word);
         words = end == NULL ? NULL : end + 2;
     }
     return list;
@@ -228,10 +237,15 @@ static bool put_lists(const popliner_certificate *c, json_t *json) {
                    together, json_pack("[o, o]", pl_report_json_text(names[o->pairs[i].first_unit]),
                                        pl_report_json_text(names[o->pairs[i].second_unit]))) == 0 &&
                done;
-    for (size_t i = 0; i < o->num_placements; i++)
-        done = put(place, names[o->placements[i].unit],
-                   json_integer((json_int_t)o->placements[i].ipu)) &&
-               done;
+    for (size_t i = 0; i < o->num_placements; i++) {
+        /* a key, too, must be valid UTF-8 */
+        json_t *name = pl_report_json_text(names[o->placements[i].unit]);
+        done =
+            name != NULL &&
+            put(place, json_string_value(name), json_integer((json_int_t)o->placements[i].ipu)) &&
+            done;
+        json_decref(name);
+    }
     for (size_t i = 0; i < o->num_ipu_limits; i++) {
         snprintf(key, sizeof key, "%zu", o->ipu_limits[i].ipu);
         done = put(limits, key, json_integer((json_int_t)o->ipu_limits[i].bytes)) && done;
@@ -288,14 +302,17 @@ static json_t *options_json(const popliner_certificate *c) {
 static json_t *totals_json(const popliner_certificate *c) {
     const popliner_plan *plan = c->input.plan;
     const popliner_certificate_input *in = &c->input;
-    return json_pack("{s:I, s:o, s:o, s:I, s:o}", "memory", (json_int_t)plan->peak_bytes, "cycles",
-                     in->has_cycles
-                         ? pl_certificate_number_json(plan->cycles, in->cycles_per_time_unit)
-                         : json_null(),
-                     "traffic", pl_certificate_number_json(plan->cut_bytes, in->cuts_per_unit),
-                     "ipus", (json_int_t)plan->num_ipus, "balance",
-                     pl_certificate_number_json(
-                         plan->spread, pl_certificate_divisor(c, POPLINER_OBJECTIVE_BALANCE)));
+    return json_pack(
+        "{s:I, s:o, s:o, s:I, s:o}", "memory", (json_int_t)plan->peak_bytes, "cycles",
+        in->has_cycles ? pl_certificate_number_json(plan->cycles, in->cycles_per_time_unit)
+                       : json_null(),
+        "traffic",
+        knows_cuts(c) ? pl_certificate_number_json(plan->cut_bytes, in->cuts_per_unit)
+                      : json_null(),
+        "ipus", (json_int_t)plan->num_ipus, "balance",
+        knows_cuts(c) ? pl_certificate_number_json(
+                            plan->spread, pl_certificate_divisor(c, POPLINER_OBJECTIVE_BALANCE))
+                      : json_null());
 }
 
 popliner_status popliner_certificate_json(const popliner_certificate *certificate, char **result,

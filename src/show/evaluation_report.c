@@ -60,18 +60,18 @@ static json_t *as_json(const evaluation *e, const popliner_profile *profile,
 popliner_status popliner_report_evaluation(const popliner_plan *plan,
                                            const popliner_profile *profile,
                                            const popliner_chain *chain, popliner_stage_meter *meter,
-                                           uint64_t limit_bytes, popliner_format format,
-                                           uint64_t *peak_bytes, char **result,
-                                           popliner_error *error) {
+                                           const popliner_pipeline *pipeline, uint64_t limit_bytes,
+                                           popliner_format format, uint64_t *peak_bytes,
+                                           char **result, popliner_error *error) {
     pl_text text = {0};
     uint64_t worst_bytes = 0;
     json_t *stages = json_array();
     popliner_status status = stages == NULL ? pl_fail_memory(error, "a report") : POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; i++) {
         const popliner_plan_stage *stage = &plan->stages[i];
-        popliner_interval interval = {stage->first_unit, stage->last_unit, 1};
+        popliner_interval interval = {stage->first_unit, stage->last_unit, plan->num_stages - i};
         evaluation e = {.stage = stage};
-        status = pl_stage_detail_measure(meter, NULL, &interval, 1, &e.detail, error);
+        status = pl_stage_detail_measure(meter, pipeline, &interval, 1, &e.detail, error);
         if (status != POPLINER_OK)
             break;
         worst_bytes = e.detail.tile_bytes > worst_bytes ? e.detail.tile_bytes : worst_bytes;

@@ -28,7 +28,9 @@ static void add_row(const popliner_certificate *c, uint64_t value, const char *l
         pl_text_format(text, "%c", delimiter);
     if (plan->num_values == 0 && c->input.options->num_objectives == 0)
         pl_text_format(text, "%c%c", delimiter, delimiter);
-    pl_text_format(text, "%c%zu%c%s\n", delimiter, plan->num_ipus, delimiter, line);
+    pl_text_format(text, "%c%zu%c", delimiter, plan->num_ipus, delimiter);
+    pl_certificate_add_field(text, line, delimiter);
+    pl_text_add(text, "\n");
 }
 
 static void add_header(const char *what, const popliner_certificate_input *names, char delimiter,

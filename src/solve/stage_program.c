@@ -29,7 +29,7 @@
 #define LARGEST_COEFFICIENT 1024.0
 
 /* Near ties beyond GLPK's tolerance that are looked at one by one before the search is given up. */
-enum { MOST_EXCLUDED_SPLITS = 40 };
+enum { MOST_EXCLUDED_SPLITS = 100 };
 
 /* Larger programs are refused rather than tried: GLPK takes several times the memory, and hours. */
 enum { MOST_ENTRIES = 20000000 };
@@ -170,7 +170,8 @@ static uint64_t cost_of(const stage_program *s, pl_goal goal, const column *c) {
     case PL_GOAL_FEWEST_CUT_BYTES:
         return c->first_unit == 0 ? 0 : popliner_costs_cut(costs, c->first_unit);
     case PL_GOAL_FEWEST_STAGES:
-        return 1;
+        /* an IPU with several stages counts once */
+        return !s->problem->is_mapped || s->problem->first_on_ipu[c->stage] == c->stage;
     case PL_GOAL_EARLIEST_CUTS:
         /* one stage after another: the first one that is not fixed yet */
         return s->fixed != NULL && c->stage == s->fixed->num_stages ? c->first_unit : 0;
@@ -596,7 +597,9 @@ static popliner_status search(stage_program *s, pl_goal goal, const pl_stop *sto
         }
         ++ties;
         double least = (objective - tolerance(objective)) * s->unit_of_one;
-        result->bound_bytes = least > 0.0 && least < (double)best_bytes ? (uint64_t)least : 0;
+        result->bound_bytes = least >= (double)best_bytes ? best_bytes
+                              : least > 0.0               ? (uint64_t)least
+                                                          : 0;
     }
     pl_tell(
         listener, POPLINER_LEVEL_WARNING,
@@ -803,6 +806,16 @@ static popliner_status add_known(stage_program *s, const pl_shared *shared, popl
     return memory ? POPLINER_OK : too_large(s, error);
 }
 
+/* Forbids what stages on one IPU are known to need together, if it is too much. */
+static popliner_status forbid_learnt(stage_program *s, const pl_shared *shared,
+                                     popliner_error *error) {
+    condition *conditions = pl_new_array(2 * s->num_places, sizeof *conditions);
+    popliner_status status = conditions == NULL ? pl_fail_memory(error, "the integer program")
+                                                : forbid_known(s, shared, conditions, error);
+    free(conditions);
+    return status;
+}
+
 static void name_column(const void *user, size_t index, char *name, size_t size) {
     const stage_program *s = user;
     if (index == s->num_columns)
@@ -821,8 +834,12 @@ popliner_status pl_stage_program_write(const pl_problem *problem, const pl_filte
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "what a stage costs depends on its place here: there is an integer program "
                        "for each number of stages; give a device map for the one that is meant");
-    stage_program s = {
-        .problem = problem, .filter = *filter, .num_places = by_place ? problem->most_stages : 1};
+    stage_program s = {.problem = problem,
+                       .filter = *filter,
+                       .num_places = by_place ? problem->most_stages : 1,
+                       .peaks_never_shrink =
+                           problem->is_shared &&
+                           popliner_costs_shared_peak_never_shrinks(problem->costs)};
     popliner_status status = build(&s, goal, error);
     if (status == POPLINER_OK && s.num_columns == 0)
         status = pl_fail(error, POPLINER_ERROR_USAGE,
@@ -830,6 +847,8 @@ popliner_status pl_stage_program_write(const pl_problem *problem, const pl_filte
     for (size_t a = 0; status == POPLINER_OK && a < s.num_columns; ++a)
         s.program.columns[a].cost =
             goal == PL_GOAL_ANY ? 0.0 : (double)cost_of(&s, goal, &s.columns[a]);
+    if (status == POPLINER_OK && problem->is_shared)
+        status = forbid_learnt(&s, shared, error);
     if (status == POPLINER_OK && goal == PL_GOAL_ANY)
         status = add_largest(&s, of_cycles, error);
     if (status == POPLINER_OK && goal == PL_GOAL_ANY && !of_cycles)

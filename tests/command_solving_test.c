@@ -1,0 +1,1241 @@
+/* The command's --solve with all its options, end to end. What is expected comes from brute force
+ * over what --evaluate says of single stages, from tables calculated here, or from a second run.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solving_run.h"
+
+#include <glpk.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json_schema.h"
+
+#define SAMPLE_DIRECTORY PROJECT_DIRECTORY "/data/sample"
+#define TRAINING_DIRECTORY GOLDEN_DIRECTORY "popart-train"
+#define ADDITIVE PROJECT_DIRECTORY "/data/costs/additive.json"
+#define REGIONS PROJECT_DIRECTORY "/data/costs/regions.json"
+#define INTERVALS PROJECT_DIRECTORY "/data/costs/intervals.json"
+
+static command_run run;
+
+/* Of the sample: Head, the layers 0 to 3, Tail. */
+enum { HEAD, LAYER_0, LAYER_1, LAYER_2, LAYER_3, TAIL, NUM_SAMPLE_UNITS };
+static subject sample;
+
+static int measure_sample(void **state) {
+    (void)state;
+    measure_subject(&sample, SAMPLE_DIRECTORY, POPLINER_SCHEDULE_NONE, POPLINER_RECOMPUTE_NONE);
+    return sample.num_units == NUM_SAMPLE_UNITS ? 0 : -1;
+}
+
+static int free_sample(void **state) {
+    (void)state;
+    free_subject(&sample);
+    return 0;
+}
+
+/* ---- Objectives ----------------------------------------------------------------------------- */
+
+static void no_split_evaluates_to_less(void **state) {
+    (void)state;
+    uint64_t least[NUM_SAMPLE_UNITS + 1]; /* with at most so many stages */
+    for (size_t count = 0; count <= NUM_SAMPLE_UNITS; count++)
+        least[count] = UINT64_MAX;
+    for (unsigned cuts = 0; cuts < 1u << (NUM_SAMPLE_UNITS - 1); cuts++) {
+        char split[200] = "";
+        size_t num_stages = 1;
+        uint64_t most = 0;
+        for (size_t unit = 0; unit + 1 < NUM_SAMPLE_UNITS; unit++) {
+            if ((cuts >> unit & 1) == 0)
+                continue;
+            strcat(split, num_stages++ > 1 ? "|" : "");
+            strcat(split, sample.names[unit]);
+        }
+        RUN(&run, SAMPLE_DIRECTORY, "--evaluate", *split == '\0' ? "whole" : split, "--format",
+            "json");
+        assert_int_equal(run.status, 0);
+        json_t *stages = json_loads(run.out, 0, NULL);
+        assert_int_equal(json_array_size(stages), num_stages);
+        for (size_t i = 0; i < num_stages; i++) {
+            uint64_t bytes = NUMBER_AT(json_array_get(stages, i), "tile_bytes");
+            most = bytes > most ? bytes : most;
+        }
+        json_decref(stages);
+        for (size_t count = num_stages; count <= NUM_SAMPLE_UNITS; count++)
+            least[count] = most < least[count] ? most : least[count];
+    }
+    for (size_t count = 1; count <= NUM_SAMPLE_UNITS; count++) {
+        char number[20];
+        snprintf(number, sizeof number, "%zu", count);
+        json_t *answer = RUN_JSON(&run, 0, SAMPLE_DIRECTORY, "--num-ipus", number);
+        assert_string_equal(json_string_value(JSON_AT(answer, "status")), "optimal");
+        assert_int_equal(NUMBER_AT(answer, "totals", "memory"), least[count]);
+        assert_int_equal(NUMBER_AT(answer, "objectives", "0", "bound"), least[count]);
+        json_decref(answer);
+    }
+}
+
+static const char *const lists[] = {
+    "memory",         "cycles",         "traffic",        "ipus",
+    "balance",        "memory,traffic", "cycles,traffic", "cycles,balance",
+    "memory,balance", "traffic,memory", "ipus,memory",    "memory,ipus,traffic",
+    "ipus,cycles",    "cycles,memory",  "balance,cycles", "cycles,memory,ipus,balance,traffic",
+};
+enum { NUM_LISTS = sizeof lists / sizeof *lists };
+
+static void finds_the_best_of_each_objective(void **state) {
+    (void)state;
+    for (size_t i = 0; i < NUM_LISTS; i++)
+        for (size_t ipus = 0; ipus <= 3; ipus += 3) {
+            asked a;
+            ask(&a, &sample);
+            ask_objectives(&a, lists[i]);
+            if (ipus > 0)
+                ask_ipus(&a, ipus);
+            expect_best(&a);
+        }
+}
+
+static void gives_away_what_slack_allows(void **state) {
+    (void)state;
+    static const unsigned percents[] = {0, 1, 5, 25, 60, 100};
+    static const char *const pairs[] = {"memory,traffic", "memory,ipus,traffic", "cycles,traffic"};
+    for (size_t i = 0; i < sizeof percents / sizeof *percents; i++)
+        for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++) {
+            asked a;
+            ask(&a, &sample);
+            ask_objectives(&a, pairs[k]);
+            ask_slack(&a, percents[i]);
+            expect_best(&a);
+        }
+}
+
+static void refuses_objectives_that_make_no_sense(void **state) {
+    (void)state;
+    static const char *const wrong[] = {"speed",      "Memory",        "memory,",
+                                        ",memory",    "memory,memory", "cycles,traffic,cycles",
+                                        "memory;ipus"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char part[100];
+        snprintf(part, sizeof part, "--objective %s: expected some of memory, cycles, traffic, ",
+                 wrong[i]);
+        RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--objective", wrong[i]);
+        assert_refused(&run, 2, part);
+    }
+    /* this profile has no estimates of computing */
+    RUN(&run, TRAINING_DIRECTORY, "-q", "--solve", "--objective", "memory,cycles");
+    assert_refused(&run, 2, "--objective memory,cycles: the profile has no cycles");
+    assert_contains(run.err, "profiler.includeCycleEstimates");
+    char *path = in_scratch("no-cycles.json") == NULL ? NULL : strdup(in_scratch("no-cycles.json"));
+    static const char text[] =
+        "{\"format\": \"popliner-costs\", \"version\": 1, \"units\": [{\"name\": \"a\"}]}";
+    test_write_bytes(path, text, strlen(text));
+    RUN(&run, "--costs", path, "-q", "--solve", "--objective", "cycles");
+    assert_refused(&run, 2, "the objective cycles needs costs that have cycles");
+    free(path);
+}
+
+/* ---- Limits and constraints ----------------------------------------------------------------- */
+
+static void keeps_to_memory(void **state) {
+    (void)state;
+    /* from the whole model down to less than its largest layer */
+    for (uint64_t bytes = 48000; bytes >= 24000; bytes -= 3000)
+        for (size_t ipus = 1; ipus <= 5; ipus += 2) {
+            asked a;
+            ask(&a, &sample);
+            ask_objectives(&a, "ipus,traffic");
+            ask_ipus(&a, ipus);
+            ask_memory(&a, bytes);
+            expect_best(&a);
+        }
+}
+
+static void keeps_to_the_memory_of_single_ipus(void **state) {
+    (void)state;
+    asked a;
+    ask(&a, &sample);
+    ask_ipus(&a, 3);
+    ask_ipu_memory(&a, 0, 27000);
+    expect_best(&a);
+    ask_ipu_memory(&a, 1, 26000);
+    expect_best(&a);
+    ask_memory(&a, 30000);
+    expect_best(&a);
+    ask_reserve(&a, 500);
+    expect_best(&a);
+    ask(&a, &sample);
+    ask_ipu_memory(&a, 1, 27000);
+    ask_ipu_memory(&a, 1, 28000); /* the last one counts */
+    ask_ipus(&a, 2);
+    expect_best(&a);
+    json_t *answer = RUN_JSON(&run, 0, SAMPLE_DIRECTORY, "--num-ipus", "2", "--ipu-mem-per-tile",
+                              "0=40000,1=30000", "--reserve", "10%");
+    assert_int_equal(NUMBER_AT(answer, "options", "ipu_mem_per_tile", "0"), 36000);
+    assert_int_equal(NUMBER_AT(answer, "options", "ipu_mem_per_tile", "1"), 27000);
+    json_decref(answer);
+    static const char *const wrong[] = {
+        "0",       "0=",   "=5",   "x=5",     "0=5,",
+        "0=5;1=6", "0=5k", "-1=5", "65536=5", "0=99999999999999999999"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--ipu-mem-per-tile", wrong[i]);
+        assert_refused(&run, 2, "--ipu-mem-per-tile ");
+    }
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--ipu-mem-per-tile", "0=400", "--reserve", "500");
+    assert_refused(&run, 2, "--reserve: 500 bytes are more than a tile has (400)");
+}
+
+static void keeps_to_numbers_of_layers(void **state) {
+    (void)state;
+    for (size_t least = 0; least <= 5; least++)
+        for (size_t most = 0; most <= 3; most++) {
+            asked a;
+            ask(&a, &sample);
+            ask_ipus(&a, 4);
+            if (least > 0)
+                ask_least_layers(&a, least);
+            if (most > 0)
+                ask_most_layers(&a, most);
+            expect_best(&a);
+        }
+}
+
+static void keeps_to_cuts(void **state) {
+    (void)state;
+    for (size_t unit = HEAD; unit < TAIL; unit++) {
+        asked a;
+        ask(&a, &sample);
+        ask_ipus(&a, 3);
+        ask_cut(&a, unit, POPLINER_CUT_REQUIRED);
+        expect_best(&a);
+        ask_cut(&a, (unit + 2) % TAIL, POPLINER_CUT_FORBIDDEN);
+        expect_best(&a);
+        ask(&a, &sample);
+        ask_cut(&a, unit, POPLINER_CUT_FORBIDDEN);
+        expect_best(&a);
+    }
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--cut-after", "7");
+    assert_refused(&run, 2, "--cut-after 7: no layer of this name; --layer-breakdown lists them");
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--no-cut-after", "head");
+    assert_refused(&run, 2, "--no-cut-after head: no layer of this name");
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--cut-after", "Tail");
+    assert_refused(&run, 2, "--cut-after Tail: nothing comes behind this layer");
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--cut-after", "1", "--no-cut-after", "1");
+    assert_refused(&run, 2, "--no-cut-after 1: contradicts --cut-after 1");
+    /* more cuts than IPUs */
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--num-ipus", "2", "--cut-after", "0",
+        "--cut-after", "2");
+    assert_int_equal(run.status, 1);
+    assert_contains(run.err, "No split is possible: contradiction between num-ipus 2, cut-after 0, "
+                             "cut-after 2.\n");
+    assert_string_equal(run.out, "[]\n");
+}
+
+static void keeps_layers_together(void **state) {
+    (void)state;
+    for (size_t first = HEAD; first <= TAIL; first++)
+        for (size_t second = HEAD; second <= TAIL; second += 2) {
+            asked a;
+            ask(&a, &sample);
+            ask_together(&a, first, second);
+            expect_best(&a);
+        }
+    asked a;
+    ask(&a, &sample);
+    ask_together(&a, LAYER_0, LAYER_2);
+    ask_cut(&a, LAYER_1, POPLINER_CUT_REQUIRED);
+    expect_best(&a);
+    static const char *const wrong[] = {"0", "0,9", "9,0", ",", "0,1,2", "0 1"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--together", wrong[i]);
+        assert_refused(&run, 2, "expected the names of two layers, like 0,5");
+    }
+}
+
+static void places_layers(void **state) {
+    (void)state;
+    for (size_t unit = HEAD; unit <= TAIL; unit++)
+        for (size_t ipu = 0; ipu < 4; ipu++) {
+            asked a;
+            ask(&a, &sample);
+            ask_ipus(&a, 3);
+            ask_place(&a, unit, ipu);
+            expect_best(&a);
+        }
+    asked a;
+    ask(&a, &sample);
+    ask_place(&a, LAYER_1, 0);
+    ask_place(&a, TAIL, 1);
+    expect_best(&a);
+    ask_place(&a, LAYER_1, 1); /* on two IPUs */
+    expect_best(&a);
+    static const char *const wrong[] = {"1", "1=", "1=x", "=1", "9=1", "1=-1", "1=65536"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--place", wrong[i]);
+        assert_refused(&run, 2, "--place ");
+    }
+}
+
+/* ---- Device maps ---------------------------------------------------------------------------- */
+
+static void follows_device_maps(void **state) {
+    (void)state;
+    /* where stages share an IPU, they follow each other: what they need then is known */
+    static const char *const maps[] = {"0",           "0,1",     "3,1,2",   "0,0",
+                                       "0,0,1",       "1,0,0",   "0,0,1,1", "0,0,0,0,0,0",
+                                       "5,4,3,2,1,0", "0,1,1,1", "0,0,0,1", "2,2,7,7,7"};
+    static const char *const objectives[] = {"memory,traffic", "cycles,traffic", "traffic",
+                                             "ipus",           "balance",        "cycles,balance"};
+    for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
+        for (size_t k = 0; k < sizeof objectives / sizeof *objectives; k++) {
+            asked a;
+            ask(&a, &sample);
+            ask_map(&a, maps[i]);
+            ask_objectives(&a, objectives[k]);
+            expect_best(&a);
+            if (k > 1)
+                continue;
+            ask_memory(&a, 34000);
+            expect_best(&a);
+            ask_together(&a, LAYER_0, LAYER_3);
+            expect_best(&a);
+        }
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--device-map", "0,1,2,3,4,5,0");
+    assert_int_equal(run.status, 1);
+    assert_contains(run.err, "No split of 6 units is possible with device-map of 7 stages.\n");
+    static const char *const wrong[] = {"a", ",", "0,", ",0", "0,,1", "0;1", "-1", "65536", "0 1"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--device-map", wrong[i]);
+        assert_refused(&run, 2, "expected the IPU of each stage, like 0,1,2,0");
+    }
+}
+
+static uint64_t evaluated_tile(const char *split, const char *stage) {
+    RUN(&run, SAMPLE_DIRECTORY, "--evaluate", split, "--format", "json");
+    assert_int_equal(run.status, 0);
+    json_t *stages = json_loads(run.out, 0, NULL);
+    uint64_t bytes = NUMBER_AT(stages, stage, "tile_bytes");
+    json_decref(stages);
+    return bytes;
+}
+
+static void stages_on_one_ipu_need_their_union(void **state) {
+    (void)state;
+    /* the cuts are given, so the stages are: [Head 0] [1 2] on IPU 0, [3 Tail] on IPU 1 */
+    json_t *answer = RUN_JSON(&run, 0, SAMPLE_DIRECTORY, "--device-map", "0,0,1", "--cut-after",
+                              "0", "--cut-after", "2");
+    uint64_t bytes = evaluated_tile("2", "0");
+    assert_int_equal(NUMBER_AT(answer, "stages", "0", "mem", "max_tile_mem"), bytes);
+    assert_int_equal(NUMBER_AT(answer, "stages", "1", "mem", "max_tile_mem"), bytes);
+    assert_int_equal(NUMBER_AT(answer, "stages", "2", "mem", "max_tile_mem"),
+                     evaluated_tile("2", "1"));
+    assert_int_equal(NUMBER_AT(answer, "totals", "ipus"), 2);
+    json_decref(answer);
+    /* [Head 0] and [3 Tail] are less than everything, more than each, and not more than both */
+    answer = RUN_JSON(&run, 0, SAMPLE_DIRECTORY, "--device-map", "0,1,0", "--cut-after", "0",
+                      "--cut-after", "2");
+    bytes = NUMBER_AT(answer, "stages", "0", "mem", "max_tile_mem");
+    uint64_t first = evaluated_tile("0|2", "0");
+    uint64_t last = evaluated_tile("0|2", "2");
+    assert_int_equal(NUMBER_AT(answer, "stages", "2", "mem", "max_tile_mem"), bytes);
+    assert_true(bytes > first && bytes > last && bytes <= first + last);
+    assert_true(bytes < evaluated_tile("whole", "0"));
+    assert_int_equal(NUMBER_AT(answer, "stages", "1", "mem", "max_tile_mem"),
+                     evaluated_tile("0|2", "1"));
+    json_decref(answer);
+}
+
+/* ---- Anything at once ----------------------------------------------------------------------- */
+
+static uint64_t random_state = 20;
+
+/* A number below `count`. */
+static size_t draw(size_t count) {
+    random_state = test_random(random_state);
+    return (size_t)((random_state >> 33) % count);
+}
+
+static void ask_anything(asked *a, const subject *s, bool has_map) {
+    size_t n = s->num_units;
+    uint64_t whole = popliner_costs_peak(s->costs, 0, n - 1);
+    bool has_cycles = popliner_costs_has_cycles(s->costs);
+    ask(a, s);
+    const char *list = lists[draw(NUM_LISTS)];
+    if (has_cycles || strstr(list, "cycles") == NULL)
+        ask_objectives(a, list);
+    if (draw(3) == 0)
+        ask_slack(a, (unsigned)draw(40));
+    if (has_map) {
+        static const char *const maps[] = {"0,1", "0,0,1", "0,1,1", "2,1,0"};
+        ask_map(a, maps[draw(4)]);
+    } else if (draw(4) > 0) {
+        ask_ipus(a, 1 + draw(n));
+    }
+    if (whole < POPLINER_PEAK_FORBIDDEN && draw(2) == 0)
+        ask_memory(a, whole / 2 + draw((size_t)whole));
+    if (draw(4) == 0)
+        ask_ipu_memory(a, draw(3), a->options.max_stage_bytes / 2 + draw(10000));
+    if (draw(4) == 0)
+        ask_most_layers(a, 1 + draw(3));
+    if (draw(6) == 0)
+        ask_least_layers(a, 1 + draw(2));
+    for (size_t i = draw(3); i > 0; i--) {
+        size_t unit = draw(n - 1);
+        if (a->cuts[unit + 1] == POPLINER_CUT_FREE)
+            ask_cut(a, unit, draw(2) == 0 ? POPLINER_CUT_REQUIRED : POPLINER_CUT_FORBIDDEN);
+    }
+    if (draw(3) == 0)
+        ask_together(a, draw(n), draw(n));
+    if (draw(3) == 0)
+        ask_place(a, draw(n), draw(3));
+}
+
+static void answers_any_question_as_brute_force_does(void **state) {
+    (void)state;
+    for (size_t i = 0; i < 120; i++) {
+        asked a;
+        ask_anything(&a, &sample, i % 4 == 3);
+        expect_best(&a);
+    }
+}
+
+static void is_right_for_every_golden_case(void **state) {
+    (void)state;
+    char names[TEST_MOST_CASES][TEST_CASE_NAME];
+    size_t count = test_golden_cases(names);
+    assert_true(count > 0);
+    for (size_t i = 0; i < count; i++) {
+        char directory[500];
+        subject s;
+        snprintf(directory, sizeof directory, "%s%s", GOLDEN_DIRECTORY, names[i]);
+        if (strcmp(names[i], "poptorch-inf") == 0)
+            continue; /* 13 units: too many runs */
+        measure_subject(&s, directory, POPLINER_SCHEDULE_NONE, POPLINER_RECOMPUTE_NONE);
+        for (size_t k = 0; k < 6; k++) {
+            asked a;
+            ask_anything(&a, &s, false);
+            expect_best(&a);
+        }
+        free_subject(&s);
+    }
+}
+
+/* ---- Pipelines ------------------------------------------------------------------------------ */
+
+static uint64_t stash_of_first(const char *last_layer, const char *map, size_t *copies) {
+    json_t *answer = RUN_JSON(&run, 0, TRAINING_DIRECTORY, "--schedule", "training", "--device-map",
+                              map, "--cut-after", last_layer);
+    size_t num_stages = json_array_size(JSON_AT(answer, "stages"));
+    uint64_t bytes = NUMBER_AT(answer, "stages", "0", "mem", "stash");
+    *copies = 2 * num_stages - 1;
+    json_decref(answer);
+    return bytes;
+}
+
+static void training_keeps_activations(void **state) {
+    (void)state;
+    /* Head and layer 0 as the first of 2 and of 3 stages: 3 and 5 copies of the same */
+    size_t few = 0;
+    size_t many = 0;
+    uint64_t bytes_of_few = stash_of_first("0", "0,1", &few);
+    uint64_t bytes_of_many = stash_of_first("0", "0,1,2", &many);
+    assert_int_equal(few, 3);
+    assert_int_equal(many, 5);
+    assert_true(bytes_of_few > 0);
+    assert_int_equal(bytes_of_few * many, bytes_of_many * few);
+
+    /* stage by stage: what is kept comes on top of what the stage is without */
+    json_t *plain = RUN_JSON(&run, 0, TRAINING_DIRECTORY, "--device-map", "0,1,2", "--cut-after",
+                             "0", "--cut-after", "1");
+    json_t *kept = RUN_JSON(&run, 0, TRAINING_DIRECTORY, "--device-map", "0,1,2", "--cut-after",
+                            "0", "--cut-after", "1", "--schedule", "training");
+    json_t *inputs =
+        RUN_JSON(&run, 0, TRAINING_DIRECTORY, "--device-map", "0,1,2", "--cut-after", "0",
+                 "--cut-after", "1", "--schedule", "training", "--recompute", "full");
+    json_t *inference = RUN_JSON(&run, 0, TRAINING_DIRECTORY, "--device-map", "0,1,2",
+                                 "--cut-after", "0", "--cut-after", "1", "--schedule", "inference");
+    assert_true(json_equal(JSON_AT(plain, "stages"), JSON_AT(inference, "stages")));
+    static const char *const stages[] = {"0", "1", "2"};
+    for (size_t i = 0; i < 3; i++) {
+        const json_t *own = JSON_AT(plain, "stages", stages[i]);
+        const json_t *more = JSON_AT(kept, "stages", stages[i]);
+        const json_t *less = JSON_AT(inputs, "stages", stages[i]);
+        uint64_t stash = NUMBER_AT(more, "mem", "stash");
+        assert_null(json_object_get(json_object_get(own, "mem"), "stash"));
+        assert_int_equal(NUMBER_AT(more, "mem", "total_mem"),
+                         NUMBER_AT(own, "mem", "total_mem") + stash);
+        assert_true(NUMBER_AT(more, "peak", "bytes") >= NUMBER_AT(own, "peak", "bytes"));
+        assert_true(NUMBER_AT(less, "mem", "stash") <= stash);
+        assert_true(NUMBER_AT(less, "peak", "bytes") <= NUMBER_AT(more, "peak", "bytes"));
+        /* the last stage's forward and backward pass are one */
+        assert_int_equal(stash == 0, i == 2);
+        assert_int_equal(NUMBER_AT(more, "peak", "stash_bytes") % (2 * (uint64_t)(3 - i) - 1), 0);
+    }
+    json_decref(plain);
+    json_decref(kept);
+    json_decref(inputs);
+    json_decref(inference);
+}
+
+static void training_splits_are_best(void **state) {
+    (void)state;
+    for (int recompute = POPLINER_RECOMPUTE_NONE; recompute <= POPLINER_RECOMPUTE_FULL;
+         recompute++) {
+        subject s;
+        measure_subject(&s, TRAINING_DIRECTORY, POPLINER_SCHEDULE_TRAINING,
+                        (popliner_recompute)recompute);
+        for (size_t ipus = 1; ipus <= 4; ipus++)
+            for (uint64_t bytes = 320000; bytes >= 120000; bytes -= 40000) {
+                asked a;
+                ask(&a, &s);
+                ask_ipus(&a, ipus);
+                ask_memory(&a, bytes);
+                expect_best(&a);
+            }
+        for (size_t i = 0; i < 20; i++) {
+            asked a;
+            ask_anything(&a, &s, false);
+            expect_best(&a);
+        }
+        free_subject(&s);
+    }
+    /* the log shows the numbers of the plan */
+    RUN(&run, TRAINING_DIRECTORY, "-v", "--solve", "--schedule", "training", "--num-ipus", "3",
+        "--cut-after", "0", "--cut-after", "1");
+    char *solved = strdup(run.err);
+    RUN(&run, TRAINING_DIRECTORY, "--evaluate", "0|1", "--schedule", "training");
+    assert_int_equal(run.status, 0);
+    char *place = NULL;
+    for (char *line = strtok_r(run.out, "\n", &place);
+         line != NULL && strncmp(line, "Memory", 6) != 0; line = strtok_r(NULL, "\n", &place))
+        assert_contains(solved, line);
+    free(solved);
+    RUN(&run, SAMPLE_DIRECTORY, "--solve", "--schedule", "training");
+    assert_int_equal(run.status, 0);
+    assert_contains(run.err, "--schedule training: no layer computes again behind the last one");
+}
+
+static void tells_how_much_a_unit_keeps(void **state) {
+    (void)state;
+    /* with a device map layer 0 is no further from the end than second, and may not be last */
+    json_t *answer = RUN_JSON(&run, 1, TRAINING_DIRECTORY, "--schedule", "training", "--device-map",
+                              "0,1,2", "--mem-per-tile", "60000");
+    const json_t *why = JSON_AT(answer, "infeasibility");
+    assert_string_equal(json_string_value(JSON_AT(why, "reason")), "layer");
+    assert_int_equal(NUMBER_AT(why, "peak", "bytes"), NUMBER_AT(why, "needs_bytes"));
+    assert_true(NUMBER_AT(why, "peak", "stash_bytes") > 0);
+    json_decref(answer);
+}
+
+/* ---- Costs from files ----------------------------------------------------------------------- */
+
+static void add_unit(subject *s, const char *name, bool is_layer) {
+    s->counted[s->num_units] = is_layer;
+    snprintf(s->names[s->num_units++], MOST_NAME, "%s", name);
+}
+
+/* data/costs/additive.json: everything adds up, and each of both stages beside a cut pays for it. */
+static void calculate_additive(subject *s) {
+    static const uint64_t memory[] = {4096, 300000, 200000, 200000, 250000};
+    static const uint64_t millionths[] = {250000, 1500000, 3000000, 3000000, 2125000};
+    static const uint64_t cuts[] = {0, 1024, 65536, 65536, 65536};
+    static const uint64_t cut_millionths[] = {0, 0, 500000, 500000, 500000, 0};
+    *s = (subject){.arguments = {"--costs", ADDITIVE},
+                   .cycles_per_time_unit = 1000000000,
+                   .num_ipus = 3,
+                   .memory_bytes = 638976,
+                   .ipu_limits = {{0, 500000}},
+                   .num_ipu_limits = 1};
+    add_unit(s, "input", false);
+    add_unit(s, "embedding", true);
+    add_unit(s, "block 1", true);
+    add_unit(s, "block 2", true);
+    add_unit(s, "head", true);
+    assert_int_equal(popliner_costs_create(5, &s->costs, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_add_cycles(s->costs, NULL), POPLINER_OK);
+    for (size_t first = 0; first < 5; first++) {
+        uint64_t bytes = 0;
+        uint64_t time = cut_millionths[first];
+        if (first > 0)
+            popliner_costs_set_cut(s->costs, first, cuts[first]);
+        for (size_t last = first; last < 5; last++) {
+            bytes += memory[last];
+            time += millionths[last];
+            popliner_costs_set_peak(s->costs, first, last, bytes);
+            popliner_costs_set_cycles(s->costs, first, last,
+                                      (time + cut_millionths[last + 1]) * 1000);
+        }
+    }
+}
+
+/* What stages of data/costs/regions.json need together, by the rules of docs/costs.md. */
+static uint64_t regions_peak(const popliner_interval *stages, size_t num_stages, bool trains,
+                             bool recomputes) {
+    static const uint64_t memory[4][2] = {{100, 50}, {200, 300}, {200, 350}, {10, 400}};
+    static const uint64_t stash[4][2] = {{8, 4}, {10, 0}, {10, 20}, {0, 0}};
+    static const uint64_t inputs[4][2] = {{2, 2}, {3, 6}, {4, 5}, {0, 0}};
+    static const uint64_t capacity[2] = {UINT64_MAX, 1000};
+    uint64_t most = 0;
+    for (size_t tile = 0; tile < 2; tile++) {
+        bool holds[4] = {false};
+        uint64_t bytes = 0;
+        for (size_t i = 0; i < num_stages; i++) {
+            const popliner_interval *stage = &stages[i];
+            uint64_t copies = trains && stage->stages_to_end > 1 ? 2 * stage->stages_to_end - 1 : 0;
+            if (recomputes)
+                bytes += copies * inputs[stage->first_unit][tile];
+            for (size_t unit = stage->first_unit; unit <= stage->last_unit; unit++) {
+                holds[unit] = true;
+                bytes += memory[unit][tile] + (recomputes ? 0 : copies * stash[unit][tile]);
+            }
+        }
+        bytes += holds[1] || holds[2] ? (tile == 0 ? 70 : 30) : 0;
+        bytes += holds[3] || holds[0] ? 25 : 0;
+        if (bytes > capacity[tile])
+            return POPLINER_PEAK_FORBIDDEN;
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+typedef struct regions_pipeline {
+    bool trains;
+    bool recomputes;
+} regions_pipeline;
+
+static popliner_status regions_shared(void *user, const popliner_interval *stages,
+                                      size_t num_stages, uint64_t *peak_bytes,
+                                      popliner_error *error) {
+    (void)error;
+    const regions_pipeline *p = user;
+    *peak_bytes = regions_peak(stages, num_stages, p->trains, p->recomputes);
+    return POPLINER_OK;
+}
+
+static void calculate_regions(subject *s, regions_pipeline *p) {
+    static const uint64_t cycles[] = {10, 20, 20, 5};
+    static const uint64_t cuts[] = {0, 16, 32, 8};
+    *s = (subject){.arguments = {"--costs", REGIONS}, .cycles_per_time_unit = 1};
+    if (p->trains) {
+        s->pipeline[0] = "--schedule";
+        s->pipeline[1] = "training";
+        s->pipeline[2] = p->recomputes ? "--recompute" : NULL;
+        s->pipeline[3] = "full";
+    }
+    add_unit(s, "a", true);
+    add_unit(s, "b", true);
+    add_unit(s, "c", true);
+    add_unit(s, "d", true);
+    assert_int_equal(popliner_costs_create(4, &s->costs, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_add_cycles(s->costs, NULL), POPLINER_OK);
+    if (p->trains)
+        assert_int_equal(popliner_costs_add_pipeline(s->costs, 4, NULL), POPLINER_OK);
+    popliner_costs_set_shared_peak(s->costs, regions_shared, p, !p->recomputes);
+    for (size_t first = 0; first < 4; first++) {
+        uint64_t time = 0;
+        if (first > 0)
+            popliner_costs_set_cut(s->costs, first, cuts[first]);
+        for (size_t last = first; last < 4; last++) {
+            time += cycles[last];
+            popliner_costs_set_cycles(s->costs, first, last, time);
+            for (size_t to_end = 1; to_end <= (p->trains ? 4 : 1); to_end++) {
+                popliner_interval stage = {first, last, to_end};
+                popliner_costs_set_peak_at(s->costs, to_end, first, last,
+                                           regions_peak(&stage, 1, p->trains, p->recomputes));
+            }
+        }
+    }
+}
+
+/* data/costs/intervals.json: what is listed is possible, nothing else. */
+static void calculate_intervals(subject *s) {
+    *s = (subject){.arguments = {"--costs", INTERVALS},
+                   .cycles_per_time_unit = 1,
+                   .num_ipus = 2,
+                   .memory_bytes = 64};
+    add_unit(s, "a", true);
+    add_unit(s, "b", true);
+    add_unit(s, "c", true);
+    assert_int_equal(popliner_costs_create(3, &s->costs, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_add_cycles(s->costs, NULL), POPLINER_OK);
+    for (size_t first = 0; first < 3; first++)
+        for (size_t last = first; last < 3; last++)
+            popliner_costs_set_peak(s->costs, first, last, POPLINER_PEAK_FORBIDDEN);
+    static const uint64_t listed[][4] = {
+        {0, 0, 40, 7}, {0, 1, 60, 11}, {1, 2, 50, 9}, {2, 2, 30, 4}};
+    for (size_t i = 0; i < 4; i++) {
+        popliner_costs_set_peak(s->costs, listed[i][0], listed[i][1], listed[i][2]);
+        popliner_costs_set_cycles(s->costs, listed[i][0], listed[i][1], listed[i][3]);
+    }
+    popliner_costs_set_cut(s->costs, 1, 10);
+    popliner_costs_set_cut(s->costs, 2, 20);
+}
+
+static void ask_file(const subject *s, size_t count, const char *const *maps) {
+    for (size_t i = 0; i < NUM_LISTS; i++) {
+        asked a;
+        ask(&a, s);
+        ask_objectives(&a, lists[i]);
+        expect_best(&a);
+    }
+    for (size_t i = 0; i < count; i++) {
+        asked a;
+        ask_anything(&a, s, false);
+        expect_best(&a);
+    }
+    for (; *maps != NULL; maps++)
+        for (size_t i = 0; i < 6; i++) {
+            asked a;
+            ask(&a, s);
+            ask_map(&a, *maps);
+            ask_objectives(&a, lists[draw(NUM_LISTS)]);
+            if (draw(2) == 0)
+                ask_memory(&a, 400 + draw(300));
+            if (draw(3) == 0)
+                ask_together(&a, draw(s->num_units), draw(s->num_units));
+            if (draw(3) == 0)
+                ask_place(&a, draw(s->num_units), draw(2));
+            expect_best(&a);
+        }
+}
+
+static void answers_for_files_as_brute_force_does(void **state) {
+    (void)state;
+    static const char *const no_maps[] = {NULL};
+    static const char *const few_maps[] = {"0,1", "1,0", "0,0", "0,1,0", NULL};
+    static const char *const maps[] = {"0,1",   "0,0",     "0,1,0",   "0,1,1",
+                                       "1,0,1", "0,1,0,1", "0,1,1,0", NULL};
+    subject s;
+    calculate_additive(&s);
+    ask_file(&s, 20, few_maps);
+    free_subject(&s);
+    calculate_intervals(&s);
+    ask_file(&s, 20, few_maps);
+    free_subject(&s);
+    for (unsigned i = 0; i < 3; i++) {
+        regions_pipeline p = {i > 0, i == 2};
+        calculate_regions(&s, &p);
+        ask_file(&s, 20, i == 0 ? maps : i == 1 ? few_maps : no_maps);
+        free_subject(&s);
+    }
+}
+
+static void tables_hold_the_numbers_of_the_document(void **state) {
+    (void)state;
+    /* input and embedding: 304096 bytes, 0.25 + 1.5 + 0.5 ms; ... */
+    RUN(&run, "--costs", ADDITIVE, "--solve");
+    assert_int_equal(run.status, 0);
+    assert_string_equal(run.out, "stage\tipu\tfrom\tto\tmemory\tms\tcut\n"
+                                 "0\t0\tinput\tembedding\t304096\t2.250000\t65536\n"
+                                 "1\t1\tblock 1\tblock 2\t400000\t7.000000\t65536\n"
+                                 "2\t2\thead\thead\t250000\t2.625000\t0\n");
+    RUN(&run, "--costs", INTERVALS, "--solve", "--format", "csv");
+    assert_int_equal(run.status, 0);
+    assert_string_equal(run.out, "stage,ipu,from,to,memory,cycles,cut\n"
+                                 "0,0,a,a,40,7,10\n"
+                                 "1,1,b,c,50,9,0\n");
+    const char *path = in_scratch("names.json");
+    static const char text[] =
+        "{\"format\": \"popliner-costs\", \"version\": 1, \"time_unit\": \"s, \\\"wall\\\"\","
+        "\"units\": [{\"name\": \"a,b\"}, {\"name\": \"say \\\"c\\\"\"}, {\"name\": \"d\"}]}";
+    test_write_bytes(path, text, strlen(text));
+    RUN(&run, "--costs", path, "--solve", "--format", "csv", "--cut-after", "a,b", "--together",
+        "say \"c\",d");
+    assert_int_equal(run.status, 0);
+    assert_string_equal(run.out, "stage,ipu,from,to,memory,\"s, \"\"wall\"\"\",cut\n"
+                                 "0,0,\"a,b\",\"a,b\",0,0,0\n"
+                                 "1,1,\"say \"\"c\"\"\",d,0,0,0\n");
+    RUN(&run, "--costs", path, "--solve", "--format", "csv", "--sweep", "num-ipus=1..1");
+    assert_int_equal(run.status, 0);
+    assert_string_equal(run.out, "num-ipus,status,memory,traffic,used,split\n"
+                                 "1,optimal,0,0,1,\"[ a,b say \"\"c\"\" d ]\"\n");
+    json_t *answer = RUN_JSON(&run, 0, "--costs", path, "--place", "a,b=0", "--cut-after", "a,b");
+    assert_int_equal(NUMBER_AT(answer, "options", "place", "a,b"), 0);
+    json_decref(answer);
+}
+
+/* Published graphs: the throughput graph must be solved at least as well as by equal shares, and
+ * nothing is better than the average. */
+static void solves_published_graphs(void **state) {
+    (void)state;
+    char *graph = test_shared_file(
+        "dnn-partitioning/throughput-inputs/OperatorGraphs/bert_l-3_inference.json");
+    char *text =
+        test_shared_file("pipedream/profiler/image_classification/profiles/nasnetalarge/graph.txt");
+    if (graph == NULL || text == NULL) {
+        free(graph);
+        free(text);
+        skip();
+    }
+    const char *const files[] = {graph, text};
+    for (size_t i = 0; i < 2; i++) {
+        json_t *answer = RUN_JSON(&run, 0, "--costs", files[i], "--num-ipus", "4");
+        json_t *whole = RUN_JSON(&run, 0, "--costs", files[i], "--num-ipus", "1");
+        assert_string_equal(json_string_value(JSON_AT(answer, "objectives", "0", "name")),
+                            "cycles");
+        assert_string_equal(json_string_value(JSON_AT(answer, "time_unit")),
+                            i == 0 ? "units" : "ms");
+        double best = json_real_value(JSON_AT(answer, "totals", "cycles"));
+        double all = json_real_value(JSON_AT(whole, "totals", "cycles"));
+        assert_true(best < all && best >= all / 4 - 1e-6);
+        /* giving the answer as constraints leaves nothing else */
+        const json_t *stages = JSON_AT(answer, "stages");
+        const char *arguments[20] = {"--costs", files[i], "--num-ipus", "4", "--objective", "ipus"};
+        size_t count = 6;
+        for (size_t k = 0; k + 1 < json_array_size(stages); k++) {
+            arguments[count++] = "--cut-after";
+            arguments[count++] =
+                json_string_value(json_object_get(json_array_get(stages, k), "layer_to"));
+        }
+        arguments[count] = NULL;
+        json_t *again = run_json(&run, 0, arguments);
+        assert_true(json_equal(JSON_AT(again, "totals"), JSON_AT(answer, "totals")));
+        json_decref(again);
+        json_decref(answer);
+        json_decref(whole);
+    }
+    free(graph);
+    free(text);
+}
+
+/* ---- When nothing fits ---------------------------------------------------------------------- */
+
+static void says_why_nothing_fits(void **state) {
+    (void)state;
+    char expected[300];
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--evaluate", "Head|0", "--format", "json");
+    json_t *stages = json_loads(run.out, 0, NULL);
+    uint64_t bytes = NUMBER_AT(stages, "1", "tile_bytes");
+    snprintf(expected, sizeof expected,
+             "Layer 0 alone needs %" PRIu64 " bytes on a tile, %" PRIu64
+             " more than the 20000 of any IPU that it may be on: tile %" PRIu64 " at step %" PRIu64
+             ", operation Layer0/",
+             bytes, bytes - 20000, NUMBER_AT(stages, "1", "tile"), NUMBER_AT(stages, "1", "step"));
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--mem-per-tile", "20000");
+    assert_int_equal(run.status, 1);
+    assert_contains(run.err, expected);
+    /* the three largest variables there */
+    for (size_t i = 0; i < 3; i++) {
+        const json_t *v = json_array_get(JSON_AT(stages, "1", "largest_variables"), i);
+        snprintf(expected, sizeof expected, "%s (%s, %" PRIu64 ")",
+                 json_string_value(json_object_get(v, "name")),
+                 json_string_value(json_object_get(v, "category")), NUMBER_AT(v, "size_bytes"));
+        assert_contains(run.err, expected);
+    }
+    snprintf(expected, sizeof expected, "Enough would be --mem-per-tile %" PRIu64, bytes);
+    assert_contains(run.err, expected);
+    assert_contains(run.err, "No number of IPUs would be enough.\n");
+    json_decref(stages);
+
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--mem-per-tile", "28000", "--num-ipus", "2");
+    assert_int_equal(run.status, 1);
+    assert_contains(run.err, "No split over at most 2 IPUs fits.\n");
+    assert_contains(run.err, ", or --num-ipus 3.\n");
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--mem-per-tile", "28000", "--device-map", "0,1");
+    assert_int_equal(run.status, 1);
+    assert_contains(run.err, "No split over these 2 IPUs fits.\n");
+    assert_lacks(run.err, "IPUs would be enough");
+
+    RUN(&run, "--costs", REGIONS, "-q", "--solve", "--mem-per-tile", "400");
+    assert_int_equal(run.status, 1);
+    assert_contains(run.err, "Layer d alone needs 425 bytes on a tile, 25 more than the 400 of any "
+                             "IPU that it may be on.\n");
+    assert_contains(run.err, "Enough would be --mem-per-tile 425 (after --reserve).\n");
+    RUN(&run, "--costs", INTERVALS, "-q", "--solve", "--cut-after", "a", "--cut-after", "b");
+    assert_int_equal(run.status, 1);
+    assert_contains(run.err, "No split is possible: contradiction between ");
+}
+
+/* ---- Sweeps --------------------------------------------------------------------------------- */
+
+/* Compares a row of a sweep with a run of its own. */
+static void check_row(const json_t *row, const char *name, const char *const *others) {
+    const char *arguments[20];
+    char value[30];
+    size_t count = 0;
+    for (; others[count] != NULL; count++)
+        arguments[count] = others[count];
+    snprintf(value, sizeof value, "%" PRIu64, NUMBER_AT(row, "value"));
+    arguments[count++] = name;
+    arguments[count++] = value;
+    arguments[count] = NULL;
+    const char *status = json_string_value(JSON_AT(row, "status"));
+    json_t *answer = run_json(&run, strcmp(status, "infeasible") == 0 ? 1 : 0, arguments);
+    assert_string_equal(json_string_value(JSON_AT(answer, "status")), status);
+    assert_true(json_equal(JSON_AT(answer, "objectives"), JSON_AT(row, "objectives")));
+    assert_true(json_equal(JSON_AT(answer, "totals", "ipus"), JSON_AT(row, "used")));
+    const json_t *stages = JSON_AT(answer, "stages");
+    assert_int_equal(json_array_size(JSON_AT(row, "stages")), json_array_size(stages));
+    for (size_t i = 0; i < json_array_size(stages); i++) {
+        const json_t *own = json_array_get(stages, i);
+        const json_t *told = json_array_get(JSON_AT(row, "stages"), i);
+        const char *from = json_string_value(json_object_get(own, "layer_from"));
+        assert_true(json_equal(json_object_get(own, "ipu"), json_object_get(told, "ipu")));
+        assert_string_equal(json_string_value(json_object_get(told, "from")),
+                            from == NULL ? "Head" : from);
+    }
+    json_decref(answer);
+}
+
+static void sweeps_are_runs_of_their_own(void **state) {
+    (void)state;
+    static const char *const others[] = {SAMPLE_DIRECTORY, "--reserve",   "1000",
+                                         "--objective",    "ipus,memory", NULL};
+    json_t *sweep = RUN_JSON(&run, 0, SAMPLE_DIRECTORY, "--reserve", "1000", "--objective",
+                             "ipus,memory", "--sweep", "mem-per-tile=27000..36000:3000");
+    assert_string_equal(json_string_value(JSON_AT(sweep, "sweep")), "mem-per-tile");
+    const json_t *rows = JSON_AT(sweep, "results");
+    assert_int_equal(json_array_size(rows), 4);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(NUMBER_AT(json_array_get(rows, i), "value"), 27000 + 3000 * i);
+        check_row(json_array_get(rows, i), "--mem-per-tile", others);
+    }
+    json_decref(sweep);
+    static const char *const training[] = {TRAINING_DIRECTORY, "--schedule", "training",
+                                           "--mem-per-tile",   "200000",     NULL};
+    sweep = RUN_JSON(&run, 0, TRAINING_DIRECTORY, "--schedule", "training", "--mem-per-tile",
+                     "200000", "--sweep", "num-ipus=1..5");
+    rows = JSON_AT(sweep, "results");
+    assert_int_equal(json_array_size(rows), 5);
+    for (size_t i = 0; i < 5; i++)
+        check_row(json_array_get(rows, i), "--num-ipus", training);
+    json_decref(sweep);
+}
+
+static void sweeps_are_tables(void **state) {
+    (void)state;
+    /* by hand: one IPU has no room for 954096 bytes; two: 504096 is over the 500000 of IPU 0, so
+     * 304096 and 650000, over 638976 */
+    static const char *const expected =
+        "num-ipus%cstatus%cmemory%ctraffic%cused%csplit\n"
+        "1%cinfeasible%c954096%c0%c1%c[ input embedding block 1 block 2 head ]\n"
+        "2%cinfeasible%c504096%c65536%c2%c[ input embedding block 1 | block 2 head ]\n"
+        "3%coptimal%c400000%c131072%c3%c[ input embedding | block 1 block 2 | head ]\n";
+    for (int i = 0; i < 2; i++) {
+        int d = i == 0 ? '\t' : ',';
+        char text[1000];
+        snprintf(text, sizeof text, expected, d, d, d, d, d, d, d, d, d, d, d, d, d, d, d, d, d, d,
+                 d, d);
+        RUN(&run, "--costs", ADDITIVE, "--solve", "--sweep", "num-ipus=1..3", "--format",
+            i == 0 ? "tsv" : "csv");
+        assert_int_equal(run.status, 0);
+        assert_string_equal(run.out, text);
+    }
+    /* a contradiction has no numbers */
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--sweep", "num-ipus=1..1", "--cut-after", "1");
+    assert_int_equal(run.status, 0);
+    assert_string_equal(run.out, "num-ipus\tstatus\tmemory\ttraffic\tused\tsplit\n"
+                                 "1\tinfeasible\t\t\t0\t[ ]\n");
+    static const char *const wrong[] = {"num-ipus",         "num-ipus=",      "num-ipus=1",
+                                        "num-ipus=2..1",    "num-ipus=0..2",  "ipus=1..2",
+                                        "num-ipus=1..2:0",  "num-ipus=1...2", "num-ipus=1..2 ",
+                                        "mem-per-tile=5..", "num-ipus=-1..2"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--sweep", wrong[i]);
+        assert_refused(&run, 2, "expected num-ipus=A..B or mem-per-tile=A..B");
+    }
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--sweep", "num-ipus=1..20000");
+    assert_refused(&run, 2, "these are more than 10000 values; give a larger step");
+}
+
+/* ---- Written programs ----------------------------------------------------------------------- */
+
+static double solve_file(const char *path, bool is_mps) {
+    glp_prob *program = glp_create_prob();
+    glp_iocp options;
+    glp_term_out(GLP_OFF);
+    assert_int_equal(is_mps ? glp_read_mps(program, GLP_MPS_FILE, NULL, path)
+                            : glp_read_lp(program, NULL, path),
+                     0);
+    glp_init_iocp(&options);
+    options.presolve = GLP_ON;
+    options.msg_lev = GLP_MSG_OFF;
+    assert_int_equal(glp_intopt(program, &options), 0);
+    assert_int_equal(glp_mip_status(program), GLP_OPT);
+    double value = glp_mip_obj_val(program);
+    glp_delete_prob(program);
+    glp_free_env();
+    return value;
+}
+
+static void written_programs_have_the_same_optimum(void **state) {
+    (void)state;
+    static const char *const objectives[] = {"memory", "cycles", "traffic", "ipus"};
+    static const char *const questions[][8] = {
+        {SAMPLE_DIRECTORY, "--num-ipus", "3", NULL},
+        {SAMPLE_DIRECTORY, "--mem-per-tile", "28000", "--cut-after", "0", NULL},
+        {SAMPLE_DIRECTORY, "--device-map", "0,1,2", NULL},
+        {SAMPLE_DIRECTORY, "--device-map", "0,1,0", NULL},
+        /* the first and the last stage do not fit on one IPU if the one between is short */
+        {SAMPLE_DIRECTORY, "--device-map", "0,1,0", "--mem-per-tile", "34500", NULL},
+        {SAMPLE_DIRECTORY, "--device-map", "0,1,2,0,1", "--mem-per-tile", "34500", NULL},
+        {"--costs", REGIONS, "--device-map", "0,1,0", NULL},
+        {"--costs", REGIONS, "--num-ipus", "3", NULL},
+        {"--costs", INTERVALS, NULL},
+    };
+    char *lp = strdup(in_scratch("program.lp"));
+    char *mps = strdup(in_scratch("program.mps"));
+    for (size_t i = 0; i < sizeof questions / sizeof *questions; i++)
+        for (size_t k = 0; k < sizeof objectives / sizeof *objectives; k++) {
+            const char *arguments[20];
+            size_t count = 0;
+            for (; questions[i][count] != NULL; count++)
+                arguments[count] = questions[i][count];
+            const char *const more[] = {"--objective", objectives[k], "--write-lp", lp,
+                                        "--write-mps", mps,           NULL};
+            memcpy(arguments + count, more, sizeof more);
+            json_t *answer = run_json(&run, 0, arguments);
+            double value = (double)NUMBER_AT(answer, "objectives", "0", "value");
+            assert_float_equal(solve_file(lp, false), value, 1e-6 * value + 1e-6);
+            assert_float_equal(solve_file(mps, true), value, 1e-6 * value + 1e-6);
+            json_decref(answer);
+        }
+    /* each stage of another size of IPU has costs of its own */
+    RUN(&run, "--costs", ADDITIVE, "-q", "--solve", "--write-lp", lp);
+    assert_refused(&run, 2, "give a device map");
+    json_t *answer = RUN_JSON(&run, 0, "--costs", ADDITIVE, "--device-map", "0,1,2", "--objective",
+                              "cycles", "--write-lp", lp);
+    /* times are in billionths of a millisecond there */
+    assert_float_equal(solve_file(lp, false) / 1e9,
+                       json_real_value(JSON_AT(answer, "totals", "cycles")), 1e-6);
+    json_decref(answer);
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--objective", "balance", "--write-lp", lp);
+    assert_refused(&run, 2, "put another first");
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--write-mps", in_scratch("no/where"));
+    assert_refused(&run, 3, "no/where: the integer program cannot be written");
+    /* what is read stays what it is */
+    char *copy = strdup(in_scratch("costs.json"));
+    copy_file(REGIONS, copy, SIZE_MAX);
+    RUN(&run, "--costs", copy, "-q", "--solve", "--write-lp", copy);
+    assert_refused(&run, 2, "would overwrite a file that is read");
+    assert_int_equal(hash_file(copy), hash_file(REGIONS));
+    copy_file(CASE_PROFILE, copy, SIZE_MAX);
+    RUN(&run, copy, CASE_DEBUG, "-q", "--solve", "--write-mps", copy);
+    assert_refused(&run, 2, "would overwrite a file that is read");
+    assert_int_equal(hash_file(copy), hash_file(CASE_PROFILE));
+    free(copy);
+    free(lp);
+    free(mps);
+}
+
+/* ---- Stopping ------------------------------------------------------------------------------- */
+
+enum { NUM_BIG_UNITS = 500, BIG_IPUS = 12 };
+
+/* Times of a big file of costs, which is written to `path`. */
+static void write_big(const char *path, uint64_t cycles[NUM_BIG_UNITS]) {
+    json_t *units = json_array();
+    for (size_t i = 0; i < NUM_BIG_UNITS; i++) {
+        char name[20];
+        snprintf(name, sizeof name, "u%zu", i);
+        cycles[i] = 100 + draw(99900);
+        json_array_append_new(units, json_pack("{s:s, s:I, s:I}", "name", name, "memory",
+                                               (json_int_t)(1000 + draw(99000)), "cycles",
+                                               (json_int_t)cycles[i]));
+    }
+    json_t *file =
+        json_pack("{s:s, s:i, s:o}", "format", "popliner-costs", "version", 1, "units", units);
+    assert_int_equal(json_dump_file(file, path, 0), 0);
+    json_decref(file);
+}
+
+/* How few of the slowest stage's cycles BIG_IPUS stages can do with: the smallest limit under which
+ * filling one stage after another needs no more. */
+static uint64_t fewest_cycles(const uint64_t cycles[NUM_BIG_UNITS]) {
+    uint64_t low = 0;
+    uint64_t high = 0;
+    for (size_t i = 0; i < NUM_BIG_UNITS; i++) {
+        low = cycles[i] > low ? cycles[i] : low;
+        high += cycles[i];
+    }
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        uint64_t sum = 0;
+        size_t num_stages = 1;
+        for (size_t i = 0; i < NUM_BIG_UNITS; i++) {
+            num_stages += sum + cycles[i] > middle;
+            sum = sum + cycles[i] > middle ? cycles[i] : sum + cycles[i];
+        }
+        if (num_stages <= BIG_IPUS)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+/* A stopped answer is a split within the limits whose numbers are its own, with bounds. */
+static void check_stopped(const json_t *answer, const uint64_t cycles[NUM_BIG_UNITS]) {
+    const json_t *stages = JSON_AT(answer, "stages");
+    size_t unit = 0;
+    uint64_t most = 0;
+    uint64_t least = UINT64_MAX;
+    assert_string_equal(json_string_value(JSON_AT(answer, "status")), "feasible");
+    assert_true(json_is_true(JSON_AT(answer, "stopped")));
+    assert_in_range(json_array_size(stages), 1, BIG_IPUS);
+    for (size_t i = 0; i < json_array_size(stages); i++) {
+        const json_t *stage = json_array_get(stages, i);
+        uint64_t sum = 0;
+        for (size_t k = 0; k < json_array_size(JSON_AT(stage, "layers")); k++)
+            sum += cycles[unit++];
+        assert_int_equal(NUMBER_AT(stage, "cycles"), sum);
+        most = sum > most ? sum : most;
+        least = sum < least ? sum : least;
+    }
+    assert_int_equal(unit, NUM_BIG_UNITS);
+    assert_int_equal(NUMBER_AT(answer, "objectives", "0", "value"), most);
+    assert_int_equal(NUMBER_AT(answer, "objectives", "1", "value"), most - least);
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *objective = json_array_get(JSON_AT(answer, "objectives"), i);
+        assert_true(NUMBER_AT(objective, "bound") <= NUMBER_AT(objective, "value"));
+    }
+    assert_true(NUMBER_AT(answer, "objectives", "0", "bound") <= fewest_cycles(cycles));
+    assert_true(most >= fewest_cycles(cycles));
+}
+
+static void stops_when_interrupted(void **state) {
+    (void)state;
+    static const char reading[] = "Reading the costs";
+    static uint64_t cycles[NUM_BIG_UNITS];
+    char complaint[SCHEMA_COMPLAINT_SIZE];
+    const char *path = in_scratch("big.json");
+    write_big(path, cycles);
+    const char *const arguments[] = {"--costs",        path,         "--solve", "--objective",
+                                     "cycles,balance", "--num-ipus", "12",      "--format",
+                                     "json",           "-v",         NULL};
+    run_command_interrupted(&run, reading, 1.5, arguments);
+    assert_int_equal(run.status, 0);
+    json_t *answer = json_loads(run.out, 0, NULL);
+    assert_true(certificate_schema_accepts("answer", answer, complaint));
+    check_stopped(answer, cycles);
+    /* the cycles are proven in much less time than that; the spread takes minutes */
+    assert_int_equal(NUMBER_AT(answer, "objectives", "0", "bound"), fewest_cycles(cycles));
+    assert_contains(run.err, "Stopped before the proof: ");
+    json_decref(answer);
+}
+
+static void stops_when_time_is_up(void **state) {
+    (void)state;
+    static uint64_t cycles[NUM_BIG_UNITS];
+    const char *path = in_scratch("big.json");
+    write_big(path, cycles);
+    json_t *answer = RUN_JSON(&run, 0, "--costs", path, "--objective", "cycles,balance",
+                              "--num-ipus", "12", "--time-limit", "1.5");
+    check_stopped(answer, cycles);
+    assert_true(json_real_value(JSON_AT(answer, "options", "time_limit_seconds")) == 1.5);
+    json_decref(answer);
+    answer = RUN_JSON(&run, 1, "--costs", path, "--num-ipus", "12", "--time-limit", "0.000001");
+    assert_string_equal(json_string_value(JSON_AT(answer, "infeasibility", "reason")), "unknown");
+    assert_int_equal(json_array_size(JSON_AT(answer, "stages")), 0);
+    assert_contains(run.err, "Stopped before any split within the limits was found.\n");
+    json_decref(answer);
+    /* plenty of time changes nothing */
+    answer = RUN_JSON(&run, 0, SAMPLE_DIRECTORY, "--num-ipus", "3", "--time-limit", "600");
+    json_t *without = RUN_JSON(&run, 0, SAMPLE_DIRECTORY, "--num-ipus", "3");
+    assert_true(json_equal(JSON_AT(answer, "stages"), JSON_AT(without, "stages")));
+    json_decref(answer);
+    json_decref(without);
+    static const char *const wrong[] = {"0", "-1", "x", "1s", "", ".", "1.2.3", "1e3", "inf"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--time-limit", wrong[i]);
+        assert_refused(&run, 2, "--time-limit");
+    }
+}
+
+/* ---- What makes no sense together ----------------------------------------------------------- */
+
+static void refuses_options_that_would_be_ignored(void **state) {
+    (void)state;
+    static const char *const solving[][2] = {
+        {"--objective", "ipus"},      {"--slack", "5"},        {"--ipu-mem-per-tile", "0=5"},
+        {"--sweep", "num-ipus=1..2"}, {"--time-limit", "5"},   {"--write-lp", "/dev/null"},
+        {"--write-mps", "/dev/null"}, {"--min-layers", "1"},   {"--max-layers", "2"},
+        {"--cut-after", "0"},         {"--no-cut-after", "0"}, {"--together", "0,1"},
+        {"--place", "0=0"},           {"--device-map", "0,1"}, {"--schedule", "training"},
+        {"--recompute", "none"},
+    };
+    for (size_t i = 0; i < sizeof solving / sizeof *solving; i++) {
+        RUN(&run, CASE_DIRECTORY, "-q", "--layer-breakdown", solving[i][0], solving[i][1]);
+        assert_refused(&run, 2, solving[i][0]);
+        assert_contains(run.err, " means something for --solve ");
+        RUN(&run, CASE_DIRECTORY, "-q", "--solve", "--solver", "greedy", solving[i][0],
+            solving[i][1]);
+        assert_refused(&run, 2, solving[i][0]);
+        assert_contains(run.err, "--solver greedy knows nothing of ");
+    }
+    static const char *const profiles[][2] = {
+        {"--memory-model", "full"},   {"--layer-name-regex", "x"}, {"--inputs-regex-layer-0", "x"},
+        {"--layer-order", "natural"}, {"--layers", "0"},           {"--tolerance", "5"},
+        {"--reserve", "gaps"},
+    };
+    for (size_t i = 0; i < sizeof profiles / sizeof *profiles; i++) {
+        RUN(&run, "--costs", ADDITIVE, "-q", "--solve", profiles[i][0], profiles[i][1]);
+        assert_refused(&run, 2, profiles[i][0]);
+    }
+    static const struct {
+        const char *arguments[8];
+        const char *parts[2];
+    } others[] = {
+        {{"--costs", ADDITIVE}, {"--costs", "give --solve"}},
+        {{"--costs", ADDITIVE, "--solve", CASE_PROFILE}, {"--costs", CASE_PROFILE}},
+        {{"--costs", ADDITIVE, "--solve", "--diagnose"}, {"--costs", "nothing else"}},
+        {{"--costs", ADDITIVE, "--solve", "--solver", "greedy"}, {"greedy", "--costs"}},
+        {{"--costs", ADDITIVE, "--solve", "--layer-operations-only"},
+         {"--layer-operations-only", "--costs"}},
+        {{"--costs", ADDITIVE, "--solve", "-v"}, {"--quiet", "--verbose"}},
+        {{CASE_DIRECTORY, "--solve", "--recompute", "full"}, {"--recompute full", "training"}},
+        {{CASE_DIRECTORY, "--solve", "--device-map", "0,1", "--num-ipus", "2"},
+         {"--device-map 0,1", "--num-ipus"}},
+        {{CASE_DIRECTORY, "--solve", "--device-map", "0,1", "--sweep", "num-ipus=1..2"},
+         {"--sweep num-ipus=1..2", "--device-map"}},
+        {{CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--sweep", "num-ipus=1..2"},
+         {"--sweep num-ipus=1..2", "--num-ipus"}},
+        {{CASE_DIRECTORY, "--solve", "--mem-per-tile", "2", "--sweep", "mem-per-tile=1..2"},
+         {"--sweep mem-per-tile=1..2", "--mem-per-tile"}},
+        {{CASE_DIRECTORY, "--solve", "--write-lp", "/dev/null", "--sweep", "num-ipus=1..2"},
+         {"--sweep", "--write-lp"}},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        const char *arguments[10] = {"-q"};
+        for (size_t k = 0; k < 8 && others[i].arguments[k] != NULL; k++)
+            arguments[k + 1] = others[i].arguments[k];
+        run_command(&run, arguments);
+        assert_refused(&run, 2, others[i].parts[0]);
+        assert_contains(run.err, others[i].parts[1]);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_split_evaluates_to_less),
+        cmocka_unit_test(finds_the_best_of_each_objective),
+        cmocka_unit_test(gives_away_what_slack_allows),
+        SCRATCH_TEST(refuses_objectives_that_make_no_sense),
+        cmocka_unit_test(keeps_to_memory),
+        cmocka_unit_test(keeps_to_the_memory_of_single_ipus),
+        cmocka_unit_test(keeps_to_numbers_of_layers),
+        cmocka_unit_test(keeps_to_cuts),
+        cmocka_unit_test(keeps_layers_together),
+        cmocka_unit_test(places_layers),
+        cmocka_unit_test(follows_device_maps),
+        cmocka_unit_test(stages_on_one_ipu_need_their_union),
+        cmocka_unit_test(answers_any_question_as_brute_force_does),
+        cmocka_unit_test(is_right_for_every_golden_case),
+        cmocka_unit_test(training_keeps_activations),
+        cmocka_unit_test(training_splits_are_best),
+        cmocka_unit_test(tells_how_much_a_unit_keeps),
+        cmocka_unit_test(answers_for_files_as_brute_force_does),
+        SCRATCH_TEST(tables_hold_the_numbers_of_the_document),
+        cmocka_unit_test(solves_published_graphs),
+        cmocka_unit_test(says_why_nothing_fits),
+        cmocka_unit_test(sweeps_are_runs_of_their_own),
+        cmocka_unit_test(sweeps_are_tables),
+        SCRATCH_TEST(written_programs_have_the_same_optimum),
+        SCRATCH_TEST(stops_when_interrupted),
+        SCRATCH_TEST(stops_when_time_is_up),
+        cmocka_unit_test(refuses_options_that_would_be_ignored),
+    };
+    return cmocka_run_group_tests(tests, measure_sample, free_sample);
+}

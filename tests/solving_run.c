@@ -1,0 +1,572 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solving_run.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json_schema.h"
+
+static command_run run;
+
+/* ---- Documents ------------------------------------------------------------------------------ */
+
+static json_t *parse(const char *text) {
+    json_error_t error;
+    json_t *document = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+    if (document == NULL)
+        fail_msg("%s: %.300s", error.text, text);
+    return document;
+}
+
+json_t *json_at(const json_t *document, const char *const *keys) {
+    const json_t *place = document;
+    for (size_t i = 0; keys[i] != NULL; i++) {
+        place = json_is_array(place) ? json_array_get(place, strtoul(keys[i], NULL, 10))
+                                     : json_object_get(place, keys[i]);
+        if (place == NULL)
+            fail_msg("the document has no %s", keys[i]);
+    }
+    return (json_t *)place;
+}
+
+uint64_t number_of(const json_t *number) {
+    assert_true(json_is_integer(number));
+    return (uint64_t)json_integer_value(number);
+}
+
+bool certificate_schema_accepts(const char *name, const json_t *document, char *complaint) {
+    static json_t *schema; /* one for the whole program */
+    if (schema == NULL) {
+        size_t size;
+        char *path = test_project_file("docs/certificate.schema.json");
+        uint8_t *bytes = test_read_bytes(path, &size);
+        schema = json_loadb((const char *)bytes, size, JSON_REJECT_DUPLICATES, NULL);
+        assert_non_null(schema);
+        free(bytes);
+        free(path);
+    }
+    return schema_accepts(schema, NULL, document, complaint) &&
+           schema_accepts(schema, name, document, complaint);
+}
+
+json_t *run_json(command_run *r, int status, const char *const *arguments) {
+    const char *all[MOST_ASKED + 24];
+    size_t count = 0;
+    bool is_sweep = false;
+    char complaint[SCHEMA_COMPLAINT_SIZE];
+    for (; arguments[count] != NULL; count++) {
+        assert_true(count < MOST_ASKED + 20);
+        all[count] = arguments[count];
+        is_sweep = is_sweep || strcmp(all[count], "--sweep") == 0;
+    }
+    all[count++] = "--solve";
+    all[count++] = "--format";
+    all[count++] = "json";
+    all[count] = NULL;
+    run_command(r, all);
+    if (r->status != status)
+        fail_msg("exit status %d instead of %d: %s", r->status, status, r->err);
+    assert_is_log(r);
+    json_t *document = parse(r->out);
+    if (!certificate_schema_accepts(is_sweep ? "sweep" : "answer", document, complaint))
+        fail_msg("not as the schema says: %s", complaint);
+    return document;
+}
+
+/* ---- What a profile costs ------------------------------------------------------------------- */
+
+/* Adds the list `more`, which ends with NULL, to a list. */
+static size_t add_all(const char **list, size_t count, const char *const *more) {
+    for (; *more != NULL; more++)
+        list[count++] = *more;
+    list[count] = NULL;
+    return count;
+}
+
+static void name_units(subject *s) {
+    const char *all[20];
+    size_t count = add_all(all, 0, s->arguments);
+    static const char *const one_stage[] = {"--num-ipus", "1", NULL};
+    add_all(all, count, one_stage);
+    json_t *answer = run_json(&run, 0, all);
+    const json_t *layers = JSON_AT(answer, "stages", "0", "layers");
+    s->num_units = 0;
+    if (json_is_true(JSON_AT(answer, "stages", "0", "head")))
+        strcpy(s->names[s->num_units++], "Head");
+    for (size_t i = 0; i < json_array_size(layers); i++) {
+        assert_true(s->num_units + 1 < MOST_BRUTE_UNITS);
+        s->counted[s->num_units] = 1;
+        snprintf(s->names[s->num_units++], MOST_NAME, "%s",
+                 json_string_value(json_array_get(layers, i)));
+    }
+    if (json_is_true(JSON_AT(answer, "stages", "0", "tail")))
+        strcpy(s->names[s->num_units++], "Tail");
+    s->memory_bytes = NUMBER_AT(answer, "options", "mem_per_tile");
+    json_decref(answer);
+}
+
+/* The largest tile of first ... last as the stages_to_end-th stage from the end. */
+static uint64_t evaluate(const subject *s, size_t first, size_t last, size_t stages_to_end) {
+    char split[MOST_BRUTE_UNITS * MOST_NAME] = "";
+    const char *all[20];
+    size_t count = add_all(all, 0, s->arguments);
+    count = add_all(all, count, s->pipeline);
+    if (first > 0)
+        strcat(split, s->names[first - 1]);
+    for (size_t k = 1; k < stages_to_end; k++) {
+        strcat(split, *split == '\0' ? "" : "|");
+        strcat(split, s->names[last + k - 1]);
+    }
+    /* what is behind the stage is one more if it is the last one that is asked for */
+    if (stages_to_end == 1)
+        assert_int_equal(last + 1, s->num_units);
+    const char *const what[] = {"--evaluate", *split == '\0' ? "whole" : split, "--format", "json",
+                                NULL};
+    add_all(all, count, what);
+    run_command(&run, all);
+    assert_int_equal(run.status, 0);
+    json_t *stages = parse(run.out);
+    assert_int_equal(json_array_size(stages), stages_to_end + (first > 0));
+    const json_t *stage = json_array_get(stages, first > 0);
+    assert_string_equal(json_string_value(json_object_get(stage, "unit_from")), s->names[first]);
+    assert_string_equal(json_string_value(json_object_get(stage, "unit_to")), s->names[last]);
+    uint64_t bytes = number_of(json_object_get(stage, "tile_bytes"));
+    json_decref(stages);
+    return bytes;
+}
+
+static void measure_peaks(subject *s, bool depends_on_end) {
+    size_t n = s->num_units;
+    for (size_t first = 0; first < n; first++)
+        for (size_t last = first; last < n; last++) {
+            size_t nearest = last + 1 == n ? 1 : 2;
+            uint64_t bytes = evaluate(s, first, last, nearest);
+            /* a place that the interval cannot have is not looked at */
+            popliner_costs_set_peak(s->costs, first, last, bytes);
+            for (size_t to_end = 2; depends_on_end && to_end <= n; to_end++) {
+                if (to_end > nearest && to_end <= n - last)
+                    bytes = evaluate(s, first, last, to_end);
+                popliner_costs_set_peak_at(s->costs, to_end, first, last, bytes);
+            }
+        }
+}
+
+static void measure_cuts(subject *s) {
+    for (size_t unit = 1; unit < s->num_units; unit++) {
+        const char *all[20];
+        size_t count = add_all(all, 0, s->arguments);
+        const char *const what[] = {"--cut-after", s->names[unit - 1], "--device-map", "0,1", NULL};
+        add_all(all, count, what);
+        json_t *answer = run_json(&run, 0, all);
+        popliner_costs_set_cut(s->costs, unit, NUMBER_AT(answer, "stages", "0", "cut_bytes"));
+        json_decref(answer);
+    }
+}
+
+/* Cycles of units add up. */
+static void measure_cycles(subject *s) {
+    uint64_t cycles[MOST_BRUTE_UNITS];
+    char map[100] = "0";
+    const char *all[20];
+    size_t count = add_all(all, 0, s->arguments);
+    for (size_t unit = 1; unit < s->num_units; unit++)
+        snprintf(map + strlen(map), sizeof map - strlen(map), ",%zu", unit);
+    const char *const what[] = {"--device-map", map, NULL};
+    add_all(all, count, what);
+    json_t *answer = run_json(&run, 0, all);
+    const json_t *stages = JSON_AT(answer, "stages");
+    assert_int_equal(json_array_size(stages), s->num_units);
+    bool has_cycles = !json_is_null(JSON_AT(stages, "0", "cycles"));
+    for (size_t unit = 0; has_cycles && unit < s->num_units; unit++)
+        cycles[unit] = number_of(json_object_get(json_array_get(stages, unit), "cycles"));
+    json_decref(answer);
+    if (!has_cycles)
+        return;
+    assert_int_equal(popliner_costs_add_cycles(s->costs, NULL), POPLINER_OK);
+    for (size_t first = 0; first < s->num_units; first++) {
+        uint64_t sum = 0;
+        for (size_t last = first; last < s->num_units; last++) {
+            sum += cycles[last];
+            popliner_costs_set_cycles(s->costs, first, last, sum);
+        }
+    }
+}
+
+/* Stages that follow each other need together what they need as one. */
+static popliner_status neighbours_peak(void *user, const popliner_interval *stages,
+                                       size_t num_stages, uint64_t *peak_bytes,
+                                       popliner_error *error) {
+    (void)error;
+    const subject *s = user;
+    for (size_t i = 1; i < num_stages; i++)
+        assert_int_equal(stages[i].first_unit, stages[i - 1].last_unit + 1);
+    *peak_bytes =
+        popliner_costs_peak(s->costs, stages[0].first_unit, stages[num_stages - 1].last_unit);
+    return POPLINER_OK;
+}
+
+void measure_subject(subject *s, const char *directory, popliner_schedule schedule,
+                     popliner_recompute recompute) {
+    bool trains = schedule == POPLINER_SCHEDULE_TRAINING;
+    *s = (subject){.arguments = {directory}, .cycles_per_time_unit = 1};
+    if (trains) {
+        s->pipeline[0] = "--schedule";
+        s->pipeline[1] = "training";
+        s->pipeline[2] = recompute == POPLINER_RECOMPUTE_FULL ? "--recompute" : NULL;
+        s->pipeline[3] = "full";
+    }
+    name_units(s);
+    assert_int_equal(popliner_costs_create(s->num_units, &s->costs, NULL), POPLINER_OK);
+    if (trains)
+        assert_int_equal(popliner_costs_add_pipeline(s->costs, s->num_units, NULL), POPLINER_OK);
+    measure_peaks(s, trains);
+    measure_cuts(s);
+    measure_cycles(s);
+    if (!trains)
+        popliner_costs_set_shared_peak(s->costs, neighbours_peak, s, true);
+}
+
+void free_subject(subject *s) {
+    popliner_costs_free(s->costs);
+}
+
+/* ---- Questions ------------------------------------------------------------------------------ */
+
+enum { USUAL_IPUS = 16 };
+
+static void add_argument(asked *a, const char *option, const char *format, ...) {
+    va_list values;
+    assert_true(a->num_arguments + 2 <= MOST_ASKED);
+    a->arguments[a->num_arguments++] = option;
+    va_start(values, format);
+    vsnprintf(a->texts[a->num_arguments], sizeof *a->texts, format, values);
+    va_end(values);
+    a->arguments[a->num_arguments] = a->texts[a->num_arguments];
+    a->num_arguments++;
+}
+
+void ask(asked *a, const subject *s) {
+    *a = (asked){.s = s, .options = POPLINER_SOLVER_OPTIONS_INIT};
+    popliner_solver_options *o = &a->options;
+    o->counted_units = s->counted;
+    o->cut_rules = a->cuts;
+    o->objectives = a->objectives;
+    o->pairs = a->pairs;
+    o->placements = a->placements;
+    o->ipu_limits = a->ipu_limits;
+    for (size_t i = 0; i < s->num_ipu_limits; i++)
+        a->ipu_limits[o->num_ipu_limits++] = s->ipu_limits[i];
+    o->max_stages = s->num_ipus > 0 ? s->num_ipus : USUAL_IPUS;
+    if (s->memory_bytes > 0)
+        o->max_stage_bytes = s->memory_bytes;
+}
+
+void ask_objectives(asked *a, const char *list) {
+    char copy[100];
+    char *place = NULL;
+    snprintf(copy, sizeof copy, "%s", list);
+    for (char *name = strtok_r(copy, ",", &place); name != NULL;
+         name = strtok_r(NULL, ",", &place)) {
+        int objective = 0;
+        while (strcmp(popliner_objective_name((popliner_objective)objective), name) != 0)
+            objective++;
+        a->objectives[a->options.num_objectives++] = (popliner_objective)objective;
+    }
+    add_argument(a, "--objective", "%s", list);
+}
+
+void ask_slack(asked *a, unsigned percent) {
+    a->options.slack_percent = percent;
+    add_argument(a, "--slack", "%u", percent);
+}
+
+void ask_ipus(asked *a, size_t count) {
+    a->num_ipus = count;
+    a->options.max_stages = count;
+}
+
+void ask_memory(asked *a, uint64_t bytes) {
+    a->memory_bytes = bytes;
+    a->options.max_stage_bytes = bytes;
+}
+
+void ask_reserve(asked *a, uint64_t bytes) {
+    a->reserve_bytes = bytes;
+    a->options.max_stage_bytes -= bytes;
+    for (size_t i = 0; i < a->options.num_ipu_limits; i++)
+        a->ipu_limits[i].bytes -= bytes;
+    add_argument(a, "--reserve", "%" PRIu64, bytes);
+}
+
+void ask_ipu_memory(asked *a, size_t ipu, uint64_t bytes) {
+    size_t i = 0;
+    while (i < a->options.num_ipu_limits && a->ipu_limits[i].ipu != ipu)
+        i++;
+    a->options.num_ipu_limits += i == a->options.num_ipu_limits;
+    a->ipu_limits[i] = (popliner_ipu_limit){ipu, bytes};
+    add_argument(a, "--ipu-mem-per-tile", "%zu=%" PRIu64, ipu, bytes);
+}
+
+void ask_least_layers(asked *a, size_t count) {
+    a->options.min_units = count;
+    add_argument(a, "--min-layers", "%zu", count);
+}
+
+void ask_most_layers(asked *a, size_t count) {
+    a->options.max_units = count;
+    add_argument(a, "--max-layers", "%zu", count);
+}
+
+void ask_cut(asked *a, size_t unit_before, popliner_cut_rule rule) {
+    a->cuts[unit_before + 1] = rule;
+    add_argument(a, rule == POPLINER_CUT_REQUIRED ? "--cut-after" : "--no-cut-after", "%s",
+                 a->s->names[unit_before]);
+}
+
+void ask_together(asked *a, size_t first_unit, size_t second_unit) {
+    a->pairs[a->options.num_pairs++] = (popliner_pair){first_unit, second_unit};
+    add_argument(a, "--together", "%s,%s", a->s->names[first_unit], a->s->names[second_unit]);
+}
+
+void ask_place(asked *a, size_t unit, size_t ipu) {
+    a->placements[a->options.num_placements++] = (popliner_placement){unit, ipu};
+    add_argument(a, "--place", "%s=%zu", a->s->names[unit], ipu);
+}
+
+void ask_map(asked *a, const char *map) {
+    const char *rest = map;
+    for (char *end = NULL; *rest != '\0'; rest = *end == ',' ? end + 1 : end)
+        a->device_map[a->options.num_mapped_stages++] = strtoul(rest, &end, 10);
+    a->options.device_map = a->device_map;
+    add_argument(a, "--device-map", "%s", map);
+}
+
+static size_t find_unit(const subject *s, const char *name) {
+    size_t unit = 0;
+    while (unit < s->num_units && strcmp(s->names[unit], name) != 0)
+        unit++;
+    assert_true(unit < s->num_units);
+    return unit;
+}
+
+/* ---- Answers -------------------------------------------------------------------------------- */
+
+/* A number in billionths, or a whole one, as the table has it; 0 for null. */
+static uint64_t scaled(const json_t *number, uint64_t scale) {
+    if (json_is_null(number))
+        return 0;
+    if (scale == 1)
+        return number_of(number);
+    assert_true(json_is_real(number));
+    return (uint64_t)llround(json_real_value(number) * (double)scale);
+}
+
+static void read_stage(const subject *s, const json_t *json, popliner_plan_stage *stage) {
+    bool is_profile = json_object_get(json, "head") != NULL;
+    const char *from = json_string_value(json_object_get(json, "layer_from"));
+    const char *to = json_string_value(json_object_get(json, "layer_to"));
+    bool has_head = is_profile && json_is_true(json_object_get(json, "head"));
+    bool has_tail = is_profile && json_is_true(json_object_get(json, "tail"));
+    stage->first_unit = has_head ? 0 : from != NULL ? find_unit(s, from) : s->num_units - 1;
+    stage->last_unit = has_tail ? s->num_units - 1 : to != NULL ? find_unit(s, to) : 0;
+    stage->ipu = number_of(json_object_get(json, "ipu"));
+    stage->peak_bytes = NUMBER_AT(json, "mem", "max_tile_mem");
+    stage->cycles = scaled(json_object_get(json, "cycles"), s->cycles_per_time_unit);
+    stage->cut_bytes = number_of(json_object_get(json, "cut_bytes"));
+    const json_t *layers = json_object_get(json, "layers");
+    size_t num_layers = 0;
+    for (size_t unit = stage->first_unit; unit <= stage->last_unit; unit++)
+        if (s->counted[unit] != 0)
+            assert_string_equal(json_string_value(json_array_get(layers, num_layers++)),
+                                s->names[unit]);
+    assert_int_equal(json_array_size(layers), num_layers);
+    const json_t *peak = json_object_get(json, "peak");
+    if (is_profile)
+        assert_int_equal(NUMBER_AT(peak, "bytes"), stage->peak_bytes);
+    else
+        assert_true(json_is_null(peak));
+}
+
+static void read_infeasibility(const subject *s, const json_t *json, popliner_plan *plan) {
+    static const char *const reasons[] = {"", "constraints", "layer", "capacity", "unknown"};
+    popliner_infeasibility *why = &plan->infeasibility;
+    if (json_is_null(json))
+        return;
+    const char *reason = json_string_value(json_object_get(json, "reason"));
+    while (strcmp(reasons[why->obstacle], reason) != 0)
+        why->obstacle = (popliner_obstacle)(why->obstacle + 1);
+    if (why->obstacle == POPLINER_OBSTACLE_CONSTRAINTS) {
+        const json_t *list = json_object_get(json, "constraints");
+        why->constraints = calloc(1, 2000);
+        for (size_t i = 0; i < json_array_size(list); i++) {
+            strcat(why->constraints, i > 0 ? ", " : "");
+            strcat(why->constraints, json_string_value(json_array_get(list, i)));
+        }
+        return;
+    }
+    why->enough_stages = scaled(json_object_get(json, "enough_num_ipus"), 1);
+    why->enough_bytes = scaled(json_object_get(json, "enough_mem_per_tile"), 1);
+    if (why->obstacle != POPLINER_OBSTACLE_UNIT)
+        return;
+    why->unit = find_unit(s, json_string_value(json_object_get(json, "layer")));
+    why->unit_bytes = NUMBER_AT(json, "needs_bytes");
+    why->limit_bytes = NUMBER_AT(json, "limit_bytes");
+    assert_int_equal(NUMBER_AT(json, "excess_bytes"), why->unit_bytes - why->limit_bytes);
+    if (!json_is_null(json_object_get(json, "peak")))
+        assert_int_equal(NUMBER_AT(json, "peak", "bytes"), why->unit_bytes);
+}
+
+/* The plan that a document tells of. */
+static void read_plan(const asked *a, const json_t *answer, popliner_plan *plan) {
+    static const char *const states[] = {"optimal", "feasible", "infeasible"};
+    const subject *s = a->s;
+    const char *status = json_string_value(JSON_AT(answer, "status"));
+    const json_t *stages = JSON_AT(answer, "stages");
+    const json_t *objectives = JSON_AT(answer, "objectives");
+    bool after_cycles = false;
+    *plan = (popliner_plan){.is_stopped = json_is_true(JSON_AT(answer, "stopped"))};
+    while (strcmp(states[plan->status], status) != 0)
+        plan->status = (popliner_plan_status)(plan->status + 1);
+    plan->num_stages = json_array_size(stages);
+    plan->stages = calloc(plan->num_stages + 1, sizeof *plan->stages);
+    for (size_t i = 0; i < plan->num_stages; i++)
+        read_stage(s, json_array_get(stages, i), &plan->stages[i]);
+    plan->num_values = json_array_size(objectives);
+    for (size_t i = 0; i < plan->num_values; i++) {
+        const json_t *json = json_array_get(objectives, i);
+        const char *name = json_string_value(json_object_get(json, "name"));
+        popliner_plan_value *value = &plan->values[i];
+        while (strcmp(popliner_objective_name(value->objective), name) != 0)
+            value->objective = (popliner_objective)(value->objective + 1);
+        after_cycles = after_cycles || value->objective == POPLINER_OBJECTIVE_CYCLES;
+        bool is_time = value->objective == POPLINER_OBJECTIVE_CYCLES ||
+                       (value->objective == POPLINER_OBJECTIVE_BALANCE && after_cycles);
+        uint64_t scale = is_time ? s->cycles_per_time_unit : 1;
+        value->value = scaled(json_object_get(json, "value"), scale);
+        value->bound = scaled(json_object_get(json, "bound"), scale);
+        if (value->objective == POPLINER_OBJECTIVE_BALANCE)
+            plan->spread = scaled(JSON_AT(answer, "totals", "balance"), scale);
+    }
+    bool has_spread = false;
+    for (size_t i = 0; i < plan->num_values; i++)
+        has_spread = has_spread || plan->values[i].objective == POPLINER_OBJECTIVE_BALANCE;
+    if (!has_spread)
+        plan->spread = scaled(JSON_AT(answer, "totals", "balance"), 1);
+    plan->peak_bytes = NUMBER_AT(answer, "totals", "memory");
+    plan->cycles = scaled(JSON_AT(answer, "totals", "cycles"), s->cycles_per_time_unit);
+    plan->cut_bytes = scaled(JSON_AT(answer, "totals", "traffic"), 1);
+    plan->num_ipus = NUMBER_AT(answer, "totals", "ipus");
+    read_infeasibility(s, JSON_AT(answer, "infeasibility"), plan);
+}
+
+/* The first stage with most of what is looked at. */
+static void check_bottleneck(const json_t *answer, const popliner_plan *plan) {
+    bool by_cycles = plan->num_values > 0 && plan->values[0].objective == POPLINER_OBJECTIVE_CYCLES;
+    size_t most = 0;
+    if (plan->num_stages == 0) {
+        assert_true(json_is_null(JSON_AT(answer, "bottleneck")));
+        return;
+    }
+    for (size_t i = 1; i < plan->num_stages; i++)
+        if (by_cycles ? plan->stages[i].cycles > plan->stages[most].cycles
+                      : plan->stages[i].peak_bytes > plan->stages[most].peak_bytes)
+            most = i;
+    assert_int_equal(NUMBER_AT(answer, "bottleneck"), most);
+}
+
+/* "[ Head 0 1 | 2 3 Tail ]", which the log tells. */
+static void check_line(const subject *s, const popliner_plan *plan) {
+    char line[MOST_BRUTE_UNITS * (MOST_NAME + 3)] = "SUCCESS: [ ";
+    for (size_t i = 0; i < plan->num_stages; i++) {
+        strcat(line, i > 0 ? "| " : "");
+        for (size_t unit = plan->stages[i].first_unit; unit <= plan->stages[i].last_unit; unit++) {
+            strcat(line, s->names[unit]);
+            strcat(line, " ");
+        }
+    }
+    strcat(line, "]\n");
+    assert_contains(run.err, line);
+}
+
+void list_arguments(const asked *a, const char *arguments[MOST_ASKED + 20]) {
+    static char numbers[4][2][30];
+    static size_t next;
+    size_t turn = next++ % 4;
+    size_t count = add_all(arguments, 0, a->s->arguments);
+    count = add_all(arguments, count, a->s->pipeline);
+    for (size_t i = 0; i < a->num_arguments; i++)
+        arguments[count++] = a->arguments[i];
+    if (a->num_ipus > 0) {
+        snprintf(numbers[turn][0], sizeof numbers[turn][0], "%zu", a->num_ipus);
+        arguments[count++] = "--num-ipus";
+        arguments[count++] = numbers[turn][0];
+    }
+    if (a->memory_bytes > 0) {
+        snprintf(numbers[turn][1], sizeof numbers[turn][1], "%" PRIu64, a->memory_bytes);
+        arguments[count++] = "--mem-per-tile";
+        arguments[count++] = numbers[turn][1];
+    }
+    arguments[count] = NULL;
+}
+
+static void print_question(const asked *a) {
+    const char *arguments[MOST_ASKED + 20];
+    list_arguments(a, arguments);
+    for (size_t i = 0; arguments[i] != NULL; i++)
+        print_error("%s ", arguments[i]);
+    print_error("\n");
+}
+
+/* Expects the exit status with one more option. */
+static void expect_status(const asked *a, int status) {
+    const char *arguments[MOST_ASKED + 20];
+    list_arguments(a, arguments);
+    json_decref(run_json(&run, status, arguments));
+}
+
+/* Uses what is said to be enough, and one less. */
+static void check_remedies(const asked *a, const popliner_infeasibility *why) {
+    asked other = *a;
+    for (size_t i = 0; i < other.num_arguments; i++)
+        if (a->arguments[i] == a->texts[i])
+            other.arguments[i] = other.texts[i];
+    if (why->enough_stages > 0) {
+        other.num_ipus = why->enough_stages;
+        expect_status(&other, 0);
+        other.num_ipus = why->enough_stages - 1;
+        if (other.num_ipus > 0)
+            expect_status(&other, 1);
+        other.num_ipus = a->num_ipus;
+    }
+    if (why->enough_bytes > 0) {
+        other.memory_bytes = why->enough_bytes + a->reserve_bytes;
+        expect_status(&other, 0);
+        other.memory_bytes--;
+        expect_status(&other, 1);
+    }
+}
+
+void expect_best(asked *a) {
+    const char *arguments[MOST_ASKED + 20];
+    char difference[200];
+    popliner_plan plan;
+    brute_answer expected = brute_force(a->s->costs, &a->options);
+    bool fits = expected.status == POPLINER_PLAN_OPTIMAL;
+    list_arguments(a, arguments);
+    json_t *answer = run_json(&run, fits ? 0 : 1, arguments);
+    read_plan(a, answer, &plan);
+    if (!plan_is(&plan, &expected, difference)) {
+        print_question(a);
+        fail_msg("%s", difference);
+    }
+    check_bottleneck(answer, &plan);
+    if (fits)
+        check_line(a->s, &plan);
+    else
+        check_remedies(a, &plan.infeasibility);
+    json_decref(answer);
+    popliner_plan_clear(&plan);
+}
