@@ -21,7 +21,8 @@ extern "C" {
 
 typedef enum popliner_method {
     /* The dynamic program where it is exact, with GLPK's word that nothing is better where its
-     * program is of a moderate size; GLPK alone where stages share IPUs. */
+     * program is of a moderate size. Where stages share IPUs, GLPK alone; or, once it has learnt too
+     * much for its programs to stay small, an exact search over all stages. */
     POPLINER_METHOD_ILP,
     POPLINER_METHOD_DYNAMIC_PROGRAMMING, /* without GLPK; not where stages share IPUs */
 } popliner_method;

@@ -18,6 +18,7 @@
 #include "base/growth.h"
 #include "solve/costs.h"
 #include "solve/glpk_support.h"
+#include "solve/shared_search.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -36,6 +37,10 @@ enum { MOST_ENTRIES = 20000000 };
 
 /* The dynamic program's word is taken for more intervals than this. */
 enum { MOST_CHECKED_COLUMNS = 12000 };
+
+/* Programs whose answer needs too much before the search over all stages takes over: each makes the next
+ * one larger, and where several IPUs are shared there may be hundreds. */
+enum { MOST_LESSONS = 16 };
 
 /* What GLPK may take; it fails, cleanly, when it wants more. */
 enum { GLPK_MEMORY_MIB = 1024 };
@@ -440,14 +445,14 @@ static double tolerance(double objective) {
 
 /* The peaks by stage and the worth of a split. */
 typedef struct measured {
-    uint64_t *peaks_bytes; /* [stages] */
+    uint64_t *peaks_bytes;     /* [stages] */
+    popliner_interval *stages; /* [stages]: room for what is learnt */
     pl_worth worth;
 } measured;
 
-/* Remembers what stages need together that need more than is allowed. */
-static popliner_status learn(const stage_program *s, const pl_split *split, size_t stage,
-                             uint64_t peak_bytes, pl_shared *shared, popliner_error *error) {
-    size_t width = most_stages_of_ipu(s->problem);
+popliner_status pl_shared_add(pl_shared *shared, size_t width, const popliner_interval *stages,
+                              size_t first_stage_on_ipu, uint64_t peak_bytes,
+                              popliner_error *error) {
     void *intervals = shared->intervals;
     void *first_stage = shared->first_stage;
     void *peaks = shared->peak_bytes;
@@ -462,12 +467,19 @@ static popliner_status learn(const stage_program *s, const pl_split *split, size
     shared->peak_bytes = peaks;
     if (!memory)
         return pl_fail_memory(error, "the stages that share an IPU");
-    for (size_t other = 0; other < width; ++other)
-        shared->intervals[shared->count * width + other] =
-            pl_split_interval(s->problem, split, other);
-    shared->first_stage[shared->count] = stage;
+    memcpy(shared->intervals + shared->count * width, stages, width * sizeof *stages);
+    shared->first_stage[shared->count] = first_stage_on_ipu;
     shared->peak_bytes[shared->count++] = peak_bytes;
     return POPLINER_OK;
+}
+
+/* Remembers what stages need together that need more than is allowed. */
+static popliner_status learn(const stage_program *s, const pl_split *split, size_t stage,
+                             const measured *m, pl_shared *shared, popliner_error *error) {
+    for (size_t other = 0; other < split->num_stages; ++other)
+        m->stages[other] = pl_split_interval(s->problem, split, other);
+    return pl_shared_add(shared, most_stages_of_ipu(s->problem), m->stages, stage,
+                         m->peaks_bytes[stage], error);
 }
 
 /* Lists, behind `count` conditions, the stages of an IPU. */
@@ -508,7 +520,7 @@ static popliner_status forbid_ipus(stage_program *s, const pl_split *split, cons
         bool is_too_large = peak > pl_filter_limit(p, f, pl_problem_ipu(p, i));
         bool is_too_slow = cycles > f->most_cycles;
         if (is_too_large)
-            status = learn(s, split, i, peak, shared, error);
+            status = learn(s, split, i, m, shared, error);
         if (status == POPLINER_OK && (is_too_large || is_too_slow)) {
             bool grows = is_too_large ? s->peaks_never_shrink : s->cycles_never_shrink;
             size_t count = list_ipu(s, split, i, grows ? CONTAINS : SAME, conditions, 0);
@@ -540,7 +552,7 @@ static popliner_status exclude(stage_program *s, const pl_split *split, conditio
 }
 
 /* One program after another, until its answer is within the filter and, if the goal is the fewest
- * cut bytes, as good as any. */
+ * cut bytes, as good as any. When there is too much to learn, pl_shared_search has to answer. */
 static popliner_status search(stage_program *s, pl_goal goal, const pl_stop *stop,
                               const popliner_listener *listener, pl_shared *shared,
                               condition *conditions, measured *m, pl_split *best,
@@ -548,6 +560,7 @@ static popliner_status search(stage_program *s, pl_goal goal, const pl_stop *sto
     popliner_status status = POPLINER_OK;
     pl_split split = {0};
     uint64_t best_bytes = UINT64_MAX;
+    size_t num_lessons = 0;
     for (size_t ties = 0; ties <= MOST_EXCLUDED_SPLITS;) {
         double objective = 0.0;
         pl_program_outcome outcome = PL_PROGRAM_UNSOLVED;
@@ -574,6 +587,14 @@ static popliner_status search(stage_program *s, pl_goal goal, const pl_stop *sto
             status = forbid_ipus(s, &split, m, shared, conditions, &is_fine, error);
         if (status != POPLINER_OK)
             goto done;
+        if (!is_fine && ++num_lessons > MOST_LESSONS &&
+            pl_shared_search_can(s->problem, &s->filter)) {
+            shared->is_hard = true;
+            pl_split_clear(best);
+            status = pl_shared_search(s->problem, &s->filter, goal, s->fixed, stop, shared, best,
+                                      result, error);
+            goto done;
+        }
         if (!is_fine)
             continue;
         bool is_within = pl_filter_admits(&s->filter, &m->worth);
@@ -628,7 +649,8 @@ static popliner_status find(const pl_problem *problem, const pl_filter *filter, 
     measured m = {0};
     condition *conditions = pl_new_array(2 * s.num_places, sizeof *conditions);
     m.peaks_bytes = pl_new_array(s.num_places, sizeof *m.peaks_bytes);
-    popliner_status status = conditions == NULL || m.peaks_bytes == NULL
+    m.stages = pl_new_array(s.num_places, sizeof *m.stages);
+    popliner_status status = conditions == NULL || m.peaks_bytes == NULL || m.stages == NULL
                                  ? pl_fail_memory(error, "the integer program")
                                  : POPLINER_OK;
     if (status == POPLINER_OK)
@@ -640,6 +662,7 @@ static popliner_status find(const pl_problem *problem, const pl_filter *filter, 
     clear_program(&s);
     free(conditions);
     free(m.peaks_bytes);
+    free(m.stages);
     return status;
 }
 
@@ -669,9 +692,12 @@ popliner_status pl_stage_program_find(const pl_problem *problem, const pl_filter
     *result = (pl_program_result){0};
     if (problem->most_stages < problem->least_stages)
         return POPLINER_OK;
-    if (goal != PL_GOAL_EARLIEST_CUTS || problem->most_stages == 1) {
+    bool searches = shared->is_hard && pl_shared_search_can(problem, filter);
+    if (goal != PL_GOAL_EARLIEST_CUTS || problem->most_stages == 1 || searches) {
         popliner_status status =
-            find(problem, filter, goal, NULL, stop, listener, shared, split, result, error);
+            searches
+                ? pl_shared_search(problem, filter, goal, NULL, stop, shared, split, result, error)
+                : find(problem, filter, goal, NULL, stop, listener, shared, split, result, error);
         if (split->num_stages == 0)
             result->next_peak_bytes = next_peak(problem, shared, filter->most_peak_bytes);
         return status;

@@ -8,7 +8,7 @@
 #include "popliner/listener.h"
 #include "solve/dynamic_program.h"
 
-/* Stages that were found to need too much together on one IPU, and what they need: kept for all
+/* Stages whose need together on one IPU was measured, mostly because it is too much: kept for all
  * later programs of the same problem. Zero-initialise; free with pl_shared_free. */
 typedef struct pl_shared {
     popliner_interval *intervals; /* [count][most stages of an IPU] */
@@ -18,9 +18,16 @@ typedef struct pl_shared {
     uint64_t *peak_bytes; /* [count] */
     size_t peak_capacity;
     size_t count;
+    bool is_hard; /* GLPK has learnt so much of them that pl_shared_search takes over */
 } pl_shared;
 
 void pl_shared_free(pl_shared *shared);
+
+/* Adds what the stages[width] (all that the device map has) on the IPU with that first stage need.
+ * Errors: MEMORY. */
+popliner_status pl_shared_add(pl_shared *shared, size_t width, const popliner_interval *stages,
+                              size_t first_stage_on_ipu, uint64_t peak_bytes,
+                              popliner_error *error);
 
 /* What a search with GLPK found. */
 typedef struct pl_program_result {

@@ -1,0 +1,23 @@
+/* A search over the cuts for problems whose stages share IPUs, for where GLPK would need too many
+ * programs: in integers, and exact.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_SOLVE_SHARED_SEARCH_H
+#define PL_SOLVE_SHARED_SEARCH_H
+
+#include "solve/stage_program.h"
+
+/* Whether pl_shared_search can answer: what stages need together must not shrink, and the spread
+ * must not matter. */
+bool pl_shared_search_can(const pl_problem *problem, const pl_filter *filter);
+
+/* As pl_stage_program_find, the first stages beginning where they do in `fixed`, if it is not NULL.
+ * What is measured is added to `shared`, and what is there is not measured again. When stopped, the
+ * split of the goal FEWEST_CUT_BYTES is the best so far. Errors: MEMORY, those of the shared peaks.
+ * Cost: in the worst case all splits; a stage of an IPU is given up as soon as it can be seen that
+ * those behind it cannot reach the end of the chain any more. */
+popliner_status pl_shared_search(const pl_problem *problem, const pl_filter *filter, pl_goal goal,
+                                 const pl_split *fixed, const pl_stop *stop, pl_shared *shared,
+                                 pl_split *split, pl_program_result *result, popliner_error *error);
+
+#endif
