@@ -459,8 +459,7 @@ static void quiet_leaves_warnings_and_errors(void **state) {
 static void verbose_tells_steps_with_time_and_memory(void **state) {
     (void)state;
     static const char *const steps[] = {
-        "Reading the profile",
-        "Reading the debug information",
+        "Reading the profile and the debug information",
         "Finding the operations",
         "Finding the layers",
         "Measuring all stages",

@@ -92,6 +92,9 @@ static const option table[] = {
     {KIND_HEADING, 0, "Output", NULL, NULL, 0, NULL},
     {KIND_CHOICE, 0, "format", "tsv|csv|json", "tsv|csv|json", 0,
      "of the tables (default: tsv); json for --diagnose,\n--evaluate and --memory-totals"},
+    {KIND_COUNT, 0, "threads", "N", NULL, offsetof(options, num_threads),
+     "threads that read the profile (default: one for each\nprocessor); the result is the same for "
+     "any number"},
     {KIND_FLAG, 'q', "quiet", NULL, NULL, offsetof(options, quiet),
      "log only warnings and errors, no progress"},
     {KIND_FLAG, 'v', "verbose", NULL, NULL, offsetof(options, verbose),
