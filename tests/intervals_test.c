@@ -186,6 +186,66 @@ static void measures_a_model_without_operations(void **state) {
     golden_free(&c);
 }
 
+/* Every number of the two tables. */
+static void assert_same_costs(const popliner_costs *a, const popliner_costs *b) {
+    size_t num_units = popliner_costs_num_units(a);
+    size_t most_stages = popliner_costs_most_stages_to_end(a);
+    assert_int_equal(popliner_costs_num_units(b), num_units);
+    assert_int_equal(popliner_costs_most_stages_to_end(b), most_stages);
+    for (size_t first = 0; first < num_units; first++) {
+        if (first > 0)
+            assert_true(popliner_costs_cut(a, first) == popliner_costs_cut(b, first));
+        for (size_t last = first; last < num_units; last++) {
+            assert_true(popliner_costs_cycles(a, first, last) ==
+                        popliner_costs_cycles(b, first, last));
+            for (size_t stages = 1; stages <= most_stages; stages++)
+                assert_true(popliner_costs_peak_at(a, stages, first, last) ==
+                            popliner_costs_peak_at(b, stages, first, last));
+        }
+    }
+}
+
+/* However many threads there are, and wherever the limit lies, the table is the same. */
+static void check_threads(const golden_case *c) {
+    popliner_layers *layers = assign_layers(c, golden_regex, POPLINER_LAYER_ORDER_STEPS);
+    for (int model = 0; model <= POPLINER_MEMORY_MODEL_FULL; model++) {
+        popliner_chain *chain = make_chain(c, layers, (popliner_memory_model)model);
+        uint64_t limit_bytes = UINT64_MAX;
+        for (int round = 0; round < 2; round++) {
+            popliner_costs *expected = NULL;
+            for (size_t num_threads = 1; num_threads <= 4; num_threads *= 2) {
+                popliner_interval_options options = POPLINER_INTERVAL_OPTIONS_INIT;
+                popliner_costs *costs = NULL;
+                options.pipeline =
+                    (popliner_pipeline){POPLINER_SCHEDULE_TRAINING, POPLINER_RECOMPUTE_NONE, 3};
+                options.most_bytes = limit_bytes;
+                options.with_cycles = true;
+                options.num_threads = num_threads;
+                assert_int_equal(popliner_intervals_measure(c->profile, c->operations, chain,
+                                                            &options, NULL, &costs, NULL),
+                                 POPLINER_OK);
+                if (expected != NULL)
+                    assert_same_costs(costs, expected);
+                if (expected == NULL)
+                    expected = costs;
+                else
+                    popliner_costs_free(costs);
+            }
+            size_t num_units = popliner_costs_num_units(expected);
+            uint64_t whole = popliner_costs_peak(expected, 0, num_units - 1);
+            limit_bytes = whole / 2;
+            popliner_costs_free(expected);
+        }
+        popliner_chain_free(chain);
+    }
+    popliner_layers_free(layers);
+}
+
+static void is_the_same_with_any_number_of_threads(void **state) {
+    (void)state;
+    golden_for_each(check_threads);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(agrees_with_measuring_every_stage),
@@ -195,6 +255,7 @@ int main(void) {
         cmocka_unit_test(agrees_for_the_real_profile),
         cmocka_unit_test(forbids_a_first_stage_of_nothing),
         cmocka_unit_test(measures_a_model_without_operations),
+        cmocka_unit_test(is_the_same_with_any_number_of_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

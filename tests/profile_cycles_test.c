@@ -178,7 +178,8 @@ static popliner_profile *read_altered(void **state, const char *sql,
     char *path = alter(state, sql);
     popliner_profile *profile;
     popliner_error error = {.message = ""};
-    if (popliner_profile_read(path, listener, &profile, &error) != POPLINER_OK)
+    const popliner_read_options options = {.listener = listener};
+    if (popliner_profile_read(path, &options, &profile, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
     free(path);
     return profile;
@@ -243,8 +244,8 @@ static void knows_nothing_without_estimates(void **state) {
     static const char *const ways[] = {
         "DELETE FROM compilation_cycles_by_tile", "DROP TABLE compilation_cycles_by_tile",
         "UPDATE compilation_cycles_by_tile SET cycles_by_tile_rle = NULL",
-        "UPDATE program_type_do_exchange SET cycles_by_tile_ids = NULL;"
-        "UPDATE program_type_stream_copy_mid SET estimated_cycles_by_tile_ids = x''"};
+        ("UPDATE program_type_do_exchange SET cycles_by_tile_ids = NULL;"
+         "UPDATE program_type_stream_copy_mid SET estimated_cycles_by_tile_ids = x''")};
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         popliner_profile *p = read_altered(state, ways[i], NULL);
         assert_int_equal(p->num_timed_programs, 0);

@@ -31,12 +31,13 @@ typedef struct popliner_interval_options {
     uint64_t most_bytes;          /* that a tile may need: what is beyond need not be known */
     bool with_cycles;             /* fill the table of cycles, too */
     double link_bytes_per_second; /* for the cycles of what crosses a cut; 0: it takes none */
+    size_t num_threads;           /* 0: as many as there are processors; the answer is the same */
 } popliner_interval_options;
 
 #define POPLINER_INTERVAL_OPTIONS_INIT                                                             \
     {                                                                                              \
         {POPLINER_SCHEDULE_NONE, POPLINER_RECOMPUTE_NONE, 1}, UINT64_MAX, false,                   \
-            POPLINER_LINK_BYTES_PER_SECOND                                                         \
+            POPLINER_LINK_BYTES_PER_SECOND, 0                                                      \
     }
 
 /* Whether the layers of the chain train: one that is not the last of those that compute computes
@@ -83,7 +84,9 @@ popliner_status popliner_intervals_train(const popliner_profile *profile,
  *            when that has the larger cuts.
  *
  * Errors: MEMORY. Cost: two passes over the variables that programs touch, then for each tile
- * O(units * (its variables + steps) + units^2 * (steps / 128 + pipeline stages)). */
+ * O(units * (its variables + steps) + units^2 * (steps / 128 + pipeline stages)), which are shared
+ * among the threads. Each thread takes a table of peaks, and O(units^2 + steps) bytes. The listener is
+ * called by the calling thread alone. */
 popliner_status popliner_intervals_measure(const popliner_profile *profile,
                                            const popliner_operations *operations,
                                            const popliner_chain *chain,

@@ -120,6 +120,14 @@ popliner_status popliner_stage_measure_stash(popliner_stage_meter *meter,
                                              size_t last_unit, uint64_t *by_tile_bytes,
                                              popliner_error *error);
 
+/* What several stages on one IPU keep for a pipeline (NULL: nothing), each so many copies of its
+ * stash as its place asks for, into kept_bytes[num_tiles]. Like popliner_stage_measure_stash, whose
+ * errors and costs it has for each stage. */
+popliner_status popliner_stage_measure_kept(popliner_stage_meter *meter,
+                                            const popliner_pipeline *pipeline,
+                                            const popliner_interval *stages, size_t num_stages,
+                                            uint64_t *kept_bytes, popliner_error *error);
+
 /* The bytes, over all tiles, of the variables that operations of the stage measured last touch, that
  * are always live and whose category is "variable": its parameters, but also the optimizer's state
  * and whatever else outlives a run. In PopLiner's model those of operations in layers. The profile

@@ -475,6 +475,31 @@ popliner_status popliner_stage_measure_stash(popliner_stage_meter *meter,
     return POPLINER_OK;
 }
 
+popliner_status popliner_stage_measure_kept(popliner_stage_meter *meter,
+                                            const popliner_pipeline *pipeline,
+                                            const popliner_interval *stages, size_t num_stages,
+                                            uint64_t *kept_bytes, popliner_error *error) {
+    size_t num_tiles = meter->profile->target.num_tiles;
+    memset(kept_bytes, 0, num_tiles * sizeof *kept_bytes);
+    if (pipeline == NULL)
+        return POPLINER_OK;
+    popliner_status status = POPLINER_OK;
+    uint64_t *copy_bytes = pl_new_array(num_tiles, sizeof *copy_bytes);
+    if (copy_bytes == NULL)
+        return pl_fail_memory(error, "what a pipeline keeps");
+    for (size_t i = 0; status == POPLINER_OK && i < num_stages; i++) {
+        size_t copies = popliner_pipeline_copies(pipeline, stages[i].stages_to_end);
+        if (copies == 0)
+            continue;
+        status = popliner_stage_measure_stash(meter, pipeline->recompute, stages[i].first_unit,
+                                              stages[i].last_unit, copy_bytes, error);
+        for (size_t tile = 0; status == POPLINER_OK && tile < num_tiles; tile++)
+            kept_bytes[tile] += copies * copy_bytes[tile];
+    }
+    free(copy_bytes);
+    return status;
+}
+
 uint64_t popliner_stage_parameter_bytes(const popliner_stage_meter *meter) {
     const popliner_profile *p = meter->profile;
     uint64_t bytes = 0;

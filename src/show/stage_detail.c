@@ -8,27 +8,6 @@
 #include "popliner/liveness.h"
 #include "show/report_parts.h"
 
-/* Adds what the stages keep for later micro-batches. */
-static popliner_status add_stash(popliner_stage_meter *meter, const popliner_pipeline *pipeline,
-                                 const popliner_interval *stages, size_t num_stages,
-                                 size_t num_tiles, uint64_t *kept_bytes, popliner_error *error) {
-    popliner_status status = POPLINER_OK;
-    uint64_t *copy_bytes = pl_new_array(num_tiles, sizeof *copy_bytes);
-    if (copy_bytes == NULL)
-        status = pl_fail_memory(error, "a report");
-    for (size_t i = 0; status == POPLINER_OK && i < num_stages; i++) {
-        size_t copies = popliner_pipeline_copies(pipeline, stages[i].stages_to_end);
-        if (copies == 0)
-            continue;
-        status = popliner_stage_measure_stash(meter, pipeline->recompute, stages[i].first_unit,
-                                              stages[i].last_unit, copy_bytes, error);
-        for (size_t tile = 0; status == POPLINER_OK && tile < num_tiles; tile++)
-            kept_bytes[tile] += copies * copy_bytes[tile];
-    }
-    free(copy_bytes);
-    return status;
-}
-
 popliner_status pl_stage_detail_measure(popliner_stage_meter *meter,
                                         const popliner_pipeline *pipeline,
                                         const popliner_interval *stages, size_t num_stages,
@@ -41,8 +20,9 @@ popliner_status pl_stage_detail_measure(popliner_stage_meter *meter,
     size_t n = memory.num_tiles;
     if (status == POPLINER_OK && (kept_bytes = pl_new_array(n, sizeof *kept_bytes)) == NULL)
         status = pl_fail_memory(error, "a report");
-    if (status == POPLINER_OK && pipeline != NULL)
-        status = add_stash(meter, pipeline, stages, num_stages, n, kept_bytes, error);
+    if (status == POPLINER_OK)
+        status =
+            popliner_stage_measure_kept(meter, pipeline, stages, num_stages, kept_bytes, error);
     if (status != POPLINER_OK)
         goto done;
     *d = (pl_stage_detail){

@@ -216,62 +216,103 @@ static popliner_status solve(tables *t, pl_goal goal, best *b, popliner_error *e
     return status;
 }
 
+/* Limits the filter to a window. */
+static void enter_window(pl_filter *filter, uint64_t least, uint64_t width) {
+    uint64_t most = least > UINT64_MAX - width ? UINT64_MAX : least + width;
+    uint64_t *least_of =
+        filter->spread_is_of_cycles ? &filter->least_cycles : &filter->least_peak_bytes;
+    uint64_t *most_of =
+        filter->spread_is_of_cycles ? &filter->most_cycles : &filter->most_peak_bytes;
+    *least_of = least > *least_of ? least : *least_of;
+    *most_of = most < *most_of ? most : *most_of;
+}
+
+/* Tables for one filter, made and used. */
+static popliner_status solve_within(const pl_problem *problem, const pl_filter *filter,
+                                    pl_goal goal, const pl_stop *stop, best *b, bool *is_stopped,
+                                    popliner_error *error) {
+    tables t = {.problem = problem, .filter = *filter, .stop = stop};
+    popliner_status status = allocate(&t, error);
+    if (status == POPLINER_OK)
+        status = solve(&t, goal, b, error);
+    *is_stopped = t.is_stopped;
+    free_tables(&t);
+    return status;
+}
+
 popliner_status pl_dynamic_program(const pl_problem *problem, const pl_filter *filter, pl_goal goal,
                                    const pl_stop *stop, pl_split *split, bool *is_stopped,
                                    popliner_error *error) {
     best b = {split, 0};
-    uint64_t *values = NULL;
-    size_t num_values = 1;
+    pl_windows windows = {0};
     popliner_status status = POPLINER_OK;
+    uint64_t least;
     *is_stopped = false;
     if (problem->most_stages < problem->least_stages)
         return POPLINER_OK;
+    if (filter->most_spread == UINT64_MAX) {
+        status = solve_within(problem, filter, goal, stop, &b, is_stopped, error);
+        goto done;
+    }
     /* the spread is kept by trying every smallest value, and a largest one to go with it */
-    if (filter->most_spread != UINT64_MAX)
-        status = pl_stage_values(problem, filter, filter->spread_is_of_cycles, &values, &num_values,
-                                 error);
-    for (size_t i = 0; status == POPLINER_OK && i < num_values && !*is_stopped; ++i) {
-        tables t = {.problem = problem, .filter = *filter, .stop = stop};
-        if (values != NULL) {
-            uint64_t most = values[i] > UINT64_MAX - filter->most_spread
-                                ? UINT64_MAX
-                                : values[i] + filter->most_spread;
-            uint64_t *least_of =
-                filter->spread_is_of_cycles ? &t.filter.least_cycles : &t.filter.least_peak_bytes;
-            uint64_t *most_of =
-                filter->spread_is_of_cycles ? &t.filter.most_cycles : &t.filter.most_peak_bytes;
-            *least_of = values[i] > *least_of ? values[i] : *least_of;
-            *most_of = most < *most_of ? most : *most_of;
-        }
-        status = allocate(&t, error);
-        if (status == POPLINER_OK)
-            status = solve(&t, goal, &b, error);
-        *is_stopped = t.is_stopped;
-        free_tables(&t);
+    status = pl_windows_find(&windows, problem, filter, filter->spread_is_of_cycles, error);
+    while (status == POPLINER_OK && !*is_stopped &&
+           pl_windows_seek(&windows, filter->most_spread, &least)) {
+        pl_filter window = *filter;
+        enter_window(&window, least, filter->most_spread);
+        status = solve_within(problem, &window, goal, stop, &b, is_stopped, error);
+        pl_windows_pass(&windows);
         if (goal == PL_GOAL_ANY && split->num_stages > 0)
             break;
+        *is_stopped = *is_stopped || pl_stop_is_wanted(stop);
     }
-    free(values);
+done:
+    pl_windows_free(&windows);
     if (status != POPLINER_OK || *is_stopped)
         pl_split_clear(split);
     return status;
 }
 
+/* ---- windows ---- */
+
+struct pl_window_interval {
+    uint64_t value;
+    size_t first_unit;
+    size_t last_unit;
+};
+
 static int compare_values(const void *a, const void *b) {
-    uint64_t x = *(const uint64_t *)a;
-    uint64_t y = *(const uint64_t *)b;
+    uint64_t x = ((const struct pl_window_interval *)a)->value;
+    uint64_t y = ((const struct pl_window_interval *)b)->value;
     return (x > y) - (x < y);
 }
 
-popliner_status pl_stage_values(const pl_problem *problem, const pl_filter *filter, bool of_cycles,
-                                uint64_t **values, size_t *count, popliner_error *error) {
+/* Adds the intervals from `first` on, as stages so far from the end. */
+static popliner_status add_intervals(pl_windows *w, size_t *capacity, const pl_problem *problem,
+                                     bool of_cycles, size_t to_end, size_t first, const uint8_t *ok,
+                                     popliner_error *error) {
+    void *items = w->intervals;
+    size_t n = w->num_units;
+    bool memory = pl_reserve(&items, capacity, w->count + n - first, sizeof *w->intervals);
+    w->intervals = items;
+    if (!memory)
+        return pl_fail_memory(error, "the values of the intervals");
+    for (size_t last = first; last < n; ++last)
+        if (ok[last - first] != 0)
+            w->intervals[w->count++] = (struct pl_window_interval){
+                of_cycles ? popliner_costs_cycles(problem->costs, first, last)
+                          : popliner_costs_peak_at(problem->costs, to_end, first, last),
+                first, last};
+    return POPLINER_OK;
+}
+
+popliner_status pl_windows_find(pl_windows *windows, const pl_problem *problem,
+                                const pl_filter *filter, bool of_cycles, popliner_error *error) {
+    pl_windows *w = windows;
     size_t n = problem->num_units;
     size_t capacity = 0;
-    void *items = NULL;
-    uint8_t *ok = pl_new_array(n, sizeof *ok);
-    popliner_status status = POPLINER_OK;
-    *values = NULL;
-    *count = 0;
+    w->num_units = n;
+    w->most_stages = problem->most_stages;
     /* by how many stages are still to come, for that changes peaks; on which IPU it is does not */
     size_t most_to_end = problem->depends_on_end && !of_cycles ? problem->most_stages : 1;
     pl_problem anywhere = *problem;
@@ -279,33 +320,71 @@ popliner_status pl_stage_values(const pl_problem *problem, const pl_filter *filt
     pl_filter unlimited = *filter;
     unlimited.ignores_ipu_limits = true;
     unlimited.plain_limit_bytes = POPLINER_PEAK_FORBIDDEN - 1;
-    for (size_t to_end = 1; to_end <= most_to_end; ++to_end) {
-        for (size_t first = 0; first < n; ++first) {
-            if (ok == NULL || !pl_reserve(&items, &capacity, *count + n, sizeof **values)) {
-                status = pl_fail_memory(error, "the values of the intervals");
-                goto done;
-            }
-            *values = items;
+    uint8_t *ok = pl_new_array(n, sizeof *ok);
+    popliner_status status =
+        ok == NULL ? pl_fail_memory(error, "the values of the intervals") : POPLINER_OK;
+    for (size_t to_end = 1; to_end <= most_to_end; ++to_end)
+        for (size_t first = 0; status == POPLINER_OK && first < n; ++first) {
+            /* with cycles the peak, and so the place, does not decide what counts */
             pl_problem_mark(&anywhere, &unlimited, 0, to_end, first, ok);
-            for (size_t d = 0; d < n - first; ++d)
-                if (ok[d] != 0)
-                    (*values)[(*count)++] =
-                        of_cycles
-                            ? popliner_costs_cycles(problem->costs, first, first + d)
-                            : popliner_costs_peak_at(problem->costs, to_end, first, first + d);
+            status = add_intervals(w, &capacity, problem, of_cycles, to_end, first, ok, error);
+        }
+    free(ok);
+    if (status != POPLINER_OK)
+        return status;
+    qsort(w->intervals, w->count, sizeof *w->intervals, compare_values);
+    w->first_of_unit = pl_new_array(n, sizeof *w->first_of_unit);
+    w->next_of_unit = pl_new_array(w->count, sizeof *w->next_of_unit);
+    w->num_stages = pl_new_array(n + 1, sizeof *w->num_stages);
+    if (w->first_of_unit == NULL || w->next_of_unit == NULL || w->num_stages == NULL)
+        return pl_fail_memory(error, "the values of the intervals");
+    return POPLINER_OK;
+}
+
+void pl_windows_free(pl_windows *windows) {
+    free(windows->intervals);
+    free(windows->first_of_unit);
+    free(windows->next_of_unit);
+    free(windows->num_stages);
+    *windows = (pl_windows){0};
+}
+
+/* Whether the intervals of the window can cover the chain: the fewest stages up to each unit. */
+static bool can_cover(pl_windows *w, uint64_t most) {
+    size_t n = w->num_units;
+    for (size_t unit = 0; unit < n; ++unit) {
+        w->first_of_unit[unit] = SIZE_MAX;
+        w->num_stages[unit + 1] = SIZE_MAX;
+    }
+    for (size_t i = w->at; i < w->count && w->intervals[i].value <= most; ++i) {
+        size_t *head = &w->first_of_unit[w->intervals[i].first_unit];
+        w->next_of_unit[i] = *head;
+        *head = i;
+    }
+    w->num_stages[0] = 0;
+    for (size_t unit = 0; unit < n; ++unit) {
+        if (w->num_stages[unit] >= w->most_stages)
+            continue;
+        for (size_t i = w->first_of_unit[unit]; i != SIZE_MAX; i = w->next_of_unit[i]) {
+            size_t *behind = &w->num_stages[w->intervals[i].last_unit + 1];
+            if (w->num_stages[unit] + 1 < *behind)
+                *behind = w->num_stages[unit] + 1;
         }
     }
-    qsort(*values, *count, sizeof **values, compare_values);
-    size_t kept = 0;
-    for (size_t i = 0; i < *count; ++i)
-        if (kept == 0 || (*values)[kept - 1] != (*values)[i])
-            (*values)[kept++] = (*values)[i];
-    *count = kept;
-done:
-    free(ok);
-    if (status != POPLINER_OK) {
-        free(items);
-        *values = NULL;
+    return w->num_stages[n] <= w->most_stages;
+}
+
+bool pl_windows_seek(pl_windows *windows, uint64_t width, uint64_t *least) {
+    for (; windows->at < windows->count; pl_windows_pass(windows)) {
+        *least = windows->intervals[windows->at].value;
+        if (can_cover(windows, *least > UINT64_MAX - width ? UINT64_MAX : *least + width))
+            return true;
     }
-    return status;
+    return false;
+}
+
+void pl_windows_pass(pl_windows *windows) {
+    uint64_t value = windows->intervals[windows->at].value;
+    while (windows->at < windows->count && windows->intervals[windows->at].value == value)
+        ++windows->at;
 }

@@ -24,9 +24,31 @@ popliner_status pl_dynamic_program(const pl_problem *problem, const pl_filter *f
                                    const pl_stop *stop, pl_split *split, bool *is_stopped,
                                    popliner_error *error);
 
-/* The values that the stages of the intervals within the filter can have (cycles or peaks), each
- * once, ascending. The caller frees *values. Errors: MEMORY. O(n^2 * places * log n). */
-popliner_status pl_stage_values(const pl_problem *problem, const pl_filter *filter, bool of_cycles,
-                                uint64_t **values, size_t *count, popliner_error *error);
+/* Windows of values (peaks or cycles) that all stages of a split may lie in: every value that an
+ * interval within the filter has is the smallest of one. Zero-initialise; free with
+ * pl_windows_free. */
+typedef struct pl_windows {
+    struct pl_window_interval *intervals; /* sorted by value; owned, like the next three */
+    size_t count;
+    size_t *first_of_unit; /* [units]: heads of lists in next_of_unit */
+    size_t *next_of_unit;  /* [count] */
+    size_t *num_stages;    /* [units + 1] */
+    size_t num_units;
+    size_t most_stages;
+    size_t at; /* the interval whose value is the smallest of the window */
+} pl_windows;
+
+/* Errors: MEMORY. O(n^2 * places * log n); 40 bytes for each interval and place. */
+popliner_status pl_windows_find(pl_windows *windows, const pl_problem *problem,
+                                const pl_filter *filter, bool of_cycles, popliner_error *error);
+void pl_windows_free(pl_windows *windows);
+
+/* Goes on, from where it stands, to the next window of this width whose intervals can cover the chain
+ * in as few stages as are allowed, which says nothing of other constraints. False if there is none.
+ * O(n + intervals in the window) for each value that is passed. */
+bool pl_windows_seek(pl_windows *windows, uint64_t width, uint64_t *least);
+
+/* Leaves the window where it stands. */
+void pl_windows_pass(pl_windows *windows);
 
 #endif

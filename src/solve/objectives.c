@@ -29,12 +29,13 @@ bool pl_spread_is_of_cycles(const popliner_solver_options *options) {
 }
 
 popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_goal goal,
-                               pl_split *split, uint64_t *next_peak_bytes, popliner_error *error) {
+                               pl_split *split, uint64_t *bound, popliner_error *error) {
     const pl_problem *p = search->problem;
     bool is_stopped = false;
     popliner_status status;
-    if (next_peak_bytes != NULL)
-        *next_peak_bytes = 0;
+    uint64_t found_bound = 0;
+    if (bound != NULL)
+        *bound = 0;
     if (pl_stop_is_wanted(search->stop)) {
         search->is_stopped = true;
         return POPLINER_OK;
@@ -44,12 +45,13 @@ popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_go
         status = pl_stage_program_find(p, filter, goal, search->stop, p->options->listener,
                                        &search->shared, split, &result, error);
         is_stopped = result.is_stopped;
-        if (next_peak_bytes != NULL)
-            *next_peak_bytes = result.next_peak_bytes;
+        found_bound = split->num_stages > 0 ? result.bound_bytes : result.next_peak_bytes;
     } else {
         status = pl_dynamic_program(p, filter, goal, search->stop, split, &is_stopped, error);
     }
     search->is_stopped = search->is_stopped || is_stopped;
+    if (bound != NULL)
+        *bound = found_bound;
     return status;
 }
 
@@ -130,40 +132,48 @@ static popliner_status minimise_largest(pl_search *search, popliner_objective ob
     return status;
 }
 
-/* The spread: asks for a smaller one until there is none. Every smallest value that a stage may have
- * is tried only once: a spread that is not to be had from there on will not be had later. */
-static popliner_status minimise_spread(pl_search *search, uint64_t *bound, popliner_error *error) {
-    bool of_cycles = search->filter.spread_is_of_cycles;
-    uint64_t *values = NULL;
-    size_t count = 1;
+/* The spread where stages share IPUs: asks for a smaller one until there is none. */
+static popliner_status minimise_shared_spread(pl_search *search, popliner_error *error) {
     pl_split split = {0};
     popliner_status status = POPLINER_OK;
-    if (!search->problem->is_shared)
-        status =
-            pl_stage_values(search->problem, &search->filter, of_cycles, &values, &count, error);
-    for (size_t i = 0; status == POPLINER_OK && i < count && !search->is_stopped;) {
+    while (status == POPLINER_OK && pl_search_value(search, POPLINER_OBJECTIVE_BALANCE) > 0) {
+        pl_filter filter = search->filter;
+        filter.most_spread = pl_search_value(search, POPLINER_OBJECTIVE_BALANCE) - 1;
+        status = pl_search_find(search, &filter, PL_GOAL_ANY, &split, NULL, error);
+        if (status != POPLINER_OK || split.num_stages == 0)
+            break;
+        status = keep(search, &split, error);
+    }
+    pl_split_clear(&split);
+    return status;
+}
+
+/* The spread elsewhere: every smallest value that a stage may have is tried with ever narrower
+ * windows, and passed for good once there is no split: there will be none in a narrower one. */
+static popliner_status minimise_spread(pl_search *search, popliner_error *error) {
+    bool of_cycles = search->filter.spread_is_of_cycles;
+    pl_windows windows = {0};
+    pl_split split = {0};
+    uint64_t least;
+    popliner_status status =
+        pl_windows_find(&windows, search->problem, &search->filter, of_cycles, error);
+    while (status == POPLINER_OK && !search->is_stopped) {
         uint64_t spread = pl_search_value(search, POPLINER_OBJECTIVE_BALANCE);
-        if (spread == 0)
+        if (spread == 0 || !pl_windows_seek(&windows, spread - 1, &least))
             break;
         pl_filter filter = search->filter;
-        if (values == NULL) {
-            filter.most_spread = spread - 1;
-        } else {
-            uint64_t most = values[i] > UINT64_MAX - spread ? UINT64_MAX : values[i] + spread - 1;
-            uint64_t *least_of = of_cycles ? &filter.least_cycles : &filter.least_peak_bytes;
-            uint64_t *most_of = of_cycles ? &filter.most_cycles : &filter.most_peak_bytes;
-            *least_of = values[i];
-            *most_of = most < *most_of ? most : *most_of;
-        }
+        uint64_t most = least > UINT64_MAX - spread ? UINT64_MAX : least + spread - 1;
+        uint64_t *least_of = of_cycles ? &filter.least_cycles : &filter.least_peak_bytes;
+        uint64_t *most_of = of_cycles ? &filter.most_cycles : &filter.most_peak_bytes;
+        *least_of = least;
+        *most_of = most < *most_of ? most : *most_of;
         status = pl_search_find(search, &filter, PL_GOAL_ANY, &split, NULL, error);
         if (status == POPLINER_OK && split.num_stages > 0)
             status = keep(search, &split, error);
         else
-            ++i;
+            pl_windows_pass(&windows);
     }
-    if (!search->is_stopped)
-        *bound = pl_search_value(search, POPLINER_OBJECTIVE_BALANCE);
-    free(values);
+    pl_windows_free(&windows);
     pl_split_clear(&split);
     return status;
 }
@@ -172,17 +182,22 @@ static popliner_status minimise_spread(pl_search *search, uint64_t *bound, popli
 static popliner_status minimise_sum(pl_search *search, popliner_objective objective,
                                     uint64_t *bound, popliner_error *error) {
     pl_split split = {0};
+    uint64_t known = 0;
     popliner_status status = POPLINER_OK;
     /* the IPUs of a device map are what they are */
     if (objective == POPLINER_OBJECTIVE_TRAFFIC || !search->problem->is_mapped)
         status = pl_search_find(search, &search->filter,
                                 objective == POPLINER_OBJECTIVE_TRAFFIC ? PL_GOAL_FEWEST_CUT_BYTES
                                                                         : PL_GOAL_FEWEST_STAGES,
-                                &split, NULL, error);
+                                &split, &known, error);
     if (status == POPLINER_OK && split.num_stages > 0)
         status = keep(search, &split, error);
     if (!search->is_stopped)
         *bound = pl_search_value(search, objective);
+    if (search->problem->is_shared && objective == POPLINER_OBJECTIVE_TRAFFIC && known < *bound) {
+        *bound = known;
+        search->is_unproven = true;
+    }
     pl_split_clear(&split);
     return status;
 }
@@ -225,9 +240,12 @@ popliner_status pl_search_optimise(pl_search *search, const popliner_objective *
         else if (objective == POPLINER_OBJECTIVE_MEMORY || objective == POPLINER_OBJECTIVE_CYCLES)
             status = minimise_largest(search, objective, &bound, error);
         else if (objective == POPLINER_OBJECTIVE_BALANCE)
-            status = minimise_spread(search, &bound, error);
+            status = search->problem->is_shared ? minimise_shared_spread(search, error)
+                                                : minimise_spread(search, error);
         else
             status = minimise_sum(search, objective, &bound, error);
+        if (objective == POPLINER_OBJECTIVE_BALANCE && !search->is_stopped)
+            bound = pl_search_value(search, objective);
         if (status == POPLINER_OK)
             status = confirm(search, objective, bound, error);
         plan->values[plan->num_values++] = (popliner_plan_value){objective, 0, bound};

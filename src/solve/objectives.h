@@ -17,15 +17,17 @@ typedef struct pl_search {
     pl_split split; /* the best known within the filter; empty: none */
     pl_worth worth; /* of the split */
     bool is_stopped;
+    bool is_unproven; /* GLPK could not tell the best from others by a few bytes */
 } pl_search;
 
 void pl_search_free(pl_search *search);
 
 /* Finds a split within `filter` and the problem, by the method that fits. *split must be empty, and
- * stays so if there is none or the search was stopped. *next_peak_bytes (may be NULL) is a bound on
- * the peak without a split, 0 if none is known. Errors: MEMORY, INTERNAL, those of shared peaks. */
+ * stays so if there is none or the search was stopped. *bound (may be NULL) becomes 0 if nothing is
+ * known; with a split for the goal FEWEST_CUT_BYTES, what none has fewer than; without a split, the
+ * peak that one has at least. Errors: MEMORY, INTERNAL, those of shared peaks. */
 popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_goal goal,
-                               pl_split *split, uint64_t *next_peak_bytes, popliner_error *error);
+                               pl_split *split, uint64_t *bound, popliner_error *error);
 
 /* The objectives of some options, or the default ones. Borrowed. */
 const popliner_objective *pl_objectives_of(const popliner_solver_options *options, size_t *count);

@@ -85,7 +85,8 @@ static popliner_status finish(const pl_search *search, popliner_plan *plan, popl
     if (status == POPLINER_OK)
         status = pl_plan_check(search->problem, &search->filter, plan, error);
     plan->is_stopped = search->is_stopped;
-    plan->status = search->is_stopped ? POPLINER_PLAN_FEASIBLE : POPLINER_PLAN_OPTIMAL;
+    plan->status =
+        search->is_stopped || search->is_unproven ? POPLINER_PLAN_FEASIBLE : POPLINER_PLAN_OPTIMAL;
     return status;
 }
 

@@ -29,7 +29,7 @@
 #define LARGEST_COEFFICIENT 1024.0
 
 /* Near ties beyond GLPK's tolerance that are looked at one by one before the search is given up. */
-enum { MOST_EXCLUDED_SPLITS = 40 };
+enum { MOST_EXCLUDED_SPLITS = 100 };
 
 /* Larger programs are refused rather than tried: GLPK takes several times the memory, and hours. */
 enum { MOST_ENTRIES = 20000000 };
@@ -597,7 +597,9 @@ static popliner_status search(stage_program *s, pl_goal goal, const pl_stop *sto
         }
         ++ties;
         double least = (objective - tolerance(objective)) * s->unit_of_one;
-        result->bound_bytes = least > 0.0 && least < (double)best_bytes ? (uint64_t)least : 0;
+        result->bound_bytes = least >= (double)best_bytes ? best_bytes
+                              : least > 0.0               ? (uint64_t)least
+                                                          : 0;
     }
     pl_tell(
         listener, POPLINER_LEVEL_WARNING,

@@ -1,0 +1,81 @@
+/* The memory of all intervals on one tile after another.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_MEMORY_INTERVAL_SWEEP_H
+#define PL_MEMORY_INTERVAL_SWEEP_H
+
+#include "memory/chain_data.h"
+#include "memory/code.h"
+#include "memory/curve.h"
+#include "memory/full_model.h"
+#include "memory/phases.h"
+#include "memory/stash.h"
+#include "memory/usage.h"
+#include "popliner/intervals.h"
+
+/* What is the same for all tiles, and for all threads that sweep them. */
+typedef struct pl_sweep_ground {
+    const popliner_profile *profile;
+    const popliner_operations *operations;
+    const popliner_chain *chain;
+    const popliner_interval_options *options;
+    bool is_full;
+    pl_full_model full; /* of that memory model only */
+    pl_usage usage;
+    pl_phases phases;
+    pl_usage phase_usage; /* of the passes, see pl_phases_usage */
+    pl_stash stash;       /* only for a pipeline that trains */
+    size_t most_stages;   /* of the pipeline: 1 for one that keeps nothing */
+
+    /* State and code of all programs with the same set of units: [sets][tiles]. */
+    uint64_t *set_bytes[PL_NUM_CODE_GROUPS];
+    /* The units that need each vertex kind on each tile: [types][tiles], sets of kind_sets. */
+    pl_vertex_kinds kinds;
+    uint32_t *kind_set;
+    pl_unit_sets kind_sets;
+    /* Code of each vertex kind: [types][tiles]. */
+    uint64_t *kind_code_bytes;
+    /* The unit that each liveness step belongs to. */
+    uint32_t *unit_of_step;
+    size_t num_blocks; /* of steps, see pl_sweep_block_steps */
+    /* The blocks in which a unit has steps: those of unit u begin at unit_blocks_start[u]. */
+    size_t *unit_blocks_start; /* [num_units + 1] */
+    uint32_t *unit_block;
+} pl_sweep_ground;
+
+/* How many steps a block has. */
+enum { PL_SWEEP_BLOCK_STEPS = 128 };
+
+/* What the sums over arrivals are kept apart by: the groups of code, always-live data, and what a
+ * pipeline keeps, which is no part of the peak of a plain stage. */
+enum { PL_SUM_DATA = PL_NUM_CODE_GROUPS, PL_SUM_STASH, PL_NUM_SUMS };
+
+struct pl_sweep_arrival;
+struct pl_sweep_block;
+
+/* The work of one thread. Zero-initialise; free with pl_sweep_free. */
+typedef struct pl_sweep {
+    const pl_sweep_ground *ground;
+    popliner_costs *costs; /* not owned: peaks, raised to those of the tiles that were swept */
+    /* By the first unit: the stages that reach this unit need more than most_bytes. Owned. */
+    size_t *allowed_end;
+
+    /* For one tile: bytes that arrive at unit u in stages beginning at s, as differences over s. A
+     * difference may be below zero: unsigned, it wraps around and comes out right in the sums. */
+    uint64_t *arriving_bytes[PL_NUM_SUMS]; /* [num_units + 1][num_units] */
+    struct pl_sweep_arrival *arrivals;     /* by unit */
+    size_t arrivals_capacity;
+    size_t *arrivals_start; /* [num_units + 1] */
+    pl_curve curve;
+    struct pl_sweep_block *blocks; /* [num_blocks], of the curve */
+} pl_sweep;
+
+/* Makes room. `costs` must have the pipeline's peaks, if there are any. Errors: MEMORY. */
+popliner_status pl_sweep_begin(pl_sweep *sweep, const pl_sweep_ground *ground,
+                               popliner_costs *costs, popliner_error *error);
+void pl_sweep_free(pl_sweep *sweep);
+
+/* Raises the peaks of all intervals to those of a tile. Errors: MEMORY. */
+popliner_status pl_sweep_tile(pl_sweep *sweep, size_t tile, popliner_error *error);
+
+#endif
