@@ -1,0 +1,335 @@
+/* popliner-bench-solver [RUNS]: how long the solver takes, on made-up chains that are like real
+ * ones: units of a few types, whose code a stage needs once; bytes of their own; activations of which
+ * the largest counts. Prints a Markdown table. Each instance runs in a process of its own, so that
+ * its peak memory is its own, too.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "popliner/costs.h"
+#include "popliner/listener.h"
+#include "popliner/solver.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MOST_UNITS = 2048, NUM_TYPES = 24, TYPES_OF_UNIT = 3, MOST_OBJECTIVES = 3, MOST_MAPPED = 8 };
+
+/* What each unit needs. */
+typedef struct chain {
+    size_t num_units;
+    uint64_t own_bytes[MOST_UNITS];
+    uint64_t live_bytes[MOST_UNITS]; /* while it runs: of these the largest counts */
+    uint64_t out_bytes[MOST_UNITS];  /* the activation that it hands on */
+    uint64_t cycles[MOST_UNITS];
+    uint32_t types[MOST_UNITS]; /* a bit for each */
+    uint64_t code_bytes[NUM_TYPES];
+} chain;
+
+typedef struct benchmark {
+    const char *name;
+    const char *target; /* what is asked for, "" if nothing is */
+    size_t num_units;
+    size_t max_stages;
+    popliner_objective objectives[MOST_OBJECTIVES];
+    size_t num_objectives;
+    size_t device_map[MOST_MAPPED];
+    size_t num_mapped;
+    double call_seconds; /* what a call for the peak of stages that share an IPU takes */
+    bool is_training;
+    /* the limit, in per cent of an even share of the units' own bytes; 0 for none */
+    unsigned limit_percent;
+} benchmark;
+
+#define MEMORY POPLINER_OBJECTIVE_MEMORY
+#define CYCLES POPLINER_OBJECTIVE_CYCLES
+#define TRAFFIC POPLINER_OBJECTIVE_TRAFFIC
+#define BALANCE POPLINER_OBJECTIVE_BALANCE
+
+static const benchmark benchmarks[] = {
+    {.name = "100 units, 16 IPUs: memory, traffic",
+     .target = "0.2",
+     .num_units = 100,
+     .max_stages = 16,
+     .objectives = {MEMORY, TRAFFIC},
+     .num_objectives = 2},
+    {.name = "1250 units, 16 IPUs: memory",
+     .target = "2",
+     .num_units = 1250,
+     .max_stages = 16,
+     .objectives = {MEMORY},
+     .num_objectives = 1},
+    {.name = "1250 units, 16 IPUs: cycles",
+     .target = "2",
+     .num_units = 1250,
+     .max_stages = 16,
+     .objectives = {CYCLES},
+     .num_objectives = 1},
+    {.name = "1250 units, 16 IPUs: memory, traffic",
+     .target = "30",
+     .num_units = 1250,
+     .max_stages = 16,
+     .objectives = {MEMORY, TRAFFIC},
+     .num_objectives = 2},
+    {.name = "1250 units, 16 IPUs: cycles, traffic",
+     .target = "30",
+     .num_units = 1250,
+     .max_stages = 16,
+     .objectives = {CYCLES, TRAFFIC},
+     .num_objectives = 2},
+    {.name = "48 units on IPUs 0,1,2,3,0, 1 ms a call",
+     .target = "10",
+     .num_units = 48,
+     .objectives = {MEMORY, TRAFFIC},
+     .num_objectives = 2,
+     .device_map = {0, 1, 2, 3, 0},
+     .num_mapped = 5,
+     .call_seconds = 0.001},
+    {.name = "48 units on IPUs 0,1,2,3,0",
+     .target = "10",
+     .num_units = 48,
+     .objectives = {MEMORY, TRAFFIC},
+     .num_objectives = 2,
+     .device_map = {0, 1, 2, 3, 0},
+     .num_mapped = 5},
+    {.name = "32 units on IPUs 0,1,2,0,1,2",
+     .target = "",
+     .num_units = 32,
+     .objectives = {MEMORY, TRAFFIC},
+     .num_objectives = 2,
+     .device_map = {0, 1, 2, 0, 1, 2},
+     .num_mapped = 6},
+    {.name = "100 units, 8 IPUs: balance, traffic",
+     .target = "",
+     .num_units = 100,
+     .max_stages = 8,
+     .objectives = {BALANCE, TRAFFIC},
+     .num_objectives = 2},
+    {.name = "100 units, 16 IPUs, training pipeline: memory, traffic",
+     .target = "",
+     .num_units = 100,
+     .max_stages = 16,
+     .objectives = {MEMORY, TRAFFIC},
+     .num_objectives = 2,
+     .is_training = true},
+    {.name = "100 units, 4 IPUs: why nothing fits",
+     .target = "",
+     .num_units = 100,
+     .max_stages = 4,
+     .objectives = {MEMORY, TRAFFIC},
+     .num_objectives = 2,
+     .limit_percent = 70},
+};
+
+/* ---- the chain ---- */
+
+/* The finaliser of SplitMix64: below `limit`, the same for the same numbers. */
+static uint64_t number_below(uint64_t limit, uint64_t what, uint64_t which) {
+    uint64_t x = (what + 1) * 0x9e3779b97f4a7c15u + which * 0xd1342543de82ef95u;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return (x ^ x >> 31) % limit;
+}
+
+static void make_chain(chain *c, size_t num_units) {
+    *c = (chain){.num_units = num_units};
+    for (size_t t = 0; t < NUM_TYPES; ++t)
+        c->code_bytes[t] = 200 + number_below(4000, 0, t);
+    for (size_t unit = 0; unit < num_units; ++unit) {
+        c->own_bytes[unit] = 4000 + number_below(16000, 1, unit);
+        c->live_bytes[unit] = 10000 + number_below(30000, 2, unit);
+        c->out_bytes[unit] = 1000 + number_below(9000, 3, unit);
+        c->cycles[unit] = 20000 + number_below(100000, 4, unit);
+        for (size_t k = 0; k < TYPES_OF_UNIT; ++k)
+            c->types[unit] |= (uint32_t)1 << number_below(NUM_TYPES, 5 + k, unit);
+    }
+}
+
+/* What some units need on one IPU. Zero-initialise. */
+typedef struct needs {
+    uint64_t own_bytes;
+    uint64_t code_bytes;
+    uint64_t live_bytes;
+    uint64_t stash_bytes;
+    uint32_t types;
+} needs;
+
+static void add_unit(const chain *c, size_t unit, needs *n) {
+    for (size_t t = 0; t < NUM_TYPES; ++t)
+        if ((c->types[unit] & ~n->types) >> t & 1)
+            n->code_bytes += c->code_bytes[t];
+    n->types |= c->types[unit];
+    n->own_bytes += c->own_bytes[unit];
+    n->stash_bytes += c->out_bytes[unit] / 8;
+    if (c->live_bytes[unit] > n->live_bytes)
+        n->live_bytes = c->live_bytes[unit];
+}
+
+static uint64_t peak_of(const needs *n) {
+    return n->own_bytes + n->code_bytes + n->live_bytes;
+}
+
+static void give_up(const char *what) {
+    fprintf(stderr, "popliner-bench-solver: %s\n", what);
+    exit(1);
+}
+
+static popliner_costs *make_costs(const chain *c, const benchmark *b) {
+    popliner_costs *costs;
+    popliner_error error;
+    if (popliner_costs_create(c->num_units, &costs, &error) != POPLINER_OK ||
+        popliner_costs_add_cycles(costs, &error) != POPLINER_OK ||
+        (b->is_training &&
+         popliner_costs_add_pipeline(costs, b->max_stages, &error) != POPLINER_OK))
+        give_up(error.message);
+    for (size_t unit = 1; unit < c->num_units; ++unit)
+        popliner_costs_set_cut(costs, unit, c->out_bytes[unit - 1]);
+    for (size_t first = 0; first < c->num_units; ++first) {
+        needs n = {0};
+        uint64_t cycles = first > 0 ? c->out_bytes[first - 1] : 0;
+        for (size_t last = first; last < c->num_units; ++last) {
+            add_unit(c, last, &n);
+            cycles += c->cycles[last];
+            popliner_costs_set_peak(costs, first, last, peak_of(&n));
+            popliner_costs_set_cycles(costs, first, last,
+                                      cycles + (last + 1 < c->num_units ? c->out_bytes[last] : 0));
+            for (size_t to_end = 2; b->is_training && to_end <= b->max_stages; ++to_end)
+                popliner_costs_set_peak_at(costs, to_end, first, last,
+                                           peak_of(&n) + (2 * to_end - 1) * n.stash_bytes);
+        }
+    }
+    return costs;
+}
+
+/* ---- solving ---- */
+
+typedef struct run {
+    const benchmark *benchmark;
+    chain chain;
+    size_t num_calls;
+    size_t num_programs;
+} run;
+
+static double seconds_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static popliner_status shared_peak(void *user, const popliner_interval *stages, size_t num_stages,
+                                   uint64_t *peak_bytes, popliner_error *error) {
+    run *r = user;
+    needs n = {0};
+    double end = seconds_now() + r->benchmark->call_seconds;
+    (void)error;
+    for (size_t i = 0; i < num_stages; ++i)
+        for (size_t unit = stages[i].first_unit; unit <= stages[i].last_unit; ++unit)
+            add_unit(&r->chain, unit, &n);
+    *peak_bytes = peak_of(&n);
+    ++r->num_calls;
+    while (r->benchmark->call_seconds > 0 && seconds_now() < end)
+        ;
+    return POPLINER_OK;
+}
+
+static void count_programs(void *user, popliner_level level, const char *text) {
+    run *r = user;
+    (void)level;
+    r->num_programs += strncmp(text, "integer program:", strlen("integer program:")) == 0;
+}
+
+static int compare_seconds(const void *a, const void *b) {
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static const char *status_name(popliner_plan_status status) {
+    switch (status) {
+    case POPLINER_PLAN_OPTIMAL:
+        return "optimal";
+    case POPLINER_PLAN_FEASIBLE:
+        return "feasible";
+    case POPLINER_PLAN_INFEASIBLE:
+        break;
+    }
+    return "infeasible";
+}
+
+/* Solves the instance `runs` times and prints its row. */
+static void measure(const benchmark *b, size_t runs) {
+    static run r;
+    r.benchmark = b;
+    make_chain(&r.chain, b->num_units);
+    popliner_costs *costs = make_costs(&r.chain, b);
+    popliner_costs_set_shared_peak(costs, shared_peak, &r, true);
+    popliner_listener listener = {.user = &r, .message = count_programs};
+    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    options.objectives = b->objectives;
+    options.num_objectives = b->num_objectives;
+    options.max_stages = b->max_stages;
+    options.listener = &listener;
+    if (b->num_mapped > 0) {
+        options.device_map = b->device_map;
+        options.num_mapped_stages = b->num_mapped;
+    }
+    if (b->limit_percent > 0) {
+        uint64_t bytes = 0;
+        for (size_t unit = 0; unit < b->num_units; ++unit)
+            bytes += r.chain.own_bytes[unit];
+        options.max_stage_bytes = bytes / b->max_stages * b->limit_percent / 100;
+    }
+    double *seconds = calloc(runs, sizeof *seconds);
+    if (seconds == NULL)
+        give_up("not enough memory");
+    const char *status = "";
+    for (size_t i = 0; i < runs; ++i) {
+        popliner_plan plan = {0};
+        popliner_error error;
+        r.num_calls = r.num_programs = 0;
+        double begin = seconds_now();
+        if (popliner_solve(costs, &options, &plan, &error) != POPLINER_OK)
+            give_up(error.message);
+        seconds[i] = seconds_now() - begin;
+        status = status_name(plan.status);
+        popliner_plan_clear(&plan);
+    }
+    qsort(seconds, runs, sizeof *seconds, compare_seconds);
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    printf("| %s | %.3f | %s | %s | %zu | ", b->name, seconds[runs / 2], b->target, status,
+           r.num_programs);
+    if (b->num_mapped > 0)
+        printf("%zu", r.num_calls);
+    printf(" | %ld MiB |\n", (usage.ru_maxrss + 1023) / 1024);
+    free(seconds);
+    popliner_costs_free(costs);
+}
+
+int main(int argc, char **argv) {
+    long runs = argc == 2 ? strtol(argv[1], NULL, 10) : 5;
+    if (argc > 2 || runs < 1 || runs > 1000) {
+        fputs("Usage: popliner-bench-solver [RUNS]\n", stderr);
+        return 2;
+    }
+    puts("| instance | seconds | at most | status | GLPK programs | shared peaks asked for | "
+         "peak memory |\n|---|---|---|---|---|---|---|");
+    for (size_t i = 0; i < sizeof benchmarks / sizeof *benchmarks; ++i) {
+        fflush(stdout);
+        pid_t child = fork();
+        if (child < 0)
+            give_up("cannot start a process");
+        if (child == 0) {
+            measure(&benchmarks[i], (size_t)runs);
+            return 0;
+        }
+        int status = 0;
+        if (waitpid(child, &status, 0) != child || status != 0)
+            give_up("an instance could not be solved");
+    }
+    return 0;
+}
