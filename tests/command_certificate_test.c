@@ -1,4 +1,228 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What --solve --format json prints, against docs/certificate.schema.json: every document that the
+ * command can print is what the schema describes, and nothing else is.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solving_run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json_schema.h"
+
+#define SAMPLE PROJECT_DIRECTORY "/data/sample"
+#define TRAINING GOLDEN_DIRECTORY "popart-train"
+#define ADDITIVE PROJECT_DIRECTORY "/data/costs/additive.json"
+#define REGIONS PROJECT_DIRECTORY "/data/costs/regions.json"
+#define INTERVALS PROJECT_DIRECTORY "/data/costs/intervals.json"
+
+static command_run run;
+
+/* Runs with an exit status, and what is optional in their documents. */
+static const struct {
+    int status;
+    const char *answer; /* the status in the document */
+    const char *reason; /* of the infeasibility, or NULL */
+    bool is_full;       /* a profile in the full memory model */
+    bool has_stash;
+    const char *arguments[12];
+} runs[] = {
+    {0, "optimal", NULL, true, false, {SAMPLE}},
+    {0, "optimal", NULL, true, false, {SAMPLE, "--num-ipus", "2", "--slack", "2.5"}},
+    {0, "optimal", NULL, true, false, {SAMPLE, "--objective", "cycles,balance,traffic"}},
+    {0, "optimal", NULL, true, false, {SAMPLE, "--device-map", "0,1,0"}},
+    {0, "optimal", NULL, true, false, {SAMPLE, "--time-limit", "100", "--max-layers", "2"}},
+    {0, "optimal", NULL, true, false, {CASE_DIRECTORY, "--place", "0=0", "--together", "0,1"}},
+    {0,
+     "optimal",
+     NULL,
+     true,
+     false,
+     {SAMPLE, "--cut-after", "0", "--no-cut-after", "Head", "--ipu-mem-per-tile", "0=50000"}},
+    {0, "optimal", NULL, false, false, {SAMPLE, "--memory-model", "popliner"}},
+    {0, "feasible", NULL, false, false, {SAMPLE, "--solver", "greedy"}},
+    {1,
+     "infeasible",
+     NULL,
+     false,
+     false,
+     {SAMPLE, "--solver", "greedy", "--num-ipus", "2", "--mem-per-tile", "25000"}},
+    {0, "optimal", NULL, true, false, {TRAINING, "--schedule", "inference"}},
+    {0, "optimal", NULL, true, true, {TRAINING, "--schedule", "training"}},
+    {0,
+     "optimal",
+     NULL,
+     true,
+     true,
+     {TRAINING, "--schedule", "training", "--recompute", "full", "--device-map", "0,1,2"}},
+    {1, "infeasible", "layer", true, false, {SAMPLE, "--mem-per-tile", "20000"}},
+    {1,
+     "infeasible",
+     "layer",
+     true,
+     true,
+     {TRAINING, "--schedule", "training", "--mem-per-tile", "20000", "--num-ipus", "2"}},
+    {1, "infeasible", "layer", false, false, {"--costs", REGIONS, "--mem-per-tile", "400"}},
+    {1,
+     "infeasible",
+     "capacity",
+     true,
+     false,
+     {SAMPLE, "--mem-per-tile", "28000", "--num-ipus", "2"}},
+    {1, "infeasible", "capacity", false, false, {"--costs", ADDITIVE, "--num-ipus", "2"}},
+    {1,
+     "infeasible",
+     "capacity",
+     true,
+     false,
+     {SAMPLE, "--mem-per-tile", "28000", "--device-map", "0,1"}},
+    {1,
+     "infeasible",
+     "constraints",
+     true,
+     false,
+     {SAMPLE, "--cut-after", "1", "--together", "0,2"}},
+    {1,
+     "infeasible",
+     "constraints",
+     false,
+     false,
+     {"--costs", INTERVALS, "--cut-after", "a", "--cut-after", "b"}},
+    {1, "infeasible", "unknown", false, false, {"--costs", ADDITIVE, "--time-limit", "0.0000001"}},
+    {0, "optimal", NULL, false, false, {"--costs", ADDITIVE}},
+    {0, "optimal", NULL, false, false, {"--costs", ADDITIVE, "--objective", "cycles,balance"}},
+    {0, "optimal", NULL, false, false, {"--costs", REGIONS, "--schedule", "training"}},
+    {0, "optimal", NULL, false, false, {"--costs", REGIONS, "--device-map", "0,1,0"}},
+    {0, "optimal", NULL, false, false, {"--costs", INTERVALS, "--objective", "balance,ipus"}},
+};
+enum { NUM_RUNS = sizeof runs / sizeof *runs };
+
+static json_t *document_of(size_t i) {
+    return run_json(&run, runs[i].status, runs[i].arguments);
+}
+
+static void every_answer_is_as_described(void **state) {
+    (void)state;
+    for (size_t i = 0; i < NUM_RUNS; i++) {
+        bool is_profile = strcmp(runs[i].arguments[0], "--costs") != 0;
+        json_t *answer = document_of(i);
+        assert_string_equal(json_string_value(JSON_AT(answer, "status")), runs[i].answer);
+        const json_t *why = JSON_AT(answer, "infeasibility");
+        assert_int_equal(json_is_null(why), runs[i].reason == NULL);
+        if (runs[i].reason != NULL)
+            assert_string_equal(json_string_value(JSON_AT(why, "reason")), runs[i].reason);
+        if (runs[i].reason != NULL && strcmp(runs[i].reason, "layer") == 0)
+            assert_int_equal(json_is_object(JSON_AT(why, "peak")), is_profile);
+        /* what the description marks as "only" */
+        const json_t *stages = JSON_AT(answer, "stages");
+        for (size_t k = 0; k < json_array_size(stages); k++) {
+            const json_t *stage = json_array_get(stages, k);
+            const json_t *mem = JSON_AT(stage, "mem");
+            assert_int_equal(json_object_get(stage, "head") != NULL, runs[i].is_full);
+            assert_int_equal(json_object_get(stage, "tail") != NULL, runs[i].is_full);
+            assert_int_equal(json_object_get(mem, "unexplained") != NULL, runs[i].is_full);
+            assert_int_equal(json_object_get(mem, "stash") != NULL, runs[i].has_stash);
+            assert_int_equal(json_object_get(mem, "total_mem") != NULL, is_profile);
+            assert_int_equal(json_is_object(JSON_AT(stage, "peak")), is_profile);
+            assert_int_equal(json_is_integer(JSON_AT(stage, "parameter_bytes")), is_profile);
+        }
+        const json_t *options = JSON_AT(answer, "options");
+        assert_int_equal(json_object_get(options, "memory_model") != NULL, is_profile);
+        assert_int_equal(json_is_null(JSON_AT(options, "num_ipus")),
+                         json_is_array(JSON_AT(options, "device_map")));
+        json_decref(answer);
+    }
+}
+
+static void every_sweep_is_as_described(void **state) {
+    (void)state;
+    json_decref(RUN_JSON(&run, 0, SAMPLE, "--sweep", "num-ipus=1..3", "--cut-after", "0"));
+    json_decref(RUN_JSON(&run, 0, SAMPLE, "--sweep", "mem-per-tile=20000..50000"));
+    json_decref(
+        RUN_JSON(&run, 0, SAMPLE, "--sweep", "num-ipus=1..3", "--memory-model", "popliner"));
+    json_decref(RUN_JSON(&run, 0, "--costs", ADDITIVE, "--sweep", "num-ipus=1..4", "--objective",
+                         "cycles,balance"));
+    json_decref(RUN_JSON(&run, 0, "--costs", INTERVALS, "--sweep", "mem-per-tile=30..70:10"));
+}
+
+/* ---- Nothing else --------------------------------------------------------------------------- */
+
+/* Keys that need not be there. */
+static bool is_optional(const char *key) {
+    static const char *const keys[] = {"head", "tail", "unexplained", "stash", "memory_model"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strcmp(keys[i], key) == 0)
+            return true;
+    return false;
+}
+
+static void assert_not_accepted(const json_t *document, const char *what, const char *key) {
+    char complaint[SCHEMA_COMPLAINT_SIZE];
+    if (certificate_schema_accepts("answer", document, complaint))
+        fail_msg("the schema accepts %s %s", what, key);
+}
+
+/* Changes one thing after another below `place`, a part of the document, and expects that to be
+ * refused. */
+static void spoil(json_t *document, json_t *place, bool is_map) {
+    json_t *item;
+    size_t index;
+    if (json_is_array(place)) {
+        json_array_foreach(place, index, item) {
+            spoil(document, item, false);
+        }
+        json_array_append_new(place, json_true());
+        assert_not_accepted(document, "a boolean in a list", "");
+        json_array_remove(place, json_array_size(place) - 1);
+    }
+    if (!json_is_object(place))
+        return;
+    json_object_set_new(place, "surprise", json_string("x"));
+    assert_not_accepted(document, "a key", "surprise");
+    json_object_del(place, "surprise");
+    const char *keys[40];
+    size_t count = 0;
+    const char *key;
+    json_object_foreach(place, key, item) {
+        assert_true(count < 40);
+        keys[count++] = key;
+    }
+    for (size_t i = 0; i < count; i++) {
+        char name[60];
+        snprintf(name, sizeof name, "%s", keys[i]);
+        item = json_incref(json_object_get(place, name));
+        spoil(document, item, strcmp(name, "place") == 0 || strcmp(name, "ipu_mem_per_tile") == 0);
+        json_object_set_new(place, name, json_is_boolean(item) ? json_string("true") : json_true());
+        assert_not_accepted(document, "a wrong type of", name);
+        if (json_is_number(item)) {
+            json_object_set_new(place, name, json_integer(-1));
+            assert_not_accepted(document, "a negative", name);
+        }
+        if (!is_map && !is_optional(name)) {
+            json_object_del(place, name);
+            assert_not_accepted(document, "an answer without", name);
+        }
+        json_object_set_new(place, name, item);
+    }
+}
+
+static void nothing_else_is_accepted(void **state) {
+    (void)state;
+    for (size_t i = 0; i < NUM_RUNS; i++) {
+        json_t *answer = document_of(i);
+        char complaint[SCHEMA_COMPLAINT_SIZE];
+        spoil(answer, answer, false);
+        assert_true(certificate_schema_accepts("answer", answer, complaint));
+        assert_false(certificate_schema_accepts("sweep", answer, complaint));
+        json_decref(answer);
+    }
+}
+
 int main(void) {
-    return 0;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_answer_is_as_described),
+        cmocka_unit_test(every_sweep_is_as_described),
+        cmocka_unit_test(nothing_else_is_accepted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

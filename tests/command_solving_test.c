@@ -172,9 +172,9 @@ static void keeps_to_the_memory_of_single_ipus(void **state) {
     ask_ipus(&a, 2);
     expect_best(&a);
     json_t *answer = RUN_JSON(&run, 0, SAMPLE_DIRECTORY, "--num-ipus", "2", "--ipu-mem-per-tile",
-                              "0=40000,1=30000", "--reserve", "10%");
+                              "0=40000,1=31000", "--reserve", "10%");
     assert_int_equal(NUMBER_AT(answer, "options", "ipu_mem_per_tile", "0"), 36000);
-    assert_int_equal(NUMBER_AT(answer, "options", "ipu_mem_per_tile", "1"), 27000);
+    assert_int_equal(NUMBER_AT(answer, "options", "ipu_mem_per_tile", "1"), 27900);
     json_decref(answer);
     static const char *const wrong[] = {
         "0",       "0=",   "=5",   "x=5",     "0=5,",
@@ -376,7 +376,9 @@ static void ask_anything(asked *a, const subject *s, bool has_map) {
     if (whole < POPLINER_PEAK_FORBIDDEN && draw(2) == 0)
         ask_memory(a, whole / 2 + draw((size_t)whole));
     if (draw(4) == 0)
-        ask_ipu_memory(a, draw(3), a->options.max_stage_bytes / 2 + draw(10000));
+        ask_ipu_memory(a, draw(3),
+                       whole < POPLINER_PEAK_FORBIDDEN ? whole / 2 + draw((size_t)whole)
+                                                       : 100 + draw(900));
     if (draw(4) == 0)
         ask_most_layers(a, 1 + draw(3));
     if (draw(6) == 0)
@@ -394,7 +396,7 @@ static void ask_anything(asked *a, const subject *s, bool has_map) {
 
 static void answers_any_question_as_brute_force_does(void **state) {
     (void)state;
-    for (size_t i = 0; i < 120; i++) {
+    for (size_t i = 0; i < 70; i++) {
         asked a;
         ask_anything(&a, &sample, i % 4 == 3);
         expect_best(&a);
@@ -413,7 +415,7 @@ static void is_right_for_every_golden_case(void **state) {
         if (strcmp(names[i], "poptorch-inf") == 0)
             continue; /* 13 units: too many runs */
         measure_subject(&s, directory, POPLINER_SCHEDULE_NONE, POPLINER_RECOMPUTE_NONE);
-        for (size_t k = 0; k < 6; k++) {
+        for (size_t k = 0; k < 4; k++) {
             asked a;
             ask_anything(&a, &s, false);
             expect_best(&a);
@@ -487,14 +489,14 @@ static void training_splits_are_best(void **state) {
         measure_subject(&s, TRAINING_DIRECTORY, POPLINER_SCHEDULE_TRAINING,
                         (popliner_recompute)recompute);
         for (size_t ipus = 1; ipus <= 4; ipus++)
-            for (uint64_t bytes = 320000; bytes >= 120000; bytes -= 40000) {
+            for (uint64_t bytes = 280000; bytes >= 120000; bytes -= 40000) {
                 asked a;
                 ask(&a, &s);
                 ask_ipus(&a, ipus);
                 ask_memory(&a, bytes);
                 expect_best(&a);
             }
-        for (size_t i = 0; i < 20; i++) {
+        for (size_t i = 0; i < 8; i++) {
             asked a;
             ask_anything(&a, &s, false);
             expect_best(&a);
@@ -693,7 +695,7 @@ static void ask_file(const subject *s, size_t count, const char *const *maps) {
             ask_objectives(&a, lists[draw(NUM_LISTS)]);
             if (draw(2) == 0)
                 ask_memory(&a, 400 + draw(300));
-            if (draw(3) == 0)
+            else if (draw(3) == 0)
                 ask_together(&a, draw(s->num_units), draw(s->num_units));
             if (draw(3) == 0)
                 ask_place(&a, draw(s->num_units), draw(2));
@@ -709,15 +711,15 @@ static void answers_for_files_as_brute_force_does(void **state) {
                                        "1,0,1", "0,1,0,1", "0,1,1,0", NULL};
     subject s;
     calculate_additive(&s);
-    ask_file(&s, 20, few_maps);
+    ask_file(&s, 12, few_maps);
     free_subject(&s);
     calculate_intervals(&s);
-    ask_file(&s, 20, few_maps);
+    ask_file(&s, 12, few_maps);
     free_subject(&s);
     for (unsigned i = 0; i < 3; i++) {
         regions_pipeline p = {i > 0, i == 2};
         calculate_regions(&s, &p);
-        ask_file(&s, 20, i == 0 ? maps : i == 1 ? few_maps : no_maps);
+        ask_file(&s, 12, i == 0 ? maps : i == 1 ? few_maps : no_maps);
         free_subject(&s);
     }
 }
@@ -968,8 +970,8 @@ static void written_programs_have_the_same_optimum(void **state) {
         {SAMPLE_DIRECTORY, "--mem-per-tile", "28000", "--cut-after", "0", NULL},
         {SAMPLE_DIRECTORY, "--device-map", "0,1,2", NULL},
         {SAMPLE_DIRECTORY, "--device-map", "0,1,0", NULL},
-        /* the first and the last stage do not fit on one IPU if the one between is short */
-        {SAMPLE_DIRECTORY, "--device-map", "0,1,0", "--mem-per-tile", "34500", NULL},
+        /* the least traffic has two stages on one IPU that fit there alone, not together */
+        {SAMPLE_DIRECTORY, "--device-map", "0,1,1,0", "--mem-per-tile", "35000", NULL},
         {SAMPLE_DIRECTORY, "--device-map", "0,1,2,0,1", "--mem-per-tile", "34500", NULL},
         {"--costs", REGIONS, "--device-map", "0,1,0", NULL},
         {"--costs", REGIONS, "--num-ipus", "3", NULL},

@@ -243,6 +243,83 @@ static void reads_text_and_blobs(void **state) {
     free(path);
 }
 
+/* What take_row saw. */
+typedef struct seen {
+    char text[200];
+    int64_t plain[2];
+    size_t num_plain;
+    size_t refused_row; /* 0: none */
+} seen;
+
+static popliner_status take_row(void *user, pl_rows *rows, popliner_error *error) {
+    seen *s = user;
+    uint64_t number = 0;
+    size_t length = strlen(s->text);
+    size_t size;
+    popliner_status status = pl_rows_number_or(rows, 0, 100, 77, &number, error);
+    if (rows->row == s->refused_row)
+        return pl_rows_fail(rows, 1, error, "is not wanted");
+    pl_rows_blob(rows, 1, &size);
+    snprintf(s->text + length, sizeof s->text - length, "%zu:%llu,%s,%zu%s ", rows->row,
+             (unsigned long long)number, pl_rows_text(rows, 1), size,
+             pl_rows_is_null(rows, 1) ? ",null" : "");
+    s->num_plain += pl_rows_plain_numbers(rows, 2, s->plain);
+    return status;
+}
+
+static void hands_over_every_row(void **state) {
+    char *path =
+        make_database(*state, "CREATE TABLE t (a, b); INSERT INTO t VALUES (3, 'x'), (1, 2), "
+                              "(NULL, 5), (2, NULL), (4, -1), (5, 6.5)");
+    static const pl_column columns[] = {{"a", true}, {"b", true}};
+    static const char query[] = "SELECT a, b FROM t ORDER BY a";
+    popliner_error error = {0};
+    pl_database database;
+    assert_int_equal(pl_database_open(&database, path, "a database", &error), POPLINER_OK);
+    pl_rows rows = {.database = &database, .table = "t", .columns = columns, .row = 10};
+    seen s = {.refused_row = 0};
+    assert_int_equal(pl_rows_each(&rows, query, 2, take_row, &s, &error), POPLINER_OK);
+    assert_string_equal(s.text, "11:77,5,1 12:1,2,1 13:2,,0,null 14:3,x,1 15:4,-1,2 16:5,6.5,3 ");
+    assert_int_equal(rows.row, 16);
+    assert_int_equal(s.num_plain, 3);
+
+    /* ends with the first error, and can be used again */
+    s = (seen){.refused_row = 3};
+    rows.row = 0;
+    assert_int_equal(pl_rows_each(&rows, query, 2, take_row, &s, &error), POPLINER_ERROR_INPUT);
+    assert_non_null(strstr(error.message, "table t, row 3: column b is not wanted"));
+    assert_int_equal(rows.row, 3);
+    s = (seen){.refused_row = 0};
+    assert_int_equal(pl_rows_each(&rows, "SELECT a, b FROM t WHERE a > 9", 2, take_row, &s, &error),
+                     POPLINER_OK);
+    assert_string_equal(s.text, "");
+    assert_int_equal(pl_rows_each(&rows, "SELECT a, b FROM missing", 2, take_row, &s, &error),
+                     POPLINER_ERROR_INPUT);
+    assert_non_null(strstr(error.message, "no such table"));
+    pl_database_close(&database);
+    free(path);
+}
+
+static void opens_helpers(void **state) {
+    char *path = make_database(*state, "CREATE TABLE t (a)");
+    popliner_error error = {0};
+    pl_database database;
+    assert_int_equal(pl_database_open(&database, path, "a database", &error), POPLINER_OK);
+    assert_int_equal(database.num_helpers, 0);
+    pl_database_open_helpers(&database, 0);
+    assert_null(database.helpers);
+    pl_database_open_helpers(&database, 3);
+    assert_int_equal(database.num_helpers, 3);
+    for (size_t i = 0; i < 3; i++) {
+        bool found = false;
+        assert_int_equal(pl_database_has_table(&database.helpers[i], "t", &found, &error),
+                         POPLINER_OK);
+        assert_true(found);
+    }
+    pl_database_close(&database);
+    free(path);
+}
+
 /* Errors are optional everywhere. */
 static void fails_without_an_error_to_fill(void **state) {
     char *path = test_path(*state, "missing.pop");
@@ -263,6 +340,8 @@ int main(void) {
         IN_DIRECTORY(opens_any_database_but_finds_no_foreign_tables),
         IN_DIRECTORY(reads_whole_numbers_in_range_alone),
         IN_DIRECTORY(reads_text_and_blobs),
+        IN_DIRECTORY(hands_over_every_row),
+        IN_DIRECTORY(opens_helpers),
         IN_DIRECTORY(fails_without_an_error_to_fill),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -178,7 +178,8 @@ static popliner_profile *read_altered(void **state, const char *sql,
     char *path = alter(state, sql);
     popliner_profile *profile;
     popliner_error error = {.message = ""};
-    if (popliner_profile_read(path, listener, &profile, &error) != POPLINER_OK)
+    const popliner_read_options options = {.listener = listener};
+    if (popliner_profile_read(path, &options, &profile, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
     free(path);
     return profile;

@@ -101,7 +101,8 @@ static popliner_profile *expect_read(const char *path, const popliner_listener *
                                      const char *context) {
     popliner_error error = {0};
     popliner_profile *profile = NULL;
-    if (popliner_profile_read(path, listener, &profile, &error) != POPLINER_OK)
+    const popliner_read_options options = {.listener = listener};
+    if (popliner_profile_read(path, &options, &profile, &error) != POPLINER_OK)
         fail_msg("cannot be read (%s): %s", context, error.message);
     assert_int_equal(pl_profile_check(profile, path, &error), POPLINER_OK);
     return profile;
@@ -1139,6 +1140,27 @@ static void never_writes_beside_a_profile_with_a_log(void **state) {
     expect_untouched(*state, true);
 }
 
+/* Before anything large is allocated, with the figure that is needed. */
+static void refuses_what_memory_cannot_hold(void **state) {
+    char *path = copy_profile(*state);
+    if (path == NULL)
+        skip();
+    popliner_error error = {0};
+    popliner_profile *profile = NULL;
+    popliner_read_options options = {.most_memory_bytes = 1 << 17};
+    assert_int_equal(popliner_profile_read(path, &options, &profile, &error),
+                     POPLINER_ERROR_MEMORY);
+    assert_null(profile);
+    test_assert_sentence(error.message);
+    assert_non_null(
+        strstr(error.message, "needs about 1 MiB of memory for 8573 lowered variables"));
+    assert_non_null(strstr(error.message, "there are 0 MiB"));
+    options.most_memory_bytes = 1 << 20;
+    assert_int_equal(popliner_profile_read(path, &options, &profile, &error), POPLINER_OK);
+    popliner_profile_free(profile);
+    free(path);
+}
+
 static void frees_nothing(void **state) {
     (void)state;
     popliner_profile_free(NULL);
@@ -1173,6 +1195,7 @@ int main(void) {
         IN_DIRECTORY(survives_changed_bytes),
         IN_DIRECTORY(never_writes),
         IN_DIRECTORY(never_writes_beside_a_profile_with_a_log),
+        IN_DIRECTORY(refuses_what_memory_cannot_hold),
         cmocka_unit_test(frees_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

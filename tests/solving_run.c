@@ -109,11 +109,13 @@ static void name_units(subject *s) {
 }
 
 /* The largest tile of first ... last as the stages_to_end-th stage from the end. */
-static uint64_t evaluate(const subject *s, size_t first, size_t last, size_t stages_to_end) {
+static uint64_t evaluate(const subject *s, size_t first, size_t last, size_t stages_to_end,
+                         bool is_in_pipeline) {
     char split[MOST_BRUTE_UNITS * MOST_NAME] = "";
     const char *all[20];
     size_t count = add_all(all, 0, s->arguments);
-    count = add_all(all, count, s->pipeline);
+    if (is_in_pipeline)
+        count = add_all(all, count, s->pipeline);
     if (first > 0)
         strcat(split, s->names[first - 1]);
     for (size_t k = 1; k < stages_to_end; k++) {
@@ -143,12 +145,12 @@ static void measure_peaks(subject *s, bool depends_on_end) {
     for (size_t first = 0; first < n; first++)
         for (size_t last = first; last < n; last++) {
             size_t nearest = last + 1 == n ? 1 : 2;
-            uint64_t bytes = evaluate(s, first, last, nearest);
-            /* a place that the interval cannot have is not looked at */
+            uint64_t bytes = evaluate(s, first, last, nearest, false);
             popliner_costs_set_peak(s->costs, first, last, bytes);
             for (size_t to_end = 2; depends_on_end && to_end <= n; to_end++) {
-                if (to_end > nearest && to_end <= n - last)
-                    bytes = evaluate(s, first, last, to_end);
+                /* a place that the interval cannot have is not looked at */
+                if (to_end <= n - last)
+                    bytes = evaluate(s, first, last, to_end, true);
                 popliner_costs_set_peak_at(s->costs, to_end, first, last, bytes);
             }
         }
@@ -166,33 +168,42 @@ static void measure_cuts(subject *s) {
     }
 }
 
-/* Cycles of units add up. */
+/* The cycles of each interval, as a stage of a split that leaves no choice; neighbours share steps,
+ * so they do not add up. */
 static void measure_cycles(subject *s) {
-    uint64_t cycles[MOST_BRUTE_UNITS];
-    char map[100] = "0";
-    const char *all[20];
-    size_t count = add_all(all, 0, s->arguments);
-    for (size_t unit = 1; unit < s->num_units; unit++)
-        snprintf(map + strlen(map), sizeof map - strlen(map), ",%zu", unit);
-    const char *const what[] = {"--device-map", map, NULL};
-    add_all(all, count, what);
-    json_t *answer = run_json(&run, 0, all);
-    const json_t *stages = JSON_AT(answer, "stages");
-    assert_int_equal(json_array_size(stages), s->num_units);
-    bool has_cycles = !json_is_null(JSON_AT(stages, "0", "cycles"));
-    for (size_t unit = 0; has_cycles && unit < s->num_units; unit++)
-        cycles[unit] = number_of(json_object_get(json_array_get(stages, unit), "cycles"));
-    json_decref(answer);
-    if (!has_cycles)
-        return;
-    assert_int_equal(popliner_costs_add_cycles(s->costs, NULL), POPLINER_OK);
-    for (size_t first = 0; first < s->num_units; first++) {
-        uint64_t sum = 0;
-        for (size_t last = first; last < s->num_units; last++) {
-            sum += cycles[last];
-            popliner_costs_set_cycles(s->costs, first, last, sum);
+    size_t n = s->num_units;
+    for (size_t first = 0; first < n; first++)
+        for (size_t last = first; last < n; last++) {
+            const char *all[20];
+            size_t count = add_all(all, 0, s->arguments);
+            size_t num_cuts = 0;
+            if (first > 0) {
+                const char *const cut[] = {"--cut-after", s->names[first - 1], NULL};
+                count = add_all(all, count, cut);
+                num_cuts++;
+            }
+            if (last + 1 < n) {
+                const char *const cut[] = {"--cut-after", s->names[last], NULL};
+                count = add_all(all, count, cut);
+                num_cuts++;
+            }
+            const char *const map[] = {"--device-map",
+                                       num_cuts == 0   ? "0"
+                                       : num_cuts == 1 ? "0,1"
+                                                       : "0,1,2",
+                                       NULL};
+            add_all(all, count, map);
+            json_t *answer = run_json(&run, 0, all);
+            const json_t *cycles =
+                json_object_get(json_array_get(JSON_AT(answer, "stages"), first > 0), "cycles");
+            if (json_is_null(cycles)) {
+                json_decref(answer);
+                return;
+            }
+            assert_int_equal(popliner_costs_add_cycles(s->costs, NULL), POPLINER_OK);
+            popliner_costs_set_cycles(s->costs, first, last, number_of(cycles));
+            json_decref(answer);
         }
-    }
 }
 
 /* Stages that follow each other need together what they need as one. */

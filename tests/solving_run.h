@@ -35,8 +35,8 @@ typedef struct subject {
 } subject;
 
 /* Measures a profile in the full memory model by one --evaluate for each interval (and, for
- * training, each place of it), by a run for each cut, and by one for the cycles of all units. Stages
- * on one IPU are known where they follow each other. */
+ * training, each place of it), and by a run for each cut and for the cycles of each interval. Stages on one IPU
+ * are known where they follow each other. */
 void measure_subject(subject *s, const char *directory, popliner_schedule schedule,
                      popliner_recompute recompute);
 void free_subject(subject *s);

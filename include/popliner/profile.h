@@ -55,12 +55,21 @@ typedef enum popliner_cycles_source {
     POPLINER_CYCLES_MEASURED,  /* of programs that ran; those that did not count for nothing */
 } popliner_cycles_source;
 
-/* Reads the profile at `path`, which is opened read-only. Warnings go to `listener` (may be NULL).
+/* How to read; all zero, like a NULL pointer to it, means the defaults. */
+typedef struct popliner_read_options {
+    const popliner_listener *listener; /* warnings and progress; may be NULL */
+    size_t num_threads;                /* 0: as many as there are processors online */
+    uint64_t most_memory_bytes;        /* 0: the memory of the machine, where it is known */
+} popliner_read_options;
+
+/* Reads the profile at `path`, which is opened read-only. The result, or the error, does not depend
+ * on the number of threads; `options` may be NULL.
  * Errors: INPUT when the file cannot be read, is no SQLite database, has another major schema
  * version than 3, lacks a table or column that is needed, has no lowered variables, or holds values
- * that contradict each other (the message names table, row and column); MEMORY.
- * Cost: one pass over the needed columns; memory about 27 bytes per lowered variable. */
-popliner_status popliner_profile_read(const char *path, const popliner_listener *listener,
+ * that contradict each other (the message names table, row and column: the first that is wrong in
+ * the order of the table); MEMORY, at once when the file needs more than there may be.
+ * Cost: one pass over the needed columns; memory about 30 bytes per lowered variable. */
+popliner_status popliner_profile_read(const char *path, const popliner_read_options *options,
                                       popliner_profile **profile, popliner_error *error);
 void popliner_profile_free(popliner_profile *profile);
 

@@ -35,6 +35,20 @@ bool pl_id_map_add(pl_id_map *map, uint64_t id, uint32_t index) {
     return true;
 }
 
+bool pl_id_map_add_run(pl_id_map *map, uint64_t id, uint32_t index, size_t count) {
+    if (count > 0 && !pl_id_map_add(map, id, index))
+        return false;
+    if (count > 0 && map->entries == NULL) {
+        map->count += count - 1;
+        return true;
+    }
+    for (size_t i = 1; i < count; i++) {
+        if (!pl_id_map_add(map, id + i, index + (uint32_t)i))
+            return false;
+    }
+    return true;
+}
+
 static int compare_entries(const void *left, const void *right) {
     const pl_id_entry *a = left;
     const pl_id_entry *b = right;
@@ -58,9 +72,7 @@ void pl_id_map_sort(pl_id_map *map) {
     map->count = kept;
 }
 
-uint32_t pl_id_map_find(const pl_id_map *map, uint64_t id) {
-    if (map->entries == NULL)
-        return id - map->first_id < map->count ? (uint32_t)(id - map->first_id) : PL_NONE;
+uint32_t pl_id_map_search(const pl_id_map *map, uint64_t id) {
     size_t low = 0;
     size_t high = map->count;
     while (low < high) {

@@ -28,15 +28,27 @@ typedef struct pl_id_map {
 /* False when memory is short. */
 bool pl_id_map_add(pl_id_map *map, uint64_t id, uint32_t index);
 
+/* The same for `count` ids and indices that follow each other. O(1) when regular. */
+bool pl_id_map_add_run(pl_id_map *map, uint64_t id, uint32_t index, size_t count);
+
 /* Sorts by id, keeping the smallest index of equal ids. O(count log count), O(1) when regular. */
 void pl_id_map_sort(pl_id_map *map);
 
 /* The index of `id`, or PL_NONE. O(1) when regular, else O(log count). */
-uint32_t pl_id_map_find(const pl_id_map *map, uint64_t id);
+static inline uint32_t pl_id_map_find(const pl_id_map *map, uint64_t id);
+
+/* The same for a map that is not regular. */
+uint32_t pl_id_map_search(const pl_id_map *map, uint64_t id);
 
 /* Replaces every index i by new_index[i]. False when memory is short. */
 bool pl_id_map_renumber(pl_id_map *map, const uint32_t *new_index);
 
 void pl_id_map_free(pl_id_map *map);
+
+static inline uint32_t pl_id_map_find(const pl_id_map *map, uint64_t id) {
+    if (map->entries != NULL)
+        return pl_id_map_search(map, id);
+    return id - map->first_id < map->count ? (uint32_t)(id - map->first_id) : PL_NONE;
+}
 
 #endif

@@ -59,23 +59,63 @@ static void on_message(void *user, popliner_level level, const char *text) {
     fputc('\n', stderr);
 }
 
+/* "950", "12.3 k", "4.56 M": three digits of a rate. */
+static void write_rate(char *text, size_t size, double rate) {
+    static const char *const units[] = {"", " k", " M", " G"};
+    size_t unit = 0;
+    for (; rate >= 999.5 && unit < 3; unit++)
+        rate /= 1000;
+    int decimals = unit == 0 || rate >= 99.95 ? 0 : rate >= 9.995 ? 1 : 2;
+    snprintf(text, size, "%.*f%s", decimals, rate, units[unit]);
+}
+
+static void write_duration(char *text, size_t size, double seconds) {
+    unsigned long whole = seconds < 359999 ? (unsigned long)seconds + 1 : 359999;
+    if (whole < 60)
+        snprintf(text, size, "%lu s", whole);
+    else if (whole < 3600)
+        snprintf(text, size, "%lu:%02lu min", whole / 60, whole % 60);
+    else
+        snprintf(text, size, "%lu:%02lu h", whole / 3600, whole / 60 % 60);
+}
+
 static void on_progress(void *user, const char *task, uint64_t done, uint64_t total) {
-    enum { BAR = 30 };
+    enum { BAR = 20 };
     log_state *log = user;
     if (!log->shows_progress || total == 0)
         return;
+    double now = log_seconds();
+    if (strncmp(log->task, task, sizeof log->task - 1) != 0 || done < log->task_done) {
+        snprintf(log->task, sizeof log->task, "%s", task);
+        log->task_start_seconds = now;
+        log->task_first_done = done;
+    }
+    log->task_done = done;
+    double elapsed = now - log->task_start_seconds;
     if (done >= total) {
         erase_bar(log);
+        *log->task = '\0'; /* the next one of this name begins anew */
         return;
     }
+    if (elapsed < 1 || done == log->task_first_done)
+        return; /* perhaps over soon, or nothing is known about the rest */
+    double rate = (double)(done - log->task_first_done) / elapsed;
     int filled = (int)((double)done / (double)total * BAR);
     char bar[BAR + 1];
+    char rate_text[24];
+    char left_text[24];
     memset(bar, ' ', BAR);
     memset(bar, '#', (size_t)filled);
     bar[BAR] = '\0';
-    int width = fprintf(stderr, "\r%-28.28s [%s] %3d%%", task, bar,
-                        (int)((double)done / (double)total * 100));
-    log->bar_width = width > 0 ? (size_t)width : 0;
+    write_rate(rate_text, sizeof rate_text, rate);
+    write_duration(left_text, sizeof left_text, (double)(total - done) / rate);
+    int width = fprintf(stderr, "\r%-28.28s [%s] %3d%% %s/s, %s left", task, bar,
+                        (int)((double)done / (double)total * 100), rate_text, left_text);
+    size_t visible = width > 1 ? (size_t)width - 1 : 0;
+    if (visible < log->bar_width) /* the rest of a longer one */
+        fprintf(stderr, "%*s", (int)(log->bar_width - visible), "");
+    else
+        log->bar_width = visible;
 }
 
 popliner_listener log_listener(log_state *log) {

@@ -6,16 +6,22 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "popliner/listener.h"
 
 typedef struct log_state {
     popliner_level least_level; /* messages below it are dropped */
     bool shows_progress;
-    size_t bar_width; /* characters of the bar that stands on the terminal's last line */
+    size_t bar_width;         /* characters of the bar that stands on the terminal's last line */
+    char task[64];            /* whose progress was told last */
+    uint64_t task_first_done; /* when it was told first: others may have worked before */
+    uint64_t task_done;
+    double task_start_seconds;
 } log_state;
 
-/* Progress is shown if `shows_progress` and standard error is a terminal. */
+/* Progress is shown if `shows_progress` and standard error is a terminal, of what lasts longer than
+ * a second. */
 void log_begin(log_state *log, popliner_level least_level, bool shows_progress);
 
 /* A listener that writes into `log`, which must outlive it. */

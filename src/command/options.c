@@ -134,6 +134,9 @@ static const option table[] = {
      "of the tables (default: tsv); json for --diagnose,\n--evaluate and --memory-totals; with "
      "--solve, "
      "json is\nthe answer with its proof (docs/certificate.md)"},
+    {KIND_COUNT, 0, "threads", "N", NULL, offsetof(options, num_threads),
+     "threads that read and measure (default: one for each\nprocessor); the result is the same for "
+     "any number"},
     {KIND_FLAG, 'q', "quiet", NULL, NULL, offsetof(options, quiet),
      "log only warnings and errors, no progress"},
     {KIND_FLAG, 'v', "verbose", NULL, NULL, offsetof(options, verbose),

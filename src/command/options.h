@@ -79,6 +79,7 @@ typedef struct options {
     const char *layer_name_regex;
     const char *inputs_regex_layer_0;
 
+    size_t num_threads; /* 0: as many as there are processors */
     bool quiet;
     bool verbose;
     bool help;

@@ -12,6 +12,7 @@
 #include "popliner/analysis.h"
 #include "popliner/debug_info.h"
 #include "popliner/locate.h"
+#include "popliner/read.h"
 
 popliner_status session_fail(popliner_error *error, popliner_status status, const char *format,
                              ...) {
@@ -89,21 +90,11 @@ popliner_status session_check_programs(const session *s, const char *read, const
     return POPLINER_OK;
 }
 
-static popliner_status read_debug_info(session *s, const char *path, popliner_debug_info **info,
-                                       popliner_error *error) {
-    *info = NULL;
-    if (path == NULL) {
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "No debug.cbor was found beside the profile or one directory up; programs are "
-                    "grouped by their own names instead of the model's operations.");
-        return POPLINER_OK;
-    }
-    return popliner_debug_info_read(path, &s->listener, info, error);
-}
-
 static popliner_status read_profile(session *s, popliner_error *error) {
     char *profile_path = NULL;
     char *debug_path = NULL;
+    popliner_read_options read_options = {.listener = &s->listener,
+                                          .num_threads = s->options.num_threads};
     double start = log_seconds();
     popliner_status status =
         popliner_locate(s->options.profile, s->options.debug, &profile_path, &debug_path, error);
@@ -112,9 +103,13 @@ static popliner_status read_profile(session *s, popliner_error *error) {
     if (status == POPLINER_OK)
         status = session_check_programs(s, profile_path, debug_path, error);
     if (status == POPLINER_OK)
-        status = popliner_profile_read(profile_path, &s->listener, &s->profile, error);
+        status = popliner_read_files(profile_path, debug_path, &read_options, &s->profile, &s->info,
+                                     error);
     if (status == POPLINER_OK) {
-        log_step(&s->log, "Reading the profile", start);
+        log_step(&s->log,
+                 s->info == NULL ? "Reading the profile"
+                                 : "Reading the profile and the debug information",
+                 start);
         popliner_profile_counts counts = popliner_profile_get_counts(s->profile);
         log_message(&s->log, POPLINER_LEVEL_DEBUG,
                     "%zu lowered variables, %zu equivalence classes, %zu programs, %zu liveness "
@@ -122,15 +117,13 @@ static popliner_status read_profile(session *s, popliner_error *error) {
                     counts.num_variables, counts.num_equivalence_classes, counts.num_programs,
                     counts.num_steps, counts.num_compute_sets, counts.num_vertex_types,
                     popliner_profile_target(s->profile)->num_tiles);
-        start = log_seconds();
-        status = read_debug_info(s, debug_path, &s->info, error);
-    }
-    if (status == POPLINER_OK) {
-        if (s->info != NULL) {
-            log_step(&s->log, "Reading the debug information", start);
+        if (s->info != NULL)
             log_message(&s->log, POPLINER_LEVEL_DEBUG, "%zu debug contexts",
                         popliner_debug_info_num_contexts(s->info));
-        }
+        else
+            log_message(&s->log, POPLINER_LEVEL_WARNING,
+                        "No debug.cbor was found beside the profile or one directory up; programs "
+                        "are grouped by their own names instead of the model's operations.");
         start = log_seconds();
         status = popliner_operations_find(s->profile, s->info, &s->operations, error);
     }

@@ -171,6 +171,7 @@ static popliner_status measure_costs(task *t, uint64_t most_bytes, popliner_erro
     interval_options.pipeline = t->question.pipeline;
     interval_options.most_bytes = most_bytes;
     interval_options.with_cycles = true;
+    interval_options.num_threads = s->options.num_threads;
     popliner_status status = largest_ipus(s, NULL, &interval_options.pipeline.most_stages, error);
     if (most_bytes == UINT64_MAX)
         interval_options.pipeline.most_stages =

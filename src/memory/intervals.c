@@ -9,10 +9,10 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/machine.h"
 #include "memory/interval_sweep.h"
 #include "memory/work.h"
 #include "read/blob_codec.h"
@@ -268,10 +268,8 @@ static size_t count_threads(const pl_sweep_ground *ground) {
     enum { LEAST_TILES = 4 };
     size_t most = ground->profile->target.num_tiles / LEAST_TILES;
     size_t wanted = ground->options->num_threads;
-    if (wanted == 0) {
-        long online = sysconf(_SC_NPROCESSORS_ONLN);
-        wanted = online > 0 ? (size_t)online : 1;
-    }
+    if (wanted == 0)
+        wanted = pl_machine_processors();
     wanted = wanted < most ? wanted : most;
     return wanted > 0 ? wanted : 1;
 }

@@ -77,8 +77,8 @@ popliner_status pl_database_open(pl_database *database, const char *path, const 
     int code = sqlite3_open_v2(uri.data, &database->sqlite,
                                SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, NULL);
     free(uri.data);
-    if (code == SQLITE_OK)
-        code = sqlite3_exec(database->sqlite, "PRAGMA mmap_size = 17179869184", NULL, NULL, NULL);
+    /* Not memory-mapped: that is no faster for a file that is read once and in order, and every
+     * page would count as memory of the process. */
     if (code == SQLITE_OK)
         code =
             sqlite3_exec(database->sqlite, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL);
@@ -98,7 +98,22 @@ popliner_status pl_database_open(pl_database *database, const char *path, const 
     return status;
 }
 
+void pl_database_open_helpers(pl_database *database, size_t count) {
+    popliner_error ignored;
+    /* a library built for a single thread */
+    if (sqlite3_threadsafe() == 0 || count == 0)
+        return;
+    database->helpers = calloc(count, sizeof *database->helpers);
+    while (database->helpers != NULL && database->num_helpers < count &&
+           pl_database_open(&database->helpers[database->num_helpers], database->path, "",
+                            &ignored) == POPLINER_OK)
+        database->num_helpers++;
+}
+
 void pl_database_close(pl_database *database) {
+    for (size_t i = 0; i < database->num_helpers; i++)
+        pl_database_close(&database->helpers[i]);
+    free(database->helpers);
     sqlite3_close(database->sqlite);
     free(database->path);
     *database = (pl_database){0};
@@ -165,39 +180,46 @@ static popliner_status find_columns(const pl_database *database, const char *tab
     return status;
 }
 
+popliner_status pl_list_columns(const pl_database *database, const char *table, bool required,
+                                const pl_column *columns, size_t num_columns, bool *found,
+                                pl_text *sql, popliner_error *error) {
+    bool present[PL_MOST_COLUMNS] = {false};
+    popliner_status status = pl_database_has_table(database, table, found, error);
+    if (status == POPLINER_OK && !*found && required)
+        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: has no table %s", database->path, table);
+    if (status == POPLINER_OK && *found)
+        status = find_columns(database, table, columns, num_columns, present, error);
+    for (size_t i = 0; i < num_columns; i++) {
+        pl_text_add(sql, i > 0 ? ", " : "");
+        if (present[i])
+            pl_text_format(sql, "\"%s\"", columns[i].name);
+        else
+            pl_text_add(sql, "NULL");
+    }
+    if (status == POPLINER_OK && sql->failed)
+        status = pl_fail_memory(error, "a query");
+    return status;
+}
+
 popliner_status pl_rows_open(pl_rows *rows, const pl_database *database, const char *table,
                              bool required, const pl_column *columns, size_t num_columns,
                              const char *tail, popliner_error *error) {
     *rows = (pl_rows){.database = database, .table = table, .columns = columns};
-    bool present[PL_MOST_COLUMNS] = {false};
     bool found = false;
-    popliner_status status = pl_database_has_table(database, table, &found, error);
-    if (status != POPLINER_OK)
-        return status;
-    if (!found) {
-        if (!required)
-            return POPLINER_OK;
-        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: has no table %s", database->path, table);
-    }
-    status = find_columns(database, table, columns, num_columns, present, error);
-    if (status != POPLINER_OK)
-        return status;
-
+    pl_text list = {0};
     pl_text sql = {0};
-    pl_text_add(&sql, "SELECT ");
-    for (size_t i = 0; i < num_columns; i++) {
-        pl_text_add(&sql, i > 0 ? ", " : "");
-        if (present[i])
-            pl_text_format(&sql, "\"%s\"", columns[i].name);
-        else
-            pl_text_add(&sql, "NULL");
-    }
-    pl_text_format(&sql, " FROM \"%s\" %s", table, tail);
+    popliner_status status =
+        pl_list_columns(database, table, required, columns, num_columns, &found, &list, error);
+    if (status != POPLINER_OK || !found)
+        goto done;
+    pl_text_format(&sql, "SELECT %s FROM \"%s\" %s", list.data, table, tail);
     if (sql.failed)
         status = pl_fail_memory(error, "a query");
     else if (sqlite3_prepare_v2(database->sqlite, sql.data, -1, &rows->statement, NULL) !=
              SQLITE_OK)
         status = pl_database_fail(database, "reading a table", error);
+done:
+    free(list.data);
     free(sql.data);
     return status;
 }
@@ -205,6 +227,13 @@ popliner_status pl_rows_open(pl_rows *rows, const pl_database *database, const c
 void pl_rows_close(pl_rows *rows) {
     sqlite3_finalize(rows->statement);
     rows->statement = NULL;
+}
+
+/* The failure of SQLite to find the next row. */
+static popliner_status fail_at_row(const pl_rows *rows, popliner_error *error) {
+    char action[120];
+    snprintf(action, sizeof action, "reading table %s, row %zu,", rows->table, rows->row + 1);
+    return pl_database_fail(rows->database, action, error);
 }
 
 popliner_status pl_rows_next(pl_rows *rows, bool *more, popliner_error *error) {
@@ -217,11 +246,82 @@ popliner_status pl_rows_next(pl_rows *rows, bool *more, popliner_error *error) {
         *more = true;
         return POPLINER_OK;
     }
-    if (code == SQLITE_DONE)
-        return POPLINER_OK;
-    char action[120];
-    snprintf(action, sizeof action, "reading table %s, row %zu,", rows->table, rows->row + 1);
-    return pl_database_fail(rows->database, action, error);
+    return code == SQLITE_DONE ? POPLINER_OK : fail_at_row(rows, error);
+}
+
+/* What the aggregate function that takes the rows works on. */
+typedef struct taker {
+    pl_rows *rows;
+    popliner_status (*take)(void *user, pl_rows *rows, popliner_error *error);
+    void *user;
+    popliner_status status;
+    popliner_error *error;
+} taker;
+
+static void take_row(sqlite3_context *context, int num_values, sqlite3_value **values) {
+    taker *t = sqlite3_user_data(context);
+    (void)num_values;
+    if (t->status != POPLINER_OK)
+        return;
+    t->rows->values = values;
+    t->rows->row++;
+    t->status = t->take(t->user, t->rows, t->error);
+    if (t->status != POPLINER_OK)
+        sqlite3_result_error(context, "refused", -1); /* ends the query */
+}
+
+static void end_rows(sqlite3_context *context) {
+    sqlite3_result_null(context);
+}
+
+popliner_status pl_rows_each(pl_rows *rows, const char *query, size_t num_columns,
+                             popliner_status (*take)(void *user, pl_rows *rows,
+                                                     popliner_error *error),
+                             void *user, popliner_error *error) {
+    sqlite3 *sqlite = rows->database->sqlite;
+    sqlite3_stmt *statement = NULL;
+    taker t = {.rows = rows, .take = take, .user = user, .error = error};
+    pl_text sql = {0};
+    popliner_status status = POPLINER_OK;
+    pl_text names = {0};
+    for (size_t i = 0; i < num_columns; i++)
+        pl_text_format(&names, "%sc%zu", i > 0 ? ", " : "", i);
+    /* an aggregate function: before one, SQLite may not change the order of the inner query */
+    if (!names.failed)
+        pl_text_format(&sql, "WITH r(%s) AS (%s) SELECT popliner_take(%s) FROM r", names.data,
+                       query, names.data);
+    int code = SQLITE_NOMEM;
+    if (!names.failed && !sql.failed)
+        code = sqlite3_create_function_v2(sqlite, "popliner_take", (int)num_columns, SQLITE_UTF8,
+                                          &t, NULL, take_row, end_rows, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_prepare_v2(sqlite, sql.data, -1, &statement, NULL);
+    if (code == SQLITE_NOMEM)
+        status = pl_fail_memory(error, "a query");
+    else if (code != SQLITE_OK)
+        status = pl_database_fail(rows->database, "reading a table", error);
+    else if (sqlite3_step(statement) != SQLITE_ROW)
+        status = t.status != POPLINER_OK ? t.status : fail_at_row(rows, error);
+    sqlite3_finalize(statement);
+    free(names.data);
+    free(sql.data);
+    rows->values = NULL;
+    return status;
+}
+
+bool pl_rows_plain_numbers(const pl_rows *rows, size_t num_columns, int64_t *values) {
+    for (size_t i = 0; i < num_columns; i++) {
+        int type = sqlite3_value_type(rows->values[i]);
+        values[i] = type == SQLITE_INTEGER ? sqlite3_value_int64(rows->values[i]) : -1;
+        if (values[i] < 0 && type != SQLITE_NULL)
+            return false;
+    }
+    return true;
+}
+
+static int type_of(const pl_rows *rows, int column) {
+    return rows->values != NULL ? sqlite3_value_type(rows->values[column])
+                                : sqlite3_column_type(rows->statement, column);
 }
 
 popliner_status pl_rows_number_or(pl_rows *rows, int column, uint64_t most, uint64_t otherwise,
@@ -235,12 +335,13 @@ popliner_status pl_rows_number_or(pl_rows *rows, int column, uint64_t most, uint
 
 popliner_status pl_rows_number(pl_rows *rows, int column, uint64_t most, uint64_t *value,
                                popliner_error *error) {
-    int type = sqlite3_column_type(rows->statement, column);
+    int type = type_of(rows, column);
     if (type == SQLITE_NULL)
         return pl_rows_fail(rows, column, error, "is NULL, expected a number");
     if (type != SQLITE_INTEGER)
         return pl_rows_fail(rows, column, error, "is no whole number");
-    sqlite3_int64 number = sqlite3_column_int64(rows->statement, column);
+    sqlite3_int64 number = rows->values != NULL ? sqlite3_value_int64(rows->values[column])
+                                                : sqlite3_column_int64(rows->statement, column);
     if (number < 0 || (uint64_t)number > most)
         return pl_rows_fail(rows, column, error, "is %lld, expected 0 to %llu", number,
                             (unsigned long long)most);
@@ -249,17 +350,24 @@ popliner_status pl_rows_number(pl_rows *rows, int column, uint64_t most, uint64_
 }
 
 bool pl_rows_is_null(const pl_rows *rows, int column) {
-    return sqlite3_column_type(rows->statement, column) == SQLITE_NULL;
+    return type_of(rows, column) == SQLITE_NULL;
 }
 
 const char *pl_rows_text(pl_rows *rows, int column) {
-    const unsigned char *text = sqlite3_column_text(rows->statement, column);
+    const unsigned char *text = rows->values != NULL ? sqlite3_value_text(rows->values[column])
+                                                     : sqlite3_column_text(rows->statement, column);
     return text == NULL ? "" : (const char *)text;
 }
 
 const uint8_t *pl_rows_blob(pl_rows *rows, int column, size_t *size) {
-    const void *blob = sqlite3_column_blob(rows->statement, column);
-    *size = (size_t)sqlite3_column_bytes(rows->statement, column);
+    const void *blob = NULL;
+    if (rows->values != NULL) {
+        blob = sqlite3_value_blob(rows->values[column]);
+        *size = (size_t)sqlite3_value_bytes(rows->values[column]);
+    } else {
+        blob = sqlite3_column_blob(rows->statement, column);
+        *size = (size_t)sqlite3_column_bytes(rows->statement, column);
+    }
     return blob;
 }
 

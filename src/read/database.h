@@ -11,18 +11,26 @@
 
 #include <sqlite3.h>
 
+#include "base/growth.h"
 #include "popliner/error.h"
 
 typedef struct pl_database {
     sqlite3 *sqlite; /* owned; NULL when closed */
     char *path;      /* owned; for messages */
+
+    /* Further connections to the same file, for reading by several threads; owned. */
+    struct pl_database *helpers;
+    size_t num_helpers;
 } pl_database;
 
-/* Opens `path` read-only, memory-mapped where the system allows it. `expected` says in the error
+/* Opens `path` read-only. `expected` says in the error
  * message what the file should have been, for example "a Poplar profile (profile.pop)". */
 popliner_status pl_database_open(pl_database *database, const char *path, const char *expected,
                                  popliner_error *error);
 void pl_database_close(pl_database *database);
+
+/* Opens `count` more connections to an open file, or as many as the system gives. */
+void pl_database_open_helpers(pl_database *database, size_t count);
 
 /* Translates the connection's last SQLite error, met while doing `action` ("reading table x"). */
 popliner_status pl_database_fail(const pl_database *database, const char *action,
@@ -46,6 +54,7 @@ typedef struct pl_rows {
     const char *table;
     const pl_column *columns;
     sqlite3_stmt *statement; /* NULL when the (optional) table does not exist */
+    sqlite3_value **values;  /* of the current row; of pl_rows_each alone */
     size_t row;              /* number of the current row, from 1, for messages */
 } pl_rows;
 
@@ -58,6 +67,25 @@ void pl_rows_close(pl_rows *rows);
 
 /* Moves to the next row; *more is false behind the last one. */
 popliner_status pl_rows_next(pl_rows *rows, bool *more, popliner_error *error);
+
+/* SQL for `columns` of `table`, those that are not required and missing as NULL. Sets *found to
+ * whether the table exists; if it is required, its absence is an error. Free sql->data. */
+popliner_status pl_list_columns(const pl_database *database, const char *table, bool required,
+                                const pl_column *columns, size_t num_columns, bool *found,
+                                pl_text *sql, popliner_error *error);
+
+/* Calls `take` for every row of a query whose columns are those of `rows`, and ends with the first
+ * error that it returns. rows->row counts on from what it is; the functions below work on the
+ * current row. For tables of millions of rows: it saves a call of SQLite's for each row, and the
+ * larger part of one for each value. */
+popliner_status pl_rows_each(pl_rows *rows, const char *query, size_t num_columns,
+                             popliner_status (*take)(void *user, pl_rows *rows,
+                                                     popliner_error *error),
+                             void *user, popliner_error *error);
+
+/* All values of the current row of pl_rows_each at once, NULL as -1. False when one of them is
+ * neither NULL nor a whole number, or is negative; values[] then means nothing. */
+bool pl_rows_plain_numbers(const pl_rows *rows, size_t num_columns, int64_t *values);
 
 /* A whole number in [0, most] of the current row. NULL or text is an error. */
 popliner_status pl_rows_number(pl_rows *rows, int column, uint64_t most, uint64_t *value,

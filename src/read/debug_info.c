@@ -237,25 +237,27 @@ static bool equals(const char *bytes, size_t length, const char *text) {
 }
 
 static record_key key_of(const char *bytes, size_t length) {
+    /* the lengths are written down so that nearly all are told apart by them */
     static const struct {
         const char *text;
+        size_t length;
         record_key key;
     } keys[] = {
-        {"id", KEY_ID},
-        {"parentId", KEY_PARENT_ID},
-        {"name", KEY_NAME},
-        {"layer", KEY_LAYER},
-        {"opName", KEY_OPERATION_NAME},
-        {"op_name", KEY_OPERATION_NAME},
-        {"inputs", KEY_INPUTS},
-        {"instanceId", KEY_INSTANCE_ID},
-        {"tensorId", KEY_TENSOR_ID},
-        {"opid", KEY_OPID},
-        {"replacedDebugContextIds", KEY_REPLACED},
-        {"outlinedDebugContextIds", KEY_OUTLINED},
+        {"id", 2, KEY_ID},
+        {"parentId", 8, KEY_PARENT_ID},
+        {"name", 4, KEY_NAME},
+        {"layer", 5, KEY_LAYER},
+        {"opName", 6, KEY_OPERATION_NAME},
+        {"op_name", 7, KEY_OPERATION_NAME},
+        {"inputs", 6, KEY_INPUTS},
+        {"instanceId", 10, KEY_INSTANCE_ID},
+        {"tensorId", 8, KEY_TENSOR_ID},
+        {"opid", 4, KEY_OPID},
+        {"replacedDebugContextIds", 23, KEY_REPLACED},
+        {"outlinedDebugContextIds", 23, KEY_OUTLINED},
     };
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        if (equals(bytes, length, keys[i].text))
+        if (length == keys[i].length && memcmp(bytes, keys[i].text, length) == 0)
             return keys[i].key;
     }
     return KEY_OTHER;
@@ -629,10 +631,28 @@ static const struct cbor_callbacks callbacks = {
     .indef_break = on_end,
 };
 
+/* A file in memory, of which the beginning is given back while it is read: its pages would count as
+ * memory of the process. */
+typedef struct mapping {
+    uint8_t *bytes;
+    size_t size;
+    size_t released; /* bytes that are gone; whole pages */
+} mapping;
+
+enum { RELEASED_BYTES = 1 << 24 };
+
+static void release_before(mapping *file, size_t at) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t end = at / page * page;
+    if (end > file->released && munmap(file->bytes + file->released, end - file->released) == 0)
+        file->released = end;
+}
+
 /* Feeds the bytes to the callbacks. Returns how many were used: all of them, or the place of the
  * first item that is incomplete or malformed. */
-static size_t decode(reader *r, const uint8_t *bytes, size_t size,
-                     const popliner_listener *listener) {
+static size_t decode(reader *r, mapping *file, const popliner_listener *listener) {
+    const uint8_t *bytes = file->bytes;
+    size_t size = file->size;
     size_t at = 0;
     size_t next_report = 0;
     while (at < size && !r->finished && !r->malformed && !r->out_of_memory) {
@@ -647,15 +667,17 @@ static size_t decode(reader *r, const uint8_t *bytes, size_t size,
             pl_progress(listener, "Reading debug information", at, size);
             next_report = at + size / 100 + 1;
         }
+        if (at - file->released > RELEASED_BYTES)
+            release_before(file, at);
     }
     pl_progress(listener, "Reading debug information", size, size);
     return at;
 }
 
-static popliner_status read_bytes(popliner_debug_info *info, const char *path, const uint8_t *bytes,
-                                  size_t size, const popliner_listener *listener,
-                                  popliner_error *error) {
+static popliner_status read_bytes(popliner_debug_info *info, const char *path, mapping *file,
+                                  const popliner_listener *listener, popliner_error *error) {
     popliner_status status = POPLINER_OK;
+    const uint8_t *bytes = file->bytes;
     if (bytes[0] != 0xd9 && (bytes[0] & 0xe0) != 0xa0)
         return pl_fail(error, POPLINER_ERROR_INPUT,
                        "%s: is no debug information: a debug.cbor begins with a CBOR map%s", path,
@@ -664,7 +686,7 @@ static popliner_status read_bytes(popliner_debug_info *info, const char *path, c
     if (r == NULL)
         return pl_fail_memory(error, "the debug information");
     r->info = info;
-    size_t used = decode(r, bytes, size, listener);
+    size_t used = decode(r, file, listener);
     info->truncated = !r->finished;
     if (r->out_of_memory || r->inputs.failed || r->chunks.failed) {
         status = pl_fail_memory(error, "the debug information");
@@ -678,7 +700,8 @@ static popliner_status read_bytes(popliner_debug_info *info, const char *path, c
         pl_tell(listener, POPLINER_LEVEL_WARNING,
                 "%s: %s after %zu debug contexts (byte %zu of %zu); only these are used, so "
                 "programs may seem to belong to no operation.",
-                path, r->malformed ? "is damaged" : "was cut off", info->num_contexts, used, size);
+                path, r->malformed ? "is damaged" : "was cut off", info->num_contexts, used,
+                file->size);
     }
     free(r->inputs.data);
     free(r->chunks.data);
@@ -692,7 +715,7 @@ popliner_status popliner_debug_info_read(const char *path, const popliner_listen
                                          popliner_debug_info **result, popliner_error *error) {
     popliner_status status = POPLINER_OK;
     void *bytes = MAP_FAILED;
-    size_t size = 0;
+    mapping map = {0};
     *result = NULL;
     popliner_debug_info *info = calloc(1, sizeof *info);
     /* without O_NONBLOCK opening a pipe would wait for a writer */
@@ -715,19 +738,20 @@ popliner_status popliner_debug_info_read(const char *path, const popliner_listen
                          S_ISREG(about.st_mode) ? "empty" : "not a regular file");
         goto done;
     }
-    size = (size_t)about.st_size;
-    bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
+    map.size = (size_t)about.st_size;
+    bytes = mmap(NULL, map.size, PROT_READ, MAP_PRIVATE, file, 0);
     if (bytes == MAP_FAILED) {
         status = errno == ENOMEM ? pl_fail_memory(error, "the debug information")
                                  : pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s",
                                            path, strerror(errno));
         goto done;
     }
-    status = read_bytes(info, path, bytes, size, listener, error);
+    map.bytes = bytes;
+    status = read_bytes(info, path, &map, listener, error);
     pl_id_map_sort(&info->contexts);
 done:
     if (bytes != MAP_FAILED)
-        munmap(bytes, size);
+        munmap(map.bytes + map.released, map.size - map.released);
     if (file >= 0)
         close(file);
     if (status == POPLINER_OK)

@@ -162,6 +162,17 @@ typedef struct pl_profile_ids {
     pl_id_map variables;
 } pl_profile_ids;
 
+/* Other work, for the calling thread to do while helpers read. */
+typedef struct pl_aside {
+    void (*run)(void *user);
+    void *user;
+} pl_aside;
+
+/* popliner_profile_read with other work beside it, or NULL; it is done once if nothing fails. */
+popliner_status pl_profile_read(const char *path, const popliner_read_options *options,
+                                const pl_aside *aside, popliner_profile **profile,
+                                popliner_error *error);
+
 /* The parts of popliner_profile_read, in the order in which they need each other. */
 
 /* Version, target, and what the profile must have at all. */
@@ -169,11 +180,15 @@ popliner_status pl_profile_read_target(const pl_database *database,
                                        const popliner_listener *listener, popliner_profile *profile,
                                        popliner_error *error);
 
-/* Categories, unlowered variables, equivalence classes, lowered variables. */
-popliner_status pl_profile_read_variables(const pl_database *database,
-                                          const popliner_listener *listener,
-                                          popliner_profile *profile, pl_profile_ids *ids,
-                                          popliner_error *error);
+/* Categories, unlowered variables, equivalence classes. */
+popliner_status pl_profile_read_variables(const pl_database *database, popliner_profile *profile,
+                                          pl_profile_ids *ids, popliner_error *error);
+
+/* Lowered variables; with `aside`, which may be NULL. */
+popliner_status pl_profile_read_lowered(const pl_database *database,
+                                        const popliner_read_options *options, const pl_aside *aside,
+                                        popliner_profile *profile, pl_profile_ids *ids,
+                                        popliner_error *error);
 
 /* Vertex types, compute sets, exchanges, programs, liveness steps. */
 popliner_status pl_profile_read_programs(const pl_database *database, popliner_profile *profile,

@@ -9,6 +9,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "read/blob_codec.h"
+#include "read/profile_lists.h"
 
 static popliner_status read_vertex_types(const pl_database *database, popliner_profile *p,
                                          pl_profile_ids *ids, popliner_error *error) {
@@ -107,67 +108,8 @@ static popliner_status read_vertex_code(const pl_database *database, popliner_pr
     return status;
 }
 
-/* Appends to the list that is being filled; its end is set by end_list. */
-static bool add_to_list(popliner_profile *p, size_t *capacity, uint32_t variable) {
-    void *items = p->list_variable;
-    if (!pl_reserve(&items, capacity, p->num_list_variables + 1, sizeof *p->list_variable))
-        return false;
-    p->list_variable = items;
-    p->list_variable[p->num_list_variables++] = variable;
-    return true;
-}
-
-static bool end_list(popliner_profile *p, size_t *capacity) {
-    void *starts = p->list_start;
-    if (!pl_reserve(&starts, capacity, p->num_lists + 2, sizeof *p->list_start))
-        return false;
-    p->list_start = starts;
-    p->list_start[0] = 0;
-    p->list_start[++p->num_lists] = p->num_list_variables;
-    return true;
-}
-
-/* While lists are read: the room behind the two arrays of lists. */
-typedef struct list_room {
-    size_t variables;
-    size_t starts;
-} list_room;
-
-/* The variables of a compute set, in the current row of `compute_sets`. */
-static popliner_status read_compute_set_list(pl_rows *rows, int column, popliner_profile *p,
-                                             const pl_profile_ids *ids, list_room *room,
-                                             popliner_error *error) {
-    size_t size_bytes;
-    const uint8_t *blob = pl_rows_blob(rows, column, &size_bytes);
-    pl_runs runs = pl_runs_begin(blob, size_bytes);
-    uint64_t id = 0;
-    uint64_t difference;
-    uint64_t length;
-    uint64_t room_left = p->num_variables; /* a list names no variable twice */
-    int more;
-    while ((more = pl_runs_next(&runs, &difference, &length)) > 0) {
-        if (length > room_left)
-            return pl_rows_fail(rows, column, error, "names more variables than there are");
-        room_left -= length;
-        for (uint64_t i = 0; i < length; i++) {
-            id += difference;
-            uint32_t variable = pl_id_map_find(&ids->variables, id);
-            if (variable == PL_NONE)
-                return pl_rows_fail(rows, column, error,
-                                    "names variable %llu, which table vars_info does not have",
-                                    (unsigned long long)id);
-            if (!add_to_list(p, &room->variables, variable))
-                return pl_fail_memory(error, "the variables of compute sets");
-        }
-    }
-    if (more < 0)
-        return pl_rows_fail(rows, column, error, "is damaged: it ends inside a number or a run");
-    return end_list(p, &room->starts) ? POPLINER_OK
-                                      : pl_fail_memory(error, "the variables of compute sets");
-}
-
 static popliner_status read_compute_sets(const pl_database *database, popliner_profile *p,
-                                         pl_profile_ids *ids, list_room *room,
+                                         pl_profile_ids *ids, pl_list_room *room,
                                          popliner_error *error) {
     static const pl_column columns[] = {
         {"compute_set", true}, {"name", false}, {"debug_id", false}, {"var_ids_diff_rle", false}};
@@ -202,7 +144,7 @@ static popliner_status read_compute_sets(const pl_database *database, popliner_p
         }
         p->compute_set_name[p->num_compute_sets] = name;
         p->compute_set_debug_context[p->num_compute_sets++] = context;
-        status = read_compute_set_list(&rows, 3, p, ids, room, error);
+        status = pl_profile_read_list(&rows, 3, p, ids, room, error);
     }
     pl_rows_close(&rows);
     pl_id_map_sort(&ids->compute_sets);
@@ -329,49 +271,6 @@ static popliner_status read_compute_set_state(const pl_database *database, popli
     pl_rows_close(&rows);
     free(rle.data);
     free(by_tile);
-    return status;
-}
-
-/* The variables of the sides of exchanges: one list per exchange target. */
-static popliner_status read_exchange_lists(const pl_database *database, popliner_profile *p,
-                                           pl_profile_ids *ids, list_room *room,
-                                           popliner_error *error) {
-    static const pl_column columns[] = {{"id", true}, {"var_id", true}};
-    pl_rows rows = {0};
-    bool more = false;
-    bool open = false; /* a list is being filled */
-    uint64_t current = 0;
-    popliner_status status = pl_rows_open(&rows, database, "exchange_regions", false, columns, 2,
-                                          "ORDER BY id, var_id", error);
-    while (status == POPLINER_OK && (status = pl_rows_next(&rows, &more, error)) == POPLINER_OK &&
-           more) {
-        uint64_t id = 0;
-        uint64_t variable_id = 0;
-        status = pl_rows_number(&rows, 0, INT64_MAX, &id, error);
-        if (status == POPLINER_OK)
-            status = pl_rows_number(&rows, 1, INT64_MAX, &variable_id, error);
-        if (status != POPLINER_OK)
-            break;
-        uint32_t variable = pl_id_map_find(&ids->variables, variable_id);
-        if (variable == PL_NONE) {
-            status = pl_rows_fail(&rows, 1, error, "is %llu, which table vars_info does not have",
-                                  (unsigned long long)variable_id);
-            break;
-        }
-        bool memory = true;
-        if (!open || id != current) {
-            memory = !open || end_list(p, &room->starts);
-            memory = memory && pl_id_map_add(&ids->exchange_targets, id, (uint32_t)p->num_lists);
-            open = true;
-            current = id;
-        }
-        if (!memory || !add_to_list(p, &room->variables, variable))
-            status = pl_fail_memory(error, "the variables of exchanges");
-    }
-    if (status == POPLINER_OK && open && !end_list(p, &room->starts))
-        status = pl_fail_memory(error, "the variables of exchanges");
-    pl_rows_close(&rows);
-    pl_id_map_sort(&ids->exchange_targets);
     return status;
 }
 
@@ -817,7 +716,7 @@ static popliner_status read_steps(const pl_database *database, popliner_profile 
 popliner_status pl_profile_read_programs(const pl_database *database, popliner_profile *p,
                                          pl_profile_ids *ids, popliner_error *error) {
     variants v = {0};
-    list_room room = {0};
+    pl_list_room room = {0};
     size_t num_programs = 0;
     popliner_status status = read_vertex_types(database, p, ids, error);
     if (status == POPLINER_OK)
@@ -829,7 +728,7 @@ popliner_status pl_profile_read_programs(const pl_database *database, popliner_p
     if (status == POPLINER_OK)
         status = read_compute_set_state(database, p, ids, error);
     if (status == POPLINER_OK)
-        status = read_exchange_lists(database, p, ids, &room, error);
+        status = pl_profile_read_exchange_lists(database, p, ids, &room, error);
     if (status == POPLINER_OK)
         status = read_variants(database, p, ids, &v, error);
     if (status == POPLINER_OK)

@@ -1,5 +1,5 @@
-/* Variables and when they live: categories, unlowered variables, equivalence classes, and the
- * millions of lowered variables.
+/* Variables and when they live: categories, unlowered variables and equivalence classes. The
+ * lowered variables have a file of their own.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "read/profile_data.h"
@@ -10,36 +10,6 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "read/blob_codec.h"
-
-enum { BIT_ALLOCATED = 1 };
-
-/* The number of rows of a table; 0 when it does not exist. */
-static popliner_status count_rows(const pl_database *database, const char *table, bool required,
-                                  uint64_t *count, popliner_error *error) {
-    static const pl_column none[] = {{"rowid", false}};
-    pl_rows rows = {0};
-    *count = 0;
-    popliner_status status = pl_rows_open(&rows, database, table, required, none, 1, "", error);
-    pl_rows_close(&rows);
-    bool found = false;
-    if (status == POPLINER_OK)
-        status = pl_database_has_table(database, table, &found, error);
-    if (status != POPLINER_OK || !found)
-        return status;
-    sqlite3_stmt *statement = NULL;
-    pl_text sql = {0};
-    pl_text_format(&sql, "SELECT count(*) FROM \"%s\"", table);
-    if (sql.failed)
-        status = pl_fail_memory(error, "a query");
-    else if (sqlite3_prepare_v2(database->sqlite, sql.data, -1, &statement, NULL) != SQLITE_OK ||
-             sqlite3_step(statement) != SQLITE_ROW)
-        status = pl_database_fail(database, "counting the rows of a table", error);
-    else
-        *count = (uint64_t)sqlite3_column_int64(statement, 0);
-    sqlite3_finalize(statement);
-    free(sql.data);
-    return status;
-}
 
 /* Reads a table of (id, name) into a map and an array of names; the table may be missing. */
 static popliner_status read_names(const pl_database *database, const char *table,
@@ -144,186 +114,8 @@ static popliner_status read_classes(const pl_database *database, popliner_profil
     return status;
 }
 
-/* One row of vars_info into place `i`. */
-static popliner_status read_variable(pl_rows *rows, popliner_profile *profile,
-                                     const pl_profile_ids *ids, size_t i, uint64_t *id,
-                                     popliner_error *error) {
-    uint64_t tile = 0;
-    uint64_t size_bytes = 0;
-    uint64_t offset = 0;
-    uint64_t class_id = 0;
-    uint64_t unlowered_id = 0;
-    uint64_t category_id = 0;
-    uint64_t bits = 0;
-    popliner_status status = pl_rows_number(rows, 0, INT64_MAX, id, error);
-    if (status == POPLINER_OK)
-        status = pl_rows_number(rows, 1, profile->target.num_tiles - 1, &tile, error);
-    if (status == POPLINER_OK)
-        status = pl_rows_number_or(rows, 7, INT64_MAX, BIT_ALLOCATED, &bits, error);
-    if (status != POPLINER_OK)
-        return status;
-    profile->variable_tile[i] = (uint32_t)tile;
-    profile->variable_unlowered[i] = PL_NONE;
-    if ((bits & BIT_ALLOCATED) == 0)
-        return POPLINER_OK; /* the rest of the row means nothing */
-
-    status = pl_rows_number(rows, 2, UINT32_MAX, &size_bytes, error);
-    if (status == POPLINER_OK)
-        status = pl_rows_number(rows, 3, INT64_MAX, &class_id, error);
-    if (status == POPLINER_OK)
-        status = pl_rows_number_or(rows, 4, INT64_MAX, UINT64_MAX, &unlowered_id, error);
-    if (status == POPLINER_OK)
-        status = pl_rows_number_or(rows, 5, UINT32_MAX, 0, &offset, error);
-    if (status == POPLINER_OK)
-        status = pl_rows_number_or(rows, 6, INT64_MAX, UINT64_MAX, &category_id, error);
-    if (status != POPLINER_OK)
-        return status;
-    uint32_t class_index = pl_id_map_find(&ids->classes, class_id);
-    if (class_index == PL_NONE)
-        return pl_rows_fail(rows, 3, error, "is %llu, which table eq_classes does not have",
-                            (unsigned long long)class_id);
-    uint32_t category = 0; /* the nameless one of files without a table of categories */
-    if (category_id != UINT64_MAX && ids->categories.count > 0)
-        category = pl_id_map_find(&ids->categories, category_id);
-    if (category == PL_NONE)
-        return pl_rows_fail(rows, 6, error, "is %llu, which table var_categories does not have",
-                            (unsigned long long)category_id);
-    profile->variable_size_bytes[i] = (uint32_t)size_bytes;
-    profile->variable_offset[i] = (uint32_t)offset;
-    profile->variable_class[i] = class_index;
-    profile->variable_category[i] = (uint8_t)category;
-    if (unlowered_id != UINT64_MAX)
-        profile->variable_unlowered[i] = pl_id_map_find(&ids->unlowered, unlowered_id);
-    return POPLINER_OK;
-}
-
-static bool reorder_32(uint32_t **items, const uint32_t *new_place, size_t count) {
-    uint32_t *sorted = pl_new_array(count, sizeof *sorted);
-    if (sorted == NULL)
-        return false;
-    for (size_t i = 0; i < count; i++)
-        sorted[new_place[i]] = (*items)[i];
-    free(*items);
-    *items = sorted;
-    return true;
-}
-
-/* Brings the lowered variables into the order of their tiles, keeping the file's order on each
- * tile, and counts them by tile. Files seen so far are in that order already. */
-static popliner_status sort_by_tile(popliner_profile *p, pl_id_map *ids, popliner_error *error) {
-    size_t num_tiles = p->target.num_tiles;
-    p->tile_variables_start = pl_new_array(num_tiles + 1, sizeof *p->tile_variables_start);
-    if (p->tile_variables_start == NULL)
-        return pl_fail_memory(error, "the tiles");
-    bool sorted = true;
-    for (size_t i = 0; i < p->num_variables; i++) {
-        p->tile_variables_start[p->variable_tile[i] + 1]++;
-        sorted = sorted && (i == 0 || p->variable_tile[i - 1] <= p->variable_tile[i]);
-    }
-    for (size_t tile = 0; tile < num_tiles; tile++)
-        p->tile_variables_start[tile + 1] += p->tile_variables_start[tile];
-    if (sorted)
-        return POPLINER_OK;
-
-    popliner_status status = POPLINER_OK;
-    uint64_t *next = pl_new_array(num_tiles, sizeof *next);
-    uint32_t *new_place = pl_new_array(p->num_variables, sizeof *new_place);
-    uint8_t *category = pl_new_array(p->num_variables, sizeof *category);
-    if (next == NULL || new_place == NULL || category == NULL) {
-        status = pl_fail_memory(error, "the lowered variables");
-        goto done;
-    }
-    memcpy(next, p->tile_variables_start, num_tiles * sizeof *next);
-    for (size_t i = 0; i < p->num_variables; i++) {
-        new_place[i] = (uint32_t)next[p->variable_tile[i]]++;
-        category[new_place[i]] = p->variable_category[i];
-    }
-    memcpy(p->variable_category, category, p->num_variables);
-    if (!reorder_32(&p->variable_tile, new_place, p->num_variables) ||
-        !reorder_32(&p->variable_size_bytes, new_place, p->num_variables) ||
-        !reorder_32(&p->variable_offset, new_place, p->num_variables) ||
-        !reorder_32(&p->variable_class, new_place, p->num_variables) ||
-        !reorder_32(&p->variable_unlowered, new_place, p->num_variables) ||
-        !pl_id_map_renumber(ids, new_place))
-        status = pl_fail_memory(error, "the lowered variables");
-done:
-    free(next);
-    free(new_place);
-    free(category);
-    return status;
-}
-
-static popliner_status read_lowered(const pl_database *database, const popliner_listener *listener,
-                                    popliner_profile *profile, pl_profile_ids *ids,
-                                    popliner_error *error) {
-    static const pl_column columns[] = {{"var_id", true},
-                                        {"tile", true},
-                                        {"size_bytes", true},
-                                        {"equivalence_class", true},
-                                        {"unlowered_var_id", false},
-                                        {"offset", false},
-                                        {"category", false},
-                                        {"bitset", false}};
-    uint64_t count = 0;
-    popliner_status status = count_rows(database, "vars_info", false, &count, error);
-    if (status != POPLINER_OK)
-        return status;
-    if (count == 0)
-        return pl_fail(error, POPLINER_ERROR_INPUT,
-                       "%s: has no lowered variables (table vars_info); compile again with the "
-                       "engine option autoReport.outputLoweredVars set to true",
-                       database->path);
-    if (count >= PL_NONE)
-        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: table vars_info has too many rows",
-                       database->path);
-    profile->num_variables = (size_t)count;
-    profile->variable_tile = pl_new_array(count, sizeof(uint32_t));
-    profile->variable_size_bytes = pl_new_array(count, sizeof(uint32_t));
-    profile->variable_offset = pl_new_array(count, sizeof(uint32_t));
-    profile->variable_class = pl_new_array(count, sizeof(uint32_t));
-    profile->variable_unlowered = pl_new_array(count, sizeof(uint32_t));
-    profile->variable_category = pl_new_array(count, sizeof(uint8_t));
-    if (profile->variable_tile == NULL || profile->variable_size_bytes == NULL ||
-        profile->variable_offset == NULL || profile->variable_class == NULL ||
-        profile->variable_unlowered == NULL || profile->variable_category == NULL)
-        return pl_fail_memory(error, "the lowered variables");
-
-    pl_rows rows = {0};
-    bool more = false;
-    size_t i = 0;
-    status = pl_rows_open(&rows, database, "vars_info", true, columns, 8, "", error);
-    while (status == POPLINER_OK && (status = pl_rows_next(&rows, &more, error)) == POPLINER_OK &&
-           more) {
-        uint64_t id = 0;
-        if (i == profile->num_variables) {
-            status = pl_fail(error, POPLINER_ERROR_INPUT, "%s: grew while it was being read",
-                             database->path);
-            break;
-        }
-        status = read_variable(&rows, profile, ids, i, &id, error);
-        if (status == POPLINER_OK && !pl_id_map_add(&ids->variables, id, (uint32_t)i))
-            status = pl_fail_memory(error, "the lowered variables");
-        i++;
-        if (i % (1 << 17) == 0)
-            pl_progress(listener, "Reading lowered variables", i, count);
-    }
-    pl_rows_close(&rows);
-    if (status == POPLINER_OK && i < profile->num_variables)
-        status = pl_fail(error, POPLINER_ERROR_INPUT,
-                         "%s: table vars_info ends after %zu of %zu rows; the file is damaged",
-                         database->path, i, profile->num_variables);
-    if (status == POPLINER_OK) {
-        pl_progress(listener, "Reading lowered variables", count, count);
-        status = sort_by_tile(profile, &ids->variables, error);
-    }
-    pl_id_map_sort(&ids->variables);
-    return status;
-}
-
-popliner_status pl_profile_read_variables(const pl_database *database,
-                                          const popliner_listener *listener,
-                                          popliner_profile *profile, pl_profile_ids *ids,
-                                          popliner_error *error) {
+popliner_status pl_profile_read_variables(const pl_database *database, popliner_profile *profile,
+                                          pl_profile_ids *ids, popliner_error *error) {
     popliner_status status =
         read_names(database, "var_categories", profile, &ids->categories, &profile->category_name,
                    &profile->num_categories, UINT8_MAX, error);
@@ -342,8 +134,6 @@ popliner_status pl_profile_read_variables(const pl_database *database,
         status = read_variable_contexts(database, profile, ids, error);
     if (status == POPLINER_OK)
         status = read_classes(database, profile, ids, error);
-    if (status == POPLINER_OK)
-        status = read_lowered(database, listener, profile, ids, error);
     return status;
 }
 

@@ -1,0 +1,27 @@
+/* popliner: reading the profile and the debug information at the same time.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef POPLINER_READ_H
+#define POPLINER_READ_H
+
+#include "popliner/debug_info.h"
+#include "popliner/error.h"
+#include "popliner/profile.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Does what popliner_profile_read and popliner_debug_info_read do, with the same results and
+ * errors, but one beside the other where options->num_threads allows it. `debug_path` may be NULL:
+ * then *info is NULL. Of two errors that of the profile is told. */
+popliner_status popliner_read_files(const char *profile_path, const char *debug_path,
+                                    const popliner_read_options *options,
+                                    popliner_profile **profile, popliner_debug_info **info,
+                                    popliner_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
