@@ -522,7 +522,7 @@ static bool are_words_right(const char *words, const brute_answer *expected, cha
         return false;
     }
     size_t num_names = 1;
-    for (const char *next = strstr(words, ", "); next != NULL; next = strstr(next + 2, ", "))
+    for (const char *next = strchr(words, '\n'); next != NULL; next = strchr(next + 1, '\n'))
         ++num_names;
     snprintf(difference, DIFFERENCE_SIZE,
              "no %zu constraints contradict each other just so (%#" PRIx64 "): %.100s", num_names,

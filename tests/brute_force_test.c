@@ -367,9 +367,9 @@ static void counts_what_contradicts(void **state) {
 
     popliner_plan plan = {.status = POPLINER_PLAN_INFEASIBLE,
                           .infeasibility = {.obstacle = POPLINER_OBSTACLE_CONSTRAINTS,
-                                            .constraints = (char[]){"a, b, c"}}};
+                                            .constraints = (char[]){"a\nb\nc"}}};
     assert_plan_is(&plan, &answer);
-    plan.infeasibility.constraints = (char[]){"a, b"};
+    plan.infeasibility.constraints = (char[]){"a\nb"};
     char difference[200];
     assert_false(plan_is(&plan, &answer, difference));
 

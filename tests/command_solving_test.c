@@ -304,7 +304,8 @@ static void follows_device_maps(void **state) {
         }
     RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--device-map", "0,1,2,3,4,5,0");
     assert_int_equal(run.status, 1);
-    assert_contains(run.err, "No split of 6 units is possible with device-map of 7 stages.\n");
+    assert_contains(
+        run.err, "No split is possible with device-map of 7 stages (6 units, 4 of them layers).\n");
     static const char *const wrong[] = {"a", ",", "0,", ",0", "0,,1", "0;1", "-1", "65536", "0 1"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--device-map", wrong[i]);
@@ -927,7 +928,7 @@ static void sweeps_are_tables(void **state) {
     }
     /* a contradiction has no numbers */
     RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--sweep", "num-ipus=1..1", "--cut-after", "1");
-    assert_int_equal(run.status, 0);
+    assert_int_equal(run.status, 1);
     assert_string_equal(run.out, "num-ipus\tstatus\tmemory\ttraffic\tused\tsplit\n"
                                  "1\tinfeasible\t\t\t0\t[ ]\n");
     static const char *const wrong[] = {"num-ipus",         "num-ipus=",      "num-ipus=1",
@@ -960,6 +961,13 @@ static double solve_file(const char *path, bool is_mps) {
     glp_delete_prob(program);
     glp_free_env();
     return value;
+}
+
+/* The answer is there, though the program that was asked for, too, is not. */
+static void assert_only_answered(int status, const char *part) {
+    assert_int_equal(run.status, status);
+    assert_true(strlen(run.out) > 0);
+    assert_contains(run.err, part);
 }
 
 static void written_programs_have_the_same_optimum(void **state) {
@@ -996,7 +1004,7 @@ static void written_programs_have_the_same_optimum(void **state) {
         }
     /* each stage of another size of IPU has costs of its own */
     RUN(&run, "--costs", ADDITIVE, "-q", "--solve", "--write-lp", lp);
-    assert_refused(&run, 2, "give a device map");
+    assert_only_answered(2, "give a device map");
     json_t *answer = RUN_JSON(&run, 0, "--costs", ADDITIVE, "--device-map", "0,1,2", "--objective",
                               "cycles", "--write-lp", lp);
     /* times are in billionths of a millisecond there */
@@ -1004,9 +1012,9 @@ static void written_programs_have_the_same_optimum(void **state) {
                        json_real_value(JSON_AT(answer, "totals", "cycles")), 1e-6);
     json_decref(answer);
     RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--objective", "balance", "--write-lp", lp);
-    assert_refused(&run, 2, "put another first");
+    assert_only_answered(2, "put another first");
     RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--write-mps", in_scratch("no/where"));
-    assert_refused(&run, 3, "no/where: the integer program cannot be written");
+    assert_only_answered(3, "no/where: the integer program cannot be written");
     /* what is read stays what it is */
     char *copy = strdup(in_scratch("costs.json"));
     copy_file(REGIONS, copy, SIZE_MAX);

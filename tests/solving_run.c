@@ -413,7 +413,7 @@ static void read_infeasibility(const subject *s, const json_t *json, popliner_pl
         const json_t *list = json_object_get(json, "constraints");
         why->constraints = calloc(1, 2000);
         for (size_t i = 0; i < json_array_size(list); i++) {
-            strcat(why->constraints, i > 0 ? ", " : "");
+            strcat(why->constraints, i > 0 ? "\n" : "");
             strcat(why->constraints, json_string_value(json_array_get(list, i)));
         }
         return;

@@ -59,13 +59,13 @@ typedef enum popliner_obstacle {
     POPLINER_OBSTACLE_CONSTRAINTS, /* constraints contradict each other, whatever the memory */
     POPLINER_OBSTACLE_UNIT,        /* one unit is too large for any IPU */
     POPLINER_OBSTACLE_CAPACITY,    /* each unit fits, but not all on so many IPUs of that size */
-    POPLINER_OBSTACLE_UNKNOWN,     /* stopped before that was found out */
+    POPLINER_OBSTACLE_UNKNOWN,     /* stopped before that was found out, or it was not asked for */
 } popliner_obstacle;
 
 typedef struct popliner_infeasibility {
     popliner_obstacle obstacle;
-    /* CONSTRAINTS: those of which each is needed for the contradiction, in words, separated by
-     * ", ". Owned by the plan. */
+    /* CONSTRAINTS: those of which each is needed for the contradiction, in words, a line each
+     * without a last line end. Owned by the plan. */
     char *constraints;
     /* UNIT: the first such unit, its peak alone, and the largest limit of an IPU that it may be on.
      */
@@ -73,9 +73,9 @@ typedef struct popliner_infeasibility {
     uint64_t unit_bytes;
     uint64_t limit_bytes;
     /* UNIT and CAPACITY: the smallest max_stages that works, all else as it is; 0 if none does (with
-     * a device map: not looked for). */
+     * a device map: not looked for; stopped: perhaps not found). */
     size_t enough_stages;
-    /* The smallest max_stage_bytes that works, all else as it is; 0 if none does. */
+    /* The smallest max_stage_bytes that works, all else as it is; 0 likewise. */
     uint64_t enough_bytes;
 } popliner_infeasibility;
 

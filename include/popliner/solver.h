@@ -79,6 +79,9 @@ typedef struct popliner_solver_options {
     const size_t *device_map;
     size_t num_mapped_stages;
 
+    /* When nothing fits, do not look for reasons: the plan stays empty, with the obstacle UNKNOWN. */
+    bool without_reasons;
+
     double time_limit_seconds; /* 0 = none */
     /* Asked now and then whether to stop; may be NULL. */
     bool (*should_stop)(void *user);

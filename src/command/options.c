@@ -72,7 +72,7 @@ static const option table[] = {
      "with --solve: a table of the best splits for num-ipus\nor mem-per-tile from A to B; "
      "mem-per-tile=A..B:STEP"},
     {KIND_SECONDS, 0, "time-limit", "SECONDS", NULL, offsetof(options, time_limit_seconds),
-     "for solving: then print the best known, as Ctrl-C does"},
+     "for each solve: then print the best known, as Ctrl-C\ndoes"},
     {KIND_TEXT, 0, "costs", "FILE", NULL, offsetof(options, costs),
      "solve for costs from a file instead of a profile\n(docs/costs.md; layer graphs as JSON; "
      "PipeDream's\ngraph.txt)"},
@@ -386,6 +386,8 @@ static popliner_status check_costs(const options *o, const given *g, popliner_er
 static popliner_status check_sweep(const options *o, popliner_error *error) {
     bool is_of_ipus = o->sweep != NULL && strncmp(o->sweep, "num-ipus", 8) == 0;
     bool is_of_memory = o->sweep != NULL && strncmp(o->sweep, "mem-per-tile", 12) == 0;
+    if (o->write_lp != NULL && o->write_mps != NULL && strcmp(o->write_lp, o->write_mps) == 0)
+        return fail(error, "--write-lp %s: is the file of --write-mps, too", o->write_lp);
     if (o->sweep != NULL && (o->write_lp != NULL || o->write_mps != NULL))
         return fail(error, "--sweep: each value has an integer program of its own; leave out "
                            "--write-lp and --write-mps, or the sweep");

@@ -17,24 +17,27 @@
 
 /* ---- Ctrl-C ---- */
 
-static volatile sig_atomic_t was_interrupted;
+static volatile sig_atomic_t num_interrupts;
 
+/* A terminal, or timeout(1), may send one signal twice: only the third one ends as usual. */
 static void on_interrupt(int number) {
-    (void)number;
-    was_interrupted = 1;
+    num_interrupts++;
+    if (num_interrupts > 2) {
+        signal(number, SIG_DFL);
+        raise(number);
+    }
 }
 
 static bool should_stop(void *user) {
     (void)user;
-    return was_interrupted != 0;
+    return num_interrupts > 0;
 }
 
-/* While something is solved, Ctrl-C asks for the best known answer; the second one ends as usual. */
+/* While something is solved, Ctrl-C asks for the best known answer. */
 static void catch_interrupt(struct sigaction *before) {
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_handler = on_interrupt;
-    action.sa_flags = (int)SA_RESETHAND;
     sigaction(SIGINT, &action, before);
 }
 
@@ -277,8 +280,10 @@ static popliner_status find_plan(task *t, popliner_plan *plan, popliner_error *e
     }
     uint64_t most_bytes = largest_limit(&t->question.solver);
     popliner_status status = measure_costs(t, most_bytes, error);
+    t->question.solver.without_reasons = true; /* they are not to be had of what was not measured */
     if (status == POPLINER_OK)
         status = solve(t, plan, error);
+    t->question.solver.without_reasons = false;
     /* what is beyond the limit matters only now: to tell how far */
     if (status == POPLINER_OK && plan->status == POPLINER_PLAN_INFEASIBLE && !plan->is_stopped) {
         popliner_plan_clear(plan);
@@ -407,8 +412,6 @@ static popliner_status solve_once(task *t, popliner_error *error) {
     popliner_plan plan = {0};
     popliner_certificate *certificate = NULL;
     popliner_status status = find_plan(t, &plan, error);
-    if (status == POPLINER_OK && t->costs != NULL)
-        status = write_programs(t, error);
     popliner_certificate_input input = certificate_input(t, &plan);
     if (status == POPLINER_OK)
         status = popliner_certificate_create(&input, &certificate, error);
@@ -418,6 +421,9 @@ static popliner_status solve_once(task *t, popliner_error *error) {
         status = tell_plan(t, &plan, certificate, error);
     if (status == POPLINER_OK)
         status = print_plan(t, certificate, error);
+    /* the answer comes first: it is not to be lost for a program that cannot be written */
+    if (status == POPLINER_OK && t->costs != NULL && plan.status != POPLINER_PLAN_INFEASIBLE)
+        status = write_programs(t, error);
     popliner_certificate_free(certificate);
     popliner_plan_clear(&plan);
     return status;

@@ -43,7 +43,7 @@ popliner_status sweep_parse(const char *text, sweep_range *range, popliner_error
     return POPLINER_OK;
 }
 
-popliner_status sweep_print(const session *s, const popliner_costs *costs,
+popliner_status sweep_print(session *s, const popliner_costs *costs,
                             const popliner_solver_options *solver_options,
                             const popliner_certificate_input *names, popliner_error *error) {
     sweep_range range;
@@ -75,8 +75,12 @@ popliner_status sweep_print(const session *s, const popliner_costs *costs,
                                        num_solved, names, s->options.format, &report, error);
     if (status == POPLINER_OK)
         status = session_print(report, error);
-    for (size_t i = 0; i < num_solved; i++)
+    bool fits = false;
+    for (size_t i = 0; i < num_solved; i++) {
+        fits = fits || plans[i].status != POPLINER_PLAN_INFEASIBLE;
         popliner_plan_clear(&plans[i]);
+    }
+    s->failed_softly = s->failed_softly || !fits;
     free(values);
     free(plans);
     return status;

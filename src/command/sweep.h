@@ -21,9 +21,9 @@ typedef struct sweep_range {
 popliner_status sweep_parse(const char *text, sweep_range *range, popliner_error *error);
 
 /* Solves for each value of the session's --sweep and prints a row for it: status, objectives, IPUs
- * used, split; as soon as the user wants it to stop, what there is. Memory is that before --reserve.
+ * used, split; as soon as the user wants it to stop, what there is. A soft failure if no value fits. Memory is that before --reserve.
  * `names` tells how units and numbers are called. */
-popliner_status sweep_print(const session *s, const popliner_costs *costs,
+popliner_status sweep_print(session *s, const popliner_costs *costs,
                             const popliner_solver_options *solver_options,
                             const popliner_certificate_input *names, popliner_error *error);
 

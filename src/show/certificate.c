@@ -179,11 +179,26 @@ static const char *words_of(popliner_objective objective) {
 }
 
 static const char *unit_of(const popliner_certificate *c, popliner_objective objective) {
-    uint64_t divisor = pl_certificate_divisor(c, objective);
-    if (objective == POPLINER_OBJECTIVE_IPUS)
+    const popliner_plan *plan = c->input.plan;
+    bool after_cycles = false;
+    switch (objective) {
+    case POPLINER_OBJECTIVE_IPUS:
         return "";
-    if (objective == POPLINER_OBJECTIVE_CYCLES || divisor > 1)
+    case POPLINER_OBJECTIVE_CYCLES:
         return c->input.time_unit;
+    case POPLINER_OBJECTIVE_TRAFFIC:
+        return c->input.cuts_per_unit > 1 ? c->input.time_unit : "bytes";
+    case POPLINER_OBJECTIVE_BALANCE:
+        for (size_t i = 0; i < plan->num_values; i++) {
+            after_cycles = after_cycles || plan->values[i].objective == POPLINER_OBJECTIVE_CYCLES;
+            if (plan->values[i].objective == POPLINER_OBJECTIVE_BALANCE)
+                return after_cycles ? c->input.time_unit : "bytes";
+        }
+        break;
+    case POPLINER_OBJECTIVE_MEMORY:
+    case POPLINER_NUM_OBJECTIVES:
+        break;
+    }
     return "bytes";
 }
 
@@ -263,8 +278,31 @@ static void add_remedies(const popliner_certificate *c, pl_text *text) {
                        why->enough_bytes > 0 ? ", or " : "Enough would be ", why->enough_stages);
     if (why->enough_bytes > 0 || why->enough_stages > 0)
         pl_text_add(text, ".\n");
-    if (why->enough_stages == 0 && c->input.options->num_mapped_stages == 0)
+    if (why->enough_stages == 0 && c->input.options->num_mapped_stages == 0 &&
+        !c->input.plan->is_stopped)
         pl_text_add(text, "No number of IPUs would be enough.\n");
+}
+
+/* The constraints that contradict each other, or the one that cannot be kept. */
+static void add_contradiction(const popliner_certificate *c, pl_text *text) {
+    const uint8_t *counted = c->input.options->counted_units;
+    const char *names = c->input.plan->infeasibility.constraints;
+    if (strchr(names, '\n') == NULL) {
+        size_t num_layers = 0;
+        for (size_t unit = 0; unit < c->input.num_units; unit++)
+            num_layers += counted == NULL || counted[unit] != 0;
+        pl_text_format(text, "No split is possible with %s (%zu units, %zu of them layers).\n",
+                       names, c->input.num_units, num_layers);
+        return;
+    }
+    pl_text_add(text, "No split is possible: contradiction between ");
+    for (; *names != '\0'; names++) {
+        if (*names == '\n')
+            pl_text_add(text, ", ");
+        else
+            pl_text_append(text, names, 1);
+    }
+    pl_text_add(text, ".\n");
 }
 
 static void add_obstacle(const popliner_certificate *c, pl_text *text) {
@@ -278,12 +316,7 @@ static void add_obstacle(const popliner_certificate *c, pl_text *text) {
         pl_text_add(text, "Stopped before any split within the limits was found.\n");
         return;
     case POPLINER_OBSTACLE_CONSTRAINTS:
-        if (strstr(why->constraints, ", ") == NULL)
-            pl_text_format(text, "No split of %zu units is possible with %s.\n", c->input.num_units,
-                           why->constraints);
-        else
-            pl_text_format(text, "No split is possible: contradiction between %s.\n",
-                           why->constraints);
+        add_contradiction(c, text);
         return;
     case POPLINER_OBSTACLE_UNIT:
         pl_text_format(text,

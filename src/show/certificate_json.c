@@ -159,11 +159,11 @@ json_t *pl_certificate_objectives_json(const popliner_certificate *c) {
     return list;
 }
 
-/* The list of a text in which items are separated by ", ". */
+/* The lines of a text as a list. */
 static json_t *words_json(const char *words) {
     json_t *list = json_array();
     while (list != NULL && words != NULL) {
-        const char *end = strstr(words, ", ");
+        const char *end = strchr(words, '\n');
         size_t length = end == NULL ? strlen(words) : (size_t)(end - words);
         char *word = pl_copy_string(words, length);
         if (word == NULL || json_array_append_new(list, pl_report_json_text(word)) != 0) {
@@ -171,7 +171,7 @@ static json_t *words_json(const char *words) {
             list = NULL;
         }
         free(word);
-        words = end == NULL ? NULL : end + 2;
+        words = end == NULL ? NULL : end + 1;
     }
     return list;
 }

@@ -208,9 +208,12 @@ static popliner_status solve(tables *t, pl_goal goal, best *b, popliner_error *e
             status = fill(t, m, m, false, error);
         if (status != POPLINER_OK || t->is_stopped)
             return status;
-        if (m < t->num_rows)
-            status = take(t, goal, m, b, error);
-        if (is_any && b->split->num_stages > 0)
+        if (m >= t->num_rows)
+            continue;
+        status = take(t, goal, m, b, error);
+        /* more stages are of no use; but a split from another window says nothing of this one */
+        uint64_t cut_bytes = row_of(t, m)[0];
+        if (is_any && cut_bytes != NO_SPLIT && cut_bytes <= t->filter.most_cut_bytes)
             break;
     }
     return status;

@@ -225,6 +225,23 @@ static popliner_status search(glp_prob *problem, job *current) {
     return POPLINER_OK;
 }
 
+/* Whether the file ends as GLPK ends one: it does not tell when its last bytes are lost. What cannot
+ * be read again, like a pipe, is believed. */
+static bool is_complete(const char *path, bool is_mps) {
+    char end[16] = "";
+    FILE *file = fopen(path, "rb");
+    if (file == NULL || fseek(file, -8, SEEK_END) != 0) {
+        bool is_device = file != NULL && ftell(file) == -1;
+        if (file != NULL)
+            fclose(file);
+        return file == NULL || is_device;
+    }
+    size_t length = fread(end, 1, 8, file);
+    fclose(file);
+    end[length] = '\0';
+    return strstr(end, is_mps ? "ENDATA" : "End") != NULL;
+}
+
 static popliner_status write_file(glp_prob *problem, const job *current) {
     char name[80];
     for (size_t i = 0; i < current->program->num_columns; ++i) {
@@ -238,7 +255,7 @@ static popliner_status write_file(glp_prob *problem, const job *current) {
     int code = current->task == WRITE_LP
                    ? glp_write_lp(problem, NULL, current->path)
                    : glp_write_mps(problem, GLP_MPS_FILE, NULL, current->path);
-    if (code != 0)
+    if (code != 0 || !is_complete(current->path, current->task == WRITE_MPS))
         return pl_fail(current->error, POPLINER_ERROR_OUTPUT,
                        "%s: the integer program cannot be written (%s)", current->path,
                        current->last_line);

@@ -9,7 +9,6 @@
 #define PL_SOLVE_GLPK_SUPPORT_H
 
 #include "popliner/error.h"
-#include "popliner/listener.h"
 #include "solve/stop.h"
 
 #include <stdbool.h>
@@ -55,9 +54,8 @@ bool pl_program_add_entry(pl_program *program, size_t row, size_t column, double
 
 /* What GLPK may use. */
 typedef struct pl_glpk_limits {
-    int memory_mib;                    /* at least 1 */
-    const pl_stop *stop;               /* looked at now and then */
-    const popliner_listener *listener; /* of the caller, told how large a program is; may be NULL */
+    int memory_mib;      /* at least 1 */
+    const pl_stop *stop; /* looked at now and then */
 } pl_glpk_limits;
 
 typedef enum pl_program_outcome {

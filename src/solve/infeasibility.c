@@ -52,7 +52,7 @@ static void add_constraint(const popliner_solver_options *options, const pl_cons
                            pl_text *text) {
     size_t index = constraint->index;
     if (text->length > 0)
-        pl_text_add(text, ", ");
+        pl_text_add(text, "\n");
     switch (constraint->kind) {
     case PL_CONSTRAINT_STAGES:
         if (options->num_mapped_stages > 0)
@@ -98,12 +98,19 @@ static popliner_status name_constraints(const pl_problem *problem, const pl_stop
         status = pl_fail_memory(error, "the constraints");
     if (status == POPLINER_OK)
         memset(active, 1, count);
-    /* from the last: a cut or a place is more telling than the number of IPUs */
-    for (size_t i = 0; status == POPLINER_OK && i < count; ++i) {
+    /* a cut or a place is more telling than the number of IPUs, which is tried first; but without a
+     * device map pairs and places mean something else, so that is tried last */
+    for (size_t k = 0; status == POPLINER_OK && k < count; ++k) {
+        size_t i = problem->is_mapped ? (k + 1) % count : k;
         bool possible = false;
         active[i] = 0;
         status = is_possible(problem, active, stop, &possible, &plan->is_stopped, error);
         active[i] = possible;
+    }
+    /* what was not looked at may not be needed: nothing is named then */
+    if (status == POPLINER_OK && plan->is_stopped) {
+        plan->infeasibility.obstacle = POPLINER_OBSTACLE_UNKNOWN;
+        goto done;
     }
     for (size_t i = 0; status == POPLINER_OK && i < count; ++i)
         if (active[i] != 0)
@@ -117,6 +124,7 @@ static popliner_status name_constraints(const pl_problem *problem, const pl_stop
         plan->infeasibility.constraints = text.data;
         text.data = NULL;
     }
+done:
     free(text.data);
     free(constraints);
     free(active);
@@ -263,11 +271,6 @@ static popliner_status find_best_effort(const pl_problem *problem, const pl_stop
     popliner_status status =
         pl_search_find(&search, &search.filter, PL_GOAL_ANY, &search.split, NULL, error);
     if (status == POPLINER_OK && search.split.num_stages > 0) {
-        popliner_solver_options options = *problem->options;
-        pl_problem strict = *problem;
-        options.slack_percent = 0.0;
-        strict.options = &options;
-        search.problem = &strict;
         status = pl_search_optimise(&search, &memory, 1, plan, error);
         if (status == POPLINER_OK)
             status = pl_plan_fill(problem, &search.split, pl_spread_is_of_cycles(problem->options),

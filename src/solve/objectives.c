@@ -208,28 +208,39 @@ static uint64_t with_slack(uint64_t value, double slack_percent) {
     return slack >= (long double)(UINT64_MAX - value) ? UINT64_MAX : value + (uint64_t)slack;
 }
 
-/* Lets GLPK confirm a bound that the dynamic program has proven. */
-static popliner_status confirm(const pl_search *search, popliner_objective objective,
-                               uint64_t bound, popliner_error *error) {
+/* Lets GLPK confirm a bound that the dynamic program has proven within `level`. */
+static popliner_status confirm(const pl_search *search, const pl_filter *level,
+                               const popliner_plan_value *proven, popliner_error *error) {
     const pl_problem *p = search->problem;
+    const popliner_listener *listener = p->options->listener;
+    uint64_t bound = proven->bound;
     if (p->is_shared || p->options->method != POPLINER_METHOD_ILP || search->is_stopped)
         return POPLINER_OK;
-    if (objective == POPLINER_OBJECTIVE_TRAFFIC || objective == POPLINER_OBJECTIVE_IPUS)
-        return pl_stage_program_check(p, &search->filter,
-                                      objective == POPLINER_OBJECTIVE_TRAFFIC
-                                          ? PL_GOAL_FEWEST_CUT_BYTES
-                                          : PL_GOAL_FEWEST_STAGES,
-                                      &bound, search->stop, p->options->listener, error);
-    if (bound == 0 || objective == POPLINER_OBJECTIVE_BALANCE)
+    switch (proven->objective) {
+    case POPLINER_OBJECTIVE_TRAFFIC:
+        return pl_stage_program_check(p, level, PL_GOAL_FEWEST_CUT_BYTES, &bound, search->stop,
+                                      listener, error);
+    case POPLINER_OBJECTIVE_IPUS:
+        return pl_stage_program_check(p, level, PL_GOAL_FEWEST_STAGES, &bound, search->stop,
+                                      listener, error);
+    case POPLINER_OBJECTIVE_MEMORY:
+    case POPLINER_OBJECTIVE_CYCLES:
+        break;
+    case POPLINER_OBJECTIVE_BALANCE:
+    case POPLINER_NUM_OBJECTIVES:
         return POPLINER_OK;
-    pl_filter better = limited(&search->filter, objective, bound - 1);
-    return pl_stage_program_check(p, &better, PL_GOAL_FEWEST_STAGES, NULL, search->stop,
-                                  p->options->listener, error);
+    }
+    if (bound == 0)
+        return POPLINER_OK;
+    pl_filter better = limited(level, proven->objective, bound - 1);
+    return pl_stage_program_check(p, &better, PL_GOAL_FEWEST_STAGES, NULL, search->stop, listener,
+                                  error);
 }
 
 popliner_status pl_search_optimise(pl_search *search, const popliner_objective *objectives,
                                    size_t num_objectives, popliner_plan *plan,
                                    popliner_error *error) {
+    pl_filter levels[POPLINER_NUM_OBJECTIVES]; /* within which each objective was optimised */
     popliner_status status =
         pl_split_worth(search->problem, &search->split, &search->worth, NULL, error);
     for (size_t i = 0; status == POPLINER_OK && i < num_objectives; ++i) {
@@ -246,8 +257,7 @@ popliner_status pl_search_optimise(pl_search *search, const popliner_objective *
             status = minimise_sum(search, objective, &bound, error);
         if (objective == POPLINER_OBJECTIVE_BALANCE && !search->is_stopped)
             bound = pl_search_value(search, objective);
-        if (status == POPLINER_OK)
-            status = confirm(search, objective, bound, error);
+        levels[i] = search->filter;
         plan->values[plan->num_values++] = (popliner_plan_value){objective, 0, bound};
         /* the last one yields to nothing */
         double slack_percent =
@@ -255,6 +265,7 @@ popliner_status pl_search_optimise(pl_search *search, const popliner_objective *
         search->filter = limited(&search->filter, objective,
                                  with_slack(pl_search_value(search, objective), slack_percent));
     }
+    search->is_proven = !search->is_stopped && !search->is_unproven;
     pl_split split = {0};
     if (status == POPLINER_OK && !search->is_stopped)
         status =
@@ -262,6 +273,8 @@ popliner_status pl_search_optimise(pl_search *search, const popliner_objective *
     if (status == POPLINER_OK && split.num_stages > 0)
         status = keep(search, &split, error);
     pl_split_clear(&split);
+    for (size_t i = 0; status == POPLINER_OK && i < plan->num_values; ++i)
+        status = confirm(search, &levels[i], &plan->values[i], error);
     for (size_t i = 0; i < plan->num_values; ++i)
         plan->values[i].value = pl_search_value(search, plan->values[i].objective);
     return status;

@@ -18,6 +18,7 @@ typedef struct pl_search {
     pl_worth worth; /* of the split */
     bool is_stopped;
     bool is_unproven; /* GLPK could not tell the best from others by a few bytes */
+    bool is_proven;   /* no split is better, though one that is as good may have earlier cuts */
 } pl_search;
 
 void pl_search_free(pl_search *search);

@@ -132,8 +132,7 @@ typedef struct pl_worth {
 /* The spread of a split. */
 uint64_t pl_worth_spread(const pl_worth *worth, bool is_of_cycles);
 
-/* Whether the split with this worth keeps to what the filter says of all IPUs together, and to the
- * limits, given the peaks by IPU. */
+/* Whether a split with this worth keeps to what the filter says, but for the limits of single IPUs. */
 bool pl_filter_admits(const pl_filter *filter, const pl_worth *worth);
 
 #endif

@@ -85,8 +85,7 @@ static popliner_status finish(const pl_search *search, popliner_plan *plan, popl
     if (status == POPLINER_OK)
         status = pl_plan_check(search->problem, &search->filter, plan, error);
     plan->is_stopped = search->is_stopped;
-    plan->status =
-        search->is_stopped || search->is_unproven ? POPLINER_PLAN_FEASIBLE : POPLINER_PLAN_OPTIMAL;
+    plan->status = search->is_proven ? POPLINER_PLAN_OPTIMAL : POPLINER_PLAN_FEASIBLE;
     return status;
 }
 
@@ -113,9 +112,9 @@ popliner_status popliner_solve(const popliner_costs *costs, const popliner_solve
         status = pl_search_optimise(&search, objectives, num_objectives, plan, error);
         if (status == POPLINER_OK)
             status = finish(&search, plan, error);
-    } else if (search.is_stopped) {
+    } else if (search.is_stopped || options->without_reasons) {
         plan->status = POPLINER_PLAN_INFEASIBLE;
-        plan->is_stopped = true;
+        plan->is_stopped = search.is_stopped;
         plan->infeasibility.obstacle = POPLINER_OBSTACLE_UNKNOWN;
     } else {
         status = pl_explain_infeasibility(&problem, &stop, plan, error);
@@ -154,6 +153,11 @@ popliner_status popliner_solver_write(const popliner_costs *costs,
         status = pl_search_find(&search, &search.filter, PL_GOAL_ANY, &search.split, NULL, error);
     if (status == POPLINER_OK && search.split.num_stages > 0)
         status = pl_search_optimise(&search, &first, 1, &plan, error);
+    if (status == POPLINER_OK && search.is_stopped)
+        status = pl_fail(error, POPLINER_ERROR_OUTPUT,
+                         "%s: not written: the search was stopped before it knew which stages must "
+                         "not share an IPU",
+                         path);
     if (status == POPLINER_OK) {
         pl_goal goal = first == POPLINER_OBJECTIVE_TRAFFIC ? PL_GOAL_FEWEST_CUT_BYTES
                        : first == POPLINER_OBJECTIVE_IPUS  ? PL_GOAL_FEWEST_STAGES

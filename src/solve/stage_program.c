@@ -404,7 +404,7 @@ static popliner_status solve(stage_program *s, const pl_stop *stop,
                              const popliner_listener *listener, double *objective,
                              pl_program_outcome *outcome, pl_split *split, popliner_error *error) {
     const pl_program *program = &s->program;
-    pl_glpk_limits limits = {GLPK_MEMORY_MIB, stop, listener};
+    pl_glpk_limits limits = {GLPK_MEMORY_MIB, stop};
     pl_tell(listener, POPLINER_LEVEL_DEBUG, "integer program: %zu intervals, %zu rows, %zu entries",
             s->num_columns, program->num_rows, program->num_entries);
     free(s->values);
@@ -746,8 +746,19 @@ popliner_status pl_stage_program_check(const pl_problem *problem, const pl_filte
     }
     s.num_columns = 0;
     status = build(&s, goal, error);
-    if (status == POPLINER_OK && s.num_columns > 0)
-        status = solve(&s, stop, listener, &objective, &outcome, &split, error);
+    if (status == POPLINER_OK && s.num_columns > 0) {
+        popliner_error failure = {.message = ""};
+        status = solve(&s, stop, listener, &objective, &outcome, &split, &failure);
+        if (status == POPLINER_ERROR_INTERNAL) {
+            /* no opinion is no contradiction: the proof stands without it */
+            pl_tell(listener, POPLINER_LEVEL_WARNING, "No second opinion on the optimum: %s",
+                    failure.message);
+            status = POPLINER_OK;
+            goto done;
+        }
+        if (status != POPLINER_OK)
+            status = pl_fail(error, status, "%s", failure.message);
+    }
     if (status != POPLINER_OK || (outcome == PL_PROGRAM_UNSOLVED && s.num_columns > 0) ||
         outcome == PL_PROGRAM_FEASIBLE)
         goto done;
@@ -856,6 +867,11 @@ popliner_status pl_stage_program_write(const pl_problem *problem, const pl_filte
                                        popliner_program_format format, const char *path,
                                        popliner_error *error) {
     bool by_place = problem->is_mapped || problem->depends_on_end || problem->depends_on_ipu;
+    if (problem->least_stages > problem->most_stages)
+        return pl_fail(
+            error, POPLINER_ERROR_USAGE,
+            "a chain of %zu units has no %zu stages: there is no integer program to write",
+            problem->num_units, problem->least_stages);
     if (by_place && problem->least_stages < problem->most_stages)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "what a stage costs depends on its place here: there is an integer program "
