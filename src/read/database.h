@@ -77,7 +77,7 @@ popliner_status pl_list_columns(const pl_database *database, const char *table, 
 /* Calls `take` for every row of a query whose columns are those of `rows`, and ends with the first
  * error that it returns. rows->row counts on from what it is; the functions below work on the
  * current row. For tables of millions of rows: it saves a call of SQLite's for each row, and the
- * larger part of one for each value. */
+ * larger part of one for each value. No other walk may be open on the connection. */
 popliner_status pl_rows_each(pl_rows *rows, const char *query, size_t num_columns,
                              popliner_status (*take)(void *user, pl_rows *rows,
                                                      popliner_error *error),

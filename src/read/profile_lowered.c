@@ -322,7 +322,8 @@ static popliner_status find_places(pl_scan *scan, size_t *num_places, popliner_e
  * be killed. */
 static popliner_status check_memory(const pl_database *database, size_t num_variables,
                                     uint64_t most_bytes, popliner_error *error) {
-    /* What runs of the whole command were measured to take, within a tenth: see DEVELOPMENT.md. */
+    /* A tenth less than what runs of the whole command were measured to take, so that nothing is
+     * refused that would fit. */
     enum { BYTES_PER_VARIABLE = 24, BYTES_PER_REGION = 8, BYTES_PER_LIST_BYTE = 4 };
     uint64_t num_regions = 0;
     uint64_t list_bytes = 0;
