@@ -96,6 +96,20 @@ static popliner_status reserve_on_ipus(task *t, popliner_error *error) {
     return status;
 }
 
+/* Warns of limits of IPUs that are not used. */
+static void warn_limits(const task *t) {
+    const popliner_solver_options *o = &t->question.solver;
+    for (size_t i = 0; i < o->num_ipu_limits; i++) {
+        bool is_used = o->num_mapped_stages == 0 && o->ipu_limits[i].ipu < o->max_stages;
+        for (size_t stage = 0; stage < o->num_mapped_stages; stage++)
+            is_used = is_used || o->device_map[stage] == o->ipu_limits[i].ipu;
+        if (!is_used && t->s->options.sweep == NULL)
+            log_message(&t->s->log, POPLINER_LEVEL_WARNING,
+                        "The limit of IPU %zu does nothing: no stage can run there.",
+                        o->ipu_limits[i].ipu);
+    }
+}
+
 static popliner_status ask(task *t, uint64_t limit_bytes, popliner_objective usual,
                            popliner_error *error) {
     popliner_status status = question_ask(&t->question, &t->s->options, limit_bytes,
@@ -106,6 +120,8 @@ static popliner_status ask(task *t, uint64_t limit_bytes, popliner_objective usu
     t->question.solver.unit_name_user = &t->question;
     if (status == POPLINER_OK)
         status = reserve_on_ipus(t, error);
+    if (status == POPLINER_OK)
+        warn_limits(t);
     return status;
 }
 

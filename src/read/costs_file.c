@@ -62,7 +62,7 @@ static popliner_status read_json(const char *bytes, size_t length, const char *p
     json_error_t failure;
     popliner_status status = POPLINER_OK;
     json_t *root = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, &failure);
-    if (root == NULL && json_error_code(&failure) == json_error_out_of_memory)
+    if (root == NULL && (json_error_code(&failure) == json_error_out_of_memory || failure.line < 0))
         return pl_fail_memory(error, "the file of costs");
     if (root == NULL)
         return pl_fail(error, POPLINER_ERROR_INPUT, "%s: line %d, column %d: %s", path,
