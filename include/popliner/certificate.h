@@ -61,7 +61,8 @@ popliner_status popliner_certificate_json(const popliner_certificate *certificat
 
 /* The stages as an array of objects with layer_from, layer_to (null for what is in no layer) and
  * mem, as PopLiner 1.0.0 prints it; in the full memory model also mem.unexplained, and head and
- * tail, which tell whether these units are in the stage. Needs a profile. */
+ * tail, which tell whether these units are in the stage; with a device map also ipu, and mem is that
+ * of the whole IPU. Needs a profile. */
 popliner_status popliner_certificate_stages_json(const popliner_certificate *certificate,
                                                  char **text, popliner_error *error);
 

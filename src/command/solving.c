@@ -371,7 +371,9 @@ static popliner_status tell_plan(const task *t, const popliner_plan *plan,
         goto done;
     if (plan->status == POPLINER_PLAN_INFEASIBLE) {
         log_message(&s->log, POPLINER_LEVEL_INFO,
-                    plan->num_stages == 0 && s->options.solver != SOLVER_GREEDY
+                    plan->infeasibility.obstacle == POPLINER_OBSTACLE_UNKNOWN
+                        ? "STOPPED: no split was found yet, and none is ruled out."
+                    : plan->num_stages == 0 && s->options.solver != SOLVER_GREEDY
                         ? "FAILURE: Unable to fit model on IPUs."
                         : "FAILURE: Unable to fit model on IPUs. Best effort printed.");
         log_lines(s, POPLINER_LEVEL_WARNING, text);
@@ -379,7 +381,10 @@ static popliner_status tell_plan(const task *t, const popliner_plan *plan,
     } else {
         log_message(&s->log, POPLINER_LEVEL_INFO, "SUCCESS: %s", line);
         size_t requested = t->question.solver.max_stages;
-        if (t->question.solver.num_mapped_stages == 0 && plan->num_stages < requested)
+        /* nobody asked for the 16 that are usual; the original's algorithm says it all the same */
+        bool was_requested = s->options.num_ipus > 0 || s->options.solver == SOLVER_GREEDY;
+        if (t->question.solver.num_mapped_stages == 0 && was_requested &&
+            plan->num_stages < requested)
             log_message(&s->log, POPLINER_LEVEL_WARNING,
                         "Used %zu IPUs instead of the %zu requested.", plan->num_stages, requested);
         log_lines(s, POPLINER_LEVEL_INFO, text);
@@ -440,6 +445,10 @@ static popliner_status solve_once(task *t, popliner_error *error) {
     /* the answer comes first: it is not to be lost for a program that cannot be written */
     if (status == POPLINER_OK && t->costs != NULL && plan.status != POPLINER_PLAN_INFEASIBLE)
         status = write_programs(t, error);
+    else if (status == POPLINER_OK &&
+             (t->s->options.write_lp != NULL || t->s->options.write_mps != NULL))
+        log_message(&t->s->log, POPLINER_LEVEL_WARNING,
+                    "--write-lp, --write-mps: not written, for no split is within the limits.");
     popliner_certificate_free(certificate);
     popliner_plan_clear(&plan);
     return status;

@@ -70,6 +70,9 @@ popliner_status sweep_print(session *s, const popliner_costs *costs,
         is_stopped = o.should_stop != NULL && o.should_stop(o.should_stop_user);
         num_solved += status == POPLINER_OK;
     }
+    if (status == POPLINER_OK && num_solved < count)
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "Stopped: %zu of %zu values were not solved for.", count - num_solved, count);
     if (status == POPLINER_OK)
         status = popliner_report_sweep(range.of_ipus ? "num-ipus" : "mem-per-tile", values, plans,
                                        num_solved, names, s->options.format, &report, error);

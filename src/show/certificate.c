@@ -72,6 +72,14 @@ static popliner_status measure(popliner_certificate *c, popliner_error *error) {
     return status;
 }
 
+/* The cycles of all stages on an IPU. */
+static uint64_t cycles_of_ipu(const popliner_plan *plan, size_t ipu) {
+    uint64_t cycles = 0;
+    for (size_t i = 0; i < plan->num_stages; i++)
+        cycles += plan->stages[i].ipu == ipu ? plan->stages[i].cycles : 0;
+    return cycles;
+}
+
 popliner_status popliner_certificate_create(const popliner_certificate_input *input,
                                             popliner_certificate **certificate,
                                             popliner_error *error) {
@@ -93,7 +101,8 @@ popliner_status popliner_certificate_create(const popliner_certificate_input *in
     for (size_t i = 1; i < plan->num_stages; i++) {
         const popliner_plan_stage *most = &plan->stages[c->bottleneck];
         const popliner_plan_stage *own = &plan->stages[i];
-        if (by_cycles ? own->cycles > most->cycles : own->peak_bytes > most->peak_bytes)
+        if (by_cycles ? cycles_of_ipu(plan, own->ipu) > cycles_of_ipu(plan, most->ipu)
+                      : own->peak_bytes > most->peak_bytes)
             c->bottleneck = i;
     }
     *certificate = c;
@@ -253,11 +262,19 @@ static void add_bottleneck(const popliner_certificate *c, pl_text *text) {
     if (plan->num_stages == 0 || plan->num_values == 0)
         return;
     const popliner_plan_stage *stage = &plan->stages[c->bottleneck];
-    pl_text_format(text, "Bottleneck: stage %zu on IPU %zu, %" PRIu64 " bytes", c->bottleneck,
-                   stage->ipu, stage->peak_bytes);
+    size_t num_sharing = 0;
+    for (size_t i = 0; i < plan->num_stages; i++)
+        num_sharing += plan->stages[i].ipu == stage->ipu;
+    if (num_sharing > 1)
+        pl_text_format(text, "Bottleneck: IPU %zu with %zu stages, %" PRIu64 " bytes", stage->ipu,
+                       num_sharing, stage->peak_bytes);
+    else
+        pl_text_format(text, "Bottleneck: stage %zu on IPU %zu, %" PRIu64 " bytes", c->bottleneck,
+                       stage->ipu, stage->peak_bytes);
     if (c->input.has_cycles) {
         pl_text_add(text, ", ");
-        pl_certificate_add_number(text, stage->cycles, c->input.cycles_per_time_unit);
+        pl_certificate_add_number(text, cycles_of_ipu(plan, stage->ipu),
+                                  c->input.cycles_per_time_unit);
         pl_text_format(text, " %s", c->input.time_unit);
     }
     if (c->is_measured) {
@@ -271,8 +288,9 @@ static void add_bottleneck(const popliner_certificate *c, pl_text *text) {
 static void add_remedies(const popliner_certificate *c, pl_text *text) {
     const popliner_infeasibility *why = &c->input.plan->infeasibility;
     if (why->enough_bytes > 0)
-        pl_text_format(text, "Enough would be --mem-per-tile %" PRIu64 " (after --reserve)",
-                       why->enough_bytes);
+        pl_text_format(
+            text, "Enough would be --mem-per-tile %" PRIu64 " (plus what --reserve keeps free)",
+            why->enough_bytes);
     if (why->enough_stages > 0)
         pl_text_format(text, "%s--num-ipus %zu",
                        why->enough_bytes > 0 ? ", or " : "Enough would be ", why->enough_stages);

@@ -56,6 +56,10 @@ popliner_status popliner_certificate_stages_json(const popliner_certificate *cer
     for (size_t i = 0; done && i < certificate->input.plan->num_stages; i++) {
         json_t *stage = json_object();
         done = stage != NULL && put_stage(certificate, i, stage);
+        /* the original knows no stages on one IPU */
+        if (done && certificate->input.options->num_mapped_stages > 0)
+            done =
+                put(stage, "ipu", json_integer((json_int_t)certificate->input.plan->stages[i].ipu));
         done = json_array_append_new(stages, stage) == 0 && done;
     }
     popliner_status status =

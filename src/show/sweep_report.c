@@ -14,10 +14,16 @@ static popliner_certificate of_plan(const popliner_certificate_input *names,
     return c;
 }
 
+/* What is known of a value: of one that was stopped too early, nothing. */
+static const char *status_of(const popliner_plan *plan) {
+    return plan->infeasibility.obstacle == POPLINER_OBSTACLE_UNKNOWN ? "unknown"
+                                                                     : pl_certificate_status(plan);
+}
+
 static void add_row(const popliner_certificate *c, uint64_t value, const char *line, char delimiter,
                     pl_text *text) {
     const popliner_plan *plan = c->input.plan;
-    pl_text_format(text, "%" PRIu64 "%c%s", value, delimiter, pl_certificate_status(plan));
+    pl_text_format(text, "%" PRIu64 "%c%s", value, delimiter, status_of(plan));
     for (size_t i = 0; i < plan->num_values; i++) {
         pl_text_format(text, "%c", delimiter);
         pl_certificate_add_number(text, plan->values[i].value,
@@ -61,8 +67,8 @@ static json_t *row_json(const popliner_certificate *c, uint64_t value) {
         return NULL;
     }
     return json_pack("{s:I, s:s, s:o, s:I, s:o}", "value", (json_int_t)value, "status",
-                     pl_certificate_status(plan), "objectives", pl_certificate_objectives_json(c),
-                     "used", (json_int_t)plan->num_ipus, "stages", stages);
+                     status_of(plan), "objectives", pl_certificate_objectives_json(c), "used",
+                     (json_int_t)plan->num_ipus, "stages", stages);
 }
 
 static popliner_status sweep_json(const char *what, const uint64_t *values,
