@@ -845,7 +845,8 @@ static void says_why_nothing_fits(void **state) {
     assert_int_equal(run.status, 1);
     assert_contains(run.err, "Layer d alone needs 425 bytes on a tile, 25 more than the 400 of any "
                              "IPU that it may be on.\n");
-    assert_contains(run.err, "Enough would be --mem-per-tile 425 (plus what --reserve keeps free).\n");
+    assert_contains(run.err,
+                    "Enough would be --mem-per-tile 425 (plus what --reserve keeps free).\n");
     RUN(&run, "--costs", INTERVALS, "-q", "--solve", "--cut-after", "a", "--cut-after", "b");
     assert_int_equal(run.status, 1);
     assert_contains(run.err, "No split is possible: contradiction between ");
