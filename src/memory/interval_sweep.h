@@ -13,6 +13,9 @@
 #include "memory/usage.h"
 #include "popliner/intervals.h"
 
+/* How many steps a block has. */
+enum { PL_SWEEP_BLOCK_STEPS = 128 };
+
 /* What is the same for all tiles, and for all threads that sweep them. */
 typedef struct pl_sweep_ground {
     const popliner_profile *profile;
@@ -37,14 +40,11 @@ typedef struct pl_sweep_ground {
     uint64_t *kind_code_bytes;
     /* The unit that each liveness step belongs to. */
     uint32_t *unit_of_step;
-    size_t num_blocks; /* of steps, see pl_sweep_block_steps */
+    size_t num_blocks; /* of PL_SWEEP_BLOCK_STEPS steps */
     /* The blocks in which a unit has steps: those of unit u begin at unit_blocks_start[u]. */
     size_t *unit_blocks_start; /* [num_units + 1] */
     uint32_t *unit_block;
 } pl_sweep_ground;
-
-/* How many steps a block has. */
-enum { PL_SWEEP_BLOCK_STEPS = 128 };
 
 /* What the sums over arrivals are kept apart by: the groups of code, always-live data, and what a
  * pipeline keeps, which is no part of the peak of a plain stage. */
