@@ -65,6 +65,9 @@ popliner_unit_kind popliner_chain_kind(const popliner_chain *chain, size_t unit)
 /* The name of the layer; NULL for a unit that is none. */
 const char *popliner_chain_name(const popliner_chain *chain, size_t unit);
 
+/* How to call a unit: the name of its layer, "Head", "Tail", or "None" for what is in no layer. */
+const char *popliner_chain_label(const popliner_chain *chain, size_t unit);
+
 /* The unit that an operation belongs to. */
 size_t popliner_chain_unit_of(const popliner_chain *chain, size_t operation);
 

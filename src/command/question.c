@@ -34,17 +34,10 @@ static popliner_status begin_units(question *q, size_t num_units, popliner_error
 
 popliner_status question_name_chain(question *q, const popliner_chain *chain,
                                     popliner_error *error) {
-    static const char *const kinds[] = {
-        [POPLINER_UNIT_UNLAYERED] = "None",
-        [POPLINER_UNIT_HEAD] = "Head",
-        [POPLINER_UNIT_LAYER] = "",
-        [POPLINER_UNIT_TAIL] = "Tail",
-    };
     popliner_status status = begin_units(q, popliner_chain_num_units(chain), error);
     for (size_t unit = 0; status == POPLINER_OK && unit < q->num_units; unit++) {
-        const char *name = popliner_chain_name(chain, unit);
         q->counted_units[unit] = popliner_chain_kind(chain, unit) == POPLINER_UNIT_LAYER;
-        q->unit_names[unit] = name != NULL ? name : kinds[popliner_chain_kind(chain, unit)];
+        q->unit_names[unit] = popliner_chain_label(chain, unit);
     }
     return status;
 }

@@ -43,6 +43,22 @@ size_t popliner_chain_unit_of(const popliner_chain *chain, size_t operation) {
     return chain->unit_of_operation[operation];
 }
 
+const char *popliner_chain_label(const popliner_chain *chain, size_t unit) {
+    const char *name = popliner_chain_name(chain, unit);
+    if (name != NULL)
+        return name;
+    switch (popliner_chain_kind(chain, unit)) {
+    case POPLINER_UNIT_HEAD:
+        return "Head";
+    case POPLINER_UNIT_TAIL:
+        return "Tail";
+    case POPLINER_UNIT_UNLAYERED:
+    case POPLINER_UNIT_LAYER:
+        break;
+    }
+    return "None";
+}
+
 size_t popliner_chain_operation_at(const popliner_chain *chain, size_t step) {
     if (step >= chain->num_steps || chain->operation_of_step[step] == PL_NONE)
         return SIZE_MAX;

@@ -142,23 +142,27 @@ size_t pl_certificate_last_layer(const popliner_certificate *certificate,
                                                             : stage->last_unit;
 }
 
+/* Whether the objective BALANCE is asked for behind CYCLES. */
+static bool spread_is_of_cycles(const popliner_plan *plan) {
+    bool after_cycles = false;
+    for (size_t i = 0; i < plan->num_values; i++) {
+        after_cycles = after_cycles || plan->values[i].objective == POPLINER_OBJECTIVE_CYCLES;
+        if (plan->values[i].objective == POPLINER_OBJECTIVE_BALANCE)
+            return after_cycles;
+    }
+    return false;
+}
+
 uint64_t pl_certificate_divisor(const popliner_certificate *certificate,
                                 popliner_objective objective) {
     const popliner_certificate_input *in = &certificate->input;
-    bool after_cycles = false;
     switch (objective) {
     case POPLINER_OBJECTIVE_CYCLES:
         return in->cycles_per_time_unit;
     case POPLINER_OBJECTIVE_TRAFFIC:
         return in->cuts_per_unit;
     case POPLINER_OBJECTIVE_BALANCE:
-        for (size_t i = 0; i < in->plan->num_values; i++) {
-            after_cycles =
-                after_cycles || in->plan->values[i].objective == POPLINER_OBJECTIVE_CYCLES;
-            if (in->plan->values[i].objective == POPLINER_OBJECTIVE_BALANCE)
-                return after_cycles ? in->cycles_per_time_unit : 1;
-        }
-        break;
+        return spread_is_of_cycles(in->plan) ? in->cycles_per_time_unit : 1;
     case POPLINER_OBJECTIVE_MEMORY:
     case POPLINER_OBJECTIVE_IPUS:
     case POPLINER_NUM_OBJECTIVES:
@@ -188,8 +192,6 @@ static const char *words_of(popliner_objective objective) {
 }
 
 static const char *unit_of(const popliner_certificate *c, popliner_objective objective) {
-    const popliner_plan *plan = c->input.plan;
-    bool after_cycles = false;
     switch (objective) {
     case POPLINER_OBJECTIVE_IPUS:
         return "";
@@ -198,12 +200,7 @@ static const char *unit_of(const popliner_certificate *c, popliner_objective obj
     case POPLINER_OBJECTIVE_TRAFFIC:
         return c->input.cuts_per_unit > 1 ? c->input.time_unit : "bytes";
     case POPLINER_OBJECTIVE_BALANCE:
-        for (size_t i = 0; i < plan->num_values; i++) {
-            after_cycles = after_cycles || plan->values[i].objective == POPLINER_OBJECTIVE_CYCLES;
-            if (plan->values[i].objective == POPLINER_OBJECTIVE_BALANCE)
-                return after_cycles ? c->input.time_unit : "bytes";
-        }
-        break;
+        return spread_is_of_cycles(c->input.plan) ? c->input.time_unit : "bytes";
     case POPLINER_OBJECTIVE_MEMORY:
     case POPLINER_NUM_OBJECTIVES:
         break;

@@ -19,9 +19,10 @@ typedef struct evaluation {
 static void write_text(const evaluation *e, size_t number, const popliner_profile *profile,
                        const popliner_chain *chain, uint64_t limit_bytes, pl_text *text) {
     const pl_stage_detail *d = &e->detail;
-    pl_text_format(text, "Stage %zu: %s", number, pl_report_unit(chain, e->stage->first_unit));
+    pl_text_format(text, "Stage %zu: %s", number,
+                   popliner_chain_label(chain, e->stage->first_unit));
     if (e->stage->last_unit > e->stage->first_unit)
-        pl_text_format(text, " to %s", pl_report_unit(chain, e->stage->last_unit));
+        pl_text_format(text, " to %s", popliner_chain_label(chain, e->stage->last_unit));
     pl_text_format(text,
                    "\n  total %" PRIu64 " bytes; worst tile %zu: %" PRIu64 " bytes at step %zu, ",
                    d->total_bytes, d->tile, d->tile_bytes, d->step);
@@ -45,16 +46,16 @@ static json_t *name_or_null(const popliner_chain *chain, size_t unit) {
 static json_t *as_json(const evaluation *e, const popliner_profile *profile,
                        const popliner_chain *chain, uint64_t limit_bytes) {
     const pl_stage_detail *d = &e->detail;
-    return json_pack("{s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:b, s:o}", "unit_from",
-                     pl_report_json_text(pl_report_unit(chain, e->stage->first_unit)), "unit_to",
-                     pl_report_json_text(pl_report_unit(chain, e->stage->last_unit)), "layer_from",
-                     name_or_null(chain, e->stage->first_unit), "layer_to",
-                     name_or_null(chain, e->stage->last_unit), "total_bytes",
-                     (json_int_t)d->total_bytes, "tile", (json_int_t)d->tile, "tile_bytes",
-                     (json_int_t)d->tile_bytes, "step", (json_int_t)d->step, "headroom_bytes",
-                     (json_int_t)limit_bytes - (json_int_t)d->tile_bytes, "fits",
-                     d->tile_bytes <= limit_bytes, "largest_variables",
-                     pl_stage_detail_variables_json(d, profile));
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:b, s:o}", "unit_from",
+        pl_report_json_text(popliner_chain_label(chain, e->stage->first_unit)), "unit_to",
+        pl_report_json_text(popliner_chain_label(chain, e->stage->last_unit)), "layer_from",
+        name_or_null(chain, e->stage->first_unit), "layer_to",
+        name_or_null(chain, e->stage->last_unit), "total_bytes", (json_int_t)d->total_bytes, "tile",
+        (json_int_t)d->tile, "tile_bytes", (json_int_t)d->tile_bytes, "step", (json_int_t)d->step,
+        "headroom_bytes", (json_int_t)limit_bytes - (json_int_t)d->tile_bytes, "fits",
+        d->tile_bytes <= limit_bytes, "largest_variables",
+        pl_stage_detail_variables_json(d, profile));
 }
 
 popliner_status popliner_report_evaluation(const popliner_plan *plan,

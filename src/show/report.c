@@ -200,7 +200,7 @@ popliner_status popliner_report_layers(const popliner_chain *chain, popliner_sta
         if (status != POPLINER_OK)
             break;
         sums s = sum_memory(&memory);
-        pl_text_format(&text, "%s%c", pl_report_unit(chain, unit), delimiter);
+        pl_text_format(&text, "%s%c", popliner_chain_label(chain, unit), delimiter);
         pl_text_format(
             &text, "%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64,
             s.vertex_state, delimiter, s.vertex_code, delimiter, s.exchange_code, delimiter,

@@ -18,22 +18,6 @@ popliner_status pl_report_finish(pl_text *text, popliner_status status, char **r
     return status;
 }
 
-const char *pl_report_unit(const popliner_chain *chain, size_t unit) {
-    const char *name = popliner_chain_name(chain, unit);
-    if (name != NULL)
-        return name;
-    switch (popliner_chain_kind(chain, unit)) {
-    case POPLINER_UNIT_HEAD:
-        return "Head";
-    case POPLINER_UNIT_TAIL:
-        return "Tail";
-    case POPLINER_UNIT_UNLAYERED:
-    case POPLINER_UNIT_LAYER:
-        break;
-    }
-    return "None";
-}
-
 json_t *pl_report_json_text(const char *text) {
     json_t *json = json_string(text);
     char *ascii = json == NULL ? pl_copy_string(text, strlen(text)) : NULL;

@@ -15,9 +15,6 @@
 popliner_status pl_report_finish(pl_text *text, popliner_status status, char **result,
                                  popliner_error *error);
 
-/* The name of a unit: that of its layer, "Head", "Tail" or "None". */
-const char *pl_report_unit(const popliner_chain *chain, size_t unit);
-
 /* A text as JSON. One that is no valid UTF-8 (a regex cut a character apart) keeps its ASCII part.
  * NULL without memory. */
 json_t *pl_report_json_text(const char *text);

@@ -219,17 +219,6 @@ static popliner_status solve(tables *t, pl_goal goal, best *b, popliner_error *e
     return status;
 }
 
-/* Limits the filter to a window. */
-static void enter_window(pl_filter *filter, uint64_t least, uint64_t width) {
-    uint64_t most = least > UINT64_MAX - width ? UINT64_MAX : least + width;
-    uint64_t *least_of =
-        filter->spread_is_of_cycles ? &filter->least_cycles : &filter->least_peak_bytes;
-    uint64_t *most_of =
-        filter->spread_is_of_cycles ? &filter->most_cycles : &filter->most_peak_bytes;
-    *least_of = least > *least_of ? least : *least_of;
-    *most_of = most < *most_of ? most : *most_of;
-}
-
 /* Tables for one filter, made and used. */
 static popliner_status solve_within(const pl_problem *problem, const pl_filter *filter,
                                     pl_goal goal, const pl_stop *stop, best *b, bool *is_stopped,
@@ -262,7 +251,7 @@ popliner_status pl_dynamic_program(const pl_problem *problem, const pl_filter *f
     while (status == POPLINER_OK && !*is_stopped &&
            pl_windows_seek(&windows, filter->most_spread, &least)) {
         pl_filter window = *filter;
-        enter_window(&window, least, filter->most_spread);
+        pl_filter_enter_window(&window, least, filter->most_spread);
         status = solve_within(problem, &window, goal, stop, &b, is_stopped, error);
         pl_windows_pass(&windows);
         if (goal == PL_GOAL_ANY && split->num_stages > 0)

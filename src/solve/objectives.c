@@ -162,11 +162,7 @@ static popliner_status minimise_spread(pl_search *search, popliner_error *error)
         if (spread == 0 || !pl_windows_seek(&windows, spread - 1, &least))
             break;
         pl_filter filter = search->filter;
-        uint64_t most = least > UINT64_MAX - spread ? UINT64_MAX : least + spread - 1;
-        uint64_t *least_of = of_cycles ? &filter.least_cycles : &filter.least_peak_bytes;
-        uint64_t *most_of = of_cycles ? &filter.most_cycles : &filter.most_peak_bytes;
-        *least_of = least;
-        *most_of = most < *most_of ? most : *most_of;
+        pl_filter_enter_window(&filter, least, spread - 1);
         status = pl_search_find(search, &filter, PL_GOAL_ANY, &split, NULL, error);
         if (status == POPLINER_OK && split.num_stages > 0)
             status = keep(search, &split, error);

@@ -321,6 +321,16 @@ uint64_t pl_worth_spread(const pl_worth *worth, bool is_of_cycles) {
                         : worth->peak_bytes - worth->least_peak_bytes;
 }
 
+void pl_filter_enter_window(pl_filter *filter, uint64_t least, uint64_t width) {
+    uint64_t most = least > UINT64_MAX - width ? UINT64_MAX : least + width;
+    uint64_t *least_of =
+        filter->spread_is_of_cycles ? &filter->least_cycles : &filter->least_peak_bytes;
+    uint64_t *most_of =
+        filter->spread_is_of_cycles ? &filter->most_cycles : &filter->most_peak_bytes;
+    *least_of = least > *least_of ? least : *least_of;
+    *most_of = most < *most_of ? most : *most_of;
+}
+
 bool pl_filter_admits(const pl_filter *filter, const pl_worth *worth) {
     return worth->peak_bytes <= filter->most_peak_bytes &&
            worth->least_peak_bytes >= filter->least_peak_bytes &&

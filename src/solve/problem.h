@@ -90,6 +90,9 @@ typedef struct pl_filter {
 /* The one that keeps to the limits of the options and to nothing else. */
 pl_filter pl_filter_of_limits(const pl_problem *problem);
 
+/* Limits the values that the spread is of, cycles or peaks, to least ... least + width. */
+void pl_filter_enter_window(pl_filter *filter, uint64_t least, uint64_t width);
+
 /* The largest peak that an IPU may have. */
 uint64_t pl_filter_limit(const pl_problem *problem, const pl_filter *filter, size_t ipu);
 
