@@ -6,24 +6,24 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A triangle, row by row: the intervals that begin with unit 0, then those with unit 1, ... */
 struct popliner_costs {
     size_t num_units;
-    uint64_t *peaks_bytes;
+    uint64_t
+        *peaks_bytes; /* a triangle for each of the stages 1 ... most_stages_to_end from the end */
     uint64_t *cuts_bytes; /* by the unit after the cut; element 0 is unused */
     uint64_t *cycles;     /* a triangle, or NULL */
-    /* Triangles for the stages 2 ... most_stages_to_end from the end. */
-    uint64_t **pipeline_peaks_bytes;
     size_t most_stages_to_end;
     popliner_shared_peak_function shared_peak;
     void *shared_peak_user;
     bool shared_peak_never_shrinks;
 };
 
-/* One number for every interval, all 0; NULL when memory is short. */
-static uint64_t *new_triangle(const popliner_costs *costs) {
-    return pl_new_array(costs->num_units * (costs->num_units + 1) / 2, sizeof(uint64_t));
+/* The numbers in a triangle. */
+static size_t triangle_size(const popliner_costs *costs) {
+    return costs->num_units * (costs->num_units + 1) / 2;
 }
 
 popliner_status popliner_costs_create(size_t num_units, popliner_costs **costs,
@@ -41,7 +41,7 @@ popliner_status popliner_costs_create(size_t num_units, popliner_costs **costs,
         return pl_fail_memory(error, "the costs of the intervals");
     made->num_units = num_units;
     made->most_stages_to_end = 1;
-    made->peaks_bytes = new_triangle(made);
+    made->peaks_bytes = pl_new_array(triangle_size(made), sizeof *made->peaks_bytes);
     made->cuts_bytes = pl_new_array(num_units, sizeof *made->cuts_bytes);
     if (made->peaks_bytes == NULL || made->cuts_bytes == NULL) {
         popliner_costs_free(made);
@@ -57,9 +57,6 @@ void popliner_costs_free(popliner_costs *costs) {
     free(costs->peaks_bytes);
     free(costs->cuts_bytes);
     free(costs->cycles);
-    for (size_t i = 0; i + 2 <= costs->most_stages_to_end; ++i)
-        free(costs->pipeline_peaks_bytes[i]);
-    free(costs->pipeline_peaks_bytes);
     free(costs);
 }
 
@@ -84,7 +81,7 @@ static uint64_t *peaks_at(const popliner_costs *costs, size_t stages_to_end) {
     if (stages_to_end == 1 || costs->most_stages_to_end == 1)
         return costs->peaks_bytes;
     assert(stages_to_end <= costs->most_stages_to_end);
-    return costs->pipeline_peaks_bytes[stages_to_end - 2];
+    return costs->peaks_bytes + (stages_to_end - 1) * triangle_size(costs);
 }
 
 const uint64_t *pl_costs_peaks_from(const popliner_costs *costs, size_t stages_to_end,
@@ -128,7 +125,7 @@ popliner_status popliner_costs_fill_peaks(popliner_costs *costs, popliner_peak_f
 
 popliner_status popliner_costs_add_cycles(popliner_costs *costs, popliner_error *error) {
     if (costs->cycles == NULL)
-        costs->cycles = new_triangle(costs);
+        costs->cycles = pl_new_array(triangle_size(costs), sizeof *costs->cycles);
     return costs->cycles != NULL ? POPLINER_OK
                                  : pl_fail_memory(error, "the cycles of the intervals");
 }
@@ -151,16 +148,16 @@ popliner_status popliner_costs_add_pipeline(popliner_costs *costs, size_t most_s
                                             popliner_error *error) {
     if (most_stages <= costs->most_stages_to_end)
         return POPLINER_OK;
-    uint64_t **grown = realloc(costs->pipeline_peaks_bytes, (most_stages - 1) * sizeof *grown);
+    size_t size = triangle_size(costs);
+    size_t known = costs->most_stages_to_end;
+    uint64_t *grown = most_stages > SIZE_MAX / sizeof *grown / size
+                          ? NULL
+                          : realloc(costs->peaks_bytes, most_stages * size * sizeof *grown);
     if (grown == NULL)
         return pl_fail_memory(error, "the costs of a pipeline");
-    costs->pipeline_peaks_bytes = grown;
-    while (costs->most_stages_to_end < most_stages) {
-        uint64_t *triangle = new_triangle(costs);
-        if (triangle == NULL)
-            return pl_fail_memory(error, "the costs of a pipeline");
-        grown[costs->most_stages_to_end++ - 1] = triangle;
-    }
+    memset(grown + known * size, 0, (most_stages - known) * size * sizeof *grown);
+    costs->peaks_bytes = grown;
+    costs->most_stages_to_end = most_stages;
     return POPLINER_OK;
 }
 
