@@ -477,7 +477,7 @@ static void survives_arrays_made_up_with_their_checksum(void **state) {
                 popliner_costs *costs;
                 popliner_chain *chain = make_chain(&c, layers, model);
                 assert_int_equal(popliner_intervals_measure(c.profile, c.operations, chain, NULL,
-                                                            NULL, &costs, &error),
+                                                            NULL, &costs, NULL, &error),
                                  POPLINER_OK);
                 popliner_costs_free(costs);
                 popliner_chain_free(chain);

@@ -7,6 +7,7 @@
 #include "naive_passes.h"
 #include "popliner/intervals.h"
 #include "popliner/stage.h"
+#include "popliner/stage_detail.h"
 #include "read/profile_data.h"
 #include "test_data.h"
 
@@ -15,7 +16,7 @@ static popliner_costs *measure(const golden_case *c, const popliner_chain *chain
     popliner_error error = {.message = ""};
     test_told told;
     const popliner_listener listener = test_listen(&told);
-    if (popliner_intervals_measure(c->profile, c->operations, chain, NULL, &listener, &costs,
+    if (popliner_intervals_measure(c->profile, c->operations, chain, NULL, &listener, &costs, NULL,
                                    &error) != POPLINER_OK)
         fail_msg("%s: %s", c->name, error.message);
     assert_int_equal(told.progress_done, c->profile->target.num_tiles);
@@ -56,6 +57,79 @@ static void assert_peaks(const golden_case *c, const popliner_chain *chain,
     popliner_stage_meter_free(meter);
 }
 
+static void assert_same_detail(const popliner_stage_detail *a, const popliner_stage_detail *b) {
+    assert_int_equal(a->total_bytes, b->total_bytes);
+    assert_int_equal(a->variables_bytes, b->variables_bytes);
+    assert_int_equal(a->vertex_code_bytes, b->vertex_code_bytes);
+    assert_int_equal(a->vertex_state_bytes, b->vertex_state_bytes);
+    assert_int_equal(a->exchange_code_bytes, b->exchange_code_bytes);
+    assert_int_equal(a->control_code_bytes, b->control_code_bytes);
+    assert_int_equal(a->unexplained_bytes, b->unexplained_bytes);
+    assert_int_equal(a->stash_bytes, b->stash_bytes);
+    assert_int_equal(a->parameter_bytes, b->parameter_bytes);
+    assert_int_equal(a->tile, b->tile);
+    assert_int_equal(a->tile_bytes, b->tile_bytes);
+    assert_int_equal(a->tile_unexplained_bytes, b->tile_unexplained_bytes);
+    assert_int_equal(a->tile_stash_bytes, b->tile_stash_bytes);
+    assert_int_equal(a->step, b->step);
+    assert_int_equal(a->num_variables, b->num_variables);
+    for (size_t i = 0; i < a->num_variables; i++) {
+        assert_int_equal(a->variables[i].variable, b->variables[i].variable);
+        assert_int_equal(a->variables[i].size_bytes, b->variables[i].size_bytes);
+        assert_string_equal(a->variables[i].name, b->variables[i].name);
+        assert_string_equal(a->variables[i].category, b->variables[i].category);
+    }
+}
+
+/* The details of every interval are those of measuring it by itself, in all parts, with and without
+ * what a pipeline keeps. */
+static void assert_details(const golden_case *c, const popliner_chain *chain,
+                           popliner_recompute recompute) {
+    static const popliner_pipeline none = {POPLINER_SCHEDULE_NONE, POPLINER_RECOMPUTE_NONE, 1};
+    size_t num_units = popliner_chain_num_units(chain);
+    popliner_interval_options options = POPLINER_INTERVAL_OPTIONS_INIT;
+    popliner_costs *costs;
+    popliner_stage_details *details;
+    popliner_stage_meter *meter;
+    options.pipeline = (popliner_pipeline){POPLINER_SCHEDULE_TRAINING, recompute, 3};
+    options.most_bytes = 1; /* does nothing: details are of all intervals */
+    options.num_threads = 3;
+    assert_int_equal(popliner_intervals_measure(c->profile, c->operations, chain, &options, NULL,
+                                                &costs, &details, NULL),
+                     POPLINER_OK);
+    assert_int_equal(popliner_stage_meter_create(c->profile, c->operations, chain, &meter, NULL),
+                     POPLINER_OK);
+    size_t most_stages = popliner_costs_most_stages_to_end(costs);
+    for (size_t from = 0; from < num_units; from++) {
+        for (size_t to = from; to < num_units; to++) {
+            for (size_t to_end = 1; to_end <= most_stages; to_end += 2) {
+                popliner_interval stage = {from, to, to_end};
+                popliner_stage_detail expected;
+                assert_int_equal(popliner_stage_detail_measure(meter, &options.pipeline, &stage, 1,
+                                                               &expected, NULL),
+                                 POPLINER_OK);
+                popliner_stage_detail got =
+                    popliner_stage_details_get(details, c->profile, &options.pipeline, &stage);
+                assert_same_detail(&got, &expected);
+                if (popliner_costs_peak_at(costs, to_end, from, to) != POPLINER_PEAK_FORBIDDEN)
+                    assert_int_equal(popliner_costs_peak_at(costs, to_end, from, to),
+                                     expected.tile_bytes);
+                if (to_end > 1)
+                    continue;
+                /* nothing is kept for the last stage, nor without a pipeline */
+                got = popliner_stage_details_get(details, c->profile, NULL, &stage);
+                assert_same_detail(&got, &expected);
+                stage.stages_to_end = 7;
+                got = popliner_stage_details_get(details, c->profile, &none, &stage);
+                assert_same_detail(&got, &expected);
+            }
+        }
+    }
+    popliner_stage_meter_free(meter);
+    popliner_stage_details_free(details);
+    popliner_costs_free(costs);
+}
+
 /* What is carried over each cut, by the simple evaluation. */
 static void assert_cuts(const golden_case *c, const popliner_chain *chain,
                         const popliner_costs *costs) {
@@ -74,6 +148,9 @@ static void check_layers(const golden_case *c, popliner_layers *layers) {
         popliner_costs *costs = measure(c, chain);
         assert_peaks(c, chain, costs);
         assert_cuts(c, chain, costs);
+        assert_details(c, chain,
+                       popliner_chain_num_units(chain) % 2 == 0 ? POPLINER_RECOMPUTE_NONE
+                                                                : POPLINER_RECOMPUTE_FULL);
         popliner_costs_free(costs);
         popliner_chain_free(chain);
     }
@@ -222,7 +299,7 @@ static void check_threads(const golden_case *c) {
                 options.with_cycles = true;
                 options.num_threads = num_threads;
                 assert_int_equal(popliner_intervals_measure(c->profile, c->operations, chain,
-                                                            &options, NULL, &costs, NULL),
+                                                            &options, NULL, &costs, NULL, NULL),
                                  POPLINER_OK);
                 if (expected != NULL)
                     assert_same_costs(costs, expected);

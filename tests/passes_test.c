@@ -23,7 +23,7 @@ static popliner_costs *measure(const golden_case *c, const popliner_chain *chain
                                const popliner_interval_options *options) {
     popliner_costs *costs;
     popliner_error error = {.message = ""};
-    if (popliner_intervals_measure(c->profile, c->operations, chain, options, NULL, &costs,
+    if (popliner_intervals_measure(c->profile, c->operations, chain, options, NULL, &costs, NULL,
                                    &error) != POPLINER_OK)
         fail_msg("%s: %s", c->name, error.message);
     return costs;

@@ -14,6 +14,7 @@
 #include "popliner/report.h"
 #include "popliner/solver.h"
 #include "popliner/stage.h"
+#include "popliner/stage_detail.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -48,6 +49,10 @@ popliner_status popliner_certificate_create(const popliner_certificate_input *in
                                             popliner_certificate **certificate,
                                             popliner_error *error);
 void popliner_certificate_free(popliner_certificate *certificate);
+
+/* What was measured of the IPU of every stage of the plan, [stages of the plan], as long as the
+ * certificate lives; NULL without a profile. */
+const popliner_stage_detail *popliner_certificate_details(const popliner_certificate *certificate);
 
 /* The greatest share of the plan's largest tile that no operation explains, from 0 to 1; 0 without a
  * profile. */

@@ -15,6 +15,7 @@
 #include "popliner/pipeline.h"
 #include "popliner/profile.h"
 #include "popliner/stage.h"
+#include "popliner/stage_detail.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -48,12 +49,14 @@ popliner_status popliner_intervals_train(const popliner_profile *profile,
                                          const popliner_chain *chain, bool *train,
                                          popliner_error *error);
 
-/* Fills a table of costs for the chain, in its memory model. The caller frees *costs. `options` may
- * be NULL for POPLINER_INTERVAL_OPTIONS_INIT.
+/* Fills a table of costs for the chain, in its memory model, and if `details` is not NULL, tables of
+ * what popliner_stage_detail_measure tells of every interval, wherever it stands in the pipeline.
+ * The caller frees *costs and *details. `options` may be NULL for POPLINER_INTERVAL_OPTIONS_INIT.
  *
  *   peak     The largest total_bytes of a tile that popliner_stage_measure_units gives for the
  *            interval. In the full model, where a longer interval never needs less on any tile,
- *            those above most_bytes are POPLINER_PEAK_FORBIDDEN, and not measured further; in
+ *            those above most_bytes are POPLINER_PEAK_FORBIDDEN, and not measured further, unless
+ *            details are asked for, which are of all intervals: most_bytes does nothing then; in
  *            PopLiner's model a longer interval may end earlier (see popliner/stage.h), so that
  *            most_bytes does nothing. Unit 0 alone is forbidden as a stage when it has no
  *            operations.
@@ -85,14 +88,14 @@ popliner_status popliner_intervals_train(const popliner_profile *profile,
  *
  * Errors: MEMORY. Cost: two passes over the variables that programs touch, then for each tile
  * O(units * (its variables + steps) + units^2 * (steps / 128 + pipeline stages)), which are shared
- * among the threads. Each thread takes a table of peaks, and O(units^2 + steps) bytes. The listener is
- * called by the calling thread alone. */
-popliner_status popliner_intervals_measure(const popliner_profile *profile,
-                                           const popliner_operations *operations,
-                                           const popliner_chain *chain,
-                                           const popliner_interval_options *options,
-                                           const popliner_listener *listener,
-                                           popliner_costs **costs, popliner_error *error);
+ * among the threads. Each thread takes a table of peaks, and O(units^2 + steps) bytes. Details take
+ * 64 bytes for each interval and 120 for each interval and place in the pipeline, in each thread. The
+ * listener is called by the calling thread alone. */
+popliner_status
+popliner_intervals_measure(const popliner_profile *profile, const popliner_operations *operations,
+                           const popliner_chain *chain, const popliner_interval_options *options,
+                           const popliner_listener *listener, popliner_costs **costs,
+                           popliner_stage_details **details, popliner_error *error);
 
 /* What popliner_intervals_shared_peak needs. */
 typedef struct popliner_shared_stages {

@@ -18,6 +18,7 @@
 #include "popliner/profile.h"
 #include "popliner/sharing.h"
 #include "popliner/stage.h"
+#include "popliner/stage_detail.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -45,15 +46,13 @@ popliner_status popliner_report_tiles(const popliner_profile *profile, popliner_
                                       char **text, popliner_error *error);
 
 /* The stages of a plan against a limit: total, worst tile, the step of its peak, headroom, and the
- * five largest variables there. As text for reading, or as a JSON array. With a pipeline (NULL for
- * none) each stage has what it keeps, too. *peak_bytes (may be NULL) becomes the worst tile of all
- * stages. Each stage is measured once. */
+ * five largest variables there, as details[stages of the plan] tell. As text for reading, or as a
+ * JSON array. */
 popliner_status popliner_report_evaluation(const popliner_plan *plan,
-                                           const popliner_profile *profile,
-                                           const popliner_chain *chain, popliner_stage_meter *meter,
-                                           const popliner_pipeline *pipeline, uint64_t limit_bytes,
-                                           popliner_format format, uint64_t *peak_bytes,
-                                           char **text, popliner_error *error);
+                                           const popliner_stage_detail *details,
+                                           const popliner_chain *chain, uint64_t limit_bytes,
+                                           popliner_format format, char **text,
+                                           popliner_error *error);
 
 /* A diagnosis as text for reading, or as a JSON object. `most` is how many missing variables are
  * listed at each place, in text also how many programs; JSON lists these all. `info` (may be NULL) gives the debug context paths. */

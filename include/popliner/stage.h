@@ -135,10 +135,13 @@ popliner_status popliner_stage_measure_kept(popliner_stage_meter *meter,
  * O(variables). */
 uint64_t popliner_stage_parameter_bytes(const popliner_stage_meter *meter);
 
-/* A variable of a stage, see popliner/liveness.h for what belongs to the number. */
+/* A variable of a stage, see popliner/liveness.h for what belongs to the number. The texts live as
+ * long as the profile. */
 typedef struct popliner_stage_variable {
     size_t variable;
     uint64_t size_bytes;
+    const char *name; /* "" if it has none */
+    const char *category;
 } popliner_stage_variable;
 
 /* The largest data variables of the stage that was measured last, on `tile`, that are live at

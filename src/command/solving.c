@@ -200,8 +200,9 @@ static popliner_status measure_costs(task *t, uint64_t most_bytes, popliner_erro
     popliner_costs_free(t->costs);
     t->costs = NULL;
     if (status == POPLINER_OK)
-        status = popliner_intervals_measure(s->profile, s->operations, s->chain[t->model],
-                                            &interval_options, &s->listener, &t->costs, error);
+        status =
+            popliner_intervals_measure(s->profile, s->operations, s->chain[t->model],
+                                       &interval_options, &s->listener, &t->costs, NULL, error);
     if (status == POPLINER_OK) {
         t->shared = (popliner_shared_stages){s->meter[t->model], t->question.pipeline};
         popliner_costs_set_shared_peak(t->costs, popliner_intervals_shared_peak, &t->shared,
@@ -346,12 +347,13 @@ static void log_lines(session *s, popliner_level level, char *text) {
 
 /* Logs the evaluation of a plan, line by line, for -v. */
 static popliner_status log_evaluation(const task *t, const popliner_plan *plan,
+                                      const popliner_certificate *certificate,
                                       popliner_error *error) {
     session *s = t->s;
     char *text = NULL;
     popliner_status status = popliner_report_evaluation(
-        plan, s->profile, s->chain[t->model], s->meter[t->model], &t->question.pipeline,
-        t->question.solver.max_stage_bytes, POPLINER_FORMAT_TSV, NULL, &text, error);
+        plan, popliner_certificate_details(certificate), s->chain[t->model],
+        t->question.solver.max_stage_bytes, POPLINER_FORMAT_TSV, &text, error);
     if (status == POPLINER_OK)
         log_lines(s, POPLINER_LEVEL_DEBUG, text);
     return status;
@@ -437,7 +439,7 @@ static popliner_status solve_once(task *t, popliner_error *error) {
     if (status == POPLINER_OK)
         status = popliner_certificate_create(&input, &certificate, error);
     if (status == POPLINER_OK && t->file == NULL && t->s->options.verbose)
-        status = log_evaluation(t, &plan, error);
+        status = log_evaluation(t, &plan, certificate, error);
     if (status == POPLINER_OK)
         status = tell_plan(t, &plan, certificate, error);
     if (status == POPLINER_OK)
@@ -511,13 +513,30 @@ static popliner_status parse_split(const question *q, const char *split, popline
     return POPLINER_OK;
 }
 
+/* Measures each stage of a split by itself. */
+static popliner_status measure_split(const popliner_plan *plan, popliner_stage_meter *meter,
+                                     const popliner_pipeline *pipeline,
+                                     popliner_stage_detail **result, popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    popliner_stage_detail *details = calloc(plan->num_stages, sizeof *details);
+    if (details == NULL)
+        status = session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for the split");
+    for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; i++) {
+        const popliner_plan_stage *stage = &plan->stages[i];
+        popliner_interval interval = {stage->first_unit, stage->last_unit, plan->num_stages - i};
+        status = popliner_stage_detail_measure(meter, pipeline, &interval, 1, &details[i], error);
+    }
+    *result = details;
+    return status;
+}
+
 popliner_status evaluate_and_print(session *s, popliner_error *error) {
     popliner_memory_model model = session_memory_model(s, POPLINER_MEMORY_MODEL_FULL);
     popliner_pipeline pipeline = {s->options.schedule, s->options.recompute, 1};
     popliner_plan plan = {0};
     question q = {0};
+    popliner_stage_detail *details = NULL;
     uint64_t limit_bytes = 0;
-    uint64_t peak_bytes = 0;
     char *text = NULL;
     popliner_status status = session_limit(s, &limit_bytes, error);
     if (status == POPLINER_OK)
@@ -527,17 +546,17 @@ popliner_status evaluate_and_print(session *s, popliner_error *error) {
     if (status == POPLINER_OK)
         status = parse_split(&q, s->options.evaluate, &plan, error);
     if (status == POPLINER_OK)
-        status = popliner_report_evaluation(&plan, s->profile, s->chain[model], s->meter[model],
-                                            &pipeline, limit_bytes, s->options.format, &peak_bytes,
-                                            &text, error);
-    if (status == POPLINER_OK) {
-        s->failed_softly = s->failed_softly || peak_bytes > limit_bytes;
+        status = measure_split(&plan, s->meter[model], &pipeline, &details, error);
+    if (status == POPLINER_OK)
+        status = popliner_report_evaluation(&plan, details, s->chain[model], limit_bytes,
+                                            s->options.format, &text, error);
+    for (size_t i = 0; status == POPLINER_OK && i < plan.num_stages; i++)
+        s->failed_softly = s->failed_softly || details[i].tile_bytes > limit_bytes;
+    if (status == POPLINER_OK)
         status = session_print(text, error);
-        text = NULL;
-    }
     popliner_plan_clear(&plan);
     question_free(&q);
-    free(text);
+    free(details);
     return status;
 }
 

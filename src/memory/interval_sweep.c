@@ -32,17 +32,20 @@ struct pl_sweep_arrival {
 struct pl_sweep_block {
     int64_t change_bytes; /* over the whole block */
     int64_t peak_bytes;   /* above the live bytes before it, at a step that counts */
+    size_t peak_step;     /* the first one that has it */
     bool has_peak;        /* whether a step counts */
     bool is_changed;      /* none of the above is true any more */
 };
 
 popliner_status pl_sweep_begin(pl_sweep *sweep, const pl_sweep_ground *ground,
-                               popliner_costs *costs, popliner_error *error) {
+                               popliner_costs *costs, popliner_stage_details *details,
+                               popliner_error *error) {
     size_t num_units = ground->chain->num_units;
     size_t num_sums = ground->most_stages > 1 ? PL_NUM_SUMS : PL_SUM_STASH;
     bool memory = true;
     sweep->ground = ground;
     sweep->costs = costs;
+    sweep->details = details;
     for (size_t sum = 0; sum < num_sums; sum++) {
         sweep->arriving_bytes[sum] = pl_new_array((num_units + 1) * num_units, sizeof(uint64_t));
         memory = memory && sweep->arriving_bytes[sum] != NULL;
@@ -182,18 +185,28 @@ static struct pl_sweep_block read_block(const pl_sweep *s, const counted_steps *
         b.change_bytes += s->curve.change_bytes[step];
         if (step_counts(s, counted, step) && (!b.has_peak || b.change_bytes > b.peak_bytes)) {
             b.peak_bytes = b.change_bytes;
+            b.peak_step = step;
             b.has_peak = true;
         }
     }
     return b;
 }
 
-/* The peak of the curve at the counted steps, 0 for none. A block that lies in the range of steps
+/* A peak of the curve, and the first step that has it. */
+typedef struct curve_peak {
+    uint64_t bytes;
+    size_t step;
+} curve_peak;
+
+/* The peak of the curve at the counted steps: 0 bytes at the first step of all for none. A block that lies in the range of steps
  * is remembered; for the units that is right as long as they only become more, and the blocks of a
  * unit are marked when it does. */
-static uint64_t peak_of_steps(pl_sweep *s, const counted_steps *counted) {
+static curve_peak peak_of_steps(pl_sweep *s, const counted_steps *counted) {
     int64_t live = 0;
-    int64_t peak = 0;
+    /* as pl_curve_peak and pl_curve_peak_of_marked have it: where nothing lives, the step is the first
+     * one in PopLiner's model, the first one of the stage's own in the full model */
+    int64_t peak = s->ground->is_full ? -1 : 0;
+    size_t peak_step = counted->first_step;
     for (size_t i = 0; i < s->ground->num_blocks && i * PL_SWEEP_BLOCK_STEPS < counted->end_step;
          i++) {
         size_t first_step = i * PL_SWEEP_BLOCK_STEPS;
@@ -203,23 +216,25 @@ static uint64_t peak_of_steps(pl_sweep *s, const counted_steps *counted) {
         struct pl_sweep_block b = s->blocks[i];
         if (b.is_changed || !is_inside)
             b = read_block(s, counted, first_step, end_step);
-        if (b.has_peak && live + b.peak_bytes > peak)
+        if (b.has_peak && live + b.peak_bytes > peak) {
             peak = live + b.peak_bytes;
+            peak_step = b.peak_step;
+        }
         live += b.change_bytes;
         if (is_inside)
             s->blocks[i] = b;
     }
-    return (uint64_t)peak;
+    return (curve_peak){peak < 0 ? 0 : (uint64_t)peak, peak_step};
 }
 
 /* The peak of the curve in a stage. In PopLiner's model all steps between its first and its last
  * operation count; in the full model those of its units, wherever they are. */
-static uint64_t peak_of_stage(pl_sweep *s, size_t first_unit, size_t last_unit,
-                              const stage_steps *steps) {
+static curve_peak peak_of_stage(pl_sweep *s, size_t first_unit, size_t last_unit,
+                                const stage_steps *steps) {
     counted_steps counted = {0, s->curve.end_step, first_unit, last_unit};
     if (!s->ground->is_full) {
         if (steps->first_operation == SIZE_MAX)
-            return 0;
+            return (curve_peak){0, 0};
         counted = (counted_steps){
             popliner_operations_get(s->ground->operations, steps->first_operation).first_step,
             popliner_operations_get(s->ground->operations, steps->last_operation).last_step + 1, 0,
@@ -296,18 +311,30 @@ static popliner_status sweep_start(pl_sweep *s, size_t tile, size_t start, popli
              i < s->ground->unit_blocks_start[unit + 1]; i++)
             s->blocks[s->ground->unit_block[i]].is_changed = true;
         add_unit_steps(&steps, s->ground->chain, unit);
-        uint64_t peak = peak_of_stage(s, start, unit, &steps);
-        peak += s->ground->is_full ? s->ground->full.fixed_bytes[tile] : 0;
         for (size_t sum = 0; sum < num_sums; sum++)
             sum_bytes[sum] += s->arriving_bytes[sum][start * num_units + unit];
-        for (int sum = 0; sum < PL_SUM_STASH; sum++)
-            peak += s->ground->is_full && sum != PL_SUM_DATA
-                        ? pl_full_model_limit(&s->ground->full, sum, tile, sum_bytes[sum])
-                        : sum_bytes[sum];
-        if (s->ground->is_full && peak > s->ground->options->most_bytes)
+        curve_peak live = peak_of_stage(s, start, unit, &steps);
+        pl_detail_tile own = {
+            .tile = tile,
+            .step = live.step,
+            .variables_bytes = live.bytes + sum_bytes[PL_SUM_DATA],
+            .unexplained_bytes = s->ground->is_full ? s->ground->full.fixed_bytes[tile] : 0,
+            .stash_bytes = sum_bytes[PL_SUM_STASH],
+        };
+        uint64_t peak = own.variables_bytes + own.unexplained_bytes;
+        for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
+            own.code_bytes[group] =
+                s->ground->is_full
+                    ? pl_full_model_limit(&s->ground->full, group, tile, sum_bytes[group])
+                    : sum_bytes[group];
+            peak += own.code_bytes[group];
+        }
+        if (s->details != NULL)
+            pl_details_add(s->details, &s->ground->options->pipeline, start, unit, &own);
+        else if (s->ground->is_full && peak > s->ground->options->most_bytes)
             s->allowed_end[start] = unit;
-        else
-            raise_peaks(s, start, unit, peak, sum_bytes[PL_SUM_STASH]);
+        if (s->allowed_end[start] > unit)
+            raise_peaks(s, start, unit, peak, own.stash_bytes);
     }
     return POPLINER_OK;
 }

@@ -9,6 +9,7 @@
 #include "memory/curve.h"
 #include "memory/full_model.h"
 #include "memory/phases.h"
+#include "memory/stage_detail.h"
 #include "memory/stash.h"
 #include "memory/usage.h"
 #include "popliner/intervals.h"
@@ -57,7 +58,9 @@ struct pl_sweep_block;
 typedef struct pl_sweep {
     const pl_sweep_ground *ground;
     popliner_costs *costs; /* not owned: peaks, raised to those of the tiles that were swept */
-    /* By the first unit: the stages that reach this unit need more than most_bytes. Owned. */
+    popliner_stage_details *details; /* not owned: NULL, or the tiles are added to it */
+    /* By the first unit: the stages that reach this unit need more than most_bytes. Owned. Without
+     * details only, for these are of all stages. */
     size_t *allowed_end;
 
     /* For one tile: bytes that arrive at unit u in stages beginning at s, as differences over s. A
@@ -70,9 +73,11 @@ typedef struct pl_sweep {
     struct pl_sweep_block *blocks; /* [num_blocks], of the curve */
 } pl_sweep;
 
-/* Makes room. `costs` must have the pipeline's peaks, if there are any. Errors: MEMORY. */
+/* Makes room. `costs` must have the pipeline's peaks, if there are any, and `details` (may be NULL)
+ * as many places. Errors: MEMORY. */
 popliner_status pl_sweep_begin(pl_sweep *sweep, const pl_sweep_ground *ground,
-                               popliner_costs *costs, popliner_error *error);
+                               popliner_costs *costs, popliner_stage_details *details,
+                               popliner_error *error);
 void pl_sweep_free(pl_sweep *sweep);
 
 /* Raises the peaks of all intervals to those of a tile. Errors: MEMORY. */

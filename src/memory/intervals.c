@@ -14,6 +14,7 @@
 #include "base/growth.h"
 #include "base/machine.h"
 #include "memory/interval_sweep.h"
+#include "memory/interval_variables.h"
 #include "memory/work.h"
 #include "read/blob_codec.h"
 #include "read/profile_data.h"
@@ -237,7 +238,8 @@ static popliner_status find_unit_steps(pl_sweep_ground *s, popliner_error *error
 /* Tiles that are left, and one thread's part in them. */
 typedef struct worker {
     pl_sweep sweep;
-    popliner_costs *costs; /* owned, but for the first worker's */
+    popliner_costs *costs;           /* owned, but for the first worker's; so are the details */
+    popliner_stage_details *details; /* NULL if nobody wants them */
     atomic_size_t *next_tile;
     atomic_bool *has_failed;           /* any of them: the others give up */
     const popliner_listener *listener; /* NULL for all but the calling thread */
@@ -295,21 +297,24 @@ static void forbid(popliner_costs *costs, size_t most_stages, size_t first, size
         popliner_costs_set_peak_at(costs, stages, first, last, POPLINER_PEAK_FORBIDDEN);
 }
 
-static popliner_status begin_worker(const pl_sweep_ground *ground, popliner_costs *shared,
-                                    worker *w, popliner_error *error) {
-    popliner_status status = POPLINER_OK;
-    if (shared == NULL) {
-        status = popliner_costs_create(ground->chain->num_units, &w->costs, error);
-        if (status == POPLINER_OK)
-            status = popliner_costs_add_pipeline(w->costs, ground->most_stages, error);
-    }
+/* Tables of a worker's own. */
+static popliner_status begin_worker(const pl_sweep_ground *ground, bool with_details, worker *w,
+                                    popliner_error *error) {
+    size_t num_units = ground->chain->num_units;
+    popliner_status status = popliner_costs_create(num_units, &w->costs, error);
     if (status == POPLINER_OK)
-        status = pl_sweep_begin(&w->sweep, ground, shared != NULL ? shared : w->costs, error);
+        status = popliner_costs_add_pipeline(w->costs, ground->most_stages, error);
+    if (status == POPLINER_OK && with_details)
+        status = pl_details_create(num_units, ground->most_stages, &w->details, error);
+    if (status == POPLINER_OK)
+        status = pl_sweep_begin(&w->sweep, ground, w->costs, w->details, error);
     return status;
 }
 
+/* Into `costs` and `details`, which may be NULL. */
 static popliner_status sweep_tiles(const pl_sweep_ground *ground, const popliner_listener *listener,
-                                   popliner_costs *costs, popliner_error *error) {
+                                   popliner_costs *costs, popliner_stage_details *details,
+                                   popliner_error *error) {
     size_t num_units = ground->chain->num_units;
     size_t num_workers = count_threads(ground);
     atomic_size_t next_tile = 0;
@@ -323,7 +328,8 @@ static popliner_status sweep_tiles(const pl_sweep_ground *ground, const popliner
         w->next_tile = &next_tile;
         w->has_failed = &has_failed;
         w->listener = i == 0 ? listener : NULL;
-        status = begin_worker(ground, i == 0 ? costs : NULL, w, error);
+        status = i == 0 ? pl_sweep_begin(&w->sweep, ground, costs, details, error)
+                        : begin_worker(ground, details != NULL, w, error);
         /* a thread that cannot be had is done without */
         w->has_thread =
             i > 0 && status == POPLINER_OK && pthread_create(&w->thread, NULL, work, w) == 0;
@@ -340,6 +346,8 @@ static popliner_status sweep_tiles(const pl_sweep_ground *ground, const popliner
             status = pl_fail(error, w->status, "%s", w->error.message);
         if (status == POPLINER_OK && w->has_thread)
             merge(ground, &w->sweep, &workers[0].sweep);
+        if (status == POPLINER_OK && w->has_thread && details != NULL)
+            pl_details_merge(w->details, details);
     }
     for (size_t first = 0; status == POPLINER_OK && first < num_units; first++) {
         for (size_t last = workers[0].sweep.allowed_end[first]; last < num_units; last++)
@@ -351,23 +359,26 @@ static popliner_status sweep_tiles(const pl_sweep_ground *ground, const popliner
     for (size_t i = 0; i < num_workers; i++) {
         pl_sweep_free(&workers[i].sweep);
         popliner_costs_free(workers[i].costs);
+        popliner_stage_details_free(workers[i].details);
     }
     free(workers);
     return status;
 }
 
-popliner_status popliner_intervals_measure(const popliner_profile *profile,
-                                           const popliner_operations *operations,
-                                           const popliner_chain *chain,
-                                           const popliner_interval_options *options,
-                                           const popliner_listener *listener,
-                                           popliner_costs **costs, popliner_error *error) {
+popliner_status
+popliner_intervals_measure(const popliner_profile *profile, const popliner_operations *operations,
+                           const popliner_chain *chain, const popliner_interval_options *options,
+                           const popliner_listener *listener, popliner_costs **costs,
+                           popliner_stage_details **details, popliner_error *error) {
     static const popliner_interval_options usual = POPLINER_INTERVAL_OPTIONS_INIT;
     pl_sweep_ground s = {.profile = profile, .operations = operations, .chain = chain};
     popliner_costs *made = NULL;
+    popliner_stage_details *made_details = NULL;
     s.options = options == NULL ? &usual : options;
     s.is_full = chain->model == POPLINER_MEMORY_MODEL_FULL;
     *costs = NULL;
+    if (details != NULL)
+        *details = NULL;
     popliner_status status = popliner_costs_create(chain->num_units, &made, error);
     if (status == POPLINER_OK && s.is_full)
         status = pl_full_model_create(&s.full, profile, operations, error);
@@ -382,16 +393,24 @@ popliner_status popliner_intervals_measure(const popliner_profile *profile,
         status = measure_passes(&s, made, error);
     if (status == POPLINER_OK)
         status = find_unit_steps(&s, error);
+    if (status == POPLINER_OK && details != NULL)
+        status = pl_details_create(chain->num_units, s.most_stages, &made_details, error);
     if (status == POPLINER_OK)
-        status = sweep_tiles(&s, listener, made, error);
+        status = sweep_tiles(&s, listener, made, made_details, error);
+    if (status == POPLINER_OK && details != NULL)
+        status = pl_interval_variables_find(&s, made_details, error);
     if (status == POPLINER_OK && !popliner_chain_has_operations(chain, 0))
         forbid(made, s.most_stages, 0, 0);
-    if (status == POPLINER_OK)
-        *costs = made;
-    else
-        popliner_costs_free(made);
     free_ground(&s);
-    return status;
+    if (status != POPLINER_OK) {
+        popliner_costs_free(made);
+        popliner_stage_details_free(made_details);
+        return status;
+    }
+    *costs = made;
+    if (details != NULL)
+        *details = made_details;
+    return POPLINER_OK;
 }
 
 popliner_status popliner_intervals_train(const popliner_profile *profile,

@@ -554,7 +554,8 @@ size_t popliner_stage_largest_variables(const popliner_stage_meter *meter, size_
         size_t place = count < most ? count++ : most - 1;
         for (; place > 0 && largest[place - 1].size_bytes < size_bytes; place--)
             largest[place] = largest[place - 1];
-        largest[place] = (popliner_stage_variable){i, size_bytes};
+        popliner_variable v = popliner_liveness_variable(meter->profile, i);
+        largest[place] = (popliner_stage_variable){i, size_bytes, v.name, v.category};
     }
     return count;
 }

@@ -7,7 +7,6 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "popliner/liveness.h"
 #include "show/report_parts.h"
 
 /* The stages of the plan that run on the IPU of one of them, as intervals. */
@@ -30,8 +29,8 @@ static popliner_status measure_unit(popliner_certificate *c, popliner_error *err
         longest = c->input.options->num_mapped_stages;
     for (size_t to_end = 1; to_end <= longest; to_end++) {
         popliner_interval unit = {why->unit, why->unit, to_end};
-        popliner_status status =
-            pl_stage_detail_measure(c->input.meter, c->input.pipeline, &unit, 1, &c->unit, error);
+        popliner_status status = popliner_stage_detail_measure(c->input.meter, c->input.pipeline,
+                                                               &unit, 1, &c->unit, error);
         if (status != POPLINER_OK || c->unit.tile_bytes == why->unit_bytes)
             return status;
     }
@@ -57,8 +56,8 @@ static popliner_status measure(popliner_certificate *c, popliner_error *error) {
             continue;
         }
         size_t count = list_ipu(plan, plan->stages[i].ipu, stages);
-        status = pl_stage_detail_measure(c->input.meter, c->input.pipeline, stages, count,
-                                         &c->details[i], error);
+        status = popliner_stage_detail_measure(c->input.meter, c->input.pipeline, stages, count,
+                                               &c->details[i], error);
         if (status == POPLINER_OK && c->details[i].tile_bytes != plan->stages[i].peak_bytes)
             status =
                 pl_fail(error, POPLINER_ERROR_INTERNAL,
@@ -116,11 +115,15 @@ void popliner_certificate_free(popliner_certificate *certificate) {
     free(certificate);
 }
 
+const popliner_stage_detail *popliner_certificate_details(const popliner_certificate *certificate) {
+    return certificate->is_measured ? certificate->details : NULL;
+}
+
 double popliner_certificate_unexplained_share(const popliner_certificate *certificate) {
     const popliner_plan *plan = certificate->input.plan;
     double share = 0;
     for (size_t i = 0; certificate->is_measured && i < plan->num_stages; i++) {
-        const pl_stage_detail *d = &certificate->details[i];
+        const popliner_stage_detail *d = &certificate->details[i];
         double own = (double)d->tile_unexplained_bytes / (double)d->tile_bytes;
         if (d->tile_bytes == plan->peak_bytes && d->tile_bytes > 0 && own > share)
             share = own;
@@ -239,7 +242,7 @@ static void add_proof(const popliner_certificate *c, pl_text *text) {
 }
 
 /* Where most memory is needed, at which step and for what. */
-static void add_peak(const popliner_certificate *c, const pl_stage_detail *d, pl_text *text) {
+static void add_peak(const popliner_certificate *c, const popliner_stage_detail *d, pl_text *text) {
     const popliner_certificate_input *in = &c->input;
     size_t operation = popliner_chain_operation_at(in->chain, d->step);
     pl_text_format(text, "tile %zu at step %zu", d->tile, d->step);
@@ -247,9 +250,9 @@ static void add_peak(const popliner_certificate *c, const pl_stage_detail *d, pl
         pl_text_format(text, ", operation %s",
                        popliner_operations_get(in->operations, operation).name);
     for (size_t i = 0; i < d->num_variables && i < 3; i++) {
-        popliner_variable v = popliner_liveness_variable(in->profile, d->variables[i].variable);
+        const popliner_stage_variable *v = &d->variables[i];
         pl_text_format(text, "%s%s (%s, %" PRIu64 ")", i == 0 ? "; largest variables: " : ", ",
-                       *v.name != '\0' ? v.name : "<unnamed>", v.category, v.size_bytes);
+                       *v->name != '\0' ? v->name : "<unnamed>", v->category, v->size_bytes);
     }
 }
 

@@ -6,16 +6,18 @@
 
 #include <stdbool.h>
 
+#include <jansson.h>
+
 #include "base/growth.h"
 #include "popliner/certificate.h"
-#include "show/stage_detail.h"
+#include "popliner/stage_detail.h"
 
 struct popliner_certificate {
     popliner_certificate_input input;
     bool is_measured; /* there are details */
     bool has_stash;
-    pl_stage_detail *details; /* [stages of the plan], of the IPU of each */
-    pl_stage_detail unit;     /* of the unit that is too large, if there is one */
+    popliner_stage_detail *details; /* [stages of the plan], of the IPU of each */
+    popliner_stage_detail unit;     /* of the unit that is too large, if there is one */
     size_t bottleneck; /* the stage with the largest tile, or with most cycles if these are what
                                  was asked for first */
 };

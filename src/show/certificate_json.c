@@ -33,7 +33,7 @@ static bool put_stage(const popliner_certificate *c, size_t i, json_t *json) {
     bool is_full =
         c->is_measured && popliner_chain_memory_model(chain) == POPLINER_MEMORY_MODEL_FULL;
     json_t *mem = c->is_measured
-                      ? pl_stage_detail_memory_json(&c->details[i], is_full, c->has_stash)
+                      ? pl_report_memory_json(&c->details[i], is_full, c->has_stash)
                       : json_pack("{s:I}", "max_tile_mem", (json_int_t)stage->peak_bytes);
     bool done = put(json, "layer_from", text_or_null(pl_certificate_layer(c, stage->first_unit)));
     done = put(json, "layer_to",
@@ -69,7 +69,7 @@ popliner_status popliner_certificate_stages_json(const popliner_certificate *cer
 }
 
 /* Where a stage, or a unit, needs most memory. */
-static json_t *peak_json(const popliner_certificate *c, const pl_stage_detail *d) {
+static json_t *peak_json(const popliner_certificate *c, const popliner_stage_detail *d) {
     const popliner_certificate_input *in = &c->input;
     if (!c->is_measured)
         return json_null();
@@ -90,7 +90,7 @@ static json_t *peak_json(const popliner_certificate *c, const pl_stage_detail *d
                                 : popliner_operations_get(in->operations, operation).name)) &&
            done;
     done = put(json, "program", text_or_null(program)) && done;
-    done = put(json, "largest_variables", pl_stage_detail_variables_json(d, in->profile)) && done;
+    done = put(json, "largest_variables", pl_report_variables_json(d)) && done;
     if (done)
         return json;
     json_decref(json);

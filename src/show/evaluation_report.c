@@ -5,24 +5,15 @@
 #include <stdlib.h>
 
 #include "base/failure.h"
-#include "popliner/liveness.h"
 #include "popliner/report.h"
 #include "show/report_parts.h"
-#include "show/stage_detail.h"
 
-/* What is shown of one stage. */
-typedef struct evaluation {
-    const popliner_plan_stage *stage;
-    pl_stage_detail detail;
-} evaluation;
-
-static void write_text(const evaluation *e, size_t number, const popliner_profile *profile,
-                       const popliner_chain *chain, uint64_t limit_bytes, pl_text *text) {
-    const pl_stage_detail *d = &e->detail;
-    pl_text_format(text, "Stage %zu: %s", number,
-                   popliner_chain_label(chain, e->stage->first_unit));
-    if (e->stage->last_unit > e->stage->first_unit)
-        pl_text_format(text, " to %s", popliner_chain_label(chain, e->stage->last_unit));
+static void write_text(const popliner_plan_stage *stage, const popliner_stage_detail *d,
+                       size_t number, const popliner_chain *chain, uint64_t limit_bytes,
+                       pl_text *text) {
+    pl_text_format(text, "Stage %zu: %s", number, popliner_chain_label(chain, stage->first_unit));
+    if (stage->last_unit > stage->first_unit)
+        pl_text_format(text, " to %s", popliner_chain_label(chain, stage->last_unit));
     pl_text_format(text,
                    "\n  total %" PRIu64 " bytes; worst tile %zu: %" PRIu64 " bytes at step %zu, ",
                    d->total_bytes, d->tile, d->tile_bytes, d->step);
@@ -33,8 +24,8 @@ static void write_text(const evaluation *e, size_t number, const popliner_profil
         pl_text_format(text, "%" PRIu64 " ABOVE the limit of %" PRIu64 "\n",
                        d->tile_bytes - limit_bytes, limit_bytes);
     for (size_t i = 0; i < d->num_variables; i++) {
-        popliner_variable v = popliner_liveness_variable(profile, d->variables[i].variable);
-        pl_text_format(text, "  %10" PRIu64 "  %-16s %s\n", v.size_bytes, v.category, v.name);
+        const popliner_stage_variable *v = &d->variables[i];
+        pl_text_format(text, "  %10" PRIu64 "  %-16s %s\n", v->size_bytes, v->category, v->name);
     }
 }
 
@@ -43,42 +34,33 @@ static json_t *name_or_null(const popliner_chain *chain, size_t unit) {
     return name == NULL ? json_null() : pl_report_json_text(name);
 }
 
-static json_t *as_json(const evaluation *e, const popliner_profile *profile,
+static json_t *as_json(const popliner_plan_stage *stage, const popliner_stage_detail *d,
                        const popliner_chain *chain, uint64_t limit_bytes) {
-    const pl_stage_detail *d = &e->detail;
     return json_pack(
         "{s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:b, s:o}", "unit_from",
-        pl_report_json_text(popliner_chain_label(chain, e->stage->first_unit)), "unit_to",
-        pl_report_json_text(popliner_chain_label(chain, e->stage->last_unit)), "layer_from",
-        name_or_null(chain, e->stage->first_unit), "layer_to",
-        name_or_null(chain, e->stage->last_unit), "total_bytes", (json_int_t)d->total_bytes, "tile",
-        (json_int_t)d->tile, "tile_bytes", (json_int_t)d->tile_bytes, "step", (json_int_t)d->step,
-        "headroom_bytes", (json_int_t)limit_bytes - (json_int_t)d->tile_bytes, "fits",
-        d->tile_bytes <= limit_bytes, "largest_variables",
-        pl_stage_detail_variables_json(d, profile));
+        pl_report_json_text(popliner_chain_label(chain, stage->first_unit)), "unit_to",
+        pl_report_json_text(popliner_chain_label(chain, stage->last_unit)), "layer_from",
+        name_or_null(chain, stage->first_unit), "layer_to", name_or_null(chain, stage->last_unit),
+        "total_bytes", (json_int_t)d->total_bytes, "tile", (json_int_t)d->tile, "tile_bytes",
+        (json_int_t)d->tile_bytes, "step", (json_int_t)d->step, "headroom_bytes",
+        (json_int_t)limit_bytes - (json_int_t)d->tile_bytes, "fits", d->tile_bytes <= limit_bytes,
+        "largest_variables", pl_report_variables_json(d));
 }
 
 popliner_status popliner_report_evaluation(const popliner_plan *plan,
-                                           const popliner_profile *profile,
-                                           const popliner_chain *chain, popliner_stage_meter *meter,
-                                           const popliner_pipeline *pipeline, uint64_t limit_bytes,
-                                           popliner_format format, uint64_t *peak_bytes,
-                                           char **result, popliner_error *error) {
+                                           const popliner_stage_detail *details,
+                                           const popliner_chain *chain, uint64_t limit_bytes,
+                                           popliner_format format, char **result,
+                                           popliner_error *error) {
     pl_text text = {0};
-    uint64_t worst_bytes = 0;
     json_t *stages = json_array();
     popliner_status status = stages == NULL ? pl_fail_memory(error, "a report") : POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; i++) {
         const popliner_plan_stage *stage = &plan->stages[i];
-        popliner_interval interval = {stage->first_unit, stage->last_unit, plan->num_stages - i};
-        evaluation e = {.stage = stage};
-        status = pl_stage_detail_measure(meter, pipeline, &interval, 1, &e.detail, error);
-        if (status != POPLINER_OK)
-            break;
-        worst_bytes = e.detail.tile_bytes > worst_bytes ? e.detail.tile_bytes : worst_bytes;
         if (format != POPLINER_FORMAT_JSON)
-            write_text(&e, i, profile, chain, limit_bytes, &text);
-        else if (json_array_append_new(stages, as_json(&e, profile, chain, limit_bytes)) != 0)
+            write_text(stage, &details[i], i, chain, limit_bytes, &text);
+        else if (json_array_append_new(stages, as_json(stage, &details[i], chain, limit_bytes)) !=
+                 0)
             status = pl_fail_memory(error, "a report");
     }
     if (status == POPLINER_OK && format == POPLINER_FORMAT_JSON)
@@ -87,8 +69,6 @@ popliner_status popliner_report_evaluation(const popliner_plan *plan,
         pl_text_format(
             &text, "Memory model: %s\n",
             popliner_chain_memory_model(chain) == POPLINER_MEMORY_MODEL_FULL ? "full" : "popliner");
-    if (peak_bytes != NULL)
-        *peak_bytes = worst_bytes;
     json_decref(stages);
     return pl_report_finish(&text, status, result, error);
 }

@@ -45,3 +45,37 @@ double pl_report_percent(uint64_t bytes, uint64_t truth_bytes) {
         return bytes == 0 ? 0 : 100;
     return 100 * ((double)bytes - (double)truth_bytes) / (double)truth_bytes;
 }
+
+json_t *pl_report_memory_json(const popliner_stage_detail *detail, bool is_full, bool has_stash) {
+    json_t *mem = json_pack(
+        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "total_mem", (json_int_t)detail->total_bytes,
+        "max_tile_mem", (json_int_t)detail->tile_bytes, "variables",
+        (json_int_t)detail->variables_bytes, "vertex_code", (json_int_t)detail->vertex_code_bytes,
+        "vertex_state", (json_int_t)detail->vertex_state_bytes, "exchange_code",
+        (json_int_t)detail->exchange_code_bytes, "control_code",
+        (json_int_t)detail->control_code_bytes);
+    if ((is_full &&
+         json_object_set_new(mem, "unexplained",
+                             json_integer((json_int_t)detail->unexplained_bytes)) != 0) ||
+        (has_stash &&
+         json_object_set_new(mem, "stash", json_integer((json_int_t)detail->stash_bytes)) != 0)) {
+        json_decref(mem);
+        return NULL;
+    }
+    return mem;
+}
+
+json_t *pl_report_variables_json(const popliner_stage_detail *detail) {
+    json_t *variables = json_array();
+    for (size_t i = 0; variables != NULL && i < detail->num_variables; i++) {
+        const popliner_stage_variable *v = &detail->variables[i];
+        json_t *item =
+            json_pack("{s:o, s:o, s:I}", "name", pl_report_json_text(v->name), "category",
+                      pl_report_json_text(v->category), "size_bytes", (json_int_t)v->size_bytes);
+        if (json_array_append_new(variables, item) != 0) {
+            json_decref(variables);
+            variables = NULL;
+        }
+    }
+    return variables;
+}

@@ -9,6 +9,7 @@
 #include "base/growth.h"
 #include "popliner/chain.h"
 #include "popliner/error.h"
+#include "popliner/stage_detail.h"
 
 /* Hands the text over to *result, unless memory ran short or `status` is a failure already; then it
  * is freed. Returns the status. */
@@ -21,6 +22,13 @@ json_t *pl_report_json_text(const char *text);
 
 /* Adds a document to the text, indented as Python's json does, and a line end. */
 popliner_status pl_report_json(const json_t *document, pl_text *text, popliner_error *error);
+
+/* The object `mem` of the original's output, and `unexplained` in the full model, `stash` if
+ * `has_stash`. NULL without memory. */
+json_t *pl_report_memory_json(const popliner_stage_detail *detail, bool is_full, bool has_stash);
+
+/* The largest variables as an array of objects. NULL without memory. */
+json_t *pl_report_variables_json(const popliner_stage_detail *detail);
 
 /* How far `bytes` is from `truth_bytes`, in percent of the latter; 0 if both are 0. */
 double pl_report_percent(uint64_t bytes, uint64_t truth_bytes);
