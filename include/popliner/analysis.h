@@ -1,30 +1,83 @@
-/* popliner: a profile and its operations, prepared once and stored for later runs.
+/* popliner: a profile and its operations, prepared once and stored for later runs, with all stages
+ * of a chain measured.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_ANALYSIS_H
 #define POPLINER_ANALYSIS_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "popliner/chain.h"
+#include "popliner/costs.h"
 #include "popliner/error.h"
+#include "popliner/layers.h"
 #include "popliner/operations.h"
+#include "popliner/pipeline.h"
 #include "popliner/profile.h"
+#include "popliner/stage_detail.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/* What popliner_intervals_measure tells of a chain, without any limit, and with details. */
+typedef struct popliner_measured_stages {
+    popliner_chain *chain;
+    popliner_pipeline pipeline; /* that it was measured for */
+    popliner_costs *costs;
+    popliner_stage_details *details;
+} popliner_measured_stages;
+
+/* Frees all parts, and zeroes them. */
+void popliner_measured_stages_clear(popliner_measured_stages *stages);
+
 /* Stores the profile and its operations in one file of popliner's own format (SQLite, with a
- * version and a checksum for each part). Whatever layer options a later run uses, it gets the same
+ * version and a checksum for each part), and measured stages[num_stages], so that later runs with
+ * these layers need not measure them again. Whatever layer options a later run uses, it gets the same
  * results from the file as from the profile. The file is written beside `path` and moved there when
  * it is complete, so `path` never holds half of one.
- * Errors: OUTPUT, MEMORY. */
+ * Errors: OUTPUT, MEMORY; USAGE if the lowered variables of the profile are not loaded. */
 popliner_status popliner_analysis_save(const popliner_profile *profile,
-                                       const popliner_operations *operations, const char *path,
-                                       popliner_error *error);
+                                       const popliner_operations *operations,
+                                       const popliner_measured_stages *stages, size_t num_stages,
+                                       const char *path, popliner_error *error);
 
-/* Loads such a file; the caller frees both. Errors: INPUT when it is no such file, of another
- * version or machine, or damaged; MEMORY. */
+/* Loads all of the profile and the operations; the caller frees both. Errors: INPUT when it is no
+ * such file, of another version or machine, or damaged; MEMORY. */
 popliner_status popliner_analysis_load(const char *path, popliner_profile **profile,
                                        popliner_operations **operations, popliner_error *error);
+
+/* A stored analysis of which only as much is loaded as is needed: most of the file are the lowered
+ * variables, which nobody needs whose stages are measured. Owned by the caller; free with
+ * popliner_analysis_close, which also frees the profile and the operations. */
+typedef struct popliner_analysis popliner_analysis;
+
+/* Opens such a file. Errors: as popliner_analysis_load. */
+popliner_status popliner_analysis_open(const char *path, popliner_analysis **analysis,
+                                       popliner_error *error);
+void popliner_analysis_close(popliner_analysis *analysis);
+
+/* Of the profile the lowered variables are missing, and which programs touch them, unless its layers
+ * cannot be found without them (popliner_layers_assign). What needs them fails with USAGE, or, where
+ * it returns no status, tells of none. */
+const popliner_profile *popliner_analysis_profile(const popliner_analysis *analysis);
+const popliner_operations *popliner_analysis_operations(const popliner_analysis *analysis);
+
+/* Loads what is missing, if anything is. Errors: INPUT when that is damaged, MEMORY; then it is
+ * missing still. */
+popliner_status popliner_analysis_load_variables(popliner_analysis *analysis,
+                                                 popliner_error *error);
+
+/* Looks for stages measured for these layers and this memory model, and, if the profile trains and
+ * the schedule is training, for this way of recomputing; whatever its most_stages are, the costs tell
+ * how many stages they have. *stages is what was found, owned by the caller, or all zero. Its chain
+ * refers to the layers, and names in its details live as long as the analysis. Errors: INPUT when it
+ * is damaged, MEMORY. */
+popliner_status
+popliner_analysis_find_stages(popliner_analysis *analysis, const popliner_layers *layers,
+                              popliner_memory_model model, const popliner_pipeline *pipeline,
+                              popliner_measured_stages *stages, popliner_error *error);
 
 #ifdef __cplusplus
 }

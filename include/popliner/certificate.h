@@ -32,19 +32,23 @@ typedef struct popliner_certificate_input {
     uint64_t cuts_per_unit;        /* 1 if the cuts are bytes; else they are in the time unit */
     bool has_cycles;
 
-    /* Where the costs come from, all four or none: then each stage is measured, and checked. */
+    /* Where the costs come from: the first three or none. With a meter each stage is measured, and
+     * checked; without it details tell what it would measure, where every stage has an IPU to
+     * itself. */
     const popliner_profile *profile;
     const popliner_operations *operations;
     const popliner_chain *chain;
     popliner_stage_meter *meter; /* measures other stages meanwhile */
+    const popliner_stage_details *stage_details;
 } popliner_certificate_input;
 
 /* Owned by the caller; free with popliner_certificate_free. */
 typedef struct popliner_certificate popliner_certificate;
 
 /* Measures every IPU of the plan once more by itself (and the unit that is too large, if there is
- * one); if its largest tile differs from the plan's, the error is INTERNAL. Errors: also MEMORY.
- * Cost: that of measuring a stage for each IPU. */
+ * one), or looks it up; if its largest tile differs from the plan's, the error is INTERNAL. Errors:
+ * also MEMORY; USAGE for stages on one IPU without a meter. Cost: that of measuring a stage for each
+ * IPU, if there is a meter. */
 popliner_status popliner_certificate_create(const popliner_certificate_input *input,
                                             popliner_certificate **certificate,
                                             popliner_error *error);

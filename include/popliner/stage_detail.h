@@ -60,7 +60,7 @@ void popliner_stage_details_free(popliner_stage_details *details);
 
 /* The details of one stage of the profile that they were measured of. As stages_to_end any number is
  * right where a stage costs the same wherever it stands (without a pipeline, or one that does not
- * train); else at most the most_stages of popliner_intervals_measure. O(1). */
+ * train); else more than the most_stages of popliner_intervals_measure are taken for it. O(1). */
 popliner_stage_detail popliner_stage_details_get(const popliner_stage_details *details,
                                                  const popliner_profile *profile,
                                                  const popliner_pipeline *pipeline,

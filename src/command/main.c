@@ -6,7 +6,6 @@
 
 #include "command/session.h"
 #include "command/solving.h"
-#include "popliner/analysis.h"
 #include "popliner/report.h"
 #include "popliner/sharing.h"
 #include "popliner/version.h"
@@ -34,8 +33,9 @@ static char delimiter(const options *o) {
 static popliner_status print_sharing(session *s, popliner_error *error) {
     popliner_sharing sharing = {0};
     char *text = NULL;
-    popliner_status status =
-        popliner_sharing_measure(s->profile, s->operations, s->layers, &sharing, error);
+    popliner_status status = session_need_variables(s, error);
+    if (status == POPLINER_OK)
+        status = popliner_sharing_measure(s->profile, s->operations, s->layers, &sharing, error);
     if (status == POPLINER_OK && s->options.memory_affinity) {
         status = popliner_report_square(s->layers, sharing.affinity_bytes, delimiter(&s->options),
                                         &text, error);
@@ -57,8 +57,8 @@ static popliner_status print_totals(session *s, popliner_error *error) {
     const options *o = &s->options;
     popliner_memory_model model = POPLINER_MEMORY_MODEL_POPLINER;
     char *text = NULL;
-    popliner_status status = POPLINER_OK;
-    if (o->format != POPLINER_FORMAT_JSON) {
+    popliner_status status = session_need_variables(s, error);
+    if (status == POPLINER_OK && o->format != POPLINER_FORMAT_JSON) {
         status = session_prepare(s, model, error);
         if (status == POPLINER_OK)
             status = popliner_report_memory_totals(s->profile, s->operations, s->meter[model],
@@ -103,7 +103,7 @@ static popliner_status perform(session *s, popliner_error *error) {
         return solve_and_print(s, error);
     popliner_status status = session_load(s, error);
     if (status == POPLINER_OK && o->save_to_file != NULL)
-        status = popliner_analysis_save(s->profile, s->operations, o->save_to_file, error);
+        status = session_save(s, error);
     if (status == POPLINER_OK && o->memory_totals)
         status = print_totals(s, error);
     if (status == POPLINER_OK && (o->operation_breakdown || o->layer_breakdown))

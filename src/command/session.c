@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "popliner/analysis.h"
 #include "popliner/debug_info.h"
+#include "popliner/intervals.h"
 #include "popliner/locate.h"
 #include "popliner/read.h"
 
@@ -103,9 +103,11 @@ static popliner_status read_profile(session *s, popliner_error *error) {
     if (status == POPLINER_OK)
         status = session_check_programs(s, profile_path, debug_path, error);
     if (status == POPLINER_OK)
-        status = popliner_read_files(profile_path, debug_path, &read_options, &s->profile, &s->info,
-                                     error);
+        status = popliner_read_files(profile_path, debug_path, &read_options, &s->read_profile,
+                                     &s->info, error);
     if (status == POPLINER_OK) {
+        s->profile = s->read_profile;
+        s->has_variables = true;
         log_step(&s->log,
                  s->info == NULL ? "Reading the profile"
                                  : "Reading the profile and the debug information",
@@ -125,10 +127,12 @@ static popliner_status read_profile(session *s, popliner_error *error) {
                         "No debug.cbor was found beside the profile or one directory up; programs "
                         "are grouped by their own names instead of the model's operations.");
         start = log_seconds();
-        status = popliner_operations_find(s->profile, s->info, &s->operations, error);
+        status = popliner_operations_find(s->profile, s->info, &s->found_operations, error);
     }
-    if (status == POPLINER_OK)
+    if (status == POPLINER_OK) {
+        s->operations = s->found_operations;
         log_step(&s->log, "Finding the operations", start);
+    }
     free(profile_path);
     free(debug_path);
     return status;
@@ -142,9 +146,12 @@ popliner_status session_load(session *s, popliner_error *error) {
         if (status == POPLINER_OK)
             status = session_check_programs(s, s->options.profile, NULL, error);
         if (status == POPLINER_OK)
-            status = popliner_analysis_load(s->options.profile, &s->profile, &s->operations, error);
-        if (status == POPLINER_OK)
+            status = popliner_analysis_open(s->options.profile, &s->analysis, error);
+        if (status == POPLINER_OK) {
+            s->profile = popliner_analysis_profile(s->analysis);
+            s->operations = popliner_analysis_operations(s->analysis);
             log_step(&s->log, "Loading the analysis", start);
+        }
     } else {
         status = read_profile(s, error);
     }
@@ -182,12 +189,33 @@ popliner_memory_model session_memory_model(const session *s, popliner_memory_mod
     return otherwise;
 }
 
+popliner_status session_need_variables(session *s, popliner_error *error) {
+    double start = log_seconds();
+    if (s->has_variables)
+        return POPLINER_OK;
+    popliner_status status = popliner_analysis_load_variables(s->analysis, error);
+    if (status == POPLINER_OK) {
+        s->has_variables = true;
+        log_step(&s->log, "Loading the lowered variables", start);
+    }
+    return status;
+}
+
+/* Makes sure that the chain of a memory model is there. */
+static popliner_status make_chain(session *s, popliner_memory_model model, popliner_error *error) {
+    if (s->chain[model] != NULL)
+        return POPLINER_OK;
+    return popliner_chain_create(s->profile, s->operations, s->layers, model, &s->chain[model],
+                                 error);
+}
+
 popliner_status session_prepare(session *s, popliner_memory_model model, popliner_error *error) {
     if (s->meter[model] != NULL)
         return POPLINER_OK;
+    popliner_status status = session_need_variables(s, error);
     double start = log_seconds();
-    popliner_status status =
-        popliner_chain_create(s->profile, s->operations, s->layers, model, &s->chain[model], error);
+    if (status == POPLINER_OK)
+        status = make_chain(s, model, error);
     if (status == POPLINER_OK)
         status = popliner_stage_meter_create(s->profile, s->operations, s->chain[model],
                                              &s->meter[model], error);
@@ -197,6 +225,106 @@ popliner_status session_prepare(session *s, popliner_memory_model model, popline
                                                      : "Preparing PopLiner's memory model",
                  start);
     return status;
+}
+
+/* For how many stages of a pipeline the tables are stored: for any number, unless they would become
+ * too large; 0 if they are for one stage. */
+static size_t affordable_stages(size_t num_units) {
+    const size_t most_bytes = (size_t)64 << 20;
+    /* as popliner_costs_create and popliner_intervals_measure have it */
+    const size_t bytes_each = 64 + 8;
+    const size_t bytes_each_stage = 120 + 8;
+    size_t num_intervals = num_units > 1 << 16 ? SIZE_MAX / 2 : num_units * (num_units + 1) / 2;
+    size_t affordable = most_bytes / num_intervals;
+    if (affordable < bytes_each + bytes_each_stage)
+        return 0;
+    affordable = (affordable - bytes_each) / bytes_each_stage;
+    return affordable < num_units ? affordable : num_units;
+}
+
+/* Measures all stages of a chain for one way of recomputing, and keeps them in the session. */
+static popliner_status measure_stages(session *s, popliner_chain *chain, size_t most_stages,
+                                      popliner_recompute recompute, popliner_error *error) {
+    popliner_interval_options interval_options = POPLINER_INTERVAL_OPTIONS_INIT;
+    popliner_measured_stages *stages = &s->measured[s->num_measured];
+    double start = log_seconds();
+    /* plain stages are among those of a pipeline that trains: its last ones */
+    stages->pipeline = (popliner_pipeline){POPLINER_SCHEDULE_TRAINING, recompute, most_stages};
+    stages->chain = chain;
+    interval_options.pipeline = stages->pipeline;
+    interval_options.with_cycles = true;
+    interval_options.num_threads = s->options.num_threads;
+    popliner_status status =
+        popliner_intervals_measure(s->profile, s->operations, chain, &interval_options,
+                                   &s->listener, &stages->costs, &stages->details, error);
+    if (status == POPLINER_OK) {
+        s->num_measured++;
+        log_step(&s->log, "Measuring all stages, to be stored", start);
+    }
+    return status;
+}
+
+popliner_status session_save(session *s, popliner_error *error) {
+    popliner_memory_model model = session_memory_model(s, POPLINER_MEMORY_MODEL_FULL);
+    bool trains = false;
+    popliner_status status = session_need_variables(s, error);
+    if (status == POPLINER_OK)
+        status = make_chain(s, model, error);
+    popliner_chain *chain = s->chain[model];
+    size_t most_stages =
+        status == POPLINER_OK ? affordable_stages(popliner_chain_num_units(chain)) : 0;
+    if (most_stages > 0) {
+        status = popliner_intervals_train(s->profile, s->operations, chain, &trains, error);
+        if (status == POPLINER_OK)
+            status = measure_stages(s, chain, most_stages, POPLINER_RECOMPUTE_NONE, error);
+        if (status == POPLINER_OK && trains)
+            status = measure_stages(s, chain, most_stages, POPLINER_RECOMPUTE_FULL, error);
+    }
+    double start = log_seconds();
+    if (status == POPLINER_OK)
+        status = popliner_analysis_save(s->profile, s->operations, s->measured, s->num_measured,
+                                        s->options.save_to_file, error);
+    if (status == POPLINER_OK)
+        log_step(&s->log, "Storing the analysis", start);
+    return status;
+}
+
+/* Whether the stages were measured for what is asked. */
+static bool serves(const popliner_measured_stages *stages, popliner_memory_model model,
+                   const popliner_pipeline *pipeline) {
+    if (popliner_chain_memory_model(stages->chain) != model)
+        return false;
+    if (popliner_costs_most_stages_to_end(stages->costs) == 1)
+        return true; /* nothing is kept for any pipeline */
+    return pipeline->schedule == POPLINER_SCHEDULE_TRAINING &&
+           pipeline->recompute == stages->pipeline.recompute;
+}
+
+popliner_status session_find_stages(session *s, popliner_memory_model model,
+                                    const popliner_pipeline *pipeline,
+                                    const popliner_measured_stages **stages,
+                                    popliner_error *error) {
+    popliner_measured_stages found = {0};
+    double start = log_seconds();
+    *stages = NULL;
+    for (size_t i = 0; i < s->num_measured; i++)
+        if (serves(&s->measured[i], model, pipeline))
+            *stages = &s->measured[i];
+    if (*stages != NULL || s->analysis == NULL || s->num_measured == MOST_MEASURED)
+        return POPLINER_OK;
+    popliner_status status =
+        popliner_analysis_find_stages(s->analysis, s->layers, model, pipeline, &found, error);
+    if (status != POPLINER_OK || found.chain == NULL)
+        return status;
+    if (s->chain[model] == NULL)
+        s->chain[model] = found.chain;
+    else
+        popliner_chain_free(found.chain);
+    found.chain = s->chain[model];
+    s->measured[s->num_measured] = found;
+    *stages = &s->measured[s->num_measured++];
+    log_step(&s->log, "Loading the measured stages", start);
+    return POPLINER_OK;
 }
 
 /* The most that the layout leaves unused on any tile, beyond what is live there. */
@@ -248,12 +376,17 @@ popliner_status session_limit(session *s, uint64_t *limit_bytes, popliner_error 
 }
 
 void session_free(session *s) {
+    for (size_t i = 0; i < MOST_MEASURED; i++) {
+        s->measured[i].chain = NULL; /* freed below */
+        popliner_measured_stages_clear(&s->measured[i]);
+    }
     for (int model = 0; model < NUM_MEMORY_MODELS; model++) {
         popliner_stage_meter_free(s->meter[model]);
         popliner_chain_free(s->chain[model]);
     }
     popliner_layers_free(s->layers);
-    popliner_operations_free(s->operations);
+    popliner_operations_free(s->found_operations);
     popliner_debug_info_free(s->info);
-    popliner_profile_free(s->profile);
+    popliner_profile_free(s->read_profile);
+    popliner_analysis_close(s->analysis);
 }

@@ -49,7 +49,9 @@ typedef struct task {
     session *s;
     question question;
     popliner_costs_file *file;
-    popliner_costs *costs; /* the file's, or owned */
+    popliner_costs *costs;                  /* the file's, or those below */
+    popliner_costs *measured_costs;         /* owned */
+    const popliner_measured_stages *stored; /* the session's: they were measured before, or NULL */
     popliner_memory_model model;
     popliner_shared_stages shared;
     const char *time_unit;
@@ -58,8 +60,7 @@ typedef struct task {
 } task;
 
 static void free_task(task *t) {
-    if (t->file == NULL)
-        popliner_costs_free(t->costs);
+    popliner_costs_free(t->measured_costs);
     popliner_costs_file_free(t->file);
     question_free(&t->question);
 }
@@ -181,8 +182,17 @@ static size_t longest_pipeline(const task *t, size_t most_stages) {
     return longest;
 }
 
-/* Measures all stages of a profile. Those that are above most_bytes are not measured further;
- * without such a limit, all pipelines are measured that may be enough when nothing fits. */
+/* Whether the stages that were measured before are enough for a pipeline of so many. */
+static bool is_stored(const task *t, size_t most_stages) {
+    if (t->stored == NULL)
+        return false;
+    size_t known = popliner_costs_most_stages_to_end(t->stored->costs);
+    return known == 1 || known >= most_stages || known == t->question.num_units;
+}
+
+/* Measures all stages of a profile, if they were not before. Those that are above most_bytes are not
+ * measured further; without such a limit, all pipelines are measured that may be enough when nothing
+ * fits. */
 static popliner_status measure_costs(task *t, uint64_t most_bytes, popliner_error *error) {
     session *s = t->s;
     popliner_interval_options interval_options = POPLINER_INTERVAL_OPTIONS_INIT;
@@ -197,17 +207,26 @@ static popliner_status measure_costs(task *t, uint64_t most_bytes, popliner_erro
             longest_pipeline(t, interval_options.pipeline.most_stages);
     if (t->question.solver.num_mapped_stages > 0)
         interval_options.pipeline.most_stages = t->question.solver.num_mapped_stages;
-    popliner_costs_free(t->costs);
-    t->costs = NULL;
-    if (status == POPLINER_OK)
-        status =
-            popliner_intervals_measure(s->profile, s->operations, s->chain[t->model],
-                                       &interval_options, &s->listener, &t->costs, NULL, error);
-    if (status == POPLINER_OK) {
+    popliner_costs_free(t->measured_costs);
+    t->measured_costs = NULL;
+    if (status == POPLINER_OK && is_stored(t, interval_options.pipeline.most_stages)) {
+        t->costs = t->stored->costs;
+    } else if (status == POPLINER_OK) {
+        t->stored = NULL;
+        status = session_prepare(s, t->model, error);
+        start = log_seconds();
+        if (status == POPLINER_OK)
+            status = popliner_intervals_measure(s->profile, s->operations, s->chain[t->model],
+                                                &interval_options, &s->listener, &t->measured_costs,
+                                                NULL, error);
+        t->costs = t->measured_costs;
+        if (status == POPLINER_OK)
+            log_step(&s->log, "Measuring all stages", start);
+    }
+    if (status == POPLINER_OK && s->meter[t->model] != NULL) {
         t->shared = (popliner_shared_stages){s->meter[t->model], t->question.pipeline};
         popliner_costs_set_shared_peak(t->costs, popliner_intervals_shared_peak, &t->shared,
                                        t->question.pipeline.recompute != POPLINER_RECOMPUTE_FULL);
-        log_step(&s->log, "Measuring all stages", start);
     }
     return status;
 }
@@ -218,6 +237,25 @@ static uint64_t largest_limit(const popliner_solver_options *o) {
     for (size_t i = 0; i < o->num_ipu_limits; i++)
         most = o->ipu_limits[i].bytes > most ? o->ipu_limits[i].bytes : most;
     return most;
+}
+
+/* Whether stages are together on an IPU. */
+static bool shares_an_ipu(const popliner_solver_options *o) {
+    for (size_t i = 0; i < o->num_mapped_stages; i++)
+        for (size_t k = i + 1; k < o->num_mapped_stages; k++)
+            if (o->device_map[i] == o->device_map[k])
+                return true;
+    return false;
+}
+
+/* Looks for stages that were measured before. */
+static popliner_status find_stored(task *t, popliner_error *error) {
+    popliner_pipeline pipeline;
+    popliner_status status =
+        question_find_pipeline(&t->s->options, most_ipus(t->s, NULL), &pipeline, error);
+    if (status == POPLINER_OK)
+        status = session_find_stages(t->s, t->model, &pipeline, &t->stored, error);
+    return status;
 }
 
 static popliner_status prepare_profile(task *t, popliner_error *error) {
@@ -231,12 +269,18 @@ static popliner_status prepare_profile(task *t, popliner_error *error) {
         session_memory_model(s, s->options.solver == SOLVER_GREEDY ? POPLINER_MEMORY_MODEL_POPLINER
                                                                    : POPLINER_MEMORY_MODEL_FULL);
     popliner_status status = session_limit(s, &limit_bytes, error);
-    if (status == POPLINER_OK)
+    if (status == POPLINER_OK && s->options.solver != SOLVER_GREEDY)
+        status = find_stored(t, error);
+    /* where variables are, every stage of the answer is measured once more */
+    if (status == POPLINER_OK && (t->stored == NULL || s->has_variables))
         status = session_prepare(s, t->model, error);
     if (status == POPLINER_OK)
         status = question_name_chain(&t->question, s->chain[t->model], error);
     if (status == POPLINER_OK)
         status = ask(t, limit_bytes, POPLINER_NUM_OBJECTIVES, error);
+    /* what stages need together is not stored */
+    if (status == POPLINER_OK && shares_an_ipu(&t->question.solver))
+        status = session_prepare(s, t->model, error);
     if (status == POPLINER_OK && wants(t, POPLINER_OBJECTIVE_CYCLES) &&
         popliner_profile_cycles_source(s->profile) < POPLINER_CYCLES_ESTIMATED)
         status = session_fail(error, POPLINER_ERROR_USAGE,
@@ -330,6 +374,7 @@ static popliner_certificate_input certificate_input(const task *t, const popline
         .operations = has_profile ? s->operations : NULL,
         .chain = has_profile ? s->chain[t->model] : NULL,
         .meter = has_profile ? s->meter[t->model] : NULL,
+        .stage_details = t->stored == NULL ? NULL : t->stored->details,
     };
 }
 

@@ -92,12 +92,20 @@ static const uint32_t PLACE_HEAD = 0;
 static const uint32_t PLACE_TAIL = UINT32_MAX - 1;
 static const uint32_t PLACE_UNKNOWN = UINT32_MAX;
 
-/* The layer of an operation, 0 for one that is in none or whose layer is but a guess from what
- * follows it. */
-static uint32_t sure_layer(const popliner_layers *layers, size_t operation) {
+/* Whether the layer of an operation is but a guess from what follows it. */
+static bool is_guess(const popliner_layers *layers, size_t operation) {
     static const char guess[] = "deduced_from_following_operation";
-    bool is_guess = strcmp(popliner_layers_note(layers, operation), guess) == 0;
-    return is_guess ? 0 : (uint32_t)popliner_layers_unit_of(layers, operation);
+    return strcmp(popliner_layers_note(layers, operation), guess) == 0;
+}
+
+uint32_t pl_layer_key(const popliner_layers *layers, size_t operation) {
+    return (uint32_t)popliner_layers_unit_of(layers, operation) << 1 |
+           (is_guess(layers, operation) ? 1 : 0);
+}
+
+/* The layer of an operation, 0 for one that is in none, or not surely. */
+static uint32_t sure_layer(const popliner_layers *layers, size_t operation) {
+    return is_guess(layers, operation) ? 0 : (uint32_t)popliner_layers_unit_of(layers, operation);
 }
 
 /* A place that a variable belongs to because of an operation in no layer. */
@@ -321,8 +329,12 @@ popliner_status popliner_chain_create(const popliner_profile *profile,
                                       const popliner_layers *layers, popliner_memory_model model,
                                       popliner_chain **result, popliner_error *error) {
     size_t most_units = popliner_layers_num_units(layers) + 1;
-    popliner_status status = POPLINER_OK;
     *result = NULL;
+    popliner_status status = model == POPLINER_MEMORY_MODEL_FULL
+                                 ? pl_profile_require_variables(profile, error)
+                                 : POPLINER_OK;
+    if (status != POPLINER_OK)
+        return status;
     popliner_chain *chain = calloc(1, sizeof *chain);
     if (chain == NULL)
         return pl_fail_memory(error, "the chain of layers");
@@ -351,4 +363,29 @@ popliner_status popliner_chain_create(const popliner_profile *profile,
     else
         popliner_chain_free(chain);
     return status;
+}
+
+size_t pl_chain_fields(popliner_chain *c, pl_field *fields) {
+    fields[0] = (pl_field){"unit_kind", &c->kind, sizeof *c->kind, &c->num_units, 0};
+    fields[1] = (pl_field){"unit_layer", &c->layer, sizeof *c->layer, &c->num_units, 0};
+    fields[2] = (pl_field){"unit_of_operation", &c->unit_of_operation, sizeof *c->unit_of_operation,
+                           &c->num_operations, 0};
+    return 3;
+}
+
+popliner_status pl_chain_complete(popliner_chain *chain, const popliner_operations *operations,
+                                  const popliner_layers *layers, bool *is_right,
+                                  popliner_error *error) {
+    bool right =
+        chain->num_units > 0 && chain->num_operations == popliner_operations_count(operations);
+    for (size_t i = 0; right && i < chain->num_units; i++)
+        right = chain->layer[i] < popliner_layers_num_units(layers) &&
+                (unsigned)chain->kind[i] <= POPLINER_UNIT_TAIL;
+    for (size_t i = 0; right && i < chain->num_operations; i++)
+        right = chain->unit_of_operation[i] < chain->num_units;
+    *is_right = right;
+    chain->layers = layers;
+    if (right && (!place_steps(chain, operations) || !group_operations(chain)))
+        return pl_fail_memory(error, "the chain of layers");
+    return POPLINER_OK;
 }

@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 
+#include "base/fields.h"
 #include "popliner/chain.h"
 
 struct popliner_chain {
@@ -21,5 +22,19 @@ struct popliner_chain {
     size_t num_steps;
     uint32_t *operation_of_step; /* the one that it runs for, or the last one before it */
 };
+
+/* The arrays that a stored chain has, of which there must be room for three; returns how many. All
+ * others follow from them. */
+size_t pl_chain_fields(popliner_chain *chain, pl_field *fields);
+
+/* Completes a chain whose memory model and whose arrays above are known; *is_right is whether they
+ * belong to these operations and layers. Errors: MEMORY. */
+popliner_status pl_chain_complete(popliner_chain *chain, const popliner_operations *operations,
+                                  const popliner_layers *layers, bool *is_right,
+                                  popliner_error *error);
+
+/* All that the chain depends on beside the profile: the unit of the operation in `layers`, and
+ * whether that is but a guess. Two assignments with the same keys have the same chain. */
+uint32_t pl_layer_key(const popliner_layers *layers, size_t operation);
 
 #endif

@@ -379,7 +379,9 @@ popliner_intervals_measure(const popliner_profile *profile, const popliner_opera
     *costs = NULL;
     if (details != NULL)
         *details = NULL;
-    popliner_status status = popliner_costs_create(chain->num_units, &made, error);
+    popliner_status status = pl_profile_require_variables(profile, error);
+    if (status == POPLINER_OK)
+        status = popliner_costs_create(chain->num_units, &made, error);
     if (status == POPLINER_OK && s.is_full)
         status = pl_full_model_create(&s.full, profile, operations, error);
     if (status == POPLINER_OK)

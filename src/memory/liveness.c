@@ -63,8 +63,8 @@ popliner_status popliner_liveness_peaks(const popliner_profile *profile, const u
                                         size_t first_step, size_t end_step, popliner_peak *peaks,
                                         popliner_error *error) {
     pl_curve curve = {0};
-    popliner_status status = POPLINER_OK;
-    for (size_t tile = 0; tile < profile->target.num_tiles; tile++) {
+    popliner_status status = pl_profile_require_variables(profile, error);
+    for (size_t tile = 0; status == POPLINER_OK && tile < profile->target.num_tiles; tile++) {
         popliner_peak *peak = &peaks[tile];
         if (!fill_curve(&curve, profile, tile, selection, first_step, end_step,
                         &peak->always_live_bytes)) {
@@ -82,7 +82,9 @@ popliner_status popliner_liveness_of_tile(const popliner_profile *profile, size_
                                           size_t end_step, uint64_t *bytes, popliner_error *error) {
     pl_curve curve = {0};
     uint64_t always_live_bytes;
-    popliner_status status = POPLINER_OK;
+    popliner_status status = pl_profile_require_variables(profile, error);
+    if (status != POPLINER_OK)
+        return status;
     if (fill_curve(&curve, profile, tile, selection, first_step, end_step, &always_live_bytes))
         pl_curve_read(&curve, bytes);
     else
@@ -95,8 +97,10 @@ popliner_status popliner_liveness_of_device(const popliner_profile *p, const uin
                                             size_t first_step, size_t end_step, uint64_t *bytes,
                                             popliner_error *error) {
     pl_curve curve = {0};
+    popliner_status status = pl_profile_require_variables(p, error);
+    if (status != POPLINER_OK)
+        return status;
     uint64_t *class_bytes = pl_new_array(p->num_classes, sizeof *class_bytes);
-    popliner_status status = POPLINER_OK;
     if (class_bytes == NULL || !pl_curve_begin(&curve, first_step, end_step)) {
         status = pl_fail_memory(error, "the liveness of the device");
     } else {
@@ -129,12 +133,15 @@ static int compare_extents(const void *left, const void *right) {
 popliner_status popliner_liveness_extent(const popliner_profile *p, size_t tile,
                                          const uint8_t *selection, uint64_t *used_bytes,
                                          uint64_t *including_gaps_bytes, popliner_error *error) {
+    *used_bytes = 0;
+    *including_gaps_bytes = 0;
+    popliner_status status = pl_profile_require_variables(p, error);
+    if (status != POPLINER_OK)
+        return status;
     size_t start = (size_t)p->tile_variables_start[tile];
     size_t end = (size_t)p->tile_variables_start[tile + 1];
     extent *extents = pl_new_array(end - start, sizeof *extents);
     size_t count = 0;
-    *used_bytes = 0;
-    *including_gaps_bytes = 0;
     if (extents == NULL)
         return pl_fail_memory(error, "the layout of a tile");
     for (size_t i = start; i < end; i++) {

@@ -128,6 +128,10 @@ popliner_status popliner_sharing_measure(const popliner_profile *profile,
                                          const popliner_operations *operations,
                                          const popliner_layers *layers, popliner_sharing *sharing,
                                          popliner_error *error) {
+    popliner_sharing_clear(sharing);
+    popliner_status status = pl_profile_require_variables(profile, error);
+    if (status != POPLINER_OK)
+        return status;
     size_t n = popliner_layers_num_units(layers) - 1;
     const step_layers steps = {profile, operations, layers};
     pl_usage usage = {0};
@@ -135,11 +139,9 @@ popliner_status popliner_sharing_measure(const popliner_profile *profile,
     size_t num_operations = popliner_operations_count(operations);
     uint32_t *counted = pl_new_array(n * n, sizeof *counted);
     uint32_t *unit_of_operation = pl_new_array(num_operations, sizeof *unit_of_operation);
-    popliner_sharing_clear(sharing);
     sharing->num_layers = n;
     sharing->affinity_bytes = pl_new_array(n * n, sizeof *sharing->affinity_bytes);
     sharing->communication_bytes = pl_new_array(n * n, sizeof *sharing->communication_bytes);
-    popliner_status status = POPLINER_OK;
     for (size_t i = 0; unit_of_operation != NULL && i < num_operations; i++)
         unit_of_operation[i] = (uint32_t)popliner_layers_unit_of(layers, i);
     if (counted == NULL || unit_of_operation == NULL || sharing->affinity_bytes == NULL ||

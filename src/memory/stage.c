@@ -54,6 +54,9 @@ popliner_status popliner_stage_meter_create(const popliner_profile *profile,
                                             const popliner_chain *chain,
                                             popliner_stage_meter **result, popliner_error *error) {
     *result = NULL;
+    popliner_status status = pl_profile_require_variables(profile, error);
+    if (status != POPLINER_OK)
+        return status;
     size_t num_operations = popliner_operations_count(operations);
     popliner_stage_meter *meter = calloc(1, sizeof *meter);
     if (meter == NULL)
@@ -67,7 +70,6 @@ popliner_status popliner_stage_meter_create(const popliner_profile *profile,
     meter->variables = pl_new_array(profile->num_variables, sizeof *meter->variables);
     meter->step_marked = pl_new_array(profile->num_steps, 1);
     meter->operation_buffer = pl_new_array(num_operations, sizeof *meter->operation_buffer);
-    popliner_status status = POPLINER_OK;
     if (meter->program_seen == NULL || meter->variable_seen == NULL ||
         meter->operation_seen == NULL || meter->variables == NULL || meter->step_marked == NULL ||
         meter->operation_buffer == NULL)

@@ -166,7 +166,8 @@ popliner_stage_detail popliner_stage_details_get(const popliner_stage_details *d
                                                  const popliner_interval *stage) {
     size_t copies = pipeline == NULL ? 0 : popliner_pipeline_copies(pipeline, stage->stages_to_end);
     size_t place = pl_details_place(details, stage->first_unit, stage->last_unit);
-    size_t from_end = copies == 0 || details->most_stages == 1 ? 1 : stage->stages_to_end;
+    size_t from_end = copies == 0 ? 1 : stage->stages_to_end;
+    from_end = from_end < details->most_stages ? from_end : details->most_stages;
     const pl_detail_sums *sums = &details->sums[place];
     const pl_detail_top *top = &details->tops[(from_end - 1) * details->num_sums + place];
     popliner_stage_detail d = {

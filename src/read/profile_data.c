@@ -8,6 +8,29 @@
 #include "base/growth.h"
 #include "read/blob_codec.h"
 
+size_t pl_profile_variable_fields(popliner_profile *p, pl_field *fields) {
+    const pl_field all[] = {
+        {"list_start", &p->list_start, sizeof *p->list_start, &p->num_lists, 1},
+        {"list_variable", &p->list_variable, sizeof *p->list_variable, &p->num_list_variables, 0},
+        {"program_lists_start", &p->program_lists_start, sizeof *p->program_lists_start,
+         &p->num_programs, 1},
+        {"program_list", &p->program_list, sizeof *p->program_list, &p->num_program_lists, 0},
+        {"variable_tile", &p->variable_tile, sizeof *p->variable_tile, &p->num_variables, 0},
+        {"variable_size_bytes", &p->variable_size_bytes, sizeof *p->variable_size_bytes,
+         &p->num_variables, 0},
+        {"variable_offset", &p->variable_offset, sizeof *p->variable_offset, &p->num_variables, 0},
+        {"variable_class", &p->variable_class, sizeof *p->variable_class, &p->num_variables, 0},
+        {"variable_unlowered", &p->variable_unlowered, sizeof *p->variable_unlowered,
+         &p->num_variables, 0},
+        {"variable_category", &p->variable_category, sizeof *p->variable_category,
+         &p->num_variables, 0},
+        {"tile_variables_start", &p->tile_variables_start, sizeof *p->tile_variables_start,
+         &p->target.num_tiles, 1},
+    };
+    memcpy(fields, all, sizeof all);
+    return sizeof all / sizeof *all;
+}
+
 size_t pl_profile_fields(popliner_profile *p, pl_field *fields) {
     const pl_field all[] = {
         {"strings", &p->strings, 1, &p->strings_length, 0},
@@ -32,8 +55,6 @@ size_t pl_profile_fields(popliner_profile *p, pl_field *fields) {
          &p->num_compute_set_states, 0},
         {"compute_set_descriptors", &p->compute_set_descriptors, sizeof *p->compute_set_descriptors,
          &p->num_compute_set_states, 0},
-        {"list_start", &p->list_start, sizeof *p->list_start, &p->num_lists, 1},
-        {"list_variable", &p->list_variable, sizeof *p->list_variable, &p->num_list_variables, 0},
         {"program_type", &p->program_type, sizeof *p->program_type, &p->num_programs, 0},
         {"program_type_name", &p->program_type_name, sizeof *p->program_type_name, &p->num_programs,
          0},
@@ -48,9 +69,6 @@ size_t pl_profile_fields(popliner_profile *p, pl_field *fields) {
          &p->num_programs, 0},
         {"program_exchange_code", &p->program_exchange_code, sizeof *p->program_exchange_code,
          &p->num_programs, 0},
-        {"program_lists_start", &p->program_lists_start, sizeof *p->program_lists_start,
-         &p->num_programs, 1},
-        {"program_list", &p->program_list, sizeof *p->program_list, &p->num_program_lists, 0},
         {"program_cycles", &p->program_cycles, sizeof *p->program_cycles, &p->num_timed_programs,
          0},
         {"program_cycles_source", &p->program_cycles_source, sizeof *p->program_cycles_source,
@@ -69,17 +87,6 @@ size_t pl_profile_fields(popliner_profile *p, pl_field *fields) {
         {"unlowered_debug_context", &p->unlowered_debug_context, sizeof *p->unlowered_debug_context,
          &p->num_unlowered, 0},
         {"category_name", &p->category_name, sizeof *p->category_name, &p->num_categories, 0},
-        {"variable_tile", &p->variable_tile, sizeof *p->variable_tile, &p->num_variables, 0},
-        {"variable_size_bytes", &p->variable_size_bytes, sizeof *p->variable_size_bytes,
-         &p->num_variables, 0},
-        {"variable_offset", &p->variable_offset, sizeof *p->variable_offset, &p->num_variables, 0},
-        {"variable_class", &p->variable_class, sizeof *p->variable_class, &p->num_variables, 0},
-        {"variable_unlowered", &p->variable_unlowered, sizeof *p->variable_unlowered,
-         &p->num_variables, 0},
-        {"variable_category", &p->variable_category, sizeof *p->variable_category,
-         &p->num_variables, 0},
-        {"tile_variables_start", &p->tile_variables_start, sizeof *p->tile_variables_start,
-         &p->target.num_tiles, 1},
         {"tile_total_bytes", &p->tile_total_bytes, sizeof *p->tile_total_bytes,
          &p->target.num_tiles, 0},
         {"tile_total_including_gaps_bytes", &p->tile_total_including_gaps_bytes,
@@ -89,9 +96,34 @@ size_t pl_profile_fields(popliner_profile *p, pl_field *fields) {
         {"tile_not_always_live_peak_bytes", &p->tile_not_always_live_peak_bytes,
          sizeof *p->tile_not_always_live_peak_bytes, &p->target.num_tiles, 0},
     };
-    _Static_assert(sizeof all / sizeof *all <= PL_MOST_FIELDS, "PL_MOST_FIELDS is too small");
+    _Static_assert(sizeof all / sizeof *all + 11 <= PL_MOST_FIELDS, "PL_MOST_FIELDS is too small");
     memcpy(fields, all, sizeof all);
-    return sizeof all / sizeof *all;
+    size_t count = sizeof all / sizeof *all;
+    return count + pl_profile_variable_fields(p, fields + count);
+}
+
+bool pl_profile_leave_variables_out(popliner_profile *p) {
+    pl_field fields[PL_MOST_FIELDS];
+    size_t num_fields = pl_profile_variable_fields(p, fields);
+    pl_fields_free(fields, num_fields);
+    p->lacks_variables = true;
+    p->num_lists = p->num_list_variables = p->num_program_lists = p->num_variables = 0;
+    bool memory = true;
+    for (size_t i = 0; i < num_fields; i++) {
+        void *items = pl_new_array(*fields[i].count + fields[i].extra_items, fields[i].item_size);
+        pl_field_set_items(&fields[i], items);
+        memory = memory && items != NULL;
+    }
+    return memory;
+}
+
+popliner_status pl_profile_require_variables(const popliner_profile *profile,
+                                             popliner_error *error) {
+    if (!profile->lacks_variables)
+        return POPLINER_OK;
+    return pl_fail(error, POPLINER_ERROR_USAGE,
+                   "the lowered variables of the stored analysis are not loaded; call "
+                   "popliner_analysis_load_variables first");
 }
 
 void popliner_profile_free(popliner_profile *profile) {

@@ -107,6 +107,9 @@ struct popliner_profile {
     size_t num_categories;
     pl_string *category_name;
 
+    /* Whether what grows with the lowered variables was left out, see pl_profile_variable_fields. */
+    bool lacks_variables;
+
     /* Lowered variables, sorted by tile. One that was not allocated has size 0. */
     size_t num_variables;
     uint32_t *variable_tile;
@@ -135,6 +138,19 @@ void pl_series_add(const popliner_profile *profile, pl_series series, uint64_t f
 
 /* Fills fields[PL_MOST_FIELDS] with every array of the profile and returns how many they are. */
 size_t pl_profile_fields(popliner_profile *profile, pl_field *fields);
+
+/* The last of these: what grows with the lowered variables and what refers to them, so that nothing
+ * is left that could lead to them where they are left out. */
+size_t pl_profile_variable_fields(popliner_profile *profile, pl_field *fields);
+
+/* Frees these arrays, if there are any, and makes the profile one without variables; false when
+ * memory is short. */
+bool pl_profile_leave_variables_out(popliner_profile *profile);
+
+/* USAGE where they have been left out: for every public function that would give wrong answers
+ * without them. */
+popliner_status pl_profile_require_variables(const popliner_profile *profile,
+                                             popliner_error *error);
 
 /* Checks that every index is in range and every start ascends, so that no later code needs to.
  * `path` is the file it came from. */

@@ -21,6 +21,21 @@ static size_t list_ipu(const popliner_plan *plan, size_t ipu, popliner_interval 
     return count;
 }
 
+/* What is told of stages together on an IPU. */
+static popliner_status tell_ipu(const popliner_certificate *c, const popliner_interval *stages,
+                                size_t num_stages, popliner_stage_detail *detail,
+                                popliner_error *error) {
+    const popliner_certificate_input *in = &c->input;
+    if (in->meter != NULL)
+        return popliner_stage_detail_measure(in->meter, in->pipeline, stages, num_stages, detail,
+                                             error);
+    if (in->stage_details == NULL || num_stages > 1)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "a certificate of %zu stages on one IPU needs a meter", num_stages);
+    *detail = popliner_stage_details_get(in->stage_details, in->profile, in->pipeline, stages);
+    return POPLINER_OK;
+}
+
 /* Measures the unit that is too large, where in the pipeline it needs as much as was found. */
 static popliner_status measure_unit(popliner_certificate *c, popliner_error *error) {
     const popliner_infeasibility *why = &c->input.plan->infeasibility;
@@ -29,8 +44,7 @@ static popliner_status measure_unit(popliner_certificate *c, popliner_error *err
         longest = c->input.options->num_mapped_stages;
     for (size_t to_end = 1; to_end <= longest; to_end++) {
         popliner_interval unit = {why->unit, why->unit, to_end};
-        popliner_status status = popliner_stage_detail_measure(c->input.meter, c->input.pipeline,
-                                                               &unit, 1, &c->unit, error);
+        popliner_status status = tell_ipu(c, &unit, 1, &c->unit, error);
         if (status != POPLINER_OK || c->unit.tile_bytes == why->unit_bytes)
             return status;
     }
@@ -56,8 +70,7 @@ static popliner_status measure(popliner_certificate *c, popliner_error *error) {
             continue;
         }
         size_t count = list_ipu(plan, plan->stages[i].ipu, stages);
-        status = popliner_stage_detail_measure(c->input.meter, c->input.pipeline, stages, count,
-                                               &c->details[i], error);
+        status = tell_ipu(c, stages, count, &c->details[i], error);
         if (status == POPLINER_OK && c->details[i].tile_bytes != plan->stages[i].peak_bytes)
             status =
                 pl_fail(error, POPLINER_ERROR_INTERNAL,

@@ -51,6 +51,34 @@ popliner_status popliner_costs_create(size_t num_units, popliner_costs **costs,
     return POPLINER_OK;
 }
 
+pl_costs_arrays pl_costs_list_arrays(const popliner_costs *costs) {
+    return (pl_costs_arrays){
+        .num_units = costs->num_units,
+        .most_stages_to_end = costs->most_stages_to_end,
+        .peaks_bytes = costs->peaks_bytes,
+        .cuts_bytes = costs->cuts_bytes,
+        .cycles = costs->cycles,
+    };
+}
+
+popliner_status pl_costs_adopt(const pl_costs_arrays *arrays, popliner_costs **costs,
+                               popliner_error *error) {
+    popliner_costs *made = calloc(1, sizeof *made);
+    *costs = made;
+    if (made == NULL)
+        return pl_fail_memory(error, "the costs of the intervals");
+    made->num_units = arrays->num_units;
+    made->most_stages_to_end = arrays->most_stages_to_end;
+    made->peaks_bytes = arrays->peaks_bytes;
+    made->cuts_bytes = arrays->cuts_bytes;
+    made->cycles = arrays->cycles;
+    return POPLINER_OK;
+}
+
+void pl_costs_drop_pipeline(popliner_costs *costs) {
+    costs->most_stages_to_end = 1;
+}
+
 void popliner_costs_free(popliner_costs *costs) {
     if (costs == NULL)
         return;

@@ -1,0 +1,296 @@
+/* Storing and loading: every array of the profile, of the operations and of measured stages as it
+ * is in memory.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "popliner/analysis.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <xxhash.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "model/operations_data.h"
+#include "read/profile_data.h"
+#include "store/array_file.h"
+#include "store/stored_stages.h"
+
+/* Written as a number and read back: other machines store it otherwise. */
+static const uint64_t byte_order_mark = 0x0102030405060708u;
+
+static popliner_status fail_saving(sqlite3 *sqlite, const char *path, popliner_error *error) {
+    return pl_fail(error, POPLINER_ERROR_OUTPUT, "%s: cannot be written: %s", path,
+                   sqlite == NULL ? strerror(errno) : sqlite3_errmsg(sqlite));
+}
+
+/* Of everything that the row of the target holds. */
+static uint64_t target_checksum(const popliner_target *target,
+                                const popliner_operations *operations) {
+    const uint64_t numbers[] = {target->num_tiles,      target->num_ipus, target->num_replicas,
+                                target->bytes_per_tile, target->clock_hz, operations->of_framework};
+    uint64_t seed = XXH3_64bits(numbers, sizeof numbers);
+    return XXH3_64bits_withSeed(target->architecture, strlen(target->architecture), seed);
+}
+
+static bool save_target(sqlite3 *sqlite, const popliner_profile *profile,
+                        const popliner_operations *operations) {
+    static const char create[] =
+        "CREATE TABLE target (num_tiles, num_ipus, num_replicas, bytes_per_tile,"
+        " architecture, of_framework, byte_order, checksum, clock_hz)";
+    sqlite3_stmt *insert = NULL;
+    const popliner_target *target = &profile->target;
+    bool saved =
+        sqlite3_exec(sqlite, create, NULL, NULL, NULL) == SQLITE_OK &&
+        sqlite3_prepare_v2(sqlite, "INSERT INTO target VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                           -1, &insert, NULL) == SQLITE_OK &&
+        sqlite3_bind_int64(insert, 1, (sqlite3_int64)target->num_tiles) == SQLITE_OK &&
+        sqlite3_bind_int64(insert, 2, (sqlite3_int64)target->num_ipus) == SQLITE_OK &&
+        sqlite3_bind_int64(insert, 3, (sqlite3_int64)target->num_replicas) == SQLITE_OK &&
+        sqlite3_bind_int64(insert, 4, (sqlite3_int64)target->bytes_per_tile) == SQLITE_OK &&
+        sqlite3_bind_text(insert, 5, target->architecture, -1, SQLITE_STATIC) == SQLITE_OK &&
+        sqlite3_bind_int(insert, 6, operations->of_framework) == SQLITE_OK &&
+        sqlite3_bind_blob(insert, 7, &byte_order_mark, sizeof byte_order_mark, SQLITE_STATIC) ==
+            SQLITE_OK &&
+        sqlite3_bind_int64(insert, 8, (sqlite3_int64)target_checksum(target, operations)) ==
+            SQLITE_OK &&
+        sqlite3_bind_int64(insert, 9, (sqlite3_int64)target->clock_hz) == SQLITE_OK &&
+        sqlite3_step(insert) == SQLITE_DONE;
+    sqlite3_finalize(insert);
+    return saved;
+}
+
+/* Writes the file `part`, which is to become `path`: errors name the latter. */
+static popliner_status write_file(const popliner_profile *profile,
+                                  const popliner_operations *operations,
+                                  const popliner_measured_stages *stages, size_t num_stages,
+                                  const char *part, const char *path, popliner_error *error) {
+    pl_array_writer writer = {0};
+    pl_field fields[2 * PL_MOST_FIELDS];
+    /* shallow copies: listing fields takes the addresses of members that may change */
+    popliner_profile profile_copy = *profile;
+    popliner_operations operations_copy = *operations;
+    size_t num_fields = pl_profile_fields(&profile_copy, fields);
+    num_fields += pl_operations_fields(&operations_copy, fields + num_fields);
+    bool saved =
+        pl_array_writer_open(&writer, part) && save_target(writer.sqlite, profile, operations);
+    for (size_t i = 0; saved && i < num_fields; i++)
+        saved = pl_array_writer_add(&writer, "", &fields[i]);
+    popliner_status status = saved ? POPLINER_OK : POPLINER_ERROR_OUTPUT;
+    for (size_t i = 0; status == POPLINER_OK && i < num_stages; i++)
+        status = pl_stored_stages_save(&writer, i, operations, &stages[i], error);
+    if (status == POPLINER_OK && !pl_array_writer_commit(&writer))
+        status = POPLINER_ERROR_OUTPUT;
+    if (status == POPLINER_ERROR_OUTPUT)
+        status = fail_saving(writer.sqlite, path, error);
+    pl_array_writer_close(&writer);
+    return status;
+}
+
+popliner_status popliner_analysis_save(const popliner_profile *profile,
+                                       const popliner_operations *operations,
+                                       const popliner_measured_stages *stages, size_t num_stages,
+                                       const char *path, popliner_error *error) {
+    pl_text part = {0};
+    popliner_status status = pl_profile_require_variables(profile, error);
+    if (status != POPLINER_OK)
+        return status;
+    pl_text_format(&part, "%s.%ld.part", path, (long)getpid());
+    if (part.failed) {
+        free(part.data);
+        return pl_fail_memory(error, "a file name");
+    }
+    unlink(part.data); /* a run of the same number may have been killed here */
+    status = write_file(profile, operations, stages, num_stages, part.data, path, error);
+    if (status == POPLINER_OK && rename(part.data, path) != 0)
+        status = fail_saving(NULL, path, error);
+    if (status != POPLINER_OK)
+        unlink(part.data);
+    free(part.data);
+    return status;
+}
+
+static popliner_status load_target(const pl_array_reader *reader, popliner_profile *profile,
+                                   popliner_operations *operations, popliner_error *error) {
+    static const pl_column columns[] = {
+        {"num_tiles", true},      {"num_ipus", true},     {"num_replicas", true},
+        {"bytes_per_tile", true}, {"architecture", true}, {"of_framework", true},
+        {"byte_order", true},     {"checksum", true},     {"clock_hz", true}};
+    const pl_database *database = &reader->database;
+    popliner_target *target = &profile->target;
+    pl_rows rows = {0};
+    bool more = false;
+    uint64_t numbers[4] = {0};
+    uint64_t of_framework = 0;
+    popliner_status status = pl_rows_open(&rows, database, "target", true, columns, 9, "", error);
+    if (status == POPLINER_OK)
+        status = pl_rows_next(&rows, &more, error);
+    if (status == POPLINER_OK && !more)
+        status = pl_array_reader_fail(reader, "no target", error);
+    for (int i = 0; status == POPLINER_OK && i < 4; i++)
+        status = pl_rows_number(&rows, i, i == 0 ? 1 << 24 : INT64_MAX, &numbers[i], error);
+    if (status == POPLINER_OK)
+        status = pl_rows_number(&rows, 5, 1, &of_framework, error);
+    if (status == POPLINER_OK)
+        status = pl_rows_number(&rows, 8, INT64_MAX, &target->clock_hz, error);
+    if (status == POPLINER_OK) {
+        size_t size = 0;
+        const uint8_t *mark = pl_rows_blob(&rows, 6, &size);
+        if (size != sizeof byte_order_mark || memcmp(mark, &byte_order_mark, size) != 0)
+            status = pl_fail(error, POPLINER_ERROR_INPUT,
+                             "%s: was stored on a machine of another byte order; store it again on "
+                             "this one",
+                             database->path);
+        snprintf(target->architecture, sizeof target->architecture, "%s", pl_rows_text(&rows, 4));
+    }
+    target->num_tiles = (size_t)numbers[0];
+    target->num_ipus = (size_t)numbers[1];
+    target->num_replicas = (size_t)numbers[2];
+    target->bytes_per_tile = numbers[3];
+    operations->of_framework = (uint8_t)of_framework;
+    if (status == POPLINER_OK &&
+        (uint64_t)sqlite3_column_int64(rows.statement, 7) != target_checksum(target, operations))
+        status = pl_array_reader_fail(reader, "the target", error);
+    pl_rows_close(&rows);
+    return status;
+}
+
+/* ---- loading ---- */
+
+struct popliner_analysis {
+    pl_array_reader reader;
+    popliner_profile *profile;
+    popliner_operations *operations;
+};
+
+void popliner_analysis_close(popliner_analysis *analysis) {
+    if (analysis == NULL)
+        return;
+    pl_array_reader_close(&analysis->reader);
+    popliner_profile_free(analysis->profile);
+    popliner_operations_free(analysis->operations);
+    free(analysis);
+}
+
+const popliner_profile *popliner_analysis_profile(const popliner_analysis *analysis) {
+    return analysis->profile;
+}
+
+const popliner_operations *popliner_analysis_operations(const popliner_analysis *analysis) {
+    return analysis->operations;
+}
+
+/* Loads everything but the variables. */
+static popliner_status load_ground(popliner_analysis *a, popliner_error *error) {
+    pl_field fields[2 * PL_MOST_FIELDS];
+    size_t num_tiles = a->profile->target.num_tiles;
+    size_t num_fields = pl_profile_fields(a->profile, fields);
+    num_fields -= pl_profile_variable_fields(a->profile, fields + num_fields);
+    num_fields += pl_operations_fields(a->operations, fields + num_fields);
+    for (size_t i = 0; i < num_fields; i++)
+        *fields[i].count = SIZE_MAX; /* not known yet */
+    a->profile->target.num_tiles = num_tiles;
+    popliner_status status = POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && i < num_fields; i++)
+        status = pl_array_reader_load(&a->reader, "", &fields[i], error);
+    if (status == POPLINER_OK && !pl_profile_leave_variables_out(a->profile))
+        status = pl_fail_memory(error, "the stored analysis");
+    if (status == POPLINER_OK)
+        status = pl_profile_check(a->profile, a->reader.database.path, error);
+    if (status == POPLINER_OK &&
+        !pl_operations_check(a->operations, a->profile->num_programs, a->profile->num_steps))
+        status = pl_array_reader_fail(&a->reader, "the operations", error);
+    return status;
+}
+
+popliner_status popliner_analysis_load_variables(popliner_analysis *analysis,
+                                                 popliner_error *error) {
+    popliner_profile *p = analysis->profile;
+    pl_field fields[PL_MOST_FIELDS];
+    if (!p->lacks_variables)
+        return POPLINER_OK;
+    size_t num_fields = pl_profile_variable_fields(p, fields);
+    pl_fields_free(fields, num_fields);
+    for (size_t i = 0; i < num_fields; i++)
+        pl_field_set_items(&fields[i], NULL);
+    p->num_lists = p->num_list_variables = p->num_program_lists = p->num_variables = SIZE_MAX;
+    popliner_status status = POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && i < num_fields; i++)
+        status = pl_array_reader_load(&analysis->reader, "", &fields[i], error);
+    if (status == POPLINER_OK)
+        status = pl_profile_check(p, analysis->reader.database.path, error);
+    p->lacks_variables = false;
+    if (status != POPLINER_OK && !pl_profile_leave_variables_out(p))
+        return pl_fail_memory(error, "the stored analysis");
+    return status;
+}
+
+popliner_status popliner_analysis_open(const char *path, popliner_analysis **result,
+                                       popliner_error *error) {
+    *result = NULL;
+    popliner_analysis *a = calloc(1, sizeof *a);
+    if (a == NULL)
+        return pl_fail_memory(error, "the stored analysis");
+    a->profile = calloc(1, sizeof *a->profile);
+    a->operations = calloc(1, sizeof *a->operations);
+    popliner_status status = a->profile == NULL || a->operations == NULL
+                                 ? pl_fail_memory(error, "the stored analysis")
+                                 : pl_array_reader_open(&a->reader, path, error);
+    if (status == POPLINER_OK)
+        status = load_target(&a->reader, a->profile, a->operations, error);
+    if (status == POPLINER_OK)
+        status = load_ground(a, error);
+    /* the layers of such operations are found by the names of variables, too */
+    if (status == POPLINER_OK && !a->operations->of_framework)
+        status = popliner_analysis_load_variables(a, error);
+    if (status == POPLINER_OK)
+        *result = a;
+    else
+        popliner_analysis_close(a);
+    return status;
+}
+
+popliner_status popliner_analysis_load(const char *path, popliner_profile **profile,
+                                       popliner_operations **operations, popliner_error *error) {
+    popliner_analysis *analysis;
+    *profile = NULL;
+    *operations = NULL;
+    popliner_status status = popliner_analysis_open(path, &analysis, error);
+    if (status == POPLINER_OK)
+        status = popliner_analysis_load_variables(analysis, error);
+    if (status == POPLINER_OK) {
+        *profile = analysis->profile;
+        *operations = analysis->operations;
+        analysis->profile = NULL;
+        analysis->operations = NULL;
+    }
+    popliner_analysis_close(analysis);
+    return status;
+}
+
+/* ---- measured stages ---- */
+
+void popliner_measured_stages_clear(popliner_measured_stages *stages) {
+    popliner_chain_free(stages->chain);
+    popliner_costs_free(stages->costs);
+    popliner_stage_details_free(stages->details);
+    *stages = (popliner_measured_stages){0};
+}
+
+popliner_status
+popliner_analysis_find_stages(popliner_analysis *analysis, const popliner_layers *layers,
+                              popliner_memory_model model, const popliner_pipeline *pipeline,
+                              popliner_measured_stages *stages, popliner_error *error) {
+    bool is_last = false;
+    popliner_status status = POPLINER_OK;
+    *stages = (popliner_measured_stages){0};
+    for (size_t i = 0; status == POPLINER_OK && stages->chain == NULL && !is_last; i++)
+        status =
+            pl_stored_stages_load(&analysis->reader, i, analysis->profile, analysis->operations,
+                                  layers, model, pipeline, stages, &is_last, error);
+    return status;
+}

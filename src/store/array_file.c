@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "store/array_file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <xxhash.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+
+/* "PPLN" in the header of the file; the version changes with any array below. */
+enum { APPLICATION_ID = 0x50504c4e, FORMAT_VERSION = 5 };
+
+/* SQLite takes no blob above a gigabyte. */
+enum { PIECE_BYTES = 1 << 26 };
+
+/* Room for the name of an array and of its group. */
+enum { MOST_NAME = 100 };
+
+/* Of a piece, and of where it belongs: a damaged index can lead to the piece of another array. */
+static uint64_t piece_checksum(const char *name, int piece, size_t num_bytes, const void *bytes,
+                               size_t size) {
+    const uint64_t place[] = {XXH3_64bits(name, strlen(name)), (uint64_t)piece, num_bytes};
+    return XXH3_64bits_withSeed(size > 0 ? bytes : NULL, size, XXH3_64bits(place, sizeof place));
+}
+
+/* ---- writing ---- */
+
+bool pl_array_writer_open(pl_array_writer *writer, const char *path) {
+    char begin[400];
+    snprintf(begin, sizeof begin,
+             "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 65536;"
+             "PRAGMA application_id = %d; PRAGMA user_version = %d; BEGIN;"
+             "CREATE TABLE arrays (name TEXT, piece INTEGER, num_bytes INTEGER, checksum INTEGER,"
+             " bytes BLOB, PRIMARY KEY (name, piece));",
+             APPLICATION_ID, FORMAT_VERSION);
+    return sqlite3_open_v2(path, &writer->sqlite, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
+                           NULL) == SQLITE_OK &&
+           sqlite3_exec(writer->sqlite, begin, NULL, NULL, NULL) == SQLITE_OK &&
+           sqlite3_prepare_v2(writer->sqlite, "INSERT INTO arrays VALUES (?1, ?2, ?3, ?4, ?5)", -1,
+                              &writer->insert, NULL) == SQLITE_OK;
+}
+
+bool pl_array_writer_add(pl_array_writer *writer, const char *group, const pl_field *field) {
+    sqlite3_stmt *insert = writer->insert;
+    char name[MOST_NAME];
+    size_t num_bytes = (*field->count + field->extra_items) * field->item_size;
+    const uint8_t *bytes = pl_field_items(field);
+    size_t done = 0;
+    int piece = 0;
+    snprintf(name, sizeof name, "%s%s", group, field->name);
+    do {
+        size_t size = num_bytes - done < PIECE_BYTES ? num_bytes - done : PIECE_BYTES;
+        uint64_t checksum = piece_checksum(name, piece, num_bytes, bytes + done, size);
+        if (sqlite3_bind_text(insert, 1, name, -1, SQLITE_STATIC) != SQLITE_OK ||
+            sqlite3_bind_int(insert, 2, piece++) != SQLITE_OK ||
+            sqlite3_bind_int64(insert, 3, (sqlite3_int64)num_bytes) != SQLITE_OK ||
+            sqlite3_bind_int64(insert, 4, (sqlite3_int64)checksum) != SQLITE_OK ||
+            (size > 0 ? sqlite3_bind_blob64(insert, 5, bytes + done, size, SQLITE_STATIC)
+                      : sqlite3_bind_zeroblob(insert, 5, 0)) != SQLITE_OK ||
+            sqlite3_step(insert) != SQLITE_DONE || sqlite3_reset(insert) != SQLITE_OK)
+            return false;
+        done += size;
+    } while (done < num_bytes);
+    return true;
+}
+
+bool pl_array_writer_commit(pl_array_writer *writer) {
+    return sqlite3_exec(writer->sqlite, "COMMIT", NULL, NULL, NULL) == SQLITE_OK;
+}
+
+void pl_array_writer_close(pl_array_writer *writer) {
+    sqlite3_finalize(writer->insert);
+    sqlite3_close(writer->sqlite);
+    *writer = (pl_array_writer){0};
+}
+
+/* ---- reading ---- */
+
+/* The value of a pragma that holds one number. */
+static popliner_status read_pragma(const pl_database *database, const char *sql, int *value,
+                                   popliner_error *error) {
+    sqlite3_stmt *statement = NULL;
+    popliner_status status = POPLINER_OK;
+    if (sqlite3_prepare_v2(database->sqlite, sql, -1, &statement, NULL) == SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW)
+        *value = sqlite3_column_int(statement, 0);
+    else
+        status = pl_database_fail(database, "reading its version", error);
+    sqlite3_finalize(statement);
+    return status;
+}
+
+static popliner_status check_version(const pl_database *database, popliner_error *error) {
+    int application = 0;
+    int version = 0;
+    popliner_status status = read_pragma(database, "PRAGMA application_id", &application, error);
+    if (status == POPLINER_OK)
+        status = read_pragma(database, "PRAGMA user_version", &version, error);
+    if (status != POPLINER_OK)
+        return status;
+    if (application != APPLICATION_ID)
+        return pl_fail(error, POPLINER_ERROR_INPUT,
+                       "%s: is no stored analysis; only files written by --save-to-file can be "
+                       "loaded",
+                       database->path);
+    if (version != FORMAT_VERSION)
+        return pl_fail(error, POPLINER_ERROR_INPUT,
+                       "%s: is a stored analysis of format %d; this popliner reads format %d, "
+                       "store it again",
+                       database->path, version, FORMAT_VERSION);
+    return POPLINER_OK;
+}
+
+popliner_status pl_array_reader_open(pl_array_reader *reader, const char *path,
+                                     popliner_error *error) {
+    popliner_status status = pl_database_open(&reader->database, path, "a stored analysis", error);
+    if (status == POPLINER_OK)
+        status = check_version(&reader->database, error);
+    if (status == POPLINER_OK &&
+        sqlite3_prepare_v2(reader->database.sqlite,
+                           "SELECT num_bytes, checksum, bytes FROM arrays WHERE name = ?1 ORDER BY "
+                           "piece",
+                           -1, &reader->select, NULL) != SQLITE_OK)
+        status = pl_database_fail(&reader->database, "loading an array", error);
+    return status;
+}
+
+void pl_array_reader_close(pl_array_reader *reader) {
+    sqlite3_finalize(reader->select);
+    reader->select = NULL;
+    pl_database_close(&reader->database);
+}
+
+popliner_status pl_array_reader_fail(const pl_array_reader *reader, const char *what,
+                                     popliner_error *error) {
+    return pl_fail(error, POPLINER_ERROR_INPUT, "%s: is damaged (%s); store the analysis again",
+                   reader->database.path, what);
+}
+
+/* Begins to walk over the pieces of an array. */
+static popliner_status select_array(pl_array_reader *reader, const char *name,
+                                    popliner_error *error) {
+    if (sqlite3_reset(reader->select) == SQLITE_OK &&
+        sqlite3_bind_text(reader->select, 1, name, -1, SQLITE_TRANSIENT) == SQLITE_OK)
+        return POPLINER_OK;
+    return pl_database_fail(&reader->database, "loading an array", error);
+}
+
+popliner_status pl_array_reader_has(pl_array_reader *reader, const char *group, const char *name,
+                                    bool *has, popliner_error *error) {
+    char full_name[MOST_NAME];
+    snprintf(full_name, sizeof full_name, "%s%s", group, name);
+    popliner_status status = select_array(reader, full_name, error);
+    int code = status == POPLINER_OK ? sqlite3_step(reader->select) : SQLITE_DONE;
+    *has = code == SQLITE_ROW;
+    if (code != SQLITE_ROW && code != SQLITE_DONE)
+        status = pl_database_fail(&reader->database, "loading an array", error);
+    return status;
+}
+
+popliner_status pl_array_reader_load(pl_array_reader *reader, const char *group,
+                                     const pl_field *field, popliner_error *error) {
+    sqlite3_stmt *select = reader->select;
+    char name[MOST_NAME];
+    uint8_t *bytes = NULL;
+    size_t num_bytes = 0;
+    size_t done = 0;
+    int num_pieces = 0;
+    int code = SQLITE_DONE;
+    snprintf(name, sizeof name, "%s%s", group, field->name);
+    popliner_status status = select_array(reader, name, error);
+    while (status == POPLINER_OK && (code = sqlite3_step(select)) == SQLITE_ROW) {
+        const void *piece = sqlite3_column_blob(select, 2);
+        size_t size = (size_t)sqlite3_column_bytes(select, 2);
+        if (num_pieces == 0) {
+            sqlite3_int64 total = sqlite3_column_int64(select, 0);
+            num_bytes = total < 0 ? SIZE_MAX : (size_t)total;
+            /* a damaged size must not be allocated: each full piece of the file backs 64 MiB */
+            if (num_bytes > size && size != PIECE_BYTES)
+                status = pl_array_reader_fail(reader, name, error);
+            else if ((bytes = pl_new_array(num_bytes, 1)) == NULL)
+                status = pl_fail_memory(error, "the stored analysis");
+        }
+        if (status != POPLINER_OK)
+            break;
+        if (size > num_bytes - done || piece_checksum(name, num_pieces++, num_bytes, piece, size) !=
+                                           (uint64_t)sqlite3_column_int64(select, 1)) {
+            status = pl_array_reader_fail(reader, name, error);
+            break;
+        }
+        if (size > 0)
+            memcpy(bytes + done, piece, size);
+        done += size;
+    }
+    if (status == POPLINER_OK && code != SQLITE_DONE)
+        status = pl_database_fail(&reader->database, "loading an array", error);
+    size_t items = num_bytes / field->item_size;
+    if (status == POPLINER_OK &&
+        (num_pieces == 0 || done != num_bytes || num_bytes % field->item_size != 0 ||
+         items < field->extra_items ||
+         (*field->count != SIZE_MAX && *field->count != items - field->extra_items)))
+        status = pl_array_reader_fail(reader, name, error);
+    if (status == POPLINER_OK) {
+        *field->count = items - field->extra_items;
+        pl_field_set_items(field, bytes);
+    } else {
+        free(bytes);
+    }
+    return status;
+}
