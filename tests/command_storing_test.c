@@ -42,6 +42,21 @@ static const char *const prints[][MOST_OPTIONS] = {
     {"--solve", "--num-ipus=2", "--mem-per-tile=300000", "--solver=greedy"},
     {"--solve", "--num-ipus=4", "--layer-order=natural", "--layer-name-regex=(.)$"},
     {"--solve", "--mem-per-tile=1"},
+    {"--solve", "--mem-per-tile=1", "--format=json"},
+    {"--solve", "--num-ipus=3", "--format=json"},
+    {"--solve", "--num-ipus=3", "--format=json", "--layer-order=natural"},
+    {"--solve", "--num-ipus=3", "--format=json", "--memory-model=popliner"},
+    {"--solve", "--num-ipus=3", "--format=json", "--schedule=inference",
+     "--objective=memory,balance"},
+    {"--solve", "--num-ipus=3", "--format=json", "--schedule=training"},
+    {"--solve", "--num-ipus=3", "--format=json", "--schedule=training", "--recompute=full"},
+    {"--solve", "--num-ipus=3", "--format=json", "--schedule=training", "--mem-per-tile=100000"},
+    {"--solve", "--num-ipus=3", "--schedule=training", "--mem-per-tile=1"},
+    {"--solve", "--device-map=1,0", "--format=json", "--schedule=training"},
+    {"--solve", "--device-map=0,1,0", "--format=json"},
+    {"--solve", "--sweep=num-ipus=1..3", "--reserve=gaps"},
+    {"--solve", "--sweep=num-ipus=1..3", "--schedule=training", "--format=json"},
+    {"--solve", "--num-ipus=3", "--evaluate=whole", "--reserve=2%"},
 };
 
 /* Runs the command over `first` (and `second`) with the given options before them. */
@@ -86,6 +101,59 @@ static void stored_analyses_print_the_same(void **state) {
         assert_holds(in_scratch(""), "stored");
         assert_same_prints(profile, debug, stored);
     }
+}
+
+/* Storing in PopLiner's model, too. */
+static void analyses_of_either_model_serve_both(void **state) {
+    (void)state;
+    const char *stored = in_scratch("stored");
+    RUN(&run, CASE_PROFILE, "--save-to-file", stored, "--memory-model=popliner", "-q");
+    assert_int_equal(run.status, 0);
+    assert_same_prints(CASE_PROFILE, CASE_DEBUG, stored);
+}
+
+/* What was measured when the analysis was stored is not measured again: the variables may even be
+ * missing. */
+static void solving_again_needs_no_variables(void **state) {
+    (void)state;
+    static const char *const usual[][MOST_OPTIONS] = {
+        {"--solve", "--format=json"},
+        {"--solve", "--format=json", "--num-ipus=2", "--objective=traffic,memory"},
+        {"--solve", "--format=json", "--mem-per-tile=1"},
+        {"--solve", "--format=json", "--schedule=training"},
+        {"--solve", "--format=json", "--schedule=training", "--recompute=full"},
+        {"--solve", "--format=json", "--schedule=training", "--mem-per-tile=1"},
+        {"--solve", "--sweep=num-ipus=1..4"},
+    };
+    const char *stored = in_scratch("stored");
+    char profile[500];
+    char debug[500];
+    snprintf(profile, sizeof profile, GOLDEN_DIRECTORY "popart-train-outline/profile.pop");
+    snprintf(debug, sizeof debug, GOLDEN_DIRECTORY "popart-train-outline/debug.cbor");
+    RUN(&run, profile, debug, "--save-to-file", stored, "-q");
+    assert_int_equal(run.status, 0);
+    change_database(stored, "DELETE FROM arrays WHERE name LIKE 'variable%'");
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
+        run_over(&run, usual[i], profile, debug);
+        run_over(&loaded, usual[i], "--load-from-file", stored);
+        assert_int_equal(loaded.status, run.status);
+        assert_true(run.out_size > 0);
+        assert_string_equal(loaded.out, run.out);
+        assert_string_equal(loaded.err, run.err);
+    }
+    /* other layers, stages on one IPU, and tables do need them */
+    RUN(&run, stored, "--load-from-file", "--solve", "--layer-name-regex=^(.)", "-q");
+    assert_refused(&run, 3, "is damaged (variable_tile)");
+    RUN(&run, stored, "--load-from-file", "--solve", "--device-map=0,1,0", "-q");
+    assert_refused(&run, 3, "is damaged (variable_tile)");
+    RUN(&run, stored, "--load-from-file", "--memory-totals", "-q");
+    assert_refused(&run, 3, "is damaged (variable_tile)");
+    /* and damage to what was measured is found, too */
+    RUN(&run, profile, debug, "--save-to-file", stored, "-q");
+    change_database(stored, "UPDATE arrays SET bytes = zeroblob(length(bytes)) "
+                            "WHERE name = 'stages/0/peaks_bytes'");
+    RUN(&run, stored, "--load-from-file", "--solve", "-q");
+    assert_refused(&run, 3, "is damaged (stages/0/peaks_bytes)");
 }
 
 static void stored_analyses_need_no_profile(void **state) {
@@ -279,6 +347,8 @@ static void failures_leave_no_analysis(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         SCRATCH_TEST(stored_analyses_print_the_same),
+        SCRATCH_TEST(analyses_of_either_model_serve_both),
+        SCRATCH_TEST(solving_again_needs_no_variables),
         SCRATCH_TEST(stored_analyses_need_no_profile),
         SCRATCH_TEST(storing_goes_with_other_actions),
         SCRATCH_TEST(refuses_what_is_no_stored_analysis),
