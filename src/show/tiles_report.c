@@ -8,6 +8,7 @@
 #include "base/failure.h"
 #include "popliner/liveness.h"
 #include "popliner/report.h"
+#include "read/profile_data.h"
 #include "show/report_parts.h"
 
 /* Columns before those of the categories. */
@@ -184,7 +185,9 @@ popliner_status popliner_report_tiles(const popliner_profile *profile, popliner_
                                       char **result, popliner_error *error) {
     pl_text text = {0};
     tiles_table table = {0};
-    popliner_status status = fill(&table, profile, error);
+    popliner_status status = pl_profile_require_variables(profile, error);
+    if (status == POPLINER_OK)
+        status = fill(&table, profile, error);
     if (status == POPLINER_OK && format == POPLINER_FORMAT_JSON) {
         json_t *document = as_json(&table);
         status = document == NULL ? pl_fail_memory(error, "a report")

@@ -1,0 +1,462 @@
+/* Measured stages in a stored analysis: found again for the same question, for no other, and refused
+ * when anything in them has changed; and an analysis of which the variables are not loaded.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "golden_case.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sqlite3.h>
+#include <xxhash.h>
+
+#include "popliner/analysis.h"
+#include "popliner/intervals.h"
+#include "popliner/liveness.h"
+#include "popliner/report.h"
+#include "popliner/sharing.h"
+#include "popliner/solver.h"
+#include "test_data.h"
+
+enum { PLACES = 4 };
+
+/* A case that trains, its layers, and its stages as they were stored. */
+typedef struct stored_case {
+    golden_case c;
+    popliner_layers *layers;
+    popliner_measured_stages measured[2]; /* by recompute */
+    char *path;
+} stored_case;
+
+static void measure(stored_case *s, const popliner_chain *chain, popliner_recompute recompute) {
+    popliner_measured_stages *m = &s->measured[recompute];
+    popliner_interval_options options = POPLINER_INTERVAL_OPTIONS_INIT;
+    m->pipeline = (popliner_pipeline){POPLINER_SCHEDULE_TRAINING, recompute, PLACES};
+    options.pipeline = m->pipeline;
+    options.with_cycles = true;
+    assert_int_equal(popliner_intervals_measure(s->c.profile, s->c.operations, chain, &options,
+                                                NULL, &m->costs, &m->details, NULL),
+                     POPLINER_OK);
+    assert_int_equal(popliner_costs_most_stages_to_end(m->costs), PLACES);
+}
+
+static void begin(stored_case *s, void **state) {
+    memset(s, 0, sizeof *s);
+    golden_load(&s->c, "popart-train");
+    s->layers = assign_layers(&s->c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    s->path = test_path(*state, "stored");
+    popliner_chain *chain = make_chain(&s->c, s->layers, POPLINER_MEMORY_MODEL_FULL);
+    for (int recompute = 0; recompute < 2; recompute++) {
+        measure(s, chain, (popliner_recompute)recompute);
+        s->measured[recompute].chain = chain;
+    }
+    assert_int_equal(
+        popliner_analysis_save(s->c.profile, s->c.operations, s->measured, 2, s->path, NULL),
+        POPLINER_OK);
+}
+
+static void end(stored_case *s) {
+    s->measured[1].chain = NULL; /* it is that of both */
+    popliner_measured_stages_clear(&s->measured[0]);
+    popliner_measured_stages_clear(&s->measured[1]);
+    popliner_layers_free(s->layers);
+    golden_free(&s->c);
+    free(s->path);
+}
+
+/* The stages for this question, or zero ones. */
+static popliner_measured_stages find(popliner_analysis *analysis, const popliner_layers *layers,
+                                     popliner_memory_model model, popliner_schedule schedule,
+                                     popliner_recompute recompute) {
+    popliner_measured_stages found;
+    popliner_pipeline pipeline = {schedule, recompute, 2};
+    assert_int_equal(
+        popliner_analysis_find_stages(analysis, layers, model, &pipeline, &found, NULL),
+        POPLINER_OK);
+    return found;
+}
+
+static void assert_same_details(const stored_case *s, const popliner_measured_stages *found,
+                                const popliner_analysis *analysis,
+                                const popliner_pipeline *pipeline, popliner_interval stage) {
+    popliner_stage_detail a = popliner_stage_details_get(s->measured[pipeline->recompute].details,
+                                                         s->c.profile, pipeline, &stage);
+    popliner_stage_detail b = popliner_stage_details_get(
+        found->details, popliner_analysis_profile(analysis), pipeline, &stage);
+    assert_int_equal(a.total_bytes, b.total_bytes);
+    assert_int_equal(a.stash_bytes, b.stash_bytes);
+    assert_int_equal(a.parameter_bytes, b.parameter_bytes);
+    assert_int_equal(a.tile, b.tile);
+    assert_int_equal(a.tile_bytes, b.tile_bytes);
+    assert_int_equal(a.tile_bytes, popliner_costs_peak_at(found->costs, stage.stages_to_end,
+                                                          stage.first_unit, stage.last_unit));
+    assert_int_equal(a.step, b.step);
+    assert_int_equal(a.num_variables, b.num_variables);
+    for (size_t i = 0; i < a.num_variables; i++) {
+        assert_string_equal(a.variables[i].name, b.variables[i].name);
+        assert_string_equal(a.variables[i].category, b.variables[i].category);
+        assert_int_equal(a.variables[i].size_bytes, b.variables[i].size_bytes);
+    }
+}
+
+/* ---- finding -------------------------------------------------------------------------------- */
+
+static void finds_what_was_stored(void **state) {
+    stored_case s;
+    popliner_analysis *analysis;
+    begin(&s, state);
+    const popliner_chain *chain = s.measured[0].chain;
+    assert_int_equal(popliner_analysis_open(s.path, &analysis, NULL), POPLINER_OK);
+    for (int schedule = 0; schedule <= POPLINER_SCHEDULE_TRAINING; schedule++) {
+        for (int recompute = 0; recompute < 2; recompute++) {
+            popliner_pipeline pipeline = {(popliner_schedule)schedule,
+                                          (popliner_recompute)recompute, 2};
+            popliner_measured_stages found = find(analysis, s.layers, POPLINER_MEMORY_MODEL_FULL,
+                                                  pipeline.schedule, pipeline.recompute);
+            bool trains = schedule == POPLINER_SCHEDULE_TRAINING;
+            assert_non_null(found.chain);
+            assert_int_equal(popliner_costs_most_stages_to_end(found.costs), trains ? PLACES : 1);
+            size_t num_units = popliner_chain_num_units(chain);
+            assert_int_equal(popliner_chain_num_units(found.chain), num_units);
+            for (size_t first = 0; first < num_units; first++) {
+                assert_int_equal(popliner_chain_kind(found.chain, first),
+                                 popliner_chain_kind(chain, first));
+                assert_string_equal(popliner_chain_label(found.chain, first),
+                                    popliner_chain_label(chain, first));
+                if (first > 0)
+                    assert_int_equal(popliner_costs_cut(found.costs, first),
+                                     popliner_costs_cut(s.measured[recompute].costs, first));
+                for (size_t last = first; last < num_units; last++) {
+                    assert_int_equal(
+                        popliner_costs_cycles(found.costs, first, last),
+                        popliner_costs_cycles(s.measured[recompute].costs, first, last));
+                    for (size_t to_end = 1; to_end <= (trains ? PLACES : 1); to_end++)
+                        assert_same_details(&s, &found, analysis, &pipeline,
+                                            (popliner_interval){first, last, to_end});
+                }
+            }
+            for (size_t i = 0; i < popliner_operations_count(s.c.operations); i++)
+                assert_int_equal(popliner_chain_unit_of(found.chain, i),
+                                 popliner_chain_unit_of(chain, i));
+            size_t num_steps = popliner_profile_get_counts(s.c.profile).num_steps;
+            for (size_t step = 0; step < num_steps; step++)
+                assert_int_equal(popliner_chain_operation_at(found.chain, step),
+                                 popliner_chain_operation_at(chain, step));
+            popliner_measured_stages_clear(&found);
+        }
+    }
+    popliner_analysis_close(analysis);
+    end(&s);
+}
+
+/* Whether two assignments give every operation the same unit. */
+static bool assigns_alike(const golden_case *c, const popliner_layers *a,
+                          const popliner_layers *b) {
+    for (size_t i = 0; i < popliner_operations_count(c->operations); i++)
+        if (popliner_layers_unit_of(a, i) != popliner_layers_unit_of(b, i))
+            return false;
+    return true;
+}
+
+static void finds_nothing_for_other_questions(void **state) {
+    stored_case s;
+    popliner_analysis *analysis;
+    uint64_t random = 67;
+    begin(&s, state);
+    assert_int_equal(popliner_analysis_open(s.path, &analysis, NULL), POPLINER_OK);
+    popliner_measured_stages found = find(analysis, s.layers, POPLINER_MEMORY_MODEL_POPLINER,
+                                          POPLINER_SCHEDULE_NONE, POPLINER_RECOMPUTE_NONE);
+    assert_null(found.chain);
+    popliner_layers *const others[] = {
+        assign_layers(&s.c, golden_every_op, POPLINER_LAYER_ORDER_STEPS),
+        assign_layers(&s.c, golden_no_layers, POPLINER_LAYER_ORDER_STEPS),
+        assign_at_random(&s.c, popliner_layers_num_units(s.layers) - 1, &random),
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        assert_false(assigns_alike(&s.c, others[i], s.layers));
+        found = find(analysis, others[i], POPLINER_MEMORY_MODEL_FULL, POPLINER_SCHEDULE_NONE,
+                     POPLINER_RECOMPUTE_NONE);
+        assert_null(found.chain);
+        assert_null(found.costs);
+        assert_null(found.details);
+        popliner_layers_free(others[i]);
+    }
+    popliner_analysis_close(analysis);
+
+    /* one way of recomputing does not tell of the other */
+    assert_int_equal(
+        popliner_analysis_save(s.c.profile, s.c.operations, s.measured, 1, s.path, NULL),
+        POPLINER_OK);
+    assert_int_equal(popliner_analysis_open(s.path, &analysis, NULL), POPLINER_OK);
+    found = find(analysis, s.layers, POPLINER_MEMORY_MODEL_FULL, POPLINER_SCHEDULE_TRAINING,
+                 POPLINER_RECOMPUTE_FULL);
+    assert_null(found.chain);
+    found = find(analysis, s.layers, POPLINER_MEMORY_MODEL_FULL, POPLINER_SCHEDULE_INFERENCE,
+                 POPLINER_RECOMPUTE_FULL);
+    assert_non_null(found.chain);
+    popliner_measured_stages_clear(&found);
+    popliner_analysis_close(analysis);
+    end(&s);
+}
+
+/* ---- without variables ---------------------------------------------------------------------- */
+
+/* Asserts that a function refuses to work without variables, and says what to do. */
+static void assert_needs_variables(popliner_status status, const popliner_error *error) {
+    if (status != POPLINER_ERROR_USAGE)
+        fail_msg("status %d: %s", (int)status, error->message);
+    assert_int_equal(status, POPLINER_ERROR_USAGE);
+    assert_int_equal(error->status, POPLINER_ERROR_USAGE);
+    assert_non_null(strstr(error->message, "popliner_analysis_load_variables"));
+}
+
+static void what_needs_variables_asks_for_them(void **state) {
+    stored_case s;
+    popliner_analysis *analysis;
+    popliner_error error = {.message = ""};
+    begin(&s, state);
+    assert_int_equal(popliner_analysis_open(s.path, &analysis, NULL), POPLINER_OK);
+    const popliner_profile *p = popliner_analysis_profile(analysis);
+    const popliner_operations *o = popliner_analysis_operations(analysis);
+    const popliner_chain *known = s.measured[0].chain;
+    popliner_profile_counts counts = popliner_profile_get_counts(p);
+    size_t num_tiles = popliner_profile_target(p)->num_tiles;
+    assert_int_equal(counts.num_variables, 0);
+    assert_int_equal(counts.num_steps, popliner_profile_get_counts(s.c.profile).num_steps);
+
+    popliner_chain *chain;
+    popliner_stage_meter *meter;
+    popliner_costs *costs;
+    popliner_sharing sharing = {0};
+    char *text;
+    uint64_t bytes[2];
+    uint64_t *steps_bytes = calloc(counts.num_steps, sizeof *steps_bytes);
+    popliner_peak *peaks = calloc(num_tiles, sizeof *peaks);
+    assert_true(steps_bytes != NULL && peaks != NULL);
+    assert_needs_variables(
+        popliner_chain_create(p, o, s.layers, POPLINER_MEMORY_MODEL_FULL, &chain, &error), &error);
+    assert_needs_variables(popliner_stage_meter_create(p, o, known, &meter, &error), &error);
+    assert_needs_variables(
+        popliner_intervals_measure(p, o, known, NULL, NULL, &costs, NULL, &error), &error);
+    assert_needs_variables(popliner_sharing_measure(p, o, s.layers, &sharing, &error), &error);
+    assert_needs_variables(popliner_liveness_peaks(p, NULL, 0, counts.num_steps, peaks, &error),
+                           &error);
+    assert_needs_variables(
+        popliner_liveness_of_tile(p, 0, NULL, 0, counts.num_steps, steps_bytes, &error), &error);
+    assert_needs_variables(
+        popliner_liveness_of_device(p, NULL, 0, counts.num_steps, steps_bytes, &error), &error);
+    assert_needs_variables(popliner_liveness_extent(p, 0, NULL, &bytes[0], &bytes[1], &error),
+                           &error);
+    assert_needs_variables(popliner_report_tiles(p, POPLINER_FORMAT_TSV, &text, &error), &error);
+    assert_needs_variables(popliner_analysis_save(p, o, NULL, 0, s.path, &error), &error);
+
+    /* and has them afterwards */
+    assert_int_equal(popliner_analysis_load_variables(analysis, &error), POPLINER_OK);
+    assert_int_equal(popliner_profile_get_counts(p).num_variables,
+                     popliner_profile_get_counts(s.c.profile).num_variables);
+    assert_int_equal(
+        popliner_chain_create(p, o, s.layers, POPLINER_MEMORY_MODEL_FULL, &chain, &error),
+        POPLINER_OK);
+    popliner_chain_free(chain);
+    assert_int_equal(popliner_analysis_load_variables(analysis, &error), POPLINER_OK);
+    popliner_analysis_close(analysis);
+    free(steps_bytes);
+    free(peaks);
+    end(&s);
+}
+
+static void change(const char *path, const char *sql) {
+    sqlite3 *sqlite;
+    assert_int_equal(sqlite3_open(path, &sqlite), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(sqlite, sql, NULL, NULL, NULL), SQLITE_OK);
+    assert_true(sqlite3_changes(sqlite) > 0);
+    sqlite3_close(sqlite);
+}
+
+static void stays_usable_when_variables_are_damaged(void **state) {
+    stored_case s;
+    popliner_analysis *analysis;
+    popliner_error error = {.message = ""};
+    begin(&s, state);
+    /* the last array of all, so that the others have been loaded */
+    change(s.path, "UPDATE arrays SET bytes = zeroblob(length(bytes)) "
+                   "WHERE name = 'tile_variables_start'");
+    assert_int_equal(popliner_analysis_open(s.path, &analysis, NULL), POPLINER_OK);
+    for (int round = 0; round < 2; round++) {
+        assert_int_equal(popliner_analysis_load_variables(analysis, &error), POPLINER_ERROR_INPUT);
+        assert_non_null(strstr(error.message, "tile_variables_start"));
+        assert_int_equal(
+            popliner_profile_get_counts(popliner_analysis_profile(analysis)).num_variables, 0);
+    }
+    popliner_measured_stages found = find(analysis, s.layers, POPLINER_MEMORY_MODEL_FULL,
+                                          POPLINER_SCHEDULE_NONE, POPLINER_RECOMPUTE_NONE);
+    assert_non_null(found.chain);
+    popliner_measured_stages_clear(&found);
+    popliner_analysis_close(analysis);
+    end(&s);
+}
+
+/* ---- damage --------------------------------------------------------------------------------- */
+
+static const char *const arrays[] = {"settings",    "layer_key",         "unit_kind",  "unit_layer",
+                                     "peaks_bytes", "unit_of_operation", "cuts_bytes", "cycles",
+                                     "detail_sums", "detail_tops"};
+
+enum { NUM_ARRAYS = sizeof arrays / sizeof *arrays };
+
+/* The status of looking for plain stages in the file. */
+static popliner_status look(const stored_case *s, popliner_measured_stages *found,
+                            popliner_error *error) {
+    popliner_analysis *analysis;
+    popliner_pipeline pipeline = {POPLINER_SCHEDULE_TRAINING, POPLINER_RECOMPUTE_NONE, 2};
+    assert_int_equal(popliner_analysis_open(s->path, &analysis, error), POPLINER_OK);
+    popliner_status status = popliner_analysis_find_stages(
+        analysis, s->layers, POPLINER_MEMORY_MODEL_FULL, &pipeline, found, error);
+    /* nothing leads out of the profile, and whatever it is, it can be solved and told */
+    if (status == POPLINER_OK && found->chain != NULL) {
+        popliner_plan plan = {0};
+        popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+        options.max_stages = 3;
+        assert_int_equal(popliner_solve(found->costs, &options, &plan, error), POPLINER_OK);
+        popliner_plan_clear(&plan);
+        for (size_t first = 0; first < popliner_chain_num_units(found->chain); first++) {
+            for (size_t place = 1; place <= PLACES; place++) {
+                popliner_interval stage = {first, popliner_chain_num_units(found->chain) - 1,
+                                           place};
+                popliner_stage_detail d = popliner_stage_details_get(
+                    found->details, popliner_analysis_profile(analysis), &pipeline, &stage);
+                for (size_t i = 0; i < d.num_variables; i++)
+                    assert_true(strlen(d.variables[i].name) + strlen(d.variables[i].category) <
+                                1000);
+            }
+        }
+    }
+    popliner_analysis_close(analysis);
+    return status;
+}
+
+static void refuses_damaged_stages(void **state) {
+    static const char *const changes[] = {
+        "DELETE FROM arrays WHERE name = 'stages/0/%s'",
+        "UPDATE arrays SET num_bytes = num_bytes - 4 WHERE name = 'stages/0/%s'",
+        "UPDATE arrays SET checksum = checksum + 1 WHERE name = 'stages/0/%s'",
+        "UPDATE arrays SET bytes = zeroblob(length(bytes)) WHERE name = 'stages/0/%s'",
+        "UPDATE arrays SET bytes = (SELECT bytes FROM arrays WHERE name = 'stages/1/%s'), "
+        "num_bytes = num_bytes + 1 WHERE name = 'stages/0/%s'",
+    };
+    stored_case s;
+    begin(&s, state);
+    for (size_t i = 0; i < NUM_ARRAYS; i++) {
+        for (size_t k = 0; k < sizeof changes / sizeof *changes; k++) {
+            char sql[300];
+            popliner_measured_stages found;
+            popliner_error error = {.message = ""};
+            snprintf(sql, sizeof sql, changes[k], arrays[i], arrays[i]);
+            assert_int_equal(
+                popliner_analysis_save(s.c.profile, s.c.operations, s.measured, 2, s.path, NULL),
+                POPLINER_OK);
+            change(s.path, sql);
+            popliner_status status = look(&s, &found, &error);
+            /* nothing is left of nothing */
+            bool is_empty =
+                strcmp(arrays[i], "cycles") == 0 && !popliner_costs_has_cycles(s.measured[0].costs);
+            if (is_empty && k == 3) {
+                assert_int_equal(status, POPLINER_OK);
+                popliner_measured_stages_clear(&found);
+                continue;
+            }
+            /* without its beginning it is not there at all, and so are the others behind it */
+            if (i == 0 && k == 0) {
+                assert_int_equal(status, POPLINER_OK);
+                assert_null(found.chain);
+                continue;
+            }
+            if (status != POPLINER_ERROR_INPUT)
+                fail_msg("%s: status %d", sql, (int)status);
+            assert_non_null(strstr(error.message, s.path));
+            assert_non_null(strstr(error.message, "damaged"));
+            assert_null(found.chain);
+        }
+    }
+    end(&s);
+}
+
+/* Whatever the arrays hold, if it comes with its checksum, it is refused or harmless. */
+static void survives_stages_made_up_with_their_checksum(void **state) {
+    stored_case s;
+    uint64_t random = 71;
+    size_t num_found = 0;
+    begin(&s, state);
+    for (size_t i = 0; i < NUM_ARRAYS; i++) {
+        for (int round = 0; round < 16; round++) {
+            char name[100];
+            sqlite3 *sqlite;
+            sqlite3_stmt *select;
+            sqlite3_stmt *update;
+            snprintf(name, sizeof name, "stages/0/%s", arrays[i]);
+            assert_int_equal(
+                popliner_analysis_save(s.c.profile, s.c.operations, s.measured, 2, s.path, NULL),
+                POPLINER_OK);
+            assert_int_equal(sqlite3_open(s.path, &sqlite), SQLITE_OK);
+            assert_int_equal(sqlite3_prepare_v2(sqlite, "SELECT bytes FROM arrays WHERE name = ?1",
+                                                -1, &select, NULL),
+                             SQLITE_OK);
+            sqlite3_bind_text(select, 1, name, -1, SQLITE_STATIC);
+            assert_int_equal(sqlite3_step(select), SQLITE_ROW);
+            size_t size = (size_t)sqlite3_column_bytes(select, 0);
+            uint8_t *bytes = malloc(size + 1);
+            assert_non_null(bytes);
+            if (size > 0)
+                memcpy(bytes, sqlite3_column_blob(select, 0), size);
+            sqlite3_finalize(select);
+            for (size_t k = 0; k < size; k++) {
+                random = test_random(random);
+                if (round == 0)
+                    bytes[k] = 0xff;
+                else if (random >> 58 == 0)
+                    bytes[k] = (uint8_t)(random >> 40) & (round % 2 ? 3 : 0xff);
+            }
+            if (round >= 14) /* of another length */
+                size = round == 14 ? size / 2 / 8 * 8 : 0;
+            const uint64_t place[] = {XXH3_64bits(name, strlen(name)), 0, size};
+            uint64_t checksum = XXH3_64bits_withSeed(bytes, size, XXH3_64bits(place, sizeof place));
+            assert_int_equal(sqlite3_prepare_v2(sqlite,
+                                                "UPDATE arrays SET bytes = ?2, checksum = ?3, "
+                                                "num_bytes = ?4 WHERE name = ?1",
+                                                -1, &update, NULL),
+                             SQLITE_OK);
+            sqlite3_bind_text(update, 1, name, -1, SQLITE_STATIC);
+            sqlite3_bind_blob(update, 2, bytes, (int)size, SQLITE_STATIC);
+            sqlite3_bind_int64(update, 3, (sqlite3_int64)checksum);
+            sqlite3_bind_int64(update, 4, (sqlite3_int64)size);
+            assert_int_equal(sqlite3_step(update), SQLITE_DONE);
+            sqlite3_finalize(update);
+            sqlite3_close(sqlite);
+            free(bytes);
+            popliner_measured_stages found;
+            popliner_error error = {.message = ""};
+            popliner_status status = look(&s, &found, &error);
+            assert_true(status == POPLINER_OK || status == POPLINER_ERROR_INPUT);
+            num_found += found.chain != NULL;
+            popliner_measured_stages_clear(&found);
+        }
+    }
+    assert_true(num_found > 10 && num_found < NUM_ARRAYS * 16);
+    end(&s);
+}
+
+#define IN_DIRECTORY(test)                                                                         \
+    cmocka_unit_test_setup_teardown(test, test_begin_directory, test_end_directory)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        IN_DIRECTORY(finds_what_was_stored),
+        IN_DIRECTORY(finds_nothing_for_other_questions),
+        IN_DIRECTORY(what_needs_variables_asks_for_them),
+        IN_DIRECTORY(stays_usable_when_variables_are_damaged),
+        IN_DIRECTORY(refuses_damaged_stages),
+        IN_DIRECTORY(survives_stages_made_up_with_their_checksum),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
