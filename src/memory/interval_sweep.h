@@ -6,16 +6,19 @@
 
 #include "memory/chain_data.h"
 #include "memory/code.h"
-#include "memory/curve.h"
 #include "memory/full_model.h"
 #include "memory/phases.h"
+#include "memory/rising_curve.h"
 #include "memory/stage_detail.h"
 #include "memory/stash.h"
 #include "memory/usage.h"
 #include "popliner/intervals.h"
 
-/* How many steps a block has. */
-enum { PL_SWEEP_BLOCK_STEPS = 128 };
+/* Liveness steps one after another that belong to the same unit. */
+typedef struct pl_step_run {
+    size_t first_step;
+    size_t end_step;
+} pl_step_run;
 
 /* What is the same for all tiles, and for all threads that sweep them. */
 typedef struct pl_sweep_ground {
@@ -39,12 +42,9 @@ typedef struct pl_sweep_ground {
     pl_unit_sets kind_sets;
     /* Code of each vertex kind: [types][tiles]. */
     uint64_t *kind_code_bytes;
-    /* The unit that each liveness step belongs to. */
-    uint32_t *unit_of_step;
-    size_t num_blocks; /* of PL_SWEEP_BLOCK_STEPS steps */
-    /* The blocks in which a unit has steps: those of unit u begin at unit_blocks_start[u]. */
-    size_t *unit_blocks_start; /* [num_units + 1] */
-    uint32_t *unit_block;
+    /* The steps of each unit: those of unit u begin at unit_runs_start[u]. */
+    size_t *unit_runs_start; /* [num_units + 1] */
+    pl_step_run *unit_run;
 } pl_sweep_ground;
 
 /* What the sums over arrivals are kept apart by: the groups of code, always-live data, and what a
@@ -52,7 +52,6 @@ typedef struct pl_sweep_ground {
 enum { PL_SUM_DATA = PL_NUM_CODE_GROUPS, PL_SUM_STASH, PL_NUM_SUMS };
 
 struct pl_sweep_arrival;
-struct pl_sweep_block;
 
 /* The work of one thread. Zero-initialise; free with pl_sweep_free. */
 typedef struct pl_sweep {
@@ -66,11 +65,11 @@ typedef struct pl_sweep {
     /* For one tile: bytes that arrive at unit u in stages beginning at s, as differences over s. A
      * difference may be below zero: unsigned, it wraps around and comes out right in the sums. */
     uint64_t *arriving_bytes[PL_NUM_SUMS]; /* [num_units + 1][num_units] */
-    struct pl_sweep_arrival *arrivals;     /* by unit */
+    struct pl_sweep_arrival *arrivals;     /* by unit, then by the first start of their stages */
     size_t arrivals_capacity;
-    size_t *arrivals_start; /* [num_units + 1] */
-    pl_curve curve;
-    struct pl_sweep_block *blocks; /* [num_blocks], of the curve */
+    size_t *arrivals_start;       /* for each unit and each start up to it, and one more */
+    pl_rising_curve ground_curve; /* what is there in every stage */
+    pl_rising_curve curve;        /* of one stage */
 } pl_sweep;
 
 /* Makes room. `costs` must have the pipeline's peaks, if there are any, and `details` (may be NULL)

@@ -31,9 +31,8 @@ static void free_ground(pl_sweep_ground *s) {
         free(s->set_bytes[group]);
     free(s->kind_set);
     free(s->kind_code_bytes);
-    free(s->unit_of_step);
-    free(s->unit_blocks_start);
-    free(s->unit_block);
+    free(s->unit_runs_start);
+    free(s->unit_run);
 }
 
 /* Sums control code, exchange code and vertex state of the programs by their set of units. */
@@ -194,43 +193,37 @@ static popliner_status measure_passes(pl_sweep_ground *s, popliner_costs *costs,
     return status;
 }
 
-/* Lists the blocks in which each unit has steps; a block may be listed more than once. */
-static popliner_status find_unit_blocks(pl_sweep_ground *s, popliner_error *error) {
+/* The unit that a step belongs to. */
+static size_t unit_of_step(const popliner_chain *chain, size_t step) {
+    uint32_t operation = chain->operation_of_step[step];
+    return operation == PL_NONE ? 0 : chain->unit_of_operation[operation];
+}
+
+/* Lists the steps of each unit. */
+static popliner_status find_unit_steps(pl_sweep_ground *s, popliner_error *error) {
     size_t num_steps = s->profile->num_steps;
     size_t num_units = s->chain->num_units;
-    s->num_blocks = (num_steps + PL_SWEEP_BLOCK_STEPS - 1) / PL_SWEEP_BLOCK_STEPS;
-    s->unit_blocks_start = pl_new_array(num_units + 2, sizeof *s->unit_blocks_start);
-    s->unit_block = pl_new_array(num_steps, sizeof *s->unit_block);
-    if (s->unit_blocks_start == NULL || s->unit_block == NULL)
+    s->unit_runs_start = pl_new_array(num_units + 2, sizeof *s->unit_runs_start);
+    s->unit_run = pl_new_array(num_steps, sizeof *s->unit_run);
+    if (s->unit_runs_start == NULL || s->unit_run == NULL)
         return pl_fail_memory(error, "the intervals");
     /* counted two places up and filled one place up, so that the starts are right in the end */
     for (int is_filling = 0; is_filling < 2; is_filling++) {
-        for (size_t step = 0; step < num_steps; step++) {
-            uint32_t unit = s->unit_of_step[step];
-            if (step % PL_SWEEP_BLOCK_STEPS != 0 && unit == s->unit_of_step[step - 1])
-                continue;
+        for (size_t step = 0; step < num_steps;) {
+            size_t unit = unit_of_step(s->chain, step);
+            pl_step_run run = {step, step + 1};
+            while (run.end_step < num_steps && unit_of_step(s->chain, run.end_step) == unit)
+                run.end_step++;
             if (is_filling != 0)
-                s->unit_block[s->unit_blocks_start[unit + 1]++] =
-                    (uint32_t)(step / PL_SWEEP_BLOCK_STEPS);
+                s->unit_run[s->unit_runs_start[unit + 1]++] = run;
             else
-                s->unit_blocks_start[unit + 2]++;
+                s->unit_runs_start[unit + 2]++;
+            step = run.end_step;
         }
         for (size_t unit = 0; is_filling == 0 && unit <= num_units; unit++)
-            s->unit_blocks_start[unit + 1] += s->unit_blocks_start[unit];
+            s->unit_runs_start[unit + 1] += s->unit_runs_start[unit];
     }
     return POPLINER_OK;
-}
-
-static popliner_status find_unit_steps(pl_sweep_ground *s, popliner_error *error) {
-    const popliner_profile *p = s->profile;
-    s->unit_of_step = pl_new_array(p->num_steps, sizeof *s->unit_of_step);
-    if (s->unit_of_step == NULL)
-        return pl_fail_memory(error, "the intervals");
-    for (size_t step = 0; step < p->num_steps; step++) {
-        uint32_t operation = s->chain->operation_of_step[step];
-        s->unit_of_step[step] = operation == PL_NONE ? 0 : s->chain->unit_of_operation[operation];
-    }
-    return find_unit_blocks(s, error);
 }
 
 /* ---- threads ---- */
