@@ -6,6 +6,11 @@
  * at u_k, and reach u_k. Costs that add up (code and state) are summed in a table of arrivals; live
  * variables are added to a curve that only rises, so that its peak is known after every unit.
  *
+ * In the full model the steps of a unit count only in stages that have the unit, and there a variable
+ * that the unit touches is counted in any case. So while such steps run it is on the ground that all
+ * stages begin with; and only where it is live while other units run, which most variables never
+ * are, does it have to arrive.
+ *
  * What a pipeline keeps arrives likewise, but in stages that reach back to units of both passes: see
  * memory/stash.h.
  *
@@ -19,11 +24,17 @@
 #include "base/growth.h"
 #include "read/profile_data.h"
 
-/* A variable arriving at a unit, with one of its live ranges. */
+/* A variable arriving at a unit, with a part of one of its live ranges. */
 struct pl_sweep_arrival {
     uint32_t first_step;
     uint32_t end_step;
     uint32_t size_bytes;
+};
+
+/* The same, before it is listed at all of these units. */
+struct pl_sweep_part {
+    struct pl_sweep_arrival range;
+    uint32_t set;
 };
 
 /* Where the arrivals at `unit` in stages that may begin at `first_start` are listed: by unit, then by
@@ -61,6 +72,7 @@ void pl_sweep_free(pl_sweep *sweep) {
         free(sweep->arriving_bytes[sum]);
     free(sweep->arrivals);
     free(sweep->arrivals_start);
+    free(sweep->parts);
     free(sweep->allowed_end);
     pl_rising_curve_free(&sweep->ground_curve);
     pl_rising_curve_free(&sweep->curve);
@@ -93,57 +105,111 @@ static bool is_on_curve(const pl_sweep *s, uint64_t variable) {
            !s->ground->profile->class_always_live[s->ground->profile->variable_class[variable]];
 }
 
-/* Counts the live ranges of a variable at each place where it arrives (two places up), or lists
- * them (one place up): then the starts are right in the end. */
-static void enter_arrivals(pl_sweep *s, uint64_t variable, bool is_listing) {
+/* Adds the ranges of what no operation touches to the ground, wherever it is live. */
+static void add_unexplained(pl_sweep *s, size_t tile) {
     const popliner_profile *p = s->ground->profile;
+    const pl_full_model *full = &s->ground->full;
+    for (uint64_t i = full->unexplained_start[tile]; i < full->unexplained_start[tile + 1]; i++) {
+        uint32_t variable = full->unexplained[i];
+        uint32_t class_index = p->variable_class[variable];
+        for (uint32_t k = p->class_ranges_start[class_index];
+             k < p->class_ranges_start[class_index + 1]; k++)
+            pl_rising_curve_add(&s->ground_curve, p->range_first_step[k], p->range_end_step[k],
+                                p->variable_size_bytes[variable]);
+    }
+}
+
+static bool has_unit(const pl_sweep_ground *ground, uint32_t set, uint32_t unit) {
+    return (ground->set_bits[set * ground->set_words + unit / 64] >> unit % 64 & 1) != 0;
+}
+
+/* Cuts a live range of something that the units of `set` touch: while one of these runs it goes to
+ * the ground, and what is left becomes parts. In PopLiner's model, where the steps of other units
+ * count, all of it is left. */
+static bool cut_range(pl_sweep *s, uint32_t set, struct pl_sweep_arrival range, size_t *num_parts) {
+    const pl_sweep_ground *g = s->ground;
+    while (range.first_step < range.end_step) {
+        struct pl_sweep_arrival cut = range;
+        const pl_step_run *run = &g->unit_run[g->run_of_step[cut.first_step]];
+        bool is_own = g->is_full && has_unit(g, set, run->unit);
+        /* as far as it goes on in the same way */
+        while (g->is_full && run->end_step < range.end_step &&
+               has_unit(g, set, g->unit_run[g->run_of_step[run->end_step]].unit) == is_own)
+            run = &g->unit_run[g->run_of_step[run->end_step]];
+        if (g->is_full && run->end_step < range.end_step)
+            cut.end_step = run->end_step;
+        range.first_step = cut.end_step;
+        if (is_own) {
+            pl_rising_curve_add(&s->ground_curve, cut.first_step, cut.end_step, cut.size_bytes);
+            continue;
+        }
+        void *parts = s->parts;
+        if (!pl_reserve(&parts, &s->parts_capacity, *num_parts + 1, sizeof *s->parts))
+            return false;
+        s->parts = parts;
+        s->parts[(*num_parts)++] = (struct pl_sweep_part){cut, set};
+    }
+    return true;
+}
+
+/* Counts a part at each place where it arrives (two places up), or lists it (one place up): then the
+ * starts are right in the end. */
+static void enter_part(pl_sweep *s, const struct pl_sweep_part *part, bool is_listing) {
     const pl_unit_sets *sets = &s->ground->usage.sets;
-    uint32_t class_index = p->variable_class[variable];
-    uint32_t set = s->ground->usage.variable_set[variable];
+    uint32_t set = part->set;
     for (; set != 0 && unit_counts(s, sets->last_unit[set]); set = sets->rest[set]) {
         uint32_t rest = sets->rest[set];
         bool is_first = rest == 0 || !unit_counts(s, sets->last_unit[rest]);
         size_t place =
             arrivals_place(sets->last_unit[set], is_first ? 0 : sets->last_unit[rest] + 1);
-        uint32_t end = p->class_ranges_start[class_index + 1];
-        if (!is_listing) {
-            s->arrivals_start[place + 2] += end - p->class_ranges_start[class_index];
-            continue;
-        }
-        for (uint32_t i = p->class_ranges_start[class_index]; i < end; i++)
-            s->arrivals[s->arrivals_start[place + 1]++] = (struct pl_sweep_arrival){
-                .first_step = p->range_first_step[i],
-                .end_step = p->range_end_step[i],
-                .size_bytes = p->variable_size_bytes[variable],
-            };
+        if (is_listing)
+            s->arrivals[s->arrivals_start[place + 1]++] = part->range;
+        else
+            s->arrivals_start[place + 2]++;
     }
 }
 
-/* Lists the arrivals of the tile's variables, and sums up the always-live ones. */
+/* Sorts the tile's variables: sums up the always-live ones, puts on the ground what is there in all
+ * stages, and lists the arrivals of everything else. */
 static popliner_status list_arrivals(pl_sweep *s, size_t tile, popliner_error *error) {
     const popliner_profile *p = s->ground->profile;
     const pl_usage *usage = &s->ground->usage;
     size_t num_places = arrivals_place(usage->num_units, 0);
+    size_t num_parts = 0;
+    bool memory = pl_rising_curve_begin(&s->ground_curve, p->num_steps);
     memset(s->arrivals_start, 0, (num_places + 2) * sizeof *s->arrivals_start);
-    for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
-        if (is_on_curve(s, i))
-            enter_arrivals(s, i, false);
-        else if ((s->ground->full.variable_flags[i] & PL_VARIABLE_IS_CODE) == 0)
-            add_arrivals(s, PL_SUM_DATA, &usage->sets, usage->variable_set[i],
-                         p->variable_size_bytes[i]);
+    if (memory && s->ground->is_full)
+        add_unexplained(s, tile);
+    for (uint64_t i = p->tile_variables_start[tile];
+         memory && i < p->tile_variables_start[tile + 1]; i++) {
+        uint32_t set = usage->variable_set[i];
+        uint32_t class_index = p->variable_class[i];
+        if (set == 0)
+            continue;
+        if (!is_on_curve(s, i)) {
+            if ((s->ground->full.variable_flags[i] & PL_VARIABLE_IS_CODE) == 0)
+                add_arrivals(s, PL_SUM_DATA, &usage->sets, set, p->variable_size_bytes[i]);
+            continue;
+        }
+        for (uint32_t k = p->class_ranges_start[class_index];
+             memory && k < p->class_ranges_start[class_index + 1]; k++)
+            memory =
+                cut_range(s, set,
+                          (struct pl_sweep_arrival){p->range_first_step[k], p->range_end_step[k],
+                                                    p->variable_size_bytes[i]},
+                          &num_parts);
     }
+    for (size_t i = 0; memory && i < num_parts; i++)
+        enter_part(s, &s->parts[i], false);
     for (size_t place = 0; place < num_places; place++)
         s->arrivals_start[place + 2] += s->arrivals_start[place + 1];
     void *arrivals = s->arrivals;
-    if (!pl_reserve(&arrivals, &s->arrivals_capacity, s->arrivals_start[num_places + 1],
-                    sizeof *s->arrivals))
-        return pl_fail_memory(error, "the variables of a tile");
+    memory = memory && pl_reserve(&arrivals, &s->arrivals_capacity,
+                                  s->arrivals_start[num_places + 1], sizeof *s->arrivals);
     s->arrivals = arrivals;
-    for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
-        if (is_on_curve(s, i))
-            enter_arrivals(s, i, true);
-    }
-    return POPLINER_OK;
+    for (size_t i = 0; memory && i < num_parts; i++)
+        enter_part(s, &s->parts[i], true);
+    return memory ? POPLINER_OK : pl_fail_memory(error, "the variables of a tile");
 }
 
 /* The first and last step of a stage that grows to the right, by the rules of
@@ -166,25 +232,6 @@ static void add_unit_steps(stage_steps *steps, const popliner_chain *chain, size
     steps->in_layer = steps->in_layer || unit > 0;
     if (steps->last_operation == SIZE_MAX || last > steps->last_operation)
         steps->last_operation = last;
-}
-
-/* Fills the curve that all stages begin with: in the full model what no operation touches. In
- * PopLiner's model nothing, and all steps count. */
-static bool begin_curve(pl_sweep *s, size_t tile) {
-    const popliner_profile *p = s->ground->profile;
-    const pl_full_model *full = &s->ground->full;
-    if (!pl_rising_curve_begin(&s->ground_curve, p->num_steps))
-        return false;
-    for (uint64_t i = s->ground->is_full ? full->unexplained_start[tile] : 0;
-         s->ground->is_full && i < full->unexplained_start[tile + 1]; i++) {
-        uint32_t variable = full->unexplained[i];
-        uint32_t class_index = p->variable_class[variable];
-        for (uint32_t k = p->class_ranges_start[class_index];
-             k < p->class_ranges_start[class_index + 1]; k++)
-            pl_rising_curve_add(&s->ground_curve, p->range_first_step[k], p->range_end_step[k],
-                                p->variable_size_bytes[variable]);
-    }
-    return true;
 }
 
 /* Begins a stage without any unit. */
@@ -308,8 +355,6 @@ popliner_status pl_sweep_tile(pl_sweep *s, size_t tile, popliner_error *error) {
         pl_stash_add_tile(&s->ground->stash, p, &s->ground->phase_usage, tile,
                           s->arriving_bytes[PL_SUM_STASH]);
     popliner_status status = list_arrivals(s, tile, error);
-    if (status == POPLINER_OK && !begin_curve(s, tile))
-        status = pl_fail_memory(error, "the liveness of a tile");
     for (size_t start = 0; status == POPLINER_OK && start < num_units; start++)
         sweep_start(s, tile, start);
     /* what is too much from one unit on is so from an earlier one on, too */

@@ -16,8 +16,9 @@
 
 /* Liveness steps one after another that belong to the same unit. */
 typedef struct pl_step_run {
-    size_t first_step;
-    size_t end_step;
+    uint32_t first_step;
+    uint32_t end_step;
+    uint32_t unit;
 } pl_step_run;
 
 /* What is the same for all tiles, and for all threads that sweep them. */
@@ -45,6 +46,10 @@ typedef struct pl_sweep_ground {
     /* The steps of each unit: those of unit u begin at unit_runs_start[u]. */
     size_t *unit_runs_start; /* [num_units + 1] */
     pl_step_run *unit_run;
+    uint32_t *run_of_step; /* [num_steps] */
+    /* The sets of units that use something, as bits: [sets][set_words]. */
+    size_t set_words;
+    uint64_t *set_bits;
 } pl_sweep_ground;
 
 /* What the sums over arrivals are kept apart by: the groups of code, always-live data, and what a
@@ -52,6 +57,7 @@ typedef struct pl_sweep_ground {
 enum { PL_SUM_DATA = PL_NUM_CODE_GROUPS, PL_SUM_STASH, PL_NUM_SUMS };
 
 struct pl_sweep_arrival;
+struct pl_sweep_part;
 
 /* The work of one thread. Zero-initialise; free with pl_sweep_free. */
 typedef struct pl_sweep {
@@ -67,8 +73,10 @@ typedef struct pl_sweep {
     uint64_t *arriving_bytes[PL_NUM_SUMS]; /* [num_units + 1][num_units] */
     struct pl_sweep_arrival *arrivals;     /* by unit, then by the first start of their stages */
     size_t arrivals_capacity;
-    size_t *arrivals_start;       /* for each unit and each start up to it, and one more */
-    pl_rising_curve ground_curve; /* what is there in every stage */
+    size_t *arrivals_start;      /* for each unit and each start up to it, and one more */
+    struct pl_sweep_part *parts; /* of live ranges, which are to arrive */
+    size_t parts_capacity;
+    pl_rising_curve ground_curve; /* what is there at the steps of a unit in every stage with it */
     pl_rising_curve curve;        /* of one stage */
 } pl_sweep;
 

@@ -33,6 +33,8 @@ static void free_ground(pl_sweep_ground *s) {
     free(s->kind_code_bytes);
     free(s->unit_runs_start);
     free(s->unit_run);
+    free(s->run_of_step);
+    free(s->set_bits);
 }
 
 /* Sums control code, exchange code and vertex state of the programs by their set of units. */
@@ -194,7 +196,7 @@ static popliner_status measure_passes(pl_sweep_ground *s, popliner_costs *costs,
 }
 
 /* The unit that a step belongs to. */
-static size_t unit_of_step(const popliner_chain *chain, size_t step) {
+static uint32_t unit_of_step(const popliner_chain *chain, size_t step) {
     uint32_t operation = chain->operation_of_step[step];
     return operation == PL_NONE ? 0 : chain->unit_of_operation[operation];
 }
@@ -205,23 +207,40 @@ static popliner_status find_unit_steps(pl_sweep_ground *s, popliner_error *error
     size_t num_units = s->chain->num_units;
     s->unit_runs_start = pl_new_array(num_units + 2, sizeof *s->unit_runs_start);
     s->unit_run = pl_new_array(num_steps, sizeof *s->unit_run);
-    if (s->unit_runs_start == NULL || s->unit_run == NULL)
+    s->run_of_step = pl_new_array(num_steps, sizeof *s->run_of_step);
+    if (s->unit_runs_start == NULL || s->unit_run == NULL || s->run_of_step == NULL)
         return pl_fail_memory(error, "the intervals");
     /* counted two places up and filled one place up, so that the starts are right in the end */
     for (int is_filling = 0; is_filling < 2; is_filling++) {
         for (size_t step = 0; step < num_steps;) {
-            size_t unit = unit_of_step(s->chain, step);
-            pl_step_run run = {step, step + 1};
+            uint32_t unit = unit_of_step(s->chain, step);
+            pl_step_run run = {(uint32_t)step, (uint32_t)step + 1, unit};
             while (run.end_step < num_steps && unit_of_step(s->chain, run.end_step) == unit)
                 run.end_step++;
             if (is_filling != 0)
-                s->unit_run[s->unit_runs_start[unit + 1]++] = run;
-            else
-                s->unit_runs_start[unit + 2]++;
+                s->unit_run[s->unit_runs_start[unit + 1]] = run;
+            for (; is_filling != 0 && step < run.end_step; step++)
+                s->run_of_step[step] = (uint32_t)s->unit_runs_start[unit + 1];
+            s->unit_runs_start[unit + (is_filling != 0 ? 1 : 2)]++;
             step = run.end_step;
         }
         for (size_t unit = 0; is_filling == 0 && unit <= num_units; unit++)
             s->unit_runs_start[unit + 1] += s->unit_runs_start[unit];
+    }
+    return POPLINER_OK;
+}
+
+static popliner_status find_set_bits(pl_sweep_ground *s, popliner_error *error) {
+    const pl_unit_sets *sets = &s->usage.sets;
+    s->set_words = s->chain->num_units / 64 + 1;
+    s->set_bits = pl_new_array(sets->count * s->set_words, sizeof *s->set_bits);
+    if (s->set_bits == NULL)
+        return pl_fail_memory(error, "the intervals");
+    /* the rest of a set was made before the set */
+    for (size_t set = 1; set < sets->count; set++) {
+        uint64_t *bits = s->set_bits + set * s->set_words;
+        memcpy(bits, s->set_bits + sets->rest[set] * s->set_words, s->set_words * sizeof *bits);
+        bits[sets->last_unit[set] / 64] |= (uint64_t)1 << sets->last_unit[set] % 64;
     }
     return POPLINER_OK;
 }
@@ -388,6 +407,8 @@ popliner_intervals_measure(const popliner_profile *profile, const popliner_opera
         status = measure_passes(&s, made, error);
     if (status == POPLINER_OK)
         status = find_unit_steps(&s, error);
+    if (status == POPLINER_OK)
+        status = find_set_bits(&s, error);
     if (status == POPLINER_OK && details != NULL)
         status = pl_details_create(chain->num_units, s.most_stages, &made_details, error);
     if (status == POPLINER_OK)
