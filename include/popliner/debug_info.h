@@ -30,7 +30,10 @@ popliner_status popliner_debug_info_read(const char *path, const popliner_listen
                                          popliner_debug_info **info, popliner_error *error);
 void popliner_debug_info_free(popliner_debug_info *info);
 
+/* How many contexts there are, and how many were in the file: popliner_read_files leaves out what
+ * the profile has no use for. */
 size_t popliner_debug_info_num_contexts(const popliner_debug_info *info);
+size_t popliner_debug_info_num_read(const popliner_debug_info *info);
 
 /* Whether the file ended early, so that contexts and their own names may be missing. */
 bool popliner_debug_info_is_truncated(const popliner_debug_info *info);

@@ -13,7 +13,8 @@ extern "C" {
 #endif
 
 /* Does what popliner_profile_read and popliner_debug_info_read do, with the same results and
- * errors, but one beside the other where options->num_threads allows it. `debug_path` may be NULL:
+ * errors, but one beside the other where options->num_threads allows it, and leaves out the debug
+ * contexts that no program, compute set or variable of the profile leads to. `debug_path` may be NULL:
  * then *info is NULL. Of two errors that of the profile is told. */
 popliner_status popliner_read_files(const char *profile_path, const char *debug_path,
                                     const popliner_read_options *options,

@@ -120,7 +120,8 @@ static popliner_status read_profile(session *s, popliner_error *error) {
                     counts.num_steps, counts.num_compute_sets, counts.num_vertex_types,
                     popliner_profile_target(s->profile)->num_tiles);
         if (s->info != NULL)
-            log_message(&s->log, POPLINER_LEVEL_DEBUG, "%zu debug contexts",
+            log_message(&s->log, POPLINER_LEVEL_DEBUG, "%zu debug contexts, %zu of them needed",
+                        popliner_debug_info_num_read(s->info),
                         popliner_debug_info_num_contexts(s->info));
         else
             log_message(&s->log, POPLINER_LEVEL_WARNING,

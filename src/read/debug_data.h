@@ -7,6 +7,7 @@
 #include "base/growth.h"
 #include "base/id_map.h"
 #include "popliner/debug_info.h"
+#include "popliner/profile.h"
 
 /* The offset of a NUL-terminated string in popliner_debug_info.strings; 0 is "" and "absent". */
 typedef uint32_t pl_debug_string;
@@ -27,6 +28,7 @@ struct popliner_debug_info {
     size_t strings_length;
     size_t strings_capacity;
 
+    size_t num_read; /* contexts in the file */
     size_t num_contexts;
     size_t contexts_capacity[5];
     uint64_t *context_id;
@@ -57,6 +59,10 @@ struct popliner_debug_info {
 
     bool truncated;
 };
+
+/* Leaves out the contexts, and their names, that nothing in the profile leads to: no program, compute
+ * set or variable has them, or belongs to something below them. Where memory is short, they stay. */
+void pl_debug_keep_needed(popliner_debug_info *info, const popliner_profile *profile);
 
 /* The place of the context with this id, or PL_NONE. */
 uint32_t pl_debug_find(const popliner_debug_info *info, uint64_t id);

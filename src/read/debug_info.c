@@ -230,6 +230,7 @@ static void end_record(reader *r) {
     info->context_details[info->num_contexts] = details;
     info->context_is_operation[info->num_contexts] = r->is_operation;
     info->num_contexts++;
+    info->num_read++;
 }
 
 static bool equals(const char *bytes, size_t length, const char *text) {
@@ -781,6 +782,10 @@ void popliner_debug_info_free(popliner_debug_info *info) {
 
 size_t popliner_debug_info_num_contexts(const popliner_debug_info *info) {
     return info->num_contexts;
+}
+
+size_t popliner_debug_info_num_read(const popliner_debug_info *info) {
+    return info->num_read;
 }
 
 bool popliner_debug_info_is_truncated(const popliner_debug_info *info) {

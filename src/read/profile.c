@@ -9,6 +9,7 @@
 #include "base/failure.h"
 #include "base/machine.h"
 #include "popliner/read.h"
+#include "read/debug_data.h"
 
 static void free_ids(pl_profile_ids *ids) {
     pl_id_map *const maps[] = {
@@ -104,6 +105,8 @@ popliner_status popliner_read_files(const char *profile_path, const char *debug_
         popliner_profile_free(*profile);
         *profile = NULL;
     }
+    if (status == POPLINER_OK && task.info != NULL)
+        pl_debug_keep_needed(task.info, *profile);
     if (status == POPLINER_OK)
         *info = task.info;
     else
