@@ -64,7 +64,8 @@ static const char *difference(const popliner_profile *p, const popliner_operatio
 
 static void save(const golden_case *c, const char *path) {
     popliner_error error = {.message = ""};
-    if (popliner_analysis_save(c->profile, c->operations, NULL, 0, path, &error) != POPLINER_OK)
+    if (popliner_analysis_save(c->profile, c->operations, NULL, 0, NULL, path, &error) !=
+        POPLINER_OK)
         fail_msg("%s", error.message);
 }
 
@@ -607,7 +608,7 @@ static size_t count_files(const char *path) {
 
 static void assert_not_saved(const golden_case *c, const char *path) {
     popliner_error error = {.message = ""};
-    assert_int_equal(popliner_analysis_save(c->profile, c->operations, NULL, 0, path, &error),
+    assert_int_equal(popliner_analysis_save(c->profile, c->operations, NULL, 0, NULL, path, &error),
                      POPLINER_ERROR_OUTPUT);
     assert_int_equal(error.status, POPLINER_ERROR_OUTPUT);
     assert_non_null(strstr(error.message, path));

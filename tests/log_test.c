@@ -83,12 +83,37 @@ static void long_tasks_have_rate_and_time_left(void **state) {
     free(text);
 }
 
+static void tell_waiting(log_state *log) {
+    double start = log_seconds();
+    log_waiting(log, "Solving", start, 0, " (advice)"); /* perhaps over soon */
+    log_waiting(log, "Solving", start - 12, 0, " (advice)");
+    log_waiting(log, "Solving", start - 13, 0, " (advice)"); /* too soon after the last one */
+    wait_seconds(0.3);
+    log_waiting(log, "Solving", start - 20, 60, " (advice)");
+    log_message(log, POPLINER_LEVEL_INFO, "Done");
+}
+
+static void what_cannot_tell_its_progress_tells_its_time(void **state) {
+    char *text = written(*state, tell_waiting);
+    const char *shown = "\rSolving for 12 s (advice)\rSolving for 20 s, at most 40 s left";
+    if (strncmp(text, shown, strlen(shown)) != 0)
+        fail_msg("'%s'", text);
+    /* the line is taken off before anything else is written */
+    const char *message = strstr(text, "INFO    Done\n");
+    const char *blank = strrchr(text, '\r');
+    assert_true(message != NULL && blank != NULL && blank < message);
+    assert_null(strchr(text + strlen(shown), 'S'));
+    free(text);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(short_tasks_have_no_bar, test_begin_directory,
                                         test_end_directory),
         cmocka_unit_test_setup_teardown(long_tasks_have_rate_and_time_left, test_begin_directory,
                                         test_end_directory),
+        cmocka_unit_test_setup_teardown(what_cannot_tell_its_progress_tells_its_time,
+                                        test_begin_directory, test_end_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,7 +52,7 @@ static void begin(stored_case *s, void **state) {
         s->measured[recompute].chain = chain;
     }
     assert_int_equal(
-        popliner_analysis_save(s->c.profile, s->c.operations, s->measured, 2, s->path, NULL),
+        popliner_analysis_save(s->c.profile, s->c.operations, s->measured, 2, NULL, s->path, NULL),
         POPLINER_OK);
 }
 
@@ -186,7 +186,7 @@ static void finds_nothing_for_other_questions(void **state) {
 
     /* one way of recomputing does not tell of the other */
     assert_int_equal(
-        popliner_analysis_save(s.c.profile, s.c.operations, s.measured, 1, s.path, NULL),
+        popliner_analysis_save(s.c.profile, s.c.operations, s.measured, 1, NULL, s.path, NULL),
         POPLINER_OK);
     assert_int_equal(popliner_analysis_open(s.path, &analysis, NULL), POPLINER_OK);
     found = find(analysis, s.layers, POPLINER_MEMORY_MODEL_FULL, POPLINER_SCHEDULE_TRAINING,
@@ -249,17 +249,17 @@ static void what_needs_variables_asks_for_them(void **state) {
     assert_needs_variables(popliner_liveness_extent(p, 0, NULL, &bytes[0], &bytes[1], &error),
                            &error);
     assert_needs_variables(popliner_report_tiles(p, POPLINER_FORMAT_TSV, &text, &error), &error);
-    assert_needs_variables(popliner_analysis_save(p, o, NULL, 0, s.path, &error), &error);
+    assert_needs_variables(popliner_analysis_save(p, o, NULL, 0, NULL, s.path, &error), &error);
 
     /* and has them afterwards */
-    assert_int_equal(popliner_analysis_load_variables(analysis, &error), POPLINER_OK);
+    assert_int_equal(popliner_analysis_load_variables(analysis, NULL, &error), POPLINER_OK);
     assert_int_equal(popliner_profile_get_counts(p).num_variables,
                      popliner_profile_get_counts(s.c.profile).num_variables);
     assert_int_equal(
         popliner_chain_create(p, o, s.layers, POPLINER_MEMORY_MODEL_FULL, &chain, &error),
         POPLINER_OK);
     popliner_chain_free(chain);
-    assert_int_equal(popliner_analysis_load_variables(analysis, &error), POPLINER_OK);
+    assert_int_equal(popliner_analysis_load_variables(analysis, NULL, &error), POPLINER_OK);
     popliner_analysis_close(analysis);
     free(steps_bytes);
     free(peaks);
@@ -284,7 +284,8 @@ static void stays_usable_when_variables_are_damaged(void **state) {
                    "WHERE name = 'tile_variables_start'");
     assert_int_equal(popliner_analysis_open(s.path, &analysis, NULL), POPLINER_OK);
     for (int round = 0; round < 2; round++) {
-        assert_int_equal(popliner_analysis_load_variables(analysis, &error), POPLINER_ERROR_INPUT);
+        assert_int_equal(popliner_analysis_load_variables(analysis, NULL, &error),
+                         POPLINER_ERROR_INPUT);
         assert_non_null(strstr(error.message, "tile_variables_start"));
         assert_int_equal(
             popliner_profile_get_counts(popliner_analysis_profile(analysis)).num_variables, 0);
@@ -353,9 +354,9 @@ static void refuses_damaged_stages(void **state) {
             popliner_measured_stages found;
             popliner_error error = {.message = ""};
             snprintf(sql, sizeof sql, changes[k], arrays[i], arrays[i]);
-            assert_int_equal(
-                popliner_analysis_save(s.c.profile, s.c.operations, s.measured, 2, s.path, NULL),
-                POPLINER_OK);
+            assert_int_equal(popliner_analysis_save(s.c.profile, s.c.operations, s.measured, 2,
+                                                    NULL, s.path, NULL),
+                             POPLINER_OK);
             change(s.path, sql);
             popliner_status status = look(&s, &found, &error);
             /* nothing is left of nothing */
@@ -395,9 +396,9 @@ static void survives_stages_made_up_with_their_checksum(void **state) {
             sqlite3_stmt *select;
             sqlite3_stmt *update;
             snprintf(name, sizeof name, "stages/0/%s", arrays[i]);
-            assert_int_equal(
-                popliner_analysis_save(s.c.profile, s.c.operations, s.measured, 2, s.path, NULL),
-                POPLINER_OK);
+            assert_int_equal(popliner_analysis_save(s.c.profile, s.c.operations, s.measured, 2,
+                                                    NULL, s.path, NULL),
+                             POPLINER_OK);
             assert_int_equal(sqlite3_open(s.path, &sqlite), SQLITE_OK);
             assert_int_equal(sqlite3_prepare_v2(sqlite, "SELECT bytes FROM arrays WHERE name = ?1",
                                                 -1, &select, NULL),

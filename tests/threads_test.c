@@ -69,7 +69,7 @@ static uint8_t *stored(const char *directory, const char *profile_path, const ch
             POPLINER_OK ||
         popliner_operations_find(profile, info, &operations, &error) != POPLINER_OK ||
         pl_profile_check(profile, profile_path, &error) != POPLINER_OK ||
-        popliner_analysis_save(profile, operations, NULL, 0, path, &error) != POPLINER_OK)
+        popliner_analysis_save(profile, operations, NULL, 0, NULL, path, &error) != POPLINER_OK)
         fail_msg("%s with %zu threads: %s", profile_path, num_threads, error.message);
     assert_true(t.calls > 1);
     assert_false(t.other_thread);

@@ -12,6 +12,7 @@
 #include "popliner/costs.h"
 #include "popliner/error.h"
 #include "popliner/layers.h"
+#include "popliner/listener.h"
 #include "popliner/operations.h"
 #include "popliner/pipeline.h"
 #include "popliner/profile.h"
@@ -36,12 +37,14 @@ void popliner_measured_stages_clear(popliner_measured_stages *stages);
  * version and a checksum for each part), and measured stages[num_stages], so that later runs with
  * these layers need not measure them again. Whatever layer options a later run uses, it gets the same
  * results from the file as from the profile. The file is written beside `path` and moved there when
- * it is complete, so `path` never holds half of one.
+ * it is complete, so `path` never holds half of one. The listener (may be NULL) is told of the
+ * progress.
  * Errors: OUTPUT, MEMORY; USAGE if the lowered variables of the profile are not loaded. */
 popliner_status popliner_analysis_save(const popliner_profile *profile,
                                        const popliner_operations *operations,
                                        const popliner_measured_stages *stages, size_t num_stages,
-                                       const char *path, popliner_error *error);
+                                       const popliner_listener *listener, const char *path,
+                                       popliner_error *error);
 
 /* Loads all of the profile and the operations; the caller frees both. Errors: INPUT when it is no
  * such file, of another version or machine, or damaged; MEMORY. */
@@ -65,8 +68,9 @@ const popliner_profile *popliner_analysis_profile(const popliner_analysis *analy
 const popliner_operations *popliner_analysis_operations(const popliner_analysis *analysis);
 
 /* Loads what is missing, if anything is. Errors: INPUT when that is damaged, MEMORY; then it is
- * missing still. */
+ * missing still. The listener (may be NULL) is told of the progress. */
 popliner_status popliner_analysis_load_variables(popliner_analysis *analysis,
+                                                 const popliner_listener *listener,
                                                  popliner_error *error);
 
 /* Looks for stages measured for these layers and this memory model, and, if the profile trains and

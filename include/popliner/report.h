@@ -13,6 +13,7 @@
 #include "popliner/diagnosis.h"
 #include "popliner/error.h"
 #include "popliner/layers.h"
+#include "popliner/listener.h"
 #include "popliner/operations.h"
 #include "popliner/plan.h"
 #include "popliner/profile.h"
@@ -66,8 +67,9 @@ popliner_status popliner_report_diagnosis(const popliner_diagnosis *diagnosis,
  * once per debug context: an outlined operation shows those of its first listing. */
 popliner_status popliner_report_operations(const popliner_operations *operations,
                                            const popliner_layers *layers,
-                                           popliner_stage_meter *meter, char delimiter, char **text,
-                                           popliner_error *error);
+                                           popliner_stage_meter *meter,
+                                           const popliner_listener *listener, char delimiter,
+                                           char **text, popliner_error *error);
 
 /* One row per unit of the chain, and an empty line behind them. In the full memory model with one
  * column more: what no operation explains. */

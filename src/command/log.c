@@ -79,6 +79,29 @@ static void write_duration(char *text, size_t size, double seconds) {
         snprintf(text, size, "%lu:%02lu h", whole / 3600, whole / 60 % 60);
 }
 
+/* Pads what was just printed over a longer line. */
+static void finish_bar(log_state *log, int width) {
+    size_t visible = width > 1 ? (size_t)width - 1 : 0;
+    if (visible < log->bar_width) /* the rest of a longer one */
+        fprintf(stderr, "%*s", (int)(log->bar_width - visible), "");
+    else
+        log->bar_width = visible;
+}
+
+void log_waiting(log_state *log, const char *task, double start_seconds, double most_seconds,
+                 const char *advice) {
+    double now = log_seconds();
+    double left = start_seconds + most_seconds - now;
+    char left_text[24];
+    if (!log->shows_progress || now - start_seconds < 1 || now - log->waiting_seconds < 0.25)
+        return;
+    log->waiting_seconds = now;
+    write_duration(left_text, sizeof left_text, left > 0 ? left : 0);
+    finish_bar(log, fprintf(stderr, "\r%s for %.0f s%s%s%s", task, now - start_seconds,
+                            most_seconds > 0 ? ", at most " : "", most_seconds > 0 ? left_text : "",
+                            most_seconds > 0 ? " left" : advice));
+}
+
 static void on_progress(void *user, const char *task, uint64_t done, uint64_t total) {
     enum { BAR = 20 };
     log_state *log = user;
@@ -109,13 +132,8 @@ static void on_progress(void *user, const char *task, uint64_t done, uint64_t to
     bar[BAR] = '\0';
     write_rate(rate_text, sizeof rate_text, rate);
     write_duration(left_text, sizeof left_text, (double)(total - done) / rate);
-    int width = fprintf(stderr, "\r%-28.28s [%s] %3d%% %s/s, %s left", task, bar,
-                        (int)((double)done / (double)total * 100), rate_text, left_text);
-    size_t visible = width > 1 ? (size_t)width - 1 : 0;
-    if (visible < log->bar_width) /* the rest of a longer one */
-        fprintf(stderr, "%*s", (int)(log->bar_width - visible), "");
-    else
-        log->bar_width = visible;
+    finish_bar(log, fprintf(stderr, "\r%-28.28s [%s] %3d%% %s/s, %s left", task, bar,
+                            (int)((double)done / (double)total * 100), rate_text, left_text));
 }
 
 popliner_listener log_listener(log_state *log) {

@@ -18,6 +18,7 @@ typedef struct log_state {
     uint64_t task_first_done; /* when it was told first: others may have worked before */
     uint64_t task_done;
     double task_start_seconds;
+    double waiting_seconds; /* when that was shown last */
 } log_state;
 
 /* Progress is shown if `shows_progress` and standard error is a terminal, of what lasts longer than
@@ -26,6 +27,11 @@ void log_begin(log_state *log, popliner_level least_level, bool shows_progress);
 
 /* A listener that writes into `log`, which must outlive it. */
 popliner_listener log_listener(log_state *log);
+
+/* Shows for how long something has been at work that cannot tell its progress, once that is longer
+ * than a second, and, unless it is 0, for how long it may go on at most. */
+void log_waiting(log_state *log, const char *task, double start_seconds, double most_seconds,
+                 const char *advice);
 
 /* Writes one formatted message. */
 void log_message(log_state *log, popliner_level level, const char *format, ...);

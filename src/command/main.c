@@ -83,8 +83,8 @@ static popliner_status print_tables(session *s, popliner_error *error) {
     char *text = NULL;
     popliner_status status = session_prepare(s, model, error);
     if (status == POPLINER_OK && o->operation_breakdown) {
-        status = popliner_report_operations(s->operations, s->layers, s->meter[model], delimiter(o),
-                                            &text, error);
+        status = popliner_report_operations(s->operations, s->layers, s->meter[model], &s->listener,
+                                            delimiter(o), &text, error);
         if (status == POPLINER_OK)
             status = session_print(text, error);
     }

@@ -194,7 +194,7 @@ popliner_status session_need_variables(session *s, popliner_error *error) {
     double start = log_seconds();
     if (s->has_variables)
         return POPLINER_OK;
-    popliner_status status = popliner_analysis_load_variables(s->analysis, error);
+    popliner_status status = popliner_analysis_load_variables(s->analysis, &s->listener, error);
     if (status == POPLINER_OK) {
         s->has_variables = true;
         log_step(&s->log, "Loading the lowered variables", start);
@@ -284,7 +284,7 @@ popliner_status session_save(session *s, popliner_error *error) {
     double start = log_seconds();
     if (status == POPLINER_OK)
         status = popliner_analysis_save(s->profile, s->operations, s->measured, s->num_measured,
-                                        s->options.save_to_file, error);
+                                        &s->listener, s->options.save_to_file, error);
     if (status == POPLINER_OK)
         log_step(&s->log, "Storing the analysis", start);
     return status;

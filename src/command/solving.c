@@ -19,6 +19,13 @@
 
 static volatile sig_atomic_t num_interrupts;
 
+/* What is shown while something is solved. */
+typedef struct waiting {
+    log_state *log; /* NULL: nothing */
+    double start_seconds;
+    double most_seconds; /* 0: without a limit */
+} waiting;
+
 /* A terminal, or timeout(1), may send one signal twice: only the third one ends as usual. */
 static void on_interrupt(int number) {
     num_interrupts++;
@@ -28,8 +35,12 @@ static void on_interrupt(int number) {
     }
 }
 
+/* Asked all the time while something is solved. */
 static bool should_stop(void *user) {
-    (void)user;
+    const waiting *w = user;
+    if (w->log != NULL)
+        log_waiting(w->log, "Solving", w->start_seconds, w->most_seconds,
+                    " (Ctrl-C for the best answer that is known)");
     return num_interrupts > 0;
 }
 
@@ -54,6 +65,7 @@ typedef struct task {
     const popliner_measured_stages *stored; /* the session's: they were measured before, or NULL */
     popliner_memory_model model;
     popliner_shared_stages shared;
+    waiting waiting;
     const char *time_unit;
     uint64_t cycles_per_time_unit;
     uint64_t cuts_per_unit;
@@ -117,6 +129,7 @@ static popliner_status ask(task *t, uint64_t limit_bytes, popliner_objective usu
                                           most_ipus(t->s, t->file), usual, t->file, error);
     t->question.solver.listener = &t->s->listener;
     t->question.solver.should_stop = should_stop;
+    t->question.solver.should_stop_user = &t->waiting;
     t->question.solver.unit_name = question_unit_name;
     t->question.solver.unit_name_user = &t->question;
     if (status == POPLINER_OK)
@@ -317,6 +330,7 @@ static popliner_status measure_peak(void *user, size_t first_unit, size_t last_u
 static popliner_status solve(task *t, popliner_plan *plan, popliner_error *error) {
     struct sigaction before;
     double start = log_seconds();
+    t->waiting = (waiting){&t->s->log, start, t->question.solver.time_limit_seconds};
     catch_interrupt(&before);
     popliner_status status = popliner_solve(t->costs, &t->question.solver, plan, error);
     sigaction(SIGINT, &before, NULL);

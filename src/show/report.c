@@ -106,7 +106,8 @@ static int compare_contexts(const void *left, const void *right) {
 
 /* Measures every debug context once; *contexts is sorted by id. */
 static popliner_status measure_contexts(const popliner_operations *operations,
-                                        popliner_stage_meter *meter, context_sums **contexts,
+                                        popliner_stage_meter *meter,
+                                        const popliner_listener *listener, context_sums **contexts,
                                         size_t *num_contexts, popliner_error *error) {
     size_t count = popliner_operations_count(operations);
     context_sums *all = pl_new_array(count, sizeof *all);
@@ -120,6 +121,7 @@ static popliner_status measure_contexts(const popliner_operations *operations,
         all[i] = (context_sums){popliner_operations_get(operations, i).debug_context, i, {0}};
     qsort(all, count, sizeof *all, compare_contexts);
     for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
+        pl_progress(listener, "Measuring the operations", i, count);
         if (i > 0 && all[i].debug_context == all[*num_contexts - 1].debug_context)
             continue;
         status = popliner_stage_measure(meter, &all[i].operation, 1, &memory, error);
@@ -127,13 +129,15 @@ static popliner_status measure_contexts(const popliner_operations *operations,
         if (status == POPLINER_OK)
             all[(*num_contexts)++].sums = sum_memory(&memory);
     }
+    pl_progress(listener, "Measuring the operations", count, count);
     popliner_stage_memory_clear(&memory);
     return status;
 }
 
 popliner_status popliner_report_operations(const popliner_operations *operations,
                                            const popliner_layers *layers,
-                                           popliner_stage_meter *meter, char delimiter,
+                                           popliner_stage_meter *meter,
+                                           const popliner_listener *listener, char delimiter,
                                            char **result, popliner_error *error) {
     static const char *const header[] = {"Layer",        "Note",        "Full name",
                                          "Vertex state", "Vertex code", "Exchange code",
@@ -142,7 +146,8 @@ popliner_status popliner_report_operations(const popliner_operations *operations
     context_sums *contexts = NULL;
     size_t num_contexts = 0;
     *result = NULL;
-    popliner_status status = measure_contexts(operations, meter, &contexts, &num_contexts, error);
+    popliner_status status =
+        measure_contexts(operations, meter, listener, &contexts, &num_contexts, error);
     if (status != POPLINER_OK)
         goto done;
     add_header(&text, header, sizeof header / sizeof *header, delimiter);

@@ -64,11 +64,20 @@ static bool save_target(sqlite3 *sqlite, const popliner_profile *profile,
     return saved;
 }
 
+/* The bytes of several arrays. */
+static uint64_t bytes_of(const pl_field *fields, size_t num_fields) {
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < num_fields; i++)
+        bytes += (uint64_t)(*fields[i].count + fields[i].extra_items) * fields[i].item_size;
+    return bytes;
+}
+
 /* Writes the file `part`, which is to become `path`: errors name the latter. */
 static popliner_status write_file(const popliner_profile *profile,
                                   const popliner_operations *operations,
                                   const popliner_measured_stages *stages, size_t num_stages,
-                                  const char *part, const char *path, popliner_error *error) {
+                                  const popliner_listener *listener, const char *part,
+                                  const char *path, popliner_error *error) {
     pl_array_writer writer = {0};
     pl_field fields[2 * PL_MOST_FIELDS];
     /* shallow copies: listing fields takes the addresses of members that may change */
@@ -78,8 +87,14 @@ static popliner_status write_file(const popliner_profile *profile,
     num_fields += pl_operations_fields(&operations_copy, fields + num_fields);
     bool saved =
         pl_array_writer_open(&writer, part) && save_target(writer.sqlite, profile, operations);
-    for (size_t i = 0; saved && i < num_fields; i++)
+    uint64_t done_bytes = 0;
+    uint64_t total_bytes = bytes_of(fields, num_fields);
+    for (size_t i = 0; saved && i < num_fields; i++) {
+        pl_progress(listener, "Storing the analysis", done_bytes, total_bytes);
         saved = pl_array_writer_add(&writer, "", &fields[i]);
+        done_bytes += bytes_of(&fields[i], 1);
+    }
+    pl_progress(listener, "Storing the analysis", total_bytes, total_bytes);
     popliner_status status = saved ? POPLINER_OK : POPLINER_ERROR_OUTPUT;
     for (size_t i = 0; status == POPLINER_OK && i < num_stages; i++)
         status = pl_stored_stages_save(&writer, i, operations, &stages[i], error);
@@ -94,7 +109,8 @@ static popliner_status write_file(const popliner_profile *profile,
 popliner_status popliner_analysis_save(const popliner_profile *profile,
                                        const popliner_operations *operations,
                                        const popliner_measured_stages *stages, size_t num_stages,
-                                       const char *path, popliner_error *error) {
+                                       const popliner_listener *listener, const char *path,
+                                       popliner_error *error) {
     pl_text part = {0};
     popliner_status status = pl_profile_require_variables(profile, error);
     if (status != POPLINER_OK)
@@ -105,7 +121,7 @@ popliner_status popliner_analysis_save(const popliner_profile *profile,
         return pl_fail_memory(error, "a file name");
     }
     unlink(part.data); /* a run of the same number may have been killed here */
-    status = write_file(profile, operations, stages, num_stages, part.data, path, error);
+    status = write_file(profile, operations, stages, num_stages, listener, part.data, path, error);
     if (status == POPLINER_OK && rename(part.data, path) != 0)
         status = fail_saving(NULL, path, error);
     if (status != POPLINER_OK)
@@ -208,6 +224,7 @@ static popliner_status load_ground(popliner_analysis *a, popliner_error *error) 
 }
 
 popliner_status popliner_analysis_load_variables(popliner_analysis *analysis,
+                                                 const popliner_listener *listener,
                                                  popliner_error *error) {
     popliner_profile *p = analysis->profile;
     pl_field fields[PL_MOST_FIELDS];
@@ -219,8 +236,11 @@ popliner_status popliner_analysis_load_variables(popliner_analysis *analysis,
         pl_field_set_items(&fields[i], NULL);
     p->num_lists = p->num_list_variables = p->num_program_lists = p->num_variables = SIZE_MAX;
     popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < num_fields; i++)
+    for (size_t i = 0; status == POPLINER_OK && i < num_fields; i++) {
+        pl_progress(listener, "Loading lowered variables", i, num_fields);
         status = pl_array_reader_load(&analysis->reader, "", &fields[i], error);
+    }
+    pl_progress(listener, "Loading lowered variables", num_fields, num_fields);
     if (status == POPLINER_OK)
         status = pl_profile_check(p, analysis->reader.database.path, error);
     p->lacks_variables = false;
@@ -246,7 +266,7 @@ popliner_status popliner_analysis_open(const char *path, popliner_analysis **res
         status = load_ground(a, error);
     /* the layers of such operations are found by the names of variables, too */
     if (status == POPLINER_OK && !a->operations->of_framework)
-        status = popliner_analysis_load_variables(a, error);
+        status = popliner_analysis_load_variables(a, NULL, error);
     if (status == POPLINER_OK)
         *result = a;
     else
@@ -261,7 +281,7 @@ popliner_status popliner_analysis_load(const char *path, popliner_profile **prof
     *operations = NULL;
     popliner_status status = popliner_analysis_open(path, &analysis, error);
     if (status == POPLINER_OK)
-        status = popliner_analysis_load_variables(analysis, error);
+        status = popliner_analysis_load_variables(analysis, NULL, error);
     if (status == POPLINER_OK) {
         *profile = analysis->profile;
         *operations = analysis->operations;
