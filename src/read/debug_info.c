@@ -237,31 +237,36 @@ static bool equals(const char *bytes, size_t length, const char *text) {
     return strlen(text) == length && memcmp(bytes, text, length) == 0;
 }
 
+/* Files have tens of millions of keys: nearly all are told apart by their length. */
 static record_key key_of(const char *bytes, size_t length) {
-    /* the lengths are written down so that nearly all are told apart by them */
-    static const struct {
-        const char *text;
-        size_t length;
-        record_key key;
-    } keys[] = {
-        {"id", 2, KEY_ID},
-        {"parentId", 8, KEY_PARENT_ID},
-        {"name", 4, KEY_NAME},
-        {"layer", 5, KEY_LAYER},
-        {"opName", 6, KEY_OPERATION_NAME},
-        {"op_name", 7, KEY_OPERATION_NAME},
-        {"inputs", 6, KEY_INPUTS},
-        {"instanceId", 10, KEY_INSTANCE_ID},
-        {"tensorId", 8, KEY_TENSOR_ID},
-        {"opid", 4, KEY_OPID},
-        {"replacedDebugContextIds", 23, KEY_REPLACED},
-        {"outlinedDebugContextIds", 23, KEY_OUTLINED},
-    };
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        if (length == keys[i].length && memcmp(bytes, keys[i].text, length) == 0)
-            return keys[i].key;
+    switch (length) {
+    case 2:
+        return memcmp(bytes, "id", 2) == 0 ? KEY_ID : KEY_OTHER;
+    case 4:
+        return memcmp(bytes, "name", 4) == 0   ? KEY_NAME
+               : memcmp(bytes, "opid", 4) == 0 ? KEY_OPID
+                                               : KEY_OTHER;
+    case 5:
+        return memcmp(bytes, "layer", 5) == 0 ? KEY_LAYER : KEY_OTHER;
+    case 6:
+        return memcmp(bytes, "opName", 6) == 0   ? KEY_OPERATION_NAME
+               : memcmp(bytes, "inputs", 6) == 0 ? KEY_INPUTS
+                                                 : KEY_OTHER;
+    case 7:
+        return memcmp(bytes, "op_name", 7) == 0 ? KEY_OPERATION_NAME : KEY_OTHER;
+    case 8:
+        return memcmp(bytes, "parentId", 8) == 0   ? KEY_PARENT_ID
+               : memcmp(bytes, "tensorId", 8) == 0 ? KEY_TENSOR_ID
+                                                   : KEY_OTHER;
+    case 10:
+        return memcmp(bytes, "instanceId", 10) == 0 ? KEY_INSTANCE_ID : KEY_OTHER;
+    case 23:
+        return memcmp(bytes, "replacedDebugContextIds", 23) == 0   ? KEY_REPLACED
+               : memcmp(bytes, "outlinedDebugContextIds", 23) == 0 ? KEY_OUTLINED
+                                                                   : KEY_OTHER;
+    default:
+        return KEY_OTHER;
     }
-    return KEY_OTHER;
 }
 
 /* An item of the innermost container is complete: closes the containers that it completes. */
@@ -655,7 +660,7 @@ static size_t decode(reader *r, mapping *file, const popliner_listener *listener
     const uint8_t *bytes = file->bytes;
     size_t size = file->size;
     size_t at = 0;
-    size_t next_report = 0;
+    size_t next_look = 0;
     while (at < size && !r->finished && !r->malformed && !r->out_of_memory) {
         struct cbor_decoder_result result =
             cbor_stream_decode(bytes + at, size - at, &callbacks, r);
@@ -664,10 +669,10 @@ static size_t decode(reader *r, mapping *file, const popliner_listener *listener
         if (result.status != CBOR_DECODER_FINISHED)
             break;
         at += result.read;
-        if (at >= next_report) {
-            pl_progress(listener, "Reading debug information", at, size);
-            next_report = at + size / 100 + 1;
-        }
+        if (at < next_look)
+            continue;
+        pl_progress(listener, "Reading debug information", at, size);
+        next_look = at + (size / 100 < RELEASED_BYTES ? size / 100 : RELEASED_BYTES) + 1;
         if (at - file->released > RELEASED_BYTES)
             release_before(file, at);
     }
