@@ -5,6 +5,7 @@
 #ifndef PL_MEMORY_FULL_MODEL_H
 #define PL_MEMORY_FULL_MODEL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "memory/code.h"
@@ -54,6 +55,16 @@ static inline bool pl_full_model_counts(const pl_full_model *model, const poplin
                                         uint32_t program, uint32_t variable) {
     return profile->program_type[program] != PL_PROGRAM_STREAM_COPY_MID ||
            (model->variable_flags[variable] & PL_VARIABLE_IS_COMPUTED_ON) == 0;
+}
+
+/* Whether a variable is data of a stage whose operations touch it, or do not. */
+static inline bool pl_full_model_has_data(const pl_full_model *model,
+                                          const popliner_profile *profile, size_t variable,
+                                          bool is_touched) {
+    uint8_t flags = model->variable_flags[variable];
+    if (profile->class_always_live[profile->variable_class[variable]])
+        return is_touched && (flags & PL_VARIABLE_IS_CODE) == 0;
+    return is_touched || (flags & PL_VARIABLE_IS_TOUCHED) == 0;
 }
 
 /* Bytes of a group on a tile in a stage that explains so many itself, without the fixed part. */

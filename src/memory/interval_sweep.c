@@ -92,12 +92,6 @@ static void add_arrivals(pl_sweep *s, int sum, const pl_unit_sets *sets, uint32_
     }
 }
 
-/* Whether variables count where only this unit touches them: in PopLiner's model those of
- * operations in no layer are assumed to be distributed. */
-static bool unit_counts(const pl_sweep *s, uint32_t unit) {
-    return s->ground->is_full || unit > 0;
-}
-
 /* Whether the variable goes into the curve of live bytes; in the full model what is always live is
  * summed up instead. */
 static bool is_on_curve(const pl_sweep *s, uint64_t variable) {
@@ -157,9 +151,10 @@ static bool cut_range(pl_sweep *s, uint32_t set, struct pl_sweep_arrival range, 
 static void enter_part(pl_sweep *s, const struct pl_sweep_part *part, bool is_listing) {
     const pl_unit_sets *sets = &s->ground->usage.sets;
     uint32_t set = part->set;
-    for (; set != 0 && unit_counts(s, sets->last_unit[set]); set = sets->rest[set]) {
+    for (; set != 0 && pl_sweep_unit_counts(s->ground, sets->last_unit[set]);
+         set = sets->rest[set]) {
         uint32_t rest = sets->rest[set];
-        bool is_first = rest == 0 || !unit_counts(s, sets->last_unit[rest]);
+        bool is_first = rest == 0 || !pl_sweep_unit_counts(s->ground, sets->last_unit[rest]);
         size_t place =
             arrivals_place(sets->last_unit[set], is_first ? 0 : sets->last_unit[rest] + 1);
         if (is_listing)

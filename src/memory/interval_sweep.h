@@ -52,6 +52,12 @@ typedef struct pl_sweep_ground {
     uint64_t *set_bits;
 } pl_sweep_ground;
 
+/* Whether what this unit touches counts as variables where no other unit does: in PopLiner's model
+ * those of operations in no layer are assumed to be distributed. */
+static inline bool pl_sweep_unit_counts(const pl_sweep_ground *ground, uint32_t unit) {
+    return ground->is_full || unit > 0;
+}
+
 /* What the sums over arrivals are kept apart by: the groups of code, always-live data, and what a
  * pipeline keeps, which is no part of the peak of a plain stage. */
 enum { PL_SUM_DATA = PL_NUM_CODE_GROUPS, PL_SUM_STASH, PL_NUM_SUMS };

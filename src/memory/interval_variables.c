@@ -11,12 +11,6 @@
 #include "popliner/liveness.h"
 #include "read/profile_data.h"
 
-/* Whether a stage that has one unit of the set, and this one, has what the set touches. In PopLiner's
- * model operations in no layer, which are unit 0, bring no variables. */
-static bool unit_counts(const pl_sweep_ground *ground, uint32_t unit) {
-    return ground->is_full || unit > 0;
-}
-
 /* Whether a unit of the set is in the stage. */
 static bool touches(const pl_sweep_ground *ground, uint32_t set, size_t first_unit,
                     size_t last_unit) {
@@ -24,7 +18,7 @@ static bool touches(const pl_sweep_ground *ground, uint32_t set, size_t first_un
     while (set != 0 && sets->last_unit[set] > last_unit)
         set = sets->rest[set];
     return set != 0 && sets->last_unit[set] >= first_unit &&
-           unit_counts(ground, sets->last_unit[set]);
+           pl_sweep_unit_counts(ground, sets->last_unit[set]);
 }
 
 /* ---- parameters ---- */
@@ -56,11 +50,11 @@ static popliner_status find_parameters(const pl_sweep_ground *ground,
     if (status == POPLINER_OK)
         sum_by_set(ground, set_bytes);
     for (uint32_t all = 1; status == POPLINER_OK && all < sets->count; all++) {
-        for (uint32_t set = all; set != 0 && unit_counts(ground, sets->last_unit[set]);
+        for (uint32_t set = all; set != 0 && pl_sweep_unit_counts(ground, sets->last_unit[set]);
              set = sets->rest[set]) {
             uint32_t unit = sets->last_unit[set];
             uint32_t rest = sets->rest[set];
-            bool is_first = rest == 0 || !unit_counts(ground, sets->last_unit[rest]);
+            bool is_first = rest == 0 || !pl_sweep_unit_counts(ground, sets->last_unit[rest]);
             size_t first_start = is_first ? 0 : sets->last_unit[rest] + 1;
             arriving[first_start * num_units + unit] += set_bytes[all];
             arriving[((size_t)unit + 1) * num_units + unit] -= set_bytes[all];
@@ -100,14 +94,10 @@ static int compare_tile_variables(const void *left, const void *right) {
 /* Whether the variable counts as data in a stage, by the rules of popliner_stage_measure. */
 static bool is_of_stage(const pl_sweep_ground *ground, uint32_t variable, size_t first_unit,
                         size_t last_unit) {
-    const popliner_profile *p = ground->profile;
     bool is_touched = touches(ground, ground->usage.variable_set[variable], first_unit, last_unit);
-    if (!ground->is_full)
-        return is_touched;
-    uint8_t flags = ground->full.variable_flags[variable];
-    if (p->class_always_live[p->variable_class[variable]])
-        return is_touched && (flags & PL_VARIABLE_IS_CODE) == 0;
-    return is_touched || (flags & PL_VARIABLE_IS_TOUCHED) == 0;
+    return ground->is_full
+               ? pl_full_model_has_data(&ground->full, ground->profile, variable, is_touched)
+               : is_touched;
 }
 
 /* Picks the first of the tile's variables, largest first, that are of the stage and live. */

@@ -531,14 +531,10 @@ uint64_t popliner_largest_of_tiles(const uint64_t *bytes, size_t num_tiles) {
 
 /* Whether the variable counts as data in the stage that was measured last. */
 static bool is_of_stage(const popliner_stage_meter *meter, size_t variable) {
-    const popliner_profile *p = meter->profile;
     bool seen = meter->variable_seen[variable] == meter->stage_number;
-    if (meter->chain->model != POPLINER_MEMORY_MODEL_FULL)
-        return seen;
-    uint8_t flags = meter->full.variable_flags[variable];
-    if (p->class_always_live[p->variable_class[variable]])
-        return seen && (flags & PL_VARIABLE_IS_CODE) == 0;
-    return seen || (flags & PL_VARIABLE_IS_TOUCHED) == 0;
+    return meter->chain->model == POPLINER_MEMORY_MODEL_FULL
+               ? pl_full_model_has_data(&meter->full, meter->profile, variable, seen)
+               : seen;
 }
 
 size_t popliner_stage_largest_variables(const popliner_stage_meter *meter, size_t tile, size_t step,
