@@ -4,6 +4,7 @@
 #include "test.h"
 
 #include "solve/shared_search.h"
+#include "solve/stage_program.h"
 
 #include <math.h>
 #include <stdlib.h>

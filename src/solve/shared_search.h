@@ -5,7 +5,8 @@
 #ifndef PL_SOLVE_SHARED_SEARCH_H
 #define PL_SOLVE_SHARED_SEARCH_H
 
-#include "solve/stage_program.h"
+#include "solve/dynamic_program.h"
+#include "solve/shared_stages.h"
 
 /* Whether pl_shared_search can answer: what stages need together must not shrink, and the spread
  * must not matter. */

@@ -75,13 +75,6 @@ static void clear_program(stage_program *s) {
     pl_program_clear(&s->program);
 }
 
-void pl_shared_free(pl_shared *shared) {
-    free(shared->intervals);
-    free(shared->first_stage);
-    free(shared->peak_bytes);
-    *shared = (pl_shared){0};
-}
-
 /* ---- what may be in a split ---- */
 
 static popliner_status add_column(stage_program *s, column c, popliner_error *error) {
@@ -449,29 +442,6 @@ typedef struct measured {
     popliner_interval *stages; /* [stages]: room for what is learnt */
     pl_worth worth;
 } measured;
-
-popliner_status pl_shared_add(pl_shared *shared, size_t width, const popliner_interval *stages,
-                              size_t first_stage_on_ipu, uint64_t peak_bytes,
-                              popliner_error *error) {
-    void *intervals = shared->intervals;
-    void *first_stage = shared->first_stage;
-    void *peaks = shared->peak_bytes;
-    bool memory = pl_reserve(&intervals, &shared->interval_capacity, (shared->count + 1) * width,
-                             sizeof *shared->intervals);
-    shared->intervals = intervals;
-    memory = memory && pl_reserve(&first_stage, &shared->first_stage_capacity, shared->count + 1,
-                                  sizeof *shared->first_stage);
-    shared->first_stage = first_stage;
-    memory = memory && pl_reserve(&peaks, &shared->peak_capacity, shared->count + 1,
-                                  sizeof *shared->peak_bytes);
-    shared->peak_bytes = peaks;
-    if (!memory)
-        return pl_fail_memory(error, "the stages that share an IPU");
-    memcpy(shared->intervals + shared->count * width, stages, width * sizeof *stages);
-    shared->first_stage[shared->count] = first_stage_on_ipu;
-    shared->peak_bytes[shared->count++] = peak_bytes;
-    return POPLINER_OK;
-}
 
 /* Remembers what stages need together that need more than is allowed. */
 static popliner_status learn(const stage_program *s, const pl_split *split, size_t stage,

@@ -1,0 +1,42 @@
+/* What was learnt of stages that share an IPU, and what a search among them found.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_SOLVE_SHARED_STAGES_H
+#define PL_SOLVE_SHARED_STAGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "popliner/costs.h"
+#include "popliner/error.h"
+
+/* Stages whose need together on one IPU was measured, mostly because it is too much: kept for all
+ * later programs of the same problem. Zero-initialise; free with pl_shared_free. */
+typedef struct pl_shared {
+    popliner_interval *intervals; /* [count][most stages of an IPU] */
+    size_t interval_capacity;
+    size_t *first_stage; /* [count]: the first stage on the IPU */
+    size_t first_stage_capacity;
+    uint64_t *peak_bytes; /* [count] */
+    size_t peak_capacity;
+    size_t count;
+    bool is_hard; /* GLPK has learnt so much of them that pl_shared_search takes over */
+} pl_shared;
+
+void pl_shared_free(pl_shared *shared);
+
+/* Adds what the stages[width] (all that the device map has) on the IPU with that first stage need.
+ * Errors: MEMORY. */
+popliner_status pl_shared_add(pl_shared *shared, size_t width, const popliner_interval *stages,
+                              size_t first_stage_on_ipu, uint64_t peak_bytes,
+                              popliner_error *error);
+
+/* What a search found. */
+typedef struct pl_program_result {
+    bool is_stopped;          /* time was up, or the caller wanted it to end */
+    uint64_t bound_bytes;     /* of the goal FEWEST_CUT_BYTES: nothing has fewer */
+    uint64_t next_peak_bytes; /* without a split: one needs at least this peak; 0 if unknown */
+} pl_program_result;
+
+#endif
