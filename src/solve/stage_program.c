@@ -24,7 +24,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Coefficients of the objectives are scaled to at most this. */
 #define LARGEST_COEFFICIENT 1024.0
