@@ -175,7 +175,6 @@ static void make_tiny(golden_case *c) {
     SET(uint32_t, "range_first_step", 0, 1);
     SET(uint32_t, "range_end_step", 2, 2);
     SET(uint32_t, "unlowered_name", 1);
-    SET(uint32_t, "variable_tile", 0, 1);
     SET(uint32_t, "variable_size_bytes", 64, 32);
     SET(uint32_t, "variable_offset", 1024, 2048);
     SET(uint32_t, "variable_class", 0, 1);

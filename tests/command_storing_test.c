@@ -112,6 +112,22 @@ static void analyses_of_either_model_serve_both(void **state) {
     assert_same_prints(CASE_PROFILE, CASE_DEBUG, stored);
 }
 
+/* The same lines behind the time. */
+static void assert_same_log(const command_run *a, const command_run *b) {
+    enum { TIME = 8 };
+    const char *left = a->err;
+    const char *right = b->err;
+    while (*left != '\0' && *right != '\0') {
+        size_t length = strcspn(left, "\n") + 1;
+        assert_int_equal(strcspn(right, "\n") + 1, length);
+        assert_true(length > TIME);
+        assert_memory_equal(left + TIME, right + TIME, length - TIME);
+        left += length;
+        right += length;
+    }
+    assert_true(*left == '\0' && *right == '\0');
+}
+
 /* What was measured when the analysis was stored is not measured again: the variables may even be
  * missing. */
 static void solving_again_needs_no_variables(void **state) {
@@ -139,15 +155,15 @@ static void solving_again_needs_no_variables(void **state) {
         assert_int_equal(loaded.status, run.status);
         assert_true(run.out_size > 0);
         assert_string_equal(loaded.out, run.out);
-        assert_string_equal(loaded.err, run.err);
+        assert_same_log(&loaded, &run);
     }
     /* other layers, stages on one IPU, and tables do need them */
     RUN(&run, stored, "--load-from-file", "--solve", "--layer-name-regex=^(.)", "-q");
-    assert_refused(&run, 3, "is damaged (variable_tile)");
+    assert_refused(&run, 3, "is damaged (variable_size_bytes)");
     RUN(&run, stored, "--load-from-file", "--solve", "--device-map=0,1,0", "-q");
-    assert_refused(&run, 3, "is damaged (variable_tile)");
+    assert_refused(&run, 3, "is damaged (variable_size_bytes)");
     RUN(&run, stored, "--load-from-file", "--memory-totals", "-q");
-    assert_refused(&run, 3, "is damaged (variable_tile)");
+    assert_refused(&run, 3, "is damaged (variable_size_bytes)");
     /* and damage to what was measured is found, too */
     RUN(&run, profile, debug, "--save-to-file", stored, "-q");
     change_database(stored, "UPDATE arrays SET bytes = zeroblob(length(bytes)) "

@@ -337,7 +337,7 @@ static expected expect(const subject *s, bool layers_only) {
     add_vertex_code(p, is_full, type_seen, e.code[VERTEX]);
     for (size_t v = 0; v < p->num_variables; v++) {
         if (code_of_variable(s, v) < NUM_CODES)
-            e.truth[code_of_variable(s, v)][p->variable_tile[v]] += p->variable_size_bytes[v];
+            e.truth[code_of_variable(s, v)][pl_profile_tile_of(p, v)] += p->variable_size_bytes[v];
     }
     free(set_seen);
     free(set_state);
@@ -428,9 +428,9 @@ static void check_categories(const subject *s, const popliner_diagnosis *d, cons
         for (size_t v = 0; v < p->num_variables; v++) {
             if (strcmp(category_name(p, v), row->name) != 0)
                 continue;
-            truth[p->variable_tile[v]] += p->variable_size_bytes[v];
+            truth[pl_profile_tile_of(p, v)] += p->variable_size_bytes[v];
             if (e->variable_seen[v] && code_of_variable(s, v) == NUM_CODES)
-                explained[p->variable_tile[v]] += p->variable_size_bytes[v];
+                explained[pl_profile_tile_of(p, v)] += p->variable_size_bytes[v];
         }
         uint64_t explained_sum = 0;
         size_t num_exceeded = 0;
@@ -492,7 +492,7 @@ static void check_bottleneck(const subject *s, const popliner_diagnosis *d, size
         for (uint64_t v = p->tile_variables_start[tile]; v < p->tile_variables_start[tile + 1];
              v++) {
             uint32_t class_index = p->variable_class[v];
-            assert_int_equal(p->variable_tile[v], tile);
+            assert_int_equal(pl_profile_tile_of(p, v), tile);
             if (p->class_always_live[class_index]) {
                 always_live += p->variable_size_bytes[v];
                 continue;
@@ -624,7 +624,7 @@ static void check_missing(const subject *s, const expected *e,
     uint64_t sum = 0;
     uint64_t *size_of_item = new_array(list->count, sizeof *size_of_item);
     for (size_t v = 0; v < p->num_variables; v++) {
-        if ((tile != SIZE_MAX && p->variable_tile[v] != tile) ||
+        if ((tile != SIZE_MAX && pl_profile_tile_of(p, v) != tile) ||
             (step != SIZE_MAX && !popliner_liveness_is_live(p, v, step)) || e->variable_seen[v] ||
             code_of_variable(s, v) < NUM_CODES)
             continue;

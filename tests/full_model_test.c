@@ -177,7 +177,7 @@ static expected_model expect_model(const golden_case *c) {
     explain(c, all, count, m.explained, m.touched);
     free(all);
     for (size_t v = 0; v < p->num_variables; v++) {
-        uint32_t tile = p->variable_tile[v];
+        uint32_t tile = pl_profile_tile_of(p, v);
         if (!p->class_always_live[p->variable_class[v]])
             continue;
         m.always_live[tile] += p->variable_size_bytes[v];
@@ -249,7 +249,7 @@ static void assert_stage(const golden_case *c, const expected_model *m, const si
     }
     for (size_t v = 0; v < p->num_variables; v++) {
         uint32_t class_index = p->variable_class[v];
-        uint32_t tile = p->variable_tile[v];
+        uint32_t tile = pl_profile_tile_of(p, v);
         if (p->class_always_live[class_index]) {
             if (touched[v] && group_of(p, v) == NUM_GROUPS)
                 variables[tile] += p->variable_size_bytes[v];
@@ -589,7 +589,6 @@ static void keeps_every_rule(void **state) {
                             "internalExchangeCode";
     static pl_string categories[] = {5, 14, 25, 45, 57};
     enum { DATA, CODE, STATE, CONTROL, EXCHANGE };
-    static uint32_t tiles[VARIABLES];
     static uint32_t unlowered[VARIABLES];
     /* classes 0 ... 3: step 0; steps 1 and 2; step 4; steps 0 and 3; class 4 is always live */
     static uint32_t sizes[VARIABLES] = {1000, 10, 500, 7, 90, 120, 20, 15, 4, 33, 200};
@@ -610,7 +609,6 @@ static void keeps_every_rule(void **state) {
     p.num_categories = sizeof categories / sizeof *categories;
     p.category_name = categories;
     p.num_variables = VARIABLES;
-    p.variable_tile = tiles;
     p.variable_size_bytes = sizes;
     p.variable_class = classes;
     p.variable_unlowered = unlowered;

@@ -107,7 +107,6 @@ golden_case made_case(void) {
     static uint32_t ranges_start[] = {0, 1, 2, 3, 5, 6};
     static uint32_t first_steps[] = {0, 1, 4, 0, 3, 0};
     static uint32_t end_steps[] = {1, 3, 5, 1, 4, 5};
-    static uint32_t variable_tiles[] = {0, 0, 0, 0, 0};
     static uint32_t variable_sizes[] = {1000, 10, 500, 7, 90};
     static uint32_t variable_classes[] = {0, 1, 2, 3, 4};
     static uint32_t unlowered[] = {PL_NONE, PL_NONE, PL_NONE, PL_NONE, PL_NONE};
@@ -158,7 +157,6 @@ golden_case made_case(void) {
         .num_categories = 1,
         .category_name = category_names,
         .num_variables = 5,
-        .variable_tile = variable_tiles,
         .variable_size_bytes = variable_sizes,
         .variable_offset = offsets,
         .variable_class = variable_classes,

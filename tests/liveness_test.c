@@ -42,13 +42,13 @@ static uint64_t *expect_bytes(const popliner_profile *p, const uint8_t *selectio
         if (selection != NULL && selection[v] == 0)
             continue;
         if (p->class_always_live[class_index]) {
-            always_live[p->variable_tile[v]] += p->variable_size_bytes[v];
+            always_live[pl_profile_tile_of(p, v)] += p->variable_size_bytes[v];
             continue;
         }
         for (uint32_t r = p->class_ranges_start[class_index];
              r < p->class_ranges_start[class_index + 1]; r++) {
             for (size_t step = p->range_first_step[r]; step < p->range_end_step[r]; step++)
-                live[step * num_tiles + p->variable_tile[v]] += p->variable_size_bytes[v];
+                live[step * num_tiles + pl_profile_tile_of(p, v)] += p->variable_size_bytes[v];
         }
     }
     return live;
@@ -104,13 +104,13 @@ static void check_extents(const golden_case *c, const uint8_t *selection) {
         uint64_t expected = 0;
         for (size_t v = 0; v < p->num_variables; v++) {
             size_t end = (size_t)p->variable_offset[v] + p->variable_size_bytes[v];
-            if (p->variable_tile[v] == tile && p->variable_size_bytes[v] > 0 &&
+            if (pl_profile_tile_of(p, v) == tile && p->variable_size_bytes[v] > 0 &&
                 (selection == NULL || selection[v] != 0))
                 highest = end > highest ? end : highest;
         }
         uint8_t *is_used = new_array(highest, 1);
         for (size_t v = 0; v < p->num_variables; v++) {
-            if (p->variable_tile[v] == tile && (selection == NULL || selection[v] != 0) &&
+            if (pl_profile_tile_of(p, v) == tile && (selection == NULL || selection[v] != 0) &&
                 p->variable_size_bytes[v] > 0)
                 memset(is_used + p->variable_offset[v], 1, p->variable_size_bytes[v]);
         }
@@ -171,7 +171,7 @@ static void check_variables(const golden_case *c) {
         size_t end = SIZE_MAX;
         popliner_liveness_tile_variables(p, tile, &first, &end);
         assert_int_equal(first, place);
-        for (; place < p->num_variables && p->variable_tile[place] == tile; place++)
+        for (; place < p->num_variables && pl_profile_tile_of(p, place) == tile; place++)
             ;
         assert_int_equal(end, place);
     }
@@ -179,7 +179,7 @@ static void check_variables(const golden_case *c) {
     for (size_t v = 0; v < p->num_variables; v++) {
         popliner_variable variable = popliner_liveness_variable(p, v);
         uint32_t class_index = p->variable_class[v];
-        assert_int_equal(variable.tile, p->variable_tile[v]);
+        assert_int_equal(variable.tile, pl_profile_tile_of(p, v));
         assert_int_equal(variable.size_bytes, p->variable_size_bytes[v]);
         assert_int_equal(variable.offset_bytes, p->variable_offset[v]);
         assert_int_equal(variable.equivalence_class, class_index);

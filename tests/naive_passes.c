@@ -256,7 +256,7 @@ void naive_stash(const naive_passes *n, popliner_recompute recompute, size_t fir
             continue;
         if (is_inputs ? touches(n, v, 0, first_unit, NAIVE_FORWARD)
                       : touches(n, v, own, last_unit + 1, NAIVE_BACKWARD))
-            by_tile[p->variable_tile[v]] += p->variable_size_bytes[v];
+            by_tile[pl_profile_tile_of(p, v)] += p->variable_size_bytes[v];
     }
 }
 

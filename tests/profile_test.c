@@ -686,7 +686,7 @@ static void ignores_what_was_not_allocated(void **state) {
     while (sqlite3_step(statement) == SQLITE_ROW) {
         /* this file is in the order of ids and of tiles, and its ids begin with 0 */
         size_t i = (size_t)sqlite3_column_int64(statement, 0);
-        assert_int_equal(profile->variable_tile[i], sqlite3_column_int64(statement, 1));
+        assert_int_equal(pl_profile_tile_of(profile, i), sqlite3_column_int64(statement, 1));
         assert_int_equal(profile->variable_size_bytes[i], 0);
         assert_int_equal(profile->variable_unlowered[i], PL_NONE);
         seen++;
@@ -818,7 +818,7 @@ typedef struct variable_key {
 } variable_key;
 
 static variable_key key_of(const popliner_profile *p, size_t i) {
-    return (variable_key){{p->variable_tile[i], p->variable_offset[i], p->variable_class[i],
+    return (variable_key){{pl_profile_tile_of(p, i), p->variable_offset[i], p->variable_class[i],
                            p->variable_size_bytes[i], p->variable_unlowered[i],
                            p->variable_category[i]}};
 }
@@ -849,7 +849,7 @@ static void expect_same_variables(const popliner_profile *a, const popliner_prof
     assert_memory_equal(a->tile_variables_start, b->tile_variables_start,
                         (a->target.num_tiles + 1) * sizeof(uint64_t));
     for (size_t i = 1; i < b->num_variables; i++)
-        assert_true(b->variable_tile[i - 1] <= b->variable_tile[i]);
+        assert_true(pl_profile_tile_of(b, i - 1) <= pl_profile_tile_of(b, i));
     variable_key *left = sorted_keys(a, NULL, a->num_variables);
     variable_key *right = sorted_keys(b, NULL, b->num_variables);
     assert_memory_equal(left, right, a->num_variables * sizeof *left);

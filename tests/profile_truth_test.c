@@ -105,7 +105,7 @@ static void check_live_bytes_of_tiles(const subject *s) {
         uint64_t peak = 0;
         memset(by_step, 0, p->num_steps * sizeof *by_step);
         for (size_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
-            assert_int_equal(p->variable_tile[i], tile);
+            assert_int_equal(pl_profile_tile_of(p, i), tile);
             if (p->class_always_live[p->variable_class[i]])
                 always_live += p->variable_size_bytes[i];
             else

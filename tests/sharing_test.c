@@ -201,7 +201,6 @@ static void tells_the_calls_of_a_function_apart(void **state) {
         .range_first_step = (uint32_t[]){1, 3, 1},
         .range_end_step = (uint32_t[]){2, 4, 4},
         .num_variables = 2,
-        .variable_tile = (uint32_t[]){0, 0},
         .variable_size_bytes = (uint32_t[]){8, 100},
         .variable_class = (uint32_t[]){0, 1},
         .variable_unlowered = (uint32_t[]){PL_NONE, PL_NONE},

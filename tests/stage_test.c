@@ -170,7 +170,7 @@ static void expect_variables(const popliner_profile *p, const bool *touched, siz
         for (uint32_t r = p->class_ranges_start[class_index];
              touched[v] && r < p->class_ranges_start[class_index + 1]; r++) {
             for (size_t step = p->range_first_step[r]; step < p->range_end_step[r]; step++)
-                live[step * MOST_TILES + p->variable_tile[v]] += p->variable_size_bytes[v];
+                live[step * MOST_TILES + pl_profile_tile_of(p, v)] += p->variable_size_bytes[v];
         }
     }
     for (size_t tile = 0; tile < p->target.num_tiles; tile++)

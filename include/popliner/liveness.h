@@ -34,7 +34,7 @@ typedef struct popliner_variable {
     const char *category; /* "variable", "message", "vertexCode", ... */
 } popliner_variable;
 
-/* O(1). */
+/* O(log tiles). */
 popliner_variable popliner_liveness_variable(const popliner_profile *profile, size_t variable);
 
 /* Whether the variable is live at `step`. O(ranges of its class). */

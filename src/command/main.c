@@ -33,9 +33,8 @@ static char delimiter(const options *o) {
 static popliner_status print_sharing(session *s, popliner_error *error) {
     popliner_sharing sharing = {0};
     char *text = NULL;
-    popliner_status status = session_need_variables(s, error);
-    if (status == POPLINER_OK)
-        status = popliner_sharing_measure(s->profile, s->operations, s->layers, &sharing, error);
+    popliner_status status =
+        popliner_sharing_measure(s->profile, s->operations, s->layers, &sharing, error);
     if (status == POPLINER_OK && s->options.memory_affinity) {
         status = popliner_report_square(s->layers, sharing.affinity_bytes, delimiter(&s->options),
                                         &text, error);
@@ -57,8 +56,8 @@ static popliner_status print_totals(session *s, popliner_error *error) {
     const options *o = &s->options;
     popliner_memory_model model = POPLINER_MEMORY_MODEL_POPLINER;
     char *text = NULL;
-    popliner_status status = session_need_variables(s, error);
-    if (status == POPLINER_OK && o->format != POPLINER_FORMAT_JSON) {
+    popliner_status status = POPLINER_OK;
+    if (o->format != POPLINER_FORMAT_JSON) {
         status = session_prepare(s, model, error);
         if (status == POPLINER_OK)
             status = popliner_report_memory_totals(s->profile, s->operations, s->meter[model],
@@ -97,11 +96,27 @@ static popliner_status print_tables(session *s, popliner_error *error) {
     return status;
 }
 
+/* Loads whatever of a stored analysis several actions need before the first of them prints: then one
+ * that is damaged is refused as a whole. */
+static popliner_status load_ahead(session *s, popliner_error *error) {
+    const options *o = &s->options;
+    const popliner_measured_stages *stages;
+    if (!o->memory_totals && !o->operation_breakdown && !o->layer_breakdown &&
+        !o->memory_affinity && !o->interlayer_communication && !o->diagnose && o->evaluate == NULL)
+        return POPLINER_OK;
+    popliner_status status = session_need_variables(s, error);
+    if (status == POPLINER_OK && o->solve)
+        status = solve_find_stored(s, &stages, error);
+    return status;
+}
+
 static popliner_status perform(session *s, popliner_error *error) {
     const options *o = &s->options;
     if (o->costs != NULL)
         return solve_and_print(s, error);
     popliner_status status = session_load(s, error);
+    if (status == POPLINER_OK)
+        status = load_ahead(s, error);
     if (status == POPLINER_OK && o->save_to_file != NULL)
         status = session_save(s, error);
     if (status == POPLINER_OK && o->memory_totals)

@@ -252,6 +252,26 @@ static uint64_t largest_limit(const popliner_solver_options *o) {
     return most;
 }
 
+/* The original's algorithm goes with the original's memory. */
+static popliner_memory_model solving_model(const session *s) {
+    return session_memory_model(s, s->options.solver == SOLVER_GREEDY
+                                       ? POPLINER_MEMORY_MODEL_POPLINER
+                                       : POPLINER_MEMORY_MODEL_FULL);
+}
+
+popliner_status solve_find_stored(session *s, const popliner_measured_stages **stages,
+                                  popliner_error *error) {
+    popliner_pipeline pipeline;
+    *stages = NULL;
+    if (s->options.solver == SOLVER_GREEDY)
+        return POPLINER_OK;
+    popliner_status status =
+        question_find_pipeline(&s->options, most_ipus(s, NULL), &pipeline, error);
+    if (status == POPLINER_OK)
+        status = session_find_stages(s, solving_model(s), &pipeline, stages, error);
+    return status;
+}
+
 /* Whether stages are together on an IPU. */
 static bool shares_an_ipu(const popliner_solver_options *o) {
     for (size_t i = 0; i < o->num_mapped_stages; i++)
@@ -261,29 +281,16 @@ static bool shares_an_ipu(const popliner_solver_options *o) {
     return false;
 }
 
-/* Looks for stages that were measured before. */
-static popliner_status find_stored(task *t, popliner_error *error) {
-    popliner_pipeline pipeline;
-    popliner_status status =
-        question_find_pipeline(&t->s->options, most_ipus(t->s, NULL), &pipeline, error);
-    if (status == POPLINER_OK)
-        status = session_find_stages(t->s, t->model, &pipeline, &t->stored, error);
-    return status;
-}
-
 static popliner_status prepare_profile(task *t, popliner_error *error) {
     session *s = t->s;
     uint64_t limit_bytes = 0;
     t->time_unit = "cycles";
     t->cycles_per_time_unit = 1;
     t->cuts_per_unit = 1;
-    /* the original's algorithm goes with the original's memory */
-    t->model =
-        session_memory_model(s, s->options.solver == SOLVER_GREEDY ? POPLINER_MEMORY_MODEL_POPLINER
-                                                                   : POPLINER_MEMORY_MODEL_FULL);
+    t->model = solving_model(s);
     popliner_status status = session_limit(s, &limit_bytes, error);
-    if (status == POPLINER_OK && s->options.solver != SOLVER_GREEDY)
-        status = find_stored(t, error);
+    if (status == POPLINER_OK)
+        status = solve_find_stored(s, &t->stored, error);
     /* where variables are, every stage of the answer is measured once more */
     if (status == POPLINER_OK && (t->stored == NULL || s->has_variables))
         status = session_prepare(s, t->model, error);

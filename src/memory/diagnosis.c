@@ -208,9 +208,10 @@ static popliner_status explain(work *w, popliner_error *error) {
     }
     if (is_full && p->num_compute_set_states > 0)
         part_state(w, state);
-    for (size_t i = 0; i < p->num_variables; i++) {
+    for (size_t i = 0, tile = 0; i < p->num_variables; i++) {
+        tile = pl_profile_tile_from(p, i, tile);
         if (is_code(w, i))
-            w->truth_code[w->code_of_category[p->variable_category[i]]][p->variable_tile[i]] +=
+            w->truth_code[w->code_of_category[p->variable_category[i]]][tile] +=
                 p->variable_size_bytes[i];
     }
     status = popliner_stage_measure(w->meter, w->counted, w->num_counted, &w->stage, error);
@@ -260,8 +261,9 @@ static popliner_status compare_programs(work *w, popliner_error *error) {
 static void sum_categories(const work *w, uint64_t *explained, uint64_t *truth) {
     const popliner_profile *p = w->profile;
     size_t num_tiles = p->target.num_tiles;
-    for (size_t i = 0; i < p->num_variables; i++) {
-        size_t item = p->variable_category[i] * num_tiles + p->variable_tile[i];
+    for (size_t i = 0, tile = 0; i < p->num_variables; i++) {
+        tile = pl_profile_tile_from(p, i, tile);
+        size_t item = p->variable_category[i] * num_tiles + tile;
         truth[item] += p->variable_size_bytes[i];
         if (w->variable_seen[i] && !is_code(w, i))
             explained[item] += p->variable_size_bytes[i];

@@ -74,8 +74,8 @@ static popliner_status sort_variables(pl_full_model *model, const popliner_profi
     size_t num_unexplained = 0;
     for (size_t category = 0; category < p->num_categories && category <= UINT8_MAX; category++)
         group_of_category[category] = pl_code_group(p, category);
-    for (size_t i = 0; i < p->num_variables; i++) {
-        uint32_t tile = p->variable_tile[i];
+    for (size_t i = 0, tile = 0; i < p->num_variables; i++) {
+        tile = pl_profile_tile_from(p, i, tile);
         int group = group_of_category[p->variable_category[i]];
         bool is_touched = (model->variable_flags[i] & PL_VARIABLE_IS_TOUCHED) != 0;
         if (!p->class_always_live[p->variable_class[i]]) {

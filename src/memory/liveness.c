@@ -12,7 +12,7 @@
 popliner_variable popliner_liveness_variable(const popliner_profile *p, size_t variable) {
     uint32_t unlowered = p->variable_unlowered[variable];
     return (popliner_variable){
-        .tile = p->variable_tile[variable],
+        .tile = pl_profile_tile_of(p, variable),
         .size_bytes = p->variable_size_bytes[variable],
         .offset_bytes = p->variable_offset[variable],
         .equivalence_class = p->variable_class[variable],

@@ -194,12 +194,12 @@ static popliner_status measure_variables(popliner_stage_meter *meter, size_t cou
     const popliner_profile *p = meter->profile;
     for (size_t tile = 0; tile < memory->num_tiles; tile++)
         memory->peak_step[tile] = first_step;
-    for (size_t i = 0; i < count;) {
-        uint32_t tile = p->variable_tile[meter->variables[i]];
+    for (size_t i = 0, tile = 0; i < count;) {
         size_t peak_step;
+        tile = pl_profile_tile_from(p, meter->variables[i], tile);
         if (!pl_curve_begin(&meter->curve, first_step, end_step))
             return pl_fail_memory(error, "the memory of a stage");
-        for (; i < count && p->variable_tile[meter->variables[i]] == tile; i++) {
+        for (; i < count && meter->variables[i] < p->tile_variables_start[tile + 1]; i++) {
             uint32_t variable = meter->variables[i];
             pl_curve_add(&meter->curve, p, p->variable_class[variable],
                          p->variable_size_bytes[variable]);
@@ -329,7 +329,7 @@ static popliner_status measure_fully(popliner_stage_meter *meter, const size_t *
     size_t end = 0;
     for (size_t tile = 0; status == POPLINER_OK && tile < memory->num_tiles; tile++) {
         size_t first = end;
-        while (end < num_variables && p->variable_tile[meter->variables[end]] == tile)
+        while (end < num_variables && meter->variables[end] < p->tile_variables_start[tile + 1])
             end++;
         status = measure_tile(meter, tile, first, end, memory, error);
         memory->unexplained_bytes[tile] = meter->full.fixed_bytes[tile];
@@ -468,11 +468,12 @@ popliner_status popliner_stage_measure_stash(popliner_stage_meter *meter,
     bool keeps_inputs = recompute == POPLINER_RECOMPUTE_FULL;
     uint8_t wanted = keeps_inputs ? BEFORE | FORWARD : FORWARD | BACKWARD;
     size_t step = keeps_inputs ? phases->forward_step[first_unit] : phases->turn_step;
-    for (size_t i = 0; i < p->num_variables; i++) {
+    for (size_t i = 0, tile = 0; i < p->num_variables; i++) {
+        tile = pl_profile_tile_from(p, i, tile);
         if ((meter->touched_by[i] & wanted) == wanted &&
             !p->class_always_live[p->variable_class[i]] &&
             pl_class_crosses(p, p->variable_class[i], step))
-            by_tile_bytes[p->variable_tile[i]] += p->variable_size_bytes[i];
+            by_tile_bytes[tile] += p->variable_size_bytes[i];
     }
     return POPLINER_OK;
 }

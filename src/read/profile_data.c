@@ -15,7 +15,6 @@ size_t pl_profile_variable_fields(popliner_profile *p, pl_field *fields) {
         {"program_lists_start", &p->program_lists_start, sizeof *p->program_lists_start,
          &p->num_programs, 1},
         {"program_list", &p->program_list, sizeof *p->program_list, &p->num_program_lists, 0},
-        {"variable_tile", &p->variable_tile, sizeof *p->variable_tile, &p->num_variables, 0},
         {"variable_size_bytes", &p->variable_size_bytes, sizeof *p->variable_size_bytes,
          &p->num_variables, 0},
         {"variable_offset", &p->variable_offset, sizeof *p->variable_offset, &p->num_variables, 0},
@@ -96,7 +95,7 @@ size_t pl_profile_fields(popliner_profile *p, pl_field *fields) {
         {"tile_not_always_live_peak_bytes", &p->tile_not_always_live_peak_bytes,
          sizeof *p->tile_not_always_live_peak_bytes, &p->target.num_tiles, 0},
     };
-    _Static_assert(sizeof all / sizeof *all + 11 <= PL_MOST_FIELDS, "PL_MOST_FIELDS is too small");
+    _Static_assert(sizeof all / sizeof *all + 10 <= PL_MOST_FIELDS, "PL_MOST_FIELDS is too small");
     memcpy(fields, all, sizeof all);
     size_t count = sizeof all / sizeof *all;
     return count + pl_profile_variable_fields(p, fields + count);
@@ -160,6 +159,19 @@ popliner_cycles_source popliner_profile_cycles_source(const popliner_profile *pr
         source = of_program > source ? of_program : source;
     }
     return source;
+}
+
+size_t pl_profile_tile_of(const popliner_profile *profile, size_t variable) {
+    size_t low = 0; /* the first tile that ends behind the variable is not before it */
+    size_t high = profile->target.num_tiles - 1;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (profile->tile_variables_start[middle + 1] <= variable)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 size_t popliner_profile_program_at(const popliner_profile *profile, size_t step) {
@@ -351,8 +363,7 @@ popliner_status pl_profile_check(const popliner_profile *p, const char *path,
         wrong = "liveness steps";
     else if (!starts_ascend_32(p->class_ranges_start, p->num_classes, p->num_ranges))
         wrong = "equivalence classes";
-    else if (!indices_in_range(p->variable_tile, p->num_variables, p->target.num_tiles, false) ||
-             !indices_in_range(p->variable_class, p->num_variables, p->num_classes, false) ||
+    else if (!indices_in_range(p->variable_class, p->num_variables, p->num_classes, false) ||
              !indices_in_range(p->variable_unlowered, p->num_variables, p->num_unlowered, true) ||
              !starts_ascend_64(p->tile_variables_start, p->target.num_tiles, p->num_variables))
         wrong = "lowered variables";
@@ -372,9 +383,7 @@ popliner_status pl_profile_check(const popliner_profile *p, const char *path,
             wrong = "live ranges";
     }
     for (size_t i = 0; wrong == NULL && i < p->num_variables; i++) {
-        uint32_t tile = p->variable_tile[i];
-        if (p->variable_category[i] >= p->num_categories || i < p->tile_variables_start[tile] ||
-            i >= p->tile_variables_start[tile + 1])
+        if (p->variable_category[i] >= p->num_categories)
             wrong = "lowered variables";
     }
     if (wrong == NULL)

@@ -112,7 +112,6 @@ struct popliner_profile {
 
     /* Lowered variables, sorted by tile. One that was not allocated has size 0. */
     size_t num_variables;
-    uint32_t *variable_tile;
     uint32_t *variable_size_bytes;
     uint32_t *variable_offset;    /* address on the tile */
     uint32_t *variable_class;     /* equivalence class */
@@ -126,6 +125,18 @@ struct popliner_profile {
     uint64_t *tile_always_live_bytes;
     uint64_t *tile_not_always_live_peak_bytes;
 };
+
+/* The tile of a lowered variable. O(log tiles). */
+size_t pl_profile_tile_of(const popliner_profile *profile, size_t variable);
+
+/* The same in a walk over ascending variables, from the tile of the one before (0 at first). O(1) for
+ * each, over the whole walk. */
+static inline size_t pl_profile_tile_from(const popliner_profile *profile, size_t variable,
+                                          size_t tile) {
+    while (variable >= profile->tile_variables_start[tile + 1])
+        tile++;
+    return tile;
+}
 
 /* The text of a string; valid as long as the profile. */
 static inline const char *pl_profile_string(const popliner_profile *profile, pl_string string) {

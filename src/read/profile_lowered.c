@@ -36,6 +36,17 @@ enum {
 
 enum { NUM_COLUMNS = sizeof columns / sizeof *columns };
 
+/* While pieces are read. */
+typedef struct lowered {
+    popliner_profile *profile;
+    const pl_profile_ids *ids;
+    const pl_scan *scan;
+    size_t num_places;    /* room in the profile's arrays */
+    uint64_t **piece_ids; /* by piece: NULL as long as the ids are the rows' own numbers */
+    uint32_t *tile;       /* of each variable, until they are sorted by it */
+    const pl_aside *aside;
+} lowered;
+
 /* One number that SQL tells of a table; 0 when it does not exist. */
 static popliner_status ask(const pl_database *database, const char *table, const char *what,
                            uint64_t *number, popliner_error *error) {
@@ -61,8 +72,9 @@ static popliner_status ask(const pl_database *database, const char *table, const
 
 /* One row of vars_info into place `i`, if it is as nearly all rows are. False when it needs a second
  * look; nothing was stored then that read_variable does not store. */
-static bool put_plain_variable(const int64_t *values, popliner_profile *p,
-                               const pl_profile_ids *ids, size_t i) {
+static bool put_plain_variable(const int64_t *values, const lowered *l, size_t i) {
+    popliner_profile *p = l->profile;
+    const pl_profile_ids *ids = l->ids;
     uint32_t class_index = pl_id_map_find(&ids->classes, (uint64_t)values[EQUIVALENCE_CLASS]);
     uint32_t category = pl_id_map_find(&ids->categories, (uint64_t)values[CATEGORY]);
     if (values[VAR_ID] < 0 || (uint64_t)values[TILE] >= p->target.num_tiles ||
@@ -70,7 +82,7 @@ static bool put_plain_variable(const int64_t *values, popliner_profile *p,
         values[BITSET] < 0 || (values[BITSET] & BIT_ALLOCATED) == 0 || class_index == PL_NONE ||
         category == PL_NONE)
         return false;
-    p->variable_tile[i] = (uint32_t)values[TILE];
+    l->tile[i] = (uint32_t)values[TILE];
     p->variable_size_bytes[i] = (uint32_t)values[SIZE_BYTES];
     p->variable_offset[i] = (uint32_t)values[OFFSET];
     p->variable_class[i] = class_index;
@@ -83,9 +95,10 @@ static bool put_plain_variable(const int64_t *values, popliner_profile *p,
 }
 
 /* One row of vars_info into place `i`, whatever it holds. */
-static popliner_status read_variable(pl_rows *rows, popliner_profile *profile,
-                                     const pl_profile_ids *ids, size_t i, uint64_t *id,
+static popliner_status read_variable(pl_rows *rows, const lowered *l, size_t i, uint64_t *id,
                                      popliner_error *error) {
+    popliner_profile *profile = l->profile;
+    const pl_profile_ids *ids = l->ids;
     uint64_t tile = 0;
     uint64_t size_bytes = 0;
     uint64_t offset = 0;
@@ -100,7 +113,7 @@ static popliner_status read_variable(pl_rows *rows, popliner_profile *profile,
         status = pl_rows_number_or(rows, BITSET, INT64_MAX, BIT_ALLOCATED, &bits, error);
     if (status != POPLINER_OK)
         return status;
-    profile->variable_tile[i] = (uint32_t)tile;
+    l->tile[i] = (uint32_t)tile;
     profile->variable_unlowered[i] = PL_NONE;
     if ((bits & BIT_ALLOCATED) == 0)
         return POPLINER_OK; /* the rest of the row means nothing */
@@ -151,15 +164,16 @@ static bool reorder_32(uint32_t **items, const uint32_t *new_place, size_t count
 
 /* Brings the lowered variables into the order of their tiles, keeping the file's order on each
  * tile, and counts them by tile. Files seen so far are in that order already. */
-static popliner_status sort_by_tile(popliner_profile *p, pl_id_map *ids, popliner_error *error) {
+static popliner_status sort_by_tile(const lowered *l, pl_id_map *ids, popliner_error *error) {
+    popliner_profile *p = l->profile;
     size_t num_tiles = p->target.num_tiles;
     p->tile_variables_start = pl_new_array(num_tiles + 1, sizeof *p->tile_variables_start);
     if (p->tile_variables_start == NULL)
         return pl_fail_memory(error, "the tiles");
     bool sorted = true;
     for (size_t i = 0; i < p->num_variables; i++) {
-        p->tile_variables_start[p->variable_tile[i] + 1]++;
-        sorted = sorted && (i == 0 || p->variable_tile[i - 1] <= p->variable_tile[i]);
+        p->tile_variables_start[l->tile[i] + 1]++;
+        sorted = sorted && (i == 0 || l->tile[i - 1] <= l->tile[i]);
     }
     for (size_t tile = 0; tile < num_tiles; tile++)
         p->tile_variables_start[tile + 1] += p->tile_variables_start[tile];
@@ -176,12 +190,11 @@ static popliner_status sort_by_tile(popliner_profile *p, pl_id_map *ids, popline
     }
     memcpy(next, p->tile_variables_start, num_tiles * sizeof *next);
     for (size_t i = 0; i < p->num_variables; i++) {
-        new_place[i] = (uint32_t)next[p->variable_tile[i]]++;
+        new_place[i] = (uint32_t)next[l->tile[i]]++;
         category[new_place[i]] = p->variable_category[i];
     }
     memcpy(p->variable_category, category, p->num_variables);
-    if (!reorder_32(&p->variable_tile, new_place, p->num_variables) ||
-        !reorder_32(&p->variable_size_bytes, new_place, p->num_variables) ||
+    if (!reorder_32(&p->variable_size_bytes, new_place, p->num_variables) ||
         !reorder_32(&p->variable_offset, new_place, p->num_variables) ||
         !reorder_32(&p->variable_class, new_place, p->num_variables) ||
         !reorder_32(&p->variable_unlowered, new_place, p->num_variables) ||
@@ -193,16 +206,6 @@ done:
     free(category);
     return status;
 }
-
-/* While pieces are read. */
-typedef struct lowered {
-    popliner_profile *profile;
-    const pl_profile_ids *ids;
-    const pl_scan *scan;
-    size_t num_places;    /* room in the profile's arrays */
-    uint64_t **piece_ids; /* by piece: NULL as long as the ids are the rows' own numbers */
-    const pl_aside *aside;
-} lowered;
 
 /* Where the rows of a piece go: behind room for all keys of the earlier pieces. */
 static size_t first_place(const pl_scan *scan, size_t piece) {
@@ -245,11 +248,10 @@ static popliner_status take_variable(void *user, pl_rows *rows, size_t piece, si
                        rows->database->path);
     int64_t values[NUM_COLUMNS];
     popliner_status status = POPLINER_OK;
-    if (pl_rows_plain_numbers(rows, NUM_COLUMNS, values) &&
-        put_plain_variable(values, l->profile, l->ids, place))
+    if (pl_rows_plain_numbers(rows, NUM_COLUMNS, values) && put_plain_variable(values, l, place))
         id = (uint64_t)values[VAR_ID];
     else
-        status = read_variable(rows, l->profile, l->ids, place, &id, error);
+        status = read_variable(rows, l, place, &id, error);
     if (status == POPLINER_OK && !keep_id(l, piece, row, id))
         status = pl_fail_memory(error, "the lowered variables");
     return status;
@@ -261,8 +263,9 @@ static void do_aside(void *user) {
 }
 
 /* Moves `count` items of all arrays down to `to`. */
-static void move_variables(popliner_profile *p, size_t to, size_t from, size_t count) {
-    uint32_t *const arrays[] = {p->variable_tile, p->variable_size_bytes, p->variable_offset,
+static void move_variables(const lowered *l, size_t to, size_t from, size_t count) {
+    popliner_profile *p = l->profile;
+    uint32_t *const arrays[] = {l->tile, p->variable_size_bytes, p->variable_offset,
                                 p->variable_class, p->variable_unlowered};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         memmove(arrays[i] + to, arrays[i] + from, count * sizeof **arrays);
@@ -277,7 +280,7 @@ static bool join_pieces(const lowered *l, pl_id_map *ids) {
         size_t count = l->scan->pieces[piece].num_rows;
         size_t from = first_place(l->scan, piece);
         if (from != p->num_variables)
-            move_variables(p, p->num_variables, from, count);
+            move_variables(l, p->num_variables, from, count);
         if (l->piece_ids[piece] == NULL) {
             if (!pl_id_map_add_run(ids, usual_id(l->scan, piece, 0), (uint32_t)p->num_variables,
                                    count))
@@ -343,16 +346,17 @@ static popliner_status check_memory(const pl_database *database, size_t num_vari
                    (unsigned long long)(most_bytes >> 20));
 }
 
-static bool allocate_variables(popliner_profile *p, size_t count) {
-    p->variable_tile = pl_new_array(count, sizeof(uint32_t));
+static bool allocate_variables(lowered *l, size_t count) {
+    popliner_profile *p = l->profile;
+    l->tile = pl_new_array(count, sizeof(uint32_t));
     p->variable_size_bytes = pl_new_array(count, sizeof(uint32_t));
     p->variable_offset = pl_new_array(count, sizeof(uint32_t));
     p->variable_class = pl_new_array(count, sizeof(uint32_t));
     p->variable_unlowered = pl_new_array(count, sizeof(uint32_t));
     p->variable_category = pl_new_array(count, sizeof(uint8_t));
-    return p->variable_tile != NULL && p->variable_size_bytes != NULL &&
-           p->variable_offset != NULL && p->variable_class != NULL &&
-           p->variable_unlowered != NULL && p->variable_category != NULL;
+    return l->tile != NULL && p->variable_size_bytes != NULL && p->variable_offset != NULL &&
+           p->variable_class != NULL && p->variable_unlowered != NULL &&
+           p->variable_category != NULL;
 }
 
 popliner_status pl_profile_read_lowered(const pl_database *database,
@@ -381,7 +385,7 @@ popliner_status pl_profile_read_lowered(const pl_database *database,
     if (status != POPLINER_OK)
         goto done;
     l.piece_ids = pl_new_array(scan.num_pieces, sizeof *l.piece_ids);
-    if (l.piece_ids == NULL || !allocate_variables(profile, l.num_places)) {
+    if (l.piece_ids == NULL || !allocate_variables(&l, l.num_places)) {
         status = pl_fail_memory(error, "the lowered variables");
         goto done;
     }
@@ -393,12 +397,13 @@ popliner_status pl_profile_read_lowered(const pl_database *database,
     if (status == POPLINER_OK && !join_pieces(&l, &ids->variables))
         status = pl_fail_memory(error, "the lowered variables");
     if (status == POPLINER_OK)
-        status = sort_by_tile(profile, &ids->variables, error);
+        status = sort_by_tile(&l, &ids->variables, error);
     pl_id_map_sort(&ids->variables);
 done:
     for (size_t i = 0; l.piece_ids != NULL && i < scan.num_pieces; i++)
         free(l.piece_ids[i]);
     free(l.piece_ids);
+    free(l.tile);
     pl_scan_close(&scan);
     return status;
 }
