@@ -327,7 +327,7 @@ static popliner_status check_memory(const pl_database *database, size_t num_vari
                                     uint64_t most_bytes, popliner_error *error) {
     /* A tenth less than what runs of the whole command were measured to take, so that nothing is
      * refused that would fit. */
-    enum { BYTES_PER_VARIABLE = 24, BYTES_PER_REGION = 8, BYTES_PER_LIST_BYTE = 4 };
+    enum { BYTES_PER_VARIABLE = 20, BYTES_PER_REGION = 8, BYTES_PER_LIST_BYTE = 4 };
     uint64_t num_regions = 0;
     uint64_t list_bytes = 0;
     popliner_error ignored; /* what is damaged there is told by who reads it */
