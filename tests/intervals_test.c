@@ -11,6 +11,8 @@
 #include "read/profile_data.h"
 #include "test_data.h"
 
+enum { MOST_DETAILED_UNITS = 12 };
+
 static popliner_costs *measure(const golden_case *c, const popliner_chain *chain) {
     popliner_costs *costs;
     popliner_error error = {.message = ""};
@@ -148,9 +150,11 @@ static void check_layers(const golden_case *c, popliner_layers *layers) {
         popliner_costs *costs = measure(c, chain);
         assert_peaks(c, chain, costs);
         assert_cuts(c, chain, costs);
-        assert_details(c, chain,
-                       popliner_chain_num_units(chain) % 2 == 0 ? POPLINER_RECOMPUTE_NONE
-                                                                : POPLINER_RECOMPUTE_FULL);
+        /* the others take too long, with what a pipeline keeps */
+        if (popliner_chain_num_units(chain) <= MOST_DETAILED_UNITS)
+            assert_details(c, chain,
+                           popliner_chain_num_units(chain) % 2 == 0 ? POPLINER_RECOMPUTE_NONE
+                                                                    : POPLINER_RECOMPUTE_FULL);
         popliner_costs_free(costs);
         popliner_chain_free(chain);
     }
