@@ -57,6 +57,8 @@ static const char *const prints[][MOST_OPTIONS] = {
     {"--solve", "--sweep=num-ipus=1..3", "--reserve=gaps"},
     {"--solve", "--sweep=num-ipus=1..3", "--schedule=training", "--format=json"},
     {"--solve", "--num-ipus=3", "--evaluate=whole", "--reserve=2%"},
+    {"--solve", "--device-map=0,1", "--schedule=training", "--max-layers=1", "--format=json"},
+    {"--solve", "--device-map=0,1,0", "--schedule=training", "--place=0=2", "--format=json"},
 };
 
 /* Runs the command over `first` (and `second`) with the given options before them. */
@@ -157,6 +159,17 @@ static void solving_again_needs_no_variables(void **state) {
         assert_string_equal(loaded.out, run.out);
         assert_same_log(&loaded, &run);
     }
+    /* without a backward pass it does not matter what is recomputed */
+    RUN(&run, CASE_PROFILE, CASE_DEBUG, "--save-to-file", stored, "-q");
+    change_database(stored, "DELETE FROM arrays WHERE name LIKE 'variable%'");
+    RUN(&loaded, stored, "--load-from-file", "--solve", "--schedule=training", "--recompute=full",
+        "-q");
+    assert_int_equal(loaded.status, 0);
+    RUN(&run, CASE_PROFILE, CASE_DEBUG, "--solve", "-q");
+    assert_int_equal(run.status, 0);
+    assert_true(run.out_size > 0 && loaded.out_size > run.out_size); /* a stash, of nothing */
+    RUN(&run, profile, debug, "--save-to-file", stored, "-q");
+    change_database(stored, "DELETE FROM arrays WHERE name LIKE 'variable%'");
     /* other layers, stages on one IPU, and tables do need them */
     RUN(&run, stored, "--load-from-file", "--solve", "--layer-name-regex=^(.)", "-q");
     assert_refused(&run, 3, "is damaged (variable_size_bytes)");

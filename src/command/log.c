@@ -91,7 +91,8 @@ static void finish_bar(log_state *log, int width) {
 void log_waiting(log_state *log, const char *task, double start_seconds, double most_seconds,
                  const char *advice) {
     double now = log_seconds();
-    double left = start_seconds + most_seconds - now;
+    /* so that both, as whole seconds, add up to the limit */
+    double left = most_seconds - (double)(unsigned long)(now - start_seconds) - 0.001;
     char left_text[24];
     if (!log->shows_progress || now - start_seconds < 1 || now - log->waiting_seconds < 0.25)
         return;

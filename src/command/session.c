@@ -243,14 +243,13 @@ static size_t affordable_stages(size_t num_units) {
     return affordable < num_units ? affordable : num_units;
 }
 
-/* Measures all stages of a chain for one way of recomputing, and keeps them in the session. */
-static popliner_status measure_stages(session *s, popliner_chain *chain, size_t most_stages,
-                                      popliner_recompute recompute, popliner_error *error) {
+/* Measures all stages of a chain for a pipeline, and keeps them in the session. */
+static popliner_status measure_stages(session *s, popliner_chain *chain, popliner_pipeline pipeline,
+                                      popliner_error *error) {
     popliner_interval_options interval_options = POPLINER_INTERVAL_OPTIONS_INIT;
     popliner_measured_stages *stages = &s->measured[s->num_measured];
     double start = log_seconds();
-    /* plain stages are among those of a pipeline that trains: its last ones */
-    stages->pipeline = (popliner_pipeline){POPLINER_SCHEDULE_TRAINING, recompute, most_stages};
+    stages->pipeline = pipeline;
     stages->chain = chain;
     interval_options.pipeline = stages->pipeline;
     interval_options.with_cycles = true;
@@ -260,7 +259,11 @@ static popliner_status measure_stages(session *s, popliner_chain *chain, size_t 
                                    &s->listener, &stages->costs, &stages->details, error);
     if (status == POPLINER_OK) {
         s->num_measured++;
-        log_step(&s->log, "Measuring all stages, to be stored", start);
+        log_step(&s->log,
+                 pipeline.recompute == POPLINER_RECOMPUTE_FULL
+                     ? "Measuring all stages, to be stored, with recomputing"
+                     : "Measuring all stages, to be stored",
+                 start);
     }
     return status;
 }
@@ -276,10 +279,17 @@ popliner_status session_save(session *s, popliner_error *error) {
         status == POPLINER_OK ? affordable_stages(popliner_chain_num_units(chain)) : 0;
     if (most_stages > 0) {
         status = popliner_intervals_train(s->profile, s->operations, chain, &trains, error);
+        /* plain stages are among those of a pipeline that trains: its last ones */
+        popliner_pipeline pipeline = {POPLINER_SCHEDULE_TRAINING, POPLINER_RECOMPUTE_NONE,
+                                      most_stages};
+        bool is_pipeline = trains && popliner_chain_num_units(chain) > 1;
+        if (is_pipeline && most_stages < 2) /* too large for more than plain stages */
+            pipeline.schedule = POPLINER_SCHEDULE_NONE;
         if (status == POPLINER_OK)
-            status = measure_stages(s, chain, most_stages, POPLINER_RECOMPUTE_NONE, error);
-        if (status == POPLINER_OK && trains)
-            status = measure_stages(s, chain, most_stages, POPLINER_RECOMPUTE_FULL, error);
+            status = measure_stages(s, chain, pipeline, error);
+        pipeline.recompute = POPLINER_RECOMPUTE_FULL;
+        if (status == POPLINER_OK && is_pipeline && most_stages > 1)
+            status = measure_stages(s, chain, pipeline, error);
     }
     double start = log_seconds();
     if (status == POPLINER_OK)
@@ -295,8 +305,9 @@ static bool serves(const popliner_measured_stages *stages, popliner_memory_model
                    const popliner_pipeline *pipeline) {
     if (popliner_chain_memory_model(stages->chain) != model)
         return false;
-    if (popliner_costs_most_stages_to_end(stages->costs) == 1)
-        return true; /* nothing is kept for any pipeline */
+    if (popliner_costs_most_stages_to_end(stages->costs) == 1) /* nothing is kept, or known */
+        return pipeline->schedule != POPLINER_SCHEDULE_TRAINING ||
+               stages->pipeline.schedule == POPLINER_SCHEDULE_TRAINING;
     return pipeline->schedule == POPLINER_SCHEDULE_TRAINING &&
            pipeline->recompute == stages->pipeline.recompute;
 }

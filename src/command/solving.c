@@ -218,8 +218,11 @@ static popliner_status measure_costs(task *t, uint64_t most_bytes, popliner_erro
     if (most_bytes == UINT64_MAX)
         interval_options.pipeline.most_stages =
             longest_pipeline(t, interval_options.pipeline.most_stages);
-    if (t->question.solver.num_mapped_stages > 0)
-        interval_options.pipeline.most_stages = t->question.solver.num_mapped_stages;
+    /* why nothing fits may be found without the map, in a longer pipeline */
+    size_t num_mapped = t->question.solver.num_mapped_stages;
+    if (num_mapped > 0 &&
+        (most_bytes < UINT64_MAX || interval_options.pipeline.most_stages < num_mapped))
+        interval_options.pipeline.most_stages = num_mapped;
     popliner_costs_free(t->measured_costs);
     t->measured_costs = NULL;
     if (status == POPLINER_OK && is_stored(t, interval_options.pipeline.most_stages)) {
@@ -291,6 +294,11 @@ static popliner_status prepare_profile(task *t, popliner_error *error) {
     popliner_status status = session_limit(s, &limit_bytes, error);
     if (status == POPLINER_OK)
         status = solve_find_stored(s, &t->stored, error);
+    if (status == POPLINER_OK && t->stored == NULL && s->analysis != NULL &&
+        s->options.solver != SOLVER_GREEDY)
+        log_message(&s->log, POPLINER_LEVEL_INFO,
+                    "The stages of these layers, or of this memory model, were not stored with the "
+                    "analysis: they are measured now.");
     /* where variables are, every stage of the answer is measured once more */
     if (status == POPLINER_OK && (t->stored == NULL || s->has_variables))
         status = session_prepare(s, t->model, error);
@@ -533,6 +541,7 @@ static popliner_status solve_sweep(task *t, popliner_error *error) {
     if (status != POPLINER_OK)
         return status;
     popliner_certificate_input input = certificate_input(t, &none);
+    t->waiting = (waiting){&s->log, log_seconds(), 0};
     catch_interrupt(&before);
     status = sweep_print(s, t->costs, &t->question.solver, &input, error);
     sigaction(SIGINT, &before, NULL);

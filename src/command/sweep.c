@@ -67,7 +67,6 @@ popliner_status sweep_print(session *s, const popliner_costs *costs,
             status = session_less_reserve(s, values[num_solved], &o.max_stage_bytes, error);
         if (status == POPLINER_OK)
             status = popliner_solve(costs, &o, &plans[num_solved], error);
-        s->listener.progress(s->listener.user, "Solving for every value", num_solved + 1, count);
         is_stopped = o.should_stop != NULL && o.should_stop(o.should_stop_user);
         num_solved += status == POPLINER_OK;
     }

@@ -124,10 +124,12 @@ static bool is_wanted(const record *r, const popliner_layers *layers, popliner_m
     for (size_t i = 0; i < r->num_operations; i++)
         if (r->layer_key[i] != pl_layer_key(layers, i))
             return false;
-    /* plain stages are among those of any pipeline */
+    /* plain stages are among those of any pipeline; and where a pipeline was asked for and nothing is
+     * kept, it does not matter what is recomputed */
     return pipeline->schedule != POPLINER_SCHEDULE_TRAINING ||
            (r->settings[SETTING_SCHEDULE] == POPLINER_SCHEDULE_TRAINING &&
-            r->settings[SETTING_RECOMPUTE] == (uint64_t)pipeline->recompute);
+            (r->settings[SETTING_MOST_STAGES] == 1 ||
+             r->settings[SETTING_RECOMPUTE] == (uint64_t)pipeline->recompute));
 }
 
 /* Whether all sizes belong together and nothing leads out of the profile. */
