@@ -34,7 +34,8 @@ typedef struct popliner_variable {
     const char *category; /* "variable", "message", "vertexCode", ... */
 } popliner_variable;
 
-/* O(log tiles). */
+/* Of a number beyond the last (the variables of an analysis may not be loaded): no bytes, no names.
+ * O(log tiles). */
 popliner_variable popliner_liveness_variable(const popliner_profile *profile, size_t variable);
 
 /* Whether the variable is live at `step`. O(ranges of its class). */

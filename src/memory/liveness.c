@@ -10,6 +10,9 @@
 #include "read/profile_data.h"
 
 popliner_variable popliner_liveness_variable(const popliner_profile *p, size_t variable) {
+    /* of an analysis whose variables are not loaded, details tell the numbers all the same */
+    if (variable >= p->num_variables)
+        return (popliner_variable){.name = "", .category = ""};
     uint32_t unlowered = p->variable_unlowered[variable];
     return (popliner_variable){
         .tile = pl_profile_tile_of(p, variable),
@@ -23,6 +26,8 @@ popliner_variable popliner_liveness_variable(const popliner_profile *p, size_t v
 }
 
 bool popliner_liveness_is_live(const popliner_profile *p, size_t variable, size_t step) {
+    if (variable >= p->num_variables)
+        return false;
     uint32_t class_index = p->variable_class[variable];
     if (p->class_always_live[class_index])
         return true;
