@@ -5,7 +5,6 @@
 #ifndef POPLINER_ANALYSIS_H
 #define POPLINER_ANALYSIS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "popliner/chain.h"
@@ -30,7 +29,8 @@ typedef struct popliner_measured_stages {
     popliner_stage_details *details;
 } popliner_measured_stages;
 
-/* Frees all parts, and zeroes them. */
+/* Frees all parts, and zeroes them. Where several have one chain, all but one must give it up before:
+ * set theirs to NULL. */
 void popliner_measured_stages_clear(popliner_measured_stages *stages);
 
 /* Stores the profile and its operations in one file of popliner's own format (SQLite, with a

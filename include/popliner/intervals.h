@@ -87,8 +87,10 @@ popliner_status popliner_intervals_train(const popliner_profile *profile,
  *            when that has the larger cuts.
  *
  * Errors: MEMORY. Cost: two passes over the variables that programs touch, then for each tile
- * O(units * (its variables + steps) + units^2 * (steps / 128 + pipeline stages)), which are shared
- * among the threads. Each thread takes a table of peaks, and O(units^2 + steps) bytes. Details take
+ * O(units * (steps + parts * steps / 64) + units^2 * pipeline stages), which are shared among the
+ * threads; parts are the pieces of live ranges during which no unit runs that touches the variable
+ * (in PopLiner's model, the live ranges). Each thread takes a table of peaks, and
+ * O(units^2 + steps + parts) bytes. Errors: also USAGE if the variables are not loaded. Details take
  * 64 bytes for each interval and 120 for each interval and place in the pipeline, in each thread. The
  * listener is called by the calling thread alone. */
 popliner_status
