@@ -86,13 +86,15 @@ popliner_status popliner_intervals_train(const popliner_profile *profile,
  *            backward, takes on the link. So an interval may have fewer cycles than a part of it,
  *            when that has the larger cuts.
  *
- * Errors: MEMORY. Cost: two passes over the variables that programs touch, then for each tile
- * O(units * (steps + parts * steps / 64) + units^2 * pipeline stages), which are shared among the
- * threads; parts are the pieces of live ranges during which no unit runs that touches the variable
- * (in PopLiner's model, the live ranges). Each thread takes a table of peaks, and
- * O(units^2 + steps + parts) bytes. Errors: also USAGE if the variables are not loaded. Details take
- * 64 bytes for each interval and 120 for each interval and place in the pipeline, in each thread. The
- * listener is called by the calling thread alone. */
+ * Errors: USAGE if the variables are not loaded; MEMORY. Cost: two passes over the variables that
+ * programs touch, then for each tile
+ * O(variables + steps + units * (segments + parts * log segments) + units^2 * pipeline stages),
+ * which are shared among the threads; parts are the live ranges while units run that do not touch
+ * the variable (in PopLiner's model, all of them), those alike counted once, and segments the steps
+ * between their ends and those of units. Each thread takes a table of peaks, and
+ * O(units^2 + steps + parts) bytes. Details take 64 bytes for each interval and 120 for each
+ * interval and place in the pipeline, in each thread. The listener is called by the calling thread
+ * alone. */
 popliner_status
 popliner_intervals_measure(const popliner_profile *profile, const popliner_operations *operations,
                            const popliner_chain *chain, const popliner_interval_options *options,

@@ -18,6 +18,11 @@ bool pl_curve_begin(pl_curve *curve, size_t first_step, size_t end_step) {
     return true;
 }
 
+void pl_curve_add_steps(pl_curve *curve, size_t first_step, size_t end_step, uint64_t size_bytes) {
+    curve->change_bytes[first_step - curve->first_step] += (int64_t)size_bytes;
+    curve->change_bytes[end_step - curve->first_step] -= (int64_t)size_bytes;
+}
+
 void pl_curve_add(pl_curve *curve, const popliner_profile *p, uint32_t class_index,
                   uint64_t size_bytes) {
     for (uint32_t i = p->class_ranges_start[class_index];
@@ -26,10 +31,8 @@ void pl_curve_add(pl_curve *curve, const popliner_profile *p, uint32_t class_ind
         size_t to = p->range_end_step[i];
         from = from < curve->first_step ? curve->first_step : from;
         to = to > curve->end_step ? curve->end_step : to;
-        if (from < to) {
-            curve->change_bytes[from - curve->first_step] += (int64_t)size_bytes;
-            curve->change_bytes[to - curve->first_step] -= (int64_t)size_bytes;
-        }
+        if (from < to)
+            pl_curve_add_steps(curve, from, to, size_bytes);
     }
 }
 

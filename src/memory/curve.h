@@ -28,6 +28,9 @@ bool pl_curve_begin(pl_curve *curve, size_t first_step, size_t end_step);
 void pl_curve_add(pl_curve *curve, const popliner_profile *profile, uint32_t class_index,
                   uint64_t size_bytes);
 
+/* The same wherever first_step <= step < end_step, which must lie in the curve's steps. */
+void pl_curve_add_steps(pl_curve *curve, size_t first_step, size_t end_step, uint64_t size_bytes);
+
 /* The largest sum over the steps in [first_step, end_step), which must lie in the curve's, and the
  * first step that has it; 0 and first_step for no step. O(end_step - curve's first step). */
 uint64_t pl_curve_peak(const pl_curve *curve, size_t first_step, size_t end_step,

@@ -4,12 +4,14 @@
  * it, and the first one that does is the one where the stage, grown from i to the right, meets it.
  * So each u_k is an "arrival": it adds the thing to the stages that begin behind u_(k-1), at most
  * at u_k, and reach u_k. Costs that add up (code and state) are summed in a table of arrivals; live
- * variables are added to a curve that only rises, so that its peak is known after every unit.
+ * variables are added to a tree over the steps, which knows their peak after every unit.
  *
  * In the full model the steps of a unit count only in stages that have the unit, and there a variable
- * that the unit touches is counted in any case. So while such steps run it is on the ground that all
- * stages begin with; and only where it is live while other units run, which most variables never
- * are, does it have to arrive.
+ * that the unit touches is counted in any case. So while such steps run it may be on the ground that
+ * all stages begin with; it has to arrive only between the first and the last step of other units
+ * while it is live. For most variables there are none. The others mostly live between the same units,
+ * so that what arrives is few ranges, with the bytes of many variables; and all steps between the
+ * ends of two such ranges are one place of the tree.
  *
  * What a pipeline keeps arrives likewise, but in stages that reach back to units of both passes: see
  * memory/stash.h.
@@ -24,18 +26,24 @@
 #include "base/growth.h"
 #include "read/profile_data.h"
 
-/* A variable arriving at a unit, with a part of one of its live ranges. */
+/* What arrives at a unit. */
 struct pl_sweep_arrival {
-    uint32_t first_step;
-    uint32_t end_step;
-    uint32_t size_bytes;
+    uint32_t first_segment;
+    uint32_t end_segment;
+    uint64_t bytes;
 };
 
 /* The same, before it is listed at all of these units. */
 struct pl_sweep_part {
-    struct pl_sweep_arrival range;
     uint32_t set;
+    uint32_t next; /* part of the same set, plus one */
+    uint32_t first_step;
+    uint32_t end_step;
+    uint64_t bytes;
 };
+
+/* Steps that count are lifted by so much, above all bytes that others can have. */
+static const uint64_t COUNTS = UINT64_C(1) << 62;
 
 /* Where the arrivals at `unit` in stages that may begin at `first_start` are listed: by unit, then by
  * first_start, so that those of one stage are one after another. */
@@ -48,6 +56,7 @@ popliner_status pl_sweep_begin(pl_sweep *sweep, const pl_sweep_ground *ground,
                                popliner_error *error) {
     size_t num_units = ground->chain->num_units;
     size_t num_sums = ground->most_stages > 1 ? PL_NUM_SUMS : PL_SUM_STASH;
+    size_t num_steps = ground->profile->num_steps;
     bool memory = true;
     sweep->ground = ground;
     sweep->costs = costs;
@@ -59,8 +68,15 @@ popliner_status pl_sweep_begin(pl_sweep *sweep, const pl_sweep_ground *ground,
     sweep->arrivals_start =
         pl_new_array(arrivals_place(num_units, 0) + 2, sizeof *sweep->arrivals_start);
     sweep->allowed_end = pl_new_array(num_units, sizeof *sweep->allowed_end);
+    sweep->set_part = pl_new_array(ground->usage.sets.count, sizeof *sweep->set_part);
+    sweep->is_break = pl_new_array(num_steps + 1, 1);
+    sweep->segment_of_step = pl_new_array(num_steps + 1, sizeof *sweep->segment_of_step);
+    sweep->segment_step = pl_new_array(num_steps, sizeof *sweep->segment_step);
+    sweep->step_bytes = pl_new_array(num_steps, sizeof *sweep->step_bytes);
+    sweep->segment_bytes = pl_new_array(num_steps, sizeof *sweep->segment_bytes);
     if (!memory || sweep->arrivals_start == NULL || sweep->allowed_end == NULL ||
-        !pl_rising_curve_begin(&sweep->curve, ground->profile->num_steps))
+        sweep->set_part == NULL || sweep->is_break == NULL || sweep->segment_of_step == NULL ||
+        sweep->segment_step == NULL || sweep->step_bytes == NULL || sweep->segment_bytes == NULL)
         return pl_fail_memory(error, "the intervals");
     for (size_t unit = 0; unit < num_units; unit++)
         sweep->allowed_end[unit] = num_units;
@@ -74,8 +90,15 @@ void pl_sweep_free(pl_sweep *sweep) {
     free(sweep->arrivals_start);
     free(sweep->parts);
     free(sweep->allowed_end);
-    pl_rising_curve_free(&sweep->ground_curve);
-    pl_rising_curve_free(&sweep->curve);
+    free(sweep->set_part);
+    free(sweep->ground_curve.change_bytes);
+    free(sweep->is_break);
+    free(sweep->segment_of_step);
+    free(sweep->segment_step);
+    free(sweep->step_bytes);
+    free(sweep->segment_bytes);
+    pl_peak_tree_free(&sweep->ground_tree);
+    pl_peak_tree_free(&sweep->tree);
     *sweep = (pl_sweep){0};
 }
 
@@ -99,17 +122,14 @@ static bool is_on_curve(const pl_sweep *s, uint64_t variable) {
            !s->ground->profile->class_always_live[s->ground->profile->variable_class[variable]];
 }
 
-/* Adds the ranges of what no operation touches to the ground, wherever it is live. */
+/* Adds what no operation touches to the ground, wherever it is live. */
 static void add_unexplained(pl_sweep *s, size_t tile) {
     const popliner_profile *p = s->ground->profile;
     const pl_full_model *full = &s->ground->full;
     for (uint64_t i = full->unexplained_start[tile]; i < full->unexplained_start[tile + 1]; i++) {
         uint32_t variable = full->unexplained[i];
-        uint32_t class_index = p->variable_class[variable];
-        for (uint32_t k = p->class_ranges_start[class_index];
-             k < p->class_ranges_start[class_index + 1]; k++)
-            pl_rising_curve_add(&s->ground_curve, p->range_first_step[k], p->range_end_step[k],
-                                p->variable_size_bytes[variable]);
+        pl_curve_add(&s->ground_curve, p, p->variable_class[variable],
+                     p->variable_size_bytes[variable]);
     }
 }
 
@@ -117,39 +137,119 @@ static bool has_unit(const pl_sweep_ground *ground, uint32_t set, uint32_t unit)
     return (ground->set_bits[set * ground->set_words + unit / 64] >> unit % 64 & 1) != 0;
 }
 
-/* Cuts a live range of something that the units of `set` touch: while one of these runs it goes to
- * the ground, and what is left becomes parts. In PopLiner's model, where the steps of other units
- * count, all of it is left. */
-static bool cut_range(pl_sweep *s, uint32_t set, struct pl_sweep_arrival range, size_t *num_parts) {
+/* Lists what the units of `set` touch and what is live from first_step to end_step - 1, once for all
+ * variables of which that is so. */
+static bool add_part(pl_sweep *s, uint32_t set, size_t first_step, size_t end_step,
+                     uint64_t bytes) {
+    enum { MOST_COMPARED = 8 }; /* or a set with many ranges would take quadratic time */
+    uint32_t number = s->set_part[set];
+    for (int i = 0; i < MOST_COMPARED && number != 0; i++) {
+        struct pl_sweep_part *part = &s->parts[number - 1];
+        if (part->first_step == first_step && part->end_step == end_step) {
+            part->bytes += bytes;
+            return true;
+        }
+        number = part->next;
+    }
+    void *parts = s->parts;
+    if (!pl_reserve(&parts, &s->parts_capacity, s->num_parts + 1, sizeof *s->parts))
+        return false;
+    s->parts = parts;
+    s->parts[s->num_parts++] = (struct pl_sweep_part){set, s->set_part[set], (uint32_t)first_step,
+                                                      (uint32_t)end_step, bytes};
+    s->set_part[set] = (uint32_t)s->num_parts;
+    return true;
+}
+
+/* Divides a live range of something that the units of `set` touch: to the ground goes what it begins
+ * and ends with while one of these runs. In PopLiner's model, where the steps of other units count,
+ * all of it has to arrive. */
+static bool divide_range(pl_sweep *s, uint32_t set, size_t first_step, size_t end_step,
+                         uint64_t bytes) {
+    /* any number would do: what is not on the ground arrives */
+    enum { MOST_RUNS = 8 };
     const pl_sweep_ground *g = s->ground;
-    while (range.first_step < range.end_step) {
-        struct pl_sweep_arrival cut = range;
-        const pl_step_run *run = &g->unit_run[g->run_of_step[cut.first_step]];
-        bool is_own = g->is_full && has_unit(g, set, run->unit);
-        /* as far as it goes on in the same way */
-        while (g->is_full && run->end_step < range.end_step &&
-               has_unit(g, set, g->unit_run[g->run_of_step[run->end_step]].unit) == is_own)
-            run = &g->unit_run[g->run_of_step[run->end_step]];
-        if (g->is_full && run->end_step < range.end_step)
-            cut.end_step = run->end_step;
-        range.first_step = cut.end_step;
-        if (is_own) {
-            pl_rising_curve_add(&s->ground_curve, cut.first_step, cut.end_step, cut.size_bytes);
+    size_t first = first_step; /* of what arrives */
+    size_t end = end_step;
+    for (int i = 0; g->is_full && i < MOST_RUNS && first < end; i++) {
+        const pl_step_run *run = &g->unit_run[g->run_of_step[first]];
+        if (!has_unit(g, set, run->unit))
+            break;
+        first = run->end_step < end ? run->end_step : end;
+    }
+    for (int i = 0; g->is_full && i < MOST_RUNS && first < end; i++) {
+        const pl_step_run *run = &g->unit_run[g->run_of_step[end - 1]];
+        if (!has_unit(g, set, run->unit))
+            break;
+        end = run->first_step > first ? run->first_step : first;
+    }
+    if (first_step < first)
+        pl_curve_add_steps(&s->ground_curve, first_step, first, bytes);
+    if (end < end_step)
+        pl_curve_add_steps(&s->ground_curve, end, end_step, bytes);
+    return first == end || add_part(s, set, first, end, bytes);
+}
+
+/* Sorts the tile's variables: sums up the always-live ones, puts on the ground what is there in all
+ * stages, and makes parts of everything else. */
+static bool sort_variables(pl_sweep *s, size_t tile) {
+    const popliner_profile *p = s->ground->profile;
+    const pl_usage *usage = &s->ground->usage;
+    s->num_parts = 0;
+    memset(s->set_part, 0, usage->sets.count * sizeof *s->set_part);
+    if (!pl_curve_begin(&s->ground_curve, 0, p->num_steps))
+        return false;
+    if (s->ground->is_full)
+        add_unexplained(s, tile);
+    for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
+        uint32_t set = usage->variable_set[i];
+        uint32_t class_index = p->variable_class[i];
+        uint64_t bytes = p->variable_size_bytes[i];
+        if (set == 0)
+            continue;
+        if (!is_on_curve(s, i)) {
+            if ((s->ground->full.variable_flags[i] & PL_VARIABLE_IS_CODE) == 0)
+                add_arrivals(s, PL_SUM_DATA, &usage->sets, set, bytes);
             continue;
         }
-        void *parts = s->parts;
-        if (!pl_reserve(&parts, &s->parts_capacity, *num_parts + 1, sizeof *s->parts))
-            return false;
-        s->parts = parts;
-        s->parts[(*num_parts)++] = (struct pl_sweep_part){cut, set};
+        for (uint32_t k = p->class_ranges_start[class_index];
+             k < p->class_ranges_start[class_index + 1]; k++)
+            if (!divide_range(s, set, p->range_first_step[k], p->range_end_step[k], bytes))
+                return false;
     }
     return true;
+}
+
+/* Divides the steps into segments, wherever a part begins or ends or others begin to count. */
+static bool find_segments(pl_sweep *s) {
+    size_t num_steps = s->ground->profile->num_steps;
+    size_t num_segments = 0;
+    memcpy(s->is_break, s->ground->is_break, num_steps + 1);
+    for (size_t i = 0; i < s->num_parts; i++) {
+        s->is_break[s->parts[i].first_step] = 1;
+        s->is_break[s->parts[i].end_step] = 1;
+    }
+    pl_curve_read(&s->ground_curve, s->step_bytes);
+    for (size_t step = 0; step < num_steps; step++) {
+        uint64_t bytes = s->step_bytes[step];
+        bool is_first = step == 0 || s->is_break[step] != 0;
+        num_segments += is_first;
+        if (is_first || bytes > s->segment_bytes[num_segments - 1]) {
+            s->segment_bytes[num_segments - 1] = bytes;
+            s->segment_step[num_segments - 1] = (uint32_t)step;
+        }
+        s->segment_of_step[step] = (uint32_t)num_segments - 1;
+    }
+    s->segment_of_step[num_steps] = (uint32_t)num_segments;
+    return pl_peak_tree_begin(&s->ground_tree, s->segment_bytes, num_segments);
 }
 
 /* Counts a part at each place where it arrives (two places up), or lists it (one place up): then the
  * starts are right in the end. */
 static void enter_part(pl_sweep *s, const struct pl_sweep_part *part, bool is_listing) {
     const pl_unit_sets *sets = &s->ground->usage.sets;
+    const struct pl_sweep_arrival arrival = {s->segment_of_step[part->first_step],
+                                             s->segment_of_step[part->end_step], part->bytes};
     uint32_t set = part->set;
     for (; set != 0 && pl_sweep_unit_counts(s->ground, sets->last_unit[set]);
          set = sets->rest[set]) {
@@ -158,53 +258,27 @@ static void enter_part(pl_sweep *s, const struct pl_sweep_part *part, bool is_li
         size_t place =
             arrivals_place(sets->last_unit[set], is_first ? 0 : sets->last_unit[rest] + 1);
         if (is_listing)
-            s->arrivals[s->arrivals_start[place + 1]++] = part->range;
+            s->arrivals[s->arrivals_start[place + 1]++] = arrival;
         else
             s->arrivals_start[place + 2]++;
     }
 }
 
-/* Sorts the tile's variables: sums up the always-live ones, puts on the ground what is there in all
- * stages, and lists the arrivals of everything else. */
-static popliner_status list_arrivals(pl_sweep *s, size_t tile, popliner_error *error) {
-    const popliner_profile *p = s->ground->profile;
-    const pl_usage *usage = &s->ground->usage;
-    size_t num_places = arrivals_place(usage->num_units, 0);
-    size_t num_parts = 0;
-    bool memory = pl_rising_curve_begin(&s->ground_curve, p->num_steps);
+static bool list_arrivals(pl_sweep *s) {
+    size_t num_places = arrivals_place(s->ground->usage.num_units, 0);
     memset(s->arrivals_start, 0, (num_places + 2) * sizeof *s->arrivals_start);
-    if (memory && s->ground->is_full)
-        add_unexplained(s, tile);
-    for (uint64_t i = p->tile_variables_start[tile];
-         memory && i < p->tile_variables_start[tile + 1]; i++) {
-        uint32_t set = usage->variable_set[i];
-        uint32_t class_index = p->variable_class[i];
-        if (set == 0)
-            continue;
-        if (!is_on_curve(s, i)) {
-            if ((s->ground->full.variable_flags[i] & PL_VARIABLE_IS_CODE) == 0)
-                add_arrivals(s, PL_SUM_DATA, &usage->sets, set, p->variable_size_bytes[i]);
-            continue;
-        }
-        for (uint32_t k = p->class_ranges_start[class_index];
-             memory && k < p->class_ranges_start[class_index + 1]; k++)
-            memory =
-                cut_range(s, set,
-                          (struct pl_sweep_arrival){p->range_first_step[k], p->range_end_step[k],
-                                                    p->variable_size_bytes[i]},
-                          &num_parts);
-    }
-    for (size_t i = 0; memory && i < num_parts; i++)
+    for (size_t i = 0; i < s->num_parts; i++)
         enter_part(s, &s->parts[i], false);
     for (size_t place = 0; place < num_places; place++)
         s->arrivals_start[place + 2] += s->arrivals_start[place + 1];
     void *arrivals = s->arrivals;
-    memory = memory && pl_reserve(&arrivals, &s->arrivals_capacity,
-                                  s->arrivals_start[num_places + 1], sizeof *s->arrivals);
+    if (!pl_reserve(&arrivals, &s->arrivals_capacity, s->arrivals_start[num_places + 1],
+                    sizeof *s->arrivals))
+        return false;
     s->arrivals = arrivals;
-    for (size_t i = 0; memory && i < num_parts; i++)
+    for (size_t i = 0; i < s->num_parts; i++)
         enter_part(s, &s->parts[i], true);
-    return memory ? POPLINER_OK : pl_fail_memory(error, "the variables of a tile");
+    return true;
 }
 
 /* The first and last step of a stage that grows to the right, by the rules of
@@ -229,41 +303,41 @@ static void add_unit_steps(stage_steps *steps, const popliner_chain *chain, size
         steps->last_operation = last;
 }
 
-/* Begins a stage without any unit. */
-static void begin_stage(pl_sweep *s) {
-    pl_rising_curve_copy(&s->curve, &s->ground_curve);
-    if (!s->ground->is_full)
-        pl_rising_curve_count(&s->curve, 0, s->curve.num_steps);
-}
-
 /* Adds to a stage that begins at `start` the unit behind its last one. */
 static void add_unit(pl_sweep *s, size_t start, size_t unit) {
     const pl_sweep_ground *g = s->ground;
     size_t end = s->arrivals_start[arrivals_place(unit, start) + 1];
     for (size_t i = s->arrivals_start[arrivals_place(unit, 0)]; i < end; i++)
-        pl_rising_curve_add(&s->curve, s->arrivals[i].first_step, s->arrivals[i].end_step,
-                            s->arrivals[i].size_bytes);
+        pl_peak_tree_add(&s->tree, s->arrivals[i].first_segment, s->arrivals[i].end_segment,
+                         s->arrivals[i].bytes);
     for (size_t i = g->unit_runs_start[unit]; g->is_full && i < g->unit_runs_start[unit + 1]; i++)
-        pl_rising_curve_count(&s->curve, g->unit_run[i].first_step, g->unit_run[i].end_step);
+        pl_peak_tree_add(&s->tree, s->segment_of_step[g->unit_run[i].first_step],
+                         s->segment_of_step[g->unit_run[i].end_step], COUNTS);
 }
 
-/* The peak of the curve in a stage, and where it is if the details are wanted. In PopLiner's model
- * all steps between its first and its last operation count; in the full model those of its units,
- * wherever they are. */
+/* The peak of the live bytes in a stage, and where it is. In PopLiner's model all steps between its
+ * first and its last operation count; in the full model those of its units, wherever they are. */
 static uint64_t peak_of_stage(const pl_sweep *s, const stage_steps *steps, size_t *peak_step) {
+    const popliner_operations *operations = s->ground->operations;
+    size_t segment;
+    uint64_t bytes;
     *peak_step = 0;
     if (s->ground->is_full) {
-        if (s->details != NULL)
-            *peak_step = pl_rising_curve_peak_step(&s->curve);
-        return s->curve.peak_bytes;
+        bytes = pl_peak_tree_most(&s->tree);
+        if (bytes < COUNTS)
+            return 0;
+        bytes -= COUNTS;
+        segment = s->details == NULL ? 0 : pl_peak_tree_place(&s->tree);
+    } else {
+        if (steps->first_operation == SIZE_MAX)
+            return 0;
+        size_t first = popliner_operations_get(operations, steps->first_operation).first_step;
+        size_t last = popliner_operations_get(operations, steps->last_operation).last_step;
+        bytes = pl_peak_tree_most_within(&s->tree, s->segment_of_step[first],
+                                         s->segment_of_step[last + 1], &segment);
     }
-    if (steps->first_operation == SIZE_MAX)
-        return 0;
-    return pl_rising_curve_peak_within(
-        &s->curve,
-        popliner_operations_get(s->ground->operations, steps->first_operation).first_step,
-        popliner_operations_get(s->ground->operations, steps->last_operation).last_step + 1,
-        peak_step);
+    *peak_step = s->segment_step[segment];
+    return bytes;
 }
 
 /* From differences over the starts to the bytes that arrive in stages beginning at `start`: called
@@ -294,15 +368,16 @@ static void raise_peaks(pl_sweep *s, size_t first, size_t last, uint64_t peak_by
 }
 
 /* Raises the peaks of the intervals that begin at `start` to those of this tile. */
-static void sweep_start(pl_sweep *s, size_t tile, size_t start) {
+static bool sweep_start(pl_sweep *s, size_t tile, size_t start) {
     size_t num_units = s->ground->usage.num_units;
     size_t num_sums = s->ground->most_stages > 1 ? PL_NUM_SUMS : PL_SUM_STASH;
     stage_steps steps = {SIZE_MAX, SIZE_MAX, false};
     uint64_t sum_bytes[PL_NUM_SUMS] = {0};
     begin_start(s, start);
     if (s->allowed_end[start] == start)
-        return;
-    begin_stage(s);
+        return true;
+    if (!pl_peak_tree_copy(&s->tree, &s->ground_tree))
+        return false;
     for (size_t unit = start; unit < s->allowed_end[start]; unit++) {
         add_unit(s, start, unit);
         add_unit_steps(&steps, s->ground->chain, unit);
@@ -327,6 +402,7 @@ static void sweep_start(pl_sweep *s, size_t tile, size_t start) {
         if (s->allowed_end[start] > unit)
             raise_peaks(s, start, unit, peak, own.stash_bytes);
     }
+    return true;
 }
 
 popliner_status pl_sweep_tile(pl_sweep *s, size_t tile, popliner_error *error) {
@@ -349,13 +425,13 @@ popliner_status pl_sweep_tile(pl_sweep *s, size_t tile, popliner_error *error) {
     if (s->ground->most_stages > 1)
         pl_stash_add_tile(&s->ground->stash, p, &s->ground->phase_usage, tile,
                           s->arriving_bytes[PL_SUM_STASH]);
-    popliner_status status = list_arrivals(s, tile, error);
-    for (size_t start = 0; status == POPLINER_OK && start < num_units; start++)
-        sweep_start(s, tile, start);
+    bool memory = sort_variables(s, tile) && find_segments(s) && list_arrivals(s);
+    for (size_t start = 0; memory && start < num_units; start++)
+        memory = sweep_start(s, tile, start);
     /* what is too much from one unit on is so from an earlier one on, too */
     for (size_t start = num_units - 1; start-- > 0;) {
         if (s->allowed_end[start + 1] < s->allowed_end[start])
             s->allowed_end[start] = s->allowed_end[start + 1];
     }
-    return status;
+    return memory ? POPLINER_OK : pl_fail_memory(error, "the variables of a tile");
 }

@@ -6,9 +6,10 @@
 
 #include "memory/chain_data.h"
 #include "memory/code.h"
+#include "memory/curve.h"
 #include "memory/full_model.h"
+#include "memory/peak_tree.h"
 #include "memory/phases.h"
-#include "memory/rising_curve.h"
 #include "memory/stage_detail.h"
 #include "memory/stash.h"
 #include "memory/usage.h"
@@ -47,6 +48,8 @@ typedef struct pl_sweep_ground {
     size_t *unit_runs_start; /* [num_units + 1] */
     pl_step_run *unit_run;
     uint32_t *run_of_step; /* [num_steps] */
+    /* Whether the steps that count in some stage can begin or end before a step: [num_steps + 1]. */
+    uint8_t *is_break;
     /* The sets of units that use something, as bits: [sets][set_words]. */
     size_t set_words;
     uint64_t *set_bits;
@@ -82,8 +85,18 @@ typedef struct pl_sweep {
     size_t *arrivals_start;      /* for each unit and each start up to it, and one more */
     struct pl_sweep_part *parts; /* of live ranges, which are to arrive */
     size_t parts_capacity;
-    pl_rising_curve ground_curve; /* what is there at the steps of a unit in every stage with it */
-    pl_rising_curve curve;        /* of one stage */
+    size_t num_parts;
+    uint32_t *set_part; /* [sets]: the part of this set listed last, plus one; 0 for none */
+
+    /* The tile's steps in segments, within which all that arrives is the same. */
+    pl_curve ground_curve;     /* what is there at the steps of a unit in every stage with it */
+    uint8_t *is_break;         /* [num_steps + 1]: whether a segment begins here */
+    uint32_t *segment_of_step; /* [num_steps + 1] */
+    uint32_t *segment_step;    /* [segments]: the first step with the most of the ground */
+    uint64_t *step_bytes;      /* [num_steps]: the ground */
+    uint64_t *segment_bytes;   /* [segments]: its most */
+    pl_peak_tree ground_tree;  /* the same */
+    pl_peak_tree tree;         /* over the segments, of one stage */
 } pl_sweep;
 
 /* Makes room. `costs` must have the pipeline's peaks, if there are any, and `details` (may be NULL)

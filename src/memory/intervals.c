@@ -34,6 +34,7 @@ static void free_ground(pl_sweep_ground *s) {
     free(s->unit_runs_start);
     free(s->unit_run);
     free(s->run_of_step);
+    free(s->is_break);
     free(s->set_bits);
 }
 
@@ -230,6 +231,26 @@ static popliner_status find_unit_steps(pl_sweep_ground *s, popliner_error *error
     return POPLINER_OK;
 }
 
+/* The steps of a stage are in the full model those of its units, in PopLiner's model all from its
+ * first to its last operation: see peak_of_stage in interval_sweep.c. */
+static popliner_status find_breaks(pl_sweep_ground *s, popliner_error *error) {
+    const popliner_chain *chain = s->chain;
+    s->is_break = pl_new_array(s->profile->num_steps + 1, 1);
+    if (s->is_break == NULL)
+        return pl_fail_memory(error, "the intervals");
+    for (size_t i = 0; s->is_full && i < s->unit_runs_start[chain->num_units]; i++)
+        s->is_break[s->unit_run[i].first_step] = 1;
+    for (size_t unit = 0; !s->is_full && unit < chain->num_units; unit++) {
+        if (!popliner_chain_has_operations(chain, unit))
+            continue;
+        const size_t *first = chain->unit_operation + chain->unit_operations_start[unit];
+        const size_t *last = chain->unit_operation + chain->unit_operations_start[unit + 1] - 1;
+        s->is_break[popliner_operations_get(s->operations, *first).first_step] = 1;
+        s->is_break[popliner_operations_get(s->operations, *last).last_step + 1] = 1;
+    }
+    return POPLINER_OK;
+}
+
 static popliner_status find_set_bits(pl_sweep_ground *s, popliner_error *error) {
     const pl_unit_sets *sets = &s->usage.sets;
     s->set_words = s->chain->num_units / 64 + 1;
@@ -407,6 +428,8 @@ popliner_intervals_measure(const popliner_profile *profile, const popliner_opera
         status = measure_passes(&s, made, error);
     if (status == POPLINER_OK)
         status = find_unit_steps(&s, error);
+    if (status == POPLINER_OK)
+        status = find_breaks(&s, error);
     if (status == POPLINER_OK)
         status = find_set_bits(&s, error);
     if (status == POPLINER_OK && details != NULL)
