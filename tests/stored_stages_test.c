@@ -26,19 +26,23 @@ typedef struct stored_case {
     golden_case c;
     popliner_layers *layers;
     popliner_measured_stages measured[2]; /* by recompute */
+    popliner_costs *costs[2];             /* measured without details, for PLACES */
     char *path;
 } stored_case;
 
 static void measure(stored_case *s, const popliner_chain *chain, popliner_recompute recompute) {
-    popliner_measured_stages *m = &s->measured[recompute];
     popliner_interval_options options = POPLINER_INTERVAL_OPTIONS_INIT;
-    m->pipeline = (popliner_pipeline){POPLINER_SCHEDULE_TRAINING, recompute, PLACES};
-    options.pipeline = m->pipeline;
+    options.pipeline = (popliner_pipeline){POPLINER_SCHEDULE_TRAINING, recompute, 1};
     options.with_cycles = true;
+    /* of pipelines of any length, whatever most_stages are */
     assert_int_equal(popliner_intervals_measure(s->c.profile, s->c.operations, chain, &options,
-                                                NULL, &m->costs, &m->details, NULL),
+                                                NULL, NULL, &s->measured[recompute].details, NULL),
                      POPLINER_OK);
-    assert_int_equal(popliner_costs_most_stages_to_end(m->costs), PLACES);
+    options.pipeline.most_stages = PLACES;
+    assert_int_equal(popliner_intervals_measure(s->c.profile, s->c.operations, chain, &options,
+                                                NULL, &s->costs[recompute], NULL, NULL),
+                     POPLINER_OK);
+    assert_int_equal(popliner_costs_most_stages_to_end(s->costs[recompute]), PLACES);
 }
 
 static void begin(stored_case *s, void **state) {
@@ -60,6 +64,8 @@ static void end(stored_case *s) {
     s->measured[1].chain = NULL; /* it is that of both */
     popliner_measured_stages_clear(&s->measured[0]);
     popliner_measured_stages_clear(&s->measured[1]);
+    popliner_costs_free(s->costs[0]);
+    popliner_costs_free(s->costs[1]);
     popliner_layers_free(s->layers);
     golden_free(&s->c);
     free(s->path);
@@ -78,7 +84,7 @@ static popliner_measured_stages find(popliner_analysis *analysis, const popliner
 }
 
 static void assert_same_details(const stored_case *s, const popliner_measured_stages *found,
-                                const popliner_analysis *analysis,
+                                const popliner_costs *costs, const popliner_analysis *analysis,
                                 const popliner_pipeline *pipeline, popliner_interval stage) {
     popliner_stage_detail a = popliner_stage_details_get(s->measured[pipeline->recompute].details,
                                                          s->c.profile, pipeline, &stage);
@@ -89,8 +95,11 @@ static void assert_same_details(const stored_case *s, const popliner_measured_st
     assert_int_equal(a.parameter_bytes, b.parameter_bytes);
     assert_int_equal(a.tile, b.tile);
     assert_int_equal(a.tile_bytes, b.tile_bytes);
-    assert_int_equal(a.tile_bytes, popliner_costs_peak_at(found->costs, stage.stages_to_end,
+    assert_int_equal(a.tile_bytes, popliner_costs_peak_at(costs, stage.stages_to_end,
                                                           stage.first_unit, stage.last_unit));
+    assert_int_equal(a.tile_bytes,
+                     popliner_costs_peak_at(s->costs[pipeline->recompute], stage.stages_to_end,
+                                            stage.first_unit, stage.last_unit));
     assert_int_equal(a.step, b.step);
     assert_int_equal(a.num_variables, b.num_variables);
     for (size_t i = 0; i < a.num_variables; i++) {
@@ -111,12 +120,17 @@ static void finds_what_was_stored(void **state) {
     for (int schedule = 0; schedule <= POPLINER_SCHEDULE_TRAINING; schedule++) {
         for (int recompute = 0; recompute < 2; recompute++) {
             popliner_pipeline pipeline = {(popliner_schedule)schedule,
-                                          (popliner_recompute)recompute, 2};
+                                          (popliner_recompute)recompute, PLACES};
             popliner_measured_stages found = find(analysis, s.layers, POPLINER_MEMORY_MODEL_FULL,
                                                   pipeline.schedule, pipeline.recompute);
             bool trains = schedule == POPLINER_SCHEDULE_TRAINING;
+            popliner_costs *costs;
             assert_non_null(found.chain);
-            assert_int_equal(popliner_costs_most_stages_to_end(found.costs), trains ? PLACES : 1);
+            assert_true(popliner_stage_details_serve(found.details, &pipeline));
+            assert_int_equal(
+                popliner_stage_details_costs(found.details, found.chain, &pipeline, &costs, NULL),
+                POPLINER_OK);
+            assert_int_equal(popliner_costs_most_stages_to_end(costs), trains ? PLACES : 1);
             size_t num_units = popliner_chain_num_units(chain);
             assert_int_equal(popliner_chain_num_units(found.chain), num_units);
             for (size_t first = 0; first < num_units; first++) {
@@ -125,14 +139,13 @@ static void finds_what_was_stored(void **state) {
                 assert_string_equal(popliner_chain_label(found.chain, first),
                                     popliner_chain_label(chain, first));
                 if (first > 0)
-                    assert_int_equal(popliner_costs_cut(found.costs, first),
-                                     popliner_costs_cut(s.measured[recompute].costs, first));
+                    assert_int_equal(popliner_costs_cut(costs, first),
+                                     popliner_costs_cut(s.costs[recompute], first));
                 for (size_t last = first; last < num_units; last++) {
-                    assert_int_equal(
-                        popliner_costs_cycles(found.costs, first, last),
-                        popliner_costs_cycles(s.measured[recompute].costs, first, last));
+                    assert_int_equal(popliner_costs_cycles(costs, first, last),
+                                     popliner_costs_cycles(s.costs[recompute], first, last));
                     for (size_t to_end = 1; to_end <= (trains ? PLACES : 1); to_end++)
-                        assert_same_details(&s, &found, analysis, &pipeline,
+                        assert_same_details(&s, &found, costs, analysis, &pipeline,
                                             (popliner_interval){first, last, to_end});
                 }
             }
@@ -143,10 +156,45 @@ static void finds_what_was_stored(void **state) {
             for (size_t step = 0; step < num_steps; step++)
                 assert_int_equal(popliner_chain_operation_at(found.chain, step),
                                  popliner_chain_operation_at(chain, step));
+            popliner_costs_free(costs);
             popliner_measured_stages_clear(&found);
         }
     }
     popliner_analysis_close(analysis);
+    end(&s);
+}
+
+/* A table from the details may have as many stages as there are units, and no more. */
+static void makes_tables_of_any_length(void **state) {
+    stored_case s;
+    begin(&s, state);
+    size_t num_units = popliner_chain_num_units(s.measured[0].chain);
+    assert_true(num_units >= PLACES);
+    for (size_t most_stages = 1; most_stages <= num_units + 1; most_stages++) {
+        popliner_pipeline pipeline = {POPLINER_SCHEDULE_TRAINING, POPLINER_RECOMPUTE_NONE,
+                                      most_stages};
+        popliner_interval_options options = POPLINER_INTERVAL_OPTIONS_INIT;
+        popliner_costs *costs;
+        popliner_costs *expected;
+        options.pipeline = pipeline;
+        assert_int_equal(popliner_stage_details_costs(s.measured[0].details, s.measured[0].chain,
+                                                      &pipeline, &costs, NULL),
+                         POPLINER_OK);
+        assert_int_equal(popliner_intervals_measure(s.c.profile, s.c.operations,
+                                                    s.measured[0].chain, &options, NULL, &expected,
+                                                    NULL, NULL),
+                         POPLINER_OK);
+        size_t num_places = popliner_costs_most_stages_to_end(costs);
+        assert_int_equal(num_places, most_stages < num_units ? most_stages : num_units);
+        assert_int_equal(popliner_costs_most_stages_to_end(expected), num_places);
+        for (size_t first = 0; first < num_units; first++)
+            for (size_t last = first; last < num_units; last++)
+                for (size_t to_end = 1; to_end <= num_places; to_end++)
+                    assert_int_equal(popliner_costs_peak_at(costs, to_end, first, last),
+                                     popliner_costs_peak_at(expected, to_end, first, last));
+        popliner_costs_free(costs);
+        popliner_costs_free(expected);
+    }
     end(&s);
 }
 
@@ -178,7 +226,6 @@ static void finds_nothing_for_other_questions(void **state) {
         found = find(analysis, others[i], POPLINER_MEMORY_MODEL_FULL, POPLINER_SCHEDULE_NONE,
                      POPLINER_RECOMPUTE_NONE);
         assert_null(found.chain);
-        assert_null(found.costs);
         assert_null(found.details);
         popliner_layers_free(others[i]);
     }
@@ -300,9 +347,9 @@ static void stays_usable_when_variables_are_damaged(void **state) {
 
 /* ---- damage --------------------------------------------------------------------------------- */
 
-static const char *const arrays[] = {"settings",    "layer_key",         "unit_kind",  "unit_layer",
-                                     "peaks_bytes", "unit_of_operation", "cuts_bytes", "cycles",
-                                     "detail_sums", "detail_tops"};
+static const char *const arrays[] = {
+    "settings", "layer_key",  "unit_kind",     "unit_layer",    "unit_of_operation", "cuts_bytes",
+    "cycles",   "stage_sums", "stage_largest", "largest_tiles", "largest_variables"};
 
 enum { NUM_ARRAYS = sizeof arrays / sizeof *arrays };
 
@@ -310,17 +357,22 @@ enum { NUM_ARRAYS = sizeof arrays / sizeof *arrays };
 static popliner_status look(const stored_case *s, popliner_measured_stages *found,
                             popliner_error *error) {
     popliner_analysis *analysis;
-    popliner_pipeline pipeline = {POPLINER_SCHEDULE_TRAINING, POPLINER_RECOMPUTE_NONE, 2};
+    popliner_pipeline pipeline = {POPLINER_SCHEDULE_TRAINING, POPLINER_RECOMPUTE_NONE, 3};
     assert_int_equal(popliner_analysis_open(s->path, &analysis, error), POPLINER_OK);
     popliner_status status = popliner_analysis_find_stages(
         analysis, s->layers, POPLINER_MEMORY_MODEL_FULL, &pipeline, found, error);
     /* nothing leads out of the profile, and whatever it is, it can be solved and told */
     if (status == POPLINER_OK && found->chain != NULL) {
         popliner_plan plan = {0};
+        popliner_costs *costs;
         popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
         options.max_stages = 3;
-        assert_int_equal(popliner_solve(found->costs, &options, &plan, error), POPLINER_OK);
+        assert_int_equal(
+            popliner_stage_details_costs(found->details, found->chain, &pipeline, &costs, error),
+            POPLINER_OK);
+        assert_int_equal(popliner_solve(costs, &options, &plan, error), POPLINER_OK);
         popliner_plan_clear(&plan);
+        popliner_costs_free(costs);
         for (size_t first = 0; first < popliner_chain_num_units(found->chain); first++) {
             for (size_t place = 1; place <= PLACES; place++) {
                 popliner_interval stage = {first, popliner_chain_num_units(found->chain) - 1,
@@ -360,7 +412,7 @@ static void refuses_damaged_stages(void **state) {
             popliner_status status = look(&s, &found, &error);
             /* nothing is left of nothing */
             bool is_empty =
-                strcmp(arrays[i], "cycles") == 0 && !popliner_costs_has_cycles(s.measured[0].costs);
+                strcmp(arrays[i], "cycles") == 0 && !popliner_costs_has_cycles(s.costs[0]);
             if (is_empty && k == 3) {
                 assert_int_equal(status, POPLINER_OK);
                 popliner_measured_stages_clear(&found);
@@ -452,6 +504,7 @@ static void survives_stages_made_up_with_their_checksum(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         IN_DIRECTORY(finds_what_was_stored),
+        IN_DIRECTORY(makes_tables_of_any_length),
         IN_DIRECTORY(finds_nothing_for_other_questions),
         IN_DIRECTORY(what_needs_variables_asks_for_them),
         IN_DIRECTORY(stays_usable_when_variables_are_damaged),

@@ -21,11 +21,9 @@
 extern "C" {
 #endif
 
-/* What popliner_intervals_measure tells of a chain, without any limit, and with details. */
+/* What popliner_intervals_measure tells of a chain, for pipelines of any length. */
 typedef struct popliner_measured_stages {
     popliner_chain *chain;
-    popliner_pipeline pipeline; /* that it was measured for */
-    popliner_costs *costs;
     popliner_stage_details *details;
 } popliner_measured_stages;
 
@@ -74,10 +72,9 @@ popliner_status popliner_analysis_load_variables(popliner_analysis *analysis,
                                                  popliner_error *error);
 
 /* Looks for stages measured for these layers and this memory model, and, if the profile trains and
- * the schedule is training, for this way of recomputing; whatever its most_stages are, the costs tell
- * how many stages they have. *stages is what was found, owned by the caller, or all zero. Its chain
- * refers to the layers, and names in its details live as long as the analysis. Errors: INPUT when it
- * is damaged, MEMORY. */
+ * the schedule is training, for this way of recomputing; of whatever length the pipeline is. *stages
+ * is what was found, owned by the caller, or all zero. Its chain refers to the layers, and names in
+ * its details live as long as the analysis. Errors: INPUT when it is damaged, MEMORY. */
 popliner_status
 popliner_analysis_find_stages(popliner_analysis *analysis, const popliner_layers *layers,
                               popliner_memory_model model, const popliner_pipeline *pipeline,

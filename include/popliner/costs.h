@@ -90,6 +90,9 @@ popliner_status popliner_costs_add_pipeline(popliner_costs *costs, size_t most_s
 /* 1 if a stage costs the same wherever it stands. */
 size_t popliner_costs_most_stages_to_end(const popliner_costs *costs);
 
+/* Forbids an interval as a stage, wherever it stands in the pipeline. O(most_stages_to_end). */
+void popliner_costs_forbid(popliner_costs *costs, size_t first_unit, size_t last_unit);
+
 /* O(1). 1 <= stages_to_end <= popliner_costs_most_stages_to_end to set; to get it may be anything if
  * a stage costs the same wherever it stands. A stage further from the end never needs less. */
 void popliner_costs_set_peak_at(popliner_costs *costs, size_t stages_to_end, size_t first_unit,

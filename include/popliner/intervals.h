@@ -49,9 +49,10 @@ popliner_status popliner_intervals_train(const popliner_profile *profile,
                                          const popliner_chain *chain, bool *train,
                                          popliner_error *error);
 
-/* Fills a table of costs for the chain, in its memory model, and if `details` is not NULL, tables of
- * what popliner_stage_detail_measure tells of every interval, wherever it stands in the pipeline.
- * The caller frees *costs and *details. `options` may be NULL for POPLINER_INTERVAL_OPTIONS_INIT.
+/* Fills a table of costs for the chain, in its memory model, and tables of what
+ * popliner_stage_detail_measure tells of every interval, wherever it stands in a pipeline, however
+ * long. The caller frees *costs and *details; `costs` or `details` may be NULL if they are not wanted,
+ * and `options` for POPLINER_INTERVAL_OPTIONS_INIT.
  *
  *   peak     The largest total_bytes of a tile that popliner_stage_measure_units gives for the
  *            interval. In the full model, where a longer interval never needs less on any tile,
@@ -88,13 +89,11 @@ popliner_status popliner_intervals_train(const popliner_profile *profile,
  *
  * Errors: USAGE if the variables are not loaded; MEMORY. Cost: two passes over the variables that
  * programs touch, then for each tile
- * O(variables + steps + units * (segments + parts * log segments) + units^2 * pipeline stages),
+ * O(variables + steps + units * (segments + parts * log segments) + units^2),
  * which are shared among the threads; parts are the live ranges while units run that do not touch
  * the variable (in PopLiner's model, all of them), those alike counted once, and segments the steps
- * between their ends and those of units. Each thread takes a table of peaks, and
- * O(units^2 + steps + parts) bytes. Details take 64 bytes for each interval and 120 for each
- * interval and place in the pipeline, in each thread. The listener is called by the calling thread
- * alone. */
+ * between their ends and those of units. Each thread takes O(units^2 + steps + parts) bytes; see
+ * popliner_stage_details_size. The listener is called by the calling thread alone. */
 popliner_status
 popliner_intervals_measure(const popliner_profile *profile, const popliner_operations *operations,
                            const popliner_chain *chain, const popliner_interval_options *options,

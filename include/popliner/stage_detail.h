@@ -7,9 +7,11 @@
 #ifndef POPLINER_STAGE_DETAIL_H
 #define POPLINER_STAGE_DETAIL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "popliner/chain.h"
 #include "popliner/costs.h"
 #include "popliner/error.h"
 #include "popliner/pipeline.h"
@@ -52,15 +54,33 @@ popliner_status popliner_stage_detail_measure(popliner_stage_meter *meter,
                                               const popliner_interval *stages, size_t num_stages,
                                               popliner_stage_detail *detail, popliner_error *error);
 
-/* The details of every stage that a chain can have. Owned by the caller; free with
- * popliner_stage_details_free. */
+/* The details of every stage that a chain can have, wherever it stands in a pipeline. Owned by the
+ * caller; free with popliner_stage_details_free. */
 typedef struct popliner_stage_details popliner_stage_details;
 
 void popliner_stage_details_free(popliner_stage_details *details);
 
-/* The details of one stage of the profile that they were measured of. As stages_to_end any number is
- * right where a stage costs the same wherever it stands (without a pipeline, or one that does not
- * train); else more than the most_stages of popliner_intervals_measure are taken for it. O(1). */
+/* About how many bytes they take for so many units, for a caller who is short of memory, and about
+ * how many bytes in a stored analysis. O(1). */
+size_t popliner_stage_details_size(size_t num_units);
+
+/* Whether the details tell of a pipeline what they would if they had been measured for it. Plain
+ * stages are among those of any pipeline, as its last ones; and where a pipeline keeps nothing, it
+ * does not matter what is recomputed. Its most_stages do not matter either. */
+bool popliner_stage_details_serve(const popliner_stage_details *details,
+                                  const popliner_pipeline *pipeline);
+
+/* The table of costs that popliner_intervals_measure gives for a pipeline that the details serve,
+ * without most_bytes. `chain` is that of the details. The caller frees *costs. Errors: MEMORY.
+ * O(units^2 * stages). */
+popliner_status popliner_stage_details_costs(const popliner_stage_details *details,
+                                             const popliner_chain *chain,
+                                             const popliner_pipeline *pipeline,
+                                             popliner_costs **costs, popliner_error *error);
+
+/* The details of one stage of the profile that they were measured of, in the pipeline (NULL: without
+ * one) that they were measured for. As stages_to_end any number is right where a stage costs the same
+ * wherever it stands: without a pipeline, or one that does not train. O(1). */
 popliner_stage_detail popliner_stage_details_get(const popliner_stage_details *details,
                                                  const popliner_profile *profile,
                                                  const popliner_pipeline *pipeline,

@@ -228,39 +228,27 @@ popliner_status session_prepare(session *s, popliner_memory_model model, popline
     return status;
 }
 
-/* For how many stages of a pipeline the tables are stored: for any number, unless they would become
- * too large; 0 if they are for one stage. */
-static size_t affordable_stages(size_t num_units) {
-    const size_t most_bytes = (size_t)64 << 20;
-    /* as popliner_costs_create and popliner_intervals_measure have it */
-    const size_t bytes_each = 64 + 8;
-    const size_t bytes_each_stage = 120 + 8;
-    size_t num_intervals = num_units > 1 << 16 ? SIZE_MAX / 2 : num_units * (num_units + 1) / 2;
-    size_t affordable = most_bytes / num_intervals;
-    if (affordable < bytes_each + bytes_each_stage)
-        return 0;
-    affordable = (affordable - bytes_each) / bytes_each_stage;
-    return affordable < num_units ? affordable : num_units;
-}
+/* What is stored of one chain takes at most so much. */
+static const size_t most_stored_bytes = (size_t)64 << 20;
 
-/* Measures all stages of a chain for a pipeline, and keeps them in the session. */
-static popliner_status measure_stages(session *s, popliner_chain *chain, popliner_pipeline pipeline,
-                                      popliner_error *error) {
+/* Measures all stages of a chain in a pipeline that trains, and keeps them in the session. */
+static popliner_status measure_stages(session *s, popliner_chain *chain,
+                                      popliner_recompute recompute, popliner_error *error) {
     popliner_interval_options interval_options = POPLINER_INTERVAL_OPTIONS_INIT;
     popliner_measured_stages *stages = &s->measured[s->num_measured];
     double start = log_seconds();
-    stages->pipeline = pipeline;
     stages->chain = chain;
-    interval_options.pipeline = stages->pipeline;
+    interval_options.pipeline.schedule = POPLINER_SCHEDULE_TRAINING;
+    interval_options.pipeline.recompute = recompute;
     interval_options.with_cycles = true;
     interval_options.num_threads = s->options.num_threads;
     popliner_status status =
         popliner_intervals_measure(s->profile, s->operations, chain, &interval_options,
-                                   &s->listener, &stages->costs, &stages->details, error);
+                                   &s->listener, NULL, &stages->details, error);
     if (status == POPLINER_OK) {
         s->num_measured++;
         log_step(&s->log,
-                 pipeline.recompute == POPLINER_RECOMPUTE_FULL
+                 recompute == POPLINER_RECOMPUTE_FULL
                      ? "Measuring all stages, to be stored, with recomputing"
                      : "Measuring all stages, to be stored",
                  start);
@@ -275,21 +263,15 @@ popliner_status session_save(session *s, popliner_error *error) {
     if (status == POPLINER_OK)
         status = make_chain(s, model, error);
     popliner_chain *chain = s->chain[model];
-    size_t most_stages =
-        status == POPLINER_OK ? affordable_stages(popliner_chain_num_units(chain)) : 0;
-    if (most_stages > 0) {
+    /* very long chains are measured when they are asked for: they would be most of the file */
+    if (status == POPLINER_OK &&
+        popliner_stage_details_size(popliner_chain_num_units(chain)) <= most_stored_bytes) {
         status = popliner_intervals_train(s->profile, s->operations, chain, &trains, error);
-        /* plain stages are among those of a pipeline that trains: its last ones */
-        popliner_pipeline pipeline = {POPLINER_SCHEDULE_TRAINING, POPLINER_RECOMPUTE_NONE,
-                                      most_stages};
-        bool is_pipeline = trains && popliner_chain_num_units(chain) > 1;
-        if (is_pipeline && most_stages < 2) /* too large for more than plain stages */
-            pipeline.schedule = POPLINER_SCHEDULE_NONE;
+        /* plain stages are among those of a pipeline: its last ones */
         if (status == POPLINER_OK)
-            status = measure_stages(s, chain, pipeline, error);
-        pipeline.recompute = POPLINER_RECOMPUTE_FULL;
-        if (status == POPLINER_OK && is_pipeline && most_stages > 1)
-            status = measure_stages(s, chain, pipeline, error);
+            status = measure_stages(s, chain, POPLINER_RECOMPUTE_NONE, error);
+        if (status == POPLINER_OK && trains && popliner_chain_num_units(chain) > 1)
+            status = measure_stages(s, chain, POPLINER_RECOMPUTE_FULL, error);
     }
     double start = log_seconds();
     if (status == POPLINER_OK)
@@ -300,18 +282,6 @@ popliner_status session_save(session *s, popliner_error *error) {
     return status;
 }
 
-/* Whether the stages were measured for what is asked. */
-static bool serves(const popliner_measured_stages *stages, popliner_memory_model model,
-                   const popliner_pipeline *pipeline) {
-    if (popliner_chain_memory_model(stages->chain) != model)
-        return false;
-    if (popliner_costs_most_stages_to_end(stages->costs) == 1) /* nothing is kept, or known */
-        return pipeline->schedule != POPLINER_SCHEDULE_TRAINING ||
-               stages->pipeline.schedule == POPLINER_SCHEDULE_TRAINING;
-    return pipeline->schedule == POPLINER_SCHEDULE_TRAINING &&
-           pipeline->recompute == stages->pipeline.recompute;
-}
-
 popliner_status session_find_stages(session *s, popliner_memory_model model,
                                     const popliner_pipeline *pipeline,
                                     const popliner_measured_stages **stages,
@@ -320,7 +290,8 @@ popliner_status session_find_stages(session *s, popliner_memory_model model,
     double start = log_seconds();
     *stages = NULL;
     for (size_t i = 0; i < s->num_measured; i++)
-        if (serves(&s->measured[i], model, pipeline))
+        if (popliner_chain_memory_model(s->measured[i].chain) == model &&
+            popliner_stage_details_serve(s->measured[i].details, pipeline))
             *stages = &s->measured[i];
     if (*stages != NULL || s->analysis == NULL || s->num_measured == MOST_MEASURED)
         return POPLINER_OK;

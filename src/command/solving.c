@@ -195,14 +195,6 @@ static size_t longest_pipeline(const task *t, size_t most_stages) {
     return longest;
 }
 
-/* Whether the stages that were measured before are enough for a pipeline of so many. */
-static bool is_stored(const task *t, size_t most_stages) {
-    if (t->stored == NULL)
-        return false;
-    size_t known = popliner_costs_most_stages_to_end(t->stored->costs);
-    return known == 1 || known >= most_stages || known == t->question.num_units;
-}
-
 /* Measures all stages of a profile, if they were not before. Those that are above most_bytes are not
  * measured further; without such a limit, all pipelines are measured that may be enough when nothing
  * fits. */
@@ -224,21 +216,19 @@ static popliner_status measure_costs(task *t, uint64_t most_bytes, popliner_erro
         (most_bytes < UINT64_MAX || interval_options.pipeline.most_stages < num_mapped))
         interval_options.pipeline.most_stages = num_mapped;
     popliner_costs_free(t->measured_costs);
-    t->measured_costs = NULL;
-    if (status == POPLINER_OK && is_stored(t, interval_options.pipeline.most_stages)) {
-        t->costs = t->stored->costs;
+    t->costs = t->measured_costs = NULL;
+    if (status == POPLINER_OK && t->stored != NULL) {
+        status =
+            popliner_stage_details_costs(t->stored->details, t->stored->chain,
+                                         &interval_options.pipeline, &t->measured_costs, error);
     } else if (status == POPLINER_OK) {
-        t->stored = NULL;
-        status = session_prepare(s, t->model, error);
-        start = log_seconds();
-        if (status == POPLINER_OK)
-            status = popliner_intervals_measure(s->profile, s->operations, s->chain[t->model],
-                                                &interval_options, &s->listener, &t->measured_costs,
-                                                NULL, error);
-        t->costs = t->measured_costs;
+        status = popliner_intervals_measure(s->profile, s->operations, s->chain[t->model],
+                                            &interval_options, &s->listener, &t->measured_costs,
+                                            NULL, error);
         if (status == POPLINER_OK)
             log_step(&s->log, "Measuring all stages", start);
     }
+    t->costs = t->measured_costs;
     if (status == POPLINER_OK && s->meter[t->model] != NULL) {
         t->shared = (popliner_shared_stages){s->meter[t->model], t->question.pipeline};
         popliner_costs_set_shared_peak(t->costs, popliner_intervals_shared_peak, &t->shared,

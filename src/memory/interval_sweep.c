@@ -24,6 +24,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/triangle.h"
 #include "read/profile_data.h"
 
 /* What arrives at a unit. */
@@ -51,16 +52,19 @@ static size_t arrivals_place(size_t unit, size_t first_start) {
     return unit * (unit + 1) / 2 + first_start;
 }
 
-popliner_status pl_sweep_begin(pl_sweep *sweep, const pl_sweep_ground *ground,
-                               popliner_costs *costs, popliner_stage_details *details,
+popliner_status pl_sweep_begin(pl_sweep *sweep, const pl_sweep_ground *ground, bool with_details,
                                popliner_error *error) {
     size_t num_units = ground->chain->num_units;
     size_t num_sums = ground->most_stages > 1 ? PL_NUM_SUMS : PL_SUM_STASH;
     size_t num_steps = ground->profile->num_steps;
-    bool memory = true;
+    size_t num_intervals = pl_triangle_size(num_units);
+    popliner_pipeline pipeline = ground->options->pipeline;
+    pipeline.most_stages = ground->most_stages;
     sweep->ground = ground;
-    sweep->costs = costs;
-    sweep->details = details;
+    bool memory = pl_largest_tiles_begin(&sweep->largest, num_intervals, &pipeline);
+    if (with_details)
+        sweep->sums = pl_new_array(num_intervals, sizeof *sweep->sums);
+    memory = memory && (!with_details || sweep->sums != NULL);
     for (size_t sum = 0; sum < num_sums; sum++) {
         sweep->arriving_bytes[sum] = pl_new_array((num_units + 1) * num_units, sizeof(uint64_t));
         memory = memory && sweep->arriving_bytes[sum] != NULL;
@@ -84,6 +88,8 @@ popliner_status pl_sweep_begin(pl_sweep *sweep, const pl_sweep_ground *ground,
 }
 
 void pl_sweep_free(pl_sweep *sweep) {
+    pl_largest_tiles_free(&sweep->largest);
+    free(sweep->sums);
     for (int sum = 0; sum < PL_NUM_SUMS; sum++)
         free(sweep->arriving_bytes[sum]);
     free(sweep->arrivals);
@@ -315,28 +321,27 @@ static void add_unit(pl_sweep *s, size_t start, size_t unit) {
                          s->segment_of_step[g->unit_run[i].end_step], COUNTS);
 }
 
-/* The peak of the live bytes in a stage, and where it is. In PopLiner's model all steps between its
- * first and its last operation count; in the full model those of its units, wherever they are. */
-static uint64_t peak_of_stage(const pl_sweep *s, const stage_steps *steps, size_t *peak_step) {
+/* The peak of the live bytes in a stage, and if `step` is not NULL, where it is. In PopLiner's model
+ * all steps between its first and its last operation count; in the full model those of its units,
+ * wherever they are. */
+static uint64_t peak_of_stage(const pl_sweep *s, const stage_steps *steps, uint32_t *step) {
     const popliner_operations *operations = s->ground->operations;
-    size_t segment;
-    uint64_t bytes;
-    *peak_step = 0;
+    size_t segment = SIZE_MAX;
+    uint64_t bytes = 0;
     if (s->ground->is_full) {
-        bytes = pl_peak_tree_most(&s->tree);
-        if (bytes < COUNTS)
-            return 0;
-        bytes -= COUNTS;
-        segment = s->details == NULL ? 0 : pl_peak_tree_place(&s->tree);
-    } else {
-        if (steps->first_operation == SIZE_MAX)
-            return 0;
+        uint64_t most_bytes = pl_peak_tree_most(&s->tree);
+        if (most_bytes >= COUNTS) {
+            bytes = most_bytes - COUNTS;
+            segment = step == NULL ? SIZE_MAX : pl_peak_tree_place(&s->tree);
+        }
+    } else if (steps->first_operation != SIZE_MAX) {
         size_t first = popliner_operations_get(operations, steps->first_operation).first_step;
         size_t last = popliner_operations_get(operations, steps->last_operation).last_step;
         bytes = pl_peak_tree_most_within(&s->tree, s->segment_of_step[first],
                                          s->segment_of_step[last + 1], &segment);
     }
-    *peak_step = s->segment_step[segment];
+    if (step != NULL)
+        *step = segment == SIZE_MAX ? 0 : s->segment_step[segment];
     return bytes;
 }
 
@@ -353,21 +358,17 @@ static void begin_start(pl_sweep *s, size_t start) {
     }
 }
 
-/* Raises the peaks of an interval to those of a tile where it needs so much, and keeps so much. */
-static void raise_peaks(pl_sweep *s, size_t first, size_t last, uint64_t peak_bytes,
-                        uint64_t stash_bytes) {
-    if (peak_bytes > popliner_costs_peak(s->costs, first, last))
-        popliner_costs_set_peak(s->costs, first, last, peak_bytes);
-    for (size_t stages = 2; stages <= s->ground->most_stages; stages++) {
-        uint64_t with_stash_bytes =
-            peak_bytes +
-            popliner_pipeline_copies(&s->ground->options->pipeline, stages) * stash_bytes;
-        if (with_stash_bytes > popliner_costs_peak_at(s->costs, stages, first, last))
-            popliner_costs_set_peak_at(s->costs, stages, first, last, with_stash_bytes);
-    }
+/* Adds a tile to a stage; steps are those of the stage. */
+static bool add_to_stage(pl_sweep *s, size_t interval, const stage_steps *steps,
+                         pl_largest_tile *tile) {
+    if (!pl_largest_tiles_has_place_for(&s->largest, interval, tile))
+        return true;
+    if (s->sums != NULL)
+        peak_of_stage(s, steps, &tile->step);
+    return pl_largest_tiles_add(&s->largest, interval, tile);
 }
 
-/* Raises the peaks of the intervals that begin at `start` to those of this tile. */
+/* Adds a tile to the stages that begin at `start`. */
 static bool sweep_start(pl_sweep *s, size_t tile, size_t start) {
     size_t num_units = s->ground->usage.num_units;
     size_t num_sums = s->ground->most_stages > 1 ? PL_NUM_SUMS : PL_SUM_STASH;
@@ -383,24 +384,31 @@ static bool sweep_start(pl_sweep *s, size_t tile, size_t start) {
         add_unit_steps(&steps, s->ground->chain, unit);
         for (size_t sum = 0; sum < num_sums; sum++)
             sum_bytes[sum] += s->arriving_bytes[sum][start * num_units + unit];
-        pl_detail_tile own = {.tile = tile};
-        own.variables_bytes = peak_of_stage(s, &steps, &own.step) + sum_bytes[PL_SUM_DATA];
-        own.stash_bytes = sum_bytes[PL_SUM_STASH];
-        own.unexplained_bytes = s->ground->is_full ? s->ground->full.fixed_bytes[tile] : 0;
-        uint64_t peak = own.variables_bytes + own.unexplained_bytes;
+        size_t interval = pl_triangle_place(num_units, start, unit);
+        pl_detail_sums own = {
+            .variables_bytes = peak_of_stage(s, &steps, NULL) + sum_bytes[PL_SUM_DATA],
+            .stash_bytes = sum_bytes[PL_SUM_STASH],
+            .unexplained_bytes = s->ground->is_full ? s->ground->full.fixed_bytes[tile] : 0,
+        };
+        pl_largest_tile as_largest = {
+            .bytes = own.variables_bytes + own.unexplained_bytes,
+            .stash_bytes = own.stash_bytes,
+            .unexplained_bytes = own.unexplained_bytes,
+            .tile = (uint32_t)tile,
+        };
         for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
             own.code_bytes[group] =
                 s->ground->is_full
                     ? pl_full_model_limit(&s->ground->full, group, tile, sum_bytes[group])
                     : sum_bytes[group];
-            peak += own.code_bytes[group];
+            as_largest.bytes += own.code_bytes[group];
         }
-        if (s->details != NULL)
-            pl_details_add(s->details, &s->ground->options->pipeline, start, unit, &own);
-        else if (s->ground->is_full && peak > s->ground->options->most_bytes)
+        if (s->sums != NULL)
+            pl_detail_sums_add(&s->sums[interval], &own, 1);
+        else if (s->ground->is_full && as_largest.bytes > s->ground->options->most_bytes)
             s->allowed_end[start] = unit;
-        if (s->allowed_end[start] > unit)
-            raise_peaks(s, start, unit, peak, own.stash_bytes);
+        if (s->allowed_end[start] > unit && !add_to_stage(s, interval, &steps, &as_largest))
+            return false;
     }
     return true;
 }
@@ -434,4 +442,15 @@ popliner_status pl_sweep_tile(pl_sweep *s, size_t tile, popliner_error *error) {
             s->allowed_end[start] = s->allowed_end[start + 1];
     }
     return memory ? POPLINER_OK : pl_fail_memory(error, "the variables of a tile");
+}
+
+popliner_status pl_sweep_merge(pl_sweep *sweep, const pl_sweep *other, popliner_error *error) {
+    for (size_t first = 0; first < sweep->ground->chain->num_units; first++)
+        if (other->allowed_end[first] < sweep->allowed_end[first])
+            sweep->allowed_end[first] = other->allowed_end[first];
+    if (sweep->sums != NULL)
+        pl_detail_sums_add(sweep->sums, other->sums, sweep->largest.num_intervals);
+    return pl_largest_tiles_merge(&sweep->largest, &other->largest)
+               ? POPLINER_OK
+               : pl_fail_memory(error, "the intervals");
 }

@@ -8,6 +8,7 @@
 #include "memory/code.h"
 #include "memory/curve.h"
 #include "memory/full_model.h"
+#include "memory/largest_tiles.h"
 #include "memory/peak_tree.h"
 #include "memory/phases.h"
 #include "memory/stage_detail.h"
@@ -71,8 +72,9 @@ struct pl_sweep_part;
 /* The work of one thread. Zero-initialise; free with pl_sweep_free. */
 typedef struct pl_sweep {
     const pl_sweep_ground *ground;
-    popliner_costs *costs; /* not owned: peaks, raised to those of the tiles that were swept */
-    popliner_stage_details *details; /* not owned: NULL, or the tiles are added to it */
+    /* Of the tiles that were swept, by stage; owned. */
+    pl_largest_tiles largest;
+    pl_detail_sums *sums; /* only if details are wanted */
     /* By the first unit: the stages that reach this unit need more than most_bytes. Owned. Without
      * details only, for these are of all stages. */
     size_t *allowed_end;
@@ -99,14 +101,15 @@ typedef struct pl_sweep {
     pl_peak_tree tree;         /* over the segments, of one stage */
 } pl_sweep;
 
-/* Makes room. `costs` must have the pipeline's peaks, if there are any, and `details` (may be NULL)
- * as many places. Errors: MEMORY. */
-popliner_status pl_sweep_begin(pl_sweep *sweep, const pl_sweep_ground *ground,
-                               popliner_costs *costs, popliner_stage_details *details,
+/* Makes room. Errors: MEMORY. */
+popliner_status pl_sweep_begin(pl_sweep *sweep, const pl_sweep_ground *ground, bool with_details,
                                popliner_error *error);
 void pl_sweep_free(pl_sweep *sweep);
 
-/* Raises the peaks of all intervals to those of a tile. Errors: MEMORY. */
+/* Adds a tile to all stages. Errors: MEMORY. */
 popliner_status pl_sweep_tile(pl_sweep *sweep, size_t tile, popliner_error *error);
+
+/* Adds the tiles of another one, of the same ground. Errors: MEMORY. */
+popliner_status pl_sweep_merge(pl_sweep *sweep, const pl_sweep *other, popliner_error *error);
 
 #endif

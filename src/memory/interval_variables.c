@@ -8,6 +8,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/triangle.h"
 #include "popliner/liveness.h"
 #include "read/profile_data.h"
 
@@ -67,7 +68,7 @@ static popliner_status find_parameters(const pl_sweep_ground *ground,
             row[unit] += row[unit - num_units];
         for (size_t last = first; last < num_units; last++) {
             bytes += row[last];
-            details->sums[pl_details_place(details, first, last)].parameter_bytes = bytes;
+            details->sums[pl_triangle_place(num_units, first, last)].parameter_bytes = bytes;
         }
     }
     free(set_bytes);
@@ -100,115 +101,115 @@ static bool is_of_stage(const pl_sweep_ground *ground, uint32_t variable, size_t
                : is_touched;
 }
 
-/* Picks the first of the tile's variables, largest first, that are of the stage and live. */
+/* Picks the first of these variables, largest first, that are of the stage. */
 static void pick(const pl_sweep_ground *ground, const tile_variable *variables, size_t count,
-                 size_t first_unit, size_t last_unit, pl_detail_top *top) {
+                 size_t first_unit, size_t last_unit, pl_detail_variables *picked) {
     const popliner_profile *p = ground->profile;
-    for (size_t i = 0; i < count && top->num_variables < POPLINER_DETAIL_VARIABLES; i++) {
+    for (size_t i = 0; i < count && picked->count < POPLINER_DETAIL_VARIABLES; i++) {
         uint32_t variable = variables[i].variable;
-        if (!is_of_stage(ground, variable, first_unit, last_unit) ||
-            !popliner_liveness_is_live(p, variable, top->step))
+        if (!is_of_stage(ground, variable, first_unit, last_unit))
             continue;
-        uint32_t place = top->num_variables++;
-        top->variable[place] = variable;
-        top->size_bytes[place] = variables[i].size_bytes;
-        top->unlowered[place] = p->variable_unlowered[variable];
-        top->category[place] = p->variable_category[variable];
+        uint32_t place = picked->count++;
+        picked->variable[place] = variable;
+        picked->size_bytes[place] = variables[i].size_bytes;
+        picked->unlowered[place] = p->variable_unlowered[variable];
+        picked->category[place] = p->variable_category[variable];
     }
 }
 
-/* The stages, by the tile that is their largest: top i is for the place and the interval behind
- * it. */
-typedef struct tops_by_tile {
-    size_t *start;        /* [num_tiles + 1] into top */
-    size_t *top;          /* [num_tops] */
-    uint32_t *first_unit; /* [intervals] */
-    uint32_t *last_unit;
-    tile_variable *variables; /* of one tile */
-    size_t capacity;
-} tops_by_tile;
+/* A piece of details->largest, and whose it is. */
+typedef struct tile_piece {
+    uint32_t tile;
+    uint32_t step;
+    uint32_t piece;
+    uint32_t first_unit;
+    uint32_t last_unit;
+} tile_piece;
 
-/* Whether the same stage one place nearer to the end has the same tile and step. */
-static bool is_as_before(const popliner_stage_details *details, size_t top) {
-    return top >= details->num_sums &&
-           details->tops[top].tile == details->tops[top - details->num_sums].tile &&
-           details->tops[top].step == details->tops[top - details->num_sums].step;
+/* By tile and step, so that what is live there is found once. */
+static int compare_tile_pieces(const void *left, const void *right) {
+    const tile_piece *a = left;
+    const tile_piece *b = right;
+    if (a->tile != b->tile)
+        return a->tile < b->tile ? -1 : 1;
+    if (a->step != b->step)
+        return a->step < b->step ? -1 : 1;
+    return (a->piece > b->piece) - (a->piece < b->piece);
 }
 
-static bool sort_tops(const popliner_stage_details *details, size_t num_tiles, tops_by_tile *by) {
-    by->start = pl_new_array(num_tiles + 2, sizeof *by->start);
-    by->top = pl_new_array(details->num_tops, sizeof *by->top);
-    by->first_unit = pl_new_array(details->num_sums, sizeof *by->first_unit);
-    by->last_unit = pl_new_array(details->num_sums, sizeof *by->last_unit);
-    if (by->start == NULL || by->top == NULL || by->first_unit == NULL || by->last_unit == NULL)
-        return false;
-    for (size_t first = 0; first < details->num_units; first++)
-        for (size_t last = first; last < details->num_units; last++) {
-            size_t place = pl_details_place(details, first, last);
-            by->first_unit[place] = (uint32_t)first;
-            by->last_unit[place] = (uint32_t)last;
-        }
-    /* counted two places up and filled one place up, so that the starts are right in the end */
-    for (size_t i = 0; i < details->num_tops; i++)
-        by->start[details->tops[i].tile + 2] += !is_as_before(details, i);
-    for (size_t tile = 0; tile < num_tiles; tile++)
-        by->start[tile + 2] += by->start[tile + 1];
-    for (size_t i = 0; i < details->num_tops; i++)
-        if (!is_as_before(details, i))
-            by->top[by->start[details->tops[i].tile + 1]++] = i;
-    return true;
+static tile_piece *sort_pieces(const popliner_stage_details *details) {
+    const pl_largest_tiles *largest = &details->largest;
+    tile_piece *sorted = pl_new_array(largest->num_pieces, sizeof *sorted);
+    if (sorted == NULL)
+        return NULL;
+    for (uint32_t first = 0; first < details->num_units; first++)
+        for (uint32_t last = first; last < details->num_units; last++)
+            for (uint32_t i = largest->first[pl_triangle_place(details->num_units, first, last)];
+                 i != PL_NONE; i = largest->pieces[i].next)
+                sorted[i] =
+                    (tile_piece){largest->pieces[i].tile, largest->pieces[i].step, i, first, last};
+    if (largest->num_pieces > 0)
+        qsort(sorted, largest->num_pieces, sizeof *sorted, compare_tile_pieces);
+    return sorted;
+}
+
+/* The variables of a tile, largest first; returns how many. */
+static size_t list_of_tile(const popliner_profile *p, size_t tile, tile_variable *variables) {
+    size_t count = 0;
+    for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++)
+        if (p->variable_size_bytes[i] > 0)
+            variables[count++] = (tile_variable){p->variable_size_bytes[i], (uint32_t)i};
+    if (count > 0)
+        qsort(variables, count, sizeof *variables, compare_tile_variables);
+    return count;
+}
+
+/* Those of variables[count] that are live at a step, in the same order; returns how many. */
+static size_t list_live(const popliner_profile *p, const tile_variable *variables, size_t count,
+                        size_t step, tile_variable *live) {
+    size_t num_live = 0;
+    for (size_t i = 0; i < count; i++)
+        if (popliner_liveness_is_live(p, variables[i].variable, step))
+            live[num_live++] = variables[i];
+    return num_live;
 }
 
 static popliner_status find_largest(const pl_sweep_ground *ground, popliner_stage_details *details,
-                                    tops_by_tile *by, popliner_error *error) {
+                                    popliner_error *error) {
     const popliner_profile *p = ground->profile;
-    if (!sort_tops(details, p->target.num_tiles, by))
-        return pl_fail_memory(error, "the details of the stages");
+    size_t most_variables = 0;
     for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
-        size_t count = 0;
-        size_t first = (size_t)p->tile_variables_start[tile];
-        size_t end = (size_t)p->tile_variables_start[tile + 1];
-        void *variables = by->variables;
-        if (by->start[tile] == by->start[tile + 1])
-            continue;
-        if (!pl_reserve(&variables, &by->capacity, end - first, sizeof *by->variables))
-            return pl_fail_memory(error, "the details of the stages");
-        by->variables = variables;
-        for (size_t i = first; i < end; i++)
-            if (p->variable_size_bytes[i] > 0)
-                by->variables[count++] = (tile_variable){p->variable_size_bytes[i], (uint32_t)i};
-        if (count > 0)
-            qsort(by->variables, count, sizeof *by->variables, compare_tile_variables);
-        for (size_t i = by->start[tile]; i < by->start[tile + 1]; i++) {
-            size_t interval = by->top[i] % details->num_sums;
-            pick(ground, by->variables, count, by->first_unit[interval], by->last_unit[interval],
-                 &details->tops[by->top[i]]);
-        }
+        size_t count = (size_t)(p->tile_variables_start[tile + 1] - p->tile_variables_start[tile]);
+        most_variables = count > most_variables ? count : most_variables;
     }
-    for (size_t i = details->num_sums; i < details->num_tops; i++) {
-        const pl_detail_top *before = &details->tops[i - details->num_sums];
-        pl_detail_top *top = &details->tops[i];
-        if (!is_as_before(details, i))
-            continue;
-        top->num_variables = before->num_variables;
-        memcpy(top->variable, before->variable, sizeof top->variable);
-        memcpy(top->size_bytes, before->size_bytes, sizeof top->size_bytes);
-        memcpy(top->unlowered, before->unlowered, sizeof top->unlowered);
-        memcpy(top->category, before->category, sizeof top->category);
+    tile_piece *pieces = sort_pieces(details);
+    tile_variable *variables = pl_new_array(most_variables, sizeof *variables); /* of one tile */
+    tile_variable *live = pl_new_array(most_variables, sizeof *live); /* those at one step */
+    popliner_status status = pieces == NULL || variables == NULL || live == NULL
+                                 ? pl_fail_memory(error, "the details of the stages")
+                                 : POPLINER_OK;
+    size_t count = 0;
+    size_t num_live = 0;
+    for (size_t i = 0; status == POPLINER_OK && i < details->largest.num_pieces; i++) {
+        const tile_piece *piece = &pieces[i];
+        bool is_new = i == 0 || piece->tile != pieces[i - 1].tile;
+        if (is_new)
+            count = list_of_tile(p, piece->tile, variables);
+        if (is_new || piece->step != pieces[i - 1].step)
+            num_live = list_live(p, variables, count, piece->step, live);
+        pick(ground, live, num_live, piece->first_unit, piece->last_unit,
+             &details->variables[piece->piece]);
     }
-    return POPLINER_OK;
+    free(pieces);
+    free(variables);
+    free(live);
+    return status;
 }
 
 popliner_status pl_interval_variables_find(const pl_sweep_ground *ground,
                                            popliner_stage_details *details, popliner_error *error) {
-    tops_by_tile by = {0};
     popliner_status status = find_parameters(ground, details, error);
     if (status == POPLINER_OK)
-        status = find_largest(ground, details, &by, error);
-    free(by.start);
-    free(by.top);
-    free(by.first_unit);
-    free(by.last_unit);
-    free(by.variables);
+        status = find_largest(ground, details, error);
     return status;
 }

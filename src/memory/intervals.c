@@ -161,10 +161,10 @@ static popliner_status fill_cycles(const pl_sweep_ground *s, popliner_costs *cos
     return status;
 }
 
-/* Everything that depends on the passes of a training but not on the tiles. */
-static popliner_status measure_passes(pl_sweep_ground *s, popliner_costs *costs,
+/* Everything that depends on the passes of a training but not on the tiles, for a pipeline of so many
+ * stages. */
+static popliner_status measure_passes(pl_sweep_ground *s, size_t most_stages, popliner_costs *costs,
                                       popliner_error *error) {
-    const popliner_pipeline *pipeline = &s->options->pipeline;
     size_t num_units = s->chain->num_units;
     uint64_t *forward_bytes = pl_new_array(num_units, sizeof *forward_bytes);
     uint64_t *backward_bytes = pl_new_array(num_units, sizeof *backward_bytes);
@@ -183,13 +183,11 @@ static popliner_status measure_passes(pl_sweep_ground *s, popliner_costs *costs,
     if (status == POPLINER_OK && s->options->with_cycles)
         status = fill_cycles(s, costs, error);
     s->most_stages = 1;
-    if (status == POPLINER_OK && pipeline->schedule == POPLINER_SCHEDULE_TRAINING &&
-        s->phases.is_training && pipeline->most_stages > 1 && num_units > 1) {
-        s->most_stages = pipeline->most_stages < num_units ? pipeline->most_stages : num_units;
-        status = popliner_costs_add_pipeline(costs, s->most_stages, error);
-        if (status == POPLINER_OK)
-            status = pl_stash_create(&s->stash, s->chain, &s->phases, &s->phase_usage,
-                                     pipeline->recompute, error);
+    if (status == POPLINER_OK && s->options->pipeline.schedule == POPLINER_SCHEDULE_TRAINING &&
+        s->phases.is_training && most_stages > 1 && num_units > 1) {
+        s->most_stages = most_stages < num_units ? most_stages : num_units;
+        status = pl_stash_create(&s->stash, s->chain, &s->phases, &s->phase_usage,
+                                 s->options->pipeline.recompute, error);
     }
     free(forward_bytes);
     free(backward_bytes);
@@ -271,8 +269,6 @@ static popliner_status find_set_bits(pl_sweep_ground *s, popliner_error *error) 
 /* Tiles that are left, and one thread's part in them. */
 typedef struct worker {
     pl_sweep sweep;
-    popliner_costs *costs;           /* owned, but for the first worker's; so are the details */
-    popliner_stage_details *details; /* NULL if nobody wants them */
     atomic_size_t *next_tile;
     atomic_bool *has_failed;           /* any of them: the others give up */
     const popliner_listener *listener; /* NULL for all but the calling thread */
@@ -309,46 +305,9 @@ static size_t count_threads(const pl_sweep_ground *ground) {
     return wanted > 0 ? wanted : 1;
 }
 
-/* Raises the peaks of `to` to those of `from`. */
-static void merge(const pl_sweep_ground *ground, const pl_sweep *from, pl_sweep *to) {
-    size_t num_units = ground->chain->num_units;
-    for (size_t first = 0; first < num_units; first++) {
-        if (from->allowed_end[first] < to->allowed_end[first])
-            to->allowed_end[first] = from->allowed_end[first];
-        for (size_t last = first; last < num_units; last++)
-            for (size_t stages = 1; stages <= ground->most_stages; stages++) {
-                uint64_t bytes = popliner_costs_peak_at(from->costs, stages, first, last);
-                if (bytes > popliner_costs_peak_at(to->costs, stages, first, last))
-                    popliner_costs_set_peak_at(to->costs, stages, first, last, bytes);
-            }
-    }
-}
-
-/* Forbids an interval wherever it stands. */
-static void forbid(popliner_costs *costs, size_t most_stages, size_t first, size_t last) {
-    for (size_t stages = 1; stages <= most_stages; stages++)
-        popliner_costs_set_peak_at(costs, stages, first, last, POPLINER_PEAK_FORBIDDEN);
-}
-
-/* Tables of a worker's own. */
-static popliner_status begin_worker(const pl_sweep_ground *ground, bool with_details, worker *w,
-                                    popliner_error *error) {
-    size_t num_units = ground->chain->num_units;
-    popliner_status status = popliner_costs_create(num_units, &w->costs, error);
-    if (status == POPLINER_OK)
-        status = popliner_costs_add_pipeline(w->costs, ground->most_stages, error);
-    if (status == POPLINER_OK && with_details)
-        status = pl_details_create(num_units, ground->most_stages, &w->details, error);
-    if (status == POPLINER_OK)
-        status = pl_sweep_begin(&w->sweep, ground, w->costs, w->details, error);
-    return status;
-}
-
-/* Into `costs` and `details`, which may be NULL. */
+/* Sweeps all tiles by several threads, into one sweep, which is zero before. */
 static popliner_status sweep_tiles(const pl_sweep_ground *ground, const popliner_listener *listener,
-                                   popliner_costs *costs, popliner_stage_details *details,
-                                   popliner_error *error) {
-    size_t num_units = ground->chain->num_units;
+                                   bool with_details, pl_sweep *sweep, popliner_error *error) {
     size_t num_workers = count_threads(ground);
     atomic_size_t next_tile = 0;
     atomic_bool has_failed = false;
@@ -361,8 +320,7 @@ static popliner_status sweep_tiles(const pl_sweep_ground *ground, const popliner
         w->next_tile = &next_tile;
         w->has_failed = &has_failed;
         w->listener = i == 0 ? listener : NULL;
-        status = i == 0 ? pl_sweep_begin(&w->sweep, ground, costs, details, error)
-                        : begin_worker(ground, details != NULL, w, error);
+        status = pl_sweep_begin(&w->sweep, ground, with_details, error);
         /* a thread that cannot be had is done without */
         w->has_thread =
             i > 0 && status == POPLINER_OK && pthread_create(&w->thread, NULL, work, w) == 0;
@@ -378,24 +336,48 @@ static popliner_status sweep_tiles(const pl_sweep_ground *ground, const popliner
         if (status == POPLINER_OK && w->status != POPLINER_OK)
             status = pl_fail(error, w->status, "%s", w->error.message);
         if (status == POPLINER_OK && w->has_thread)
-            merge(ground, &w->sweep, &workers[0].sweep);
-        if (status == POPLINER_OK && w->has_thread && details != NULL)
-            pl_details_merge(w->details, details);
+            status = pl_sweep_merge(&workers[0].sweep, &w->sweep, error);
     }
-    for (size_t first = 0; status == POPLINER_OK && first < num_units; first++) {
-        for (size_t last = workers[0].sweep.allowed_end[first]; last < num_units; last++)
-            forbid(costs, ground->most_stages, first, last);
-    }
-    if (status == POPLINER_OK)
+    if (status == POPLINER_OK) {
+        *sweep = workers[0].sweep;
+        workers[0].sweep = (pl_sweep){0};
         pl_progress(listener, "Measuring all stages", ground->profile->target.num_tiles,
                     ground->profile->target.num_tiles);
-    for (size_t i = 0; i < num_workers; i++) {
-        pl_sweep_free(&workers[i].sweep);
-        popliner_costs_free(workers[i].costs);
-        popliner_stage_details_free(workers[i].details);
     }
+    for (size_t i = 0; i < num_workers; i++)
+        pl_sweep_free(&workers[i].sweep);
     free(workers);
     return status;
+}
+
+/* Makes the peaks of a pipeline of what was swept. */
+static popliner_status fill_costs(const pl_sweep *sweep, size_t most_stages, popliner_costs *costs,
+                                  popliner_error *error) {
+    const popliner_chain *chain = sweep->ground->chain;
+    most_stages =
+        most_stages < sweep->ground->most_stages ? most_stages : sweep->ground->most_stages;
+    popliner_status status = popliner_costs_add_pipeline(costs, most_stages, error);
+    if (status != POPLINER_OK)
+        return status;
+    pl_largest_tiles_fill(&sweep->largest, costs);
+    for (size_t first = 0; first < chain->num_units; first++)
+        for (size_t last = sweep->allowed_end[first]; last < chain->num_units; last++)
+            popliner_costs_forbid(costs, first, last);
+    if (!popliner_chain_has_operations(chain, 0))
+        popliner_costs_forbid(costs, 0, 0);
+    return POPLINER_OK;
+}
+
+/* Makes the details of what was swept, which is then theirs. */
+static popliner_status make_details(pl_sweep *sweep, const popliner_costs *costs,
+                                    popliner_stage_details **details, popliner_error *error) {
+    if (!pl_largest_tiles_pack(&sweep->largest))
+        return pl_fail_memory(error, "the details of the stages");
+    popliner_status status = pl_details_create(sweep->sums, &sweep->largest, costs, details, error);
+    if (status != POPLINER_OK)
+        return status;
+    sweep->sums = NULL;
+    return pl_interval_variables_find(sweep->ground, *details, error);
 }
 
 popliner_status
@@ -405,11 +387,14 @@ popliner_intervals_measure(const popliner_profile *profile, const popliner_opera
                            popliner_stage_details **details, popliner_error *error) {
     static const popliner_interval_options usual = POPLINER_INTERVAL_OPTIONS_INIT;
     pl_sweep_ground s = {.profile = profile, .operations = operations, .chain = chain};
+    pl_sweep sweep = {0};
     popliner_costs *made = NULL;
     popliner_stage_details *made_details = NULL;
     s.options = options == NULL ? &usual : options;
     s.is_full = chain->model == POPLINER_MEMORY_MODEL_FULL;
-    *costs = NULL;
+    size_t most_stages = s.options->pipeline.most_stages;
+    if (costs != NULL)
+        *costs = NULL;
     if (details != NULL)
         *details = NULL;
     popliner_status status = pl_profile_require_variables(profile, error);
@@ -425,31 +410,32 @@ popliner_intervals_measure(const popliner_profile *profile, const popliner_opera
     if (status == POPLINER_OK)
         status = find_vertex_code(&s, error);
     if (status == POPLINER_OK)
-        status = measure_passes(&s, made, error);
+        status = measure_passes(&s, details == NULL ? most_stages : SIZE_MAX, made, error);
     if (status == POPLINER_OK)
         status = find_unit_steps(&s, error);
     if (status == POPLINER_OK)
         status = find_breaks(&s, error);
     if (status == POPLINER_OK)
         status = find_set_bits(&s, error);
-    if (status == POPLINER_OK && details != NULL)
-        status = pl_details_create(chain->num_units, s.most_stages, &made_details, error);
     if (status == POPLINER_OK)
-        status = sweep_tiles(&s, listener, made, made_details, error);
+        status = sweep_tiles(&s, listener, details != NULL, &sweep, error);
+    if (status == POPLINER_OK && costs != NULL)
+        status = fill_costs(&sweep, most_stages, made, error);
     if (status == POPLINER_OK && details != NULL)
-        status = pl_interval_variables_find(&s, made_details, error);
-    if (status == POPLINER_OK && !popliner_chain_has_operations(chain, 0))
-        forbid(made, s.most_stages, 0, 0);
+        status = make_details(&sweep, made, &made_details, error);
+    pl_sweep_free(&sweep);
     free_ground(&s);
-    if (status != POPLINER_OK) {
-        popliner_costs_free(made);
-        popliner_stage_details_free(made_details);
-        return status;
+    if (status == POPLINER_OK && costs != NULL) {
+        *costs = made;
+        made = NULL;
     }
-    *costs = made;
-    if (details != NULL)
+    if (status == POPLINER_OK && details != NULL) {
         *details = made_details;
-    return POPLINER_OK;
+        made_details = NULL;
+    }
+    popliner_costs_free(made);
+    popliner_stage_details_free(made_details);
+    return status;
 }
 
 popliner_status popliner_intervals_train(const popliner_profile *profile,

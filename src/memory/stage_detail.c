@@ -2,9 +2,11 @@
 #include "memory/stage_detail.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/triangle.h"
 #include "read/profile_data.h"
 
 popliner_status popliner_stage_detail_measure(popliner_stage_meter *meter,
@@ -57,25 +59,31 @@ done:
 
 /* ---- of all stages ---- */
 
-popliner_status pl_details_create(size_t num_units, size_t most_stages,
-                                  popliner_stage_details **result, popliner_error *error) {
-    *result = NULL;
+popliner_status pl_details_create(pl_detail_sums *sums, pl_largest_tiles *largest,
+                                  const popliner_costs *costs, popliner_stage_details **result,
+                                  popliner_error *error) {
     popliner_stage_details *details = calloc(1, sizeof *details);
+    *result = NULL;
     if (details == NULL)
         return pl_fail_memory(error, "the details of the stages");
-    details->num_units = num_units;
-    details->most_stages = most_stages;
-    details->num_sums = num_units * (num_units + 1) / 2;
-    details->num_tops =
-        most_stages > SIZE_MAX / details->num_sums ? SIZE_MAX : most_stages * details->num_sums;
-    details->sums = pl_new_array(details->num_sums, sizeof *details->sums);
-    details->tops = pl_new_array(details->num_tops, sizeof *details->tops);
-    if (details->sums == NULL || details->tops == NULL) {
+    details->num_units = popliner_costs_num_units(costs);
+    details->variables = pl_new_array(largest->num_pieces, sizeof *details->variables);
+    details->cuts_bytes = pl_new_array(details->num_units, sizeof *details->cuts_bytes);
+    details->num_cycles = popliner_costs_has_cycles(costs) ? largest->num_intervals : 0;
+    details->cycles = pl_new_array(details->num_cycles, sizeof *details->cycles);
+    if (details->variables == NULL || details->cuts_bytes == NULL || details->cycles == NULL) {
         popliner_stage_details_free(details);
         return pl_fail_memory(error, "the details of the stages");
     }
-    for (size_t i = 0; i < details->num_tops; i++)
-        details->tops[i].tile = PL_NONE;
+    for (size_t unit = 1; unit < details->num_units; unit++)
+        details->cuts_bytes[unit] = popliner_costs_cut(costs, unit);
+    for (size_t first = 0; details->num_cycles > 0 && first < details->num_units; first++)
+        for (size_t last = first; last < details->num_units; last++)
+            details->cycles[pl_triangle_place(details->num_units, first, last)] =
+                popliner_costs_cycles(costs, first, last);
+    details->sums = sums;
+    details->largest = *largest;
+    *largest = (pl_largest_tiles){0};
     *result = details;
     return POPLINER_OK;
 }
@@ -84,80 +92,111 @@ void popliner_stage_details_free(popliner_stage_details *details) {
     if (details == NULL)
         return;
     free(details->sums);
-    free(details->tops);
+    pl_largest_tiles_free(&details->largest);
+    free(details->variables);
+    free(details->cuts_bytes);
+    free(details->cycles);
     free(details);
 }
 
-size_t pl_details_fields(popliner_stage_details *d, pl_field *fields) {
-    fields[0] = (pl_field){"detail_sums", &d->sums, sizeof *d->sums, &d->num_sums, 0};
-    fields[1] = (pl_field){"detail_tops", &d->tops, sizeof *d->tops, &d->num_tops, 0};
-    return 2;
+size_t popliner_stage_details_size(size_t num_units) {
+    const size_t bytes_each = sizeof(pl_detail_sums) + sizeof(pl_largest_tile) +
+                              sizeof(pl_detail_variables) + 2 * sizeof(uint64_t);
+    if (num_units > (size_t)1 << (sizeof(size_t) * 2))
+        return SIZE_MAX;
+    return pl_triangle_size(num_units) * bytes_each;
 }
 
-bool pl_details_check(const popliner_stage_details *details, const popliner_profile *profile) {
-    bool is_right = details->num_sums == details->num_units * (details->num_units + 1) / 2 &&
-                    details->num_tops == details->most_stages * details->num_sums;
-    for (size_t i = 0; is_right && i < details->num_tops; i++) {
-        const pl_detail_top *top = &details->tops[i];
-        is_right = top->tile < profile->target.num_tiles && top->step <= profile->num_steps &&
-                   top->num_variables <= POPLINER_DETAIL_VARIABLES;
-        for (size_t k = 0; is_right && k < top->num_variables; k++)
-            is_right = top->category[k] < profile->num_categories &&
-                       (top->unlowered[k] == PL_NONE || top->unlowered[k] < profile->num_unlowered);
+void pl_detail_sums_add(pl_detail_sums *sums, const pl_detail_sums *others, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        sums[i].variables_bytes += others[i].variables_bytes;
+        sums[i].unexplained_bytes += others[i].unexplained_bytes;
+        sums[i].stash_bytes += others[i].stash_bytes;
+        sums[i].parameter_bytes += others[i].parameter_bytes;
+        for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
+            sums[i].code_bytes[group] += others[i].code_bytes[group];
+    }
+}
+
+size_t pl_details_fields(popliner_stage_details *d, pl_field *fields) {
+    pl_largest_tiles *l = &d->largest;
+    const pl_field all[PL_DETAILS_FIELDS] = {
+        {"stage_sums", &d->sums, sizeof *d->sums, &l->num_intervals, 0},
+        {"stage_largest", &l->first, sizeof *l->first, &l->num_intervals, 0},
+        {"largest_tiles", &l->pieces, sizeof *l->pieces, &l->num_pieces, 0},
+        {"largest_variables", &d->variables, sizeof *d->variables, &l->num_pieces, 0},
+        {"cuts_bytes", &d->cuts_bytes, sizeof *d->cuts_bytes, &d->num_units, 0},
+        {"cycles", &d->cycles, sizeof *d->cycles, &d->num_cycles, 0},
+    };
+    memcpy(fields, all, sizeof all);
+    return PL_DETAILS_FIELDS;
+}
+
+bool pl_details_check(const popliner_stage_details *details, size_t num_units,
+                      const popliner_profile *profile) {
+    const pl_largest_tiles *largest = &details->largest;
+    if (num_units >= UINT32_MAX || details->num_units != num_units ||
+        largest->num_intervals != pl_triangle_size(num_units) ||
+        (details->num_cycles != 0 && details->num_cycles != largest->num_intervals) ||
+        !pl_largest_tiles_check(largest, profile->target.num_tiles, profile->num_steps))
+        return false;
+    bool is_right = true;
+    for (size_t i = 0; is_right && i < details->num_cycles; i++)
+        is_right = details->cycles[i] <= POPLINER_MOST_CYCLES;
+    for (size_t i = 0; is_right && i < largest->num_pieces; i++) {
+        const pl_detail_variables *variables = &details->variables[i];
+        is_right = variables->count <= POPLINER_DETAIL_VARIABLES;
+        for (size_t k = 0; is_right && k < variables->count; k++)
+            is_right = variables->category[k] < profile->num_categories &&
+                       (variables->unlowered[k] == PL_NONE ||
+                        variables->unlowered[k] < profile->num_unlowered);
     }
     return is_right;
 }
 
-size_t pl_details_place(const popliner_stage_details *details, size_t first_unit,
-                        size_t last_unit) {
-    return first_unit * (2 * details->num_units - first_unit + 1) / 2 + (last_unit - first_unit);
+bool pl_details_serve(const popliner_pipeline *measured, const popliner_pipeline *wanted) {
+    return wanted->schedule != POPLINER_SCHEDULE_TRAINING ||
+           (measured->schedule == POPLINER_SCHEDULE_TRAINING &&
+            (measured->most_stages == 1 || measured->recompute == wanted->recompute));
 }
 
-/* Replaces the largest tile if the other one is larger, or as large and before it. */
-static void raise_top(pl_detail_top *top, const pl_detail_top *other) {
-    if (top->tile == PL_NONE || other->bytes > top->bytes ||
-        (other->bytes == top->bytes && other->tile < top->tile))
-        *top = *other;
+bool popliner_stage_details_serve(const popliner_stage_details *details,
+                                  const popliner_pipeline *pipeline) {
+    return pl_details_serve(&details->largest.pipeline, pipeline);
 }
 
-void pl_details_add(popliner_stage_details *details, const popliner_pipeline *pipeline,
-                    size_t first_unit, size_t last_unit, const pl_detail_tile *tile) {
-    size_t place = pl_details_place(details, first_unit, last_unit);
-    pl_detail_sums *sums = &details->sums[place];
-    uint64_t bytes = tile->variables_bytes + tile->unexplained_bytes;
-    sums->variables_bytes += tile->variables_bytes;
-    sums->unexplained_bytes += tile->unexplained_bytes;
-    sums->stash_bytes += tile->stash_bytes;
-    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
-        sums->code_bytes[group] += tile->code_bytes[group];
-        bytes += tile->code_bytes[group];
+popliner_status popliner_stage_details_costs(const popliner_stage_details *details,
+                                             const popliner_chain *chain,
+                                             const popliner_pipeline *pipeline,
+                                             popliner_costs **result, popliner_error *error) {
+    size_t num_units = details->num_units;
+    size_t most_stages = pipeline->most_stages;
+    popliner_costs *costs = NULL;
+    *result = NULL;
+    if (pipeline->schedule != POPLINER_SCHEDULE_TRAINING)
+        most_stages = 1;
+    else if (most_stages > details->largest.pipeline.most_stages)
+        most_stages = details->largest.pipeline.most_stages;
+    popliner_status status = popliner_costs_create(num_units, &costs, error);
+    if (status == POPLINER_OK)
+        status = popliner_costs_add_pipeline(costs, most_stages, error);
+    if (status == POPLINER_OK && details->num_cycles > 0)
+        status = popliner_costs_add_cycles(costs, error);
+    if (status != POPLINER_OK) {
+        popliner_costs_free(costs);
+        return status;
     }
-    for (size_t stages = 1; stages <= details->most_stages; stages++) {
-        uint64_t stash_bytes =
-            stages == 1 ? 0 : popliner_pipeline_copies(pipeline, stages) * tile->stash_bytes;
-        pl_detail_top top = {
-            .bytes = bytes + stash_bytes,
-            .unexplained_bytes = tile->unexplained_bytes,
-            .stash_bytes = stash_bytes,
-            .tile = (uint32_t)tile->tile,
-            .step = (uint32_t)tile->step,
-        };
-        raise_top(&details->tops[(stages - 1) * details->num_sums + place], &top);
-    }
-}
-
-void pl_details_merge(const popliner_stage_details *from, popliner_stage_details *to) {
-    for (size_t i = 0; i < to->num_sums; i++) {
-        to->sums[i].variables_bytes += from->sums[i].variables_bytes;
-        to->sums[i].unexplained_bytes += from->sums[i].unexplained_bytes;
-        to->sums[i].stash_bytes += from->sums[i].stash_bytes;
-        for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
-            to->sums[i].code_bytes[group] += from->sums[i].code_bytes[group];
-    }
-    for (size_t i = 0; i < to->num_tops; i++) {
-        if (from->tops[i].tile != PL_NONE)
-            raise_top(&to->tops[i], &from->tops[i]);
-    }
+    pl_largest_tiles_fill(&details->largest, costs);
+    if (!popliner_chain_has_operations(chain, 0))
+        popliner_costs_forbid(costs, 0, 0);
+    for (size_t unit = 1; unit < num_units; unit++)
+        popliner_costs_set_cut(costs, unit, details->cuts_bytes[unit]);
+    for (size_t first = 0; details->num_cycles > 0 && first < num_units; first++)
+        for (size_t last = first; last < num_units; last++)
+            popliner_costs_set_cycles(costs, first, last,
+                                      details->cycles[pl_triangle_place(num_units, first, last)]);
+    *result = costs;
+    return POPLINER_OK;
 }
 
 popliner_stage_detail popliner_stage_details_get(const popliner_stage_details *details,
@@ -165,11 +204,10 @@ popliner_stage_detail popliner_stage_details_get(const popliner_stage_details *d
                                                  const popliner_pipeline *pipeline,
                                                  const popliner_interval *stage) {
     size_t copies = pipeline == NULL ? 0 : popliner_pipeline_copies(pipeline, stage->stages_to_end);
-    size_t place = pl_details_place(details, stage->first_unit, stage->last_unit);
-    size_t from_end = copies == 0 ? 1 : stage->stages_to_end;
-    from_end = from_end < details->most_stages ? from_end : details->most_stages;
+    size_t place = pl_triangle_place(details->num_units, stage->first_unit, stage->last_unit);
     const pl_detail_sums *sums = &details->sums[place];
-    const pl_detail_top *top = &details->tops[(from_end - 1) * details->num_sums + place];
+    const pl_largest_tile *largest =
+        pl_largest_tiles_find(&details->largest, place, copies == 0 ? 1 : stage->stages_to_end);
     popliner_stage_detail d = {
         .variables_bytes = sums->variables_bytes,
         .vertex_code_bytes = sums->code_bytes[PL_VERTEX_CODE],
@@ -179,25 +217,28 @@ popliner_stage_detail popliner_stage_details_get(const popliner_stage_details *d
         .unexplained_bytes = sums->unexplained_bytes,
         .stash_bytes = copies * sums->stash_bytes,
         .parameter_bytes = sums->parameter_bytes,
-        .tile = top->tile,
-        .tile_bytes = top->bytes,
-        .tile_unexplained_bytes = top->unexplained_bytes,
-        .tile_stash_bytes = top->stash_bytes,
-        .step = top->step,
-        .num_variables = top->num_variables,
     };
     d.total_bytes = d.variables_bytes + d.vertex_code_bytes + d.vertex_state_bytes +
                     d.exchange_code_bytes + d.control_code_bytes + d.unexplained_bytes +
                     d.stash_bytes;
+    if (largest == NULL) /* of no tile */
+        return d;
+    d.tile = largest->tile;
+    d.tile_bytes = largest->bytes + copies * largest->stash_bytes;
+    d.tile_unexplained_bytes = largest->unexplained_bytes;
+    d.tile_stash_bytes = copies * largest->stash_bytes;
+    d.step = largest->step;
+    const pl_detail_variables *variables = &details->variables[largest - details->largest.pieces];
+    d.num_variables = variables->count;
     for (size_t i = 0; i < d.num_variables; i++) {
-        uint32_t unlowered = top->unlowered[i];
+        uint32_t unlowered = variables->unlowered[i];
         d.variables[i] = (popliner_stage_variable){
-            .variable = top->variable[i],
-            .size_bytes = top->size_bytes[i],
+            .variable = variables->variable[i],
+            .size_bytes = variables->size_bytes[i],
             .name = unlowered == PL_NONE
                         ? ""
                         : pl_profile_string(profile, profile->unlowered_name[unlowered]),
-            .category = pl_profile_string(profile, profile->category_name[top->category[i]]),
+            .category = pl_profile_string(profile, profile->category_name[variables->category[i]]),
         };
     }
     return d;

@@ -3,12 +3,13 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/triangle.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A triangle, row by row: the intervals that begin with unit 0, then those with unit 1, ... */
+/* Triangles are in the order of base/triangle.h. */
 struct popliner_costs {
     size_t num_units;
     uint64_t
@@ -23,7 +24,7 @@ struct popliner_costs {
 
 /* The numbers in a triangle. */
 static size_t triangle_size(const popliner_costs *costs) {
-    return costs->num_units * (costs->num_units + 1) / 2;
+    return pl_triangle_size(costs->num_units);
 }
 
 popliner_status popliner_costs_create(size_t num_units, popliner_costs **costs,
@@ -51,34 +52,6 @@ popliner_status popliner_costs_create(size_t num_units, popliner_costs **costs,
     return POPLINER_OK;
 }
 
-pl_costs_arrays pl_costs_list_arrays(const popliner_costs *costs) {
-    return (pl_costs_arrays){
-        .num_units = costs->num_units,
-        .most_stages_to_end = costs->most_stages_to_end,
-        .peaks_bytes = costs->peaks_bytes,
-        .cuts_bytes = costs->cuts_bytes,
-        .cycles = costs->cycles,
-    };
-}
-
-popliner_status pl_costs_adopt(const pl_costs_arrays *arrays, popliner_costs **costs,
-                               popliner_error *error) {
-    popliner_costs *made = calloc(1, sizeof *made);
-    *costs = made;
-    if (made == NULL)
-        return pl_fail_memory(error, "the costs of the intervals");
-    made->num_units = arrays->num_units;
-    made->most_stages_to_end = arrays->most_stages_to_end;
-    made->peaks_bytes = arrays->peaks_bytes;
-    made->cuts_bytes = arrays->cuts_bytes;
-    made->cycles = arrays->cycles;
-    return POPLINER_OK;
-}
-
-void pl_costs_drop_pipeline(popliner_costs *costs) {
-    costs->most_stages_to_end = 1;
-}
-
 void popliner_costs_free(popliner_costs *costs) {
     if (costs == NULL)
         return;
@@ -92,15 +65,10 @@ size_t popliner_costs_num_units(const popliner_costs *costs) {
     return costs->num_units;
 }
 
-/* Where the row of `first_unit` begins: the rows before it have n, n - 1, ... elements. */
-static size_t row_start(const popliner_costs *costs, size_t first_unit) {
-    return first_unit * (2 * costs->num_units - first_unit + 1) / 2;
-}
-
 /* The place of an interval in a triangle. */
 static size_t place(const popliner_costs *costs, size_t first_unit, size_t last_unit) {
     assert(first_unit <= last_unit && last_unit < costs->num_units);
-    return row_start(costs, first_unit) + (last_unit - first_unit);
+    return pl_triangle_place(costs->num_units, first_unit, last_unit);
 }
 
 /* The triangle of peaks of the stages so far from the end. */
@@ -197,6 +165,11 @@ void popliner_costs_set_peak_at(popliner_costs *costs, size_t stages_to_end, siz
                                 size_t last_unit, uint64_t peak_bytes) {
     assert(stages_to_end <= costs->most_stages_to_end);
     peaks_at(costs, stages_to_end)[place(costs, first_unit, last_unit)] = peak_bytes;
+}
+
+void popliner_costs_forbid(popliner_costs *costs, size_t first_unit, size_t last_unit) {
+    for (size_t stages = 1; stages <= costs->most_stages_to_end; ++stages)
+        popliner_costs_set_peak_at(costs, stages, first_unit, last_unit, POPLINER_PEAK_FORBIDDEN);
 }
 
 uint64_t popliner_costs_peak_at(const popliner_costs *costs, size_t stages_to_end,

@@ -296,7 +296,6 @@ popliner_status popliner_analysis_load(const char *path, popliner_profile **prof
 
 void popliner_measured_stages_clear(popliner_measured_stages *stages) {
     popliner_chain_free(stages->chain);
-    popliner_costs_free(stages->costs);
     popliner_stage_details_free(stages->details);
     *stages = (popliner_measured_stages){0};
 }

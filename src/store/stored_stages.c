@@ -10,7 +10,6 @@
 #include "memory/chain_data.h"
 #include "memory/stage_detail.h"
 #include "read/profile_data.h"
-#include "solve/costs.h"
 
 /* Everything that is stored of them, in the forms in which it is. Zero-initialise; free with
  * free_record. */
@@ -20,10 +19,6 @@ typedef struct record {
     size_t num_operations;
     uint32_t *layer_key; /* [operations]: what the chain was made for */
     popliner_chain *chain;
-    size_t num_peaks;
-    size_t num_cuts;
-    size_t num_cycles;
-    pl_costs_arrays costs;
     popliner_stage_details *details;
 } record;
 
@@ -44,13 +39,7 @@ static size_t list_key(record *r, pl_field *fields) {
 
 /* The stages themselves. */
 static size_t list_contents(record *r, pl_field *fields) {
-    pl_costs_arrays *c = &r->costs;
     size_t count = pl_chain_fields(r->chain, fields);
-    fields[count++] =
-        (pl_field){"peaks_bytes", &c->peaks_bytes, sizeof *c->peaks_bytes, &r->num_peaks, 0};
-    fields[count++] =
-        (pl_field){"cuts_bytes", &c->cuts_bytes, sizeof *c->cuts_bytes, &r->num_cuts, 0};
-    fields[count++] = (pl_field){"cycles", &c->cycles, sizeof *c->cycles, &r->num_cycles, 0};
     return count + pl_details_fields(r->details, fields + count);
 }
 
@@ -61,18 +50,18 @@ popliner_status pl_stored_stages_save(pl_array_writer *writer, size_t number,
     /* shallow copies: listing fields takes the addresses of members that may change */
     popliner_chain chain = *stages->chain;
     popliner_stage_details details = *stages->details;
+    const popliner_pipeline *pipeline = &details.largest.pipeline;
     uint64_t settings[NUM_SETTINGS] = {
         [SETTING_MODEL] = (uint64_t)chain.model,
-        [SETTING_SCHEDULE] = (uint64_t)stages->pipeline.schedule,
-        [SETTING_RECOMPUTE] = (uint64_t)stages->pipeline.recompute,
-        [SETTING_MOST_STAGES] = popliner_costs_most_stages_to_end(stages->costs),
+        [SETTING_SCHEDULE] = (uint64_t)pipeline->schedule,
+        [SETTING_RECOMPUTE] = (uint64_t)pipeline->recompute,
+        [SETTING_MOST_STAGES] = pipeline->most_stages,
     };
     record r = {
         .num_settings = NUM_SETTINGS,
         .settings = settings,
         .num_operations = popliner_operations_count(operations),
         .chain = &chain,
-        .costs = pl_costs_list_arrays(stages->costs),
         .details = &details,
     };
     pl_field fields[MOST_FIELDS];
@@ -82,9 +71,6 @@ popliner_status pl_stored_stages_save(pl_array_writer *writer, size_t number,
         return pl_fail_memory(error, "the stored stages");
     for (size_t i = 0; i < r.num_operations; i++)
         r.layer_key[i] = pl_layer_key(chain.layers, i);
-    r.num_cuts = r.costs.num_units;
-    r.num_peaks = r.costs.most_stages_to_end * (r.num_cuts * (r.num_cuts + 1) / 2);
-    r.num_cycles = r.costs.cycles == NULL ? 0 : r.num_cuts * (r.num_cuts + 1) / 2;
     size_t num_fields = list_key(&r, fields);
     num_fields += list_contents(&r, fields + num_fields);
     name_group(number, group);
@@ -99,9 +85,6 @@ static void free_record(record *r) {
     free(r->settings);
     free(r->layer_key);
     popliner_chain_free(r->chain);
-    free(r->costs.peaks_bytes);
-    free(r->costs.cuts_bytes);
-    free(r->costs.cycles);
     popliner_stage_details_free(r->details);
 }
 
@@ -116,61 +99,40 @@ static popliner_status load(pl_array_reader *reader, const char *group, const pl
     return status;
 }
 
+static popliner_pipeline pipeline_of(const record *r) {
+    return (popliner_pipeline){
+        .schedule = (popliner_schedule)r->settings[SETTING_SCHEDULE],
+        .recompute = (popliner_recompute)r->settings[SETTING_RECOMPUTE],
+        .most_stages = (size_t)r->settings[SETTING_MOST_STAGES],
+    };
+}
+
 /* Whether these stages are looked for. */
 static bool is_wanted(const record *r, const popliner_layers *layers, popliner_memory_model model,
                       const popliner_pipeline *pipeline) {
+    const popliner_pipeline measured = pipeline_of(r);
     if (r->settings[SETTING_MODEL] != (uint64_t)model)
         return false;
     for (size_t i = 0; i < r->num_operations; i++)
         if (r->layer_key[i] != pl_layer_key(layers, i))
             return false;
-    /* plain stages are among those of any pipeline; and where a pipeline was asked for and nothing is
-     * kept, it does not matter what is recomputed */
-    return pipeline->schedule != POPLINER_SCHEDULE_TRAINING ||
-           (r->settings[SETTING_SCHEDULE] == POPLINER_SCHEDULE_TRAINING &&
-            (r->settings[SETTING_MOST_STAGES] == 1 ||
-             r->settings[SETTING_RECOMPUTE] == (uint64_t)pipeline->recompute));
+    return pl_details_serve(&measured, pipeline);
 }
 
 /* Whether all sizes belong together and nothing leads out of the profile. */
 static bool is_consistent(const record *r, const popliner_profile *profile) {
     size_t num_units = r->chain->num_units;
-    size_t num_intervals = num_units * (num_units + 1) / 2;
-    size_t most_stages = (size_t)r->settings[SETTING_MOST_STAGES];
-    if (num_units >= UINT32_MAX || most_stages == 0 || most_stages > num_units ||
-        r->num_cuts != num_units || r->num_peaks % num_intervals != 0 ||
-        r->num_peaks / num_intervals != most_stages ||
-        (r->num_cycles != 0 && r->num_cycles != num_intervals))
-        return false;
-    for (size_t i = 0; i < r->num_cycles; i++)
-        if (r->costs.cycles[i] > POPLINER_MOST_CYCLES)
-            return false;
-    return pl_details_check(r->details, profile);
+    size_t most_stages = r->details->largest.pipeline.most_stages;
+    return most_stages >= 1 && most_stages <= num_units &&
+           pl_details_check(r->details, num_units, profile);
 }
 
 /* Hands over what was loaded. */
-static popliner_status take(record *r, const popliner_pipeline *pipeline,
-                            popliner_measured_stages *stages, popliner_error *error) {
-    if (r->num_cycles == 0) {
-        free(r->costs.cycles);
-        r->costs.cycles = NULL;
-    }
-    popliner_status status = pl_costs_adopt(&r->costs, &stages->costs, error);
-    if (status != POPLINER_OK)
-        return status;
-    if (pipeline->schedule != POPLINER_SCHEDULE_TRAINING)
-        pl_costs_drop_pipeline(stages->costs);
-    stages->pipeline = (popliner_pipeline){
-        .schedule = (popliner_schedule)r->settings[SETTING_SCHEDULE],
-        .recompute = (popliner_recompute)r->settings[SETTING_RECOMPUTE],
-        .most_stages = r->costs.most_stages_to_end,
-    };
+static void take(record *r, popliner_measured_stages *stages) {
     stages->chain = r->chain;
     stages->details = r->details;
     r->chain = NULL;
     r->details = NULL;
-    r->costs = (pl_costs_arrays){0};
-    return POPLINER_OK;
 }
 
 popliner_status
@@ -205,14 +167,13 @@ pl_stored_stages_load(pl_array_reader *reader, size_t number, const popliner_pro
     r.chain->model = model;
     num_fields = list_contents(&r, fields);
     status = load(reader, group, fields, num_fields, error);
-    r.details->num_units = r.costs.num_units = r.chain->num_units;
-    r.details->most_stages = r.costs.most_stages_to_end = (size_t)r.settings[SETTING_MOST_STAGES];
+    r.details->largest.pipeline = pipeline_of(&r);
     if (status == POPLINER_OK)
         status = pl_chain_complete(r.chain, operations, layers, &is_right, error);
     if (status == POPLINER_OK && (!is_right || !is_consistent(&r, profile)))
         status = pl_array_reader_fail(reader, "its stages", error);
     if (status == POPLINER_OK)
-        status = take(&r, pipeline, stages, error);
+        take(&r, stages);
 done:
     free_record(&r);
     return status;

@@ -1,0 +1,75 @@
+/* The largest tile of every stage of a chain, wherever the stage stands in a pipeline.
+ *
+ * A tile needs the bytes of a plain stage and, for each place further from the end, more copies of
+ * what it keeps: over the number of copies a line, and the largest of all tiles the upper envelope of
+ * their lines. It has few pieces, most often one, where a table by place would have as many entries
+ * as the pipeline stages.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_MEMORY_LARGEST_TILES_H
+#define PL_MEMORY_LARGEST_TILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "popliner/costs.h"
+#include "popliner/pipeline.h"
+
+/* One piece. Made without gaps, for it is stored as it is. */
+typedef struct pl_largest_tile {
+    uint64_t bytes;       /* of a plain stage */
+    uint64_t stash_bytes; /* one copy of what it keeps */
+    uint64_t unexplained_bytes;
+    uint32_t tile;
+    uint32_t step;        /* of the peak */
+    uint32_t from_stages; /* to the end, from which on, as far as the next piece, this is largest */
+    uint32_t next;        /* piece of the same stage, or PL_NONE */
+} pl_largest_tile;
+
+typedef struct pl_largest_tiles {
+    popliner_pipeline pipeline; /* most_stages are the places */
+    size_t num_intervals;       /* in the order of base/triangle.h */
+    uint32_t *first; /* [num_intervals] the piece for the last place, or PL_NONE; owned */
+    size_t num_pieces;
+    size_t capacity;
+    pl_largest_tile *pieces; /* [num_pieces], owned */
+    uint32_t unused;         /* the first of those that are not in use any more, or PL_NONE */
+} pl_largest_tiles;
+
+/* Makes them empty; false when memory is short. Zero-initialise before; free with
+ * pl_largest_tiles_free. */
+bool pl_largest_tiles_begin(pl_largest_tiles *tiles, size_t num_intervals,
+                            const popliner_pipeline *pipeline);
+void pl_largest_tiles_free(pl_largest_tiles *tiles);
+
+/* Whether a tile of a stage (with its bytes, stash_bytes and number) is the largest for any place; of
+ * equals that of the lower number is. O(pieces of the stage). */
+bool pl_largest_tiles_has_place_for(const pl_largest_tiles *tiles, size_t interval,
+                                    const pl_largest_tile *tile);
+
+/* Lets a tile be the largest for all places where it is; from_stages and next do not matter. The
+ * tiles may come in any order. False when memory is short. O(pieces of the stage + log places). */
+bool pl_largest_tiles_add(pl_largest_tiles *tiles, size_t interval, const pl_largest_tile *tile);
+
+/* Adds all tiles of `from`, of as many stages. False when memory is short. */
+bool pl_largest_tiles_merge(pl_largest_tiles *tiles, const pl_largest_tiles *from);
+
+/* Puts the pieces in the order of the stages and places, so that equal ones are stored as the same
+ * bytes. False when memory is short. */
+bool pl_largest_tiles_pack(pl_largest_tiles *tiles);
+
+/* Whether the arrays, which may come from a file, are packed, have a piece for each place of each
+ * stage, and name no other tiles or steps. */
+bool pl_largest_tiles_check(const pl_largest_tiles *tiles, size_t num_tiles, size_t num_steps);
+
+/* The piece for a place, NULL if no tile was added; and the bytes of its tile there. */
+const pl_largest_tile *pl_largest_tiles_find(const pl_largest_tiles *tiles, size_t interval,
+                                             size_t stages_to_end);
+uint64_t pl_largest_tile_bytes(const pl_largest_tile *tile, const popliner_pipeline *pipeline,
+                               size_t stages_to_end);
+
+/* Sets the peaks of all stages, for as many places as the costs have. O(stages * places). */
+void pl_largest_tiles_fill(const pl_largest_tiles *tiles, popliner_costs *costs);
+
+#endif
