@@ -173,7 +173,7 @@ static void pause_for(double seconds) {
         assert_int_equal(errno, EINTR);
 }
 
-void run_command_interrupted(command_run *run, const char *told, double seconds,
+void run_command_interrupted(command_run *run, int signal_number, const char *told, double seconds,
                              const char *const *arguments) {
     int out = open_unnamed();
     int err = open_unnamed();
@@ -183,7 +183,7 @@ void run_command_interrupted(command_run *run, const char *told, double seconds,
         pause_for(0.01);
     }
     pause_for(seconds);
-    kill(child, SIGINT);
+    kill(child, signal_number);
     run->status = wait_for(child);
     lseek(err, 0, SEEK_SET);
     read_all(err, run->err, sizeof run->err);

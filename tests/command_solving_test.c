@@ -6,6 +6,7 @@
 
 #include <glpk.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -1092,8 +1093,9 @@ static void stops_when_interrupted(void **state) {
         const char *map;
         size_t num_ipus;
         size_t num_units;
-    } cases[] = {{"balance", "0,1,2,3,4,5,6,7,8,9,10,11", 12, NUM_BIG_UNITS},
-                 {"memory", "0,1,2,3,0,1,2,3", 4, NUM_LONG_UNITS}};
+        int signal_number;
+    } cases[] = {{"balance", "0,1,2,3,4,5,6,7,8,9,10,11", 12, NUM_BIG_UNITS, SIGINT},
+                 {"memory", "0,1,2,3,0,1,2,3", 4, NUM_LONG_UNITS, SIGTERM}};
     static uint64_t memory[NUM_BIG_UNITS];
     char complaint[SCHEMA_COMPLAINT_SIZE];
     char *path = strdup(in_scratch("big.json"));
@@ -1110,7 +1112,7 @@ static void stops_when_interrupted(void **state) {
                                          "json",
                                          "-v",
                                          NULL};
-        run_command_interrupted(&run, "Reading the costs", 1, arguments);
+        run_command_interrupted(&run, cases[i].signal_number, "Reading the costs", 1, arguments);
         assert_int_equal(run.status, 0);
         json_t *answer = json_loads(run.out, 0, NULL);
         assert_true(certificate_schema_accepts("answer", answer, complaint));

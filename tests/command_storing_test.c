@@ -323,6 +323,16 @@ static void refuses_places_that_cannot_hold_an_analysis(void **state) {
     assert_holds(in_scratch("run"), "debug.cbor profile.pop");
 }
 
+static void writes_one_thing_into_a_file(void **state) {
+    (void)state;
+    const char *path = in_scratch("both");
+    RUN(&run, CASE_PROFILE, CASE_DEBUG, "--save-to-file", path, "--solve", "--write-lp", path);
+    assert_refused(&run, 2, "is the file of --save-to-file, too");
+    RUN(&run, CASE_PROFILE, CASE_DEBUG, "--save-to-file", path, "--solve", "--write-mps", path);
+    assert_refused(&run, 2, "is the file of --save-to-file, too");
+    assert_holds(in_scratch(""), "");
+}
+
 static void never_overwrites_what_it_reads(void **state) {
     (void)state;
     copy_file(CASE_PROFILE, in_scratch("profile.pop"), SIZE_MAX);
@@ -384,6 +394,7 @@ int main(void) {
         SCRATCH_TEST(refuses_cut_off_analyses),
         SCRATCH_TEST(a_damaged_analysis_never_prints_anything_else),
         SCRATCH_TEST(refuses_places_that_cannot_hold_an_analysis),
+        SCRATCH_TEST(writes_one_thing_into_a_file),
         SCRATCH_TEST(never_overwrites_what_it_reads),
         SCRATCH_TEST(a_full_disk_leaves_the_earlier_file),
         SCRATCH_TEST(failures_leave_no_analysis),

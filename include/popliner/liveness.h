@@ -53,25 +53,27 @@ typedef struct popliner_peak {
 } popliner_peak;
 
 /* The peak of every tile over the steps in [first_step, end_step), into peaks[num_tiles]; end_step
- * at most num_steps. Errors: MEMORY. Cost: O(variables * ranges + tiles * steps). */
+ * at most num_steps. Errors: USAGE if the variables are not loaded, here and below; MEMORY. Cost:
+ * O(variables * ranges + tiles * steps). */
 popliner_status popliner_liveness_peaks(const popliner_profile *profile, const uint8_t *selection,
                                         size_t first_step, size_t end_step, popliner_peak *peaks,
                                         popliner_error *error);
 
 /* The not-always-live bytes of one tile at each of the steps in [first_step, end_step), into
- * bytes[end_step - first_step]. Errors: MEMORY. O(its variables * ranges + steps). */
+ * bytes[end_step - first_step]. Errors: USAGE, MEMORY. O(its variables * ranges + steps). */
 popliner_status popliner_liveness_of_tile(const popliner_profile *profile, size_t tile,
                                           const uint8_t *selection, size_t first_step,
                                           size_t end_step, uint64_t *bytes, popliner_error *error);
 
-/* The same summed over all tiles. Errors: MEMORY. O(variables + classes * ranges + steps). */
+/* The same summed over all tiles. Errors: USAGE, MEMORY. O(variables + classes * ranges + steps). */
 popliner_status popliner_liveness_of_device(const popliner_profile *profile,
                                             const uint8_t *selection, size_t first_step,
                                             size_t end_step, uint64_t *bytes,
                                             popliner_error *error);
 
 /* The addresses of a tile that some variable uses at some time: how many bytes, and the highest
- * end. The difference is what the layout leaves unused between them. Errors: MEMORY. O(n log n). */
+ * end. The difference is what the layout leaves unused between them. Errors: USAGE, MEMORY.
+ * O(n log n). */
 popliner_status popliner_liveness_extent(const popliner_profile *profile, size_t tile,
                                          const uint8_t *selection, uint64_t *used_bytes,
                                          uint64_t *including_gaps_bytes, popliner_error *error);

@@ -28,7 +28,8 @@ typedef struct popliner_sharing {
     uint64_t *communication_bytes;
 } popliner_sharing;
 
-/* Errors: MEMORY. Cost: one pass over the variables that programs touch. */
+/* Errors: USAGE if the variables are not loaded; MEMORY. Cost: one pass over the variables that
+ * programs touch. */
 popliner_status popliner_sharing_measure(const popliner_profile *profile,
                                          const popliner_operations *operations,
                                          const popliner_layers *layers, popliner_sharing *sharing,

@@ -15,7 +15,7 @@
 #include "popliner/report.h"
 #include "popliner/solver.h"
 
-/* ---- Ctrl-C ---- */
+/* ---- Ctrl-C and SIGTERM ---- */
 
 static volatile sig_atomic_t num_interrupts;
 
@@ -44,12 +44,25 @@ static bool should_stop(void *user) {
     return num_interrupts > 0;
 }
 
-/* While something is solved, Ctrl-C asks for the best known answer. */
-static void catch_interrupt(struct sigaction *before) {
+/* What signals did before they were caught. */
+typedef struct caught_signals {
+    struct sigaction interrupt;
+    struct sigaction terminate;
+} caught_signals;
+
+/* While something is solved, Ctrl-C asks for the best known answer, and so does whoever ends the
+ * command from outside, as a job's time limit does. */
+static void catch_signals(caught_signals *before) {
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_handler = on_interrupt;
-    sigaction(SIGINT, &action, before);
+    sigaction(SIGINT, &action, &before->interrupt);
+    sigaction(SIGTERM, &action, &before->terminate);
+}
+
+static void release_signals(const caught_signals *before) {
+    sigaction(SIGINT, &before->interrupt, NULL);
+    sigaction(SIGTERM, &before->terminate, NULL);
 }
 
 /* ---- what is solved ---- */
@@ -331,14 +344,14 @@ static popliner_status measure_peak(void *user, size_t first_unit, size_t last_u
     return status;
 }
 
-/* Solves with Ctrl-C caught. */
+/* Solves with signals caught. */
 static popliner_status solve(task *t, popliner_plan *plan, popliner_error *error) {
-    struct sigaction before;
+    caught_signals before;
     double start = log_seconds();
     t->waiting = (waiting){&t->s->log, start, t->question.solver.time_limit_seconds};
-    catch_interrupt(&before);
+    catch_signals(&before);
     popliner_status status = popliner_solve(t->costs, &t->question.solver, plan, error);
-    sigaction(SIGINT, &before, NULL);
+    release_signals(&before);
     if (status == POPLINER_OK)
         log_step(&t->s->log, "Solving", start);
     return status;
@@ -502,7 +515,9 @@ static popliner_status solve_once(task *t, popliner_error *error) {
     popliner_certificate_input input = certificate_input(t, &plan);
     if (status == POPLINER_OK)
         status = popliner_certificate_create(&input, &certificate, error);
-    if (status == POPLINER_OK && t->file == NULL && t->s->options.verbose)
+    /* where stages share an IPU, the details are of the IPU, which the certificate tells */
+    if (status == POPLINER_OK && t->file == NULL && t->s->options.verbose &&
+        !shares_an_ipu(&t->question.solver))
         status = log_evaluation(t, &plan, certificate, error);
     if (status == POPLINER_OK)
         status = tell_plan(t, &plan, certificate, error);
@@ -524,7 +539,7 @@ static popliner_status solve_once(task *t, popliner_error *error) {
 static popliner_status solve_sweep(task *t, popliner_error *error) {
     session *s = t->s;
     popliner_plan none = {0};
-    struct sigaction before;
+    caught_signals before;
     popliner_status status = POPLINER_OK;
     if (t->file == NULL)
         status = measure_costs(t, UINT64_MAX, error);
@@ -532,9 +547,9 @@ static popliner_status solve_sweep(task *t, popliner_error *error) {
         return status;
     popliner_certificate_input input = certificate_input(t, &none);
     t->waiting = (waiting){&s->log, log_seconds(), 0};
-    catch_interrupt(&before);
+    catch_signals(&before);
     status = sweep_print(s, t->costs, &t->question.solver, &input, error);
-    sigaction(SIGINT, &before, NULL);
+    release_signals(&before);
     return status;
 }
 

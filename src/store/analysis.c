@@ -101,7 +101,8 @@ static popliner_status write_file(const popliner_profile *profile,
     if (status == POPLINER_OK && !pl_array_writer_commit(&writer))
         status = POPLINER_ERROR_OUTPUT;
     if (status == POPLINER_ERROR_OUTPUT)
-        status = fail_saving(writer.sqlite, path, error);
+        status = writer.sqlite == NULL ? pl_fail_memory(error, "storing the analysis")
+                                       : fail_saving(writer.sqlite, path, error);
     pl_array_writer_close(&writer);
     return status;
 }

@@ -143,8 +143,8 @@ popliner_status pl_array_reader_fail(const pl_array_reader *reader, const char *
 /* Begins to walk over the pieces of an array. */
 static popliner_status select_array(pl_array_reader *reader, const char *name,
                                     popliner_error *error) {
-    if (sqlite3_reset(reader->select) == SQLITE_OK &&
-        sqlite3_bind_text(reader->select, 1, name, -1, SQLITE_TRANSIENT) == SQLITE_OK)
+    sqlite3_reset(reader->select); /* tells again how the last look-up ended, which was told then */
+    if (sqlite3_bind_text(reader->select, 1, name, -1, SQLITE_TRANSIENT) == SQLITE_OK)
         return POPLINER_OK;
     return pl_database_fail(&reader->database, "loading an array", error);
 }
