@@ -8,6 +8,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/interval_sums.h"
 #include "base/triangle.h"
 #include "popliner/liveness.h"
 #include "read/profile_data.h"
@@ -36,44 +37,34 @@ static void sum_by_set(const pl_sweep_ground *ground, uint64_t *set_bytes) {
     }
 }
 
-/* As in the sweep, what is touched by the units u1 < u2 < ... arrives at each of them in the stages
- * that begin behind the one before it. */
 static popliner_status find_parameters(const pl_sweep_ground *ground,
                                        popliner_stage_details *details, popliner_error *error) {
     const pl_unit_sets *sets = &ground->usage.sets;
     size_t num_units = ground->usage.num_units;
+    pl_interval_sums sums = {0};
     uint64_t *set_bytes = pl_new_array(sets->count, sizeof *set_bytes);
-    /* differences over the starts, which wrap around and come out right in the sums */
-    uint64_t *arriving = pl_new_array((num_units + 1) * num_units, sizeof *arriving);
-    popliner_status status = set_bytes == NULL || arriving == NULL
-                                 ? pl_fail_memory(error, "the details of the stages")
-                                 : POPLINER_OK;
-    if (status == POPLINER_OK)
+    size_t *units = pl_new_array(num_units, sizeof *units);
+    bool memory = set_bytes != NULL && units != NULL && pl_interval_sums_init(&sums, num_units, 1);
+    if (memory)
         sum_by_set(ground, set_bytes);
-    for (uint32_t all = 1; status == POPLINER_OK && all < sets->count; all++) {
+    for (uint32_t all = 1; memory && all < sets->count; all++) {
+        size_t place = num_units; /* descending: from the last place on */
         for (uint32_t set = all; set != 0 && pl_sweep_unit_counts(ground, sets->last_unit[set]);
-             set = sets->rest[set]) {
-            uint32_t unit = sets->last_unit[set];
-            uint32_t rest = sets->rest[set];
-            bool is_first = rest == 0 || !pl_sweep_unit_counts(ground, sets->last_unit[rest]);
-            size_t first_start = is_first ? 0 : sets->last_unit[rest] + 1;
-            arriving[first_start * num_units + unit] += set_bytes[all];
-            arriving[((size_t)unit + 1) * num_units + unit] -= set_bytes[all];
-        }
+             set = sets->rest[set])
+            units[--place] = sets->last_unit[set];
+        if (set_bytes[all] > 0)
+            memory = pl_interval_sums_add(&sums, units + place, num_units - place, &set_bytes[all]);
     }
-    for (size_t first = 0; status == POPLINER_OK && first < num_units; first++) {
-        uint64_t *row = arriving + first * num_units;
-        uint64_t bytes = 0;
-        for (size_t unit = 0; first > 0 && unit < num_units; unit++)
-            row[unit] += row[unit - num_units];
-        for (size_t last = first; last < num_units; last++) {
-            bytes += row[last];
-            details->sums[pl_triangle_place(num_units, first, last)].parameter_bytes = bytes;
-        }
+    for (size_t first = 0; memory && first < num_units; first++) {
+        pl_interval_sums_begin(&sums);
+        for (size_t last = first; last < num_units; last++)
+            details->sums[pl_triangle_place(num_units, first, last)].parameter_bytes =
+                *pl_interval_sums_extend(&sums);
     }
     free(set_bytes);
-    free(arriving);
-    return status;
+    free(units);
+    pl_interval_sums_free(&sums);
+    return memory ? POPLINER_OK : pl_fail_memory(error, "the details of the stages");
 }
 
 /* ---- the largest variables ---- */

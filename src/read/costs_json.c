@@ -1,8 +1,8 @@
 /* popliner's own format of costs: docs/costs.md says what it means.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/interval_sums.h"
 #include "read/costs_file_data.h"
-#include "read/interval_sums.h"
 #include "read/json_values.h"
 
 #include <inttypes.h>

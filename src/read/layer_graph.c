@@ -7,7 +7,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/id_map.h"
-#include "read/interval_sums.h"
+#include "base/interval_sums.h"
 
 bool pl_layer_graph_add_node(pl_layer_graph *graph, pl_graph_node node) {
     void *nodes = graph->nodes;

@@ -6,8 +6,8 @@
  * differ little from those of the next, and only the differences are kept.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef PL_READ_INTERVAL_SUMS_H
-#define PL_READ_INTERVAL_SUMS_H
+#ifndef PL_BASE_INTERVAL_SUMS_H
+#define PL_BASE_INTERVAL_SUMS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "read/interval_sums.h"
+#include "base/interval_sums.h"
 
 #include <stdlib.h>
 #include <string.h>
