@@ -7,6 +7,7 @@
 #include "mkprofile/faults.h"
 #include "mkprofile/options.h"
 #include "mkprofile/plan.h"
+#include "mkprofile/planning.h"
 #include "mkprofile/profile_writer.h"
 
 #include <errno.h>
@@ -95,6 +96,7 @@ static popliner_status make_profile(const mk_options *options, popliner_error *e
     is_started = true;
     unlink(profile.temporary.data); /* SQLite would add to what an earlier run left */
     if ((status = mk_plan_begin(&plan, options, error)) != POPLINER_OK ||
+        (status = mk_plan_make(&plan, error)) != POPLINER_OK ||
         (status = mk_write_debug(&plan, debug.temporary.data, error)) != POPLINER_OK ||
         (status = mk_write_profile(&plan, profile.temporary.data, &figures, error)) !=
             POPLINER_OK ||

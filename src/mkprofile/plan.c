@@ -2,12 +2,6 @@
 #include "mkprofile/plan.h"
 
 #include "base/failure.h"
-#include "mkprofile/faults.h"
-#include "mkprofile/lanes.h"
-#include "mkprofile/liveness.h"
-#include "mkprofile/lowering.h"
-#include "mkprofile/network.h"
-#include "mkprofile/part.h"
 
 #include <stdlib.h>
 
@@ -153,21 +147,7 @@ popliner_status mk_plan_begin(mk_plan *plan, const mk_options *options, popliner
     if (!ready)
         return pl_fail_memory(error, "the plan of the profile");
     mk_string(&plan->strings, "");
-    mk_network_build(plan);
-    if (!mk_plan_lacks_memory(plan))
-        mk_take_part(plan);
-    if (!mk_plan_lacks_memory(plan))
-        mk_lower(plan);
-    popliner_status status = POPLINER_OK;
-    if (!mk_plan_lacks_memory(plan))
-        status = mk_plant_faults(plan, error);
-    if (mk_plan_lacks_memory(plan))
-        return pl_fail_memory(error, "the plan of the profile");
-    if (status == POPLINER_OK)
-        status = mk_make_classes(plan, error);
-    if (status == POPLINER_OK)
-        status = mk_assign_lanes(plan, error);
-    return status;
+    return POPLINER_OK;
 }
 
 void mk_plan_end(mk_plan *plan) {

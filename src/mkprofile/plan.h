@@ -419,7 +419,7 @@ uint32_t mk_add_context(mk_plan *plan, mk_context_kind kind, uint32_t parent, si
 /* Whether an addition to any list failed: what was planned since then makes no sense. */
 bool mk_plan_lacks_memory(const mk_plan *plan);
 
-/* Plans the whole profile. After a failure too, the plan must be ended. */
+/* Makes it empty; planning.h fills it. After a failure too, the plan must be ended. */
 popliner_status mk_plan_begin(mk_plan *plan, const mk_options *options, popliner_error *error);
 
 void mk_plan_end(mk_plan *plan);

@@ -27,6 +27,9 @@ typedef struct mk_profile {
     mk_profile_figures figures;
 } mk_profile;
 
+/* Numbers the lowered variables: tile by tile, on a tile in the order of the logical ones. */
+popliner_status mk_number_variables(mk_profile *profile, popliner_error *error);
+
 /* The id of a lowered variable; the logical one must be held by the tile. */
 uint64_t mk_var_id(const mk_profile *profile, size_t variable, size_t tile);
 bool mk_has_var(const mk_profile *profile, size_t variable, size_t tile);

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "mkprofile/planning.h"
+
+#include "base/failure.h"
+#include "mkprofile/faults.h"
+#include "mkprofile/lanes.h"
+#include "mkprofile/liveness.h"
+#include "mkprofile/lowering.h"
+#include "mkprofile/network.h"
+#include "mkprofile/part.h"
+
+popliner_status mk_plan_make(mk_plan *plan, popliner_error *error) {
+    mk_network_build(plan);
+    if (!mk_plan_lacks_memory(plan))
+        mk_take_part(plan);
+    if (!mk_plan_lacks_memory(plan))
+        mk_lower(plan);
+    popliner_status status = POPLINER_OK;
+    if (!mk_plan_lacks_memory(plan))
+        status = mk_plant_faults(plan, error);
+    if (mk_plan_lacks_memory(plan))
+        return pl_fail_memory(error, "the plan of the profile");
+    if (status == POPLINER_OK)
+        status = mk_make_classes(plan, error);
+    if (status == POPLINER_OK)
+        status = mk_assign_lanes(plan, error);
+    return status;
+}
