@@ -4,7 +4,7 @@
 #include "test.h"
 
 #include "solve/shared_search.h"
-#include "solve/stage_program.h"
+#include "solve/stage_search.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -206,8 +206,8 @@ static bool check(instance *in) {
     for (size_t g = 0; g < sizeof goals / sizeof *goals; ++g) {
         pl_split split = {0};
         pl_program_result result = {0};
-        assert_int_equal(pl_stage_program_find(&in->problem, &in->filter, goals[g], &never, NULL,
-                                               &shared, &split, &result, NULL),
+        assert_int_equal(pl_stage_search(&in->problem, &in->filter, goals[g], &never, NULL, &shared,
+                                         &split, &result, NULL),
                          POPLINER_OK);
         assert_false(result.is_stopped);
         assert_int_equal(split.num_stages, e.num_splits > 0 ? in->options.num_mapped_stages : 0);
@@ -255,8 +255,8 @@ static void next_peak_is_no_more_than_the_best(void **state) {
         pl_program_result result = {0};
         in.filter.plain_limit_bytes = POPLINER_PEAK_FORBIDDEN - 1;
         in.filter.most_peak_bytes = in.options.max_stage_bytes;
-        assert_int_equal(pl_stage_program_find(&in.problem, &in.filter, PL_GOAL_ANY, &never, NULL,
-                                               &shared, &split, &result, NULL),
+        assert_int_equal(pl_stage_search(&in.problem, &in.filter, PL_GOAL_ANY, &never, NULL,
+                                         &shared, &split, &result, NULL),
                          POPLINER_OK);
         if (split.num_stages == 0) {
             assert_true(result.next_peak_bytes > in.options.max_stage_bytes);

@@ -8,7 +8,7 @@
 #include "popliner/solver.h"
 #include "solve/costs.h"
 #include "solve/glpk_support.h"
-#include "solve/stage_program.h"
+#include "solve/stage_search.h"
 
 #include <glpk.h>
 #include <math.h>
@@ -236,8 +236,8 @@ static void programs_are_exact_by_themselves(void **state) {
                 continue;
             if (goal == PL_GOAL_EARLIEST_CUTS)
                 filter.most_cut_bytes = expected.split.values[POPLINER_OBJECTIVE_TRAFFIC];
-            assert_int_equal(pl_stage_program_find(&problem, &filter, (pl_goal)goal, &never, NULL,
-                                                   &shared, &split, &result, NULL),
+            assert_int_equal(pl_stage_search(&problem, &filter, (pl_goal)goal, &never, NULL,
+                                             &shared, &split, &result, NULL),
                              POPLINER_OK);
             assert_false(result.is_stopped);
             assert_int_equal(split.num_stages, is_possible ? num_stages : 0);
@@ -256,8 +256,8 @@ static void programs_are_exact_by_themselves(void **state) {
             if (is_possible && goal == PL_GOAL_ANY && filter.most_peak_bytes > 0) {
                 pl_filter less = filter;
                 --less.most_peak_bytes;
-                assert_int_equal(pl_stage_program_find(&problem, &less, PL_GOAL_ANY, &never, NULL,
-                                                       &shared, &split, &result, NULL),
+                assert_int_equal(pl_stage_search(&problem, &less, PL_GOAL_ANY, &never, NULL,
+                                                 &shared, &split, &result, NULL),
                                  POPLINER_OK);
                 assert_int_equal(split.num_stages, 0);
             }
@@ -287,25 +287,25 @@ static void finds_wrong_claims(void **state) {
         filter.most_peak_bytes = values[POPLINER_OBJECTIVE_MEMORY];
         popliner_error error = {0};
         uint64_t cut_bytes = values[POPLINER_OBJECTIVE_TRAFFIC];
-        assert_int_equal(pl_stage_program_check(&problem, &filter, PL_GOAL_FEWEST_CUT_BYTES,
-                                                &cut_bytes, &never, NULL, &error),
+        assert_int_equal(pl_stage_search_check(&problem, &filter, PL_GOAL_FEWEST_CUT_BYTES,
+                                               &cut_bytes, &never, NULL, &error),
                          POPLINER_OK);
         cut_bytes += 100;
-        assert_int_equal(pl_stage_program_check(&problem, &filter, PL_GOAL_FEWEST_CUT_BYTES,
-                                                &cut_bytes, &never, NULL, &error),
+        assert_int_equal(pl_stage_search_check(&problem, &filter, PL_GOAL_FEWEST_CUT_BYTES,
+                                               &cut_bytes, &never, NULL, &error),
                          POPLINER_ERROR_INTERNAL);
-        assert_int_equal(pl_stage_program_check(&problem, &filter, PL_GOAL_FEWEST_STAGES, NULL,
-                                                &never, NULL, &error),
+        assert_int_equal(pl_stage_search_check(&problem, &filter, PL_GOAL_FEWEST_STAGES, NULL,
+                                               &never, NULL, &error),
                          POPLINER_ERROR_INTERNAL);
         if (filter.most_peak_bytes > 0) {
             --filter.most_peak_bytes;
-            assert_int_equal(pl_stage_program_check(&problem, &filter, PL_GOAL_FEWEST_STAGES, NULL,
-                                                    &never, NULL, &error),
+            assert_int_equal(pl_stage_search_check(&problem, &filter, PL_GOAL_FEWEST_STAGES, NULL,
+                                                   &never, NULL, &error),
                              POPLINER_OK);
             cut_bytes = 0;
             num_refuted +=
-                pl_stage_program_check(&problem, &filter, PL_GOAL_FEWEST_CUT_BYTES, &cut_bytes,
-                                       &never, NULL, &error) == POPLINER_ERROR_INTERNAL;
+                pl_stage_search_check(&problem, &filter, PL_GOAL_FEWEST_CUT_BYTES, &cut_bytes,
+                                      &never, NULL, &error) == POPLINER_ERROR_INTERNAL;
         }
         pl_problem_free(&problem);
         popliner_costs_free(costs);
@@ -332,8 +332,8 @@ static void tells_single_bytes_apart(void **state) {
         pl_shared shared = {0};
         pl_split split = {0};
         pl_program_result result;
-        assert_int_equal(pl_stage_program_find(&problem, &filter, PL_GOAL_FEWEST_CUT_BYTES, &never,
-                                               NULL, &shared, &split, &result, NULL),
+        assert_int_equal(pl_stage_search(&problem, &filter, PL_GOAL_FEWEST_CUT_BYTES, &never, NULL,
+                                         &shared, &split, &result, NULL),
                          POPLINER_OK);
         assert_true(result.bound_bytes == large);
         assert_int_equal(split.num_stages, 2);
@@ -450,8 +450,8 @@ static void programs_find_the_peak_of_larger_tables(void **state) {
         for (uint64_t less = 0; less < 2; ++less) {
             pl_split split = {0};
             filter.most_peak_bytes = plan.peak_bytes - less;
-            assert_int_equal(pl_stage_program_find(&problem, &filter, PL_GOAL_ANY, &never, NULL,
-                                                   &shared, &split, &result, NULL),
+            assert_int_equal(pl_stage_search(&problem, &filter, PL_GOAL_ANY, &never, NULL, &shared,
+                                             &split, &result, NULL),
                              POPLINER_OK);
             assert_int_equal(split.num_stages > 0, less == 0);
             pl_split_clear(&split);

@@ -6,7 +6,7 @@
 #define PL_SOLVE_OBJECTIVES_H
 
 #include "solve/plan.h"
-#include "solve/stage_program.h"
+#include "solve/stage_search.h"
 
 /* Zero-initialise but for the first three; free with pl_search_free. */
 typedef struct pl_search {

@@ -12,7 +12,7 @@
  * must not matter. */
 bool pl_shared_search_can(const pl_problem *problem, const pl_filter *filter);
 
-/* As pl_stage_program_find, the first stages beginning where they do in `fixed`, if it is not NULL.
+/* As pl_stage_search, the first stages beginning where they do in `fixed`, if it is not NULL.
  * What is measured is added to `shared`, and what is there is not measured again. When stopped, the
  * split of the goal FEWEST_CUT_BYTES is the best so far. Errors: MEMORY, those of the shared peaks.
  * Cost: in the worst case all splits; a stage of an IPU is given up as soon as it can be seen that

@@ -4,6 +4,7 @@
 #include "base/failure.h"
 #include "solve/infeasibility.h"
 #include "solve/objectives.h"
+#include "solve/stage_program_file.h"
 
 #include <math.h>
 

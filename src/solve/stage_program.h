@@ -5,33 +5,72 @@
 #ifndef PL_SOLVE_STAGE_PROGRAM_H
 #define PL_SOLVE_STAGE_PROGRAM_H
 
-#include "popliner/listener.h"
 #include "solve/dynamic_program.h"
+#include "solve/glpk_support.h"
 #include "solve/shared_stages.h"
 
-/* pl_dynamic_program for problems whose stages share IPUs; not for the goal FEWEST_STAGES. Exact:
- * GLPK solves without the memory that stages need together; this is measured for its answer, and
- * what does not fit is forbidden together with everything that contains it, until it fits.
- * Errors: MEMORY, INTERNAL, those of the shared peaks. */
-popliner_status pl_stage_program_find(const pl_problem *problem, const pl_filter *filter,
-                                      pl_goal goal, const pl_stop *stop,
-                                      const popliner_listener *listener, pl_shared *shared,
-                                      pl_split *split, pl_program_result *result,
-                                      popliner_error *error);
+/* An interval as a stage. */
+typedef struct pl_column {
+    size_t stage; /* 0 where it does not matter which */
+    size_t first_unit;
+    size_t last_unit;
+} pl_column;
 
-/* GLPK's own word on what the dynamic program found: that no split is within the filter
- * (best = NULL), or that the best for the goal FEWEST_CUT_BYTES or FEWEST_STAGES has this value.
- * Nothing is done where the program would be large, or has to be another one for each number of
- * stages. Errors: INTERNAL if GLPK knows a better one; MEMORY. */
-popliner_status pl_stage_program_check(const pl_problem *problem, const pl_filter *filter,
-                                       pl_goal goal, const uint64_t *best, const pl_stop *stop,
-                                       const popliner_listener *listener, popliner_error *error);
+typedef struct pl_stage_program {
+    const pl_problem *problem;
+    pl_filter filter;
+    size_t num_places;     /* the stages that are told apart: 1, or as many as there are */
+    const pl_split *fixed; /* the first stages, if not NULL: each begins where it does there */
+    pl_column *columns;
+    size_t num_columns;
+    size_t column_capacity;
+    bool peaks_never_shrink; /* when a stage grows */
+    bool cycles_never_shrink;
+    size_t *row; /* [num_places][num_units]: the row of the flow through a unit, or SIZE_MAX */
+    double unit_of_one; /* a coefficient of 1 in the objective stands for so many bytes or units */
+    pl_program program;
+    double *values;
+} pl_stage_program;
 
-/* Writes the program with the largest peak (or, of_cycles, cycles) of an IPU as the objective; or
- * that of `goal`, if it is FEWEST_CUT_BYTES or FEWEST_STAGES. Errors: MEMORY, INTERNAL, OUTPUT. */
-popliner_status pl_stage_program_write(const pl_problem *problem, const pl_filter *filter,
-                                       pl_goal goal, bool of_cycles, const pl_shared *shared,
-                                       popliner_program_format format, const char *path,
-                                       popliner_error *error);
+/* How a column is compared with the stage that a row speaks of. */
+typedef enum pl_relation { PL_SAME, PL_CONTAINS, PL_IS_PART_OF } pl_relation;
+
+typedef struct pl_condition {
+    size_t stage;
+    popliner_interval interval;
+    pl_relation relation;
+} pl_condition;
+
+void pl_stage_program_clear(pl_stage_program *s);
+
+/* Builds everything but what is learnt on the way; without any column, nothing. Zero-initialise the
+ * program but for the problem, the filter, num_places, fixed and what never shrinks. Errors: MEMORY,
+ * INTERNAL if it becomes too large. */
+popliner_status pl_stage_program_build(pl_stage_program *s, pl_goal goal, popliner_error *error);
+
+/* Collects the columns alone, for one place. Errors: MEMORY. */
+popliner_status pl_stage_program_collect(pl_stage_program *s, popliner_error *error);
+
+/* What a column contributes to a goal, unscaled. */
+uint64_t pl_stage_program_cost(const pl_stage_program *s, pl_goal goal, const pl_column *c);
+
+bool pl_column_fulfils(const pl_column *c, const pl_condition *it);
+
+/* Adds the row "not all of these conditions". */
+popliner_status pl_stage_program_forbid(pl_stage_program *s, const pl_condition *conditions,
+                                        size_t count, popliner_error *error);
+
+/* Lists the conditions of entry `i` of the known stages on one IPU; returns how many. */
+size_t pl_stage_program_list_known(const pl_stage_program *s, const pl_shared *shared, size_t i,
+                                   pl_condition *conditions);
+
+/* Forbids what stages on one IPU are known to need together, if it is too much. `conditions` is
+ * room for two per place. */
+popliner_status pl_stage_program_forbid_known(pl_stage_program *s, const pl_shared *shared,
+                                              pl_condition *conditions, popliner_error *error);
+
+/* Adds an entry, false when memory is short or the program too large; and the error of that. */
+bool pl_stage_program_add_entry(pl_stage_program *s, size_t row, size_t at, double value);
+popliner_status pl_stage_program_too_large(const pl_stage_program *s, popliner_error *error);
 
 #endif
