@@ -90,9 +90,10 @@ popliner_status popliner_intervals_train(const popliner_profile *profile,
  * Errors: USAGE if the variables are not loaded; MEMORY. Cost: two passes over the variables that
  * programs touch, then for each tile
  * O(variables + steps + units * (segments + parts * log segments) + units^2),
- * which are shared among the threads; parts are the live ranges while units run that do not touch
- * the variable (in PopLiner's model, all of them), those alike counted once, and segments the steps
- * between their ends and those of units. Each thread takes O(units^2 + steps + parts) bytes; see
+ * which are shared among the threads. A part is when a variable is live from the first to the last
+ * step of units that do not touch it (in PopLiner's model, whenever it is), once for all variables
+ * that the same units touch; segments are the steps between the ends of parts and of units. Each
+ * thread takes O(units^2 + steps + parts + sets of units * their units) bytes; see
  * popliner_stage_details_size. The listener is called by the calling thread alone. */
 popliner_status
 popliner_intervals_measure(const popliner_profile *profile, const popliner_operations *operations,

@@ -12,9 +12,14 @@ static inline size_t pl_triangle_size(size_t num_units) {
     return num_units * (num_units + 1) / 2;
 }
 
-/* The place of an interval: the rows before its own have n, n - 1, ... elements. */
+/* Where the intervals that begin with a unit are: the rows before have n, n - 1, ... elements. */
+static inline size_t pl_triangle_row(size_t num_units, size_t first_unit) {
+    return first_unit * (2 * num_units - first_unit + 1) / 2;
+}
+
+/* The place of an interval. */
 static inline size_t pl_triangle_place(size_t num_units, size_t first_unit, size_t last_unit) {
-    return first_unit * (2 * num_units - first_unit + 1) / 2 + (last_unit - first_unit);
+    return pl_triangle_row(num_units, first_unit) + (last_unit - first_unit);
 }
 
 #endif

@@ -228,7 +228,7 @@ popliner_status session_prepare(session *s, popliner_memory_model model, popline
     return status;
 }
 
-/* What is stored of one chain takes at most so much. */
+/* What is stored of one chain takes about so much at most, for each way of recomputing. */
 static const size_t most_stored_bytes = (size_t)64 << 20;
 
 /* Measures all stages of a chain in a pipeline that trains, and keeps them in the session. */

@@ -229,7 +229,7 @@ static popliner_status measure_costs(task *t, uint64_t most_bytes, popliner_erro
         (most_bytes < UINT64_MAX || interval_options.pipeline.most_stages < num_mapped))
         interval_options.pipeline.most_stages = num_mapped;
     popliner_costs_free(t->measured_costs);
-    t->costs = t->measured_costs = NULL;
+    t->measured_costs = NULL;
     if (status == POPLINER_OK && t->stored != NULL) {
         status =
             popliner_stage_details_costs(t->stored->details, t->stored->chain,

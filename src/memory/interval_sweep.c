@@ -27,27 +27,18 @@
 #include "base/triangle.h"
 #include "read/profile_data.h"
 
-/* What arrives at a unit. */
+/* Bytes that arrive, and where they are live. */
 struct pl_sweep_arrival {
     uint32_t first_segment;
     uint32_t end_segment;
     uint64_t bytes;
 };
 
-/* The same, before it is listed at all of these units. */
-struct pl_sweep_part {
-    uint32_t set;
-    uint32_t next; /* part of the same set, plus one */
-    uint32_t first_step;
-    uint32_t end_step;
-    uint64_t bytes;
-};
-
 /* Steps that count are lifted by so much, above all bytes that others can have. */
 static const uint64_t COUNTS = UINT64_C(1) << 62;
 
-/* Where the arrivals at `unit` in stages that may begin at `first_start` are listed: by unit, then by
- * first_start, so that those of one stage are one after another. */
+/* Where the sets that arrive at `unit` in stages that may begin at `first_start` are listed: by unit,
+ * then by first_start, so that those of one stage are one after another. */
 static size_t arrivals_place(size_t unit, size_t first_start) {
     return unit * (unit + 1) / 2 + first_start;
 }
@@ -69,17 +60,17 @@ popliner_status pl_sweep_begin(pl_sweep *sweep, const pl_sweep_ground *ground, b
         sweep->arriving_bytes[sum] = pl_new_array((num_units + 1) * num_units, sizeof(uint64_t));
         memory = memory && sweep->arriving_bytes[sum] != NULL;
     }
-    sweep->arrivals_start =
-        pl_new_array(arrivals_place(num_units, 0) + 2, sizeof *sweep->arrivals_start);
+    sweep->arriving_start =
+        pl_new_array(arrivals_place(num_units, 0) + 2, sizeof *sweep->arriving_start);
     sweep->allowed_end = pl_new_array(num_units, sizeof *sweep->allowed_end);
-    sweep->set_part = pl_new_array(ground->usage.sets.count, sizeof *sweep->set_part);
+    sweep->set_start = pl_new_array(ground->usage.sets.count + 2, sizeof *sweep->set_start);
     sweep->is_break = pl_new_array(num_steps + 1, 1);
     sweep->segment_of_step = pl_new_array(num_steps + 1, sizeof *sweep->segment_of_step);
     sweep->segment_step = pl_new_array(num_steps, sizeof *sweep->segment_step);
     sweep->step_bytes = pl_new_array(num_steps, sizeof *sweep->step_bytes);
     sweep->segment_bytes = pl_new_array(num_steps, sizeof *sweep->segment_bytes);
-    if (!memory || sweep->arrivals_start == NULL || sweep->allowed_end == NULL ||
-        sweep->set_part == NULL || sweep->is_break == NULL || sweep->segment_of_step == NULL ||
+    if (!memory || sweep->arriving_start == NULL || sweep->allowed_end == NULL ||
+        sweep->set_start == NULL || sweep->is_break == NULL || sweep->segment_of_step == NULL ||
         sweep->segment_step == NULL || sweep->step_bytes == NULL || sweep->segment_bytes == NULL)
         return pl_fail_memory(error, "the intervals");
     for (size_t unit = 0; unit < num_units; unit++)
@@ -92,11 +83,12 @@ void pl_sweep_free(pl_sweep *sweep) {
     free(sweep->sums);
     for (int sum = 0; sum < PL_NUM_SUMS; sum++)
         free(sweep->arriving_bytes[sum]);
+    pl_live_parts_free(&sweep->parts);
     free(sweep->arrivals);
-    free(sweep->arrivals_start);
-    free(sweep->parts);
+    free(sweep->set_start);
+    free(sweep->arriving_sets);
+    free(sweep->arriving_start);
     free(sweep->allowed_end);
-    free(sweep->set_part);
     free(sweep->ground_curve.change_bytes);
     free(sweep->is_break);
     free(sweep->segment_of_step);
@@ -143,36 +135,13 @@ static bool has_unit(const pl_sweep_ground *ground, uint32_t set, uint32_t unit)
     return (ground->set_bits[set * ground->set_words + unit / 64] >> unit % 64 & 1) != 0;
 }
 
-/* Lists what the units of `set` touch and what is live from first_step to end_step - 1, once for all
- * variables of which that is so. */
-static bool add_part(pl_sweep *s, uint32_t set, size_t first_step, size_t end_step,
-                     uint64_t bytes) {
-    enum { MOST_COMPARED = 8 }; /* or a set with many ranges would take quadratic time */
-    uint32_t number = s->set_part[set];
-    for (int i = 0; i < MOST_COMPARED && number != 0; i++) {
-        struct pl_sweep_part *part = &s->parts[number - 1];
-        if (part->first_step == first_step && part->end_step == end_step) {
-            part->bytes += bytes;
-            return true;
-        }
-        number = part->next;
-    }
-    void *parts = s->parts;
-    if (!pl_reserve(&parts, &s->parts_capacity, s->num_parts + 1, sizeof *s->parts))
-        return false;
-    s->parts = parts;
-    s->parts[s->num_parts++] = (struct pl_sweep_part){set, s->set_part[set], (uint32_t)first_step,
-                                                      (uint32_t)end_step, bytes};
-    s->set_part[set] = (uint32_t)s->num_parts;
-    return true;
-}
-
 /* Divides a live range of something that the units of `set` touch: to the ground goes what it begins
  * and ends with while one of these runs. In PopLiner's model, where the steps of other units count,
  * all of it has to arrive. */
 static bool divide_range(pl_sweep *s, uint32_t set, size_t first_step, size_t end_step,
                          uint64_t bytes) {
-    /* any number would do: what is not on the ground arrives */
+    /* any number would do: what is not on the ground arrives; without one, units that take turns
+     * would make this quadratic */
     enum { MOST_RUNS = 8 };
     const pl_sweep_ground *g = s->ground;
     size_t first = first_step; /* of what arrives */
@@ -193,7 +162,7 @@ static bool divide_range(pl_sweep *s, uint32_t set, size_t first_step, size_t en
         pl_curve_add_steps(&s->ground_curve, first_step, first, bytes);
     if (end < end_step)
         pl_curve_add_steps(&s->ground_curve, end, end_step, bytes);
-    return first == end || add_part(s, set, first, end, bytes);
+    return first == end || pl_live_parts_add(&s->parts, set, (uint32_t)first, (uint32_t)end, bytes);
 }
 
 /* Sorts the tile's variables: sums up the always-live ones, puts on the ground what is there in all
@@ -201,8 +170,7 @@ static bool divide_range(pl_sweep *s, uint32_t set, size_t first_step, size_t en
 static bool sort_variables(pl_sweep *s, size_t tile) {
     const popliner_profile *p = s->ground->profile;
     const pl_usage *usage = &s->ground->usage;
-    s->num_parts = 0;
-    memset(s->set_part, 0, usage->sets.count * sizeof *s->set_part);
+    pl_live_parts_empty(&s->parts);
     if (!pl_curve_begin(&s->ground_curve, 0, p->num_steps))
         return false;
     if (s->ground->is_full)
@@ -231,9 +199,9 @@ static bool find_segments(pl_sweep *s) {
     size_t num_steps = s->ground->profile->num_steps;
     size_t num_segments = 0;
     memcpy(s->is_break, s->ground->is_break, num_steps + 1);
-    for (size_t i = 0; i < s->num_parts; i++) {
-        s->is_break[s->parts[i].first_step] = 1;
-        s->is_break[s->parts[i].end_step] = 1;
+    for (size_t i = 0; i < s->parts.count; i++) {
+        s->is_break[s->parts.parts[i].first_step] = 1;
+        s->is_break[s->parts.parts[i].end_step] = 1;
     }
     pl_curve_read(&s->ground_curve, s->step_bytes);
     for (size_t step = 0; step < num_steps; step++) {
@@ -250,13 +218,31 @@ static bool find_segments(pl_sweep *s) {
     return pl_peak_tree_begin(&s->ground_tree, s->segment_bytes, num_segments);
 }
 
-/* Counts a part at each place where it arrives (two places up), or lists it (one place up): then the
- * starts are right in the end. */
-static void enter_part(pl_sweep *s, const struct pl_sweep_part *part, bool is_listing) {
+/* Makes arrivals of the parts, by their set. */
+static bool sort_arrivals(pl_sweep *s) {
+    size_t num_sets = s->ground->usage.sets.count;
+    const pl_live_part *parts = s->parts.parts;
+    void *arrivals = s->arrivals;
+    if (!pl_reserve(&arrivals, &s->arrivals_capacity, s->parts.count, sizeof *s->arrivals))
+        return false;
+    s->arrivals = arrivals;
+    /* counted two places up and filled one place up, so that the starts are right in the end */
+    memset(s->set_start, 0, (num_sets + 2) * sizeof *s->set_start);
+    for (size_t i = 0; i < s->parts.count; i++)
+        s->set_start[parts[i].set + 2]++;
+    for (size_t set = 0; set < num_sets; set++)
+        s->set_start[set + 2] += s->set_start[set + 1];
+    for (size_t i = 0; i < s->parts.count; i++)
+        s->arrivals[s->set_start[parts[i].set + 1]++] =
+            (struct pl_sweep_arrival){s->segment_of_step[parts[i].first_step],
+                                      s->segment_of_step[parts[i].end_step], parts[i].bytes};
+    return true;
+}
+
+/* Counts a set at each place where it arrives (two places up), or lists it (one place up). */
+static void enter_set(pl_sweep *s, uint32_t arriving, bool is_listing) {
     const pl_unit_sets *sets = &s->ground->usage.sets;
-    const struct pl_sweep_arrival arrival = {s->segment_of_step[part->first_step],
-                                             s->segment_of_step[part->end_step], part->bytes};
-    uint32_t set = part->set;
+    uint32_t set = arriving;
     for (; set != 0 && pl_sweep_unit_counts(s->ground, sets->last_unit[set]);
          set = sets->rest[set]) {
         uint32_t rest = sets->rest[set];
@@ -264,26 +250,30 @@ static void enter_part(pl_sweep *s, const struct pl_sweep_part *part, bool is_li
         size_t place =
             arrivals_place(sets->last_unit[set], is_first ? 0 : sets->last_unit[rest] + 1);
         if (is_listing)
-            s->arrivals[s->arrivals_start[place + 1]++] = arrival;
+            s->arriving_sets[s->arriving_start[place + 1]++] = arriving;
         else
-            s->arrivals_start[place + 2]++;
+            s->arriving_start[place + 2]++;
     }
 }
 
-static bool list_arrivals(pl_sweep *s) {
+/* Lists the sets that something arrives of. */
+static bool list_arriving(pl_sweep *s) {
+    size_t num_sets = s->ground->usage.sets.count;
     size_t num_places = arrivals_place(s->ground->usage.num_units, 0);
-    memset(s->arrivals_start, 0, (num_places + 2) * sizeof *s->arrivals_start);
-    for (size_t i = 0; i < s->num_parts; i++)
-        enter_part(s, &s->parts[i], false);
+    memset(s->arriving_start, 0, (num_places + 2) * sizeof *s->arriving_start);
+    for (uint32_t set = 0; set < num_sets; set++)
+        if (s->set_start[set] < s->set_start[set + 1])
+            enter_set(s, set, false);
     for (size_t place = 0; place < num_places; place++)
-        s->arrivals_start[place + 2] += s->arrivals_start[place + 1];
-    void *arrivals = s->arrivals;
-    if (!pl_reserve(&arrivals, &s->arrivals_capacity, s->arrivals_start[num_places + 1],
-                    sizeof *s->arrivals))
+        s->arriving_start[place + 2] += s->arriving_start[place + 1];
+    void *sets = s->arriving_sets;
+    if (!pl_reserve(&sets, &s->arriving_capacity, s->arriving_start[num_places + 1],
+                    sizeof *s->arriving_sets))
         return false;
-    s->arrivals = arrivals;
-    for (size_t i = 0; i < s->num_parts; i++)
-        enter_part(s, &s->parts[i], true);
+    s->arriving_sets = sets;
+    for (uint32_t set = 0; set < num_sets; set++)
+        if (s->set_start[set] < s->set_start[set + 1])
+            enter_set(s, set, true);
     return true;
 }
 
@@ -312,13 +302,17 @@ static void add_unit_steps(stage_steps *steps, const popliner_chain *chain, size
 /* Adds to a stage that begins at `start` the unit behind its last one. */
 static void add_unit(pl_sweep *s, size_t start, size_t unit) {
     const pl_sweep_ground *g = s->ground;
-    size_t end = s->arrivals_start[arrivals_place(unit, start) + 1];
-    for (size_t i = s->arrivals_start[arrivals_place(unit, 0)]; i < end; i++)
-        pl_peak_tree_add(&s->tree, s->arrivals[i].first_segment, s->arrivals[i].end_segment,
-                         s->arrivals[i].bytes);
+    size_t end = s->arriving_start[arrivals_place(unit, start) + 1];
+    for (size_t k = s->arriving_start[arrivals_place(unit, 0)]; k < end; k++) {
+        uint32_t set = s->arriving_sets[k];
+        for (size_t i = s->set_start[set]; i < s->set_start[set + 1]; i++)
+            pl_peak_tree_add(&s->tree, s->arrivals[i].first_segment, s->arrivals[i].end_segment,
+                             s->arrivals[i].bytes);
+    }
     for (size_t i = g->unit_runs_start[unit]; g->is_full && i < g->unit_runs_start[unit + 1]; i++)
         pl_peak_tree_add(&s->tree, s->segment_of_step[g->unit_run[i].first_step],
                          s->segment_of_step[g->unit_run[i].end_step], COUNTS);
+    pl_peak_tree_settle(&s->tree);
 }
 
 /* The peak of the live bytes in a stage, and if `step` is not NULL, where it is. In PopLiner's model
@@ -433,7 +427,8 @@ popliner_status pl_sweep_tile(pl_sweep *s, size_t tile, popliner_error *error) {
     if (s->ground->most_stages > 1)
         pl_stash_add_tile(&s->ground->stash, p, &s->ground->phase_usage, tile,
                           s->arriving_bytes[PL_SUM_STASH]);
-    bool memory = sort_variables(s, tile) && find_segments(s) && list_arrivals(s);
+    bool memory =
+        sort_variables(s, tile) && find_segments(s) && sort_arrivals(s) && list_arriving(s);
     for (size_t start = 0; memory && start < num_units; start++)
         memory = sweep_start(s, tile, start);
     /* what is too much from one unit on is so from an earlier one on, too */

@@ -9,6 +9,7 @@
 #include "memory/curve.h"
 #include "memory/full_model.h"
 #include "memory/largest_tiles.h"
+#include "memory/live_parts.h"
 #include "memory/peak_tree.h"
 #include "memory/phases.h"
 #include "memory/stage_detail.h"
@@ -67,7 +68,6 @@ static inline bool pl_sweep_unit_counts(const pl_sweep_ground *ground, uint32_t 
 enum { PL_SUM_DATA = PL_NUM_CODE_GROUPS, PL_SUM_STASH, PL_NUM_SUMS };
 
 struct pl_sweep_arrival;
-struct pl_sweep_part;
 
 /* The work of one thread. Zero-initialise; free with pl_sweep_free. */
 typedef struct pl_sweep {
@@ -82,13 +82,13 @@ typedef struct pl_sweep {
     /* For one tile: bytes that arrive at unit u in stages beginning at s, as differences over s. A
      * difference may be below zero: unsigned, it wraps around and comes out right in the sums. */
     uint64_t *arriving_bytes[PL_NUM_SUMS]; /* [num_units + 1][num_units] */
-    struct pl_sweep_arrival *arrivals;     /* by unit, then by the first start of their stages */
+    pl_live_parts parts;                   /* what has to arrive */
+    struct pl_sweep_arrival *arrivals;     /* the same, by set */
     size_t arrivals_capacity;
-    size_t *arrivals_start;      /* for each unit and each start up to it, and one more */
-    struct pl_sweep_part *parts; /* of live ranges, which are to arrive */
-    size_t parts_capacity;
-    size_t num_parts;
-    uint32_t *set_part; /* [sets]: the part of this set listed last, plus one; 0 for none */
+    size_t *set_start;       /* [sets + 1] into arrivals, and one more */
+    uint32_t *arriving_sets; /* by unit, then by the first start of their stages */
+    size_t arriving_capacity;
+    size_t *arriving_start; /* for each unit and each start up to it, and one more */
 
     /* The tile's steps in segments, within which all that arrives is the same. */
     pl_curve ground_curve;     /* what is there at the steps of a unit in every stage with it */

@@ -9,7 +9,8 @@
 
 /* Fills in parameter_bytes and the variables of the largest tiles, once all tiles have been added.
  * Errors: MEMORY. Cost: O(variables + sets of units * units + units^2), and for each tile that is
- * some stage's largest one sorting its variables. */
+ * some stage's largest one sorting its variables, and a pass over them for each step of such a
+ * stage's peak. */
 popliner_status pl_interval_variables_find(const pl_sweep_ground *ground,
                                            popliner_stage_details *details, popliner_error *error);
 

@@ -11,16 +11,27 @@ struct pl_peak_node {
     uint64_t added_bytes; /* to all of its places at once */
 };
 
-/* Makes room for so many places. */
+/* Makes room for so many places; nothing is noted then. */
 static bool reserve_nodes(pl_peak_tree *tree, size_t num_places) {
-    void *nodes = tree->nodes;
     size_t num_leaves = 1;
-    while (num_leaves < num_places)
-        num_leaves *= 2;
-    if (!pl_reserve(&nodes, &tree->capacity, 2 * num_leaves, sizeof *tree->nodes))
-        return false;
-    tree->nodes = nodes;
+    int depth = 0;
+    for (; num_leaves < num_places; num_leaves *= 2)
+        depth++;
+    if (2 * num_leaves > tree->capacity) {
+        pl_peak_tree_free(tree);
+        tree->nodes = pl_new_array(2 * num_leaves, sizeof *tree->nodes);
+        tree->is_noted = pl_new_array(num_leaves, sizeof *tree->is_noted);
+        tree->noted = pl_new_array(num_leaves, sizeof *tree->noted);
+        if (tree->nodes == NULL || tree->is_noted == NULL || tree->noted == NULL) {
+            pl_peak_tree_free(tree);
+            return false;
+        }
+        tree->capacity = 2 * num_leaves;
+    } else {
+        pl_peak_tree_settle(tree);
+    }
     tree->num_leaves = num_leaves;
+    tree->depth = depth;
     return true;
 }
 
@@ -29,7 +40,7 @@ static uint64_t larger(uint64_t a, uint64_t b) {
 }
 
 /* Lets a node have the most of those below it; whether that changes it. */
-static bool settle(pl_peak_tree *tree, size_t node) {
+static bool update(pl_peak_tree *tree, size_t node) {
     struct pl_peak_node *nodes = tree->nodes;
     uint64_t before_bytes = nodes[node].most_bytes;
     nodes[node].most_bytes = nodes[node].added_bytes +
@@ -44,12 +55,14 @@ bool pl_peak_tree_begin(pl_peak_tree *tree, const uint64_t *bytes, size_t num_pl
     for (size_t i = 0; i < num_places; i++)
         tree->nodes[tree->num_leaves + i].most_bytes = bytes[i];
     for (size_t node = tree->num_leaves; --node > 0;)
-        settle(tree, node);
+        update(tree, node);
     return true;
 }
 
 void pl_peak_tree_free(pl_peak_tree *tree) {
     free(tree->nodes);
+    free(tree->is_noted);
+    free(tree->noted);
     *tree = (pl_peak_tree){0};
 }
 
@@ -60,36 +73,44 @@ bool pl_peak_tree_copy(pl_peak_tree *tree, const pl_peak_tree *from) {
     return true;
 }
 
-static void add_to_node(pl_peak_tree *tree, size_t node, uint64_t bytes) {
+/* Notes the parent of a node at a depth that has changed. */
+static void note_parent(pl_peak_tree *tree, size_t node, int depth) {
+    size_t parent = node / 2;
+    if (depth == 0 || tree->is_noted[parent])
+        return;
+    tree->is_noted[parent] = true;
+    tree->noted[((size_t)1 << (depth - 1)) + tree->num_noted[depth - 1]++] = (uint32_t)parent;
+}
+
+static void add_to_node(pl_peak_tree *tree, size_t node, int depth, uint64_t bytes) {
     tree->nodes[node].most_bytes += bytes;
     tree->nodes[node].added_bytes += bytes;
+    note_parent(tree, node, depth);
 }
 
 void pl_peak_tree_add(pl_peak_tree *tree, size_t first_place, size_t end_place, uint64_t bytes) {
-    if (first_place >= end_place)
-        return;
     size_t left = first_place + tree->num_leaves;
     size_t end = end_place + tree->num_leaves;
-    size_t before = left / 2; /* the ends, on their way to the root */
-    size_t behind = (end - 1) / 2;
-    /* level by level: what is the second child at the left end, or a first one at the right end, has
-     * no parent inside the range */
-    for (; left < end; left /= 2, end /= 2) {
+    /* what is the second child at the left end, or a first one at the right end, has no parent inside
+     * the range */
+    for (int depth = tree->depth; left < end; left /= 2, end /= 2, depth--) {
         if (left % 2 == 1)
-            add_to_node(tree, left++, bytes);
+            add_to_node(tree, left++, depth, bytes);
         if (end % 2 == 1)
-            add_to_node(tree, --end, bytes);
+            add_to_node(tree, --end, depth, bytes);
     }
-    for (; before != behind; before /= 2, behind /= 2) {
-        settle(tree, before);
-        settle(tree, behind);
+}
+
+void pl_peak_tree_settle(pl_peak_tree *tree) {
+    for (int depth = tree->depth; depth-- > 0;) {
+        const uint32_t *noted = tree->noted + ((size_t)1 << depth);
+        for (size_t i = 0; i < tree->num_noted[depth]; i++) {
+            tree->is_noted[noted[i]] = false;
+            if (update(tree, noted[i]))
+                note_parent(tree, noted[i], depth);
+        }
+        tree->num_noted[depth] = 0;
     }
-    if (before > 0)
-        settle(tree, before);
-    /* all that was added is below this one's parent */
-    do
-        before /= 2;
-    while (before > 0 && settle(tree, before));
 }
 
 uint64_t pl_peak_tree_most(const pl_peak_tree *tree) {

@@ -8,6 +8,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/triangle.h"
 #include "solve/costs.h"
 
 #include <stdlib.h>
@@ -42,18 +43,18 @@ static popliner_status allocate(tables *t, popliner_error *error) {
     t->width = n + 1;
     t->is_exact = t->problem->depends_on_ipu || t->problem->depends_on_end || t->problem->is_mapped;
     t->after = pl_new_array(t->width, sizeof *t->after);
-    t->ok = pl_new_array(t->is_exact ? n : n * (n + 1) / 2, sizeof *t->ok);
+    t->ok = pl_new_array(t->is_exact ? n : pl_triangle_size(n), sizeof *t->ok);
     if (t->after == NULL || t->ok == NULL)
         return pl_fail_memory(error, "the tables of the dynamic program");
-    for (size_t i = 0, start = 0; !t->is_exact && i < n; start += n - i, ++i)
-        pl_problem_mark(t->problem, &t->filter, 0, 1, i, t->ok + start);
+    for (size_t i = 0; !t->is_exact && i < n; ++i)
+        pl_problem_mark(t->problem, &t->filter, 0, 1, i, t->ok + pl_triangle_row(n, i));
     return POPLINER_OK;
 }
 
 /* The marks of the intervals from unit `first` on, as the stage `stage` with `to_end` to come. */
 static const uint8_t *marks(tables *t, size_t stage, size_t to_end, size_t first) {
     if (!t->is_exact)
-        return t->ok + first * (2 * t->problem->num_units - first + 1) / 2;
+        return t->ok + pl_triangle_row(t->problem->num_units, first);
     pl_problem_mark(t->problem, &t->filter, stage, to_end, first, t->ok);
     return t->ok;
 }

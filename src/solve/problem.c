@@ -3,6 +3,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/triangle.h"
 #include "solve/costs.h"
 
 #include <stdlib.h>
@@ -41,16 +42,11 @@ typedef struct rules {
     bool limits_stages;
 } rules;
 
-/* The place of unit `first_unit` alone in the triangle of shapes. */
-static size_t row_start(size_t num_units, size_t first_unit) {
-    return first_unit * (2 * num_units - first_unit + 1) / 2;
-}
-
 /* Marks the intervals that keep to the rules of cuts and sizes. */
 static void mark_shapes(pl_problem *p, const rules *r) {
     size_t n = p->num_units;
     for (size_t first = 0; first < n; ++first) {
-        uint8_t *shape = p->shape + row_start(n, first);
+        uint8_t *shape = p->shape + pl_triangle_row(n, first);
         bool may_begin = first == 0 || r->cuts[first] != POPLINER_CUT_FORBIDDEN;
         bool is_whole = true; /* no required cut inside */
         for (size_t last = first; last < n; ++last) {
@@ -68,7 +64,7 @@ static void unmark_half_pairs(pl_problem *p, popliner_pair pair) {
     size_t a = pair.first_unit < pair.second_unit ? pair.first_unit : pair.second_unit;
     size_t b = pair.first_unit < pair.second_unit ? pair.second_unit : pair.first_unit;
     for (size_t first = 0; first <= b; ++first) {
-        uint8_t *shape = p->shape + row_start(p->num_units, first);
+        uint8_t *shape = p->shape + pl_triangle_row(p->num_units, first);
         for (size_t last = first > a ? first : a; last < p->num_units; ++last) {
             bool has_a = first <= a; /* last is not before a where first is not behind it */
             bool has_b = last >= b;
@@ -167,7 +163,7 @@ popliner_status pl_problem_create(pl_problem *problem, const popliner_costs *cos
     p->costs = costs;
     p->options = options;
     p->num_units = popliner_costs_num_units(costs);
-    p->shape = pl_new_array(row_start(p->num_units, p->num_units), sizeof *p->shape);
+    p->shape = pl_new_array(pl_triangle_size(p->num_units), sizeof *p->shape);
     popliner_status status =
         p->shape == NULL ? pl_fail_memory(error, "the constraints") : POPLINER_OK;
     if (status == POPLINER_OK)
@@ -242,7 +238,7 @@ void pl_problem_mark(const pl_problem *problem, const pl_filter *filter, size_t 
     uint64_t least_cycles = is_alone ? filter->least_cycles : 0;
     const uint64_t *peaks = pl_costs_peaks_from(p->costs, stages_to_end, first_unit);
     const uint64_t *cycles = pl_costs_cycles_from(p->costs, first_unit);
-    const uint8_t *shape = p->shape + row_start(p->num_units, first_unit);
+    const uint8_t *shape = p->shape + pl_triangle_row(p->num_units, first_unit);
     for (size_t d = 0; d < count; ++d)
         ok[d] = shape[d] & (peaks[d] <= limit) & (peaks[d] >= least_peak);
     for (size_t d = 0; cycles != NULL && d < count; ++d)

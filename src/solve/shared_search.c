@@ -15,6 +15,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/triangle.h"
 #include "solve/costs.h"
 
 #include <stdlib.h>
@@ -73,7 +74,7 @@ static bool is_of(const search *s, size_t stage, size_t first_stage) {
 
 static const uint8_t *marks(const search *s, size_t stage, size_t first_unit) {
     size_t n = s->num_units;
-    return s->ok + stage * (n * (n + 1) / 2) + first_unit * (2 * n - first_unit + 1) / 2;
+    return s->ok + stage * pl_triangle_size(n) + pl_triangle_row(n, first_unit);
 }
 
 static bool contains(const popliner_interval *outer, const popliner_interval *inner) {
@@ -341,7 +342,7 @@ static void fill_rest(search *s) {
 
 static popliner_status prepare(search *s, const pl_split *fixed) {
     size_t n = s->num_units;
-    s->ok = pl_new_array(s->num_stages * (n * (n + 1) / 2), sizeof *s->ok);
+    s->ok = pl_new_array(s->num_stages * pl_triangle_size(n), sizeof *s->ok);
     s->farthest = pl_new_array(s->num_stages * n, sizeof *s->farthest);
     s->rest_bytes = pl_new_array((s->num_stages + 1) * (n + 1), sizeof *s->rest_bytes);
     s->ipus = pl_new_array(s->num_stages, sizeof *s->ipus);

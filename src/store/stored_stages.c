@@ -168,6 +168,7 @@ pl_stored_stages_load(pl_array_reader *reader, size_t number, const popliner_pro
     num_fields = list_contents(&r, fields);
     status = load(reader, group, fields, num_fields, error);
     r.details->largest.pipeline = pipeline_of(&r);
+    r.details->largest.unused = PL_NONE;
     if (status == POPLINER_OK)
         status = pl_chain_complete(r.chain, operations, layers, &is_right, error);
     if (status == POPLINER_OK && (!is_right || !is_consistent(&r, profile)))
