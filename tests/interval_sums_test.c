@@ -19,11 +19,6 @@ typedef struct thing {
     uint64_t amounts[WIDTH];
 } thing;
 
-static size_t below(uint64_t *random, size_t limit) {
-    *random = test_random(*random);
-    return (size_t)((*random >> 20) % limit);
-}
-
 static bool counts(const thing *t, size_t num_units, size_t first, size_t last) {
     size_t num_inside = 0;
     size_t num_all = 0;
@@ -48,18 +43,18 @@ static void agrees_with_looking_at_each_interval(void **state) {
     (void)state;
     uint64_t random = 89;
     for (int round = 0; round < 300; round++) {
-        size_t num_units = 1 + below(&random, MOST_UNITS);
-        size_t num_things = below(&random, THINGS + 1);
+        size_t num_units = 1 + test_below(&random, MOST_UNITS);
+        size_t num_things = test_below(&random, THINGS + 1);
         thing things[THINGS];
         pl_interval_sums sums = {0};
         assert_true(pl_interval_sums_init(&sums, num_units, WIDTH));
         memset(things, 0, sizeof things);
         for (size_t i = 0; i < num_things; i++) {
             for (size_t unit = 0; unit < num_units; unit++)
-                things[i].has_unit[unit] = below(&random, 3) == 0;
-            things[i].is_parted = below(&random, 2) == 0;
+                things[i].has_unit[unit] = test_below(&random, 3) == 0;
+            things[i].is_parted = test_below(&random, 2) == 0;
             for (size_t k = 0; k < WIDTH; k++)
-                things[i].amounts[k] = below(&random, 100);
+                things[i].amounts[k] = test_below(&random, 100);
             add(&sums, &things[i], num_units);
         }
         for (size_t first = 0; first < num_units; first++) {

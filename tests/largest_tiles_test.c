@@ -12,21 +12,16 @@
 
 enum { MOST_TILES = 40, INTERVALS = 3 };
 
-static size_t below(uint64_t *random, size_t limit) {
-    *random = test_random(*random);
-    return (size_t)((*random >> 20) % limit);
-}
-
 /* Tiles with few different numbers, so that many are equal somewhere, and that need the less the
  * more they keep, so that each may be the largest somewhere. */
 static pl_largest_tile draw_tile(uint64_t *random, size_t tile) {
-    size_t stash_bytes = below(random, 8);
+    size_t stash_bytes = test_below(random, 8);
     return (pl_largest_tile){
-        .bytes = 200 - 2 * stash_bytes * stash_bytes + below(random, 6),
+        .bytes = 200 - 2 * stash_bytes * stash_bytes + test_below(random, 6),
         .stash_bytes = stash_bytes,
-        .unexplained_bytes = below(random, 5),
+        .unexplained_bytes = test_below(random, 5),
         .tile = (uint32_t)tile,
-        .step = (uint32_t)below(random, 100),
+        .step = (uint32_t)test_below(random, 100),
     };
 }
 
@@ -63,7 +58,7 @@ static void assert_all_places(const pl_largest_tiles *largest, size_t interval,
 
 static void shuffle(uint32_t *order, size_t count, uint64_t *random) {
     for (size_t i = count; i > 1; i--) {
-        size_t k = below(random, i);
+        size_t k = test_below(random, i);
         uint32_t other = order[i - 1];
         order[i - 1] = order[k];
         order[k] = other;
@@ -77,8 +72,8 @@ static void agrees_with_looking_at_all_tiles(void **state) {
     for (int round = 0; round < 2000; round++) {
         popliner_pipeline pipeline = {round % 4 == 0 ? POPLINER_SCHEDULE_NONE
                                                      : POPLINER_SCHEDULE_TRAINING,
-                                      POPLINER_RECOMPUTE_NONE, 1 + below(&random, 12)};
-        size_t num_tiles = 1 + below(&random, MOST_TILES);
+                                      POPLINER_RECOMPUTE_NONE, 1 + test_below(&random, 12)};
+        size_t num_tiles = 1 + test_below(&random, MOST_TILES);
         pl_largest_tile tiles[INTERVALS][MOST_TILES];
         uint32_t order[MOST_TILES];
         pl_largest_tiles largest[3] = {

@@ -8,11 +8,6 @@
 
 enum { MOST_PARTS = 3000 };
 
-static size_t below(uint64_t *random, size_t limit) {
-    *random = test_random(*random);
-    return (size_t)((*random >> 20) % limit);
-}
-
 static void agrees_with_a_list(void **state) {
     (void)state;
     static pl_live_part list[MOST_PARTS];
@@ -23,10 +18,11 @@ static void agrees_with_a_list(void **state) {
         size_t count = 0;
         pl_live_parts_empty(&parts);
         for (size_t i = 0; i < rounds[round]; i++) {
-            pl_live_part drawn = {below(&random, 1000), (uint32_t)below(&random, 8),
-                                  (uint32_t)below(&random, 12), (uint32_t)below(&random, 12)};
+            pl_live_part drawn = {test_below(&random, 1000), (uint32_t)test_below(&random, 8),
+                                  (uint32_t)test_below(&random, 12),
+                                  (uint32_t)test_below(&random, 12)};
             if (i % 3 == 0) /* rare and large numbers, too */
-                drawn.end_step = UINT32_MAX - (uint32_t)below(&random, 100);
+                drawn.end_step = UINT32_MAX - (uint32_t)test_below(&random, 100);
             size_t k = 0;
             while (k < count &&
                    (list[k].set != drawn.set || list[k].first_step != drawn.first_step ||

@@ -37,16 +37,11 @@ static void assert_same_within(const pl_peak_tree *tree, const uint64_t *bytes, 
     assert_int_equal(place, expected);
 }
 
-static size_t below(uint64_t *random, size_t limit) {
-    *random = test_random(*random);
-    return (size_t)((*random >> 20) % limit);
-}
-
 /* A range, often short, sometimes empty. */
 static void draw_range(uint64_t *random, size_t num_places, size_t *first, size_t *end) {
-    *first = below(random, num_places + 1);
-    size_t length = below(random, 3) == 0 ? num_places : 5;
-    *end = *first + below(random, length + 1);
+    *first = test_below(random, num_places + 1);
+    size_t length = test_below(random, 3) == 0 ? num_places : 5;
+    *end = *first + test_below(random, length + 1);
     *end = *end < num_places ? *end : num_places;
 }
 
@@ -62,12 +57,12 @@ static void agrees_with_adding_up(void **state) {
             size_t first;
             size_t end;
             for (size_t k = 0; k < sizes[i]; k++)
-                bytes[k] = round % 2 == 0 ? 0 : below(&random, 10);
+                bytes[k] = round % 2 == 0 ? 0 : test_below(&random, 10);
             assert_true(pl_peak_tree_begin(&base, bytes, sizes[i]));
             assert_same(&base, bytes, sizes[i]);
             assert_true(pl_peak_tree_copy(&tree, &base));
             for (int k = 0; k < 40; k++) {
-                size_t more_bytes = below(&random, 6);
+                size_t more_bytes = test_below(&random, 6);
                 draw_range(&random, sizes[i], &first, &end);
                 pl_peak_tree_add(&tree, first, end, more_bytes);
                 for (size_t place = first; place < end; place++)

@@ -15,4 +15,10 @@ static inline uint64_t test_random(uint64_t previous) {
     return previous * 6364136223846793005u + 1442695040888963407u;
 }
 
+/* The next number of the sequence, made one of 0 ... limit - 1. */
+static inline size_t test_below(uint64_t *random, size_t limit) {
+    *random = test_random(*random);
+    return (size_t)((*random >> 20) % limit);
+}
+
 #endif
