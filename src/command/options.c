@@ -91,7 +91,7 @@ static const option table[] = {
      "layout left unused\n"
      "between variables on the worst tile (default: 0)"},
 
-    {KIND_HEADING, 0, "Constraints (L, A, B: layers, or Head)", NULL, NULL, 0, NULL},
+    {KIND_HEADING, 0, "Constraints (L, A, B: layers, or Head and Tail)", NULL, NULL, 0, NULL},
     {KIND_COUNT, 0, "min-layers", "N", NULL, offsetof(options, min_layers),
      "fewest layers of a stage"},
     {KIND_COUNT, 0, "max-layers", "N", NULL, offsetof(options, max_layers),

@@ -184,7 +184,10 @@ static popliner_status parse_pairs(question *q, const repeated *list, popliner_e
         }
         if (pair.first_unit == SIZE_MAX || pair.second_unit == SIZE_MAX)
             return session_fail(error, POPLINER_ERROR_USAGE,
-                                "--together %s: expected the names of two layers, like 0,5", text);
+                                "--together %s: expected the names of two layers, like 0,5%s", text,
+                                strchr(text, ',') == NULL
+                                    ? ""
+                                    : "; --layer-breakdown lists the layers that there are");
         q->pairs[q->solver.num_pairs++] = pair;
     }
     return POPLINER_OK;
