@@ -10,10 +10,10 @@
 
 /* A segment tree: each node has what was added to all of its places at once and the most of what
  * was added below, so that adding to a range, however long, costs the depth of the tree at most, and
- * the most of all places is known at any time. (Bentley, "Solutions to Klee's rectangle problems",
- * 1977, for the tree; that nothing has to be pushed down, because sums do not depend on their
- * order, is folklore.) What changes is noted and carried to the root for many ranges at once: those
- * of one unit lie close together. */
+ * the most of all places is that of the first node. (Bentley, "Solutions to Klee's rectangle
+ * problems", 1977, for the tree; that nothing has to be pushed down, because sums do not depend on
+ * their order, is folklore.) What changes is noted and carried to the root for many ranges at once:
+ * those of one unit lie close together. */
 typedef struct pl_peak_tree {
     size_t num_leaves;          /* a power of two, at least the number of places */
     int depth;                  /* of the leaves: num_leaves is 2 to the power of it */
@@ -47,7 +47,7 @@ uint64_t pl_peak_tree_most(const pl_peak_tree *tree);
 size_t pl_peak_tree_place(const pl_peak_tree *tree);
 
 /* The most at the places from first_place to end_place - 1, and the first of them that has it; 0
- * and first_place if there is none. O(log places). */
+ * and first_place if there is none. O(log^2 places). */
 uint64_t pl_peak_tree_most_within(const pl_peak_tree *tree, size_t first_place, size_t end_place,
                                   size_t *place);
 
