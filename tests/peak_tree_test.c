@@ -8,6 +8,8 @@
 
 enum { MOST_PLACES = 300 };
 
+static const uint64_t LIFT = UINT64_C(1) << 62;
+
 /* The first place with the largest bytes over a range; the first of all if there are none. */
 static size_t plain_most(const uint64_t *bytes, size_t first, size_t end, uint64_t *most_bytes) {
     size_t found = first;
@@ -62,7 +64,8 @@ static void agrees_with_adding_up(void **state) {
             assert_same(&base, bytes, sizes[i]);
             assert_true(pl_peak_tree_copy(&tree, &base));
             for (int k = 0; k < 40; k++) {
-                size_t more_bytes = test_below(&random, 6);
+                /* twice a range as the sweep lifts those that count; more would not go into 64 bits */
+                uint64_t more_bytes = k % 20 == 10 ? LIFT : test_below(&random, 6);
                 draw_range(&random, sizes[i], &first, &end);
                 pl_peak_tree_add(&tree, first, end, more_bytes);
                 for (size_t place = first; place < end; place++)
@@ -88,16 +91,49 @@ static void adds_to_every_range(void **state) {
     for (size_t first = 0; first <= PLACES; first++) {
         for (size_t end = first; end <= PLACES; end++) {
             assert_true(pl_peak_tree_begin(&tree, none, PLACES));
-            pl_peak_tree_add(&tree, first, end, UINT64_C(1) << 62);
+            pl_peak_tree_add(&tree, first, end, LIFT);
             pl_peak_tree_settle(&tree);
             for (size_t place = 0; place < PLACES; place++) {
                 size_t found;
                 assert_int_equal(pl_peak_tree_most_within(&tree, place, place + 1, &found),
-                                 place >= first && place < end ? UINT64_C(1) << 62 : 0);
+                                 place >= first && place < end ? LIFT : 0);
                 assert_int_equal(found, place);
             }
         }
     }
+    pl_peak_tree_free(&tree);
+}
+
+/* By hand; places count when they are lifted. */
+static void tells_a_peak_that_is_calculated(void **state) {
+    (void)state;
+    const uint64_t none[200] = {0};
+    pl_peak_tree tree = {0};
+    size_t place;
+    assert_true(pl_peak_tree_begin(&tree, none, 200));
+    pl_peak_tree_add(&tree, 10, 150, 7);
+    pl_peak_tree_settle(&tree);
+    assert_int_equal(pl_peak_tree_most(&tree), 7); /* nothing counts */
+    pl_peak_tree_add(&tree, 100, 160, LIFT);
+    pl_peak_tree_settle(&tree);
+    assert_int_equal(pl_peak_tree_most(&tree), LIFT + 7);
+    assert_int_equal(pl_peak_tree_place(&tree), 100);
+    pl_peak_tree_add(&tree, 149, 151, 3); /* 10 at 149, 3 at 150 */
+    pl_peak_tree_settle(&tree);
+    assert_int_equal(pl_peak_tree_most(&tree), LIFT + 10);
+    assert_int_equal(pl_peak_tree_place(&tree), 149);
+    pl_peak_tree_add(&tree, 70, 71, 50); /* does not count yet */
+    pl_peak_tree_settle(&tree);
+    assert_int_equal(pl_peak_tree_most(&tree), LIFT + 10);
+    pl_peak_tree_add(&tree, 0, 100, LIFT);
+    pl_peak_tree_add(&tree, 160, 200, LIFT);
+    pl_peak_tree_settle(&tree);
+    assert_int_equal(pl_peak_tree_most(&tree), LIFT + 57);
+    assert_int_equal(pl_peak_tree_place(&tree), 70);
+    assert_int_equal(pl_peak_tree_most_within(&tree, 71, 200, &place), LIFT + 10);
+    assert_int_equal(place, 149);
+    assert_int_equal(pl_peak_tree_most_within(&tree, 151, 200, &place), LIFT);
+    assert_int_equal(place, 151);
     pl_peak_tree_free(&tree);
 }
 
@@ -135,6 +171,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(agrees_with_adding_up),
         cmocka_unit_test(adds_to_every_range),
+        cmocka_unit_test(tells_a_peak_that_is_calculated),
         cmocka_unit_test(copies_into_trees_of_other_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
