@@ -42,7 +42,8 @@ typedef enum popliner_format {
 /* The compiler's account of every tile: what is always live, the most that is live beside it, the
  * addresses in use, what the layout leaves unused between them, and the bytes of each category.
  * First each of these with its smallest, mean and largest value and its sum over the tiles, then the
- * ten tiles with most live memory, then all tiles. Errors: also USAGE if the variables are not loaded. */
+ * ten tiles with most live memory, then all tiles. Errors: also USAGE if the variables are not
+ * loaded. */
 popliner_status popliner_report_tiles(const popliner_profile *profile, popliner_format format,
                                       char **text, popliner_error *error);
 

@@ -46,7 +46,8 @@ uint64_t popliner_largest_of_tiles(const uint64_t *bytes, size_t num_tiles);
  * popliner_stage_meter_free. */
 typedef struct popliner_stage_meter popliner_stage_meter;
 
-/* Errors: USAGE if the variables are not loaded; MEMORY. Takes 8 to 9 bytes per lowered variable, and one per vertex type and tile. */
+/* Errors: USAGE if the variables are not loaded; MEMORY. Takes 8 to 9 bytes per lowered variable,
+ * and one per vertex type and tile. */
 popliner_status popliner_stage_meter_create(const popliner_profile *profile,
                                             const popliner_operations *operations,
                                             const popliner_chain *chain,

@@ -382,10 +382,8 @@ static popliner_status check_costs(const options *o, const given *g, popliner_er
     return POPLINER_OK;
 }
 
-/* Whether what is swept was given a value, too, and each file that is written has a name of its own. */
-static popliner_status check_sweep(const options *o, popliner_error *error) {
-    bool is_of_ipus = o->sweep != NULL && strncmp(o->sweep, "num-ipus", 8) == 0;
-    bool is_of_memory = o->sweep != NULL && strncmp(o->sweep, "mem-per-tile", 12) == 0;
+/* Whether each file that is written has a name of its own. */
+static popliner_status check_written(const options *o, popliner_error *error) {
     if (o->write_lp != NULL && o->write_mps != NULL && strcmp(o->write_lp, o->write_mps) == 0)
         return fail(error, "--write-lp %s: is the file of --write-mps, too", o->write_lp);
     const char *const programs[] = {o->write_lp, o->write_mps};
@@ -393,6 +391,13 @@ static popliner_status check_sweep(const options *o, popliner_error *error) {
         if (programs[i] != NULL && strcmp(programs[i], o->save_to_file) == 0)
             return fail(error, "--write-%s %s: is the file of --save-to-file, too",
                         i == 0 ? "lp" : "mps", programs[i]);
+    return POPLINER_OK;
+}
+
+/* Whether what is swept was given a value, too. */
+static popliner_status check_sweep(const options *o, popliner_error *error) {
+    bool is_of_ipus = o->sweep != NULL && strncmp(o->sweep, "num-ipus", 8) == 0;
+    bool is_of_memory = o->sweep != NULL && strncmp(o->sweep, "mem-per-tile", 12) == 0;
     if (o->sweep != NULL && (o->write_lp != NULL || o->write_mps != NULL))
         return fail(error, "--sweep: each value has an integer program of its own; leave out "
                            "--write-lp and --write-mps, or the sweep");
@@ -422,7 +427,8 @@ static popliner_status check_solving(const options *o, const given *g, popliner_
     if (o->device_map != NULL && o->num_ipus > 0)
         return fail(error, "--device-map %s says which IPUs there are; leave out --num-ipus",
                     o->device_map);
-    return check_sweep(o, error);
+    popliner_status status = check_written(o, error);
+    return status == POPLINER_OK ? check_sweep(o, error) : status;
 }
 
 static popliner_status check(const options *o, const given *g, popliner_error *error) {

@@ -43,10 +43,15 @@ static size_t arrivals_place(size_t unit, size_t first_start) {
     return unit * (unit + 1) / 2 + first_start;
 }
 
+/* Sums that there are: that of what is kept comes last. */
+static size_t count_sums(const pl_sweep_ground *ground) {
+    return ground->most_stages > 1 ? PL_NUM_SUMS : PL_SUM_STASH;
+}
+
 popliner_status pl_sweep_begin(pl_sweep *sweep, const pl_sweep_ground *ground, bool with_details,
                                popliner_error *error) {
     size_t num_units = ground->chain->num_units;
-    size_t num_sums = ground->most_stages > 1 ? PL_NUM_SUMS : PL_SUM_STASH;
+    size_t num_sums = count_sums(ground);
     size_t num_steps = ground->profile->num_steps;
     size_t num_intervals = pl_triangle_size(num_units);
     popliner_pipeline pipeline = ground->options->pipeline;
@@ -343,7 +348,7 @@ static uint64_t peak_of_stage(const pl_sweep *s, const stage_steps *steps, uint3
  * for every start in order. */
 static void begin_start(pl_sweep *s, size_t start) {
     size_t num_units = s->ground->usage.num_units;
-    size_t num_sums = s->ground->most_stages > 1 ? PL_NUM_SUMS : PL_SUM_STASH;
+    size_t num_sums = count_sums(s->ground);
     for (size_t sum = 0; start > 0 && sum < num_sums; sum++) {
         uint64_t *arriving = s->arriving_bytes[sum] + start * num_units;
         const uint64_t *before = arriving - num_units;
@@ -365,7 +370,7 @@ static bool add_to_stage(pl_sweep *s, size_t interval, const stage_steps *steps,
 /* Adds a tile to the stages that begin at `start`. */
 static bool sweep_start(pl_sweep *s, size_t tile, size_t start) {
     size_t num_units = s->ground->usage.num_units;
-    size_t num_sums = s->ground->most_stages > 1 ? PL_NUM_SUMS : PL_SUM_STASH;
+    size_t num_sums = count_sums(s->ground);
     stage_steps steps = {SIZE_MAX, SIZE_MAX, false};
     uint64_t sum_bytes[PL_NUM_SUMS] = {0};
     begin_start(s, start);
@@ -412,7 +417,7 @@ popliner_status pl_sweep_tile(pl_sweep *s, size_t tile, popliner_error *error) {
     const pl_usage *usage = &s->ground->usage;
     size_t num_tiles = p->target.num_tiles;
     size_t num_units = usage->num_units;
-    size_t num_sums = s->ground->most_stages > 1 ? PL_NUM_SUMS : PL_SUM_STASH;
+    size_t num_sums = count_sums(s->ground);
     for (size_t sum = 0; sum < num_sums; sum++)
         memset(s->arriving_bytes[sum], 0, (num_units + 1) * num_units * sizeof(uint64_t));
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {

@@ -49,11 +49,12 @@ static popliner_status find_parameters(const pl_sweep_ground *ground,
         sum_by_set(ground, set_bytes);
     for (uint32_t all = 1; memory && all < sets->count; all++) {
         size_t place = num_units; /* descending: from the last place on */
+        if (set_bytes[all] == 0)
+            continue;
         for (uint32_t set = all; set != 0 && pl_sweep_unit_counts(ground, sets->last_unit[set]);
              set = sets->rest[set])
             units[--place] = sets->last_unit[set];
-        if (set_bytes[all] > 0)
-            memory = pl_interval_sums_add(&sums, units + place, num_units - place, &set_bytes[all]);
+        memory = pl_interval_sums_add(&sums, units + place, num_units - place, &set_bytes[all]);
     }
     for (size_t first = 0; memory && first < num_units; first++) {
         pl_interval_sums_begin(&sums);

@@ -354,18 +354,12 @@ static popliner_status sweep_tiles(const pl_sweep_ground *ground, const popliner
 static popliner_status fill_costs(const pl_sweep *sweep, size_t most_stages, popliner_costs *costs,
                                   popliner_error *error) {
     const popliner_chain *chain = sweep->ground->chain;
-    most_stages =
-        most_stages < sweep->ground->most_stages ? most_stages : sweep->ground->most_stages;
-    popliner_status status = popliner_costs_add_pipeline(costs, most_stages, error);
-    if (status != POPLINER_OK)
-        return status;
-    pl_largest_tiles_fill(&sweep->largest, costs);
-    for (size_t first = 0; first < chain->num_units; first++)
+    popliner_status status =
+        pl_largest_tiles_fill(&sweep->largest, chain, most_stages, costs, error);
+    for (size_t first = 0; status == POPLINER_OK && first < chain->num_units; first++)
         for (size_t last = sweep->allowed_end[first]; last < chain->num_units; last++)
             popliner_costs_forbid(costs, first, last);
-    if (!popliner_chain_has_operations(chain, 0))
-        popliner_costs_forbid(costs, 0, 0);
-    return POPLINER_OK;
+    return status;
 }
 
 /* Makes the details of what was swept, which is then theirs. */

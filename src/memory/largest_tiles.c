@@ -197,9 +197,15 @@ const pl_largest_tile *pl_largest_tiles_find(const pl_largest_tiles *tiles, size
     return found;
 }
 
-void pl_largest_tiles_fill(const pl_largest_tiles *tiles, popliner_costs *costs) {
+popliner_status pl_largest_tiles_fill(const pl_largest_tiles *tiles, const popliner_chain *chain,
+                                      size_t most_stages, popliner_costs *costs,
+                                      popliner_error *error) {
     size_t num_units = popliner_costs_num_units(costs);
-    size_t most_stages = popliner_costs_most_stages_to_end(costs);
+    size_t num_places = tiles->pipeline.most_stages;
+    most_stages = most_stages < num_places ? most_stages : num_places;
+    popliner_status status = popliner_costs_add_pipeline(costs, most_stages, error);
+    if (status != POPLINER_OK)
+        return status;
     for (size_t first = 0; first < num_units; first++)
         for (size_t last = first; last < num_units; last++) {
             uint32_t i = tiles->first[pl_triangle_place(num_units, first, last)];
@@ -212,4 +218,7 @@ void pl_largest_tiles_fill(const pl_largest_tiles *tiles, popliner_costs *costs)
                     pl_largest_tile_bytes(&tiles->pieces[i], &tiles->pipeline, stages));
             }
         }
+    if (!popliner_chain_has_operations(chain, 0))
+        popliner_costs_forbid(costs, 0, 0);
+    return POPLINER_OK;
 }

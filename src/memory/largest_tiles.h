@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "popliner/chain.h"
 #include "popliner/costs.h"
 #include "popliner/pipeline.h"
 
@@ -69,7 +70,11 @@ const pl_largest_tile *pl_largest_tiles_find(const pl_largest_tiles *tiles, size
 uint64_t pl_largest_tile_bytes(const pl_largest_tile *tile, const popliner_pipeline *pipeline,
                                size_t stages_to_end);
 
-/* Sets the peaks of all stages, for as many places as the costs have. O(stages * places). */
-void pl_largest_tiles_fill(const pl_largest_tiles *tiles, popliner_costs *costs);
+/* Gives the costs of a chain the peaks of all stages of a pipeline, of most_stages or as many as there
+ * are places; the first unit alone is forbidden if nothing runs for it. Errors: MEMORY.
+ * O(stages * places). */
+popliner_status pl_largest_tiles_fill(const pl_largest_tiles *tiles, const popliner_chain *chain,
+                                      size_t most_stages, popliner_costs *costs,
+                                      popliner_error *error);
 
 #endif

@@ -170,25 +170,19 @@ popliner_status popliner_stage_details_costs(const popliner_stage_details *detai
                                              const popliner_pipeline *pipeline,
                                              popliner_costs **result, popliner_error *error) {
     size_t num_units = details->num_units;
-    size_t most_stages = pipeline->most_stages;
+    bool trains = pipeline->schedule == POPLINER_SCHEDULE_TRAINING;
     popliner_costs *costs = NULL;
     *result = NULL;
-    if (pipeline->schedule != POPLINER_SCHEDULE_TRAINING)
-        most_stages = 1;
-    else if (most_stages > details->largest.pipeline.most_stages)
-        most_stages = details->largest.pipeline.most_stages;
     popliner_status status = popliner_costs_create(num_units, &costs, error);
     if (status == POPLINER_OK)
-        status = popliner_costs_add_pipeline(costs, most_stages, error);
+        status = pl_largest_tiles_fill(&details->largest, chain, trains ? pipeline->most_stages : 1,
+                                       costs, error);
     if (status == POPLINER_OK && details->num_cycles > 0)
         status = popliner_costs_add_cycles(costs, error);
     if (status != POPLINER_OK) {
         popliner_costs_free(costs);
         return status;
     }
-    pl_largest_tiles_fill(&details->largest, costs);
-    if (!popliner_chain_has_operations(chain, 0))
-        popliner_costs_forbid(costs, 0, 0);
     for (size_t unit = 1; unit < num_units; unit++)
         popliner_costs_set_cut(costs, unit, details->cuts_bytes[unit]);
     for (size_t first = 0; details->num_cycles > 0 && first < num_units; first++)
