@@ -20,7 +20,7 @@
 #include "popliner/analysis.h"
 #include "popliner/intervals.h"
 #include "popliner/sharing.h"
-#include "read/profile_data.h"
+#include "profile/profile_data.h"
 #include "test_data.h"
 
 /* ---- Comparing ------------------------------------------------------------------------------ */

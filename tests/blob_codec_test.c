@@ -1,7 +1,7 @@
 /* The blob encodings: the byte strings of the format note, round trips, and damaged blobs. */
 #include "test.h"
 
-#include "read/blob_codec.h"
+#include "profile/blob_codec.h"
 
 #include <stdlib.h>
 #include <string.h>

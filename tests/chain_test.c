@@ -9,7 +9,7 @@
 #include "memory/chain_data.h"
 #include "model/operations_data.h"
 #include "popliner/chain.h"
-#include "read/profile_data.h"
+#include "profile/profile_data.h"
 
 /* ---- The rules, by brute force -------------------------------------------------------------- */
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "read/blob_codec.h"
+#include "profile/blob_codec.h"
 
 static command_run run;
 

@@ -13,8 +13,8 @@
 #include <jansson.h>
 
 #include "base/growth.h"
+#include "costs/costs_file_data.h"
 #include "popliner/costs_file.h"
-#include "read/costs_file_data.h"
 
 static popliner_costs_file *read_good(const char *path, const popliner_pipeline *pipeline) {
     popliner_costs_file *file = NULL;

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "test.h"
 
+#include "costs/costs.h"
 #include "popliner/costs.h"
-#include "solve/costs.h"
 
 static void begins_with_zeros(void **state) {
     (void)state;

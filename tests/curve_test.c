@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "memory/curve.h"
-#include "read/profile_data.h"
+#include "profile/profile_data.h"
 
 /* Classes with these ranges, in order; starts[c] is the first range of class c. */
 static popliner_profile make_classes(size_t num_classes, uint32_t *starts, uint32_t *first_steps,

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "read/database.h"
+#include "profile/database.h"
 
 /* directory/x.pop with what the statements make; the caller frees the path. */
 static char *make_database(const char *directory, const char *sql) {

@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 
 #include "popliner/debug_info.h"
-#include "read/debug_data.h"
+#include "profile/debug_data.h"
 
 /* ---- The notation --------------------------------------------------------------------------- */
 

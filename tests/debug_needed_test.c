@@ -9,8 +9,8 @@
 
 #include "model/operations_data.h"
 #include "popliner/read.h"
-#include "read/debug_data.h"
-#include "read/profile_data.h"
+#include "profile/debug_data.h"
+#include "profile/profile_data.h"
 #include "test_data.h"
 
 enum { PATH_ROOM = 4096 };

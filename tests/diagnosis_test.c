@@ -14,8 +14,8 @@
 #include "model/operations_data.h"
 #include "popliner/diagnosis.h"
 #include "popliner/liveness.h"
-#include "read/blob_codec.h"
-#include "read/profile_data.h"
+#include "profile/blob_codec.h"
+#include "profile/profile_data.h"
 #include "test_data.h"
 
 static void *new_array(size_t count, size_t item_size) {

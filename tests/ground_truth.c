@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "ground_truth.h"
 
-#include "read/blob_codec.h"
+#include "profile/blob_codec.h"
 
 #include <stdarg.h>
 #include <stdint.h>

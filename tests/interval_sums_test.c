@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-#include "base/interval_sums.h"
-#include "base/triangle.h"
+#include "costs/interval_sums.h"
+#include "costs/triangle.h"
 #include "test_data.h"
 
 enum { MOST_UNITS = 9, THINGS = 12, WIDTH = 2 };

@@ -8,7 +8,7 @@
 #include "popliner/intervals.h"
 #include "popliner/stage.h"
 #include "popliner/stage_detail.h"
-#include "read/profile_data.h"
+#include "profile/profile_data.h"
 #include "test_data.h"
 
 /* Longer chains are looked at for as many places in a pipeline as there are costs of: more take too

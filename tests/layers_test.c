@@ -10,7 +10,7 @@
 
 #include "base/growth.h"
 #include "model/operations_data.h"
-#include "read/profile_data.h"
+#include "profile/profile_data.h"
 #include "test_data.h"
 
 static bool same_name(const char *a, const char *b) {

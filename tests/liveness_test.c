@@ -10,7 +10,7 @@
 #include <sqlite3.h>
 
 #include "popliner/liveness.h"
-#include "read/profile_data.h"
+#include "profile/profile_data.h"
 #include "test_data.h"
 
 /* ---- By brute force ------------------------------------------------------------------------- */

@@ -6,7 +6,7 @@
 #include "test.h"
 
 #include "ground_truth.h"
-#include "read/blob_codec.h"
+#include "profile/blob_codec.h"
 
 #include <cbor.h>
 #include <stdio.h>

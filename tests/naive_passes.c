@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "model/operations_data.h"
-#include "read/profile_data.h"
+#include "profile/profile_data.h"
 
 static uint8_t type_of_step(const popliner_profile *p, size_t step) {
     return p->program_type[p->step_program[step]];

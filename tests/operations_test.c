@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "model/operations_data.h"
-#include "read/debug_data.h"
-#include "read/profile_data.h"
+#include "profile/debug_data.h"
+#include "profile/profile_data.h"
 
 /* ---- The golden cases ----------------------------------------------------------------------- */
 

@@ -13,7 +13,7 @@
 #include "naive_passes.h"
 #include "popliner/intervals.h"
 #include "popliner/stage.h"
-#include "read/profile_data.h"
+#include "profile/profile_data.h"
 #include "test_data.h"
 
 /* Where profiles are made; NULL in tests that make none. */

@@ -11,7 +11,7 @@
 #include <sqlite3.h>
 
 #include "popliner/profile.h"
-#include "read/profile_data.h"
+#include "profile/profile_data.h"
 
 static sqlite3 *open_file(const char *path, int flags) {
     sqlite3 *sqlite = NULL;

@@ -14,8 +14,8 @@
 #include <sqlite3.h>
 
 #include "popliner/profile.h"
-#include "read/blob_codec.h"
-#include "read/profile_data.h"
+#include "profile/blob_codec.h"
+#include "profile/profile_data.h"
 
 /* The smallest golden profile: 16 tiles, 323 steps. What is altered is a copy of it. */
 static const char small_case[] = "popart-inf";

@@ -12,8 +12,8 @@
 #include <sqlite3.h>
 
 #include "popliner/profile.h"
-#include "read/blob_codec.h"
-#include "read/profile_data.h"
+#include "profile/blob_codec.h"
+#include "profile/profile_data.h"
 
 /* One profile, read by the library and by SQL. */
 typedef struct subject {

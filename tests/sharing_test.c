@@ -8,7 +8,7 @@
 
 #include "model/operations_data.h"
 #include "popliner/sharing.h"
-#include "read/profile_data.h"
+#include "profile/profile_data.h"
 
 static popliner_sharing measure(const golden_case *c, const popliner_layers *layers) {
     popliner_sharing sharing = {0};

@@ -5,8 +5,8 @@
 #include "brute_force.h"
 #include "test.h"
 
+#include "costs/costs.h"
 #include "popliner/solver.h"
-#include "solve/costs.h"
 #include "solve/glpk_support.h"
 #include "solve/stage_search.h"
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "popliner/stage.h"
-#include "read/blob_codec.h"
-#include "read/profile_data.h"
+#include "profile/blob_codec.h"
+#include "profile/profile_data.h"
 
 static popliner_stage_meter *make_meter(const golden_case *c, const popliner_chain *chain) {
     popliner_stage_meter *meter;

@@ -16,7 +16,7 @@
 #include "popliner/analysis.h"
 #include "popliner/operations.h"
 #include "popliner/read.h"
-#include "read/profile_data.h"
+#include "profile/profile_data.h"
 
 static const size_t thread_counts[] = {1, 2, 4, 7};
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory/usage.h"
-#include "read/profile_data.h"
+#include "memory/unit_usage.h"
+#include "profile/profile_data.h"
 
 static uint64_t bits_of(const pl_unit_sets *sets, uint32_t set) {
     uint64_t bits = 0;
@@ -89,7 +89,8 @@ static void agrees_with_sets_of_bits(void **state) {
 
 /* What a program, compute set or variable is used by, straight from the operations; unit_of gives
  * the unit of each operation. */
-static void assert_usage(const golden_case *c, const pl_usage *usage, const uint32_t *unit_of) {
+static void assert_usage(const golden_case *c, const pl_unit_usage *usage,
+                         const uint32_t *unit_of) {
     const popliner_profile *p = c->profile;
     uint64_t *programs = calloc(p->num_programs, sizeof *programs);
     uint64_t *compute_sets = calloc(p->num_compute_sets, sizeof *compute_sets);
@@ -130,26 +131,27 @@ static void check_usage(const golden_case *c) {
     uint64_t random = 3;
     for (size_t num_layers = 0; num_layers < 60; num_layers += 11) {
         popliner_layers *layers = assign_at_random(c, num_layers, &random);
-        pl_usage usage = {0};
+        pl_unit_usage usage = {0};
         size_t num_units = popliner_layers_num_units(layers);
         for (size_t i = 0; i < count; i++)
             unit_of[i] = (uint32_t)popliner_layers_unit_of(layers, i);
-        assert_int_equal(pl_usage_find(&usage, p, c->operations, unit_of, num_units, NULL, NULL),
-                         POPLINER_OK);
+        assert_int_equal(
+            pl_unit_usage_find(&usage, p, c->operations, unit_of, num_units, NULL, NULL),
+            POPLINER_OK);
         assert_int_equal(usage.num_units, num_units);
         assert_usage(c, &usage, unit_of);
-        pl_usage_free(&usage);
+        pl_unit_usage_free(&usage);
         assert_null(usage.variable_set);
         for (popliner_memory_model model = POPLINER_MEMORY_MODEL_POPLINER;
              model <= POPLINER_MEMORY_MODEL_FULL; model++) {
             popliner_chain *chain = make_chain(c, layers, model);
             for (size_t i = 0; i < count; i++)
                 unit_of[i] = (uint32_t)popliner_chain_unit_of(chain, i);
-            assert_int_equal(pl_usage_find(&usage, p, c->operations, unit_of,
-                                           popliner_chain_num_units(chain), NULL, NULL),
+            assert_int_equal(pl_unit_usage_find(&usage, p, c->operations, unit_of,
+                                                popliner_chain_num_units(chain), NULL, NULL),
                              POPLINER_OK);
             assert_usage(c, &usage, unit_of);
-            pl_usage_free(&usage);
+            pl_unit_usage_free(&usage);
             popliner_chain_free(chain);
         }
         popliner_layers_free(layers);

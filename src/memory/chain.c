@@ -7,9 +7,9 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/id_map.h"
-#include "memory/usage.h"
+#include "memory/unit_usage.h"
 #include "model/operations_data.h"
-#include "read/profile_data.h"
+#include "profile/profile_data.h"
 
 void popliner_chain_free(popliner_chain *chain) {
     if (chain == NULL)
@@ -117,7 +117,7 @@ typedef struct claim {
 /* Everything that placing operations needs, together. */
 typedef struct placing {
     const popliner_profile *profile;
-    pl_usage usage;        /* of the layers */
+    pl_unit_usage usage;   /* of the layers */
     uint32_t *touched;     /* [num_variables]: the last operation + 1 that did */
     uint32_t *first_claim; /* [num_variables]: number + 1 */
     claim *claims;
@@ -130,7 +130,7 @@ typedef struct placing {
 } placing;
 
 static void free_placing(placing *w) {
-    pl_usage_free(&w->usage);
+    pl_unit_usage_free(&w->usage);
     free(w->touched);
     free(w->first_claim);
     free(w->claims);
@@ -249,8 +249,8 @@ static popliner_status place_operations(popliner_chain *chain, const popliner_pr
     popliner_status status =
         w.touched == NULL || w.first_claim == NULL || w.shares == NULL
             ? pl_fail_memory(error, "the chain of layers")
-            : pl_usage_find(&w.usage, profile, operations, chain->unit_of_operation,
-                            popliner_layers_num_units(chain->layers), NULL, error);
+            : pl_unit_usage_find(&w.usage, profile, operations, chain->unit_of_operation,
+                                 popliner_layers_num_units(chain->layers), NULL, error);
     for (size_t i = 0; status == POPLINER_OK && i < chain->num_operations; i++) {
         uint32_t layer = chain->unit_of_operation[i];
         popliner_operation operation = popliner_operations_get(operations, i);

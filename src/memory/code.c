@@ -6,8 +6,8 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "read/blob_codec.h"
-#include "read/profile_data.h"
+#include "profile/blob_codec.h"
+#include "profile/profile_data.h"
 
 int pl_code_group(const popliner_profile *profile, size_t category) {
     static const struct {

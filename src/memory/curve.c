@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/growth.h"
-#include "read/profile_data.h"
+#include "profile/profile_data.h"
 
 bool pl_curve_begin(pl_curve *curve, size_t first_step, size_t end_step) {
     size_t count = end_step > first_step ? end_step - first_step + 1 : 1;

@@ -5,7 +5,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "read/profile_data.h"
+#include "profile/profile_data.h"
 
 void pl_full_model_free(pl_full_model *model) {
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {

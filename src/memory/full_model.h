@@ -13,7 +13,7 @@
 #include "popliner/error.h"
 #include "popliner/operations.h"
 #include "popliner/profile.h"
-#include "read/profile_data.h"
+#include "profile/profile_data.h"
 
 /* By tile. For a group of code, `truth` is what the compiler's always-live variables of the group
  * take, `explained` what the programs of all operations explain. A stage whose own programs explain

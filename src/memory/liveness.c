@@ -7,7 +7,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "memory/curve.h"
-#include "read/profile_data.h"
+#include "profile/profile_data.h"
 
 popliner_variable popliner_liveness_variable(const popliner_profile *p, size_t variable) {
     /* of an analysis whose variables are not loaded, details tell the numbers all the same */

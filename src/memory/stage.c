@@ -11,9 +11,9 @@
 #include "memory/code.h"
 #include "memory/curve.h"
 #include "memory/full_model.h"
-#include "memory/phases.h"
+#include "memory/passes.h"
 #include "popliner/liveness.h"
-#include "read/profile_data.h"
+#include "profile/profile_data.h"
 
 /* The peaks of a set of variables that was measured before. */
 typedef struct remembered_peaks {
@@ -29,7 +29,7 @@ struct popliner_stage_meter {
     pl_code_counter code;
     pl_full_model full; /* of that memory model only */
     pl_curve curve;
-    pl_phases phases; /* once they are needed */
+    pl_passes passes; /* once they are needed */
 
     /* What the current stage has seen carries its number. */
     uint32_t stage_number;
@@ -98,7 +98,7 @@ void popliner_stage_meter_free(popliner_stage_meter *meter) {
     free(meter->step_marked);
     free(meter->operation_buffer);
     free(meter->touched_by);
-    pl_phases_free(&meter->phases);
+    pl_passes_free(&meter->passes);
     for (size_t i = 0; i < meter->num_remembered; i++)
         free(meter->remembered[i].by_tile);
     free(meter->remembered);
@@ -437,37 +437,37 @@ popliner_status popliner_stage_measure_stash(popliner_stage_meter *meter,
                                              popliner_error *error) {
     enum { FORWARD = 1, BACKWARD = 2, BEFORE = 4 };
     const popliner_profile *p = meter->profile;
-    const pl_phases *phases = &meter->phases;
+    const pl_passes *passes = &meter->passes;
     memset(by_tile_bytes, 0, p->target.num_tiles * sizeof *by_tile_bytes);
     if (meter->touched_by == NULL) {
         popliner_status status =
-            pl_phases_find(&meter->phases, p, meter->operations, meter->chain, error);
+            pl_passes_find(&meter->passes, p, meter->operations, meter->chain, error);
         if (status == POPLINER_OK &&
             (meter->touched_by = pl_new_array(p->num_variables, 1)) == NULL)
             status = pl_fail_memory(error, "what a pipeline keeps");
         if (status != POPLINER_OK) {
-            pl_phases_free(&meter->phases);
+            pl_passes_free(&meter->passes);
             return status;
         }
     }
-    if (!phases->is_training)
+    if (!passes->is_training)
         return POPLINER_OK;
     memset(meter->touched_by, 0, p->num_variables);
     for (size_t i = 0; i < popliner_operations_count(meter->operations); i++) {
         size_t unit = popliner_chain_unit_of(meter->chain, i);
         uint8_t mark = 0;
         if (unit < first_unit) {
-            mark = pl_is_forward(phases, unit, i) ? BEFORE : 0;
+            mark = pl_is_forward(passes, unit, i) ? BEFORE : 0;
         } else if (unit <= last_unit && meter->chain->kind[unit] != POPLINER_UNIT_UNLAYERED) {
-            mark |= pl_is_forward(phases, unit, i) ? FORWARD : 0;
-            mark |= pl_is_backward(phases, unit, i) ? BACKWARD : 0;
+            mark |= pl_is_forward(passes, unit, i) ? FORWARD : 0;
+            mark |= pl_is_backward(passes, unit, i) ? BACKWARD : 0;
         }
         if (mark != 0)
             mark_touched(meter, popliner_operations_get(meter->operations, i), mark);
     }
     bool keeps_inputs = recompute == POPLINER_RECOMPUTE_FULL;
     uint8_t wanted = keeps_inputs ? BEFORE | FORWARD : FORWARD | BACKWARD;
-    size_t step = keeps_inputs ? phases->forward_step[first_unit] : phases->turn_step;
+    size_t step = keeps_inputs ? passes->forward_step[first_unit] : passes->turn_step;
     for (size_t i = 0, tile = 0; i < p->num_variables; i++) {
         tile = pl_profile_tile_from(p, i, tile);
         if ((meter->touched_by[i] & wanted) == wanted &&

@@ -7,7 +7,7 @@
 #define MK_DATABASE_H
 
 #include "popliner/error.h"
-#include "read/blob_codec.h"
+#include "profile/blob_codec.h"
 
 #include <sqlite3.h>
 #include <stdbool.h>

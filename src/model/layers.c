@@ -12,7 +12,7 @@
 #include "base/growth.h"
 #include "base/names.h"
 #include "model/regex.h"
-#include "read/profile_data.h"
+#include "profile/profile_data.h"
 
 /* While layers are being found an operation's unit is one of these or the number of a name. */
 enum { UNIT_NONE = -1, UNIT_FIRST_LAYER = -2 };

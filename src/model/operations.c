@@ -6,8 +6,8 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "read/debug_data.h"
-#include "read/profile_data.h"
+#include "profile/debug_data.h"
+#include "profile/profile_data.h"
 
 /* An operation while it is being found. */
 typedef struct draft {

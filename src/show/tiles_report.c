@@ -8,7 +8,7 @@
 #include "base/failure.h"
 #include "popliner/liveness.h"
 #include "popliner/report.h"
-#include "read/profile_data.h"
+#include "profile/profile_data.h"
 #include "show/report_parts.h"
 
 /* Columns before those of the categories. */

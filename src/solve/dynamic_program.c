@@ -8,8 +8,8 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "base/triangle.h"
-#include "solve/costs.h"
+#include "costs/costs.h"
+#include "costs/triangle.h"
 
 #include <stdlib.h>
 #include <string.h>

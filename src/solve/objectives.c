@@ -2,7 +2,7 @@
 #include "solve/objectives.h"
 
 #include "base/failure.h"
-#include "solve/costs.h"
+#include "costs/costs.h"
 
 #include <stdlib.h>
 

@@ -16,7 +16,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "solve/costs.h"
+#include "costs/costs.h"
 #include "solve/shared_search.h"
 #include "solve/stage_program.h"
 

@@ -16,7 +16,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "model/operations_data.h"
-#include "read/profile_data.h"
+#include "profile/profile_data.h"
 #include "store/array_file.h"
 #include "store/stored_stages.h"
 

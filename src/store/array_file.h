@@ -6,7 +6,7 @@
 
 #include "base/fields.h"
 #include "popliner/error.h"
-#include "read/database.h"
+#include "profile/database.h"
 
 /* A file that is being written. Zero-initialise; close with pl_array_writer_close, which gives up
  * what has not been committed. */

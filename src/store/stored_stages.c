@@ -7,9 +7,9 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "intervals/stage_details.h"
 #include "memory/chain_data.h"
-#include "memory/stage_detail.h"
-#include "read/profile_data.h"
+#include "profile/profile_data.h"
 
 /* Everything that is stored of them, in the forms in which it is. Zero-initialise; free with
  * free_record. */

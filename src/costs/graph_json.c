@@ -1,0 +1,252 @@
+/* The graphs of "Efficient Algorithms for Device Placement of DNN Graph Operators" as JSON, of which
+ * the accelerators are used and the CPUs are not.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "costs/json_values.h"
+#include "costs/layer_graph.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "base/id_map.h"
+#include "base/names.h"
+
+/* Doubles are exact up to here. */
+#define MOST_NUMBER ((uint64_t)1 << 53)
+
+typedef struct reader {
+    pl_json json;
+    pl_layer_graph graph;
+    pl_id_map nodes;   /* by id */
+    pl_id_map colours; /* to the first node of the colour */
+    pl_names names;
+    uint64_t sum_cycles; /* with the traffic */
+    uint64_t sum_bytes;
+} reader;
+
+/* An id or a colour. */
+static popliner_status read_integer(const reader *r, const pl_json_place *place,
+                                    const json_t *value, int64_t *number) {
+    double real = json_is_real(value) ? json_real_value(value) : 0;
+    bool is_whole = json_is_integer(value) || (json_is_real(value) && real > -1e15 && real < 1e15 &&
+                                               real == (double)(int64_t)real);
+    if (!is_whole)
+        return pl_json_refuse(&r->json, place, "expected a whole number");
+    *number = json_is_integer(value) ? json_integer_value(value) : (int64_t)real;
+    return POPLINER_OK;
+}
+
+/* The name of a node, one that no other has: names are what a user's split is written in. */
+static char *make_name(reader *r, const char *name, int64_t id) {
+    pl_text text = {0};
+    size_t before = r->names.count;
+    if (name != NULL) {
+        size_t number = pl_names_number(&r->names, name);
+        if (number == SIZE_MAX)
+            return NULL;
+        pl_text_add(&text, name);
+        if (number < before)
+            pl_text_format(&text, " (%" PRId64 ")", id);
+    } else {
+        pl_text_format(&text, "node%" PRId64, id);
+    }
+    if (!text.failed)
+        return text.data;
+    free(text.data);
+    return NULL;
+}
+
+static popliner_status read_node(reader *r, size_t i, const json_t *value) {
+    pl_json_place place = pl_place("nodes[%zu]", i);
+    pl_json_place id_place = pl_place("nodes[%zu].id", i);
+    pl_json_place cycles_place = pl_place("nodes[%zu].fpgaLatency", i);
+    pl_json_place size_place = pl_place("nodes[%zu].size", i);
+    pl_json_place flag_place = pl_place("nodes[%zu].isBackwardNode", i);
+    pl_json_place supported_place = pl_place("nodes[%zu].supportedOnFpga", i);
+    const json_t *flag = json_object_get(value, "isBackwardNode");
+    const json_t *supported = json_object_get(value, "supportedOnFpga");
+    const json_t *size = json_object_get(value, "size");
+    const json_t *name_value = json_object_get(value, "name");
+    const json_t *colour = json_object_get(value, "colorClass");
+    const char *name = NULL;
+    bool is_supported = true;
+    pl_graph_node node = {.group = (uint32_t)i};
+
+    popliner_status status = pl_json_object(&r->json, &place, value);
+    if (status == POPLINER_OK)
+        status = read_integer(r, &id_place, json_object_get(value, "id"), &node.number);
+    if (status == POPLINER_OK)
+        status = pl_json_scaled(&r->json, &cycles_place, json_object_get(value, "fpgaLatency"),
+                                PL_TIME_SCALE, POPLINER_MOST_CYCLES, &node.cycles);
+    if (status == POPLINER_OK && size != NULL)
+        status = pl_json_scaled(&r->json, &size_place, size, 1, PL_MOST_BYTES, &node.memory_bytes);
+    if (status == POPLINER_OK && flag != NULL)
+        status = pl_json_flag(&r->json, &flag_place, flag, &node.is_backward);
+    if (status == POPLINER_OK && supported != NULL)
+        status = pl_json_flag(&r->json, &supported_place, supported, &is_supported);
+    if (status == POPLINER_OK && !is_supported)
+        status = pl_json_refuse(&r->json, &supported_place,
+                                "a node that only a CPU can run has no place in a pipeline of "
+                                "IPUs; remove it from the graph");
+    if (status == POPLINER_OK && name_value != NULL) {
+        pl_json_place name_place = pl_place("nodes[%zu].name", i);
+        status = pl_json_text(&r->json, &name_place, name_value, &name);
+    }
+    if (status == POPLINER_OK && colour != NULL && !json_is_null(colour)) {
+        pl_json_place colour_place = pl_place("nodes[%zu].colorClass", i);
+        int64_t number = 0;
+        status = read_integer(r, &colour_place, colour, &number);
+        if (status == POPLINER_OK && !pl_id_map_add(&r->colours, (uint64_t)number, (uint32_t)i))
+            status = pl_fail_memory(r->json.error, "the colours of the graph");
+    }
+    if (status != POPLINER_OK)
+        return status;
+
+    r->sum_cycles += node.cycles;
+    r->sum_bytes += node.memory_bytes;
+    if (r->sum_cycles > POPLINER_MOST_CYCLES)
+        return pl_json_refuse(&r->json, &cycles_place,
+                              "with this node, the latencies add up to more than %.17g; use a "
+                              "larger unit of time",
+                              (double)POPLINER_MOST_CYCLES / PL_TIME_SCALE);
+    if (r->sum_bytes > PL_MOST_BYTES)
+        return pl_json_refuse(&r->json, &size_place,
+                              "with this node, the sizes add up to more than %" PRIu64 " bytes",
+                              PL_MOST_BYTES);
+    node.name = make_name(r, name, node.number);
+    if (!pl_layer_graph_add_node(&r->graph, node) ||
+        !pl_id_map_add(&r->nodes, (uint64_t)node.number, (uint32_t)i))
+        return pl_fail_memory(r->json.error, "the nodes of the graph");
+    return POPLINER_OK;
+}
+
+/* Sorts out ids and colours once all nodes are known. */
+static popliner_status resolve(reader *r, const json_t *nodes) {
+    pl_id_map_sort(&r->nodes);
+    pl_id_map_sort(&r->colours);
+    for (size_t i = 0; i < r->graph.num_nodes; ++i) {
+        pl_graph_node *node = &r->graph.nodes[i];
+        uint32_t same = pl_id_map_find(&r->nodes, (uint64_t)node->number);
+        if (same != i) {
+            pl_json_place place = pl_place("nodes[%zu].id", i);
+            return pl_json_refuse(&r->json, &place,
+                                  "%" PRId64 " is the id of nodes[%" PRIu32 "], too", node->number,
+                                  same);
+        }
+        const json_t *colour = json_object_get(json_array_get(nodes, i), "colorClass");
+        int64_t number = 0;
+        if (colour == NULL || json_is_null(colour))
+            continue;
+        popliner_status status = read_integer(r, &(pl_json_place){0}, colour, &number);
+        if (status != POPLINER_OK)
+            return status;
+        node->group = pl_id_map_find(&r->colours, (uint64_t)number);
+    }
+    return POPLINER_OK;
+}
+
+static popliner_status read_end(reader *r, size_t i, const json_t *edge, const char *key,
+                                uint32_t *node) {
+    pl_json_place place = pl_place("edges[%zu].%s", i, key);
+    int64_t id = 0;
+    popliner_status status = read_integer(r, &place, json_object_get(edge, key), &id);
+    if (status != POPLINER_OK)
+        return status;
+    *node = pl_id_map_find(&r->nodes, (uint64_t)id);
+    return *node != PL_NONE ? POPLINER_OK
+                            : pl_json_refuse(&r->json, &place, "no node has the id %" PRId64, id);
+}
+
+static popliner_status read_edge(reader *r, size_t i, const json_t *value) {
+    pl_json_place place = pl_place("edges[%zu]", i);
+    pl_json_place cost_place = pl_place("edges[%zu].cost", i);
+    const json_t *cost = json_object_get(value, "cost");
+    uint64_t traffic = 0;
+    uint32_t from = 0;
+    uint32_t to = 0;
+    popliner_status status = pl_json_object(&r->json, &place, value);
+    if (status == POPLINER_OK)
+        status = read_end(r, i, value, "sourceId", &from);
+    if (status == POPLINER_OK)
+        status = read_end(r, i, value, "destId", &to);
+    if (status == POPLINER_OK)
+        status = pl_json_scaled(&r->json, &cost_place, cost, PL_TIME_SCALE, POPLINER_MOST_CYCLES,
+                                &traffic);
+    if (status != POPLINER_OK)
+        return status;
+    /* The edges of a node carry the same and cost the same; should they not, it is the most. */
+    pl_graph_node *node = &r->graph.nodes[from];
+    if (traffic > node->traffic) {
+        r->sum_cycles += traffic - node->traffic;
+        node->traffic = traffic;
+    }
+    if (r->sum_cycles > POPLINER_MOST_CYCLES)
+        return pl_json_refuse(
+            &r->json, &cost_place,
+            "with this edge, latencies and costs add up to more than %.17g; use a "
+            "larger unit of time",
+            (double)POPLINER_MOST_CYCLES / PL_TIME_SCALE);
+    if (!pl_layer_graph_add_edge(&r->graph, from, to))
+        return pl_fail_memory(r->json.error, "the edges of the graph");
+    return POPLINER_OK;
+}
+
+/* A number of the file as a whole, rounded down: half a device is none. */
+static popliner_status read_limit(const reader *r, const json_t *root, const char *key,
+                                  uint64_t *number) {
+    const json_t *value = json_object_get(root, key);
+    pl_json_place place = pl_place("%s", key);
+    if (value == NULL)
+        return POPLINER_OK;
+    if (!json_is_number(value) || !(json_number_value(value) >= 1) ||
+        json_number_value(value) > (double)MOST_NUMBER)
+        return pl_json_refuse(&r->json, &place, "expected a number from 1 to %" PRIu64,
+                              MOST_NUMBER);
+    *number = (uint64_t)json_number_value(value);
+    return POPLINER_OK;
+}
+
+static popliner_status read_all(reader *r, const json_t *root, popliner_costs_file *file) {
+    const json_t *nodes = json_object_get(root, "nodes");
+    const json_t *edges = json_object_get(root, "edges");
+    pl_json_place nodes_place = pl_place("nodes");
+    pl_json_place edges_place = pl_place("edges");
+    uint64_t num_ipus = 0;
+    popliner_status status = pl_json_array(&r->json, &nodes_place, nodes);
+    if (status == POPLINER_OK)
+        status = pl_json_array(&r->json, &edges_place, edges);
+    if (status == POPLINER_OK)
+        status = read_limit(r, root, "maxFPGAs", &num_ipus);
+    if (status == POPLINER_OK)
+        status = read_limit(r, root, "maxSizePerFPGA", &file->bytes_per_tile);
+    file->num_ipus = (size_t)num_ipus;
+    for (size_t i = 0; status == POPLINER_OK && i < json_array_size(nodes); ++i)
+        status = read_node(r, i, json_array_get(nodes, i));
+    if (status == POPLINER_OK)
+        status = resolve(r, nodes);
+    for (size_t i = 0; status == POPLINER_OK && i < json_array_size(edges); ++i)
+        status = read_edge(r, i, json_array_get(edges, i));
+    return status;
+}
+
+popliner_status pl_read_graph_json(const json_t *root, const char *path, popliner_costs_file *file,
+                                   popliner_error *error) {
+    reader r = {.json = {path, error}, .graph = {.traffic_takes_cycles = true}};
+    popliner_status status = read_all(&r, root, file);
+    if (status == POPLINER_OK)
+        status = pl_layer_graph_fill(&r.graph, path, file, error);
+    file->is_graph = true;
+    file->cycles_per_time_unit = PL_TIME_SCALE;
+    file->cuts_per_unit = PL_TIME_SCALE;
+    file->time_unit = pl_copy_string("units", strlen("units"));
+    if (status == POPLINER_OK && file->time_unit == NULL)
+        status = pl_fail_memory(error, "the unit of time");
+    pl_layer_graph_free(&r.graph);
+    pl_id_map_free(&r.nodes);
+    pl_id_map_free(&r.colours);
+    pl_names_free(&r.names);
+    return status;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "costs/interval_sums.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/growth.h"
+
+bool pl_interval_sums_init(pl_interval_sums *sums, size_t num_units, size_t width) {
+    sums->num_units = num_units;
+    sums->width = width;
+    if (width > SIZE_MAX / sizeof(uint64_t) / (num_units + 1))
+        return false;
+    sums->first_change = pl_new_array(num_units, sizeof *sums->first_change);
+    sums->arriving = pl_new_array(num_units * width, sizeof *sums->arriving);
+    sums->totals = pl_new_array(width, sizeof *sums->totals);
+    if (sums->first_change == NULL || sums->arriving == NULL || sums->totals == NULL)
+        return false;
+    for (size_t i = 0; i < num_units; ++i)
+        sums->first_change[i] = SIZE_MAX;
+    return true;
+}
+
+void pl_interval_sums_free(pl_interval_sums *sums) {
+    free(sums->amounts);
+    free(sums->changes);
+    free(sums->first_change);
+    free(sums->arriving);
+    free(sums->totals);
+    *sums = (pl_interval_sums){0};
+}
+
+/* Keeps the amounts; their place, or SIZE_MAX. */
+static size_t keep_amounts(pl_interval_sums *sums, const uint64_t *amounts) {
+    size_t place = sums->num_amounts;
+    void *all = sums->amounts;
+    if (!pl_reserve(&all, &sums->amounts_capacity, place + sums->width, sizeof *amounts))
+        return SIZE_MAX;
+    sums->amounts = all;
+    memcpy(sums->amounts + place, amounts, sums->width * sizeof *amounts);
+    sums->num_amounts += sums->width;
+    return place;
+}
+
+/* From this beginning on, intervals gain (or no longer do) the amounts at `end`. */
+static bool change(pl_interval_sums *sums, size_t beginning, size_t end, size_t amounts,
+                   bool is_loss) {
+    if (beginning >= sums->num_units)
+        return true;
+    void *changes = sums->changes;
+    if (!pl_reserve(&changes, &sums->changes_capacity, sums->num_changes + 1,
+                    sizeof *sums->changes))
+        return false;
+    sums->changes = changes;
+    sums->changes[sums->num_changes] =
+        (pl_arrival_change){end, amounts, sums->first_change[beginning], is_loss};
+    sums->first_change[beginning] = sums->num_changes++;
+    return true;
+}
+
+static bool add_arrivals(pl_interval_sums *sums, const size_t *units, size_t num_units,
+                         size_t amounts) {
+    for (size_t i = 0; i < num_units; ++i) {
+        size_t beginning = i == 0 ? 0 : units[i - 1] + 1;
+        if (!change(sums, beginning, units[i], amounts, false) ||
+            !change(sums, units[i] + 1, units[i], amounts, true))
+            return false;
+    }
+    return true;
+}
+
+bool pl_interval_sums_add(pl_interval_sums *sums, const size_t *units, size_t num_units,
+                          const uint64_t *amounts) {
+    size_t place = keep_amounts(sums, amounts);
+    return place != SIZE_MAX && add_arrivals(sums, units, num_units, place);
+}
+
+bool pl_interval_sums_add_parted(pl_interval_sums *sums, const size_t *units, size_t num_units,
+                                 const uint64_t *amounts) {
+    if (num_units < 2) /* cannot be parted */
+        return true;
+    size_t place = keep_amounts(sums, amounts);
+    return place != SIZE_MAX && add_arrivals(sums, units, num_units, place) &&
+           change(sums, 0, units[num_units - 1], place, true) &&
+           change(sums, units[0] + 1, units[num_units - 1], place, false);
+}
+
+void pl_interval_sums_begin(pl_interval_sums *sums) {
+    size_t beginning = sums->next_beginning++;
+    for (size_t i = sums->first_change[beginning]; i != SIZE_MAX; i = sums->changes[i].next) {
+        uint64_t *arriving = sums->arriving + sums->changes[i].end * sums->width;
+        const uint64_t *amounts = sums->amounts + sums->changes[i].amounts;
+        /* a loss may come before its gain: modulo 2^64 the order does not matter */
+        for (size_t k = 0; k < sums->width; ++k)
+            arriving[k] += sums->changes[i].is_loss ? 0 - amounts[k] : amounts[k];
+    }
+    sums->next_end = beginning;
+    memset(sums->totals, 0, sums->width * sizeof *sums->totals);
+}
+
+const uint64_t *pl_interval_sums_extend(pl_interval_sums *sums) {
+    const uint64_t *arriving = sums->arriving + sums->next_end++ * sums->width;
+    for (size_t k = 0; k < sums->width; ++k)
+        sums->totals[k] += arriving[k];
+    return sums->totals;
+}

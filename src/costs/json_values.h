@@ -1,0 +1,52 @@
+/* Values of a JSON document that a user wrote, each checked, with its place in the message.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_COSTS_JSON_VALUES_H
+#define PL_COSTS_JSON_VALUES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "popliner/error.h"
+
+/* Where messages go and which file they are about. */
+typedef struct pl_json {
+    const char *path;
+    popliner_error *error;
+} pl_json;
+
+/* The place of a value, like units[3].memory; made by pl_place, cut if longer. */
+typedef struct pl_json_place {
+    char text[200];
+} pl_json_place;
+pl_json_place pl_place(const char *format, ...);
+
+/* Stores "file: place: sentence"; an empty place is left out. Returns INPUT. */
+popliner_status pl_json_refuse(const pl_json *json, const pl_json_place *place, const char *format,
+                               ...);
+
+/* Each of these fails with INPUT, and says what was expected instead, if `value` (NULL if it is not
+ * there) is not what it asks for. */
+popliner_status pl_json_object(const pl_json *json, const pl_json_place *place,
+                               const json_t *value);
+popliner_status pl_json_array(const pl_json *json, const pl_json_place *place, const json_t *value);
+
+/* Not empty, and without control characters, which would spoil tables. Borrowed from the value. */
+popliner_status pl_json_text(const pl_json *json, const pl_json_place *place, const json_t *value,
+                             const char **text);
+
+/* true, false, 1 or 0. */
+popliner_status pl_json_flag(const pl_json *json, const pl_json_place *place, const json_t *value,
+                             bool *flag);
+
+/* Whole, from `least` to `most` (at most 2^53); it may be written as 4096.0 or 4e3. */
+popliner_status pl_json_whole(const pl_json *json, const pl_json_place *place, const json_t *value,
+                              uint64_t least, uint64_t most, uint64_t *number);
+
+/* At least 0, multiplied by `scale` and rounded; `most` is the limit of the product, at most 2^53. */
+popliner_status pl_json_scaled(const pl_json *json, const pl_json_place *place, const json_t *value,
+                               uint64_t scale, uint64_t most, uint64_t *number);
+
+#endif

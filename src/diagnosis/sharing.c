@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "popliner/sharing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "memory/unit_usage.h"
+#include "model/operations_data.h"
+#include "profile/profile_data.h"
+
+/* Bytes of all variables of one class that the same units touch. */
+typedef struct group {
+    uint32_t set;
+    uint32_t next; /* of the same class, or PL_NONE */
+    uint64_t bytes;
+} group;
+
+/* All groups, listed by class: what a pair of layers shares depends on nothing else. */
+typedef struct groups {
+    group *items;
+    size_t count;
+    size_t capacity;
+    uint32_t *first_of_class; /* [num_classes] */
+} groups;
+
+static popliner_status find_groups(groups *all, const popliner_profile *p,
+                                   const pl_unit_usage *usage, popliner_error *error) {
+    all->first_of_class = malloc((p->num_classes + 1) * sizeof *all->first_of_class);
+    if (all->first_of_class == NULL)
+        return pl_fail_memory(error, "the shared variables");
+    memset(all->first_of_class, 0xff, p->num_classes * sizeof *all->first_of_class);
+    for (size_t i = 0; i < p->num_variables; i++) {
+        uint32_t set = usage->variable_set[i];
+        if (set == 0)
+            continue;
+        uint32_t *first = &all->first_of_class[p->variable_class[i]];
+        uint32_t found = *first;
+        while (found != PL_NONE && all->items[found].set != set)
+            found = all->items[found].next;
+        if (found == PL_NONE) {
+            void *items = all->items;
+            if (!pl_reserve(&items, &all->capacity, all->count + 1, sizeof *all->items))
+                return pl_fail_memory(error, "the shared variables");
+            all->items = items;
+            found = (uint32_t)all->count++;
+            all->items[found] = (group){.set = set, .next = *first};
+            *first = found;
+        }
+        all->items[found].bytes += p->variable_size_bytes[i];
+    }
+    return POPLINER_OK;
+}
+
+static bool has_unit(const pl_unit_sets *sets, uint32_t set, uint32_t unit) {
+    while (set != 0 && sets->last_unit[set] > unit)
+        set = sets->rest[set];
+    return set != 0 && sets->last_unit[set] == unit;
+}
+
+static void add_affinity(popliner_sharing *sharing, const pl_unit_sets *sets, const group *g) {
+    size_t n = sharing->num_layers;
+    for (uint32_t a = g->set; a != 0 && sets->last_unit[a] > 0; a = sets->rest[a]) {
+        for (uint32_t b = g->set; b != 0 && sets->last_unit[b] > 0; b = sets->rest[b])
+            sharing->affinity_bytes[(sets->last_unit[a] - 1) * n + sets->last_unit[b] - 1] +=
+                g->bytes;
+    }
+}
+
+/* What tells the layers of a step. */
+typedef struct step_layers {
+    const popliner_profile *profile;
+    const popliner_operations *operations;
+    const popliner_layers *layers;
+} step_layers;
+
+/* Writes the units of the layers that a step belongs to, each once: that of the operation that it
+ * runs for at its own call, and those of the Calls around it. Returns how many. */
+static size_t find_step_units(const step_layers *s, uint32_t step, uint32_t *units, size_t most) {
+    size_t count = 0;
+    for (uint32_t at = step; at != PL_NONE && count < most; at = s->profile->step_parent[at]) {
+        bool owns =
+            at == step || s->profile->program_type[s->profile->step_program[at]] == PL_PROGRAM_CALL;
+        uint32_t operation = s->operations->step_operation[at];
+        if (!owns || operation == PL_NONE)
+            continue;
+        uint32_t unit = (uint32_t)popliner_layers_unit_of(s->layers, operation);
+        bool known = unit == 0;
+        for (size_t i = 0; i < count; i++)
+            known = known || units[i] == unit;
+        if (!known)
+            units[count++] = unit;
+    }
+    return count;
+}
+
+/* For every live range of the group's class: from the layers that it begins in to those that it
+ * ends in, as far as they touch the group; each pair once. `counted` marks pairs with `number`. */
+static void add_communication(popliner_sharing *sharing, const step_layers *s,
+                              const pl_unit_sets *sets, uint32_t class_index, const group *g,
+                              uint32_t *counted, uint32_t number) {
+    enum { MOST_UNITS = 64 }; /* one per nested call: no real program nests so deep */
+    const popliner_profile *p = s->profile;
+    size_t n = sharing->num_layers;
+    for (uint32_t r = p->class_ranges_start[class_index];
+         r < p->class_ranges_start[class_index + 1]; r++) {
+        uint32_t begins[MOST_UNITS];
+        uint32_t ends[MOST_UNITS];
+        if (p->range_first_step[r] == p->range_end_step[r])
+            continue;
+        size_t num_begins = find_step_units(s, p->range_first_step[r], begins, MOST_UNITS);
+        size_t num_ends = find_step_units(s, p->range_end_step[r] - 1, ends, MOST_UNITS);
+        for (size_t a = 0; a < num_begins; a++) {
+            for (size_t b = 0; b < num_ends; b++) {
+                size_t pair = (begins[a] - 1) * n + ends[b] - 1;
+                if (counted[pair] == number || !has_unit(sets, g->set, begins[a]) ||
+                    !has_unit(sets, g->set, ends[b]))
+                    continue;
+                counted[pair] = number;
+                sharing->communication_bytes[pair] += g->bytes;
+            }
+        }
+    }
+}
+
+popliner_status popliner_sharing_measure(const popliner_profile *profile,
+                                         const popliner_operations *operations,
+                                         const popliner_layers *layers, popliner_sharing *sharing,
+                                         popliner_error *error) {
+    popliner_sharing_clear(sharing);
+    popliner_status status = pl_profile_require_variables(profile, error);
+    if (status != POPLINER_OK)
+        return status;
+    size_t n = popliner_layers_num_units(layers) - 1;
+    const step_layers steps = {profile, operations, layers};
+    pl_unit_usage usage = {0};
+    groups all = {0};
+    size_t num_operations = popliner_operations_count(operations);
+    uint32_t *counted = pl_new_array(n * n, sizeof *counted);
+    uint32_t *unit_of_operation = pl_new_array(num_operations, sizeof *unit_of_operation);
+    sharing->num_layers = n;
+    sharing->affinity_bytes = pl_new_array(n * n, sizeof *sharing->affinity_bytes);
+    sharing->communication_bytes = pl_new_array(n * n, sizeof *sharing->communication_bytes);
+    for (size_t i = 0; unit_of_operation != NULL && i < num_operations; i++)
+        unit_of_operation[i] = (uint32_t)popliner_layers_unit_of(layers, i);
+    if (counted == NULL || unit_of_operation == NULL || sharing->affinity_bytes == NULL ||
+        sharing->communication_bytes == NULL)
+        status = pl_fail_memory(error, "the tables of layers");
+    if (status == POPLINER_OK)
+        status =
+            pl_unit_usage_find(&usage, profile, operations, unit_of_operation, n + 1, NULL, error);
+    if (status == POPLINER_OK)
+        status = find_groups(&all, profile, &usage, error);
+    for (uint32_t c = 0; status == POPLINER_OK && c < profile->num_classes; c++) {
+        for (uint32_t i = all.first_of_class[c]; i != PL_NONE; i = all.items[i].next) {
+            add_affinity(sharing, &usage.sets, &all.items[i]);
+            add_communication(sharing, &steps, &usage.sets, c, &all.items[i], counted, i + 1);
+        }
+    }
+    pl_unit_usage_free(&usage);
+    free(all.items);
+    free(all.first_of_class);
+    free(counted);
+    free(unit_of_operation);
+    if (status != POPLINER_OK)
+        popliner_sharing_clear(sharing);
+    return status;
+}
+
+void popliner_sharing_clear(popliner_sharing *sharing) {
+    free(sharing->affinity_bytes);
+    free(sharing->communication_bytes);
+    *sharing = (popliner_sharing){0};
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "diagnosis/suggestion.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "base/names.h"
+
+/* A word with what stands between it and its number: "h/" or "layer_._". */
+typedef struct stem {
+    size_t num_numbers;     /* different ones */
+    size_t first_operation; /* where it was first seen */
+} stem;
+
+typedef struct stems {
+    pl_names names;    /* of the stems */
+    pl_names numbered; /* of stem and number together */
+    stem *items;       /* by number of the name */
+    size_t capacity;
+} stems;
+
+static bool add_stem(stems *all, const char *bytes, size_t stem_length, size_t length,
+                     size_t operation) {
+    char *text = pl_copy_string(bytes, length);
+    if (text == NULL)
+        return false;
+    size_t numbers_before = all->numbered.count;
+    size_t stems_before = all->names.count;
+    bool memory = pl_names_number(&all->numbered, text) != SIZE_MAX;
+    text[stem_length] = '\0';
+    size_t place = memory ? pl_names_number(&all->names, text) : SIZE_MAX;
+    free(text);
+    void *items = all->items;
+    if (place == SIZE_MAX || !pl_reserve(&items, &all->capacity, place + 1, sizeof *all->items))
+        return false;
+    all->items = items;
+    if (all->names.count > stems_before)
+        all->items[place] = (stem){.first_operation = operation};
+    all->items[place].num_numbers += all->numbered.count > numbers_before;
+    return true;
+}
+
+/* Every "word, up to three of / _ . -, digits" at the beginning of a path's component. */
+static bool add_stems(stems *all, const char *name, size_t operation) {
+    for (size_t i = 0; name[i] != '\0'; i++) {
+        if ((i > 0 && strchr("/.", name[i - 1]) == NULL) || !isalpha((unsigned char)name[i]))
+            continue;
+        size_t word = i;
+        while (isalpha((unsigned char)name[word]))
+            word++;
+        size_t number = word;
+        while (number - word < 3 && name[number] != '\0' && strchr("/_.-", name[number]) != NULL)
+            number++;
+        size_t end = number;
+        while (isdigit((unsigned char)name[end]))
+            end++;
+        if (end > number && !isalnum((unsigned char)name[end]) &&
+            !add_stem(all, name + i, number - i, end - i, operation))
+            return false;
+    }
+    return true;
+}
+
+popliner_status pl_suggest_regex(const popliner_operations *operations,
+                                 const popliner_layers *layers, char *regex, size_t regex_size,
+                                 char *example, size_t example_size, size_t *num_layers,
+                                 popliner_error *error) {
+    stems all = {.capacity = 0};
+    bool memory = true;
+    size_t best = SIZE_MAX;
+    *regex = '\0';
+    *example = '\0';
+    *num_layers = 0;
+    for (size_t i = 0; memory && i < popliner_operations_count(operations); i++) {
+        popliner_operation operation = popliner_operations_get(operations, i);
+        if (popliner_layers_unit_of(layers, i) == 0 && !operation.is_tensor)
+            memory = add_stems(&all, operation.name, i);
+    }
+    for (size_t i = 0; i < all.names.count; i++) {
+        if (all.items[i].num_numbers > 1 &&
+            (best == SIZE_MAX || all.items[i].num_numbers > all.items[best].num_numbers))
+            best = i;
+    }
+    if (memory && best != SIZE_MAX) {
+        pl_text text = {0};
+        pl_text_add(&text, "(?:^|[/.])");
+        for (const char *c = all.names.items[best]; *c != '\0'; c++)
+            pl_text_format(&text, *c == '.' ? "\\%c" : "%c", *c);
+        pl_text_add(&text, "(\\d+)");
+        memory = !text.failed;
+        if (memory && text.length < regex_size) {
+            memcpy(regex, text.data, text.length + 1);
+            *num_layers = all.items[best].num_numbers;
+            snprintf(example, example_size, "%s",
+                     popliner_operations_get(operations, all.items[best].first_operation).name);
+        }
+        free(text.data);
+    }
+    pl_names_free(&all.names);
+    pl_names_free(&all.numbered);
+    free(all.items);
+    return memory ? POPLINER_OK : pl_fail_memory(error, "a suggestion");
+}

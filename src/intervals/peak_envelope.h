@@ -1,0 +1,80 @@
+/* The largest tile of every stage of a chain, wherever the stage stands in a pipeline.
+ *
+ * A tile needs the bytes of a plain stage and, for each place further from the end, more copies of
+ * what it keeps: over the number of copies a line, and the largest of all tiles the upper envelope of
+ * their lines. It has few pieces, most often one, where a table by place would have as many entries
+ * as the pipeline stages.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_INTERVALS_PEAK_ENVELOPE_H
+#define PL_INTERVALS_PEAK_ENVELOPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "popliner/chain.h"
+#include "popliner/costs.h"
+#include "popliner/pipeline.h"
+
+/* One piece. Made without gaps, for it is stored as it is. */
+typedef struct pl_peak_piece {
+    uint64_t bytes;       /* of a plain stage */
+    uint64_t stash_bytes; /* one copy of what it keeps */
+    uint64_t unexplained_bytes;
+    uint32_t tile;
+    uint32_t step;        /* of the peak */
+    uint32_t from_stages; /* to the end, from which on, as far as the next piece, this is largest */
+    uint32_t next;        /* piece of the same stage, or PL_NONE */
+} pl_peak_piece;
+
+typedef struct pl_peak_envelope {
+    popliner_pipeline pipeline; /* most_stages are the places */
+    size_t num_intervals;       /* in the order of base/triangle.h */
+    uint32_t *first; /* [num_intervals] the piece for the last place, or PL_NONE; owned */
+    size_t num_pieces;
+    size_t capacity;
+    pl_peak_piece *pieces; /* [num_pieces], owned */
+    uint32_t unused;       /* the first of those that are not in use any more, or PL_NONE */
+} pl_peak_envelope;
+
+/* Makes them empty; false when memory is short. Zero-initialise before; free with
+ * pl_peak_envelope_free. */
+bool pl_peak_envelope_begin(pl_peak_envelope *tiles, size_t num_intervals,
+                            const popliner_pipeline *pipeline);
+void pl_peak_envelope_free(pl_peak_envelope *tiles);
+
+/* Whether a tile of a stage (with its bytes, stash_bytes and number) is the largest for any place; of
+ * equals that of the lower number is. O(pieces of the stage). */
+bool pl_peak_envelope_has_place_for(const pl_peak_envelope *tiles, size_t interval,
+                                    const pl_peak_piece *tile);
+
+/* Lets a tile be the largest for all places where it is; from_stages and next do not matter. The
+ * tiles may come in any order. False when memory is short. O(pieces of the stage + log places). */
+bool pl_peak_envelope_add(pl_peak_envelope *tiles, size_t interval, const pl_peak_piece *tile);
+
+/* Adds all tiles of `from`, of as many stages. False when memory is short. */
+bool pl_peak_envelope_merge(pl_peak_envelope *tiles, const pl_peak_envelope *from);
+
+/* Puts the pieces in the order of the stages and places, so that equal ones are stored as the same
+ * bytes. False when memory is short. */
+bool pl_peak_envelope_pack(pl_peak_envelope *tiles);
+
+/* Whether the arrays, which may come from a file, are packed, have a piece for each place of each
+ * stage, and name no other tiles or steps. */
+bool pl_peak_envelope_check(const pl_peak_envelope *tiles, size_t num_tiles, size_t num_steps);
+
+/* The piece for a place, NULL if no tile was added; and the bytes of its tile there. */
+const pl_peak_piece *pl_peak_envelope_find(const pl_peak_envelope *tiles, size_t interval,
+                                           size_t stages_to_end);
+uint64_t pl_peak_piece_bytes(const pl_peak_piece *tile, const popliner_pipeline *pipeline,
+                             size_t stages_to_end);
+
+/* Gives the costs of a chain the peaks of all stages of a pipeline, of most_stages or as many as there
+ * are places; the first unit alone is forbidden if nothing runs for it. Errors: MEMORY.
+ * O(stages * places). */
+popliner_status pl_peak_envelope_fill(const pl_peak_envelope *tiles, const popliner_chain *chain,
+                                      size_t most_stages, popliner_costs *costs,
+                                      popliner_error *error);
+
+#endif

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "intervals/stage_details.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "costs/triangle.h"
+#include "profile/profile_data.h"
+
+popliner_status popliner_stage_detail_measure(popliner_stage_meter *meter,
+                                              const popliner_pipeline *pipeline,
+                                              const popliner_interval *stages, size_t num_stages,
+                                              popliner_stage_detail *detail,
+                                              popliner_error *error) {
+    popliner_stage_memory memory = {0};
+    uint64_t *kept_bytes = NULL;
+    popliner_stage_detail *d = detail;
+    popliner_status status =
+        popliner_stage_measure_shared(meter, stages, num_stages, &memory, error);
+    size_t n = memory.num_tiles;
+    if (status == POPLINER_OK && (kept_bytes = pl_new_array(n, sizeof *kept_bytes)) == NULL)
+        status = pl_fail_memory(error, "a report");
+    if (status == POPLINER_OK)
+        status =
+            popliner_stage_measure_kept(meter, pipeline, stages, num_stages, kept_bytes, error);
+    if (status != POPLINER_OK)
+        goto done;
+    *d = (popliner_stage_detail){
+        .variables_bytes = popliner_sum_of_tiles(memory.variables_bytes, n),
+        .vertex_code_bytes = popliner_sum_of_tiles(memory.vertex_code_bytes, n),
+        .vertex_state_bytes = popliner_sum_of_tiles(memory.vertex_state_bytes, n),
+        .exchange_code_bytes = popliner_sum_of_tiles(memory.exchange_code_bytes, n),
+        .control_code_bytes = popliner_sum_of_tiles(memory.control_code_bytes, n),
+        .unexplained_bytes = popliner_sum_of_tiles(memory.unexplained_bytes, n),
+        .stash_bytes = popliner_sum_of_tiles(kept_bytes, n),
+        .total_bytes =
+            popliner_sum_of_tiles(memory.total_bytes, n) + popliner_sum_of_tiles(kept_bytes, n),
+        .parameter_bytes = popliner_stage_parameter_bytes(meter),
+    };
+    for (size_t tile = 0; tile < n; tile++) {
+        uint64_t bytes = memory.total_bytes[tile] + kept_bytes[tile];
+        if (bytes > d->tile_bytes) {
+            d->tile_bytes = bytes;
+            d->tile = tile;
+        }
+    }
+    d->tile_unexplained_bytes = n > 0 ? memory.unexplained_bytes[d->tile] : 0;
+    d->tile_stash_bytes = n > 0 ? kept_bytes[d->tile] : 0;
+    d->step = n > 0 ? (size_t)memory.peak_step[d->tile] : 0;
+    d->num_variables = popliner_stage_largest_variables(meter, d->tile, d->step, d->variables,
+                                                        POPLINER_DETAIL_VARIABLES);
+done:
+    free(kept_bytes);
+    popliner_stage_memory_clear(&memory);
+    return status;
+}
+
+/* ---- of all stages ---- */
+
+popliner_status pl_details_create(pl_detail_sums *sums, pl_peak_envelope *largest,
+                                  const popliner_costs *costs, popliner_stage_details **result,
+                                  popliner_error *error) {
+    popliner_stage_details *details = calloc(1, sizeof *details);
+    *result = NULL;
+    if (details == NULL)
+        return pl_fail_memory(error, "the details of the stages");
+    details->num_units = popliner_costs_num_units(costs);
+    details->variables = pl_new_array(largest->num_pieces, sizeof *details->variables);
+    details->cuts_bytes = pl_new_array(details->num_units, sizeof *details->cuts_bytes);
+    details->num_cycles = popliner_costs_has_cycles(costs) ? largest->num_intervals : 0;
+    details->cycles = pl_new_array(details->num_cycles, sizeof *details->cycles);
+    if (details->variables == NULL || details->cuts_bytes == NULL || details->cycles == NULL) {
+        popliner_stage_details_free(details);
+        return pl_fail_memory(error, "the details of the stages");
+    }
+    for (size_t unit = 1; unit < details->num_units; unit++)
+        details->cuts_bytes[unit] = popliner_costs_cut(costs, unit);
+    for (size_t first = 0; details->num_cycles > 0 && first < details->num_units; first++)
+        for (size_t last = first; last < details->num_units; last++)
+            details->cycles[pl_triangle_place(details->num_units, first, last)] =
+                popliner_costs_cycles(costs, first, last);
+    details->sums = sums;
+    details->largest = *largest;
+    *largest = (pl_peak_envelope){0};
+    *result = details;
+    return POPLINER_OK;
+}
+
+void popliner_stage_details_free(popliner_stage_details *details) {
+    if (details == NULL)
+        return;
+    free(details->sums);
+    pl_peak_envelope_free(&details->largest);
+    free(details->variables);
+    free(details->cuts_bytes);
+    free(details->cycles);
+    free(details);
+}
+
+size_t popliner_stage_details_size(size_t num_units) {
+    const size_t bytes_each = sizeof(pl_detail_sums) + sizeof(pl_peak_piece) +
+                              sizeof(pl_detail_variables) + 2 * sizeof(uint64_t);
+    if (num_units > (size_t)1 << (sizeof(size_t) * 2))
+        return SIZE_MAX;
+    return pl_triangle_size(num_units) * bytes_each;
+}
+
+void pl_detail_sums_add(pl_detail_sums *sums, const pl_detail_sums *others, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        sums[i].variables_bytes += others[i].variables_bytes;
+        sums[i].unexplained_bytes += others[i].unexplained_bytes;
+        sums[i].stash_bytes += others[i].stash_bytes;
+        sums[i].parameter_bytes += others[i].parameter_bytes;
+        for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
+            sums[i].code_bytes[group] += others[i].code_bytes[group];
+    }
+}
+
+size_t pl_details_fields(popliner_stage_details *d, pl_field *fields) {
+    pl_peak_envelope *l = &d->largest;
+    const pl_field all[PL_DETAILS_FIELDS] = {
+        {"stage_sums", &d->sums, sizeof *d->sums, &l->num_intervals, 0},
+        {"stage_largest", &l->first, sizeof *l->first, &l->num_intervals, 0},
+        {"largest_tiles", &l->pieces, sizeof *l->pieces, &l->num_pieces, 0},
+        {"largest_variables", &d->variables, sizeof *d->variables, &l->num_pieces, 0},
+        {"cuts_bytes", &d->cuts_bytes, sizeof *d->cuts_bytes, &d->num_units, 0},
+        {"cycles", &d->cycles, sizeof *d->cycles, &d->num_cycles, 0},
+    };
+    memcpy(fields, all, sizeof all);
+    return PL_DETAILS_FIELDS;
+}
+
+bool pl_details_check(const popliner_stage_details *details, size_t num_units,
+                      const popliner_profile *profile) {
+    const pl_peak_envelope *largest = &details->largest;
+    if (num_units >= UINT32_MAX || details->num_units != num_units ||
+        largest->num_intervals != pl_triangle_size(num_units) ||
+        (details->num_cycles != 0 && details->num_cycles != largest->num_intervals) ||
+        !pl_peak_envelope_check(largest, profile->target.num_tiles, profile->num_steps))
+        return false;
+    bool is_right = true;
+    for (size_t i = 0; is_right && i < details->num_cycles; i++)
+        is_right = details->cycles[i] <= POPLINER_MOST_CYCLES;
+    for (size_t i = 0; is_right && i < largest->num_pieces; i++) {
+        const pl_detail_variables *variables = &details->variables[i];
+        is_right = variables->count <= POPLINER_DETAIL_VARIABLES;
+        for (size_t k = 0; is_right && k < variables->count; k++)
+            is_right = variables->category[k] < profile->num_categories &&
+                       (variables->unlowered[k] == PL_NONE ||
+                        variables->unlowered[k] < profile->num_unlowered);
+    }
+    return is_right;
+}
+
+bool pl_details_serve(const popliner_pipeline *measured, const popliner_pipeline *wanted) {
+    return wanted->schedule != POPLINER_SCHEDULE_TRAINING ||
+           (measured->schedule == POPLINER_SCHEDULE_TRAINING &&
+            (measured->most_stages == 1 || measured->recompute == wanted->recompute));
+}
+
+bool popliner_stage_details_serve(const popliner_stage_details *details,
+                                  const popliner_pipeline *pipeline) {
+    return pl_details_serve(&details->largest.pipeline, pipeline);
+}
+
+popliner_status popliner_stage_details_costs(const popliner_stage_details *details,
+                                             const popliner_chain *chain,
+                                             const popliner_pipeline *pipeline,
+                                             popliner_costs **result, popliner_error *error) {
+    size_t num_units = details->num_units;
+    bool trains = pipeline->schedule == POPLINER_SCHEDULE_TRAINING;
+    popliner_costs *costs = NULL;
+    *result = NULL;
+    popliner_status status = popliner_costs_create(num_units, &costs, error);
+    if (status == POPLINER_OK)
+        status = pl_peak_envelope_fill(&details->largest, chain, trains ? pipeline->most_stages : 1,
+                                       costs, error);
+    if (status == POPLINER_OK && details->num_cycles > 0)
+        status = popliner_costs_add_cycles(costs, error);
+    if (status != POPLINER_OK) {
+        popliner_costs_free(costs);
+        return status;
+    }
+    for (size_t unit = 1; unit < num_units; unit++)
+        popliner_costs_set_cut(costs, unit, details->cuts_bytes[unit]);
+    for (size_t first = 0; details->num_cycles > 0 && first < num_units; first++)
+        for (size_t last = first; last < num_units; last++)
+            popliner_costs_set_cycles(costs, first, last,
+                                      details->cycles[pl_triangle_place(num_units, first, last)]);
+    *result = costs;
+    return POPLINER_OK;
+}
+
+popliner_stage_detail popliner_stage_details_get(const popliner_stage_details *details,
+                                                 const popliner_profile *profile,
+                                                 const popliner_pipeline *pipeline,
+                                                 const popliner_interval *stage) {
+    size_t copies = pipeline == NULL ? 0 : popliner_pipeline_copies(pipeline, stage->stages_to_end);
+    size_t place = pl_triangle_place(details->num_units, stage->first_unit, stage->last_unit);
+    const pl_detail_sums *sums = &details->sums[place];
+    const pl_peak_piece *largest =
+        pl_peak_envelope_find(&details->largest, place, copies == 0 ? 1 : stage->stages_to_end);
+    popliner_stage_detail d = {
+        .variables_bytes = sums->variables_bytes,
+        .vertex_code_bytes = sums->code_bytes[PL_VERTEX_CODE],
+        .vertex_state_bytes = sums->code_bytes[PL_VERTEX_STATE],
+        .exchange_code_bytes = sums->code_bytes[PL_EXCHANGE_CODE],
+        .control_code_bytes = sums->code_bytes[PL_CONTROL_CODE],
+        .unexplained_bytes = sums->unexplained_bytes,
+        .stash_bytes = copies * sums->stash_bytes,
+        .parameter_bytes = sums->parameter_bytes,
+    };
+    d.total_bytes = d.variables_bytes + d.vertex_code_bytes + d.vertex_state_bytes +
+                    d.exchange_code_bytes + d.control_code_bytes + d.unexplained_bytes +
+                    d.stash_bytes;
+    if (largest == NULL) /* of no tile */
+        return d;
+    d.tile = largest->tile;
+    d.tile_bytes = largest->bytes + copies * largest->stash_bytes;
+    d.tile_unexplained_bytes = largest->unexplained_bytes;
+    d.tile_stash_bytes = copies * largest->stash_bytes;
+    d.step = largest->step;
+    const pl_detail_variables *variables = &details->variables[largest - details->largest.pieces];
+    d.num_variables = variables->count;
+    for (size_t i = 0; i < d.num_variables; i++) {
+        uint32_t unlowered = variables->unlowered[i];
+        d.variables[i] = (popliner_stage_variable){
+            .variable = variables->variable[i],
+            .size_bytes = variables->size_bytes[i],
+            .name = unlowered == PL_NONE
+                        ? ""
+                        : pl_profile_string(profile, profile->unlowered_name[unlowered]),
+            .category = pl_profile_string(profile, profile->category_name[variables->category[i]]),
+        };
+    }
+    return d;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "intervals/stash.h"
+
+#include <stdlib.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "memory/chain_data.h"
+#include "profile/profile_data.h"
+
+void pl_stash_free(pl_stash *stash) {
+    free(stash->start);
+    free(stash->arrivals);
+    *stash = (pl_stash){0};
+}
+
+/* Which passes of each unit touch a variable of one set, and which units are among them. */
+enum { FORWARD = 1, BACKWARD = 2 };
+
+typedef struct touching {
+    uint8_t *passes; /* [num_units]: all 0 between sets */
+    uint32_t first;
+    uint32_t end;
+} touching;
+
+static void spread_set(touching *t, const pl_passes *passes, const pl_unit_sets *sets, uint32_t set,
+                       uint32_t num_units) {
+    t->first = num_units;
+    t->end = 0;
+    for (; set != 0; set = sets->rest[set]) {
+        uint32_t unit = sets->last_unit[set] % num_units;
+        if (sets->last_unit[set] >= num_units)
+            t->passes[unit] |= BACKWARD;
+        else
+            t->passes[unit] |= unit >= passes->last_layer ? FORWARD | BACKWARD : FORWARD;
+        t->first = unit < t->first ? unit : t->first;
+        t->end = unit >= t->end ? unit + 1 : t->end;
+    }
+}
+
+/* Where a variable arrives that is kept if both passes of the stage touch it: the stage i ... j has
+ * it if i <= min(last unit <= j of the forward pass, last unit <= j of the backward pass). */
+static size_t list_of_both(const touching *t, bool skips_unit_0, pl_stash_arrival *arrivals) {
+    size_t count = 0;
+    uint32_t forward_end = 0; /* the last unit + 1 so far */
+    uint32_t backward_end = 0;
+    uint32_t starts_end = 0; /* the stages that begin before it have the variable */
+    for (uint32_t unit = skips_unit_0 && t->first == 0 ? 1 : t->first; unit < t->end; unit++) {
+        if ((t->passes[unit] & FORWARD) != 0)
+            forward_end = unit + 1;
+        if ((t->passes[unit] & BACKWARD) != 0)
+            backward_end = unit + 1;
+        uint32_t both_end = forward_end < backward_end ? forward_end : backward_end;
+        if (both_end > starts_end)
+            arrivals[count++] = (pl_stash_arrival){unit, starts_end, both_end - 1};
+        starts_end = both_end > starts_end ? both_end : starts_end;
+    }
+    return count;
+}
+
+/* Where an input arrives: units before the stage and units of the stage touch it forward. */
+static size_t list_of_inputs(const touching *t, bool skips_unit_0, pl_stash_arrival *arrivals) {
+    size_t count = 0;
+    uint32_t starts_begin = PL_NO_UNIT; /* in stages that begin there or behind it is missing */
+    for (uint32_t unit = t->first; unit < t->end; unit++) {
+        if ((t->passes[unit] & FORWARD) == 0)
+            continue;
+        bool counts = unit > 0 || !skips_unit_0;
+        if (counts && starts_begin != PL_NO_UNIT)
+            arrivals[count++] = (pl_stash_arrival){unit, starts_begin, unit};
+        if (counts || starts_begin == PL_NO_UNIT)
+            starts_begin = unit + 1;
+    }
+    return count;
+}
+
+popliner_status pl_stash_create(pl_stash *stash, const popliner_chain *chain,
+                                const pl_passes *passes, const pl_unit_usage *usage,
+                                popliner_recompute recompute, popliner_error *error) {
+    const pl_unit_sets *sets = &usage->sets;
+    bool skips_unit_0 = chain->kind[0] == POPLINER_UNIT_UNLAYERED;
+    touching t = {.passes = pl_new_array(chain->num_units, 1)};
+    void *arrivals = NULL;
+    size_t capacity = 0;
+    stash->recompute = recompute;
+    stash->num_units = chain->num_units;
+    stash->passes = passes;
+    stash->start = pl_new_array(sets->count + 1, sizeof *stash->start);
+    bool memory = t.passes != NULL && stash->start != NULL;
+    for (uint32_t set = 0; memory && set < sets->count; set++) {
+        size_t first = stash->start[set];
+        spread_set(&t, passes, sets, set, (uint32_t)chain->num_units);
+        size_t most = t.end > t.first ? t.end - t.first : 0;
+        memory = pl_reserve(&arrivals, &capacity, first + most, sizeof(pl_stash_arrival));
+        stash->arrivals = arrivals;
+        if (!memory)
+            break;
+        pl_stash_arrival *next = most == 0 ? NULL : stash->arrivals + first;
+        size_t count = most == 0 ? 0
+                       : recompute == POPLINER_RECOMPUTE_FULL
+                           ? list_of_inputs(&t, skips_unit_0, next)
+                           : list_of_both(&t, skips_unit_0, next);
+        stash->start[set + 1] = first + count;
+        for (uint32_t unit = t.first; unit < t.end; unit++)
+            t.passes[unit] = 0;
+    }
+    free(t.passes);
+    return memory ? POPLINER_OK : pl_fail_memory(error, "what a pipeline keeps");
+}
+
+/* Adds to the stages that begin at first_start ... last_start and grow to `unit`. */
+static void add_to_starts(const pl_stash *stash, uint32_t unit, uint32_t first_start,
+                          uint32_t last_start, uint64_t bytes, uint64_t *arriving_bytes) {
+    arriving_bytes[first_start * stash->num_units + unit] += bytes;
+    arriving_bytes[(last_start + 1) * stash->num_units + unit] -= bytes;
+}
+
+void pl_stash_add_tile(const pl_stash *stash, const popliner_profile *p, const pl_unit_usage *usage,
+                       size_t tile, uint64_t *arriving_bytes) {
+    const pl_passes *passes = stash->passes;
+    for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
+        uint32_t set = usage->variable_set[i];
+        uint32_t class_index = p->variable_class[i];
+        uint64_t bytes = p->variable_size_bytes[i];
+        bool is_input = stash->recompute == POPLINER_RECOMPUTE_FULL;
+        if (stash->start[set] == stash->start[set + 1] || p->class_always_live[class_index] ||
+            (!is_input && !pl_class_crosses(p, class_index, passes->turn_step)))
+            continue;
+        for (size_t k = stash->start[set]; k < stash->start[set + 1]; k++) {
+            const pl_stash_arrival *a = &stash->arrivals[k];
+            if (!is_input) {
+                add_to_starts(stash, a->unit, a->first_start, a->last_start, bytes, arriving_bytes);
+                continue;
+            }
+            for (uint32_t start = a->first_start; start <= a->last_start; start++) {
+                if (pl_class_crosses(p, class_index, passes->forward_step[start]))
+                    add_to_starts(stash, a->unit, start, start, bytes, arriving_bytes);
+            }
+        }
+    }
+}

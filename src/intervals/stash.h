@@ -1,0 +1,42 @@
+/* What a stage in a pipeline keeps of each micro-batch until its backward pass comes, for all
+ * stages at once.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_INTERVALS_STASH_H
+#define PL_INTERVALS_STASH_H
+
+#include "memory/passes.h"
+#include "popliner/pipeline.h"
+
+/* A variable arrives at `unit` in the stages that begin at first_start ... last_start, when they
+ * are grown to the right. */
+typedef struct pl_stash_arrival {
+    uint32_t unit;
+    uint32_t first_start;
+    uint32_t last_start;
+} pl_stash_arrival;
+
+typedef struct pl_stash {
+    popliner_recompute recompute;
+    size_t num_units;
+    const pl_passes *passes; /* not owned */
+    /* By the sets of the usage of the passes: if it is live at the right time, a variable of the
+     * set arrives as said by arrivals[start[set] ... start[set + 1] - 1]. */
+    size_t *start;
+    pl_stash_arrival *arrivals;
+} pl_stash;
+
+/* Finds out for a usage of pl_passes_unit_usage. Zero-initialise before, free with pl_stash_free, also
+ * after an error. Errors: MEMORY. O(units of all sets). */
+popliner_status pl_stash_create(pl_stash *stash, const popliner_chain *chain,
+                                const pl_passes *passes, const pl_unit_usage *usage,
+                                popliner_recompute recompute, popliner_error *error);
+void pl_stash_free(pl_stash *stash);
+
+/* Adds what the variables of a tile add to the stash of the stages beginning at s when they grow to
+ * unit u, as differences over s, to arriving_bytes[(num_units + 1) * num_units], at s * num_units +
+ * u. They may be below zero: unsigned, they wrap around and come out right in the sums. */
+void pl_stash_add_tile(const pl_stash *stash, const popliner_profile *profile,
+                       const pl_unit_usage *usage, size_t tile, uint64_t *arriving_bytes);
+
+#endif

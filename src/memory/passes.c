@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "memory/passes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "memory/chain_data.h"
+#include "model/operations_data.h"
+#include "profile/profile_data.h"
+
+void pl_passes_free(pl_passes *passes) {
+    free(passes->step_runs);
+    free(passes->operation_is_backward);
+    free(passes->forward_step);
+    free(passes->backward_step);
+    *passes = (pl_passes){0};
+}
+
+/* Marks the steps that run: all but those of the control programs that are not the main one. */
+static bool find_running_steps(pl_passes *passes, const popliner_profile *p) {
+    /* the step where the branch of a switch begins that a step is in, and by that step how many of
+     * them compute; by the switch's step its branch with the most */
+    uint32_t *branch = pl_new_array(p->num_steps, sizeof *branch);
+    uint32_t *num_computing = pl_new_array(p->num_steps, sizeof *num_computing);
+    uint32_t *main_branch = pl_new_array(p->num_steps, sizeof *main_branch);
+    bool memory = branch != NULL && num_computing != NULL && main_branch != NULL;
+    for (size_t step = 0; memory && step < p->num_steps; step++) {
+        uint32_t parent = p->step_parent[step];
+        branch[step] = PL_NONE;
+        main_branch[step] = PL_NONE;
+        if (parent == PL_NONE)
+            continue;
+        branch[step] = branch[parent];
+        if (branch[step] == PL_NONE &&
+            p->program_type[p->step_program[parent]] == PL_PROGRAM_SWITCH)
+            branch[step] = (uint32_t)step;
+        if (branch[step] != PL_NONE &&
+            p->program_type[p->step_program[step]] == PL_PROGRAM_ON_TILE_EXECUTE)
+            num_computing[branch[step]]++;
+    }
+    for (size_t step = 0; memory && step < p->num_steps; step++) {
+        if (branch[step] != step)
+            continue;
+        uint32_t *best = &main_branch[p->step_parent[step]];
+        if (*best == PL_NONE || num_computing[step] > num_computing[*best])
+            *best = (uint32_t)step;
+    }
+    for (size_t step = 0; memory && step < p->num_steps; step++)
+        passes->step_runs[step] =
+            branch[step] == PL_NONE || main_branch[p->step_parent[branch[step]]] == branch[step];
+    free(branch);
+    free(num_computing);
+    free(main_branch);
+    return memory;
+}
+
+/* The unit that works at the step, SIZE_MAX for none. */
+static size_t working_unit(const pl_passes *passes, const popliner_profile *p,
+                           const popliner_operations *operations, const popliner_chain *chain,
+                           size_t step) {
+    uint8_t type = p->program_type[p->step_program[step]];
+    uint32_t operation = operations->step_operation[step];
+    bool works = type == PL_PROGRAM_ON_TILE_EXECUTE || type == PL_PROGRAM_DO_EXCHANGE ||
+                 type == PL_PROGRAM_GLOBAL_EXCHANGE;
+    return works && operation != PL_NONE && passes->step_runs[step] != 0
+               ? chain->unit_of_operation[operation]
+               : SIZE_MAX;
+}
+
+static void find_turn(pl_passes *passes, const popliner_profile *p,
+                      const popliner_operations *operations, const popliner_chain *chain) {
+    passes->turn_step = SIZE_MAX;
+    bool is_found = false;
+    for (size_t step = 0; step < p->num_steps; step++) {
+        size_t unit = working_unit(passes, p, operations, chain, step);
+        if (unit == SIZE_MAX || chain->kind[unit] != POPLINER_UNIT_LAYER)
+            continue;
+        if (!is_found || unit > passes->last_layer) {
+            passes->last_layer = unit;
+            passes->turn_step = step;
+            passes->is_training = false;
+            is_found = true;
+        } else if (unit < passes->last_layer) {
+            passes->is_training = true;
+        }
+    }
+    if (!passes->is_training)
+        passes->turn_step = SIZE_MAX;
+}
+
+static void find_backward_operations(pl_passes *passes, const popliner_profile *p,
+                                     const popliner_operations *operations) {
+    for (size_t i = 0; i < operations->count; i++)
+        passes->operation_is_backward[i] = operations->first_step[i] >= passes->turn_step;
+    /* where an operation has steps of its own, those of other calls of its programs do not matter;
+     * its first one comes last here */
+    for (size_t step = p->num_steps; step-- > 0;) {
+        uint32_t operation = operations->step_operation[step];
+        if (operation != PL_NONE && passes->step_runs[step] != 0)
+            passes->operation_is_backward[operation] = step >= passes->turn_step;
+    }
+}
+
+static void find_border_steps(pl_passes *passes, const popliner_profile *p,
+                              const popliner_operations *operations, const popliner_chain *chain) {
+    size_t num_units = chain->num_units;
+    size_t *backward_of_unit = passes->backward_step; /* shifted by one unit in the end */
+    for (size_t unit = 0; unit < num_units; unit++)
+        passes->forward_step[unit] = passes->backward_step[unit] = SIZE_MAX;
+    for (size_t step = p->num_steps; step-- > 0;) {
+        size_t unit = working_unit(passes, p, operations, chain, step);
+        if (unit == SIZE_MAX)
+            continue;
+        bool is_backward = step >= passes->turn_step;
+        if (!is_backward || unit >= passes->last_layer)
+            passes->forward_step[unit] = step;
+        if (is_backward)
+            backward_of_unit[unit] = step;
+    }
+    for (size_t unit = num_units - 1; unit-- > 0;) {
+        if (passes->forward_step[unit] == SIZE_MAX)
+            passes->forward_step[unit] = passes->forward_step[unit + 1];
+    }
+    size_t nearest = SIZE_MAX;
+    for (size_t unit = 0; unit < num_units; unit++) {
+        size_t before = nearest;
+        if (backward_of_unit[unit] != SIZE_MAX)
+            nearest = backward_of_unit[unit];
+        passes->backward_step[unit] = unit > passes->last_layer ? SIZE_MAX : before;
+    }
+}
+
+popliner_status pl_passes_find(pl_passes *passes, const popliner_profile *profile,
+                               const popliner_operations *operations, const popliner_chain *chain,
+                               popliner_error *error) {
+    passes->step_runs = pl_new_array(profile->num_steps, sizeof *passes->step_runs);
+    passes->operation_is_backward =
+        pl_new_array(operations->count, sizeof *passes->operation_is_backward);
+    passes->forward_step = pl_new_array(chain->num_units, sizeof *passes->forward_step);
+    passes->backward_step = pl_new_array(chain->num_units, sizeof *passes->backward_step);
+    if (passes->step_runs == NULL || passes->operation_is_backward == NULL ||
+        passes->forward_step == NULL || passes->backward_step == NULL ||
+        !find_running_steps(passes, profile))
+        return pl_fail_memory(error, "the passes of the training");
+    find_turn(passes, profile, operations, chain);
+    find_backward_operations(passes, profile, operations);
+    find_border_steps(passes, profile, operations, chain);
+    return POPLINER_OK;
+}
+
+popliner_status pl_passes_unit_usage(const pl_passes *passes, pl_unit_usage *usage,
+                                     const popliner_profile *profile,
+                                     const popliner_operations *operations,
+                                     const popliner_chain *chain, const pl_full_model *full,
+                                     popliner_error *error) {
+    uint32_t *unit = pl_new_array(operations->count, sizeof *unit);
+    if (unit == NULL)
+        return pl_fail_memory(error, "the passes of the training");
+    for (size_t i = 0; i < operations->count; i++) {
+        unit[i] = chain->unit_of_operation[i];
+        if (!pl_is_forward(passes, unit[i], i))
+            unit[i] += (uint32_t)chain->num_units;
+    }
+    popliner_status status =
+        pl_unit_usage_find(usage, profile, operations, unit, 2 * chain->num_units, full, error);
+    free(unit);
+    return status;
+}
+
+static void include(uint32_t unit, uint32_t *first, uint32_t *last) {
+    *first = *first == PL_NO_UNIT || unit < *first ? unit : *first;
+    *last = *last == PL_NO_UNIT || unit > *last ? unit : *last;
+}
+
+pl_pass_bounds *pl_passes_bounds(const pl_passes *passes, const pl_unit_usage *usage) {
+    const pl_unit_sets *sets = &usage->sets;
+    uint32_t num_units = (uint32_t)usage->num_units / 2;
+    pl_pass_bounds *bounds = pl_new_array(sets->count, sizeof *bounds);
+    if (bounds == NULL)
+        return NULL;
+    bounds[0] = (pl_pass_bounds){PL_NO_UNIT, PL_NO_UNIT, PL_NO_UNIT, PL_NO_UNIT};
+    for (uint32_t set = 1; set < sets->count; set++) {
+        uint32_t unit = sets->last_unit[set] % num_units;
+        bool is_forward = sets->last_unit[set] < num_units;
+        pl_pass_bounds *b = &bounds[set];
+        *b = bounds[sets->rest[set]]; /* made before it */
+        if (is_forward)
+            include(unit, &b->first_forward, &b->last_forward);
+        if (passes->is_training && (!is_forward || unit >= passes->last_layer))
+            include(unit, &b->first_backward, &b->last_backward);
+    }
+    return bounds;
+}
+
+bool pl_class_crosses(const popliner_profile *p, uint32_t class_index, size_t step) {
+    for (uint32_t i = p->class_ranges_start[class_index];
+         i < p->class_ranges_start[class_index + 1]; i++) {
+        if (p->range_first_step[i] < step && step < p->range_end_step[i])
+            return true;
+    }
+    return false;
+}
+
+/* Whether one range of the class crosses both steps. */
+static bool crosses_both(const popliner_profile *p, uint32_t class_index, size_t step,
+                         size_t other) {
+    for (uint32_t i = p->class_ranges_start[class_index];
+         i < p->class_ranges_start[class_index + 1]; i++) {
+        if (p->range_first_step[i] < step && step < p->range_end_step[i] &&
+            p->range_first_step[i] < other && other < p->range_end_step[i])
+            return true;
+    }
+    return false;
+}
+
+/* The bytes of all variables of one class that the same set touches. */
+typedef struct carried {
+    uint64_t set_and_class;
+    uint64_t bytes;
+} carried;
+
+static int compare_carried(const void *left, const void *right) {
+    uint64_t a = ((const carried *)left)->set_and_class;
+    uint64_t b = ((const carried *)right)->set_and_class;
+    return (a > b) - (a < b);
+}
+
+static bool is_on_both_sides(uint32_t first, uint32_t last, size_t border) {
+    return first != PL_NO_UNIT && first < border && border <= last;
+}
+
+static void add_carried(const pl_passes *passes, const popliner_profile *p, const carried *c,
+                        const pl_pass_bounds *b, uint64_t *forward_bytes,
+                        uint64_t *backward_bytes) {
+    uint32_t class_index = (uint32_t)c->set_and_class;
+    for (size_t border = b->first_forward + 1;
+         b->first_forward != PL_NO_UNIT && border <= b->last_forward; border++) {
+        if (pl_class_crosses(p, class_index, passes->forward_step[border]))
+            forward_bytes[border] += c->bytes;
+    }
+    for (size_t border = b->first_backward + 1;
+         b->first_backward != PL_NO_UNIT && border <= b->last_backward; border++) {
+        bool is_there = is_on_both_sides(b->first_forward, b->last_forward, border) &&
+                        crosses_both(p, class_index, passes->forward_step[border],
+                                     passes->backward_step[border]);
+        if (!is_there && pl_class_crosses(p, class_index, passes->backward_step[border]))
+            backward_bytes[border] += c->bytes;
+    }
+}
+
+popliner_status pl_passes_measure_cuts(const pl_passes *passes, const popliner_profile *p,
+                                       const pl_unit_usage *usage, uint64_t *forward_bytes,
+                                       uint64_t *backward_bytes, popliner_error *error) {
+    pl_pass_bounds *bounds = pl_passes_bounds(passes, usage);
+    void *items = NULL;
+    size_t capacity = 0;
+    size_t count = 0;
+    popliner_status status = bounds == NULL ? pl_fail_memory(error, "the cuts") : POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && i < p->num_variables; i++) {
+        uint32_t set = usage->variable_set[i];
+        const pl_pass_bounds *b = &bounds[set];
+        uint32_t class_index = p->variable_class[i];
+        if ((b->first_forward == b->last_forward && b->first_backward == b->last_backward) ||
+            p->class_always_live[class_index])
+            continue;
+        if (!pl_reserve(&items, &capacity, count + 1, sizeof(carried)))
+            status = pl_fail_memory(error, "the cuts");
+        else
+            ((carried *)items)[count++] =
+                (carried){(uint64_t)set << 32 | class_index, p->variable_size_bytes[i]};
+    }
+    carried *list = items;
+    if (status == POPLINER_OK && count > 0)
+        qsort(list, count, sizeof *list, compare_carried);
+    for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
+        if (i + 1 < count && list[i + 1].set_and_class == list[i].set_and_class)
+            list[i + 1].bytes += list[i].bytes;
+        else
+            add_carried(passes, p, &list[i], &bounds[list[i].set_and_class >> 32], forward_bytes,
+                        backward_bytes);
+    }
+    free(bounds);
+    free(items);
+    return status;
+}

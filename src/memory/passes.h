@@ -1,0 +1,98 @@
+/* When a training profile turns from the forward to the backward pass, and what belongs to which.
+ *
+ * A step works when it computes or exchanges for an operation. Of a choice between control programs
+ * (OnEveryTileSwitch) only the one with the most computing steps runs: the others load and save
+ * weights, or the like.
+ *
+ * The last layer is the last one of the chain that works. The turn is the first step at which it
+ * does: until then all earlier layers have run forward, and none backward. A profile is one of
+ * training if an earlier layer works behind the turn. Then an operation is backward if its first
+ * running step is not before the turn, else forward; but those of the last layer and what is behind
+ * it are both, since nothing tells where in the last layer the turn is. Without training all
+ * operations are forward.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_MEMORY_PASSES_H
+#define PL_MEMORY_PASSES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "memory/full_model.h"
+#include "memory/unit_usage.h"
+#include "popliner/chain.h"
+#include "popliner/error.h"
+#include "popliner/operations.h"
+#include "popliner/profile.h"
+
+typedef struct pl_passes {
+    bool is_training;
+    size_t turn_step;               /* SIZE_MAX without training */
+    size_t last_layer;              /* its unit; 0 if no layer works */
+    uint8_t *step_runs;             /* [num_steps] */
+    uint8_t *operation_is_backward; /* [operations]: by its steps alone */
+    /* By the unit behind a border, from 1: the first step at which that unit (or the nearest behind
+     * it that does) works forward, and at which the unit before it (or the nearest before that)
+     * works backward. SIZE_MAX if none does; and for backward behind the last layer, where the two
+     * cannot be told apart. [num_units] */
+    size_t *forward_step;
+    size_t *backward_step;
+} pl_passes;
+
+/* Zero-initialise before, free with pl_passes_free, also after an error. Errors: MEMORY. O(steps +
+ * operations). */
+popliner_status pl_passes_find(pl_passes *passes, const popliner_profile *profile,
+                               const popliner_operations *operations, const popliner_chain *chain,
+                               popliner_error *error);
+void pl_passes_free(pl_passes *passes);
+
+/* To which pass an operation of `unit` belongs: to one or to both. */
+static inline bool pl_is_forward(const pl_passes *passes, size_t unit, size_t operation) {
+    return !passes->is_training || unit >= passes->last_layer ||
+           passes->operation_is_backward[operation] == 0;
+}
+
+static inline bool pl_is_backward(const pl_passes *passes, size_t unit, size_t operation) {
+    return passes->is_training &&
+           (unit >= passes->last_layer || passes->operation_is_backward[operation] != 0);
+}
+
+/* Finds who touches what in which pass: unit u of the usage is that of the chain forward, or, if it
+ * is not less than the chain's units, that of the chain backward with so many added. Operations of
+ * both passes are found as forward ones. */
+popliner_status pl_passes_unit_usage(const pl_passes *passes, pl_unit_usage *usage,
+                                     const popliner_profile *profile,
+                                     const popliner_operations *operations,
+                                     const popliner_chain *chain, const pl_full_model *full,
+                                     popliner_error *error);
+
+/* What is not in a range of units. */
+static const uint32_t PL_NO_UNIT = UINT32_MAX;
+
+/* The first and the last unit of a set that touch it forward and backward, PL_NO_UNIT for none. */
+typedef struct pl_pass_bounds {
+    uint32_t first_forward;
+    uint32_t last_forward;
+    uint32_t first_backward;
+    uint32_t last_backward;
+} pl_pass_bounds;
+
+/* Those of all sets of a usage of pl_passes_unit_usage: [usage->sets.count], to be freed; NULL when
+ * memory is short. O(sets). */
+pl_pass_bounds *pl_passes_bounds(const pl_passes *passes, const pl_unit_usage *usage);
+
+/* Whether the class is live at the step and, in the same range, at the one before: so what it holds
+ * then was there before the step began. False for SIZE_MAX. O(ranges of the class). */
+bool pl_class_crosses(const popliner_profile *profile, uint32_t class_index, size_t step);
+
+/* The bytes of lowered variables, not always live, that are carried over each border of the chain:
+ *   forward   forward operations on both sides touch it, and it crosses forward_step[unit]
+ *   backward  backward operations on both sides touch it, and it crosses backward_step[unit], but
+ *             was not carried forward in the same live range: then both sides have it already
+ * into [num_units] each, element 0 is left alone. `usage` is that of pl_passes_unit_usage. Errors:
+ * MEMORY. O(variables log variables + sets * classes * borders). */
+popliner_status pl_passes_measure_cuts(const pl_passes *passes, const popliner_profile *profile,
+                                       const pl_unit_usage *usage, uint64_t *forward_bytes,
+                                       uint64_t *backward_bytes, popliner_error *error);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "profile/blob_codec.h"
+
+#include "base/growth.h"
+
+bool pl_varint_read(const uint8_t **cursor, const uint8_t *end, uint64_t *value) {
+    uint64_t number = 0;
+    for (const uint8_t *at = *cursor; at < end; at++) {
+        if (number > UINT64_MAX >> 7)
+            return false;
+        number = number << 7 | (*at & 0x7f);
+        if (*at & 0x80) {
+            *cursor = at + 1;
+            *value = number;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool pl_varint_list_count(const uint8_t *blob, size_t size, size_t *count) {
+    size_t numbers = 0;
+    for (size_t i = 0; i < size; i++)
+        numbers += blob[i] >> 7;
+    *count = numbers;
+    return size == 0 || (blob[size - 1] & 0x80) != 0;
+}
+
+bool pl_varint_list_read(const uint8_t *blob, size_t size, uint64_t *values, size_t count) {
+    const uint8_t *cursor = blob;
+    const uint8_t *end = blob + size;
+    for (size_t i = 0; i < count; i++) {
+        if (!pl_varint_read(&cursor, end, &values[i]))
+            return false;
+    }
+    return cursor == end;
+}
+
+pl_runs pl_runs_begin(const uint8_t *blob, size_t size) {
+    return (pl_runs){.cursor = blob, .end = blob + size, .literals_left = 0};
+}
+
+int pl_runs_next(pl_runs *runs, uint64_t *value, uint64_t *length) {
+    while (runs->literals_left == 0) {
+        if (runs->cursor == runs->end)
+            return 0;
+        uint64_t header;
+        if (!pl_varint_read(&runs->cursor, runs->end, &header))
+            return -1;
+        if ((header & 1) != 0) {
+            runs->literals_left = header >> 1;
+        } else {
+            if (!pl_varint_read(&runs->cursor, runs->end, value))
+                return -1;
+            *length = header >> 1;
+            if (*length > 0)
+                return 1;
+        }
+    }
+    if (!pl_varint_read(&runs->cursor, runs->end, value))
+        return -1;
+    runs->literals_left--;
+    *length = 1;
+    return 1;
+}
+
+bool pl_rle_read(const uint8_t *blob, size_t size, uint64_t *values, size_t count) {
+    pl_runs runs = pl_runs_begin(blob, size);
+    size_t filled = 0;
+    uint64_t value;
+    uint64_t length;
+    int more;
+    while ((more = pl_runs_next(&runs, &value, &length)) > 0) {
+        if (length > count - filled)
+            return false;
+        for (uint64_t i = 0; i < length; i++)
+            values[filled++] = value;
+    }
+    return more == 0 && filled == count;
+}
+
+void pl_varint_write(pl_blob *blob, uint64_t value) {
+    void *data = blob->data;
+    if (blob->failed || !pl_reserve(&data, &blob->capacity, blob->size + 10, 1)) {
+        blob->failed = true;
+        return;
+    }
+    blob->data = data;
+    int groups = 1;
+    for (uint64_t rest = value >> 7; rest > 0; rest >>= 7)
+        groups++;
+    for (int group = groups - 1; group >= 0; group--) {
+        uint8_t bits = (uint8_t)(value >> (7 * group) & 0x7f);
+        blob->data[blob->size++] = group == 0 ? (uint8_t)(bits | 0x80) : bits;
+    }
+}
+
+void pl_varint_list_write(pl_blob *blob, const uint64_t *values, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        pl_varint_write(blob, values[i]);
+}
+
+/* The i-th number that a run stands for: a value, or its difference to the one before. */
+static uint64_t run_value(const uint64_t *values, size_t i, bool difference) {
+    return difference && i > 0 ? values[i] - values[i - 1] : values[i];
+}
+
+static void write_runs(pl_blob *blob, const uint64_t *values, size_t count, bool difference) {
+    size_t literal_start = 0;
+    size_t i = 0;
+    while (i <= count) {
+        size_t run = 0;
+        uint64_t value = i < count ? run_value(values, i, difference) : 0;
+        while (i + run < count && run_value(values, i + run, difference) == value)
+            run++;
+        if (run >= 3 || i == count) {
+            if (i > literal_start) {
+                pl_varint_write(blob, (uint64_t)(i - literal_start) << 1 | 1);
+                for (size_t k = literal_start; k < i; k++)
+                    pl_varint_write(blob, run_value(values, k, difference));
+            }
+            if (i == count)
+                break;
+            pl_varint_write(blob, (uint64_t)run << 1);
+            pl_varint_write(blob, value);
+            literal_start = i + run;
+        }
+        i += run;
+    }
+}
+
+void pl_rle_write(pl_blob *blob, const uint64_t *values, size_t count) {
+    write_runs(blob, values, count, false);
+}
+
+void pl_diff_rle_write(pl_blob *blob, const uint64_t *values, size_t count) {
+    write_runs(blob, values, count, true);
+}

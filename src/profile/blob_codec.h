@@ -1,0 +1,63 @@
+/* The four encodings of numbers in the blobs of profile.pop, read and written.
+ *
+ * varint       base 128, most significant group first; the last byte of a number has bit 7 set
+ * varint list  varints one after another until the blob ends
+ * RLE          a varint list read as runs: a header h, then h/2 literal values when h is odd, or
+ *              one value that stands for h/2 equal ones when h is even
+ * diff RLE     RLE of the differences of ascending numbers, the first against 0
+ *
+ * Decoders accept any bytes: they return false when the blob ends inside a number or a run, when a
+ * number does not fit 64 bits, or when the expected count is not met.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_PROFILE_BLOB_CODEC_H
+#define PL_PROFILE_BLOB_CODEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Reads one varint at *cursor, which must not be past `end`, and moves *cursor behind it. */
+bool pl_varint_read(const uint8_t **cursor, const uint8_t *end, uint64_t *value);
+
+/* Counts the numbers of a varint list without keeping them. O(bytes). */
+bool pl_varint_list_count(const uint8_t *blob, size_t size, size_t *count);
+
+/* Decodes a varint list of exactly `count` numbers into values[count]. */
+bool pl_varint_list_read(const uint8_t *blob, size_t size, uint64_t *values, size_t count);
+
+/* A walk over the runs of an RLE blob: constant memory whatever the blob expands to.
+ * pl_runs_begin starts one. */
+typedef struct pl_runs {
+    const uint8_t *cursor;
+    const uint8_t *end;
+    uint64_t literals_left; /* single values still to come in the current run */
+} pl_runs;
+
+pl_runs pl_runs_begin(const uint8_t *blob, size_t size);
+
+/* The next run: *value stands *length times (1 for each literal). Returns 1 for a run, 0 at the
+ * end, -1 for a damaged blob. Never yields a run of length 0. */
+int pl_runs_next(pl_runs *runs, uint64_t *value, uint64_t *length);
+
+/* Decodes an RLE blob that must expand to exactly `count` numbers. */
+bool pl_rle_read(const uint8_t *blob, size_t size, uint64_t *values, size_t count);
+
+/* Growing bytes for the encoders; zero-initialise, free `data`; `failed` after a lack of memory. */
+typedef struct pl_blob {
+    uint8_t *data;
+    size_t size;
+    size_t capacity;
+    bool failed;
+} pl_blob;
+
+void pl_varint_write(pl_blob *blob, uint64_t value);
+void pl_varint_list_write(pl_blob *blob, const uint64_t *values, size_t count);
+
+/* Runs of three or more equal values become a repeat, everything else literals. */
+void pl_rle_write(pl_blob *blob, const uint64_t *values, size_t count);
+
+/* `values` must not descend. */
+void pl_diff_rle_write(pl_blob *blob, const uint64_t *values, size_t count);
+
+#endif

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "profile/database.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+
+/* The length that a database file must have by its header; 0 when the header does not tell. */
+static uint64_t length_by_header(const char *path) {
+    uint8_t header[100];
+    FILE *file = fopen(path, "rb");
+    size_t read = file == NULL ? 0 : fread(header, 1, sizeof header, file);
+    if (file != NULL)
+        fclose(file);
+    /* the number of pages counts if the last writer knew it, and no log holds other pages */
+    if (read < sizeof header || memcmp(header, "SQLite format 3", 16) != 0 ||
+        memcmp(header + 24, header + 92, 4) != 0 || header[18] != 1)
+        return 0;
+    uint64_t page_size = (uint64_t)header[16] << 8 | header[17];
+    uint64_t pages = (uint64_t)header[28] << 24 | (uint64_t)header[29] << 16 |
+                     (uint64_t)header[30] << 8 | header[31];
+    return (page_size == 1 ? 65536 : page_size) * pages;
+}
+
+/* The file as SQLite's URI: read-only and, unless a write-ahead log with data that the file lacks
+ * lies beside it, immutable, so that SQLite creates no file of its own beside it either. */
+static void write_uri(pl_text *uri, const char *path) {
+    pl_text log_path = {0};
+    struct stat info;
+    pl_text_format(&log_path, "%s-wal", path);
+    bool has_log = !log_path.failed && stat(log_path.data, &info) == 0 && info.st_size > 0;
+    free(log_path.data);
+    pl_text_add(uri, path[0] == '/' ? "file://" : "file:");
+    for (const char *c = path; *c != '\0'; c++) {
+        if (strchr("?#%", *c) != NULL)
+            pl_text_format(uri, "%%%02X", (unsigned)(unsigned char)*c);
+        else
+            pl_text_append(uri, c, 1);
+    }
+    pl_text_add(uri, has_log ? "?mode=ro" : "?mode=ro&immutable=1");
+}
+
+popliner_status pl_database_open(pl_database *database, const char *path, const char *expected,
+                                 popliner_error *error) {
+    *database = (pl_database){0};
+    struct stat info;
+    if (stat(path, &info) != 0)
+        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s", path,
+                       strerror(errno));
+    if (S_ISDIR(info.st_mode))
+        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: is a directory, not %s", path, expected);
+    if (!S_ISREG(info.st_mode))
+        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: is no regular file, not %s", path,
+                       expected);
+    if (info.st_size == 0)
+        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: is empty, not %s", path, expected);
+    if (access(path, R_OK) != 0)
+        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s", path,
+                       strerror(errno));
+
+    popliner_status status = POPLINER_OK;
+    pl_text uri = {0};
+    write_uri(&uri, path);
+    database->path = pl_copy_string(path, strlen(path));
+    if (database->path == NULL || uri.failed) {
+        free(uri.data);
+        pl_database_close(database);
+        return pl_fail_memory(error, "a file name");
+    }
+    int code = sqlite3_open_v2(uri.data, &database->sqlite,
+                               SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, NULL);
+    free(uri.data);
+    /* Not memory-mapped: that is no faster for a file that is read once and in order, and every
+     * page would count as memory of the process. */
+    if (code == SQLITE_OK)
+        code =
+            sqlite3_exec(database->sqlite, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL);
+    if (code == SQLITE_NOTADB)
+        status = pl_fail(error, POPLINER_ERROR_INPUT, "%s: is not an SQLite database, not %s", path,
+                         expected);
+    else if (code == SQLITE_NOMEM)
+        status = pl_fail_memory(error, "the database");
+    else if (code != SQLITE_OK)
+        status = pl_database_fail(database, "opening it", error);
+    else if ((uint64_t)info.st_size < length_by_header(path))
+        /* SQLite itself reads zeros where the last page was cut */
+        status = pl_fail(error, POPLINER_ERROR_INPUT,
+                         "%s: was cut off in its last page; write it again", path);
+    if (status != POPLINER_OK)
+        pl_database_close(database);
+    return status;
+}
+
+void pl_database_open_helpers(pl_database *database, size_t count) {
+    popliner_error ignored;
+    /* a library built for a single thread */
+    if (sqlite3_threadsafe() == 0 || count == 0)
+        return;
+    database->helpers = calloc(count, sizeof *database->helpers);
+    while (database->helpers != NULL && database->num_helpers < count &&
+           pl_database_open(&database->helpers[database->num_helpers], database->path, "",
+                            &ignored) == POPLINER_OK)
+        database->num_helpers++;
+}
+
+void pl_database_close(pl_database *database) {
+    for (size_t i = 0; i < database->num_helpers; i++)
+        pl_database_close(&database->helpers[i]);
+    free(database->helpers);
+    sqlite3_close(database->sqlite);
+    free(database->path);
+    *database = (pl_database){0};
+}
+
+popliner_status pl_database_fail(const pl_database *database, const char *action,
+                                 popliner_error *error) {
+    int code = sqlite3_errcode(database->sqlite);
+    if (code == SQLITE_NOMEM)
+        return pl_fail_memory(error, "the database");
+    const char *remedy =
+        code == SQLITE_CORRUPT ? "; the file is damaged or was cut off, write it again" : "";
+    return pl_fail(error, POPLINER_ERROR_INPUT, "%s: %s failed: %s%s", database->path, action,
+                   sqlite3_errmsg(database->sqlite), remedy);
+}
+
+popliner_status pl_database_has_table(const pl_database *database, const char *table, bool *found,
+                                      popliner_error *error) {
+    sqlite3_stmt *statement = NULL;
+    int code = sqlite3_prepare_v2(database->sqlite,
+                                  "SELECT 1 FROM sqlite_master WHERE type IN ('table', 'view') AND "
+                                  "name = ?1",
+                                  -1, &statement, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_text(statement, 1, table, -1, SQLITE_STATIC);
+    if (code == SQLITE_OK)
+        code = sqlite3_step(statement);
+    popliner_status status = POPLINER_OK;
+    if (code == SQLITE_ROW || code == SQLITE_DONE)
+        *found = code == SQLITE_ROW;
+    else
+        status = pl_database_fail(database, "reading the list of tables", error);
+    sqlite3_finalize(statement);
+    return status;
+}
+
+/* Sets present[i] for each of `columns` that the table has. */
+static popliner_status find_columns(const pl_database *database, const char *table,
+                                    const pl_column *columns, size_t num_columns, bool *present,
+                                    popliner_error *error) {
+    sqlite3_stmt *statement = NULL;
+    popliner_status status = POPLINER_OK;
+    int code = sqlite3_prepare_v2(database->sqlite, "SELECT name FROM pragma_table_info(?1)", -1,
+                                  &statement, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_text(statement, 1, table, -1, SQLITE_STATIC);
+    while (code == SQLITE_OK || code == SQLITE_ROW) {
+        code = sqlite3_step(statement);
+        const char *name =
+            code == SQLITE_ROW ? (const char *)sqlite3_column_text(statement, 0) : NULL;
+        for (size_t i = 0; name != NULL && i < num_columns; i++) {
+            if (sqlite3_stricmp(name, columns[i].name) == 0)
+                present[i] = true;
+        }
+    }
+    if (code != SQLITE_DONE)
+        status = pl_database_fail(database, "reading the columns of a table", error);
+    sqlite3_finalize(statement);
+    for (size_t i = 0; status == POPLINER_OK && i < num_columns; i++) {
+        if (columns[i].required && !present[i])
+            status = pl_fail(error, POPLINER_ERROR_INPUT, "%s: table %s has no column %s",
+                             database->path, table, columns[i].name);
+    }
+    return status;
+}
+
+popliner_status pl_list_columns(const pl_database *database, const char *table, bool required,
+                                const pl_column *columns, size_t num_columns, bool *found,
+                                pl_text *sql, popliner_error *error) {
+    bool present[PL_MOST_COLUMNS] = {false};
+    popliner_status status = pl_database_has_table(database, table, found, error);
+    if (status == POPLINER_OK && !*found && required)
+        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: has no table %s", database->path, table);
+    if (status == POPLINER_OK && *found)
+        status = find_columns(database, table, columns, num_columns, present, error);
+    for (size_t i = 0; i < num_columns; i++) {
+        pl_text_add(sql, i > 0 ? ", " : "");
+        if (present[i])
+            pl_text_format(sql, "\"%s\"", columns[i].name);
+        else
+            pl_text_add(sql, "NULL");
+    }
+    if (status == POPLINER_OK && sql->failed)
+        status = pl_fail_memory(error, "a query");
+    return status;
+}
+
+popliner_status pl_rows_open(pl_rows *rows, const pl_database *database, const char *table,
+                             bool required, const pl_column *columns, size_t num_columns,
+                             const char *tail, popliner_error *error) {
+    *rows = (pl_rows){.database = database, .table = table, .columns = columns};
+    bool found = false;
+    pl_text list = {0};
+    pl_text sql = {0};
+    popliner_status status =
+        pl_list_columns(database, table, required, columns, num_columns, &found, &list, error);
+    if (status != POPLINER_OK || !found)
+        goto done;
+    pl_text_format(&sql, "SELECT %s FROM \"%s\" %s", list.data, table, tail);
+    if (sql.failed)
+        status = pl_fail_memory(error, "a query");
+    else if (sqlite3_prepare_v2(database->sqlite, sql.data, -1, &rows->statement, NULL) !=
+             SQLITE_OK)
+        status = pl_database_fail(database, "reading a table", error);
+done:
+    free(list.data);
+    free(sql.data);
+    return status;
+}
+
+void pl_rows_close(pl_rows *rows) {
+    sqlite3_finalize(rows->statement);
+    rows->statement = NULL;
+}
+
+/* The failure of SQLite to find the next row. */
+static popliner_status fail_at_row(const pl_rows *rows, popliner_error *error) {
+    char action[120];
+    snprintf(action, sizeof action, "reading table %s, row %zu,", rows->table, rows->row + 1);
+    return pl_database_fail(rows->database, action, error);
+}
+
+popliner_status pl_rows_next(pl_rows *rows, bool *more, popliner_error *error) {
+    *more = false;
+    if (rows->statement == NULL)
+        return POPLINER_OK;
+    int code = sqlite3_step(rows->statement);
+    if (code == SQLITE_ROW) {
+        rows->row++;
+        *more = true;
+        return POPLINER_OK;
+    }
+    return code == SQLITE_DONE ? POPLINER_OK : fail_at_row(rows, error);
+}
+
+/* What the aggregate function that takes the rows works on. */
+typedef struct taker {
+    pl_rows *rows;
+    popliner_status (*take)(void *user, pl_rows *rows, popliner_error *error);
+    void *user;
+    popliner_status status;
+    popliner_error *error;
+} taker;
+
+static void take_row(sqlite3_context *context, int num_values, sqlite3_value **values) {
+    taker *t = sqlite3_user_data(context);
+    (void)num_values;
+    if (t->status != POPLINER_OK)
+        return;
+    t->rows->values = values;
+    t->rows->row++;
+    t->status = t->take(t->user, t->rows, t->error);
+    if (t->status != POPLINER_OK)
+        sqlite3_result_error(context, "refused", -1); /* ends the query */
+}
+
+static void end_rows(sqlite3_context *context) {
+    sqlite3_result_null(context);
+}
+
+popliner_status pl_rows_each(pl_rows *rows, const char *query, size_t num_columns,
+                             popliner_status (*take)(void *user, pl_rows *rows,
+                                                     popliner_error *error),
+                             void *user, popliner_error *error) {
+    sqlite3 *sqlite = rows->database->sqlite;
+    sqlite3_stmt *statement = NULL;
+    taker t = {.rows = rows, .take = take, .user = user, .error = error};
+    pl_text sql = {0};
+    popliner_status status = POPLINER_OK;
+    pl_text names = {0};
+    for (size_t i = 0; i < num_columns; i++)
+        pl_text_format(&names, "%sc%zu", i > 0 ? ", " : "", i);
+    /* an aggregate function: before one, SQLite may not change the order of the inner query */
+    if (!names.failed)
+        pl_text_format(&sql, "WITH r(%s) AS (%s) SELECT popliner_take(%s) FROM r", names.data,
+                       query, names.data);
+    int code = SQLITE_NOMEM;
+    if (!names.failed && !sql.failed)
+        code = sqlite3_create_function_v2(sqlite, "popliner_take", (int)num_columns, SQLITE_UTF8,
+                                          &t, NULL, take_row, end_rows, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_prepare_v2(sqlite, sql.data, -1, &statement, NULL);
+    if (code == SQLITE_NOMEM)
+        status = pl_fail_memory(error, "a query");
+    else if (code != SQLITE_OK)
+        status = pl_database_fail(rows->database, "reading a table", error);
+    else if (sqlite3_step(statement) != SQLITE_ROW)
+        status = t.status != POPLINER_OK ? t.status : fail_at_row(rows, error);
+    sqlite3_finalize(statement);
+    free(names.data);
+    free(sql.data);
+    rows->values = NULL;
+    return status;
+}
+
+bool pl_rows_plain_numbers(const pl_rows *rows, size_t num_columns, int64_t *values) {
+    for (size_t i = 0; i < num_columns; i++) {
+        int type = sqlite3_value_type(rows->values[i]);
+        values[i] = type == SQLITE_INTEGER ? sqlite3_value_int64(rows->values[i]) : -1;
+        if (values[i] < 0 && type != SQLITE_NULL)
+            return false;
+    }
+    return true;
+}
+
+static int type_of(const pl_rows *rows, int column) {
+    return rows->values != NULL ? sqlite3_value_type(rows->values[column])
+                                : sqlite3_column_type(rows->statement, column);
+}
+
+popliner_status pl_rows_number_or(pl_rows *rows, int column, uint64_t most, uint64_t otherwise,
+                                  uint64_t *value, popliner_error *error) {
+    if (pl_rows_is_null(rows, column)) {
+        *value = otherwise;
+        return POPLINER_OK;
+    }
+    return pl_rows_number(rows, column, most, value, error);
+}
+
+popliner_status pl_rows_number(pl_rows *rows, int column, uint64_t most, uint64_t *value,
+                               popliner_error *error) {
+    int type = type_of(rows, column);
+    if (type == SQLITE_NULL)
+        return pl_rows_fail(rows, column, error, "is NULL, expected a number");
+    if (type != SQLITE_INTEGER)
+        return pl_rows_fail(rows, column, error, "is no whole number");
+    sqlite3_int64 number = rows->values != NULL ? sqlite3_value_int64(rows->values[column])
+                                                : sqlite3_column_int64(rows->statement, column);
+    if (number < 0 || (uint64_t)number > most)
+        return pl_rows_fail(rows, column, error, "is %lld, expected 0 to %llu", number,
+                            (unsigned long long)most);
+    *value = (uint64_t)number;
+    return POPLINER_OK;
+}
+
+bool pl_rows_is_null(const pl_rows *rows, int column) {
+    return type_of(rows, column) == SQLITE_NULL;
+}
+
+const char *pl_rows_text(pl_rows *rows, int column) {
+    const unsigned char *text = rows->values != NULL ? sqlite3_value_text(rows->values[column])
+                                                     : sqlite3_column_text(rows->statement, column);
+    return text == NULL ? "" : (const char *)text;
+}
+
+const uint8_t *pl_rows_blob(pl_rows *rows, int column, size_t *size) {
+    const void *blob = NULL;
+    if (rows->values != NULL) {
+        blob = sqlite3_value_blob(rows->values[column]);
+        *size = (size_t)sqlite3_value_bytes(rows->values[column]);
+    } else {
+        blob = sqlite3_column_blob(rows->statement, column);
+        *size = (size_t)sqlite3_column_bytes(rows->statement, column);
+    }
+    return blob;
+}
+
+popliner_status pl_rows_fail(const pl_rows *rows, int column, popliner_error *error,
+                             const char *format, ...) {
+    char problem[400];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(problem, sizeof problem, format, arguments);
+    va_end(arguments);
+    return pl_fail(error, POPLINER_ERROR_INPUT, "%s: table %s, row %zu: column %s %s",
+                   rows->database->path, rows->table, rows->row, rows->columns[column].name,
+                   problem);
+}

@@ -1,0 +1,110 @@
+/* Reading tables of an SQLite file by column name, with errors that name file, table, row and
+ * column.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_PROFILE_DATABASE_H
+#define PL_PROFILE_DATABASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sqlite3.h>
+
+#include "base/growth.h"
+#include "popliner/error.h"
+
+typedef struct pl_database {
+    sqlite3 *sqlite; /* owned; NULL when closed */
+    char *path;      /* owned; for messages */
+
+    /* Further connections to the same file, for reading by several threads; owned. */
+    struct pl_database *helpers;
+    size_t num_helpers;
+} pl_database;
+
+/* Opens `path` read-only. `expected` says in the error
+ * message what the file should have been, for example "a Poplar profile (profile.pop)". */
+popliner_status pl_database_open(pl_database *database, const char *path, const char *expected,
+                                 popliner_error *error);
+void pl_database_close(pl_database *database);
+
+/* Opens `count` more connections to an open file, or as many as the system gives. */
+void pl_database_open_helpers(pl_database *database, size_t count);
+
+/* Translates the connection's last SQLite error, met while doing `action` ("reading table x"). */
+popliner_status pl_database_fail(const pl_database *database, const char *action,
+                                 popliner_error *error);
+
+/* Sets *found to whether the file has a table or view of this name. */
+popliner_status pl_database_has_table(const pl_database *database, const char *table, bool *found,
+                                      popliner_error *error);
+
+enum { PL_MOST_COLUMNS = 16 };
+
+/* A column to read. One that is not required reads as NULL where the table does not have it. */
+typedef struct pl_column {
+    const char *name;
+    bool required;
+} pl_column;
+
+/* A walk over the rows of one table. Zero-initialise; close with pl_rows_close. */
+typedef struct pl_rows {
+    const pl_database *database;
+    const char *table;
+    const pl_column *columns;
+    sqlite3_stmt *statement; /* NULL when the (optional) table does not exist */
+    sqlite3_value **values;  /* of the current row; of pl_rows_each alone */
+    size_t row;              /* number of the current row, from 1, for messages */
+} pl_rows;
+
+/* Begins a walk over `columns` of `table`; `tail` is SQL behind the FROM clause ("ORDER BY id") or
+ * "". A missing table is an error if `required`, else a walk without rows. */
+popliner_status pl_rows_open(pl_rows *rows, const pl_database *database, const char *table,
+                             bool required, const pl_column *columns, size_t num_columns,
+                             const char *tail, popliner_error *error);
+void pl_rows_close(pl_rows *rows);
+
+/* Moves to the next row; *more is false behind the last one. */
+popliner_status pl_rows_next(pl_rows *rows, bool *more, popliner_error *error);
+
+/* SQL for `columns` of `table`, those that are not required and missing as NULL. Sets *found to
+ * whether the table exists; if it is required, its absence is an error. Free sql->data. */
+popliner_status pl_list_columns(const pl_database *database, const char *table, bool required,
+                                const pl_column *columns, size_t num_columns, bool *found,
+                                pl_text *sql, popliner_error *error);
+
+/* Calls `take` for every row of a query whose columns are those of `rows`, and ends with the first
+ * error that it returns. rows->row counts on from what it is; the functions below work on the
+ * current row. For tables of millions of rows: it saves a call of SQLite's for each row, and the
+ * larger part of one for each value. No other walk may be open on the connection. */
+popliner_status pl_rows_each(pl_rows *rows, const char *query, size_t num_columns,
+                             popliner_status (*take)(void *user, pl_rows *rows,
+                                                     popliner_error *error),
+                             void *user, popliner_error *error);
+
+/* All values of the current row of pl_rows_each at once, NULL as -1. False when one of them is
+ * neither NULL nor a whole number, or is negative; values[] then means nothing. */
+bool pl_rows_plain_numbers(const pl_rows *rows, size_t num_columns, int64_t *values);
+
+/* A whole number in [0, most] of the current row. NULL or text is an error. */
+popliner_status pl_rows_number(pl_rows *rows, int column, uint64_t most, uint64_t *value,
+                               popliner_error *error);
+
+/* The same, but NULL reads as `otherwise`. */
+popliner_status pl_rows_number_or(pl_rows *rows, int column, uint64_t most, uint64_t otherwise,
+                                  uint64_t *value, popliner_error *error);
+
+bool pl_rows_is_null(const pl_rows *rows, int column);
+
+/* Text of the current row, "" for NULL; valid until the next row. */
+const char *pl_rows_text(pl_rows *rows, int column);
+
+/* Bytes of the current row, size 0 for NULL; valid until the next row. */
+const uint8_t *pl_rows_blob(pl_rows *rows, int column, size_t *size);
+
+/* An INPUT error about a column of the current row; `format` says what is wrong with it. */
+popliner_status pl_rows_fail(const pl_rows *rows, int column, popliner_error *error,
+                             const char *format, ...);
+
+#endif

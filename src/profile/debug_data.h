@@ -1,0 +1,87 @@
+/* What the debug information is inside the library.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_PROFILE_DEBUG_DATA_H
+#define PL_PROFILE_DEBUG_DATA_H
+
+#include "base/growth.h"
+#include "base/id_map.h"
+#include "popliner/debug_info.h"
+#include "popliner/profile.h"
+
+/* The offset of a NUL-terminated string in popliner_debug_info.strings; 0 is "" and "absent". */
+typedef uint32_t pl_debug_string;
+
+/* What an operation is made of; few contexts have any of it. */
+typedef struct pl_debug_details {
+    pl_debug_string operation_name; /* opName or op_name */
+    pl_debug_string inputs;         /* joined by '/' */
+    pl_debug_string instance_id;
+    pl_debug_string tensor_id;
+    bool is_call;          /* opid ai.graphcore.Call, or made by the outliner */
+    size_t first_outlined; /* into outlined_ids / replaced_ids */
+    size_t num_outlined;
+} pl_debug_details;
+
+struct popliner_debug_info {
+    char *string_bytes; /* of the details */
+    size_t strings_length;
+    size_t strings_capacity;
+
+    size_t num_read; /* contexts in the file */
+    size_t num_contexts;
+    size_t contexts_capacity[5];
+    uint64_t *context_id;
+    uint64_t *context_parent_id;   /* as in the file, 0: none */
+    uint32_t *context_name;        /* index into the string table, or PL_NONE */
+    uint32_t *context_details;     /* index into details, or PL_NONE */
+    uint8_t *context_is_operation; /* its layer is one that operations come from */
+    pl_id_map contexts;            /* id to place in the above */
+
+    size_t num_details;
+    size_t details_capacity;
+    pl_debug_details *details;
+
+    /* Parallel lists: the operation that owns the programs of a called function, and the one that
+     * it stands for at one call. */
+    size_t num_outlined;
+    size_t outlined_capacity;
+    size_t replaced_capacity;
+    uint64_t *outlined_ids;
+    uint64_t *replaced_ids;
+
+    size_t num_names; /* the file's string table */
+    size_t names_capacity;
+    uint64_t *name_offset; /* into name_bytes */
+    char *name_bytes;
+    size_t name_bytes_length;
+    size_t name_bytes_capacity;
+
+    bool truncated;
+};
+
+/* Leaves out the contexts, and their names, that nothing in the profile leads to: no program, compute
+ * set or variable has them, or belongs to something below them. Where memory is short, they stay. */
+void pl_debug_keep_needed(popliner_debug_info *info, const popliner_profile *profile);
+
+/* The place of the context with this id, or PL_NONE. */
+uint32_t pl_debug_find(const popliner_debug_info *info, uint64_t id);
+
+/* The place of the parent, or PL_NONE for a root or a parent that is not in the file. */
+uint32_t pl_debug_parent(const popliner_debug_info *info, uint32_t context);
+
+/* The nearest context, from the given one upwards, that is an operation; PL_NONE if there is
+ * none. Ends on cyclic parents too. */
+uint32_t pl_debug_operation_of(const popliner_debug_info *info, uint32_t context);
+
+/* The first operation name from the given context upwards, "" if there is none. */
+const char *pl_debug_operation_name(const popliner_debug_info *info, uint32_t context);
+
+/* The details of a context, or NULL. */
+const pl_debug_details *pl_debug_get_details(const popliner_debug_info *info, uint32_t context);
+
+static inline const char *pl_debug_text(const popliner_debug_info *info, pl_debug_string string) {
+    return info->string_bytes + string;
+}
+
+#endif

@@ -1,0 +1,148 @@
+/* Leaves out of the debug information what nothing in the profile leads to.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/debug_data.h"
+#include "profile/profile_data.h"
+
+/* The contexts that are needed, and those of them that have not been looked at. */
+typedef struct marking {
+    const popliner_debug_info *info;
+    uint8_t *is_needed; /* [num_contexts] */
+    uint32_t *waiting;  /* [num_contexts] */
+    size_t num_waiting;
+} marking;
+
+static void mark(marking *m, uint64_t id) {
+    uint32_t context = pl_debug_find(m->info, id);
+    if (context == PL_NONE || m->is_needed[context] != 0)
+        return;
+    m->is_needed[context] = 1;
+    m->waiting[m->num_waiting++] = context;
+}
+
+/* Marks what the profile names, and whatever that leads to: parents, and the operations that outlined
+ * calls stand for. */
+static void mark_needed(marking *m, const popliner_profile *p) {
+    const popliner_debug_info *info = m->info;
+    for (size_t i = 0; i < p->num_programs; i++)
+        mark(m, p->program_debug_context[i]);
+    for (size_t i = 0; i < p->num_compute_sets; i++)
+        mark(m, p->compute_set_debug_context[i]);
+    for (size_t i = 0; i < p->num_unlowered; i++)
+        mark(m, p->unlowered_debug_context[i]);
+    while (m->num_waiting > 0) {
+        uint32_t context = m->waiting[--m->num_waiting];
+        const pl_debug_details *details = pl_debug_get_details(info, context);
+        mark(m, info->context_parent_id[context]);
+        for (size_t i = 0; details != NULL && i < details->num_outlined; i++) {
+            mark(m, info->outlined_ids[details->first_outlined + i]);
+            mark(m, info->replaced_ids[details->first_outlined + i]);
+        }
+    }
+}
+
+/* Moves the needed contexts and their details to the front, and marks the names that they use.
+ * False when memory is short, before anything has changed. */
+static bool keep_contexts(popliner_debug_info *info, const uint8_t *is_needed, uint32_t *new_name) {
+    pl_id_map contexts = {0};
+    uint32_t count = 0;
+    bool memory = true;
+    for (size_t i = 0; memory && i < info->num_contexts; i++)
+        if (is_needed[i] != 0)
+            memory = pl_id_map_add(&contexts, info->context_id[i], count++);
+    if (!memory) {
+        pl_id_map_free(&contexts);
+        return false;
+    }
+    pl_id_map_free(&info->contexts);
+    info->contexts = contexts;
+    pl_id_map_sort(&info->contexts);
+    count = 0;
+    size_t num_details = 0;
+    for (size_t i = 0; i < info->num_contexts; i++) {
+        uint32_t details = info->context_details[i];
+        if (is_needed[i] == 0)
+            continue;
+        /* the details are in the order of their contexts */
+        if (details != PL_NONE) {
+            info->details[num_details] = info->details[details];
+            details = (uint32_t)num_details++;
+        }
+        info->context_id[count] = info->context_id[i];
+        info->context_parent_id[count] = info->context_parent_id[i];
+        info->context_name[count] = info->context_name[i];
+        info->context_details[count] = details;
+        info->context_is_operation[count++] = info->context_is_operation[i];
+        if (info->context_name[i] < info->num_names)
+            new_name[info->context_name[i]] = 1;
+    }
+    info->num_contexts = count;
+    info->num_details = num_details;
+    return true;
+}
+
+/* Keeps the names that contexts use, under new numbers; new_name[num_names] is not 0 for these. */
+static void keep_names(popliner_debug_info *info, uint32_t *new_name) {
+    uint32_t count = 0;
+    size_t length = 0;
+    for (size_t i = 0; i < info->num_names; i++) {
+        const char *name = info->name_bytes + info->name_offset[i];
+        size_t size = strlen(name) + 1;
+        if (new_name[i] == 0)
+            continue;
+        /* names lie one behind the other, so this never reaches into one that is still to come */
+        memmove(info->name_bytes + length, name, size);
+        info->name_offset[count] = length;
+        new_name[i] = count++;
+        length += size;
+    }
+    for (size_t i = 0; i < info->num_contexts; i++)
+        if (info->context_name[i] < info->num_names)
+            info->context_name[i] = new_name[info->context_name[i]];
+    info->num_names = count;
+    info->name_bytes_length = length;
+}
+
+/* Gives back the room behind what is left. Failing would only mean to keep it. */
+static void shrink(void *array, size_t *capacity, size_t count, size_t item_size) {
+    void *items;
+    memcpy(&items, array, sizeof items);
+    void *smaller = realloc(items, (count > 0 ? count : 1) * item_size);
+    if (smaller == NULL)
+        return;
+    memcpy(array, &smaller, sizeof smaller);
+    *capacity = count > 0 ? count : 1;
+}
+
+void pl_debug_keep_needed(popliner_debug_info *info, const popliner_profile *profile) {
+    marking m = {
+        .info = info,
+        .is_needed = pl_new_array(info->num_contexts, 1),
+        .waiting = pl_new_array(info->num_contexts, sizeof *m.waiting),
+    };
+    uint32_t *new_name = pl_new_array(info->num_names, sizeof *new_name);
+    if (m.is_needed != NULL && m.waiting != NULL && new_name != NULL) {
+        mark_needed(&m, profile);
+        if (keep_contexts(info, m.is_needed, new_name)) {
+            size_t n = info->num_contexts;
+            size_t *capacity = info->contexts_capacity;
+            keep_names(info, new_name);
+            shrink(&info->context_id, &capacity[0], n, sizeof *info->context_id);
+            shrink(&info->context_parent_id, &capacity[1], n, sizeof *info->context_parent_id);
+            shrink(&info->context_name, &capacity[2], n, sizeof *info->context_name);
+            shrink(&info->context_details, &capacity[3], n, sizeof *info->context_details);
+            shrink(&info->context_is_operation, &capacity[4], n, 1);
+            shrink(&info->details, &info->details_capacity, info->num_details,
+                   sizeof *info->details);
+            shrink(&info->name_offset, &info->names_capacity, info->num_names,
+                   sizeof *info->name_offset);
+            shrink(&info->name_bytes, &info->name_bytes_capacity, info->name_bytes_length, 1);
+        }
+    }
+    free(m.is_needed);
+    free(m.waiting);
+    free(new_name);
+}

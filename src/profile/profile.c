@@ -1,0 +1,115 @@
+/* Reading a profile: its parts, in the order in which they need each other.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "profile/profile_data.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/failure.h"
+#include "base/machine.h"
+#include "popliner/read.h"
+#include "profile/debug_data.h"
+
+static void free_ids(pl_profile_ids *ids) {
+    pl_id_map *const maps[] = {
+        &ids->vertex_types, &ids->compute_sets, &ids->programs,   &ids->exchange_targets,
+        &ids->classes,      &ids->unlowered,    &ids->categories, &ids->variables,
+    };
+    for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
+        pl_id_map_free(maps[i]);
+}
+
+/* The number of threads wanted, as far as the file is large enough to keep them busy. */
+static size_t useful_threads(const char *path, size_t num_threads) {
+    enum { MOST_THREADS = 64, BYTES_PER_THREAD = 1 << 16 };
+    struct stat info = {0};
+    uint64_t most = stat(path, &info) == 0 ? (uint64_t)info.st_size / BYTES_PER_THREAD + 1 : 1;
+    if (most > MOST_THREADS)
+        most = MOST_THREADS;
+    if (num_threads == 0)
+        num_threads = pl_machine_processors();
+    return num_threads < most ? num_threads : (size_t)most;
+}
+
+popliner_status pl_profile_read(const char *path, const popliner_read_options *options,
+                                const pl_aside *aside, popliner_profile **result,
+                                popliner_error *error) {
+    static const popliner_read_options defaults = {0};
+    const popliner_read_options *o = options != NULL ? options : &defaults;
+    pl_database database = {0};
+    pl_profile_ids ids = {0};
+    *result = NULL;
+    popliner_profile *profile = calloc(1, sizeof *profile);
+    if (profile == NULL || pl_profile_add_string(profile, "") != 0) {
+        popliner_profile_free(profile);
+        return pl_fail_memory(error, "the profile");
+    }
+    popliner_status status =
+        pl_database_open(&database, path, "a Poplar profile (profile.pop)", error);
+    if (status == POPLINER_OK)
+        status = pl_profile_read_target(&database, o->listener, profile, error);
+    if (status == POPLINER_OK)
+        status = pl_profile_read_variables(&database, profile, &ids, error);
+    if (status == POPLINER_OK) {
+        pl_database_open_helpers(&database, useful_threads(path, o->num_threads) - 1);
+        status = pl_profile_read_lowered(&database, o, aside, profile, &ids, error);
+    }
+    if (status == POPLINER_OK)
+        status = pl_profile_read_programs(&database, profile, &ids, error);
+    if (status == POPLINER_OK)
+        status = pl_profile_read_cycles(&database, o->listener, profile, &ids, error);
+    if (status == POPLINER_OK)
+        status = pl_profile_read_live_ranges(&database, profile, &ids, error);
+    if (status == POPLINER_OK)
+        status = pl_profile_read_tile_memory(&database, profile, error);
+    free_ids(&ids);
+    pl_database_close(&database);
+    if (status == POPLINER_OK)
+        *result = profile;
+    else
+        popliner_profile_free(profile);
+    return status;
+}
+
+popliner_status popliner_profile_read(const char *path, const popliner_read_options *options,
+                                      popliner_profile **profile, popliner_error *error) {
+    return pl_profile_read(path, options, NULL, profile, error);
+}
+
+/* The debug information, beside the profile. */
+typedef struct debug_task {
+    const char *path;
+    const popliner_listener *listener;
+    popliner_debug_info *info;
+    popliner_status status;
+    popliner_error error;
+} debug_task;
+
+static void read_debug_info(void *user) {
+    debug_task *task = user;
+    task->status = popliner_debug_info_read(task->path, task->listener, &task->info, &task->error);
+}
+
+popliner_status popliner_read_files(const char *profile_path, const char *debug_path,
+                                    const popliner_read_options *options,
+                                    popliner_profile **profile, popliner_debug_info **info,
+                                    popliner_error *error) {
+    debug_task task = {.path = debug_path, .listener = options == NULL ? NULL : options->listener};
+    pl_aside aside = {read_debug_info, &task};
+    *info = NULL;
+    popliner_status status =
+        pl_profile_read(profile_path, options, debug_path == NULL ? NULL : &aside, profile, error);
+    if (status == POPLINER_OK && task.status != POPLINER_OK) {
+        status = pl_fail(error, task.status, "%s", task.error.message);
+        popliner_profile_free(*profile);
+        *profile = NULL;
+    }
+    if (status == POPLINER_OK && task.info != NULL)
+        pl_debug_keep_needed(task.info, *profile);
+    if (status == POPLINER_OK)
+        *info = task.info;
+    else
+        popliner_debug_info_free(task.info);
+    return status;
+}

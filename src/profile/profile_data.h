@@ -1,0 +1,238 @@
+/* What a profile is inside the library: structures of arrays, indices instead of ids.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_PROFILE_PROFILE_DATA_H
+#define PL_PROFILE_PROFILE_DATA_H
+
+#include <stdbool.h>
+
+#include "base/fields.h"
+#include "base/id_map.h"
+#include "popliner/profile.h"
+#include "profile/database.h"
+
+typedef enum pl_program_type {
+    PL_PROGRAM_OTHER, /* nothing depends on which */
+    PL_PROGRAM_ON_TILE_EXECUTE,
+    PL_PROGRAM_DO_EXCHANGE,
+    PL_PROGRAM_GLOBAL_EXCHANGE,
+    PL_PROGRAM_CODE_COPY,
+    PL_PROGRAM_STREAM_COPY_MID,
+    PL_PROGRAM_CALL,
+    PL_PROGRAM_REPEAT,
+    PL_PROGRAM_SWITCH, /* OnEveryTileSwitch: one of its children runs */
+} pl_program_type;
+
+/* One number per tile, kept RLE-encoded in popliner_profile.series_bytes: most are all zero or
+ * change seldom, and each is wanted once. Size 0 stands for all zero. */
+typedef struct pl_series {
+    uint64_t offset;
+    uint64_t size_bytes;
+} pl_series;
+
+/* A string is the offset of its first byte in popliner_profile.strings; offset 0 is "". */
+typedef uint32_t pl_string;
+
+struct popliner_profile {
+    popliner_target target;
+
+    char *strings; /* NUL-terminated, one after another */
+    size_t strings_length;
+    size_t strings_capacity;
+    uint8_t *series_bytes;
+    size_t series_length;
+    size_t series_capacity;
+
+    size_t num_vertex_types;
+    pl_string *vertex_type_name;
+    uint64_t *vertex_type_size_bytes; /* state of one instance */
+    pl_series *vertex_type_code;      /* bytes of its code, by tile */
+
+    size_t num_compute_sets;
+    pl_string *compute_set_name;
+    uint64_t *compute_set_debug_context;
+    uint32_t *compute_set_vertices_start; /* [num_compute_sets + 1] into the two below */
+    size_t num_compute_set_vertices;
+    uint32_t *compute_set_vertex_type;
+    pl_series *compute_set_vertex_instances; /* number by tile */
+
+    /* What the compiler tells of the state of a compute set's vertices: their fields, and the
+     * pointers to copies and edges. */
+    size_t num_compute_set_states; /* num_compute_sets, or 0 where the profile does not tell */
+    pl_series *compute_set_state;
+    pl_series *compute_set_descriptors; /* copy descriptors; with the former */
+
+    /* Lists of lowered variables that programs touch: of a compute set, or of one side of an
+     * exchange. */
+    size_t num_lists;
+    uint64_t *list_start; /* [num_lists + 1] into list_variable */
+    size_t num_list_variables;
+    uint32_t *list_variable;
+
+    size_t num_programs;
+    uint8_t *program_type; /* pl_program_type */
+    pl_string *program_type_name;
+    uint8_t *program_has_children;   /* 0 or 1 */
+    uint64_t *program_debug_context; /* 0: none */
+    pl_string *program_name;
+    uint32_t *program_compute_set; /* of OnTileExecute, else PL_NONE */
+    pl_series *program_control_code;
+    pl_series *program_exchange_code; /* of DoExchange */
+    uint32_t *program_lists_start;    /* [num_programs + 1] into program_list */
+    size_t num_program_lists;
+    uint32_t *program_list;
+
+    /* What the programs take, if anything is known of it. */
+    size_t num_timed_programs; /* num_programs, or 0 */
+    uint64_t *program_cycles;  /* of one execution on the slowest tile; 0: none, or not known */
+    uint8_t *program_cycles_source; /* popliner_cycles_source, EXCHANGES never */
+    uint32_t *program_repeats;      /* of Repeat, if the file tells, else 1 */
+
+    size_t num_steps;
+    uint32_t *step_program;
+    uint32_t *step_parent; /* a smaller step, or PL_NONE */
+
+    size_t num_classes;
+    uint8_t *class_always_live;
+    uint32_t *class_ranges_start; /* [num_classes + 1] into the two below */
+    size_t num_ranges;
+    uint32_t *range_first_step; /* half-open: live on [range_first_step, range_end_step) */
+    uint32_t *range_end_step;
+
+    /* Unlowered variables, for their names. */
+    size_t num_unlowered;
+    pl_string *unlowered_name;
+    uint64_t *unlowered_debug_context; /* the first one; 0: none */
+
+    size_t num_categories;
+    pl_string *category_name;
+
+    /* Whether what grows with the lowered variables was left out, see pl_profile_variable_fields. */
+    bool lacks_variables;
+
+    /* Lowered variables, sorted by tile. One that was not allocated has size 0. */
+    size_t num_variables;
+    uint32_t *variable_size_bytes;
+    uint32_t *variable_offset;    /* address on the tile */
+    uint32_t *variable_class;     /* equivalence class */
+    uint32_t *variable_unlowered; /* or PL_NONE */
+    uint8_t *variable_category;
+    uint64_t *tile_variables_start; /* [num_tiles + 1] */
+
+    /* The compiler's own account, by tile. */
+    uint64_t *tile_total_bytes;
+    uint64_t *tile_total_including_gaps_bytes;
+    uint64_t *tile_always_live_bytes;
+    uint64_t *tile_not_always_live_peak_bytes;
+};
+
+/* The tile of a lowered variable. O(log tiles). */
+size_t pl_profile_tile_of(const popliner_profile *profile, size_t variable);
+
+/* The same in a walk over ascending variables, from the tile of the one before (0 at first). O(1) for
+ * each, over the whole walk. */
+static inline size_t pl_profile_tile_from(const popliner_profile *profile, size_t variable,
+                                          size_t tile) {
+    while (variable >= profile->tile_variables_start[tile + 1])
+        tile++;
+    return tile;
+}
+
+/* The text of a string; valid as long as the profile. */
+static inline const char *pl_profile_string(const popliner_profile *profile, pl_string string) {
+    return profile->strings + string;
+}
+
+/* Adds `factor` times the series to by_tile[num_tiles]. O(tiles) or O(1) for an all-zero one. */
+void pl_series_add(const popliner_profile *profile, pl_series series, uint64_t factor,
+                   uint64_t *by_tile);
+
+/* Fills fields[PL_MOST_FIELDS] with every array of the profile and returns how many they are. */
+size_t pl_profile_fields(popliner_profile *profile, pl_field *fields);
+
+/* The last of these: what grows with the lowered variables and what refers to them, so that nothing
+ * is left that could lead to them where they are left out. */
+size_t pl_profile_variable_fields(popliner_profile *profile, pl_field *fields);
+
+/* Frees these arrays, if there are any, and makes the profile one without variables; false when
+ * memory is short. */
+bool pl_profile_leave_variables_out(popliner_profile *profile);
+
+/* USAGE where they have been left out: for every public function that would give wrong answers
+ * without them. */
+popliner_status pl_profile_require_variables(const popliner_profile *profile,
+                                             popliner_error *error);
+
+/* Checks that every index is in range and every start ascends, so that no later code needs to.
+ * `path` is the file it came from. */
+popliner_status pl_profile_check(const popliner_profile *profile, const char *path,
+                                 popliner_error *error);
+
+/* While reading: adds a string or a series; PL_NONE / false when memory is short. */
+pl_string pl_profile_add_string(popliner_profile *profile, const char *text);
+bool pl_profile_add_series(popliner_profile *profile, const uint8_t *rle, size_t size_bytes,
+                           pl_series *series);
+
+/* While reading: a series from an RLE blob that must hold one number per tile; NULL is all zero. */
+popliner_status pl_profile_read_series(popliner_profile *profile, pl_rows *rows, int column,
+                                       pl_series *series, popliner_error *error);
+
+/* While reading: from the ids of the file to our indices. */
+typedef struct pl_profile_ids {
+    pl_id_map vertex_types;
+    pl_id_map compute_sets;
+    pl_id_map programs;
+    pl_id_map exchange_targets; /* to lists */
+    pl_id_map classes;
+    pl_id_map unlowered;
+    pl_id_map categories;
+    pl_id_map variables;
+} pl_profile_ids;
+
+/* Other work, for the calling thread to do while helpers read. */
+typedef struct pl_aside {
+    void (*run)(void *user);
+    void *user;
+} pl_aside;
+
+/* popliner_profile_read with other work beside it, or NULL; it is done once if nothing fails. */
+popliner_status pl_profile_read(const char *path, const popliner_read_options *options,
+                                const pl_aside *aside, popliner_profile **profile,
+                                popliner_error *error);
+
+/* The parts of popliner_profile_read, in the order in which they need each other. */
+
+/* Version, target, and what the profile must have at all. */
+popliner_status pl_profile_read_target(const pl_database *database,
+                                       const popliner_listener *listener, popliner_profile *profile,
+                                       popliner_error *error);
+
+/* Categories, unlowered variables, equivalence classes. */
+popliner_status pl_profile_read_variables(const pl_database *database, popliner_profile *profile,
+                                          pl_profile_ids *ids, popliner_error *error);
+
+/* Lowered variables; with `aside`, which may be NULL. */
+popliner_status pl_profile_read_lowered(const pl_database *database,
+                                        const popliner_read_options *options, const pl_aside *aside,
+                                        popliner_profile *profile, pl_profile_ids *ids,
+                                        popliner_error *error);
+
+/* Vertex types, compute sets, exchanges, programs, liveness steps. */
+popliner_status pl_profile_read_programs(const pl_database *database, popliner_profile *profile,
+                                         pl_profile_ids *ids, popliner_error *error);
+
+/* Cycles of the programs and counts of Repeats: all optional. Surprises in the tables of the
+ * execution, which no real file has shown filled, are told to `listener` and left out. */
+popliner_status pl_profile_read_cycles(const pl_database *database,
+                                       const popliner_listener *listener, popliner_profile *profile,
+                                       const pl_profile_ids *ids, popliner_error *error);
+
+/* The ranges of the classes, which are checked against the number of steps. */
+popliner_status pl_profile_read_live_ranges(const pl_database *database, popliner_profile *profile,
+                                            pl_profile_ids *ids, popliner_error *error);
+
+/* The compiler's own account. */
+popliner_status pl_profile_read_tile_memory(const pl_database *database, popliner_profile *profile,
+                                            popliner_error *error);
+
+#endif

@@ -1,0 +1,409 @@
+/* The lowered variables: millions of rows, read in pieces by several threads.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "profile/profile_data.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "base/machine.h"
+#include "profile/table_scan.h"
+
+enum { BIT_ALLOCATED = 1 };
+
+static const pl_column columns[] = {{"var_id", true},
+                                    {"tile", true},
+                                    {"size_bytes", true},
+                                    {"equivalence_class", true},
+                                    {"unlowered_var_id", false},
+                                    {"offset", false},
+                                    {"category", false},
+                                    {"bitset", false}};
+
+enum {
+    VAR_ID,
+    TILE,
+    SIZE_BYTES,
+    EQUIVALENCE_CLASS,
+    UNLOWERED_VAR_ID,
+    OFFSET,
+    CATEGORY,
+    BITSET,
+};
+
+enum { NUM_COLUMNS = sizeof columns / sizeof *columns };
+
+/* While pieces are read. */
+typedef struct lowered {
+    popliner_profile *profile;
+    const pl_profile_ids *ids;
+    const pl_scan *scan;
+    size_t num_places;    /* room in the profile's arrays */
+    uint64_t **piece_ids; /* by piece: NULL as long as the ids are the rows' own numbers */
+    uint32_t *tile;       /* of each variable, until they are sorted by it */
+    const pl_aside *aside;
+} lowered;
+
+/* One number that SQL tells of a table; 0 when it does not exist. */
+static popliner_status ask(const pl_database *database, const char *table, const char *what,
+                           uint64_t *number, popliner_error *error) {
+    sqlite3_stmt *statement = NULL;
+    pl_text sql = {0};
+    bool found = false;
+    *number = 0;
+    popliner_status status = pl_database_has_table(database, table, &found, error);
+    if (status != POPLINER_OK || !found)
+        return status;
+    pl_text_format(&sql, "SELECT %s FROM \"%s\"", what, table);
+    if (sql.failed)
+        status = pl_fail_memory(error, "a query");
+    else if (sqlite3_prepare_v2(database->sqlite, sql.data, -1, &statement, NULL) != SQLITE_OK ||
+             sqlite3_step(statement) != SQLITE_ROW)
+        status = pl_database_fail(database, "counting the rows of a table", error);
+    else
+        *number = (uint64_t)sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    free(sql.data);
+    return status;
+}
+
+/* One row of vars_info into place `i`, if it is as nearly all rows are. False when it needs a second
+ * look; nothing was stored then that read_variable does not store. */
+static bool put_plain_variable(const int64_t *values, const lowered *l, size_t i) {
+    popliner_profile *p = l->profile;
+    const pl_profile_ids *ids = l->ids;
+    uint32_t class_index = pl_id_map_find(&ids->classes, (uint64_t)values[EQUIVALENCE_CLASS]);
+    uint32_t category = pl_id_map_find(&ids->categories, (uint64_t)values[CATEGORY]);
+    if (values[VAR_ID] < 0 || (uint64_t)values[TILE] >= p->target.num_tiles ||
+        (uint64_t)values[SIZE_BYTES] > UINT32_MAX || (uint64_t)values[OFFSET] > UINT32_MAX ||
+        values[BITSET] < 0 || (values[BITSET] & BIT_ALLOCATED) == 0 || class_index == PL_NONE ||
+        category == PL_NONE)
+        return false;
+    l->tile[i] = (uint32_t)values[TILE];
+    p->variable_size_bytes[i] = (uint32_t)values[SIZE_BYTES];
+    p->variable_offset[i] = (uint32_t)values[OFFSET];
+    p->variable_class[i] = class_index;
+    p->variable_category[i] = (uint8_t)category;
+    p->variable_unlowered[i] =
+        values[UNLOWERED_VAR_ID] < 0
+            ? PL_NONE
+            : pl_id_map_find(&ids->unlowered, (uint64_t)values[UNLOWERED_VAR_ID]);
+    return true;
+}
+
+/* One row of vars_info into place `i`, whatever it holds. */
+static popliner_status read_variable(pl_rows *rows, const lowered *l, size_t i, uint64_t *id,
+                                     popliner_error *error) {
+    popliner_profile *profile = l->profile;
+    const pl_profile_ids *ids = l->ids;
+    uint64_t tile = 0;
+    uint64_t size_bytes = 0;
+    uint64_t offset = 0;
+    uint64_t class_id = 0;
+    uint64_t unlowered_id = 0;
+    uint64_t category_id = 0;
+    uint64_t bits = 0;
+    popliner_status status = pl_rows_number(rows, VAR_ID, INT64_MAX, id, error);
+    if (status == POPLINER_OK)
+        status = pl_rows_number(rows, TILE, profile->target.num_tiles - 1, &tile, error);
+    if (status == POPLINER_OK)
+        status = pl_rows_number_or(rows, BITSET, INT64_MAX, BIT_ALLOCATED, &bits, error);
+    if (status != POPLINER_OK)
+        return status;
+    l->tile[i] = (uint32_t)tile;
+    profile->variable_unlowered[i] = PL_NONE;
+    if ((bits & BIT_ALLOCATED) == 0)
+        return POPLINER_OK; /* the rest of the row means nothing */
+
+    status = pl_rows_number(rows, SIZE_BYTES, UINT32_MAX, &size_bytes, error);
+    if (status == POPLINER_OK)
+        status = pl_rows_number(rows, EQUIVALENCE_CLASS, INT64_MAX, &class_id, error);
+    if (status == POPLINER_OK)
+        status =
+            pl_rows_number_or(rows, UNLOWERED_VAR_ID, INT64_MAX, UINT64_MAX, &unlowered_id, error);
+    if (status == POPLINER_OK)
+        status = pl_rows_number_or(rows, OFFSET, UINT32_MAX, 0, &offset, error);
+    if (status == POPLINER_OK)
+        status = pl_rows_number_or(rows, CATEGORY, INT64_MAX, UINT64_MAX, &category_id, error);
+    if (status != POPLINER_OK)
+        return status;
+    uint32_t class_index = pl_id_map_find(&ids->classes, class_id);
+    if (class_index == PL_NONE)
+        return pl_rows_fail(rows, EQUIVALENCE_CLASS, error,
+                            "is %llu, which table eq_classes does not have",
+                            (unsigned long long)class_id);
+    uint32_t category = 0; /* the nameless one of files without a table of categories */
+    if (category_id != UINT64_MAX && ids->categories.count > 0)
+        category = pl_id_map_find(&ids->categories, category_id);
+    if (category == PL_NONE)
+        return pl_rows_fail(rows, CATEGORY, error,
+                            "is %llu, which table var_categories does not have",
+                            (unsigned long long)category_id);
+    profile->variable_size_bytes[i] = (uint32_t)size_bytes;
+    profile->variable_offset[i] = (uint32_t)offset;
+    profile->variable_class[i] = class_index;
+    profile->variable_category[i] = (uint8_t)category;
+    if (unlowered_id != UINT64_MAX)
+        profile->variable_unlowered[i] = pl_id_map_find(&ids->unlowered, unlowered_id);
+    return POPLINER_OK;
+}
+
+static bool reorder_32(uint32_t **items, const uint32_t *new_place, size_t count) {
+    uint32_t *sorted = pl_new_array(count, sizeof *sorted);
+    if (sorted == NULL)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        sorted[new_place[i]] = (*items)[i];
+    free(*items);
+    *items = sorted;
+    return true;
+}
+
+/* Brings the lowered variables into the order of their tiles, keeping the file's order on each
+ * tile, and counts them by tile. Files seen so far are in that order already. */
+static popliner_status sort_by_tile(const lowered *l, pl_id_map *ids, popliner_error *error) {
+    popliner_profile *p = l->profile;
+    size_t num_tiles = p->target.num_tiles;
+    p->tile_variables_start = pl_new_array(num_tiles + 1, sizeof *p->tile_variables_start);
+    if (p->tile_variables_start == NULL)
+        return pl_fail_memory(error, "the tiles");
+    bool sorted = true;
+    for (size_t i = 0; i < p->num_variables; i++) {
+        p->tile_variables_start[l->tile[i] + 1]++;
+        sorted = sorted && (i == 0 || l->tile[i - 1] <= l->tile[i]);
+    }
+    for (size_t tile = 0; tile < num_tiles; tile++)
+        p->tile_variables_start[tile + 1] += p->tile_variables_start[tile];
+    if (sorted)
+        return POPLINER_OK;
+
+    popliner_status status = POPLINER_OK;
+    uint64_t *next = pl_new_array(num_tiles, sizeof *next);
+    uint32_t *new_place = pl_new_array(p->num_variables, sizeof *new_place);
+    uint8_t *category = pl_new_array(p->num_variables, sizeof *category);
+    if (next == NULL || new_place == NULL || category == NULL) {
+        status = pl_fail_memory(error, "the lowered variables");
+        goto done;
+    }
+    memcpy(next, p->tile_variables_start, num_tiles * sizeof *next);
+    for (size_t i = 0; i < p->num_variables; i++) {
+        new_place[i] = (uint32_t)next[l->tile[i]]++;
+        category[new_place[i]] = p->variable_category[i];
+    }
+    memcpy(p->variable_category, category, p->num_variables);
+    if (!reorder_32(&p->variable_size_bytes, new_place, p->num_variables) ||
+        !reorder_32(&p->variable_offset, new_place, p->num_variables) ||
+        !reorder_32(&p->variable_class, new_place, p->num_variables) ||
+        !reorder_32(&p->variable_unlowered, new_place, p->num_variables) ||
+        !pl_id_map_renumber(ids, new_place))
+        status = pl_fail_memory(error, "the lowered variables");
+done:
+    free(next);
+    free(new_place);
+    free(category);
+    return status;
+}
+
+/* Where the rows of a piece go: behind room for all keys of the earlier pieces. */
+static size_t first_place(const pl_scan *scan, size_t piece) {
+    return scan->is_open ? 0 : (size_t)(scan->pieces[piece].first - scan->lowest);
+}
+
+static size_t end_place(const lowered *l, size_t piece) {
+    const pl_piece *p = &l->scan->pieces[piece];
+    return l->scan->is_open ? l->num_places : (size_t)(p->end - l->scan->lowest);
+}
+
+static uint64_t usual_id(const pl_scan *scan, size_t piece, size_t row) {
+    return (scan->is_open ? 0 : (uint64_t)scan->pieces[piece].first) + row;
+}
+
+/* Keeps the id of the row-th variable of a piece. */
+static bool keep_id(lowered *l, size_t piece, size_t row, uint64_t id) {
+    uint64_t *ids = l->piece_ids[piece];
+    if (ids == NULL) {
+        if (id == usual_id(l->scan, piece, row))
+            return true;
+        ids = pl_new_array(end_place(l, piece) - first_place(l->scan, piece), sizeof *ids);
+        if (ids == NULL)
+            return false;
+        for (size_t i = 0; i < row; i++)
+            ids[i] = usual_id(l->scan, piece, i);
+        l->piece_ids[piece] = ids;
+    }
+    ids[row] = id;
+    return true;
+}
+
+static popliner_status take_variable(void *user, pl_rows *rows, size_t piece, size_t row,
+                                     popliner_error *error) {
+    lowered *l = user;
+    size_t place = first_place(l->scan, piece) + row;
+    uint64_t id = 0;
+    if (place >= end_place(l, piece))
+        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: grew while it was being read",
+                       rows->database->path);
+    int64_t values[NUM_COLUMNS];
+    popliner_status status = POPLINER_OK;
+    if (pl_rows_plain_numbers(rows, NUM_COLUMNS, values) && put_plain_variable(values, l, place))
+        id = (uint64_t)values[VAR_ID];
+    else
+        status = read_variable(rows, l, place, &id, error);
+    if (status == POPLINER_OK && !keep_id(l, piece, row, id))
+        status = pl_fail_memory(error, "the lowered variables");
+    return status;
+}
+
+static void do_aside(void *user) {
+    const lowered *l = user;
+    l->aside->run(l->aside->user);
+}
+
+/* Moves `count` items of all arrays down to `to`. */
+static void move_variables(const lowered *l, size_t to, size_t from, size_t count) {
+    popliner_profile *p = l->profile;
+    uint32_t *const arrays[] = {l->tile, p->variable_size_bytes, p->variable_offset,
+                                p->variable_class, p->variable_unlowered};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        memmove(arrays[i] + to, arrays[i] + from, count * sizeof **arrays);
+    memmove(p->variable_category + to, p->variable_category + from, count);
+}
+
+/* Closes the gaps that missing keys left, and numbers the variables. */
+static bool join_pieces(const lowered *l, pl_id_map *ids) {
+    popliner_profile *p = l->profile;
+    p->num_variables = 0;
+    for (size_t piece = 0; piece < l->scan->num_pieces; piece++) {
+        size_t count = l->scan->pieces[piece].num_rows;
+        size_t from = first_place(l->scan, piece);
+        if (from != p->num_variables)
+            move_variables(l, p->num_variables, from, count);
+        if (l->piece_ids[piece] == NULL) {
+            if (!pl_id_map_add_run(ids, usual_id(l->scan, piece, 0), (uint32_t)p->num_variables,
+                                   count))
+                return false;
+        }
+        for (size_t i = 0; l->piece_ids[piece] != NULL && i < count; i++) {
+            if (!pl_id_map_add(ids, l->piece_ids[piece][i], (uint32_t)(p->num_variables + i)))
+                return false;
+        }
+        p->num_variables += count;
+    }
+    return true;
+}
+
+/* Decides whether the keys are dense enough to be places in arrays: a row takes more than 4 bytes
+ * of the file. If not, the table is not cut and its rows are counted. */
+static popliner_status find_places(pl_scan *scan, size_t *num_places, popliner_error *error) {
+    struct stat info = {0};
+    uint64_t count = 0;
+    popliner_status status = POPLINER_OK;
+    if (scan->found && !scan->is_open && stat(scan->database->path, &info) == 0 &&
+        scan->highest - scan->lowest < info.st_size / 4) {
+        count = (uint64_t)(scan->highest - scan->lowest) + 1;
+    } else {
+        if (scan->found)
+            pl_scan_do_not_cut(scan);
+        status = ask(scan->database, "vars_info", "count(*)", &count, error);
+    }
+    if (status == POPLINER_OK && count == 0)
+        return pl_fail(error, POPLINER_ERROR_INPUT,
+                       "%s: has no lowered variables (table vars_info); compile again with the "
+                       "engine option autoReport.outputLoweredVars set to true",
+                       scan->database->path);
+    if (status == POPLINER_OK && count >= PL_NONE)
+        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: table vars_info has too many rows",
+                       scan->database->path);
+    *num_places = (size_t)count;
+    return status;
+}
+
+/* Refuses a profile that the memory cannot hold before it makes the machine swap, or other programs
+ * be killed. */
+static popliner_status check_memory(const pl_database *database, size_t num_variables,
+                                    uint64_t most_bytes, popliner_error *error) {
+    /* A tenth less than what runs of the whole command were measured to take, so that nothing is
+     * refused that would fit. */
+    enum { BYTES_PER_VARIABLE = 20, BYTES_PER_REGION = 8, BYTES_PER_LIST_BYTE = 4 };
+    uint64_t num_regions = 0;
+    uint64_t list_bytes = 0;
+    popliner_error ignored; /* what is damaged there is told by who reads it */
+    ask(database, "exchange_regions", "count(*)", &num_regions, &ignored);
+    ask(database, "compute_sets", "sum(length(var_ids_diff_rle))", &list_bytes, &ignored);
+    uint64_t needed = num_variables * (uint64_t)BYTES_PER_VARIABLE +
+                      num_regions * BYTES_PER_REGION + list_bytes * BYTES_PER_LIST_BYTE;
+    if (most_bytes == 0)
+        most_bytes = pl_machine_memory_bytes();
+    if (needed <= most_bytes)
+        return POPLINER_OK;
+    return pl_fail(error, POPLINER_ERROR_MEMORY,
+                   "%s: needs about %llu MiB of memory for %zu lowered variables and what uses "
+                   "them, but there are %llu MiB",
+                   database->path, (unsigned long long)((needed >> 20) + 1), num_variables,
+                   (unsigned long long)(most_bytes >> 20));
+}
+
+static bool allocate_variables(lowered *l, size_t count) {
+    popliner_profile *p = l->profile;
+    l->tile = pl_new_array(count, sizeof(uint32_t));
+    p->variable_size_bytes = pl_new_array(count, sizeof(uint32_t));
+    p->variable_offset = pl_new_array(count, sizeof(uint32_t));
+    p->variable_class = pl_new_array(count, sizeof(uint32_t));
+    p->variable_unlowered = pl_new_array(count, sizeof(uint32_t));
+    p->variable_category = pl_new_array(count, sizeof(uint8_t));
+    return l->tile != NULL && p->variable_size_bytes != NULL && p->variable_offset != NULL &&
+           p->variable_class != NULL && p->variable_unlowered != NULL &&
+           p->variable_category != NULL;
+}
+
+popliner_status pl_profile_read_lowered(const pl_database *database,
+                                        const popliner_read_options *options, const pl_aside *aside,
+                                        popliner_profile *profile, pl_profile_ids *ids,
+                                        popliner_error *error) {
+    lowered l = {.profile = profile, .ids = ids, .aside = aside};
+    pl_scan scan = {.database = database,
+                    .table = "vars_info",
+                    .columns = columns,
+                    .num_columns = NUM_COLUMNS,
+                    .key = "rowid",
+                    .fewest_keys = 1 << 12,
+                    .order = "",
+                    .task = "Reading lowered variables",
+                    .listener = options->listener,
+                    .take = take_variable,
+                    .aside = aside == NULL ? NULL : do_aside,
+                    .user = &l};
+    l.scan = &scan;
+    popliner_status status = pl_scan_open(&scan, error);
+    if (status == POPLINER_OK)
+        status = find_places(&scan, &l.num_places, error);
+    if (status == POPLINER_OK)
+        status = check_memory(database, l.num_places, options->most_memory_bytes, error);
+    if (status != POPLINER_OK)
+        goto done;
+    l.piece_ids = pl_new_array(scan.num_pieces, sizeof *l.piece_ids);
+    if (l.piece_ids == NULL || !allocate_variables(&l, l.num_places)) {
+        status = pl_fail_memory(error, "the lowered variables");
+        goto done;
+    }
+    status = pl_scan_run(&scan, error);
+    if (status == POPLINER_OK && scan.is_open && scan.pieces[0].num_rows < l.num_places)
+        status = pl_fail(error, POPLINER_ERROR_INPUT,
+                         "%s: table vars_info ends after %zu of %zu rows; the file is damaged",
+                         database->path, scan.pieces[0].num_rows, l.num_places);
+    if (status == POPLINER_OK && !join_pieces(&l, &ids->variables))
+        status = pl_fail_memory(error, "the lowered variables");
+    if (status == POPLINER_OK)
+        status = sort_by_tile(&l, &ids->variables, error);
+    pl_id_map_sort(&ids->variables);
+done:
+    for (size_t i = 0; l.piece_ids != NULL && i < scan.num_pieces; i++)
+        free(l.piece_ids[i]);
+    free(l.piece_ids);
+    free(l.tile);
+    pl_scan_close(&scan);
+    return status;
+}

@@ -1,0 +1,199 @@
+/* The largest tile by place in a pipeline, against looking at all tiles for each place.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "intervals/peak_envelope.h"
+#include "profile/profile_data.h"
+#include "test_data.h"
+
+enum { MOST_TILES = 40, INTERVALS = 3 };
+
+/* Tiles with few different numbers, so that many are equal somewhere, and that need the less the
+ * more they keep, so that each may be the largest somewhere. */
+static pl_peak_piece draw_tile(uint64_t *random, size_t tile) {
+    size_t stash_bytes = test_below(random, 8);
+    return (pl_peak_piece){
+        .bytes = 200 - 2 * stash_bytes * stash_bytes + test_below(random, 6),
+        .stash_bytes = stash_bytes,
+        .unexplained_bytes = test_below(random, 5),
+        .tile = (uint32_t)tile,
+        .step = (uint32_t)test_below(random, 100),
+    };
+}
+
+/* The largest tile at a place, the first of equals. */
+static const pl_peak_piece *plain_largest(const pl_peak_piece *tiles, size_t num_tiles,
+                                          const popliner_pipeline *pipeline, size_t stages) {
+    const pl_peak_piece *largest = &tiles[0];
+    for (size_t i = 1; i < num_tiles; i++) {
+        uint64_t copies = popliner_pipeline_copies(pipeline, stages);
+        if (tiles[i].bytes + copies * tiles[i].stash_bytes >
+            largest->bytes + copies * largest->stash_bytes)
+            largest = &tiles[i];
+    }
+    return largest;
+}
+
+static void assert_all_places(const pl_peak_envelope *largest, size_t interval,
+                              const pl_peak_piece *tiles, size_t num_tiles) {
+    for (size_t stages = 1; stages <= largest->pipeline.most_stages; stages++) {
+        const pl_peak_piece *expected = plain_largest(tiles, num_tiles, &largest->pipeline, stages);
+        const pl_peak_piece *found = pl_peak_envelope_find(largest, interval, stages);
+        assert_non_null(found);
+        assert_int_equal(found->tile, expected->tile);
+        assert_int_equal(found->bytes, expected->bytes);
+        assert_int_equal(found->stash_bytes, expected->stash_bytes);
+        assert_int_equal(found->unexplained_bytes, expected->unexplained_bytes);
+        assert_int_equal(found->step, expected->step);
+        assert_int_equal(pl_peak_piece_bytes(found, &largest->pipeline, stages),
+                         expected->bytes + popliner_pipeline_copies(&largest->pipeline, stages) *
+                                               expected->stash_bytes);
+    }
+}
+
+static void shuffle(uint32_t *order, size_t count, uint64_t *random) {
+    for (size_t i = count; i > 1; i--) {
+        size_t k = test_below(random, i);
+        uint32_t other = order[i - 1];
+        order[i - 1] = order[k];
+        order[k] = other;
+    }
+}
+
+static void agrees_with_looking_at_all_tiles(void **state) {
+    (void)state;
+    uint64_t random = 83;
+    size_t most_pieces = 0;
+    for (int round = 0; round < 2000; round++) {
+        popliner_pipeline pipeline = {round % 4 == 0 ? POPLINER_SCHEDULE_NONE
+                                                     : POPLINER_SCHEDULE_TRAINING,
+                                      POPLINER_RECOMPUTE_NONE, 1 + test_below(&random, 12)};
+        size_t num_tiles = 1 + test_below(&random, MOST_TILES);
+        pl_peak_piece tiles[INTERVALS][MOST_TILES];
+        uint32_t order[MOST_TILES];
+        pl_peak_envelope largest[3] = {
+            {.num_pieces = 0}}; /* by two threads, and by one in another order */
+        for (int i = 0; i < 3; i++) {
+            assert_true(pl_peak_envelope_begin(&largest[i], INTERVALS, &pipeline));
+            assert_null(pl_peak_envelope_find(&largest[i], 0, 1));
+        }
+        for (size_t i = 0; i < num_tiles; i++)
+            order[i] = (uint32_t)i;
+        for (size_t interval = 0; interval < INTERVALS; interval++) {
+            for (size_t i = 0; i < num_tiles; i++)
+                tiles[interval][i] = draw_tile(&random, i);
+            shuffle(order, num_tiles, &random);
+            for (size_t i = 0; i < num_tiles; i++) {
+                const pl_peak_piece *tile = &tiles[interval][order[i]];
+                assert_true(pl_peak_envelope_add(&largest[i % 2], interval, tile));
+                assert_true(pl_peak_envelope_add(&largest[2], interval,
+                                                 &tiles[interval][num_tiles - 1 - i]));
+                /* nothing gives way to itself */
+                assert_false(pl_peak_envelope_has_place_for(&largest[i % 2], interval, tile));
+            }
+        }
+        assert_true(pl_peak_envelope_merge(&largest[0], &largest[1]));
+        for (size_t interval = 0; interval < INTERVALS; interval++)
+            assert_all_places(&largest[0], interval, tiles[interval], num_tiles);
+        assert_true(pl_peak_envelope_pack(&largest[0]));
+        assert_true(pl_peak_envelope_pack(&largest[2]));
+        for (size_t interval = 0; interval < INTERVALS; interval++)
+            assert_all_places(&largest[0], interval, tiles[interval], num_tiles);
+        /* the same bytes, whatever the order */
+        assert_int_equal(largest[0].num_pieces, largest[2].num_pieces);
+        assert_memory_equal(largest[0].pieces, largest[2].pieces,
+                            largest[0].num_pieces * sizeof *largest[0].pieces);
+        assert_memory_equal(largest[0].first, largest[2].first,
+                            INTERVALS * sizeof *largest[0].first);
+        assert_true(pl_peak_envelope_check(&largest[0], num_tiles, 100));
+        most_pieces = largest[0].num_pieces > most_pieces ? largest[0].num_pieces : most_pieces;
+        for (int i = 0; i < 3; i++)
+            pl_peak_envelope_free(&largest[i]);
+    }
+    assert_true(most_pieces >= 4 * INTERVALS); /* or the test is too easy */
+}
+
+/* By hand: with 0, 3, 5, 7, ... copies. */
+static void tells_pieces_that_are_calculated(void **state) {
+    (void)state;
+    const popliner_pipeline pipeline = {POPLINER_SCHEDULE_TRAINING, POPLINER_RECOMPUTE_NONE, 4};
+    pl_peak_envelope largest = {0};
+    assert_true(pl_peak_envelope_begin(&largest, 1, &pipeline));
+    /* 100, 103, 105, 107; 90, 108, 120, 132; 85, 106, 120, 134 */
+    const pl_peak_piece tiles[] = {{.bytes = 100, .stash_bytes = 1, .tile = 5},
+                                   {.bytes = 90, .stash_bytes = 6, .tile = 7},
+                                   {.bytes = 85, .stash_bytes = 7, .tile = 6}};
+    static const uint32_t expected[] = {5, 7, 6, 6}; /* the lower number of two with 120 */
+    for (size_t i = 0; i < 3; i++)
+        assert_true(pl_peak_envelope_add(&largest, 0, &tiles[i]));
+    for (size_t stages = 1; stages <= 4; stages++)
+        assert_int_equal(pl_peak_envelope_find(&largest, 0, stages)->tile, expected[stages - 1]);
+    assert_int_equal(pl_peak_piece_bytes(pl_peak_envelope_find(&largest, 0, 4), &pipeline, 4), 134);
+    /* one above all leaves nothing of the others, whose room is used again */
+    const pl_peak_piece above = {.bytes = 200, .stash_bytes = 7, .tile = 9};
+    assert_true(pl_peak_envelope_add(&largest, 0, &above));
+    assert_true(pl_peak_envelope_pack(&largest));
+    assert_int_equal(largest.num_pieces, 1);
+    assert_int_equal(largest.pieces[0].from_stages, 1);
+    pl_peak_envelope_free(&largest);
+}
+
+static void refuses_what_is_not_packed_or_leads_out(void **state) {
+    (void)state;
+    const popliner_pipeline pipeline = {POPLINER_SCHEDULE_TRAINING, POPLINER_RECOMPUTE_NONE, 3};
+    const pl_peak_piece good[] = {{.tile = 1, .step = 4, .from_stages = 1, .next = 1},
+                                  {.tile = 2, .step = 0, .from_stages = 3, .next = PL_NONE},
+                                  {.tile = 0, .step = 9, .from_stages = 1, .next = PL_NONE}};
+    const struct {
+        size_t place;
+        pl_peak_piece piece;
+    } bad[] = {
+        {0, {.tile = 3, .from_stages = 1, .next = 1}},             /* no such tile */
+        {0, {.tile = 1, .step = 11, .from_stages = 1, .next = 1}}, /* no such step */
+        {0, {.tile = 1, .from_stages = 2, .next = 1}},             /* nothing for the last place */
+        {0, {.tile = 1, .from_stages = 0, .next = 1}},
+        {0, {.tile = 1, .from_stages = 1, .next = 0}},       /* a circle */
+        {0, {.tile = 1, .from_stages = 1, .next = 2}},       /* one left out */
+        {0, {.tile = 1, .from_stages = 1, .next = PL_NONE}}, /* which then is of no stage */
+        {1, {.tile = 1, .from_stages = 1, .next = PL_NONE}}, /* not behind the other */
+        {1, {.tile = 1, .from_stages = 4, .next = PL_NONE}}, /* no such place */
+        {1, {.tile = 1, .from_stages = 3, .next = 2}},       /* of the other stage */
+        {2, {.tile = 1, .from_stages = 1, .next = 3}},       /* none */
+    };
+    pl_peak_piece pieces[3];
+    uint32_t first[] = {0, 2};
+    pl_peak_envelope tiles = {.pipeline = pipeline,
+                              .num_intervals = 2,
+                              .first = first,
+                              .num_pieces = 3,
+                              .pieces = pieces};
+    memcpy(pieces, good, sizeof pieces);
+    assert_true(pl_peak_envelope_check(&tiles, 3, 10));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        memcpy(pieces, good, sizeof pieces);
+        pieces[bad[i].place] = bad[i].piece;
+        if (pl_peak_envelope_check(&tiles, 3, 10))
+            fail_msg("bad piece %zu was not refused", i);
+    }
+    memcpy(pieces, good, sizeof pieces);
+    first[1] = 1;
+    assert_false(pl_peak_envelope_check(&tiles, 3, 10));
+    first[1] = 2;
+    tiles.num_pieces = 2;
+    assert_false(pl_peak_envelope_check(&tiles, 3, 10));
+    tiles.num_pieces = 0;
+    assert_false(pl_peak_envelope_check(&tiles, 3, 10));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(agrees_with_looking_at_all_tiles),
+        cmocka_unit_test(tells_pieces_that_are_calculated),
+        cmocka_unit_test(refuses_what_is_not_packed_or_leads_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
