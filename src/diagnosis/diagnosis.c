@@ -12,6 +12,7 @@
 #include "model/operations_data.h"
 #include "popliner/liveness.h"
 #include "profile/profile_data.h"
+#include "profile/touches.h"
 
 const char *popliner_missing_reason_text(popliner_missing_reason reason) {
     switch (reason) {
@@ -116,12 +117,10 @@ static bool allocate(work *w) {
 }
 
 static void mark_variables(const popliner_profile *p, uint32_t program, uint8_t *marks) {
-    for (uint32_t l = p->program_lists_start[program]; l < p->program_lists_start[program + 1];
-         l++) {
-        uint32_t list = p->program_list[l];
-        for (uint64_t i = p->list_start[list]; i < p->list_start[list + 1]; i++)
-            marks[p->list_variable[i]] = 1;
-    }
+    pl_touches touches = pl_touches_of(p, program);
+    uint32_t variable;
+    while (pl_touches_next(&touches, &variable))
+        marks[variable] = 1;
 }
 
 /* Which part of the compiler's account belongs to which code. */
@@ -388,20 +387,17 @@ static void find_touching_programs(const work *w, const uint32_t *place_of_key,
     enum { SHOWN = sizeof list->items->programs / sizeof *list->items->programs };
     const popliner_profile *p = w->profile;
     for (uint32_t program = 0; program < p->num_programs; program++) {
-        for (uint32_t l = p->program_lists_start[program]; l < p->program_lists_start[program + 1];
-             l++) {
-            uint32_t vars = p->program_list[l];
-            for (uint64_t i = p->list_start[vars]; i < p->list_start[vars + 1]; i++) {
-                uint32_t variable = p->list_variable[i];
-                uint32_t place = w->variable_seen[variable] ? 0 : place_of_key[key_of(p, variable)];
-                if (place == 0 || last_program[place - 1] == program + 1)
-                    continue; /* nothing is missing of it, or counted for another of its variables */
-                popliner_missing_variable *item = &list->items[place - 1];
-                last_program[place - 1] = program + 1;
-                if (item->num_programs < SHOWN)
-                    item->programs[item->num_programs] = program;
-                item->num_programs++;
-            }
+        pl_touches touches = pl_touches_of(p, program);
+        uint32_t variable;
+        while (pl_touches_next(&touches, &variable)) {
+            uint32_t place = w->variable_seen[variable] ? 0 : place_of_key[key_of(p, variable)];
+            if (place == 0 || last_program[place - 1] == program + 1)
+                continue; /* nothing is missing of it, or counted for another of its variables */
+            popliner_missing_variable *item = &list->items[place - 1];
+            last_program[place - 1] = program + 1;
+            if (item->num_programs < SHOWN)
+                item->programs[item->num_programs] = program;
+            item->num_programs++;
         }
     }
 }

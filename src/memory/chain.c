@@ -10,6 +10,7 @@
 #include "memory/unit_usage.h"
 #include "model/operations_data.h"
 #include "profile/profile_data.h"
+#include "profile/touches.h"
 
 void popliner_chain_free(popliner_chain *chain) {
     if (chain == NULL)
@@ -160,20 +161,15 @@ static uint32_t most_touched(placing *w, popliner_operation operation, uint32_t 
     const popliner_profile *p = w->profile;
     memset(w->shares, 0, w->num_places * sizeof *w->shares);
     for (size_t k = 0; k < operation.num_programs; k++) {
-        uint32_t program = operation.programs[k];
-        for (uint32_t l = p->program_lists_start[program]; l < p->program_lists_start[program + 1];
-             l++) {
-            uint32_t list = p->program_list[l];
-            for (uint64_t i = p->list_start[list]; i < p->list_start[list + 1]; i++) {
-                uint32_t variable = p->list_variable[i];
-                if (w->touched[variable] == index + 1)
-                    continue;
-                w->touched[variable] = index + 1;
-                uint64_t places = add_share(w, variable, 0);
-                if (places > 0) /* in 256ths of a byte */
-                    add_share(w, variable,
-                              ((uint64_t)p->variable_size_bytes[variable] << 8) / places);
-            }
+        pl_touches touches = pl_touches_of(p, operation.programs[k]);
+        uint32_t variable;
+        while (pl_touches_next(&touches, &variable)) {
+            if (w->touched[variable] == index + 1)
+                continue;
+            w->touched[variable] = index + 1;
+            uint64_t places = add_share(w, variable, 0);
+            if (places > 0) /* in 256ths of a byte */
+                add_share(w, variable, ((uint64_t)p->variable_size_bytes[variable] << 8) / places);
         }
     }
     size_t best = 0;
@@ -200,23 +196,20 @@ static bool claim_variables(placing *w, popliner_operation operation, uint32_t p
     const popliner_profile *p = w->profile;
     for (size_t k = 0; k < operation.num_programs; k++) {
         uint32_t program = operation.programs[k];
-        uint32_t end = p->program_lists_start[program + 1];
         if (p->program_type[program] == PL_PROGRAM_STREAM_COPY_MID)
             continue;
-        for (uint32_t l = p->program_lists_start[program]; l < end; l++) {
-            uint32_t list = p->program_list[l];
-            for (uint64_t i = p->list_start[list]; i < p->list_start[list + 1]; i++) {
-                uint32_t variable = p->list_variable[i];
-                void *claims = w->claims;
-                if (is_claimed(w, variable, place))
-                    continue;
-                if (w->num_claims >= PL_NONE - 1 ||
-                    !pl_reserve(&claims, &w->capacity, w->num_claims + 1, sizeof *w->claims))
-                    return false;
-                w->claims = claims;
-                w->claims[w->num_claims] = (claim){place, w->first_claim[variable]};
-                w->first_claim[variable] = (uint32_t)++w->num_claims;
-            }
+        pl_touches touches = pl_touches_of(p, program);
+        uint32_t variable;
+        while (pl_touches_next(&touches, &variable)) {
+            void *claims = w->claims;
+            if (is_claimed(w, variable, place))
+                continue;
+            if (w->num_claims >= PL_NONE - 1 ||
+                !pl_reserve(&claims, &w->capacity, w->num_claims + 1, sizeof *w->claims))
+                return false;
+            w->claims = claims;
+            w->claims[w->num_claims] = (claim){place, w->first_claim[variable]};
+            w->first_claim[variable] = (uint32_t)++w->num_claims;
         }
     }
     return true;

@@ -6,6 +6,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "profile/profile_data.h"
+#include "profile/touches.h"
 
 void pl_full_model_free(pl_full_model *model) {
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
@@ -53,12 +54,10 @@ static popliner_status explain(pl_full_model *model, const popliner_profile *p,
             uint8_t flags = PL_VARIABLE_IS_TOUCHED;
             if (p->program_type[program] != PL_PROGRAM_STREAM_COPY_MID)
                 flags |= PL_VARIABLE_IS_COMPUTED_ON;
-            for (uint32_t l = p->program_lists_start[program];
-                 l < p->program_lists_start[program + 1]; l++) {
-                uint32_t list = p->program_list[l];
-                for (uint64_t v = p->list_start[list]; v < p->list_start[list + 1]; v++)
-                    model->variable_flags[p->list_variable[v]] |= flags;
-            }
+            pl_touches touches = pl_touches_of(p, program);
+            uint32_t variable;
+            while (pl_touches_next(&touches, &variable))
+                model->variable_flags[variable] |= flags;
         }
     }
     pl_code_counter_finish(&counter, model->explained_bytes);

@@ -14,6 +14,7 @@
 #include "memory/passes.h"
 #include "popliner/liveness.h"
 #include "profile/profile_data.h"
+#include "profile/touches.h"
 
 /* The peaks of a set of variables that was measured before. */
 typedef struct remembered_peaks {
@@ -151,17 +152,14 @@ static size_t mark_variables(popliner_stage_meter *meter, uint32_t program, uint
     if (meter->program_seen[program] == meter->stage_number)
         return 0;
     meter->program_seen[program] = meter->stage_number;
-    for (uint32_t l = p->program_lists_start[program]; l < p->program_lists_start[program + 1];
-         l++) {
-        uint32_t list = p->program_list[l];
-        for (uint64_t i = p->list_start[list]; i < p->list_start[list + 1]; i++) {
-            uint32_t variable = p->list_variable[i];
-            if (meter->variable_seen[variable] == meter->stage_number ||
-                (is_full && !pl_full_model_counts(&meter->full, p, program, variable)))
-                continue;
-            meter->variable_seen[variable] = meter->stage_number;
-            new_ones[count++] = variable;
-        }
+    pl_touches touches = pl_touches_of(p, program);
+    uint32_t variable;
+    while (pl_touches_next(&touches, &variable)) {
+        if (meter->variable_seen[variable] == meter->stage_number ||
+            (is_full && !pl_full_model_counts(&meter->full, p, program, variable)))
+            continue;
+        meter->variable_seen[variable] = meter->stage_number;
+        new_ones[count++] = variable;
     }
     return count;
 }
@@ -419,14 +417,11 @@ static void mark_touched(popliner_stage_meter *meter, popliner_operation operati
     bool is_full = meter->chain->model == POPLINER_MEMORY_MODEL_FULL;
     for (size_t k = 0; k < operation.num_programs; k++) {
         uint32_t program = operation.programs[k];
-        for (uint32_t l = p->program_lists_start[program]; l < p->program_lists_start[program + 1];
-             l++) {
-            uint32_t list = p->program_list[l];
-            for (uint64_t i = p->list_start[list]; i < p->list_start[list + 1]; i++) {
-                uint32_t variable = p->list_variable[i];
-                if (!is_full || pl_full_model_counts(&meter->full, p, program, variable))
-                    meter->touched_by[variable] |= mark;
-            }
+        pl_touches touches = pl_touches_of(p, program);
+        uint32_t variable;
+        while (pl_touches_next(&touches, &variable)) {
+            if (!is_full || pl_full_model_counts(&meter->full, p, program, variable))
+                meter->touched_by[variable] |= mark;
         }
     }
 }

@@ -6,6 +6,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "profile/profile_data.h"
+#include "profile/touches.h"
 
 /* Adds the current unit to the programs of an operation, and to their variables. */
 static bool add_operation(pl_unit_usage *usage, const popliner_profile *p,
@@ -21,15 +22,12 @@ static bool add_operation(pl_unit_usage *usage, const popliner_profile *p,
         uint32_t compute_set = p->program_compute_set[program];
         if (compute_set != PL_NONE && !pl_unit_sets_add(sets, &usage->compute_set_set[compute_set]))
             return false;
-        for (uint32_t l = p->program_lists_start[program]; l < p->program_lists_start[program + 1];
-             l++) {
-            uint32_t list = p->program_list[l];
-            for (uint64_t v = p->list_start[list]; v < p->list_start[list + 1]; v++) {
-                uint32_t variable = p->list_variable[v];
-                if ((full == NULL || pl_full_model_counts(full, p, program, variable)) &&
-                    !pl_unit_sets_add(sets, &usage->variable_set[variable]))
-                    return false;
-            }
+        pl_touches touches = pl_touches_of(p, program);
+        uint32_t variable;
+        while (pl_touches_next(&touches, &variable)) {
+            if ((full == NULL || pl_full_model_counts(full, p, program, variable)) &&
+                !pl_unit_sets_add(sets, &usage->variable_set[variable]))
+                return false;
         }
     }
     return true;

@@ -13,6 +13,7 @@
 #include "base/names.h"
 #include "model/regex.h"
 #include "profile/profile_data.h"
+#include "profile/touches.h"
 
 /* While layers are being found an operation's unit is one of these or the number of a name. */
 enum { UNIT_NONE = -1, UNIT_FIRST_LAYER = -2 };
@@ -117,19 +118,16 @@ static popliner_status find_in_variables(finder *f, size_t index, popliner_opera
     const popliner_profile *p = f->profile;
     f->found.count = 0;
     for (size_t i = 0; i < operation.num_programs; i++) {
-        uint32_t program = operation.programs[i];
-        for (uint32_t k = p->program_lists_start[program]; k < p->program_lists_start[program + 1];
-             k++) {
-            uint32_t list = p->program_list[k];
-            for (uint64_t v = p->list_start[list]; v < p->list_start[list + 1]; v++) {
-                uint32_t unlowered = p->variable_unlowered[p->list_variable[v]];
-                if (unlowered == PL_NONE || f->touched_by[unlowered] == index + 1)
-                    continue;
-                f->touched_by[unlowered] = (uint32_t)index + 1;
-                popliner_status status = add_results_of_variable(f, unlowered, error);
-                if (status != POPLINER_OK)
-                    return status;
-            }
+        pl_touches touches = pl_touches_of(p, operation.programs[i]);
+        uint32_t variable;
+        while (pl_touches_next(&touches, &variable)) {
+            uint32_t unlowered = p->variable_unlowered[variable];
+            if (unlowered == PL_NONE || f->touched_by[unlowered] == index + 1)
+                continue;
+            f->touched_by[unlowered] = (uint32_t)index + 1;
+            popliner_status status = add_results_of_variable(f, unlowered, error);
+            if (status != POPLINER_OK)
+                return status;
         }
     }
     return POPLINER_OK;
