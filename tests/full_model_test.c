@@ -588,6 +588,9 @@ static void keeps_every_rule(void **state) {
     static char strings[] = "\0v\0w\0variable\0vertexCode\0vertexInstanceState\0controlCode\0"
                             "internalExchangeCode";
     static pl_string categories[] = {5, 14, 25, 45, 57};
+    static uint8_t known[] = {PL_CATEGORY_VARIABLE, PL_CATEGORY_VERTEX_CODE,
+                              PL_CATEGORY_VERTEX_INSTANCE_STATE, PL_CATEGORY_CONTROL_CODE,
+                              PL_CATEGORY_INTERNAL_EXCHANGE_CODE};
     enum { DATA, CODE, STATE, CONTROL, EXCHANGE };
     static uint32_t unlowered[VARIABLES];
     /* classes 0 ... 3: step 0; steps 1 and 2; step 4; steps 0 and 3; class 4 is always live */
@@ -608,6 +611,7 @@ static void keeps_every_rule(void **state) {
     p.strings_length = sizeof strings;
     p.num_categories = sizeof categories / sizeof *categories;
     p.category_name = categories;
+    p.category = known;
     p.num_variables = VARIABLES;
     p.variable_size_bytes = sizes;
     p.variable_class = classes;
@@ -677,11 +681,13 @@ static void counts_a_compute_set_once(void **state) {
     uint8_t categories[] = {0, 0, 0, 0, 0};
     static char strings[] = "\0v\0w\0vertexInstanceState\0variable";
     pl_string names[] = {5, 25};
+    uint8_t known[] = {PL_CATEGORY_VERTEX_INSTANCE_STATE, PL_CATEGORY_VARIABLE};
     p.program_compute_set = compute_sets;
     p.strings = strings;
     p.strings_length = sizeof strings;
     p.num_categories = 2;
     p.category_name = names;
+    p.category = known;
     p.variable_category = categories; /* the 90 bytes that are always live are state */
     popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);

@@ -12,6 +12,7 @@
 #include "popliner/chain.h"
 #include "popliner/debug_info.h"
 #include "popliner/error.h"
+#include "popliner/layers.h"
 #include "popliner/operations.h"
 #include "popliner/profile.h"
 #include "popliner/stage.h"
@@ -69,6 +70,8 @@ typedef struct popliner_missing_variables {
 
 /* How many operations got their layer by which rule. */
 typedef struct popliner_coverage {
+    popliner_layer_rule rule;
+    size_t num_named; /* as popliner_layers_num_named */
     const char *note; /* as popliner_layers_note, "" for by name */
     size_t num_operations;
 } popliner_coverage;

@@ -59,7 +59,23 @@ const char *popliner_layers_name(const popliner_layers *layers, size_t unit);
 /* The unit of an operation. */
 size_t popliner_layers_unit_of(const popliner_layers *layers, size_t operation);
 
-/* How the layer of an operation was found: "" (by its name), "deduced_from_input_names",
+/* How the layer of an operation was found. */
+typedef enum popliner_layer_rule {
+    POPLINER_LAYER_RULE_NAME,        /* the regex on its name */
+    POPLINER_LAYER_RULE_INPUTS,      /* the regex on the names of its inputs */
+    POPLINER_LAYER_RULE_VARIABLES,   /* the regex on the names of the variables that it touches */
+    POPLINER_LAYER_RULE_FOLLOWING,   /* a Call: the layer of the operation that follows it */
+    POPLINER_LAYER_RULE_FIRST_LAYER, /* it reads the embeddings */
+    POPLINER_LAYER_RULE_TENSOR,      /* none: it only moves a tensor, and is not looked at */
+    POPLINER_LAYER_RULE_NONE,        /* none: no rule applied */
+} popliner_layer_rule;
+
+popliner_layer_rule popliner_layers_rule(const popliner_layers *layers, size_t operation);
+
+/* How many layers the names that were looked at last name, if no rule applied: not one. */
+size_t popliner_layers_num_named(const popliner_layers *layers, size_t operation);
+
+/* The rule in the words of PopLiner's tables: "" (by its name), "deduced_from_input_names",
  * "deduced_from_variable_names", "deduced_from_following_operation", "inputs_regex_layer_0",
  * "tensor_filter", or "2_input_layers": the number of layers that its inputs name, if not one. */
 const char *popliner_layers_note(const popliner_layers *layers, size_t operation);

@@ -60,13 +60,13 @@ enum {
     NUM_CODE,
 };
 
-static const char *const code_categories[NUM_CODE] = {
-    [CODE_VERTEX] = "vertexCode",
-    [CODE_INSTANCES] = "vertexInstanceState",
-    [CODE_FIELDS] = "vertexFieldData",
-    [CODE_DESCRIPTORS] = "copyDescriptor",
-    [CODE_EXCHANGE] = "internalExchangeCode",
-    [CODE_CONTROL] = "controlCode",
+static const pl_category code_categories[NUM_CODE] = {
+    [CODE_VERTEX] = PL_CATEGORY_VERTEX_CODE,
+    [CODE_INSTANCES] = PL_CATEGORY_VERTEX_INSTANCE_STATE,
+    [CODE_FIELDS] = PL_CATEGORY_VERTEX_FIELD_DATA,
+    [CODE_DESCRIPTORS] = PL_CATEGORY_COPY_DESCRIPTOR,
+    [CODE_EXCHANGE] = PL_CATEGORY_INTERNAL_EXCHANGE_CODE,
+    [CODE_CONTROL] = PL_CATEGORY_CONTROL_CODE,
 };
 
 /* Everything the parts of a diagnosis need, together. */
@@ -130,9 +130,8 @@ static void sort_categories(work *w) {
     bool has_descriptors =
         w->chain->model == POPLINER_MEMORY_MODEL_FULL && p->num_compute_set_states > 0;
     for (size_t category = 0; category < p->num_categories; category++) {
-        const char *name = pl_profile_string(p, p->category_name[category]);
         int code = 0;
-        while (code < NUM_CODE && (strcmp(name, code_categories[code]) != 0 ||
+        while (code < NUM_CODE && (p->category[category] != code_categories[code] ||
                                    (code == CODE_DESCRIPTORS && !has_descriptors)))
             code++;
         w->code_of_category[category] = code;
@@ -336,17 +335,6 @@ static void add_missing_code(const work *w, size_t tile, missing_bytes *missing)
     }
 }
 
-/* Whether a category holds data of the model, which some program ought to touch. */
-static bool is_model_data(const char *category) {
-    static const char *const data[] = {"variable",   "multiple",      "message",  "globalMessage",
-                                       "outputEdge", "rearrangement", "constant", ""};
-    for (size_t i = 0; i < sizeof data / sizeof *data; i++) {
-        if (strcmp(category, data[i]) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* Whether programs are missing that may have code of this kind. */
 static bool misses_code(const work *w, int code) {
     const popliner_profile *p = w->profile;
@@ -363,12 +351,13 @@ static bool misses_code(const work *w, int code) {
 }
 
 /* Why something is missing that no program touches. */
-static popliner_missing_reason reason_untouched(const work *w, const char *category) {
+static popliner_missing_reason reason_untouched(const work *w, pl_category category) {
     for (int code = 0; code < NUM_CODE; code++) {
-        if (strcmp(category, code_categories[code]) == 0 && misses_code(w, code))
+        if (category == code_categories[code] && misses_code(w, code))
             return POPLINER_MISSING_PROGRAMS;
     }
-    return is_model_data(category) ? POPLINER_MISSING_UNTOUCHED : POPLINER_MISSING_COMPILER;
+    return pl_category_is_model_data(category) ? POPLINER_MISSING_UNTOUCHED
+                                               : POPLINER_MISSING_COMPILER;
 }
 
 static int compare_missing(const void *left, const void *right) {
@@ -436,7 +425,7 @@ static popliner_status list_missing(const work *w, const missing_bytes *missing,
     for (size_t i = 0; i < list->count; i++) {
         popliner_missing_variable *item = &list->items[i];
         if (item->num_programs == 0)
-            item->reason = reason_untouched(w, item->category);
+            item->reason = reason_untouched(w, pl_category_from_name(item->category));
         else if (w->program_seen[item->programs[0]])
             item->reason = POPLINER_MISSING_NO_LAYER;
         else
@@ -575,16 +564,19 @@ static popliner_status count_coverage(work *w, popliner_error *error) {
     size_t capacity = 0;
     d->num_operations = popliner_operations_count(w->operations);
     for (size_t i = 0; i < d->num_operations; i++) {
-        const char *note = popliner_layers_note(w->layers, i);
+        popliner_coverage found = {.rule = popliner_layers_rule(w->layers, i),
+                                   .num_named = popliner_layers_num_named(w->layers, i),
+                                   .note = popliner_layers_note(w->layers, i)};
         size_t place = 0;
-        while (place < d->num_coverage && strcmp(d->coverage[place].note, note) != 0)
+        while (place < d->num_coverage && (d->coverage[place].rule != found.rule ||
+                                           d->coverage[place].num_named != found.num_named))
             place++;
         if (place == d->num_coverage) {
             void *coverage = d->coverage;
             if (!pl_reserve(&coverage, &capacity, place + 1, sizeof *d->coverage))
                 return pl_fail_memory(error, "the diagnosis");
             d->coverage = coverage;
-            d->coverage[d->num_coverage++] = (popliner_coverage){.note = note};
+            d->coverage[d->num_coverage++] = found;
         }
         d->coverage[place].num_operations++;
     }

@@ -28,11 +28,9 @@ static bool touches(const pl_interval_inputs *inputs, uint32_t set, size_t first
 /* Adds up by set of units what is always live and of the category "variable". */
 static void sum_by_set(const pl_interval_inputs *inputs, uint64_t *set_bytes) {
     const popliner_profile *p = inputs->profile;
-    bool is_parameter[UINT8_MAX + 1] = {false};
-    for (size_t i = 0; i < p->num_categories && i <= UINT8_MAX; i++)
-        is_parameter[i] = strcmp(pl_profile_string(p, p->category_name[i]), "variable") == 0;
     for (size_t i = 0; i < p->num_variables; i++) {
-        if (is_parameter[p->variable_category[i]] && p->class_always_live[p->variable_class[i]])
+        if (p->category[p->variable_category[i]] == PL_CATEGORY_VARIABLE &&
+            p->class_always_live[p->variable_class[i]])
             set_bytes[inputs->usage.variable_set[i]] += p->variable_size_bytes[i];
     }
 }

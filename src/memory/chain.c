@@ -95,8 +95,7 @@ static const uint32_t PLACE_UNKNOWN = UINT32_MAX;
 
 /* Whether the layer of an operation is but a guess from what follows it. */
 static bool is_guess(const popliner_layers *layers, size_t operation) {
-    static const char guess[] = "deduced_from_following_operation";
-    return strcmp(popliner_layers_note(layers, operation), guess) == 0;
+    return popliner_layers_rule(layers, operation) == POPLINER_LAYER_RULE_FOLLOWING;
 }
 
 uint32_t pl_layer_key(const popliner_layers *layers, size_t operation) {

@@ -10,24 +10,21 @@
 #include "profile/profile_data.h"
 
 int pl_code_group(const popliner_profile *profile, size_t category) {
-    static const struct {
-        const char *category;
-        int group;
-    } known[] = {
-        {"vertexCode", PL_VERTEX_CODE},
-        {"vertexInstanceState", PL_VERTEX_STATE},
-        {"internalExchangeCode", PL_EXCHANGE_CODE},
-        {"controlCode", PL_CONTROL_CODE},
-    };
-    const char *name = pl_profile_string(profile, profile->category_name[category]);
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (strcmp(name, known[i].category) == 0)
-            return known[i].group;
-    }
-    if (profile->num_compute_set_states > 0 &&
-        (strcmp(name, "vertexFieldData") == 0 || strcmp(name, "copyDescriptor") == 0))
+    switch ((pl_category)profile->category[category]) {
+    case PL_CATEGORY_VERTEX_CODE:
+        return PL_VERTEX_CODE;
+    case PL_CATEGORY_VERTEX_INSTANCE_STATE:
         return PL_VERTEX_STATE;
-    return PL_NUM_CODE_GROUPS;
+    case PL_CATEGORY_INTERNAL_EXCHANGE_CODE:
+        return PL_EXCHANGE_CODE;
+    case PL_CATEGORY_CONTROL_CODE:
+        return PL_CONTROL_CODE;
+    case PL_CATEGORY_VERTEX_FIELD_DATA:
+    case PL_CATEGORY_COPY_DESCRIPTOR:
+        return profile->num_compute_set_states > 0 ? PL_VERTEX_STATE : PL_NUM_CODE_GROUPS;
+    default:
+        return PL_NUM_CODE_GROUPS;
+    }
 }
 
 typedef struct entry {

@@ -504,8 +504,7 @@ uint64_t popliner_stage_parameter_bytes(const popliner_stage_meter *meter) {
     for (size_t i = 0; i < p->num_variables; i++) {
         if (meter->variable_seen[i] == meter->stage_number &&
             p->class_always_live[p->variable_class[i]] &&
-            strcmp(pl_profile_string(p, p->category_name[p->variable_category[i]]), "variable") ==
-                0)
+            p->category[p->variable_category[i]] == PL_CATEGORY_VARIABLE)
             bytes += p->variable_size_bytes[i];
     }
     return bytes;

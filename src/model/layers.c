@@ -18,20 +18,13 @@
 /* While layers are being found an operation's unit is one of these or the number of a name. */
 enum { UNIT_NONE = -1, UNIT_FIRST_LAYER = -2 };
 
-typedef enum note {
-    NOTE_NAME,
-    NOTE_INPUTS,
-    NOTE_VARIABLES,
-    NOTE_FOLLOWING,
-    NOTE_FIRST_LAYER,
-    NOTE_TENSOR,
-    NOTE_COUNT, /* number of layers named by the inputs */
-} note;
-
 struct popliner_layers {
     size_t num_operations;
-    size_t *unit;     /* of each operation */
-    char (*note)[40]; /* of each operation */
+    /* of each operation */
+    size_t *unit;
+    popliner_layer_rule *rule;
+    size_t *num_named;
+    char (*note)[40];
     size_t num_layers;
     const char **names; /* unit u > 0 is names[u - 1]; the strings belong to all_names */
     pl_names all_names; /* every result of the regex, also those that decided nothing */
@@ -145,12 +138,12 @@ static bool set_inputs(finder *f, const char *inputs) {
 }
 
 /* Applies the rules to one operation; *current is the layer of what follows it. */
-static popliner_status assign(finder *f, size_t index, long *current, long *unit, note *why,
-                              size_t *num_results, popliner_error *error) {
+static popliner_status assign(finder *f, size_t index, long *current, long *unit,
+                              popliner_layer_rule *rule, size_t *num_named, popliner_error *error) {
     popliner_operation operation = popliner_operations_get(f->operations, index);
     *unit = UNIT_NONE;
     if (operation.is_tensor) {
-        *why = NOTE_TENSOR;
+        *rule = POPLINER_LAYER_RULE_TENSOR;
         return POPLINER_OK;
     }
     f->found.count = 0;
@@ -159,7 +152,7 @@ static popliner_status assign(finder *f, size_t index, long *current, long *unit
     if (status != POPLINER_OK)
         return status;
     if (f->found.count == 1) {
-        *why = NOTE_NAME;
+        *rule = POPLINER_LAYER_RULE_NAME;
         *unit = *current = (long)f->found.seen[0];
         return POPLINER_OK;
     }
@@ -172,7 +165,7 @@ static popliner_status assign(finder *f, size_t index, long *current, long *unit
     if (status != POPLINER_OK)
         return status;
     if (f->found.count == 1) {
-        *why = NOTE_INPUTS;
+        *rule = POPLINER_LAYER_RULE_INPUTS;
         *unit = *current = (long)f->found.seen[0];
         return POPLINER_OK;
     }
@@ -183,17 +176,17 @@ static popliner_status assign(finder *f, size_t index, long *current, long *unit
         if (status != POPLINER_OK)
             return status;
         if (f->found.count == 1) {
-            *why = NOTE_VARIABLES;
+            *rule = POPLINER_LAYER_RULE_VARIABLES;
             *unit = *current = (long)f->found.seen[0];
             return POPLINER_OK;
         }
     }
-    *num_results = f->found.count;
+    *num_named = f->found.count;
     bool is_call = strncmp(operation.name, "Call", 4) == 0;
-    if (*num_results > 1 && is_call && of_framework)
+    if (*num_named > 1 && is_call && of_framework)
         f->calls_of_several++;
-    if (*num_results == 0 && is_call) {
-        *why = NOTE_FOLLOWING;
+    if (*num_named == 0 && is_call) {
+        *rule = POPLINER_LAYER_RULE_FOLLOWING;
         *unit = *current;
         return POPLINER_OK;
     }
@@ -203,11 +196,11 @@ static popliner_status assign(finder *f, size_t index, long *current, long *unit
     if (status != POPLINER_OK)
         return status;
     if (matches) {
-        *why = NOTE_FIRST_LAYER;
+        *rule = POPLINER_LAYER_RULE_FIRST_LAYER;
         *unit = *current = UNIT_FIRST_LAYER;
         return POPLINER_OK;
     }
-    *why = NOTE_COUNT;
+    *rule = POPLINER_LAYER_RULE_NONE;
     *current = UNIT_NONE;
     return POPLINER_OK;
 }
@@ -288,20 +281,23 @@ done:
     return status;
 }
 
-static void write_note(char *text, size_t size, note why, size_t num_results, bool of_framework) {
+/* The rules in the words of PopLiner's tables; nothing depends on them. */
+static void write_note(popliner_layers *layers, size_t operation, bool of_framework) {
     static const char *const texts[] = {
-        [NOTE_NAME] = "",
-        [NOTE_INPUTS] = "deduced_from_input_names",
-        [NOTE_VARIABLES] = "deduced_from_variable_names",
-        [NOTE_FOLLOWING] = "deduced_from_following_operation",
-        [NOTE_FIRST_LAYER] = "inputs_regex_layer_0",
-        [NOTE_TENSOR] = "tensor_filter",
+        [POPLINER_LAYER_RULE_NAME] = "",
+        [POPLINER_LAYER_RULE_INPUTS] = "deduced_from_input_names",
+        [POPLINER_LAYER_RULE_VARIABLES] = "deduced_from_variable_names",
+        [POPLINER_LAYER_RULE_FOLLOWING] = "deduced_from_following_operation",
+        [POPLINER_LAYER_RULE_FIRST_LAYER] = "inputs_regex_layer_0",
+        [POPLINER_LAYER_RULE_TENSOR] = "tensor_filter",
     };
-    if (why != NOTE_COUNT)
-        snprintf(text, size, "%s", texts[why]);
+    char *text = layers->note[operation];
+    size_t num_named = layers->num_named[operation];
+    if (layers->rule[operation] != POPLINER_LAYER_RULE_NONE)
+        snprintf(text, sizeof *layers->note, "%s", texts[layers->rule[operation]]);
     else
-        snprintf(text, size, "%zu_%s_layers", num_results,
-                 of_framework || num_results == 0 ? "input" : "variable");
+        snprintf(text, sizeof *layers->note, "%zu_%s_layers", num_named,
+                 of_framework || num_named == 0 ? "input" : "variable");
 }
 
 /* Whether the pattern matches the name or the inputs of any operation; *where is the first that it
@@ -394,10 +390,13 @@ popliner_status popliner_layers_assign(const popliner_profile *profile,
     if (layers != NULL) {
         layers->num_operations = count;
         layers->unit = pl_new_array(count, sizeof *layers->unit);
+        layers->rule = pl_new_array(count, sizeof *layers->rule);
+        layers->num_named = pl_new_array(count, sizeof *layers->num_named);
         layers->note = pl_new_array(count, sizeof *layers->note);
     }
-    if (units == NULL || layers == NULL || layers->unit == NULL || layers->note == NULL ||
-        f.touched_by == NULL || f.names_of == NULL) {
+    if (units == NULL || layers == NULL || layers->unit == NULL || layers->rule == NULL ||
+        layers->num_named == NULL || layers->note == NULL || f.touched_by == NULL ||
+        f.names_of == NULL) {
         status = pl_fail_memory(error, "the layers");
         goto done;
     }
@@ -407,13 +406,14 @@ popliner_status popliner_layers_assign(const popliner_profile *profile,
                                   error);
     long current = UNIT_NONE;
     for (size_t i = count; status == POPLINER_OK && i-- > 0;) {
-        note why = NOTE_COUNT;
-        size_t num_results = 0;
-        status = assign(&f, i, &current, &units[i], &why, &num_results, error);
-        f.num_counted += why != NOTE_TENSOR;
-        f.num_found += why != NOTE_TENSOR && why != NOTE_COUNT;
-        write_note(layers->note[i], sizeof layers->note[i], why, num_results,
-                   popliner_operations_are_of_framework(operations));
+        popliner_layer_rule *rule = &layers->rule[i];
+        *rule = POPLINER_LAYER_RULE_NONE;
+        status = assign(&f, i, &current, &units[i], rule, &layers->num_named[i], error);
+        if (*rule != POPLINER_LAYER_RULE_NONE)
+            layers->num_named[i] = 0;
+        f.num_counted += *rule != POPLINER_LAYER_RULE_TENSOR;
+        f.num_found += *rule != POPLINER_LAYER_RULE_TENSOR && *rule != POPLINER_LAYER_RULE_NONE;
+        write_note(layers, i, popliner_operations_are_of_framework(operations));
     }
     f.any_result = layers->all_names.count > 0;
     if (status == POPLINER_OK)
@@ -443,6 +443,8 @@ void popliner_layers_free(popliner_layers *layers) {
     pl_names_free(&layers->all_names);
     free(layers->names);
     free(layers->unit);
+    free(layers->rule);
+    free(layers->num_named);
     free(layers->note);
     free(layers);
 }
@@ -457,6 +459,14 @@ const char *popliner_layers_name(const popliner_layers *layers, size_t unit) {
 
 size_t popliner_layers_unit_of(const popliner_layers *layers, size_t operation) {
     return layers->unit[operation];
+}
+
+popliner_layer_rule popliner_layers_rule(const popliner_layers *layers, size_t operation) {
+    return layers->rule[operation];
+}
+
+size_t popliner_layers_num_named(const popliner_layers *layers, size_t operation) {
+    return layers->num_named[operation];
 }
 
 const char *popliner_layers_note(const popliner_layers *layers, size_t operation) {

@@ -86,6 +86,7 @@ size_t pl_profile_fields(popliner_profile *p, pl_field *fields) {
         {"unlowered_debug_context", &p->unlowered_debug_context, sizeof *p->unlowered_debug_context,
          &p->num_unlowered, 0},
         {"category_name", &p->category_name, sizeof *p->category_name, &p->num_categories, 0},
+        {"category", &p->category, sizeof *p->category, &p->num_categories, 0},
         {"tile_total_bytes", &p->tile_total_bytes, sizeof *p->tile_total_bytes,
          &p->target.num_tiles, 0},
         {"tile_total_including_gaps_bytes", &p->tile_total_including_gaps_bytes,
@@ -381,6 +382,10 @@ popliner_status pl_profile_check(const popliner_profile *p, const char *path,
     for (size_t i = 0; wrong == NULL && i < p->num_ranges; i++) {
         if (p->range_first_step[i] > p->range_end_step[i] || p->range_end_step[i] > p->num_steps)
             wrong = "live ranges";
+    }
+    for (size_t i = 0; wrong == NULL && i < p->num_categories; i++) {
+        if (p->category[i] >= PL_NUM_CATEGORIES)
+            wrong = "categories";
     }
     for (size_t i = 0; wrong == NULL && i < p->num_variables; i++) {
         if (p->variable_category[i] >= p->num_categories)

@@ -9,6 +9,7 @@
 #include "base/fields.h"
 #include "base/id_map.h"
 #include "popliner/profile.h"
+#include "profile/category.h"
 #include "profile/database.h"
 
 typedef enum pl_program_type {
@@ -106,6 +107,7 @@ struct popliner_profile {
 
     size_t num_categories;
     pl_string *category_name;
+    uint8_t *category; /* pl_category */
 
     /* Whether what grows with the lowered variables was left out, see pl_profile_variable_fields. */
     bool lacks_variables;

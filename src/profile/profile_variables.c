@@ -114,6 +114,17 @@ static popliner_status read_classes(const pl_database *database, popliner_profil
     return status;
 }
 
+/* Finds out which of the names are those of known categories. */
+static popliner_status recognise_categories(popliner_profile *profile, popliner_error *error) {
+    profile->category = pl_new_array(profile->num_categories, sizeof *profile->category);
+    if (profile->category == NULL)
+        return pl_fail_memory(error, "the categories of variables");
+    for (size_t i = 0; i < profile->num_categories; i++)
+        profile->category[i] =
+            (uint8_t)pl_category_from_name(pl_profile_string(profile, profile->category_name[i]));
+    return POPLINER_OK;
+}
+
 popliner_status pl_profile_read_variables(const pl_database *database, popliner_profile *profile,
                                           pl_profile_ids *ids, popliner_error *error) {
     popliner_status status =
@@ -127,6 +138,8 @@ popliner_status pl_profile_read_variables(const pl_database *database, popliner_
         if (profile->category_name == NULL)
             status = pl_fail_memory(error, "the categories of variables");
     }
+    if (status == POPLINER_OK)
+        status = recognise_categories(profile, error);
     if (status == POPLINER_OK)
         status = read_names(database, "unlowered_vars", profile, &ids->unlowered,
                             &profile->unlowered_name, &profile->num_unlowered, PL_NONE - 1, error);
