@@ -113,6 +113,7 @@ golden_case made_case(void) {
     static uint64_t tile_variables[] = {0, 5};
     static pl_string category_names[] = {5};
     static uint8_t variable_categories[] = {0, 0, 0, 0, 0};
+    static uint8_t known_categories[] = {PL_CATEGORY_VARIABLE};
     static uint32_t offsets[] = {0, 1000, 1010, 1510, 1517};
     static popliner_profile profile = {
         .target = {.num_tiles = 1, .num_ipus = 1, .num_replicas = 1, .bytes_per_tile = 638976},
@@ -156,6 +157,7 @@ golden_case made_case(void) {
         .range_end_step = end_steps,
         .num_categories = 1,
         .category_name = category_names,
+        .category = known_categories,
         .num_variables = 5,
         .variable_size_bytes = variable_sizes,
         .variable_offset = offsets,

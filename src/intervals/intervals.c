@@ -5,14 +5,13 @@
 #include "popliner/intervals.h"
 
 #include <math.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/machine.h"
+#include "base/parallel.h"
 #include "intervals/interval_variables.h"
 #include "intervals/tile_meter.h"
 #include "intervals/unit_cycles.h"
@@ -267,42 +266,48 @@ static popliner_status find_set_bits(pl_interval_inputs *s, popliner_error *erro
 
 /* ---- threads ---- */
 
-/* Tiles that are left, and one thread's part in them. */
+/* One thread's part of the tiles. */
 typedef struct worker {
-    pl_tile_meter meter;
-    atomic_size_t *next_tile;
-    atomic_bool *has_failed;           /* any of them: the others give up */
-    const popliner_listener *listener; /* NULL for all but the calling thread */
-    popliner_status status;
+    pl_tile_meter meter; /* begun with its first tile */
+    bool has_begun;
+    size_t failed_tile; /* the one that ended in the error, if there is one */
     popliner_error error;
-    pthread_t thread;
-    bool has_thread;
 } worker;
 
-static void *work(void *user) {
-    worker *w = user;
-    size_t num_tiles = w->meter.inputs->profile->target.num_tiles;
-    while (w->status == POPLINER_OK && !atomic_load(w->has_failed)) {
-        size_t tile = atomic_fetch_add(w->next_tile, 1);
-        if (tile >= num_tiles)
-            break;
-        w->status = pl_tile_meter_measure(&w->meter, tile, &w->error);
-        if (tile % 16 == 15)
-            pl_progress(w->listener, "Measuring all stages", tile, num_tiles);
-    }
-    if (w->status != POPLINER_OK)
-        atomic_store(w->has_failed, true);
-    return NULL;
+/* What the threads share. */
+typedef struct tile_work {
+    const pl_interval_inputs *inputs;
+    const popliner_listener *listener;
+    bool with_details;
+    worker *workers;
+} tile_work;
+
+static bool measure_tile(void *user, size_t number, size_t tile) {
+    const tile_work *t = user;
+    worker *w = &t->workers[number];
+    popliner_status status = POPLINER_OK;
+    if (!w->has_begun)
+        status = pl_tile_meter_begin(&w->meter, t->inputs, t->with_details, &w->error);
+    w->has_begun = true;
+    if (status == POPLINER_OK)
+        status = pl_tile_meter_measure(&w->meter, tile, &w->error);
+    if (status != POPLINER_OK)
+        w->failed_tile = tile;
+    /* worker 0 is the calling thread, which alone may call the listener */
+    if (number == 0 && tile % 16 == 15)
+        pl_progress(t->listener, "Measuring all stages", tile,
+                    t->inputs->profile->target.num_tiles);
+    return status == POPLINER_OK;
 }
 
 /* As many threads as are wanted, but not more than have a few tiles each. */
 static size_t count_threads(const pl_interval_inputs *inputs) {
-    enum { LEAST_TILES = 4 };
-    size_t most = inputs->profile->target.num_tiles / LEAST_TILES;
+    enum { MIN_TILES = 4 };
+    size_t max = inputs->profile->target.num_tiles / MIN_TILES;
     size_t wanted = inputs->options->num_threads;
     if (wanted == 0)
         wanted = pl_machine_processors();
-    wanted = wanted < most ? wanted : most;
+    wanted = wanted < max ? wanted : max;
     return wanted > 0 ? wanted : 1;
 }
 
@@ -310,42 +315,31 @@ static size_t count_threads(const pl_interval_inputs *inputs) {
 static popliner_status measure_tiles(const pl_interval_inputs *inputs,
                                      const popliner_listener *listener, bool with_details,
                                      pl_tile_meter *meter, popliner_error *error) {
+    size_t num_tiles = inputs->profile->target.num_tiles;
     size_t num_workers = count_threads(inputs);
-    atomic_size_t next_tile = 0;
-    atomic_bool has_failed = false;
-    popliner_status status = POPLINER_OK;
     worker *workers = pl_new_array(num_workers, sizeof *workers);
     if (workers == NULL)
         return pl_fail_memory(error, "the intervals");
+    tile_work shared = {inputs, listener, with_details, workers};
+    pl_parallel tasks = {num_workers, num_tiles, measure_tile, NULL, &shared};
+    size_t failed_tile = pl_parallel_run(&tasks);
+    popliner_status status = POPLINER_OK;
+    bool is_begun = false;
     for (size_t i = 0; status == POPLINER_OK && i < num_workers; i++) {
         worker *w = &workers[i];
-        w->next_tile = &next_tile;
-        w->has_failed = &has_failed;
-        w->listener = i == 0 ? listener : NULL;
-        status = pl_tile_meter_begin(&w->meter, inputs, with_details, error);
-        /* a thread that cannot be had is done without */
-        w->has_thread =
-            i > 0 && status == POPLINER_OK && pthread_create(&w->thread, NULL, work, w) == 0;
+        if (failed_tile < num_tiles && w->error.status != POPLINER_OK &&
+            w->failed_tile == failed_tile) {
+            status = pl_fail(error, w->error.status, "%s", w->error.message);
+        } else if (failed_tile == num_tiles && w->has_begun && !is_begun) {
+            *meter = w->meter;
+            w->meter = (pl_tile_meter){0};
+            is_begun = true;
+        } else if (failed_tile == num_tiles && w->has_begun) {
+            status = pl_tile_meter_merge(meter, &w->meter, error);
+        }
     }
     if (status == POPLINER_OK)
-        work(&workers[0]);
-    else
-        atomic_store(&has_failed, true);
-    for (size_t i = 0; i < num_workers; i++) {
-        worker *w = &workers[i];
-        if (w->has_thread)
-            pthread_join(w->thread, NULL);
-        if (status == POPLINER_OK && w->status != POPLINER_OK)
-            status = pl_fail(error, w->status, "%s", w->error.message);
-        if (status == POPLINER_OK && w->has_thread)
-            status = pl_tile_meter_merge(&workers[0].meter, &w->meter, error);
-    }
-    if (status == POPLINER_OK) {
-        *meter = workers[0].meter;
-        workers[0].meter = (pl_tile_meter){0};
-        pl_progress(listener, "Measuring all stages", inputs->profile->target.num_tiles,
-                    inputs->profile->target.num_tiles);
-    }
+        pl_progress(listener, "Measuring all stages", num_tiles, num_tiles);
     for (size_t i = 0; i < num_workers; i++)
         pl_tile_meter_free(&workers[i].meter);
     free(workers);
