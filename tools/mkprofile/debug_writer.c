@@ -45,7 +45,8 @@ typedef struct record {
 typedef struct debug_writer {
     const mk_plan *plan;
     mk_cbor_file file;
-    mk_strings table; /* names, files and functions */
+    pl_names table; /* names, files and functions */
+    bool is_out_of_memory;
 } debug_writer;
 
 /* Layer and place in the source of each kind of context. */
@@ -285,6 +286,12 @@ static void add_own_fields(const mk_plan *plan, record *fields, const mk_context
 
 /* ---- Writing ------------------------------------------------------------------------------- */
 
+static size_t table_number(debug_writer *writer, const char *text) {
+    size_t number = pl_names_number(&writer->table, text);
+    writer->is_out_of_memory = writer->is_out_of_memory || number == SIZE_MAX;
+    return number;
+}
+
 static void write_tensors(debug_writer *writer, size_t operation, bool inputs) {
     const mk_plan *plan = writer->plan;
     const mk_operation *source = mk_operation_at(plan, operation);
@@ -388,9 +395,9 @@ static void write_field(debug_writer *writer, uint32_t id, const mk_context *con
     case FIELD_LOCATION:
         mk_cbor_map(file, 3);
         mk_cbor_text(file, "fileName");
-        mk_cbor_number(file, mk_string(&writer->table, kinds[context->kind].file_name));
+        mk_cbor_number(file, table_number(writer, kinds[context->kind].file_name));
         mk_cbor_text(file, "functionName");
-        mk_cbor_number(file, mk_string(&writer->table, kinds[context->kind].function_name));
+        mk_cbor_number(file, table_number(writer, kinds[context->kind].function_name));
         mk_cbor_text(file, "lineNumber");
         mk_cbor_number(file, kinds[context->kind].line);
         break;
@@ -411,7 +418,7 @@ static void write_context(debug_writer *writer, size_t number) {
     add_number(&fields, "id", id);
     if (context->parent != 0)
         add_number(&fields, "parentId", context->parent);
-    add_number(&fields, "name", mk_string(&writer->table, mk_text(plan, context->name)));
+    add_number(&fields, "name", table_number(writer, mk_text(plan, context->name)));
     add_text(&fields, "layer", kinds[context->kind].layer);
     if (kinds[context->kind].category != NULL)
         add_text(&fields, "category", kinds[context->kind].category);
@@ -425,10 +432,6 @@ static void write_context(debug_writer *writer, size_t number) {
 
 popliner_status mk_write_debug(const mk_plan *plan, const char *path, popliner_error *error) {
     debug_writer writer = {.plan = plan};
-    if (!mk_strings_begin(&writer.table)) {
-        mk_strings_end(&writer.table);
-        return pl_fail_memory(error, "the debug information");
-    }
     mk_cbor_open(&writer.file, path);
     mk_cbor_map(&writer.file, 2);
     mk_cbor_text(&writer.file, "contexts");
@@ -445,12 +448,12 @@ popliner_status mk_write_debug(const mk_plan *plan, const char *path, popliner_e
     }
     mk_cbor_break(&writer.file);
     mk_cbor_text(&writer.file, "stringTable");
-    mk_cbor_array(&writer.file, writer.table.offsets.count);
-    for (size_t i = 0; i < writer.table.offsets.count; i++)
-        mk_cbor_text(&writer.file, mk_string_text(&writer.table, i));
+    mk_cbor_array(&writer.file, writer.table.count);
+    for (size_t i = 0; i < writer.table.count; i++)
+        mk_cbor_text(&writer.file, writer.table.items[i]);
     popliner_status status = mk_cbor_close(&writer.file, error);
-    if (status == POPLINER_OK && writer.table.failed)
+    if (status == POPLINER_OK && writer.is_out_of_memory)
         status = pl_fail_memory(error, "the debug information");
-    mk_strings_end(&writer.table);
+    pl_names_free(&writer.table);
     return status;
 }

@@ -2,6 +2,7 @@
 #include "mkprofile/faults.h"
 
 #include "base/failure.h"
+#include "base/growth.h"
 #include "mkprofile/random.h"
 #include "mkprofile/variables.h"
 
@@ -29,7 +30,7 @@ static void take_debug_id(mk_plan *plan, mk_program *program, size_t turn) {
 static void take_operation(mk_plan *plan, size_t number, size_t turn) {
     mk_program *program = mk_program_at(plan, number);
     bool has_builder = plan->options.framework != MK_TENSORFLOW;
-    size_t name = mk_string(&plan->strings, "fault/no-operation");
+    size_t name = mk_intern(plan, &plan->strings, "fault/no-operation");
     uint32_t parent = 0;
     plan->block++;
     if (turn % 3 == 0 && has_builder)
@@ -51,11 +52,11 @@ static void add_untouched(mk_plan *plan, size_t number) {
     char name[64];
     snprintf(name, sizeof name, "fault/untouched/%zu", number);
     uint64_t bytes = UNTOUCHED_BYTES + number % UNTOUCHED_SIZES * UNTOUCHED_MORE;
-    uint32_t context = mk_add_context(plan, MK_CONTEXT_VARIABLE, 0, mk_string(&plan->strings, name),
-                                      MK_NONE, NULL);
+    uint32_t context = mk_add_context(plan, MK_CONTEXT_VARIABLE, 0,
+                                      mk_intern(plan, &plan->strings, name), MK_NONE, NULL);
     mk_span span = mk_add_data(plan, mk_identity(MK_OF_A_FAULT, number, 0), name, MK_ACTIVATION,
                                bytes * plan->options.tiles, mk_all_tiles(plan), context, MK_NONE);
-    if (mk_plan_lacks_memory(plan))
+    if (plan->is_out_of_memory)
         return;
     /* live in the middle half of the program */
     size_t steps = plan->steps.count;
@@ -63,8 +64,9 @@ static void add_untouched(mk_plan *plan, size_t number) {
         mk_live_at(plan, span.first + i, steps / 4);
         mk_live_at(plan, span.first + i, steps - steps / 4 - 1);
     }
-    mk_list_add(&plan->faults, &(mk_fault){.kind = MK_FAULT_UNTOUCHED,
-                                           .subject = mk_variable_at(plan, span.first)->unlowered});
+    mk_append(plan, &plan->faults,
+              &(mk_fault){.kind = MK_FAULT_UNTOUCHED,
+                          .subject = mk_variable_at(plan, span.first)->unlowered});
 }
 
 /* The number of place `place` of `count` among `available` in a row, spread evenly. */
@@ -72,57 +74,59 @@ static size_t spread(size_t place, size_t count, size_t available) {
     return (2 * place + 1) * available / (2 * count);
 }
 
+/* Programs that have no fault yet, in the order of their ids. */
+typedef struct candidates {
+    size_t *numbers;
+    size_t count;
+} candidates;
+
 /* Plants one kind of fault into so many of the candidates that have none yet. */
-static void spoil_programs(mk_plan *plan, mk_fault_kind kind, size_t wanted, mk_list *candidates) {
-    size_t *numbers = candidates->items;
+static void spoil_programs(mk_plan *plan, mk_fault_kind kind, size_t wanted, candidates *left) {
+    size_t *numbers = left->numbers;
     for (size_t i = 0; i < wanted; i++) {
-        size_t place = spread(i, wanted, candidates->count);
+        size_t place = spread(i, wanted, left->count);
         size_t number = numbers[place];
         numbers[place] = MK_NONE;
         if (kind == MK_FAULT_NO_DEBUG_ID)
             take_debug_id(plan, mk_program_at(plan, number), i);
         else
             take_operation(plan, number, i);
-        mk_list_add(&plan->faults, &(mk_fault){.kind = kind, .subject = number});
+        mk_append(plan, &plan->faults, &(mk_fault){.kind = kind, .subject = number});
     }
     size_t kept = 0;
-    for (size_t i = 0; i < candidates->count; i++) {
+    for (size_t i = 0; i < left->count; i++) {
         if (numbers[i] != MK_NONE)
             numbers[kept++] = numbers[i];
     }
-    candidates->count = kept;
+    left->count = kept;
 }
 
 popliner_status mk_plant_faults(mk_plan *plan, popliner_error *error) {
     const uint64_t *wanted = plan->options.faults;
     uint64_t programs = wanted[MK_FAULT_NO_DEBUG_ID] + wanted[MK_FAULT_NO_OPERATION];
     popliner_status status = POPLINER_OK;
-    mk_list candidates;
-    if (!mk_list_begin(&candidates, sizeof(size_t)))
-        candidates.failed = true;
-    for (int pass = 0; pass < 2; pass++) { /* in the order of their ids */
+    candidates left = {.numbers = pl_new_array(plan->programs.count, sizeof *left.numbers)};
+    if (left.numbers == NULL)
+        return pl_fail_memory(error, "the planted faults");
+    for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < plan->programs.count; i++) {
             const mk_program *program = mk_program_at(plan, i);
             if (is_candidate(program) && program->is_in_function == (pass == 1))
-                mk_list_add(&candidates, &i);
+                left.numbers[left.count++] = i;
         }
     }
-    if (candidates.failed) {
-        status = pl_fail_memory(error, "the planted faults");
-    } else if (programs > candidates.count) {
+    if (programs > left.count) {
         status =
             pl_fail(error, POPLINER_ERROR_USAGE,
                     "--fault wants %llu programs of operations, but this profile has only %zu.",
-                    (unsigned long long)programs, candidates.count);
+                    (unsigned long long)programs, left.count);
     } else {
-        spoil_programs(plan, MK_FAULT_NO_DEBUG_ID, (size_t)wanted[MK_FAULT_NO_DEBUG_ID],
-                       &candidates);
-        spoil_programs(plan, MK_FAULT_NO_OPERATION, (size_t)wanted[MK_FAULT_NO_OPERATION],
-                       &candidates);
-        for (size_t i = 0; i < wanted[MK_FAULT_UNTOUCHED] && !mk_plan_lacks_memory(plan); i++)
+        spoil_programs(plan, MK_FAULT_NO_DEBUG_ID, (size_t)wanted[MK_FAULT_NO_DEBUG_ID], &left);
+        spoil_programs(plan, MK_FAULT_NO_OPERATION, (size_t)wanted[MK_FAULT_NO_OPERATION], &left);
+        for (size_t i = 0; i < wanted[MK_FAULT_UNTOUCHED] && !plan->is_out_of_memory; i++)
             add_untouched(plan, i);
     }
-    mk_list_end(&candidates);
+    free(left.numbers);
     return status;
 }
 

@@ -5,6 +5,7 @@
 #include "base/growth.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct temporary {
     uint64_t bytes;
@@ -51,11 +52,12 @@ static void occupy(const mk_plan *plan, const mk_class *life, uint64_t *busy) {
 popliner_status mk_assign_lanes(mk_plan *plan, popliner_error *error) {
     popliner_status status = POPLINER_OK;
     size_t words = plan->steps.count / 64 + 1;
-    mk_list busy = {.items = NULL}; /* one item per lane: a bit per step */
-    uint64_t *nothing = calloc(words, sizeof *nothing);
+    void *busy = NULL; /* of each lane: a bit per step */
+    size_t lane_bytes = words * sizeof(uint64_t);
+    size_t capacity = 0;
     temporary *temporaries = pl_new_array(plan->variables.count, sizeof *temporaries);
     size_t count = 0;
-    if (nothing == NULL || temporaries == NULL || !mk_list_begin(&busy, words * sizeof *nothing)) {
+    if (temporaries == NULL) {
         status = pl_fail_memory(error, "the layout of temporaries");
         goto done;
     }
@@ -69,21 +71,21 @@ popliner_status mk_assign_lanes(mk_plan *plan, popliner_error *error) {
         mk_variable *variable = mk_variable_at(plan, temporaries[i].variable);
         const mk_class *life = mk_class_at(plan, variable->class_id - 1);
         size_t lane = 0;
-        while (lane < busy.count && !is_free(plan, life, (uint64_t *)busy.items + lane * words))
+        while (lane < plan->lane_count && !is_free(plan, life, (uint64_t *)busy + lane * words))
             lane++;
-        if (lane == busy.count)
-            mk_list_add(&busy, nothing);
-        if (busy.failed) {
-            status = pl_fail_memory(error, "the layout of temporaries");
-            goto done;
+        if (lane == plan->lane_count) {
+            if (!pl_reserve(&busy, &capacity, lane + 1, lane_bytes)) {
+                status = pl_fail_memory(error, "the layout of temporaries");
+                goto done;
+            }
+            memset((uint64_t *)busy + lane * words, 0, lane_bytes);
+            plan->lane_count++;
         }
-        occupy(plan, life, (uint64_t *)busy.items + lane * words);
+        occupy(plan, life, (uint64_t *)busy + lane * words);
         variable->lane = lane;
     }
-    plan->lane_count = busy.count;
 done:
-    mk_list_end(&busy);
-    free(nothing);
+    free(busy);
     free(temporaries);
     return status;
 }

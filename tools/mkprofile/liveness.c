@@ -56,19 +56,19 @@ static void add_class(mk_plan *plan, const life_key *key) {
     mk_class added = {.is_always_live = key->always_group != MK_NONE,
                       .first_range = plan->ranges.count};
     if (added.is_always_live) {
-        mk_list_add(&plan->ranges, &(mk_range){.from = 0, .to = plan->steps.count});
+        mk_append(plan, &plan->ranges, &(mk_range){.from = 0, .to = plan->steps.count});
     } else if (key->occasion == MK_NONE) {
-        mk_list_add(&plan->ranges, &(mk_range){.from = key->first_step, .to = key->end_step});
+        mk_append(plan, &plan->ranges, &(mk_range){.from = key->first_step, .to = key->end_step});
     } else {
-        const mk_list *starts = &mk_occasion_at(plan, key->occasion)->starts;
+        const mk_array *starts = &mk_occasion_at(plan, key->occasion)->starts;
         for (size_t i = 0; i < starts->count; i++) {
             size_t start = mk_number_at(starts, i);
-            mk_list_add(&plan->ranges,
-                        &(mk_range){.from = start + key->first_step, .to = start + key->end_step});
+            mk_append(plan, &plan->ranges,
+                      &(mk_range){.from = start + key->first_step, .to = start + key->end_step});
         }
     }
     added.range_count = plan->ranges.count - added.first_range;
-    mk_list_add(&plan->classes, &added);
+    mk_append(plan, &plan->classes, &added);
 }
 
 popliner_status mk_make_classes(mk_plan *plan, popliner_error *error) {
@@ -86,7 +86,7 @@ popliner_status mk_make_classes(mk_plan *plan, popliner_error *error) {
         variable->class_id = variable->rule == MK_RULE_UNALLOCATED ? 0 : plan->classes.count;
     }
     free(keys);
-    if (plan->classes.failed || plan->ranges.failed)
+    if (plan->is_out_of_memory)
         return pl_fail_memory(error, "the liveness of variables");
     return POPLINER_OK;
 }

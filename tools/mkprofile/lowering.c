@@ -309,7 +309,7 @@ static void enter_operation(mk_builder *builder, size_t number, uint32_t record,
     builder->record = record;
     if (operation.work != MK_WORK_CALL)
         builder->record = mk_add_context(plan, MK_CONTEXT_POPLIBS, record,
-                                         mk_string(&plan->strings, api), number, api);
+                                         mk_intern(plan, &plan->strings, api), number, api);
 }
 
 /* ---- Functions ------------------------------------------------------------------------------ */
@@ -332,7 +332,7 @@ static mk_span copy_of_tensor(mk_plan *plan, size_t function, size_t tensor, con
 static void build_function(mk_plan *plan, size_t call_number) {
     const mk_operation call = *mk_operation_at(plan, call_number);
     size_t function = call.function;
-    mk_list_add(&plan->call_order, &function);
+    mk_append(plan, &plan->call_order, &function);
     mk_occasion_at(plan, function)->first_call = call_number;
     mk_builder body = {.plan = plan,
                        .parent = MK_NONE,
@@ -375,10 +375,10 @@ static void build_function(mk_plan *plan, size_t call_number) {
 /* Repeats the steps of a function's body below the current program. */
 static void repeat_body(mk_builder *builder, size_t program, size_t parent_step) {
     mk_plan *plan = builder->plan;
-    if (plan->programs.failed || plan->steps.failed)
+    if (plan->is_out_of_memory)
         return;
     size_t step = builder->step++;
-    mk_list_add(&plan->steps, &(mk_step){.program = program, .parent = parent_step});
+    mk_append(plan, &plan->steps, &(mk_step){.program = program, .parent = parent_step});
     for (size_t child = mk_program_at(plan, program)->children; child != MK_NONE;
          child = mk_program_at(plan, child)->next)
         repeat_body(builder, child, step);
@@ -394,7 +394,7 @@ static void lower_call(mk_builder *builder, size_t number) {
     if (is_first)
         build_function(plan, number);
     size_t pieces = plan->options.pieces;
-    mk_list_add(&mk_occasion_at(plan, function)->starts, &builder->step);
+    mk_append(plan, &mk_occasion_at(plan, function)->starts, &builder->step);
     const mk_occasion ready = *mk_occasion_at(plan, function);
 
     /* Lives of parameters and results count from the occasion, so only their use is told here. */
@@ -404,7 +404,7 @@ static void lower_call(mk_builder *builder, size_t number) {
         mk_execute_use(builder, tensor_span(builder, call.inputs[i]));
         for (size_t k = 0; k < pieces; k++) {
             size_t parameter = ready.inputs[i] + k;
-            mk_list_add(&plan->uses, &parameter);
+            mk_append(plan, &plan->uses, &parameter);
         }
     }
     mk_end_execute(builder);
@@ -419,7 +419,7 @@ static void lower_call(mk_builder *builder, size_t number) {
         mk_execute_use(builder, tensor_span(builder, output));
         for (size_t k = 0; k < pieces; k++) {
             size_t result = ready.outputs[i] + k;
-            mk_list_add(&plan->uses, &result);
+            mk_append(plan, &plan->uses, &result);
         }
     }
     mk_end_execute(builder);
@@ -448,7 +448,7 @@ static void add_stray_copy(mk_builder *builder, size_t tensor, size_t operation)
 static void copy_listed(mk_builder *builder, bool to_host, size_t first, uint32_t record) {
     mk_plan *plan = builder->plan;
     size_t count = plan->copied.count - first;
-    if (count > 0 && !plan->copied.failed)
+    if (count > 0 && !plan->is_out_of_memory)
         mk_add_host_copy(builder, to_host, first, count, record);
 }
 
@@ -458,7 +458,7 @@ static void receive(mk_builder *builder, mk_arrival arrival) {
     size_t first = plan->copied.count;
     for (size_t tensor = 0; tensor < plan->tensors.count; tensor++) {
         if (mk_tensor_at(plan, tensor)->arrival == arrival)
-            mk_list_add(&plan->copied, &tensor);
+            mk_append(plan, &plan->copied, &tensor);
     }
     uint32_t record = 0;
     if (plan->copied.count > first)
@@ -472,7 +472,7 @@ static void send(mk_builder *builder) {
     size_t first = plan->copied.count;
     for (size_t tensor = 0; tensor < plan->tensors.count; tensor++) {
         if (mk_tensor_at(plan, tensor)->leaves)
-            mk_list_add(&plan->copied, &tensor);
+            mk_append(plan, &plan->copied, &tensor);
     }
     copy_listed(builder, true, first, 0);
 }
@@ -481,7 +481,7 @@ static void lower_operations(mk_builder *builder) {
     mk_plan *plan = builder->plan;
     bool has_gradients = false;
     for (size_t number = 0; number < plan->operations.count; number++) {
-        if (mk_plan_lacks_memory(plan))
+        if (plan->is_out_of_memory)
             return;
         if (mk_operation_at(plan, number)->is_replaced ||
             mk_operation_at(plan, number)->is_left_out)
@@ -517,10 +517,10 @@ static void copy_tensors(mk_builder *builder, mk_tensor_kind kind, bool to_host,
     size_t first = plan->copied.count;
     for (size_t tensor = 0; tensor <= plan->tensors.count; tensor++) {
         if (tensor < plan->tensors.count && is_here(plan, tensor, kind))
-            mk_list_add(&plan->copied, &tensor);
+            mk_append(plan, &plan->copied, &tensor);
         size_t count = plan->copied.count - first;
         if (count == group || (tensor == plan->tensors.count && count > 0)) {
-            if (plan->copied.failed)
+            if (plan->is_out_of_memory)
                 return;
             size_t owner = mk_number_at(&plan->copied, first);
             mk_add_host_copy(builder, to_host, first, count, mk_tensor_at(plan, owner)->owner);
@@ -571,7 +571,7 @@ static void run_batch(mk_builder *builder) {
     }
     if (result == MK_NONE)
         return;
-    size_t first = mk_list_add(&plan->copied, &result);
+    size_t first = mk_append(plan, &plan->copied, &result);
     mk_add_host_copy(builder, true, first, 1, 0);
 }
 
@@ -648,7 +648,7 @@ void mk_lower(mk_plan *plan) {
     copy_model(&builder, true);
     mk_close(&builder, outside);
     mk_add_program(&builder, MK_WRITE_UNDEF, MK_NONE, compilation, 0);
-    if (mk_plan_lacks_memory(plan))
+    if (plan->is_out_of_memory)
         return;
     mk_number_programs(plan);
     mk_add_system_variables(plan);

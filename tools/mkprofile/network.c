@@ -22,14 +22,14 @@ static size_t add_tensor(mk_plan *plan, mk_tensor_kind kind, uint64_t rows, uint
     va_start(arguments, format);
     vsnprintf(name, sizeof name, format, arguments);
     va_end(arguments);
-    mk_tensor tensor = {.name = mk_string(&plan->strings, name),
+    mk_tensor tensor = {.name = mk_intern(plan, &plan->strings, name),
                         .kind = kind,
                         .rows = rows,
                         .columns = columns,
                         .element_bytes = element_bytes,
                         .first_variable = MK_NONE,
                         .place = plan->place};
-    return mk_list_add(&plan->tensors, &tensor);
+    return mk_append(plan, &plan->tensors, &tensor);
 }
 
 static size_t add_weight(mk_plan *plan, uint64_t rows, uint64_t columns, const char *name) {
@@ -39,7 +39,7 @@ static size_t add_weight(mk_plan *plan, uint64_t rows, uint64_t columns, const c
 /* Inputs end with MK_NONE. Returns the number of the operation. */
 static size_t add_operation(mk_plan *plan, mk_work work, const char *type, size_t output,
                             const size_t *inputs, const char *name) {
-    mk_operation operation = {.name = mk_string(&plan->strings, name),
+    mk_operation operation = {.name = mk_intern(plan, &plan->strings, name),
                               .type = type,
                               .work = work,
                               .output = output,
@@ -48,7 +48,7 @@ static size_t add_operation(mk_plan *plan, mk_work work, const char *type, size_
                               .place = plan->place};
     for (size_t i = 0; i < MK_MAX_INPUTS && inputs[i] != MK_NONE; i++)
         operation.inputs[operation.input_count++] = inputs[i];
-    return mk_list_add(&plan->operations, &operation);
+    return mk_append(plan, &plan->operations, &operation);
 }
 
 /* An operation with its output tensor, which is called after it; returns the tensor. */
@@ -111,7 +111,7 @@ static bool made_in_call(const mk_plan *plan, size_t call, size_t tensor) {
 /* Inputs of a call are those of its operations that come from outside; its output is that of the
  * last one. */
 static void end_call(mk_plan *plan, size_t call) {
-    if (call == MK_NONE || plan->operations.failed)
+    if (call == MK_NONE || plan->is_out_of_memory)
         return;
     mk_operation *operation = mk_operation_at(plan, call);
     operation->replaced_count = plan->operations.count - call - 1;
@@ -145,7 +145,7 @@ static size_t norm(mk_plan *plan, const char *type, size_t input, size_t gamma, 
 static size_t wide_multiplication(mk_plan *plan, size_t output) {
     uint64_t hidden = plan->options.hidden;
     uint64_t splits = hidden * 3 / 32 > 0 ? hidden * 3 / 32 : 1;
-    if (plan->operations.failed)
+    if (plan->is_out_of_memory)
         return output;
     size_t last = plan->operations.count - 1;
     mk_operation_at(plan, last)->partial_bytes = plan->options.sequence * hidden * WORD * splits;
@@ -550,11 +550,11 @@ static void add_training(mk_plan *plan, size_t result) {
     size_t forward_count = plan->operations.count;
     plan->backward_begin = forward_count;
     size_t forward_tensors = plan->tensors.count;
-    if (plan->operations.failed || plan->tensors.failed)
+    if (plan->is_out_of_memory)
         return;
     size_t *gradients = malloc(forward_tensors * sizeof *gradients);
     if (gradients == NULL) {
-        plan->tensors.failed = true;
+        plan->is_out_of_memory = true;
         return;
     }
     for (size_t i = 0; i < forward_tensors; i++)
@@ -570,9 +570,10 @@ static void add_training(mk_plan *plan, size_t result) {
 void mk_network_build(mk_plan *plan) {
     for (size_t i = 0; i < FUNCTION_END; i++) {
         mk_occasion occasion = {.is_function = i > 0, .body = MK_NONE};
-        if (!mk_list_begin(&occasion.starts, sizeof(size_t)))
-            plan->occasions.failed = true;
-        mk_list_add(&plan->occasions, &occasion);
+        mk_array_begin(plan, &occasion.starts, sizeof(size_t));
+        mk_append(plan, &plan->occasions, &occasion);
+        if (plan->is_out_of_memory)
+            free(occasion.starts.items);
     }
     size_t result = MK_NONE;
     switch (plan->options.framework) {

@@ -36,7 +36,7 @@ void mk_take_part(mk_plan *plan) {
     size_t count = plan->tensors.count;
     touches *all = pl_new_array(count, sizeof *all);
     if (all == NULL) {
-        plan->tensors.failed = true;
+        plan->is_out_of_memory = true;
         return;
     }
     for (size_t i = 0; i < count; i++)

@@ -2,8 +2,12 @@
 #include "mkprofile/plan.h"
 
 #include "base/failure.h"
+#include "base/growth.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 mk_tensor *mk_tensor_at(const mk_plan *plan, size_t number) {
     return (mk_tensor *)plan->tensors.items + number;
@@ -69,12 +73,16 @@ mk_fault *mk_fault_at(const mk_plan *plan, size_t number) {
     return (mk_fault *)plan->faults.items + number;
 }
 
-size_t mk_number_at(const mk_list *list, size_t place) {
-    return ((const size_t *)list->items)[place];
+size_t mk_number_at(const mk_array *array, size_t place) {
+    return ((const size_t *)array->items)[place];
 }
 
 const char *mk_text(const mk_plan *plan, size_t number) {
-    return mk_string_text(&plan->strings, number);
+    return plan->strings.items[number];
+}
+
+const char *mk_base_name(const mk_plan *plan, size_t number) {
+    return plan->base_names.items[number];
 }
 
 const char *mk_vertex_type_name(const mk_plan *plan, size_t number) {
@@ -90,74 +98,88 @@ uint32_t mk_add_context(mk_plan *plan, mk_context_kind kind, uint32_t parent, si
                           .subject = subject,
                           .word = word,
                           .block = plan->block};
-    return (uint32_t)mk_list_add(&plan->contexts, &context) + 1;
+    return (uint32_t)mk_append(plan, &plan->contexts, &context) + 1;
 }
 
-/* All lists of a plan, for what is done to each of them. */
-enum { LIST_COUNT = 19 };
-
-static void collect_lists(mk_plan *plan, mk_list *lists[LIST_COUNT], size_t sizes[LIST_COUNT]) {
-    const struct {
-        mk_list *list;
-        size_t item_size;
-    } all[LIST_COUNT] = {
-        {&plan->tensors, sizeof(mk_tensor)},      {&plan->operations, sizeof(mk_operation)},
-        {&plan->programs, sizeof(mk_program)},    {&plan->vertex_types, sizeof(mk_vertex_type)},
-        {&plan->vertices, sizeof(mk_vertices)},   {&plan->compute_sets, sizeof(mk_compute_set)},
-        {&plan->exchanges, sizeof(mk_exchange)},  {&plan->host_copies, sizeof(mk_host_copy)},
-        {&plan->copied, sizeof(size_t)},          {&plan->uses, sizeof(size_t)},
-        {&plan->steps, sizeof(mk_step)},          {&plan->occasions, sizeof(mk_occasion)},
-        {&plan->call_order, sizeof(size_t)},      {&plan->variables, sizeof(mk_variable)},
-        {&plan->unlowered, sizeof(mk_unlowered)}, {&plan->classes, sizeof(mk_class)},
-        {&plan->ranges, sizeof(mk_range)},        {&plan->contexts, sizeof(mk_context)},
-        {&plan->faults, sizeof(mk_fault)},
-    };
-    for (size_t i = 0; i < LIST_COUNT; i++) {
-        lists[i] = all[i].list;
-        sizes[i] = all[i].item_size;
+size_t mk_append(mk_plan *plan, mk_array *array, const void *item) {
+    if (plan->is_out_of_memory ||
+        !pl_reserve(&array->items, &array->capacity, array->count + 1, array->item_size)) {
+        plan->is_out_of_memory = true;
+        return 0;
     }
+    memcpy((char *)array->items + array->count * array->item_size, item, array->item_size);
+    return array->count++;
 }
 
-bool mk_plan_lacks_memory(const mk_plan *plan) {
-    const mk_list *const lists[] = {
-        &plan->tensors,    &plan->operations,   &plan->programs,  &plan->vertex_types,
-        &plan->vertices,   &plan->compute_sets, &plan->exchanges, &plan->host_copies,
-        &plan->copied,     &plan->uses,         &plan->steps,     &plan->occasions,
-        &plan->call_order, &plan->variables,    &plan->unlowered, &plan->classes,
-        &plan->ranges,     &plan->contexts,     &plan->faults,
-    };
-    bool lacks = plan->strings.failed || plan->base_names.failed;
-    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
-        lacks = lacks || lists[i]->failed;
-    for (size_t i = 0; i < plan->occasions.count; i++)
-        lacks = lacks || mk_occasion_at(plan, i)->starts.failed;
-    return lacks;
+size_t mk_intern(mk_plan *plan, pl_names *names, const char *text) {
+    size_t number = plan->is_out_of_memory ? SIZE_MAX : pl_names_number(names, text);
+    if (number == SIZE_MAX)
+        plan->is_out_of_memory = true;
+    return number == SIZE_MAX ? 0 : number;
+}
+
+size_t mk_intern_format(mk_plan *plan, const char *format, ...) {
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return mk_intern(plan, &plan->strings, text);
+}
+
+void mk_array_begin(mk_plan *plan, mk_array *array, size_t item_size) {
+    *array = (mk_array){.item_size = item_size, .items = pl_new_array(1, item_size)};
+    array->capacity = array->items != NULL ? 1 : 0;
+    plan->is_out_of_memory = plan->is_out_of_memory || array->items == NULL;
 }
 
 popliner_status mk_plan_begin(mk_plan *plan, const mk_options *options, popliner_error *error) {
     *plan = (mk_plan){.options = *options, .next_instance = 101, .backward_begin = MK_NONE};
-    mk_list *lists[LIST_COUNT];
-    size_t sizes[LIST_COUNT];
-    collect_lists(plan, lists, sizes);
-    bool ready = true;
-    for (size_t i = 0; i < LIST_COUNT; i++)
-        ready = mk_list_begin(lists[i], sizes[i]) && ready;
-    ready = mk_strings_begin(&plan->strings) && ready;
-    ready = mk_strings_begin(&plan->base_names) && ready;
-    if (!ready)
-        return pl_fail_memory(error, "the plan of the profile");
-    mk_string(&plan->strings, "");
-    return POPLINER_OK;
+    mk_array_begin(plan, &plan->tensors, sizeof(mk_tensor));
+    mk_array_begin(plan, &plan->operations, sizeof(mk_operation));
+    mk_array_begin(plan, &plan->programs, sizeof(mk_program));
+    mk_array_begin(plan, &plan->vertex_types, sizeof(mk_vertex_type));
+    mk_array_begin(plan, &plan->vertices, sizeof(mk_vertices));
+    mk_array_begin(plan, &plan->compute_sets, sizeof(mk_compute_set));
+    mk_array_begin(plan, &plan->exchanges, sizeof(mk_exchange));
+    mk_array_begin(plan, &plan->host_copies, sizeof(mk_host_copy));
+    mk_array_begin(plan, &plan->copied, sizeof(size_t));
+    mk_array_begin(plan, &plan->uses, sizeof(size_t));
+    mk_array_begin(plan, &plan->steps, sizeof(mk_step));
+    mk_array_begin(plan, &plan->occasions, sizeof(mk_occasion));
+    mk_array_begin(plan, &plan->call_order, sizeof(size_t));
+    mk_array_begin(plan, &plan->variables, sizeof(mk_variable));
+    mk_array_begin(plan, &plan->unlowered, sizeof(mk_unlowered));
+    mk_array_begin(plan, &plan->classes, sizeof(mk_class));
+    mk_array_begin(plan, &plan->ranges, sizeof(mk_range));
+    mk_array_begin(plan, &plan->contexts, sizeof(mk_context));
+    mk_array_begin(plan, &plan->faults, sizeof(mk_fault));
+    mk_intern(plan, &plan->strings, "");
+    return plan->is_out_of_memory ? pl_fail_memory(error, "the plan of the profile") : POPLINER_OK;
 }
 
 void mk_plan_end(mk_plan *plan) {
     for (size_t i = 0; i < plan->occasions.count; i++)
-        mk_list_end(&mk_occasion_at(plan, i)->starts);
-    mk_list *lists[LIST_COUNT];
-    size_t sizes[LIST_COUNT];
-    collect_lists(plan, lists, sizes);
-    for (size_t i = 0; i < LIST_COUNT; i++)
-        mk_list_end(lists[i]);
-    mk_strings_end(&plan->strings);
-    mk_strings_end(&plan->base_names);
+        free(mk_occasion_at(plan, i)->starts.items);
+    free(plan->tensors.items);
+    free(plan->operations.items);
+    free(plan->programs.items);
+    free(plan->vertex_types.items);
+    free(plan->vertices.items);
+    free(plan->compute_sets.items);
+    free(plan->exchanges.items);
+    free(plan->host_copies.items);
+    free(plan->copied.items);
+    free(plan->uses.items);
+    free(plan->steps.items);
+    free(plan->occasions.items);
+    free(plan->call_order.items);
+    free(plan->variables.items);
+    free(plan->unlowered.items);
+    free(plan->classes.items);
+    free(plan->ranges.items);
+    free(plan->contexts.items);
+    free(plan->faults.items);
+    pl_names_free(&plan->strings);
+    pl_names_free(&plan->base_names);
 }

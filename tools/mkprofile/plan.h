@@ -8,7 +8,7 @@
 #ifndef MK_PLAN_H
 #define MK_PLAN_H
 
-#include "mkprofile/list.h"
+#include "base/names.h"
 #include "mkprofile/options.h"
 
 #include <stdbool.h>
@@ -17,6 +17,14 @@
 
 /* "No such thing", where the number of an item is expected. */
 #define MK_NONE SIZE_MAX
+
+/* A growing array of a plan. See mk_append. */
+typedef struct mk_array {
+    void *items; /* room for one at least */
+    size_t count;
+    size_t capacity;
+    size_t item_size;
+} mk_array;
 
 /* ---- The model ---------------------------------------------------------------------------- */
 
@@ -188,7 +196,7 @@ typedef struct mk_occasion {
     bool is_function;
     size_t body;                     /* root program of a function */
     size_t body_steps;               /* steps of the body, its root included */
-    mk_list starts;                  /* size_t: the steps */
+    mk_array starts;                 /* size_t: the steps */
     size_t first_call;               /* operation: the first call of the function */
     size_t inputs[MK_MAX_INPUTS];    /* first variable of each of its parameters */
     size_t outputs[MK_MAX_REPLACED]; /* and of what each of its operations computes */
@@ -343,37 +351,40 @@ typedef struct mk_fault {
 typedef struct mk_plan {
     mk_options options;
 
-    mk_strings strings;    /* names of operations, tensors, programs and debug contexts */
-    mk_strings base_names; /* of lowered variables */
+    /* Once set, nothing more is added: what was planned since makes no sense. */
+    bool is_out_of_memory;
 
-    mk_list tensors;
-    mk_list operations;
+    pl_names strings;    /* names of operations, tensors, programs and debug contexts */
+    pl_names base_names; /* of lowered variables */
+
+    mk_array tensors;
+    mk_array operations;
     uint64_t next_instance;
     size_t place;          /* of what is added next */
     size_t backward_begin; /* the first operation behind the forward pass, MK_NONE if none is */
 
-    mk_list programs;
-    mk_list vertex_types;
-    mk_list vertices;
-    mk_list compute_sets;
-    mk_list exchanges;
-    mk_list host_copies;
-    mk_list copied;     /* size_t: tensors */
-    mk_list uses;       /* size_t: logical variables */
-    mk_list steps;      /* mk_step */
-    mk_list occasions;  /* of which the first is the window of the host copies */
-    mk_list call_order; /* size_t: functions, in the order of their first call */
+    mk_array programs;
+    mk_array vertex_types;
+    mk_array vertices;
+    mk_array compute_sets;
+    mk_array exchanges;
+    mk_array host_copies;
+    mk_array copied;     /* size_t: tensors */
+    mk_array uses;       /* size_t: logical variables */
+    mk_array steps;      /* mk_step */
+    mk_array occasions;  /* of which the first is the window of the host copies */
+    mk_array call_order; /* size_t: functions, in the order of their first call */
 
-    mk_list variables;
-    mk_list unlowered;
-    mk_list classes; /* class ids start at 1: the first one here is class 1 */
-    mk_list ranges;
+    mk_array variables;
+    mk_array unlowered;
+    mk_array classes; /* class ids start at 1: the first one here is class 1 */
+    mk_array ranges;
     size_t program_id; /* variable: which control program is to run */
     size_t lane_count;
     size_t chunk_count; /* control code is cut into chunks of programs */
-    mk_list faults;
+    mk_array faults;
 
-    mk_list contexts;
+    mk_array contexts;
     size_t block;
 } mk_plan;
 
@@ -386,7 +397,21 @@ typedef struct mk_step {
 /* Programs per chunk of control code. */
 #define MK_CHUNK_PROGRAMS 64
 
-/* Items of the lists. Pointers do not survive an addition to the same list. */
+/* Makes an empty array with room for one item. */
+void mk_array_begin(mk_plan *plan, mk_array *array, size_t item_size);
+
+/* Appends a copy of *item to an array of the plan and returns its number. When memory is short, sets
+ * plan->is_out_of_memory and returns 0, whose place is always there: a plan is built without looking
+ * back, and asked at the end. Pointers into the array do not survive. */
+size_t mk_append(mk_plan *plan, mk_array *array, const void *item);
+
+/* The number of a text of the plan's, a new one if it was not met before; likewise. */
+size_t mk_intern(mk_plan *plan, pl_names *names, const char *text);
+
+/* The number of a formatted text in plan->strings; at most 511 bytes are kept. */
+size_t mk_intern_format(mk_plan *plan, const char *format, ...);
+
+/* Items of the arrays. Pointers do not survive an addition to the same array. */
 mk_tensor *mk_tensor_at(const mk_plan *plan, size_t number);
 mk_operation *mk_operation_at(const mk_plan *plan, size_t number);
 mk_program *mk_program_at(const mk_plan *plan, size_t number);
@@ -404,20 +429,20 @@ mk_context *mk_context_at(const mk_plan *plan, size_t number);
 mk_step *mk_step_at(const mk_plan *plan, size_t number);
 mk_fault *mk_fault_at(const mk_plan *plan, size_t number);
 
-/* The number at a place of a list of numbers. */
-size_t mk_number_at(const mk_list *list, size_t place);
+/* The number at a place of an array of numbers. */
+size_t mk_number_at(const mk_array *array, size_t place);
 
 /* The text of a number of plan->strings. */
 const char *mk_text(const mk_plan *plan, size_t number);
+
+/* The text of a number of plan->base_names. */
+const char *mk_base_name(const mk_plan *plan, size_t number);
 
 const char *mk_vertex_type_name(const mk_plan *plan, size_t vertex_type);
 
 /* Adds a debug context and returns its id. */
 uint32_t mk_add_context(mk_plan *plan, mk_context_kind kind, uint32_t parent, size_t name,
                         size_t subject, const char *word);
-
-/* Whether an addition to any list failed: what was planned since then makes no sense. */
-bool mk_plan_lacks_memory(const mk_plan *plan);
 
 /* Makes it empty; planning.h fills it. After a failure too, the plan must be ended. */
 popliner_status mk_plan_begin(mk_plan *plan, const mk_options *options, popliner_error *error);

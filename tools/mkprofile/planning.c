@@ -11,14 +11,14 @@
 
 popliner_status mk_plan_make(mk_plan *plan, popliner_error *error) {
     mk_network_build(plan);
-    if (!mk_plan_lacks_memory(plan))
+    if (!plan->is_out_of_memory)
         mk_take_part(plan);
-    if (!mk_plan_lacks_memory(plan))
+    if (!plan->is_out_of_memory)
         mk_lower(plan);
     popliner_status status = POPLINER_OK;
-    if (!mk_plan_lacks_memory(plan))
+    if (!plan->is_out_of_memory)
         status = mk_plant_faults(plan, error);
-    if (mk_plan_lacks_memory(plan))
+    if (plan->is_out_of_memory)
         return pl_fail_memory(error, "the plan of the profile");
     if (status == POPLINER_OK)
         status = mk_make_classes(plan, error);

@@ -105,9 +105,9 @@ void mk_write_names(mk_profile *profile) {
     }
     mk_rows_end(&rows);
     rows = mk_rows_begin(&profile->database, "vars_string_table", 2);
-    for (size_t i = 0; i < plan->base_names.offsets.count; i++) {
+    for (size_t i = 0; i < plan->base_names.count; i++) {
         mk_rows_integer(&rows, i);
-        mk_rows_text(&rows, mk_string_text(&plan->base_names, i));
+        mk_rows_text(&rows, mk_base_name(plan, i));
         mk_rows_next(&rows);
     }
     mk_rows_end(&rows);

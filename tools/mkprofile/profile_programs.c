@@ -47,7 +47,7 @@ static void describe_region(const mk_profile *profile, size_t variable, char *te
     const mk_variable *described = mk_variable_at(plan, variable);
     size_t tile = (size_t)described->tiles.first;
     snprintf(text, size, "%s: %s%zu[0,%llu)", mk_category_name(described->category),
-             mk_string_text(&plan->base_names, described->name), tile,
+             mk_base_name(plan, described->name), tile,
              (unsigned long long)mk_size_on_tile(&profile->sizes, variable, tile));
 }
 
@@ -213,24 +213,34 @@ static void write_transfers(mk_profile *profile, mk_rows *cycles) {
 
 /* ---- Compute sets --------------------------------------------------------------------------- */
 
-static void append_var_ids(mk_profile *profile, const mk_compute_set *set, mk_list *ids) {
+/* The lowered variables of a compute set. */
+typedef struct var_ids {
+    uint64_t *ids;
+    size_t capacity;
+} var_ids;
+
+static void append_var_ids(mk_profile *profile, const mk_compute_set *set, var_ids *vars) {
     const size_t *variables = (const size_t *)profile->plan->uses.items + set->first_use;
-    ids->count = 0;
+    void *ids = vars->ids;
+    size_t count = 0;
+    if (!pl_reserve(&ids, &vars->capacity, set->use_count * profile->plan->options.tiles,
+                    sizeof *vars->ids)) {
+        profile->blob.failed = true;
+        return;
+    }
+    vars->ids = ids;
     for (size_t tile = 0; tile < profile->plan->options.tiles; tile++) {
         for (size_t i = 0; i < set->use_count; i++) {
             if (!mk_has_var(profile, variables[i], tile))
                 continue;
-            uint64_t id = mk_var_id(profile, variables[i], tile);
-            mk_list_add(ids, &id);
+            vars->ids[count++] = mk_var_id(profile, variables[i], tile);
         }
     }
-    pl_diff_rle_write(&profile->blob, ids->items, ids->count);
-    if (ids->failed)
-        profile->blob.failed = true;
+    pl_diff_rle_write(&profile->blob, vars->ids, count);
 }
 
 static void write_compute_set(mk_profile *profile, mk_rows *rows, mk_rows *instances,
-                              mk_rows *cycles, mk_list *ids, size_t number) {
+                              mk_rows *cycles, var_ids *vars, size_t number) {
     const mk_plan *plan = profile->plan;
     const mk_compute_set *set = mk_compute_set_at(plan, number);
     uint64_t *cycles_by_tile = profile->by_tile_too;
@@ -270,23 +280,21 @@ static void write_compute_set(mk_profile *profile, mk_rows *rows, mk_rows *insta
     pl_varint_write(&profile->blob, cycles_id);
     mk_rows_blob(rows, &profile->blob);
     mk_rows_null(rows);
-    append_var_ids(profile, set, ids);
+    append_var_ids(profile, set, vars);
     mk_rows_blob(rows, &profile->blob);
     mk_rows_next(rows);
     free(counts.data);
 }
 
 static void write_compute_sets(mk_profile *profile, mk_rows *cycles) {
-    mk_list ids;
-    if (!mk_list_begin(&ids, sizeof(uint64_t)))
-        profile->blob.failed = true;
+    var_ids vars = {.ids = NULL};
     mk_rows rows = mk_rows_begin(&profile->database, "compute_sets", 12);
     mk_rows instances = mk_rows_begin(&profile->database, "vertex_instances", 3);
     for (size_t i = 0; i < profile->plan->compute_sets.count && !profile->blob.failed; i++)
-        write_compute_set(profile, &rows, &instances, cycles, &ids, i);
+        write_compute_set(profile, &rows, &instances, cycles, &vars, i);
     mk_rows_end(&rows);
     mk_rows_end(&instances);
-    mk_list_end(&ids);
+    free(vars.ids);
 }
 
 /* ---- Programs ------------------------------------------------------------------------------- */

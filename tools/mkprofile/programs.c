@@ -25,8 +25,8 @@ size_t mk_add_program(mk_builder *builder, mk_program_type type, size_t target, 
                           .context = context,
                           .control_bytes = control_bytes,
                           .is_in_function = builder->occasion != MK_NONE};
-    size_t number = mk_list_add(&plan->programs, &program);
-    if (builder->parent != MK_NONE && !plan->programs.failed) {
+    size_t number = mk_append(plan, &plan->programs, &program);
+    if (builder->parent != MK_NONE && !plan->is_out_of_memory) {
         mk_program *parent = mk_program_at(plan, builder->parent);
         if (parent->children == MK_NONE)
             parent->children = number;
@@ -35,7 +35,8 @@ size_t mk_add_program(mk_builder *builder, mk_program_type type, size_t target, 
         parent->last_child = number;
     }
     if (builder->occasion == MK_NONE)
-        mk_list_add(&plan->steps, &(mk_step){.program = number, .parent = builder->parent_step});
+        mk_append(plan, &plan->steps,
+                  &(mk_step){.program = number, .parent = builder->parent_step});
     builder->step++;
     return number;
 }
@@ -55,7 +56,7 @@ void mk_close(mk_builder *builder, mk_place place) {
 /* A variable that was used at the current step. */
 static void use(mk_builder *builder, size_t variable) {
     mk_live_at(builder->plan, variable, builder->step - 1);
-    mk_list_add(&builder->plan->uses, &variable);
+    mk_append(builder->plan, &builder->plan->uses, &variable);
 }
 
 /* The record of one poplibs call, with the calls that it makes in turn; what the program and its
@@ -65,7 +66,7 @@ static uint32_t add_poplibs_records(mk_builder *builder) {
     uint64_t nesting = plan->options.debug_nesting;
     if (builder->operation == MK_NONE || nesting == 0)
         return builder->record;
-    size_t name = mk_string(&plan->strings, builder->api);
+    size_t name = mk_intern(plan, &plan->strings, builder->api);
     uint32_t record = mk_add_context(plan, MK_CONTEXT_POPLIBS, builder->record, name,
                                      builder->operation, builder->api);
     uint32_t parent = record;
@@ -81,7 +82,7 @@ static uint32_t add_poplibs_records(mk_builder *builder) {
 void mk_begin_execute(mk_builder *builder, const char *label) {
     mk_plan *plan = builder->plan;
     uint32_t parent = add_poplibs_records(builder);
-    size_t name = mk_string_format(&plan->strings, "%s/%s", builder->scope, label);
+    size_t name = mk_intern_format(plan, "%s/%s", builder->scope, label);
     uint32_t program_context =
         mk_add_context(plan, MK_CONTEXT_PROGRAM, parent, 0, MK_NONE, "Execute");
     mk_compute_set set = {
@@ -89,7 +90,7 @@ void mk_begin_execute(mk_builder *builder, const char *label) {
         .context = mk_add_context(plan, MK_CONTEXT_COMPUTE_SET, parent, name, MK_NONE, NULL),
         .first_vertices = plan->vertices.count,
         .first_use = plan->uses.count};
-    size_t number = mk_list_add(&plan->compute_sets, &set);
+    size_t number = mk_append(plan, &plan->compute_sets, &set);
     mk_add_program(builder, MK_ON_TILE_EXECUTE, number, program_context, 8);
 }
 
@@ -102,7 +103,7 @@ void mk_execute_vertices(mk_builder *builder, size_t vertex_type, mk_tiles tiles
                             .fewest = fewest,
                             .spread = spread,
                             .identity = mk_next_identity(builder)};
-    mk_list_add(&plan->vertices, &vertices);
+    mk_append(plan, &plan->vertices, &vertices);
 }
 
 void mk_execute_use(mk_builder *builder, mk_span variables) {
@@ -118,7 +119,7 @@ static int by_number(const void *left, const void *right) {
 
 /* Sorts the uses from `first` on and drops repetitions; returns how many remain. */
 static size_t settle_uses(mk_plan *plan, size_t first) {
-    if (plan->uses.failed)
+    if (plan->is_out_of_memory)
         return 0;
     size_t *uses = (size_t *)plan->uses.items + first;
     size_t count = plan->uses.count - first;
@@ -134,7 +135,7 @@ static size_t settle_uses(mk_plan *plan, size_t first) {
 
 void mk_end_execute(mk_builder *builder) {
     mk_plan *plan = builder->plan;
-    if (plan->compute_sets.failed)
+    if (plan->is_out_of_memory)
         return;
     mk_compute_set *set = mk_compute_set_at(plan, plan->compute_sets.count - 1);
     set->use_count = settle_uses(plan, set->first_use);
@@ -163,14 +164,14 @@ mk_span mk_add_exchange(mk_builder *builder, mk_span source, uint64_t bytes, mk_
     uint32_t context = mk_add_context(plan, MK_CONTEXT_PROGRAM, parent, 0, MK_NONE, "Copy");
     size_t program = mk_add_program(builder, MK_DO_EXCHANGE, plan->exchanges.count, context, 8);
     mk_program_at(plan, program)->name =
-        mk_string_format(&plan->strings, "cs%zu_%s/ExchangePre", number, builder->api);
+        mk_intern_format(plan, "cs%zu_%s/ExchangePre", number, builder->api);
     mk_execute_use(builder, source);
     exchange.source_count = settle_uses(plan, exchange.first_source);
     exchange.first_destination = plan->uses.count;
     mk_span received = {.first = message, .count = 1};
     mk_execute_use(builder, received);
     exchange.destination_count = 1;
-    mk_list_add(&plan->exchanges, &exchange);
+    mk_append(plan, &plan->exchanges, &exchange);
     return received;
 }
 
@@ -184,13 +185,14 @@ void mk_add_host_copy(mk_builder *builder, bool to_host, size_t first_tensor, si
                       uint32_t record) {
     mk_plan *plan = builder->plan;
     mk_occasion *windows = mk_occasion_at(plan, 0);
-    mk_list_add(&windows->starts, &builder->step);
+    mk_append(plan, &windows->starts, &builder->step);
     uint32_t context = mk_add_context(plan, MK_CONTEXT_PROGRAM, record, 0, MK_NONE, "StreamCopy");
     mk_add_program(builder, MK_STREAM_COPY_BEGIN, MK_NONE, context, 4);
     mk_host_copy copy = {
         .to_host = to_host, .first_tensor = first_tensor, .tensor_count = tensor_count};
-    mk_add_program(builder, MK_STREAM_COPY_MID, mk_list_add(&plan->host_copies, &copy), context, 4);
-    for (size_t i = 0; i < tensor_count && !plan->copied.failed; i++) {
+    mk_add_program(builder, MK_STREAM_COPY_MID, mk_append(plan, &plan->host_copies, &copy), context,
+                   4);
+    for (size_t i = 0; i < tensor_count && !plan->is_out_of_memory; i++) {
         const mk_tensor *tensor = mk_tensor_at(plan, mk_number_at(&plan->copied, first_tensor + i));
         for (size_t k = 0; k < tensor->variable_count; k++)
             mk_live_at(plan, tensor->first_variable + k, builder->step - 1);
@@ -205,7 +207,7 @@ mk_span mk_add_temporary(mk_builder *builder, const char *label, mk_category cat
     snprintf(name, sizeof name, "%s/%s", builder->scope, label);
     if (category == MK_VARIABLE) {
         uint32_t context = mk_add_context(plan, MK_CONTEXT_VARIABLE, builder->record,
-                                          mk_string(&plan->strings, name), MK_NONE, NULL);
+                                          mk_intern(plan, &plan->strings, name), MK_NONE, NULL);
         return mk_add_data(plan, mk_next_identity(builder), name, MK_ACTIVATION, bytes, tiles,
                            context, builder->occasion);
     }

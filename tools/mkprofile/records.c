@@ -3,8 +3,8 @@
 
 static uint32_t tensorflow_chain(mk_plan *plan, size_t number) {
     const mk_operation operation = *mk_operation_at(plan, number);
-    size_t hlo = mk_string_format(&plan->strings, "%s.%llu", operation.type,
-                                  (unsigned long long)operation.instance);
+    size_t hlo =
+        mk_intern_format(plan, "%s.%llu", operation.type, (unsigned long long)operation.instance);
     uint32_t xla = mk_add_context(plan, MK_CONTEXT_XLA_OP, 0, operation.name, number, NULL);
     uint32_t instruction = mk_add_context(plan, MK_CONTEXT_HLO, xla, hlo, number, NULL);
     return mk_add_context(plan, MK_CONTEXT_DRIVER, instruction, hlo, number, NULL);
@@ -17,8 +17,8 @@ static uint32_t popart_parent(mk_plan *plan, size_t number) {
         return mk_operation_at(plan, operation.forward)->framework_record;
     if (operation.transform != NULL)
         return mk_add_context(plan, MK_CONTEXT_BUILDER_BARE, 0,
-                              mk_string(&plan->strings, operation.transform), MK_NONE, NULL);
-    size_t type = mk_string(&plan->strings, operation.type);
+                              mk_intern(plan, &plan->strings, operation.transform), MK_NONE, NULL);
+    size_t type = mk_intern(plan, &plan->strings, operation.type);
     uint32_t torch = 0;
     if (plan->options.framework == MK_POPTORCH)
         torch = mk_add_context(plan, MK_CONTEXT_POPTORCH, 0, type, number, NULL);
@@ -36,8 +36,7 @@ void mk_add_operation_records(mk_plan *plan, size_t number, bool is_first_of_fun
         outlined = record;
     } else {
         const mk_operation operation = *mk_operation_at(plan, number);
-        size_t name =
-            mk_string_format(&plan->strings, "%llu", (unsigned long long)operation.instance);
+        size_t name = mk_intern_format(plan, "%llu", (unsigned long long)operation.instance);
         mk_context_kind kind = operation.is_replaced            ? MK_CONTEXT_DISCARDED_OP
                                : operation.work == MK_WORK_CALL ? MK_CONTEXT_CALL
                                                                 : MK_CONTEXT_OP;

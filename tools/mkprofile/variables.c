@@ -41,13 +41,13 @@ mk_tiles mk_choose_tiles(const mk_plan *plan, uint64_t bytes, uint64_t numerator
 }
 
 static size_t base_name(mk_plan *plan, const char *text) {
-    return mk_string(&plan->base_names, text);
+    return mk_intern(plan, &plan->base_names, text);
 }
 
 mk_span mk_add_data(mk_plan *plan, uint64_t identity, const char *name, mk_tensor_kind kind,
                     uint64_t bytes, mk_tiles tiles, uint32_t debug_id, size_t occasion) {
-    mk_unlowered unlowered = {.name = mk_string(&plan->strings, name), .context = debug_id};
-    size_t origin = mk_list_add(&plan->unlowered, &unlowered);
+    mk_unlowered unlowered = {.name = mk_intern(plan, &plan->strings, name), .context = debug_id};
+    size_t origin = mk_append(plan, &plan->unlowered, &unlowered);
     bool is_resident = kind == MK_WEIGHT || kind == MK_OPTIMIZER_STATE;
     mk_span span = {.first = plan->variables.count, .count = plan->options.pieces};
     uint64_t per_tile = mk_share(bytes, tiles) / span.count;
@@ -75,9 +75,9 @@ mk_span mk_add_data(mk_plan *plan, uint64_t identity, const char *name, mk_tenso
             .occasion = occasion,
             .first_step = MK_NONE,
         };
-        mk_list_add(&plan->variables, &variable);
+        mk_append(plan, &plan->variables, &variable);
     }
-    return span;
+    return plan->is_out_of_memory ? (mk_span){.first = 0} : span;
 }
 
 size_t mk_add_compiler_data(mk_plan *plan, uint64_t identity, mk_category category,
@@ -101,10 +101,12 @@ size_t mk_add_compiler_data(mk_plan *plan, uint64_t identity, mk_category catego
         .occasion = occasion,
         .first_step = MK_NONE,
     };
-    return mk_list_add(&plan->variables, &variable);
+    return mk_append(plan, &plan->variables, &variable);
 }
 
 void mk_live_at(mk_plan *plan, size_t variable, size_t step) {
+    if (plan->is_out_of_memory) /* there may be no such variable */
+        return;
     mk_variable *live = mk_variable_at(plan, variable);
     if (live->first_step == MK_NONE)
         live->first_step = step;
@@ -144,7 +146,7 @@ static void add_fixed(mk_plan *plan, mk_category category, const char *name, uin
         variable.bitset |= BIT_CONSTANT;
         variable.bitset &= ~(unsigned)BIT_ALWAYS_LIVE;
     }
-    mk_list_add(&plan->variables, &variable);
+    mk_append(plan, &plan->variables, &variable);
 }
 
 static void add_code(mk_plan *plan, mk_category category, const char *name, mk_rule rule,
@@ -158,7 +160,7 @@ static void add_code(mk_plan *plan, mk_category category, const char *name, mk_r
         variable.suffix = MK_SUFFIX_NUMBER;
         variable.suffix_number = number;
     }
-    mk_list_add(&plan->variables, &variable);
+    mk_append(plan, &plan->variables, &variable);
 }
 
 static void add_vertex_variables(mk_plan *plan, size_t number) {
@@ -174,7 +176,7 @@ static void add_vertex_variables(mk_plan *plan, size_t number) {
     state.suffix_number = number;
     state.tiles = vertices->tiles;
     state.section = MK_SECTION_STATE;
-    mk_list_add(&plan->variables, &state);
+    mk_append(plan, &plan->variables, &state);
     if (type->field_bytes > 0) {
         mk_variable fields = state;
         fields.name = base_name(plan, field_name);
@@ -182,7 +184,7 @@ static void add_vertex_variables(mk_plan *plan, size_t number) {
         fields.rule = MK_RULE_FIELDS;
         fields.suffix = MK_SUFFIX_TILE;
         fields.prefix = number;
-        mk_list_add(&plan->variables, &fields);
+        mk_append(plan, &plan->variables, &fields);
     }
     if (type->descriptor_bytes > 0) {
         mk_variable descriptors = state;
@@ -190,7 +192,7 @@ static void add_vertex_variables(mk_plan *plan, size_t number) {
         descriptors.category = MK_COPY_DESCRIPTOR;
         descriptors.rule = MK_RULE_DESCRIPTORS;
         descriptors.alignment = 1;
-        mk_list_add(&plan->variables, &descriptors);
+        mk_append(plan, &plan->variables, &descriptors);
     }
 }
 
@@ -199,7 +201,7 @@ static void add_every_code(mk_plan *plan) {
         system_variable(plan, MK_CONTROL_CODE, ".text.poplar_start", MK_RULE_FIXED, 460, 4);
     start.bitset |= BIT_EXECUTABLE | BIT_START_SECTION;
     start.section = MK_SECTION_START;
-    mk_list_add(&plan->variables, &start);
+    mk_append(plan, &plan->variables, &start);
     add_code(plan, MK_CONTROL_CODE, ".text.supervisor.control_initPrngSeed", MK_RULE_FIXED, 32,
              MK_NONE);
     plan->chunk_count = (plan->programs.count + MK_CHUNK_PROGRAMS - 1) / MK_CHUNK_PROGRAMS;
@@ -234,5 +236,5 @@ void mk_add_system_variables(mk_plan *plan) {
     mk_variable unallocated = system_variable(plan, MK_CONSTANT, "", MK_RULE_UNALLOCATED, 0, 4);
     unallocated.bitset = BIT_CONSTANT;
     unallocated.tiles = (mk_tiles){.first = 0, .count = (plan->options.tiles + 3) / 4};
-    mk_list_add(&plan->variables, &unallocated);
+    mk_append(plan, &plan->variables, &unallocated);
 }

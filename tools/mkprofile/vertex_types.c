@@ -106,16 +106,16 @@ static const mk_vertex_type shared_types[MK_TYPE_COUNT] = {
 
 void mk_add_shared_types(mk_plan *plan) {
     for (size_t i = 0; i < MK_TYPE_COUNT; i++)
-        mk_list_add(&plan->vertex_types, &shared_types[i]);
+        mk_append(plan, &plan->vertex_types, &shared_types[i]);
 }
 
 size_t mk_add_generated_type(mk_plan *plan, const mk_operation *operation) {
-    size_t name = mk_string_format(&plan->strings, "popops::map::%s_half_%llu__d1111",
-                                   operation->type, (unsigned long long)operation->instance);
+    size_t name = mk_intern_format(plan, "popops::map::%s_half_%llu__d1111", operation->type,
+                                   (unsigned long long)operation->instance);
     mk_vertex_type type = {.generated_name = name,
                            .source = "c++",
                            .size_bytes = 8,
                            .pointer_bytes = 8,
                            .code_bytes = 60 + operation->instance % 9 * 4};
-    return mk_list_add(&plan->vertex_types, &type);
+    return mk_append(plan, &plan->vertex_types, &type);
 }
