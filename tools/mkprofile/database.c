@@ -47,11 +47,11 @@ popliner_status mk_database_close(mk_database *database, popliner_error *error) 
     return POPLINER_OK;
 }
 
-mk_rows mk_rows_begin(mk_database *database, const char *table, int column_count) {
+mk_rows mk_rows_begin(mk_database *database, const char *table, int num_columns) {
     mk_rows rows = {.database = database, .next = 1};
     char sql[300];
     int length = snprintf(sql, sizeof sql, "INSERT INTO %s VALUES(?", table);
-    for (int i = 1; i < column_count && length < (int)sizeof sql - 4; i++)
+    for (int i = 1; i < num_columns && length < (int)sizeof sql - 4; i++)
         length += snprintf(sql + length, sizeof sql - (size_t)length, ",?");
     snprintf(sql + length, sizeof sql - (size_t)length, ")");
     if (!database->failed)

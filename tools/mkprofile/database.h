@@ -36,7 +36,7 @@ typedef struct mk_rows {
     int next; /* column */
 } mk_rows;
 
-mk_rows mk_rows_begin(mk_database *database, const char *table, int column_count);
+mk_rows mk_rows_begin(mk_database *database, const char *table, int num_columns);
 void mk_rows_integer(mk_rows *rows, uint64_t value);
 void mk_rows_signed(mk_rows *rows, int64_t value);
 void mk_rows_real(mk_rows *rows, double value);

@@ -31,19 +31,19 @@ typedef struct field {
     const char *text;
     const char *keys[MAX_PAIRS];
     const char *values[MAX_PAIRS];
-    size_t pair_count;
+    size_t num_pairs;
 } field;
 
 /* The fields of one context, before they are sorted by key. */
 typedef struct record {
     field fields[MAX_FIELDS];
-    size_t field_count;
+    size_t num_fields;
     char texts[MAX_TEXTS][TEXT_BYTES];
-    size_t text_count;
+    size_t num_texts;
 } record;
 
 typedef struct debug_writer {
-    const mk_plan *plan;
+    const mk_network_plan *plan;
     mk_cbor_file file;
     pl_names table; /* names, files and functions */
     bool is_out_of_memory;
@@ -81,9 +81,9 @@ static const struct {
 /* ---- Collecting the fields of a record ------------------------------------------------------ */
 
 static field *add_field(record *fields, const char *key, field_kind kind) {
-    if (fields->field_count == MAX_FIELDS)
-        fields->field_count--; /* cannot happen: no kind has so many */
-    field *added = &fields->fields[fields->field_count++];
+    if (fields->num_fields == MAX_FIELDS)
+        fields->num_fields--; /* cannot happen: no kind has so many */
+    field *added = &fields->fields[fields->num_fields++];
     *added = (field){.key = key, .kind = kind};
     return added;
 }
@@ -97,9 +97,9 @@ static void add_text(record *fields, const char *key, const char *text) {
 }
 
 static const char *format_text(record *fields, const char *format, ...) {
-    if (fields->text_count == MAX_TEXTS)
-        fields->text_count--; /* cannot happen: no kind has so many */
-    char *text = fields->texts[fields->text_count++];
+    if (fields->num_texts == MAX_TEXTS)
+        fields->num_texts--; /* cannot happen: no kind has so many */
+    char *text = fields->texts[fields->num_texts++];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, TEXT_BYTES, format, arguments);
@@ -108,19 +108,20 @@ static const char *format_text(record *fields, const char *format, ...) {
 }
 
 static void add_pair(field *map, const char *key, const char *value) {
-    if (map->pair_count == MAX_PAIRS)
+    if (map->num_pairs == MAX_PAIRS)
         return;
-    map->keys[map->pair_count] = key;
-    map->values[map->pair_count++] = value;
+    map->keys[map->num_pairs] = key;
+    map->values[map->num_pairs++] = value;
 }
 
 /* "[12,15]": the debug ids of the operations that a call replaced, or of their clones. */
-static const char *id_list(const mk_plan *plan, record *fields, size_t call, bool is_outlined) {
+static const char *id_list(const mk_network_plan *plan, record *fields, size_t call,
+                           bool is_outlined) {
     const mk_operation *operation = mk_operation_at(plan, call);
     size_t first = is_outlined ? mk_occasion_at(plan, operation->function)->first_call : call;
     char list[TEXT_BYTES] = "[";
     size_t length = 1;
-    for (size_t i = 0; i < operation->replaced_count && length < sizeof list - 16; i++) {
+    for (size_t i = 0; i < operation->num_replaced && length < sizeof list - 16; i++) {
         const mk_operation *listed = mk_operation_at(plan, first + 1 + i);
         length += (size_t)snprintf(
             list + length, sizeof list - length, "%s%lu", i > 0 ? "," : "",
@@ -138,7 +139,8 @@ static const char *shape_text(record *fields, const mk_tensor *tensor) {
                        (unsigned long long)tensor->columns);
 }
 
-static void add_popart_operation(const mk_plan *plan, record *fields, const mk_context *context) {
+static void add_popart_operation(const mk_network_plan *plan, record *fields,
+                                 const mk_context *context) {
     const mk_operation *operation = mk_operation_at(plan, context->subject);
     bool is_call = context->kind == MK_CONTEXT_CALL;
     bool is_discarded = context->kind == MK_CONTEXT_DISCARDED_OP;
@@ -166,7 +168,7 @@ static void add_popart_operation(const mk_plan *plan, record *fields, const mk_c
     add_text(fields, "graphId", "");
 }
 
-static void add_hlo(const mk_plan *plan, record *fields, const mk_context *context) {
+static void add_hlo(const mk_network_plan *plan, record *fields, const mk_context *context) {
     const mk_operation *operation = mk_operation_at(plan, context->subject);
     const char *name = mk_text(plan, context->name);
     add_text(fields, "hlo_name", name);
@@ -175,14 +177,14 @@ static void add_hlo(const mk_plan *plan, record *fields, const mk_context *conte
     add_text(fields, "signature", "(f16[]) -> f16[]");
     add_text(fields, "debug_string",
              format_text(fields, "%%%s = f16[] %s()", name, operation->type));
-    add_number(fields, "operand_count", operation->input_count);
+    add_number(fields, "operand_count", operation->num_inputs);
     add_text(fields, "computation", "cluster");
     add_number(fields, "computation_id", 1);
     add_field(fields, "operands", FIELD_TEXTS);
     add_field(fields, "users", FIELD_TEXTS);
 }
 
-static void add_framework_operation(const mk_plan *plan, record *fields,
+static void add_framework_operation(const mk_network_plan *plan, record *fields,
                                     const mk_context *context) {
     const mk_operation *operation = mk_operation_at(plan, context->subject);
     const char *name = mk_text(plan, operation->name);
@@ -217,7 +219,7 @@ static void add_framework_operation(const mk_plan *plan, record *fields,
                              (unsigned long long)operation->instance, operation->type));
 }
 
-static void add_tensor(const mk_plan *plan, record *fields, const mk_context *context) {
+static void add_tensor(const mk_network_plan *plan, record *fields, const mk_context *context) {
     const mk_tensor *tensor = mk_tensor_at(plan, context->subject);
     static const char *const types[] = {"Variable", "Variable", "Stream", "ActGrad"};
     const char *name = mk_text(plan, tensor->name);
@@ -239,7 +241,7 @@ static void add_tensor(const mk_plan *plan, record *fields, const mk_context *co
 }
 
 /* What the kind has beside id, name, layer and location. */
-static void add_own_fields(const mk_plan *plan, record *fields, const mk_context *context) {
+static void add_own_fields(const mk_network_plan *plan, record *fields, const mk_context *context) {
     switch (context->kind) {
     case MK_CONTEXT_OP:
     case MK_CONTEXT_DISCARDED_OP:
@@ -293,7 +295,7 @@ static size_t table_number(debug_writer *writer, const char *text) {
 }
 
 static void write_tensors(debug_writer *writer, size_t operation, bool inputs) {
-    const mk_plan *plan = writer->plan;
+    const mk_network_plan *plan = writer->plan;
     const mk_operation *source = mk_operation_at(plan, operation);
     if (!inputs) {
         mk_cbor_array(&writer->file, source->output != MK_NONE ? 1 : 0);
@@ -301,8 +303,8 @@ static void write_tensors(debug_writer *writer, size_t operation, bool inputs) {
             mk_cbor_text(&writer->file, mk_text(plan, mk_tensor_at(plan, source->output)->name));
         return;
     }
-    mk_cbor_array(&writer->file, source->input_count);
-    for (size_t i = 0; i < source->input_count; i++)
+    mk_cbor_array(&writer->file, source->num_inputs);
+    for (size_t i = 0; i < source->num_inputs; i++)
         mk_cbor_text(&writer->file, mk_text(plan, mk_tensor_at(plan, source->inputs[i])->name));
 }
 
@@ -318,14 +320,14 @@ enum { PLAN_ENTRY_BYTES = 94 };
 
 /* One operand, and as many entries of a plan as the options want. */
 static void write_arguments(debug_writer *writer, uint32_t id, size_t operation) {
-    const mk_plan *plan = writer->plan;
+    const mk_network_plan *plan = writer->plan;
     mk_cbor_file *file = &writer->file;
     uint64_t entries = plan->options.debug_argument_bytes / PLAN_ENTRY_BYTES;
     mk_cbor_map(file, entries > 0 ? 2 : 1);
     mk_cbor_text(file, "A");
     const mk_operation *source = mk_operation_at(plan, operation);
     char shape[64] = "[1]";
-    if (source->input_count > 0) {
+    if (source->num_inputs > 0) {
         const mk_tensor *tensor = mk_tensor_at(plan, source->inputs[0]);
         snprintf(shape, sizeof shape, "[%llu, %llu]", (unsigned long long)tensor->rows,
                  (unsigned long long)tensor->columns);
@@ -375,8 +377,8 @@ static void write_field(debug_writer *writer, uint32_t id, const mk_context *con
         write_tensors(writer, context->subject, written->kind == FIELD_INPUTS);
         break;
     case FIELD_TEXTS:
-        mk_cbor_map(file, written->pair_count);
-        for (size_t i = 0; i < written->pair_count; i++) {
+        mk_cbor_map(file, written->num_pairs);
+        for (size_t i = 0; i < written->num_pairs; i++) {
             mk_cbor_text(file, written->keys[i]);
             mk_cbor_text(file, written->values[i]);
         }
@@ -411,10 +413,10 @@ static int by_key(const void *left, const void *right) {
 }
 
 static void write_context(debug_writer *writer, size_t number) {
-    const mk_plan *plan = writer->plan;
+    const mk_network_plan *plan = writer->plan;
     const mk_context *context = mk_context_at(plan, number);
     uint32_t id = (uint32_t)number + 1;
-    record fields = {.field_count = 0};
+    record fields = {.num_fields = 0};
     add_number(&fields, "id", id);
     if (context->parent != 0)
         add_number(&fields, "parentId", context->parent);
@@ -424,13 +426,14 @@ static void write_context(debug_writer *writer, size_t number) {
         add_text(&fields, "category", kinds[context->kind].category);
     add_field(&fields, "location", FIELD_LOCATION);
     add_own_fields(plan, &fields, context);
-    qsort(fields.fields, fields.field_count, sizeof fields.fields[0], by_key);
-    mk_cbor_map(&writer->file, fields.field_count);
-    for (size_t i = 0; i < fields.field_count; i++)
+    qsort(fields.fields, fields.num_fields, sizeof fields.fields[0], by_key);
+    mk_cbor_map(&writer->file, fields.num_fields);
+    for (size_t i = 0; i < fields.num_fields; i++)
         write_field(writer, id, context, &fields.fields[i]);
 }
 
-popliner_status mk_write_debug(const mk_plan *plan, const char *path, popliner_error *error) {
+popliner_status mk_write_debug(const mk_network_plan *plan, const char *path,
+                               popliner_error *error) {
     debug_writer writer = {.plan = plan};
     mk_cbor_open(&writer.file, path);
     mk_cbor_map(&writer.file, 2);

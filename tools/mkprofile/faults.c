@@ -18,7 +18,7 @@ static bool is_candidate(const mk_program *program) {
 }
 
 /* Programs without a debug id have NULL or 0 there, in turns; so have their compute sets. */
-static void take_debug_id(mk_plan *plan, mk_program *program, size_t turn) {
+static void take_debug_id(mk_network_plan *plan, mk_program *program, size_t turn) {
     uint32_t nothing = turn % 2 == 0 ? MK_NO_DEBUG_ID : 0;
     program->context = nothing;
     if (program->type == MK_ON_TILE_EXECUTE)
@@ -27,7 +27,7 @@ static void take_debug_id(mk_plan *plan, mk_program *program, size_t turn) {
 
 /* Gives a program a chain of debug contexts that ends before it comes to an operation: at the
  * user's builder, in poplibs or in poplar itself, in turns. */
-static void take_operation(mk_plan *plan, size_t number, size_t turn) {
+static void take_operation(mk_network_plan *plan, size_t number, size_t turn) {
     mk_program *program = mk_program_at(plan, number);
     bool has_builder = plan->options.framework != MK_TENSORFLOW;
     size_t name = mk_intern(plan, &plan->strings, "fault/no-operation");
@@ -48,14 +48,15 @@ static void take_operation(mk_plan *plan, size_t number, size_t turn) {
     }
 }
 
-static void add_untouched(mk_plan *plan, size_t number) {
+static void add_untouched(mk_network_plan *plan, size_t number) {
     char name[64];
     snprintf(name, sizeof name, "fault/untouched/%zu", number);
     uint64_t bytes = UNTOUCHED_BYTES + number % UNTOUCHED_SIZES * UNTOUCHED_MORE;
     uint32_t context = mk_add_context(plan, MK_CONTEXT_VARIABLE, 0,
                                       mk_intern(plan, &plan->strings, name), MK_NONE, NULL);
-    mk_span span = mk_add_data(plan, mk_identity(MK_OF_A_FAULT, number, 0), name, MK_ACTIVATION,
-                               bytes * plan->options.tiles, mk_all_tiles(plan), context, MK_NONE);
+    mk_span span =
+        mk_add_data(plan, mk_identity(MK_OF_A_FAULT, number, 0), name, MK_ACTIVATION,
+                    bytes * plan->options.num_tiles, mk_all_tiles(plan), context, MK_NONE);
     if (plan->is_out_of_memory)
         return;
     /* live in the middle half of the program */
@@ -81,7 +82,8 @@ typedef struct candidates {
 } candidates;
 
 /* Plants one kind of fault into so many of the candidates that have none yet. */
-static void spoil_programs(mk_plan *plan, mk_fault_kind kind, size_t wanted, candidates *left) {
+static void spoil_programs(mk_network_plan *plan, mk_fault_kind kind, size_t wanted,
+                           candidates *left) {
     size_t *numbers = left->numbers;
     for (size_t i = 0; i < wanted; i++) {
         size_t place = spread(i, wanted, left->count);
@@ -101,7 +103,7 @@ static void spoil_programs(mk_plan *plan, mk_fault_kind kind, size_t wanted, can
     left->count = kept;
 }
 
-popliner_status mk_plant_faults(mk_plan *plan, popliner_error *error) {
+popliner_status mk_plant_faults(mk_network_plan *plan, popliner_error *error) {
     const uint64_t *wanted = plan->options.faults;
     uint64_t programs = wanted[MK_FAULT_NO_DEBUG_ID] + wanted[MK_FAULT_NO_OPERATION];
     popliner_status status = POPLINER_OK;
@@ -130,7 +132,7 @@ popliner_status mk_plant_faults(mk_plan *plan, popliner_error *error) {
     return status;
 }
 
-void mk_print_faults(const mk_plan *plan, FILE *stream) {
+void mk_print_faults(const mk_network_plan *plan, FILE *stream) {
     for (size_t i = 0; i < plan->faults.count; i++) {
         const mk_fault *fault = mk_fault_at(plan, i);
         const char *kind = mk_fault_name(fault->kind);

@@ -30,8 +30,8 @@ static uint64_t bits_in(size_t word, size_t from, size_t to) {
     return mask;
 }
 
-static bool is_free(const mk_plan *plan, const mk_class *life, const uint64_t *busy) {
-    for (size_t i = 0; i < life->range_count; i++) {
+static bool is_free(const mk_network_plan *plan, const mk_class *life, const uint64_t *busy) {
+    for (size_t i = 0; i < life->num_ranges; i++) {
         const mk_range *range = mk_range_at(plan, life->first_range + i);
         for (size_t word = range->from / 64; word <= (range->to - 1) / 64; word++) {
             if ((busy[word] & bits_in(word, range->from, range->to)) != 0)
@@ -41,15 +41,15 @@ static bool is_free(const mk_plan *plan, const mk_class *life, const uint64_t *b
     return true;
 }
 
-static void occupy(const mk_plan *plan, const mk_class *life, uint64_t *busy) {
-    for (size_t i = 0; i < life->range_count; i++) {
+static void occupy(const mk_network_plan *plan, const mk_class *life, uint64_t *busy) {
+    for (size_t i = 0; i < life->num_ranges; i++) {
         const mk_range *range = mk_range_at(plan, life->first_range + i);
         for (size_t word = range->from / 64; word <= (range->to - 1) / 64; word++)
             busy[word] |= bits_in(word, range->from, range->to);
     }
 }
 
-popliner_status mk_assign_lanes(mk_plan *plan, popliner_error *error) {
+popliner_status mk_assign_lanes(mk_network_plan *plan, popliner_error *error) {
     popliner_status status = POPLINER_OK;
     size_t words = plan->steps.count / 64 + 1;
     void *busy = NULL; /* of each lane: a bit per step */
@@ -71,15 +71,15 @@ popliner_status mk_assign_lanes(mk_plan *plan, popliner_error *error) {
         mk_variable *variable = mk_variable_at(plan, temporaries[i].variable);
         const mk_class *life = mk_class_at(plan, variable->class_id - 1);
         size_t lane = 0;
-        while (lane < plan->lane_count && !is_free(plan, life, (uint64_t *)busy + lane * words))
+        while (lane < plan->num_lanes && !is_free(plan, life, (uint64_t *)busy + lane * words))
             lane++;
-        if (lane == plan->lane_count) {
+        if (lane == plan->num_lanes) {
             if (!pl_reserve(&busy, &capacity, lane + 1, lane_bytes)) {
                 status = pl_fail_memory(error, "the layout of temporaries");
                 goto done;
             }
             memset((uint64_t *)busy + lane * words, 0, lane_bytes);
-            plan->lane_count++;
+            plan->num_lanes++;
         }
         occupy(plan, life, (uint64_t *)busy + lane * words);
         variable->lane = lane;

@@ -5,10 +5,10 @@
 #ifndef MK_LANES_H
 #define MK_LANES_H
 
-#include "mkprofile/plan.h"
+#include "mkprofile/network_plan.h"
 
 /* Gives every temporary its lane; large ones first, so that a lane holds variables of about the
  * same size. */
-popliner_status mk_assign_lanes(mk_plan *plan, popliner_error *error);
+popliner_status mk_assign_lanes(mk_network_plan *plan, popliner_error *error);
 
 #endif

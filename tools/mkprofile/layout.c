@@ -35,7 +35,7 @@ static int by_address_key(const void *left, const void *right) {
 }
 
 static bool order_by_address(mk_layout *layout) {
-    const mk_plan *plan = layout->sizes->plan;
+    const mk_network_plan *plan = layout->sizes->plan;
     size_t count = plan->variables.count;
     address_key *keys = pl_new_array(count, sizeof *keys);
     if (keys == NULL)
@@ -53,7 +53,7 @@ static bool order_by_address(mk_layout *layout) {
 }
 
 popliner_status mk_layout_begin(mk_layout *layout, const mk_sizes *sizes, popliner_error *error) {
-    const mk_plan *plan = sizes->plan;
+    const mk_network_plan *plan = sizes->plan;
     size_t variables = plan->variables.count;
     size_t steps = plan->steps.count + 1;
     *layout = (mk_layout){.sizes = sizes};
@@ -88,24 +88,24 @@ static uint64_t align_up(uint64_t offset, uint64_t alignment) {
 }
 
 static void collect(mk_layout *layout, uint64_t tile) {
-    const mk_plan *plan = layout->sizes->plan;
-    layout->lowered_count = 0;
+    const mk_network_plan *plan = layout->sizes->plan;
+    layout->num_lowered = 0;
     for (size_t i = 0; i < plan->variables.count; i++) {
         layout->place[i] = MK_NONE;
         if (!mk_is_held(layout->sizes, i, tile))
             continue;
-        layout->place[i] = layout->lowered_count;
-        layout->lowered[layout->lowered_count++] =
+        layout->place[i] = layout->num_lowered;
+        layout->lowered[layout->num_lowered++] =
             (mk_lowered){.variable = i, .size_bytes = mk_size_on_tile(layout->sizes, i, tile)};
     }
 }
 
-static bool is_temporary(const mk_plan *plan, const mk_lowered *lowered) {
+static bool is_temporary(const mk_network_plan *plan, const mk_lowered *lowered) {
     return mk_variable_at(plan, lowered->variable)->section == MK_SECTION_TEMPORARY;
 }
 
 /* Puts a temporary somewhere into its lane: half of them at the start. */
-static uint64_t place_in_lane(const mk_plan *plan, uint64_t tile, const mk_lowered *lowered,
+static uint64_t place_in_lane(const mk_network_plan *plan, uint64_t tile, const mk_lowered *lowered,
                               uint64_t lane_start, uint64_t lane_bytes) {
     const mk_variable *variable = mk_variable_at(plan, lowered->variable);
     uint64_t random = mk_random(plan->options.seed + 1, variable->identity, tile);
@@ -116,10 +116,10 @@ static uint64_t place_in_lane(const mk_plan *plan, uint64_t tile, const mk_lower
 }
 
 static void give_addresses(mk_layout *layout, uint64_t tile) {
-    const mk_plan *plan = layout->sizes->plan;
+    const mk_network_plan *plan = layout->sizes->plan;
     uint64_t cursor = FIRST_OFFSET;
     size_t at = 0;
-    layout->allocated_count = 0;
+    layout->num_allocated = 0;
     while (at < plan->variables.count) {
         const mk_variable *first = mk_variable_at(plan, layout->address_order[at]);
         size_t end = at + 1;
@@ -147,7 +147,7 @@ static void give_addresses(mk_layout *layout, uint64_t tile) {
             lowered->offset = variable->section == MK_SECTION_TEMPORARY
                                   ? place_in_lane(plan, tile, lowered, cursor, lane_bytes)
                                   : align_up(cursor, variable->alignment);
-            layout->allocated[layout->allocated_count++] = place;
+            layout->allocated[layout->num_allocated++] = place;
             if (lowered->offset + lowered->size_bytes > next)
                 next = lowered->offset + lowered->size_bytes;
         }
@@ -159,11 +159,11 @@ static void give_addresses(mk_layout *layout, uint64_t tile) {
 }
 
 static void sum_lives(mk_layout *layout) {
-    const mk_plan *plan = layout->sizes->plan;
+    const mk_network_plan *plan = layout->sizes->plan;
     mk_tile_memory *memory = &layout->memory;
     memset(layout->class_bytes, 0, (plan->classes.count + 1) * sizeof *layout->class_bytes);
     memset(layout->tile_changes, 0, (plan->steps.count + 1) * sizeof *layout->tile_changes);
-    for (size_t i = 0; i < layout->lowered_count; i++) {
+    for (size_t i = 0; i < layout->num_lowered; i++) {
         size_t class_id = mk_variable_at(plan, layout->lowered[i].variable)->class_id;
         layout->class_bytes[class_id] += layout->lowered[i].size_bytes;
     }
@@ -174,7 +174,7 @@ static void sum_lives(mk_layout *layout) {
             memory->always_live_bytes += layout->class_bytes[id];
             continue;
         }
-        for (size_t k = 0; k < life->range_count && bytes > 0; k++) {
+        for (size_t k = 0; k < life->num_ranges && bytes > 0; k++) {
             const mk_range *range = mk_range_at(plan, life->first_range + k);
             layout->tile_changes[range->from] += bytes;
             layout->tile_changes[range->to] -= bytes;
@@ -200,10 +200,10 @@ static int by_address(const void *left, const void *right) {
 /* Variables outside the lanes never share addresses; those in lanes are swept in the order of
  * their addresses. */
 static void sum_addresses(mk_layout *layout) {
-    const mk_plan *plan = layout->sizes->plan;
+    const mk_network_plan *plan = layout->sizes->plan;
     mk_tile_memory *memory = &layout->memory;
-    size_t edge_count = 0;
-    for (size_t i = 0; i < layout->allocated_count; i++) {
+    size_t num_edges = 0;
+    for (size_t i = 0; i < layout->num_allocated; i++) {
         const mk_lowered *lowered = &layout->lowered[layout->allocated[i]];
         mk_category category = mk_variable_at(plan, lowered->variable)->category;
         if (!is_temporary(plan, lowered)) {
@@ -211,15 +211,15 @@ static void sum_addresses(mk_layout *layout) {
             memory->total_bytes += lowered->size_bytes;
             continue;
         }
-        layout->edges[edge_count++] =
+        layout->edges[num_edges++] =
             (edge){.address = lowered->offset, .category = category, .change = 1};
-        layout->edges[edge_count++] = (edge){
+        layout->edges[num_edges++] = (edge){
             .address = lowered->offset + lowered->size_bytes, .category = category, .change = -1};
     }
-    qsort(layout->edges, edge_count, sizeof *layout->edges, by_address);
+    qsort(layout->edges, num_edges, sizeof *layout->edges, by_address);
     uint64_t covering[MK_CATEGORY_COUNT] = {0};
     uint64_t all = 0;
-    for (size_t i = 0; i + 1 < edge_count; i++) {
+    for (size_t i = 0; i + 1 < num_edges; i++) {
         const edge *here = &layout->edges[i];
         covering[here->category] += (uint64_t)(int64_t)here->change;
         all += (uint64_t)(int64_t)here->change;

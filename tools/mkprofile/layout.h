@@ -29,9 +29,9 @@ typedef struct mk_layout {
     size_t *place;         /* of a logical variable among `lowered`, MK_NONE if not on the tile */
 
     mk_lowered *lowered; /* in the order of their ids */
-    size_t lowered_count;
+    size_t num_lowered;
     size_t *allocated; /* places in `lowered`, in the order of allocation */
-    size_t allocated_count;
+    size_t num_allocated;
     mk_tile_memory memory;
 
     uint64_t *class_bytes; /* on the tile, by class id */

@@ -36,7 +36,7 @@ static int by_life(const void *left, const void *right) {
     return order != 0 ? order : compare_numbers(a->variable, b->variable);
 }
 
-static life_key key_of(const mk_plan *plan, size_t number) {
+static life_key key_of(const mk_network_plan *plan, size_t number) {
     const mk_variable *variable = mk_variable_at(plan, number);
     if (variable->life == MK_LIFE_ALWAYS)
         return (life_key){.always_group = variable->always_group, .variable = number};
@@ -52,7 +52,7 @@ static life_key key_of(const mk_plan *plan, size_t number) {
     return key;
 }
 
-static void add_class(mk_plan *plan, const life_key *key) {
+static void add_class(mk_network_plan *plan, const life_key *key) {
     mk_class added = {.is_always_live = key->always_group != MK_NONE,
                       .first_range = plan->ranges.count};
     if (added.is_always_live) {
@@ -67,11 +67,11 @@ static void add_class(mk_plan *plan, const life_key *key) {
                       &(mk_range){.from = start + key->first_step, .to = start + key->end_step});
         }
     }
-    added.range_count = plan->ranges.count - added.first_range;
+    added.num_ranges = plan->ranges.count - added.first_range;
     mk_append(plan, &plan->classes, &added);
 }
 
-popliner_status mk_make_classes(mk_plan *plan, popliner_error *error) {
+popliner_status mk_make_classes(mk_network_plan *plan, popliner_error *error) {
     size_t count = plan->variables.count;
     life_key *keys = malloc(count * sizeof *keys);
     if (keys == NULL)
@@ -91,10 +91,10 @@ popliner_status mk_make_classes(mk_plan *plan, popliner_error *error) {
     return POPLINER_OK;
 }
 
-bool mk_classes_meet(const mk_plan *plan, const mk_class *left, const mk_class *right) {
+bool mk_classes_meet(const mk_network_plan *plan, const mk_class *left, const mk_class *right) {
     size_t i = 0;
     size_t k = 0;
-    while (i < left->range_count && k < right->range_count) {
+    while (i < left->num_ranges && k < right->num_ranges) {
         const mk_range *a = mk_range_at(plan, left->first_range + i);
         const mk_range *b = mk_range_at(plan, right->first_range + k);
         if (a->from < b->to && b->from < a->to)

@@ -4,12 +4,12 @@
 #ifndef MK_LIVENESS_H
 #define MK_LIVENESS_H
 
-#include "mkprofile/plan.h"
+#include "mkprofile/network_plan.h"
 
 /* Fills plan->classes and plan->ranges and gives every variable its class. */
-popliner_status mk_make_classes(mk_plan *plan, popliner_error *error);
+popliner_status mk_make_classes(mk_network_plan *plan, popliner_error *error);
 
 /* Whether there is a step at which both classes are live. */
-bool mk_classes_meet(const mk_plan *plan, const mk_class *left, const mk_class *right);
+bool mk_classes_meet(const mk_network_plan *plan, const mk_class *left, const mk_class *right);
 
 #endif

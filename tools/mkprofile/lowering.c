@@ -16,14 +16,14 @@ static const char *const apis[] = {"map",     "add",        "matMulGrouped", "gr
 
 /* ---- Variables of tensors ------------------------------------------------------------------ */
 
-static uint64_t tensor_bytes(const mk_plan *plan, size_t tensor) {
+static uint64_t tensor_bytes(const mk_network_plan *plan, size_t tensor) {
     const mk_tensor *source = mk_tensor_at(plan, tensor);
     return source->rows * source->columns * source->element_bytes;
 }
 
 /* The variables of a tensor outside functions; an activation gets them when it is first needed. */
 static mk_span tensor_span(mk_builder *builder, size_t tensor) {
-    mk_plan *plan = builder->plan;
+    mk_network_plan *plan = builder->plan;
     if (mk_tensor_at(plan, tensor)->first_variable == MK_NONE) {
         const mk_tensor source = *mk_tensor_at(plan, tensor);
         char name[300];
@@ -34,33 +34,33 @@ static mk_span tensor_span(mk_builder *builder, size_t tensor) {
         if (context == 0)
             context = mk_add_context(plan, MK_CONTEXT_VARIABLE, builder->record, source.name,
                                      tensor, NULL);
-        mk_tiles tiles = mk_choose_tiles(plan, bytes / plan->options.pieces, is_activation ? 7 : 1,
-                                         is_activation ? 8 : 1, tensor);
+        mk_tiles tiles = mk_choose_tiles(plan, bytes / plan->options.num_pieces,
+                                         is_activation ? 7 : 1, is_activation ? 8 : 1, tensor);
         mk_span span = mk_add_data(plan, mk_identity(MK_OF_A_TENSOR, tensor, 0), name, source.kind,
                                    bytes, tiles, context, MK_NONE);
         mk_tensor *target = mk_tensor_at(plan, tensor);
         target->context = context;
         target->first_variable = span.first;
-        target->variable_count = span.count;
+        target->num_variables = span.count;
     }
     const mk_tensor *ready = mk_tensor_at(plan, tensor);
-    return (mk_span){.first = ready->first_variable, .count = ready->variable_count};
+    return (mk_span){.first = ready->first_variable, .count = ready->num_variables};
 }
 
 /* The variables that stand for a tensor where the builder is: in a function, its parameters and
  * results do. */
 static mk_span span_here(mk_builder *builder, size_t tensor) {
-    mk_plan *plan = builder->plan;
+    mk_network_plan *plan = builder->plan;
     if (builder->occasion == MK_NONE)
         return tensor_span(builder, tensor);
     const mk_occasion *function = mk_occasion_at(plan, builder->occasion);
     const mk_operation *call = mk_operation_at(plan, function->first_call);
-    size_t pieces = plan->options.pieces;
-    for (size_t i = 0; i < call->replaced_count && i < MK_MAX_REPLACED; i++) {
+    size_t pieces = plan->options.num_pieces;
+    for (size_t i = 0; i < call->num_replaced && i < MK_MAX_REPLACED; i++) {
         if (mk_operation_at(plan, function->first_call + 1 + i)->output == tensor)
             return (mk_span){.first = function->outputs[i], .count = pieces};
     }
-    for (size_t i = 0; i < call->input_count; i++) {
+    for (size_t i = 0; i < call->num_inputs; i++) {
         if (call->inputs[i] == tensor)
             return (mk_span){.first = function->inputs[i], .count = pieces};
     }
@@ -116,7 +116,7 @@ static void lower_binary(mk_builder *builder, uint64_t bytes, mk_span a, mk_span
 
 static void lower_matmul(mk_builder *builder, const mk_operation *operation, uint64_t bytes,
                          mk_span a, mk_span b, mk_span output) {
-    const mk_plan *plan = builder->plan;
+    const mk_network_plan *plan = builder->plan;
     mk_tiles all = mk_all_tiles(plan);
     bool is_wide = plan->options.framework == MK_TENSORFLOW;
     uint64_t partial_bytes = operation->partial_bytes > 0 ? operation->partial_bytes : 1;
@@ -185,12 +185,12 @@ static void lower_norm(mk_builder *builder, uint64_t bytes, mk_span input, mk_sp
 static void lower_softmax(mk_builder *builder, uint64_t bytes, mk_span input, mk_span output) {
     mk_tiles tiles = tiles_of(builder, output);
     uint64_t small = bytes / 16 > 0 ? bytes / 16 : 1;
-    mk_span highest = mk_add_temporary(builder, "max", MK_VARIABLE, small, tiles);
+    mk_span maximum = mk_add_temporary(builder, "max", MK_VARIABLE, small, tiles);
     mk_span sum = mk_add_temporary(builder, "sum", MK_VARIABLE, small, tiles);
-    execute(builder, "max/Reduce", MK_TYPE_REDUCE_MAX, tiles, input, no_span, highest);
-    mk_span message = mk_add_exchange(builder, highest, small, tiles);
-    execute(builder, "max/ReduceFinal", MK_TYPE_REDUCE_MAX, tiles, message, no_span, highest);
-    execute(builder, "subtract", MK_TYPE_ADD, tiles, input, highest, output);
+    execute(builder, "max/Reduce", MK_TYPE_REDUCE_MAX, tiles, input, no_span, maximum);
+    mk_span message = mk_add_exchange(builder, maximum, small, tiles);
+    execute(builder, "max/ReduceFinal", MK_TYPE_REDUCE_MAX, tiles, message, no_span, maximum);
+    execute(builder, "subtract", MK_TYPE_ADD, tiles, input, maximum, output);
     execute(builder, "exp", MK_TYPE_EXPONENT, tiles, output, no_span, output);
     execute(builder, "sum/Reduce", MK_TYPE_REDUCE_ADD, tiles, output, no_span, sum);
     message = mk_add_exchange(builder, sum, small, tiles);
@@ -200,7 +200,7 @@ static void lower_softmax(mk_builder *builder, uint64_t bytes, mk_span input, mk
 
 static void lower_gather(mk_builder *builder, uint64_t bytes, mk_span indices, mk_span dictionary,
                          mk_span output) {
-    mk_plan *plan = builder->plan;
+    mk_network_plan *plan = builder->plan;
     mk_tiles all = mk_all_tiles(plan);
     mk_tiles tiles = tiles_of(builder, output);
     mk_span message = mk_add_exchange(builder, indices, 4 * plan->options.sequence,
@@ -233,10 +233,10 @@ static void lower_update(mk_builder *builder, mk_span target, mk_span other, mk_
 
 /* The programs of one operation where the builder is. */
 static void lower_work(mk_builder *builder, size_t number) {
-    mk_plan *plan = builder->plan;
+    mk_network_plan *plan = builder->plan;
     const mk_operation operation = *mk_operation_at(plan, number);
     mk_span inputs[MK_MAX_INPUTS] = {{0, 0}};
-    for (size_t i = 0; i < operation.input_count; i++)
+    for (size_t i = 0; i < operation.num_inputs; i++)
         inputs[i] = span_here(builder, operation.inputs[i]);
     mk_span output = no_span;
     uint64_t bytes = tensor_bytes(plan, operation.inputs[0]);
@@ -289,7 +289,7 @@ static void know_by(mk_builder *builder, uint64_t identity, size_t number) {
  * use of the builder. */
 static void enter_operation(mk_builder *builder, size_t number, uint32_t record, char *scope,
                             size_t scope_size) {
-    mk_plan *plan = builder->plan;
+    mk_network_plan *plan = builder->plan;
     const mk_operation operation = *mk_operation_at(plan, number);
     const char *name = mk_text(plan, operation.name);
     const char *api = apis[operation.work];
@@ -317,19 +317,19 @@ static void enter_operation(mk_builder *builder, size_t number, uint32_t record,
 /* Steps of an occasion: the copy of the arguments is step 0, the call step 1, its body follows. */
 enum { STEP_OF_BODY = 2 };
 
-static mk_span copy_of_tensor(mk_plan *plan, size_t function, size_t tensor, const char *what,
-                              size_t number) {
+static mk_span copy_of_tensor(mk_network_plan *plan, size_t function, size_t tensor,
+                              const char *what, size_t number) {
     const mk_tensor source = *mk_tensor_at(plan, tensor);
     char name[64];
     snprintf(name, sizeof name, "call_subgraph(%zu)/%s%zu", function - 1, what, number);
     uint64_t bytes = source.rows * source.columns * source.element_bytes;
     uint64_t identity = mk_identity(MK_OF_A_PARAMETER, function, (uint64_t)what[0] << 32 | number);
-    mk_tiles tiles = mk_choose_tiles(plan, bytes / plan->options.pieces, 1, 1, identity);
+    mk_tiles tiles = mk_choose_tiles(plan, bytes / plan->options.num_pieces, 1, 1, identity);
     return mk_add_data(plan, identity, name, MK_ACTIVATION, bytes, tiles, 0, function);
 }
 
 /* The body of the function that `call` is the first to call. */
-static void build_function(mk_plan *plan, size_t call_number) {
+static void build_function(mk_network_plan *plan, size_t call_number) {
     const mk_operation call = *mk_operation_at(plan, call_number);
     size_t function = call.function;
     mk_append(plan, &plan->call_order, &function);
@@ -341,20 +341,20 @@ static void build_function(mk_plan *plan, size_t call_number) {
                        .occasion = function,
                        .operation = MK_NONE,
                        .record = 1};
-    for (size_t i = 0; i < call.input_count; i++) {
+    for (size_t i = 0; i < call.num_inputs; i++) {
         mk_span span = copy_of_tensor(plan, function, call.inputs[i], i == 0 ? "in" : "w", i);
         mk_occasion_at(plan, function)->inputs[i] = span.first;
         for (size_t k = 0; k < span.count; k++)
             mk_live_at(plan, span.first + k, 0);
     }
-    for (size_t i = 0; i < call.replaced_count && i < MK_MAX_REPLACED; i++) {
+    for (size_t i = 0; i < call.num_replaced && i < MK_MAX_REPLACED; i++) {
         size_t output = mk_operation_at(plan, call_number + 1 + i)->output;
         mk_span span = copy_of_tensor(plan, function, output, "out", i);
         mk_occasion_at(plan, function)->outputs[i] = span.first;
     }
     size_t root = mk_add_program(&body, MK_SEQUENCE, MK_NONE, 1, 8);
     mk_place outside = mk_open(&body, root);
-    for (size_t i = 0; i < call.replaced_count; i++) {
+    for (size_t i = 0; i < call.num_replaced; i++) {
         size_t number = call_number + 1 + i;
         char scope[400];
         enter_operation(&body, number, mk_operation_at(plan, number)->outlined_record, scope,
@@ -366,15 +366,15 @@ static void build_function(mk_plan *plan, size_t call_number) {
     done->body = root;
     done->body_steps = body.step - STEP_OF_BODY;
     /* The results are read by the copy behind the call. */
-    for (size_t i = 0; i < call.replaced_count && i < MK_MAX_REPLACED; i++) {
-        for (size_t k = 0; k < plan->options.pieces; k++)
+    for (size_t i = 0; i < call.num_replaced && i < MK_MAX_REPLACED; i++) {
+        for (size_t k = 0; k < plan->options.num_pieces; k++)
             mk_live_at(plan, done->outputs[i] + k, body.step);
     }
 }
 
 /* Repeats the steps of a function's body below the current program. */
 static void repeat_body(mk_builder *builder, size_t program, size_t parent_step) {
-    mk_plan *plan = builder->plan;
+    mk_network_plan *plan = builder->plan;
     if (plan->is_out_of_memory)
         return;
     size_t step = builder->step++;
@@ -385,22 +385,22 @@ static void repeat_body(mk_builder *builder, size_t program, size_t parent_step)
 }
 
 static void lower_call(mk_builder *builder, size_t number) {
-    mk_plan *plan = builder->plan;
+    mk_network_plan *plan = builder->plan;
     const mk_operation call = *mk_operation_at(plan, number);
     size_t function = call.function;
     bool is_first = mk_occasion_at(plan, function)->starts.count == 0;
-    for (size_t i = 0; i < call.replaced_count; i++)
+    for (size_t i = 0; i < call.num_replaced; i++)
         mk_add_operation_records(plan, number + 1 + i, is_first);
     if (is_first)
         build_function(plan, number);
-    size_t pieces = plan->options.pieces;
+    size_t pieces = plan->options.num_pieces;
     mk_append(plan, &mk_occasion_at(plan, function)->starts, &builder->step);
     const mk_occasion ready = *mk_occasion_at(plan, function);
 
     /* Lives of parameters and results count from the occasion, so only their use is told here. */
     mk_begin_execute(builder, "CopyIn");
     mk_execute_vertices(builder, MK_TYPE_SHORT_COPY, mk_all_tiles(plan), 1, 1);
-    for (size_t i = 0; i < call.input_count; i++) {
+    for (size_t i = 0; i < call.num_inputs; i++) {
         mk_execute_use(builder, tensor_span(builder, call.inputs[i]));
         for (size_t k = 0; k < pieces; k++) {
             size_t parameter = ready.inputs[i] + k;
@@ -414,7 +414,7 @@ static void lower_call(mk_builder *builder, size_t number) {
     repeat_body(builder, ready.body, builder->step - 1);
     mk_begin_execute(builder, "CopyOut");
     mk_execute_vertices(builder, MK_TYPE_SHORT_COPY, mk_all_tiles(plan), 1, 0);
-    for (size_t i = 0; i < call.replaced_count && i < MK_MAX_REPLACED; i++) {
+    for (size_t i = 0; i < call.num_replaced && i < MK_MAX_REPLACED; i++) {
         size_t output = mk_operation_at(plan, number + 1 + i)->output;
         mk_execute_use(builder, tensor_span(builder, output));
         for (size_t k = 0; k < pieces; k++) {
@@ -446,7 +446,7 @@ static void add_stray_copy(mk_builder *builder, size_t tensor, size_t operation)
 
 /* Copies the tensors listed from `first` on, if any. */
 static void copy_listed(mk_builder *builder, bool to_host, size_t first, uint32_t record) {
-    mk_plan *plan = builder->plan;
+    mk_network_plan *plan = builder->plan;
     size_t count = plan->copied.count - first;
     if (count > 0 && !plan->is_out_of_memory)
         mk_add_host_copy(builder, to_host, first, count, record);
@@ -454,7 +454,7 @@ static void copy_listed(mk_builder *builder, bool to_host, size_t first, uint32_
 
 /* The tensors that other parts of the model make, as soon as they are there. */
 static void receive(mk_builder *builder, mk_arrival arrival) {
-    mk_plan *plan = builder->plan;
+    mk_network_plan *plan = builder->plan;
     size_t first = plan->copied.count;
     for (size_t tensor = 0; tensor < plan->tensors.count; tensor++) {
         if (mk_tensor_at(plan, tensor)->arrival == arrival)
@@ -468,7 +468,7 @@ static void receive(mk_builder *builder, mk_arrival arrival) {
 
 /* The tensors that other parts use, at the end of this one. */
 static void send(mk_builder *builder) {
-    mk_plan *plan = builder->plan;
+    mk_network_plan *plan = builder->plan;
     size_t first = plan->copied.count;
     for (size_t tensor = 0; tensor < plan->tensors.count; tensor++) {
         if (mk_tensor_at(plan, tensor)->leaves)
@@ -478,7 +478,7 @@ static void send(mk_builder *builder) {
 }
 
 static void lower_operations(mk_builder *builder) {
-    mk_plan *plan = builder->plan;
+    mk_network_plan *plan = builder->plan;
     bool has_gradients = false;
     for (size_t number = 0; number < plan->operations.count; number++) {
         if (plan->is_out_of_memory)
@@ -507,13 +507,13 @@ static void lower_operations(mk_builder *builder) {
     builder->scope = "";
 }
 
-static bool is_here(const mk_plan *plan, size_t tensor, mk_tensor_kind kind) {
+static bool is_here(const mk_network_plan *plan, size_t tensor, mk_tensor_kind kind) {
     return mk_tensor_at(plan, tensor)->kind == kind && !mk_tensor_at(plan, tensor)->is_left_out;
 }
 
 /* Copies all tensors of a kind, in groups of so many. */
 static void copy_tensors(mk_builder *builder, mk_tensor_kind kind, bool to_host, size_t group) {
-    mk_plan *plan = builder->plan;
+    mk_network_plan *plan = builder->plan;
     size_t first = plan->copied.count;
     for (size_t tensor = 0; tensor <= plan->tensors.count; tensor++) {
         if (tensor < plan->tensors.count && is_here(plan, tensor, kind))
@@ -529,20 +529,20 @@ static void copy_tensors(mk_builder *builder, mk_tensor_kind kind, bool to_host,
     }
 }
 
-static size_t count_tensors(const mk_plan *plan, mk_tensor_kind kind) {
+static size_t count_tensors(const mk_network_plan *plan, mk_tensor_kind kind) {
     size_t count = 0;
     for (size_t tensor = 0; tensor < plan->tensors.count; tensor++)
         count += is_here(plan, tensor, kind) ? 1 : 0;
     return count;
 }
 
-static size_t group_size(const mk_plan *plan, mk_tensor_kind kind) {
+static size_t group_size(const mk_network_plan *plan, mk_tensor_kind kind) {
     return count_tensors(plan, kind) / 3 + 1;
 }
 
 /* Weights and optimizer state to the device, or back. */
 static void copy_model(mk_builder *builder, bool to_host) {
-    mk_plan *plan = builder->plan;
+    mk_network_plan *plan = builder->plan;
     size_t sequence = mk_add_program(builder, MK_SEQUENCE, MK_NONE, 1, 4);
     mk_place before = mk_open(builder, sequence);
     mk_add_program(builder, MK_SANS, MK_NONE, 1, 4);
@@ -555,7 +555,7 @@ static void copy_model(mk_builder *builder, bool to_host) {
 
 /* One batch: the inputs, the operations, the result. */
 static void run_batch(mk_builder *builder) {
-    mk_plan *plan = builder->plan;
+    mk_network_plan *plan = builder->plan;
     mk_add_program(builder, MK_SANS, MK_NONE, 1, 4);
     copy_tensors(builder, MK_STREAM, false, 1);
     receive(builder, MK_ARRIVES_AT_START);
@@ -576,7 +576,7 @@ static void run_batch(mk_builder *builder) {
 }
 
 static void run_model(mk_builder *builder) {
-    mk_plan *plan = builder->plan;
+    mk_network_plan *plan = builder->plan;
     size_t sequence = mk_add_program(builder, MK_SEQUENCE, MK_NONE, 1, 4);
     mk_place before = mk_open(builder, sequence);
     if (plan->options.training) {
@@ -595,7 +595,7 @@ static void run_model(mk_builder *builder) {
 
 /* The weights and streams, which exist before anything runs, and what comes from other parts. */
 static void add_resident_tensors(mk_builder *builder) {
-    mk_plan *plan = builder->plan;
+    mk_network_plan *plan = builder->plan;
     for (size_t tensor = 0; tensor < plan->tensors.count; tensor++) {
         const mk_tensor *resident = mk_tensor_at(plan, tensor);
         if (resident->is_left_out ||
@@ -607,7 +607,7 @@ static void add_resident_tensors(mk_builder *builder) {
     }
 }
 
-void mk_lower(mk_plan *plan) {
+void mk_lower(mk_network_plan *plan) {
     mk_add_shared_types(plan);
     mk_builder builder = {.plan = plan,
                           .parent = MK_NONE,
@@ -640,7 +640,7 @@ void mk_lower(mk_plan *plan) {
     mk_live_at(plan, plan->program_id, builder.step - 3);
     builder.record = root;
     mk_add_exchange(&builder, (mk_span){.first = plan->program_id, .count = 1},
-                    4 * plan->options.tiles, mk_all_tiles(plan));
+                    4 * plan->options.num_tiles, mk_all_tiles(plan));
     size_t choice = mk_add_program(&builder, MK_ON_EVERY_TILE_SWITCH, MK_NONE, compilation, 40);
     mk_place outside = mk_open(&builder, choice);
     copy_model(&builder, false);

@@ -4,8 +4,8 @@
 #ifndef MK_LOWERING_H
 #define MK_LOWERING_H
 
-#include "mkprofile/plan.h"
+#include "mkprofile/network_plan.h"
 
-void mk_lower(mk_plan *plan);
+void mk_lower(mk_network_plan *plan);
 
 #endif

@@ -5,9 +5,9 @@
 #include "base/growth.h"
 #include "mkprofile/debug_writer.h"
 #include "mkprofile/faults.h"
+#include "mkprofile/network_plan.h"
+#include "mkprofile/network_planning.h"
 #include "mkprofile/options.h"
-#include "mkprofile/plan.h"
-#include "mkprofile/planning.h"
 #include "mkprofile/profile_writer.h"
 
 #include <errno.h>
@@ -62,7 +62,7 @@ static popliner_status rename_output(const output_file *file, popliner_error *er
     return POPLINER_OK;
 }
 
-static void report(const mk_plan *plan, const mk_profile_figures *figures) {
+static void report(const mk_network_plan *plan, const mk_profile_figures *figures) {
     size_t operations = 0;
     for (size_t i = 0; i < plan->operations.count; i++)
         operations += !mk_operation_at(plan, i)->is_left_out;
@@ -70,12 +70,12 @@ static void report(const mk_plan *plan, const mk_profile_figures *figures) {
            "%zu debug contexts; the largest tile holds %llu bytes, %llu tiles hold too much.\n",
            operations, plan->programs.count, plan->steps.count,
            (unsigned long long)figures->lowered_variables, plan->contexts.count,
-           (unsigned long long)figures->largest_tile_bytes,
+           (unsigned long long)figures->max_tile_bytes,
            (unsigned long long)figures->overfull_tiles);
 }
 
 static popliner_status make_profile(const mk_options *options, popliner_error *error) {
-    mk_plan plan = {.next_instance = 0};
+    mk_network_plan plan = {.next_instance = 0};
     mk_profile_figures figures = {.lowered_variables = 0};
     output_file profile = {.final = {.data = NULL}};
     output_file debug = {.final = {.data = NULL}};
@@ -95,8 +95,8 @@ static popliner_status make_profile(const mk_options *options, popliner_error *e
         goto done;
     is_started = true;
     unlink(profile.temporary.data); /* SQLite would add to what an earlier run left */
-    if ((status = mk_plan_begin(&plan, options, error)) != POPLINER_OK ||
-        (status = mk_plan_make(&plan, error)) != POPLINER_OK ||
+    if ((status = mk_network_plan_begin(&plan, options, error)) != POPLINER_OK ||
+        (status = mk_network_plan_make(&plan, error)) != POPLINER_OK ||
         (status = mk_write_debug(&plan, debug.temporary.data, error)) != POPLINER_OK ||
         (status = mk_write_profile(&plan, profile.temporary.data, &figures, error)) !=
             POPLINER_OK ||
@@ -116,7 +116,7 @@ done:
         unlink(debug.temporary.data);
     }
     if (is_started)
-        mk_plan_end(&plan);
+        mk_network_plan_end(&plan);
     free_output(&profile);
     free_output(&debug);
     return status;
@@ -135,10 +135,10 @@ static int exit_status(popliner_status status) {
     }
 }
 
-int main(int argument_count, char *arguments[]) {
+int main(int num_arguments, char *arguments[]) {
     mk_options options;
     popliner_error error = {.status = POPLINER_OK};
-    popliner_status status = mk_options_read(&options, argument_count, arguments, &error);
+    popliner_status status = mk_options_read(&options, num_arguments, arguments, &error);
     if (status == POPLINER_OK && options.help)
         mk_options_help(stdout);
     else if (status == POPLINER_OK && options.version)

@@ -15,8 +15,8 @@ enum {
 
 enum { HALF = 2, WORD = 4 }; /* bytes of an element */
 
-static size_t add_tensor(mk_plan *plan, mk_tensor_kind kind, uint64_t rows, uint64_t columns,
-                         uint64_t element_bytes, const char *format, ...) {
+static size_t add_tensor(mk_network_plan *plan, mk_tensor_kind kind, uint64_t rows,
+                         uint64_t columns, uint64_t element_bytes, const char *format, ...) {
     char name[256];
     va_list arguments;
     va_start(arguments, format);
@@ -32,12 +32,12 @@ static size_t add_tensor(mk_plan *plan, mk_tensor_kind kind, uint64_t rows, uint
     return mk_append(plan, &plan->tensors, &tensor);
 }
 
-static size_t add_weight(mk_plan *plan, uint64_t rows, uint64_t columns, const char *name) {
+static size_t add_weight(mk_network_plan *plan, uint64_t rows, uint64_t columns, const char *name) {
     return add_tensor(plan, MK_WEIGHT, rows, columns, HALF, "%s", name);
 }
 
 /* Inputs end with MK_NONE. Returns the number of the operation. */
-static size_t add_operation(mk_plan *plan, mk_work work, const char *type, size_t output,
+static size_t add_operation(mk_network_plan *plan, mk_work work, const char *type, size_t output,
                             const size_t *inputs, const char *name) {
     mk_operation operation = {.name = mk_intern(plan, &plan->strings, name),
                               .type = type,
@@ -47,13 +47,13 @@ static size_t add_operation(mk_plan *plan, mk_work work, const char *type, size_
                               .instance = plan->next_instance++,
                               .place = plan->place};
     for (size_t i = 0; i < MK_MAX_INPUTS && inputs[i] != MK_NONE; i++)
-        operation.inputs[operation.input_count++] = inputs[i];
+        operation.inputs[operation.num_inputs++] = inputs[i];
     return mk_append(plan, &plan->operations, &operation);
 }
 
 /* An operation with its output tensor, which is called after it; returns the tensor. */
-static size_t compute(mk_plan *plan, mk_work work, const char *type, uint64_t columns, size_t a,
-                      size_t b, size_t c, const char *format, ...) {
+static size_t compute(mk_network_plan *plan, mk_work work, const char *type, uint64_t columns,
+                      size_t a, size_t b, size_t c, const char *format, ...) {
     char name[256];
     va_list arguments;
     va_start(arguments, format);
@@ -67,7 +67,8 @@ static size_t compute(mk_plan *plan, mk_work work, const char *type, uint64_t co
 }
 
 /* What a transformation of the framework inserted: it has no name. */
-static size_t transform(mk_plan *plan, const char *transformation, const char *type, size_t input) {
+static size_t transform(mk_network_plan *plan, const char *transformation, const char *type,
+                        size_t input) {
     const mk_tensor *source = mk_tensor_at(plan, input);
     size_t output = add_tensor(plan, MK_ACTIVATION, source->rows, source->columns, HALF, "t%llu",
                                (unsigned long long)plan->next_instance);
@@ -80,7 +81,7 @@ static size_t transform(mk_plan *plan, const char *transformation, const char *t
 /* ---- Outlining ----------------------------------------------------------------------------- */
 
 /* The operations from here to end_call() are the body of `function`. Returns the call. */
-static size_t begin_call(mk_plan *plan, size_t function, const char *name) {
+static size_t begin_call(mk_network_plan *plan, size_t function, const char *name) {
     if (!plan->options.outline)
         return MK_NONE;
     bool is_tensorflow = plan->options.framework == MK_TENSORFLOW;
@@ -93,14 +94,14 @@ static size_t begin_call(mk_plan *plan, size_t function, const char *name) {
 }
 
 static bool is_input(const mk_operation *operation, size_t tensor) {
-    for (size_t i = 0; i < operation->input_count; i++) {
+    for (size_t i = 0; i < operation->num_inputs; i++) {
         if (operation->inputs[i] == tensor)
             return true;
     }
     return false;
 }
 
-static bool made_in_call(const mk_plan *plan, size_t call, size_t tensor) {
+static bool made_in_call(const mk_network_plan *plan, size_t call, size_t tensor) {
     for (size_t i = call + 1; i < plan->operations.count; i++) {
         if (mk_operation_at(plan, i)->output == tensor)
             return true;
@@ -110,25 +111,25 @@ static bool made_in_call(const mk_plan *plan, size_t call, size_t tensor) {
 
 /* Inputs of a call are those of its operations that come from outside; its output is that of the
  * last one. */
-static void end_call(mk_plan *plan, size_t call) {
+static void end_call(mk_network_plan *plan, size_t call) {
     if (call == MK_NONE || plan->is_out_of_memory)
         return;
     mk_operation *operation = mk_operation_at(plan, call);
-    operation->replaced_count = plan->operations.count - call - 1;
+    operation->num_replaced = plan->operations.count - call - 1;
     for (size_t i = call + 1; i < plan->operations.count; i++) {
         mk_operation *replaced = mk_operation_at(plan, i);
         replaced->is_replaced = true;
         operation->output = replaced->output;
-        for (size_t k = 0; k < replaced->input_count; k++) {
+        for (size_t k = 0; k < replaced->num_inputs; k++) {
             size_t tensor = replaced->inputs[k];
-            if (operation->input_count < MK_MAX_INPUTS && !is_input(operation, tensor) &&
+            if (operation->num_inputs < MK_MAX_INPUTS && !is_input(operation, tensor) &&
                 !made_in_call(plan, call, tensor))
-                operation->inputs[operation->input_count++] = tensor;
+                operation->inputs[operation->num_inputs++] = tensor;
         }
     }
 }
 
-static size_t norm(mk_plan *plan, const char *type, size_t input, size_t gamma, size_t beta,
+static size_t norm(mk_network_plan *plan, const char *type, size_t input, size_t gamma, size_t beta,
                    const char *format, uint64_t layer) {
     char name[256];
     snprintf(name, sizeof name, format, (unsigned long long)layer);
@@ -142,7 +143,7 @@ static size_t norm(mk_plan *plan, const char *type, size_t input, size_t gamma, 
 }
 
 /* A multiplication whose partial sums fill much of the memory: the peak of its layer. */
-static size_t wide_multiplication(mk_plan *plan, size_t output) {
+static size_t wide_multiplication(mk_network_plan *plan, size_t output) {
     uint64_t hidden = plan->options.hidden;
     uint64_t splits = hidden * 3 / 32 > 0 ? hidden * 3 / 32 : 1;
     if (plan->is_out_of_memory)
@@ -154,14 +155,15 @@ static size_t wide_multiplication(mk_plan *plan, size_t output) {
 
 /* ---- PopART -------------------------------------------------------------------------------- */
 
-static size_t layer_weight(mk_plan *plan, uint64_t layer, uint64_t rows, uint64_t columns,
+static size_t layer_weight(mk_network_plan *plan, uint64_t layer, uint64_t rows, uint64_t columns,
                            const char *format) {
     char name[256];
     snprintf(name, sizeof name, format, (unsigned long long)layer);
     return add_weight(plan, rows, columns, name);
 }
 
-static size_t popart_layer(mk_plan *plan, unsigned long long layer, size_t input, size_t mask) {
+static size_t popart_layer(mk_network_plan *plan, unsigned long long layer, size_t input,
+                           size_t mask) {
     uint64_t hidden = plan->options.hidden;
     uint64_t sequence = plan->options.sequence;
     const size_t none = MK_NONE;
@@ -206,7 +208,7 @@ static size_t popart_layer(mk_plan *plan, unsigned long long layer, size_t input
                 layer);
 }
 
-static size_t build_popart(mk_plan *plan) {
+static size_t build_popart(mk_network_plan *plan) {
     const mk_options *options = &plan->options;
     uint64_t hidden = options->hidden;
     const size_t none = MK_NONE;
@@ -235,11 +237,11 @@ static size_t build_popart(mk_plan *plan) {
     x = compute(plan, MK_WORK_BINARY, "Add", hidden, x, s, none, "Embedding/Add");
     x = transform(plan, "adam", "Cast", x);
     x = norm(plan, "GroupNormalization", x, gamma, beta, "Embedding/GroupNormalization", 0);
-    for (uint64_t layer = 0; layer < options->layers; layer++) {
+    for (uint64_t layer = 0; layer < options->num_layers; layer++) {
         plan->place = MK_LAYER(layer);
         x = popart_layer(plan, layer, x, mask);
     }
-    plan->place = MK_LAYER(options->layers);
+    plan->place = MK_LAYER(options->num_layers);
     size_t head = add_weight(plan, hidden, 2, "Squad/SquadW");
     x = compute(plan, MK_WORK_MATMUL, "MatMul", 2, x, head, none, "Squad/MatMul");
     return compute(plan, MK_WORK_SOFTMAX, "Softmax", 2, x, none, none, "Squad/Softmax");
@@ -248,7 +250,7 @@ static size_t build_popart(mk_plan *plan) {
 /* ---- PopTorch ------------------------------------------------------------------------------ */
 
 /* A linear module: product and bias. */
-static size_t poptorch_linear(mk_plan *plan, unsigned long long layer, const char *tensor,
+static size_t poptorch_linear(mk_network_plan *plan, unsigned long long layer, const char *tensor,
                               const char *scope, uint64_t rows, uint64_t columns, size_t input) {
     char name[256];
     snprintf(name, sizeof name, "bert.encoder.layer.%llu.%s.weight", layer, tensor);
@@ -261,7 +263,7 @@ static size_t poptorch_linear(mk_plan *plan, unsigned long long layer, const cha
                    "bert/encoder/%llu/%s/Add", layer, scope);
 }
 
-static size_t poptorch_norm(mk_plan *plan, unsigned long long layer, const char *tensor,
+static size_t poptorch_norm(mk_network_plan *plan, unsigned long long layer, const char *tensor,
                             const char *scope, size_t input) {
     char name[256];
     snprintf(name, sizeof name, "bert.encoder.layer.%llu.%s.weight", layer, tensor);
@@ -272,7 +274,8 @@ static size_t poptorch_norm(mk_plan *plan, unsigned long long layer, const char 
     return norm(plan, "Groupnormalization", input, gamma, beta, name, layer);
 }
 
-static size_t poptorch_layer(mk_plan *plan, unsigned long long layer, size_t input, size_t mask) {
+static size_t poptorch_layer(mk_network_plan *plan, unsigned long long layer, size_t input,
+                             size_t mask) {
     uint64_t hidden = plan->options.hidden;
     uint64_t sequence = plan->options.sequence;
     const size_t none = MK_NONE;
@@ -311,7 +314,7 @@ static size_t poptorch_layer(mk_plan *plan, unsigned long long layer, size_t inp
     return poptorch_norm(plan, layer, "output.LayerNorm", "output", x);
 }
 
-static size_t build_poptorch(mk_plan *plan) {
+static size_t build_poptorch(mk_network_plan *plan) {
     const mk_options *options = &plan->options;
     uint64_t hidden = options->hidden;
     const size_t none = MK_NONE;
@@ -341,11 +344,11 @@ static size_t build_poptorch(mk_plan *plan) {
     x = transform(plan, "adam", "Cast", x);
     x = norm(plan, "Groupnormalization", x, gamma, beta,
              "bert/embeddings/LayerNorm/Groupnormalization", 0);
-    for (uint64_t layer = 0; layer < options->layers; layer++) {
+    for (uint64_t layer = 0; layer < options->num_layers; layer++) {
         plan->place = MK_LAYER(layer);
         x = poptorch_layer(plan, layer, x, mask);
     }
-    plan->place = MK_LAYER(options->layers);
+    plan->place = MK_LAYER(options->num_layers);
     size_t decoder = add_weight(plan, hidden, 2, "cls.predictions.decoder.weight");
     x = compute(plan, MK_WORK_MATMUL, "MatMul", 2, x, decoder, none, "cls/predictions/MatMul");
     return compute(plan, MK_WORK_SOFTMAX, "Softmax", 2, x, none, none, "cls/Softmax");
@@ -354,7 +357,7 @@ static size_t build_poptorch(mk_plan *plan) {
 /* ---- TensorFlow ---------------------------------------------------------------------------- */
 
 /* A convolution with its batch normalisation, which XLA names after the latter. */
-static size_t convolution(mk_plan *plan, const char *scope, unsigned which, size_t input,
+static size_t convolution(mk_network_plan *plan, const char *scope, unsigned which, size_t input,
                           bool is_wide) {
     uint64_t channels = plan->options.hidden;
     char name[256];
@@ -371,7 +374,7 @@ static size_t convolution(mk_plan *plan, const char *scope, unsigned which, size
                    "%s/tpu_batch_normalization%s/batchnorm/add_1", scope, suffix);
 }
 
-static size_t tensorflow_block(mk_plan *plan, unsigned long long layer, size_t input) {
+static size_t tensorflow_block(mk_network_plan *plan, unsigned long long layer, size_t input) {
     uint64_t channels = plan->options.hidden;
     const size_t none = MK_NONE;
     char scope[128];
@@ -398,7 +401,7 @@ static size_t tensorflow_block(mk_plan *plan, unsigned long long layer, size_t i
     return x;
 }
 
-static size_t build_tensorflow(mk_plan *plan) {
+static size_t build_tensorflow(mk_network_plan *plan) {
     const mk_options *options = &plan->options;
     const size_t none = MK_NONE;
     const char *model = "optimized/efficientnet-edgetpu-L/model";
@@ -409,11 +412,11 @@ static size_t build_tensorflow(mk_plan *plan) {
     snprintf(scope, sizeof scope, "%s/stem", model);
     x = convolution(plan, scope, 0, image, false);
     x = compute(plan, MK_WORK_MAP, "Relu", options->hidden, x, none, none, "%s/Relu", scope);
-    for (uint64_t layer = 0; layer < options->layers; layer++) {
+    for (uint64_t layer = 0; layer < options->num_layers; layer++) {
         plan->place = MK_LAYER(layer);
         x = tensorflow_block(plan, layer, x);
     }
-    plan->place = MK_LAYER(options->layers);
+    plan->place = MK_LAYER(options->num_layers);
     snprintf(scope, sizeof scope, "%s/head", model);
     x = convolution(plan, scope, 0, x, false);
     x = compute(plan, MK_WORK_MAP, "Relu", options->hidden, x, none, none, "%s/Relu", scope);
@@ -426,7 +429,7 @@ static size_t build_tensorflow(mk_plan *plan) {
 /* ---- Training ------------------------------------------------------------------------------ */
 
 /* The tensor that the gradient of `tensor` flows into, made when it is met first. */
-static size_t gradient_tensor(mk_plan *plan, size_t *gradients, size_t tensor) {
+static size_t gradient_tensor(mk_network_plan *plan, size_t *gradients, size_t tensor) {
     if (gradients[tensor] == MK_NONE) {
         const mk_tensor forward = *mk_tensor_at(plan, tensor);
         char name[300];
@@ -438,7 +441,7 @@ static size_t gradient_tensor(mk_plan *plan, size_t *gradients, size_t tensor) {
 }
 
 /* One gradient operation of `forward`, with respect to its input number `which`. */
-static void add_gradient(mk_plan *plan, size_t *gradients, size_t forward, size_t which) {
+static void add_gradient(mk_network_plan *plan, size_t *gradients, size_t forward, size_t which) {
     const mk_operation source = *mk_operation_at(plan, forward);
     const char *name = mk_text(plan, source.name);
     char gradient_name[300];
@@ -450,7 +453,7 @@ static void add_gradient(mk_plan *plan, size_t *gradients, size_t forward, size_
         snprintf(gradient_name, sizeof gradient_name, "%s", name);
     size_t output = gradient_tensor(plan, gradients, source.inputs[which]);
     size_t incoming = gradient_tensor(plan, gradients, source.output);
-    size_t other = source.inputs[which == 0 && source.input_count > 1 ? 1 : 0];
+    size_t other = source.inputs[which == 0 && source.num_inputs > 1 ? 1 : 0];
     mk_work work = source.work == MK_WORK_GATHER ? MK_WORK_BINARY : source.work;
     size_t number = add_operation(plan, work, source.type, output,
                                   (size_t[]){incoming, other, MK_NONE}, gradient_name);
@@ -460,14 +463,14 @@ static void add_gradient(mk_plan *plan, size_t *gradients, size_t forward, size_
         mk_tensor_at(plan, output)->rows * mk_tensor_at(plan, output)->columns * WORD;
 }
 
-static bool has_gradient(const mk_plan *plan, size_t tensor) {
+static bool has_gradient(const mk_network_plan *plan, size_t tensor) {
     mk_tensor_kind kind = mk_tensor_at(plan, tensor)->kind;
     return kind == MK_WEIGHT || kind == MK_ACTIVATION;
 }
 
-static void add_gradients_of(mk_plan *plan, size_t *gradients, size_t forward) {
+static void add_gradients_of(mk_network_plan *plan, size_t *gradients, size_t forward) {
     const mk_operation source = *mk_operation_at(plan, forward);
-    size_t inputs = source.work == MK_WORK_MATMUL ? source.input_count : 1;
+    size_t inputs = source.work == MK_WORK_MATMUL ? source.num_inputs : 1;
     if (source.work == MK_WORK_GATHER)
         return;
     for (size_t which = 0; which < inputs && which < 2; which++) {
@@ -476,14 +479,14 @@ static void add_gradients_of(mk_plan *plan, size_t *gradients, size_t forward) {
     }
     /* A bias gets the sum of what flows through its addition; a norm has a scale and a shift. */
     bool has_parameters = source.work == MK_WORK_BINARY || source.work == MK_WORK_NORM;
-    for (size_t which = 1; has_parameters && which < source.input_count; which++) {
+    for (size_t which = 1; has_parameters && which < source.num_inputs; which++) {
         if (mk_tensor_at(plan, source.inputs[which])->kind == MK_WEIGHT)
             add_gradient(plan, gradients, forward, which);
     }
 }
 
-static void add_backward_pass(mk_plan *plan, size_t *gradients, size_t forward_count) {
-    for (size_t k = forward_count; k-- > 0;) {
+static void add_backward_pass(mk_network_plan *plan, size_t *gradients, size_t num_forward) {
+    for (size_t k = num_forward; k-- > 0;) {
         const mk_operation source = *mk_operation_at(plan, k);
         if (source.work == MK_WORK_CALL)
             continue;
@@ -505,7 +508,7 @@ static void add_backward_pass(mk_plan *plan, size_t *gradients, size_t forward_c
 }
 
 /* The optimizer's operations for one weight; Adam, as PopTorch splits it up, takes more of them. */
-static void add_update(mk_plan *plan, size_t weight, size_t gradient) {
+static void add_update(mk_network_plan *plan, size_t weight, size_t gradient) {
     const mk_tensor tensor = *mk_tensor_at(plan, weight);
     plan->place = tensor.place;
     char name[300];
@@ -545,10 +548,10 @@ static void add_update(mk_plan *plan, size_t weight, size_t gradient) {
     }
 }
 
-static void add_training(mk_plan *plan, size_t result) {
+static void add_training(mk_network_plan *plan, size_t result) {
     compute(plan, MK_WORK_NORM, "Nll", 1, result, MK_NONE, MK_NONE, "loss");
-    size_t forward_count = plan->operations.count;
-    plan->backward_begin = forward_count;
+    size_t num_forward = plan->operations.count;
+    plan->backward_begin = num_forward;
     size_t forward_tensors = plan->tensors.count;
     if (plan->is_out_of_memory)
         return;
@@ -559,7 +562,7 @@ static void add_training(mk_plan *plan, size_t result) {
     }
     for (size_t i = 0; i < forward_tensors; i++)
         gradients[i] = MK_NONE;
-    add_backward_pass(plan, gradients, forward_count);
+    add_backward_pass(plan, gradients, num_forward);
     for (size_t tensor = forward_tensors; tensor-- > 0;) {
         if (mk_tensor_at(plan, tensor)->kind == MK_WEIGHT && gradients[tensor] != MK_NONE)
             add_update(plan, tensor, gradients[tensor]);
@@ -567,7 +570,7 @@ static void add_training(mk_plan *plan, size_t result) {
     free(gradients);
 }
 
-void mk_network_build(mk_plan *plan) {
+void mk_network_build(mk_network_plan *plan) {
     for (size_t i = 0; i < FUNCTION_END; i++) {
         mk_occasion occasion = {.is_function = i > 0, .body = MK_NONE};
         mk_array_begin(plan, &occasion.starts, sizeof(size_t));

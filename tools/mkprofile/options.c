@@ -22,8 +22,8 @@ typedef struct option {
     const char *name;
     option_kind kind;
     size_t offset;
-    uint64_t lowest;
-    uint64_t highest;
+    uint64_t min;
+    uint64_t max;
     const char *argument; /* how the help calls it; NULL when there is none */
     const char *help;
 } option;
@@ -43,15 +43,16 @@ static const option options_known[] = {
     {"--outline", OPTION_TRUE, offsetof(mk_options, outline), 0, 0, NULL,
      "repeated operations become calls of functions"},
     {"--no-outline", OPTION_FALSE, offsetof(mk_options, outline), 0, 0, NULL, "they do not"},
-    {"--layers", OPTION_NUMBER, offsetof(mk_options, layers), 1, 1000, "N", "layers of the model"},
-    {"--tiles", OPTION_NUMBER, offsetof(mk_options, tiles), 1, 100000, "N", "tiles of the IPU"},
+    {"--layers", OPTION_NUMBER, offsetof(mk_options, num_layers), 1, 1000, "N",
+     "layers of the model"},
+    {"--tiles", OPTION_NUMBER, offsetof(mk_options, num_tiles), 1, 100000, "N", "tiles of the IPU"},
     {"--hidden", OPTION_NUMBER, offsetof(mk_options, hidden), 1, 65536, "N",
      "features (TensorFlow: channels)"},
     {"--sequence", OPTION_NUMBER, offsetof(mk_options, sequence), 1, 65536, "N",
      "positions of a sequence (TensorFlow: of an image)"},
     {"--vocabulary", OPTION_NUMBER, offsetof(mk_options, vocabulary), 1, 1000000, "N",
      "rows of the embedding (TensorFlow: classes)"},
-    {"--pieces", OPTION_NUMBER, offsetof(mk_options, pieces), 1, 100, "N",
+    {"--pieces", OPTION_NUMBER, offsetof(mk_options, num_pieces), 1, 100, "N",
      "lowered variables per tensor and tile"},
     {"--debug-arguments", OPTION_NUMBER, offsetof(mk_options, debug_argument_bytes), 0, 1000000,
      "BYTES", "size of the arguments in a poplibs record"},
@@ -71,7 +72,7 @@ static const option options_known[] = {
     {"--version", OPTION_TRUE, offsetof(mk_options, version), 0, 0, NULL, "print the version"},
 };
 
-static const size_t option_count = sizeof options_known / sizeof options_known[0];
+static const size_t num_options = sizeof options_known / sizeof options_known[0];
 
 /* The presets have the proportions of models whose tables the original PopLiner published. */
 typedef struct preset {
@@ -82,55 +83,55 @@ typedef struct preset {
 static const preset presets[] = {
     {"", /* no preset: small enough to read by eye */
      {.framework = MK_POPART,
-      .layers = 2,
-      .tiles = 16,
+      .num_layers = 2,
+      .num_tiles = 16,
       .hidden = 64,
       .sequence = 32,
       .vocabulary = 512,
-      .pieces = 1,
+      .num_pieces = 1,
       .debug_argument_bytes = 100,
       .debug_nesting = 0}},
     {"bert-tiny",
      {.framework = MK_POPTORCH,
-      .layers = 3,
-      .tiles = 1472,
+      .num_layers = 3,
+      .num_tiles = 1472,
       .hidden = 256,
       .sequence = 128,
       .vocabulary = 30522,
-      .pieces = 1,
+      .num_pieces = 1,
       .debug_argument_bytes = 2500,
       .debug_nesting = 10,
       .training = true}},
     {"bert-base",
      {.framework = MK_POPART,
-      .layers = 12,
-      .tiles = 1472,
+      .num_layers = 12,
+      .num_tiles = 1472,
       .hidden = 768,
       .sequence = 256,
       .vocabulary = 30522,
-      .pieces = 4,
+      .num_pieces = 4,
       .debug_argument_bytes = 5500,
       .debug_nesting = 17,
       .training = true}},
     {"bert-large",
      {.framework = MK_POPART,
-      .layers = 24,
-      .tiles = 1472,
+      .num_layers = 24,
+      .num_tiles = 1472,
       .hidden = 1024,
       .sequence = 128,
       .vocabulary = 30400,
-      .pieces = 1,
+      .num_pieces = 1,
       .debug_argument_bytes = 5500,
       .debug_nesting = 12,
       .outline = true}},
     {"efficientnet",
      {.framework = MK_TENSORFLOW,
-      .layers = 27,
-      .tiles = 1472,
+      .num_layers = 27,
+      .num_tiles = 1472,
       .hidden = 256,
       .sequence = 12544,
       .vocabulary = 1000,
-      .pieces = 1,
+      .num_pieces = 1,
       .debug_argument_bytes = 5500,
       .debug_nesting = 19}},
 };
@@ -148,7 +149,7 @@ const char *mk_fault_name(mk_fault_kind kind) {
 static const char *const framework_names[] = {"popart", "poptorch", "tensorflow"};
 
 static const option *find_option(const char *name) {
-    for (size_t i = 0; i < option_count; i++) {
+    for (size_t i = 0; i < num_options; i++) {
         if (strcmp(options_known[i].name, name) == 0)
             return &options_known[i];
     }
@@ -172,10 +173,10 @@ static popliner_status read_number(const option *known, const char *text, uint64
                                    popliner_error *error) {
     uint64_t number;
     bool good = read_digits(text, text + strlen(text), &number);
-    if (!good || number < known->lowest || number > known->highest)
+    if (!good || number < known->min || number > known->max)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "%s takes a whole number from %llu to %llu, not \"%s\".", known->name,
-                       (unsigned long long)known->lowest, (unsigned long long)known->highest, text);
+                       (unsigned long long)known->min, (unsigned long long)known->max, text);
     *value = number;
     return POPLINER_OK;
 }
@@ -233,14 +234,14 @@ static popliner_status settle_part(mk_options *options, popliner_error *error) {
     if (part->has_head)
         part->first_layer = 0;
     if (part->has_tail)
-        part->last_layer = options->layers - 1;
-    if (part->first_layer >= options->layers || part->last_layer >= options->layers)
+        part->last_layer = options->num_layers - 1;
+    if (part->first_layer >= options->num_layers || part->last_layer >= options->num_layers)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "--only-layers: there is no layer %llu, the last one is %llu.",
-                       (unsigned long long)(part->first_layer >= options->layers
+                       (unsigned long long)(part->first_layer >= options->num_layers
                                                 ? part->first_layer
                                                 : part->last_layer),
-                       (unsigned long long)options->layers - 1);
+                       (unsigned long long)options->num_layers - 1);
     if (part->first_layer > part->last_layer)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "--only-layers: layer %llu does not come before layer %llu.",
@@ -257,7 +258,7 @@ static popliner_status read_fault(const option *known, const char *text, mk_opti
         size_t length = strlen(fault_names[i]);
         if ((size_t)(colon - text) != length || strncmp(text, fault_names[i], length) != 0)
             continue;
-        if (!read_digits(colon + 1, text + strlen(text), &number) || number > known->highest)
+        if (!read_digits(colon + 1, text + strlen(text), &number) || number > known->max)
             break;
         options->faults[i] = number;
         return POPLINER_OK;
@@ -265,7 +266,7 @@ static popliner_status read_fault(const option *known, const char *text, mk_opti
     return pl_fail(error, POPLINER_ERROR_USAGE,
                    "--fault takes no-debug-id:K, no-operation:K or untouched:K with K up to %llu, "
                    "not \"%s\".",
-                   (unsigned long long)known->highest, text);
+                   (unsigned long long)known->max, text);
 }
 
 static popliner_status set_option(const option *known, const char *value, mk_options *options,
@@ -296,16 +297,16 @@ static popliner_status set_option(const option *known, const char *value, mk_opt
 }
 
 /* Presets alone, or all options but them. */
-static popliner_status read_pass(mk_options *options, int argument_count, char *arguments[],
+static popliner_status read_pass(mk_options *options, int num_arguments, char *arguments[],
                                  bool presets_only, popliner_error *error) {
-    for (int i = 1; i < argument_count; i++) {
+    for (int i = 1; i < num_arguments; i++) {
         const option *known = find_option(arguments[i]);
         if (known == NULL)
             return pl_fail(error, POPLINER_ERROR_USAGE,
                            "There is no option \"%s\"; --help lists all.", arguments[i]);
         const char *value = NULL;
         if (known->argument != NULL) {
-            if (i + 1 == argument_count)
+            if (i + 1 == num_arguments)
                 return pl_fail(error, POPLINER_ERROR_USAGE, "%s needs a value.", known->name);
             value = arguments[++i];
         }
@@ -320,12 +321,12 @@ static popliner_status read_pass(mk_options *options, int argument_count, char *
     return POPLINER_OK;
 }
 
-popliner_status mk_options_read(mk_options *options, int argument_count, char *arguments[],
+popliner_status mk_options_read(mk_options *options, int num_arguments, char *arguments[],
                                 popliner_error *error) {
     *options = presets[0].options;
-    popliner_status status = read_pass(options, argument_count, arguments, true, error);
+    popliner_status status = read_pass(options, num_arguments, arguments, true, error);
     if (status == POPLINER_OK)
-        status = read_pass(options, argument_count, arguments, false, error);
+        status = read_pass(options, num_arguments, arguments, false, error);
     if (status == POPLINER_OK && !options->help && !options->version &&
         (options->directory == NULL || options->directory[0] == '\0'))
         status = pl_fail(error, POPLINER_ERROR_USAGE, "--output DIR is missing.");
@@ -339,7 +340,7 @@ void mk_options_help(FILE *stream) {
           "Writes the profile (profile.pop) and the debug information (debug.cbor) of a synthetic\n"
           "model that was compiled but never ran. Equal options give equal files.\n\n",
           stream);
-    for (size_t i = 0; i < option_count; i++) {
+    for (size_t i = 0; i < num_options; i++) {
         const option *known = &options_known[i];
         char head[64];
         snprintf(head, sizeof head, "%s%s%s", known->name, known->argument != NULL ? " " : "",

@@ -32,12 +32,12 @@ typedef enum mk_fault_kind {
 typedef struct mk_options {
     const char *directory; /* where profile.pop and debug.cbor go */
     mk_framework framework;
-    uint64_t layers;
-    uint64_t tiles;
+    uint64_t num_layers;
+    uint64_t num_tiles;
     uint64_t hidden;     /* features of a position */
     uint64_t sequence;   /* positions */
     uint64_t vocabulary; /* rows of the embedding */
-    uint64_t pieces;     /* lowered variables into which a tile's share of a tensor is cut */
+    uint64_t num_pieces; /* lowered variables into which a tile's share of a tensor is cut */
     uint64_t seed;
     uint64_t debug_argument_bytes; /* of `args` in each poplibs record, about */
     uint64_t debug_nesting;        /* poplibs records inside that of a program */
@@ -53,7 +53,7 @@ typedef struct mk_options {
 
 /* Reads the command line; the strings are those of argv. A preset counts first, wherever it
  * stands, and the other options override it. */
-popliner_status mk_options_read(mk_options *options, int argument_count, char *arguments[],
+popliner_status mk_options_read(mk_options *options, int num_arguments, char *arguments[],
                                 popliner_error *error);
 
 /* How the command line calls a kind of fault. */

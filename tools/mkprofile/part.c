@@ -15,11 +15,12 @@ typedef struct touches {
     bool is_touched_inside;
 } touches;
 
-static bool is_in_part(const mk_plan *plan, size_t place) {
+static bool is_in_part(const mk_network_plan *plan, size_t place) {
     const mk_part *part = &plan->options.part;
-    size_t lowest = part->has_head ? MK_HEAD : MK_LAYER(part->first_layer);
-    size_t highest = part->has_tail ? MK_LAYER(plan->options.layers) : MK_LAYER(part->last_layer);
-    return place >= lowest && place <= highest;
+    size_t first_place = part->has_head ? MK_HEAD : MK_LAYER(part->first_layer);
+    size_t last_place =
+        part->has_tail ? MK_LAYER(plan->options.num_layers) : MK_LAYER(part->last_layer);
+    return place >= first_place && place <= last_place;
 }
 
 static void touch(touches *tensor, size_t operation, bool is_inside, bool is_made) {
@@ -32,7 +33,7 @@ static void touch(touches *tensor, size_t operation, bool is_inside, bool is_mad
         *first_made = operation;
 }
 
-void mk_take_part(mk_plan *plan) {
+void mk_take_part(mk_network_plan *plan) {
     size_t count = plan->tensors.count;
     touches *all = pl_new_array(count, sizeof *all);
     if (all == NULL) {
@@ -44,7 +45,7 @@ void mk_take_part(mk_plan *plan) {
     for (size_t number = 0; number < plan->operations.count; number++) {
         mk_operation *operation = mk_operation_at(plan, number);
         operation->is_left_out = !is_in_part(plan, operation->place);
-        for (size_t i = 0; i < operation->input_count; i++)
+        for (size_t i = 0; i < operation->num_inputs; i++)
             touch(&all[operation->inputs[i]], number, !operation->is_left_out, false);
         if (operation->output != MK_NONE)
             touch(&all[operation->output], number, !operation->is_left_out, true);

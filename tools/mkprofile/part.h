@@ -7,10 +7,10 @@
 #ifndef MK_PART_H
 #define MK_PART_H
 
-#include "mkprofile/plan.h"
+#include "mkprofile/network_plan.h"
 
 /* Tells for every operation whether the part has it, and for every tensor whether it is used
  * there, comes from another part and goes to another part. */
-void mk_take_part(mk_plan *plan);
+void mk_take_part(mk_network_plan *plan);
 
 #endif

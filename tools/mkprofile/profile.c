@@ -5,8 +5,8 @@
 #include "base/growth.h"
 
 popliner_status mk_number_variables(mk_profile *profile, popliner_error *error) {
-    const mk_plan *plan = profile->plan;
-    size_t tiles = (size_t)plan->options.tiles;
+    const mk_network_plan *plan = profile->plan;
+    size_t tiles = (size_t)plan->options.num_tiles;
     profile->first_var_id = pl_new_array(tiles + 1, sizeof *profile->first_var_id);
     profile->var_places = pl_new_array(plan->variables.count * tiles, sizeof *profile->var_places);
     profile->by_tile = pl_new_array(tiles, sizeof *profile->by_tile);
@@ -26,10 +26,10 @@ popliner_status mk_number_variables(mk_profile *profile, popliner_error *error) 
 }
 
 bool mk_has_var(const mk_profile *profile, size_t variable, size_t tile) {
-    return profile->var_places[variable * profile->plan->options.tiles + tile] != UINT32_MAX;
+    return profile->var_places[variable * profile->plan->options.num_tiles + tile] != UINT32_MAX;
 }
 
 uint64_t mk_var_id(const mk_profile *profile, size_t variable, size_t tile) {
     return profile->first_var_id[tile] +
-           profile->var_places[variable * profile->plan->options.tiles + tile];
+           profile->var_places[variable * profile->plan->options.num_tiles + tile];
 }

@@ -12,7 +12,7 @@
 #define MK_BYTES_PER_TILE 638976
 
 typedef struct mk_profile {
-    const mk_plan *plan;
+    const mk_network_plan *plan;
     mk_sizes sizes;
     mk_layout layout;
     mk_database database;

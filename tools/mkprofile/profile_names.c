@@ -38,7 +38,7 @@ const char *mk_category_name(size_t category) {
 }
 
 static void write_unlowered(mk_profile *profile) {
-    const mk_plan *plan = profile->plan;
+    const mk_network_plan *plan = profile->plan;
     mk_rows names = mk_rows_begin(&profile->database, "unlowered_vars", 2);
     mk_rows ids = mk_rows_begin(&profile->database, "debug_ids", 2);
     for (size_t i = 0; i < plan->unlowered.count; i++) {
@@ -62,7 +62,7 @@ static void write_unlowered(mk_profile *profile) {
 }
 
 static void write_classes(mk_profile *profile) {
-    const mk_plan *plan = profile->plan;
+    const mk_network_plan *plan = profile->plan;
     mk_rows classes = mk_rows_begin(&profile->database, "eq_classes", 2);
     mk_rows steps = mk_rows_begin(&profile->database, "eq_class_step", 3);
     mk_rows meetings = mk_rows_begin(&profile->database, "equivalence_class_interference", 2);
@@ -74,7 +74,7 @@ static void write_classes(mk_profile *profile) {
         mk_rows_integer(&classes, i + 1);
         mk_rows_integer(&classes, life->is_always_live);
         mk_rows_next(&classes);
-        for (size_t k = 0; k < life->range_count; k++) {
+        for (size_t k = 0; k < life->num_ranges; k++) {
             const mk_range *range = mk_range_at(plan, life->first_range + k);
             mk_rows_integer(&steps, i + 1);
             mk_rows_integer(&steps, range->from);
@@ -95,7 +95,7 @@ static void write_classes(mk_profile *profile) {
 }
 
 void mk_write_names(mk_profile *profile) {
-    const mk_plan *plan = profile->plan;
+    const mk_network_plan *plan = profile->plan;
     mk_rows rows = mk_rows_begin(&profile->database, "var_categories", 3);
     for (size_t category = 0; category < MK_CATEGORY_COUNT; category++) {
         mk_rows_integer(&rows, category);

@@ -24,7 +24,7 @@ static size_t write_regions(mk_profile *profile, region_writer *writer, const si
     size_t id = writer->next_id++;
     mk_rows_integer(&writer->targets, id);
     mk_rows_next(&writer->targets);
-    for (size_t tile = 0; tile < profile->plan->options.tiles; tile++) {
+    for (size_t tile = 0; tile < profile->plan->options.num_tiles; tile++) {
         for (size_t i = 0; i < count; i++) {
             if (!mk_has_var(profile, variables[i], tile))
                 continue;
@@ -43,7 +43,7 @@ static size_t write_regions(mk_profile *profile, region_writer *writer, const si
 
 /* The first region in words, as the tables spell it. */
 static void describe_region(const mk_profile *profile, size_t variable, char *text, size_t size) {
-    const mk_plan *plan = profile->plan;
+    const mk_network_plan *plan = profile->plan;
     const mk_variable *described = mk_variable_at(plan, variable);
     size_t tile = (size_t)described->tiles.first;
     snprintf(text, size, "%s: %s%zu[0,%llu)", mk_category_name(described->category),
@@ -54,7 +54,7 @@ static void describe_region(const mk_profile *profile, size_t variable, char *te
 static void write_total(mk_profile *profile, mk_rows *rows, const uint64_t *a, const uint64_t *b,
                         bool is_maximum) {
     uint64_t total = 0;
-    for (size_t tile = 0; tile < profile->plan->options.tiles; tile++) {
+    for (size_t tile = 0; tile < profile->plan->options.num_tiles; tile++) {
         uint64_t bytes = a[tile] + (b != NULL ? b[tile] : 0);
         total = !is_maximum ? total + bytes : bytes > total ? bytes : total;
     }
@@ -63,7 +63,7 @@ static void write_total(mk_profile *profile, mk_rows *rows, const uint64_t *a, c
 }
 
 static void write_by_tile(mk_profile *profile, mk_rows *rows, const uint64_t *values) {
-    pl_rle_write(&profile->blob, values, (size_t)profile->plan->options.tiles);
+    pl_rle_write(&profile->blob, values, (size_t)profile->plan->options.num_tiles);
     mk_rows_blob(rows, &profile->blob);
 }
 
@@ -77,7 +77,7 @@ size_t mk_write_cycles(mk_profile *profile, mk_rows *rows, const uint64_t *cycle
 
 /* The cycles of sending and receiving; the result replaces `received`. */
 static void transfer_cycles(const mk_profile *profile, uint64_t *received, const uint64_t *sent) {
-    for (size_t tile = 0; tile < profile->plan->options.tiles; tile++) {
+    for (size_t tile = 0; tile < profile->plan->options.num_tiles; tile++) {
         uint64_t bytes = received[tile] > sent[tile] ? received[tile] : sent[tile];
         received[tile] = bytes > 0 ? 20 + bytes / EXCHANGE_BYTES_PER_CYCLE : 0;
     }
@@ -91,7 +91,7 @@ static void write_debug_id(mk_rows *rows, uint32_t context) {
 }
 
 static void clear_scratch(mk_profile *profile) {
-    size_t bytes = (size_t)profile->plan->options.tiles * sizeof *profile->by_tile;
+    size_t bytes = (size_t)profile->plan->options.num_tiles * sizeof *profile->by_tile;
     memset(profile->by_tile, 0, bytes);
     memset(profile->by_tile_too, 0, bytes);
     memset(profile->by_tile_third, 0, bytes);
@@ -101,7 +101,7 @@ static void clear_scratch(mk_profile *profile) {
 
 static void write_exchange(mk_profile *profile, mk_rows *rows, mk_rows *cycles,
                            region_writer *writer, size_t number) {
-    const mk_plan *plan = profile->plan;
+    const mk_network_plan *plan = profile->plan;
     const mk_exchange *exchange = mk_exchange_at(plan, number);
     const size_t *uses = plan->uses.items;
     const size_t *sources = uses + exchange->first_source;
@@ -110,10 +110,10 @@ static void write_exchange(mk_profile *profile, mk_rows *rows, mk_rows *cycles,
     uint64_t *sent = profile->by_tile_too;
     uint64_t *code = profile->by_tile_third;
     clear_scratch(profile);
-    size_t source_id = write_regions(profile, writer, sources, exchange->source_count, sent);
+    size_t source_id = write_regions(profile, writer, sources, exchange->num_sources, sent);
     size_t destination_id =
-        write_regions(profile, writer, destinations, exchange->destination_count, received);
-    for (size_t tile = 0; tile < plan->options.tiles; tile++)
+        write_regions(profile, writer, destinations, exchange->num_destinations, received);
+    for (size_t tile = 0; tile < plan->options.num_tiles; tile++)
         code[tile] = mk_exchange_code_on_tile(plan, number, tile);
     char source_text[700];
     char destination_text[700];
@@ -140,20 +140,20 @@ static void write_exchange(mk_profile *profile, mk_rows *rows, mk_rows *cycles,
 
 static void write_stream_copy(mk_profile *profile, mk_rows *rows, mk_rows *hosts, mk_rows *cycles,
                               region_writer *writer, size_t number) {
-    const mk_plan *plan = profile->plan;
+    const mk_network_plan *plan = profile->plan;
     const mk_host_copy *copy = mk_host_copy_at(plan, number);
     uint64_t *received = copy->to_host ? profile->by_tile_too : profile->by_tile;
     clear_scratch(profile);
-    size_t tensor_count = copy->tensor_count > 0 ? copy->tensor_count : 1;
-    for (size_t i = 0; i < tensor_count; i++) {
+    size_t num_tensors = copy->num_tensors > 0 ? copy->num_tensors : 1;
+    for (size_t i = 0; i < num_tensors; i++) {
         size_t first = plan->program_id; /* a copy of no tensor brings the number of the program */
         size_t count = 1;
         const char *stream = "programId0";
-        if (copy->tensor_count > 0) {
+        if (copy->num_tensors > 0) {
             const mk_tensor *tensor =
                 mk_tensor_at(plan, mk_number_at(&plan->copied, copy->first_tensor + i));
             first = tensor->first_variable;
-            count = tensor->variable_count;
+            count = tensor->num_variables;
             stream = mk_text(plan, tensor->name);
         }
         size_t *variables = pl_new_array(count, sizeof *variables);
@@ -189,7 +189,7 @@ static void write_stream_copy(mk_profile *profile, mk_rows *rows, mk_rows *hosts
 }
 
 static void write_transfers(mk_profile *profile, mk_rows *cycles) {
-    const mk_plan *plan = profile->plan;
+    const mk_network_plan *plan = profile->plan;
     mk_database *database = &profile->database;
     region_writer writer = {.targets = mk_rows_begin(database, "exchange_target", 1),
                             .regions = mk_rows_begin(database, "exchange_regions", 3)};
@@ -223,14 +223,14 @@ static void append_var_ids(mk_profile *profile, const mk_compute_set *set, var_i
     const size_t *variables = (const size_t *)profile->plan->uses.items + set->first_use;
     void *ids = vars->ids;
     size_t count = 0;
-    if (!pl_reserve(&ids, &vars->capacity, set->use_count * profile->plan->options.tiles,
+    if (!pl_reserve(&ids, &vars->capacity, set->num_uses * profile->plan->options.num_tiles,
                     sizeof *vars->ids)) {
         profile->blob.failed = true;
         return;
     }
     vars->ids = ids;
-    for (size_t tile = 0; tile < profile->plan->options.tiles; tile++) {
-        for (size_t i = 0; i < set->use_count; i++) {
+    for (size_t tile = 0; tile < profile->plan->options.num_tiles; tile++) {
+        for (size_t i = 0; i < set->num_uses; i++) {
             if (!mk_has_var(profile, variables[i], tile))
                 continue;
             vars->ids[count++] = mk_var_id(profile, variables[i], tile);
@@ -241,18 +241,18 @@ static void append_var_ids(mk_profile *profile, const mk_compute_set *set, var_i
 
 static void write_compute_set(mk_profile *profile, mk_rows *rows, mk_rows *instances,
                               mk_rows *cycles, var_ids *vars, size_t number) {
-    const mk_plan *plan = profile->plan;
+    const mk_network_plan *plan = profile->plan;
     const mk_compute_set *set = mk_compute_set_at(plan, number);
     uint64_t *cycles_by_tile = profile->by_tile_too;
     clear_scratch(profile);
-    uint64_t vertex_count = 0;
+    uint64_t num_instances = 0;
     pl_blob counts = {.data = NULL};
-    for (size_t i = 0; i < set->vertices_count; i++) {
+    for (size_t i = 0; i < set->num_vertices; i++) {
         size_t vertices = set->first_vertices + i;
         const mk_vertices *group = mk_vertices_at(plan, vertices);
         uint64_t size = mk_vertex_type_at(plan, group->vertex_type)->size_bytes;
         uint64_t of_type = 0;
-        for (size_t tile = 0; tile < plan->options.tiles; tile++) {
+        for (size_t tile = 0; tile < plan->options.num_tiles; tile++) {
             uint64_t here = mk_instances_on_tile(plan, vertices, tile);
             profile->by_tile[tile] = here;
             of_type += here;
@@ -263,18 +263,18 @@ static void write_compute_set(mk_profile *profile, mk_rows *rows, mk_rows *insta
         write_by_tile(profile, instances, profile->by_tile);
         mk_rows_next(instances);
         pl_varint_write(&counts, of_type);
-        vertex_count += of_type;
+        num_instances += of_type;
     }
     mk_rows_integer(rows, number);
     mk_rows_text(rows, mk_text(plan, set->name));
-    for (size_t i = 0; i < set->vertices_count; i++)
+    for (size_t i = 0; i < set->num_vertices; i++)
         pl_varint_write(&profile->blob, mk_vertices_at(plan, set->first_vertices + i)->vertex_type);
     mk_rows_blob(rows, &profile->blob);
     mk_rows_blob(rows, &counts);
     mk_rows_null(rows);
     mk_rows_null(rows);
     mk_rows_null(rows);
-    mk_rows_integer(rows, vertex_count * 2);
+    mk_rows_integer(rows, num_instances * 2);
     write_debug_id(rows, set->context);
     size_t cycles_id = mk_write_cycles(profile, cycles, cycles_by_tile);
     pl_varint_write(&profile->blob, cycles_id);
@@ -319,10 +319,10 @@ static const struct {
     {MK_SYNC_ANS, "SyncAns", "program_type_sync_ans"},
 };
 
-static const size_t program_type_count = sizeof program_types / sizeof program_types[0];
+static const size_t num_program_types = sizeof program_types / sizeof program_types[0];
 
 static bool has_table(mk_program_type type) {
-    for (size_t i = 0; i < program_type_count; i++) {
+    for (size_t i = 0; i < num_program_types; i++) {
         if (program_types[i].type == type)
             return program_types[i].table != NULL;
     }
@@ -336,8 +336,8 @@ static size_t variant_index(const mk_program *program) {
                : program->variant;
 }
 
-static void add_control_code(const mk_plan *plan, size_t number, uint64_t *bytes_by_tile) {
-    for (size_t tile = 0; tile < plan->options.tiles; tile++)
+static void add_control_code(const mk_network_plan *plan, size_t number, uint64_t *bytes_by_tile) {
+    for (size_t tile = 0; tile < plan->options.num_tiles; tile++)
         bytes_by_tile[tile] += mk_control_code_on_tile(plan, number, tile);
     for (size_t child = mk_program_at(plan, number)->children; child != MK_NONE;
          child = mk_program_at(plan, child)->next)
@@ -345,7 +345,7 @@ static void add_control_code(const mk_plan *plan, size_t number, uint64_t *bytes
 }
 
 static void write_program(mk_profile *profile, mk_rows *rows, size_t number) {
-    const mk_plan *plan = profile->plan;
+    const mk_network_plan *plan = profile->plan;
     const mk_program *program = mk_program_at(plan, number);
     clear_scratch(profile);
     add_control_code(plan, number, profile->by_tile);
@@ -371,13 +371,13 @@ static void write_program(mk_profile *profile, mk_rows *rows, size_t number) {
 
 /* The tiles that wait in a Sans or SyncAns: all but the first. */
 static void write_waiting_tiles(mk_profile *profile, mk_rows *rows) {
-    for (uint64_t tile = 1; tile < profile->plan->options.tiles; tile++)
+    for (uint64_t tile = 1; tile < profile->plan->options.num_tiles; tile++)
         pl_varint_write(&profile->blob, tile);
     mk_rows_blob(rows, &profile->blob);
 }
 
 /* The number of a function among those that are called. */
-static size_t function_id(const mk_plan *plan, size_t function) {
+static size_t function_id(const mk_network_plan *plan, size_t function) {
     size_t id = 0;
     while (id < plan->call_order.count && mk_number_at(&plan->call_order, id) != function)
         id++;
@@ -386,7 +386,7 @@ static size_t function_id(const mk_plan *plan, size_t function) {
 
 /* The row of a program in the table of its type; those of exchanges are written with them. */
 static void write_variants(mk_profile *profile) {
-    const mk_plan *plan = profile->plan;
+    const mk_network_plan *plan = profile->plan;
     mk_database *database = &profile->database;
     mk_rows executes = mk_rows_begin(database, "program_type_on_tile_execute", 2);
     mk_rows repeats = mk_rows_begin(database, "program_type_repeat", 2);
@@ -429,7 +429,7 @@ static void write_variants(mk_profile *profile) {
 }
 
 static void write_program_tree(mk_profile *profile) {
-    const mk_plan *plan = profile->plan;
+    const mk_network_plan *plan = profile->plan;
     mk_database *database = &profile->database;
     bool is_used[MK_PROGRAM_TYPE_END] = {false};
     mk_rows rows = mk_rows_begin(database, "programs", 8);
@@ -444,7 +444,7 @@ static void write_program_tree(mk_profile *profile) {
     }
     mk_rows_end(&rows);
     rows = mk_rows_begin(database, "program_types", 3);
-    for (size_t i = 0; i < program_type_count; i++) {
+    for (size_t i = 0; i < num_program_types; i++) {
         if (!is_used[program_types[i].type])
             continue;
         mk_rows_integer(&rows, program_types[i].type);

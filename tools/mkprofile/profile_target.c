@@ -12,7 +12,7 @@ static void append_element_offsets(pl_blob *blob) {
 }
 
 static void write_target_info(mk_profile *profile) {
-    uint64_t tiles = profile->plan->options.tiles;
+    uint64_t tiles = profile->plan->options.num_tiles;
     uint64_t memory = tiles * MK_BYTES_PER_TILE;
     mk_rows rows = mk_rows_begin(&profile->database, "target_info", 46);
     const uint64_t sizes[] = {
@@ -96,7 +96,7 @@ void mk_write_target(mk_profile *profile) {
     write_versions(profile);
     write_settings(profile);
     mk_rows rows = mk_rows_begin(&profile->database, "relative_sync_delay", 2);
-    for (uint64_t tile = 0; tile < options->tiles; tile++) {
+    for (uint64_t tile = 0; tile < options->num_tiles; tile++) {
         mk_rows_integer(&rows, tile);
         mk_rows_integer(&rows, tile / 2);
         mk_rows_next(&rows);

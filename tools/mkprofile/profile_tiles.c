@@ -41,7 +41,7 @@ static void suffix_of(const mk_variable *variable, size_t tile, char *text, size
 }
 
 static void write_variable(mk_profile *profile, mk_rows *rows, size_t tile, size_t place) {
-    const mk_plan *plan = profile->plan;
+    const mk_network_plan *plan = profile->plan;
     const mk_lowered *lowered = &profile->layout.lowered[place];
     const mk_variable *variable = mk_variable_at(plan, lowered->variable);
     uint64_t id = profile->first_var_id[tile] + place;
@@ -60,7 +60,7 @@ static void write_variable(mk_profile *profile, mk_rows *rows, size_t tile, size
     mk_rows_integer(rows, lowered->offset);
     mk_rows_integer(rows, variable->category);
     mk_rows_integer(rows, variable->class_id);
-    if (variable->section == MK_SECTION_TEMPORARY && place + 1 < profile->layout.lowered_count &&
+    if (variable->section == MK_SECTION_TEMPORARY && place + 1 < profile->layout.num_lowered &&
         mk_random(plan->options.seed + 2, variable->identity, tile) % ELEMENT_CONSTRAINT_EVERY ==
             0) {
         pl_varint_write(&profile->blob, id + 1);
@@ -96,7 +96,7 @@ static void write_memory(mk_profile *profile, mk_rows *rows, size_t tile) {
 static void write_allocation_order(mk_profile *profile, mk_rows *rows, size_t tile) {
     const mk_layout *layout = &profile->layout;
     mk_rows_integer(rows, tile);
-    for (size_t i = 0; i < layout->allocated_count; i++)
+    for (size_t i = 0; i < layout->num_allocated; i++)
         pl_varint_write(&profile->blob, profile->first_var_id[tile] + layout->allocated[i]);
     mk_rows_blob(rows, &profile->blob);
     mk_rows_next(rows);
@@ -104,7 +104,7 @@ static void write_allocation_order(mk_profile *profile, mk_rows *rows, size_t ti
 
 static void write_categories(mk_profile *profile, const uint64_t *overlapped,
                              const uint64_t *non_overlapped, const uint64_t *nothing) {
-    size_t tiles = (size_t)profile->plan->options.tiles;
+    size_t tiles = (size_t)profile->plan->options.num_tiles;
     mk_rows rows = mk_rows_begin(&profile->database, "memory_by_category", 7);
     for (size_t category = 0; category < MK_CATEGORY_COUNT; category++) {
         const uint64_t *const columns[] = {
@@ -171,8 +171,8 @@ static void write_origin_row(mk_rows *rows, const origin_bytes *entry, uint64_t 
 }
 
 static void write_origins(mk_profile *profile, const uint64_t *bytes_by_variable,
-                          const size_t watched[2], size_t watched_count) {
-    const mk_plan *plan = profile->plan;
+                          const size_t watched[2], size_t num_watched) {
+    const mk_network_plan *plan = profile->plan;
     size_t count = plan->variables.count;
     origin_bytes *entries = pl_new_array(count, sizeof *entries);
     if (entries == NULL) {
@@ -197,11 +197,11 @@ static void write_origins(mk_profile *profile, const uint64_t *bytes_by_variable
                entries[end].class_id == entries[first].class_id;
              end++) {
             total += bytes_by_variable[entries[end].variable];
-            for (size_t k = 0; k < watched_count; k++)
+            for (size_t k = 0; k < num_watched; k++)
                 here[k] += bytes_on(profile, &entries[end], watched[k]);
         }
         write_origin_row(&rows, &entries[first], total, NULL);
-        for (size_t k = 0; k < watched_count; k++)
+        for (size_t k = 0; k < num_watched; k++)
             write_origin_row(&rows, &entries[first], here[k], &watched[k]);
         first = end;
     }
@@ -215,21 +215,21 @@ typedef struct tile_sums {
     uint64_t *non_overlapped; /* likewise */
     uint64_t *by_variable;    /* bytes on all tiles, by logical variable */
     uint64_t *nothing;        /* zero, by tile */
-    uint64_t largest_total;
-    uint64_t largest_peak;
+    uint64_t max_total_bytes;
+    uint64_t max_peak_bytes;
     size_t watched[2]; /* the tiles with the largest total and the largest peak */
 } tile_sums;
 
 static void write_tile_rows(mk_profile *profile, tile_sums *sums) {
-    const mk_plan *plan = profile->plan;
-    size_t tiles = (size_t)plan->options.tiles;
+    const mk_network_plan *plan = profile->plan;
+    size_t tiles = (size_t)plan->options.num_tiles;
     mk_layout *layout = &profile->layout;
     mk_rows variables = mk_rows_begin(&profile->database, "vars_info", 14);
     mk_rows memory = mk_rows_begin(&profile->database, "memory_by_tile", 11);
     mk_rows orders = mk_rows_begin(&profile->database, "allocation_order_by_tile", 2);
     for (size_t tile = 0; tile < tiles && !profile->database.failed; tile++) {
         mk_layout_tile(layout, tile);
-        for (size_t place = 0; place < layout->lowered_count; place++) {
+        for (size_t place = 0; place < layout->num_lowered; place++) {
             write_variable(profile, &variables, tile, place);
             sums->by_variable[layout->lowered[place].variable] += layout->lowered[place].size_bytes;
         }
@@ -240,12 +240,12 @@ static void write_tile_rows(mk_profile *profile, tile_sums *sums) {
             sums->non_overlapped[category * tiles + tile] =
                 layout->memory.non_overlapped_bytes[category];
         }
-        if (layout->memory.total_bytes > sums->largest_total) {
-            sums->largest_total = layout->memory.total_bytes;
+        if (layout->memory.total_bytes > sums->max_total_bytes) {
+            sums->max_total_bytes = layout->memory.total_bytes;
             sums->watched[0] = tile;
         }
-        if (layout->memory.not_always_live_peak_bytes > sums->largest_peak) {
-            sums->largest_peak = layout->memory.not_always_live_peak_bytes;
+        if (layout->memory.not_always_live_peak_bytes > sums->max_peak_bytes) {
+            sums->max_peak_bytes = layout->memory.not_always_live_peak_bytes;
             sums->watched[1] = tile;
         }
         if (layout->memory.end > MK_BYTES_PER_TILE)
@@ -256,10 +256,9 @@ static void write_tile_rows(mk_profile *profile, tile_sums *sums) {
     mk_rows_end(&orders);
 }
 
-static void write_liveness_tiles(mk_profile *profile, const size_t watched[2],
-                                 size_t watched_count) {
+static void write_liveness_tiles(mk_profile *profile, const size_t watched[2], size_t num_watched) {
     mk_rows rows = mk_rows_begin(&profile->database, "memory_liveness_tiles", 2);
-    for (size_t i = 0; i < watched_count; i++) {
+    for (size_t i = 0; i < num_watched; i++) {
         mk_rows_integer(&rows, i);
         mk_rows_integer(&rows, watched[i]);
         mk_rows_next(&rows);
@@ -268,8 +267,8 @@ static void write_liveness_tiles(mk_profile *profile, const size_t watched[2],
 }
 
 void mk_write_tiles(mk_profile *profile) {
-    const mk_plan *plan = profile->plan;
-    size_t tiles = (size_t)plan->options.tiles;
+    const mk_network_plan *plan = profile->plan;
+    size_t tiles = (size_t)plan->options.num_tiles;
     tile_sums sums = {
         .overlapped = pl_new_array(MK_CATEGORY_COUNT * tiles, sizeof(uint64_t)),
         .non_overlapped = pl_new_array(MK_CATEGORY_COUNT * tiles, sizeof(uint64_t)),
@@ -283,11 +282,11 @@ void mk_write_tiles(mk_profile *profile) {
         write_tile_rows(profile, &sums);
         write_categories(profile, sums.overlapped, sums.non_overlapped, sums.nothing);
         write_step_changes(profile);
-        size_t watched_count = sums.watched[0] == sums.watched[1] ? 1 : 2;
-        write_liveness_tiles(profile, sums.watched, watched_count);
-        write_origins(profile, sums.by_variable, sums.watched, watched_count);
+        size_t num_watched = sums.watched[0] == sums.watched[1] ? 1 : 2;
+        write_liveness_tiles(profile, sums.watched, num_watched);
+        write_origins(profile, sums.by_variable, sums.watched, num_watched);
         profile->figures.lowered_variables = profile->first_var_id[tiles];
-        profile->figures.largest_tile_bytes = sums.largest_total;
+        profile->figures.max_tile_bytes = sums.max_total_bytes;
     }
     free(sums.overlapped);
     free(sums.non_overlapped);

@@ -32,26 +32,26 @@ static void add_instances(const mk_vertex_type *type, uint64_t instances, vertex
 }
 
 static void write_list(mk_profile *profile, mk_rows *rows, const uint64_t *values) {
-    pl_varint_list_write(&profile->blob, values, (size_t)profile->plan->options.tiles);
+    pl_varint_list_write(&profile->blob, values, (size_t)profile->plan->options.num_tiles);
     mk_rows_blob(rows, &profile->blob);
 }
 
 static void write_runs(mk_profile *profile, mk_rows *rows, const uint64_t *values) {
-    pl_rle_write(&profile->blob, values, (size_t)profile->plan->options.tiles);
+    pl_rle_write(&profile->blob, values, (size_t)profile->plan->options.num_tiles);
     mk_rows_blob(rows, &profile->blob);
 }
 
 static void write_by_compute_set(mk_profile *profile, uint64_t *by_type, uint64_t *scratch,
                                  const uint64_t *nothing) {
-    const mk_plan *plan = profile->plan;
-    size_t tiles = (size_t)plan->options.tiles;
+    const mk_network_plan *plan = profile->plan;
+    size_t tiles = (size_t)plan->options.num_tiles;
     mk_rows rows = mk_rows_begin(&profile->database, "memory_by_compute_set", 6);
     for (size_t i = 0; i < plan->compute_sets.count; i++) {
         const mk_compute_set *set = mk_compute_set_at(plan, i);
         vertex_memory of_set = memory_in(scratch, tiles);
         for (size_t k = 0; k < 4 * tiles; k++)
             scratch[k] = 0;
-        for (size_t k = 0; k < set->vertices_count; k++) {
+        for (size_t k = 0; k < set->num_vertices; k++) {
             size_t vertices = set->first_vertices + k;
             size_t number = mk_vertices_at(plan, vertices)->vertex_type;
             const mk_vertex_type *type = mk_vertex_type_at(plan, number);
@@ -74,8 +74,8 @@ static void write_by_compute_set(mk_profile *profile, uint64_t *by_type, uint64_
 }
 
 static void write_by_type(mk_profile *profile, uint64_t *by_type, const uint64_t *nothing) {
-    const mk_plan *plan = profile->plan;
-    size_t tiles = (size_t)plan->options.tiles;
+    const mk_network_plan *plan = profile->plan;
+    size_t tiles = (size_t)plan->options.num_tiles;
     mk_rows types = mk_rows_begin(&profile->database, "vertex_types", 4);
     mk_rows rows = mk_rows_begin(&profile->database, "memory_by_vertex_type", 7);
     for (size_t i = 0; i < plan->vertex_types.count; i++) {
@@ -104,23 +104,23 @@ static void write_by_type(mk_profile *profile, uint64_t *by_type, const uint64_t
 
 /* Each vertex counts two edges, as its compute set does. */
 static void write_graph_info(mk_profile *profile) {
-    const mk_plan *plan = profile->plan;
+    const mk_network_plan *plan = profile->plan;
     uint64_t vertices = 0;
     for (size_t i = 0; i < plan->vertices.count; i++) {
-        for (size_t tile = 0; tile < plan->options.tiles; tile++)
+        for (size_t tile = 0; tile < plan->options.num_tiles; tile++)
             vertices += mk_instances_on_tile(plan, i, tile);
     }
     mk_rows rows = mk_rows_begin(&profile->database, "graph_info", 4);
     mk_rows_integer(&rows, plan->compute_sets.count);
     mk_rows_integer(&rows, vertices * 2);
-    mk_rows_integer(&rows, profile->first_var_id[plan->options.tiles]);
+    mk_rows_integer(&rows, profile->first_var_id[plan->options.num_tiles]);
     mk_rows_integer(&rows, vertices);
     mk_rows_next(&rows);
     mk_rows_end(&rows);
 }
 
 void mk_write_vertices(mk_profile *profile) {
-    size_t tiles = (size_t)profile->plan->options.tiles;
+    size_t tiles = (size_t)profile->plan->options.num_tiles;
     uint64_t *by_type =
         pl_new_array(profile->plan->vertex_types.count * 4 * tiles, sizeof *by_type);
     uint64_t *scratch = pl_new_array(4 * tiles, sizeof *scratch);

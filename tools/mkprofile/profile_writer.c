@@ -6,8 +6,8 @@
 
 #include <stdlib.h>
 
-popliner_status mk_write_profile(const mk_plan *plan, const char *path, mk_profile_figures *figures,
-                                 popliner_error *error) {
+popliner_status mk_write_profile(const mk_network_plan *plan, const char *path,
+                                 mk_profile_figures *figures, popliner_error *error) {
     mk_profile profile = {.plan = plan};
     popliner_status status = mk_sizes_begin(&profile.sizes, plan, error);
     if (status == POPLINER_OK)

@@ -12,7 +12,7 @@ uint64_t mk_next_identity(mk_builder *builder) {
 
 size_t mk_add_program(mk_builder *builder, mk_program_type type, size_t target, uint32_t context,
                       uint64_t control_bytes) {
-    mk_plan *plan = builder->plan;
+    mk_network_plan *plan = builder->plan;
     mk_program program = {.type = type,
                           .variant = MK_NONE,
                           .target = target,
@@ -62,7 +62,7 @@ static void use(mk_builder *builder, size_t variable) {
 /* The record of one poplibs call, with the calls that it makes in turn; what the program and its
  * compute set descend from. */
 static uint32_t add_poplibs_records(mk_builder *builder) {
-    mk_plan *plan = builder->plan;
+    mk_network_plan *plan = builder->plan;
     uint64_t nesting = plan->options.debug_nesting;
     if (builder->operation == MK_NONE || nesting == 0)
         return builder->record;
@@ -80,7 +80,7 @@ static uint32_t add_poplibs_records(mk_builder *builder) {
 }
 
 void mk_begin_execute(mk_builder *builder, const char *label) {
-    mk_plan *plan = builder->plan;
+    mk_network_plan *plan = builder->plan;
     uint32_t parent = add_poplibs_records(builder);
     size_t name = mk_intern_format(plan, "%s/%s", builder->scope, label);
     uint32_t program_context =
@@ -94,14 +94,14 @@ void mk_begin_execute(mk_builder *builder, const char *label) {
     mk_add_program(builder, MK_ON_TILE_EXECUTE, number, program_context, 8);
 }
 
-void mk_execute_vertices(mk_builder *builder, size_t vertex_type, mk_tiles tiles, uint64_t fewest,
-                         uint64_t spread) {
-    mk_plan *plan = builder->plan;
+void mk_execute_vertices(mk_builder *builder, size_t vertex_type, mk_tiles tiles,
+                         uint64_t min_instances, uint64_t extra_instances) {
+    mk_network_plan *plan = builder->plan;
     mk_vertices vertices = {.compute_set = plan->compute_sets.count - 1,
                             .vertex_type = vertex_type,
                             .tiles = tiles,
-                            .fewest = fewest,
-                            .spread = spread,
+                            .min_instances = min_instances,
+                            .extra_instances = extra_instances,
                             .identity = mk_next_identity(builder)};
     mk_append(plan, &plan->vertices, &vertices);
 }
@@ -118,7 +118,7 @@ static int by_number(const void *left, const void *right) {
 }
 
 /* Sorts the uses from `first` on and drops repetitions; returns how many remain. */
-static size_t settle_uses(mk_plan *plan, size_t first) {
+static size_t settle_uses(mk_network_plan *plan, size_t first) {
     if (plan->is_out_of_memory)
         return 0;
     size_t *uses = (size_t *)plan->uses.items + first;
@@ -134,16 +134,16 @@ static size_t settle_uses(mk_plan *plan, size_t first) {
 }
 
 void mk_end_execute(mk_builder *builder) {
-    mk_plan *plan = builder->plan;
+    mk_network_plan *plan = builder->plan;
     if (plan->is_out_of_memory)
         return;
     mk_compute_set *set = mk_compute_set_at(plan, plan->compute_sets.count - 1);
-    set->use_count = settle_uses(plan, set->first_use);
-    set->vertices_count = plan->vertices.count - set->first_vertices;
+    set->num_uses = settle_uses(plan, set->first_use);
+    set->num_vertices = plan->vertices.count - set->first_vertices;
 }
 
 mk_span mk_add_exchange(mk_builder *builder, mk_span source, uint64_t bytes, mk_tiles tiles) {
-    mk_plan *plan = builder->plan;
+    mk_network_plan *plan = builder->plan;
     char name[300];
     size_t number = builder->message++;
     snprintf(name, sizeof name, "message-cs%zu_%s-", number, builder->api);
@@ -166,11 +166,11 @@ mk_span mk_add_exchange(mk_builder *builder, mk_span source, uint64_t bytes, mk_
     mk_program_at(plan, program)->name =
         mk_intern_format(plan, "cs%zu_%s/ExchangePre", number, builder->api);
     mk_execute_use(builder, source);
-    exchange.source_count = settle_uses(plan, exchange.first_source);
+    exchange.num_sources = settle_uses(plan, exchange.first_source);
     exchange.first_destination = plan->uses.count;
     mk_span received = {.first = message, .count = 1};
     mk_execute_use(builder, received);
-    exchange.destination_count = 1;
+    exchange.num_destinations = 1;
     mk_append(plan, &plan->exchanges, &exchange);
     return received;
 }
@@ -181,20 +181,20 @@ void mk_add_write_undef(mk_builder *builder, mk_span variables) {
         mk_live_at(builder->plan, variables.first + i, builder->step - 1);
 }
 
-void mk_add_host_copy(mk_builder *builder, bool to_host, size_t first_tensor, size_t tensor_count,
+void mk_add_host_copy(mk_builder *builder, bool to_host, size_t first_tensor, size_t num_tensors,
                       uint32_t record) {
-    mk_plan *plan = builder->plan;
+    mk_network_plan *plan = builder->plan;
     mk_occasion *windows = mk_occasion_at(plan, 0);
     mk_append(plan, &windows->starts, &builder->step);
     uint32_t context = mk_add_context(plan, MK_CONTEXT_PROGRAM, record, 0, MK_NONE, "StreamCopy");
     mk_add_program(builder, MK_STREAM_COPY_BEGIN, MK_NONE, context, 4);
     mk_host_copy copy = {
-        .to_host = to_host, .first_tensor = first_tensor, .tensor_count = tensor_count};
+        .to_host = to_host, .first_tensor = first_tensor, .num_tensors = num_tensors};
     mk_add_program(builder, MK_STREAM_COPY_MID, mk_append(plan, &plan->host_copies, &copy), context,
                    4);
-    for (size_t i = 0; i < tensor_count && !plan->is_out_of_memory; i++) {
+    for (size_t i = 0; i < num_tensors && !plan->is_out_of_memory; i++) {
         const mk_tensor *tensor = mk_tensor_at(plan, mk_number_at(&plan->copied, first_tensor + i));
-        for (size_t k = 0; k < tensor->variable_count; k++)
+        for (size_t k = 0; k < tensor->num_variables; k++)
             mk_live_at(plan, tensor->first_variable + k, builder->step - 1);
     }
     mk_add_program(builder, MK_STREAM_COPY_END, MK_NONE, context, 4);
@@ -202,7 +202,7 @@ void mk_add_host_copy(mk_builder *builder, bool to_host, size_t first_tensor, si
 
 mk_span mk_add_temporary(mk_builder *builder, const char *label, mk_category category,
                          uint64_t bytes, mk_tiles tiles) {
-    mk_plan *plan = builder->plan;
+    mk_network_plan *plan = builder->plan;
     char name[560];
     snprintf(name, sizeof name, "%s/%s", builder->scope, label);
     if (category == MK_VARIABLE) {
@@ -217,7 +217,7 @@ mk_span mk_add_temporary(mk_builder *builder, const char *label, mk_category cat
     return (mk_span){.first = variable, .count = 1};
 }
 
-void mk_number_programs(mk_plan *plan) {
+void mk_number_programs(mk_network_plan *plan) {
     size_t id = 0;
     size_t variants[MK_PROGRAM_TYPE_END] = {0};
     for (int pass = 0; pass < 2; pass++) {

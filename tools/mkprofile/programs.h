@@ -4,12 +4,12 @@
 #ifndef MK_PROGRAMS_H
 #define MK_PROGRAMS_H
 
-#include "mkprofile/plan.h"
+#include "mkprofile/network_plan.h"
 #include "mkprofile/variables.h"
 
 /* Where the next program goes and what it descends from. */
 typedef struct mk_builder {
-    mk_plan *plan;
+    mk_network_plan *plan;
     size_t parent;      /* program, MK_NONE for a root */
     size_t parent_step; /* its liveness step */
     size_t step;        /* the next liveness step; in a function, counted from its occasion */
@@ -42,8 +42,8 @@ void mk_close(mk_builder *builder, mk_place place);
 
 /* A compute set and its OnTileExecute; vertices and variables follow, then mk_end_execute(). */
 void mk_begin_execute(mk_builder *builder, const char *label);
-void mk_execute_vertices(mk_builder *builder, size_t vertex_type, mk_tiles tiles, uint64_t fewest,
-                         uint64_t spread);
+void mk_execute_vertices(mk_builder *builder, size_t vertex_type, mk_tiles tiles,
+                         uint64_t min_instances, uint64_t extra_instances);
 void mk_execute_use(mk_builder *builder, mk_span variables);
 void mk_end_execute(mk_builder *builder);
 
@@ -55,7 +55,7 @@ void mk_add_write_undef(mk_builder *builder, mk_span variables);
 
 /* Begin, Mid and End of a copy of tensors (the last `count` of plan->copied) from or to the host.
  */
-void mk_add_host_copy(mk_builder *builder, bool to_host, size_t first_tensor, size_t tensor_count,
+void mk_add_host_copy(mk_builder *builder, bool to_host, size_t first_tensor, size_t num_tensors,
                       uint32_t record);
 
 /* A temporary of the operation. */
@@ -63,6 +63,6 @@ mk_span mk_add_temporary(mk_builder *builder, const char *label, mk_category cat
                          uint64_t bytes, mk_tiles tiles);
 
 /* Gives every program its number in the file and its number among those of its type. */
-void mk_number_programs(mk_plan *plan);
+void mk_number_programs(mk_network_plan *plan);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "mkprofile/records.h"
 
-static uint32_t tensorflow_chain(mk_plan *plan, size_t number) {
+static uint32_t tensorflow_chain(mk_network_plan *plan, size_t number) {
     const mk_operation operation = *mk_operation_at(plan, number);
     size_t hlo =
         mk_intern_format(plan, "%s.%llu", operation.type, (unsigned long long)operation.instance);
@@ -11,7 +11,7 @@ static uint32_t tensorflow_chain(mk_plan *plan, size_t number) {
 }
 
 /* What the framework's own record of a PopART operation descends from. */
-static uint32_t popart_parent(mk_plan *plan, size_t number) {
+static uint32_t popart_parent(mk_network_plan *plan, size_t number) {
     const mk_operation operation = *mk_operation_at(plan, number);
     if (operation.forward != MK_NONE)
         return mk_operation_at(plan, operation.forward)->framework_record;
@@ -26,7 +26,7 @@ static uint32_t popart_parent(mk_plan *plan, size_t number) {
     return mk_add_context(plan, MK_CONTEXT_ONNX_OP, builder, operation.name, number, NULL);
 }
 
-void mk_add_operation_records(mk_plan *plan, size_t number, bool is_first_of_function) {
+void mk_add_operation_records(mk_network_plan *plan, size_t number, bool is_first_of_function) {
     uint32_t framework_record;
     uint32_t record;
     uint32_t outlined = 0;
@@ -51,7 +51,7 @@ void mk_add_operation_records(mk_plan *plan, size_t number, bool is_first_of_fun
     operation->outlined_record = outlined;
 }
 
-void mk_add_tensor_records(mk_plan *plan, size_t number) {
+void mk_add_tensor_records(mk_network_plan *plan, size_t number) {
     const mk_tensor tensor = *mk_tensor_at(plan, number);
     uint32_t owner = 0;
     if (plan->options.framework != MK_TENSORFLOW) {

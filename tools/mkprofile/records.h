@@ -4,13 +4,13 @@
 #ifndef MK_RECORDS_H
 #define MK_RECORDS_H
 
-#include "mkprofile/plan.h"
+#include "mkprofile/network_plan.h"
 
 /* Makes the chain of an operation and stores its debug ids in it. For one that is replaced, and
  * the first of its function, also the record of its clone there. */
-void mk_add_operation_records(mk_plan *plan, size_t operation, bool is_first_of_function);
+void mk_add_operation_records(mk_network_plan *plan, size_t operation, bool is_first_of_function);
 
 /* Makes the chain of a weight, an optimizer's state or a stream. */
-void mk_add_tensor_records(mk_plan *plan, size_t tensor);
+void mk_add_tensor_records(mk_network_plan *plan, size_t tensor);
 
 #endif

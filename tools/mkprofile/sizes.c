@@ -7,45 +7,45 @@
 
 #include <stdlib.h>
 
-bool mk_tiles_hold(const mk_plan *plan, mk_tiles tiles, uint64_t tile) {
-    uint64_t all = plan->options.tiles;
+bool mk_tiles_hold(const mk_network_plan *plan, mk_tiles tiles, uint64_t tile) {
+    uint64_t all = plan->options.num_tiles;
     uint64_t distance = tile >= tiles.first ? tile - tiles.first : tile + all - tiles.first;
     return distance < tiles.count;
 }
 
-uint64_t mk_instances_on_tile(const mk_plan *plan, size_t number, uint64_t tile) {
+uint64_t mk_instances_on_tile(const mk_network_plan *plan, size_t number, uint64_t tile) {
     const mk_vertices *vertices = mk_vertices_at(plan, number);
     if (!mk_tiles_hold(plan, vertices->tiles, tile))
         return 0;
-    if (vertices->spread == 0)
-        return vertices->fewest;
-    return vertices->fewest +
-           mk_random(plan->options.seed, vertices->identity, tile) % (vertices->spread + 1);
+    if (vertices->extra_instances == 0)
+        return vertices->min_instances;
+    return vertices->min_instances + mk_random(plan->options.seed, vertices->identity, tile) %
+                                         (vertices->extra_instances + 1);
 }
 
-static bool takes_part(const mk_plan *plan, size_t number, uint64_t tile) {
+static bool takes_part(const mk_network_plan *plan, size_t number, uint64_t tile) {
     const mk_exchange *exchange = mk_exchange_at(plan, number);
     return mk_tiles_hold(plan, exchange->senders, tile) ||
            mk_tiles_hold(plan, exchange->receivers, tile);
 }
 
-uint64_t mk_exchange_code_on_tile(const mk_plan *plan, size_t number, uint64_t tile) {
+uint64_t mk_exchange_code_on_tile(const mk_network_plan *plan, size_t number, uint64_t tile) {
     if (!takes_part(plan, number, tile))
         return 0;
     const mk_exchange *exchange = mk_exchange_at(plan, number);
     uint64_t instructions = exchange->code_bytes / 4;
-    uint64_t fewest = instructions > 3 ? instructions - 3 : 1;
-    return 4 * (fewest + mk_random(plan->options.seed, exchange->identity, tile) % 7);
+    uint64_t min_instructions = instructions > 3 ? instructions - 3 : 1;
+    return 4 * (min_instructions + mk_random(plan->options.seed, exchange->identity, tile) % 7);
 }
 
-uint64_t mk_control_code_on_tile(const mk_plan *plan, size_t number, uint64_t tile) {
+uint64_t mk_control_code_on_tile(const mk_network_plan *plan, size_t number, uint64_t tile) {
     const mk_program *program = mk_program_at(plan, number);
     switch (program->type) {
     case MK_ON_TILE_EXECUTE: {
         const mk_compute_set *set = mk_compute_set_at(plan, program->target);
-        for (size_t i = 0; i < set->vertices_count; i++) {
+        for (size_t i = 0; i < set->num_vertices; i++) {
             if (mk_tiles_hold(plan, mk_vertices_at(plan, set->first_vertices + i)->tiles, tile))
-                return program->control_bytes + 4 * (set->vertices_count - 1);
+                return program->control_bytes + 4 * (set->num_vertices - 1);
         }
         return 4;
     }
@@ -56,10 +56,11 @@ uint64_t mk_control_code_on_tile(const mk_plan *plan, size_t number, uint64_t ti
     }
 }
 
-popliner_status mk_sizes_begin(mk_sizes *sizes, const mk_plan *plan, popliner_error *error) {
-    size_t tiles = (size_t)plan->options.tiles;
+popliner_status mk_sizes_begin(mk_sizes *sizes, const mk_network_plan *plan,
+                               popliner_error *error) {
+    size_t tiles = (size_t)plan->options.num_tiles;
     *sizes = (mk_sizes){.plan = plan};
-    sizes->control_bytes = pl_new_array(plan->chunk_count * tiles, sizeof *sizes->control_bytes);
+    sizes->control_bytes = pl_new_array(plan->num_chunks * tiles, sizeof *sizes->control_bytes);
     sizes->has_type = pl_new_array(plan->vertex_types.count * tiles, sizeof *sizes->has_type);
     sizes->tile_permille = pl_new_array(tiles, sizeof *sizes->tile_permille);
     if (sizes->control_bytes == NULL || sizes->has_type == NULL || sizes->tile_permille == NULL)
@@ -91,17 +92,17 @@ void mk_sizes_end(mk_sizes *sizes) {
 }
 
 bool mk_is_held(const mk_sizes *sizes, size_t number, uint64_t tile) {
-    const mk_plan *plan = sizes->plan;
+    const mk_network_plan *plan = sizes->plan;
     const mk_variable *variable = mk_variable_at(plan, number);
     if (variable->rule == MK_RULE_VERTEX_CODE)
-        return sizes->has_type[variable->subject * plan->options.tiles + tile];
+        return sizes->has_type[variable->subject * plan->options.num_tiles + tile];
     if (variable->rule == MK_RULE_EXCHANGE)
         return takes_part(plan, variable->subject, tile);
     return mk_tiles_hold(plan, variable->tiles, tile);
 }
 
 uint64_t mk_size_on_tile(const mk_sizes *sizes, size_t number, uint64_t tile) {
-    const mk_plan *plan = sizes->plan;
+    const mk_network_plan *plan = sizes->plan;
     const mk_variable *variable = mk_variable_at(plan, number);
     switch (variable->rule) {
     case MK_RULE_SHARE: {
@@ -126,7 +127,7 @@ uint64_t mk_size_on_tile(const mk_sizes *sizes, size_t number, uint64_t tile) {
     case MK_RULE_EXCHANGE:
         return mk_exchange_code_on_tile(plan, variable->subject, tile);
     case MK_RULE_CONTROL_CODE:
-        return sizes->control_bytes[variable->subject * plan->options.tiles + tile];
+        return sizes->control_bytes[variable->subject * plan->options.num_tiles + tile];
     case MK_RULE_UNALLOCATED:
         return 0;
     }

@@ -19,37 +19,37 @@ enum {
 /* Classes of what is always live: real files have several. */
 enum { GROUP_WEIGHTS = 0, GROUP_STATE = 1, GROUP_SYSTEM = 2 };
 
-enum { FEWEST_BYTES_PER_TILE = 16 };
+enum { MIN_BYTES_PER_TILE = 16 };
 
-mk_tiles mk_all_tiles(const mk_plan *plan) {
-    return (mk_tiles){.first = 0, .count = plan->options.tiles};
+mk_tiles mk_all_tiles(const mk_network_plan *plan) {
+    return (mk_tiles){.first = 0, .count = plan->options.num_tiles};
 }
 
 uint64_t mk_share(uint64_t bytes, mk_tiles tiles) {
     return tiles.count > 0 ? bytes / tiles.count : 0; /* no tiles: memory ran short */
 }
 
-mk_tiles mk_choose_tiles(const mk_plan *plan, uint64_t bytes, uint64_t numerator,
+mk_tiles mk_choose_tiles(const mk_network_plan *plan, uint64_t bytes, uint64_t numerator,
                          uint64_t denominator, uint64_t salt) {
-    uint64_t tiles = plan->options.tiles;
+    uint64_t tiles = plan->options.num_tiles;
     uint64_t count = tiles * numerator / denominator;
-    if (count > bytes / FEWEST_BYTES_PER_TILE)
-        count = bytes / FEWEST_BYTES_PER_TILE;
+    if (count > bytes / MIN_BYTES_PER_TILE)
+        count = bytes / MIN_BYTES_PER_TILE;
     if (count == 0)
         count = 1;
     return (mk_tiles){.first = mk_random(plan->options.seed, salt, 77) % tiles, .count = count};
 }
 
-static size_t base_name(mk_plan *plan, const char *text) {
+static size_t base_name(mk_network_plan *plan, const char *text) {
     return mk_intern(plan, &plan->base_names, text);
 }
 
-mk_span mk_add_data(mk_plan *plan, uint64_t identity, const char *name, mk_tensor_kind kind,
+mk_span mk_add_data(mk_network_plan *plan, uint64_t identity, const char *name, mk_tensor_kind kind,
                     uint64_t bytes, mk_tiles tiles, uint32_t debug_id, size_t occasion) {
     mk_unlowered unlowered = {.name = mk_intern(plan, &plan->strings, name), .context = debug_id};
     size_t origin = mk_append(plan, &plan->unlowered, &unlowered);
     bool is_resident = kind == MK_WEIGHT || kind == MK_OPTIMIZER_STATE;
-    mk_span span = {.first = plan->variables.count, .count = plan->options.pieces};
+    mk_span span = {.first = plan->variables.count, .count = plan->options.num_pieces};
     uint64_t per_tile = mk_share(bytes, tiles) / span.count;
     for (size_t piece = 0; piece < span.count; piece++) {
         char text[600];
@@ -80,7 +80,7 @@ mk_span mk_add_data(mk_plan *plan, uint64_t identity, const char *name, mk_tenso
     return plan->is_out_of_memory ? (mk_span){.first = 0} : span;
 }
 
-size_t mk_add_compiler_data(mk_plan *plan, uint64_t identity, mk_category category,
+size_t mk_add_compiler_data(mk_network_plan *plan, uint64_t identity, mk_category category,
                             const char *name, size_t message_number, size_t unlowered,
                             uint64_t bytes, mk_tiles tiles, size_t occasion) {
     mk_variable variable = {
@@ -104,7 +104,7 @@ size_t mk_add_compiler_data(mk_plan *plan, uint64_t identity, mk_category catego
     return mk_append(plan, &plan->variables, &variable);
 }
 
-void mk_live_at(mk_plan *plan, size_t variable, size_t step) {
+void mk_live_at(mk_network_plan *plan, size_t variable, size_t step) {
     if (plan->is_out_of_memory) /* there may be no such variable */
         return;
     mk_variable *live = mk_variable_at(plan, variable);
@@ -115,7 +115,7 @@ void mk_live_at(mk_plan *plan, size_t variable, size_t step) {
 }
 
 /* What is always live and belongs to no tensor. */
-static mk_variable system_variable(mk_plan *plan, mk_category category, const char *name,
+static mk_variable system_variable(mk_network_plan *plan, mk_category category, const char *name,
                                    mk_rule rule, uint64_t amount, uint64_t alignment) {
     return (mk_variable){
         .name = base_name(plan, name),
@@ -135,7 +135,7 @@ static mk_variable system_variable(mk_plan *plan, mk_category category, const ch
     };
 }
 
-static void add_fixed(mk_plan *plan, mk_category category, const char *name, uint64_t bytes,
+static void add_fixed(mk_network_plan *plan, mk_category category, const char *name, uint64_t bytes,
                       uint64_t alignment, mk_suffix suffix) {
     mk_variable variable = system_variable(plan, category, name, MK_RULE_FIXED, bytes, alignment);
     variable.suffix = suffix;
@@ -149,7 +149,7 @@ static void add_fixed(mk_plan *plan, mk_category category, const char *name, uin
     mk_append(plan, &plan->variables, &variable);
 }
 
-static void add_code(mk_plan *plan, mk_category category, const char *name, mk_rule rule,
+static void add_code(mk_network_plan *plan, mk_category category, const char *name, mk_rule rule,
                      uint64_t subject, size_t number) {
     mk_variable variable = system_variable(plan, category, name, rule, subject, 4);
     variable.bitset |= BIT_EXECUTABLE;
@@ -163,7 +163,7 @@ static void add_code(mk_plan *plan, mk_category category, const char *name, mk_r
     mk_append(plan, &plan->variables, &variable);
 }
 
-static void add_vertex_variables(mk_plan *plan, size_t number) {
+static void add_vertex_variables(mk_network_plan *plan, size_t number) {
     const mk_vertices *vertices = mk_vertices_at(plan, number);
     const mk_vertex_type *type = mk_vertex_type_at(plan, vertices->vertex_type);
     char field_name[300];
@@ -196,7 +196,7 @@ static void add_vertex_variables(mk_plan *plan, size_t number) {
     }
 }
 
-static void add_every_code(mk_plan *plan) {
+static void add_every_code(mk_network_plan *plan) {
     mk_variable start =
         system_variable(plan, MK_CONTROL_CODE, ".text.poplar_start", MK_RULE_FIXED, 460, 4);
     start.bitset |= BIT_EXECUTABLE | BIT_START_SECTION;
@@ -204,8 +204,8 @@ static void add_every_code(mk_plan *plan) {
     mk_append(plan, &plan->variables, &start);
     add_code(plan, MK_CONTROL_CODE, ".text.supervisor.control_initPrngSeed", MK_RULE_FIXED, 32,
              MK_NONE);
-    plan->chunk_count = (plan->programs.count + MK_CHUNK_PROGRAMS - 1) / MK_CHUNK_PROGRAMS;
-    for (size_t i = 0; i < plan->chunk_count; i++)
+    plan->num_chunks = (plan->programs.count + MK_CHUNK_PROGRAMS - 1) / MK_CHUNK_PROGRAMS;
+    for (size_t i = 0; i < plan->num_chunks; i++)
         add_code(plan, MK_CONTROL_CODE, ".text.supervisor.control_program_", MK_RULE_CONTROL_CODE,
                  i, i);
     for (size_t i = 0; i < plan->exchanges.count; i++)
@@ -223,7 +223,7 @@ static void add_every_code(mk_plan *plan) {
     add_code(plan, MK_VERTEX_CODE, ".text._exit", MK_RULE_FIXED, 16, MK_NONE);
 }
 
-void mk_add_system_variables(mk_plan *plan) {
+void mk_add_system_variables(mk_network_plan *plan) {
     add_every_code(plan);
     for (size_t i = 0; i < plan->vertices.count; i++)
         add_vertex_variables(plan, i);
@@ -235,6 +235,6 @@ void mk_add_system_variables(mk_plan *plan) {
     add_fixed(plan, MK_CONSTANT, "", 8, 8, MK_SUFFIX_NONE);
     mk_variable unallocated = system_variable(plan, MK_CONSTANT, "", MK_RULE_UNALLOCATED, 0, 4);
     unallocated.bitset = BIT_CONSTANT;
-    unallocated.tiles = (mk_tiles){.first = 0, .count = (plan->options.tiles + 3) / 4};
+    unallocated.tiles = (mk_tiles){.first = 0, .count = (plan->options.num_tiles + 3) / 4};
     mk_append(plan, &plan->variables, &unallocated);
 }

@@ -104,12 +104,12 @@ static const mk_vertex_type shared_types[MK_TYPE_COUNT] = {
      .code_bytes = 318},
 };
 
-void mk_add_shared_types(mk_plan *plan) {
+void mk_add_shared_types(mk_network_plan *plan) {
     for (size_t i = 0; i < MK_TYPE_COUNT; i++)
         mk_append(plan, &plan->vertex_types, &shared_types[i]);
 }
 
-size_t mk_add_generated_type(mk_plan *plan, const mk_operation *operation) {
+size_t mk_add_generated_type(mk_network_plan *plan, const mk_operation *operation) {
     size_t name = mk_intern_format(plan, "popops::map::%s_half_%llu__d1111", operation->type,
                                    (unsigned long long)operation->instance);
     mk_vertex_type type = {.generated_name = name,

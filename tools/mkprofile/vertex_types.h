@@ -4,7 +4,7 @@
 #ifndef MK_VERTEX_TYPES_H
 #define MK_VERTEX_TYPES_H
 
-#include "mkprofile/plan.h"
+#include "mkprofile/network_plan.h"
 
 /* Those that all layers share: their numbers in plan->vertex_types. */
 enum {
@@ -28,10 +28,10 @@ enum {
     MK_TYPE_COUNT,
 };
 
-void mk_add_shared_types(mk_plan *plan);
+void mk_add_shared_types(mk_network_plan *plan);
 
 /* The type that the compiler generates for one operation, not shared with other layers; returns
  * its number. */
-size_t mk_add_generated_type(mk_plan *plan, const mk_operation *operation);
+size_t mk_add_generated_type(mk_network_plan *plan, const mk_operation *operation);
 
 #endif

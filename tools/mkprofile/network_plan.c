@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "mkprofile/plan.h"
+#include "mkprofile/network_plan.h"
 
 #include "base/failure.h"
 #include "base/growth.h"
@@ -9,67 +9,67 @@
 #include <stdlib.h>
 #include <string.h>
 
-mk_tensor *mk_tensor_at(const mk_plan *plan, size_t number) {
+mk_tensor *mk_tensor_at(const mk_network_plan *plan, size_t number) {
     return (mk_tensor *)plan->tensors.items + number;
 }
 
-mk_operation *mk_operation_at(const mk_plan *plan, size_t number) {
+mk_operation *mk_operation_at(const mk_network_plan *plan, size_t number) {
     return (mk_operation *)plan->operations.items + number;
 }
 
-mk_program *mk_program_at(const mk_plan *plan, size_t number) {
+mk_program *mk_program_at(const mk_network_plan *plan, size_t number) {
     return (mk_program *)plan->programs.items + number;
 }
 
-mk_vertex_type *mk_vertex_type_at(const mk_plan *plan, size_t number) {
+mk_vertex_type *mk_vertex_type_at(const mk_network_plan *plan, size_t number) {
     return (mk_vertex_type *)plan->vertex_types.items + number;
 }
 
-mk_vertices *mk_vertices_at(const mk_plan *plan, size_t number) {
+mk_vertices *mk_vertices_at(const mk_network_plan *plan, size_t number) {
     return (mk_vertices *)plan->vertices.items + number;
 }
 
-mk_compute_set *mk_compute_set_at(const mk_plan *plan, size_t number) {
+mk_compute_set *mk_compute_set_at(const mk_network_plan *plan, size_t number) {
     return (mk_compute_set *)plan->compute_sets.items + number;
 }
 
-mk_exchange *mk_exchange_at(const mk_plan *plan, size_t number) {
+mk_exchange *mk_exchange_at(const mk_network_plan *plan, size_t number) {
     return (mk_exchange *)plan->exchanges.items + number;
 }
 
-mk_host_copy *mk_host_copy_at(const mk_plan *plan, size_t number) {
+mk_host_copy *mk_host_copy_at(const mk_network_plan *plan, size_t number) {
     return (mk_host_copy *)plan->host_copies.items + number;
 }
 
-mk_occasion *mk_occasion_at(const mk_plan *plan, size_t number) {
+mk_occasion *mk_occasion_at(const mk_network_plan *plan, size_t number) {
     return (mk_occasion *)plan->occasions.items + number;
 }
 
-mk_variable *mk_variable_at(const mk_plan *plan, size_t number) {
+mk_variable *mk_variable_at(const mk_network_plan *plan, size_t number) {
     return (mk_variable *)plan->variables.items + number;
 }
 
-mk_unlowered *mk_unlowered_at(const mk_plan *plan, size_t number) {
+mk_unlowered *mk_unlowered_at(const mk_network_plan *plan, size_t number) {
     return (mk_unlowered *)plan->unlowered.items + number;
 }
 
-mk_class *mk_class_at(const mk_plan *plan, size_t number) {
+mk_class *mk_class_at(const mk_network_plan *plan, size_t number) {
     return (mk_class *)plan->classes.items + number;
 }
 
-mk_range *mk_range_at(const mk_plan *plan, size_t number) {
+mk_range *mk_range_at(const mk_network_plan *plan, size_t number) {
     return (mk_range *)plan->ranges.items + number;
 }
 
-mk_context *mk_context_at(const mk_plan *plan, size_t number) {
+mk_context *mk_context_at(const mk_network_plan *plan, size_t number) {
     return (mk_context *)plan->contexts.items + number;
 }
 
-mk_step *mk_step_at(const mk_plan *plan, size_t number) {
+mk_step *mk_step_at(const mk_network_plan *plan, size_t number) {
     return (mk_step *)plan->steps.items + number;
 }
 
-mk_fault *mk_fault_at(const mk_plan *plan, size_t number) {
+mk_fault *mk_fault_at(const mk_network_plan *plan, size_t number) {
     return (mk_fault *)plan->faults.items + number;
 }
 
@@ -77,20 +77,20 @@ size_t mk_number_at(const mk_array *array, size_t place) {
     return ((const size_t *)array->items)[place];
 }
 
-const char *mk_text(const mk_plan *plan, size_t number) {
+const char *mk_text(const mk_network_plan *plan, size_t number) {
     return plan->strings.items[number];
 }
 
-const char *mk_base_name(const mk_plan *plan, size_t number) {
+const char *mk_base_name(const mk_network_plan *plan, size_t number) {
     return plan->base_names.items[number];
 }
 
-const char *mk_vertex_type_name(const mk_plan *plan, size_t number) {
+const char *mk_vertex_type_name(const mk_network_plan *plan, size_t number) {
     const mk_vertex_type *type = mk_vertex_type_at(plan, number);
     return type->name != NULL ? type->name : mk_text(plan, type->generated_name);
 }
 
-uint32_t mk_add_context(mk_plan *plan, mk_context_kind kind, uint32_t parent, size_t name,
+uint32_t mk_add_context(mk_network_plan *plan, mk_context_kind kind, uint32_t parent, size_t name,
                         size_t subject, const char *word) {
     mk_context context = {.kind = kind,
                           .parent = parent,
@@ -101,7 +101,7 @@ uint32_t mk_add_context(mk_plan *plan, mk_context_kind kind, uint32_t parent, si
     return (uint32_t)mk_append(plan, &plan->contexts, &context) + 1;
 }
 
-size_t mk_append(mk_plan *plan, mk_array *array, const void *item) {
+size_t mk_append(mk_network_plan *plan, mk_array *array, const void *item) {
     if (plan->is_out_of_memory ||
         !pl_reserve(&array->items, &array->capacity, array->count + 1, array->item_size)) {
         plan->is_out_of_memory = true;
@@ -111,14 +111,14 @@ size_t mk_append(mk_plan *plan, mk_array *array, const void *item) {
     return array->count++;
 }
 
-size_t mk_intern(mk_plan *plan, pl_names *names, const char *text) {
+size_t mk_intern(mk_network_plan *plan, pl_names *names, const char *text) {
     size_t number = plan->is_out_of_memory ? SIZE_MAX : pl_names_number(names, text);
     if (number == SIZE_MAX)
         plan->is_out_of_memory = true;
     return number == SIZE_MAX ? 0 : number;
 }
 
-size_t mk_intern_format(mk_plan *plan, const char *format, ...) {
+size_t mk_intern_format(mk_network_plan *plan, const char *format, ...) {
     char text[512];
     va_list arguments;
     va_start(arguments, format);
@@ -127,14 +127,15 @@ size_t mk_intern_format(mk_plan *plan, const char *format, ...) {
     return mk_intern(plan, &plan->strings, text);
 }
 
-void mk_array_begin(mk_plan *plan, mk_array *array, size_t item_size) {
+void mk_array_begin(mk_network_plan *plan, mk_array *array, size_t item_size) {
     *array = (mk_array){.item_size = item_size, .items = pl_new_array(1, item_size)};
     array->capacity = array->items != NULL ? 1 : 0;
     plan->is_out_of_memory = plan->is_out_of_memory || array->items == NULL;
 }
 
-popliner_status mk_plan_begin(mk_plan *plan, const mk_options *options, popliner_error *error) {
-    *plan = (mk_plan){.options = *options, .next_instance = 101, .backward_begin = MK_NONE};
+popliner_status mk_network_plan_begin(mk_network_plan *plan, const mk_options *options,
+                                      popliner_error *error) {
+    *plan = (mk_network_plan){.options = *options, .next_instance = 101, .backward_begin = MK_NONE};
     mk_array_begin(plan, &plan->tensors, sizeof(mk_tensor));
     mk_array_begin(plan, &plan->operations, sizeof(mk_operation));
     mk_array_begin(plan, &plan->programs, sizeof(mk_program));
@@ -158,7 +159,7 @@ popliner_status mk_plan_begin(mk_plan *plan, const mk_options *options, popliner
     return plan->is_out_of_memory ? pl_fail_memory(error, "the plan of the profile") : POPLINER_OK;
 }
 
-void mk_plan_end(mk_plan *plan) {
+void mk_network_plan_end(mk_network_plan *plan) {
     for (size_t i = 0; i < plan->occasions.count; i++)
         free(mk_occasion_at(plan, i)->starts.items);
     free(plan->tensors.items);

@@ -1,12 +1,12 @@
-/* The plan of a synthetic profile: everything that does not depend on the tile.
+/* The network plan of a synthetic profile: everything that does not depend on the tile.
  *
  * The model's operations are lowered to programs, compute sets, exchanges and logical variables. A
  * logical variable stands for at most one lowered variable on each tile; its size there is a rule
  * (sizes.h), so nothing is kept per lowered variable.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef MK_PLAN_H
-#define MK_PLAN_H
+#ifndef MK_NETWORK_PLAN_H
+#define MK_NETWORK_PLAN_H
 
 #include "base/names.h"
 #include "mkprofile/options.h"
@@ -55,7 +55,7 @@ typedef struct mk_tensor {
     uint32_t context;      /* debug id of its variable, 0 before it has one */
     uint32_t owner;        /* debug id of the framework's tensor: parent of its copies */
     size_t first_variable; /* its lowered pieces, MK_NONE before the first use */
-    size_t variable_count;
+    size_t num_variables;
     size_t place;     /* where it was met first */
     bool is_left_out; /* not in the part that is wanted */
     mk_arrival arrival;
@@ -83,13 +83,13 @@ typedef struct mk_operation {
     const char *type;
     mk_work work;
     size_t inputs[MK_MAX_INPUTS]; /* tensors */
-    size_t input_count;
+    size_t num_inputs;
     size_t output;          /* tensor, MK_NONE for an update in place */
     size_t forward;         /* of a gradient: its operation, else MK_NONE */
     const char *transform;  /* the transformation that made it, else NULL */
     uint64_t partial_bytes; /* of a multiplication, over all tiles */
     size_t function;        /* of a call */
-    size_t replaced_count;  /* of a call: so many operations behind it are in the function */
+    size_t num_replaced;    /* of a call: so many operations behind it are in the function */
     bool is_replaced;       /* lives in the function of the call before it */
     size_t place;
     bool is_left_out;          /* not in the part that is wanted */
@@ -158,27 +158,27 @@ typedef struct mk_vertices {
     size_t compute_set;
     size_t vertex_type;
     mk_tiles tiles;
-    uint64_t fewest;   /* instances on a tile that has any */
-    uint64_t spread;   /* up to so many more */
-    uint64_t identity; /* what the random part depends on, here and below */
+    uint64_t min_instances;   /* instances on a tile that has any */
+    uint64_t extra_instances; /* up to so many more */
+    uint64_t identity;        /* what the random part depends on, here and below */
 } mk_vertices;
 
 typedef struct mk_compute_set {
     size_t name;
     uint32_t context;
     size_t first_vertices;
-    size_t vertices_count;
+    size_t num_vertices;
     size_t first_use; /* in plan.uses: the data that its vertices read and write */
-    size_t use_count;
+    size_t num_uses;
 } mk_compute_set;
 
 typedef struct mk_exchange {
     mk_tiles senders;
     mk_tiles receivers;
     size_t first_source;
-    size_t source_count;
+    size_t num_sources;
     size_t first_destination;
-    size_t destination_count;
+    size_t num_destinations;
     uint64_t code_bytes; /* on each tile that takes part, about */
     uint64_t identity;
 } mk_exchange;
@@ -187,7 +187,7 @@ typedef struct mk_exchange {
 typedef struct mk_host_copy {
     bool to_host;
     size_t first_tensor; /* in plan.copied */
-    size_t tensor_count;
+    size_t num_tensors;
 } mk_host_copy;
 
 /* What goes on again and again, each time from another step: the life of its variables is told in
@@ -298,7 +298,7 @@ typedef struct mk_range {
 typedef struct mk_class {
     bool is_always_live;
     size_t first_range;
-    size_t range_count;
+    size_t num_ranges;
 } mk_class;
 
 /* ---- Debug contexts ------------------------------------------------------------------------ */
@@ -348,7 +348,7 @@ typedef struct mk_fault {
 
 /* ---- All of it ----------------------------------------------------------------------------- */
 
-typedef struct mk_plan {
+typedef struct mk_network_plan {
     mk_options options;
 
     /* Once set, nothing more is added: what was planned since makes no sense. */
@@ -380,13 +380,13 @@ typedef struct mk_plan {
     mk_array classes; /* class ids start at 1: the first one here is class 1 */
     mk_array ranges;
     size_t program_id; /* variable: which control program is to run */
-    size_t lane_count;
-    size_t chunk_count; /* control code is cut into chunks of programs */
+    size_t num_lanes;
+    size_t num_chunks; /* control code is cut into chunks of programs */
     mk_array faults;
 
     mk_array contexts;
     size_t block;
-} mk_plan;
+} mk_network_plan;
 
 /* One liveness step: a row of depth_first_steps. */
 typedef struct mk_step {
@@ -398,55 +398,57 @@ typedef struct mk_step {
 #define MK_CHUNK_PROGRAMS 64
 
 /* Makes an empty array with room for one item. */
-void mk_array_begin(mk_plan *plan, mk_array *array, size_t item_size);
+void mk_array_begin(mk_network_plan *plan, mk_array *array, size_t item_size);
 
-/* Appends a copy of *item to an array of the plan and returns its number. When memory is short, sets
- * plan->is_out_of_memory and returns 0, whose place is always there: a plan is built without looking
- * back, and asked at the end. Pointers into the array do not survive. */
-size_t mk_append(mk_plan *plan, mk_array *array, const void *item);
+/* Appends a copy of *item to an array of the plan and returns its number. When memory is short, it
+ * sets plan->is_out_of_memory and returns 0, whose place is always there: what builds a plan need
+ * not look back, and asks at the end. Pointers into the array do not survive. */
+size_t mk_append(mk_network_plan *plan, mk_array *array, const void *item);
 
-/* The number of a text of the plan's, a new one if it was not met before; likewise. */
-size_t mk_intern(mk_plan *plan, pl_names *names, const char *text);
+/* The number of a text in `names`, which are of the plan: a new one if it was not met before. Fails
+ * as mk_append does. */
+size_t mk_intern(mk_network_plan *plan, pl_names *names, const char *text);
 
 /* The number of a formatted text in plan->strings; at most 511 bytes are kept. */
-size_t mk_intern_format(mk_plan *plan, const char *format, ...);
+size_t mk_intern_format(mk_network_plan *plan, const char *format, ...);
 
 /* Items of the arrays. Pointers do not survive an addition to the same array. */
-mk_tensor *mk_tensor_at(const mk_plan *plan, size_t number);
-mk_operation *mk_operation_at(const mk_plan *plan, size_t number);
-mk_program *mk_program_at(const mk_plan *plan, size_t number);
-mk_vertex_type *mk_vertex_type_at(const mk_plan *plan, size_t number);
-mk_vertices *mk_vertices_at(const mk_plan *plan, size_t number);
-mk_compute_set *mk_compute_set_at(const mk_plan *plan, size_t number);
-mk_exchange *mk_exchange_at(const mk_plan *plan, size_t number);
-mk_host_copy *mk_host_copy_at(const mk_plan *plan, size_t number);
-mk_occasion *mk_occasion_at(const mk_plan *plan, size_t number);
-mk_variable *mk_variable_at(const mk_plan *plan, size_t number);
-mk_unlowered *mk_unlowered_at(const mk_plan *plan, size_t number);
-mk_class *mk_class_at(const mk_plan *plan, size_t number);
-mk_range *mk_range_at(const mk_plan *plan, size_t number);
-mk_context *mk_context_at(const mk_plan *plan, size_t number);
-mk_step *mk_step_at(const mk_plan *plan, size_t number);
-mk_fault *mk_fault_at(const mk_plan *plan, size_t number);
+mk_tensor *mk_tensor_at(const mk_network_plan *plan, size_t number);
+mk_operation *mk_operation_at(const mk_network_plan *plan, size_t number);
+mk_program *mk_program_at(const mk_network_plan *plan, size_t number);
+mk_vertex_type *mk_vertex_type_at(const mk_network_plan *plan, size_t number);
+mk_vertices *mk_vertices_at(const mk_network_plan *plan, size_t number);
+mk_compute_set *mk_compute_set_at(const mk_network_plan *plan, size_t number);
+mk_exchange *mk_exchange_at(const mk_network_plan *plan, size_t number);
+mk_host_copy *mk_host_copy_at(const mk_network_plan *plan, size_t number);
+mk_occasion *mk_occasion_at(const mk_network_plan *plan, size_t number);
+mk_variable *mk_variable_at(const mk_network_plan *plan, size_t number);
+mk_unlowered *mk_unlowered_at(const mk_network_plan *plan, size_t number);
+mk_class *mk_class_at(const mk_network_plan *plan, size_t number);
+mk_range *mk_range_at(const mk_network_plan *plan, size_t number);
+mk_context *mk_context_at(const mk_network_plan *plan, size_t number);
+mk_step *mk_step_at(const mk_network_plan *plan, size_t number);
+mk_fault *mk_fault_at(const mk_network_plan *plan, size_t number);
 
 /* The number at a place of an array of numbers. */
 size_t mk_number_at(const mk_array *array, size_t place);
 
 /* The text of a number of plan->strings. */
-const char *mk_text(const mk_plan *plan, size_t number);
+const char *mk_text(const mk_network_plan *plan, size_t number);
 
 /* The text of a number of plan->base_names. */
-const char *mk_base_name(const mk_plan *plan, size_t number);
+const char *mk_base_name(const mk_network_plan *plan, size_t number);
 
-const char *mk_vertex_type_name(const mk_plan *plan, size_t vertex_type);
+const char *mk_vertex_type_name(const mk_network_plan *plan, size_t vertex_type);
 
 /* Adds a debug context and returns its id. */
-uint32_t mk_add_context(mk_plan *plan, mk_context_kind kind, uint32_t parent, size_t name,
+uint32_t mk_add_context(mk_network_plan *plan, mk_context_kind kind, uint32_t parent, size_t name,
                         size_t subject, const char *word);
 
-/* Makes it empty; planning.h fills it. After a failure too, the plan must be ended. */
-popliner_status mk_plan_begin(mk_plan *plan, const mk_options *options, popliner_error *error);
+/* Makes it empty; network_planning.h fills it. After a failure too, the plan must be ended. */
+popliner_status mk_network_plan_begin(mk_network_plan *plan, const mk_options *options,
+                                      popliner_error *error);
 
-void mk_plan_end(mk_plan *plan);
+void mk_network_plan_end(mk_network_plan *plan);
 
 #endif

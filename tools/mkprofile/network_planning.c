@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "mkprofile/planning.h"
+#include "mkprofile/network_planning.h"
 
 #include "base/failure.h"
 #include "mkprofile/faults.h"
@@ -9,7 +9,7 @@
 #include "mkprofile/network.h"
 #include "mkprofile/part.h"
 
-popliner_status mk_plan_make(mk_plan *plan, popliner_error *error) {
+popliner_status mk_network_plan_make(mk_network_plan *plan, popliner_error *error) {
     mk_network_build(plan);
     if (!plan->is_out_of_memory)
         mk_take_part(plan);
