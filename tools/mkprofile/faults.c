@@ -54,9 +54,14 @@ static void add_untouched(mk_network_plan *plan, size_t number) {
     uint64_t bytes = UNTOUCHED_BYTES + number % UNTOUCHED_SIZES * UNTOUCHED_MORE;
     uint32_t context = mk_add_context(plan, MK_CONTEXT_VARIABLE, 0,
                                       mk_intern(plan, &plan->strings, name), MK_NONE, NULL);
-    mk_span span =
-        mk_add_data(plan, mk_identity(MK_OF_A_FAULT, number, 0), name, MK_ACTIVATION,
-                    bytes * plan->options.num_tiles, mk_all_tiles(plan), context, MK_NONE);
+    mk_data data = {.name = name,
+                    .identity = mk_identity(MK_OF_A_FAULT, number, 0),
+                    .kind = MK_ACTIVATION,
+                    .bytes = bytes * plan->options.num_tiles,
+                    .tiles = mk_all_tiles(plan),
+                    .context = context,
+                    .occasion = MK_NONE};
+    mk_span span = mk_add_data(plan, &data);
     if (plan->is_out_of_memory)
         return;
     /* live in the middle half of the program */

@@ -26,8 +26,6 @@ static mk_span tensor_span(mk_builder *builder, size_t tensor) {
     mk_network_plan *plan = builder->plan;
     if (mk_tensor_at(plan, tensor)->first_variable == MK_NONE) {
         const mk_tensor source = *mk_tensor_at(plan, tensor);
-        char name[300];
-        snprintf(name, sizeof name, "%s", mk_text(plan, source.name));
         uint64_t bytes = tensor_bytes(plan, tensor);
         bool is_activation = source.kind == MK_ACTIVATION;
         uint32_t context = source.context;
@@ -36,8 +34,14 @@ static mk_span tensor_span(mk_builder *builder, size_t tensor) {
                                      tensor, NULL);
         mk_tiles tiles = mk_choose_tiles(plan, bytes / plan->options.num_pieces,
                                          is_activation ? 7 : 1, is_activation ? 8 : 1, tensor);
-        mk_span span = mk_add_data(plan, mk_identity(MK_OF_A_TENSOR, tensor, 0), name, source.kind,
-                                   bytes, tiles, context, MK_NONE);
+        mk_data data = {.name = mk_text(plan, source.name),
+                        .identity = mk_identity(MK_OF_A_TENSOR, tensor, 0),
+                        .kind = source.kind,
+                        .bytes = bytes,
+                        .tiles = tiles,
+                        .context = context,
+                        .occasion = MK_NONE};
+        mk_span span = mk_add_data(plan, &data);
         mk_tensor *target = mk_tensor_at(plan, tensor);
         target->context = context;
         target->first_variable = span.first;
@@ -324,8 +328,14 @@ static mk_span copy_of_tensor(mk_network_plan *plan, size_t function, size_t ten
     snprintf(name, sizeof name, "call_subgraph(%zu)/%s%zu", function - 1, what, number);
     uint64_t bytes = source.rows * source.columns * source.element_bytes;
     uint64_t identity = mk_identity(MK_OF_A_PARAMETER, function, (uint64_t)what[0] << 32 | number);
-    mk_tiles tiles = mk_choose_tiles(plan, bytes / plan->options.num_pieces, 1, 1, identity);
-    return mk_add_data(plan, identity, name, MK_ACTIVATION, bytes, tiles, 0, function);
+    mk_data data = {.name = name,
+                    .identity = identity,
+                    .kind = MK_ACTIVATION,
+                    .bytes = bytes,
+                    .tiles =
+                        mk_choose_tiles(plan, bytes / plan->options.num_pieces, 1, 1, identity),
+                    .occasion = function};
+    return mk_add_data(plan, &data);
 }
 
 /* The body of the function that `call` is the first to call. */
@@ -623,12 +633,22 @@ void mk_lower(mk_network_plan *plan) {
         root = mk_add_context(plan, MK_CONTEXT_ROOT, 0, 0, MK_NONE, NULL);
     add_resident_tensors(&builder);
 
-    plan->program_id = mk_add_compiler_data(plan, mk_identity(MK_OF_THE_SYSTEM, 0, 0),
-                                            MK_CONTROL_ID, "programId0#0#", 0, MK_NONE, 4,
-                                            (mk_tiles){.first = 0, .count = 1}, MK_NONE);
-    size_t window =
-        mk_add_compiler_data(plan, mk_identity(MK_OF_THE_SYSTEM, 1, 0), MK_VARIABLE,
-                             "instrumentationStreamBuffer", 0, MK_NONE, 256, mk_all_tiles(plan), 0);
+    mk_compiler_data program_id = {.base_name = "programId0#0#",
+                                   .identity = mk_identity(MK_OF_THE_SYSTEM, 0, 0),
+                                   .category = MK_CONTROL_ID,
+                                   .unlowered = MK_NONE,
+                                   .bytes = 4,
+                                   .tiles = {.first = 0, .count = 1},
+                                   .occasion = MK_NONE};
+    plan->program_id = mk_add_compiler_data(plan, &program_id);
+    mk_compiler_data buffer = {.base_name = "instrumentationStreamBuffer",
+                               .identity = mk_identity(MK_OF_THE_SYSTEM, 1, 0),
+                               .category = MK_VARIABLE,
+                               .unlowered = MK_NONE,
+                               .bytes = 256,
+                               .tiles = mk_all_tiles(plan),
+                               .occasion = 0};
+    size_t window = mk_add_compiler_data(plan, &buffer);
     mk_variable_at(plan, window)->first_step = 0;
     mk_variable_at(plan, window)->end_step = 2;
 

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The outlined functions; plan->occasions starts with the windows of the host copies. */
 enum {
@@ -36,24 +37,42 @@ static size_t add_weight(mk_network_plan *plan, uint64_t rows, uint64_t columns,
     return add_tensor(plan, MK_WEIGHT, rows, columns, HALF, "%s", name);
 }
 
-/* Inputs end with MK_NONE. Returns the number of the operation. */
+/* The tensors that an operation reads. */
+typedef struct operands {
+    size_t tensors[MK_MAX_INPUTS];
+    size_t count;
+} operands;
+
+static operands one(size_t a) {
+    return (operands){.tensors = {a}, .count = 1};
+}
+
+static operands two(size_t a, size_t b) {
+    return (operands){.tensors = {a, b}, .count = 2};
+}
+
+static operands three(size_t a, size_t b, size_t c) {
+    return (operands){.tensors = {a, b, c}, .count = 3};
+}
+
+/* Returns the number of the operation. */
 static size_t add_operation(mk_network_plan *plan, mk_work work, const char *type, size_t output,
-                            const size_t *inputs, const char *name) {
+                            operands inputs, const char *name) {
     mk_operation operation = {.name = mk_intern(plan, &plan->strings, name),
                               .type = type,
                               .work = work,
                               .output = output,
                               .forward = MK_NONE,
+                              .num_inputs = inputs.count,
                               .instance = plan->next_instance++,
                               .place = plan->place};
-    for (size_t i = 0; i < MK_MAX_INPUTS && inputs[i] != MK_NONE; i++)
-        operation.inputs[operation.num_inputs++] = inputs[i];
+    memcpy(operation.inputs, inputs.tensors, sizeof operation.inputs);
     return mk_append(plan, &plan->operations, &operation);
 }
 
 /* An operation with its output tensor, which is called after it; returns the tensor. */
 static size_t compute(mk_network_plan *plan, mk_work work, const char *type, uint64_t columns,
-                      size_t a, size_t b, size_t c, const char *format, ...) {
+                      operands inputs, const char *format, ...) {
     char name[256];
     va_list arguments;
     va_start(arguments, format);
@@ -61,7 +80,7 @@ static size_t compute(mk_network_plan *plan, mk_work work, const char *type, uin
     va_end(arguments);
     uint64_t rows = plan->options.sequence;
     size_t output = add_tensor(plan, MK_ACTIVATION, rows, columns, HALF, "%s:0", name);
-    size_t number = add_operation(plan, work, type, output, (size_t[]){a, b, c, MK_NONE}, name);
+    size_t number = add_operation(plan, work, type, output, inputs, name);
     mk_operation_at(plan, number)->partial_bytes = rows * columns * WORD * 2;
     return output;
 }
@@ -72,8 +91,7 @@ static size_t transform(mk_network_plan *plan, const char *transformation, const
     const mk_tensor *source = mk_tensor_at(plan, input);
     size_t output = add_tensor(plan, MK_ACTIVATION, source->rows, source->columns, HALF, "t%llu",
                                (unsigned long long)plan->next_instance);
-    size_t number =
-        add_operation(plan, MK_WORK_MAP, type, output, (size_t[]){input, MK_NONE, 0, 0, 0, 0}, "");
+    size_t number = add_operation(plan, MK_WORK_MAP, type, output, one(input), "");
     mk_operation_at(plan, number)->transform = transformation;
     return output;
 }
@@ -86,7 +104,7 @@ static size_t begin_call(mk_network_plan *plan, size_t function, const char *nam
         return MK_NONE;
     bool is_tensorflow = plan->options.framework == MK_TENSORFLOW;
     size_t call = add_operation(plan, MK_WORK_CALL, is_tensorflow ? "PartitionedCall" : "Call",
-                                MK_NONE, (size_t[]){MK_NONE}, is_tensorflow ? name : "");
+                                MK_NONE, (operands){.count = 0}, is_tensorflow ? name : "");
     mk_operation *operation = mk_operation_at(plan, call);
     operation->function = function;
     operation->transform = is_tensorflow ? NULL : "replaceWithCall";
@@ -136,8 +154,8 @@ static size_t norm(mk_network_plan *plan, const char *type, size_t input, size_t
     char call_name[280];
     snprintf(call_name, sizeof call_name, "%s/PartitionedCall", name);
     size_t call = begin_call(plan, FUNCTION_NORM, call_name);
-    size_t output =
-        compute(plan, MK_WORK_NORM, type, plan->options.hidden, input, gamma, beta, "%s", name);
+    size_t output = compute(plan, MK_WORK_NORM, type, plan->options.hidden,
+                            three(input, gamma, beta), "%s", name);
     end_call(plan, call);
     return output;
 }
@@ -166,7 +184,6 @@ static size_t popart_layer(mk_network_plan *plan, unsigned long long layer, size
                            size_t mask) {
     uint64_t hidden = plan->options.hidden;
     uint64_t sequence = plan->options.sequence;
-    const size_t none = MK_NONE;
     size_t qkv = layer_weight(plan, layer, hidden, hidden * 3, "Layer%llu/Attention/QKV");
     size_t out = layer_weight(plan, layer, hidden, hidden, "Layer%llu/Attention/Out");
     size_t gamma = layer_weight(plan, layer, 1, hidden, "Layer%llu/Attention/Gamma");
@@ -178,32 +195,31 @@ static size_t popart_layer(mk_network_plan *plan, unsigned long long layer, size
     size_t ff_gamma = layer_weight(plan, layer, 1, hidden, "Layer%llu/FF/Gamma");
     size_t ff_beta = layer_weight(plan, layer, 1, hidden, "Layer%llu/FF/Beta");
 
-    size_t x = compute(plan, MK_WORK_MATMUL, "MatMul", hidden * 3, input, qkv, none,
+    size_t x = compute(plan, MK_WORK_MATMUL, "MatMul", hidden * 3, two(input, qkv),
                        "Layer%llu/Attention/MatMul", layer);
-    size_t z = compute(plan, MK_WORK_MATMUL, "MatMul", sequence, x, none, none,
+    size_t z = compute(plan, MK_WORK_MATMUL, "MatMul", sequence, one(x),
                        "Layer%llu/Attention/Z/MatMul", layer);
-    z = compute(plan, MK_WORK_MAP, "Mul", sequence, z, none, none, "Layer%llu/Attention/Z/Mul",
-                layer);
-    z = compute(plan, MK_WORK_BINARY, "Add", sequence, z, mask, none,
+    z = compute(plan, MK_WORK_MAP, "Mul", sequence, one(z), "Layer%llu/Attention/Z/Mul", layer);
+    z = compute(plan, MK_WORK_BINARY, "Add", sequence, two(z, mask),
                 "Layer%llu/Attention/Z/ApplyMask", layer);
-    z = compute(plan, MK_WORK_SOFTMAX, "Softmax", sequence, z, none, none,
-                "Layer%llu/Attention/Z/Softmax", layer);
-    z = compute(plan, MK_WORK_MATMUL, "MatMul", hidden, z, x, none, "Layer%llu/Attention/Z/MatMul",
+    z = compute(plan, MK_WORK_SOFTMAX, "Softmax", sequence, one(z), "Layer%llu/Attention/Z/Softmax",
                 layer);
-    x = compute(plan, MK_WORK_MATMUL, "MatMul", hidden, z, out, none, "Layer%llu/Attention/MatMul",
+    z = compute(plan, MK_WORK_MATMUL, "MatMul", hidden, two(z, x), "Layer%llu/Attention/Z/MatMul",
                 layer);
-    x = compute(plan, MK_WORK_BINARY, "Add", hidden, x, input, none, "Layer%llu/Attention/Add",
+    x = compute(plan, MK_WORK_MATMUL, "MatMul", hidden, two(z, out), "Layer%llu/Attention/MatMul",
+                layer);
+    x = compute(plan, MK_WORK_BINARY, "Add", hidden, two(x, input), "Layer%llu/Attention/Add",
                 layer);
     size_t attention = norm(plan, "GroupNormalization", x, gamma, beta,
                             "Layer%llu/Attention/GroupNormalization", layer);
-    x = compute(plan, MK_WORK_MATMUL, "MatMul", hidden * 4, attention, w1, none,
+    x = compute(plan, MK_WORK_MATMUL, "MatMul", hidden * 4, two(attention, w1),
                 "Layer%llu/FF/1/MatMul", layer);
-    x = compute(plan, MK_WORK_BINARY, "Add", hidden * 4, x, b1, none, "Layer%llu/FF/1/Add", layer);
-    x = compute(plan, MK_WORK_MAP, "Gelu", hidden * 4, x, none, none, "Layer%llu/FF/1/Gelu", layer);
-    x = wide_multiplication(plan, compute(plan, MK_WORK_MATMUL, "MatMul", hidden, x, w2, none,
+    x = compute(plan, MK_WORK_BINARY, "Add", hidden * 4, two(x, b1), "Layer%llu/FF/1/Add", layer);
+    x = compute(plan, MK_WORK_MAP, "Gelu", hidden * 4, one(x), "Layer%llu/FF/1/Gelu", layer);
+    x = wide_multiplication(plan, compute(plan, MK_WORK_MATMUL, "MatMul", hidden, two(x, w2),
                                           "Layer%llu/FF/2/MatMul", layer));
-    x = compute(plan, MK_WORK_BINARY, "Add", hidden, x, b2, none, "Layer%llu/FF/2/Add", layer);
-    x = compute(plan, MK_WORK_BINARY, "Add", hidden, x, attention, none, "Layer%llu/FF/Add", layer);
+    x = compute(plan, MK_WORK_BINARY, "Add", hidden, two(x, b2), "Layer%llu/FF/2/Add", layer);
+    x = compute(plan, MK_WORK_BINARY, "Add", hidden, two(x, attention), "Layer%llu/FF/Add", layer);
     return norm(plan, "GroupNormalization", x, ff_gamma, ff_beta, "Layer%llu/FF/GroupNormalization",
                 layer);
 }
@@ -211,7 +227,6 @@ static size_t popart_layer(mk_network_plan *plan, unsigned long long layer, size
 static size_t build_popart(mk_network_plan *plan) {
     const mk_options *options = &plan->options;
     uint64_t hidden = options->hidden;
-    const size_t none = MK_NONE;
     size_t dictionary = add_weight(plan, options->vocabulary, hidden, "Embedding/Embedding_Dict");
     size_t positional = add_weight(plan, options->sequence, hidden, "Embedding/Positional_Dict");
     size_t segment = add_weight(plan, 2, hidden, "Embedding/Segment_Dict");
@@ -223,18 +238,18 @@ static size_t build_popart(mk_network_plan *plan) {
     size_t padding = add_tensor(plan, MK_STREAM, options->sequence, 1, WORD, "seq_pad_idx");
 
     size_t mask =
-        compute(plan, MK_WORK_MAP, "Less", 1, padding, none, none, "Layer0/Attention/Z/Mask/Less");
-    mask = compute(plan, MK_WORK_MAP, "Cast", 1, mask, none, none, "Layer0/Attention/Z/Mask/Cast");
-    mask = compute(plan, MK_WORK_MAP, "Sub", 1, mask, none, none, "Layer0/Attention/Z/Mask/Sub");
-    mask = compute(plan, MK_WORK_MAP, "Mul", 1, mask, none, none, "Layer0/Attention/Z/Mask/Mul");
-    size_t s = compute(plan, MK_WORK_MAP, "OneHot", 2, segments, none, none, "Embedding/OneHot");
-    s = compute(plan, MK_WORK_MATMUL, "MatMul", hidden, s, segment, none, "Embedding/MatMul");
-    size_t p = compute(plan, MK_WORK_GATHER, "Gather", hidden, positions, positional, none,
+        compute(plan, MK_WORK_MAP, "Less", 1, one(padding), "Layer0/Attention/Z/Mask/Less");
+    mask = compute(plan, MK_WORK_MAP, "Cast", 1, one(mask), "Layer0/Attention/Z/Mask/Cast");
+    mask = compute(plan, MK_WORK_MAP, "Sub", 1, one(mask), "Layer0/Attention/Z/Mask/Sub");
+    mask = compute(plan, MK_WORK_MAP, "Mul", 1, one(mask), "Layer0/Attention/Z/Mask/Mul");
+    size_t s = compute(plan, MK_WORK_MAP, "OneHot", 2, one(segments), "Embedding/OneHot");
+    s = compute(plan, MK_WORK_MATMUL, "MatMul", hidden, two(s, segment), "Embedding/MatMul");
+    size_t p = compute(plan, MK_WORK_GATHER, "Gather", hidden, two(positions, positional),
                        "Embedding/Gather");
-    size_t x = compute(plan, MK_WORK_GATHER, "Gather", hidden, indices, dictionary, none,
+    size_t x = compute(plan, MK_WORK_GATHER, "Gather", hidden, two(indices, dictionary),
                        "Embedding/Gather");
-    x = compute(plan, MK_WORK_BINARY, "Add", hidden, x, p, none, "Embedding/Add");
-    x = compute(plan, MK_WORK_BINARY, "Add", hidden, x, s, none, "Embedding/Add");
+    x = compute(plan, MK_WORK_BINARY, "Add", hidden, two(x, p), "Embedding/Add");
+    x = compute(plan, MK_WORK_BINARY, "Add", hidden, two(x, s), "Embedding/Add");
     x = transform(plan, "adam", "Cast", x);
     x = norm(plan, "GroupNormalization", x, gamma, beta, "Embedding/GroupNormalization", 0);
     for (uint64_t layer = 0; layer < options->num_layers; layer++) {
@@ -243,8 +258,8 @@ static size_t build_popart(mk_network_plan *plan) {
     }
     plan->place = MK_LAYER(options->num_layers);
     size_t head = add_weight(plan, hidden, 2, "Squad/SquadW");
-    x = compute(plan, MK_WORK_MATMUL, "MatMul", 2, x, head, none, "Squad/MatMul");
-    return compute(plan, MK_WORK_SOFTMAX, "Softmax", 2, x, none, none, "Squad/Softmax");
+    x = compute(plan, MK_WORK_MATMUL, "MatMul", 2, two(x, head), "Squad/MatMul");
+    return compute(plan, MK_WORK_SOFTMAX, "Softmax", 2, one(x), "Squad/Softmax");
 }
 
 /* ---- PopTorch ------------------------------------------------------------------------------ */
@@ -257,10 +272,10 @@ static size_t poptorch_linear(mk_network_plan *plan, unsigned long long layer, c
     size_t weight = add_weight(plan, rows, columns, name);
     snprintf(name, sizeof name, "bert.encoder.layer.%llu.%s.bias", layer, tensor);
     size_t bias = add_weight(plan, 1, columns, name);
-    size_t x = compute(plan, MK_WORK_MATMUL, "MatMul", columns, input, weight, MK_NONE,
+    size_t x = compute(plan, MK_WORK_MATMUL, "MatMul", columns, two(input, weight),
                        "bert/encoder/%llu/%s/MatMul", layer, scope);
-    return compute(plan, MK_WORK_BINARY, "Add", columns, x, bias, MK_NONE,
-                   "bert/encoder/%llu/%s/Add", layer, scope);
+    return compute(plan, MK_WORK_BINARY, "Add", columns, two(x, bias), "bert/encoder/%llu/%s/Add",
+                   layer, scope);
 }
 
 static size_t poptorch_norm(mk_network_plan *plan, unsigned long long layer, const char *tensor,
@@ -278,38 +293,36 @@ static size_t poptorch_layer(mk_network_plan *plan, unsigned long long layer, si
                              size_t mask) {
     uint64_t hidden = plan->options.hidden;
     uint64_t sequence = plan->options.sequence;
-    const size_t none = MK_NONE;
     const char *self = "bert/encoder/%llu/attention/self/%s";
     size_t query = poptorch_linear(plan, layer, "attention.self.query", "attention/self/query",
                                    hidden, hidden, input);
-    query = compute(plan, MK_WORK_TRANSFER, "Transpose", hidden, query, none, none, self, layer,
-                    "Transpose");
+    query =
+        compute(plan, MK_WORK_TRANSFER, "Transpose", hidden, one(query), self, layer, "Transpose");
     size_t key = poptorch_linear(plan, layer, "attention.self.key", "attention/self/key", hidden,
                                  hidden, input);
-    key = compute(plan, MK_WORK_TRANSFER, "Transpose", hidden, key, none, none, self, layer,
-                  "Transpose");
+    key = compute(plan, MK_WORK_TRANSFER, "Transpose", hidden, one(key), self, layer, "Transpose");
     size_t value = poptorch_linear(plan, layer, "attention.self.value", "attention/self/value",
                                    hidden, hidden, input);
-    value = compute(plan, MK_WORK_TRANSFER, "Transpose", hidden, value, none, none, self, layer,
-                    "Transpose");
+    value =
+        compute(plan, MK_WORK_TRANSFER, "Transpose", hidden, one(value), self, layer, "Transpose");
     size_t z =
-        compute(plan, MK_WORK_MATMUL, "MatMul", sequence, query, key, none, self, layer, "MatMul");
-    z = compute(plan, MK_WORK_MAP, "Div", sequence, z, none, none, self, layer, "Div");
-    z = compute(plan, MK_WORK_BINARY, "Add", sequence, z, mask, none, self, layer, "Add");
-    z = compute(plan, MK_WORK_SOFTMAX, "Softmax", sequence, z, none, none, self, layer, "Softmax");
-    z = compute(plan, MK_WORK_MATMUL, "MatMul", hidden, z, value, none, self, layer, "MatMul");
+        compute(plan, MK_WORK_MATMUL, "MatMul", sequence, two(query, key), self, layer, "MatMul");
+    z = compute(plan, MK_WORK_MAP, "Div", sequence, one(z), self, layer, "Div");
+    z = compute(plan, MK_WORK_BINARY, "Add", sequence, two(z, mask), self, layer, "Add");
+    z = compute(plan, MK_WORK_SOFTMAX, "Softmax", sequence, one(z), self, layer, "Softmax");
+    z = compute(plan, MK_WORK_MATMUL, "MatMul", hidden, two(z, value), self, layer, "MatMul");
     size_t x = poptorch_linear(plan, layer, "attention.output.dense", "attention/output/dense",
                                hidden, hidden, z);
-    x = compute(plan, MK_WORK_BINARY, "Add", hidden, x, input, none,
+    x = compute(plan, MK_WORK_BINARY, "Add", hidden, two(x, input),
                 "bert/encoder/%llu/attention/output/Add", layer);
     size_t attention =
         poptorch_norm(plan, layer, "attention.output.LayerNorm", "attention/output", x);
     x = poptorch_linear(plan, layer, "intermediate.dense", "intermediate/dense", hidden, hidden * 4,
                         attention);
-    x = compute(plan, MK_WORK_MAP, "Gelu", hidden * 4, x, none, none,
+    x = compute(plan, MK_WORK_MAP, "Gelu", hidden * 4, one(x),
                 "bert/encoder/%llu/intermediate/Gelu", layer);
     x = poptorch_linear(plan, layer, "output.dense", "output/dense", hidden * 4, hidden, x);
-    x = compute(plan, MK_WORK_BINARY, "Add", hidden, x, attention, none,
+    x = compute(plan, MK_WORK_BINARY, "Add", hidden, two(x, attention),
                 "bert/encoder/%llu/output/Add", layer);
     return poptorch_norm(plan, layer, "output.LayerNorm", "output", x);
 }
@@ -317,7 +330,6 @@ static size_t poptorch_layer(mk_network_plan *plan, unsigned long long layer, si
 static size_t build_poptorch(mk_network_plan *plan) {
     const mk_options *options = &plan->options;
     uint64_t hidden = options->hidden;
-    const size_t none = MK_NONE;
     size_t words =
         add_weight(plan, options->vocabulary, hidden, "bert.embeddings.word_embeddings.weight");
     size_t positional =
@@ -330,17 +342,17 @@ static size_t build_poptorch(mk_network_plan *plan) {
     size_t segments = add_tensor(plan, MK_STREAM, options->sequence, 1, WORD, "input/3");
     size_t padding = add_tensor(plan, MK_STREAM, options->sequence, 1, WORD, "input/4");
 
-    size_t mask = compute(plan, MK_WORK_MAP, "Cast", 1, padding, none, none, "bert/Cast");
-    mask = compute(plan, MK_WORK_MAP, "Sub", 1, mask, none, none, "bert/Sub");
-    mask = compute(plan, MK_WORK_MAP, "Mul", 1, mask, none, none, "bert/Mul");
-    size_t s = compute(plan, MK_WORK_GATHER, "Gather", hidden, segments, types, none,
+    size_t mask = compute(plan, MK_WORK_MAP, "Cast", 1, one(padding), "bert/Cast");
+    mask = compute(plan, MK_WORK_MAP, "Sub", 1, one(mask), "bert/Sub");
+    mask = compute(plan, MK_WORK_MAP, "Mul", 1, one(mask), "bert/Mul");
+    size_t s = compute(plan, MK_WORK_GATHER, "Gather", hidden, two(segments, types),
                        "bert/embeddings/token_type_embeddings/Gather");
-    size_t x = compute(plan, MK_WORK_GATHER, "Gather", hidden, indices, words, none,
+    size_t x = compute(plan, MK_WORK_GATHER, "Gather", hidden, two(indices, words),
                        "bert/embeddings/word_embeddings/Gather");
-    x = compute(plan, MK_WORK_BINARY, "Add", hidden, x, s, none, "bert/embeddings/Add");
-    size_t p = compute(plan, MK_WORK_GATHER, "Gather", hidden, positions, positional, none,
+    x = compute(plan, MK_WORK_BINARY, "Add", hidden, two(x, s), "bert/embeddings/Add");
+    size_t p = compute(plan, MK_WORK_GATHER, "Gather", hidden, two(positions, positional),
                        "bert/embeddings/position_embeddings/Gather");
-    x = compute(plan, MK_WORK_BINARY, "Add", hidden, x, p, none, "bert/embeddings/Add");
+    x = compute(plan, MK_WORK_BINARY, "Add", hidden, two(x, p), "bert/embeddings/Add");
     x = transform(plan, "adam", "Cast", x);
     x = norm(plan, "Groupnormalization", x, gamma, beta,
              "bert/embeddings/LayerNorm/Groupnormalization", 0);
@@ -350,8 +362,8 @@ static size_t build_poptorch(mk_network_plan *plan) {
     }
     plan->place = MK_LAYER(options->num_layers);
     size_t decoder = add_weight(plan, hidden, 2, "cls.predictions.decoder.weight");
-    x = compute(plan, MK_WORK_MATMUL, "MatMul", 2, x, decoder, none, "cls/predictions/MatMul");
-    return compute(plan, MK_WORK_SOFTMAX, "Softmax", 2, x, none, none, "cls/Softmax");
+    x = compute(plan, MK_WORK_MATMUL, "MatMul", 2, two(x, decoder), "cls/predictions/MatMul");
+    return compute(plan, MK_WORK_SOFTMAX, "Softmax", 2, one(x), "cls/Softmax");
 }
 
 /* ---- TensorFlow ---------------------------------------------------------------------------- */
@@ -368,34 +380,33 @@ static size_t convolution(mk_network_plan *plan, const char *scope, unsigned whi
     size_t kernel = add_weight(plan, channels, channels * (is_wide ? 4 : 2), name);
     snprintf(name, sizeof name, "%s/tpu_batch_normalization%s/beta", scope, suffix);
     size_t beta = add_weight(plan, 1, channels, name);
-    size_t x = compute(plan, MK_WORK_MATMUL, "Mul", channels, input, kernel, MK_NONE,
+    size_t x = compute(plan, MK_WORK_MATMUL, "Mul", channels, two(input, kernel),
                        "%s/tpu_batch_normalization%s/batchnorm/mul_1", scope, suffix);
-    return compute(plan, MK_WORK_BINARY, "AddV2", channels, x, beta, MK_NONE,
+    return compute(plan, MK_WORK_BINARY, "AddV2", channels, two(x, beta),
                    "%s/tpu_batch_normalization%s/batchnorm/add_1", scope, suffix);
 }
 
 static size_t tensorflow_block(mk_network_plan *plan, unsigned long long layer, size_t input) {
     uint64_t channels = plan->options.hidden;
-    const size_t none = MK_NONE;
     char scope[128];
     snprintf(scope, sizeof scope, "optimized/efficientnet-edgetpu-L/model/blocks_%llu", layer);
     size_t x = convolution(plan, scope, 0, input, false);
-    x = compute(plan, MK_WORK_MAP, "Relu", channels, x, none, none, "%s/Relu", scope);
+    x = compute(plan, MK_WORK_MAP, "Relu", channels, one(x), "%s/Relu", scope);
     if (layer >= 6) {
         x = convolution(plan, scope, 1, x, false);
-        x = compute(plan, MK_WORK_MAP, "Relu", channels, x, none, none, "%s/Relu_1", scope);
+        x = compute(plan, MK_WORK_MAP, "Relu", channels, one(x), "%s/Relu_1", scope);
     }
     x = convolution(plan, scope, layer >= 6 ? 2 : 1, x, true);
     if (layer < 3)
         return x;
     if (layer % 6 == 3)
-        x = compute(plan, MK_WORK_BINARY, "Add", channels, x, input, none,
+        x = compute(plan, MK_WORK_BINARY, "Add", channels, two(x, input),
                     "%s/ArithmeticOptimizer/AddOpsRewrite_Leaf_1_Add", scope);
     /* The residual is one operation in every block: it is what outlining finds. */
     char call_name[256];
     snprintf(call_name, sizeof call_name, "%s/PartitionedCall", scope);
     size_t call = begin_call(plan, FUNCTION_NORM, call_name);
-    x = compute(plan, MK_WORK_BINARY, "Add", channels, x, input, none,
+    x = compute(plan, MK_WORK_BINARY, "Add", channels, two(x, input),
                 "%s/ArithmeticOptimizer/AddOpsRewrite_Add", scope);
     end_call(plan, call);
     return x;
@@ -403,15 +414,14 @@ static size_t tensorflow_block(mk_network_plan *plan, unsigned long long layer, 
 
 static size_t build_tensorflow(mk_network_plan *plan) {
     const mk_options *options = &plan->options;
-    const size_t none = MK_NONE;
     const char *model = "optimized/efficientnet-edgetpu-L/model";
     char scope[128];
     size_t image = add_tensor(plan, MK_STREAM, options->sequence, options->hidden, HALF, "arg0.1");
-    size_t x = compute(plan, MK_WORK_MAP, "LoopCond", 1, image, none, none, "LoopCond");
-    (void)compute(plan, MK_WORK_TRANSFER, "LoopCond", 1, x, none, none, "LoopCond");
+    size_t x = compute(plan, MK_WORK_MAP, "LoopCond", 1, one(image), "LoopCond");
+    (void)compute(plan, MK_WORK_TRANSFER, "LoopCond", 1, one(x), "LoopCond");
     snprintf(scope, sizeof scope, "%s/stem", model);
     x = convolution(plan, scope, 0, image, false);
-    x = compute(plan, MK_WORK_MAP, "Relu", options->hidden, x, none, none, "%s/Relu", scope);
+    x = compute(plan, MK_WORK_MAP, "Relu", options->hidden, one(x), "%s/Relu", scope);
     for (uint64_t layer = 0; layer < options->num_layers; layer++) {
         plan->place = MK_LAYER(layer);
         x = tensorflow_block(plan, layer, x);
@@ -419,11 +429,11 @@ static size_t build_tensorflow(mk_network_plan *plan) {
     plan->place = MK_LAYER(options->num_layers);
     snprintf(scope, sizeof scope, "%s/head", model);
     x = convolution(plan, scope, 0, x, false);
-    x = compute(plan, MK_WORK_MAP, "Relu", options->hidden, x, none, none, "%s/Relu", scope);
+    x = compute(plan, MK_WORK_MAP, "Relu", options->hidden, one(x), "%s/Relu", scope);
     size_t dense = add_weight(plan, options->hidden, options->vocabulary, "head/dense/kernel");
-    x = compute(plan, MK_WORK_NORM, "Mean", options->hidden, x, none, none, "%s/Mean", scope);
-    x = compute(plan, MK_WORK_MATMUL, "MatMul", 4, x, dense, none, "%s/dense/MatMul", scope);
-    return compute(plan, MK_WORK_SOFTMAX, "Softmax", 4, x, none, none, "Softmax");
+    x = compute(plan, MK_WORK_NORM, "Mean", options->hidden, one(x), "%s/Mean", scope);
+    x = compute(plan, MK_WORK_MATMUL, "MatMul", 4, two(x, dense), "%s/dense/MatMul", scope);
+    return compute(plan, MK_WORK_SOFTMAX, "Softmax", 4, one(x), "Softmax");
 }
 
 /* ---- Training ------------------------------------------------------------------------------ */
@@ -455,8 +465,8 @@ static void add_gradient(mk_network_plan *plan, size_t *gradients, size_t forwar
     size_t incoming = gradient_tensor(plan, gradients, source.output);
     size_t other = source.inputs[which == 0 && source.num_inputs > 1 ? 1 : 0];
     mk_work work = source.work == MK_WORK_GATHER ? MK_WORK_BINARY : source.work;
-    size_t number = add_operation(plan, work, source.type, output,
-                                  (size_t[]){incoming, other, MK_NONE}, gradient_name);
+    size_t number =
+        add_operation(plan, work, source.type, output, two(incoming, other), gradient_name);
     mk_operation *gradient = mk_operation_at(plan, number);
     gradient->forward = forward;
     gradient->partial_bytes =
@@ -528,9 +538,8 @@ static void add_update(mk_network_plan *plan, size_t weight, size_t gradient) {
             if (i != 3)
                 output = add_tensor(plan, MK_ACTIVATION, tensor.rows, tensor.columns, HALF,
                                     "%s___%s/%zu", steps[i], name, i);
-            size_t number =
-                add_operation(plan, i == 3 ? MK_WORK_UPDATE : MK_WORK_MAP, steps[i], output,
-                              (size_t[]){i == 3 ? first : gradient, weight, MK_NONE}, "");
+            size_t number = add_operation(plan, i == 3 ? MK_WORK_UPDATE : MK_WORK_MAP, steps[i],
+                                          output, two(i == 3 ? first : gradient, weight), "");
             mk_operation_at(plan, number)->transform = "adam";
             if (output != MK_NONE)
                 gradient = output;
@@ -540,16 +549,16 @@ static void add_update(mk_network_plan *plan, size_t weight, size_t gradient) {
     snprintf(update_name, sizeof update_name, "training/update/%s", name);
     static const char *const updates[] = {"Accumulate", "VarUpdate"};
     for (size_t i = 0; i < 2; i++) {
-        size_t number = add_operation(
-            plan, MK_WORK_UPDATE, updates[i], MK_NONE,
-            (size_t[]){i == 0 ? moment : weight, i == 0 ? gradient : moment, gradient, MK_NONE},
-            is_tensorflow ? update_name : "");
+        size_t number =
+            add_operation(plan, MK_WORK_UPDATE, updates[i], MK_NONE,
+                          three(i == 0 ? moment : weight, i == 0 ? gradient : moment, gradient),
+                          is_tensorflow ? update_name : "");
         mk_operation_at(plan, number)->transform = is_tensorflow ? NULL : "adam";
     }
 }
 
 static void add_training(mk_network_plan *plan, size_t result) {
-    compute(plan, MK_WORK_NORM, "Nll", 1, result, MK_NONE, MK_NONE, "loss");
+    compute(plan, MK_WORK_NORM, "Nll", 1, one(result), "loss");
     size_t num_forward = plan->operations.count;
     plan->backward_begin = num_forward;
     size_t forward_tensors = plan->tensors.count;

@@ -147,10 +147,15 @@ mk_span mk_add_exchange(mk_builder *builder, mk_span source, uint64_t bytes, mk_
     char name[300];
     size_t number = builder->message++;
     snprintf(name, sizeof name, "message-cs%zu_%s-", number, builder->api);
-    size_t unlowered = mk_variable_at(plan, source.first)->unlowered;
-    size_t message =
-        mk_add_compiler_data(plan, mk_next_identity(builder), MK_MESSAGE, name, number, unlowered,
-                             mk_share(bytes, tiles), tiles, builder->occasion);
+    mk_compiler_data data = {.base_name = name,
+                             .identity = mk_next_identity(builder),
+                             .category = MK_MESSAGE,
+                             .message = number,
+                             .unlowered = mk_variable_at(plan, source.first)->unlowered,
+                             .bytes = mk_share(bytes, tiles),
+                             .tiles = tiles,
+                             .occasion = builder->occasion};
+    size_t message = mk_add_compiler_data(plan, &data);
     /* Images are cut into more pieces than sequences. */
     bool is_convolution = plan->options.framework == MK_TENSORFLOW;
     mk_exchange exchange = {
@@ -208,12 +213,23 @@ mk_span mk_add_temporary(mk_builder *builder, const char *label, mk_category cat
     if (category == MK_VARIABLE) {
         uint32_t context = mk_add_context(plan, MK_CONTEXT_VARIABLE, builder->record,
                                           mk_intern(plan, &plan->strings, name), MK_NONE, NULL);
-        return mk_add_data(plan, mk_next_identity(builder), name, MK_ACTIVATION, bytes, tiles,
-                           context, builder->occasion);
+        mk_data data = {.name = name,
+                        .identity = mk_next_identity(builder),
+                        .kind = MK_ACTIVATION,
+                        .bytes = bytes,
+                        .tiles = tiles,
+                        .context = context,
+                        .occasion = builder->occasion};
+        return mk_add_data(plan, &data);
     }
-    size_t variable =
-        mk_add_compiler_data(plan, mk_next_identity(builder), category, name, 0, MK_NONE,
-                             mk_share(bytes, tiles), tiles, builder->occasion);
+    mk_compiler_data data = {.base_name = name,
+                             .identity = mk_next_identity(builder),
+                             .category = category,
+                             .unlowered = MK_NONE,
+                             .bytes = mk_share(bytes, tiles),
+                             .tiles = tiles,
+                             .occasion = builder->occasion};
+    size_t variable = mk_add_compiler_data(plan, &data);
     return (mk_span){.first = variable, .count = 1};
 }
 

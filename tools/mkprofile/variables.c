@@ -44,35 +44,35 @@ static size_t base_name(mk_network_plan *plan, const char *text) {
     return mk_intern(plan, &plan->base_names, text);
 }
 
-mk_span mk_add_data(mk_network_plan *plan, uint64_t identity, const char *name, mk_tensor_kind kind,
-                    uint64_t bytes, mk_tiles tiles, uint32_t debug_id, size_t occasion) {
-    mk_unlowered unlowered = {.name = mk_intern(plan, &plan->strings, name), .context = debug_id};
+mk_span mk_add_data(mk_network_plan *plan, const mk_data *data) {
+    mk_unlowered unlowered = {.name = mk_intern(plan, &plan->strings, data->name),
+                              .context = data->context};
     size_t origin = mk_append(plan, &plan->unlowered, &unlowered);
-    bool is_resident = kind == MK_WEIGHT || kind == MK_OPTIMIZER_STATE;
+    bool is_resident = data->kind == MK_WEIGHT || data->kind == MK_OPTIMIZER_STATE;
     mk_span span = {.first = plan->variables.count, .count = plan->options.num_pieces};
-    uint64_t per_tile = mk_share(bytes, tiles) / span.count;
+    uint64_t per_tile = mk_share(data->bytes, data->tiles) / span.count;
     for (size_t piece = 0; piece < span.count; piece++) {
         char text[600];
         if (piece == 0)
-            snprintf(text, sizeof text, "%s#", name);
+            snprintf(text, sizeof text, "%s#", data->name);
         else
-            snprintf(text, sizeof text, "%s#%zu#", name, piece);
+            snprintf(text, sizeof text, "%s#%zu#", data->name, piece);
         mk_variable variable = {
             .name = base_name(plan, text),
             .unlowered = origin,
             .category = MK_VARIABLE,
             .rule = MK_RULE_SHARE,
             .bytes = per_tile > 0 ? per_tile : 1,
-            .identity = mk_random(identity, piece, 0),
-            .tiles = tiles,
+            .identity = mk_random(data->identity, piece, 0),
+            .tiles = data->tiles,
             .alignment = is_resident ? 8 : 4,
             .suffix = MK_SUFFIX_TILE,
             .prefix = MK_NONE,
             .bitset = BIT_DATA | BIT_ALLOCATED | (is_resident ? BIT_ALWAYS_LIVE : 0),
             .section = is_resident ? MK_SECTION_DATA : MK_SECTION_TEMPORARY,
             .life = is_resident ? MK_LIFE_ALWAYS : MK_LIFE_STEPS,
-            .always_group = kind == MK_WEIGHT ? GROUP_WEIGHTS : GROUP_STATE,
-            .occasion = occasion,
+            .always_group = data->kind == MK_WEIGHT ? GROUP_WEIGHTS : GROUP_STATE,
+            .occasion = data->occasion,
             .first_step = MK_NONE,
         };
         mk_append(plan, &plan->variables, &variable);
@@ -80,25 +80,24 @@ mk_span mk_add_data(mk_network_plan *plan, uint64_t identity, const char *name, 
     return plan->is_out_of_memory ? (mk_span){.first = 0} : span;
 }
 
-size_t mk_add_compiler_data(mk_network_plan *plan, uint64_t identity, mk_category category,
-                            const char *name, size_t message_number, size_t unlowered,
-                            uint64_t bytes, mk_tiles tiles, size_t occasion) {
+size_t mk_add_compiler_data(mk_network_plan *plan, const mk_compiler_data *data) {
+    bool is_message = data->category == MK_MESSAGE;
     mk_variable variable = {
-        .name = base_name(plan, name),
-        .unlowered = unlowered,
-        .category = category,
+        .name = base_name(plan, data->base_name),
+        .unlowered = data->unlowered,
+        .category = data->category,
         .rule = MK_RULE_SHARE,
-        .bytes = bytes > 0 ? bytes : 1,
-        .identity = identity,
-        .tiles = tiles,
-        .alignment = category == MK_MESSAGE && bytes >= 64 ? 8 : 4,
-        .suffix = category == MK_MESSAGE ? MK_SUFFIX_MESSAGE : MK_SUFFIX_TILE,
-        .suffix_number = message_number,
+        .bytes = data->bytes > 0 ? data->bytes : 1,
+        .identity = data->identity,
+        .tiles = data->tiles,
+        .alignment = is_message && data->bytes >= 64 ? 8 : 4,
+        .suffix = is_message ? MK_SUFFIX_MESSAGE : MK_SUFFIX_TILE,
+        .suffix_number = data->message,
         .prefix = MK_NONE,
         .bitset = BIT_DATA | BIT_ALLOCATED,
         .section = MK_SECTION_TEMPORARY,
         .life = MK_LIFE_STEPS,
-        .occasion = occasion,
+        .occasion = data->occasion,
         .first_step = MK_NONE,
     };
     return mk_append(plan, &plan->variables, &variable);

@@ -22,15 +22,34 @@ uint64_t mk_share(uint64_t bytes, mk_tiles tiles);
 
 mk_tiles mk_all_tiles(const mk_network_plan *plan);
 
-/* A variable with an origin in the model: `bytes` over `tiles`, in as many pieces as the options
- * want. `debug_id` is its context; the life is that of the kind; its sizes depend on `identity`. */
-mk_span mk_add_data(mk_network_plan *plan, uint64_t identity, const char *name, mk_tensor_kind kind,
-                    uint64_t bytes, mk_tiles tiles, uint32_t debug_id, size_t occasion);
+/* A variable with an origin in the model. */
+typedef struct mk_data {
+    const char *name;
+    uint64_t identity;   /* what its sizes depend on */
+    mk_tensor_kind kind; /* tells whether it is always live */
+    uint64_t bytes;      /* on all of its tiles */
+    mk_tiles tiles;
+    uint32_t context; /* debug id, 0 for none */
+    size_t occasion;  /* whose starts its steps count from, else MK_NONE */
+} mk_data;
 
-/* A variable that the compiler made; returns its number. */
-size_t mk_add_compiler_data(mk_network_plan *plan, uint64_t identity, mk_category category,
-                            const char *base_name, size_t message_number, size_t unlowered,
-                            uint64_t bytes, mk_tiles tiles, size_t occasion);
+/* Adds it in as many pieces as the options want; none when memory is short. */
+mk_span mk_add_data(mk_network_plan *plan, const mk_data *data);
+
+/* A variable that the compiler made. */
+typedef struct mk_compiler_data {
+    const char *base_name;
+    uint64_t identity; /* what its sizes depend on */
+    mk_category category;
+    size_t message;   /* of a message: its number */
+    size_t unlowered; /* MK_NONE for none */
+    uint64_t bytes;   /* on each of its tiles */
+    mk_tiles tiles;
+    size_t occasion; /* whose starts its steps count from, else MK_NONE */
+} mk_compiler_data;
+
+/* Adds it and returns its number. */
+size_t mk_add_compiler_data(mk_network_plan *plan, const mk_compiler_data *data);
 
 /* The code and the state of the finished programs, and what every tile has. */
 void mk_add_system_variables(mk_network_plan *plan);
