@@ -23,13 +23,13 @@ static const char *const measures[NUM_MEASURES] = {
     [OVERHEAD] = "Layout overhead",
 };
 
-enum { MOST_CATEGORIES = 256, WORST_TILES = 10 };
+enum { WORST_TILES = 10 };
 
 /* A table of tiles: bytes[tile * num_columns + column]. */
 typedef struct tiles_table {
     size_t num_tiles;
     size_t num_columns;
-    const char *names[NUM_MEASURES + MOST_CATEGORIES];
+    const char *names[NUM_MEASURES + PL_MAX_CATEGORIES];
     uint64_t *bytes;
     size_t worst[WORST_TILES]; /* those with most live memory, the largest first */
 } tiles_table;
