@@ -32,17 +32,6 @@ static const char *const unit_names[NUM_UNITS] = {"\xc3\x84u\xc3\x9f"
                                                   "eres",
                                                   "cut \xc3", "\"third\"", "Tail"};
 
-/* The case has only the arrays that its own tests need. */
-static void add_missing_arrays(pl_field *fields, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        if (pl_field_items(&fields[i]) != NULL)
-            continue;
-        void *items = calloc(*fields[i].count + fields[i].extra_items + 1, fields[i].item_size);
-        assert_non_null(items);
-        pl_field_set_items(&fields[i], items);
-    }
-}
-
 static subject s;
 
 static int begin(void **state) {
@@ -53,11 +42,7 @@ static int begin(void **state) {
     static const popliner_cut_rule rules[NUM_UNITS] = {POPLINER_CUT_FREE, POPLINER_CUT_FORBIDDEN,
                                                        POPLINER_CUT_REQUIRED};
     static char constraints[] = "--a 1\n--b 2";
-    pl_field fields[2 * PL_MOST_FIELDS];
-    s = (subject){.c = made_case()};
-    s.c.operations->num_standings = s.c.profile->num_programs;
-    add_missing_arrays(fields, pl_profile_fields(s.c.profile, fields));
-    add_missing_arrays(fields, pl_operations_fields(s.c.operations, fields));
+    s = (subject){.c = made_whole_case()};
     s.c.profile->tile_total_bytes[0] = 2000;
     s.c.profile->tile_not_always_live_peak_bytes[0] = 1510;
     s.c.profile->tile_always_live_bytes[0] = 90;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "scarce_memory.h"
 
+#include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,6 +58,16 @@ void *__wrap_realloc(void *memory, size_t size) {
 void __wrap_free(void *memory) {
     num_blocks -= memory != NULL;
     __real_free(memory);
+}
+
+FILE *__real_fopen(const char *path, const char *mode);
+FILE *__wrap_fopen(const char *path, const char *mode);
+
+FILE *__wrap_fopen(const char *path, const char *mode) {
+    if (may_allocate())
+        return __real_fopen(path, mode);
+    errno = ENOMEM;
+    return NULL;
 }
 
 /* ---- jansson ---- */
