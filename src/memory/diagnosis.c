@@ -627,6 +627,8 @@ popliner_status popliner_diagnose(const popliner_profile *profile,
                                   popliner_stage_meter *meter,
                                   const popliner_diagnosis_options *options,
                                   popliner_diagnosis *diagnosis, popliner_error *error) {
+    static const popliner_diagnosis_options defaults = {.last_unit = SIZE_MAX};
+    options = options != NULL ? options : &defaults;
     popliner_diagnosis_clear(diagnosis);
     if (options->first_unit >= chain->num_units || options->first_unit > options->last_unit)
         return pl_fail(error, POPLINER_ERROR_USAGE,
