@@ -7,6 +7,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/plain_locale.h"
 
 /* At least the length of the longest text or number of the document, as it is written. */
 static size_t longest_token(const char *bytes, size_t length) {
@@ -59,8 +60,8 @@ static json_t *parse_in_frame(const char *bytes, size_t length, bool *is_whole,
     return root;
 }
 
-popliner_status pl_json_parse(const char *bytes, size_t length, const char *path, json_t **root,
-                              popliner_error *error) {
+static popliner_status parse(const char *bytes, size_t length, const char *path, json_t **root,
+                             popliner_error *error) {
     json_error_t failure;
     bool is_whole;
     *root = parse_in_frame(bytes, length, &is_whole, &failure);
@@ -81,4 +82,12 @@ popliner_status pl_json_parse(const char *bytes, size_t length, const char *path
         return pl_fail_memory(error, "the JSON document");
     return pl_fail(error, POPLINER_ERROR_INPUT, "%s: line %d, column %d: %s", path, failure.line,
                    failure.column, failure.text);
+}
+
+popliner_status pl_json_parse(const char *bytes, size_t length, const char *path, json_t **root,
+                              popliner_error *error) {
+    pl_plain_locale locale = pl_plain_locale_enter(); /* jansson knows no comma of several bytes */
+    popliner_status status = parse(bytes, length, path, root, error);
+    pl_plain_locale_leave(&locale);
+    return status;
 }

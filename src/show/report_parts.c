@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/failure.h"
+#include "base/plain_locale.h"
 
 popliner_status pl_report_finish(pl_text *text, popliner_status status, char **result,
                                  popliner_error *error) {
@@ -74,7 +75,10 @@ static int add_piece(const char *bytes, size_t length, void *user) {
  * through add_piece, and text->failed does not forget. */
 popliner_status pl_report_json(const json_t *document, pl_text *text, popliner_error *error) {
     int flags = JSON_INDENT(4) | JSON_PRESERVE_ORDER | JSON_ENSURE_ASCII;
-    if (json_dump_callback(document, add_piece, text, flags) != 0)
+    pl_plain_locale locale = pl_plain_locale_enter(); /* jansson knows no comma of several bytes */
+    int failed = json_dump_callback(document, add_piece, text, flags);
+    pl_plain_locale_leave(&locale);
+    if (failed)
         return pl_fail_memory(error, "a report");
     pl_text_add(text, "\n");
     return text->failed ? pl_fail_memory(error, "a report") : POPLINER_OK;
