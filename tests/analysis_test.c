@@ -18,6 +18,7 @@
 
 #include "model/operations_data.h"
 #include "popliner/analysis.h"
+#include "popliner/diagnosis.h"
 #include "popliner/intervals.h"
 #include "popliner/sharing.h"
 #include "profile/profile_data.h"
@@ -319,14 +320,15 @@ static uint64_t checksum_of(const char *name, const void *bytes, size_t size) {
     return XXH3_64bits_withSeed(bytes, size, XXH3_64bits(place, sizeof place));
 }
 
-/* Replaces the bytes of one array, with their checksum if `honest`. */
+/* Replaces the bytes of one array, with their number and checksum if `honest`. */
 static void replace_array(const damage *d, const char *name, const void *bytes, size_t size,
                           bool honest) {
     sqlite3_stmt *update;
     restore(d);
     sqlite3 *sqlite = open_to_write(d->path);
     assert_int_equal(sqlite3_prepare_v2(sqlite,
-                                        honest ? "UPDATE arrays SET bytes = ?2, checksum = ?3 "
+                                        honest ? "UPDATE arrays SET bytes = ?2, checksum = ?3, "
+                                                 "num_bytes = length(?2) "
                                                  "WHERE name = ?1"
                                                : "UPDATE arrays SET bytes = ?2 WHERE name = ?1",
                                         -1, &update, NULL),
@@ -490,6 +492,59 @@ static void survives_arrays_made_up_with_their_checksum(void **state) {
             golden_free(&c);
         }
     }
+    end_damage(&d);
+}
+
+/* Replaces the categories of the tiny model by so many nameless ones, with their checksum. */
+static void replace_categories(const damage *d, size_t num_categories) {
+    size_t size = num_categories * sizeof(pl_string);
+    pl_string *names = calloc(num_categories, sizeof *names);
+    assert_non_null(names);
+    replace_array(d, "category_name", names, size, true);
+    free(names);
+}
+
+/* Diagnoses the file in both memory models; false if it is refused. */
+static bool diagnoses(const char *path) {
+    golden_case c = {.name = "categories"};
+    popliner_error error;
+    if (popliner_analysis_load(path, &c.profile, &c.operations, &error) != POPLINER_OK) {
+        assert_int_equal(error.status, POPLINER_ERROR_INPUT);
+        assert_non_null(strstr(error.message, "categories"));
+        return false;
+    }
+    popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    for (popliner_memory_model model = POPLINER_MEMORY_MODEL_POPLINER;
+         model <= POPLINER_MEMORY_MODEL_FULL; model++) {
+        const popliner_diagnosis_options options = {.last_unit = SIZE_MAX};
+        popliner_chain *chain = make_chain(&c, layers, model);
+        popliner_stage_meter *meter;
+        popliner_diagnosis diagnosis = {0};
+        assert_int_equal(
+            popliner_stage_meter_create(c.profile, c.operations, chain, &meter, &error),
+            POPLINER_OK);
+        assert_int_equal(popliner_diagnose(c.profile, c.operations, layers, chain, meter, &options,
+                                           &diagnosis, &error),
+                         POPLINER_OK);
+        popliner_diagnosis_clear(&diagnosis);
+        popliner_stage_meter_free(meter);
+        popliner_chain_free(chain);
+    }
+    popliner_layers_free(layers);
+    golden_free(&c);
+    return true;
+}
+
+/* A variable has one byte for its category, and some arrays have an item for each such number. */
+static void refuses_more_categories_than_a_byte_can_tell(void **state) {
+    damage d;
+    begin_damage(&d, state);
+    replace_categories(&d, 256);
+    assert_true(diagnoses(d.path));
+    replace_categories(&d, 257);
+    assert_false(diagnoses(d.path));
+    replace_categories(&d, 100000);
+    assert_false(diagnoses(d.path));
     end_damage(&d);
 }
 
@@ -695,6 +750,7 @@ int main(void) {
         IN_DIRECTORY(refuses_missing_and_resized_arrays),
         IN_DIRECTORY(refuses_another_target),
         IN_DIRECTORY(survives_arrays_made_up_with_their_checksum),
+        IN_DIRECTORY(refuses_more_categories_than_a_byte_can_tell),
         IN_DIRECTORY(survives_any_other_byte),
         IN_DIRECTORY(survives_any_length),
         IN_DIRECTORY(survives_damage_anywhere_in_a_large_file),

@@ -537,78 +537,6 @@ static void a_file_with_a_wrong_byte_is_read_or_refused(void **state) {
     free(wrong_path);
 }
 
-/* ---- Memory --------------------------------------------------------------------------------- */
-
-static size_t allocations_left = SIZE_MAX;
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *memory, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *memory, size_t size);
-
-static bool may_allocate(void) {
-    return allocations_left == SIZE_MAX || (allocations_left > 0 && allocations_left-- > 0);
-}
-
-/* The linker puts these in the place of those of the C library. */
-void *__wrap_malloc(size_t size) {
-    return may_allocate() ? __real_malloc(size) : NULL;
-}
-
-void *__wrap_calloc(size_t count, size_t size) {
-    return may_allocate() ? __real_calloc(count, size) : NULL;
-}
-
-void *__wrap_realloc(void *memory, size_t size) {
-    return may_allocate() ? __real_realloc(memory, size) : NULL;
-}
-
-static const char json_graph[] =
-    "{\"nodes\": [{\"id\": 9, \"fpgaLatency\": 1, \"colorClass\": 5},"
-    "{\"id\": 3, \"name\": \"n\", \"fpgaLatency\": 1},"
-    "{\"id\": 4, \"name\": \"n\", \"fpgaLatency\": 1, \"colorClass\": 5}],"
-    "\"edges\": [{\"sourceId\": 9, \"destId\": 3, \"cost\": 1}]}";
-static const char text_graph[] =
-    "node7 -- Input -- forward_compute_time=1, backward_compute_time=1, activation_size=1, "
-    "parameter_size=1\n"
-    "node2 -- a -- forward_compute_time=1, backward_compute_time=1, activation_size=1, "
-    "parameter_size=1\n"
-    "\tnode7 -- node2\n";
-
-/* Whichever allocation is refused, reading says so and leaves nothing behind. */
-static void reports_every_refused_allocation(void **state) {
-    popliner_pipeline pipeline = {POPLINER_SCHEDULE_TRAINING, POPLINER_RECOMPUTE_NONE, 3};
-    char *paths[NUM_EXAMPLES + 2];
-    for (size_t i = 0; i < NUM_EXAMPLES; ++i)
-        paths[i] = test_project_file(examples[i]);
-    paths[NUM_EXAMPLES] = test_path(*state, "graph.json");
-    test_write_bytes(paths[NUM_EXAMPLES], json_graph, strlen(json_graph));
-    paths[NUM_EXAMPLES + 1] = test_path(*state, "graph.txt");
-    test_write_bytes(paths[NUM_EXAMPLES + 1], text_graph, strlen(text_graph));
-    for (size_t i = 0; i < NUM_EXAMPLES + 2; ++i) {
-        popliner_status status = POPLINER_ERROR_MEMORY;
-        size_t granted = 0;
-        for (; status != POPLINER_OK; ++granted) {
-            popliner_costs_file *file = NULL;
-            popliner_error error = {0};
-            assert_true(granted < 1000);
-            allocations_left = granted;
-            status = popliner_costs_file_read(paths[i], &pipeline, &file, &error);
-            allocations_left = SIZE_MAX;
-            if (status != POPLINER_OK) {
-                assert_int_equal(status, POPLINER_ERROR_MEMORY);
-                assert_memory_equal(error.message, "not enough memory for ", 22);
-                assert_null(file);
-            }
-            popliner_costs_file_free(file);
-        }
-        assert_true(granted > 20);
-        free(paths[i]);
-    }
-}
-
 /* ---- The schema ----------------------------------------------------------------------------- */
 
 static void the_schema_knows_the_same_keys(void **state) {
@@ -680,7 +608,6 @@ int main(void) {
         IN_DIRECTORY(refuses_wrong_values_by_their_place),
         IN_DIRECTORY(a_file_cut_off_anywhere_is_refused),
         IN_DIRECTORY(a_file_with_a_wrong_byte_is_read_or_refused),
-        IN_DIRECTORY(reports_every_refused_allocation),
         cmocka_unit_test(the_schema_knows_the_same_keys),
         cmocka_unit_test(the_documentation_shows_the_example),
     };

@@ -192,6 +192,25 @@ golden_case made_case(void) {
     return (golden_case){"made by hand", &profile, NULL, &operations};
 }
 
+static void add_missing_arrays(pl_field *fields, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (pl_field_items(&fields[i]) != NULL)
+            continue;
+        void *items = calloc(*fields[i].count + fields[i].extra_items + 1, fields[i].item_size);
+        assert_non_null(items);
+        pl_field_set_items(&fields[i], items);
+    }
+}
+
+golden_case made_whole_case(void) {
+    pl_field fields[PL_MOST_FIELDS];
+    golden_case c = made_case();
+    c.operations->num_standings = c.profile->num_programs;
+    add_missing_arrays(fields, pl_profile_fields(c.profile, fields));
+    add_missing_arrays(fields, pl_operations_fields(c.operations, fields));
+    return c;
+}
+
 json_t *golden_json(const golden_case *c, const char *file) {
     char *path = test_golden_file(c->name, file);
     assert_non_null(path);

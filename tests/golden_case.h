@@ -42,6 +42,9 @@ void real_load(golden_case *c);
  * needs. */
 golden_case made_case(void);
 
+/* The same with all other arrays of a profile and its operations, filled with zeros. */
+golden_case made_whole_case(void);
+
 /* A JSON file of a case; the caller calls json_decref. Fails the test if it cannot be read. */
 json_t *golden_json(const golden_case *c, const char *file);
 

@@ -23,13 +23,13 @@ extern "C" {
 /* What the answer is about. All of it has to outlive the certificate. */
 typedef struct popliner_certificate_input {
     const popliner_plan *plan;
-    const popliner_solver_options *options;
-    const popliner_pipeline *pipeline; /* NULL: none */
+    const popliner_solver_options *options; /* NULL: the defaults */
+    const popliner_pipeline *pipeline;      /* NULL: none */
     size_t num_units;
     const char *const *unit_names; /* [num_units] */
-    const char *time_unit;         /* of the cycles */
-    uint64_t cycles_per_time_unit; /* 1 if they are cycles */
-    uint64_t cuts_per_unit;        /* 1 if the cuts are bytes; else they are in the time unit */
+    const char *time_unit;         /* of the cycles; NULL: "cycles" */
+    uint64_t cycles_per_time_unit; /* 1 (or 0) if they are cycles */
+    uint64_t cuts_per_unit; /* 1 (or 0) if the cuts are bytes; else they are in the time unit */
     bool has_cycles;
 
     /* Where the costs come from: the first three or none. With a meter each stage is measured, and

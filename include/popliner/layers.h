@@ -40,7 +40,7 @@ typedef struct popliner_layers popliner_layers;
  * the captured groups are the layer's name, the whole match when there is none) on its name, then
  * on its inputs, then the layer of the operation that follows a Call, then the first layer for what
  * reads the embeddings. For operations that come from no framework the names of the variables that
- * they touch are a further source.
+ * they touch are a further source. `options` may be NULL for the defaults.
  *
  * Errors: USAGE for a regex that is invalid (the message has the offset) or that takes too long to
  * match; MEMORY. Cost: one match per operation name, inputs, and variable name. */

@@ -112,7 +112,8 @@ typedef struct popliner_solver_options {
  * with bounds, unless all is proven by then; INFEASIBLE, with the obstacle UNKNOWN and no stages, if
  * nothing is known yet.
  *
- * *plan must be empty (zeroed); the caller clears it. Errors: USAGE (an option that makes no sense,
+ * `options` may be NULL for the defaults, here and below. *plan must be empty (zeroed); the caller
+ * clears it. Errors: USAGE (an option that makes no sense,
  * by name), MEMORY, INTERNAL (GLPK failed or its answer does not check; the process goes on), and
  * those of the shared peaks.
  *

@@ -2,14 +2,15 @@
 #include "base/failure.h"
 
 #include <stdarg.h>
-#include <stdio.h>
+
+#include "base/plain_locale.h"
 
 popliner_status pl_fail(popliner_error *error, popliner_status status, const char *format, ...) {
     if (error != NULL) {
         va_list arguments;
         va_start(arguments, format);
         error->status = status;
-        vsnprintf(error->message, sizeof error->message, format, arguments);
+        pl_format(error->message, sizeof error->message, format, arguments);
         va_end(arguments);
     }
     return status;
@@ -25,7 +26,7 @@ void pl_tell(const popliner_listener *listener, popliner_level level, const char
     char text[2000];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    pl_format(text, sizeof text, format, arguments);
     va_end(arguments);
     listener->message(listener->user, level, text);
 }

@@ -3,9 +3,10 @@
 
 #include <stdarg.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/plain_locale.h"
 
 bool pl_reserve(void **items, size_t *capacity, size_t needed, size_t item_size) {
     if (needed <= *capacity)
@@ -50,7 +51,7 @@ void pl_text_format(pl_text *text, const char *format, ...) {
     va_list again;
     va_start(arguments, format);
     va_copy(again, arguments);
-    int length = vsnprintf(NULL, 0, format, arguments);
+    int length = pl_format(NULL, 0, format, arguments);
     va_end(arguments);
     void *data = text->data;
     if (length < 0 || text->failed ||
@@ -58,7 +59,7 @@ void pl_text_format(pl_text *text, const char *format, ...) {
         text->failed = true;
     } else {
         text->data = data;
-        vsnprintf(text->data + text->length, (size_t)length + 1, format, again);
+        pl_format(text->data + text->length, (size_t)length + 1, format, again);
         text->length += (size_t)length;
     }
     va_end(again);

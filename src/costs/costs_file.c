@@ -10,6 +10,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/json_text.h"
 
 void popliner_costs_file_free(popliner_costs_file *file) {
     if (file == NULL)
@@ -33,14 +34,20 @@ void popliner_costs_file_free(popliner_costs_file *file) {
     free(file);
 }
 
+/* As errno tells. */
+static popliner_status fail_reading(const char *path, popliner_error *error) {
+    if (errno == ENOMEM)
+        return pl_fail_memory(error, "the file of costs");
+    return pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s", path, strerror(errno));
+}
+
 /* The whole file, with a NUL behind it. */
 static popliner_status read_text(const char *path, pl_text *text, popliner_error *error) {
     char piece[1 << 14];
     popliner_status status = POPLINER_OK;
     FILE *stream = fopen(path, "rb");
     if (stream == NULL)
-        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s", path,
-                       strerror(errno));
+        return fail_reading(path, error);
     for (;;) {
         size_t count = fread(piece, 1, sizeof piece, stream);
         pl_text_append(text, piece, count);
@@ -50,8 +57,7 @@ static popliner_status read_text(const char *path, pl_text *text, popliner_error
     if (text->failed)
         status = pl_fail_memory(error, "the file of costs");
     else if (ferror(stream))
-        status =
-            pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s", path, strerror(errno));
+        status = fail_reading(path, error);
     fclose(stream);
     return status;
 }
@@ -59,14 +65,10 @@ static popliner_status read_text(const char *path, pl_text *text, popliner_error
 static popliner_status read_json(const char *bytes, size_t length, const char *path,
                                  const popliner_pipeline *pipeline, popliner_costs_file *file,
                                  popliner_error *error) {
-    json_error_t failure;
-    popliner_status status = POPLINER_OK;
-    json_t *root = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, &failure);
-    if (root == NULL && (json_error_code(&failure) == json_error_out_of_memory || failure.line < 0))
-        return pl_fail_memory(error, "the file of costs");
-    if (root == NULL)
-        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: line %d, column %d: %s", path,
-                       failure.line, failure.column, failure.text);
+    json_t *root;
+    popliner_status status = pl_json_parse(bytes, length, path, &root, error);
+    if (status != POPLINER_OK)
+        return status;
     if (json_object_get(root, "format") != NULL)
         status = pl_read_costs_json(root, path, pipeline, file, error);
     else if (json_object_get(root, "nodes") != NULL)

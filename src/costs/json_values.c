@@ -4,15 +4,15 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
 
 #include "base/failure.h"
+#include "base/plain_locale.h"
 
 pl_json_place pl_place(const char *format, ...) {
     pl_json_place place;
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(place.text, sizeof place.text, format, arguments);
+    pl_format(place.text, sizeof place.text, format, arguments);
     va_end(arguments);
     return place;
 }
@@ -22,7 +22,7 @@ popliner_status pl_json_refuse(const pl_json *json, const pl_json_place *place, 
     char sentence[600];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(sentence, sizeof sentence, format, arguments);
+    pl_format(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
     return pl_fail(json->error, POPLINER_ERROR_INPUT, "%s: %s%s%s", json->path, place->text,
                    place->text[0] == '\0' ? "" : ": ", sentence);

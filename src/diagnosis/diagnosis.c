@@ -81,19 +81,19 @@ typedef struct work {
 
     size_t *counted; /* the operations that count, ascending */
     size_t num_counted;
-    uint8_t *program_seen;               /* [num_programs]: in an operation that counts */
-    uint8_t *variable_seen;              /* [num_variables]: touched by such a program */
-    uint8_t *variable_touched;           /* [num_variables]: touched by any program */
-    int code_of_category[UINT8_MAX + 1]; /* NUM_CODE for data */
-    uint64_t *explained_code[NUM_CODE];  /* [num_tiles] */
-    uint64_t *truth_code[NUM_CODE];      /* [num_tiles]: of always-live variables */
-    popliner_stage_memory stage;         /* of the operations that count */
+    uint8_t *program_seen;              /* [num_programs]: in an operation that counts */
+    uint8_t *variable_seen;             /* [num_variables]: touched by such a program */
+    int *code_of_category;              /* [num_categories]: NUM_CODE for data */
+    uint64_t *explained_code[NUM_CODE]; /* [num_tiles] */
+    uint64_t *truth_code[NUM_CODE];     /* [num_tiles]: of always-live variables */
+    popliner_stage_memory stage;        /* of the operations that count */
 } work;
 
 static void free_work(work *w) {
     free(w->counted);
     free(w->program_seen);
     free(w->variable_seen);
+    free(w->code_of_category);
     for (int code = 0; code < NUM_CODE; code++) {
         free(w->explained_code[code]);
         free(w->truth_code[code]);
@@ -108,12 +108,14 @@ static bool allocate(work *w) {
     w->counted = pl_new_array(popliner_operations_count(w->operations), sizeof *w->counted);
     w->program_seen = pl_new_array(p->num_programs, 1);
     w->variable_seen = pl_new_array(p->num_variables, 1);
+    w->code_of_category = pl_new_array(p->num_categories, sizeof *w->code_of_category);
     for (int code = 0; code < NUM_CODE; code++) {
         w->explained_code[code] = pl_new_array(num_tiles, sizeof(uint64_t));
         w->truth_code[code] = pl_new_array(num_tiles, sizeof(uint64_t));
         memory = memory && w->explained_code[code] != NULL && w->truth_code[code] != NULL;
     }
-    return memory && w->counted != NULL && w->program_seen != NULL && w->variable_seen != NULL;
+    return memory && w->counted != NULL && w->program_seen != NULL && w->variable_seen != NULL &&
+           w->code_of_category != NULL;
 }
 
 static void mark_variables(const popliner_profile *p, uint32_t program, uint8_t *marks) {
@@ -164,6 +166,7 @@ static popliner_status explain(work *w, popliner_error *error) {
     bool is_full = w->chain->model == POPLINER_MEMORY_MODEL_FULL;
     pl_code_counter counter = {0};
     uint64_t *state = pl_new_array(p->target.num_tiles, sizeof *state);
+    sort_categories(w);
     popliner_status status = state == NULL
                                  ? pl_fail_memory(error, "the diagnosis")
                                  : pl_code_counter_begin(&counter, p, w->chain->model, error);
@@ -612,6 +615,8 @@ popliner_status popliner_diagnose(const popliner_profile *profile,
                                   popliner_stage_meter *meter,
                                   const popliner_diagnosis_options *options,
                                   popliner_diagnosis *diagnosis, popliner_error *error) {
+    static const popliner_diagnosis_options defaults = {.last_unit = SIZE_MAX};
+    options = options != NULL ? options : &defaults;
     popliner_diagnosis_clear(diagnosis);
     if (options->first_unit >= chain->num_units || options->first_unit > options->last_unit)
         return pl_fail(error, POPLINER_ERROR_USAGE,
@@ -627,7 +632,6 @@ popliner_status popliner_diagnose(const popliner_profile *profile,
               .meter = meter,
               .options = options,
               .result = diagnosis};
-    sort_categories(&w);
     popliner_status status =
         allocate(&w) ? explain(&w, error) : pl_fail_memory(error, "the diagnosis");
     if (status == POPLINER_OK)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "diagnosis/suggestion.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,21 +43,30 @@ static bool add_stem(stems *all, const char *bytes, size_t stem_length, size_t l
     return true;
 }
 
+/* Without the locale, in which other bytes may be letters. */
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
 /* Every "word, up to three of / _ . -, digits" at the beginning of a path's component. */
 static bool add_stems(stems *all, const char *name, size_t operation) {
     for (size_t i = 0; name[i] != '\0'; i++) {
-        if ((i > 0 && strchr("/.", name[i - 1]) == NULL) || !isalpha((unsigned char)name[i]))
+        if ((i > 0 && strchr("/.", name[i - 1]) == NULL) || !is_letter(name[i]))
             continue;
         size_t word = i;
-        while (isalpha((unsigned char)name[word]))
+        while (is_letter(name[word]))
             word++;
         size_t number = word;
         while (number - word < 3 && name[number] != '\0' && strchr("/_.-", name[number]) != NULL)
             number++;
         size_t end = number;
-        while (isdigit((unsigned char)name[end]))
+        while (is_digit(name[end]))
             end++;
-        if (end > number && !isalnum((unsigned char)name[end]) &&
+        if (end > number && !is_letter(name[end]) && !is_digit(name[end]) &&
             !add_stem(all, name + i, number - i, end - i, operation))
             return false;
     }

@@ -373,10 +373,11 @@ popliner_status popliner_layers_assign(const popliner_profile *profile,
                                        const popliner_operations *operations,
                                        const popliner_layer_options *options,
                                        popliner_layers **result, popliner_error *error) {
-    const char *name_regex =
-        options->name_regex != NULL ? options->name_regex : POPLINER_LAYER_NAME_REGEX;
-    const char *first_layer_regex = options->first_layer_regex != NULL ? options->first_layer_regex
-                                                                       : POPLINER_FIRST_LAYER_REGEX;
+    static const popliner_layer_options defaults = {0};
+    const popliner_layer_options *o = options != NULL ? options : &defaults;
+    const char *name_regex = o->name_regex != NULL ? o->name_regex : POPLINER_LAYER_NAME_REGEX;
+    const char *first_layer_regex =
+        o->first_layer_regex != NULL ? o->first_layer_regex : POPLINER_FIRST_LAYER_REGEX;
     size_t count = popliner_operations_count(operations);
     long *units = pl_new_array(count, sizeof *units);
     popliner_layers *layers = calloc(1, sizeof *layers);
@@ -417,9 +418,9 @@ popliner_status popliner_layers_assign(const popliner_profile *profile,
     }
     f.any_result = layers->all_names.count > 0;
     if (status == POPLINER_OK)
-        status = order_layers(layers, options->order, units, error);
+        status = order_layers(layers, o->order, units, error);
     if (status == POPLINER_OK)
-        warn(&f, name_regex, options->listener);
+        warn(&f, name_regex, o->listener);
 done:
     for (size_t i = 0; f.names_of != NULL && i < profile->num_unlowered; i++)
         free(f.names_of[i]);

@@ -34,6 +34,10 @@ popliner_status pl_regex_compile(const char *pattern, const char *option, pl_reg
     regex->code =
         pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
                       PCRE2_UTF | PCRE2_UCP | PCRE2_MATCH_INVALID_UTF, &code, &offset, NULL);
+    if (regex->code == NULL && code == PCRE2_ERROR_HEAP_FAILED) {
+        pl_regex_free(regex);
+        return pl_fail_memory(error, "a regular expression");
+    }
     if (regex->code == NULL) {
         PCRE2_UCHAR8 reason[200] = "unknown error";
         pcre2_get_error_message(code, reason, sizeof reason);

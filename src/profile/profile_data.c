@@ -344,6 +344,8 @@ popliner_status pl_profile_check(const popliner_profile *p, const char *path,
         !strings_in_range(p->unlowered_name, p->num_unlowered, strings) ||
         !strings_in_range(p->category_name, p->num_categories, strings))
         wrong = "names";
+    else if (p->num_categories > PL_MAX_CATEGORIES)
+        wrong = "categories";
     else if (!starts_ascend_32(p->compute_set_vertices_start, p->num_compute_sets,
                                p->num_compute_set_vertices) ||
              !indices_in_range(p->compute_set_vertex_type, p->num_compute_set_vertices,

@@ -31,6 +31,9 @@ typedef struct pl_series {
     uint64_t size_bytes;
 } pl_series;
 
+/* The category of a lowered variable is one byte. */
+#define PL_MAX_CATEGORIES (UINT8_MAX + 1)
+
 /* A string is the offset of its first byte in popliner_profile.strings; offset 0 is "". */
 typedef uint32_t pl_string;
 
@@ -105,7 +108,7 @@ struct popliner_profile {
     pl_string *unlowered_name;
     uint64_t *unlowered_debug_context; /* the first one; 0: none */
 
-    size_t num_categories;
+    size_t num_categories; /* at most PL_MAX_CATEGORIES */
     pl_string *category_name;
     uint8_t *category; /* pl_category */
 

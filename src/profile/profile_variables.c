@@ -129,7 +129,7 @@ popliner_status pl_profile_read_variables(const pl_database *database, popliner_
                                           pl_profile_ids *ids, popliner_error *error) {
     popliner_status status =
         read_names(database, "var_categories", profile, &ids->categories, &profile->category_name,
-                   &profile->num_categories, UINT8_MAX, error);
+                   &profile->num_categories, PL_MAX_CATEGORIES, error);
     if (status == POPLINER_OK && profile->num_categories == 0) {
         /* every variable needs one; without the table all are of one nameless category */
         free(profile->category_name);

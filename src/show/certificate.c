@@ -8,6 +8,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "show/report_parts.h"
+#include "solve/objectives.h"
 
 /* The stages of the plan that run on the IPU of one of them, as intervals. */
 static size_t list_ipu(const popliner_plan *plan, size_t ipu, popliner_interval *stages) {
@@ -92,6 +93,19 @@ static uint64_t cycles_of_ipu(const popliner_plan *plan, size_t ipu) {
     return cycles;
 }
 
+popliner_certificate_input
+pl_certificate_input_with_defaults(const popliner_certificate_input *input) {
+    popliner_certificate_input whole = *input;
+    whole.options = pl_solver_options(input->options);
+    if (whole.time_unit == NULL)
+        whole.time_unit = "cycles";
+    if (whole.cycles_per_time_unit == 0)
+        whole.cycles_per_time_unit = 1;
+    if (whole.cuts_per_unit == 0)
+        whole.cuts_per_unit = 1;
+    return whole;
+}
+
 popliner_status popliner_certificate_create(const popliner_certificate_input *input,
                                             popliner_certificate **certificate,
                                             popliner_error *error) {
@@ -100,7 +114,7 @@ popliner_status popliner_certificate_create(const popliner_certificate_input *in
     popliner_certificate *c = calloc(1, sizeof *c);
     if (c == NULL)
         return pl_fail_memory(error, "a report");
-    c->input = *input;
+    c->input = pl_certificate_input_with_defaults(input);
     c->is_measured = input->profile != NULL;
     c->has_stash =
         input->pipeline != NULL && input->pipeline->schedule == POPLINER_SCHEDULE_TRAINING;

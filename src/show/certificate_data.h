@@ -22,6 +22,10 @@ struct popliner_certificate {
                                  was asked for first */
 };
 
+/* A copy in which nothing is left out that has a default. */
+popliner_certificate_input
+pl_certificate_input_with_defaults(const popliner_certificate_input *input);
+
 /* The name of a stage's first or last unit; NULL for what is in no layer. */
 const char *pl_certificate_layer(const popliner_certificate *certificate, size_t unit);
 

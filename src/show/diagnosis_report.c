@@ -135,33 +135,42 @@ static void write_coverage(const context *c, pl_text *text) {
 
 /* ---- JSON ---- */
 
+static json_t *program_as_json(const context *c, uint32_t program) {
+    return json_pack("{s:I, s:o}", "program", (json_int_t)program, "name",
+                     pl_report_json_text(popliner_program_name(c->profile, program)));
+}
+
+static json_t *missing_programs_as_json(const context *c,
+                                        const popliner_diagnosis_programs *group) {
+    json_t *missing = json_array();
+    bool done = missing != NULL;
+    for (size_t i = 0; done && i < group->num_all - group->num_seen; i++) {
+        json_t *item = program_as_json(c, group->missing[i]);
+        done = pl_report_put(item, "reason", json_string(program_reason(c, group->missing[i])));
+        done = pl_report_append(missing, item) && done;
+    }
+    return pl_report_whole(missing, done);
+}
+
 static json_t *programs_as_json(const context *c) {
     const popliner_diagnosis *d = c->diagnosis;
     json_t *programs = json_array();
-    for (size_t i = 0; i < d->num_program_types; i++) {
+    bool done = programs != NULL;
+    for (size_t i = 0; done && i < d->num_program_types; i++) {
         const popliner_diagnosis_programs *group = &d->programs[i];
-        json_t *missing = json_array();
-        for (size_t k = 0; k < group->num_all - group->num_seen; k++) {
-            uint32_t program = group->missing[k];
-            json_t *item =
-                json_pack("{s:I, s:o, s:s}", "program", (json_int_t)program, "name",
-                          pl_report_json_text(popliner_program_name(c->profile, program)), "reason",
-                          program_reason(c, program));
-            if (item == NULL || json_array_append_new(missing, item) != 0)
-                return NULL;
-        }
-        json_t *item = json_pack("{s:o, s:I, s:I, s:o}", "type", pl_report_json_text(group->type),
-                                 "all", (json_int_t)group->num_all, "seen",
-                                 (json_int_t)group->num_seen, "missing", missing);
-        if (item == NULL || json_array_append_new(programs, item) != 0)
-            return NULL;
+        done = pl_report_append(programs, json_pack("{s:o, s:I, s:I, s:o}", "type",
+                                                    pl_report_json_text(group->type), "all",
+                                                    (json_int_t)group->num_all, "seen",
+                                                    (json_int_t)group->num_seen, "missing",
+                                                    missing_programs_as_json(c, group)));
     }
-    return programs;
+    return pl_report_whole(programs, done);
 }
 
 static json_t *categories_as_json(const popliner_diagnosis *d) {
     json_t *categories = json_array();
-    for (size_t i = 0; i < d->num_categories; i++) {
+    bool done = categories != NULL;
+    for (size_t i = 0; done && i < d->num_categories; i++) {
         const popliner_diagnosis_category *row = &d->categories[i];
         json_t *item = json_pack(
             "{s:o, s:I, s:I, s:I, s:f, s:I}", "category", pl_report_json_text(row->name),
@@ -170,49 +179,48 @@ static json_t *categories_as_json(const popliner_diagnosis *d) {
             (json_int_t)row->explained_bytes - (json_int_t)row->truth_bytes, "difference_percent",
             pl_report_percent(row->explained_bytes, row->truth_bytes), "tiles_exceeded",
             (json_int_t)row->tiles_exceeded);
-        if (item == NULL || json_array_append_new(categories, item) != 0)
-            return NULL;
+        done = pl_report_append(categories, item);
     }
-    return categories;
+    return pl_report_whole(categories, done);
+}
+
+static json_t *touching_as_json(const context *c, const popliner_missing_variable *v) {
+    json_t *programs = json_array();
+    bool done = programs != NULL;
+    for (size_t i = 0; done && i < v->num_programs && i < 3; i++)
+        done = pl_report_append(programs, program_as_json(c, v->programs[i]));
+    return pl_report_whole(programs, done);
 }
 
 static json_t *missing_as_json(const context *c, const popliner_missing_variables *list) {
     json_t *missing = json_array();
-    for (size_t i = 0; i < list->count && i < c->most; i++) {
+    bool done = missing != NULL;
+    for (size_t i = 0; done && i < list->count && i < c->most; i++) {
         const popliner_missing_variable *v = &list->items[i];
         char path[PATH_ROOM];
-        json_t *programs = json_array();
         find_path(c, v->debug_context, path);
-        for (size_t k = 0; k < v->num_programs && k < 3; k++) {
-            json_t *program =
-                json_pack("{s:I, s:o}", "program", (json_int_t)v->programs[k], "name",
-                          pl_report_json_text(popliner_program_name(c->profile, v->programs[k])));
-            if (program == NULL || json_array_append_new(programs, program) != 0)
-                return NULL;
-        }
         json_t *item = json_pack(
             "{s:o, s:o, s:I, s:s, s:I, s:o, s:o}", "name", pl_report_json_text(v->name), "category",
             pl_report_json_text(v->category), "size_bytes", (json_int_t)v->size_bytes, "reason",
             popliner_missing_reason_text(v->reason), "num_programs", (json_int_t)v->num_programs,
-            "programs", programs, "debug_context", pl_report_json_text(path));
-        if (item == NULL || json_array_append_new(missing, item) != 0)
-            return NULL;
+            "programs", touching_as_json(c, v), "debug_context", pl_report_json_text(path));
+        done = pl_report_append(missing, item);
     }
-    return missing;
+    return pl_report_whole(missing, done);
 }
 
 static json_t *coverage_as_json(const popliner_diagnosis *d) {
     json_t *notes = json_object();
-    for (size_t i = 0; i < d->num_coverage; i++) {
+    bool done = notes != NULL;
+    for (size_t i = 0; done && i < d->num_coverage; i++) {
         const char *note = *d->coverage[i].note == '\0' ? "name" : d->coverage[i].note;
-        if (json_object_set_new(notes, note,
-                                json_integer((json_int_t)d->coverage[i].num_operations)) != 0)
-            return NULL;
+        done = pl_report_put(notes, note, json_integer((json_int_t)d->coverage[i].num_operations));
     }
     return json_pack("{s:I, s:o, s:o, s:o, s:I}", "operations", (json_int_t)d->num_operations,
-                     "by_note", notes, "suggested_regex", pl_report_json_text(d->suggested_regex),
-                     "suggestion_example", pl_report_json_text(d->suggestion_example),
-                     "suggested_layers", (json_int_t)d->suggested_layers);
+                     "by_note", pl_report_whole(notes, done), "suggested_regex",
+                     pl_report_json_text(d->suggested_regex), "suggestion_example",
+                     pl_report_json_text(d->suggestion_example), "suggested_layers",
+                     (json_int_t)d->suggested_layers);
 }
 
 static json_t *as_json(const context *c) {

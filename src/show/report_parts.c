@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/failure.h"
+#include "base/plain_locale.h"
 
 popliner_status pl_report_finish(pl_text *text, popliner_status status, char **result,
                                  popliner_error *error) {
@@ -18,26 +19,69 @@ popliner_status pl_report_finish(pl_text *text, popliner_status status, char **r
     return status;
 }
 
-json_t *pl_report_json_text(const char *text) {
-    json_t *json = json_string(text);
-    char *ascii = json == NULL ? pl_copy_string(text, strlen(text)) : NULL;
-    if (ascii != NULL) {
-        for (char *c = ascii; *c != '\0'; c++)
-            *c = (unsigned char)*c < 0x80 ? *c : '?';
-        json = json_string(ascii);
-        free(ascii);
+/* Whether the text is valid UTF-8. jansson answers NULL both to what is not and to a lack of memory,
+ * and these two must not be taken for each other. */
+static bool is_utf8(const char *text) {
+    const unsigned char *c = (const unsigned char *)text;
+    while (*c != '\0') {
+        size_t length = *c < 0x80 ? 1 : *c < 0xc2 ? 0 : *c < 0xe0 ? 2 : *c < 0xf0 ? 3 : 4;
+        unsigned char second = c[1];
+        if (length == 0 || *c > 0xf4 || (*c == 0xe0 && second < 0xa0) || /* could be shorter */
+            (*c == 0xed && second >= 0xa0) || /* half of a surrogate pair */
+            (*c == 0xf0 && second < 0x90) ||  /* could be shorter */
+            (*c == 0xf4 && second >= 0x90))   /* above U+10FFFF */
+            return false;
+        for (c++; length > 1; length--, c++) {
+            if ((*c & 0xc0) != 0x80)
+                return false;
+        }
     }
+    return true;
+}
+
+json_t *pl_report_json_text(const char *text) {
+    if (is_utf8(text))
+        return json_string(text);
+    char *ascii = pl_copy_string(text, strlen(text));
+    for (char *c = ascii; c != NULL && *c != '\0'; c++)
+        *c = (unsigned char)*c < 0x80 ? *c : '?';
+    json_t *json = json_string(ascii);
+    free(ascii);
     return json;
 }
 
+bool pl_report_put(json_t *object, const char *key, json_t *value) {
+    return json_object_set_new(object, key, value) == 0;
+}
+
+bool pl_report_append(json_t *list, json_t *value) {
+    return json_array_append_new(list, value) == 0;
+}
+
+json_t *pl_report_whole(json_t *json, bool is_whole) {
+    if (is_whole)
+        return json;
+    json_decref(json);
+    return NULL;
+}
+
+static int add_piece(const char *bytes, size_t length, void *user) {
+    pl_text *text = user;
+    pl_text_append(text, bytes, length);
+    return text->failed ? -1 : 0;
+}
+
+/* json_dumps would leave out a key that it has no memory for, and succeed. Here every byte goes
+ * through add_piece, and text->failed does not forget. */
 popliner_status pl_report_json(const json_t *document, pl_text *text, popliner_error *error) {
-    char *dump = json_dumps(document, JSON_INDENT(4) | JSON_PRESERVE_ORDER | JSON_ENSURE_ASCII);
-    if (dump == NULL)
+    int flags = JSON_INDENT(4) | JSON_PRESERVE_ORDER | JSON_ENSURE_ASCII;
+    pl_plain_locale locale = pl_plain_locale_enter(); /* jansson knows no comma of several bytes */
+    int failed = json_dump_callback(document, add_piece, text, flags);
+    pl_plain_locale_leave(&locale);
+    if (failed)
         return pl_fail_memory(error, "a report");
-    pl_text_add(text, dump);
     pl_text_add(text, "\n");
-    free(dump);
-    return POPLINER_OK;
+    return text->failed ? pl_fail_memory(error, "a report") : POPLINER_OK;
 }
 
 double pl_report_percent(uint64_t bytes, uint64_t truth_bytes) {
@@ -54,28 +98,25 @@ json_t *pl_report_memory_json(const popliner_stage_detail *detail, bool is_full,
         "vertex_state", (json_int_t)detail->vertex_state_bytes, "exchange_code",
         (json_int_t)detail->exchange_code_bytes, "control_code",
         (json_int_t)detail->control_code_bytes);
-    if ((is_full &&
-         json_object_set_new(mem, "unexplained",
-                             json_integer((json_int_t)detail->unexplained_bytes)) != 0) ||
-        (has_stash &&
-         json_object_set_new(mem, "stash", json_integer((json_int_t)detail->stash_bytes)) != 0)) {
-        json_decref(mem);
-        return NULL;
-    }
-    return mem;
+    bool done = mem != NULL;
+    if (is_full)
+        done = pl_report_put(mem, "unexplained",
+                             json_integer((json_int_t)detail->unexplained_bytes)) &&
+               done;
+    if (has_stash)
+        done = pl_report_put(mem, "stash", json_integer((json_int_t)detail->stash_bytes)) && done;
+    return pl_report_whole(mem, done);
 }
 
 json_t *pl_report_variables_json(const popliner_stage_detail *detail) {
     json_t *variables = json_array();
-    for (size_t i = 0; variables != NULL && i < detail->num_variables; i++) {
+    bool done = variables != NULL;
+    for (size_t i = 0; done && i < detail->num_variables; i++) {
         const popliner_stage_variable *v = &detail->variables[i];
-        json_t *item =
-            json_pack("{s:o, s:o, s:I}", "name", pl_report_json_text(v->name), "category",
-                      pl_report_json_text(v->category), "size_bytes", (json_int_t)v->size_bytes);
-        if (json_array_append_new(variables, item) != 0) {
-            json_decref(variables);
-            variables = NULL;
-        }
+        done = pl_report_append(variables,
+                                json_pack("{s:o, s:o, s:I}", "name", pl_report_json_text(v->name),
+                                          "category", pl_report_json_text(v->category),
+                                          "size_bytes", (json_int_t)v->size_bytes));
     }
-    return variables;
+    return pl_report_whole(variables, done);
 }

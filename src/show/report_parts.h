@@ -4,6 +4,8 @@
 #ifndef PL_SHOW_REPORT_PARTS_H
 #define PL_SHOW_REPORT_PARTS_H
 
+#include <stdbool.h>
+
 #include <jansson.h>
 
 #include "base/growth.h"
@@ -19,6 +21,14 @@ popliner_status pl_report_finish(pl_text *text, popliner_status status, char **r
 /* A text as JSON. One that is no valid UTF-8 (a regex cut a character apart) keeps its ASCII part.
  * NULL without memory. */
 json_t *pl_report_json_text(const char *text);
+
+/* Sets `value` under a key of an object, or adds it to a list; takes it over in any case. False
+ * without memory, also if one of them is NULL for lack of it. */
+bool pl_report_put(json_t *object, const char *key, json_t *value);
+bool pl_report_append(json_t *list, json_t *value);
+
+/* `json` if it is whole; else NULL, and `json` is released. */
+json_t *pl_report_whole(json_t *json, bool is_whole);
 
 /* Adds a document to the text, indented as Python's json does, and a line end. */
 popliner_status pl_report_json(const json_t *document, pl_text *text, popliner_error *error);

@@ -97,6 +97,8 @@ popliner_status popliner_report_sweep(const char *what, const uint64_t *values,
                                       const popliner_certificate_input *names,
                                       popliner_format format, char **result,
                                       popliner_error *error) {
+    const popliner_certificate_input whole = pl_certificate_input_with_defaults(names);
+    names = &whole;
     pl_text text = {0};
     char delimiter = format == POPLINER_FORMAT_CSV ? ',' : '\t';
     popliner_status status = POPLINER_OK;

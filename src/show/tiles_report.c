@@ -23,13 +23,13 @@ static const char *const measures[NUM_MEASURES] = {
     [OVERHEAD] = "Layout overhead",
 };
 
-enum { MOST_CATEGORIES = 256, WORST_TILES = 10 };
+enum { WORST_TILES = 10 };
 
 /* A table of tiles: bytes[tile * num_columns + column]. */
 typedef struct tiles_table {
     size_t num_tiles;
     size_t num_columns;
-    const char *names[NUM_MEASURES + MOST_CATEGORIES];
+    const char *names[NUM_MEASURES + PL_MAX_CATEGORIES];
     uint64_t *bytes;
     size_t worst[WORST_TILES]; /* those with most live memory, the largest first */
 } tiles_table;
@@ -122,8 +122,12 @@ static void write_rows(const tiles_table *table, const size_t *tiles, size_t cou
     }
 }
 
+/* The number of tiles in table->worst. */
+static size_t num_worst(const tiles_table *table) {
+    return table->num_tiles < WORST_TILES ? table->num_tiles : WORST_TILES;
+}
+
 static void write_text(const tiles_table *table, char delimiter, pl_text *text) {
-    size_t worst = table->num_tiles < WORST_TILES ? table->num_tiles : WORST_TILES;
     pl_text_format(text, "Category%cMin%cMean%cMax%cSum\n", delimiter, delimiter, delimiter,
                    delimiter);
     for (size_t column = 0; column < table->num_columns; column++) {
@@ -133,52 +137,53 @@ static void write_text(const tiles_table *table, char delimiter, pl_text *text) 
                        delimiter, s.sum);
     }
     pl_text_add(text, "\n");
-    write_rows(table, table->worst, worst, delimiter, text);
+    write_rows(table, table->worst, num_worst(table), delimiter, text);
     pl_text_add(text, "\n");
     write_rows(table, NULL, table->num_tiles, delimiter, text);
 }
 
 /* Sets a value, which is taken over, under a name that the profile gave and that may be no UTF-8. */
-static int set_column(json_t *object, const char *name, json_t *value) {
+static bool put_column(json_t *object, const char *name, json_t *value) {
     json_t *key = pl_report_json_text(name);
-    if (key == NULL) {
-        json_decref(value);
-        return -1;
-    }
-    int failed = json_object_set_new(object, json_string_value(key), value);
+    bool done = pl_report_put(object, json_string_value(key), value);
     json_decref(key);
-    return failed;
+    return done;
 }
 
 static json_t *row_as_json(const tiles_table *table, size_t tile) {
     json_t *row = json_pack("{s:I}", "Tile", (json_int_t)tile);
-    for (size_t column = 0; row != NULL && column < table->num_columns; column++) {
-        json_int_t bytes = (json_int_t)table->bytes[tile * table->num_columns + column];
-        if (set_column(row, table->names[column], json_integer(bytes)) != 0)
-            return NULL;
+    bool done = row != NULL;
+    for (size_t column = 0; done && column < table->num_columns; column++)
+        done =
+            put_column(row, table->names[column],
+                       json_integer((json_int_t)table->bytes[tile * table->num_columns + column]));
+    return pl_report_whole(row, done);
+}
+
+static json_t *rows_as_json(const tiles_table *table, const size_t *tiles, size_t count) {
+    json_t *rows = json_array();
+    bool done = rows != NULL;
+    for (size_t i = 0; done && i < count; i++)
+        done = pl_report_append(rows, row_as_json(table, tiles == NULL ? i : tiles[i]));
+    return pl_report_whole(rows, done);
+}
+
+static json_t *summaries_as_json(const tiles_table *table) {
+    json_t *summaries = json_object();
+    bool done = summaries != NULL;
+    for (size_t column = 0; done && column < table->num_columns; column++) {
+        summary s = summarise(table, column);
+        done = put_column(summaries, table->names[column],
+                          json_pack("{s:I, s:f, s:I, s:I}", "min", (json_int_t)s.min, "mean",
+                                    s.mean, "max", (json_int_t)s.max, "sum", (json_int_t)s.sum));
     }
-    return row;
+    return pl_report_whole(summaries, done);
 }
 
 static json_t *as_json(const tiles_table *table) {
-    json_t *all_summaries = json_object();
-    json_t *worst = json_array();
-    json_t *tiles = json_array();
-    for (size_t column = 0; column < table->num_columns; column++) {
-        summary s = summarise(table, column);
-        if (set_column(all_summaries, table->names[column],
-                       json_pack("{s:I, s:f, s:I, s:I}", "min", (json_int_t)s.min, "mean", s.mean,
-                                 "max", (json_int_t)s.max, "sum", (json_int_t)s.sum)) != 0)
-            return NULL;
-    }
-    for (size_t i = 0; i < table->num_tiles; i++) {
-        if ((i < WORST_TILES &&
-             json_array_append_new(worst, row_as_json(table, table->worst[i])) != 0) ||
-            json_array_append_new(tiles, row_as_json(table, i)) != 0)
-            return NULL;
-    }
-    return json_pack("{s:o, s:o, s:o}", "summary", all_summaries, "worst_tiles", worst, "tiles",
-                     tiles);
+    return json_pack("{s:o, s:o, s:o}", "summary", summaries_as_json(table), "worst_tiles",
+                     rows_as_json(table, table->worst, num_worst(table)), "tiles",
+                     rows_as_json(table, NULL, table->num_tiles));
 }
 
 popliner_status popliner_report_tiles(const popliner_profile *profile, popliner_format format,

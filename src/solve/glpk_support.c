@@ -3,6 +3,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/plain_locale.h"
 
 #include <glpk.h>
 
@@ -364,5 +365,8 @@ pl_glpk_write(const pl_program *program,
                    .name_column = name_column,
                    .name_user = user,
                    .error = error};
-    return run(&current);
+    pl_plain_locale locale = pl_plain_locale_enter(); /* GLPK prints numbers as the locale has it */
+    popliner_status status = run(&current);
+    pl_plain_locale_leave(&locale);
+    return status;
 }

@@ -3,6 +3,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "solve/objectives.h"
 
 #include <inttypes.h>
 
@@ -65,6 +66,7 @@ static popliner_status attempt(const greedy *search, size_t min_units, double ta
 popliner_status popliner_solve_greedily(size_t num_units, popliner_peak_function peak, void *user,
                                         const popliner_solver_options *options, popliner_plan *plan,
                                         popliner_error *error) {
+    options = pl_solver_options(options);
     if (num_units == 0)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "a chain needs at least one unit, but there is none to split");

@@ -11,6 +11,11 @@ void pl_search_free(pl_search *search) {
     pl_split_clear(&search->split);
 }
 
+const popliner_solver_options *pl_solver_options(const popliner_solver_options *options) {
+    static const popliner_solver_options defaults = POPLINER_SOLVER_OPTIONS_INIT;
+    return options != NULL ? options : &defaults;
+}
+
 const popliner_objective *pl_objectives_of(const popliner_solver_options *options, size_t *count) {
     static const popliner_objective usual[] = {POPLINER_OBJECTIVE_MEMORY,
                                                POPLINER_OBJECTIVE_TRAFFIC};

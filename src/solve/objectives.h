@@ -30,6 +30,9 @@ void pl_search_free(pl_search *search);
 popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_goal goal,
                                pl_split *split, uint64_t *bound, popliner_error *error);
 
+/* The options, or for NULL those of POPLINER_SOLVER_OPTIONS_INIT. */
+const popliner_solver_options *pl_solver_options(const popliner_solver_options *options);
+
 /* The objectives of some options, or the default ones. Borrowed. */
 const popliner_objective *pl_objectives_of(const popliner_solver_options *options, size_t *count);
 

@@ -92,6 +92,7 @@ static popliner_status finish(const pl_search *search, popliner_plan *plan, popl
 
 popliner_status popliner_solve(const popliner_costs *costs, const popliner_solver_options *options,
                                popliner_plan *plan, popliner_error *error) {
+    options = pl_solver_options(options);
     pl_problem problem = {0};
     pl_stop stop = stop_of(options);
     pl_search search = {.problem = &problem, .stop = &stop};
@@ -132,6 +133,7 @@ popliner_status popliner_solver_write(const popliner_costs *costs,
                                       const popliner_solver_options *options,
                                       popliner_program_format format, const char *path,
                                       popliner_error *error) {
+    options = pl_solver_options(options);
     pl_problem problem = {0};
     pl_stop stop = stop_of(options);
     pl_search search = {.problem = &problem, .stop = &stop};

@@ -24,6 +24,8 @@
 static const uint64_t byte_order_mark = 0x0102030405060708u;
 
 static popliner_status fail_saving(sqlite3 *sqlite, const char *path, popliner_error *error) {
+    if (sqlite == NULL ? errno == ENOMEM : sqlite3_errcode(sqlite) == SQLITE_NOMEM)
+        return pl_fail_memory(error, "storing the analysis");
     return pl_fail(error, POPLINER_ERROR_OUTPUT, "%s: cannot be written: %s", path,
                    sqlite == NULL ? strerror(errno) : sqlite3_errmsg(sqlite));
 }

@@ -1,0 +1,164 @@
+/* NULL for options stands for the defaults, everywhere.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "golden_case.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "popliner/certificate.h"
+#include "popliner/diagnosis.h"
+#include "popliner/solver.h"
+#include "test_data.h"
+
+static popliner_costs *make_costs(void) {
+    popliner_costs *costs;
+    assert_int_equal(popliner_costs_create(3, &costs, NULL), POPLINER_OK);
+    for (size_t first = 0; first < 3; first++)
+        for (size_t last = first; last < 3; last++)
+            popliner_costs_set_peak(costs, first, last, 100 * (last - first + 1) + first);
+    popliner_costs_set_cut(costs, 1, 7);
+    popliner_costs_set_cut(costs, 2, 5);
+    return costs;
+}
+
+static void layers(void **state) {
+    (void)state;
+    golden_case c = made_case();
+    const popliner_layer_options given = {0};
+    popliner_layers *with;
+    popliner_layers *without;
+    assert_int_equal(popliner_layers_assign(c.profile, c.operations, &given, &with, NULL),
+                     POPLINER_OK);
+    assert_int_equal(popliner_layers_assign(c.profile, c.operations, NULL, &without, NULL),
+                     POPLINER_OK);
+    /* "layer1" and "layer2", and what is in none */
+    assert_int_equal(popliner_layers_num_units(without), 3);
+    for (size_t i = 0; i < popliner_operations_count(c.operations); i++)
+        assert_int_equal(popliner_layers_unit_of(without, i), popliner_layers_unit_of(with, i));
+    popliner_layers_free(with);
+    popliner_layers_free(without);
+}
+
+static void diagnosis(void **state) {
+    (void)state;
+    golden_case c = made_whole_case();
+    popliner_layers *of = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    popliner_chain *chain = make_chain(&c, of, POPLINER_MEMORY_MODEL_FULL);
+    popliner_stage_meter *meter;
+    popliner_diagnosis with = {0};
+    popliner_diagnosis without = {0};
+    const popliner_diagnosis_options all = {.last_unit = SIZE_MAX};
+    assert_int_equal(popliner_stage_meter_create(c.profile, c.operations, chain, &meter, NULL),
+                     POPLINER_OK);
+    assert_int_equal(
+        popliner_diagnose(c.profile, c.operations, of, chain, meter, &all, &with, NULL),
+        POPLINER_OK);
+    assert_int_equal(
+        popliner_diagnose(c.profile, c.operations, of, chain, meter, NULL, &without, NULL),
+        POPLINER_OK);
+    assert_false(without.layer_operations_only);
+    assert_true(without.truth_bytes > 0);
+    assert_int_equal(without.truth_bytes, with.truth_bytes);
+    assert_int_equal(without.explained_bytes, with.explained_bytes);
+    popliner_diagnosis_clear(&with);
+    popliner_diagnosis_clear(&without);
+    popliner_stage_meter_free(meter);
+    popliner_chain_free(chain);
+    popliner_layers_free(of);
+}
+
+/* Three stages, each with one unit: the default is 16 stages of any size and the smallest peak. */
+static void assert_default_plan(popliner_plan *plan) {
+    assert_int_equal(plan->status, POPLINER_PLAN_OPTIMAL);
+    assert_int_equal(plan->num_stages, 3);
+    assert_int_equal(plan->peak_bytes, 102);
+    assert_int_equal(plan->cut_bytes, 12);
+    popliner_plan_clear(plan);
+}
+
+static popliner_status ask_peak(void *user, size_t first_unit, size_t last_unit,
+                                uint64_t *peak_bytes, popliner_error *error) {
+    (void)error;
+    *peak_bytes = popliner_costs_peak(user, first_unit, last_unit);
+    return POPLINER_OK;
+}
+
+static void solving(void **state) {
+    const popliner_solver_options given = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_costs *costs = make_costs();
+    popliner_plan plan = {0};
+    assert_int_equal(popliner_solve(costs, &given, &plan, NULL), POPLINER_OK);
+    assert_default_plan(&plan);
+    assert_int_equal(popliner_solve(costs, NULL, &plan, NULL), POPLINER_OK);
+    assert_default_plan(&plan);
+    assert_int_equal(popliner_solve_greedily(3, ask_peak, costs, NULL, &plan, NULL), POPLINER_OK);
+    assert_int_equal(plan.status, POPLINER_PLAN_FEASIBLE);
+    assert_int_equal(plan.num_stages, 1); /* at least three units in each, and all fit */
+    popliner_plan_clear(&plan);
+
+    char *paths[] = {test_path(*state, "with"), test_path(*state, "without")};
+    size_t sizes[2];
+    uint8_t *bytes[2];
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(popliner_solver_write(costs, i == 0 ? &given : NULL, POPLINER_PROGRAM_LP,
+                                               paths[i], NULL),
+                         POPLINER_OK);
+        bytes[i] = test_read_bytes(paths[i], &sizes[i]);
+    }
+    assert_int_equal(sizes[0], sizes[1]);
+    assert_memory_equal(bytes[0], bytes[1], sizes[0]);
+    for (size_t i = 0; i < 2; i++) {
+        free(paths[i]);
+        free(bytes[i]);
+    }
+    popliner_costs_free(costs);
+}
+
+/* Asserts that the text holds `part`, and frees it. */
+static void assert_holds(char *text, const char *part) {
+    if (strstr(text, part) == NULL)
+        fail_msg("'%s' lacks '%s'", text, part);
+    free(text);
+}
+
+static void certificates(void **state) {
+    (void)state;
+    static const char *const names[] = {"a", "b", "c"};
+    static const uint64_t value = 16;
+    popliner_costs *costs = make_costs();
+    popliner_plan plan = {0};
+    popliner_certificate *certificate;
+    char *text;
+    assert_int_equal(popliner_costs_add_cycles(costs, NULL), POPLINER_OK);
+    assert_int_equal(popliner_solve(costs, NULL, &plan, NULL), POPLINER_OK);
+    /* no options, no time unit, and no numbers by which to divide */
+    const popliner_certificate_input input = {
+        .plan = &plan, .num_units = 3, .unit_names = names, .has_cycles = true};
+    assert_int_equal(popliner_certificate_create(&input, &certificate, NULL), POPLINER_OK);
+    assert_int_equal(popliner_certificate_json(certificate, &text, NULL), POPLINER_OK);
+    assert_non_null(strstr(text, "\"num_ipus\": 16"));
+    assert_holds(text, "\"time_unit\": \"cycles\"");
+    assert_int_equal(popliner_certificate_table(certificate, ',', &text, NULL), POPLINER_OK);
+    assert_holds(text, "stage,ipu,from,to,memory,cycles,cut\n0,0,a,a,100,0,7\n");
+    assert_int_equal(popliner_certificate_text(certificate, &text, NULL), POPLINER_OK);
+    assert_holds(text, ", 0 cycles");
+    popliner_certificate_free(certificate);
+    assert_int_equal(popliner_report_sweep("num-ipus", &value, &plan, 1, &input,
+                                           POPLINER_FORMAT_CSV, &text, NULL),
+                     POPLINER_OK);
+    assert_holds(text, "num-ipus,status,memory,traffic,used,split\n16,optimal,102,12,3,");
+    popliner_plan_clear(&plan);
+    popliner_costs_free(costs);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(layers),
+        cmocka_unit_test(diagnosis),
+        cmocka_unit_test_setup_teardown(solving, test_begin_directory, test_end_directory),
+        cmocka_unit_test(certificates),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

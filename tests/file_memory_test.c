@@ -1,0 +1,202 @@
+/* Reading and storing with too little memory: all of it, or an error that says so.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "golden_case.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "model/operations_data.h"
+#include "model/regex.h"
+#include "popliner/analysis.h"
+#include "popliner/costs_file.h"
+#include "profile/profile_data.h"
+#include "scarce_memory.h"
+#include "show/report_parts.h"
+#include "test_data.h"
+
+/* ---- files of costs ------------------------------------------------------------------------- */
+
+/* All that the file says, as text. */
+static popliner_status read_costs(void *user, char **result, popliner_error *error) {
+    const popliner_pipeline pipeline = {POPLINER_SCHEDULE_TRAINING, POPLINER_RECOMPUTE_NONE, 3};
+    popliner_costs_file *file;
+    pl_text text = {0};
+    popliner_status status = popliner_costs_file_read(user, &pipeline, &file, error);
+    if (status != POPLINER_OK) {
+        assert_null(file);
+        return status;
+    }
+    const popliner_costs *costs = popliner_costs_file_costs(file);
+    size_t num_units = popliner_costs_num_units(costs);
+    pl_text_format(&text, "%s %zu", popliner_costs_file_time_unit(file),
+                   popliner_costs_file_num_ipus(file));
+    for (size_t first = 0; first < num_units; first++) {
+        pl_text_format(&text, "\n%s", popliner_costs_file_unit_name(file, first));
+        if (first > 0)
+            pl_text_format(&text, " cut %" PRIu64, popliner_costs_cut(costs, first));
+        for (size_t last = first; last < num_units; last++)
+            pl_text_format(&text, " %" PRIu64 "/%" PRIu64,
+                           popliner_costs_peak_at(costs, 2, first, last),
+                           popliner_costs_cycles(costs, first, last));
+    }
+    popliner_costs_file_free(file);
+    return pl_report_finish(&text, POPLINER_OK, result, error);
+}
+
+static const char json_graph[] =
+    "{\"nodes\": [{\"id\": 9, \"fpgaLatency\": 1, \"colorClass\": 5},"
+    "{\"id\": 3, \"name\": \"n\", \"fpgaLatency\": 1},"
+    "{\"id\": 4, \"name\": \"n\", \"fpgaLatency\": 1, \"colorClass\": 5}],"
+    "\"edges\": [{\"sourceId\": 9, \"destId\": 3, \"cost\": 1}]}";
+static const char text_graph[] =
+    "node7 -- Input -- forward_compute_time=1, backward_compute_time=1, activation_size=1, "
+    "parameter_size=1\n"
+    "node2 -- a -- forward_compute_time=1, backward_compute_time=1, activation_size=1, "
+    "parameter_size=1\n"
+    "\tnode7 -- node2\n";
+/* A number and a name of which jansson would leave out bytes. */
+static const char long_tokens[] =
+    "{\"format\": \"popliner-costs\", \"version\": 1, \"units\": [{\"name\": "
+    "\"a unit with a name of more than sixteen bytes\", \"memory\": 1, "
+    "\"cycles\": 0.1234567890123456789012345678901}]}";
+
+static void files_of_costs(void **state) {
+    static const char *const examples[] = {"data/costs/additive.json", "data/costs/regions.json",
+                                           "data/costs/intervals.json"};
+    static const struct {
+        const char *name;
+        const char *text;
+    } own[] = {{"graph.json", json_graph}, {"graph.txt", text_graph}, {"long.json", long_tokens}};
+    for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
+        char *path = test_project_file(examples[i]);
+        assert_true(scarce_memory_check(path, read_costs, path) > 20);
+        free(path);
+    }
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        char *path = test_path(*state, own[i].name);
+        test_write_bytes(path, own[i].text, strlen(own[i].text));
+        assert_true(scarce_memory_check(path, read_costs, path) > 20);
+        free(path);
+    }
+}
+
+/* ---- patterns ------------------------------------------------------------------------------- */
+
+static bool add_match(void *user, const char *result) {
+    pl_text *text = user;
+    pl_text_format(text, "[%s]", result);
+    return !text->failed;
+}
+
+static popliner_status find_all(void *user, char **result, popliner_error *error) {
+    static const char name[] = "encoder/layer12/weight, decoder/layer_3/bias";
+    pl_text text = {0};
+    pl_regex *regex;
+    popliner_status status = pl_regex_compile(user, "--pattern", &regex, error);
+    if (status == POPLINER_OK)
+        status = pl_regex_find_all(regex, name, strlen(name), add_match, &text, error);
+    pl_regex_free(regex);
+    return pl_report_finish(&text, status, result, error);
+}
+
+static void patterns(void **state) {
+    (void)state;
+    static char simple[] = "layer_?(\\d+)";
+    /* too many groups for what the compiler has on the stack */
+    static char nested[2000];
+    size_t length = 0;
+    for (size_t i = 0; i < 150; i++)
+        length += (size_t)snprintf(nested + length, sizeof nested - length, "(?<g%zu>", i);
+    length += (size_t)snprintf(nested + length, sizeof nested - length, "\\w");
+    for (size_t i = 0; i < 150; i++)
+        length += (size_t)snprintf(nested + length, sizeof nested - length, ")");
+    assert_true(scarce_memory_check("a pattern", find_all, simple) >= 5);
+    assert_true(scarce_memory_check("a pattern of many groups", find_all, nested) >= 6);
+}
+
+/* ---- stored analyses ------------------------------------------------------------------------ */
+
+static golden_case c;
+static char *stored_path;
+
+static uint64_t hash(uint64_t hash, const void *bytes, size_t size) {
+    const uint8_t *byte = bytes;
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ byte[i]) * 0x100000001b3u;
+    return hash;
+}
+
+static popliner_status tell_hash(uint64_t hash, char **result, popliner_error *error) {
+    pl_text text = {0};
+    pl_text_format(&text, "%" PRIx64, hash);
+    return pl_report_finish(&text, POPLINER_OK, result, error);
+}
+
+static popliner_status save(void *user, char **result, popliner_error *error) {
+    (void)user;
+    static char piece[1 << 16];
+    uint64_t sum = 0;
+    remove(stored_path);
+    popliner_status status =
+        popliner_analysis_save(c.profile, c.operations, NULL, 0, NULL, stored_path, error);
+    int file = open(stored_path, O_RDONLY);
+    assert_int_equal(file >= 0, status == POPLINER_OK);
+    if (status != POPLINER_OK)
+        return status;
+    for (ssize_t size; (size = read(file, piece, sizeof piece)) > 0;)
+        sum = hash(sum, piece, (size_t)size);
+    close(file);
+    return tell_hash(sum, result, error);
+}
+
+static popliner_status load(void *user, char **result, popliner_error *error) {
+    (void)user;
+    popliner_profile *profile;
+    popliner_operations *operations;
+    pl_field fields[2 * PL_MOST_FIELDS];
+    uint64_t sum = 0;
+    popliner_status status = popliner_analysis_load(stored_path, &profile, &operations, error);
+    if (status != POPLINER_OK)
+        return status;
+    size_t count = pl_profile_fields(profile, fields);
+    count += pl_operations_fields(operations, fields + count);
+    for (size_t i = 0; i < count; i++)
+        sum = hash(sum, pl_field_items(&fields[i]),
+                   (*fields[i].count + fields[i].extra_items) * fields[i].item_size);
+    popliner_profile_free(profile);
+    popliner_operations_free(operations);
+    return tell_hash(sum, result, error);
+}
+
+static void stored_analyses(void **state) {
+    size_t num_files = 0;
+    c = made_whole_case();
+    stored_path = test_path(*state, "stored");
+    assert_true(scarce_memory_check("storing", save, NULL) > 20);
+    DIR *directory = opendir(*state);
+    for (const struct dirent *entry; (entry = readdir(directory)) != NULL;)
+        num_files += entry->d_name[0] != '.';
+    closedir(directory);
+    assert_int_equal(num_files, 1);
+    assert_true(scarce_memory_check("loading", load, NULL) > 20);
+    free(stored_path);
+}
+
+#define IN_DIRECTORY(test)                                                                         \
+    cmocka_unit_test_setup_teardown(test, test_begin_directory, test_end_directory)
+
+int main(void) {
+    scarce_memory_prepare();
+    const struct CMUnitTest tests[] = {
+        IN_DIRECTORY(files_of_costs),
+        cmocka_unit_test(patterns),
+        IN_DIRECTORY(stored_analyses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

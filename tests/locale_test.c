@@ -1,0 +1,205 @@
+/* Numbers look the same, whatever locale the program that uses the library has chosen.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "golden_case.h"
+
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/growth.h"
+#include "popliner/certificate.h"
+#include "popliner/costs_file.h"
+#include "popliner/report.h"
+#include "popliner/solver.h"
+#include "test_data.h"
+
+/* Locales with a comma, and with a sign of two bytes, made for the test by localedef. */
+static const struct {
+    const char *source;
+    const char *name;
+    const char *point;
+} locales[] = {{"de_DE", "de_DE.UTF-8", ","}, {"ps_AF", "ps_AF.UTF-8", "\xd9\xab"}};
+enum { NUM_LOCALES = sizeof locales / sizeof *locales };
+
+/* Chooses a locale; false, with a message, if this machine cannot make it. */
+static bool choose(const char *directory, size_t i) {
+    char command[500];
+    snprintf(command, sizeof command, "localedef -c -i %s -f UTF-8 --no-archive %s/%s 2>&1",
+             locales[i].source, directory, locales[i].name);
+    FILE *localedef = popen(command, "r");
+    if (localedef != NULL)
+        pclose(localedef);
+    setenv("LOCPATH", directory, 1);
+    bool is_chosen = setlocale(LC_ALL, locales[i].name) != NULL;
+    unsetenv("LOCPATH");
+    if (!is_chosen)
+        print_message("Skipped: localedef cannot make the locale %s\n", locales[i].name);
+    return is_chosen;
+}
+
+/* Adds a text that was made, and frees it. */
+static void add_text(pl_text *all, popliner_status status, char **text) {
+    assert_int_equal(status, POPLINER_OK);
+    pl_text_format(all, "%s\n", *text);
+    free(*text);
+}
+
+static void add_certificate(pl_text *all, popliner_costs *costs) {
+    static const char *const names[] = {"a", "b", "c"};
+    static const uint64_t value = 2;
+    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_plan plan = {0};
+    popliner_certificate *certificate;
+    char *text = NULL;
+    options.max_stages = 2;
+    options.slack_percent = 12.5;
+    assert_int_equal(popliner_solve(costs, &options, &plan, NULL), POPLINER_OK);
+    const popliner_certificate_input input = {.plan = &plan,
+                                              .options = &options,
+                                              .num_units = 3,
+                                              .unit_names = names,
+                                              .time_unit = "ms",
+                                              .cycles_per_time_unit = 1000000000,
+                                              .cuts_per_unit = 8,
+                                              .has_cycles = true};
+    assert_int_equal(popliner_certificate_create(&input, &certificate, NULL), POPLINER_OK);
+    add_text(all, popliner_certificate_table(certificate, ',', &text, NULL), &text);
+    add_text(all, popliner_certificate_text(certificate, &text, NULL), &text);
+    add_text(all, popliner_certificate_json(certificate, &text, NULL), &text);
+    add_text(all,
+             popliner_report_sweep("num-ipus", &value, &plan, 1, &input, POPLINER_FORMAT_CSV, &text,
+                                   NULL),
+             &text);
+    popliner_certificate_free(certificate);
+    popliner_plan_clear(&plan);
+}
+
+static void add_reports(pl_text *all, const golden_case *c) {
+    popliner_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
+    popliner_stage_meter *meter;
+    popliner_diagnosis diagnosis = {0};
+    char *text = NULL;
+    assert_int_equal(popliner_stage_meter_create(c->profile, c->operations, chain, &meter, NULL),
+                     POPLINER_OK);
+    assert_int_equal(
+        popliner_diagnose(c->profile, c->operations, layers, chain, meter, NULL, &diagnosis, NULL),
+        POPLINER_OK);
+    for (popliner_format format = POPLINER_FORMAT_TSV; format <= POPLINER_FORMAT_JSON; format++) {
+        add_text(all, popliner_report_tiles(c->profile, format, &text, NULL), &text);
+        add_text(all,
+                 popliner_report_diagnosis(&diagnosis, c->profile, c->operations, NULL, format, 10,
+                                           &text, NULL),
+                 &text);
+    }
+    popliner_diagnosis_clear(&diagnosis);
+    popliner_stage_meter_free(meter);
+    popliner_chain_free(chain);
+    popliner_layers_free(layers);
+}
+
+static void add_messages(pl_text *all, const popliner_costs *costs, const char *directory) {
+    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_plan plan = {0};
+    popliner_costs_file *file;
+    popliner_error error;
+    options.slack_percent = -0.5;
+    assert_int_equal(popliner_solve(costs, &options, &plan, &error), POPLINER_ERROR_USAGE);
+    pl_text_format(all, "%s\n", error.message);
+    char *path = test_path(directory, "wrong.json");
+    static const char wrong[] = "{\"format\": \"popliner-costs\", \"version\": 1, \"units\": "
+                                "[{\"name\": \"a\", \"cycles\": -2.25}]}";
+    test_write_bytes(path, wrong, strlen(wrong));
+    assert_int_equal(popliner_costs_file_read(path, NULL, &file, &error), POPLINER_ERROR_INPUT);
+    pl_text_format(all, "%s\n", error.message);
+    free(path);
+}
+
+static void add_program(pl_text *all, const popliner_costs *costs, const char *directory,
+                        popliner_program_format format) {
+    static const popliner_objective cycles = POPLINER_OBJECTIVE_CYCLES;
+    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    options.max_stages = 2;
+    options.objectives = &cycles;
+    options.num_objectives = 1;
+    char *path = test_path(directory, "program");
+    size_t size;
+    assert_int_equal(popliner_solver_write(costs, &options, format, path, NULL), POPLINER_OK);
+    uint8_t *bytes = test_read_bytes(path, &size);
+    pl_text_append(all, (const char *)bytes, size);
+    free(bytes);
+    free(path);
+}
+
+/* All that has numbers with digits behind the point in it, read and written. */
+static char *tell_everything(const char *directory) {
+    static const char costs_json[] =
+        "{\"format\": \"popliner-costs\", \"version\": 1, \"time_unit\": \"ms\", \"units\": ["
+        "{\"name\": \"a\", \"memory\": 1e2, \"cycles\": 2.25},"
+        "{\"name\": \"b\", \"memory\": 200, \"cycles\": 0.5},"
+        "{\"name\": \"c\", \"memory\": 300, \"cycles\": 1.125}], \"cuts\": [20, 33]}";
+    static const char graph[] = "node1 -- Input -- forward_compute_time=1.5, "
+                                "backward_compute_time=0.25, activation_size=1.0, "
+                                "parameter_size=2.0\n"
+                                "node2 -- a -- forward_compute_time=1.125, "
+                                "backward_compute_time=1, activation_size=1, parameter_size=1\n"
+                                "\tnode1 -- node2\n";
+    golden_case c = made_whole_case();
+    pl_text all = {0};
+    popliner_costs_file *file;
+    char *path = test_path(directory, "costs.json");
+    test_write_bytes(path, costs_json, strlen(costs_json));
+    assert_int_equal(popliner_costs_file_read(path, NULL, &file, NULL), POPLINER_OK);
+    popliner_costs *costs = popliner_costs_file_costs(file);
+    add_certificate(&all, costs);
+    add_reports(&all, &c);
+    add_messages(&all, costs, directory);
+    add_program(&all, costs, directory, POPLINER_PROGRAM_LP);
+    add_program(&all, costs, directory, POPLINER_PROGRAM_MPS);
+    popliner_costs_file_free(file);
+    test_write_bytes(path, graph, strlen(graph));
+    assert_int_equal(popliner_costs_file_read(path, NULL, &file, NULL), POPLINER_OK);
+    pl_text_format(
+        &all, "%llu",
+        (unsigned long long)popliner_costs_cycles(popliner_costs_file_costs(file), 0, 0));
+    popliner_costs_file_free(file);
+    free(path);
+    assert_false(all.failed);
+    return all.data;
+}
+
+static void numbers_are_the_same_in_every_locale(void **state) {
+    size_t num_chosen = 0;
+    char *plain = tell_everything(*state);
+    /* by hand: 2.25 and 0.5 ms, an eighth of 33, and what was given */
+    assert_non_null(strstr(plain, "0,0,a,b,300,2.750000,4.125000"));
+    assert_non_null(strstr(plain, "\"slack_percent\": 12.5"));
+    assert_non_null(strstr(plain, "but it is -0.5"));
+    assert_non_null(strstr(plain, "-2.25 is negative"));
+    for (size_t i = 0; i < NUM_LOCALES; i++) {
+        if (!choose(*state, i))
+            continue;
+        num_chosen++;
+        assert_string_equal(localeconv()->decimal_point, locales[i].point);
+        char *told = tell_everything(*state);
+        /* nor does the library leave another one behind */
+        assert_string_equal(localeconv()->decimal_point, locales[i].point);
+        setlocale(LC_ALL, "C");
+        assert_string_equal(told, plain);
+        free(told);
+    }
+    free(plain);
+    if (num_chosen == 0)
+        skip();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(numbers_are_the_same_in_every_locale, test_begin_directory,
+                                        test_end_directory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,250 @@
+/* Reports with too little memory: whole, or not at all.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "golden_case.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/operations_data.h"
+#include "popliner/certificate.h"
+#include "popliner/report.h"
+#include "popliner/sharing.h"
+#include "profile/profile_data.h"
+#include "scarce_memory.h"
+
+enum { NUM_UNITS = 4 };
+
+/* Everything that reports tell of: the model made by hand, and a plan of its units. */
+typedef struct subject {
+    golden_case c;
+    popliner_layers *layers;
+    popliner_chain *chain;
+    popliner_stage_meter *meter;
+    popliner_plan_stage stages[2];
+    popliner_plan plan;
+    popliner_solver_options options;
+    popliner_certificate_input input;
+} subject;
+
+/* A name in UTF-8, one that is none, and one that needs an escape. */
+static const char *const unit_names[NUM_UNITS] = {"\xc3\x84u\xc3\x9f"
+                                                  "eres",
+                                                  "cut \xc3", "\"third\"", "Tail"};
+
+static subject s;
+
+static int begin(void **state) {
+    (void)state;
+    static const popliner_pair pair = {0, 1};
+    static const popliner_placement placement = {1, 0};
+    static const popliner_ipu_limit limit = {1, 1 << 20};
+    static const popliner_cut_rule rules[NUM_UNITS] = {POPLINER_CUT_FREE, POPLINER_CUT_FORBIDDEN,
+                                                       POPLINER_CUT_REQUIRED};
+    static char constraints[] = "--a 1\n--b 2";
+    s = (subject){.c = made_whole_case()};
+    s.c.profile->tile_total_bytes[0] = 2000;
+    s.c.profile->tile_not_always_live_peak_bytes[0] = 1510;
+    s.c.profile->tile_always_live_bytes[0] = 90;
+    s.layers = assign_layers(&s.c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    s.chain = make_chain(&s.c, s.layers, POPLINER_MEMORY_MODEL_FULL);
+    assert_int_equal(popliner_chain_num_units(s.chain), NUM_UNITS);
+    assert_int_equal(
+        popliner_stage_meter_create(s.c.profile, s.c.operations, s.chain, &s.meter, NULL),
+        POPLINER_OK);
+    s.stages[0] = (popliner_plan_stage){0, 1, 0, 0, 5, 70};
+    s.stages[1] = (popliner_plan_stage){2, 3, 1, 0, 7, 0};
+    for (size_t i = 0; i < 2; i++) {
+        popliner_interval stage = {s.stages[i].first_unit, s.stages[i].last_unit, 2 - i};
+        popliner_stage_detail detail;
+        assert_int_equal(popliner_stage_detail_measure(s.meter, NULL, &stage, 1, &detail, NULL),
+                         POPLINER_OK);
+        s.stages[i].peak_bytes = detail.tile_bytes;
+    }
+    s.plan = (popliner_plan){
+        .status = POPLINER_PLAN_INFEASIBLE,
+        .stages = s.stages,
+        .num_stages = 2,
+        .cycles = 7,
+        .cut_bytes = 70,
+        .num_ipus = 2,
+        .num_values = 2,
+        .values = {{POPLINER_OBJECTIVE_MEMORY, 2000, 0}, {POPLINER_OBJECTIVE_TRAFFIC, 70, 0}},
+        .infeasibility = {.obstacle = POPLINER_OBSTACLE_CONSTRAINTS, .constraints = constraints}};
+    s.options = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
+    s.options.pairs = &pair;
+    s.options.num_pairs = 1;
+    s.options.placements = &placement;
+    s.options.num_placements = 1;
+    s.options.ipu_limits = &limit;
+    s.options.num_ipu_limits = 1;
+    s.options.cut_rules = rules;
+    s.input = (popliner_certificate_input){.plan = &s.plan,
+                                           .options = &s.options,
+                                           .num_units = NUM_UNITS,
+                                           .unit_names = unit_names,
+                                           .time_unit = "ms",
+                                           .cycles_per_time_unit = 2,
+                                           .cuts_per_unit = 1,
+                                           .has_cycles = true,
+                                           .profile = s.c.profile,
+                                           .operations = s.c.operations,
+                                           .chain = s.chain,
+                                           .meter = s.meter};
+    return 0;
+}
+
+static int end(void **state) {
+    (void)state;
+    popliner_stage_meter_free(s.meter);
+    popliner_chain_free(s.chain);
+    popliner_layers_free(s.layers);
+    return 0;
+}
+
+/* ---- tasks ---- */
+
+static popliner_status make_tiles(void *user, char **text, popliner_error *error) {
+    return popliner_report_tiles(s.c.profile, *(popliner_format *)user, text, error);
+}
+
+static popliner_status make_diagnosis(void *user, char **text, popliner_error *error) {
+    const popliner_diagnosis_options options = {.last_unit = SIZE_MAX};
+    popliner_diagnosis diagnosis = {0};
+    popliner_status status = popliner_diagnose(s.c.profile, s.c.operations, s.layers, s.chain,
+                                               s.meter, &options, &diagnosis, error);
+    if (status == POPLINER_OK)
+        status = popliner_report_diagnosis(&diagnosis, s.c.profile, s.c.operations, NULL,
+                                           *(popliner_format *)user, 10, text, error);
+    popliner_diagnosis_clear(&diagnosis);
+    return status;
+}
+
+static popliner_status make_evaluation(void *user, char **text, popliner_error *error) {
+    popliner_certificate *certificate;
+    popliner_status status = popliner_certificate_create(&s.input, &certificate, error);
+    if (status == POPLINER_OK)
+        status = popliner_report_evaluation(&s.plan, popliner_certificate_details(certificate),
+                                            s.chain, 2000, *(popliner_format *)user, text, error);
+    popliner_certificate_free(certificate);
+    return status;
+}
+
+static popliner_status make_sweep(void *user, char **text, popliner_error *error) {
+    static const uint64_t value = 4;
+    return popliner_report_sweep("num-ipus", &value, &s.plan, 1, &s.input, *(popliner_format *)user,
+                                 text, error);
+}
+
+typedef popliner_status (*certificate_writer)(const popliner_certificate *certificate, char **text,
+                                              popliner_error *error);
+
+static popliner_status write_table(const popliner_certificate *certificate, char **text,
+                                   popliner_error *error) {
+    return popliner_certificate_table(certificate, ',', text, error);
+}
+
+static popliner_status make_certificate(void *user, char **text, popliner_error *error) {
+    popliner_certificate *certificate;
+    popliner_status status = popliner_certificate_create(&s.input, &certificate, error);
+    if (status == POPLINER_OK)
+        status = (*(certificate_writer *)user)(certificate, text, error);
+    popliner_certificate_free(certificate);
+    return status;
+}
+
+static popliner_status make_totals(void *user, char **text, popliner_error *error) {
+    (void)user;
+    return popliner_report_memory_totals(s.c.profile, s.c.operations, s.meter, ',', text, error);
+}
+
+static popliner_status make_layers(void *user, char **text, popliner_error *error) {
+    (void)user;
+    return popliner_report_layers(s.chain, s.meter, ',', text, error);
+}
+
+static popliner_status make_operations(void *user, char **text, popliner_error *error) {
+    (void)user;
+    return popliner_report_operations(s.c.operations, s.layers, s.meter, NULL, ',', text, error);
+}
+
+static popliner_status make_square(void *user, char **text, popliner_error *error) {
+    (void)user;
+    popliner_sharing sharing = {0};
+    popliner_status status =
+        popliner_sharing_measure(s.c.profile, s.c.operations, s.layers, &sharing, error);
+    if (status == POPLINER_OK)
+        status = popliner_report_square(s.layers, sharing.affinity_bytes, ',', text, error);
+    popliner_sharing_clear(&sharing);
+    return status;
+}
+
+/* ---- tests ---- */
+
+static void reports_in_every_format(void **state) {
+    (void)state;
+    static const struct {
+        const char *what;
+        scarce_memory_task make;
+    } reports[] = {{"the tiles", make_tiles},
+                   {"the diagnosis", make_diagnosis},
+                   {"the evaluation", make_evaluation},
+                   {"the sweep", make_sweep}};
+    for (size_t i = 0; i < sizeof reports / sizeof *reports; i++) {
+        for (popliner_format format = POPLINER_FORMAT_TSV; format <= POPLINER_FORMAT_JSON; format++)
+            assert_true(scarce_memory_check(reports[i].what, reports[i].make, &format) > 0);
+    }
+}
+
+static void reports_of_the_model(void **state) {
+    (void)state;
+    scarce_memory_check("the totals", make_totals, NULL);
+    scarce_memory_check("the layers", make_layers, NULL);
+    scarce_memory_check("the operations", make_operations, NULL);
+    scarce_memory_check("the square", make_square, NULL);
+}
+
+static void certificates(void **state) {
+    (void)state;
+    static const certificate_writer writers[] = {popliner_certificate_json,
+                                                 popliner_certificate_stages_json,
+                                                 popliner_certificate_text, write_table};
+    static const popliner_obstacle obstacles[] = {POPLINER_OBSTACLE_CONSTRAINTS,
+                                                  POPLINER_OBSTACLE_CAPACITY};
+    for (size_t i = 0; i < sizeof writers / sizeof *writers; i++) {
+        certificate_writer writer = writers[i];
+        for (size_t k = 0; k < sizeof obstacles / sizeof *obstacles; k++) {
+            s.plan.infeasibility.obstacle = obstacles[k];
+            assert_true(scarce_memory_check("the certificate", make_certificate, &writer) > 0);
+        }
+    }
+}
+
+/* What is no UTF-8 keeps its ASCII part; the rest is not touched. */
+static void names_are_whole(void **state) {
+    (void)state;
+    char *text = NULL;
+    certificate_writer writer = popliner_certificate_json;
+    assert_int_equal(make_certificate(&writer, &text, NULL), POPLINER_OK);
+    json_t *document = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    assert_non_null(document);
+    const json_t *options = json_object_get(document, "options");
+    assert_string_equal(json_string_value(json_array_get(json_object_get(options, "cut_after"), 0)),
+                        "cut ?");
+    assert_string_equal(
+        json_string_value(json_array_get(json_object_get(options, "no_cut_after"), 0)),
+        unit_names[0]);
+    json_decref(document);
+    free(text);
+}
+
+int main(void) {
+    scarce_memory_prepare();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(reports_in_every_format, begin, end),
+        cmocka_unit_test_setup_teardown(reports_of_the_model, begin, end),
+        cmocka_unit_test_setup_teardown(certificates, begin, end),
+        cmocka_unit_test_setup_teardown(names_are_whole, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
