@@ -501,6 +501,7 @@ static void replace_categories(const damage *d, size_t num_categories) {
     pl_string *names = calloc(num_categories, sizeof *names);
     assert_non_null(names);
     replace_array(d, "category_name", names, size, true);
+    replace_array(d, "category", names, num_categories, true); /* zeros, too: none that is known */
     free(names);
 }
 
