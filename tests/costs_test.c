@@ -3,8 +3,12 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "test.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "costs/costs.h"
 #include "popliner/costs.h"
+#include "popliner/solver.h"
 
 static void begins_with_zeros(void **state) {
     (void)state;
@@ -176,6 +180,88 @@ static void adds_up_stages_on_one_ipu_or_asks(void **state) {
     popliner_costs_free(costs);
 }
 
+/* What the caller's functions answer. */
+typedef struct answer {
+    popliner_status status;
+    const char *message; /* NULL: none */
+} answer;
+
+static popliner_status answer_with(const answer *a, popliner_error *error) {
+    assert_non_null(error);
+    if (a->message != NULL)
+        snprintf(error->message, sizeof error->message, "%s", a->message);
+    return a->status;
+}
+
+static popliner_status answer_peak(void *user, size_t first_unit, size_t last_unit,
+                                   uint64_t *peak_bytes, popliner_error *error) {
+    (void)first_unit;
+    (void)last_unit;
+    (void)peak_bytes;
+    return answer_with(user, error);
+}
+
+static popliner_status answer_shared_peak(void *user, const popliner_interval *stages,
+                                          size_t num_stages, uint64_t *peak_bytes,
+                                          popliner_error *error) {
+    (void)stages;
+    (void)num_stages;
+    (void)peak_bytes;
+    return answer_with(user, error);
+}
+
+static void checks_what_the_callers_functions_answer(void **state) {
+    (void)state;
+    static const struct {
+        answer given;
+        popliner_status status;
+        const char *message; /* a part of it */
+    } cases[] = {
+        {{(popliner_status)77, NULL}, POPLINER_ERROR_USAGE, "peak returned 77, which is no status"},
+        {{(popliner_status)-1, "lost"}, POPLINER_ERROR_USAGE, "peak returned -1"},
+        {{(popliner_status)6, NULL}, POPLINER_ERROR_USAGE, "peak returned 6"},
+        {{POPLINER_ERROR_INPUT, NULL}, POPLINER_ERROR_INPUT, "peak failed without saying why"},
+        {{POPLINER_ERROR_INTERNAL, "lost"}, POPLINER_ERROR_INTERNAL, "lost"},
+        {{POPLINER_ERROR_MEMORY, "100 % of it"}, POPLINER_ERROR_MEMORY, "100 % of it"},
+    };
+    popliner_costs *costs;
+    const popliner_interval two[] = {{0, 0, 1}, {2, 3, 1}};
+    uint64_t bytes = 0;
+    assert_int_equal(popliner_costs_create(4, &costs, NULL), POPLINER_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        answer given = cases[i].given;
+        popliner_error error = {.message = ""};
+        popliner_plan plan = {0};
+        popliner_costs_set_shared_peak(costs, answer_shared_peak, &given, true);
+        assert_int_equal(popliner_costs_fill_peaks(costs, answer_peak, &given, 25, &error),
+                         cases[i].status);
+        assert_int_equal(error.status, cases[i].status);
+        assert_non_null(strstr(error.message, cases[i].message));
+        error = (popliner_error){.message = ""};
+        assert_int_equal(popliner_costs_shared_peak(costs, two, 2, &bytes, &error),
+                         cases[i].status);
+        assert_int_equal(error.status, cases[i].status);
+        assert_non_null(strstr(error.message, cases[i].message));
+        error = (popliner_error){.message = ""};
+        assert_int_equal(popliner_solve_greedily(4, answer_peak, &given, NULL, &plan, &error),
+                         cases[i].status);
+        assert_int_equal(error.status, cases[i].status);
+        assert_non_null(strstr(error.message, cases[i].message));
+        assert_null(plan.stages);
+        assert_int_equal(popliner_costs_fill_peaks(costs, answer_peak, &given, 25, NULL),
+                         cases[i].status);
+    }
+    /* no peak is none that a stage may have */
+    answer nothing = {POPLINER_OK, NULL};
+    popliner_costs_set_shared_peak(costs, answer_shared_peak, &nothing, true);
+    assert_int_equal(popliner_costs_fill_peaks(costs, answer_peak, &nothing, 25, NULL),
+                     POPLINER_OK);
+    assert_true(popliner_costs_peak(costs, 1, 2) == POPLINER_PEAK_FORBIDDEN);
+    assert_int_equal(popliner_costs_shared_peak(costs, two, 2, &bytes, NULL), POPLINER_OK);
+    assert_true(bytes == POPLINER_PEAK_FORBIDDEN);
+    popliner_costs_free(costs);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(begins_with_zeros),
@@ -186,6 +272,7 @@ int main(void) {
         cmocka_unit_test(keeps_added_tables_apart),
         cmocka_unit_test(fills_up_to_the_limit),
         cmocka_unit_test(adds_up_stages_on_one_ipu_or_asks),
+        cmocka_unit_test(checks_what_the_callers_functions_answer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

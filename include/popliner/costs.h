@@ -56,7 +56,10 @@ uint64_t popliner_costs_peak(const popliner_costs *costs, size_t first_unit, siz
 void popliner_costs_set_cut(popliner_costs *costs, size_t unit, uint64_t cut_bytes);
 uint64_t popliner_costs_cut(const popliner_costs *costs, size_t unit);
 
-/* Asked for the peak of the stage first_unit ... last_unit. */
+/* Asked for the peak of the stage first_unit ... last_unit. *peak_bytes is POPLINER_PEAK_FORBIDDEN
+ * until it is set. On failure the function returns its status and tells why in *error, which is there
+ * even if the library's caller gave none; without a message it gets one. Any number that is no
+ * popliner_status ends in USAGE. */
 typedef popliner_status (*popliner_peak_function)(void *user, size_t first_unit, size_t last_unit,
                                                   uint64_t *peak_bytes, popliner_error *error);
 
@@ -108,7 +111,7 @@ typedef struct popliner_interval {
 } popliner_interval;
 
 /* The peak of several stages (at least 2, ascending) that share one IPU, its code and its variables.
- * It must not be less than the peak of one of them. */
+ * It must not be less than the peak of one of them. Answers as a popliner_peak_function does. */
 typedef popliner_status (*popliner_shared_peak_function)(void *user,
                                                          const popliner_interval *stages,
                                                          size_t num_stages, uint64_t *peak_bytes,

@@ -20,6 +20,19 @@ popliner_status pl_fail_memory(popliner_error *error, const char *what) {
     return pl_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for %s", what);
 }
 
+popliner_status pl_fail_callback(popliner_error *error, const char *name, popliner_status status,
+                                 const popliner_error *told) {
+    if (status == POPLINER_OK)
+        return POPLINER_OK;
+    if ((int)status < 0 || status > POPLINER_ERROR_INTERNAL)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "the caller's function %s returned %d, which is no status", name,
+                       (int)status);
+    if (told->message[0] == '\0')
+        return pl_fail(error, status, "the caller's function %s failed without saying why", name);
+    return pl_fail(error, status, "%.*s", (int)sizeof told->message - 1, told->message);
+}
+
 void pl_tell(const popliner_listener *listener, popliner_level level, const char *format, ...) {
     if (listener == NULL || listener->message == NULL)
         return;

@@ -98,13 +98,22 @@ uint64_t popliner_costs_peak(const popliner_costs *costs, size_t first_unit, siz
     return costs->peaks_bytes[place(costs, first_unit, last_unit)];
 }
 
+popliner_status pl_ask_peak(popliner_peak_function peak, void *user, size_t first_unit,
+                            size_t last_unit, uint64_t *peak_bytes, popliner_error *error) {
+    popliner_error told;
+    told.message[0] = '\0';
+    *peak_bytes = POPLINER_PEAK_FORBIDDEN;
+    popliner_status status = peak(user, first_unit, last_unit, peak_bytes, &told);
+    return pl_fail_callback(error, "peak", status, &told);
+}
+
 popliner_status popliner_costs_fill_peaks(popliner_costs *costs, popliner_peak_function peak,
                                           void *user, uint64_t most_bytes, popliner_error *error) {
     for (size_t first = 0; first < costs->num_units; ++first) {
         uint64_t peak_bytes = 0;
         for (size_t last = first; last < costs->num_units; ++last) {
             if (peak_bytes <= most_bytes) {
-                popliner_status status = peak(user, first, last, &peak_bytes, error);
+                popliner_status status = pl_ask_peak(peak, user, first, last, &peak_bytes, error);
                 if (status != POPLINER_OK)
                     return status;
             }
@@ -212,8 +221,14 @@ bool pl_costs_cycles_never_shrink(const popliner_costs *costs) {
 popliner_status popliner_costs_shared_peak(const popliner_costs *costs,
                                            const popliner_interval *stages, size_t num_stages,
                                            uint64_t *peak_bytes, popliner_error *error) {
-    if (num_stages > 1 && costs->shared_peak != NULL)
-        return costs->shared_peak(costs->shared_peak_user, stages, num_stages, peak_bytes, error);
+    if (num_stages > 1 && costs->shared_peak != NULL) {
+        popliner_error told;
+        told.message[0] = '\0';
+        *peak_bytes = POPLINER_PEAK_FORBIDDEN;
+        popliner_status status =
+            costs->shared_peak(costs->shared_peak_user, stages, num_stages, peak_bytes, &told);
+        return pl_fail_callback(error, "shared_peak", status, &told);
+    }
     *peak_bytes = 0;
     for (size_t i = 0; i < num_stages; ++i) {
         uint64_t own_bytes = popliner_costs_peak_at(costs, stages[i].stages_to_end,

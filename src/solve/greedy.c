@@ -3,6 +3,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "costs/costs.h"
 #include "solve/objectives.h"
 
 #include <inttypes.h>
@@ -27,7 +28,7 @@ static popliner_status fill_stage(const greedy *search, size_t first_unit, size_
     for (; last_unit < search->num_units; ++last_unit) {
         uint64_t peak_bytes;
         popliner_status status =
-            search->peak(search->user, first_unit, last_unit, &peak_bytes, error);
+            pl_ask_peak(search->peak, search->user, first_unit, last_unit, &peak_bytes, error);
         if (status != POPLINER_OK)
             return status;
         if (peak_bytes == POPLINER_PEAK_FORBIDDEN || (double)peak_bytes > target_bytes)
