@@ -7,7 +7,7 @@
 
 #include "popliner/solver.h"
 #include "solve/costs.h"
-#include "solve/glpk_support.h"
+#include "solve/glpk_session.h"
 #include "solve/stage_search.h"
 
 #include <glpk.h>

@@ -83,7 +83,8 @@ typedef struct popliner_solver_options {
     bool without_reasons;
 
     double time_limit_seconds; /* 0 = none */
-    /* Asked now and then whether to stop; may be NULL. */
+    /* Asked now and then whether to stop; may be NULL. Must return. Like the listener and the
+     * functions of the costs it is called by the thread that called popliner_solve. */
     bool (*should_stop)(void *user);
     void *should_stop_user;
 
@@ -112,8 +113,11 @@ typedef struct popliner_solver_options {
  * with bounds, unless all is proven by then; INFEASIBLE, with the obstacle UNKNOWN and no stages, if
  * nothing is known yet.
  *
+ * GLPK runs on threads of its own, one after another, which end before this returns and take no
+ * signals. What the caller does with GLPK itself (objects, hooks, limits) is not touched.
+ *
  * *plan must be empty (zeroed); the caller clears it. Errors: USAGE (an option that makes no sense,
- * by name), MEMORY, INTERNAL (GLPK failed or its answer does not check; the process goes on), and
+ * by name), MEMORY (also if no thread is to be had), INTERNAL (GLPK failed or its answer does not check; the process goes on), and
  * those of the shared peaks.
  *
  * Cost: O(n^2 * stages) time for each value that is tried, about 40 for each objective; with peaks

@@ -6,7 +6,7 @@
 #define PL_SOLVE_STAGE_PROGRAM_H
 
 #include "solve/dynamic_program.h"
-#include "solve/glpk_support.h"
+#include "solve/glpk_session.h"
 #include "solve/shared_stages.h"
 
 /* An interval as a stage. */

@@ -1,12 +1,13 @@
 /* Everything that has to do with GLPK: plain arrays in, an answer out. No other file calls it.
  *
- * GLPK ends the process when something goes wrong, prints what it does, and keeps its state per
- * thread. Here it says nothing, and its fatal errors come back as POPLINER_ERROR_INTERNAL with the
- * last line that it wanted to print.
+ * GLPK ends the process when something goes wrong, prints what it does, and keeps its state (its
+ * objects, hooks and limits) per thread. Here it says nothing, and its fatal errors come back as
+ * POPLINER_ERROR_INTERNAL with the last line that it wanted to print. Every call runs it on a thread
+ * of its own, whose state is freed with it: GLPK as the caller uses it is never touched.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef PL_SOLVE_GLPK_SUPPORT_H
-#define PL_SOLVE_GLPK_SUPPORT_H
+#ifndef PL_SOLVE_GLPK_SESSION_H
+#define PL_SOLVE_GLPK_SESSION_H
 
 #include "popliner/error.h"
 #include "solve/stop.h"
@@ -66,11 +67,10 @@ typedef enum pl_program_outcome {
 } pl_program_outcome;
 
 /* Solves the program. With OPTIMAL and FEASIBLE, values (room for num_columns) and *objective are
- * set. GLPK looks at `stop` now and then: it may be missed by the time of one step.
- *
- * If the thread had no GLPK environment before, none is left; objects that the caller itself holds
- * in this thread survive unless GLPK fails. Its hooks and its memory limit are reset.
- * Errors: MEMORY (the arrays), INTERNAL (GLPK failed or used up its memory, in its words). */
+ * set. GLPK looks at `stop` now and then: it may be missed by the time of one step. should_stop is
+ * called by the calling thread.
+ * Errors: MEMORY (the arrays, or no thread is to be had), INTERNAL (GLPK failed or used up its
+ * memory, in its words). */
 popliner_status pl_glpk_solve(const pl_program *program, const pl_glpk_limits *limits,
                               double *values, double *objective, pl_program_outcome *outcome,
                               popliner_error *error);
