@@ -88,10 +88,6 @@ typedef struct popliner_solver_options {
     bool (*should_stop)(void *user);
     void *should_stop_user;
 
-    /* How units are called in the names of contradicting constraints: NULL for their numbers. */
-    const char *(*unit_name)(void *user, size_t unit);
-    void *unit_name_user;
-
     const popliner_listener *listener; /* may be NULL */
 } popliner_solver_options;
 

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "command/names.h"
 #include "popliner/debug_info.h"
 #include "popliner/intervals.h"
 #include "popliner/locate.h"
@@ -185,6 +186,7 @@ popliner_status session_load(session *s, popliner_error *error) {
         .first_layer_regex = s->options.inputs_regex_layer_0,
         .order = s->options.layer_order,
         .listener = &s->listener,
+        .option_names = &command_names,
     };
     status = popliner_layers_assign(s->profile, s->operations, &layer_options, &s->layers, error);
     if (status == POPLINER_OK)

@@ -38,59 +38,12 @@ static popliner_status is_possible(const pl_problem *problem, const uint8_t *act
     return status;
 }
 
-/* The name of a unit in the words of the caller. */
-static void add_unit(const popliner_solver_options *options, pl_text *text, size_t unit) {
-    const char *name =
-        options->unit_name == NULL ? NULL : options->unit_name(options->unit_name_user, unit);
-    if (name != NULL)
-        pl_text_add(text, name);
-    else
-        pl_text_format(text, "%zu", unit);
-}
-
-static void add_constraint(const popliner_solver_options *options, const pl_constraint *constraint,
-                           pl_text *text) {
-    size_t index = constraint->index;
-    if (text->length > 0)
-        pl_text_add(text, "\n");
-    switch (constraint->kind) {
-    case PL_CONSTRAINT_STAGES:
-        if (options->num_mapped_stages > 0)
-            pl_text_format(text, "device-map of %zu stages", options->num_mapped_stages);
-        else
-            pl_text_format(text, "num-ipus %zu", options->max_stages);
-        break;
-    case PL_CONSTRAINT_MIN_UNITS:
-        pl_text_format(text, "min-layers %zu", options->min_units);
-        break;
-    case PL_CONSTRAINT_MAX_UNITS:
-        pl_text_format(text, "max-layers %zu", options->max_units);
-        break;
-    case PL_CONSTRAINT_CUT:
-        pl_text_add(text, options->cut_rules[index] == POPLINER_CUT_REQUIRED ? "cut-after "
-                                                                             : "no-cut-after ");
-        add_unit(options, text, index - 1);
-        break;
-    case PL_CONSTRAINT_PAIR:
-        pl_text_add(text, "together ");
-        add_unit(options, text, options->pairs[index].first_unit);
-        pl_text_add(text, " and ");
-        add_unit(options, text, options->pairs[index].second_unit);
-        break;
-    case PL_CONSTRAINT_PLACEMENT:
-        pl_text_add(text, "place ");
-        add_unit(options, text, options->placements[index].unit);
-        pl_text_format(text, "=%zu", options->placements[index].ipu);
-        break;
-    }
-}
-
 /* Leaves out one constraint after another, as long as what is left is impossible, too. */
-static popliner_status name_constraints(const pl_problem *problem, const pl_stop *stop,
-                                        popliner_plan *plan, popliner_error *error) {
-    pl_constraint *constraints = NULL;
+static popliner_status find_contradiction(const pl_problem *problem, const pl_stop *stop,
+                                          popliner_plan *plan, popliner_error *error) {
+    popliner_constraint *constraints = NULL;
     size_t count = 0;
-    pl_text text = {0};
+    size_t num_needed = 0;
     popliner_status status =
         pl_constraints_list(problem->costs, problem->options, &constraints, &count, error);
     uint8_t *active = pl_new_array(count, sizeof *active);
@@ -107,25 +60,21 @@ static popliner_status name_constraints(const pl_problem *problem, const pl_stop
         status = is_possible(problem, active, stop, &possible, &plan->is_stopped, error);
         active[i] = possible;
     }
-    /* what was not looked at may not be needed: nothing is named then */
+    /* what was not looked at may not be needed: nothing is told then */
     if (status == POPLINER_OK && plan->is_stopped) {
         plan->infeasibility.obstacle = POPLINER_OBSTACLE_UNKNOWN;
         goto done;
     }
     for (size_t i = 0; status == POPLINER_OK && i < count; ++i)
         if (active[i] != 0)
-            add_constraint(problem->options, &constraints[i], &text);
-    if (status == POPLINER_OK && text.length == 0)
-        pl_text_add(&text, "the costs themselves, which forbid every split");
-    if (status == POPLINER_OK && text.failed)
-        status = pl_fail_memory(error, "the constraints");
+            constraints[num_needed++] = constraints[i];
     if (status == POPLINER_OK) {
         plan->infeasibility.obstacle = POPLINER_OBSTACLE_CONSTRAINTS;
-        plan->infeasibility.constraints = text.data;
-        text.data = NULL;
+        plan->infeasibility.constraints = constraints;
+        plan->infeasibility.num_constraints = num_needed;
+        constraints = NULL;
     }
 done:
-    free(text.data);
     free(constraints);
     free(active);
     return status;
@@ -294,7 +243,7 @@ popliner_status pl_explain_infeasibility(const pl_problem *problem, const pl_sto
     if (status == POPLINER_OK && plan->num_stages == 0 && plan->is_stopped)
         plan->infeasibility.obstacle = POPLINER_OBSTACLE_UNKNOWN;
     else if (status == POPLINER_OK && plan->num_stages == 0)
-        status = name_constraints(problem, stop, plan, error);
+        status = find_contradiction(problem, stop, plan, error);
     if (status != POPLINER_OK || plan->num_stages == 0)
         return status;
     status = find_large_unit(problem, &plan->infeasibility, error);

@@ -11,25 +11,39 @@
 
 popliner_status pl_constraints_list(const popliner_costs *costs,
                                     const popliner_solver_options *options,
-                                    pl_constraint **constraints, size_t *count,
+                                    popliner_constraint **constraints, size_t *count,
                                     popliner_error *error) {
+    enum { NUM_SINGLE = 3 };
     size_t num_units = popliner_costs_num_units(costs);
+    popliner_constraint *list = pl_new_array(
+        NUM_SINGLE + num_units + options->num_pairs + options->num_placements, sizeof *list);
     *count = 0;
-    pl_constraint *list = pl_new_array(PL_NUM_SINGLE_CONSTRAINTS + num_units + options->num_pairs +
-                                           options->num_placements,
-                                       sizeof *list);
     *constraints = list;
     if (list == NULL)
         return pl_fail_memory(error, "the constraints");
-    for (int kind = 0; kind < PL_NUM_SINGLE_CONSTRAINTS; ++kind)
-        list[(*count)++] = (pl_constraint){(pl_constraint_kind)kind, 0};
+    bool is_mapped = options->num_mapped_stages > 0;
+    list[(*count)++] = (popliner_constraint){
+        .kind = is_mapped ? POPLINER_CONSTRAINT_DEVICE_MAP : POPLINER_CONSTRAINT_MAX_STAGES,
+        .number = is_mapped ? options->num_mapped_stages : options->max_stages};
+    list[(*count)++] =
+        (popliner_constraint){.kind = POPLINER_CONSTRAINT_MIN_UNITS, .number = options->min_units};
+    list[(*count)++] =
+        (popliner_constraint){.kind = POPLINER_CONSTRAINT_MAX_UNITS, .number = options->max_units};
     for (size_t unit = 1; options->cut_rules != NULL && unit < num_units; ++unit)
         if (options->cut_rules[unit] != POPLINER_CUT_FREE)
-            list[(*count)++] = (pl_constraint){PL_CONSTRAINT_CUT, unit};
+            list[(*count)++] =
+                (popliner_constraint){.kind = options->cut_rules[unit] == POPLINER_CUT_REQUIRED
+                                                  ? POPLINER_CONSTRAINT_REQUIRED_CUT
+                                                  : POPLINER_CONSTRAINT_FORBIDDEN_CUT,
+                                      .unit = unit - 1};
     for (size_t i = 0; i < options->num_pairs; ++i)
-        list[(*count)++] = (pl_constraint){PL_CONSTRAINT_PAIR, i};
+        list[(*count)++] = (popliner_constraint){.kind = POPLINER_CONSTRAINT_PAIR,
+                                                 .unit = options->pairs[i].first_unit,
+                                                 .second_unit = options->pairs[i].second_unit};
     for (size_t i = 0; i < options->num_placements; ++i)
-        list[(*count)++] = (pl_constraint){PL_CONSTRAINT_PLACEMENT, i};
+        list[(*count)++] = (popliner_constraint){.kind = POPLINER_CONSTRAINT_PLACEMENT,
+                                                 .unit = options->placements[i].unit,
+                                                 .ipu = options->placements[i].ipu};
     return POPLINER_OK;
 }
 
@@ -74,11 +88,50 @@ static void unmark_half_pairs(pl_problem *p, popliner_pair pair) {
     }
 }
 
+static void apply(pl_problem *p, rules *r, const popliner_constraint *c) {
+    switch (c->kind) {
+    case POPLINER_CONSTRAINT_MAX_STAGES:
+        r->limits_stages = true;
+        if (c->number < p->most_stages)
+            p->most_stages = c->number;
+        break;
+    case POPLINER_CONSTRAINT_DEVICE_MAP:
+        r->limits_stages = true;
+        p->is_mapped = true;
+        p->least_stages = c->number;
+        if (c->number < p->most_stages)
+            p->most_stages = c->number;
+        break;
+    case POPLINER_CONSTRAINT_MIN_UNITS:
+        r->min_units = c->number;
+        break;
+    case POPLINER_CONSTRAINT_MAX_UNITS:
+        r->max_units = c->number;
+        break;
+    case POPLINER_CONSTRAINT_REQUIRED_CUT:
+        r->cuts[c->unit + 1] = POPLINER_CUT_REQUIRED;
+        break;
+    case POPLINER_CONSTRAINT_FORBIDDEN_CUT:
+        r->cuts[c->unit + 1] = POPLINER_CUT_FORBIDDEN;
+        break;
+    case POPLINER_CONSTRAINT_PLACEMENT: {
+        int64_t *ipu = &p->unit_ipu[c->unit];
+        int64_t wanted = (int64_t)c->ipu;
+        *ipu = *ipu == PL_ANY_IPU || *ipu == wanted ? wanted : PL_NO_IPU;
+        break;
+    }
+    case POPLINER_CONSTRAINT_PAIR: /* told by is_pair_active */
+    case POPLINER_NUM_CONSTRAINT_KINDS:
+        break;
+    }
+}
+
 static popliner_status find_rules(pl_problem *p, const uint8_t *active, rules *r,
                                   popliner_error *error) {
     const popliner_solver_options *options = p->options;
-    pl_constraint *constraints = NULL;
+    popliner_constraint *constraints = NULL;
     size_t count = 0;
+    size_t num_pairs = 0;
     popliner_status status = pl_constraints_list(p->costs, options, &constraints, &count, error);
     r->cuts = pl_new_array(p->num_units, sizeof *r->cuts);
     r->counted = pl_new_array(p->num_units + 1, sizeof *r->counted);
@@ -98,40 +151,12 @@ static popliner_status find_rules(pl_problem *p, const uint8_t *active, rules *r
         p->unit_ipu[unit] = PL_ANY_IPU;
     }
     for (size_t i = 0; i < count; ++i) {
-        if (active != NULL && active[i] == 0)
-            continue;
-        size_t index = constraints[i].index;
-        switch (constraints[i].kind) {
-        case PL_CONSTRAINT_STAGES:
-            r->limits_stages = true;
-            if (options->num_mapped_stages > 0) {
-                p->is_mapped = true;
-                p->least_stages = options->num_mapped_stages;
-            } else if (options->max_stages < p->most_stages) {
-                p->most_stages = options->max_stages;
-            }
-            if (p->is_mapped && options->num_mapped_stages < p->most_stages)
-                p->most_stages = options->num_mapped_stages;
-            break;
-        case PL_CONSTRAINT_MIN_UNITS:
-            r->min_units = options->min_units;
-            break;
-        case PL_CONSTRAINT_MAX_UNITS:
-            r->max_units = options->max_units;
-            break;
-        case PL_CONSTRAINT_CUT:
-            r->cuts[index] = options->cut_rules[index];
-            break;
-        case PL_CONSTRAINT_PAIR:
-            p->is_pair_active[index] = 1;
-            break;
-        case PL_CONSTRAINT_PLACEMENT: {
-            int64_t *ipu = &p->unit_ipu[options->placements[index].unit];
-            int64_t wanted = (int64_t)options->placements[index].ipu;
-            *ipu = *ipu == PL_ANY_IPU || *ipu == wanted ? wanted : PL_NO_IPU;
-            break;
-        }
-        }
+        const popliner_constraint *c = &constraints[i];
+        bool is_active = active == NULL || active[i] != 0;
+        if (c->kind == POPLINER_CONSTRAINT_PAIR)
+            p->is_pair_active[num_pairs++] = is_active;
+        if (is_active)
+            apply(p, r, c);
     }
 done:
     free(constraints);

@@ -11,27 +11,11 @@
 #include "popliner/solver.h"
 
 /* The constraints of some options, one by one, so that each can be left out to see whether it is
- * needed for a contradiction: first the single ones, then each required or forbidden cut, each
- * pair, each placement. */
-typedef enum pl_constraint_kind {
-    PL_CONSTRAINT_STAGES, /* max_stages, or the device map */
-    PL_CONSTRAINT_MIN_UNITS,
-    PL_CONSTRAINT_MAX_UNITS,
-    PL_NUM_SINGLE_CONSTRAINTS,
-    PL_CONSTRAINT_CUT = PL_NUM_SINGLE_CONSTRAINTS,
-    PL_CONSTRAINT_PAIR,
-    PL_CONSTRAINT_PLACEMENT,
-} pl_constraint_kind;
-
-typedef struct pl_constraint {
-    pl_constraint_kind kind;
-    size_t index; /* the unit behind a cut; the place of a pair or placement in the options */
-} pl_constraint;
-
-/* All constraints of the options. The caller frees *constraints. Errors: MEMORY. */
+ * needed for a contradiction: the number of stages, min_units and max_units, then each required or
+ * forbidden cut, each pair, each placement. The caller frees *constraints. Errors: MEMORY. */
 popliner_status pl_constraints_list(const popliner_costs *costs,
                                     const popliner_solver_options *options,
-                                    pl_constraint **constraints, size_t *count,
+                                    popliner_constraint **constraints, size_t *count,
                                     popliner_error *error);
 
 enum { PL_ANY_IPU = -1, PL_NO_IPU = -2 };
