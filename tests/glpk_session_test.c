@@ -226,11 +226,11 @@ static void survives_a_lack_of_threads(void **state) {
 static const pl_stop never = {INFINITY, NULL, NULL};
 
 /* One row and one variable of it for each of `count`. */
-static void fill(pl_program *program, size_t count) {
+static void fill(pl_mip *program, size_t count) {
     for (size_t i = 0; i < count; ++i) {
-        assert_true(pl_program_add_row(program, 1.0, INFINITY));
-        assert_true(pl_program_add_column(program, true, 1.0));
-        assert_true(pl_program_add_entry(program, i, i, 1.0));
+        assert_true(pl_mip_add_row(program, 1.0, INFINITY));
+        assert_true(pl_mip_add_column(program, true, 1.0));
+        assert_true(pl_mip_add_entry(program, i, i, 1.0));
     }
 }
 
@@ -241,18 +241,18 @@ static void survives_failures(void **state) {
     static double values[COUNT];
     for (int repeats_entry = 0; repeats_entry < 2; ++repeats_entry) {
         const pl_glpk_limits limits = {.memory_mib = 1, .stop = &never};
-        pl_program program = {0};
+        pl_mip program = {0};
         double objective;
-        pl_program_outcome outcome;
+        pl_mip_outcome outcome;
         popliner_error error = {0};
         set_up(&h);
         fill(&program, repeats_entry ? 1 : COUNT);
         if (repeats_entry)
-            assert_true(pl_program_add_entry(&program, 0, 0, 1.0));
+            assert_true(pl_mip_add_entry(&program, 0, 0, 1.0));
         assert_int_equal(pl_glpk_solve(&program, &limits, values, &objective, &outcome, &error),
                          POPLINER_ERROR_INTERNAL);
         assert_non_null(strstr(error.message, repeats_entry ? "duplicate" : "memory"));
-        pl_program_clear(&program);
+        pl_mip_clear(&program);
         check_and_end(&h);
     }
 }
@@ -269,7 +269,7 @@ static void survives_writing(void **state) {
     int file = mkstemp(path);
     assert_true(file >= 0);
     close(file);
-    pl_program program = {0};
+    pl_mip program = {0};
     fill(&program, 3);
     for (int is_mps = 0; is_mps < 2; ++is_mps) {
         set_up(&h);
@@ -283,7 +283,7 @@ static void survives_writing(void **state) {
         check_and_end(&h);
     }
     unlink(path);
-    pl_program_clear(&program);
+    pl_mip_clear(&program);
 }
 
 /* A thread that never used GLPK has no environment of it afterwards. */

@@ -14,42 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void pl_program_clear(pl_program *program) {
-    free(program->rows);
-    free(program->columns);
-    free(program->entries);
-    *program = (pl_program){0};
-}
-
-bool pl_program_add_row(pl_program *program, double lower, double upper) {
-    void *items = program->rows;
-    if (!pl_reserve(&items, &program->row_capacity, program->num_rows + 1, sizeof *program->rows))
-        return false;
-    program->rows = items;
-    program->rows[program->num_rows++] = (pl_program_row){lower, upper};
-    return true;
-}
-
-bool pl_program_add_column(pl_program *program, bool binary, double cost) {
-    void *items = program->columns;
-    if (!pl_reserve(&items, &program->column_capacity, program->num_columns + 1,
-                    sizeof *program->columns))
-        return false;
-    program->columns = items;
-    program->columns[program->num_columns++] = (pl_program_column){binary, cost};
-    return true;
-}
-
-bool pl_program_add_entry(pl_program *program, size_t row, size_t column, double value) {
-    void *items = program->entries;
-    if (!pl_reserve(&items, &program->entry_capacity, program->num_entries + 1,
-                    sizeof *program->entries))
-        return false;
-    program->entries = items;
-    program->entries[program->num_entries++] = (pl_program_entry){row, column, value};
-    return true;
-}
-
 /* What GLPK is to do with a program. */
 typedef enum task { SOLVE, WRITE_LP, WRITE_MPS } task;
 
@@ -57,12 +21,12 @@ typedef enum task { SOLVE, WRITE_LP, WRITE_MPS } task;
  * so its members keep their values when GLPK jumps. */
 typedef struct job {
     pl_own_thread thread;
-    const pl_program *program;
+    const pl_mip *program;
     task task;
     const pl_glpk_limits *limits; /* of SOLVE, like the next three */
     double *values;
     double *objective;
-    pl_program_outcome *outcome;
+    pl_mip_outcome *outcome;
     const char *path; /* of WRITE_LP and WRITE_MPS, like the next two */
     void (*name_column)(const void *user, size_t index, char *name, size_t size);
     const void *name_user;
@@ -142,20 +106,20 @@ static int bound_type(double lower, double upper) {
 }
 
 static glp_prob *build(const job *current) {
-    const pl_program *program = current->program;
+    const pl_mip *program = current->program;
     glp_prob *problem = glp_create_prob();
     glp_set_obj_dir(problem, GLP_MIN);
     if (program->num_rows > 0)
         glp_add_rows(problem, (int)program->num_rows);
     for (size_t i = 0; i < program->num_rows; ++i) {
-        const pl_program_row *row = &program->rows[i];
+        const pl_mip_row *row = &program->rows[i];
         glp_set_row_bnds(problem, (int)i + 1, bound_type(row->lower, row->upper), row->lower,
                          row->upper);
     }
     if (program->num_columns > 0)
         glp_add_cols(problem, (int)program->num_columns);
     for (size_t i = 0; i < program->num_columns; ++i) {
-        const pl_program_column *column = &program->columns[i];
+        const pl_mip_column *column = &program->columns[i];
         if (column->binary)
             glp_set_col_kind(problem, (int)i + 1, GLP_BV);
         else
@@ -179,7 +143,7 @@ static int milliseconds_left(job *current) {
  * the time limit holds for the relaxation too. */
 static popliner_status relax(glp_prob *problem, job *current, bool *solved) {
     *solved = false;
-    *current->outcome = PL_PROGRAM_UNSOLVED;
+    *current->outcome = PL_MIP_UNSOLVED;
     glp_smcp parameters;
     glp_init_smcp(&parameters);
     parameters.msg_lev = GLP_MSG_ALL;
@@ -192,7 +156,7 @@ static popliner_status relax(glp_prob *problem, job *current, bool *solved) {
     if (code == GLP_ETMLIM)
         return POPLINER_OK;
     if (code == GLP_ENOPFS || (code == 0 && glp_get_status(problem) == GLP_NOFEAS)) {
-        *current->outcome = PL_PROGRAM_IMPOSSIBLE;
+        *current->outcome = PL_MIP_IMPOSSIBLE;
         return POPLINER_OK;
     }
     if (code != 0 || glp_get_status(problem) != GLP_OPT)
@@ -226,9 +190,9 @@ static popliner_status search(glp_prob *problem, job *current) {
         return pl_fail(current->error, POPLINER_ERROR_INTERNAL,
                        "GLPK cannot solve the program: code %d (%s)", code, current->last_line);
     if (status == GLP_NOFEAS && !is_stopped) {
-        *current->outcome = PL_PROGRAM_IMPOSSIBLE;
+        *current->outcome = PL_MIP_IMPOSSIBLE;
     } else if (status == GLP_OPT || status == GLP_FEAS) {
-        *current->outcome = status == GLP_OPT ? PL_PROGRAM_OPTIMAL : PL_PROGRAM_FEASIBLE;
+        *current->outcome = status == GLP_OPT ? PL_MIP_OPTIMAL : PL_MIP_FEASIBLE;
         *current->objective = glp_mip_obj_val(problem);
         for (size_t i = 0; i < current->program->num_columns; ++i)
             current->values[i] = glp_mip_col_val(problem, (int)i + 1);
@@ -302,7 +266,7 @@ static popliner_status work_guarded(job *current) {
         return work(current);
     end_line(current);
     if (current->is_stopping) {
-        *current->outcome = PL_PROGRAM_UNSOLVED;
+        *current->outcome = PL_MIP_UNSOLVED;
         return POPLINER_OK;
     }
     if (current->task != SOLVE)
@@ -328,7 +292,7 @@ static void work_on_thread(void *user) {
 }
 
 static popliner_status run(job *current) {
-    const pl_program *program = current->program;
+    const pl_mip *program = current->program;
     popliner_error *error = current->error;
     if (program->num_rows >= INT_MAX || program->num_columns >= INT_MAX ||
         program->num_entries >= INT_MAX)
@@ -359,9 +323,8 @@ done:
     return status;
 }
 
-popliner_status pl_glpk_solve(const pl_program *program, const pl_glpk_limits *limits,
-                              double *values, double *objective, pl_program_outcome *outcome,
-                              popliner_error *error) {
+popliner_status pl_glpk_solve(const pl_mip *program, const pl_glpk_limits *limits, double *values,
+                              double *objective, pl_mip_outcome *outcome, popliner_error *error) {
     job current = {.program = program,
                    .task = SOLVE,
                    .limits = limits,
@@ -373,7 +336,7 @@ popliner_status pl_glpk_solve(const pl_program *program, const pl_glpk_limits *l
 }
 
 popliner_status
-pl_glpk_write(const pl_program *program,
+pl_glpk_write(const pl_mip *program,
               void (*name_column)(const void *user, size_t index, char *name, size_t size),
               const void *user, bool is_mps, const char *path, popliner_error *error) {
     job current = {.program = program,

@@ -3,6 +3,7 @@
 
 #include "base/failure.h"
 #include "solve/costs.h"
+#include "solve/second_opinion.h"
 
 #include <stdlib.h>
 
@@ -41,9 +42,9 @@ popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_go
         return POPLINER_OK;
     }
     if (p->is_shared) {
-        pl_program_result result = {0};
-        status = pl_stage_search(p, filter, goal, search->stop, p->options->listener,
-                                 &search->shared, split, &result, error);
+        pl_search_result result = {0};
+        status = pl_no_goods_search(p, filter, goal, search->stop, p->options->listener,
+                                    &search->shared, split, &result, error);
         is_stopped = result.is_stopped;
         found_bound = split->num_stages > 0 ? result.bound_bytes : result.next_peak_bytes;
     } else {
@@ -214,11 +215,11 @@ static popliner_status confirm(const pl_search *search, const pl_filter *level,
         return POPLINER_OK;
     switch (proven->objective) {
     case POPLINER_OBJECTIVE_TRAFFIC:
-        return pl_stage_search_check(p, level, PL_GOAL_FEWEST_CUT_BYTES, &bound, search->stop,
-                                     listener, error);
+        return pl_second_opinion(p, level, PL_GOAL_FEWEST_CUT_BYTES, &bound, search->stop, listener,
+                                 error);
     case POPLINER_OBJECTIVE_IPUS:
-        return pl_stage_search_check(p, level, PL_GOAL_FEWEST_STAGES, &bound, search->stop,
-                                     listener, error);
+        return pl_second_opinion(p, level, PL_GOAL_FEWEST_STAGES, &bound, search->stop, listener,
+                                 error);
     case POPLINER_OBJECTIVE_MEMORY:
     case POPLINER_OBJECTIVE_CYCLES:
         break;
@@ -229,8 +230,8 @@ static popliner_status confirm(const pl_search *search, const pl_filter *level,
     if (bound == 0)
         return POPLINER_OK;
     pl_filter better = limited(level, proven->objective, bound - 1);
-    return pl_stage_search_check(p, &better, PL_GOAL_FEWEST_STAGES, NULL, search->stop, listener,
-                                 error);
+    return pl_second_opinion(p, &better, PL_GOAL_FEWEST_STAGES, NULL, search->stop, listener,
+                             error);
 }
 
 popliner_status pl_search_optimise(pl_search *search, const popliner_objective *objectives,

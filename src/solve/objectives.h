@@ -5,8 +5,8 @@
 #ifndef PL_SOLVE_OBJECTIVES_H
 #define PL_SOLVE_OBJECTIVES_H
 
+#include "solve/no_goods.h"
 #include "solve/plan.h"
-#include "solve/stage_search.h"
 
 /* Zero-initialise but for the first three; free with pl_search_free. */
 typedef struct pl_search {

@@ -3,8 +3,8 @@
 
 #include "base/failure.h"
 #include "solve/infeasibility.h"
+#include "solve/integer_program_file.h"
 #include "solve/objectives.h"
-#include "solve/stage_program_file.h"
 
 #include <math.h>
 
@@ -164,8 +164,9 @@ popliner_status popliner_solver_write(const popliner_costs *costs,
                        : first == POPLINER_OBJECTIVE_IPUS  ? PL_GOAL_FEWEST_STAGES
                                                            : PL_GOAL_ANY;
         pl_filter filter = pl_filter_of_limits(&problem);
-        status = pl_stage_program_write(&problem, &filter, goal, first == POPLINER_OBJECTIVE_CYCLES,
-                                        &search.shared, format, path, error);
+        status =
+            pl_integer_program_write(&problem, &filter, goal, first == POPLINER_OBJECTIVE_CYCLES,
+                                     &search.shared, format, path, error);
     }
 done:
     popliner_plan_clear(&plan);

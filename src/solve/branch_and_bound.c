@@ -11,7 +11,7 @@
  * nothing does.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "solve/shared_search.h"
+#include "solve/branch_and_bound.h"
 
 #include "base/failure.h"
 #include "base/growth.h"
@@ -379,15 +379,15 @@ static void clear(search *s) {
     free(s->together);
 }
 
-bool pl_shared_search_can(const pl_problem *problem, const pl_filter *filter) {
+bool pl_branch_and_bound_can(const pl_problem *problem, const pl_filter *filter) {
     return problem->is_shared && filter->most_spread == UINT64_MAX &&
            popliner_costs_shared_peak_never_shrinks(problem->costs);
 }
 
-popliner_status pl_shared_search(const pl_problem *problem, const pl_filter *filter, pl_goal goal,
-                                 const pl_split *fixed, const pl_stop *stop, pl_shared *shared,
-                                 pl_split *split, pl_program_result *result,
-                                 popliner_error *error) {
+popliner_status pl_branch_and_bound(const pl_problem *problem, const pl_filter *filter,
+                                    pl_goal goal, const pl_split *fixed, const pl_stop *stop,
+                                    pl_shared *shared, pl_split *split, pl_search_result *result,
+                                    popliner_error *error) {
     search s = {.problem = problem,
                 .filter = filter,
                 .goal = goal,
