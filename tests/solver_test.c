@@ -243,12 +243,13 @@ static void programs_are_exact_by_themselves(void **state) {
             assert_false(result.is_stopped);
             assert_int_equal(split.num_stages, is_possible ? num_stages : 0);
             num_found += is_possible;
-            pl_worth worth = {0};
+            pl_objective_values values = {0};
             if (is_possible)
-                assert_int_equal(pl_split_worth(&problem, &split, &worth, NULL, NULL), POPLINER_OK);
+                assert_int_equal(pl_split_evaluate(&problem, &split, &values, NULL, NULL),
+                                 POPLINER_OK);
             if (is_possible && goal == PL_GOAL_FEWEST_CUT_BYTES) {
-                assert_true(worth.cut_bytes == expected.split.values[POPLINER_OBJECTIVE_TRAFFIC]);
-                assert_true(result.bound_bytes <= worth.cut_bytes);
+                assert_true(values.cut_bytes == expected.split.values[POPLINER_OBJECTIVE_TRAFFIC]);
+                assert_true(result.bound_bytes <= values.cut_bytes);
             }
             for (size_t i = 0; is_possible && goal == PL_GOAL_EARLIEST_CUTS && i < num_stages; ++i)
                 assert_int_equal(split.first_units[i], expected.split.stages[i].first_unit);

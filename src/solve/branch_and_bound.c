@@ -220,18 +220,18 @@ static bool is_allowed(const search *s, size_t stage) {
 /* All stages are chosen: keeps the split. */
 static popliner_status take(search *s) {
     pl_split split = {0};
-    pl_worth worth = {0};
+    pl_objective_values values = {0};
     popliner_status status = POPLINER_OK;
     for (size_t stage = 0; status == POPLINER_OK && stage < s->num_stages; ++stage)
         if (!pl_split_append(&split, s->stages[stage].first_unit))
             status = pl_fail_memory(s->error, "the stages");
     if (status == POPLINER_OK)
-        status = pl_split_worth(s->problem, &split, &worth, NULL, s->error);
-    if (status == POPLINER_OK && pl_filter_admits(s->filter, &worth)) {
+        status = pl_split_evaluate(s->problem, &split, &values, NULL, s->error);
+    if (status == POPLINER_OK && pl_filter_admits(s->filter, &values)) {
         pl_split_move(s->split, &split);
-        s->is_done = s->goal != PL_GOAL_FEWEST_CUT_BYTES || worth.cut_bytes == 0;
-        s->best_bytes = worth.cut_bytes;
-        s->most_bytes = worth.cut_bytes - (worth.cut_bytes > 0);
+        s->is_done = s->goal != PL_GOAL_FEWEST_CUT_BYTES || values.cut_bytes == 0;
+        s->best_bytes = values.cut_bytes;
+        s->most_bytes = values.cut_bytes - (values.cut_bytes > 0);
     }
     pl_split_clear(&split);
     return status;
@@ -293,17 +293,18 @@ static popliner_status choose(search *s, size_t stage, size_t first_unit) {
 /* What may be which stage, by itself. */
 static popliner_status mark(search *s, const pl_split *fixed) {
     size_t n = s->num_units;
-    pl_ways ways = {.problem = s->problem, .filter = s->filter, .num_stages = s->num_stages};
+    pl_reachability reachability = {
+        .problem = s->problem, .filter = s->filter, .num_stages = s->num_stages};
     if (fixed != NULL) {
-        ways.fixed_units = fixed->first_units;
-        ways.num_fixed = fixed->num_stages;
+        reachability.fixed_units = fixed->first_units;
+        reachability.num_fixed = fixed->num_stages;
     }
-    popliner_status status = pl_ways_find(&ways, s->error);
+    popliner_status status = pl_reachability_find(&reachability, s->error);
     uint8_t *ok = s->ok;
     for (size_t stage = 0; status == POPLINER_OK && stage < s->num_stages; ++stage) {
         size_t farthest = NO_UNIT;
         for (size_t i = 0; i < n; ok += n - i, ++i) {
-            if (!pl_ways_mark(&ways, stage, i, ok))
+            if (!pl_reachability_mark(&reachability, stage, i, ok))
                 memset(ok, 0, n - i);
             size_t count = n - i;
             while (count > 0 && ok[count - 1] == 0)
@@ -313,7 +314,7 @@ static popliner_status mark(search *s, const pl_split *fixed) {
             s->farthest[stage * n + i] = farthest;
         }
     }
-    pl_ways_free(&ways);
+    pl_reachability_free(&reachability);
     return status;
 }
 

@@ -91,14 +91,14 @@ static popliner_status add_places(const pl_problem *p, size_t num_stages, unit_s
                                   popliner_error *error) {
     pl_filter free_filter = unlimited(p);
     pl_filter filter = pl_filter_of_limits(p);
-    pl_ways ways = {.problem = p, .filter = &free_filter, .num_stages = num_stages};
+    pl_reachability reachability = {.problem = p, .filter = &free_filter, .num_stages = num_stages};
     uint8_t *ok = pl_new_array(p->num_units, sizeof *ok);
-    popliner_status status =
-        ok == NULL ? pl_fail_memory(error, "the places of the units") : pl_ways_find(&ways, error);
+    popliner_status status = ok == NULL ? pl_fail_memory(error, "the places of the units")
+                                        : pl_reachability_find(&reachability, error);
     for (size_t stage = 0; status == POPLINER_OK && stage < num_stages; ++stage) {
         uint64_t limit = pl_filter_limit(p, &filter, pl_problem_ipu(p, stage));
         for (size_t first = 0; first < p->num_units; ++first) {
-            if (!pl_ways_mark(&ways, stage, first, ok))
+            if (!pl_reachability_mark(&reachability, stage, first, ok))
                 continue;
             size_t count = p->num_units - first;
             while (count > 0 && ok[count - 1] == 0)
@@ -113,7 +113,7 @@ static popliner_status add_places(const pl_problem *p, size_t num_stages, unit_s
         }
     }
     free(ok);
-    pl_ways_free(&ways);
+    pl_reachability_free(&reachability);
     return status;
 }
 
@@ -189,16 +189,16 @@ static popliner_status find_enough_bytes(const pl_problem *problem, const pl_sto
     uint64_t middle = POPLINER_PEAK_FORBIDDEN - 1;
     popliner_status status = POPLINER_OK;
     while (enough == 0 || bound < enough) {
-        pl_worth worth = {0};
+        pl_objective_values values = {0};
         filter.plain_limit_bytes = middle;
         status = pl_search_find(&search, &filter, PL_GOAL_ANY, &split, NULL, error);
         if (status == POPLINER_OK && split.num_stages > 0)
-            status = pl_split_worth(problem, &split, &worth, NULL, error);
+            status = pl_split_evaluate(problem, &split, &values, NULL, error);
         if (status != POPLINER_OK || search.is_stopped || (split.num_stages == 0 && enough == 0))
             break;
         if (split.num_stages > 0)
-            enough =
-                worth.peak_bytes >= bound && worth.peak_bytes < middle ? worth.peak_bytes : middle;
+            enough = values.peak_bytes >= bound && values.peak_bytes < middle ? values.peak_bytes
+                                                                              : middle;
         else
             bound = middle + 1;
         pl_split_clear(&split);

@@ -35,25 +35,26 @@ static popliner_status add_column(pl_integer_program *s, pl_column c, popliner_e
 /* Collects the intervals, stage by stage, that lie on a way from the first unit to the last. */
 static popliner_status collect_by_place(pl_integer_program *s, popliner_error *error) {
     size_t n = s->problem->num_units;
-    pl_ways ways = {.problem = s->problem, .filter = &s->filter, .num_stages = s->num_places};
+    pl_reachability reachability = {
+        .problem = s->problem, .filter = &s->filter, .num_stages = s->num_places};
     if (s->fixed != NULL) {
-        ways.fixed_units = s->fixed->first_units;
-        ways.num_fixed = s->fixed->num_stages;
+        reachability.fixed_units = s->fixed->first_units;
+        reachability.num_fixed = s->fixed->num_stages;
     }
     uint8_t *ok = pl_new_array(n, sizeof *ok);
     popliner_status status = ok == NULL
                                  ? pl_fail_memory(error, "the intervals of the integer program")
-                                 : pl_ways_find(&ways, error);
+                                 : pl_reachability_find(&reachability, error);
     for (size_t place = 0; place < s->num_places; ++place)
         for (size_t i = 0; status == POPLINER_OK && i < n; ++i) {
-            if (!pl_ways_mark(&ways, place, i, ok))
+            if (!pl_reachability_mark(&reachability, place, i, ok))
                 continue;
             for (size_t d = 0; d < n - i && status == POPLINER_OK; ++d)
                 if (ok[d] != 0)
                     status = add_column(s, (pl_column){place, i, i + d}, error);
         }
     free(ok);
-    pl_ways_free(&ways);
+    pl_reachability_free(&reachability);
     return status;
 }
 

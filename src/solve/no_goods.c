@@ -29,11 +29,11 @@ enum { MOST_EXCLUDED_SPLITS = 100 };
  * and where several IPUs are shared there may be hundreds. */
 enum { MOST_NO_GOODS = 16 };
 
-/* The peaks by stage and the worth of a split. */
+/* The peaks by stage and the values of a split. */
 typedef struct measured {
     uint64_t *peaks_bytes;     /* [stages] */
     popliner_interval *stages; /* [stages]: room for a no-good */
-    pl_worth worth;
+    pl_objective_values values;
 } measured;
 
 /* Remembers stages that need more together than is allowed. */
@@ -147,7 +147,7 @@ static popliner_status search(pl_integer_program *s, pl_goal goal, const pl_stop
             result->bound_bytes = best_bytes;
             goto done;
         }
-        status = pl_split_worth(s->problem, &split, &m->worth, m->peaks_bytes, error);
+        status = pl_split_evaluate(s->problem, &split, &m->values, m->peaks_bytes, error);
         bool is_fine = true;
         if (status == POPLINER_OK)
             status = forbid_ipus(s, &split, m, shared, conditions, &is_fine, error);
@@ -163,10 +163,10 @@ static popliner_status search(pl_integer_program *s, pl_goal goal, const pl_stop
         }
         if (!is_fine)
             continue;
-        bool is_within = pl_filter_admits(&s->filter, &m->worth);
-        bool is_better = is_within && m->worth.cut_bytes < best_bytes;
+        bool is_within = pl_filter_admits(&s->filter, &m->values);
+        bool is_better = is_within && m->values.cut_bytes < best_bytes;
         if (is_better || (is_within && best->num_stages == 0)) {
-            best_bytes = m->worth.cut_bytes;
+            best_bytes = m->values.cut_bytes;
             status = exclude(s, &split, conditions, error);
             pl_split_move(best, &split);
             if (goal != PL_GOAL_FEWEST_CUT_BYTES)

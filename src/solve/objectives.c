@@ -59,24 +59,24 @@ popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_go
 /* Makes a better split the best known. */
 static popliner_status keep(pl_search *search, pl_split *split, popliner_error *error) {
     pl_split_move(&search->split, split);
-    return pl_split_worth(search->problem, &search->split, &search->worth, NULL, error);
+    return pl_split_evaluate(search->problem, &search->split, &search->values, NULL, error);
 }
 
 uint64_t pl_search_value(const pl_search *search, popliner_objective objective) {
     switch (objective) {
     case POPLINER_OBJECTIVE_MEMORY:
-        return search->worth.peak_bytes;
+        return search->values.peak_bytes;
     case POPLINER_OBJECTIVE_CYCLES:
-        return search->worth.cycles;
+        return search->values.cycles;
     case POPLINER_OBJECTIVE_TRAFFIC:
-        return search->worth.cut_bytes;
+        return search->values.cut_bytes;
     case POPLINER_OBJECTIVE_IPUS:
-        return search->worth.num_ipus;
+        return search->values.num_ipus;
     case POPLINER_OBJECTIVE_BALANCE:
     case POPLINER_NUM_OBJECTIVES:
         break;
     }
-    return pl_worth_spread(&search->worth, search->filter.spread_is_of_cycles);
+    return pl_objective_values_spread(&search->values, search->filter.spread_is_of_cycles);
 }
 
 /* The filter with a limit on one objective. */
@@ -239,7 +239,7 @@ popliner_status pl_search_optimise(pl_search *search, const popliner_objective *
                                    popliner_error *error) {
     pl_filter levels[POPLINER_NUM_OBJECTIVES]; /* within which each objective was optimised */
     popliner_status status =
-        pl_split_worth(search->problem, &search->split, &search->worth, NULL, error);
+        pl_split_evaluate(search->problem, &search->split, &search->values, NULL, error);
     for (size_t i = 0; status == POPLINER_OK && i < num_objectives; ++i) {
         popliner_objective objective = objectives[i];
         uint64_t bound = 0;

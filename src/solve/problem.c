@@ -279,67 +279,68 @@ void pl_problem_mark(const pl_problem *problem, const pl_filter *filter, size_t 
     }
 }
 
-/* Whether the stage may be there, ways or not. */
-static void mark_alone(const pl_ways *w, size_t stage, size_t first_unit, uint8_t *ok) {
-    pl_problem_mark(w->problem, w->filter, stage, w->num_stages - stage, first_unit, ok);
-    if (stage < w->num_fixed && w->fixed_units[stage] != first_unit)
-        memset(ok, 0, w->problem->num_units - first_unit);
+/* Whether the stage may be there, whatever is before and behind it. */
+static void mark_alone(const pl_reachability *r, size_t stage, size_t first_unit, uint8_t *ok) {
+    pl_problem_mark(r->problem, r->filter, stage, r->num_stages - stage, first_unit, ok);
+    if (stage < r->num_fixed && r->fixed_units[stage] != first_unit)
+        memset(ok, 0, r->problem->num_units - first_unit);
 }
 
-popliner_status pl_ways_find(pl_ways *ways, popliner_error *error) {
-    pl_ways *w = ways;
-    size_t n = w->problem->num_units;
+popliner_status pl_reachability_find(pl_reachability *reachability, popliner_error *error) {
+    pl_reachability *r = reachability;
+    size_t n = r->problem->num_units;
     size_t width = n + 1;
     uint8_t *ok = pl_new_array(n, sizeof *ok);
-    w->from_start = pl_new_array((w->num_stages + 1) * width, sizeof *w->from_start);
-    w->to_end = pl_new_array((w->num_stages + 1) * width, sizeof *w->to_end);
-    if (ok == NULL || w->from_start == NULL || w->to_end == NULL) {
+    r->from_start = pl_new_array((r->num_stages + 1) * width, sizeof *r->from_start);
+    r->to_end = pl_new_array((r->num_stages + 1) * width, sizeof *r->to_end);
+    if (ok == NULL || r->from_start == NULL || r->to_end == NULL) {
         free(ok);
-        return pl_fail_memory(error, "the ways through the chain");
+        return pl_fail_memory(error, "what stages can reach");
     }
-    w->from_start[0] = 1;
-    for (size_t stage = 0; stage < w->num_stages; ++stage)
+    r->from_start[0] = 1;
+    for (size_t stage = 0; stage < r->num_stages; ++stage)
         for (size_t i = 0; i < n; ++i) {
-            if (w->from_start[stage * width + i] == 0)
+            if (r->from_start[stage * width + i] == 0)
                 continue;
-            mark_alone(w, stage, i, ok);
+            mark_alone(r, stage, i, ok);
             for (size_t d = 0; d < n - i; ++d)
-                w->from_start[(stage + 1) * width + i + d + 1] |= ok[d];
+                r->from_start[(stage + 1) * width + i + d + 1] |= ok[d];
         }
-    w->to_end[w->num_stages * width + n] = 1;
-    for (size_t stage = w->num_stages; stage-- > 0;)
+    r->to_end[r->num_stages * width + n] = 1;
+    for (size_t stage = r->num_stages; stage-- > 0;)
         for (size_t i = 0; i < n; ++i) {
-            if (w->from_start[stage * width + i] == 0)
+            if (r->from_start[stage * width + i] == 0)
                 continue;
-            mark_alone(w, stage, i, ok);
+            mark_alone(r, stage, i, ok);
             for (size_t d = 0; d < n - i; ++d)
-                w->to_end[stage * width + i] |= ok[d] & w->to_end[(stage + 1) * width + i + d + 1];
+                r->to_end[stage * width + i] |= ok[d] & r->to_end[(stage + 1) * width + i + d + 1];
         }
     free(ok);
     return POPLINER_OK;
 }
 
-void pl_ways_free(pl_ways *ways) {
-    free(ways->from_start);
-    free(ways->to_end);
-    *ways = (pl_ways){0};
+void pl_reachability_free(pl_reachability *reachability) {
+    free(reachability->from_start);
+    free(reachability->to_end);
+    *reachability = (pl_reachability){0};
 }
 
-bool pl_ways_mark(const pl_ways *ways, size_t stage, size_t first_unit, uint8_t *ok) {
-    size_t n = ways->problem->num_units;
+bool pl_reachability_mark(const pl_reachability *reachability, size_t stage, size_t first_unit,
+                          uint8_t *ok) {
+    size_t n = reachability->problem->num_units;
     size_t width = n + 1;
-    if (ways->from_start[stage * width + first_unit] == 0 ||
-        ways->to_end[stage * width + first_unit] == 0)
+    if (reachability->from_start[stage * width + first_unit] == 0 ||
+        reachability->to_end[stage * width + first_unit] == 0)
         return false;
-    mark_alone(ways, stage, first_unit, ok);
+    mark_alone(reachability, stage, first_unit, ok);
     for (size_t d = 0; d < n - first_unit; ++d)
-        ok[d] &= ways->to_end[(stage + 1) * width + first_unit + d + 1];
+        ok[d] &= reachability->to_end[(stage + 1) * width + first_unit + d + 1];
     return true;
 }
 
-uint64_t pl_worth_spread(const pl_worth *worth, bool is_of_cycles) {
-    return is_of_cycles ? worth->cycles - worth->least_cycles
-                        : worth->peak_bytes - worth->least_peak_bytes;
+uint64_t pl_objective_values_spread(const pl_objective_values *values, bool is_of_cycles) {
+    return is_of_cycles ? values->cycles - values->least_cycles
+                        : values->peak_bytes - values->least_peak_bytes;
 }
 
 void pl_filter_enter_window(pl_filter *filter, uint64_t least, uint64_t width) {
@@ -352,10 +353,10 @@ void pl_filter_enter_window(pl_filter *filter, uint64_t least, uint64_t width) {
     *most_of = most < *most_of ? most : *most_of;
 }
 
-bool pl_filter_admits(const pl_filter *filter, const pl_worth *worth) {
-    return worth->peak_bytes <= filter->most_peak_bytes &&
-           worth->least_peak_bytes >= filter->least_peak_bytes &&
-           worth->cycles <= filter->most_cycles && worth->least_cycles >= filter->least_cycles &&
-           worth->cut_bytes <= filter->most_cut_bytes && worth->num_ipus <= filter->most_ipus &&
-           pl_worth_spread(worth, filter->spread_is_of_cycles) <= filter->most_spread;
+bool pl_filter_admits(const pl_filter *filter, const pl_objective_values *values) {
+    return values->peak_bytes <= filter->most_peak_bytes &&
+           values->least_peak_bytes >= filter->least_peak_bytes &&
+           values->cycles <= filter->most_cycles && values->least_cycles >= filter->least_cycles &&
+           values->cut_bytes <= filter->most_cut_bytes && values->num_ipus <= filter->most_ipus &&
+           pl_objective_values_spread(values, filter->spread_is_of_cycles) <= filter->most_spread;
 }

@@ -86,8 +86,9 @@ uint64_t pl_filter_limit(const pl_problem *problem, const pl_filter *filter, siz
 void pl_problem_mark(const pl_problem *problem, const pl_filter *filter, size_t stage,
                      size_t stages_to_end, size_t first_unit, uint8_t *ok);
 
-/* The ways through a chain in exactly num_stages stages. Zero-initialise; free with pl_ways_free. */
-typedef struct pl_ways {
+/* Which units stages can begin and end at in pipelines of exactly num_stages stages. Zero-initialise;
+ * free with pl_reachability_free. */
+typedef struct pl_reachability {
     const pl_problem *problem;
     const pl_filter *filter;
     size_t num_stages;
@@ -96,30 +97,32 @@ typedef struct pl_ways {
     size_t num_fixed;
     uint8_t *from_start; /* [num_stages + 1][units + 1]: so many stages can end before a unit */
     uint8_t *to_end; /* [num_stages + 1][units + 1]: those from so many on can begin at a unit */
-} pl_ways;
+} pl_reachability;
 
 /* Finds them for the members that are set. Errors: MEMORY. O(n^2 * num_stages). */
-popliner_status pl_ways_find(pl_ways *ways, popliner_error *error);
-void pl_ways_free(pl_ways *ways);
+popliner_status pl_reachability_find(pl_reachability *reachability, popliner_error *error);
+void pl_reachability_free(pl_reachability *reachability);
 
-/* Marks in ok[d] whether the stage `stage` may be first_unit ... first_unit + d in such a way. False
- * if none of them. */
-bool pl_ways_mark(const pl_ways *ways, size_t stage, size_t first_unit, uint8_t *ok);
+/* Marks in ok[d] whether the stage `stage` may be first_unit ... first_unit + d in such a
+ * pipeline. False if none of them. */
+bool pl_reachability_mark(const pl_reachability *reachability, size_t stage, size_t first_unit,
+                          uint8_t *ok);
 
-/* What a split is worth. */
-typedef struct pl_worth {
+/* What a split has of all that objectives and filters look at. */
+typedef struct pl_objective_values {
     uint64_t peak_bytes;       /* of the IPU that needs most */
     uint64_t least_peak_bytes; /* of the one that needs least */
     uint64_t cycles;
     uint64_t least_cycles;
     uint64_t cut_bytes;
     size_t num_ipus;
-} pl_worth;
+} pl_objective_values;
 
 /* The spread of a split. */
-uint64_t pl_worth_spread(const pl_worth *worth, bool is_of_cycles);
+uint64_t pl_objective_values_spread(const pl_objective_values *values, bool is_of_cycles);
 
-/* Whether a split with this worth keeps to what the filter says, but for the limits of single IPUs. */
-bool pl_filter_admits(const pl_filter *filter, const pl_worth *worth);
+/* Whether a split with these values keeps to what the filter says, but for the limits of single
+ * IPUs. */
+bool pl_filter_admits(const pl_filter *filter, const pl_objective_values *values);
 
 #endif

@@ -18,7 +18,7 @@ popliner_status pl_second_opinion(const pl_problem *problem, const pl_filter *fi
         return POPLINER_OK;
     pl_integer_program s = {.problem = problem, .filter = *filter, .num_places = 1};
     pl_split split = {0};
-    pl_worth worth = {0};
+    pl_objective_values values = {0};
     double objective = 0.0;
     pl_mip_outcome outcome = PL_MIP_UNSOLVED;
     popliner_status status = pl_integer_program_collect(&s, error);
@@ -56,11 +56,11 @@ popliner_status pl_second_opinion(const pl_problem *problem, const pl_filter *fi
     }
     if (split.num_stages == 0)
         goto done;
-    status = pl_split_worth(problem, &split, &worth, NULL, error);
+    status = pl_split_evaluate(problem, &split, &values, NULL, error);
     /* what is over the budget of cut bytes by less than the tolerance was not forbidden */
-    if (status != POPLINER_OK || !pl_filter_admits(filter, &worth))
+    if (status != POPLINER_OK || !pl_filter_admits(filter, &values))
         goto done;
-    uint64_t value = goal == PL_GOAL_FEWEST_STAGES ? worth.num_ipus : worth.cut_bytes;
+    uint64_t value = goal == PL_GOAL_FEWEST_STAGES ? values.num_ipus : values.cut_bytes;
     double expected = best == NULL ? 0.0 : (double)*best / s.unit_of_one;
     if (best == NULL || value < *best ||
         (*best < PL_MOST_CUT_BYTES &&
