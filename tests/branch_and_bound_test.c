@@ -113,9 +113,9 @@ static void draw(instance *in, uint64_t seed) {
                      POPLINER_OK);
     in->filter = pl_filter_of_limits(&in->problem);
     if (random_below(in, 3) == 0)
-        in->filter.most_cycles = in->num_units * (2 + random_below(in, 4));
+        in->filter.max_cycles = in->num_units * (2 + random_below(in, 4));
     if (random_below(in, 3) == 0)
-        in->filter.most_cut_bytes = random_below(in, 6 * maps[map].num_stages);
+        in->filter.max_cut_bytes = random_below(in, 6 * maps[map].num_stages);
 }
 
 static void discard(instance *in) {
@@ -165,10 +165,10 @@ static bool is_fine(const every *e, uint64_t *cut_bytes) {
             for (size_t unit = e->first_units[other]; unit < end; ++unit)
                 cycles += in->cycles[unit];
         }
-        if (peak_of(in, together, count) > e->limit_bytes || cycles > in->filter.most_cycles)
+        if (peak_of(in, together, count) > e->limit_bytes || cycles > in->filter.max_cycles)
             return false;
     }
-    return *cut_bytes <= in->filter.most_cut_bytes &&
+    return *cut_bytes <= in->filter.max_cut_bytes &&
            (in->options.num_pairs == 0 || in->device_map[stage_of(e, in->pair.first_unit)] ==
                                               in->device_map[stage_of(e, in->pair.second_unit)]);
 }
@@ -254,7 +254,7 @@ static void next_peak_is_no_more_than_the_best(void **state) {
         pl_split split = {0};
         pl_search_result result = {0};
         in.filter.plain_limit_bytes = POPLINER_PEAK_FORBIDDEN - 1;
-        in.filter.most_peak_bytes = in.options.max_stage_bytes;
+        in.filter.max_peak_bytes = in.options.max_stage_bytes;
         assert_int_equal(pl_no_goods_search(&in.problem, &in.filter, PL_GOAL_ANY, &never, NULL,
                                             &shared, &split, &result, NULL),
                          POPLINER_OK);

@@ -228,7 +228,7 @@ static void programs_are_exact_by_themselves(void **state) {
         brute_answer expected = brute_force(costs, &options);
         bool is_possible = expected.status == POPLINER_PLAN_OPTIMAL;
         pl_filter filter = pl_filter_of_limits(&problem);
-        filter.most_peak_bytes = expected.split.values[POPLINER_OBJECTIVE_MEMORY];
+        filter.max_peak_bytes = expected.split.values[POPLINER_OBJECTIVE_MEMORY];
         pl_shared shared = {0};
         for (int goal = PL_GOAL_ANY; goal <= PL_GOAL_EARLIEST_CUTS; ++goal) {
             pl_split split = {0};
@@ -236,7 +236,7 @@ static void programs_are_exact_by_themselves(void **state) {
             if (goal == PL_GOAL_FEWEST_STAGES)
                 continue;
             if (goal == PL_GOAL_EARLIEST_CUTS)
-                filter.most_cut_bytes = expected.split.values[POPLINER_OBJECTIVE_TRAFFIC];
+                filter.max_cut_bytes = expected.split.values[POPLINER_OBJECTIVE_TRAFFIC];
             assert_int_equal(pl_no_goods_search(&problem, &filter, (pl_goal)goal, &never, NULL,
                                                 &shared, &split, &result, NULL),
                              POPLINER_OK);
@@ -255,9 +255,9 @@ static void programs_are_exact_by_themselves(void **state) {
                 assert_int_equal(split.first_units[i], expected.split.stages[i].first_unit);
             pl_split_clear(&split);
             /* a byte less, and there is none */
-            if (is_possible && goal == PL_GOAL_ANY && filter.most_peak_bytes > 0) {
+            if (is_possible && goal == PL_GOAL_ANY && filter.max_peak_bytes > 0) {
                 pl_filter less = filter;
-                --less.most_peak_bytes;
+                --less.max_peak_bytes;
                 assert_int_equal(pl_no_goods_search(&problem, &less, PL_GOAL_ANY, &never, NULL,
                                                     &shared, &split, &result, NULL),
                                  POPLINER_OK);
@@ -286,7 +286,7 @@ static void finds_wrong_claims(void **state) {
         brute_answer expected = brute_force(costs, &options);
         const uint64_t *values = expected.split.values;
         pl_filter filter = pl_filter_of_limits(&problem);
-        filter.most_peak_bytes = values[POPLINER_OBJECTIVE_MEMORY];
+        filter.max_peak_bytes = values[POPLINER_OBJECTIVE_MEMORY];
         popliner_error error = {0};
         uint64_t cut_bytes = values[POPLINER_OBJECTIVE_TRAFFIC];
         assert_int_equal(pl_second_opinion(&problem, &filter, PL_GOAL_FEWEST_CUT_BYTES, &cut_bytes,
@@ -299,8 +299,8 @@ static void finds_wrong_claims(void **state) {
         assert_int_equal(
             pl_second_opinion(&problem, &filter, PL_GOAL_FEWEST_STAGES, NULL, &never, NULL, &error),
             POPLINER_ERROR_INTERNAL);
-        if (filter.most_peak_bytes > 0) {
-            --filter.most_peak_bytes;
+        if (filter.max_peak_bytes > 0) {
+            --filter.max_peak_bytes;
             assert_int_equal(pl_second_opinion(&problem, &filter, PL_GOAL_FEWEST_STAGES, NULL,
                                                &never, NULL, &error),
                              POPLINER_OK);
@@ -451,7 +451,7 @@ static void programs_find_the_peak_of_larger_tables(void **state) {
         pl_search_result result;
         for (uint64_t less = 0; less < 2; ++less) {
             pl_split split = {0};
-            filter.most_peak_bytes = plan.peak_bytes - less;
+            filter.max_peak_bytes = plan.peak_bytes - less;
             assert_int_equal(pl_no_goods_search(&problem, &filter, PL_GOAL_ANY, &never, NULL,
                                                 &shared, &split, &result, NULL),
                              POPLINER_OK);

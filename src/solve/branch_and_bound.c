@@ -58,7 +58,7 @@ typedef struct search {
     popliner_interval *together; /* [stages]: those of one IPU */
     size_t num_tried;
     uint64_t used_bytes; /* of the cuts so far */
-    uint64_t most_bytes; /* that all cuts may cost */
+    uint64_t max_bytes;  /* that all cuts may cost */
     uint64_t best_bytes; /* those of the split, for the goal FEWEST_CUT_BYTES */
     pl_split *split;
     bool is_done;
@@ -135,26 +135,26 @@ static popliner_status measure(search *s, size_t first_stage, bool *fits) {
     return status;
 }
 
-/* The unit behind the longest stage that begins at first_unit, ends at most_unit at the latest and
+/* The unit behind the longest stage that begins at first_unit, ends at max_unit at the latest and
  * fits on its IPU with the others there, which are chosen; first_unit if there is none. */
-static popliner_status find_end(search *s, size_t stage, size_t first_unit, size_t most_unit,
+static popliner_status find_end(search *s, size_t stage, size_t first_unit, size_t max_unit,
                                 size_t *end) {
     size_t first_stage = s->problem->first_on_ipu[stage];
-    size_t least = first_unit; /* an end that is possible */
-    size_t most = most_unit + 1;
+    size_t min_end = first_unit; /* an end that is possible */
+    size_t max_end = max_unit + 1;
     popliner_status status = POPLINER_OK;
     /* the longest one first: mostly it fits */
-    for (size_t middle = most; status == POPLINER_OK && least < most;
-         middle = most - (most - least) / 2) {
+    for (size_t middle = max_end; status == POPLINER_OK && min_end < max_end;
+         middle = max_end - (max_end - min_end) / 2) {
         bool fits = false;
         s->stages[stage] = (popliner_interval){first_unit, middle - 1, s->num_stages - stage};
         status = measure(s, first_stage, &fits);
         if (fits)
-            least = middle;
+            min_end = middle;
         else
-            most = middle - 1;
+            max_end = middle - 1;
     }
-    *end = least;
+    *end = min_end;
     return status;
 }
 
@@ -201,7 +201,7 @@ static bool is_allowed(const search *s, size_t stage) {
         if (is_of(s, other, p->first_on_ipu[stage]))
             cycles += popliner_costs_cycles(p->costs, s->stages[other].first_unit,
                                             s->stages[other].last_unit);
-    if (cycles > s->filter->most_cycles)
+    if (cycles > s->filter->max_cycles)
         return false;
     for (size_t i = 0; i < p->options->num_pairs; ++i) {
         popliner_pair pair = p->options->pairs[i];
@@ -231,7 +231,7 @@ static popliner_status take(search *s) {
         pl_split_move(s->split, &split);
         s->is_done = s->goal != PL_GOAL_FEWEST_CUT_BYTES || values.cut_bytes == 0;
         s->best_bytes = values.cut_bytes;
-        s->most_bytes = values.cut_bytes - (values.cut_bytes > 0);
+        s->max_bytes = values.cut_bytes - (values.cut_bytes > 0);
     }
     pl_split_clear(&split);
     return status;
@@ -249,7 +249,7 @@ static popliner_status try_end(search *s, size_t stage, size_t first_unit, size_
     popliner_status status = POPLINER_OK;
     s->stages[stage] = (popliner_interval){first_unit, end - 1, s->num_stages - stage};
     cut_bytes = pl_add_cut_bytes(used_bytes, cut_bytes);
-    if (rest_bytes == NO_SPLIT || pl_add_cut_bytes(cut_bytes, rest_bytes) > s->most_bytes ||
+    if (rest_bytes == NO_SPLIT || pl_add_cut_bytes(cut_bytes, rest_bytes) > s->max_bytes ||
         !is_allowed(s, stage))
         return POPLINER_OK;
     if (end < n)
@@ -381,7 +381,7 @@ static void clear(search *s) {
 }
 
 bool pl_branch_and_bound_can(const pl_problem *problem, const pl_filter *filter) {
-    return problem->is_shared && filter->most_spread == UINT64_MAX &&
+    return problem->is_shared && filter->max_spread == UINT64_MAX &&
            popliner_costs_shared_peak_never_shrinks(problem->costs);
 }
 
@@ -396,10 +396,10 @@ popliner_status pl_branch_and_bound(const pl_problem *problem, const pl_filter *
                 .shared = shared,
                 .num_units = problem->num_units,
                 .num_stages = problem->options->num_mapped_stages,
-                .most_bytes = filter->most_cut_bytes,
+                .max_bytes = filter->max_cut_bytes,
                 .split = split,
                 .error = error};
-    if (problem->most_stages < problem->least_stages)
+    if (problem->max_stages < problem->min_stages)
         return POPLINER_OK;
     popliner_status status = prepare(&s, fixed);
     if (status == POPLINER_OK)

@@ -82,7 +82,7 @@ done:
 
 /* What the units need alone, and may have, wherever the constraints let them be. */
 typedef struct unit_sizes {
-    uint64_t *least_bytes; /* [units] */
+    uint64_t *min_bytes;   /* [units] */
     uint64_t *limit_bytes; /* [units] */
 } unit_sizes;
 
@@ -105,8 +105,8 @@ static popliner_status add_places(const pl_problem *p, size_t num_stages, unit_s
                 --count;
             for (size_t unit = first; unit < first + count; ++unit) {
                 uint64_t bytes = popliner_costs_peak_at(p->costs, num_stages - stage, unit, unit);
-                if (bytes < sizes->least_bytes[unit])
-                    sizes->least_bytes[unit] = bytes;
+                if (bytes < sizes->min_bytes[unit])
+                    sizes->min_bytes[unit] = bytes;
                 if (limit > sizes->limit_bytes[unit])
                     sizes->limit_bytes[unit] = limit;
             }
@@ -122,32 +122,32 @@ static popliner_status find_large_unit(const pl_problem *p, popliner_infeasibili
                                        popliner_error *error) {
     unit_sizes sizes = {pl_new_array(p->num_units, sizeof(uint64_t)),
                         pl_new_array(p->num_units, sizeof(uint64_t))};
-    popliner_status status = sizes.least_bytes == NULL || sizes.limit_bytes == NULL
+    popliner_status status = sizes.min_bytes == NULL || sizes.limit_bytes == NULL
                                  ? pl_fail_memory(error, "the sizes of the units")
                                  : POPLINER_OK;
     bool is_same_everywhere = !p->depends_on_ipu && !p->depends_on_end;
     pl_filter filter = pl_filter_of_limits(p);
     for (size_t unit = 0; status == POPLINER_OK && unit < p->num_units; ++unit) {
-        sizes.least_bytes[unit] =
+        sizes.min_bytes[unit] =
             is_same_everywhere ? popliner_costs_peak(p->costs, unit, unit) : UINT64_MAX;
         sizes.limit_bytes[unit] = is_same_everywhere ? pl_filter_limit(p, &filter, 0) : 0;
     }
-    for (size_t n = p->least_stages;
-         status == POPLINER_OK && !is_same_everywhere && n <= p->most_stages; ++n)
+    for (size_t n = p->min_stages;
+         status == POPLINER_OK && !is_same_everywhere && n <= p->max_stages; ++n)
         status = add_places(p, n, &sizes, error);
     why->obstacle = POPLINER_OBSTACLE_CAPACITY;
     for (size_t unit = 0; status == POPLINER_OK && unit < p->num_units; ++unit) {
         /* what must not be a stage of its own has no size of its own */
-        if (sizes.least_bytes[unit] == POPLINER_PEAK_FORBIDDEN ||
-            sizes.least_bytes[unit] <= sizes.limit_bytes[unit])
+        if (sizes.min_bytes[unit] == POPLINER_PEAK_FORBIDDEN ||
+            sizes.min_bytes[unit] <= sizes.limit_bytes[unit])
             continue;
         why->obstacle = POPLINER_OBSTACLE_UNIT;
         why->unit = unit;
-        why->unit_bytes = sizes.least_bytes[unit];
+        why->unit_bytes = sizes.min_bytes[unit];
         why->limit_bytes = sizes.limit_bytes[unit];
         break;
     }
-    free(sizes.least_bytes);
+    free(sizes.min_bytes);
     free(sizes.limit_bytes);
     return status;
 }

@@ -12,7 +12,7 @@
 #define LARGEST_COEFFICIENT 1024.0
 
 /* Larger programs are refused rather than tried: GLPK takes several times the memory, and hours. */
-enum { MOST_ENTRIES = 20000000 };
+enum { MAX_ENTRIES = 20000000 };
 
 void pl_integer_program_clear(pl_integer_program *s) {
     free(s->columns);
@@ -84,7 +84,7 @@ popliner_status pl_integer_program_collect(pl_integer_program *s, popliner_error
                 behind[i] = behind[i + d + 1] + 1;
     for (size_t i = 0; i < n; ++i)
         for (size_t d = 0; d < n - i && status == POPLINER_OK; ++d)
-            if (ok[i * n + d] != 0 && before[i] + 1 + behind[i + d + 1] <= s->problem->most_stages)
+            if (ok[i * n + d] != 0 && before[i] + 1 + behind[i + d + 1] <= s->problem->max_stages)
                 status = add_column(s, (pl_column){0, i, i + d}, error);
 done:
     free(ok);
@@ -96,15 +96,15 @@ done:
 /* ---- rows ---- */
 
 bool pl_integer_program_add_entry(pl_integer_program *s, size_t row, size_t at, double value) {
-    return s->program.num_entries < MOST_ENTRIES && pl_mip_add_entry(&s->program, row, at, value);
+    return s->program.num_entries < MAX_ENTRIES && pl_mip_add_entry(&s->program, row, at, value);
 }
 
 popliner_status pl_integer_program_too_large(const pl_integer_program *s, popliner_error *error) {
-    if (s->program.num_entries < MOST_ENTRIES)
+    if (s->program.num_entries < MAX_ENTRIES)
         return pl_fail_memory(error, "the integer program");
     return pl_fail(error, POPLINER_ERROR_INTERNAL,
                    "the integer program is too large, with more than %d entries for %zu intervals",
-                   MOST_ENTRIES, s->num_columns);
+                   MAX_ENTRIES, s->num_columns);
 }
 
 uint64_t pl_integer_program_cost(const pl_integer_program *s, pl_goal goal, const pl_column *c) {
@@ -157,7 +157,7 @@ static popliner_status add_paths(pl_integer_program *s, pl_goal goal, popliner_e
     }
     size_t stages_row = program->num_rows;
     if (s->num_places == 1 &&
-        !pl_mip_add_row(program, (double)s->problem->least_stages, (double)s->problem->most_stages))
+        !pl_mip_add_row(program, (double)s->problem->min_stages, (double)s->problem->max_stages))
         return pl_integer_program_too_large(s, error);
     for (size_t a = 0; a < s->num_columns; ++a) {
         const pl_column *c = &s->columns[a];
@@ -176,9 +176,9 @@ static popliner_status add_paths(pl_integer_program *s, pl_goal goal, popliner_e
 /* The sum of the cut bytes is at most the filter's, with room for GLPK's tolerance: what exceeds it
  * by less is found out afterwards. */
 static popliner_status add_cut_budget(pl_integer_program *s, popliner_error *error) {
-    uint64_t budget_bytes = s->filter.most_cut_bytes;
+    uint64_t budget_bytes = s->filter.max_cut_bytes;
     double scale = 1.0;
-    if (budget_bytes >= PL_MOST_CUT_BYTES)
+    if (budget_bytes >= PL_MAX_CUT_BYTES)
         return POPLINER_OK;
     while ((double)budget_bytes > LARGEST_COEFFICIENT * scale)
         scale *= 2.0;
@@ -200,16 +200,15 @@ static popliner_status add_cut_budget(pl_integer_program *s, popliner_error *err
 static popliner_status add_cycle_budgets(pl_integer_program *s, popliner_error *error) {
     const pl_problem *p = s->problem;
     double scale = 1.0;
-    if (!p->is_shared || s->filter.most_cycles == UINT64_MAX ||
-        !popliner_costs_has_cycles(p->costs))
+    if (!p->is_shared || s->filter.max_cycles == UINT64_MAX || !popliner_costs_has_cycles(p->costs))
         return POPLINER_OK;
-    while ((double)s->filter.most_cycles > LARGEST_COEFFICIENT * scale)
+    while ((double)s->filter.max_cycles > LARGEST_COEFFICIENT * scale)
         scale *= 2.0;
     for (size_t stage = 0; stage < s->num_places; ++stage) {
         if (p->first_on_ipu[stage] != stage)
             continue;
         size_t row = s->program.num_rows;
-        if (!pl_mip_add_row(&s->program, -INFINITY, (double)s->filter.most_cycles / scale + 1e-3))
+        if (!pl_mip_add_row(&s->program, -INFINITY, (double)s->filter.max_cycles / scale + 1e-3))
             return pl_integer_program_too_large(s, error);
         for (size_t a = 0; a < s->num_columns; ++a) {
             const pl_column *c = &s->columns[a];
@@ -251,7 +250,7 @@ popliner_status pl_integer_program_forbid(pl_integer_program *s, const pl_condit
     return POPLINER_OK;
 }
 
-static size_t most_stages_of_ipu(const pl_problem *p) {
+static size_t max_stages_of_ipu(const pl_problem *p) {
     return p->options->num_mapped_stages;
 }
 
@@ -260,7 +259,7 @@ size_t pl_integer_program_list_known(const pl_integer_program *s, const pl_share
     const pl_problem *p = s->problem;
     pl_relation how = s->peaks_never_shrink ? PL_CONTAINS : PL_SAME;
     size_t count = 0;
-    const popliner_interval *intervals = shared->intervals + i * most_stages_of_ipu(p);
+    const popliner_interval *intervals = shared->intervals + i * max_stages_of_ipu(p);
     for (size_t stage = 0; stage < p->options->num_mapped_stages; ++stage)
         if (p->first_on_ipu[stage] == shared->first_stage[i])
             conditions[count++] = (pl_condition){stage, intervals[stage], how};
@@ -357,7 +356,7 @@ popliner_status pl_integer_program_solve(pl_integer_program *s, const pl_stop *s
         unit = s->columns[a].last_unit + 1;
     }
     if (unit != s->problem->num_units || num_chosen != split->num_stages ||
-        num_chosen > s->problem->most_stages || num_chosen < s->problem->least_stages)
+        num_chosen > s->problem->max_stages || num_chosen < s->problem->min_stages)
         return pl_fail(error, POPLINER_ERROR_INTERNAL,
                        "GLPK's answer is not a split: after %zu stages it is at unit %zu of %zu",
                        split->num_stages, unit, s->problem->num_units);

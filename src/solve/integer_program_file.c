@@ -90,18 +90,18 @@ popliner_status pl_integer_program_write(const pl_problem *problem, const pl_fil
                                          popliner_program_format format, const char *path,
                                          popliner_error *error) {
     bool by_place = problem->is_mapped || problem->depends_on_end || problem->depends_on_ipu;
-    if (problem->least_stages > problem->most_stages)
+    if (problem->min_stages > problem->max_stages)
         return pl_fail(
             error, POPLINER_ERROR_USAGE,
             "a chain of %zu units has no %zu stages: there is no integer program to write",
-            problem->num_units, problem->least_stages);
-    if (by_place && problem->least_stages < problem->most_stages)
+            problem->num_units, problem->min_stages);
+    if (by_place && problem->min_stages < problem->max_stages)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "what a stage costs depends on its place here: there is an integer program "
                        "for each number of stages; give a device map for the one that is meant");
     pl_integer_program s = {.problem = problem,
                             .filter = *filter,
-                            .num_places = by_place ? problem->most_stages : 1,
+                            .num_places = by_place ? problem->max_stages : 1,
                             .peaks_never_shrink =
                                 problem->is_shared &&
                                 popliner_costs_shared_peak_never_shrinks(problem->costs)};

@@ -23,11 +23,11 @@
 #include <stdlib.h>
 
 /* Near ties beyond GLPK's tolerance that are looked at one by one before the search is given up. */
-enum { MOST_EXCLUDED_SPLITS = 100 };
+enum { MAX_EXCLUDED_SPLITS = 100 };
 
 /* Answers that need too much before branch and bound takes over: each makes the next program larger,
  * and where several IPUs are shared there may be hundreds. */
-enum { MOST_NO_GOODS = 16 };
+enum { MAX_NO_GOODS = 16 };
 
 /* The peaks by stage and the values of a split. */
 typedef struct measured {
@@ -82,7 +82,7 @@ static popliner_status forbid_ipus(pl_integer_program *s, const pl_split *split,
         uint64_t peak = m->peaks_bytes[i];
         uint64_t cycles = cycles_of_ipu(s, split, i);
         bool is_too_large = peak > pl_filter_limit(p, f, pl_problem_ipu(p, i));
-        bool is_too_slow = cycles > f->most_cycles;
+        bool is_too_slow = cycles > f->max_cycles;
         if (is_too_large)
             status = add_no_good(s, split, i, m, shared, error);
         if (status == POPLINER_OK && (is_too_large || is_too_slow)) {
@@ -95,7 +95,7 @@ static popliner_status forbid_ipus(pl_integer_program *s, const pl_split *split,
         for (size_t j = 0; status == POPLINER_OK && j < split->num_stages; ++j) {
             uint64_t other =
                 f->spread_is_of_cycles ? cycles_of_ipu(s, split, j) : m->peaks_bytes[j];
-            if (p->first_on_ipu[j] != j || other >= value || value - other <= f->most_spread)
+            if (p->first_on_ipu[j] != j || other >= value || value - other <= f->max_spread)
                 continue;
             *is_fine = false;
             size_t count =
@@ -127,7 +127,7 @@ static popliner_status search(pl_integer_program *s, pl_goal goal, const pl_stop
     pl_split split = {0};
     uint64_t best_bytes = UINT64_MAX;
     size_t num_no_goods = 0;
-    for (size_t ties = 0; ties <= MOST_EXCLUDED_SPLITS;) {
+    for (size_t ties = 0; ties <= MAX_EXCLUDED_SPLITS;) {
         double objective = 0.0;
         pl_mip_outcome outcome = PL_MIP_UNSOLVED;
         pl_split_clear(&split);
@@ -153,7 +153,7 @@ static popliner_status search(pl_integer_program *s, pl_goal goal, const pl_stop
             status = forbid_ipus(s, &split, m, shared, conditions, &is_fine, error);
         if (status != POPLINER_OK)
             goto done;
-        if (!is_fine && ++num_no_goods > MOST_NO_GOODS &&
+        if (!is_fine && ++num_no_goods > MAX_NO_GOODS &&
             pl_branch_and_bound_can(s->problem, &s->filter)) {
             shared->is_hard = true;
             pl_split_clear(best);
@@ -177,22 +177,22 @@ static popliner_status search(pl_integer_program *s, pl_goal goal, const pl_stop
         if (status != POPLINER_OK)
             goto done;
         /* sums that were cut off are all the same */
-        if (best_bytes == 0 || best_bytes >= PL_MOST_CUT_BYTES) {
+        if (best_bytes == 0 || best_bytes >= PL_MAX_CUT_BYTES) {
             result->bound_bytes = best->num_stages > 0 ? best_bytes : 0;
             if (best->num_stages > 0)
                 goto done;
         }
         ++ties;
-        double least = (objective - pl_integer_program_tolerance(objective)) * s->unit_of_one;
-        result->bound_bytes = least >= (double)best_bytes ? best_bytes
-                              : least > 0.0               ? (uint64_t)least
+        double bound = (objective - pl_integer_program_tolerance(objective)) * s->unit_of_one;
+        result->bound_bytes = bound >= (double)best_bytes ? best_bytes
+                              : bound > 0.0               ? (uint64_t)bound
                                                           : 0;
     }
     pl_tell(
         listener, POPLINER_LEVEL_WARNING,
         "GLPK cannot tell more than %d splits apart that differ by a few bytes; the last of them "
         "may not be the best",
-        MOST_EXCLUDED_SPLITS);
+        MAX_EXCLUDED_SPLITS);
     if (best->num_stages == 0)
         result->is_stopped = true;
 done:
@@ -239,8 +239,7 @@ static uint64_t next_peak(const pl_problem *problem, const pl_shared *shared,
     for (size_t i = 0; i < shared->count; ++i)
         if (shared->peak_bytes[i] > above_bytes && shared->peak_bytes[i] < next)
             next = shared->peak_bytes[i];
-    for (size_t to_end = 1; to_end <= (problem->depends_on_end ? problem->most_stages : 1);
-         ++to_end)
+    for (size_t to_end = 1; to_end <= (problem->depends_on_end ? problem->max_stages : 1); ++to_end)
         for (size_t first = 0; first < problem->num_units; ++first) {
             const uint64_t *peaks = pl_costs_peaks_from(problem->costs, to_end, first);
             for (size_t d = 0; d < problem->num_units - first; ++d)
@@ -255,22 +254,22 @@ popliner_status pl_no_goods_search(const pl_problem *problem, const pl_filter *f
                                    pl_shared *shared, pl_split *split, pl_search_result *result,
                                    popliner_error *error) {
     *result = (pl_search_result){0};
-    if (problem->most_stages < problem->least_stages)
+    if (problem->max_stages < problem->min_stages)
         return POPLINER_OK;
     bool searches = shared->is_hard && pl_branch_and_bound_can(problem, filter);
-    if (goal != PL_GOAL_EARLIEST_CUTS || problem->most_stages == 1 || searches) {
+    if (goal != PL_GOAL_EARLIEST_CUTS || problem->max_stages == 1 || searches) {
         popliner_status status = searches ? pl_branch_and_bound(problem, filter, goal, NULL, stop,
                                                                 shared, split, result, error)
                                           : find(problem, filter, goal, NULL, stop, listener,
                                                  shared, split, result, error);
         if (split->num_stages == 0)
-            result->next_peak_bytes = next_peak(problem, shared, filter->most_peak_bytes);
+            result->next_peak_bytes = next_peak(problem, shared, filter->max_peak_bytes);
         return status;
     }
     pl_split fixed = {0};
     pl_split found = {0};
     popliner_status status = POPLINER_OK;
-    for (size_t stage = 0; stage < problem->most_stages; ++stage) {
+    for (size_t stage = 0; stage < problem->max_stages; ++stage) {
         pl_split_clear(&found);
         if (stage > 0)
             status =

@@ -80,24 +80,24 @@ uint64_t pl_search_value(const pl_search *search, popliner_objective objective) 
 }
 
 /* The filter with a limit on one objective. */
-static pl_filter limited(const pl_filter *filter, popliner_objective objective, uint64_t most) {
+static pl_filter limited(const pl_filter *filter, popliner_objective objective, uint64_t max) {
     pl_filter result = *filter;
     switch (objective) {
     case POPLINER_OBJECTIVE_MEMORY:
-        result.most_peak_bytes = most;
+        result.max_peak_bytes = max;
         break;
     case POPLINER_OBJECTIVE_CYCLES:
-        result.most_cycles = most;
+        result.max_cycles = max;
         break;
     case POPLINER_OBJECTIVE_TRAFFIC:
-        result.most_cut_bytes = most;
+        result.max_cut_bytes = max;
         break;
     case POPLINER_OBJECTIVE_IPUS:
-        result.most_ipus = most < SIZE_MAX ? (size_t)most : SIZE_MAX;
+        result.max_ipus = max < SIZE_MAX ? (size_t)max : SIZE_MAX;
         break;
     case POPLINER_OBJECTIVE_BALANCE:
         /* UINT64_MAX would mean that the spread is of no interest */
-        result.most_spread = most < UINT64_MAX ? most : UINT64_MAX - 1;
+        result.max_spread = max < UINT64_MAX ? max : UINT64_MAX - 1;
         break;
     case POPLINER_NUM_OBJECTIVES:
         break;
@@ -139,7 +139,7 @@ static popliner_status minimise_shared_spread(pl_search *search, popliner_error 
     popliner_status status = POPLINER_OK;
     while (status == POPLINER_OK && pl_search_value(search, POPLINER_OBJECTIVE_BALANCE) > 0) {
         pl_filter filter = search->filter;
-        filter.most_spread = pl_search_value(search, POPLINER_OBJECTIVE_BALANCE) - 1;
+        filter.max_spread = pl_search_value(search, POPLINER_OBJECTIVE_BALANCE) - 1;
         status = pl_search_find(search, &filter, PL_GOAL_ANY, &split, NULL, error);
         if (status != POPLINER_OK || split.num_stages == 0)
             break;
@@ -155,15 +155,15 @@ static popliner_status minimise_spread(pl_search *search, popliner_error *error)
     bool of_cycles = search->filter.spread_is_of_cycles;
     pl_windows windows = {0};
     pl_split split = {0};
-    uint64_t least;
+    uint64_t min_value;
     popliner_status status =
         pl_windows_find(&windows, search->problem, &search->filter, of_cycles, error);
     while (status == POPLINER_OK && !search->is_stopped) {
         uint64_t spread = pl_search_value(search, POPLINER_OBJECTIVE_BALANCE);
-        if (spread == 0 || !pl_windows_seek(&windows, spread - 1, &least))
+        if (spread == 0 || !pl_windows_seek(&windows, spread - 1, &min_value))
             break;
         pl_filter filter = search->filter;
-        pl_filter_enter_window(&filter, least, spread - 1);
+        pl_filter_enter_window(&filter, min_value, spread - 1);
         status = pl_search_find(search, &filter, PL_GOAL_ANY, &split, NULL, error);
         if (status == POPLINER_OK && split.num_stages > 0)
             status = keep(search, &split, error);

@@ -79,7 +79,7 @@ popliner_status pl_split_evaluate(const pl_problem *problem, const pl_split *spl
     popliner_interval *together = pl_new_array(num_stages, sizeof *together);
     popliner_status status =
         stages == NULL || together == NULL ? pl_fail_memory(error, "the stages") : POPLINER_OK;
-    *values = (pl_objective_values){.least_peak_bytes = UINT64_MAX, .least_cycles = UINT64_MAX};
+    *values = (pl_objective_values){.min_peak_bytes = UINT64_MAX, .min_cycles = UINT64_MAX};
     for (size_t i = 0; status == POPLINER_OK && i < num_stages; ++i)
         stages[i] = pl_split_interval(problem, split, i);
     for (size_t i = 0; status == POPLINER_OK && i < num_stages; ++i) {
@@ -100,10 +100,9 @@ popliner_status pl_split_evaluate(const pl_problem *problem, const pl_split *spl
         if (peaks_bytes != NULL)
             peaks_bytes[i] = peak;
         values->peak_bytes = peak > values->peak_bytes ? peak : values->peak_bytes;
-        values->least_peak_bytes =
-            peak < values->least_peak_bytes ? peak : values->least_peak_bytes;
+        values->min_peak_bytes = peak < values->min_peak_bytes ? peak : values->min_peak_bytes;
         values->cycles = cycles > values->cycles ? cycles : values->cycles;
-        values->least_cycles = cycles < values->least_cycles ? cycles : values->least_cycles;
+        values->min_cycles = cycles < values->min_cycles ? cycles : values->min_cycles;
         ++values->num_ipus;
     }
     free(stages);
@@ -190,10 +189,10 @@ popliner_status pl_plan_check(const pl_problem *problem, const pl_filter *filter
     uint64_t *peaks_bytes = pl_new_array(plan->num_stages, sizeof *peaks_bytes);
     if (peaks_bytes == NULL)
         return pl_fail_memory(error, "the stages of the plan");
-    if (plan->num_stages > problem->most_stages || plan->num_stages < problem->least_stages)
+    if (plan->num_stages > problem->max_stages || plan->num_stages < problem->min_stages)
         status = pl_fail(error, POPLINER_ERROR_INTERNAL,
                          "the solver made %zu stages where %zu to %zu are allowed",
-                         plan->num_stages, problem->least_stages, problem->most_stages);
+                         plan->num_stages, problem->min_stages, problem->max_stages);
     size_t next_unit = 0;
     for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; ++i) {
         const popliner_plan_stage *stage = &plan->stages[i];

@@ -92,15 +92,15 @@ static void apply(pl_problem *p, rules *r, const popliner_constraint *c) {
     switch (c->kind) {
     case POPLINER_CONSTRAINT_MAX_STAGES:
         r->limits_stages = true;
-        if (c->number < p->most_stages)
-            p->most_stages = c->number;
+        if (c->number < p->max_stages)
+            p->max_stages = c->number;
         break;
     case POPLINER_CONSTRAINT_DEVICE_MAP:
         r->limits_stages = true;
         p->is_mapped = true;
-        p->least_stages = c->number;
-        if (c->number < p->most_stages)
-            p->most_stages = c->number;
+        p->min_stages = c->number;
+        if (c->number < p->max_stages)
+            p->max_stages = c->number;
         break;
     case POPLINER_CONSTRAINT_MIN_UNITS:
         r->min_units = c->number;
@@ -143,8 +143,8 @@ static popliner_status find_rules(pl_problem *p, const uint8_t *active, rules *r
     if (status != POPLINER_OK)
         goto done;
 
-    p->most_stages = p->num_units;
-    p->least_stages = 1;
+    p->max_stages = p->num_units;
+    p->min_stages = 1;
     for (size_t unit = 0; unit < p->num_units; ++unit) {
         bool counts = options->counted_units == NULL || options->counted_units[unit] != 0;
         r->counted[unit + 1] = r->counted[unit] + counts;
@@ -205,8 +205,8 @@ popliner_status pl_problem_create(pl_problem *problem, const popliner_costs *cos
     p->depends_on_ipu = options->num_ipu_limits > 0;
     /* costs that are not known are no way out of a contradiction */
     size_t known = popliner_costs_most_stages_to_end(costs);
-    if (p->depends_on_end && !r.limits_stages && p->most_stages > known)
-        p->most_stages = known;
+    if (p->depends_on_end && !r.limits_stages && p->max_stages > known)
+        p->max_stages = known;
     for (size_t unit = 0; unit < p->num_units; ++unit)
         p->depends_on_ipu = p->depends_on_ipu || p->unit_ipu[unit] != PL_ANY_IPU;
 done:
@@ -230,11 +230,11 @@ size_t pl_problem_ipu(const pl_problem *problem, size_t stage) {
 pl_filter pl_filter_of_limits(const pl_problem *problem) {
     return (pl_filter){
         .plain_limit_bytes = problem->options->max_stage_bytes,
-        .most_peak_bytes = POPLINER_PEAK_FORBIDDEN - 1,
-        .most_cycles = UINT64_MAX,
-        .most_cut_bytes = UINT64_MAX,
-        .most_ipus = SIZE_MAX,
-        .most_spread = UINT64_MAX,
+        .max_peak_bytes = POPLINER_PEAK_FORBIDDEN - 1,
+        .max_cycles = UINT64_MAX,
+        .max_cut_bytes = UINT64_MAX,
+        .max_ipus = SIZE_MAX,
+        .max_spread = UINT64_MAX,
     };
 }
 
@@ -244,8 +244,8 @@ uint64_t pl_filter_limit(const pl_problem *problem, const pl_filter *filter, siz
     for (size_t i = 0; i < options->num_ipu_limits && !filter->ignores_ipu_limits; ++i)
         if (options->ipu_limits[i].ipu == ipu)
             limit = options->ipu_limits[i].bytes;
-    if (limit > filter->most_peak_bytes)
-        limit = filter->most_peak_bytes;
+    if (limit > filter->max_peak_bytes)
+        limit = filter->max_peak_bytes;
     return limit < POPLINER_PEAK_FORBIDDEN ? limit : POPLINER_PEAK_FORBIDDEN - 1;
 }
 
@@ -259,16 +259,16 @@ void pl_problem_mark(const pl_problem *problem, const pl_filter *filter, size_t 
     for (size_t other = 0; p->is_shared && other < p->options->num_mapped_stages; ++other)
         is_alone = is_alone && (other == stage || p->first_on_ipu[other] != p->first_on_ipu[stage]);
     /* what shares its IPU may make up for what it lacks itself */
-    uint64_t least_peak = is_alone ? filter->least_peak_bytes : 0;
-    uint64_t least_cycles = is_alone ? filter->least_cycles : 0;
+    uint64_t min_peak = is_alone ? filter->min_peak_bytes : 0;
+    uint64_t min_cycles = is_alone ? filter->min_cycles : 0;
     const uint64_t *peaks = pl_costs_peaks_from(p->costs, stages_to_end, first_unit);
     const uint64_t *cycles = pl_costs_cycles_from(p->costs, first_unit);
     const uint8_t *shape = p->shape + pl_triangle_row(p->num_units, first_unit);
     for (size_t d = 0; d < count; ++d)
-        ok[d] = shape[d] & (peaks[d] <= limit) & (peaks[d] >= least_peak);
+        ok[d] = shape[d] & (peaks[d] <= limit) & (peaks[d] >= min_peak);
     for (size_t d = 0; cycles != NULL && d < count; ++d)
-        ok[d] &= (cycles[d] <= filter->most_cycles) & (cycles[d] >= least_cycles);
-    if (cycles == NULL && least_cycles > 0)
+        ok[d] &= (cycles[d] <= filter->max_cycles) & (cycles[d] >= min_cycles);
+    if (cycles == NULL && min_cycles > 0)
         memset(ok, 0, count);
     for (size_t d = 0; p->depends_on_ipu && d < count; ++d) {
         int64_t wanted = p->unit_ipu[first_unit + d];
@@ -339,24 +339,22 @@ bool pl_reachability_mark(const pl_reachability *reachability, size_t stage, siz
 }
 
 uint64_t pl_objective_values_spread(const pl_objective_values *values, bool is_of_cycles) {
-    return is_of_cycles ? values->cycles - values->least_cycles
-                        : values->peak_bytes - values->least_peak_bytes;
+    return is_of_cycles ? values->cycles - values->min_cycles
+                        : values->peak_bytes - values->min_peak_bytes;
 }
 
-void pl_filter_enter_window(pl_filter *filter, uint64_t least, uint64_t width) {
-    uint64_t most = least > UINT64_MAX - width ? UINT64_MAX : least + width;
-    uint64_t *least_of =
-        filter->spread_is_of_cycles ? &filter->least_cycles : &filter->least_peak_bytes;
-    uint64_t *most_of =
-        filter->spread_is_of_cycles ? &filter->most_cycles : &filter->most_peak_bytes;
-    *least_of = least > *least_of ? least : *least_of;
-    *most_of = most < *most_of ? most : *most_of;
+void pl_filter_enter_window(pl_filter *filter, uint64_t min_value, uint64_t width) {
+    uint64_t max_value = min_value > UINT64_MAX - width ? UINT64_MAX : min_value + width;
+    uint64_t *min_of = filter->spread_is_of_cycles ? &filter->min_cycles : &filter->min_peak_bytes;
+    uint64_t *max_of = filter->spread_is_of_cycles ? &filter->max_cycles : &filter->max_peak_bytes;
+    *min_of = min_value > *min_of ? min_value : *min_of;
+    *max_of = max_value < *max_of ? max_value : *max_of;
 }
 
 bool pl_filter_admits(const pl_filter *filter, const pl_objective_values *values) {
-    return values->peak_bytes <= filter->most_peak_bytes &&
-           values->least_peak_bytes >= filter->least_peak_bytes &&
-           values->cycles <= filter->most_cycles && values->least_cycles >= filter->least_cycles &&
-           values->cut_bytes <= filter->most_cut_bytes && values->num_ipus <= filter->most_ipus &&
-           pl_objective_values_spread(values, filter->spread_is_of_cycles) <= filter->most_spread;
+    return values->peak_bytes <= filter->max_peak_bytes &&
+           values->min_peak_bytes >= filter->min_peak_bytes &&
+           values->cycles <= filter->max_cycles && values->min_cycles >= filter->min_cycles &&
+           values->cut_bytes <= filter->max_cut_bytes && values->num_ipus <= filter->max_ipus &&
+           pl_objective_values_spread(values, filter->spread_is_of_cycles) <= filter->max_spread;
 }

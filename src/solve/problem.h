@@ -27,8 +27,8 @@ typedef struct pl_problem {
     size_t num_units;
 
     /* How many stages there may be: a range, or exactly as many as the device map has. */
-    size_t least_stages;
-    size_t most_stages; /* at most num_units, and less than least_stages if nothing is possible */
+    size_t min_stages;
+    size_t max_stages; /* at most num_units, and less than min_stages if nothing is possible */
     bool is_mapped;
     size_t num_ipus; /* that the device map names */
     bool is_shared;  /* some IPU has several stages */
@@ -57,25 +57,25 @@ void pl_problem_free(pl_problem *problem);
 /* The IPU of stage `stage`. */
 size_t pl_problem_ipu(const pl_problem *problem, size_t stage);
 
-/* What a split has to keep to beside the constraints. Most and least are of every IPU. */
+/* What a split has to keep to beside the constraints. Max and min are of every IPU. */
 typedef struct pl_filter {
     uint64_t plain_limit_bytes; /* of IPUs that have no limit of their own */
     bool ignores_ipu_limits;    /* those that have one take plain_limit_bytes, too */
-    uint64_t most_peak_bytes;
-    uint64_t least_peak_bytes;
-    uint64_t most_cycles;
-    uint64_t least_cycles;
-    uint64_t most_cut_bytes;
-    size_t most_ipus;
-    uint64_t most_spread; /* UINT64_MAX for any */
+    uint64_t max_peak_bytes;
+    uint64_t min_peak_bytes;
+    uint64_t max_cycles;
+    uint64_t min_cycles;
+    uint64_t max_cut_bytes;
+    size_t max_ipus;
+    uint64_t max_spread; /* UINT64_MAX for any */
     bool spread_is_of_cycles;
 } pl_filter;
 
 /* The one that keeps to the limits of the options and to nothing else. */
 pl_filter pl_filter_of_limits(const pl_problem *problem);
 
-/* Limits the values that the spread is of, cycles or peaks, to least ... least + width. */
-void pl_filter_enter_window(pl_filter *filter, uint64_t least, uint64_t width);
+/* Limits the values that the spread is of, cycles or peaks, to min_value ... min_value + width. */
+void pl_filter_enter_window(pl_filter *filter, uint64_t min_value, uint64_t width);
 
 /* The largest peak that an IPU may have. */
 uint64_t pl_filter_limit(const pl_problem *problem, const pl_filter *filter, size_t ipu);
@@ -110,10 +110,10 @@ bool pl_reachability_mark(const pl_reachability *reachability, size_t stage, siz
 
 /* What a split has of all that objectives and filters look at. */
 typedef struct pl_objective_values {
-    uint64_t peak_bytes;       /* of the IPU that needs most */
-    uint64_t least_peak_bytes; /* of the one that needs least */
+    uint64_t peak_bytes;     /* of the IPU that needs most */
+    uint64_t min_peak_bytes; /* of the one that needs least */
     uint64_t cycles;
-    uint64_t least_cycles;
+    uint64_t min_cycles;
     uint64_t cut_bytes;
     size_t num_ipus;
 } pl_objective_values;

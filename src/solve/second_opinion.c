@@ -8,13 +8,13 @@
 #include <inttypes.h>
 
 /* The dynamic program's word is taken for more intervals than this. */
-enum { MOST_CHECKED_COLUMNS = 12000 };
+enum { MAX_CHECKED_COLUMNS = 12000 };
 
 popliner_status pl_second_opinion(const pl_problem *problem, const pl_filter *filter, pl_goal goal,
                                   const uint64_t *best, const pl_stop *stop,
                                   const popliner_listener *listener, popliner_error *error) {
     if (problem->depends_on_ipu || problem->depends_on_end || problem->is_mapped ||
-        filter->most_spread != UINT64_MAX)
+        filter->max_spread != UINT64_MAX)
         return POPLINER_OK;
     pl_integer_program s = {.problem = problem, .filter = *filter, .num_places = 1};
     pl_split split = {0};
@@ -24,7 +24,7 @@ popliner_status pl_second_opinion(const pl_problem *problem, const pl_filter *fi
     popliner_status status = pl_integer_program_collect(&s, error);
     if (status != POPLINER_OK || (best == NULL && s.num_columns == 0))
         goto done;
-    if (s.num_columns > MOST_CHECKED_COLUMNS) {
+    if (s.num_columns > MAX_CHECKED_COLUMNS) {
         pl_tell(listener, POPLINER_LEVEL_DEBUG,
                 "%zu intervals are too many for GLPK to be asked for a second opinion",
                 s.num_columns);
@@ -63,8 +63,7 @@ popliner_status pl_second_opinion(const pl_problem *problem, const pl_filter *fi
     uint64_t value = goal == PL_GOAL_FEWEST_STAGES ? values.num_ipus : values.cut_bytes;
     double expected = best == NULL ? 0.0 : (double)*best / s.unit_of_one;
     if (best == NULL || value < *best ||
-        (*best < PL_MOST_CUT_BYTES &&
-         objective > expected + pl_integer_program_tolerance(expected)))
+        (*best < PL_MAX_CUT_BYTES && objective > expected + pl_integer_program_tolerance(expected)))
         status = pl_fail(error, POPLINER_ERROR_INTERNAL,
                          "GLPK knows a split worth %" PRIu64
                          " that the dynamic program says there cannot be",

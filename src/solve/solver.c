@@ -61,11 +61,11 @@ static popliner_status check_options(const popliner_costs *costs,
 /* What only the problem made of the options tells. */
 static popliner_status check_problem(const pl_problem *problem, popliner_error *error) {
     size_t known = popliner_costs_most_stages_to_end(problem->costs);
-    if (problem->depends_on_end && problem->most_stages > known)
+    if (problem->depends_on_end && problem->max_stages > known)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "the costs are known for pipelines of at most %zu stages, but up to %zu are "
                        "allowed",
-                       known, problem->most_stages);
+                       known, problem->max_stages);
     if (problem->is_shared && problem->options->method == POPLINER_METHOD_DYNAMIC_PROGRAMMING)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "the dynamic program cannot solve for stages that share IPUs");
