@@ -19,7 +19,7 @@ typedef struct question {
 
 /* The constraints as bits of a mask; behind these come the places (bit 2 + unit), the pairs and the
  * placements. */
-enum { NUM_STAGES_BIT = 0, MIN_UNITS_BIT = 1, MAX_UNITS_BIT = 2, MOST_BITS = 64 };
+enum { NUM_STAGES_BIT = 0, MIN_UNITS_BIT = 1, MAX_UNITS_BIT = 2 };
 
 /* One of the splits. */
 typedef struct trial {
@@ -159,7 +159,8 @@ static size_t ipu_of(const popliner_plan_stage *stages, size_t unit) {
 static uint64_t find_violated(const question *q, const popliner_plan_stage *stages,
                               size_t num_stages) {
     const popliner_solver_options *o = q->options;
-    assert_true(MAX_UNITS_BIT + q->num_units + o->num_pairs + o->num_placements <= MOST_BITS);
+    assert_true(MAX_UNITS_BIT + q->num_units + o->num_pairs + o->num_placements <=
+                MOST_BRUTE_CONSTRAINTS);
     uint64_t violated = 0;
     if (o->device_map != NULL ? num_stages != o->num_mapped_stages : num_stages > o->max_stages)
         violated |= (uint64_t)1 << NUM_STAGES_BIT;
@@ -336,12 +337,38 @@ static bool hits_all(uint64_t set, const uint64_t *masks, size_t num_masks) {
     return true;
 }
 
-/* How many constraints it takes for a contradiction: they contradict each other if every split
- * violates one of them. */
-static uint64_t find_contradiction_sizes(const question *q, const trials *all) {
+/* What the bits stand for. */
+static void list_constraints(const question *q, brute_answer *answer) {
+    const popliner_solver_options *o = q->options;
+    popliner_constraint *next = answer->constraints;
+    *next++ = o->device_map != NULL ? (popliner_constraint){.kind = POPLINER_CONSTRAINT_DEVICE_MAP,
+                                                            .number = o->num_mapped_stages}
+                                    : (popliner_constraint){.kind = POPLINER_CONSTRAINT_MAX_STAGES,
+                                                            .number = o->max_stages};
+    *next++ = (popliner_constraint){.kind = POPLINER_CONSTRAINT_MIN_UNITS, .number = o->min_units};
+    *next++ = (popliner_constraint){.kind = POPLINER_CONSTRAINT_MAX_UNITS, .number = o->max_units};
+    for (size_t unit = 1; unit < q->num_units; ++unit)
+        *next++ = (popliner_constraint){.kind = o->cut_rules != NULL &&
+                                                        o->cut_rules[unit] == POPLINER_CUT_REQUIRED
+                                                    ? POPLINER_CONSTRAINT_REQUIRED_CUT
+                                                    : POPLINER_CONSTRAINT_FORBIDDEN_CUT,
+                                        .unit = unit - 1};
+    for (size_t i = 0; i < o->num_pairs; ++i)
+        *next++ = (popliner_constraint){.kind = POPLINER_CONSTRAINT_PAIR,
+                                        .unit = o->pairs[i].first_unit,
+                                        .second_unit = o->pairs[i].second_unit};
+    for (size_t i = 0; i < o->num_placements; ++i)
+        *next++ = (popliner_constraint){.kind = POPLINER_CONSTRAINT_PLACEMENT,
+                                        .unit = o->placements[i].unit,
+                                        .ipu = o->placements[i].ipu};
+    answer->num_constraints = (size_t)(next - answer->constraints);
+}
+
+/* Constraints contradict each other if every split violates one of them. */
+static void find_contradictions(const question *q, const trials *all, brute_answer *answer) {
     size_t most = popliner_costs_most_stages_to_end(q->costs);
     if (q->options->device_map != NULL || (most > 1 && most < q->num_units))
-        return 0;
+        return;
     uint64_t *masks = malloc(all->count * sizeof *masks);
     size_t num_masks = 0;
     uint64_t used = 0;
@@ -351,29 +378,23 @@ static uint64_t find_contradiction_sizes(const question *q, const trials *all) {
         used |= all->all[i].violated;
         masks[num_masks++] = all->all[i].violated;
     }
-    uint64_t bits[MOST_BITS];
+    uint64_t bits[MOST_BRUTE_CONSTRAINTS];
     size_t num_bits = 0;
-    for (size_t b = 0; b < MOST_BITS; ++b)
+    for (size_t b = 0; b < MOST_BRUTE_CONSTRAINTS; ++b)
         if ((used >> b & 1) != 0)
             bits[num_bits++] = (uint64_t)1 << b;
-    uint64_t sizes = 0;
     for (uint32_t choice = 0; num_bits <= 12 && choice < 1u << num_bits; ++choice) {
         uint64_t set = 0;
-        size_t size = 0;
         for (size_t b = 0; b < num_bits; ++b)
-            if ((choice >> b & 1) != 0) {
-                set |= bits[b];
-                ++size;
-            }
+            set |= (choice >> b & 1) != 0 ? bits[b] : 0;
         bool is_minimal = hits_all(set, masks, num_masks);
         for (size_t b = 0; b < num_bits && is_minimal; ++b)
             if ((choice >> b & 1) != 0 && hits_all(set ^ bits[b], masks, num_masks))
                 is_minimal = false;
         if (is_minimal)
-            sizes |= (uint64_t)1 << size;
+            answer->contradictions[answer->num_contradictions++] = set;
     }
     free(masks);
-    return sizes;
 }
 
 /* The best effort, and why it is not enough. */
@@ -388,7 +409,8 @@ static void explain(const question *q, const trials *all, bool *is_in, brute_ans
     }
     if (!is_any_in) {
         why->obstacle = POPLINER_OBSTACLE_CONSTRAINTS;
-        answer->contradiction_sizes = find_contradiction_sizes(q, all);
+        list_constraints(q, answer);
+        find_contradictions(q, all, answer);
         return;
     }
     keep_smallest(all, is_in, POPLINER_OBJECTIVE_MEMORY, 0.0);
@@ -508,27 +530,42 @@ static bool are_values_same(const popliner_plan *plan, const brute_answer *expec
     return true;
 }
 
-/* The words are the solver's, but as many as can be. */
-static bool are_words_right(const char *words, const brute_answer *expected, char *difference) {
-    if (expected->infeasibility.obstacle != POPLINER_OBSTACLE_CONSTRAINTS) {
-        snprintf(difference, DIFFERENCE_SIZE, "there are words on constraints: %.100s",
-                 words == NULL ? "" : words);
-        return words == NULL;
+/* The bits of some constraints; of such as are given twice the first ones. 0 if one is none. */
+static uint64_t bits_of(const brute_answer *expected, const popliner_constraint *constraints,
+                        size_t count) {
+    uint64_t set = 0;
+    for (size_t i = 0; i < count; ++i) {
+        const popliner_constraint *it = &constraints[i];
+        size_t b = 0;
+        for (; b < expected->num_constraints; ++b) {
+            const popliner_constraint *known = &expected->constraints[b];
+            if ((set >> b & 1) == 0 && it->kind == known->kind && it->number == known->number &&
+                it->unit == known->unit && it->second_unit == known->second_unit &&
+                it->ipu == known->ipu)
+                break;
+        }
+        if (b == expected->num_constraints)
+            return 0;
+        set |= (uint64_t)1 << b;
     }
+    return set;
+}
+
+/* Which contradiction is told is the solver's choice. */
+static bool is_contradiction(const popliner_infeasibility *why, const brute_answer *expected,
+                             char *difference) {
+    if (expected->infeasibility.obstacle != POPLINER_OBSTACLE_CONSTRAINTS)
+        return is_same("num_constraints", why->num_constraints, 0, difference);
     if (!expected->has_split_without_constraints)
         return true; /* nothing to name */
-    if (words == NULL || words[0] == '\0') {
-        snprintf(difference, DIFFERENCE_SIZE, "there are no words on constraints");
-        return false;
-    }
-    size_t num_names = 1;
-    for (const char *next = strchr(words, '\n'); next != NULL; next = strchr(next + 1, '\n'))
-        ++num_names;
+    uint64_t set = bits_of(expected, why->constraints, why->num_constraints);
     snprintf(difference, DIFFERENCE_SIZE,
-             "no %zu constraints contradict each other just so (%#" PRIx64 "): %.100s", num_names,
-             expected->contradiction_sizes, words);
-    return expected->contradiction_sizes == 0 ||
-           (num_names < 64 && (expected->contradiction_sizes >> num_names & 1) != 0);
+             "the %zu constraints (%#" PRIx64 ") do not contradict each other just so",
+             why->num_constraints, set);
+    bool is_known = false;
+    for (size_t i = 0; i < expected->num_contradictions; ++i)
+        is_known |= expected->contradictions[i] == set;
+    return set != 0 && (expected->num_contradictions == 0 || is_known);
 }
 
 static bool is_reason_same(const popliner_infeasibility *why, const brute_answer *expected,
@@ -543,7 +580,7 @@ static bool is_reason_same(const popliner_infeasibility *why, const brute_answer
          !is_same("unit_bytes", why->unit_bytes, right->unit_bytes, difference) ||
          !is_same("limit_bytes", why->limit_bytes, right->limit_bytes, difference)))
         return false;
-    return are_words_right(why->constraints, expected, difference);
+    return is_contradiction(why, expected, difference);
 }
 
 bool plan_is(const popliner_plan *plan, const brute_answer *expected, char *difference) {

@@ -14,7 +14,11 @@
 #include "popliner/plan.h"
 #include "popliner/solver.h"
 
-enum { MOST_BRUTE_UNITS = 16 };
+enum {
+    MOST_BRUTE_UNITS = 16,
+    MOST_BRUTE_CONSTRAINTS = 64,
+    MOST_CONTRADICTIONS = 924, /* 6 of 12 */
+};
 
 /* A split and what it is worth. */
 typedef struct brute_split {
@@ -33,10 +37,14 @@ typedef struct brute_answer {
     size_t num_objectives;
     uint64_t bounds[POPLINER_NUM_OBJECTIVES];
 
-    popliner_infeasibility infeasibility; /* without words */
-    /* CONSTRAINTS: bit c is set if some c constraints contradict each other, but not without one
-     * of them. 0 if that is not known (with a device map, or more than 12 constraints). */
-    uint64_t contradiction_sizes;
+    popliner_infeasibility infeasibility; /* without constraints */
+    /* CONSTRAINTS: all sets of constraints, as bits, that contradict each other, but not without
+     * one of them; and what the bits stand for. None if they are not known (with a device map, or
+     * more than 12 constraints). */
+    uint64_t contradictions[MOST_CONTRADICTIONS];
+    size_t num_contradictions;
+    popliner_constraint constraints[MOST_BRUTE_CONSTRAINTS];
+    size_t num_constraints;
     /* CONSTRAINTS: whether there would be a split without them. */
     bool has_split_without_constraints;
 } brute_answer;

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The shared library exports popliner_* alone, and every public header stands on its own, in C and in
-# C++. Arguments: the shared library, the include directory.
+# The shared library exports popliner_* alone, every public header stands on its own, in C and in C++,
+# and no text of the library leads to an option of the command. Arguments: the shared library, the include directory.
 set -eu
 library=$1
 include=$2
@@ -11,6 +11,12 @@ if [ -n "$foreign" ]; then
     exit 1
 fi
 exported=$(nm -D --defined-only "$library" | grep -c ' popliner_')
+
+options=$(strings -d "$library" | grep -e '--[a-z]' || true)
+if [ -n "$options" ]; then
+    echo "options of the command in texts of the library: $options"
+    exit 1
+fi
 
 headers=0
 for header in "$include"/popliner/*.h; do

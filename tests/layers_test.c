@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/growth.h"
+#include "command/names.h"
 #include "model/operations_data.h"
 #include "profile/profile_data.h"
 #include "test_data.h"
@@ -194,8 +195,9 @@ static void check_messages(const golden_case *c) {
         popliner_error error;
         pl_text_add(&told, "");
         assert_int_equal(assign(c->profile, c->operations,
-                                (popliner_layer_options){.name_regex = runs[i].regex}, &told,
-                                &layers, &error),
+                                (popliner_layer_options){.name_regex = runs[i].regex,
+                                                         .option_names = &command_names},
+                                &told, &layers, &error),
                          POPLINER_OK);
         assert_same_line(told.data, expected, "WARNING: Only found layers");
         assert_same_line(told.data, expected, "WARNING: Calls were found");
@@ -691,10 +693,10 @@ static void refuses_bad_regexes(void **state) {
         popliner_layer_options options;
         const char *option;
     } bad[] = {
-        {{.name_regex = "Layer(\\d+"}, "--layer-name-regex"},
-        {{.first_layer_regex = "a[", .name_regex = "layer"}, "--inputs-regex-layer-0"},
-        {{.name_regex = "(a+)+$"}, "--layer-name-regex"},
-        {{.first_layer_regex = "(a+)+$"}, "--inputs-regex-layer-0"},
+        {{.name_regex = "Layer(\\d+"}, "name_regex: "},
+        {{.first_layer_regex = "a[", .name_regex = "layer"}, "first_layer_regex: "},
+        {{.name_regex = "(a+)+$"}, "name_regex: "},
+        {{.first_layer_regex = "(a+)+$"}, "first_layer_regex: "},
     };
     char long_name[2000];
     memset(long_name, 'a', sizeof long_name);

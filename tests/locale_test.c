@@ -91,8 +91,8 @@ static void add_reports(pl_text *all, const golden_case *c) {
     for (popliner_format format = POPLINER_FORMAT_TSV; format <= POPLINER_FORMAT_JSON; format++) {
         add_text(all, popliner_report_tiles(c->profile, format, &text, NULL), &text);
         add_text(all,
-                 popliner_report_diagnosis(&diagnosis, c->profile, c->operations, NULL, format, 10,
-                                           &text, NULL),
+                 popliner_report_diagnosis(&diagnosis, c->profile, c->operations, NULL, NULL,
+                                           format, 10, &text, NULL),
                  &text);
     }
     popliner_diagnosis_clear(&diagnosis);

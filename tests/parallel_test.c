@@ -16,7 +16,7 @@ typedef struct record {
     int times[MOST_TASKS];
     int running[MOST_WORKERS]; /* each is touched by one worker alone */
     size_t fails_from;         /* of these tasks every third fails */
-    int aside;
+    int num_side_tasks;
     bool wrong_thread;
 } record;
 
@@ -29,16 +29,17 @@ static bool do_task(void *user, size_t worker, size_t i) {
     return i < r->fails_from || (i - r->fails_from) % 3 != 0;
 }
 
-static void do_aside(void *user) {
+static void do_side_task(void *user) {
     record *r = user;
-    r->aside++;
+    r->num_side_tasks++;
     if (!pthread_equal(pthread_self(), r->caller))
         r->wrong_thread = true;
 }
 
-static size_t run(record *r, size_t num_threads, size_t count, size_t fails_from, bool aside) {
+static size_t run(record *r, size_t num_threads, size_t count, size_t fails_from,
+                  bool has_side_task) {
     *r = (record){.caller = pthread_self(), .fails_from = fails_from};
-    const pl_parallel work = {num_threads, count, do_task, aside ? do_aside : NULL, r};
+    const pl_parallel work = {num_threads, count, do_task, has_side_task ? do_side_task : NULL, r};
     return pl_parallel_run(&work);
 }
 
@@ -48,12 +49,12 @@ static void does_every_task_once(void **state) {
     static const size_t counts[] = {0, 1, 2, 7, 8, 9, MOST_TASKS};
     for (size_t threads = 1; threads < MOST_WORKERS; threads++) {
         for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
-            for (int aside = 0; aside < 2; aside++) {
+            for (int has_side_task = 0; has_side_task < 2; has_side_task++) {
                 size_t count = counts[k];
-                assert_int_equal(run(&r, threads, count, MOST_TASKS, aside == 1), count);
+                assert_int_equal(run(&r, threads, count, MOST_TASKS, has_side_task == 1), count);
                 for (size_t i = 0; i < MOST_TASKS; i++)
                     assert_int_equal(r.times[i], i < count ? 1 : 0);
-                assert_int_equal(r.aside, aside);
+                assert_int_equal(r.num_side_tasks, has_side_task);
                 assert_false(r.wrong_thread);
                 int done = 0;
                 for (size_t worker = 0; worker < MOST_WORKERS; worker++) {

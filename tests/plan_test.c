@@ -92,7 +92,7 @@ static void finds_every_mistake(void **state) {
         example_plan(&problem, &plan);
         switch (mistake) {
         case 0:
-            problem.most_stages = 2;
+            problem.max_stages = 2;
             break;
         case 1: /* a gap */
             plan.stages[1].first_unit = 2;
@@ -119,7 +119,7 @@ static void finds_every_mistake(void **state) {
             plan.peak_bytes = 22;
             break;
         case 8:
-            filter.most_cut_bytes = 399;
+            filter.max_cut_bytes = 399;
             break;
         case 9:
             plan.cut_bytes = 401;
@@ -137,13 +137,13 @@ static void finds_every_mistake(void **state) {
             filter.plain_limit_bytes = 20;
             break;
         case 13:
-            filter.most_peak_bytes = 20;
+            filter.max_peak_bytes = 20;
             break;
         case 14:
-            filter.most_spread = 10;
+            filter.max_spread = 10;
             break;
         case 15:
-            filter.most_ipus = 2;
+            filter.max_ipus = 2;
             break;
         case 16:
             plan.num_ipus = 2;

@@ -22,7 +22,7 @@ static char *find_all(const char *pattern, const char *text, size_t length) {
     popliner_error error = {.message = ""};
     pl_text found = {0};
     pl_text_add(&found, "");
-    if (pl_regex_compile(pattern, "--regex", &regex, &error) != POPLINER_OK ||
+    if (pl_regex_compile(pattern, "regex", &regex, &error) != POPLINER_OK ||
         pl_regex_find_all(regex, text, length, add_to_text, &found, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
     pl_regex_free(regex);
@@ -142,7 +142,7 @@ static void ends_whatever_moves_the_start_of_a_match(void **state) {
         pl_regex *regex;
         popliner_error error;
         /* PCRE2 refuses some of them, depending on its version */
-        if (pl_regex_compile(patterns[i], "--regex", &regex, &error) != POPLINER_OK) {
+        if (pl_regex_compile(patterns[i], "regex", &regex, &error) != POPLINER_OK) {
             assert_int_equal(error.status, POPLINER_ERROR_USAGE);
             continue;
         }
@@ -162,7 +162,7 @@ static void tells_whether_a_text_matches(void **state) {
     pl_regex *regex;
     popliner_error error;
     bool matches;
-    assert_int_equal(pl_regex_compile("(word|Dict)", "--regex", &regex, &error), POPLINER_OK);
+    assert_int_equal(pl_regex_compile("(word|Dict)", "regex", &regex, &error), POPLINER_OK);
     assert_int_equal(pl_regex_matches(regex, "x/word_y", 8, &matches, &error), POPLINER_OK);
     assert_true(matches);
     assert_int_equal(pl_regex_matches(regex, "x/wor_y", 7, &matches, &error), POPLINER_OK);
@@ -186,11 +186,11 @@ static void says_where_a_pattern_is_wrong(void **state) {
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         pl_regex *regex;
         popliner_error error;
-        assert_int_equal(pl_regex_compile(wrong[i].pattern, "--layer-name-regex", &regex, &error),
+        assert_int_equal(pl_regex_compile(wrong[i].pattern, "name_regex", &regex, &error),
                          POPLINER_ERROR_USAGE);
         assert_null(regex);
         assert_int_equal(error.status, POPLINER_ERROR_USAGE);
-        assert_non_null(strstr(error.message, "--layer-name-regex"));
+        assert_non_null(strstr(error.message, "name_regex"));
         assert_non_null(strstr(error.message, wrong[i].pattern));
         if (strstr(error.message, wrong[i].offset) == NULL)
             fail_msg("%s is not %s", error.message, wrong[i].offset);
@@ -198,7 +198,7 @@ static void says_where_a_pattern_is_wrong(void **state) {
     pl_regex *regex;
     popliner_error error;
     /* a pattern that is no UTF-8 */
-    assert_int_equal(pl_regex_compile("a\xff", "--regex", &regex, &error), POPLINER_ERROR_USAGE);
+    assert_int_equal(pl_regex_compile("a\xff", "regex", &regex, &error), POPLINER_ERROR_USAGE);
 }
 
 static void gives_up_on_patterns_that_explode(void **state) {
@@ -215,11 +215,10 @@ static void gives_up_on_patterns_that_explode(void **state) {
         pl_text found = {0};
         bool matches;
         clock_t begin = clock();
-        assert_int_equal(pl_regex_compile(patterns[i], "--layer-name-regex", &regex, &error),
-                         POPLINER_OK);
+        assert_int_equal(pl_regex_compile(patterns[i], "name_regex", &regex, &error), POPLINER_OK);
         assert_int_equal(pl_regex_find_all(regex, name, strlen(name), add_to_text, &found, &error),
                          POPLINER_ERROR_USAGE);
-        assert_non_null(strstr(error.message, "--layer-name-regex"));
+        assert_non_null(strstr(error.message, "name_regex"));
         assert_non_null(strstr(error.message, "limit"));
         assert_int_equal(pl_regex_matches(regex, name, strlen(name), &matches, &error),
                          POPLINER_ERROR_USAGE);

@@ -41,7 +41,9 @@ static int begin(void **state) {
     static const popliner_ipu_limit limit = {1, 1 << 20};
     static const popliner_cut_rule rules[NUM_UNITS] = {POPLINER_CUT_FREE, POPLINER_CUT_FORBIDDEN,
                                                        POPLINER_CUT_REQUIRED};
-    static char constraints[] = "--a 1\n--b 2";
+    static popliner_constraint constraints[] = {
+        {.kind = POPLINER_CONSTRAINT_REQUIRED_CUT, .unit = 1},
+        {.kind = POPLINER_CONSTRAINT_PAIR, .unit = 1, .second_unit = 2}};
     s = (subject){.c = made_whole_case()};
     s.c.profile->tile_total_bytes[0] = 2000;
     s.c.profile->tile_not_always_live_peak_bytes[0] = 1510;
@@ -70,7 +72,9 @@ static int begin(void **state) {
         .num_ipus = 2,
         .num_values = 2,
         .values = {{POPLINER_OBJECTIVE_MEMORY, 2000, 0}, {POPLINER_OBJECTIVE_TRAFFIC, 70, 0}},
-        .infeasibility = {.obstacle = POPLINER_OBSTACLE_CONSTRAINTS, .constraints = constraints}};
+        .infeasibility = {.obstacle = POPLINER_OBSTACLE_CONSTRAINTS,
+                          .constraints = constraints,
+                          .num_constraints = 2}};
     s.options = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
     s.options.pairs = &pair;
     s.options.num_pairs = 1;
@@ -114,7 +118,7 @@ static popliner_status make_diagnosis(void *user, char **text, popliner_error *e
     popliner_status status = popliner_diagnose(s.c.profile, s.c.operations, s.layers, s.chain,
                                                s.meter, &options, &diagnosis, error);
     if (status == POPLINER_OK)
-        status = popliner_report_diagnosis(&diagnosis, s.c.profile, s.c.operations, NULL,
+        status = popliner_report_diagnosis(&diagnosis, s.c.profile, s.c.operations, NULL, NULL,
                                            *(popliner_format *)user, 10, text, error);
     popliner_diagnosis_clear(&diagnosis);
     return status;

@@ -7,8 +7,9 @@
 
 #include "costs/costs.h"
 #include "popliner/solver.h"
-#include "solve/glpk_support.h"
-#include "solve/stage_search.h"
+#include "solve/glpk_session.h"
+#include "solve/no_goods.h"
+#include "solve/second_opinion.h"
 
 #include <glpk.h>
 #include <math.h>
@@ -227,37 +228,38 @@ static void programs_are_exact_by_themselves(void **state) {
         brute_answer expected = brute_force(costs, &options);
         bool is_possible = expected.status == POPLINER_PLAN_OPTIMAL;
         pl_filter filter = pl_filter_of_limits(&problem);
-        filter.most_peak_bytes = expected.split.values[POPLINER_OBJECTIVE_MEMORY];
+        filter.max_peak_bytes = expected.split.values[POPLINER_OBJECTIVE_MEMORY];
         pl_shared shared = {0};
         for (int goal = PL_GOAL_ANY; goal <= PL_GOAL_EARLIEST_CUTS; ++goal) {
             pl_split split = {0};
-            pl_program_result result;
+            pl_search_result result;
             if (goal == PL_GOAL_FEWEST_STAGES)
                 continue;
             if (goal == PL_GOAL_EARLIEST_CUTS)
-                filter.most_cut_bytes = expected.split.values[POPLINER_OBJECTIVE_TRAFFIC];
-            assert_int_equal(pl_stage_search(&problem, &filter, (pl_goal)goal, &never, NULL,
-                                             &shared, &split, &result, NULL),
+                filter.max_cut_bytes = expected.split.values[POPLINER_OBJECTIVE_TRAFFIC];
+            assert_int_equal(pl_no_goods_search(&problem, &filter, (pl_goal)goal, &never, NULL,
+                                                &shared, &split, &result, NULL),
                              POPLINER_OK);
             assert_false(result.is_stopped);
             assert_int_equal(split.num_stages, is_possible ? num_stages : 0);
             num_found += is_possible;
-            pl_worth worth = {0};
+            pl_objective_values values = {0};
             if (is_possible)
-                assert_int_equal(pl_split_worth(&problem, &split, &worth, NULL, NULL), POPLINER_OK);
+                assert_int_equal(pl_split_evaluate(&problem, &split, &values, NULL, NULL),
+                                 POPLINER_OK);
             if (is_possible && goal == PL_GOAL_FEWEST_CUT_BYTES) {
-                assert_true(worth.cut_bytes == expected.split.values[POPLINER_OBJECTIVE_TRAFFIC]);
-                assert_true(result.bound_bytes <= worth.cut_bytes);
+                assert_true(values.cut_bytes == expected.split.values[POPLINER_OBJECTIVE_TRAFFIC]);
+                assert_true(result.bound_bytes <= values.cut_bytes);
             }
             for (size_t i = 0; is_possible && goal == PL_GOAL_EARLIEST_CUTS && i < num_stages; ++i)
                 assert_int_equal(split.first_units[i], expected.split.stages[i].first_unit);
             pl_split_clear(&split);
             /* a byte less, and there is none */
-            if (is_possible && goal == PL_GOAL_ANY && filter.most_peak_bytes > 0) {
+            if (is_possible && goal == PL_GOAL_ANY && filter.max_peak_bytes > 0) {
                 pl_filter less = filter;
-                --less.most_peak_bytes;
-                assert_int_equal(pl_stage_search(&problem, &less, PL_GOAL_ANY, &never, NULL,
-                                                 &shared, &split, &result, NULL),
+                --less.max_peak_bytes;
+                assert_int_equal(pl_no_goods_search(&problem, &less, PL_GOAL_ANY, &never, NULL,
+                                                    &shared, &split, &result, NULL),
                                  POPLINER_OK);
                 assert_int_equal(split.num_stages, 0);
             }
@@ -284,28 +286,28 @@ static void finds_wrong_claims(void **state) {
         brute_answer expected = brute_force(costs, &options);
         const uint64_t *values = expected.split.values;
         pl_filter filter = pl_filter_of_limits(&problem);
-        filter.most_peak_bytes = values[POPLINER_OBJECTIVE_MEMORY];
+        filter.max_peak_bytes = values[POPLINER_OBJECTIVE_MEMORY];
         popliner_error error = {0};
         uint64_t cut_bytes = values[POPLINER_OBJECTIVE_TRAFFIC];
-        assert_int_equal(pl_stage_search_check(&problem, &filter, PL_GOAL_FEWEST_CUT_BYTES,
-                                               &cut_bytes, &never, NULL, &error),
+        assert_int_equal(pl_second_opinion(&problem, &filter, PL_GOAL_FEWEST_CUT_BYTES, &cut_bytes,
+                                           &never, NULL, &error),
                          POPLINER_OK);
         cut_bytes += 100;
-        assert_int_equal(pl_stage_search_check(&problem, &filter, PL_GOAL_FEWEST_CUT_BYTES,
-                                               &cut_bytes, &never, NULL, &error),
+        assert_int_equal(pl_second_opinion(&problem, &filter, PL_GOAL_FEWEST_CUT_BYTES, &cut_bytes,
+                                           &never, NULL, &error),
                          POPLINER_ERROR_INTERNAL);
-        assert_int_equal(pl_stage_search_check(&problem, &filter, PL_GOAL_FEWEST_STAGES, NULL,
+        assert_int_equal(
+            pl_second_opinion(&problem, &filter, PL_GOAL_FEWEST_STAGES, NULL, &never, NULL, &error),
+            POPLINER_ERROR_INTERNAL);
+        if (filter.max_peak_bytes > 0) {
+            --filter.max_peak_bytes;
+            assert_int_equal(pl_second_opinion(&problem, &filter, PL_GOAL_FEWEST_STAGES, NULL,
                                                &never, NULL, &error),
-                         POPLINER_ERROR_INTERNAL);
-        if (filter.most_peak_bytes > 0) {
-            --filter.most_peak_bytes;
-            assert_int_equal(pl_stage_search_check(&problem, &filter, PL_GOAL_FEWEST_STAGES, NULL,
-                                                   &never, NULL, &error),
                              POPLINER_OK);
             cut_bytes = 0;
             num_refuted +=
-                pl_stage_search_check(&problem, &filter, PL_GOAL_FEWEST_CUT_BYTES, &cut_bytes,
-                                      &never, NULL, &error) == POPLINER_ERROR_INTERNAL;
+                pl_second_opinion(&problem, &filter, PL_GOAL_FEWEST_CUT_BYTES, &cut_bytes, &never,
+                                  NULL, &error) == POPLINER_ERROR_INTERNAL;
         }
         pl_problem_free(&problem);
         popliner_costs_free(costs);
@@ -331,9 +333,9 @@ static void tells_single_bytes_apart(void **state) {
         pl_filter filter = pl_filter_of_limits(&problem);
         pl_shared shared = {0};
         pl_split split = {0};
-        pl_program_result result;
-        assert_int_equal(pl_stage_search(&problem, &filter, PL_GOAL_FEWEST_CUT_BYTES, &never, NULL,
-                                         &shared, &split, &result, NULL),
+        pl_search_result result;
+        assert_int_equal(pl_no_goods_search(&problem, &filter, PL_GOAL_FEWEST_CUT_BYTES, &never,
+                                            NULL, &shared, &split, &result, NULL),
                          POPLINER_OK);
         assert_true(result.bound_bytes == large);
         assert_int_equal(split.num_stages, 2);
@@ -446,12 +448,12 @@ static void programs_find_the_peak_of_larger_tables(void **state) {
         pl_problem problem = mapped_problem(costs, &options, plan.num_stages);
         pl_filter filter = pl_filter_of_limits(&problem);
         pl_shared shared = {0};
-        pl_program_result result;
+        pl_search_result result;
         for (uint64_t less = 0; less < 2; ++less) {
             pl_split split = {0};
-            filter.most_peak_bytes = plan.peak_bytes - less;
-            assert_int_equal(pl_stage_search(&problem, &filter, PL_GOAL_ANY, &never, NULL, &shared,
-                                             &split, &result, NULL),
+            filter.max_peak_bytes = plan.peak_bytes - less;
+            assert_int_equal(pl_no_goods_search(&problem, &filter, PL_GOAL_ANY, &never, NULL,
+                                                &shared, &split, &result, NULL),
                              POPLINER_OK);
             assert_int_equal(split.num_stages > 0, less == 0);
             pl_split_clear(&split);
@@ -705,17 +707,17 @@ static void solve_again(void) {
 static void survives_a_lack_of_memory(void **state) {
     (void)state;
     const pl_glpk_limits limits = {.memory_mib = 1, .stop = &never};
-    pl_program program = {0};
+    pl_mip program = {0};
     for (size_t i = 0; i < 20000; ++i) {
-        assert_true(pl_program_add_row(&program, 1.0, INFINITY));
-        assert_true(pl_program_add_column(&program, true, 1.0));
-        assert_true(pl_program_add_entry(&program, i, i, 1.0));
+        assert_true(pl_mip_add_row(&program, 1.0, INFINITY));
+        assert_true(pl_mip_add_column(&program, true, 1.0));
+        assert_true(pl_mip_add_entry(&program, i, i, 1.0));
     }
     double *values = calloc(20000, sizeof *values);
     for (int i = 0; i < 3; ++i) {
         popliner_error error = {0};
         double objective;
-        pl_program_outcome outcome;
+        pl_mip_outcome outcome;
         assert_int_equal(pl_glpk_solve(&program, &limits, values, &objective, &outcome, &error),
                          POPLINER_ERROR_INTERNAL);
         assert_non_null(strstr(error.message, "GLPK"));
@@ -723,7 +725,7 @@ static void survives_a_lack_of_memory(void **state) {
         solve_again();
     }
     free(values);
-    pl_program_clear(&program);
+    pl_mip_clear(&program);
 }
 
 /* The allocations of this program that are left before one fails, in the solver as in the test. */
@@ -782,42 +784,42 @@ static void reports_every_refused_allocation(void **state) {
 static void survives_a_fatal_error(void **state) {
     (void)state;
     const pl_glpk_limits limits = {.memory_mib = 100, .stop = &never};
-    pl_program program = {0};
-    assert_true(pl_program_add_row(&program, 1.0, INFINITY));
-    assert_true(pl_program_add_column(&program, true, 1.0));
-    assert_true(pl_program_add_entry(&program, 0, 0, 1.0));
-    assert_true(pl_program_add_entry(&program, 0, 0, 1.0));
+    pl_mip program = {0};
+    assert_true(pl_mip_add_row(&program, 1.0, INFINITY));
+    assert_true(pl_mip_add_column(&program, true, 1.0));
+    assert_true(pl_mip_add_entry(&program, 0, 0, 1.0));
+    assert_true(pl_mip_add_entry(&program, 0, 0, 1.0));
     double value;
     double objective;
-    pl_program_outcome outcome;
+    pl_mip_outcome outcome;
     popliner_error error = {0};
     assert_int_equal(pl_glpk_solve(&program, &limits, &value, &objective, &outcome, &error),
                      POPLINER_ERROR_INTERNAL);
     assert_non_null(strstr(error.message, "duplicate"));
     solve_again();
-    pl_program_clear(&program);
+    pl_mip_clear(&program);
 }
 
 /* min x + 2 y + t under x + y >= 1.5, t >= 3 x - 1: x = y = 1 and t = 2; and impossible ones. */
 static void solves_small_programs(void **state) {
     (void)state;
     const pl_glpk_limits limits = {.memory_mib = 100, .stop = &never};
-    pl_program program = {0};
-    assert_true(pl_program_add_row(&program, 1.5, INFINITY));
-    assert_true(pl_program_add_row(&program, -1.0, INFINITY));
-    assert_true(pl_program_add_column(&program, true, 1.0));
-    assert_true(pl_program_add_column(&program, true, 2.0));
-    assert_true(pl_program_add_column(&program, false, 1.0));
-    assert_true(pl_program_add_entry(&program, 0, 0, 1.0));
-    assert_true(pl_program_add_entry(&program, 0, 1, 1.0));
-    assert_true(pl_program_add_entry(&program, 1, 0, -3.0));
-    assert_true(pl_program_add_entry(&program, 1, 2, 1.0));
+    pl_mip program = {0};
+    assert_true(pl_mip_add_row(&program, 1.5, INFINITY));
+    assert_true(pl_mip_add_row(&program, -1.0, INFINITY));
+    assert_true(pl_mip_add_column(&program, true, 1.0));
+    assert_true(pl_mip_add_column(&program, true, 2.0));
+    assert_true(pl_mip_add_column(&program, false, 1.0));
+    assert_true(pl_mip_add_entry(&program, 0, 0, 1.0));
+    assert_true(pl_mip_add_entry(&program, 0, 1, 1.0));
+    assert_true(pl_mip_add_entry(&program, 1, 0, -3.0));
+    assert_true(pl_mip_add_entry(&program, 1, 2, 1.0));
     double values[3];
     double objective;
-    pl_program_outcome outcome;
+    pl_mip_outcome outcome;
     assert_int_equal(pl_glpk_solve(&program, &limits, values, &objective, &outcome, NULL),
                      POPLINER_OK);
-    assert_int_equal(outcome, PL_PROGRAM_OPTIMAL);
+    assert_int_equal(outcome, PL_MIP_OPTIMAL);
     assert_true(fabs(objective - 5.0) < 1e-6);
     assert_true(fabs(values[0] - 1.0) < 1e-6 && fabs(values[1] - 1.0) < 1e-6);
     assert_true(fabs(values[2] - 2.0) < 1e-6);
@@ -825,13 +827,13 @@ static void solves_small_programs(void **state) {
     program.rows[0].lower = 2.5; /* not even relaxed */
     assert_int_equal(pl_glpk_solve(&program, &limits, values, &objective, &outcome, NULL),
                      POPLINER_OK);
-    assert_int_equal(outcome, PL_PROGRAM_IMPOSSIBLE);
+    assert_int_equal(outcome, PL_MIP_IMPOSSIBLE);
 
-    program.rows[0] = (pl_program_row){1.5, 1.5}; /* relaxed, but not in integers */
+    program.rows[0] = (pl_mip_row){1.5, 1.5}; /* relaxed, but not in integers */
     assert_int_equal(pl_glpk_solve(&program, &limits, values, &objective, &outcome, NULL),
                      POPLINER_OK);
-    assert_int_equal(outcome, PL_PROGRAM_IMPOSSIBLE);
-    pl_program_clear(&program);
+    assert_int_equal(outcome, PL_MIP_IMPOSSIBLE);
+    pl_mip_clear(&program);
 }
 
 /* Objects of GLPK that the caller has in the same thread are none of the solver's business. */
@@ -844,16 +846,16 @@ static void leaves_the_callers_objects_alone(void **state) {
 
     /* nor is the memory that they take */
     const pl_glpk_limits limits = {.memory_mib = 1, .stop = &never};
-    pl_program program = {0};
-    assert_true(pl_program_add_row(&program, 1.0, INFINITY));
-    assert_true(pl_program_add_column(&program, true, 1.0));
-    assert_true(pl_program_add_entry(&program, 0, 0, 1.0));
+    pl_mip program = {0};
+    assert_true(pl_mip_add_row(&program, 1.0, INFINITY));
+    assert_true(pl_mip_add_column(&program, true, 1.0));
+    assert_true(pl_mip_add_entry(&program, 0, 0, 1.0));
     double value;
     double objective;
-    pl_program_outcome outcome;
+    pl_mip_outcome outcome;
     assert_int_equal(pl_glpk_solve(&program, &limits, &value, &objective, &outcome, NULL),
                      POPLINER_OK);
-    pl_program_clear(&program);
+    pl_mip_clear(&program);
     glp_add_rows(problem, 50000);
     assert_int_equal(glp_get_num_rows(problem), 50003);
     glp_delete_prob(problem);

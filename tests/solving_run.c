@@ -401,6 +401,46 @@ static void read_stage(const subject *s, const json_t *json, popliner_plan_stage
         assert_true(json_is_null(peak));
 }
 
+/* A constraint in the words of the command line: "place A=0", "together A and B". */
+static void read_constraint(const subject *s, const char *words, popliner_constraint *it) {
+    static const struct {
+        const char *option;
+        popliner_constraint_kind kind;
+    } known[] = {
+        {"num-ipus", POPLINER_CONSTRAINT_MAX_STAGES},
+        {"device-map", POPLINER_CONSTRAINT_DEVICE_MAP},
+        {"min-layers", POPLINER_CONSTRAINT_MIN_UNITS},
+        {"max-layers", POPLINER_CONSTRAINT_MAX_UNITS},
+        {"cut-after", POPLINER_CONSTRAINT_REQUIRED_CUT},
+        {"no-cut-after", POPLINER_CONSTRAINT_FORBIDDEN_CUT},
+        {"together", POPLINER_CONSTRAINT_PAIR},
+        {"place", POPLINER_CONSTRAINT_PLACEMENT},
+    };
+    char name[200];
+    char other[200];
+    size_t k = 0;
+    assert_int_equal(sscanf(words, "%199s", name), 1);
+    while (strcmp(known[k].option, name) != 0)
+        assert_true(++k < sizeof known / sizeof *known);
+    it->kind = known[k].kind;
+    words += strlen(name) + 1;
+    if (it->kind == POPLINER_CONSTRAINT_DEVICE_MAP) {
+        assert_int_equal(sscanf(words, "of %zu stages", &it->number), 1);
+    } else if (it->kind == POPLINER_CONSTRAINT_PAIR) {
+        assert_int_equal(sscanf(words, "%199s and %199s", name, other), 2);
+        it->unit = find_unit(s, name);
+        it->second_unit = find_unit(s, other);
+    } else if (it->kind == POPLINER_CONSTRAINT_PLACEMENT) {
+        assert_int_equal(sscanf(words, "%199[^=]=%zu", name, &it->ipu), 2);
+        it->unit = find_unit(s, name);
+    } else if (it->kind == POPLINER_CONSTRAINT_REQUIRED_CUT ||
+               it->kind == POPLINER_CONSTRAINT_FORBIDDEN_CUT) {
+        it->unit = find_unit(s, words);
+    } else {
+        assert_int_equal(sscanf(words, "%zu", &it->number), 1);
+    }
+}
+
 static void read_infeasibility(const subject *s, const json_t *json, popliner_plan *plan) {
     static const char *const reasons[] = {"", "constraints", "layer", "capacity", "unknown"};
     popliner_infeasibility *why = &plan->infeasibility;
@@ -411,11 +451,10 @@ static void read_infeasibility(const subject *s, const json_t *json, popliner_pl
         why->obstacle = (popliner_obstacle)(why->obstacle + 1);
     if (why->obstacle == POPLINER_OBSTACLE_CONSTRAINTS) {
         const json_t *list = json_object_get(json, "constraints");
-        why->constraints = calloc(1, 2000);
-        for (size_t i = 0; i < json_array_size(list); i++) {
-            strcat(why->constraints, i > 0 ? "\n" : "");
-            strcat(why->constraints, json_string_value(json_array_get(list, i)));
-        }
+        why->constraints = calloc(json_array_size(list), sizeof *why->constraints);
+        for (size_t i = 0; i < json_array_size(list); i++)
+            read_constraint(s, json_string_value(json_array_get(list, i)),
+                            &why->constraints[why->num_constraints++]);
         return;
     }
     why->enough_stages = scaled(json_object_get(json, "enough_num_ipus"), 1);

@@ -8,6 +8,7 @@
 #include "popliner/costs.h"
 #include "popliner/error.h"
 #include "popliner/operations.h"
+#include "popliner/option_names.h"
 #include "popliner/pipeline.h"
 #include "popliner/plan.h"
 #include "popliner/profile.h"
@@ -31,6 +32,7 @@ typedef struct popliner_certificate_input {
     uint64_t cycles_per_time_unit; /* 1 (or 0) if they are cycles */
     uint64_t cuts_per_unit; /* 1 (or 0) if the cuts are bytes; else they are in the time unit */
     bool has_cycles;
+    const popliner_option_names *option_names; /* may be NULL */
 
     /* Where the costs come from: the first three or none. With a meter each stage is measured, and
      * checked; without it details tell what it would measure, where every stage has an IPU to

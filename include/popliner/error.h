@@ -21,10 +21,18 @@ typedef enum popliner_status {
     POPLINER_ERROR_INTERNAL, /* a mistake of this library or of one below it */
 } popliner_status;
 
+/* Failures to which a program may want to add what its user can do. */
+typedef enum popliner_reason {
+    POPLINER_REASON_OTHER = 0,
+    POPLINER_REASON_NO_PROFILE,  /* a database, but no profile; perhaps a stored analysis */
+    POPLINER_REASON_NO_ANALYSIS, /* a database, but no stored analysis; perhaps a profile */
+} popliner_reason;
+
 /* A failure in words: one sentence that names the file, table, row or option and, where there is
  * one, the remedy. Plain memory: needs no clean-up and may be copied. */
 typedef struct popliner_error {
     popliner_status status;
+    popliner_reason reason;
     char message[1000]; /* UTF-8, NUL-terminated, cut if longer */
 } popliner_error;
 

@@ -9,6 +9,7 @@
 #include "popliner/error.h"
 #include "popliner/listener.h"
 #include "popliner/operations.h"
+#include "popliner/option_names.h"
 #include "popliner/profile.h"
 
 #ifdef __cplusplus
@@ -28,7 +29,8 @@ typedef struct popliner_layer_options {
     const char *name_regex;        /* NULL: POPLINER_LAYER_NAME_REGEX */
     const char *first_layer_regex; /* NULL: POPLINER_FIRST_LAYER_REGEX */
     popliner_layer_order order;
-    const popliner_listener *listener; /* may be NULL */
+    const popliner_listener *listener;         /* may be NULL */
+    const popliner_option_names *option_names; /* may be NULL */
 } popliner_layer_options;
 
 /* The assignment of operations to the units of the chain: unit 0 is what belongs to no layer, then

@@ -62,11 +62,34 @@ typedef enum popliner_obstacle {
     POPLINER_OBSTACLE_UNKNOWN,     /* stopped before that was found out, or it was not asked for */
 } popliner_obstacle;
 
+/* One thing that the solver's options ask for: see there. */
+typedef enum popliner_constraint_kind {
+    POPLINER_CONSTRAINT_MAX_STAGES,
+    POPLINER_CONSTRAINT_DEVICE_MAP, /* that there are as many stages as it has */
+    POPLINER_CONSTRAINT_MIN_UNITS,
+    POPLINER_CONSTRAINT_MAX_UNITS,
+    POPLINER_CONSTRAINT_REQUIRED_CUT,
+    POPLINER_CONSTRAINT_FORBIDDEN_CUT,
+    POPLINER_CONSTRAINT_PAIR,
+    POPLINER_CONSTRAINT_PLACEMENT,
+    POPLINER_NUM_CONSTRAINT_KINDS,
+} popliner_constraint_kind;
+
+/* Members that a kind does not name are 0. */
+typedef struct popliner_constraint {
+    popliner_constraint_kind kind;
+    size_t number;      /* MAX_STAGES, DEVICE_MAP: of stages; MIN_UNITS, MAX_UNITS: of units */
+    size_t unit;        /* of a cut: the one before it; PAIR: the first; PLACEMENT */
+    size_t second_unit; /* of a PAIR */
+    size_t ipu;         /* of a PLACEMENT */
+} popliner_constraint;
+
 typedef struct popliner_infeasibility {
     popliner_obstacle obstacle;
-    /* CONSTRAINTS: those of which each is needed for the contradiction, in words, a line each
-     * without a last line end. Owned by the plan. */
-    char *constraints;
+    /* CONSTRAINTS: those of which each is needed for the contradiction; none if the costs alone
+     * forbid every split. Owned by the plan. */
+    popliner_constraint *constraints;
+    size_t num_constraints;
     /* UNIT: the first such unit, its peak alone, and the largest limit of an IPU that it may be on.
      */
     size_t unit;

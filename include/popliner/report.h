@@ -15,6 +15,7 @@
 #include "popliner/layers.h"
 #include "popliner/listener.h"
 #include "popliner/operations.h"
+#include "popliner/option_names.h"
 #include "popliner/plan.h"
 #include "popliner/profile.h"
 #include "popliner/sharing.h"
@@ -57,12 +58,13 @@ popliner_status popliner_report_evaluation(const popliner_plan *plan,
                                            popliner_error *error);
 
 /* A diagnosis as text for reading, or as a JSON object. `most` is how many missing variables are
- * listed at each place, in text also how many programs; JSON lists these all. `info` (may be NULL) gives the debug context paths. */
-popliner_status popliner_report_diagnosis(const popliner_diagnosis *diagnosis,
-                                          const popliner_profile *profile,
-                                          const popliner_operations *operations,
-                                          const popliner_debug_info *info, popliner_format format,
-                                          size_t most, char **text, popliner_error *error);
+ * listed at each place, in text also how many programs; JSON lists these all. `info` (may be NULL)
+ * gives the debug context paths, `names` (may be NULL) what to change. */
+popliner_status
+popliner_report_diagnosis(const popliner_diagnosis *diagnosis, const popliner_profile *profile,
+                          const popliner_operations *operations, const popliner_debug_info *info,
+                          const popliner_option_names *names, popliner_format format, size_t most,
+                          char **text, popliner_error *error);
 
 /* One row per operation, an empty line before each change of layer. Sums over the tiles, measured
  * once per debug context: an outlined operation shows those of its first listing. */

@@ -83,13 +83,10 @@ typedef struct popliner_solver_options {
     bool without_reasons;
 
     double time_limit_seconds; /* 0 = none */
-    /* Asked now and then whether to stop; may be NULL. */
+    /* Asked now and then whether to stop; may be NULL. Must return. Like the listener and the
+     * functions of the costs it is called by the thread that called popliner_solve. */
     bool (*should_stop)(void *user);
     void *should_stop_user;
-
-    /* How units are called in the names of contradicting constraints: NULL for their numbers. */
-    const char *(*unit_name)(void *user, size_t unit);
-    void *unit_name_user;
 
     const popliner_listener *listener; /* may be NULL */
 } popliner_solver_options;
@@ -112,9 +109,12 @@ typedef struct popliner_solver_options {
  * with bounds, unless all is proven by then; INFEASIBLE, with the obstacle UNKNOWN and no stages, if
  * nothing is known yet.
  *
+ * GLPK runs on threads of its own, one after another, which end before this returns and take no
+ * signals. What the caller does with GLPK itself (objects, hooks, limits) is not touched.
+ *
  * `options` may be NULL for the defaults, here and below. *plan must be empty (zeroed); the caller
- * clears it. Errors: USAGE (an option that makes no sense,
- * by name), MEMORY, INTERNAL (GLPK failed or its answer does not check; the process goes on), and
+ * clears it. Errors: USAGE (an option that makes no sense, by name), MEMORY (also if no thread is to
+ * be had), INTERNAL (GLPK failed or its answer does not check; the process goes on), and
  * those of the shared peaks.
  *
  * Cost: O(n^2 * stages) time for each value that is tried, about 40 for each objective; with peaks

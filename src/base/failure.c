@@ -5,15 +5,30 @@
 
 #include "base/plain_locale.h"
 
+static void fill(popliner_error *error, popliner_status status, popliner_reason reason,
+                 const char *format, va_list arguments) {
+    if (error == NULL)
+        return;
+    error->status = status;
+    error->reason = reason;
+    pl_format(error->message, sizeof error->message, format, arguments);
+}
+
 popliner_status pl_fail(popliner_error *error, popliner_status status, const char *format, ...) {
-    if (error != NULL) {
-        va_list arguments;
-        va_start(arguments, format);
-        error->status = status;
-        pl_format(error->message, sizeof error->message, format, arguments);
-        va_end(arguments);
-    }
+    va_list arguments;
+    va_start(arguments, format);
+    fill(error, status, POPLINER_REASON_OTHER, format, arguments);
+    va_end(arguments);
     return status;
+}
+
+popliner_status pl_fail_because(popliner_error *error, popliner_reason reason, const char *format,
+                                ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fill(error, POPLINER_ERROR_INPUT, reason, format, arguments);
+    va_end(arguments);
+    return POPLINER_ERROR_INPUT;
 }
 
 popliner_status pl_fail_memory(popliner_error *error, const char *what) {

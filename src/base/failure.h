@@ -11,6 +11,10 @@
  * that a failure can be stored and returned in one statement. */
 popliner_status pl_fail(popliner_error *error, popliner_status status, const char *format, ...);
 
+/* pl_fail with INPUT and a reason other than OTHER. */
+popliner_status pl_fail_because(popliner_error *error, popliner_reason reason, const char *format,
+                                ...);
+
 /* The failure of an allocation of `what` (for example "the lowered variables"). */
 popliner_status pl_fail_memory(popliner_error *error, const char *what);
 

@@ -42,8 +42,8 @@ static void *help(void *argument) {
 
 size_t pl_parallel_run(const pl_parallel *work) {
     crew c = {.work = work, .first_failed = work->count};
-    /* the calling thread needs no task of its own while it is busy with `aside` */
-    size_t useful = work->count + (work->aside != NULL && work->count > 0);
+    /* the calling thread needs no task of its own while it is busy with `side_task` */
+    size_t useful = work->count + (work->side_task != NULL && work->count > 0);
     size_t num_threads = work->num_threads < useful ? work->num_threads : useful;
     size_t most_helpers = num_threads > 1 ? num_threads - 1 : 0;
     size_t num_helpers = 0;
@@ -55,8 +55,8 @@ size_t pl_parallel_run(const pl_parallel *work) {
         if (pthread_create(&h->thread, NULL, help, h) != 0)
             break;
     }
-    if (work->aside != NULL)
-        work->aside(work->user);
+    if (work->side_task != NULL)
+        work->side_task(work->user);
     do_tasks(&c, 0);
     for (size_t i = 0; i < num_helpers; i++)
         pthread_join(helpers[i].thread, NULL);

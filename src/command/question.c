@@ -54,11 +54,6 @@ popliner_status question_name_file(question *q, const popliner_costs_file *file,
     return status;
 }
 
-const char *question_unit_name(void *user, size_t unit) {
-    const question *q = user;
-    return q->unit_names[unit];
-}
-
 size_t question_find_unit(const question *q, const char *name, size_t length) {
     size_t found = SIZE_MAX;
     for (size_t unit = 0; unit < q->num_units; unit++) {

@@ -41,9 +41,6 @@ size_t question_find_unit(const question *q, const char *name, size_t length);
 popliner_status question_find_pipeline(const options *o, size_t most_ipus,
                                        popliner_pipeline *pipeline, popliner_error *error);
 
-/* popliner_solver_options.unit_name for the `user` question. */
-const char *question_unit_name(void *user, size_t unit);
-
 /* Fills the solver's options. Limits of IPUs are those of the command line, and of `file` (may be
  * NULL) for the other IPUs. Objectives that the user did not choose: `usual`, or those of the
  * solver if that is POPLINER_NUM_OBJECTIVES. Errors: USAGE, which names the option; MEMORY. */

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "command/names.h"
 #include "popliner/debug_info.h"
 #include "popliner/intervals.h"
 #include "popliner/locate.h"
@@ -19,6 +20,7 @@ popliner_status session_fail(popliner_error *error, popliner_status status, cons
     va_list arguments;
     va_start(arguments, format);
     error->status = status;
+    error->reason = POPLINER_REASON_OTHER;
     vsnprintf(error->message, sizeof error->message, format, arguments);
     va_end(arguments);
     return status;
@@ -139,6 +141,17 @@ static popliner_status read_profile(session *s, popliner_error *error) {
     return status;
 }
 
+/* Adds to an error which option the file is for. */
+static void add_hint(popliner_error *error) {
+    const char *hint = "";
+    if (error->reason == POPLINER_REASON_NO_PROFILE)
+        hint = " (a stored analysis needs --load-from-file)";
+    else if (error->reason == POPLINER_REASON_NO_ANALYSIS)
+        hint = "; only files written by --save-to-file can be loaded";
+    size_t length = strlen(error->message);
+    snprintf(error->message + length, sizeof error->message - length, "%s", hint);
+}
+
 popliner_status session_load(session *s, popliner_error *error) {
     double start = log_seconds();
     popliner_status status = POPLINER_OK;
@@ -160,8 +173,10 @@ popliner_status session_load(session *s, popliner_error *error) {
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "No program belongs to an operation: there is nothing to split. Compile with "
                     "the engine option autoReport.outputDebugInfo set to true.");
-    if (status != POPLINER_OK)
+    if (status != POPLINER_OK) {
+        add_hint(error);
         return status;
+    }
     log_message(&s->log, POPLINER_LEVEL_DEBUG, "%zu operations",
                 popliner_operations_count(s->operations));
 
@@ -171,6 +186,7 @@ popliner_status session_load(session *s, popliner_error *error) {
         .first_layer_regex = s->options.inputs_regex_layer_0,
         .order = s->options.layer_order,
         .listener = &s->listener,
+        .option_names = &command_names,
     };
     status = popliner_layers_assign(s->profile, s->operations, &layer_options, &s->layers, error);
     if (status == POPLINER_OK)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/names.h"
 #include "command/question.h"
 #include "command/sweep.h"
 #include "popliner/certificate.h"
@@ -143,8 +144,6 @@ static popliner_status ask(task *t, uint64_t limit_bytes, popliner_objective usu
     t->question.solver.listener = &t->s->listener;
     t->question.solver.should_stop = should_stop;
     t->question.solver.should_stop_user = &t->waiting;
-    t->question.solver.unit_name = question_unit_name;
-    t->question.solver.unit_name_user = &t->question;
     if (status == POPLINER_OK)
         status = reserve_on_ipus(t, error);
     if (status == POPLINER_OK)
@@ -402,6 +401,7 @@ static popliner_certificate_input certificate_input(const task *t, const popline
         .cycles_per_time_unit = t->cycles_per_time_unit,
         .cuts_per_unit = t->cuts_per_unit,
         .has_cycles = t->costs != NULL && popliner_costs_has_cycles(t->costs),
+        .option_names = &command_names,
         .profile = has_profile ? s->profile : NULL,
         .operations = has_profile ? s->operations : NULL,
         .chain = has_profile ? s->chain[t->model] : NULL,
@@ -681,8 +681,8 @@ popliner_status diagnose_and_print(session *s, popliner_error *error) {
     if (status == POPLINER_OK) {
         log_step(&s->log, "Diagnosing", start);
         status = popliner_report_diagnosis(&diagnosis, s->profile, s->operations, s->info,
-                                           s->options.format, shows_all ? SIZE_MAX : SHOWN, &text,
-                                           error);
+                                           &command_names, s->options.format,
+                                           shows_all ? SIZE_MAX : SHOWN, &text, error);
     }
     if (status == POPLINER_OK) {
         double difference = (double)diagnosis.truth_bytes - (double)diagnosis.explained_bytes;

@@ -25,9 +25,9 @@ const uint64_t *pl_costs_cycles_from(const popliner_costs *costs, size_t first_u
 
 /* The largest sum of cut bytes that is told from others; larger ones are taken for it. One less
  * than UINT64_MAX, which stays free for "no split at all". */
-#define PL_MOST_CUT_BYTES (UINT64_MAX - 1)
+#define PL_MAX_CUT_BYTES (UINT64_MAX - 1)
 
-/* a + b, at most PL_MOST_CUT_BYTES. */
+/* a + b, at most PL_MAX_CUT_BYTES. */
 uint64_t pl_add_cut_bytes(uint64_t a, uint64_t b);
 
 #endif

@@ -11,6 +11,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/names.h"
+#include "base/option_names.h"
 #include "model/regex.h"
 #include "profile/profile_data.h"
 #include "profile/touches.h"
@@ -348,15 +349,16 @@ static void explain_no_match(finder *f, const char *pattern, const popliner_list
 
 /* What a user should know of the outcome, in PopLiner's own words. As there, an operation counts as
  * found as soon as a rule applies, even if what it takes its layer from has none. */
-static void warn(finder *f, const char *name_regex, const popliner_listener *listener) {
+static void warn(finder *f, const char *name_regex, const popliner_option_names *names,
+                 const popliner_listener *listener) {
     double percent =
         f->num_counted == 0 ? 0 : 100.0 * (double)f->num_found / (double)f->num_counted;
     if (percent < 50)
         pl_tell(listener, POPLINER_LEVEL_WARNING,
                 "Only found layers for %.0f%% of operations. This may indicate a lack of layer "
-                "names in your model or an inappropriate value for --layer-name-regex. Use the "
-                "--operation-breakdown flag to see the names of operations found.",
-                percent);
+                "names in your model or an inappropriate value for %s.%s%s",
+                percent, names->name_regex, *names->name_regex_hint != '\0' ? " " : "",
+                names->name_regex_hint);
     else
         pl_tell(listener, POPLINER_LEVEL_INFO, "Layers found for %.0f%% of operations", percent);
     if (!f->any_result && listener != NULL && listener->message != NULL)
@@ -378,6 +380,7 @@ popliner_status popliner_layers_assign(const popliner_profile *profile,
     const char *name_regex = o->name_regex != NULL ? o->name_regex : POPLINER_LAYER_NAME_REGEX;
     const char *first_layer_regex =
         o->first_layer_regex != NULL ? o->first_layer_regex : POPLINER_FIRST_LAYER_REGEX;
+    popliner_option_names names = pl_option_names_complete(o->option_names);
     size_t count = popliner_operations_count(operations);
     long *units = pl_new_array(count, sizeof *units);
     popliner_layers *layers = calloc(1, sizeof *layers);
@@ -401,9 +404,9 @@ popliner_status popliner_layers_assign(const popliner_profile *profile,
         status = pl_fail_memory(error, "the layers");
         goto done;
     }
-    status = pl_regex_compile(name_regex, "--layer-name-regex", &f.name_regex, error);
+    status = pl_regex_compile(name_regex, names.name_regex, &f.name_regex, error);
     if (status == POPLINER_OK)
-        status = pl_regex_compile(first_layer_regex, "--inputs-regex-layer-0", &f.first_layer_regex,
+        status = pl_regex_compile(first_layer_regex, names.first_layer_regex, &f.first_layer_regex,
                                   error);
     long current = UNIT_NONE;
     for (size_t i = count; status == POPLINER_OK && i-- > 0;) {
@@ -420,7 +423,7 @@ popliner_status popliner_layers_assign(const popliner_profile *profile,
     if (status == POPLINER_OK)
         status = order_layers(layers, o->order, units, error);
     if (status == POPLINER_OK)
-        warn(&f, name_regex, o->listener);
+        warn(&f, name_regex, &names, o->listener);
 done:
     for (size_t i = 0; f.names_of != NULL && i < profile->num_unlowered; i++)
         free(f.names_of[i]);

@@ -33,7 +33,7 @@ static size_t useful_threads(const char *path, size_t num_threads) {
 }
 
 popliner_status pl_profile_read(const char *path, const popliner_read_options *options,
-                                const pl_aside *aside, popliner_profile **result,
+                                const pl_side_task *side_task, popliner_profile **result,
                                 popliner_error *error) {
     static const popliner_read_options defaults = {0};
     const popliner_read_options *o = options != NULL ? options : &defaults;
@@ -53,7 +53,7 @@ popliner_status pl_profile_read(const char *path, const popliner_read_options *o
         status = pl_profile_read_variables(&database, profile, &ids, error);
     if (status == POPLINER_OK) {
         pl_database_open_helpers(&database, useful_threads(path, o->num_threads) - 1);
-        status = pl_profile_read_lowered(&database, o, aside, profile, &ids, error);
+        status = pl_profile_read_lowered(&database, o, side_task, profile, &ids, error);
     }
     if (status == POPLINER_OK)
         status = pl_profile_read_programs(&database, profile, &ids, error);
@@ -96,10 +96,10 @@ popliner_status popliner_read_files(const char *profile_path, const char *debug_
                                     popliner_profile **profile, popliner_debug_info **info,
                                     popliner_error *error) {
     debug_task task = {.path = debug_path, .listener = options == NULL ? NULL : options->listener};
-    pl_aside aside = {read_debug_info, &task};
+    pl_side_task side_task = {read_debug_info, &task};
     *info = NULL;
-    popliner_status status =
-        pl_profile_read(profile_path, options, debug_path == NULL ? NULL : &aside, profile, error);
+    popliner_status status = pl_profile_read(
+        profile_path, options, debug_path == NULL ? NULL : &side_task, profile, error);
     if (status == POPLINER_OK && task.status != POPLINER_OK) {
         status = pl_fail(error, task.status, "%s", task.error.message);
         popliner_profile_free(*profile);

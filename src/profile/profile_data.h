@@ -195,14 +195,14 @@ typedef struct pl_profile_ids {
 } pl_profile_ids;
 
 /* Other work, for the calling thread to do while helpers read. */
-typedef struct pl_aside {
+typedef struct pl_side_task {
     void (*run)(void *user);
     void *user;
-} pl_aside;
+} pl_side_task;
 
 /* popliner_profile_read with other work beside it, or NULL; it is done once if nothing fails. */
 popliner_status pl_profile_read(const char *path, const popliner_read_options *options,
-                                const pl_aside *aside, popliner_profile **profile,
+                                const pl_side_task *side_task, popliner_profile **profile,
                                 popliner_error *error);
 
 /* The parts of popliner_profile_read, in the order in which they need each other. */
@@ -216,11 +216,11 @@ popliner_status pl_profile_read_target(const pl_database *database,
 popliner_status pl_profile_read_variables(const pl_database *database, popliner_profile *profile,
                                           pl_profile_ids *ids, popliner_error *error);
 
-/* Lowered variables; with `aside`, which may be NULL. */
+/* Lowered variables; with `side_task`, which may be NULL. */
 popliner_status pl_profile_read_lowered(const pl_database *database,
-                                        const popliner_read_options *options, const pl_aside *aside,
-                                        popliner_profile *profile, pl_profile_ids *ids,
-                                        popliner_error *error);
+                                        const popliner_read_options *options,
+                                        const pl_side_task *side_task, popliner_profile *profile,
+                                        pl_profile_ids *ids, popliner_error *error);
 
 /* Vertex types, compute sets, exchanges, programs, liveness steps. */
 popliner_status pl_profile_read_programs(const pl_database *database, popliner_profile *profile,

@@ -44,7 +44,7 @@ typedef struct lowered {
     size_t num_places;    /* room in the profile's arrays */
     uint64_t **piece_ids; /* by piece: NULL as long as the ids are the rows' own numbers */
     uint32_t *tile;       /* of each variable, until they are sorted by it */
-    const pl_aside *aside;
+    const pl_side_task *side_task;
 } lowered;
 
 /* One number that SQL tells of a table; 0 when it does not exist. */
@@ -257,9 +257,9 @@ static popliner_status take_variable(void *user, pl_rows *rows, size_t piece, si
     return status;
 }
 
-static void do_aside(void *user) {
+static void do_side_task(void *user) {
     const lowered *l = user;
-    l->aside->run(l->aside->user);
+    l->side_task->run(l->side_task->user);
 }
 
 /* Moves `count` items of all arrays down to `to`. */
@@ -360,10 +360,10 @@ static bool allocate_variables(lowered *l, size_t count) {
 }
 
 popliner_status pl_profile_read_lowered(const pl_database *database,
-                                        const popliner_read_options *options, const pl_aside *aside,
-                                        popliner_profile *profile, pl_profile_ids *ids,
-                                        popliner_error *error) {
-    lowered l = {.profile = profile, .ids = ids, .aside = aside};
+                                        const popliner_read_options *options,
+                                        const pl_side_task *side_task, popliner_profile *profile,
+                                        pl_profile_ids *ids, popliner_error *error) {
+    lowered l = {.profile = profile, .ids = ids, .side_task = side_task};
     pl_scan scan = {.database = database,
                     .table = "vars_info",
                     .columns = columns,
@@ -374,7 +374,7 @@ popliner_status pl_profile_read_lowered(const pl_database *database,
                     .task = "Reading lowered variables",
                     .listener = options->listener,
                     .take = take_variable,
-                    .aside = aside == NULL ? NULL : do_aside,
+                    .side_task = side_task == NULL ? NULL : do_side_task,
                     .user = &l};
     l.scan = &scan;
     popliner_status status = pl_scan_open(&scan, error);

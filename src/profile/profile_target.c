@@ -24,10 +24,10 @@ static popliner_status read_version(const pl_database *database, const popliner_
     bool found = false;
     popliner_status status = pl_database_has_table(database, "version_info", &found, error);
     if (status == POPLINER_OK && !found)
-        return pl_fail(error, POPLINER_ERROR_INPUT,
-                       "%s: has no table version_info: it is an SQLite database, but not a Poplar "
-                       "profile (a stored analysis needs --load-from-file)",
-                       database->path);
+        return pl_fail_because(error, POPLINER_REASON_NO_PROFILE,
+                               "%s: has no table version_info: it is an SQLite database, but not a "
+                               "Poplar profile",
+                               database->path);
     if (status == POPLINER_OK)
         status = pl_rows_open(&rows, database, "version_info", true, columns, 3, "", error);
     if (status == POPLINER_OK)

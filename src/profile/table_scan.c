@@ -144,9 +144,9 @@ static bool do_piece(void *user, size_t worker, size_t piece) {
     return true;
 }
 
-static void do_aside(void *user) {
+static void do_side_task(void *user) {
     const run *r = user;
-    r->scan->aside(r->scan->user);
+    r->scan->side_task(r->scan->user);
 }
 
 popliner_status pl_scan_run(pl_scan *scan, popliner_error *error) {
@@ -157,7 +157,7 @@ popliner_status pl_scan_run(pl_scan *scan, popliner_error *error) {
     pl_parallel work = {.num_threads = num_threads,
                         .count = scan->num_pieces,
                         .task = do_piece,
-                        .aside = scan->aside == NULL ? NULL : do_aside,
+                        .side_task = scan->side_task == NULL ? NULL : do_side_task,
                         .user = &r};
     size_t failed = pl_parallel_run(&work);
     popliner_status status = POPLINER_OK;

@@ -31,7 +31,7 @@ typedef struct pl_scan {
      * a piece, but for several pieces at the same time. */
     popliner_status (*take)(void *user, pl_rows *rows, size_t piece, size_t row_in_piece,
                             popliner_error *error);
-    void (*aside)(void *user); /* or NULL: other work for the calling thread, done first */
+    void (*side_task)(void *user); /* or NULL: other work for the calling thread, done first */
     void *user;
 
     /* Filled by pl_scan_open. */

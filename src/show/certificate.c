@@ -314,13 +314,14 @@ static void add_bottleneck(const popliner_certificate *c, pl_text *text) {
 /* What would be enough. */
 static void add_remedies(const popliner_certificate *c, pl_text *text) {
     const popliner_infeasibility *why = &c->input.plan->infeasibility;
+    popliner_option_names names = pl_option_names_complete(c->input.option_names);
     if (why->enough_bytes > 0)
-        pl_text_format(
-            text, "Enough would be --mem-per-tile %" PRIu64 " (plus what --reserve keeps free)",
-            why->enough_bytes);
+        pl_text_format(text, "Enough would be %s %" PRIu64 "%s%s", names.max_stage_bytes,
+                       why->enough_bytes, *names.max_stage_bytes_note != '\0' ? " " : "",
+                       names.max_stage_bytes_note);
     if (why->enough_stages > 0)
-        pl_text_format(text, "%s--num-ipus %zu",
-                       why->enough_bytes > 0 ? ", or " : "Enough would be ", why->enough_stages);
+        pl_text_format(text, "%s%s %zu", why->enough_bytes > 0 ? ", or " : "Enough would be ",
+                       names.max_stages, why->enough_stages);
     if (why->enough_bytes > 0 || why->enough_stages > 0)
         pl_text_add(text, ".\n");
     if (why->enough_stages == 0 && c->input.options->num_mapped_stages == 0 &&
@@ -328,25 +329,61 @@ static void add_remedies(const popliner_certificate *c, pl_text *text) {
         pl_text_add(text, "No number of IPUs would be enough.\n");
 }
 
+size_t pl_certificate_num_constraints(const popliner_certificate *certificate) {
+    size_t count = certificate->input.plan->infeasibility.num_constraints;
+    return count > 0 ? count : 1;
+}
+
+void pl_certificate_add_constraint(const popliner_certificate *certificate, size_t i,
+                                   pl_text *text) {
+    const popliner_infeasibility *why = &certificate->input.plan->infeasibility;
+    const char *const *units = certificate->input.unit_names;
+    popliner_option_names names = pl_option_names_complete(certificate->input.option_names);
+    if (why->num_constraints == 0) {
+        pl_text_add(text, "the costs themselves, which forbid every split");
+        return;
+    }
+    const popliner_constraint *it = &why->constraints[i];
+    pl_text_format(text, "%s ", names.constraints[it->kind]);
+    switch (it->kind) {
+    case POPLINER_CONSTRAINT_MAX_STAGES:
+    case POPLINER_CONSTRAINT_MIN_UNITS:
+    case POPLINER_CONSTRAINT_MAX_UNITS:
+        pl_text_format(text, "%zu", it->number);
+        break;
+    case POPLINER_CONSTRAINT_DEVICE_MAP:
+        pl_text_format(text, "of %zu stages", it->number);
+        break;
+    case POPLINER_CONSTRAINT_REQUIRED_CUT:
+    case POPLINER_CONSTRAINT_FORBIDDEN_CUT:
+        pl_text_add(text, units[it->unit]);
+        break;
+    case POPLINER_CONSTRAINT_PAIR:
+        pl_text_format(text, "%s and %s", units[it->unit], units[it->second_unit]);
+        break;
+    case POPLINER_CONSTRAINT_PLACEMENT:
+        pl_text_format(text, "%s=%zu", units[it->unit], it->ipu);
+        break;
+    case POPLINER_NUM_CONSTRAINT_KINDS:
+        break;
+    }
+}
+
 /* The constraints that contradict each other, or the one that cannot be kept. */
 static void add_contradiction(const popliner_certificate *c, pl_text *text) {
     const uint8_t *counted = c->input.options->counted_units;
-    const char *names = c->input.plan->infeasibility.constraints;
-    if (strchr(names, '\n') == NULL) {
-        size_t num_layers = 0;
-        for (size_t unit = 0; unit < c->input.num_units; unit++)
-            num_layers += counted == NULL || counted[unit] != 0;
-        pl_text_format(text, "No split is possible with %s (%zu units, %zu of them layers).\n",
-                       names, c->input.num_units, num_layers);
-        return;
+    size_t count = pl_certificate_num_constraints(c);
+    size_t num_layers = 0;
+    for (size_t unit = 0; unit < c->input.num_units; unit++)
+        num_layers += counted == NULL || counted[unit] != 0;
+    pl_text_add(text, count == 1 ? "No split is possible with "
+                                 : "No split is possible: contradiction between ");
+    for (size_t i = 0; i < count; i++) {
+        pl_text_add(text, i > 0 ? ", " : "");
+        pl_certificate_add_constraint(c, i, text);
     }
-    pl_text_add(text, "No split is possible: contradiction between ");
-    for (; *names != '\0'; names++) {
-        if (*names == '\n')
-            pl_text_add(text, ", ");
-        else
-            pl_text_append(text, names, 1);
-    }
+    if (count == 1)
+        pl_text_format(text, " (%zu units, %zu of them layers)", c->input.num_units, num_layers);
     pl_text_add(text, ".\n");
 }
 

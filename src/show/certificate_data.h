@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "base/growth.h"
+#include "base/option_names.h"
 #include "popliner/certificate.h"
 #include "popliner/stage_detail.h"
 
@@ -45,6 +46,12 @@ json_t *pl_certificate_number_json(uint64_t value, uint64_t divisor);
 
 /* A text as one field of a table: within quotes where CSV needs them. */
 void pl_certificate_add_field(pl_text *text, const char *field, char delimiter);
+
+/* How many texts there are on the constraints that contradict each other, at least one; and one of
+ * them: "cut-after 3". */
+size_t pl_certificate_num_constraints(const popliner_certificate *certificate);
+void pl_certificate_add_constraint(const popliner_certificate *certificate, size_t i,
+                                   pl_text *text);
 
 /* The values of the objectives of the plan as a JSON array. NULL without memory. */
 json_t *pl_certificate_objectives_json(const popliner_certificate *certificate);

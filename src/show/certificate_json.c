@@ -163,19 +163,17 @@ json_t *pl_certificate_objectives_json(const popliner_certificate *c) {
     return list;
 }
 
-/* The lines of a text as a list. */
-static json_t *words_json(const char *words) {
+/* The constraints that contradict each other, as texts. */
+static json_t *contradiction_json(const popliner_certificate *c) {
     json_t *list = json_array();
-    while (list != NULL && words != NULL) {
-        const char *end = strchr(words, '\n');
-        size_t length = end == NULL ? strlen(words) : (size_t)(end - words);
-        char *word = pl_copy_string(words, length);
-        if (word == NULL || json_array_append_new(list, pl_report_json_text(word)) != 0) {
+    for (size_t i = 0; list != NULL && i < pl_certificate_num_constraints(c); i++) {
+        pl_text text = {0};
+        pl_certificate_add_constraint(c, i, &text);
+        if (text.failed || json_array_append_new(list, pl_report_json_text(text.data)) != 0) {
             json_decref(list);
             list = NULL;
         }
-        free(word);
-        words = end == NULL ? NULL : end + 1;
+        free(text.data);
     }
     return list;
 }
@@ -188,7 +186,7 @@ static json_t *infeasibility_json(const popliner_certificate *c) {
     json_t *json = json_object();
     bool done = put(json, "reason", json_string(reasons[why->obstacle]));
     if (why->obstacle == POPLINER_OBSTACLE_CONSTRAINTS)
-        done = put(json, "constraints", words_json(why->constraints)) && done;
+        done = put(json, "constraints", contradiction_json(c)) && done;
     if (why->obstacle == POPLINER_OBSTACLE_UNIT) {
         done = put(json, "layer", pl_report_json_text(c->input.unit_names[why->unit])) && done;
         done = put(json, "needs_bytes", json_integer((json_int_t)why->unit_bytes)) && done;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/failure.h"
+#include "base/option_names.h"
 #include "popliner/report.h"
 #include "show/report_parts.h"
 
@@ -17,6 +18,7 @@ typedef struct context {
     const popliner_profile *profile;
     const popliner_operations *operations;
     const popliner_debug_info *info;
+    popliner_option_names names;
     size_t most;
 } context;
 
@@ -127,10 +129,9 @@ static void write_coverage(const context *c, pl_text *text) {
                        d->coverage[i].num_operations,
                        100.0 * (double)d->coverage[i].num_operations / (double)d->num_operations);
     if (*d->suggested_regex != '\0')
-        pl_text_format(text,
-                       "  Names such as '%s' have no layer; --layer-name-regex '%s' would find "
-                       "%zu in them.\n",
-                       d->suggestion_example, d->suggested_regex, d->suggested_layers);
+        pl_text_format(
+            text, "  Names such as '%s' have no layer; %s '%s' would find %zu in them.\n",
+            d->suggestion_example, c->names.name_regex, d->suggested_regex, d->suggested_layers);
 }
 
 /* ---- JSON ---- */
@@ -245,12 +246,12 @@ static json_t *as_json(const context *c) {
         missing_as_json(c, &d->missing_everywhere), "coverage", coverage_as_json(d));
 }
 
-popliner_status popliner_report_diagnosis(const popliner_diagnosis *diagnosis,
-                                          const popliner_profile *profile,
-                                          const popliner_operations *operations,
-                                          const popliner_debug_info *info, popliner_format format,
-                                          size_t most, char **result, popliner_error *error) {
-    const context c = {diagnosis, profile, operations, info, most};
+popliner_status
+popliner_report_diagnosis(const popliner_diagnosis *diagnosis, const popliner_profile *profile,
+                          const popliner_operations *operations, const popliner_debug_info *info,
+                          const popliner_option_names *names, popliner_format format, size_t most,
+                          char **result, popliner_error *error) {
+    const context c = {diagnosis, profile, operations, info, pl_option_names_complete(names), most};
     pl_text text = {0};
     popliner_status status = POPLINER_OK;
     if (format == POPLINER_FORMAT_JSON) {

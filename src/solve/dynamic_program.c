@@ -95,16 +95,16 @@ static void fill_row(tables *t, size_t stage, size_t to_end) {
     }
 }
 
-/* Fills rows up to most_stages, or until more stages do not help; with `is_enough`, also until
+/* Fills rows up to max_stages, or until more stages do not help; with `is_enough`, also until
  * there is any split within the budget. num_stages is the whole pipeline, where IPUs matter. */
-static popliner_status fill(tables *t, size_t most_stages, size_t num_stages, bool is_enough,
+static popliner_status fill(tables *t, size_t max_stages, size_t num_stages, bool is_enough,
                             popliner_error *error) {
     t->num_rows = 0;
     if (!add_row(t))
         return pl_fail_memory(error, "the tables of the dynamic program");
     for (size_t i = 0; i < t->width; ++i)
         t->bytes[i] = i + 1 < t->width ? NO_SPLIT : 0;
-    for (size_t m = 1; m <= most_stages; ++m) {
+    for (size_t m = 1; m <= max_stages; ++m) {
         t->is_stopped = t->is_stopped || pl_stop_is_wanted(t->stop);
         if (t->is_stopped)
             return POPLINER_OK;
@@ -116,7 +116,7 @@ static popliner_status fill(tables *t, size_t most_stages, size_t num_stages, bo
             --t->num_rows;
             break;
         }
-        if (is_enough && row[0] <= t->filter.most_cut_bytes && row[0] != NO_SPLIT)
+        if (is_enough && row[0] <= t->filter.max_cut_bytes && row[0] != NO_SPLIT)
             break;
     }
     return POPLINER_OK;
@@ -125,7 +125,7 @@ static popliner_status fill(tables *t, size_t most_stages, size_t num_stages, bo
 /* Follows the tables from unit 0 through num_stages stages (at most, unless rows are exact), each
  * time to the first place from which the budget is still kept. A chain that may end ends: the list
  * of cuts so far begins all others that are possible, and so is before them. The cut bytes used up
- * to here belong into the comparison, for sums that are cut off at PL_MOST_CUT_BYTES are equal
+ * to here belong into the comparison, for sums that are cut off at PL_MAX_CUT_BYTES are equal
  * although their ends differ. */
 static popliner_status walk(tables *t, size_t num_stages, uint64_t budget_bytes, pl_split *split,
                             popliner_error *error) {
@@ -168,7 +168,7 @@ typedef struct best {
 static popliner_status take(tables *t, pl_goal goal, size_t num_stages, best *b,
                             popliner_error *error) {
     uint64_t cut_bytes = row_of(t, num_stages)[0];
-    uint64_t budget_bytes = t->filter.most_cut_bytes;
+    uint64_t budget_bytes = t->filter.max_cut_bytes;
     bool has_one = b->split->num_stages > 0;
     if (cut_bytes == NO_SPLIT || cut_bytes > budget_bytes ||
         (goal == PL_GOAL_FEWEST_CUT_BYTES && has_one && cut_bytes > b->cut_bytes))
@@ -192,19 +192,19 @@ static popliner_status take(tables *t, pl_goal goal, size_t num_stages, best *b,
 static popliner_status solve(tables *t, pl_goal goal, best *b, popliner_error *error) {
     const pl_problem *p = t->problem;
     popliner_status status = POPLINER_OK;
-    size_t most =
-        p->most_stages < t->filter.most_ipus || p->is_mapped ? p->most_stages : t->filter.most_ipus;
+    size_t max_stages =
+        p->max_stages < t->filter.max_ipus || p->is_mapped ? p->max_stages : t->filter.max_ipus;
     bool is_any = goal == PL_GOAL_ANY || goal == PL_GOAL_FEWEST_STAGES;
     if (!p->depends_on_ipu) {
-        status = fill(t, most, p->is_mapped ? most : 0, is_any && !p->is_mapped, error);
+        status = fill(t, max_stages, p->is_mapped ? max_stages : 0, is_any && !p->is_mapped, error);
         if (status != POPLINER_OK || t->is_stopped)
             return status;
         if (!t->is_exact) {
             /* row by row only where the number of stages is the goal: fill has stopped there */
-            return take(t, goal, is_any ? t->num_rows - 1 : most, b, error);
+            return take(t, goal, is_any ? t->num_rows - 1 : max_stages, b, error);
         }
     }
-    for (size_t m = p->least_stages; status == POPLINER_OK && m <= most; ++m) {
+    for (size_t m = p->min_stages; status == POPLINER_OK && m <= max_stages; ++m) {
         if (p->depends_on_ipu)
             status = fill(t, m, m, false, error);
         if (status != POPLINER_OK || t->is_stopped)
@@ -214,7 +214,7 @@ static popliner_status solve(tables *t, pl_goal goal, best *b, popliner_error *e
         status = take(t, goal, m, b, error);
         /* more stages are of no use; but a split from another window says nothing of this one */
         uint64_t cut_bytes = row_of(t, m)[0];
-        if (is_any && cut_bytes != NO_SPLIT && cut_bytes <= t->filter.most_cut_bytes)
+        if (is_any && cut_bytes != NO_SPLIT && cut_bytes <= t->filter.max_cut_bytes)
             break;
     }
     return status;
@@ -239,20 +239,20 @@ popliner_status pl_dynamic_program(const pl_problem *problem, const pl_filter *f
     best b = {split, 0};
     pl_windows windows = {0};
     popliner_status status = POPLINER_OK;
-    uint64_t least;
+    uint64_t min_value;
     *is_stopped = false;
-    if (problem->most_stages < problem->least_stages)
+    if (problem->max_stages < problem->min_stages)
         return POPLINER_OK;
-    if (filter->most_spread == UINT64_MAX) {
+    if (filter->max_spread == UINT64_MAX) {
         status = solve_within(problem, filter, goal, stop, &b, is_stopped, error);
         goto done;
     }
     /* the spread is kept by trying every smallest value, and a largest one to go with it */
     status = pl_windows_find(&windows, problem, filter, filter->spread_is_of_cycles, error);
     while (status == POPLINER_OK && !*is_stopped &&
-           pl_windows_seek(&windows, filter->most_spread, &least)) {
+           pl_windows_seek(&windows, filter->max_spread, &min_value)) {
         pl_filter window = *filter;
-        pl_filter_enter_window(&window, least, filter->most_spread);
+        pl_filter_enter_window(&window, min_value, filter->max_spread);
         status = solve_within(problem, &window, goal, stop, &b, is_stopped, error);
         pl_windows_pass(&windows);
         if (goal == PL_GOAL_ANY && split->num_stages > 0)
@@ -305,9 +305,9 @@ popliner_status pl_windows_find(pl_windows *windows, const pl_problem *problem,
     size_t n = problem->num_units;
     size_t capacity = 0;
     w->num_units = n;
-    w->most_stages = problem->most_stages;
+    w->max_stages = problem->max_stages;
     /* by how many stages are still to come, for that changes peaks; on which IPU it is does not */
-    size_t most_to_end = problem->depends_on_end && !of_cycles ? problem->most_stages : 1;
+    size_t max_to_end = problem->depends_on_end && !of_cycles ? problem->max_stages : 1;
     pl_problem anywhere = *problem;
     anywhere.depends_on_ipu = false;
     pl_filter unlimited = *filter;
@@ -316,7 +316,7 @@ popliner_status pl_windows_find(pl_windows *windows, const pl_problem *problem,
     uint8_t *ok = pl_new_array(n, sizeof *ok);
     popliner_status status =
         ok == NULL ? pl_fail_memory(error, "the values of the intervals") : POPLINER_OK;
-    for (size_t to_end = 1; to_end <= most_to_end; ++to_end)
+    for (size_t to_end = 1; to_end <= max_to_end; ++to_end)
         for (size_t first = 0; status == POPLINER_OK && first < n; ++first) {
             /* with cycles the peak, and so the place, does not decide what counts */
             pl_problem_mark(&anywhere, &unlimited, 0, to_end, first, ok);
@@ -343,20 +343,20 @@ void pl_windows_free(pl_windows *windows) {
 }
 
 /* Whether the intervals of the window can cover the chain: the fewest stages up to each unit. */
-static bool can_cover(pl_windows *w, uint64_t most) {
+static bool can_cover(pl_windows *w, uint64_t max_value) {
     size_t n = w->num_units;
     for (size_t unit = 0; unit < n; ++unit) {
         w->first_of_unit[unit] = SIZE_MAX;
         w->num_stages[unit + 1] = SIZE_MAX;
     }
-    for (size_t i = w->at; i < w->count && w->intervals[i].value <= most; ++i) {
+    for (size_t i = w->at; i < w->count && w->intervals[i].value <= max_value; ++i) {
         size_t *head = &w->first_of_unit[w->intervals[i].first_unit];
         w->next_of_unit[i] = *head;
         *head = i;
     }
     w->num_stages[0] = 0;
     for (size_t unit = 0; unit < n; ++unit) {
-        if (w->num_stages[unit] >= w->most_stages)
+        if (w->num_stages[unit] >= w->max_stages)
             continue;
         for (size_t i = w->first_of_unit[unit]; i != SIZE_MAX; i = w->next_of_unit[i]) {
             size_t *behind = &w->num_stages[w->intervals[i].last_unit + 1];
@@ -364,13 +364,13 @@ static bool can_cover(pl_windows *w, uint64_t most) {
                 *behind = w->num_stages[unit] + 1;
         }
     }
-    return w->num_stages[n] <= w->most_stages;
+    return w->num_stages[n] <= w->max_stages;
 }
 
-bool pl_windows_seek(pl_windows *windows, uint64_t width, uint64_t *least) {
+bool pl_windows_seek(pl_windows *windows, uint64_t width, uint64_t *min_value) {
     for (; windows->at < windows->count; pl_windows_pass(windows)) {
-        *least = windows->intervals[windows->at].value;
-        if (can_cover(windows, *least > UINT64_MAX - width ? UINT64_MAX : *least + width))
+        *min_value = windows->intervals[windows->at].value;
+        if (can_cover(windows, *min_value > UINT64_MAX - width ? UINT64_MAX : *min_value + width))
             return true;
     }
     return false;

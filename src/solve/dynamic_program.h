@@ -15,7 +15,7 @@ typedef enum pl_goal {
     PL_GOAL_EARLIEST_CUTS, /* see popliner/solver.h */
 } pl_goal;
 
-/* Finds such a split; *split must be empty and stays so if there is none. With a most_spread, every
+/* Finds such a split; *split must be empty and stays so if there is none. With a max_spread, every
  * smallest value that a stage may have is tried. *is_stopped becomes true, and the split stays empty,
  * if that is wanted meanwhile. Errors: MEMORY, INTERNAL.
  * Cost: O(n^2 * stages) time, once for each number of stages if what a stage may be depends on its
@@ -34,7 +34,7 @@ typedef struct pl_windows {
     size_t *next_of_unit;  /* [count] */
     size_t *num_stages;    /* [units + 1] */
     size_t num_units;
-    size_t most_stages;
+    size_t max_stages;
     size_t at; /* the interval whose value is the smallest of the window */
 } pl_windows;
 
@@ -46,7 +46,7 @@ void pl_windows_free(pl_windows *windows);
 /* Goes on, from where it stands, to the next window of this width whose intervals can cover the chain
  * in as few stages as are allowed, which says nothing of other constraints. False if there is none.
  * O(n + intervals in the window) for each value that is passed. */
-bool pl_windows_seek(pl_windows *windows, uint64_t width, uint64_t *least);
+bool pl_windows_seek(pl_windows *windows, uint64_t width, uint64_t *min_value);
 
 /* Leaves the window where it stands. */
 void pl_windows_pass(pl_windows *windows);

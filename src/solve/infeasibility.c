@@ -38,59 +38,12 @@ static popliner_status is_possible(const pl_problem *problem, const uint8_t *act
     return status;
 }
 
-/* The name of a unit in the words of the caller. */
-static void add_unit(const popliner_solver_options *options, pl_text *text, size_t unit) {
-    const char *name =
-        options->unit_name == NULL ? NULL : options->unit_name(options->unit_name_user, unit);
-    if (name != NULL)
-        pl_text_add(text, name);
-    else
-        pl_text_format(text, "%zu", unit);
-}
-
-static void add_constraint(const popliner_solver_options *options, const pl_constraint *constraint,
-                           pl_text *text) {
-    size_t index = constraint->index;
-    if (text->length > 0)
-        pl_text_add(text, "\n");
-    switch (constraint->kind) {
-    case PL_CONSTRAINT_STAGES:
-        if (options->num_mapped_stages > 0)
-            pl_text_format(text, "device-map of %zu stages", options->num_mapped_stages);
-        else
-            pl_text_format(text, "num-ipus %zu", options->max_stages);
-        break;
-    case PL_CONSTRAINT_MIN_UNITS:
-        pl_text_format(text, "min-layers %zu", options->min_units);
-        break;
-    case PL_CONSTRAINT_MAX_UNITS:
-        pl_text_format(text, "max-layers %zu", options->max_units);
-        break;
-    case PL_CONSTRAINT_CUT:
-        pl_text_add(text, options->cut_rules[index] == POPLINER_CUT_REQUIRED ? "cut-after "
-                                                                             : "no-cut-after ");
-        add_unit(options, text, index - 1);
-        break;
-    case PL_CONSTRAINT_PAIR:
-        pl_text_add(text, "together ");
-        add_unit(options, text, options->pairs[index].first_unit);
-        pl_text_add(text, " and ");
-        add_unit(options, text, options->pairs[index].second_unit);
-        break;
-    case PL_CONSTRAINT_PLACEMENT:
-        pl_text_add(text, "place ");
-        add_unit(options, text, options->placements[index].unit);
-        pl_text_format(text, "=%zu", options->placements[index].ipu);
-        break;
-    }
-}
-
 /* Leaves out one constraint after another, as long as what is left is impossible, too. */
-static popliner_status name_constraints(const pl_problem *problem, const pl_stop *stop,
-                                        popliner_plan *plan, popliner_error *error) {
-    pl_constraint *constraints = NULL;
+static popliner_status find_contradiction(const pl_problem *problem, const pl_stop *stop,
+                                          popliner_plan *plan, popliner_error *error) {
+    popliner_constraint *constraints = NULL;
     size_t count = 0;
-    pl_text text = {0};
+    size_t num_needed = 0;
     popliner_status status =
         pl_constraints_list(problem->costs, problem->options, &constraints, &count, error);
     uint8_t *active = pl_new_array(count, sizeof *active);
@@ -107,25 +60,21 @@ static popliner_status name_constraints(const pl_problem *problem, const pl_stop
         status = is_possible(problem, active, stop, &possible, &plan->is_stopped, error);
         active[i] = possible;
     }
-    /* what was not looked at may not be needed: nothing is named then */
+    /* what was not looked at may not be needed: nothing is told then */
     if (status == POPLINER_OK && plan->is_stopped) {
         plan->infeasibility.obstacle = POPLINER_OBSTACLE_UNKNOWN;
         goto done;
     }
     for (size_t i = 0; status == POPLINER_OK && i < count; ++i)
         if (active[i] != 0)
-            add_constraint(problem->options, &constraints[i], &text);
-    if (status == POPLINER_OK && text.length == 0)
-        pl_text_add(&text, "the costs themselves, which forbid every split");
-    if (status == POPLINER_OK && text.failed)
-        status = pl_fail_memory(error, "the constraints");
+            constraints[num_needed++] = constraints[i];
     if (status == POPLINER_OK) {
         plan->infeasibility.obstacle = POPLINER_OBSTACLE_CONSTRAINTS;
-        plan->infeasibility.constraints = text.data;
-        text.data = NULL;
+        plan->infeasibility.constraints = constraints;
+        plan->infeasibility.num_constraints = num_needed;
+        constraints = NULL;
     }
 done:
-    free(text.data);
     free(constraints);
     free(active);
     return status;
@@ -133,7 +82,7 @@ done:
 
 /* What the units need alone, and may have, wherever the constraints let them be. */
 typedef struct unit_sizes {
-    uint64_t *least_bytes; /* [units] */
+    uint64_t *min_bytes;   /* [units] */
     uint64_t *limit_bytes; /* [units] */
 } unit_sizes;
 
@@ -142,29 +91,29 @@ static popliner_status add_places(const pl_problem *p, size_t num_stages, unit_s
                                   popliner_error *error) {
     pl_filter free_filter = unlimited(p);
     pl_filter filter = pl_filter_of_limits(p);
-    pl_ways ways = {.problem = p, .filter = &free_filter, .num_stages = num_stages};
+    pl_reachability reachability = {.problem = p, .filter = &free_filter, .num_stages = num_stages};
     uint8_t *ok = pl_new_array(p->num_units, sizeof *ok);
-    popliner_status status =
-        ok == NULL ? pl_fail_memory(error, "the places of the units") : pl_ways_find(&ways, error);
+    popliner_status status = ok == NULL ? pl_fail_memory(error, "the places of the units")
+                                        : pl_reachability_find(&reachability, error);
     for (size_t stage = 0; status == POPLINER_OK && stage < num_stages; ++stage) {
         uint64_t limit = pl_filter_limit(p, &filter, pl_problem_ipu(p, stage));
         for (size_t first = 0; first < p->num_units; ++first) {
-            if (!pl_ways_mark(&ways, stage, first, ok))
+            if (!pl_reachability_mark(&reachability, stage, first, ok))
                 continue;
             size_t count = p->num_units - first;
             while (count > 0 && ok[count - 1] == 0)
                 --count;
             for (size_t unit = first; unit < first + count; ++unit) {
                 uint64_t bytes = popliner_costs_peak_at(p->costs, num_stages - stage, unit, unit);
-                if (bytes < sizes->least_bytes[unit])
-                    sizes->least_bytes[unit] = bytes;
+                if (bytes < sizes->min_bytes[unit])
+                    sizes->min_bytes[unit] = bytes;
                 if (limit > sizes->limit_bytes[unit])
                     sizes->limit_bytes[unit] = limit;
             }
         }
     }
     free(ok);
-    pl_ways_free(&ways);
+    pl_reachability_free(&reachability);
     return status;
 }
 
@@ -173,32 +122,32 @@ static popliner_status find_large_unit(const pl_problem *p, popliner_infeasibili
                                        popliner_error *error) {
     unit_sizes sizes = {pl_new_array(p->num_units, sizeof(uint64_t)),
                         pl_new_array(p->num_units, sizeof(uint64_t))};
-    popliner_status status = sizes.least_bytes == NULL || sizes.limit_bytes == NULL
+    popliner_status status = sizes.min_bytes == NULL || sizes.limit_bytes == NULL
                                  ? pl_fail_memory(error, "the sizes of the units")
                                  : POPLINER_OK;
     bool is_same_everywhere = !p->depends_on_ipu && !p->depends_on_end;
     pl_filter filter = pl_filter_of_limits(p);
     for (size_t unit = 0; status == POPLINER_OK && unit < p->num_units; ++unit) {
-        sizes.least_bytes[unit] =
+        sizes.min_bytes[unit] =
             is_same_everywhere ? popliner_costs_peak(p->costs, unit, unit) : UINT64_MAX;
         sizes.limit_bytes[unit] = is_same_everywhere ? pl_filter_limit(p, &filter, 0) : 0;
     }
-    for (size_t n = p->least_stages;
-         status == POPLINER_OK && !is_same_everywhere && n <= p->most_stages; ++n)
+    for (size_t n = p->min_stages;
+         status == POPLINER_OK && !is_same_everywhere && n <= p->max_stages; ++n)
         status = add_places(p, n, &sizes, error);
     why->obstacle = POPLINER_OBSTACLE_CAPACITY;
     for (size_t unit = 0; status == POPLINER_OK && unit < p->num_units; ++unit) {
         /* what must not be a stage of its own has no size of its own */
-        if (sizes.least_bytes[unit] == POPLINER_PEAK_FORBIDDEN ||
-            sizes.least_bytes[unit] <= sizes.limit_bytes[unit])
+        if (sizes.min_bytes[unit] == POPLINER_PEAK_FORBIDDEN ||
+            sizes.min_bytes[unit] <= sizes.limit_bytes[unit])
             continue;
         why->obstacle = POPLINER_OBSTACLE_UNIT;
         why->unit = unit;
-        why->unit_bytes = sizes.least_bytes[unit];
+        why->unit_bytes = sizes.min_bytes[unit];
         why->limit_bytes = sizes.limit_bytes[unit];
         break;
     }
-    free(sizes.least_bytes);
+    free(sizes.min_bytes);
     free(sizes.limit_bytes);
     return status;
 }
@@ -240,16 +189,16 @@ static popliner_status find_enough_bytes(const pl_problem *problem, const pl_sto
     uint64_t middle = POPLINER_PEAK_FORBIDDEN - 1;
     popliner_status status = POPLINER_OK;
     while (enough == 0 || bound < enough) {
-        pl_worth worth = {0};
+        pl_objective_values values = {0};
         filter.plain_limit_bytes = middle;
         status = pl_search_find(&search, &filter, PL_GOAL_ANY, &split, NULL, error);
         if (status == POPLINER_OK && split.num_stages > 0)
-            status = pl_split_worth(problem, &split, &worth, NULL, error);
+            status = pl_split_evaluate(problem, &split, &values, NULL, error);
         if (status != POPLINER_OK || search.is_stopped || (split.num_stages == 0 && enough == 0))
             break;
         if (split.num_stages > 0)
-            enough =
-                worth.peak_bytes >= bound && worth.peak_bytes < middle ? worth.peak_bytes : middle;
+            enough = values.peak_bytes >= bound && values.peak_bytes < middle ? values.peak_bytes
+                                                                              : middle;
         else
             bound = middle + 1;
         pl_split_clear(&split);
@@ -294,7 +243,7 @@ popliner_status pl_explain_infeasibility(const pl_problem *problem, const pl_sto
     if (status == POPLINER_OK && plan->num_stages == 0 && plan->is_stopped)
         plan->infeasibility.obstacle = POPLINER_OBSTACLE_UNKNOWN;
     else if (status == POPLINER_OK && plan->num_stages == 0)
-        status = name_constraints(problem, stop, plan, error);
+        status = find_contradiction(problem, stop, plan, error);
     if (status != POPLINER_OK || plan->num_stages == 0)
         return status;
     status = find_large_unit(problem, &plan->infeasibility, error);

@@ -3,6 +3,7 @@
 
 #include "base/failure.h"
 #include "costs/costs.h"
+#include "solve/second_opinion.h"
 
 #include <stdlib.h>
 
@@ -46,9 +47,9 @@ popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_go
         return POPLINER_OK;
     }
     if (p->is_shared) {
-        pl_program_result result = {0};
-        status = pl_stage_search(p, filter, goal, search->stop, p->options->listener,
-                                 &search->shared, split, &result, error);
+        pl_search_result result = {0};
+        status = pl_no_goods_search(p, filter, goal, search->stop, p->options->listener,
+                                    &search->shared, split, &result, error);
         is_stopped = result.is_stopped;
         found_bound = split->num_stages > 0 ? result.bound_bytes : result.next_peak_bytes;
     } else {
@@ -63,45 +64,45 @@ popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_go
 /* Makes a better split the best known. */
 static popliner_status keep(pl_search *search, pl_split *split, popliner_error *error) {
     pl_split_move(&search->split, split);
-    return pl_split_worth(search->problem, &search->split, &search->worth, NULL, error);
+    return pl_split_evaluate(search->problem, &search->split, &search->values, NULL, error);
 }
 
 uint64_t pl_search_value(const pl_search *search, popliner_objective objective) {
     switch (objective) {
     case POPLINER_OBJECTIVE_MEMORY:
-        return search->worth.peak_bytes;
+        return search->values.peak_bytes;
     case POPLINER_OBJECTIVE_CYCLES:
-        return search->worth.cycles;
+        return search->values.cycles;
     case POPLINER_OBJECTIVE_TRAFFIC:
-        return search->worth.cut_bytes;
+        return search->values.cut_bytes;
     case POPLINER_OBJECTIVE_IPUS:
-        return search->worth.num_ipus;
+        return search->values.num_ipus;
     case POPLINER_OBJECTIVE_BALANCE:
     case POPLINER_NUM_OBJECTIVES:
         break;
     }
-    return pl_worth_spread(&search->worth, search->filter.spread_is_of_cycles);
+    return pl_objective_values_spread(&search->values, search->filter.spread_is_of_cycles);
 }
 
 /* The filter with a limit on one objective. */
-static pl_filter limited(const pl_filter *filter, popliner_objective objective, uint64_t most) {
+static pl_filter limited(const pl_filter *filter, popliner_objective objective, uint64_t max) {
     pl_filter result = *filter;
     switch (objective) {
     case POPLINER_OBJECTIVE_MEMORY:
-        result.most_peak_bytes = most;
+        result.max_peak_bytes = max;
         break;
     case POPLINER_OBJECTIVE_CYCLES:
-        result.most_cycles = most;
+        result.max_cycles = max;
         break;
     case POPLINER_OBJECTIVE_TRAFFIC:
-        result.most_cut_bytes = most;
+        result.max_cut_bytes = max;
         break;
     case POPLINER_OBJECTIVE_IPUS:
-        result.most_ipus = most < SIZE_MAX ? (size_t)most : SIZE_MAX;
+        result.max_ipus = max < SIZE_MAX ? (size_t)max : SIZE_MAX;
         break;
     case POPLINER_OBJECTIVE_BALANCE:
         /* UINT64_MAX would mean that the spread is of no interest */
-        result.most_spread = most < UINT64_MAX ? most : UINT64_MAX - 1;
+        result.max_spread = max < UINT64_MAX ? max : UINT64_MAX - 1;
         break;
     case POPLINER_NUM_OBJECTIVES:
         break;
@@ -143,7 +144,7 @@ static popliner_status minimise_shared_spread(pl_search *search, popliner_error 
     popliner_status status = POPLINER_OK;
     while (status == POPLINER_OK && pl_search_value(search, POPLINER_OBJECTIVE_BALANCE) > 0) {
         pl_filter filter = search->filter;
-        filter.most_spread = pl_search_value(search, POPLINER_OBJECTIVE_BALANCE) - 1;
+        filter.max_spread = pl_search_value(search, POPLINER_OBJECTIVE_BALANCE) - 1;
         status = pl_search_find(search, &filter, PL_GOAL_ANY, &split, NULL, error);
         if (status != POPLINER_OK || split.num_stages == 0)
             break;
@@ -159,15 +160,15 @@ static popliner_status minimise_spread(pl_search *search, popliner_error *error)
     bool of_cycles = search->filter.spread_is_of_cycles;
     pl_windows windows = {0};
     pl_split split = {0};
-    uint64_t least;
+    uint64_t min_value;
     popliner_status status =
         pl_windows_find(&windows, search->problem, &search->filter, of_cycles, error);
     while (status == POPLINER_OK && !search->is_stopped) {
         uint64_t spread = pl_search_value(search, POPLINER_OBJECTIVE_BALANCE);
-        if (spread == 0 || !pl_windows_seek(&windows, spread - 1, &least))
+        if (spread == 0 || !pl_windows_seek(&windows, spread - 1, &min_value))
             break;
         pl_filter filter = search->filter;
-        pl_filter_enter_window(&filter, least, spread - 1);
+        pl_filter_enter_window(&filter, min_value, spread - 1);
         status = pl_search_find(search, &filter, PL_GOAL_ANY, &split, NULL, error);
         if (status == POPLINER_OK && split.num_stages > 0)
             status = keep(search, &split, error);
@@ -219,11 +220,11 @@ static popliner_status confirm(const pl_search *search, const pl_filter *level,
         return POPLINER_OK;
     switch (proven->objective) {
     case POPLINER_OBJECTIVE_TRAFFIC:
-        return pl_stage_search_check(p, level, PL_GOAL_FEWEST_CUT_BYTES, &bound, search->stop,
-                                     listener, error);
+        return pl_second_opinion(p, level, PL_GOAL_FEWEST_CUT_BYTES, &bound, search->stop, listener,
+                                 error);
     case POPLINER_OBJECTIVE_IPUS:
-        return pl_stage_search_check(p, level, PL_GOAL_FEWEST_STAGES, &bound, search->stop,
-                                     listener, error);
+        return pl_second_opinion(p, level, PL_GOAL_FEWEST_STAGES, &bound, search->stop, listener,
+                                 error);
     case POPLINER_OBJECTIVE_MEMORY:
     case POPLINER_OBJECTIVE_CYCLES:
         break;
@@ -234,8 +235,8 @@ static popliner_status confirm(const pl_search *search, const pl_filter *level,
     if (bound == 0)
         return POPLINER_OK;
     pl_filter better = limited(level, proven->objective, bound - 1);
-    return pl_stage_search_check(p, &better, PL_GOAL_FEWEST_STAGES, NULL, search->stop, listener,
-                                 error);
+    return pl_second_opinion(p, &better, PL_GOAL_FEWEST_STAGES, NULL, search->stop, listener,
+                             error);
 }
 
 popliner_status pl_search_optimise(pl_search *search, const popliner_objective *objectives,
@@ -243,7 +244,7 @@ popliner_status pl_search_optimise(pl_search *search, const popliner_objective *
                                    popliner_error *error) {
     pl_filter levels[POPLINER_NUM_OBJECTIVES]; /* within which each objective was optimised */
     popliner_status status =
-        pl_split_worth(search->problem, &search->split, &search->worth, NULL, error);
+        pl_split_evaluate(search->problem, &search->split, &search->values, NULL, error);
     for (size_t i = 0; status == POPLINER_OK && i < num_objectives; ++i) {
         popliner_objective objective = objectives[i];
         uint64_t bound = 0;

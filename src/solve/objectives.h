@@ -5,8 +5,8 @@
 #ifndef PL_SOLVE_OBJECTIVES_H
 #define PL_SOLVE_OBJECTIVES_H
 
+#include "solve/no_goods.h"
 #include "solve/plan.h"
-#include "solve/stage_search.h"
 
 /* Zero-initialise but for the first three; free with pl_search_free. */
 typedef struct pl_search {
@@ -14,8 +14,8 @@ typedef struct pl_search {
     const pl_stop *stop;
     pl_filter filter; /* what is known to be kept: the limits, and the objectives so far */
     pl_shared shared;
-    pl_split split; /* the best known within the filter; empty: none */
-    pl_worth worth; /* of the split */
+    pl_split split;             /* the best known within the filter; empty: none */
+    pl_objective_values values; /* of the split */
     bool is_stopped;
     bool is_unproven; /* GLPK could not tell the best from others by a few bytes */
     bool is_proven;   /* no split is better, though one that is as good may have earlier cuts */
@@ -39,7 +39,7 @@ const popliner_objective *pl_objectives_of(const popliner_solver_options *option
 /* Whether the spread is that of the cycles for these objectives. */
 bool pl_spread_is_of_cycles(const popliner_solver_options *options);
 
-/* What the best known split is worth. */
+/* What the best known split has of an objective. */
 uint64_t pl_search_value(const pl_search *search, popliner_objective objective);
 
 /* Starts from search->split and makes it the best by the objectives, then by the earliest cuts.

@@ -71,20 +71,21 @@ static popliner_status measure_ipu(const pl_problem *problem, const popliner_int
     return popliner_costs_shared_peak(problem->costs, together, count, peak_bytes, error);
 }
 
-popliner_status pl_split_worth(const pl_problem *problem, const pl_split *split, pl_worth *worth,
-                               uint64_t *peaks_bytes, popliner_error *error) {
+popliner_status pl_split_evaluate(const pl_problem *problem, const pl_split *split,
+                                  pl_objective_values *values, uint64_t *peaks_bytes,
+                                  popliner_error *error) {
     size_t num_stages = split->num_stages;
     popliner_interval *stages = pl_new_array(num_stages, sizeof *stages);
     popliner_interval *together = pl_new_array(num_stages, sizeof *together);
     popliner_status status =
         stages == NULL || together == NULL ? pl_fail_memory(error, "the stages") : POPLINER_OK;
-    *worth = (pl_worth){.least_peak_bytes = UINT64_MAX, .least_cycles = UINT64_MAX};
+    *values = (pl_objective_values){.min_peak_bytes = UINT64_MAX, .min_cycles = UINT64_MAX};
     for (size_t i = 0; status == POPLINER_OK && i < num_stages; ++i)
         stages[i] = pl_split_interval(problem, split, i);
     for (size_t i = 0; status == POPLINER_OK && i < num_stages; ++i) {
         if (i > 0)
-            worth->cut_bytes = pl_add_cut_bytes(
-                worth->cut_bytes, popliner_costs_cut(problem->costs, stages[i].first_unit));
+            values->cut_bytes = pl_add_cut_bytes(
+                values->cut_bytes, popliner_costs_cut(problem->costs, stages[i].first_unit));
         size_t first = 0;
         while (pl_problem_ipu(problem, first) != pl_problem_ipu(problem, i))
             ++first;
@@ -98,11 +99,11 @@ popliner_status pl_split_worth(const pl_problem *problem, const pl_split *split,
         status = measure_ipu(problem, stages, num_stages, i, together, &peak, &cycles, error);
         if (peaks_bytes != NULL)
             peaks_bytes[i] = peak;
-        worth->peak_bytes = peak > worth->peak_bytes ? peak : worth->peak_bytes;
-        worth->least_peak_bytes = peak < worth->least_peak_bytes ? peak : worth->least_peak_bytes;
-        worth->cycles = cycles > worth->cycles ? cycles : worth->cycles;
-        worth->least_cycles = cycles < worth->least_cycles ? cycles : worth->least_cycles;
-        ++worth->num_ipus;
+        values->peak_bytes = peak > values->peak_bytes ? peak : values->peak_bytes;
+        values->min_peak_bytes = peak < values->min_peak_bytes ? peak : values->min_peak_bytes;
+        values->cycles = cycles > values->cycles ? cycles : values->cycles;
+        values->min_cycles = cycles < values->min_cycles ? cycles : values->min_cycles;
+        ++values->num_ipus;
     }
     free(stages);
     free(together);
@@ -111,14 +112,14 @@ popliner_status pl_split_worth(const pl_problem *problem, const pl_split *split,
 
 popliner_status pl_plan_fill(const pl_problem *problem, const pl_split *split,
                              bool spread_is_of_cycles, popliner_plan *plan, popliner_error *error) {
-    pl_worth worth = {0};
+    pl_objective_values values = {0};
     uint64_t *peaks_bytes = pl_new_array(split->num_stages, sizeof *peaks_bytes);
     plan->stages = pl_new_array(split->num_stages, sizeof *plan->stages);
     popliner_status status = peaks_bytes == NULL || plan->stages == NULL
                                  ? pl_fail_memory(error, "the stages of the plan")
                                  : POPLINER_OK;
     if (status == POPLINER_OK)
-        status = pl_split_worth(problem, split, &worth, peaks_bytes, error);
+        status = pl_split_evaluate(problem, split, &values, peaks_bytes, error);
     if (status != POPLINER_OK)
         goto done;
     plan->num_stages = split->num_stages;
@@ -134,11 +135,11 @@ popliner_status pl_plan_fill(const pl_problem *problem, const pl_split *split,
             .cut_bytes = is_last ? 0 : popliner_costs_cut(problem->costs, it.last_unit + 1),
         };
     }
-    plan->peak_bytes = worth.peak_bytes;
-    plan->cycles = worth.cycles;
-    plan->cut_bytes = worth.cut_bytes;
-    plan->spread = pl_worth_spread(&worth, spread_is_of_cycles);
-    plan->num_ipus = worth.num_ipus;
+    plan->peak_bytes = values.peak_bytes;
+    plan->cycles = values.cycles;
+    plan->cut_bytes = values.cut_bytes;
+    plan->spread = pl_objective_values_spread(&values, spread_is_of_cycles);
+    plan->num_ipus = values.num_ipus;
 done:
     free(peaks_bytes);
     return status;
@@ -184,14 +185,14 @@ popliner_status pl_plan_check(const pl_problem *problem, const pl_filter *filter
                               const popliner_plan *plan, popliner_error *error) {
     popliner_status status = POPLINER_OK;
     pl_split split = {0};
-    pl_worth worth = {0};
+    pl_objective_values values = {0};
     uint64_t *peaks_bytes = pl_new_array(plan->num_stages, sizeof *peaks_bytes);
     if (peaks_bytes == NULL)
         return pl_fail_memory(error, "the stages of the plan");
-    if (plan->num_stages > problem->most_stages || plan->num_stages < problem->least_stages)
+    if (plan->num_stages > problem->max_stages || plan->num_stages < problem->min_stages)
         status = pl_fail(error, POPLINER_ERROR_INTERNAL,
                          "the solver made %zu stages where %zu to %zu are allowed",
-                         plan->num_stages, problem->least_stages, problem->most_stages);
+                         plan->num_stages, problem->min_stages, problem->max_stages);
     size_t next_unit = 0;
     for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; ++i) {
         const popliner_plan_stage *stage = &plan->stages[i];
@@ -220,7 +221,7 @@ popliner_status pl_plan_check(const pl_problem *problem, const pl_filter *filter
                              problem->options->pairs[i].first_unit,
                              problem->options->pairs[i].second_unit);
     if (status == POPLINER_OK)
-        status = pl_split_worth(problem, &split, &worth, peaks_bytes, error);
+        status = pl_split_evaluate(problem, &split, &values, peaks_bytes, error);
     for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; ++i)
         if (peaks_bytes[i] != plan->stages[i].peak_bytes ||
             peaks_bytes[i] > pl_filter_limit(problem, filter, plan->stages[i].ipu))
@@ -229,13 +230,13 @@ popliner_status pl_plan_check(const pl_problem *problem, const pl_filter *filter
                              ", or more than it may",
                              i, peaks_bytes[i], plan->stages[i].peak_bytes);
     if (status == POPLINER_OK &&
-        (!pl_filter_admits(filter, &worth) || worth.peak_bytes != plan->peak_bytes ||
-         worth.cycles != plan->cycles || worth.cut_bytes != plan->cut_bytes ||
-         worth.num_ipus != plan->num_ipus))
+        (!pl_filter_admits(filter, &values) || values.peak_bytes != plan->peak_bytes ||
+         values.cycles != plan->cycles || values.cut_bytes != plan->cut_bytes ||
+         values.num_ipus != plan->num_ipus))
         status = pl_fail(error, POPLINER_ERROR_INTERNAL,
                          "the solver says that its split needs %" PRIu64 " bytes and cuts %" PRIu64
                          ", but its stages say %" PRIu64 " and %" PRIu64,
-                         plan->peak_bytes, plan->cut_bytes, worth.peak_bytes, worth.cut_bytes);
+                         plan->peak_bytes, plan->cut_bytes, values.peak_bytes, values.cut_bytes);
     pl_split_clear(&split);
     free(peaks_bytes);
     return status;

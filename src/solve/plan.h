@@ -1,4 +1,4 @@
-/* Splits, what they are worth, and the plans made of them.
+/* Splits, their values, and the plans made of them.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_SOLVE_PLAN_H
@@ -31,11 +31,12 @@ int pl_split_compare(const pl_split *a, const pl_split *b);
 /* The stage as an interval. */
 popliner_interval pl_split_interval(const pl_problem *problem, const pl_split *split, size_t stage);
 
-/* What a split of the chain is worth, in integers from the table. peaks_bytes[stages] (may be NULL)
+/* The values of a split of the chain, in integers from the table. peaks_bytes[stages] (may be NULL)
  * becomes the peak of the IPU of each stage. Errors: those of the shared peaks, MEMORY.
  * O(stages^2), and a call for each IPU with several stages. */
-popliner_status pl_split_worth(const pl_problem *problem, const pl_split *split, pl_worth *worth,
-                               uint64_t *peaks_bytes, popliner_error *error);
+popliner_status pl_split_evaluate(const pl_problem *problem, const pl_split *split,
+                                  pl_objective_values *values, uint64_t *peaks_bytes,
+                                  popliner_error *error);
 
 /* Fills the empty plan with the stages and totals of the split; leaves status, values and
  * infeasibility alone. Errors: as above. */

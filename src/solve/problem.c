@@ -11,25 +11,39 @@
 
 popliner_status pl_constraints_list(const popliner_costs *costs,
                                     const popliner_solver_options *options,
-                                    pl_constraint **constraints, size_t *count,
+                                    popliner_constraint **constraints, size_t *count,
                                     popliner_error *error) {
+    enum { NUM_SINGLE = 3 };
     size_t num_units = popliner_costs_num_units(costs);
+    popliner_constraint *list = pl_new_array(
+        NUM_SINGLE + num_units + options->num_pairs + options->num_placements, sizeof *list);
     *count = 0;
-    pl_constraint *list = pl_new_array(PL_NUM_SINGLE_CONSTRAINTS + num_units + options->num_pairs +
-                                           options->num_placements,
-                                       sizeof *list);
     *constraints = list;
     if (list == NULL)
         return pl_fail_memory(error, "the constraints");
-    for (int kind = 0; kind < PL_NUM_SINGLE_CONSTRAINTS; ++kind)
-        list[(*count)++] = (pl_constraint){(pl_constraint_kind)kind, 0};
+    bool is_mapped = options->num_mapped_stages > 0;
+    list[(*count)++] = (popliner_constraint){
+        .kind = is_mapped ? POPLINER_CONSTRAINT_DEVICE_MAP : POPLINER_CONSTRAINT_MAX_STAGES,
+        .number = is_mapped ? options->num_mapped_stages : options->max_stages};
+    list[(*count)++] =
+        (popliner_constraint){.kind = POPLINER_CONSTRAINT_MIN_UNITS, .number = options->min_units};
+    list[(*count)++] =
+        (popliner_constraint){.kind = POPLINER_CONSTRAINT_MAX_UNITS, .number = options->max_units};
     for (size_t unit = 1; options->cut_rules != NULL && unit < num_units; ++unit)
         if (options->cut_rules[unit] != POPLINER_CUT_FREE)
-            list[(*count)++] = (pl_constraint){PL_CONSTRAINT_CUT, unit};
+            list[(*count)++] =
+                (popliner_constraint){.kind = options->cut_rules[unit] == POPLINER_CUT_REQUIRED
+                                                  ? POPLINER_CONSTRAINT_REQUIRED_CUT
+                                                  : POPLINER_CONSTRAINT_FORBIDDEN_CUT,
+                                      .unit = unit - 1};
     for (size_t i = 0; i < options->num_pairs; ++i)
-        list[(*count)++] = (pl_constraint){PL_CONSTRAINT_PAIR, i};
+        list[(*count)++] = (popliner_constraint){.kind = POPLINER_CONSTRAINT_PAIR,
+                                                 .unit = options->pairs[i].first_unit,
+                                                 .second_unit = options->pairs[i].second_unit};
     for (size_t i = 0; i < options->num_placements; ++i)
-        list[(*count)++] = (pl_constraint){PL_CONSTRAINT_PLACEMENT, i};
+        list[(*count)++] = (popliner_constraint){.kind = POPLINER_CONSTRAINT_PLACEMENT,
+                                                 .unit = options->placements[i].unit,
+                                                 .ipu = options->placements[i].ipu};
     return POPLINER_OK;
 }
 
@@ -74,11 +88,50 @@ static void unmark_half_pairs(pl_problem *p, popliner_pair pair) {
     }
 }
 
+static void apply(pl_problem *p, rules *r, const popliner_constraint *c) {
+    switch (c->kind) {
+    case POPLINER_CONSTRAINT_MAX_STAGES:
+        r->limits_stages = true;
+        if (c->number < p->max_stages)
+            p->max_stages = c->number;
+        break;
+    case POPLINER_CONSTRAINT_DEVICE_MAP:
+        r->limits_stages = true;
+        p->is_mapped = true;
+        p->min_stages = c->number;
+        if (c->number < p->max_stages)
+            p->max_stages = c->number;
+        break;
+    case POPLINER_CONSTRAINT_MIN_UNITS:
+        r->min_units = c->number;
+        break;
+    case POPLINER_CONSTRAINT_MAX_UNITS:
+        r->max_units = c->number;
+        break;
+    case POPLINER_CONSTRAINT_REQUIRED_CUT:
+        r->cuts[c->unit + 1] = POPLINER_CUT_REQUIRED;
+        break;
+    case POPLINER_CONSTRAINT_FORBIDDEN_CUT:
+        r->cuts[c->unit + 1] = POPLINER_CUT_FORBIDDEN;
+        break;
+    case POPLINER_CONSTRAINT_PLACEMENT: {
+        int64_t *ipu = &p->unit_ipu[c->unit];
+        int64_t wanted = (int64_t)c->ipu;
+        *ipu = *ipu == PL_ANY_IPU || *ipu == wanted ? wanted : PL_NO_IPU;
+        break;
+    }
+    case POPLINER_CONSTRAINT_PAIR: /* told by is_pair_active */
+    case POPLINER_NUM_CONSTRAINT_KINDS:
+        break;
+    }
+}
+
 static popliner_status find_rules(pl_problem *p, const uint8_t *active, rules *r,
                                   popliner_error *error) {
     const popliner_solver_options *options = p->options;
-    pl_constraint *constraints = NULL;
+    popliner_constraint *constraints = NULL;
     size_t count = 0;
+    size_t num_pairs = 0;
     popliner_status status = pl_constraints_list(p->costs, options, &constraints, &count, error);
     r->cuts = pl_new_array(p->num_units, sizeof *r->cuts);
     r->counted = pl_new_array(p->num_units + 1, sizeof *r->counted);
@@ -90,48 +143,20 @@ static popliner_status find_rules(pl_problem *p, const uint8_t *active, rules *r
     if (status != POPLINER_OK)
         goto done;
 
-    p->most_stages = p->num_units;
-    p->least_stages = 1;
+    p->max_stages = p->num_units;
+    p->min_stages = 1;
     for (size_t unit = 0; unit < p->num_units; ++unit) {
         bool counts = options->counted_units == NULL || options->counted_units[unit] != 0;
         r->counted[unit + 1] = r->counted[unit] + counts;
         p->unit_ipu[unit] = PL_ANY_IPU;
     }
     for (size_t i = 0; i < count; ++i) {
-        if (active != NULL && active[i] == 0)
-            continue;
-        size_t index = constraints[i].index;
-        switch (constraints[i].kind) {
-        case PL_CONSTRAINT_STAGES:
-            r->limits_stages = true;
-            if (options->num_mapped_stages > 0) {
-                p->is_mapped = true;
-                p->least_stages = options->num_mapped_stages;
-            } else if (options->max_stages < p->most_stages) {
-                p->most_stages = options->max_stages;
-            }
-            if (p->is_mapped && options->num_mapped_stages < p->most_stages)
-                p->most_stages = options->num_mapped_stages;
-            break;
-        case PL_CONSTRAINT_MIN_UNITS:
-            r->min_units = options->min_units;
-            break;
-        case PL_CONSTRAINT_MAX_UNITS:
-            r->max_units = options->max_units;
-            break;
-        case PL_CONSTRAINT_CUT:
-            r->cuts[index] = options->cut_rules[index];
-            break;
-        case PL_CONSTRAINT_PAIR:
-            p->is_pair_active[index] = 1;
-            break;
-        case PL_CONSTRAINT_PLACEMENT: {
-            int64_t *ipu = &p->unit_ipu[options->placements[index].unit];
-            int64_t wanted = (int64_t)options->placements[index].ipu;
-            *ipu = *ipu == PL_ANY_IPU || *ipu == wanted ? wanted : PL_NO_IPU;
-            break;
-        }
-        }
+        const popliner_constraint *c = &constraints[i];
+        bool is_active = active == NULL || active[i] != 0;
+        if (c->kind == POPLINER_CONSTRAINT_PAIR)
+            p->is_pair_active[num_pairs++] = is_active;
+        if (is_active)
+            apply(p, r, c);
     }
 done:
     free(constraints);
@@ -180,8 +205,8 @@ popliner_status pl_problem_create(pl_problem *problem, const popliner_costs *cos
     p->depends_on_ipu = options->num_ipu_limits > 0;
     /* costs that are not known are no way out of a contradiction */
     size_t known = popliner_costs_most_stages_to_end(costs);
-    if (p->depends_on_end && !r.limits_stages && p->most_stages > known)
-        p->most_stages = known;
+    if (p->depends_on_end && !r.limits_stages && p->max_stages > known)
+        p->max_stages = known;
     for (size_t unit = 0; unit < p->num_units; ++unit)
         p->depends_on_ipu = p->depends_on_ipu || p->unit_ipu[unit] != PL_ANY_IPU;
 done:
@@ -205,11 +230,11 @@ size_t pl_problem_ipu(const pl_problem *problem, size_t stage) {
 pl_filter pl_filter_of_limits(const pl_problem *problem) {
     return (pl_filter){
         .plain_limit_bytes = problem->options->max_stage_bytes,
-        .most_peak_bytes = POPLINER_PEAK_FORBIDDEN - 1,
-        .most_cycles = UINT64_MAX,
-        .most_cut_bytes = UINT64_MAX,
-        .most_ipus = SIZE_MAX,
-        .most_spread = UINT64_MAX,
+        .max_peak_bytes = POPLINER_PEAK_FORBIDDEN - 1,
+        .max_cycles = UINT64_MAX,
+        .max_cut_bytes = UINT64_MAX,
+        .max_ipus = SIZE_MAX,
+        .max_spread = UINT64_MAX,
     };
 }
 
@@ -219,8 +244,8 @@ uint64_t pl_filter_limit(const pl_problem *problem, const pl_filter *filter, siz
     for (size_t i = 0; i < options->num_ipu_limits && !filter->ignores_ipu_limits; ++i)
         if (options->ipu_limits[i].ipu == ipu)
             limit = options->ipu_limits[i].bytes;
-    if (limit > filter->most_peak_bytes)
-        limit = filter->most_peak_bytes;
+    if (limit > filter->max_peak_bytes)
+        limit = filter->max_peak_bytes;
     return limit < POPLINER_PEAK_FORBIDDEN ? limit : POPLINER_PEAK_FORBIDDEN - 1;
 }
 
@@ -234,16 +259,16 @@ void pl_problem_mark(const pl_problem *problem, const pl_filter *filter, size_t 
     for (size_t other = 0; p->is_shared && other < p->options->num_mapped_stages; ++other)
         is_alone = is_alone && (other == stage || p->first_on_ipu[other] != p->first_on_ipu[stage]);
     /* what shares its IPU may make up for what it lacks itself */
-    uint64_t least_peak = is_alone ? filter->least_peak_bytes : 0;
-    uint64_t least_cycles = is_alone ? filter->least_cycles : 0;
+    uint64_t min_peak = is_alone ? filter->min_peak_bytes : 0;
+    uint64_t min_cycles = is_alone ? filter->min_cycles : 0;
     const uint64_t *peaks = pl_costs_peaks_from(p->costs, stages_to_end, first_unit);
     const uint64_t *cycles = pl_costs_cycles_from(p->costs, first_unit);
     const uint8_t *shape = p->shape + pl_triangle_row(p->num_units, first_unit);
     for (size_t d = 0; d < count; ++d)
-        ok[d] = shape[d] & (peaks[d] <= limit) & (peaks[d] >= least_peak);
+        ok[d] = shape[d] & (peaks[d] <= limit) & (peaks[d] >= min_peak);
     for (size_t d = 0; cycles != NULL && d < count; ++d)
-        ok[d] &= (cycles[d] <= filter->most_cycles) & (cycles[d] >= least_cycles);
-    if (cycles == NULL && least_cycles > 0)
+        ok[d] &= (cycles[d] <= filter->max_cycles) & (cycles[d] >= min_cycles);
+    if (cycles == NULL && min_cycles > 0)
         memset(ok, 0, count);
     for (size_t d = 0; p->depends_on_ipu && d < count; ++d) {
         int64_t wanted = p->unit_ipu[first_unit + d];
@@ -254,83 +279,82 @@ void pl_problem_mark(const pl_problem *problem, const pl_filter *filter, size_t 
     }
 }
 
-/* Whether the stage may be there, ways or not. */
-static void mark_alone(const pl_ways *w, size_t stage, size_t first_unit, uint8_t *ok) {
-    pl_problem_mark(w->problem, w->filter, stage, w->num_stages - stage, first_unit, ok);
-    if (stage < w->num_fixed && w->fixed_units[stage] != first_unit)
-        memset(ok, 0, w->problem->num_units - first_unit);
+/* Whether the stage may be there, whatever is before and behind it. */
+static void mark_alone(const pl_reachability *r, size_t stage, size_t first_unit, uint8_t *ok) {
+    pl_problem_mark(r->problem, r->filter, stage, r->num_stages - stage, first_unit, ok);
+    if (stage < r->num_fixed && r->fixed_units[stage] != first_unit)
+        memset(ok, 0, r->problem->num_units - first_unit);
 }
 
-popliner_status pl_ways_find(pl_ways *ways, popliner_error *error) {
-    pl_ways *w = ways;
-    size_t n = w->problem->num_units;
+popliner_status pl_reachability_find(pl_reachability *reachability, popliner_error *error) {
+    pl_reachability *r = reachability;
+    size_t n = r->problem->num_units;
     size_t width = n + 1;
     uint8_t *ok = pl_new_array(n, sizeof *ok);
-    w->from_start = pl_new_array((w->num_stages + 1) * width, sizeof *w->from_start);
-    w->to_end = pl_new_array((w->num_stages + 1) * width, sizeof *w->to_end);
-    if (ok == NULL || w->from_start == NULL || w->to_end == NULL) {
+    r->from_start = pl_new_array((r->num_stages + 1) * width, sizeof *r->from_start);
+    r->to_end = pl_new_array((r->num_stages + 1) * width, sizeof *r->to_end);
+    if (ok == NULL || r->from_start == NULL || r->to_end == NULL) {
         free(ok);
-        return pl_fail_memory(error, "the ways through the chain");
+        return pl_fail_memory(error, "what stages can reach");
     }
-    w->from_start[0] = 1;
-    for (size_t stage = 0; stage < w->num_stages; ++stage)
+    r->from_start[0] = 1;
+    for (size_t stage = 0; stage < r->num_stages; ++stage)
         for (size_t i = 0; i < n; ++i) {
-            if (w->from_start[stage * width + i] == 0)
+            if (r->from_start[stage * width + i] == 0)
                 continue;
-            mark_alone(w, stage, i, ok);
+            mark_alone(r, stage, i, ok);
             for (size_t d = 0; d < n - i; ++d)
-                w->from_start[(stage + 1) * width + i + d + 1] |= ok[d];
+                r->from_start[(stage + 1) * width + i + d + 1] |= ok[d];
         }
-    w->to_end[w->num_stages * width + n] = 1;
-    for (size_t stage = w->num_stages; stage-- > 0;)
+    r->to_end[r->num_stages * width + n] = 1;
+    for (size_t stage = r->num_stages; stage-- > 0;)
         for (size_t i = 0; i < n; ++i) {
-            if (w->from_start[stage * width + i] == 0)
+            if (r->from_start[stage * width + i] == 0)
                 continue;
-            mark_alone(w, stage, i, ok);
+            mark_alone(r, stage, i, ok);
             for (size_t d = 0; d < n - i; ++d)
-                w->to_end[stage * width + i] |= ok[d] & w->to_end[(stage + 1) * width + i + d + 1];
+                r->to_end[stage * width + i] |= ok[d] & r->to_end[(stage + 1) * width + i + d + 1];
         }
     free(ok);
     return POPLINER_OK;
 }
 
-void pl_ways_free(pl_ways *ways) {
-    free(ways->from_start);
-    free(ways->to_end);
-    *ways = (pl_ways){0};
+void pl_reachability_free(pl_reachability *reachability) {
+    free(reachability->from_start);
+    free(reachability->to_end);
+    *reachability = (pl_reachability){0};
 }
 
-bool pl_ways_mark(const pl_ways *ways, size_t stage, size_t first_unit, uint8_t *ok) {
-    size_t n = ways->problem->num_units;
+bool pl_reachability_mark(const pl_reachability *reachability, size_t stage, size_t first_unit,
+                          uint8_t *ok) {
+    size_t n = reachability->problem->num_units;
     size_t width = n + 1;
-    if (ways->from_start[stage * width + first_unit] == 0 ||
-        ways->to_end[stage * width + first_unit] == 0)
+    if (reachability->from_start[stage * width + first_unit] == 0 ||
+        reachability->to_end[stage * width + first_unit] == 0)
         return false;
-    mark_alone(ways, stage, first_unit, ok);
+    mark_alone(reachability, stage, first_unit, ok);
     for (size_t d = 0; d < n - first_unit; ++d)
-        ok[d] &= ways->to_end[(stage + 1) * width + first_unit + d + 1];
+        ok[d] &= reachability->to_end[(stage + 1) * width + first_unit + d + 1];
     return true;
 }
 
-uint64_t pl_worth_spread(const pl_worth *worth, bool is_of_cycles) {
-    return is_of_cycles ? worth->cycles - worth->least_cycles
-                        : worth->peak_bytes - worth->least_peak_bytes;
+uint64_t pl_objective_values_spread(const pl_objective_values *values, bool is_of_cycles) {
+    return is_of_cycles ? values->cycles - values->min_cycles
+                        : values->peak_bytes - values->min_peak_bytes;
 }
 
-void pl_filter_enter_window(pl_filter *filter, uint64_t least, uint64_t width) {
-    uint64_t most = least > UINT64_MAX - width ? UINT64_MAX : least + width;
-    uint64_t *least_of =
-        filter->spread_is_of_cycles ? &filter->least_cycles : &filter->least_peak_bytes;
-    uint64_t *most_of =
-        filter->spread_is_of_cycles ? &filter->most_cycles : &filter->most_peak_bytes;
-    *least_of = least > *least_of ? least : *least_of;
-    *most_of = most < *most_of ? most : *most_of;
+void pl_filter_enter_window(pl_filter *filter, uint64_t min_value, uint64_t width) {
+    uint64_t max_value = min_value > UINT64_MAX - width ? UINT64_MAX : min_value + width;
+    uint64_t *min_of = filter->spread_is_of_cycles ? &filter->min_cycles : &filter->min_peak_bytes;
+    uint64_t *max_of = filter->spread_is_of_cycles ? &filter->max_cycles : &filter->max_peak_bytes;
+    *min_of = min_value > *min_of ? min_value : *min_of;
+    *max_of = max_value < *max_of ? max_value : *max_of;
 }
 
-bool pl_filter_admits(const pl_filter *filter, const pl_worth *worth) {
-    return worth->peak_bytes <= filter->most_peak_bytes &&
-           worth->least_peak_bytes >= filter->least_peak_bytes &&
-           worth->cycles <= filter->most_cycles && worth->least_cycles >= filter->least_cycles &&
-           worth->cut_bytes <= filter->most_cut_bytes && worth->num_ipus <= filter->most_ipus &&
-           pl_worth_spread(worth, filter->spread_is_of_cycles) <= filter->most_spread;
+bool pl_filter_admits(const pl_filter *filter, const pl_objective_values *values) {
+    return values->peak_bytes <= filter->max_peak_bytes &&
+           values->min_peak_bytes >= filter->min_peak_bytes &&
+           values->cycles <= filter->max_cycles && values->min_cycles >= filter->min_cycles &&
+           values->cut_bytes <= filter->max_cut_bytes && values->num_ipus <= filter->max_ipus &&
+           pl_objective_values_spread(values, filter->spread_is_of_cycles) <= filter->max_spread;
 }

@@ -11,27 +11,11 @@
 #include "popliner/solver.h"
 
 /* The constraints of some options, one by one, so that each can be left out to see whether it is
- * needed for a contradiction: first the single ones, then each required or forbidden cut, each
- * pair, each placement. */
-typedef enum pl_constraint_kind {
-    PL_CONSTRAINT_STAGES, /* max_stages, or the device map */
-    PL_CONSTRAINT_MIN_UNITS,
-    PL_CONSTRAINT_MAX_UNITS,
-    PL_NUM_SINGLE_CONSTRAINTS,
-    PL_CONSTRAINT_CUT = PL_NUM_SINGLE_CONSTRAINTS,
-    PL_CONSTRAINT_PAIR,
-    PL_CONSTRAINT_PLACEMENT,
-} pl_constraint_kind;
-
-typedef struct pl_constraint {
-    pl_constraint_kind kind;
-    size_t index; /* the unit behind a cut; the place of a pair or placement in the options */
-} pl_constraint;
-
-/* All constraints of the options. The caller frees *constraints. Errors: MEMORY. */
+ * needed for a contradiction: the number of stages, min_units and max_units, then each required or
+ * forbidden cut, each pair, each placement. The caller frees *constraints. Errors: MEMORY. */
 popliner_status pl_constraints_list(const popliner_costs *costs,
                                     const popliner_solver_options *options,
-                                    pl_constraint **constraints, size_t *count,
+                                    popliner_constraint **constraints, size_t *count,
                                     popliner_error *error);
 
 enum { PL_ANY_IPU = -1, PL_NO_IPU = -2 };
@@ -43,8 +27,8 @@ typedef struct pl_problem {
     size_t num_units;
 
     /* How many stages there may be: a range, or exactly as many as the device map has. */
-    size_t least_stages;
-    size_t most_stages; /* at most num_units, and less than least_stages if nothing is possible */
+    size_t min_stages;
+    size_t max_stages; /* at most num_units, and less than min_stages if nothing is possible */
     bool is_mapped;
     size_t num_ipus; /* that the device map names */
     bool is_shared;  /* some IPU has several stages */
@@ -73,25 +57,25 @@ void pl_problem_free(pl_problem *problem);
 /* The IPU of stage `stage`. */
 size_t pl_problem_ipu(const pl_problem *problem, size_t stage);
 
-/* What a split has to keep to beside the constraints. Most and least are of every IPU. */
+/* What a split has to keep to beside the constraints. Max and min are of every IPU. */
 typedef struct pl_filter {
     uint64_t plain_limit_bytes; /* of IPUs that have no limit of their own */
     bool ignores_ipu_limits;    /* those that have one take plain_limit_bytes, too */
-    uint64_t most_peak_bytes;
-    uint64_t least_peak_bytes;
-    uint64_t most_cycles;
-    uint64_t least_cycles;
-    uint64_t most_cut_bytes;
-    size_t most_ipus;
-    uint64_t most_spread; /* UINT64_MAX for any */
+    uint64_t max_peak_bytes;
+    uint64_t min_peak_bytes;
+    uint64_t max_cycles;
+    uint64_t min_cycles;
+    uint64_t max_cut_bytes;
+    size_t max_ipus;
+    uint64_t max_spread; /* UINT64_MAX for any */
     bool spread_is_of_cycles;
 } pl_filter;
 
 /* The one that keeps to the limits of the options and to nothing else. */
 pl_filter pl_filter_of_limits(const pl_problem *problem);
 
-/* Limits the values that the spread is of, cycles or peaks, to least ... least + width. */
-void pl_filter_enter_window(pl_filter *filter, uint64_t least, uint64_t width);
+/* Limits the values that the spread is of, cycles or peaks, to min_value ... min_value + width. */
+void pl_filter_enter_window(pl_filter *filter, uint64_t min_value, uint64_t width);
 
 /* The largest peak that an IPU may have. */
 uint64_t pl_filter_limit(const pl_problem *problem, const pl_filter *filter, size_t ipu);
@@ -102,8 +86,9 @@ uint64_t pl_filter_limit(const pl_problem *problem, const pl_filter *filter, siz
 void pl_problem_mark(const pl_problem *problem, const pl_filter *filter, size_t stage,
                      size_t stages_to_end, size_t first_unit, uint8_t *ok);
 
-/* The ways through a chain in exactly num_stages stages. Zero-initialise; free with pl_ways_free. */
-typedef struct pl_ways {
+/* Which units stages can begin and end at in pipelines of exactly num_stages stages. Zero-initialise;
+ * free with pl_reachability_free. */
+typedef struct pl_reachability {
     const pl_problem *problem;
     const pl_filter *filter;
     size_t num_stages;
@@ -112,30 +97,32 @@ typedef struct pl_ways {
     size_t num_fixed;
     uint8_t *from_start; /* [num_stages + 1][units + 1]: so many stages can end before a unit */
     uint8_t *to_end; /* [num_stages + 1][units + 1]: those from so many on can begin at a unit */
-} pl_ways;
+} pl_reachability;
 
 /* Finds them for the members that are set. Errors: MEMORY. O(n^2 * num_stages). */
-popliner_status pl_ways_find(pl_ways *ways, popliner_error *error);
-void pl_ways_free(pl_ways *ways);
+popliner_status pl_reachability_find(pl_reachability *reachability, popliner_error *error);
+void pl_reachability_free(pl_reachability *reachability);
 
-/* Marks in ok[d] whether the stage `stage` may be first_unit ... first_unit + d in such a way. False
- * if none of them. */
-bool pl_ways_mark(const pl_ways *ways, size_t stage, size_t first_unit, uint8_t *ok);
+/* Marks in ok[d] whether the stage `stage` may be first_unit ... first_unit + d in such a
+ * pipeline. False if none of them. */
+bool pl_reachability_mark(const pl_reachability *reachability, size_t stage, size_t first_unit,
+                          uint8_t *ok);
 
-/* What a split is worth. */
-typedef struct pl_worth {
-    uint64_t peak_bytes;       /* of the IPU that needs most */
-    uint64_t least_peak_bytes; /* of the one that needs least */
+/* What a split has of all that objectives and filters look at. */
+typedef struct pl_objective_values {
+    uint64_t peak_bytes;     /* of the IPU that needs most */
+    uint64_t min_peak_bytes; /* of the one that needs least */
     uint64_t cycles;
-    uint64_t least_cycles;
+    uint64_t min_cycles;
     uint64_t cut_bytes;
     size_t num_ipus;
-} pl_worth;
+} pl_objective_values;
 
 /* The spread of a split. */
-uint64_t pl_worth_spread(const pl_worth *worth, bool is_of_cycles);
+uint64_t pl_objective_values_spread(const pl_objective_values *values, bool is_of_cycles);
 
-/* Whether a split with this worth keeps to what the filter says, but for the limits of single IPUs. */
-bool pl_filter_admits(const pl_filter *filter, const pl_worth *worth);
+/* Whether a split with these values keeps to what the filter says, but for the limits of single
+ * IPUs. */
+bool pl_filter_admits(const pl_filter *filter, const pl_objective_values *values);
 
 #endif

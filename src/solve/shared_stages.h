@@ -1,4 +1,4 @@
-/* What was learnt of stages that share an IPU, and what a search among them found.
+/* What was measured of stages that share an IPU, and what a search among them found.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_SOLVE_SHARED_STAGES_H
@@ -21,7 +21,7 @@ typedef struct pl_shared {
     uint64_t *peak_bytes; /* [count] */
     size_t peak_capacity;
     size_t count;
-    bool is_hard; /* GLPK has learnt so much of them that pl_shared_search takes over */
+    bool is_hard; /* there are so many no-goods that pl_branch_and_bound takes over */
 } pl_shared;
 
 void pl_shared_free(pl_shared *shared);
@@ -33,10 +33,10 @@ popliner_status pl_shared_add(pl_shared *shared, size_t width, const popliner_in
                               popliner_error *error);
 
 /* What a search found. */
-typedef struct pl_program_result {
+typedef struct pl_search_result {
     bool is_stopped;          /* time was up, or the caller wanted it to end */
     uint64_t bound_bytes;     /* of the goal FEWEST_CUT_BYTES: nothing has fewer */
     uint64_t next_peak_bytes; /* without a split: one needs at least this peak; 0 if unknown */
-} pl_program_result;
+} pl_search_result;
 
 #endif

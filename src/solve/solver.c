@@ -3,8 +3,8 @@
 
 #include "base/failure.h"
 #include "solve/infeasibility.h"
+#include "solve/integer_program_file.h"
 #include "solve/objectives.h"
-#include "solve/stage_program_file.h"
 
 #include <math.h>
 
@@ -61,11 +61,11 @@ static popliner_status check_options(const popliner_costs *costs,
 /* What only the problem made of the options tells. */
 static popliner_status check_problem(const pl_problem *problem, popliner_error *error) {
     size_t known = popliner_costs_most_stages_to_end(problem->costs);
-    if (problem->depends_on_end && problem->most_stages > known)
+    if (problem->depends_on_end && problem->max_stages > known)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "the costs are known for pipelines of at most %zu stages, but up to %zu are "
                        "allowed",
-                       known, problem->most_stages);
+                       known, problem->max_stages);
     if (problem->is_shared && problem->options->method == POPLINER_METHOD_DYNAMIC_PROGRAMMING)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "the dynamic program cannot solve for stages that share IPUs");
@@ -166,8 +166,9 @@ popliner_status popliner_solver_write(const popliner_costs *costs,
                        : first == POPLINER_OBJECTIVE_IPUS  ? PL_GOAL_FEWEST_STAGES
                                                            : PL_GOAL_ANY;
         pl_filter filter = pl_filter_of_limits(&problem);
-        status = pl_stage_program_write(&problem, &filter, goal, first == POPLINER_OBJECTIVE_CYCLES,
-                                        &search.shared, format, path, error);
+        status =
+            pl_integer_program_write(&problem, &filter, goal, first == POPLINER_OBJECTIVE_CYCLES,
+                                     &search.shared, format, path, error);
     }
 done:
     popliner_plan_clear(&plan);

@@ -102,10 +102,8 @@ static popliner_status check_version(const pl_database *database, popliner_error
     if (status != POPLINER_OK)
         return status;
     if (application != APPLICATION_ID)
-        return pl_fail(error, POPLINER_ERROR_INPUT,
-                       "%s: is no stored analysis; only files written by --save-to-file can be "
-                       "loaded",
-                       database->path);
+        return pl_fail_because(error, POPLINER_REASON_NO_ANALYSIS, "%s: is no stored analysis",
+                               database->path);
     if (version != FORMAT_VERSION)
         return pl_fail(error, POPLINER_ERROR_INPUT,
                        "%s: is a stored analysis of format %d; this popliner reads format %d, "

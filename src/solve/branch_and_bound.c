@@ -11,7 +11,7 @@
  * nothing does.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "solve/shared_search.h"
+#include "solve/branch_and_bound.h"
 
 #include "base/failure.h"
 #include "base/growth.h"
@@ -58,7 +58,7 @@ typedef struct search {
     popliner_interval *together; /* [stages]: those of one IPU */
     size_t num_tried;
     uint64_t used_bytes; /* of the cuts so far */
-    uint64_t most_bytes; /* that all cuts may cost */
+    uint64_t max_bytes;  /* that all cuts may cost */
     uint64_t best_bytes; /* those of the split, for the goal FEWEST_CUT_BYTES */
     pl_split *split;
     bool is_done;
@@ -135,26 +135,26 @@ static popliner_status measure(search *s, size_t first_stage, bool *fits) {
     return status;
 }
 
-/* The unit behind the longest stage that begins at first_unit, ends at most_unit at the latest and
+/* The unit behind the longest stage that begins at first_unit, ends at max_unit at the latest and
  * fits on its IPU with the others there, which are chosen; first_unit if there is none. */
-static popliner_status find_end(search *s, size_t stage, size_t first_unit, size_t most_unit,
+static popliner_status find_end(search *s, size_t stage, size_t first_unit, size_t max_unit,
                                 size_t *end) {
     size_t first_stage = s->problem->first_on_ipu[stage];
-    size_t least = first_unit; /* an end that is possible */
-    size_t most = most_unit + 1;
+    size_t min_end = first_unit; /* an end that is possible */
+    size_t max_end = max_unit + 1;
     popliner_status status = POPLINER_OK;
     /* the longest one first: mostly it fits */
-    for (size_t middle = most; status == POPLINER_OK && least < most;
-         middle = most - (most - least) / 2) {
+    for (size_t middle = max_end; status == POPLINER_OK && min_end < max_end;
+         middle = max_end - (max_end - min_end) / 2) {
         bool fits = false;
         s->stages[stage] = (popliner_interval){first_unit, middle - 1, s->num_stages - stage};
         status = measure(s, first_stage, &fits);
         if (fits)
-            least = middle;
+            min_end = middle;
         else
-            most = middle - 1;
+            max_end = middle - 1;
     }
-    *end = least;
+    *end = min_end;
     return status;
 }
 
@@ -201,7 +201,7 @@ static bool is_allowed(const search *s, size_t stage) {
         if (is_of(s, other, p->first_on_ipu[stage]))
             cycles += popliner_costs_cycles(p->costs, s->stages[other].first_unit,
                                             s->stages[other].last_unit);
-    if (cycles > s->filter->most_cycles)
+    if (cycles > s->filter->max_cycles)
         return false;
     for (size_t i = 0; i < p->options->num_pairs; ++i) {
         popliner_pair pair = p->options->pairs[i];
@@ -220,18 +220,18 @@ static bool is_allowed(const search *s, size_t stage) {
 /* All stages are chosen: keeps the split. */
 static popliner_status take(search *s) {
     pl_split split = {0};
-    pl_worth worth = {0};
+    pl_objective_values values = {0};
     popliner_status status = POPLINER_OK;
     for (size_t stage = 0; status == POPLINER_OK && stage < s->num_stages; ++stage)
         if (!pl_split_append(&split, s->stages[stage].first_unit))
             status = pl_fail_memory(s->error, "the stages");
     if (status == POPLINER_OK)
-        status = pl_split_worth(s->problem, &split, &worth, NULL, s->error);
-    if (status == POPLINER_OK && pl_filter_admits(s->filter, &worth)) {
+        status = pl_split_evaluate(s->problem, &split, &values, NULL, s->error);
+    if (status == POPLINER_OK && pl_filter_admits(s->filter, &values)) {
         pl_split_move(s->split, &split);
-        s->is_done = s->goal != PL_GOAL_FEWEST_CUT_BYTES || worth.cut_bytes == 0;
-        s->best_bytes = worth.cut_bytes;
-        s->most_bytes = worth.cut_bytes - (worth.cut_bytes > 0);
+        s->is_done = s->goal != PL_GOAL_FEWEST_CUT_BYTES || values.cut_bytes == 0;
+        s->best_bytes = values.cut_bytes;
+        s->max_bytes = values.cut_bytes - (values.cut_bytes > 0);
     }
     pl_split_clear(&split);
     return status;
@@ -249,7 +249,7 @@ static popliner_status try_end(search *s, size_t stage, size_t first_unit, size_
     popliner_status status = POPLINER_OK;
     s->stages[stage] = (popliner_interval){first_unit, end - 1, s->num_stages - stage};
     cut_bytes = pl_add_cut_bytes(used_bytes, cut_bytes);
-    if (rest_bytes == NO_SPLIT || pl_add_cut_bytes(cut_bytes, rest_bytes) > s->most_bytes ||
+    if (rest_bytes == NO_SPLIT || pl_add_cut_bytes(cut_bytes, rest_bytes) > s->max_bytes ||
         !is_allowed(s, stage))
         return POPLINER_OK;
     if (end < n)
@@ -293,17 +293,18 @@ static popliner_status choose(search *s, size_t stage, size_t first_unit) {
 /* What may be which stage, by itself. */
 static popliner_status mark(search *s, const pl_split *fixed) {
     size_t n = s->num_units;
-    pl_ways ways = {.problem = s->problem, .filter = s->filter, .num_stages = s->num_stages};
+    pl_reachability reachability = {
+        .problem = s->problem, .filter = s->filter, .num_stages = s->num_stages};
     if (fixed != NULL) {
-        ways.fixed_units = fixed->first_units;
-        ways.num_fixed = fixed->num_stages;
+        reachability.fixed_units = fixed->first_units;
+        reachability.num_fixed = fixed->num_stages;
     }
-    popliner_status status = pl_ways_find(&ways, s->error);
+    popliner_status status = pl_reachability_find(&reachability, s->error);
     uint8_t *ok = s->ok;
     for (size_t stage = 0; status == POPLINER_OK && stage < s->num_stages; ++stage) {
         size_t farthest = NO_UNIT;
         for (size_t i = 0; i < n; ok += n - i, ++i) {
-            if (!pl_ways_mark(&ways, stage, i, ok))
+            if (!pl_reachability_mark(&reachability, stage, i, ok))
                 memset(ok, 0, n - i);
             size_t count = n - i;
             while (count > 0 && ok[count - 1] == 0)
@@ -313,7 +314,7 @@ static popliner_status mark(search *s, const pl_split *fixed) {
             s->farthest[stage * n + i] = farthest;
         }
     }
-    pl_ways_free(&ways);
+    pl_reachability_free(&reachability);
     return status;
 }
 
@@ -379,15 +380,15 @@ static void clear(search *s) {
     free(s->together);
 }
 
-bool pl_shared_search_can(const pl_problem *problem, const pl_filter *filter) {
-    return problem->is_shared && filter->most_spread == UINT64_MAX &&
+bool pl_branch_and_bound_can(const pl_problem *problem, const pl_filter *filter) {
+    return problem->is_shared && filter->max_spread == UINT64_MAX &&
            popliner_costs_shared_peak_never_shrinks(problem->costs);
 }
 
-popliner_status pl_shared_search(const pl_problem *problem, const pl_filter *filter, pl_goal goal,
-                                 const pl_split *fixed, const pl_stop *stop, pl_shared *shared,
-                                 pl_split *split, pl_program_result *result,
-                                 popliner_error *error) {
+popliner_status pl_branch_and_bound(const pl_problem *problem, const pl_filter *filter,
+                                    pl_goal goal, const pl_split *fixed, const pl_stop *stop,
+                                    pl_shared *shared, pl_split *split, pl_search_result *result,
+                                    popliner_error *error) {
     search s = {.problem = problem,
                 .filter = filter,
                 .goal = goal,
@@ -395,10 +396,10 @@ popliner_status pl_shared_search(const pl_problem *problem, const pl_filter *fil
                 .shared = shared,
                 .num_units = problem->num_units,
                 .num_stages = problem->options->num_mapped_stages,
-                .most_bytes = filter->most_cut_bytes,
+                .max_bytes = filter->max_cut_bytes,
                 .split = split,
                 .error = error};
-    if (problem->most_stages < problem->least_stages)
+    if (problem->max_stages < problem->min_stages)
         return POPLINER_OK;
     popliner_status status = prepare(&s, fixed);
     if (status == POPLINER_OK)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "solve/glpk_support.h"
+#include "solve/glpk_session.h"
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/own_thread.h"
 #include "base/plain_locale.h"
 
 #include <glpk.h>
@@ -14,58 +15,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-void pl_program_clear(pl_program *program) {
-    free(program->rows);
-    free(program->columns);
-    free(program->entries);
-    *program = (pl_program){0};
-}
-
-bool pl_program_add_row(pl_program *program, double lower, double upper) {
-    void *items = program->rows;
-    if (!pl_reserve(&items, &program->row_capacity, program->num_rows + 1, sizeof *program->rows))
-        return false;
-    program->rows = items;
-    program->rows[program->num_rows++] = (pl_program_row){lower, upper};
-    return true;
-}
-
-bool pl_program_add_column(pl_program *program, bool binary, double cost) {
-    void *items = program->columns;
-    if (!pl_reserve(&items, &program->column_capacity, program->num_columns + 1,
-                    sizeof *program->columns))
-        return false;
-    program->columns = items;
-    program->columns[program->num_columns++] = (pl_program_column){binary, cost};
-    return true;
-}
-
-bool pl_program_add_entry(pl_program *program, size_t row, size_t column, double value) {
-    void *items = program->entries;
-    if (!pl_reserve(&items, &program->entry_capacity, program->num_entries + 1,
-                    sizeof *program->entries))
-        return false;
-    program->entries = items;
-    program->entries[program->num_entries++] = (pl_program_entry){row, column, value};
-    return true;
-}
-
 /* What GLPK is to do with a program. */
 typedef enum task { SOLVE, WRITE_LP, WRITE_MPS } task;
 
-/* One call of pl_glpk_solve or pl_glpk_write. It lives outside the function that setjmp returns to, so its members
- * keep their values when GLPK jumps. */
+/* One call of pl_glpk_solve or pl_glpk_write. It lives outside the function that setjmp returns to,
+ * so its members keep their values when GLPK jumps. */
 typedef struct job {
-    const pl_program *program;
+    pl_own_thread thread;
+    const pl_mip *program;
     task task;
     const pl_glpk_limits *limits; /* of SOLVE, like the next three */
     double *values;
     double *objective;
-    pl_program_outcome *outcome;
+    pl_mip_outcome *outcome;
     const char *path; /* of WRITE_LP and WRITE_MPS, like the next two */
     void (*name_column)(const void *user, size_t index, char *name, size_t size);
     const void *name_user;
     popliner_error *error;
+    popliner_status status;
 
     /* the entries as GLPK takes them: numbered from 1, element 0 unused */
     int *rows;
@@ -81,6 +48,18 @@ typedef struct job {
 
 /* How often GLPK prints, and so is asked whether to go on. */
 enum { OUTPUT_MILLISECONDS = 200 };
+
+/* Whether to stop: the time is looked at here, the caller is asked on the caller's own thread. */
+static bool must_stop(job *current) {
+    const pl_stop *stop = current->limits->stop;
+    return stop->should_stop == NULL ? pl_stop_is_wanted(stop)
+                                     : pl_own_thread_ask(&current->thread);
+}
+
+static bool answer(void *user) {
+    const job *current = user;
+    return pl_stop_is_wanted(current->limits->stop);
+}
 
 static void end_line(job *current) {
     current->line[current->line_length] = '\0';
@@ -106,8 +85,7 @@ static int take_output(void *info, const char *text) {
         }
     }
     /* the simplex method asks nobody, but it prints now and then; a failure is the only way out */
-    if (current->task == SOLVE && !current->is_stopping &&
-        pl_stop_is_wanted(current->limits->stop)) {
+    if (current->task == SOLVE && !current->is_stopping && must_stop(current)) {
         current->is_stopping = true;
         glp_error("stopped\n");
     }
@@ -129,20 +107,20 @@ static int bound_type(double lower, double upper) {
 }
 
 static glp_prob *build(const job *current) {
-    const pl_program *program = current->program;
+    const pl_mip *program = current->program;
     glp_prob *problem = glp_create_prob();
     glp_set_obj_dir(problem, GLP_MIN);
     if (program->num_rows > 0)
         glp_add_rows(problem, (int)program->num_rows);
     for (size_t i = 0; i < program->num_rows; ++i) {
-        const pl_program_row *row = &program->rows[i];
+        const pl_mip_row *row = &program->rows[i];
         glp_set_row_bnds(problem, (int)i + 1, bound_type(row->lower, row->upper), row->lower,
                          row->upper);
     }
     if (program->num_columns > 0)
         glp_add_cols(problem, (int)program->num_columns);
     for (size_t i = 0; i < program->num_columns; ++i) {
-        const pl_program_column *column = &program->columns[i];
+        const pl_mip_column *column = &program->columns[i];
         if (column->binary)
             glp_set_col_kind(problem, (int)i + 1, GLP_BV);
         else
@@ -155,31 +133,31 @@ static glp_prob *build(const job *current) {
 }
 
 /* What is left until the deadline, as GLPK takes it: INT_MAX is no limit. */
-static int milliseconds_left(const pl_glpk_limits *limits) {
-    double left = (limits->stop->deadline_seconds - pl_clock_seconds()) * 1000.0;
-    if (left <= 0.0 || pl_stop_is_wanted(limits->stop))
+static int milliseconds_left(job *current) {
+    double left = (current->limits->stop->deadline_seconds - pl_clock_seconds()) * 1000.0;
+    if (left <= 0.0 || must_stop(current))
         return 0;
     return left < (double)INT_MAX ? (int)ceil(left) : INT_MAX;
 }
 
 /* The relaxation first and the search after it, rather than both in one with GLPK's presolver: so
  * the time limit holds for the relaxation too. */
-static popliner_status relax(glp_prob *problem, const job *current, bool *solved) {
+static popliner_status relax(glp_prob *problem, job *current, bool *solved) {
     *solved = false;
-    *current->outcome = PL_PROGRAM_UNSOLVED;
+    *current->outcome = PL_MIP_UNSOLVED;
     glp_smcp parameters;
     glp_init_smcp(&parameters);
     parameters.msg_lev = GLP_MSG_ALL;
     parameters.presolve = GLP_ON;
     parameters.out_frq = OUTPUT_MILLISECONDS;
-    parameters.tm_lim = milliseconds_left(current->limits);
+    parameters.tm_lim = milliseconds_left(current);
     if (parameters.tm_lim == 0)
         return POPLINER_OK;
     int code = glp_simplex(problem, &parameters);
     if (code == GLP_ETMLIM)
         return POPLINER_OK;
     if (code == GLP_ENOPFS || (code == 0 && glp_get_status(problem) == GLP_NOFEAS)) {
-        *current->outcome = PL_PROGRAM_IMPOSSIBLE;
+        *current->outcome = PL_MIP_IMPOSSIBLE;
         return POPLINER_OK;
     }
     if (code != 0 || glp_get_status(problem) != GLP_OPT)
@@ -191,8 +169,8 @@ static popliner_status relax(glp_prob *problem, const job *current, bool *solved
 }
 
 static void look_at_stop(glp_tree *tree, void *info) {
-    const job *current = info;
-    if (pl_stop_is_wanted(current->limits->stop))
+    job *current = info;
+    if (must_stop(current))
         glp_ios_terminate(tree);
 }
 
@@ -203,7 +181,7 @@ static popliner_status search(glp_prob *problem, job *current) {
     parameters.out_frq = OUTPUT_MILLISECONDS;
     parameters.cb_func = look_at_stop;
     parameters.cb_info = current;
-    parameters.tm_lim = milliseconds_left(current->limits);
+    parameters.tm_lim = milliseconds_left(current);
     if (parameters.tm_lim == 0)
         return POPLINER_OK;
     int code = glp_intopt(problem, &parameters);
@@ -213,9 +191,9 @@ static popliner_status search(glp_prob *problem, job *current) {
         return pl_fail(current->error, POPLINER_ERROR_INTERNAL,
                        "GLPK cannot solve the program: code %d (%s)", code, current->last_line);
     if (status == GLP_NOFEAS && !is_stopped) {
-        *current->outcome = PL_PROGRAM_IMPOSSIBLE;
+        *current->outcome = PL_MIP_IMPOSSIBLE;
     } else if (status == GLP_OPT || status == GLP_FEAS) {
-        *current->outcome = status == GLP_OPT ? PL_PROGRAM_OPTIMAL : PL_PROGRAM_FEASIBLE;
+        *current->outcome = status == GLP_OPT ? PL_MIP_OPTIMAL : PL_MIP_FEASIBLE;
         *current->objective = glp_mip_obj_val(problem);
         for (size_t i = 0; i < current->program->num_columns; ++i)
             current->values[i] = glp_mip_col_val(problem, (int)i + 1);
@@ -267,7 +245,8 @@ static popliner_status write_file(glp_prob *problem, const job *current) {
 static popliner_status work(job *current) {
     glp_term_hook(take_output, current);
     glp_error_hook(escape_from_failure, current);
-    glp_mem_limit(current->task == SOLVE ? current->limits->memory_mib : INT_MAX);
+    if (current->task == SOLVE)
+        glp_mem_limit(current->limits->memory_mib);
     glp_prob *problem = build(current);
     bool solved = false;
     popliner_status status = POPLINER_OK;
@@ -282,33 +261,39 @@ static popliner_status work(job *current) {
     return status;
 }
 
-/* After a fatal error every GLPK object of the thread is dead: only freeing all of them is left. */
-static popliner_status work_guarded(job *current, bool own_environment) {
-    if (setjmp(current->escape) != 0) {
-        glp_free_env();
-        end_line(current);
-        if (current->is_stopping) {
-            *current->outcome = PL_PROGRAM_UNSOLVED;
-            return POPLINER_OK;
-        }
-        if (current->task != SOLVE)
-            return pl_fail(current->error, POPLINER_ERROR_INTERNAL, "GLPK gave up (%s)",
-                           current->last_line);
-        return pl_fail(current->error, POPLINER_ERROR_INTERNAL,
-                       "GLPK gave up, with %d MiB of memory allowed (%s)",
-                       current->limits->memory_mib, current->last_line);
+/* After a fatal error every GLPK object of the thread is dead: nothing but freeing all is allowed. */
+static popliner_status work_guarded(job *current) {
+    if (setjmp(current->escape) == 0)
+        return work(current);
+    end_line(current);
+    if (current->is_stopping) {
+        *current->outcome = PL_MIP_UNSOLVED;
+        return POPLINER_OK;
     }
-    popliner_status status = work(current);
-    glp_term_hook(NULL, NULL);
-    glp_error_hook(NULL, NULL);
-    glp_mem_limit(INT_MAX);
-    if (own_environment)
-        glp_free_env();
-    return status;
+    if (current->task != SOLVE)
+        return pl_fail(current->error, POPLINER_ERROR_INTERNAL, "GLPK gave up (%s)",
+                       current->last_line);
+    return pl_fail(current->error, POPLINER_ERROR_INTERNAL,
+                   "GLPK gave up, with %d MiB of memory allowed (%s)", current->limits->memory_mib,
+                   current->last_line);
+}
+
+/* What the thread does: it makes its own environment and frees it, whatever comes between. An
+ * environment that is there already would be the caller's, of a GLPK that knows no threads. */
+static void work_on_thread(void *user) {
+    job *current = user;
+    int code = glp_init_env();
+    if (code != 0) {
+        current->status = pl_fail(current->error, POPLINER_ERROR_INTERNAL,
+                                  "GLPK cannot be started: code %d", code);
+        return;
+    }
+    current->status = work_guarded(current);
+    glp_free_env();
 }
 
 static popliner_status run(job *current) {
-    const pl_program *program = current->program;
+    const pl_mip *program = current->program;
     popliner_error *error = current->error;
     if (program->num_rows >= INT_MAX || program->num_columns >= INT_MAX ||
         program->num_entries >= INT_MAX)
@@ -328,13 +313,10 @@ static popliner_status run(job *current) {
         current->columns[i + 1] = (int)program->entries[i].column + 1;
         current->coefficients[i + 1] = program->entries[i].value;
     }
-    int environment = glp_init_env(); /* 0: made just now, 1: there already, others: failed */
-    if (environment != 0 && environment != 1) {
-        status =
-            pl_fail(error, POPLINER_ERROR_INTERNAL, "GLPK cannot be started: code %d", environment);
-        goto done;
-    }
-    status = work_guarded(current, environment == 0);
+    current->thread = (pl_own_thread){.work = work_on_thread, .answer = answer, .user = current};
+    status = pl_own_thread_run(&current->thread)
+                 ? current->status
+                 : pl_fail_memory(error, "the thread that GLPK runs on");
 done:
     free(current->rows);
     free(current->columns);
@@ -342,9 +324,8 @@ done:
     return status;
 }
 
-popliner_status pl_glpk_solve(const pl_program *program, const pl_glpk_limits *limits,
-                              double *values, double *objective, pl_program_outcome *outcome,
-                              popliner_error *error) {
+popliner_status pl_glpk_solve(const pl_mip *program, const pl_glpk_limits *limits, double *values,
+                              double *objective, pl_mip_outcome *outcome, popliner_error *error) {
     job current = {.program = program,
                    .task = SOLVE,
                    .limits = limits,
@@ -356,7 +337,7 @@ popliner_status pl_glpk_solve(const pl_program *program, const pl_glpk_limits *l
 }
 
 popliner_status
-pl_glpk_write(const pl_program *program,
+pl_glpk_write(const pl_mip *program,
               void (*name_column)(const void *user, size_t index, char *name, size_t size),
               const void *user, bool is_mps, const char *path, popliner_error *error) {
     job current = {.program = program,

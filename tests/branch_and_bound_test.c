@@ -1,10 +1,10 @@
-/* The search over stages that share IPUs, against every split that there is.
+/* Branch and bound over stages that share IPUs, against every split that there is.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "test.h"
 
-#include "solve/shared_search.h"
-#include "solve/stage_search.h"
+#include "solve/branch_and_bound.h"
+#include "solve/no_goods.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -113,9 +113,9 @@ static void draw(instance *in, uint64_t seed) {
                      POPLINER_OK);
     in->filter = pl_filter_of_limits(&in->problem);
     if (random_below(in, 3) == 0)
-        in->filter.most_cycles = in->num_units * (2 + random_below(in, 4));
+        in->filter.max_cycles = in->num_units * (2 + random_below(in, 4));
     if (random_below(in, 3) == 0)
-        in->filter.most_cut_bytes = random_below(in, 6 * maps[map].num_stages);
+        in->filter.max_cut_bytes = random_below(in, 6 * maps[map].num_stages);
 }
 
 static void discard(instance *in) {
@@ -165,10 +165,10 @@ static bool is_fine(const every *e, uint64_t *cut_bytes) {
             for (size_t unit = e->first_units[other]; unit < end; ++unit)
                 cycles += in->cycles[unit];
         }
-        if (peak_of(in, together, count) > e->limit_bytes || cycles > in->filter.most_cycles)
+        if (peak_of(in, together, count) > e->limit_bytes || cycles > in->filter.max_cycles)
             return false;
     }
-    return *cut_bytes <= in->filter.most_cut_bytes &&
+    return *cut_bytes <= in->filter.max_cut_bytes &&
            (in->options.num_pairs == 0 || in->device_map[stage_of(e, in->pair.first_unit)] ==
                                               in->device_map[stage_of(e, in->pair.second_unit)]);
 }
@@ -205,9 +205,9 @@ static bool check(instance *in) {
     static const pl_goal goals[] = {PL_GOAL_ANY, PL_GOAL_FEWEST_CUT_BYTES, PL_GOAL_EARLIEST_CUTS};
     for (size_t g = 0; g < sizeof goals / sizeof *goals; ++g) {
         pl_split split = {0};
-        pl_program_result result = {0};
-        assert_int_equal(pl_stage_search(&in->problem, &in->filter, goals[g], &never, NULL, &shared,
-                                         &split, &result, NULL),
+        pl_search_result result = {0};
+        assert_int_equal(pl_no_goods_search(&in->problem, &in->filter, goals[g], &never, NULL,
+                                            &shared, &split, &result, NULL),
                          POPLINER_OK);
         assert_false(result.is_stopped);
         assert_int_equal(split.num_stages, e.num_splits > 0 ? in->options.num_mapped_stages : 0);
@@ -235,7 +235,7 @@ static void finds_what_every_split_says(void **state) {
     size_t num_feasible = 0;
     for (uint64_t seed = 0; seed < NUM_INSTANCES; ++seed) {
         draw(&in, seed);
-        assert_true(pl_shared_search_can(&in.problem, &in.filter));
+        assert_true(pl_branch_and_bound_can(&in.problem, &in.filter));
         num_feasible += check(&in);
         discard(&in);
     }
@@ -252,11 +252,11 @@ static void next_peak_is_no_more_than_the_best(void **state) {
         draw(&in, seed);
         pl_shared shared = {.is_hard = true};
         pl_split split = {0};
-        pl_program_result result = {0};
+        pl_search_result result = {0};
         in.filter.plain_limit_bytes = POPLINER_PEAK_FORBIDDEN - 1;
-        in.filter.most_peak_bytes = in.options.max_stage_bytes;
-        assert_int_equal(pl_stage_search(&in.problem, &in.filter, PL_GOAL_ANY, &never, NULL,
-                                         &shared, &split, &result, NULL),
+        in.filter.max_peak_bytes = in.options.max_stage_bytes;
+        assert_int_equal(pl_no_goods_search(&in.problem, &in.filter, PL_GOAL_ANY, &never, NULL,
+                                            &shared, &split, &result, NULL),
                          POPLINER_OK);
         if (split.num_stages == 0) {
             assert_true(result.next_peak_bytes > in.options.max_stage_bytes);
@@ -280,11 +280,11 @@ static void keeps_to_fixed_stages(void **state) {
         pl_shared shared = {0};
         pl_split split = {0};
         pl_split fixed = {0};
-        pl_program_result result = {0};
+        pl_search_result result = {0};
         assert_true(pl_split_append(&fixed, 0) && pl_split_append(&fixed, e.earliest[1]));
         if (e.num_splits > 0) {
-            assert_int_equal(pl_shared_search(&in.problem, &in.filter, PL_GOAL_EARLIEST_CUTS,
-                                              &fixed, &never, &shared, &split, &result, NULL),
+            assert_int_equal(pl_branch_and_bound(&in.problem, &in.filter, PL_GOAL_EARLIEST_CUTS,
+                                                 &fixed, &never, &shared, &split, &result, NULL),
                              POPLINER_OK);
             assert_int_equal(split.num_stages, in.options.num_mapped_stages);
             assert_memory_equal(split.first_units, e.earliest,
@@ -293,8 +293,8 @@ static void keeps_to_fixed_stages(void **state) {
             pl_split_clear(&split);
             --fixed.first_units[1];
             if (fixed.first_units[1] > 0) {
-                assert_int_equal(pl_shared_search(&in.problem, &in.filter, PL_GOAL_ANY, &fixed,
-                                                  &never, &shared, &split, &result, NULL),
+                assert_int_equal(pl_branch_and_bound(&in.problem, &in.filter, PL_GOAL_ANY, &fixed,
+                                                     &never, &shared, &split, &result, NULL),
                                  POPLINER_OK);
                 assert_int_equal(split.num_stages, 0);
             }
@@ -334,10 +334,10 @@ static void long_chains(void **state) {
     in.filter = pl_filter_of_limits(&in.problem);
     pl_shared shared = {0};
     pl_split split = {0};
-    pl_program_result result = {0};
+    pl_search_result result = {0};
     pl_stop at_once = {INFINITY, yes, NULL};
-    assert_int_equal(pl_shared_search(&in.problem, &in.filter, PL_GOAL_ANY, NULL, &at_once, &shared,
-                                      &split, &result, NULL),
+    assert_int_equal(pl_branch_and_bound(&in.problem, &in.filter, PL_GOAL_ANY, NULL, &at_once,
+                                         &shared, &split, &result, NULL),
                      POPLINER_OK);
     assert_true(result.is_stopped);
     assert_int_equal(split.num_stages, 0);

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/option_names.h"
+
+#include <stddef.h>
+
+static void set(const char **name, const char *otherwise) {
+    if (*name == NULL)
+        *name = otherwise;
+}
+
+popliner_option_names pl_option_names_complete(const popliner_option_names *given) {
+    static const popliner_option_names defaults = {
+        .name_regex = "name_regex",
+        .first_layer_regex = "first_layer_regex",
+        .name_regex_hint = "",
+        .max_stages = "max_stages",
+        .max_stage_bytes = "max_stage_bytes",
+        .max_stage_bytes_note = "",
+        .constraints = {[POPLINER_CONSTRAINT_MAX_STAGES] = "max_stages",
+                        [POPLINER_CONSTRAINT_DEVICE_MAP] = "device_map",
+                        [POPLINER_CONSTRAINT_MIN_UNITS] = "min_units",
+                        [POPLINER_CONSTRAINT_MAX_UNITS] = "max_units",
+                        [POPLINER_CONSTRAINT_REQUIRED_CUT] = "required cut after",
+                        [POPLINER_CONSTRAINT_FORBIDDEN_CUT] = "forbidden cut after",
+                        [POPLINER_CONSTRAINT_PAIR] = "pair",
+                        [POPLINER_CONSTRAINT_PLACEMENT] = "placement"},
+    };
+    if (given == NULL)
+        return defaults;
+    popliner_option_names names = *given;
+    set(&names.name_regex, defaults.name_regex);
+    set(&names.first_layer_regex, defaults.first_layer_regex);
+    set(&names.name_regex_hint, defaults.name_regex_hint);
+    set(&names.max_stages, defaults.max_stages);
+    set(&names.max_stage_bytes, defaults.max_stage_bytes);
+    set(&names.max_stage_bytes_note, defaults.max_stage_bytes_note);
+    for (size_t kind = 0; kind < POPLINER_NUM_CONSTRAINT_KINDS; kind++)
+        set(&names.constraints[kind], defaults.constraints[kind]);
+    return names;
+}

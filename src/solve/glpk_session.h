@@ -1,0 +1,47 @@
+/* Everything that has to do with GLPK: plain arrays in, an answer out. No other file calls it.
+ *
+ * GLPK ends the process when something goes wrong, prints what it does, and keeps its state (its
+ * objects, hooks and limits) per thread. Here it says nothing, and its fatal errors come back as
+ * POPLINER_ERROR_INTERNAL with the last line that it wanted to print. Every call runs it on a thread
+ * of its own, whose state is freed with it: GLPK as the caller uses it is never touched.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_SOLVE_GLPK_SESSION_H
+#define PL_SOLVE_GLPK_SESSION_H
+
+#include "popliner/error.h"
+#include "solve/mip.h"
+#include "solve/stop.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What GLPK may use. */
+typedef struct pl_glpk_limits {
+    int memory_mib;      /* at least 1 */
+    const pl_stop *stop; /* looked at now and then */
+} pl_glpk_limits;
+
+typedef enum pl_mip_outcome {
+    PL_MIP_OPTIMAL,    /* the values are, within GLPK's tolerance, the best */
+    PL_MIP_FEASIBLE,   /* stopped; the values are the best so far */
+    PL_MIP_UNSOLVED,   /* stopped before there were any values */
+    PL_MIP_IMPOSSIBLE, /* no values satisfy the rows */
+} pl_mip_outcome;
+
+/* Solves the program. With OPTIMAL and FEASIBLE, values (room for num_columns) and *objective are
+ * set. GLPK looks at `stop` now and then: it may be missed by the time of one step. should_stop is
+ * called by the calling thread.
+ * Errors: MEMORY (the arrays, or no thread is to be had), INTERNAL (GLPK failed or used up its
+ * memory, in its words). */
+popliner_status pl_glpk_solve(const pl_mip *program, const pl_glpk_limits *limits, double *values,
+                              double *objective, pl_mip_outcome *outcome, popliner_error *error);
+
+/* Writes the program into the file `path`, as CPLEX LP or (is_mps) free MPS. Rows are r_0, r_1, ...;
+ * name_column gives the columns' names. Errors: as above, and OUTPUT. */
+popliner_status
+pl_glpk_write(const pl_mip *program,
+              void (*name_column)(const void *user, size_t index, char *name, size_t size),
+              const void *user, bool is_mps, const char *path, popliner_error *error);
+
+#endif

@@ -1,0 +1,138 @@
+/* What a certificate says of contradictions and remedies, in whose words.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "test.h"
+
+#include "popliner/certificate.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const unit_names[] = {"A", "B", "C"};
+static const uint8_t counted_units[] = {0, 1, 1};
+
+/* One of each kind. */
+static popliner_constraint every_kind[] = {
+    {.kind = POPLINER_CONSTRAINT_MAX_STAGES, .number = 3},
+    {.kind = POPLINER_CONSTRAINT_DEVICE_MAP, .number = 4},
+    {.kind = POPLINER_CONSTRAINT_MIN_UNITS, .number = 5},
+    {.kind = POPLINER_CONSTRAINT_MAX_UNITS, .number = 6},
+    {.kind = POPLINER_CONSTRAINT_REQUIRED_CUT, .unit = 0},
+    {.kind = POPLINER_CONSTRAINT_FORBIDDEN_CUT, .unit = 1},
+    {.kind = POPLINER_CONSTRAINT_PAIR, .unit = 1, .second_unit = 2},
+    {.kind = POPLINER_CONSTRAINT_PLACEMENT, .unit = 2, .ipu = 7},
+};
+enum { NUM_KINDS = sizeof every_kind / sizeof *every_kind };
+
+static const char *const by_field[] = {
+    "max_stages 3",         "device_map of 4 stages", "min_units 5",  "max_units 6",
+    "required cut after A", "forbidden cut after B",  "pair B and C", "placement C=7"};
+
+static const popliner_option_names own_names = {
+    .max_stages = "-n",
+    .max_stage_bytes = "-m",
+    .max_stage_bytes_note = "(or less)",
+    .constraints = {[POPLINER_CONSTRAINT_REQUIRED_CUT] = "cut"}};
+
+static popliner_certificate *certificate_of(const popliner_infeasibility *why,
+                                            const popliner_option_names *names) {
+    static popliner_plan plan;
+    static popliner_solver_options options;
+    popliner_certificate *certificate = NULL;
+    plan = (popliner_plan){.status = POPLINER_PLAN_INFEASIBLE, .infeasibility = *why};
+    options = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
+    options.counted_units = counted_units;
+    const popliner_certificate_input input = {.plan = &plan,
+                                              .options = &options,
+                                              .num_units = 3,
+                                              .unit_names = unit_names,
+                                              .time_unit = "cycles",
+                                              .cycles_per_time_unit = 1,
+                                              .cuts_per_unit = 1,
+                                              .option_names = names};
+    assert_int_equal(popliner_certificate_create(&input, &certificate, NULL), POPLINER_OK);
+    return certificate;
+}
+
+static void assert_text(const popliner_infeasibility *why, const popliner_option_names *names,
+                        const char *expected) {
+    popliner_certificate *certificate = certificate_of(why, names);
+    char *text = NULL;
+    assert_int_equal(popliner_certificate_text(certificate, &text, NULL), POPLINER_OK);
+    assert_string_equal(text, expected);
+    free(text);
+    popliner_certificate_free(certificate);
+}
+
+static void assert_constraints(const popliner_infeasibility *why,
+                               const popliner_option_names *names, const char *const *expected,
+                               size_t count) {
+    popliner_certificate *certificate = certificate_of(why, names);
+    char *text = NULL;
+    assert_int_equal(popliner_certificate_json(certificate, &text, NULL), POPLINER_OK);
+    json_t *json = json_loads(text, 0, NULL);
+    const json_t *list = json_object_get(json_object_get(json, "infeasibility"), "constraints");
+    assert_int_equal(json_array_size(list), count);
+    for (size_t i = 0; i < count; ++i)
+        assert_string_equal(json_string_value(json_array_get(list, i)), expected[i]);
+    json_decref(json);
+    free(text);
+    popliner_certificate_free(certificate);
+}
+
+static void words_every_constraint(void **state) {
+    (void)state;
+    popliner_infeasibility why = {.obstacle = POPLINER_OBSTACLE_CONSTRAINTS,
+                                  .constraints = every_kind,
+                                  .num_constraints = NUM_KINDS};
+    assert_int_equal(NUM_KINDS, POPLINER_NUM_CONSTRAINT_KINDS);
+    assert_constraints(&why, NULL, by_field, NUM_KINDS);
+    const char *own[NUM_KINDS];
+    memcpy(own, by_field, sizeof own);
+    own[POPLINER_CONSTRAINT_REQUIRED_CUT] = "cut A";
+    assert_constraints(&why, &own_names, own, NUM_KINDS);
+    why.num_constraints = 2;
+    assert_text(&why, NULL,
+                "No split is possible: contradiction between max_stages 3, device_map of 4 "
+                "stages.\n");
+    why.num_constraints = 1;
+    assert_text(&why, NULL,
+                "No split is possible with max_stages 3 (3 units, 2 of them layers).\n");
+}
+
+static void words_costs_that_forbid_all(void **state) {
+    (void)state;
+    static const char *const costs[] = {"the costs themselves, which forbid every split"};
+    const popliner_infeasibility why = {.obstacle = POPLINER_OBSTACLE_CONSTRAINTS};
+    assert_constraints(&why, NULL, costs, 1);
+    assert_text(&why, NULL,
+                "No split is possible with the costs themselves, which forbid every split (3 "
+                "units, 2 of them layers).\n");
+}
+
+static void words_remedies(void **state) {
+    (void)state;
+    popliner_infeasibility why = {
+        .obstacle = POPLINER_OBSTACLE_CAPACITY, .enough_stages = 20, .enough_bytes = 5000};
+    assert_text(&why, NULL,
+                "No split over at most 16 IPUs fits.\n"
+                "Enough would be max_stage_bytes 5000, or max_stages 20.\n");
+    assert_text(&why, &own_names,
+                "No split over at most 16 IPUs fits.\n"
+                "Enough would be -m 5000 (or less), or -n 20.\n");
+    why.enough_bytes = 0;
+    assert_text(&why, &own_names, "No split over at most 16 IPUs fits.\nEnough would be -n 20.\n");
+    why.enough_stages = 0;
+    assert_text(&why, &own_names,
+                "No split over at most 16 IPUs fits.\nNo number of IPUs would be enough.\n");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words_every_constraint),
+        cmocka_unit_test(words_costs_that_forbid_all),
+        cmocka_unit_test(words_remedies),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
