@@ -1,12 +1,15 @@
 /* popliner-mkprofile: its profiles agree with themselves, in every style; equal options give equal
- * files; parts of a model are like the whole; planted faults are those that were told; and the
- * checker of profiles is itself tried on real files and on damaged ones.
+ * files; parts of a model are like the whole; executions obey the definitions of their tables;
+ * planted faults are those that were told; and the checker of profiles is itself tried on real
+ * files and on damaged ones.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "test.h"
 
 #include "ground_truth.h"
+#include "popliner/profile.h"
 #include "profile/blob_codec.h"
+#include "profile/profile_data.h"
 
 #include <cbor.h>
 #include <stdio.h>
@@ -641,6 +644,362 @@ static void all_layers_are_the_whole(void **state) {
     assert_true(equal_files("one/profile.pop", "part/profile.pop"));
 }
 
+/* ---- Executions ----------------------------------------------------------------------------- */
+
+static sqlite3_stmt *prepare(sqlite3 *db, const char *sql) {
+    sqlite3_stmt *statement = NULL;
+    if (sqlite3_prepare_v2(db, sql, -1, &statement, NULL) != SQLITE_OK)
+        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+    return statement;
+}
+
+static uint64_t column(sqlite3_stmt *statement, int number) {
+    assert_int_equal(sqlite3_column_type(statement, number), SQLITE_INTEGER);
+    sqlite3_int64 value = sqlite3_column_int64(statement, number);
+    assert_true(value >= 0);
+    return (uint64_t)value;
+}
+
+/* The only number of a varint list. */
+static uint64_t only_number(sqlite3_stmt *statement, int number) {
+    uint64_t value;
+    assert_true(pl_varint_list_read(sqlite3_column_blob(statement, number),
+                                    (size_t)sqlite3_column_bytes(statement, number), &value, 1));
+    return value;
+}
+
+enum { EXECUTION_TILES = 6, NUM_TOTALS = 8 };
+
+/* Where every tile is, going by cycles_by_tile alone, and what a run adds up to. */
+typedef struct replay {
+    uint64_t clocks[EXECUTION_TILES];
+    uint64_t totals[NUM_TOTALS];
+} replay;
+
+/* All steps in their order, each with its row of the one IPU and its cycles by tile. */
+static const char all_steps[] =
+    "SELECT s.id, s.type, c.cycles_by_tile_rle, i.cycles_base, i.active_cycles_from_max, "
+    "i.active_cycles_from_mean, i.active_cycles_from_min, i.active_cycles_to_max, "
+    "i.active_cycles_to_mean, i.active_cycles_to_min, i.all_cycles_to_max, i.all_cycles_to_mean, "
+    "i.all_cycles_to_min, i.cycles, i.active_tiles, i.active_tile_balance, i.tile_balance "
+    "FROM steps s JOIN steps_by_ipu i ON i.step_id = s.id JOIN cycles_by_tile c ON c.id = "
+    "i.tile_cycles_id ORDER BY s.id";
+
+/* Most, mean and least of the numbers of those tiles that count, against three columns. */
+static void assert_spread(sqlite3_stmt *steps, int first_column, const uint64_t *values,
+                          const bool *counts) {
+    uint64_t max = 0;
+    uint64_t min = UINT64_MAX;
+    uint64_t sum = 0;
+    uint64_t count = 0;
+    for (size_t tile = 0; tile < EXECUTION_TILES; tile++) {
+        if (!counts[tile])
+            continue;
+        max = values[tile] > max ? values[tile] : max;
+        min = values[tile] < min ? values[tile] : min;
+        sum += values[tile];
+        count++;
+    }
+    assert_true(count > 0);
+    assert_int_equal(column(steps, first_column), max);
+    assert_int_equal(column(steps, first_column + 1), sum / count);
+    assert_int_equal(column(steps, first_column + 2), min);
+}
+
+/* Which of the totals a step counts for. */
+static size_t total_of(const char *type) {
+    static const char *const types[NUM_TOTALS] = {
+        "OnTileExecute", NULL, "DoExchange", NULL, "StreamCopyMid", "StreamCopyBegin",
+        "StreamCopyEnd", NULL};
+    for (size_t i = 0; i < NUM_TOTALS; i++) {
+        if (types[i] != NULL && strcmp(types[i], type) == 0)
+            return i;
+    }
+    assert_true(strcmp(type, "Sync") == 0 || strcmp(type, "SyncAns") == 0);
+    return NUM_TOTALS - 1;
+}
+
+/* One step: its row is what its cycles by tile make it, and where all tiles were before. */
+static void replay_step(replay *r, sqlite3_stmt *steps) {
+    static const bool all[EXECUTION_TILES] = {true, true, true, true, true, true};
+    const char *type = (const char *)sqlite3_column_text(steps, 1);
+    uint64_t cycles[EXECUTION_TILES];
+    uint64_t from[EXECUTION_TILES];
+    uint64_t to[EXECUTION_TILES];
+    bool is_active[EXECUTION_TILES];
+    uint64_t base = UINT64_MAX;
+    uint64_t max = 0;
+    uint64_t sum = 0;
+    uint64_t num_active = 0;
+    assert_true(pl_rle_read(sqlite3_column_blob(steps, 2), (size_t)sqlite3_column_bytes(steps, 2),
+                            cycles, EXECUTION_TILES));
+    for (size_t tile = 0; tile < EXECUTION_TILES; tile++)
+        base = r->clocks[tile] < base ? r->clocks[tile] : base;
+    for (size_t tile = 0; tile < EXECUTION_TILES; tile++) {
+        from[tile] = r->clocks[tile] - base;
+        to[tile] = from[tile] + cycles[tile];
+        is_active[tile] = cycles[tile] > 0;
+        num_active += is_active[tile];
+        max = cycles[tile] > max ? cycles[tile] : max;
+        sum += cycles[tile];
+        r->clocks[tile] += cycles[tile];
+    }
+    assert_int_equal(column(steps, 3), base);
+    assert_spread(steps, 4, from, is_active);
+    assert_spread(steps, 7, to, is_active);
+    assert_spread(steps, 10, to, all);
+    assert_int_equal(column(steps, 13), max);
+    assert_int_equal(column(steps, 14), num_active);
+    double active_balance = (double)sum / (double)num_active / (double)max;
+    double balance = (double)sum / EXECUTION_TILES / (double)max;
+    assert_true(sqlite3_column_double(steps, 15) == active_balance && active_balance <= 1);
+    assert_true(sqlite3_column_double(steps, 16) == balance && balance <= 1);
+    if (strncmp(type, "Sync", 4) == 0) /* behind it all tiles are together */
+        for (size_t tile = 1; tile < EXECUTION_TILES; tile++)
+            assert_int_equal(r->clocks[tile], r->clocks[0]);
+    r->totals[total_of(type)] += sum;
+    if (total_of(type) == 0)
+        r->totals[1] += max * EXECUTION_TILES;
+}
+
+/* Runs one after another, with their steps and totals. */
+static void assert_runs(sqlite3 *db) {
+    sqlite3_stmt *runs =
+        prepare(db, "SELECT id, start_epoch_time_microseconds, "
+                    "elapsed_microseconds, num_programs, num_steps, "
+                    "start_cycles_by_ipu, end_cycles_by_ipu FROM runs ORDER BY id");
+    sqlite3_stmt *totals = prepare(db, "SELECT * FROM execution_cycle_totals ORDER BY run_id");
+    sqlite3_stmt *steps = prepare(db, all_steps);
+    /* of steps that have one */
+    sqlite3_stmt *num_programs =
+        prepare(db, "SELECT count(program) FROM steps WHERE id >= ? AND id < ?");
+    uint64_t frequency = ask(db, "SELECT clock_frequency FROM target_info");
+    uint64_t num_runs = 0;
+    uint64_t num_steps = 0;
+    uint64_t last_end = 0;
+    uint64_t last_epoch = 0;
+    for (; sqlite3_step(runs) == SQLITE_ROW; num_runs++) {
+        replay r = {.totals = {0}};
+        uint64_t start = only_number(runs, 5);
+        uint64_t end = only_number(runs, 6);
+        assert_int_equal(column(runs, 0), num_runs);
+        assert_true(start >= last_end && end > start && (num_runs > 0 || start == 0));
+        assert_true(column(runs, 1) > last_epoch);
+        last_epoch = column(runs, 1) + column(runs, 2);
+        assert_true((end - start) <= column(runs, 2) * (frequency / 1000000));
+        sqlite3_bind_int64(num_programs, 1, (sqlite3_int64)num_steps);
+        sqlite3_bind_int64(num_programs, 2, (sqlite3_int64)(num_steps + column(runs, 4)));
+        assert_int_equal(sqlite3_step(num_programs), SQLITE_ROW);
+        assert_int_equal(column(num_programs, 0), column(runs, 3));
+        sqlite3_reset(num_programs);
+        for (size_t tile = 0; tile < EXECUTION_TILES; tile++)
+            r.clocks[tile] = start;
+        for (uint64_t i = 0; i < column(runs, 4); i++) {
+            assert_int_equal(sqlite3_step(steps), SQLITE_ROW);
+            assert_int_equal(column(steps, 0), num_steps++);
+            replay_step(&r, steps);
+        }
+        last_end = 0;
+        for (size_t tile = 0; tile < EXECUTION_TILES; tile++)
+            last_end = r.clocks[tile] > last_end ? r.clocks[tile] : last_end;
+        assert_int_equal(last_end, end);
+        assert_int_equal(sqlite3_step(totals), SQLITE_ROW);
+        assert_int_equal(column(totals, 0), num_runs);
+        assert_int_equal(column(totals, 1), end - start);
+        for (int i = 0; i < NUM_TOTALS; i++) {
+            assert_int_equal(column(totals, 2 + i), r.totals[i]);
+            assert_int_equal(column(totals, 2 + NUM_TOTALS + i), 0);
+        }
+    }
+    assert_int_equal(sqlite3_step(steps), SQLITE_DONE); /* every step belongs to a run */
+    assert_int_equal(sqlite3_step(totals), SQLITE_DONE);
+    assert_int_equal(num_runs, 4);
+    assert_true(num_steps > 300);
+    sqlite3_finalize(runs);
+    sqlite3_finalize(totals);
+    sqlite3_finalize(steps);
+    sqlite3_finalize(num_programs);
+}
+
+/* So often each program must run, going by the steps of liveness: once in each run, but those below
+ * a Repeat so many times more, and below the switch only in the runs that choose them. */
+static const char expected_executions[] =
+    "CREATE TEMP TABLE expected AS WITH RECURSIVE walk(step, program, times) AS (SELECT id, "
+    "program_id, 4 FROM depth_first_steps WHERE parent_step_id IS NULL UNION ALL SELECT d.id, "
+    "d.program_id, CASE t.name WHEN 'Repeat' THEN w.times * r.repeat_count WHEN "
+    "'OnEveryTileSwitch' THEN CASE (SELECT count(*) FROM depth_first_steps b WHERE "
+    "b.parent_step_id = d.parent_step_id AND b.id < d.id) WHEN 1 THEN 2 ELSE 1 END ELSE w.times "
+    "END FROM walk w JOIN depth_first_steps d ON d.parent_step_id = w.step JOIN programs p ON p.id "
+    "= w.program JOIN program_types t ON t.id = p.variant LEFT JOIN program_type_repeat r ON "
+    "t.name = 'Repeat' AND r.id = p.variant_index) SELECT program, sum(times) AS times FROM walk "
+    "JOIN programs p ON p.id = program JOIN program_types t ON t.id = p.variant WHERE t.name NOT "
+    "IN ('Sequence', 'Repeat', 'Call', 'OnEveryTileSwitch', 'WriteUndef', 'Sans') GROUP BY program";
+
+/* Steps are of programs, and tell of them what the programs' tables tell. */
+static void assert_steps_of_programs(sqlite3 *db) {
+    static const char *const nothing[] = {
+        "SELECT count(*) FROM steps s LEFT JOIN steps_by_ipu i ON i.step_id = s.id WHERE i.ipu IS "
+        "NOT 0",
+        "SELECT count(*) FROM steps_by_ipu WHERE step_id NOT IN (SELECT id FROM steps)",
+        "SELECT count(*) - count(DISTINCT tile_cycles_id) FROM steps_by_ipu",
+        "SELECT count(*) FROM cycles_by_tile WHERE id NOT IN (SELECT tile_cycles_id FROM "
+        "steps_by_ipu)",
+        "SELECT count(*) FROM steps s LEFT JOIN programs p ON p.id = s.program LEFT JOIN "
+        "program_types t ON t.id = p.variant WHERE s.type IS NOT ifnull(t.name, 'Sync')",
+        "SELECT count(*) FROM steps WHERE program IS NULL AND type <> 'Sync'",
+        "SELECT count(*) FROM steps WHERE (type = 'Sync') <> (sync_type IS 'Internal')",
+        "SELECT count(*) FROM steps s JOIN programs p ON p.id = s.program LEFT JOIN "
+        "program_type_on_tile_execute e ON s.type = 'OnTileExecute' AND e.id = p.variant_index "
+        "WHERE s.compute_set IS NOT e.compute_set",
+        "SELECT count(*) FROM steps s JOIN programs p ON p.id = s.program WHERE s.exchange IS NOT "
+        "CASE s.type WHEN 'DoExchange' THEN p.variant_index END OR s.host_exchange IS NOT CASE "
+        "s.type WHEN 'StreamCopyMid' THEN p.variant_index END OR s.inter_ipu_exchange IS NOT NULL",
+        "SELECT count(*) FROM (SELECT row_number() OVER (ORDER BY id) - 1 AS place, program FROM "
+        "steps WHERE program IS NOT NULL) s LEFT JOIN program_trace t ON t.id = s.place WHERE "
+        "t.program_id IS NOT s.program",
+        "SELECT count(*) - (SELECT count(program) FROM steps) FROM program_trace",
+        "SELECT count(*) FROM (SELECT program, times FROM expected EXCEPT SELECT program, count(*) "
+        "FROM steps GROUP BY program)",
+        "SELECT count(*) FROM steps WHERE program NOT IN (SELECT program FROM expected)",
+        "SELECT count(*) FROM execution_info WHERE compilation_id NOT IN (SELECT compilation_id "
+        "FROM compilation_info)",
+    };
+    execute_sql(db, expected_executions);
+    for (size_t i = 0; i < sizeof nothing / sizeof nothing[0]; i++) {
+        if (ask(db, nothing[i]) != 0)
+            fail_msg("found: %s", nothing[i]);
+    }
+    assert_int_equal(ask(db, "SELECT count(*) FROM execution_info"), 1);
+}
+
+static popliner_profile *read_made(const char *name) {
+    char path[PATH_BYTES * 2];
+    popliner_profile *profile;
+    popliner_error error = {.message = ""};
+    snprintf(path, sizeof path, "%s/%s/profile.pop", scratch, name);
+    if (popliner_profile_read(path, NULL, &profile, &error) != POPLINER_OK)
+        fail_msg("%s", error.message);
+    return profile;
+}
+
+/* popliner reads the mean of each program's steps, rounded half up, and nothing for others; where
+ * there was an estimate, it is not far. */
+static void assert_read_as_measured(sqlite3 *db, const char *executed, const char *compiled) {
+    popliner_profile *measured = read_made(executed);
+    popliner_profile *estimated = read_made(compiled);
+    assert_int_equal(popliner_profile_cycles_source(measured), POPLINER_CYCLES_MEASURED);
+    assert_int_equal(popliner_profile_cycles_source(estimated), POPLINER_CYCLES_ESTIMATED);
+    assert_int_equal(measured->num_programs, estimated->num_programs);
+    sqlite3_stmt *means = prepare(
+        db, "SELECT m.cycles FROM programs p LEFT JOIN (SELECT program, (2 * sum(c) + count(*)) / "
+            "(2 * count(*)) AS cycles FROM (SELECT s.program AS program, max(i.cycles) AS c FROM "
+            "steps s JOIN steps_by_ipu i ON i.step_id = s.id GROUP BY s.id) GROUP BY program) m ON "
+            "m.program = p.id ORDER BY p.rowid");
+    size_t num_measured = 0;
+    size_t num_estimated = 0;
+    for (size_t i = 0; i < measured->num_programs; i++) {
+        assert_int_equal(sqlite3_step(means), SQLITE_ROW);
+        bool ran = sqlite3_column_type(means, 0) != SQLITE_NULL;
+        uint64_t cycles = measured->program_cycles[i];
+        assert_int_equal(measured->program_cycles_source[i],
+                         ran ? POPLINER_CYCLES_MEASURED : POPLINER_CYCLES_NONE);
+        assert_int_equal(cycles, ran ? column(means, 0) : 0);
+        num_measured += ran;
+        if (estimated->program_cycles_source[i] == POPLINER_CYCLES_ESTIMATED) {
+            uint64_t estimate = estimated->program_cycles[i];
+            num_estimated++;
+            assert_true(ran && cycles + 2 >= estimate * 9 / 10 && cycles <= estimate * 5 / 4 + 2);
+        }
+    }
+    assert_true(num_estimated > 100 && num_measured > num_estimated);
+    sqlite3_finalize(means);
+    popliner_profile_free(measured);
+    popliner_profile_free(estimated);
+}
+
+/* All else is as if nothing had run. */
+static void assert_compiled_alike(const char *executed, const char *compiled) {
+    static const char *const executions[] = {"runs",          "steps",
+                                             "steps_by_ipu",  "cycles_by_tile",
+                                             "program_trace", "execution_cycle_totals",
+                                             "execution_info"};
+    sqlite3 *db = open_part(executed, compiled);
+    sqlite3_stmt *tables = prepare(db, "SELECT name FROM sqlite_master WHERE type = 'table'");
+    while (sqlite3_step(tables) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(tables, 0);
+        bool is_of_execution = false;
+        char sql[COMMAND_BYTES];
+        for (size_t i = 0; i < sizeof executions / sizeof executions[0]; i++)
+            is_of_execution = is_of_execution || strcmp(executions[i], name) == 0;
+        snprintf(sql, sizeof sql,
+                 "SELECT (SELECT count(*) FROM main.'%s') - (SELECT count(*) FROM whole.'%s') + "
+                 "(SELECT count(*) FROM (SELECT * FROM main.'%s' EXCEPT SELECT * FROM whole.'%s'))",
+                 name, name, name, name);
+        if (!is_of_execution)
+            assert_int_equal(ask(db, sql), 0);
+        snprintf(sql, sizeof sql, "SELECT count(*) FROM %s.'%s'",
+                 is_of_execution ? "whole" : "main", name);
+        if (is_of_execution)
+            assert_int_equal(ask(db, sql), 0);
+    }
+    sqlite3_finalize(tables);
+    sqlite3_close(db);
+}
+
+static void executions_obey_the_tables(void **state) {
+    (void)state;
+    static const char *const styles[] = {
+        "--framework popart --outline --layers 1 --seed 3",
+        "--framework popart --training --outline --layers 1 --seed 8",
+        "--framework tensorflow --layers 3 --fault no-debug-id:5 --only-layers 1-last",
+    };
+    for (size_t i = 0; i < sizeof styles / sizeof styles[0]; i++) {
+        char options[300];
+        snprintf(options, sizeof options, "%s --tiles %d --force", styles[i], EXECUTION_TILES);
+        make("compiled", options);
+        snprintf(options, sizeof options, "%s --tiles %d --force --execution", styles[i],
+                 EXECUTION_TILES);
+        make("executed", options);
+        assert_true(equal_files("executed/debug.cbor", "compiled/debug.cbor"));
+        sqlite3 *db = open_made("executed");
+        assert_runs(db);
+        assert_steps_of_programs(db);
+        assert_read_as_measured(db, "executed", "compiled");
+        sqlite3_close(db);
+        assert_compiled_alike("executed", "compiled");
+    }
+}
+
+static void equal_seeds_give_equal_executions(void **state) {
+    (void)state;
+    static const char *const names[] = {"executed", "other", "compiled", "other-compiled"};
+    popliner_profile *profiles[4];
+    make("again", "--execution --layers 1 --tiles 4 --seed 5");
+    for (int i = 0; i < 4; i++) {
+        char options[100];
+        snprintf(options, sizeof options, "--layers 1 --tiles 4 --force --seed %d %s", 5 + i % 2,
+                 i < 2 ? "--execution" : "");
+        make(names[i], options);
+        profiles[i] = read_made(names[i]);
+    }
+    assert_true(equal_files("executed/profile.pop", "again/profile.pop"));
+    /* Another seed does not only make other estimates, it measures otherwise, too, and by more than
+     * another tile would. */
+    size_t num_other = 0;
+    assert_int_equal(profiles[0]->num_programs, profiles[1]->num_programs);
+    for (size_t i = 0; i < profiles[0]->num_programs; i++) {
+        uint64_t estimate = profiles[2]->program_cycles[i];
+        int64_t difference =
+            (int64_t)profiles[0]->program_cycles[i] - (int64_t)profiles[1]->program_cycles[i];
+        num_other += profiles[2]->program_cycles_source[i] == POPLINER_CYCLES_ESTIMATED &&
+                     estimate == profiles[3]->program_cycles[i] &&
+                     (uint64_t)llabs(difference) > estimate / 16 + 1;
+    }
+    assert_true(num_other > 20);
+    for (int i = 0; i < 4; i++)
+        popliner_profile_free(profiles[i]);
+}
+
 /* ---- Planted faults ------------------------------------------------------------------------- */
 
 static uint64_t ask_number(sqlite3 *db, const char *sql, uint64_t number) {
@@ -898,6 +1257,8 @@ int main(void) {
         cmocka_unit_test(all_layers_are_the_whole),
         cmocka_unit_test(parts_are_like_the_whole),
         cmocka_unit_test(lives_reach_over_the_part),
+        cmocka_unit_test(executions_obey_the_tables),
+        cmocka_unit_test(equal_seeds_give_equal_executions),
         cmocka_unit_test(planted_faults_are_those_told),
         cmocka_unit_test(refuses_bad_options),
         cmocka_unit_test(leaves_nothing_behind_when_it_fails),

@@ -112,3 +112,28 @@ void mk_rows_end(mk_rows *rows) {
     sqlite3_finalize(rows->insert);
     rows->insert = NULL;
 }
+
+mk_lookup mk_lookup_begin(mk_database *database, const char *sql) {
+    mk_lookup lookup = {.database = database};
+    if (!database->failed)
+        check(database, sqlite3_prepare_v2(database->handle, sql, -1, &lookup.select, NULL));
+    return lookup;
+}
+
+void mk_lookup_rle(mk_lookup *lookup, uint64_t id, uint64_t *values, size_t count) {
+    mk_database *database = lookup->database;
+    if (database->failed)
+        return;
+    check(database, sqlite3_bind_int64(lookup->select, 1, (int64_t)id));
+    if (sqlite3_step(lookup->select) != SQLITE_ROW)
+        fail(database, "a row that was written is not found again");
+    else if (!pl_rle_read(sqlite3_column_blob(lookup->select, 0),
+                          (size_t)sqlite3_column_bytes(lookup->select, 0), values, count))
+        fail(database, "a blob that was written is damaged");
+    sqlite3_reset(lookup->select);
+}
+
+void mk_lookup_end(mk_lookup *lookup) {
+    sqlite3_finalize(lookup->select);
+    lookup->select = NULL;
+}

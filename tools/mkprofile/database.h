@@ -51,4 +51,18 @@ void mk_rows_blob(mk_rows *rows, pl_blob *blob);
 void mk_rows_next(mk_rows *rows); /* the row is complete */
 void mk_rows_end(mk_rows *rows);
 
+/* Blobs that were written, found again by an id. */
+typedef struct mk_lookup {
+    mk_database *database;
+    sqlite3_stmt *select;
+} mk_lookup;
+
+/* `sql` has one parameter, the id, and one column, the blob. */
+mk_lookup mk_lookup_begin(mk_database *database, const char *sql);
+
+/* Decodes the RLE blob of the id into values[count]. */
+void mk_lookup_rle(mk_lookup *lookup, uint64_t id, uint64_t *values, size_t count);
+
+void mk_lookup_end(mk_lookup *lookup);
+
 #endif

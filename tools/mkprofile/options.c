@@ -65,6 +65,10 @@ static const option options_known[] = {
     {"--fault", OPTION_FAULT, 0, 0, 100000, "KIND:K",
      "plant K faults and print them: no-debug-id (programs),\n"
      "                           no-operation (programs) or untouched (variables)"},
+    {"--execution", OPTION_TRUE, offsetof(mk_options, execution), 0, 0, NULL,
+     "as if the model had run twice: runs and steps with their\n"
+     "                           cycles, by the definitions of the tables, since no real file\n"
+     "                           with such rows is known; they are near the estimates"},
     {"--seed", OPTION_NUMBER, offsetof(mk_options, seed), 0, UINT64_MAX, "N",
      "another seed gives another profile"},
     {"--quiet", OPTION_TRUE, offsetof(mk_options, quiet), 0, 0, NULL, "say nothing but errors"},
@@ -338,7 +342,8 @@ popliner_status mk_options_read(mk_options *options, int num_arguments, char *ar
 void mk_options_help(FILE *stream) {
     fputs("Usage: popliner-mkprofile --output DIR [options]\n"
           "Writes the profile (profile.pop) and the debug information (debug.cbor) of a synthetic\n"
-          "model that was compiled but never ran. Equal options give equal files.\n\n",
+          "model that was compiled but, without --execution, never ran. Equal options give equal\n"
+          "files.\n\n",
           stream);
     for (size_t i = 0; i < num_options; i++) {
         const option *known = &options_known[i];

@@ -45,6 +45,7 @@ typedef struct mk_options {
     uint64_t faults[MK_FAULT_KIND_COUNT]; /* how many of each kind */
     bool training;
     bool outline;
+    bool execution; /* tables of an execution, too */
     bool force;
     bool quiet;
     bool help;

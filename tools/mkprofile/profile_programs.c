@@ -62,15 +62,15 @@ static void write_total(mk_profile *profile, mk_rows *rows, const uint64_t *a, c
     mk_rows_blob(rows, &profile->blob);
 }
 
-static void write_by_tile(mk_profile *profile, mk_rows *rows, const uint64_t *values) {
+void mk_write_by_tile(mk_profile *profile, mk_rows *rows, const uint64_t *values) {
     pl_rle_write(&profile->blob, values, (size_t)profile->plan->options.num_tiles);
     mk_rows_blob(rows, &profile->blob);
 }
 
 size_t mk_write_cycles(mk_profile *profile, mk_rows *rows, const uint64_t *cycles) {
-    size_t id = profile->cycles_rows++;
+    size_t id = profile->num_cycles_rows++;
     mk_rows_integer(rows, id);
-    write_by_tile(profile, rows, cycles);
+    mk_write_by_tile(profile, rows, cycles);
     mk_rows_next(rows);
     return id;
 }
@@ -120,9 +120,9 @@ static void write_exchange(mk_profile *profile, mk_rows *rows, mk_rows *cycles,
     describe_region(profile, sources[0], source_text, sizeof source_text);
     describe_region(profile, destinations[0], destination_text, sizeof destination_text);
     mk_rows_integer(rows, number);
-    write_by_tile(profile, rows, received);
-    write_by_tile(profile, rows, sent);
-    write_by_tile(profile, rows, code);
+    mk_write_by_tile(profile, rows, received);
+    mk_write_by_tile(profile, rows, sent);
+    mk_write_by_tile(profile, rows, code);
     mk_rows_null(rows);
     mk_rows_text(rows, source_text);
     mk_rows_text(rows, destination_text);
@@ -175,8 +175,8 @@ static void write_stream_copy(mk_profile *profile, mk_rows *rows, mk_rows *hosts
         mk_rows_next(hosts);
     }
     mk_rows_integer(rows, number);
-    write_by_tile(profile, rows, profile->by_tile);
-    write_by_tile(profile, rows, profile->by_tile_too);
+    mk_write_by_tile(profile, rows, profile->by_tile);
+    mk_write_by_tile(profile, rows, profile->by_tile_too);
     mk_rows_null(rows);
     write_total(profile, rows, profile->by_tile, NULL, false);
     write_total(profile, rows, profile->by_tile_too, NULL, false);
@@ -196,6 +196,7 @@ static void write_transfers(mk_profile *profile, mk_rows *cycles) {
     mk_rows copies = mk_rows_begin(database, "program_type_stream_copy_mid", 8);
     mk_rows from_host = mk_rows_begin(database, "host_exchange_from_host", 5);
     mk_rows to_host = mk_rows_begin(database, "host_exchange_to_host", 5);
+    profile->host_copy_cycles = profile->num_cycles_rows;
     for (size_t i = 0; i < plan->host_copies.count; i++) {
         bool is_output = mk_host_copy_at(plan, i)->to_host;
         write_stream_copy(profile, &copies, is_output ? &to_host : &from_host, cycles, &writer, i);
@@ -204,6 +205,7 @@ static void write_transfers(mk_profile *profile, mk_rows *cycles) {
     mk_rows_end(&from_host);
     mk_rows_end(&to_host);
     mk_rows exchanges = mk_rows_begin(database, "program_type_do_exchange", 13);
+    profile->exchange_cycles = profile->num_cycles_rows;
     for (size_t i = 0; i < plan->exchanges.count; i++)
         write_exchange(profile, &exchanges, cycles, &writer, i);
     mk_rows_end(&exchanges);
@@ -260,7 +262,7 @@ static void write_compute_set(mk_profile *profile, mk_rows *rows, mk_rows *insta
         }
         mk_rows_integer(instances, number);
         mk_rows_integer(instances, group->vertex_type);
-        write_by_tile(profile, instances, profile->by_tile);
+        mk_write_by_tile(profile, instances, profile->by_tile);
         mk_rows_next(instances);
         pl_varint_write(&counts, of_type);
         num_instances += of_type;
@@ -321,6 +323,14 @@ static const struct {
 
 static const size_t num_program_types = sizeof program_types / sizeof program_types[0];
 
+const char *mk_program_type_name(mk_program_type type) {
+    for (size_t i = 0; i < num_program_types; i++) {
+        if (program_types[i].type == type)
+            return program_types[i].name;
+    }
+    return "";
+}
+
 static bool has_table(mk_program_type type) {
     for (size_t i = 0; i < num_program_types; i++) {
         if (program_types[i].type == type)
@@ -365,7 +375,7 @@ static void write_program(mk_profile *profile, mk_rows *rows, size_t number) {
     else
         mk_rows_null(rows);
     write_debug_id(rows, program->context);
-    write_by_tile(profile, rows, profile->by_tile);
+    mk_write_by_tile(profile, rows, profile->by_tile);
     mk_rows_next(rows);
 }
 

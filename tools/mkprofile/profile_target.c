@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-enum { CLOCK_FREQUENCY = 1850000000 };
+enum { CLOCK_FREQUENCY = MK_CYCLES_PER_MICROSECOND * 1000000 };
 
 /* Offsets of the memory elements of a tile: 16 KiB each in the lower part, 32 KiB above. */
 static void append_element_offsets(pl_blob *blob) {
@@ -90,6 +90,16 @@ static void write_settings(mk_profile *profile) {
                     "(1001,'initTarget',1005000),(1002,'lowerControlProgram',1010000)");
 }
 
+/* Whose profile it is: an execution has the id of what was executed. */
+static void write_compilation_id(mk_profile *profile, const char *table) {
+    char id[40];
+    snprintf(id, sizeof id, "synthetic%023llu", (unsigned long long)profile->plan->options.seed);
+    mk_rows rows = mk_rows_begin(&profile->database, table, 1);
+    mk_rows_text(&rows, id);
+    mk_rows_next(&rows);
+    mk_rows_end(&rows);
+}
+
 void mk_write_target(mk_profile *profile) {
     const mk_options *options = &profile->plan->options;
     write_target_info(profile);
@@ -102,10 +112,7 @@ void mk_write_target(mk_profile *profile) {
         mk_rows_next(&rows);
     }
     mk_rows_end(&rows);
-    char id[40];
-    snprintf(id, sizeof id, "synthetic%023llu", (unsigned long long)options->seed);
-    rows = mk_rows_begin(&profile->database, "compilation_info", 1);
-    mk_rows_text(&rows, id);
-    mk_rows_next(&rows);
-    mk_rows_end(&rows);
+    write_compilation_id(profile, "compilation_info");
+    if (options->execution)
+        write_compilation_id(profile, "execution_info");
 }

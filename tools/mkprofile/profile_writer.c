@@ -22,6 +22,8 @@ popliner_status mk_write_profile(const mk_network_plan *plan, const char *path,
     mk_write_programs(&profile);
     mk_write_vertices(&profile);
     mk_write_tiles(&profile);
+    if (plan->options.execution)
+        mk_write_execution(&profile);
     status = mk_database_close(&profile.database, error);
     if (status == POPLINER_OK && profile.blob.failed)
         status = pl_fail_memory(error, "the rows of the profile");
