@@ -45,7 +45,7 @@ popliner_status popliner_analysis_save(const popliner_profile *profile,
                                        popliner_error *error);
 
 /* Loads all of the profile and the operations; the caller frees both. Errors: INPUT when it is no
- * such file, of another version or machine, or damaged; MEMORY. */
+ * such file, of another version or machine, damaged, or changes while it is loaded; MEMORY. */
 popliner_status popliner_analysis_load(const char *path, popliner_profile **profile,
                                        popliner_operations **operations, popliner_error *error);
 
@@ -65,8 +65,9 @@ void popliner_analysis_close(popliner_analysis *analysis);
 const popliner_profile *popliner_analysis_profile(const popliner_analysis *analysis);
 const popliner_operations *popliner_analysis_operations(const popliner_analysis *analysis);
 
-/* Loads what is missing, if anything is. Errors: INPUT when that is damaged, MEMORY; then it is
- * missing still. The listener (may be NULL) is told of the progress. */
+/* Loads what is missing, if anything is. Errors: INPUT when that is damaged or the file has
+ * changed since it was opened, MEMORY; then it is missing still. The listener (may be NULL) is told
+ * of the progress. */
 popliner_status popliner_analysis_load_variables(popliner_analysis *analysis,
                                                  const popliner_listener *listener,
                                                  popliner_error *error);
@@ -74,7 +75,8 @@ popliner_status popliner_analysis_load_variables(popliner_analysis *analysis,
 /* Looks for stages measured for these layers and this memory model, and, if the profile trains and
  * the schedule is training, for this way of recomputing; of whatever length the pipeline is. *stages
  * is what was found, owned by the caller, or all zero. Its chain refers to the layers, and names in
- * its details live as long as the analysis. Errors: INPUT when it is damaged, MEMORY. */
+ * its details live as long as the analysis. Errors: INPUT when it is damaged or has changed since it
+ * was opened, MEMORY. */
 popliner_status
 popliner_analysis_find_stages(popliner_analysis *analysis, const popliner_layers *layers,
                               popliner_memory_model model, const popliner_pipeline *pipeline,

@@ -65,7 +65,8 @@ typedef struct popliner_read_options {
 
 /* Reads the profile at `path`, which is opened read-only. The result, or the error, does not depend
  * on the number of threads; `options` may be NULL.
- * Errors: INPUT when the file cannot be read, is no SQLite database, has another major schema
+ * Errors: INPUT when the file cannot be read, is no SQLite database, holds half a transaction of a
+ * program that died, is being written or changes while it is read, has another major schema
  * version than 3, lacks a table or column that is needed, has no lowered variables, or holds values
  * that contradict each other (the message names table, row and column: the first that is wrong in
  * the order of the table); MEMORY, at once when the file needs more than there may be.

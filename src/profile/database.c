@@ -1,123 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "profile/database.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
-
-/* The length that a database file must have by its header; 0 when the header does not tell. */
-static uint64_t length_by_header(const char *path) {
-    uint8_t header[100];
-    FILE *file = fopen(path, "rb");
-    size_t read = file == NULL ? 0 : fread(header, 1, sizeof header, file);
-    if (file != NULL)
-        fclose(file);
-    /* the number of pages counts if the last writer knew it, and no log holds other pages */
-    if (read < sizeof header || memcmp(header, "SQLite format 3", 16) != 0 ||
-        memcmp(header + 24, header + 92, 4) != 0 || header[18] != 1)
-        return 0;
-    uint64_t page_size = (uint64_t)header[16] << 8 | header[17];
-    uint64_t pages = (uint64_t)header[28] << 24 | (uint64_t)header[29] << 16 |
-                     (uint64_t)header[30] << 8 | header[31];
-    return (page_size == 1 ? 65536 : page_size) * pages;
-}
-
-/* The file as SQLite's URI: read-only and, unless a write-ahead log with data that the file lacks
- * lies beside it, immutable, so that SQLite creates no file of its own beside it either. */
-static void write_uri(pl_text *uri, const char *path) {
-    pl_text log_path = {0};
-    struct stat info;
-    pl_text_format(&log_path, "%s-wal", path);
-    bool has_log = !log_path.failed && stat(log_path.data, &info) == 0 && info.st_size > 0;
-    free(log_path.data);
-    pl_text_add(uri, path[0] == '/' ? "file://" : "file:");
-    for (const char *c = path; *c != '\0'; c++) {
-        if (strchr("?#%", *c) != NULL)
-            pl_text_format(uri, "%%%02X", (unsigned)(unsigned char)*c);
-        else
-            pl_text_append(uri, c, 1);
-    }
-    pl_text_add(uri, has_log ? "?mode=ro" : "?mode=ro&immutable=1");
-}
-
-popliner_status pl_database_open(pl_database *database, const char *path, const char *expected,
-                                 popliner_error *error) {
-    *database = (pl_database){0};
-    struct stat info;
-    if (stat(path, &info) != 0)
-        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s", path,
-                       strerror(errno));
-    if (S_ISDIR(info.st_mode))
-        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: is a directory, not %s", path, expected);
-    if (!S_ISREG(info.st_mode))
-        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: is no regular file, not %s", path,
-                       expected);
-    if (info.st_size == 0)
-        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: is empty, not %s", path, expected);
-    if (access(path, R_OK) != 0)
-        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s", path,
-                       strerror(errno));
-
-    popliner_status status = POPLINER_OK;
-    pl_text uri = {0};
-    write_uri(&uri, path);
-    database->path = pl_copy_string(path, strlen(path));
-    if (database->path == NULL || uri.failed) {
-        free(uri.data);
-        pl_database_close(database);
-        return pl_fail_memory(error, "a file name");
-    }
-    int code = sqlite3_open_v2(uri.data, &database->sqlite,
-                               SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, NULL);
-    free(uri.data);
-    /* Not memory-mapped: that is no faster for a file that is read once and in order, and every
-     * page would count as memory of the process. */
-    if (code == SQLITE_OK)
-        code =
-            sqlite3_exec(database->sqlite, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL);
-    if (code == SQLITE_NOTADB)
-        status = pl_fail(error, POPLINER_ERROR_INPUT, "%s: is not an SQLite database, not %s", path,
-                         expected);
-    else if (code == SQLITE_NOMEM)
-        status = pl_fail_memory(error, "the database");
-    else if (code != SQLITE_OK)
-        status = pl_database_fail(database, "opening it", error);
-    else if ((uint64_t)info.st_size < length_by_header(path))
-        /* SQLite itself reads zeros where the last page was cut */
-        status = pl_fail(error, POPLINER_ERROR_INPUT,
-                         "%s: was cut off in its last page; write it again", path);
-    if (status != POPLINER_OK)
-        pl_database_close(database);
-    return status;
-}
-
-void pl_database_open_helpers(pl_database *database, size_t count) {
-    popliner_error ignored;
-    /* a library built for a single thread */
-    if (sqlite3_threadsafe() == 0 || count == 0)
-        return;
-    database->helpers = calloc(count, sizeof *database->helpers);
-    while (database->helpers != NULL && database->num_helpers < count &&
-           pl_database_open(&database->helpers[database->num_helpers], database->path, "",
-                            &ignored) == POPLINER_OK)
-        database->num_helpers++;
-}
-
-void pl_database_close(pl_database *database) {
-    for (size_t i = 0; i < database->num_helpers; i++)
-        pl_database_close(&database->helpers[i]);
-    free(database->helpers);
-    sqlite3_close(database->sqlite);
-    free(database->path);
-    *database = (pl_database){0};
-}
 
 popliner_status pl_database_fail(const pl_database *database, const char *action,
                                  popliner_error *error) {

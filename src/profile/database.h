@@ -8,29 +8,63 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
 
 #include <sqlite3.h>
 
 #include "base/growth.h"
 #include "popliner/error.h"
 
+/* What tells that a file has changed: its name leads to another, or somebody has written it. */
+typedef struct pl_file_state {
+    dev_t device;
+    ino_t inode;
+    off_t size_bytes;
+    struct timespec time; /* of the last change */
+    off_t log_bytes;      /* of the write-ahead log beside it; 0 if there is none */
+} pl_file_state;
+
+enum { PL_DATABASE_HEADER = 100 };
+
+/* An open file. All of its connections see one state of it, each in one read transaction. */
 typedef struct pl_database {
     sqlite3 *sqlite; /* owned; NULL when closed */
     char *path;      /* owned; for messages */
+
+    char *file_path;   /* owned; without symbolic links */
+    bool is_immutable; /* opened without locks, which would need new files beside it */
+
+    /* The state that is read. `watcher` is a connection outside of the transactions, owned; it
+     * tells another version as soon as somebody has committed something. */
+    pl_file_state state;
+    uint8_t header[PL_DATABASE_HEADER];
+    sqlite3 *watcher;
+    int64_t version;
 
     /* Further connections to the same file, for reading by several threads; owned. */
     struct pl_database *helpers;
     size_t num_helpers;
 } pl_database;
 
-/* Opens `path` read-only. `expected` says in the error
- * message what the file should have been, for example "a Poplar profile (profile.pop)". */
+/* Opens `path` read-only, and locks it against writers as SQLite's readers do;
+ * nothing is written beside it unless there is a write-ahead log already. `expected` says in
+ * the error message what the file should have been, for example "a Poplar profile (profile.pop)".
+ * Errors: INPUT when it is no database or cannot be read, when it needs to be rolled back first,
+ * when another program is writing it (after half a second); MEMORY. */
 popliner_status pl_database_open(pl_database *database, const char *path, const char *expected,
                                  popliner_error *error);
 void pl_database_close(pl_database *database);
 
-/* Opens `count` more connections to an open file, or as many as the system gives. */
+/* Opens `count` more connections to an open file, or as many as the system gives; none when the
+ * file has changed since it was opened. */
 void pl_database_open_helpers(pl_database *database, size_t count);
+
+/* What reading ends with that has come to `status` (whose error is *error): INPUT if the file has
+ * changed since it was opened, so that what was read may be of two states, else `status`. A file
+ * that another has replaced is not changed: the connections keep to the old one. */
+popliner_status pl_database_end_reading(const pl_database *database, popliner_status status,
+                                        popliner_error *error);
 
 /* Translates the connection's last SQLite error, met while doing `action` ("reading table x"). */
 popliner_status pl_database_fail(const pl_database *database, const char *action,

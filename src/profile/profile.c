@@ -63,6 +63,7 @@ popliner_status pl_profile_read(const char *path, const popliner_read_options *o
         status = pl_profile_read_live_ranges(&database, profile, &ids, error);
     if (status == POPLINER_OK)
         status = pl_profile_read_tile_memory(&database, profile, error);
+    status = pl_database_end_reading(&database, status, error);
     free_ids(&ids);
     pl_database_close(&database);
     if (status == POPLINER_OK)

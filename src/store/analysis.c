@@ -246,6 +246,7 @@ popliner_status popliner_analysis_load_variables(popliner_analysis *analysis,
     pl_progress(listener, "Loading lowered variables", num_fields, num_fields);
     if (status == POPLINER_OK)
         status = pl_profile_check(p, analysis->reader.database.path, error);
+    status = pl_database_end_reading(&analysis->reader.database, status, error);
     p->lacks_variables = false;
     if (status != POPLINER_OK && !pl_profile_leave_variables_out(p))
         return pl_fail_memory(error, "the stored analysis");
@@ -270,6 +271,7 @@ popliner_status popliner_analysis_open(const char *path, popliner_analysis **res
     /* the layers of such operations are found by the names of variables, too */
     if (status == POPLINER_OK && !a->operations->of_framework)
         status = popliner_analysis_load_variables(a, NULL, error);
+    status = pl_database_end_reading(&a->reader.database, status, error);
     if (status == POPLINER_OK)
         *result = a;
     else
@@ -314,5 +316,8 @@ popliner_analysis_find_stages(popliner_analysis *analysis, const popliner_layers
         status =
             pl_stored_stages_load(&analysis->reader, i, analysis->profile, analysis->operations,
                                   layers, model, pipeline, stages, &is_last, error);
+    status = pl_database_end_reading(&analysis->reader.database, status, error);
+    if (status != POPLINER_OK)
+        popliner_measured_stages_clear(stages);
     return status;
 }

@@ -1,0 +1,354 @@
+/* Opening a database so that what is read of it is of one state, while others may write it.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#define _XOPEN_SOURCE 700 /* realpath */
+
+#include "profile/database.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+
+/* How long to wait for another program's lock, and how often to begin anew when it has written. */
+enum { BUSY_MILLISECONDS = 500, MAX_TRIES = 5 };
+
+/* More than the clock of a file system takes from one time to the next. */
+enum { FRESH_MILLISECONDS = 20 };
+
+/* ---- The state of the file ------------------------------------------------------------------ */
+
+/* The size of the file `path` with `suffix`; -1 if there is none. */
+static off_t size_beside(const char *path, const char *suffix) {
+    char name[PATH_MAX + 16];
+    struct stat info;
+    snprintf(name, sizeof name, "%s%s", path, suffix);
+    return stat(name, &info) == 0 ? info.st_size : -1;
+}
+
+static bool look_at(const char *path, pl_file_state *state) {
+    struct stat info;
+    off_t log_bytes = size_beside(path, "-wal");
+    if (stat(path, &info) != 0)
+        return false;
+    *state = (pl_file_state){
+        .device = info.st_dev,
+        .inode = info.st_ino,
+        .size_bytes = info.st_size,
+        .time = info.st_mtim,
+        .log_bytes = log_bytes > 0 ? log_bytes : 0,
+    };
+    return true;
+}
+
+/* The first bytes of the file and its size, read through SQLite: whoever opens and closes the file
+ * beside SQLite loses the locks that the process has on it. */
+static bool read_header(sqlite3 *sqlite, uint8_t header[PL_DATABASE_HEADER],
+                        sqlite3_int64 *size_bytes) {
+    sqlite3_file *file = NULL;
+    return sqlite3_file_control(sqlite, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK &&
+           file != NULL && file->pMethods != NULL &&
+           file->pMethods->xFileSize(file, size_bytes) == SQLITE_OK &&
+           file->pMethods->xRead(file, header, PL_DATABASE_HEADER, 0) == SQLITE_OK;
+}
+
+/* A number that is another one when somebody has committed something since the last call. */
+static int read_version(sqlite3 *watcher, int64_t *version) {
+    sqlite3_stmt *statement = NULL;
+    int code = sqlite3_prepare_v2(watcher, "PRAGMA data_version", -1, &statement, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_step(statement);
+    if (code == SQLITE_ROW)
+        *version = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    return code == SQLITE_ROW ? SQLITE_OK : code;
+}
+
+/* Whether the path now leads to another file, or to none. */
+static bool is_replaced(const pl_database *database) {
+    pl_file_state now;
+    return !look_at(database->file_path, &now) || now.device != database->state.device ||
+           now.inode != database->state.inode;
+}
+
+/* Whether the file itself is another than when it was opened. The file's time alone does not tell:
+ * it may stand still for some milliseconds. */
+static bool is_changed(const pl_database *database) {
+    const pl_file_state *then = &database->state;
+    pl_file_state now;
+    uint8_t header[PL_DATABASE_HEADER];
+    sqlite3_int64 size_bytes = 0;
+    int64_t version = 0;
+    if (read_version(database->watcher, &version) != SQLITE_OK || version != database->version ||
+        !read_header(database->sqlite, header, &size_bytes) || size_bytes != then->size_bytes ||
+        memcmp(header, database->header, sizeof header) != 0)
+        return true;
+    return !is_replaced(database) && look_at(database->file_path, &now) &&
+           (now.size_bytes != then->size_bytes || now.time.tv_sec != then->time.tv_sec ||
+            now.time.tv_nsec != then->time.tv_nsec || now.log_bytes != then->log_bytes);
+}
+
+static popliner_status fail_changed(const pl_database *database, popliner_error *error) {
+    if (sqlite3_errcode(database->watcher) == SQLITE_NOMEM)
+        return pl_fail_memory(error, "the database");
+    return pl_fail(error, POPLINER_ERROR_INPUT,
+                   "%s: changed while it was being read; read it again when no program writes it "
+                   "any more",
+                   database->path);
+}
+
+popliner_status pl_database_end_reading(const pl_database *database, popliner_status status,
+                                        popliner_error *error) {
+    /* what is wrong with the contents may be due to the change */
+    bool may_be_due = status == POPLINER_OK || status == POPLINER_ERROR_INPUT;
+    if (database->sqlite == NULL || !may_be_due || !is_changed(database))
+        return status;
+    return fail_changed(database, error);
+}
+
+/* Whether the file was written so lately that another change may give it the same time. */
+static bool is_fresh(const pl_file_state *state) {
+    struct timespec now;
+    if (clock_gettime(CLOCK_REALTIME, &now) != 0)
+        return false;
+    int64_t age = (int64_t)(now.tv_sec - state->time.tv_sec) * 1000 +
+                  (now.tv_nsec - state->time.tv_nsec) / 1000000;
+    return age >= 0 && age < FRESH_MILLISECONDS;
+}
+
+/* ---- Connections ---------------------------------------------------------------------------- */
+
+/* The file as SQLite's URI, read-only. */
+static void write_uri(pl_text *uri, const char *path, bool is_immutable) {
+    pl_text_add(uri, "file://");
+    for (const char *c = path; *c != '\0'; c++) {
+        if (strchr("?#%", *c) != NULL)
+            pl_text_format(uri, "%%%02X", (unsigned)(unsigned char)*c);
+        else
+            pl_text_append(uri, c, 1);
+    }
+    pl_text_add(uri, is_immutable ? "?mode=ro&immutable=1" : "?mode=ro");
+}
+
+static int open_connection(const pl_database *database, sqlite3 **sqlite) {
+    pl_text uri = {0};
+    write_uri(&uri, database->file_path, database->is_immutable);
+    /* Not memory-mapped: that is no faster for a file that is read once and in order, and every
+     * page would count as memory of the process. */
+    int code =
+        uri.failed
+            ? SQLITE_NOMEM
+            : sqlite3_open_v2(uri.data, sqlite,
+                              SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, NULL);
+    free(uri.data);
+    if (code == SQLITE_OK)
+        code = sqlite3_busy_timeout(*sqlite, BUSY_MILLISECONDS);
+    return code;
+}
+
+/* Begins the transaction that lasts until the connection is closed; only its first look at the file
+ * takes the lock. */
+static int begin_reading(sqlite3 *sqlite) {
+    return sqlite3_exec(sqlite, "BEGIN; SELECT count(*) FROM sqlite_master", NULL, NULL, NULL);
+}
+
+static void disconnect(pl_database *database) {
+    sqlite3_close(database->sqlite);
+    sqlite3_close(database->watcher);
+    database->sqlite = NULL;
+    database->watcher = NULL;
+}
+
+/* Opens the first connection. For a file in the mode of write-ahead logs that has none SQLite would
+ * create one and leave it there, so such a file is opened without locks. */
+static int open_watcher(pl_database *database) {
+    uint8_t header[PL_DATABASE_HEADER];
+    sqlite3_int64 size_bytes = 0;
+    int code = open_connection(database, &database->watcher);
+    if (code != SQLITE_OK || database->is_immutable ||
+        !read_header(database->watcher, header, &size_bytes) || header[19] != 2 ||
+        size_beside(database->file_path, "-wal") >= 0 ||
+        size_beside(database->file_path, "-shm") >= 0)
+        return code;
+    disconnect(database);
+    database->is_immutable = true;
+    return open_connection(database, &database->watcher);
+}
+
+/* Opens both connections. When that fails, database->sqlite is the one that knows why. */
+static int connect_both(pl_database *database) {
+    /* the version first: what is committed after the transaction has begun must show */
+    int code = open_watcher(database);
+    if (code == SQLITE_OK)
+        code = read_version(database->watcher, &database->version);
+    if (code != SQLITE_OK) {
+        database->sqlite = database->watcher;
+        database->watcher = NULL;
+        return code;
+    }
+    code = open_connection(database, &database->sqlite);
+    return code == SQLITE_OK ? begin_reading(database->sqlite) : code;
+}
+
+/* Whether a failure can be due to the folder, where a write-ahead log needs a file beside it, or to
+ * a file system without locks. */
+static bool is_due_to_place(const pl_database *database, int code) {
+    return code == SQLITE_CANTOPEN || code == SQLITE_IOERR ||
+           (code == SQLITE_READONLY &&
+            sqlite3_extended_errcode(database->sqlite) != SQLITE_READONLY_ROLLBACK);
+}
+
+static int connect_somehow(pl_database *database) {
+    database->is_immutable = false;
+    int code = connect_both(database);
+    if (!is_due_to_place(database, code) || size_beside(database->file_path, "-wal") > 0 ||
+        size_beside(database->file_path, "-journal") > 0)
+        return code;
+    disconnect(database);
+    database->is_immutable = true;
+    return connect_both(database);
+}
+
+/* Says why the file cannot be opened, and what helps. */
+static popliner_status fail_opening(const pl_database *database, int code, const char *expected,
+                                    popliner_error *error) {
+    const char *path = database->path;
+    if (code == SQLITE_NOMEM)
+        return pl_fail_memory(error, "the database");
+    if (code == SQLITE_NOTADB)
+        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: is not an SQLite database, not %s", path,
+                       expected);
+    if (code == SQLITE_BUSY)
+        return pl_fail(error, POPLINER_ERROR_INPUT,
+                       "%s: another program is writing it; wait until that has ended", path);
+    if (sqlite3_extended_errcode(database->sqlite) == SQLITE_READONLY_ROLLBACK)
+        return pl_fail(error, POPLINER_ERROR_INPUT,
+                       "%s: its writer died within a transaction, which the -journal file beside "
+                       "it must undo; open both once with sqlite3 in a folder that can be written, "
+                       "so that the transaction is rolled back",
+                       path);
+    if (is_due_to_place(database, code) && size_beside(database->file_path, "-wal") > 0)
+        return pl_fail(error, POPLINER_ERROR_INPUT,
+                       "%s: its write-ahead log cannot be read (%s); copy it with its -wal file to "
+                       "a folder that can be written",
+                       path, sqlite3_errmsg(database->sqlite));
+    return pl_database_fail(database, "opening it", error);
+}
+
+/* The length that a database file must have by its header; 0 when the header does not tell. */
+static uint64_t length_by_header(const uint8_t header[PL_DATABASE_HEADER]) {
+    /* the number of pages counts if the last writer knew it, and no log holds other pages */
+    if (memcmp(header, "SQLite format 3", 16) != 0 || memcmp(header + 24, header + 92, 4) != 0 ||
+        header[18] != 1)
+        return 0;
+    uint64_t page_size = (uint64_t)header[16] << 8 | header[17];
+    uint64_t pages = (uint64_t)header[28] << 24 | (uint64_t)header[29] << 16 |
+                     (uint64_t)header[30] << 8 | header[31];
+    return (page_size == 1 ? 65536 : page_size) * pages;
+}
+
+/* Refuses what is no file to read; notes where it is. */
+static popliner_status find_file(pl_database *database, const char *path, const char *expected,
+                                 popliner_error *error) {
+    struct stat info;
+    if (stat(path, &info) != 0)
+        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s", path,
+                       strerror(errno));
+    if (S_ISDIR(info.st_mode))
+        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: is a directory, not %s", path, expected);
+    if (!S_ISREG(info.st_mode))
+        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: is no regular file, not %s", path,
+                       expected);
+    if (info.st_size == 0)
+        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: is empty, not %s", path, expected);
+    /* its log and journal lie beside the file itself, not beside a link to it */
+    if (access(path, R_OK) != 0 || (database->file_path = realpath(path, NULL)) == NULL)
+        return errno == ENOMEM ? pl_fail_memory(error, "a file name")
+                               : pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s",
+                                         path, strerror(errno));
+    database->path = pl_copy_string(path, strlen(path));
+    return database->path != NULL ? POPLINER_OK : pl_fail_memory(error, "a file name");
+}
+
+/* Connects to the file, and once more if somebody wrote it just then. */
+static popliner_status connect_to_one_state(pl_database *database, const char *expected,
+                                            sqlite3_int64 *size_bytes, popliner_error *error) {
+    for (size_t i = 0; i < MAX_TRIES; i++) {
+        disconnect(database);
+        if (!look_at(database->file_path, &database->state))
+            return pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s", database->path,
+                           strerror(errno));
+        int code = connect_somehow(database);
+        if (code != SQLITE_OK)
+            return fail_opening(database, code, expected, error);
+        if (!read_header(database->sqlite, database->header, size_bytes))
+            return pl_fail(error, POPLINER_ERROR_INPUT, "%s: its header cannot be read",
+                           database->path);
+        if (database->is_immutable && is_fresh(&database->state))
+            sqlite3_sleep(FRESH_MILLISECONDS); /* without locks only its time tells of a change */
+        else if (!is_replaced(database) && !is_changed(database))
+            return POPLINER_OK;
+    }
+    return fail_changed(database, error);
+}
+
+popliner_status pl_database_open(pl_database *database, const char *path, const char *expected,
+                                 popliner_error *error) {
+    *database = (pl_database){0};
+    sqlite3_int64 size_bytes = 0;
+    popliner_status status = find_file(database, path, expected, error);
+    if (status == POPLINER_OK)
+        status = connect_to_one_state(database, expected, &size_bytes, error);
+    if (status == POPLINER_OK && (uint64_t)size_bytes < length_by_header(database->header))
+        /* SQLite itself reads zeros where the last page was cut */
+        status = pl_fail(error, POPLINER_ERROR_INPUT,
+                         "%s: was cut off in its last page; write it again", path);
+    if (status != POPLINER_OK)
+        pl_database_close(database);
+    return status;
+}
+
+/* One more connection to the same file. */
+static bool open_helper(const pl_database *database, pl_database *helper) {
+    *helper = (pl_database){.path = pl_copy_string(database->path, strlen(database->path))};
+    if (helper->path != NULL && open_connection(database, &helper->sqlite) == SQLITE_OK &&
+        begin_reading(helper->sqlite) == SQLITE_OK)
+        return true;
+    pl_database_close(helper);
+    return false;
+}
+
+static void close_helpers(pl_database *database) {
+    for (size_t i = 0; i < database->num_helpers; i++)
+        pl_database_close(&database->helpers[i]);
+    free(database->helpers);
+    database->helpers = NULL;
+    database->num_helpers = 0;
+}
+
+void pl_database_open_helpers(pl_database *database, size_t count) {
+    /* a library built for a single thread */
+    if (sqlite3_threadsafe() == 0 || count == 0)
+        return;
+    database->helpers = calloc(count, sizeof *database->helpers);
+    while (database->helpers != NULL && database->num_helpers < count &&
+           open_helper(database, &database->helpers[database->num_helpers]))
+        database->num_helpers++;
+    /* they might see a later state */
+    if (is_replaced(database) || is_changed(database))
+        close_helpers(database);
+}
+
+void pl_database_close(pl_database *database) {
+    close_helpers(database);
+    disconnect(database);
+    free(database->file_path);
+    free(database->path);
+    *database = (pl_database){0};
+}
