@@ -1,13 +1,16 @@
 #!/bin/sh
-# The shared library exports popliner_* alone, every public header stands on its own, in C and in C++,
-# and no text of the library leads to an option of the command. Arguments: the shared library, the include directory.
+# The shared library exports popliner_* alone, with the version of its interface, every public header
+# stands on its own, in C and in C++, and no text of the library leads to an option of the command.
+# Arguments: the shared library, the include directory, the version of the interface.
 set -eu
 library=$1
 include=$2
+node=POPLINER_$3
 
-foreign=$(nm -D --defined-only "$library" | awk '$2 != "A" && $3 !~ /^popliner_/ {print $3}')
+foreign=$(nm -D --defined-only "$library" | awk '$2 != "A" {print $3}' |
+    grep -vE "^popliner_[a-z0-9_]+@@$node\$") || true
 if [ -n "$foreign" ]; then
-    echo "exported beside popliner_*: $foreign"
+    echo "exported, but not as popliner_*@@$node: $foreign"
     exit 1
 fi
 exported=$(nm -D --defined-only "$library" | grep -c ' popliner_')
@@ -31,7 +34,7 @@ done
 # every function that a header declares is there
 for name in $(cat "$include"/popliner/*.h | grep -oE '\bpopliner_[a-z0-9_]+\(' | tr -d '(' |
     sort -u); do
-    nm -D --defined-only "$library" | grep -q " $name\$" || {
+    nm -D --defined-only "$library" | grep -q " $name@@$node\$" || {
         echo "declared but not exported: $name"
         exit 1
     }
