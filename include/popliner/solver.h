@@ -113,8 +113,8 @@ typedef struct popliner_solver_options {
  * signals. What the caller does with GLPK itself (objects, hooks, limits) is not touched.
  *
  * *plan must be empty (zeroed); the caller clears it. Errors: USAGE (an option that makes no sense,
- * by name), MEMORY (also if no thread is to be had), INTERNAL (GLPK failed or its answer does not check; the process goes on), and
- * those of the shared peaks.
+ * by name), MEMORY (also if no thread is to be had), INTERNAL (GLPK failed or its answer does not
+ * check; the process goes on), and those of the shared peaks.
  *
  * Cost: O(n^2 * stages) time for each value that is tried, about 40 for each objective; with peaks
  * that depend on the place or limits by IPU times the number of stages; BALANCE tries up to n^2
