@@ -1,5 +1,5 @@
-/* A program that uses GLPK itself, and the solver beside it: however a solve ends, the program finds
- * its own GLPK as it left it.
+/* A program that uses GLPK itself, and the solver beside it: however a solve ends, the program
+ * finds its own GLPK as it left it.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "test.h"

@@ -529,6 +529,18 @@ static void refuses_senseless_options(void **state) {
     static const size_t shared_map[] = {0, 1, 0};
     static const popliner_pair pair = {0, 3};
     static const popliner_placement placement = {3, 0};
+    static const char *const fields[] = {"max_stages: ",
+                                         "time_limit_seconds: ",
+                                         "time_limit_seconds: ",
+                                         "method: ",
+                                         "objectives: ",
+                                         "cycles",
+                                         "objectives: ",
+                                         "slack_percent: ",
+                                         "slack_percent: ",
+                                         "method: ",
+                                         "pairs: ",
+                                         "placements: "};
     popliner_solver_options bad[12];
     for (size_t i = 0; i < 12; ++i)
         bad[i] = good;
@@ -556,6 +568,7 @@ static void refuses_senseless_options(void **state) {
         popliner_error error = {0};
         assert_int_equal(popliner_solve(costs, &bad[i], &plan, &error), POPLINER_ERROR_USAGE);
         assert_int_equal(error.status, POPLINER_ERROR_USAGE);
+        assert_non_null(strstr(error.message, fields[i]));
         assert_null(plan.stages);
         assert_int_equal(popliner_solve(costs, &bad[i], &plan, NULL), POPLINER_ERROR_USAGE);
     }

@@ -12,7 +12,8 @@
 
 typedef struct pl_regex pl_regex;
 
-/* Compiles `pattern`; `option` is what messages call it. Free with pl_regex_free. Errors: USAGE with the offset of the mistake, MEMORY. */
+/* Compiles `pattern`; `option` is what messages call it. Free with pl_regex_free. Errors: USAGE
+ * with the offset of the mistake, MEMORY. */
 popliner_status pl_regex_compile(const char *pattern, const char *option, pl_regex **regex,
                                  popliner_error *error);
 void pl_regex_free(pl_regex *regex);

@@ -1,14 +1,14 @@
 /* Depth first: one stage after another, by where it ends.
  *
  * An IPU is measured when all of its stages are known, and only if nothing that is known of it says
- * whether it fits: it does not if its stages contain some that do not, it does if they are contained
- * in some that do.
+ * whether it fits: it does not if its stages contain some that do not, it does if they are
+ * contained in some that do.
  *
  * Behind each stage a bound is taken: every stage that is to come as long as it may be, wherever up
  * to there it begins; where it is the last one of its IPU, as long as it fits together with the
- * others, which are known. That is no shorter than what it can reach, for a stage that begins earlier
- * and ends at the same unit needs no less. If the last one does not reach the end of the chain,
- * nothing does.
+ * others, which are known. That is no shorter than what it can reach, for a stage that begins
+ * earlier and ends at the same unit needs no less. If the last one does not reach the end of the
+ * chain, nothing does.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/branch_and_bound.h"
@@ -262,8 +262,8 @@ static popliner_status try_end(search *s, size_t stage, size_t first_unit, size_
     return status;
 }
 
-/* Tries all ends of a stage: for the earliest cuts from the shortest on. Otherwise the longest comes
- * first, which leaves least to those behind it. */
+/* Tries all ends of a stage: for the earliest cuts from the shortest on. Otherwise the longest
+ * comes first, which leaves least to those behind it. */
 static popliner_status choose(search *s, size_t stage, size_t first_unit) {
     const uint8_t *ok = marks(s, stage, first_unit);
     size_t count = s->num_units - first_unit;

@@ -1,5 +1,5 @@
-/* Branch and bound over the cuts for problems whose stages share IPUs, for where GLPK would need too
- * many programs: in integers, and exact.
+/* Branch and bound over the cuts for problems whose stages share IPUs, for where GLPK would need
+ * too many programs: in integers, and exact.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_SOLVE_BRANCH_AND_BOUND_H

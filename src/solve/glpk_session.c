@@ -204,8 +204,8 @@ static popliner_status search(glp_prob *problem, job *current) {
     return POPLINER_OK;
 }
 
-/* Whether the file ends as GLPK ends one: it does not tell when its last bytes are lost. What cannot
- * be read again, like a pipe, is believed. */
+/* Whether the file ends as GLPK ends one: it does not tell when its last bytes are lost. What
+ * cannot be read again, like a pipe, is believed. */
 static bool is_complete(const char *path, bool is_mps) {
     char end[16] = "";
     FILE *file = fopen(path, "rb");
@@ -261,7 +261,8 @@ static popliner_status work(job *current) {
     return status;
 }
 
-/* After a fatal error every GLPK object of the thread is dead: nothing but freeing all is allowed. */
+/* After a fatal error every GLPK object of the thread is dead: nothing but freeing all is
+ * allowed. */
 static popliner_status work_guarded(job *current) {
     if (setjmp(current->escape) == 0)
         return work(current);

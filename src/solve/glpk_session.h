@@ -2,8 +2,8 @@
  *
  * GLPK ends the process when something goes wrong, prints what it does, and keeps its state (its
  * objects, hooks and limits) per thread. Here it says nothing, and its fatal errors come back as
- * POPLINER_ERROR_INTERNAL with the last line that it wanted to print. Every call runs it on a thread
- * of its own, whose state is freed with it: GLPK as the caller uses it is never touched.
+ * POPLINER_ERROR_INTERNAL with the last line that it wanted to print. Every call runs it on a
+ * thread of its own, whose state is freed with it: GLPK as the caller uses it is never touched.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_SOLVE_GLPK_SESSION_H
@@ -37,8 +37,8 @@ typedef enum pl_mip_outcome {
 popliner_status pl_glpk_solve(const pl_mip *program, const pl_glpk_limits *limits, double *values,
                               double *objective, pl_mip_outcome *outcome, popliner_error *error);
 
-/* Writes the program into the file `path`, as CPLEX LP or (is_mps) free MPS. Rows are r_0, r_1, ...;
- * name_column gives the columns' names. Errors: as above, and OUTPUT. */
+/* Writes the program into the file `path`, as CPLEX LP or (is_mps) free MPS. Rows are r_0, r_1,
+ * ...; name_column gives the columns' names. Errors: as above, and OUTPUT. */
 popliner_status
 pl_glpk_write(const pl_mip *program,
               void (*name_column)(const void *user, size_t index, char *name, size_t size),

@@ -72,7 +72,8 @@ popliner_status popliner_solve_greedily(size_t num_units, popliner_peak_function
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "a chain needs at least one unit, but there is none to split");
     if (options->max_stages == 0)
-        return pl_fail(error, POPLINER_ERROR_USAGE, "at least one stage must be allowed");
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "max_stages: 0, but at least one stage must be allowed");
 
     greedy search = {num_units, peak, user, plan,
                      options->max_stages < num_units ? options->max_stages : num_units};

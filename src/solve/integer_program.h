@@ -44,8 +44,8 @@ typedef struct pl_condition {
 void pl_integer_program_clear(pl_integer_program *s);
 
 /* Builds everything but the no-goods; without any column, nothing. Zero-initialise the
- * program but for the problem, the filter, num_places, fixed and what never shrinks. Errors: MEMORY,
- * INTERNAL if it becomes too large. */
+ * program but for the problem, the filter, num_places, fixed and what never shrinks. Errors:
+ * MEMORY, INTERNAL if it becomes too large. */
 popliner_status pl_integer_program_build(pl_integer_program *s, pl_goal goal,
                                          popliner_error *error);
 
@@ -75,8 +75,8 @@ bool pl_integer_program_add_entry(pl_integer_program *s, size_t row, size_t at, 
 popliner_status pl_integer_program_too_large(const pl_integer_program *s, popliner_error *error);
 
 /* Lets GLPK solve the program, once it is built. With OPTIMAL and FEASIBLE the split, which must be
- * empty, becomes what GLPK chose, and *objective what that is worth in scaled units. Errors: MEMORY,
- * INTERNAL. */
+ * empty, becomes what GLPK chose, and *objective what that is worth in scaled units. Errors:
+ * MEMORY, INTERNAL. */
 popliner_status pl_integer_program_solve(pl_integer_program *s, const pl_stop *stop,
                                          const popliner_listener *listener, pl_mip_outcome *outcome,
                                          double *objective, pl_split *split, popliner_error *error);

@@ -2,14 +2,15 @@
  *
  * What may be a stage at all is decided in integers, by leaving intervals out of the program: those
  * that the filter does not admit, and those that no split can contain. So whatever GLPK answers,
- * once it is read back as a path through the chain, is a split; what it is worth is computed anew in
- * integers, and if that is not within the filter the split, and whatever must be as bad, is
+ * once it is read back as a path through the chain, is a split; what it is worth is computed anew
+ * in integers, and if that is not within the filter the split, and whatever must be as bad, is
  * forbidden by a row, and the program is solved again. Only GLPK's word that nothing is better
  * depends on a tolerance; near ties are excluded one by one until it is sure.
  *
- * Stages on one IPU: where a stage never needs less when it grows, stages that need too much together
- * do so in every split in which each of them is contained in one of the same IPU. One row says that
- * for all of these at once. Where that is not so, only the very same stages can be forbidden.
+ * Stages on one IPU: where a stage never needs less when it grows, stages that need too much
+ * together do so in every split in which each of them is contained in one of the same IPU. One row
+ * says that for all of these at once. Where that is not so, only the very same stages can be
+ * forbidden.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/no_goods.h"
@@ -25,8 +26,8 @@
 /* Near ties beyond GLPK's tolerance that are looked at one by one before the search is given up. */
 enum { MAX_EXCLUDED_SPLITS = 100 };
 
-/* Answers that need too much before branch and bound takes over: each makes the next program larger,
- * and where several IPUs are shared there may be hundreds. */
+/* Answers that need too much before branch and bound takes over: each makes the next program
+ * larger, and where several IPUs are shared there may be hundreds. */
 enum { MAX_NO_GOODS = 16 };
 
 /* The peaks by stage and the values of a split. */
@@ -232,7 +233,8 @@ static popliner_status find(const pl_problem *problem, const pl_filter *filter, 
     return status;
 }
 
-/* The smallest peak above `above_bytes` that a stage alone, or stages known to share an IPU, have. */
+/* The smallest peak above `above_bytes` that a stage alone, or stages known to share an IPU,
+ * have. */
 static uint64_t next_peak(const pl_problem *problem, const pl_shared *shared,
                           uint64_t above_bytes) {
     uint64_t next = UINT64_MAX;

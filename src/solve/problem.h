@@ -86,8 +86,8 @@ uint64_t pl_filter_limit(const pl_problem *problem, const pl_filter *filter, siz
 void pl_problem_mark(const pl_problem *problem, const pl_filter *filter, size_t stage,
                      size_t stages_to_end, size_t first_unit, uint8_t *ok);
 
-/* Which units stages can begin and end at in pipelines of exactly num_stages stages. Zero-initialise;
- * free with pl_reachability_free. */
+/* Which units stages can begin and end at in pipelines of exactly num_stages stages.
+ * Zero-initialise; free with pl_reachability_free. */
 typedef struct pl_reachability {
     const pl_problem *problem;
     const pl_filter *filter;

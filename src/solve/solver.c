@@ -14,11 +14,11 @@ static popliner_status check_lists(const popliner_costs *costs,
     size_t num_units = popliner_costs_num_units(costs);
     for (size_t i = 0; i < options->num_objectives; ++i) {
         if ((int)options->objectives[i] < 0 || options->objectives[i] >= POPLINER_NUM_OBJECTIVES)
-            return pl_fail(error, POPLINER_ERROR_USAGE, "there is no objective %d",
+            return pl_fail(error, POPLINER_ERROR_USAGE, "objectives: there is no %d",
                            (int)options->objectives[i]);
         for (size_t j = 0; j < i; ++j)
             if (options->objectives[i] == options->objectives[j])
-                return pl_fail(error, POPLINER_ERROR_USAGE, "the objective %s is given twice",
+                return pl_fail(error, POPLINER_ERROR_USAGE, "objectives: %s is given twice",
                                popliner_objective_name(options->objectives[i]));
         if (options->objectives[i] == POPLINER_OBJECTIVE_CYCLES &&
             !popliner_costs_has_cycles(costs))
@@ -28,12 +28,12 @@ static popliner_status check_lists(const popliner_costs *costs,
     for (size_t i = 0; i < options->num_pairs; ++i)
         if (options->pairs[i].first_unit >= num_units || options->pairs[i].second_unit >= num_units)
             return pl_fail(error, POPLINER_ERROR_USAGE,
-                           "units %zu and %zu are to be together, but there are only %zu",
+                           "pairs: units %zu and %zu are to be together, but there are only %zu",
                            options->pairs[i].first_unit, options->pairs[i].second_unit, num_units);
     for (size_t i = 0; i < options->num_placements; ++i)
         if (options->placements[i].unit >= num_units || options->placements[i].ipu > INT64_MAX)
             return pl_fail(error, POPLINER_ERROR_USAGE,
-                           "unit %zu is to be on IPU %zu, but there are only %zu units",
+                           "placements: unit %zu is to be on IPU %zu, but there are only %zu units",
                            options->placements[i].unit, options->placements[i].ipu, num_units);
     return POPLINER_OK;
 }
@@ -42,18 +42,18 @@ static popliner_status check_options(const popliner_costs *costs,
                                      const popliner_solver_options *options,
                                      popliner_error *error) {
     if (options->num_mapped_stages == 0 && options->max_stages == 0)
-        return pl_fail(error, POPLINER_ERROR_USAGE, "at least one stage must be allowed");
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "max_stages: 0, but at least one stage must be allowed");
     if (options->method != POPLINER_METHOD_ILP &&
         options->method != POPLINER_METHOD_DYNAMIC_PROGRAMMING)
-        return pl_fail(error, POPLINER_ERROR_USAGE, "there is no solving method %d",
-                       (int)options->method);
+        return pl_fail(error, POPLINER_ERROR_USAGE, "method: there is no %d", (int)options->method);
     if (isnan(options->time_limit_seconds) || options->time_limit_seconds < 0.0)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "the time limit of the solver must not be negative, but it is %g seconds",
+                       "time_limit_seconds: %g, but it must not be negative",
                        options->time_limit_seconds);
     if (!(options->slack_percent >= 0.0) || isinf(options->slack_percent))
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "the slack must be a percentage from 0, but it is %g",
+                       "slack_percent: %g, but it must be a percentage from 0",
                        options->slack_percent);
     return check_lists(costs, options, error);
 }
@@ -68,7 +68,7 @@ static popliner_status check_problem(const pl_problem *problem, popliner_error *
                        known, problem->max_stages);
     if (problem->is_shared && problem->options->method == POPLINER_METHOD_DYNAMIC_PROGRAMMING)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "the dynamic program cannot solve for stages that share IPUs");
+                       "method: the dynamic program cannot solve for stages that share IPUs");
     return POPLINER_OK;
 }
 
