@@ -18,6 +18,7 @@
 #include "memory/work.h"
 #include "read/blob_codec.h"
 #include "read/profile_data.h"
+#include "solve/costs.h"
 
 static void free_ground(pl_sweep_ground *s) {
     pl_full_model_free(&s->full);
@@ -152,9 +153,9 @@ static popliner_status fill_cycles(const pl_sweep_ground *s, popliner_costs *cos
             uint64_t on_link = link_cycles(s, crossing);
             sum = cycles[last] > POPLINER_MOST_CYCLES - sum ? POPLINER_MOST_CYCLES
                                                             : sum + cycles[last];
-            popliner_costs_set_cycles(costs, first, last,
-                                      on_link > POPLINER_MOST_CYCLES - sum ? POPLINER_MOST_CYCLES
-                                                                           : sum + on_link);
+            pl_costs_set_cycles(costs, first, last,
+                                on_link > POPLINER_MOST_CYCLES - sum ? POPLINER_MOST_CYCLES
+                                                                     : sum + on_link);
         }
     }
     free(cycles);
@@ -179,7 +180,7 @@ static popliner_status measure_passes(pl_sweep_ground *s, size_t most_stages, po
         status = pl_phases_measure_cuts(&s->phases, s->profile, &s->phase_usage, forward_bytes,
                                         backward_bytes, error);
     for (size_t unit = 1; status == POPLINER_OK && unit < num_units; unit++)
-        popliner_costs_set_cut(costs, unit, forward_bytes[unit] + backward_bytes[unit]);
+        pl_costs_set_cut(costs, unit, forward_bytes[unit] + backward_bytes[unit]);
     if (status == POPLINER_OK && s->options->with_cycles)
         status = fill_cycles(s, costs, error);
     s->most_stages = 1;
@@ -358,7 +359,7 @@ static popliner_status fill_costs(const pl_sweep *sweep, size_t most_stages, pop
         pl_largest_tiles_fill(&sweep->largest, chain, most_stages, costs, error);
     for (size_t first = 0; status == POPLINER_OK && first < chain->num_units; first++)
         for (size_t last = sweep->allowed_end[first]; last < chain->num_units; last++)
-            popliner_costs_forbid(costs, first, last);
+            pl_costs_forbid(costs, first, last);
     return status;
 }
 

@@ -7,6 +7,7 @@
 #include "base/growth.h"
 #include "base/triangle.h"
 #include "read/profile_data.h"
+#include "solve/costs.h"
 
 bool pl_largest_tiles_begin(pl_largest_tiles *tiles, size_t num_intervals,
                             const popliner_pipeline *pipeline) {
@@ -213,12 +214,12 @@ popliner_status pl_largest_tiles_fill(const pl_largest_tiles *tiles, const popli
                 uint32_t next = tiles->pieces[i].next;
                 if (next != PL_NONE && tiles->pieces[next].from_stages == stages)
                     i = next;
-                popliner_costs_set_peak_at(
+                pl_costs_set_peak_at(
                     costs, stages, first, last,
                     pl_largest_tile_bytes(&tiles->pieces[i], &tiles->pipeline, stages));
             }
         }
     if (!popliner_chain_has_operations(chain, 0))
-        popliner_costs_forbid(costs, 0, 0);
+        pl_costs_forbid(costs, 0, 0);
     return POPLINER_OK;
 }
