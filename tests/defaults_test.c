@@ -1,4 +1,4 @@
-/* NULL for options stands for the defaults, everywhere, and NULL for an error for no interest in it.
+/* NULL for options stands for the defaults everywhere, and NULL for an error is no error.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "golden_case.h"

@@ -61,9 +61,9 @@ popliner_status popliner_costs_set_cut(popliner_costs *costs, size_t unit, uint6
 uint64_t popliner_costs_cut(const popliner_costs *costs, size_t unit);
 
 /* Asked for the peak of the stage first_unit ... last_unit. *peak_bytes is POPLINER_PEAK_FORBIDDEN
- * until it is set. On failure the function returns its status and tells why in *error, which is there
- * even if the library's caller gave none; without a message it gets one. Any number that is no
- * popliner_status ends in USAGE. */
+ * until it is set. On failure the function returns its status and tells why in *error, which is
+ * there even if the library's caller gave none; without a message it gets one. Any number that is
+ * no popliner_status ends in USAGE. */
 typedef popliner_status (*popliner_peak_function)(void *user, size_t first_unit, size_t last_unit,
                                                   uint64_t *peak_bytes, popliner_error *error);
 
