@@ -77,12 +77,12 @@ static void make_costs(instance *in) {
     for (size_t first = 0; first < in->num_units; ++first) {
         uint64_t cycles = 0;
         if (first > 0)
-            popliner_costs_set_cut(in->costs, first, random_below(in, 9));
+            popliner_costs_set_cut(in->costs, first, random_below(in, 9), NULL);
         for (size_t last = first; last < in->num_units; ++last) {
             popliner_interval it = {first, last, 1};
             cycles += in->cycles[last];
-            popliner_costs_set_peak(in->costs, first, last, peak_of(in, &it, 1));
-            popliner_costs_set_cycles(in->costs, first, last, cycles);
+            popliner_costs_set_peak(in->costs, first, last, peak_of(in, &it, 1), NULL);
+            popliner_costs_set_cycles(in->costs, first, last, cycles, NULL);
         }
     }
     popliner_costs_set_shared_peak(in->costs, shared_peak, in, true);

@@ -28,13 +28,13 @@ static popliner_costs *example_costs(void) {
             bytes += own_bytes[j];
             cycles += own_cycles[j];
             bool has_both = i <= 2 && j >= 1;
-            popliner_costs_set_peak(costs, i, j, bytes + (has_both ? 10 : 0));
-            popliner_costs_set_cycles(costs, i, j, cycles);
+            popliner_costs_set_peak(costs, i, j, bytes + (has_both ? 10 : 0), NULL);
+            popliner_costs_set_cycles(costs, i, j, cycles, NULL);
         }
     }
-    popliner_costs_set_cut(costs, 1, 7);
-    popliner_costs_set_cut(costs, 2, 1);
-    popliner_costs_set_cut(costs, 3, 4);
+    popliner_costs_set_cut(costs, 1, 7, NULL);
+    popliner_costs_set_cut(costs, 2, 1, NULL);
+    popliner_costs_set_cut(costs, 3, 4, NULL);
     return costs;
 }
 
@@ -257,7 +257,7 @@ static void knows_places_in_a_pipeline(void **state) {
         for (size_t i = 0; i < 4; ++i)
             for (size_t j = i; j < 4; ++j)
                 popliner_costs_set_peak_at(costs, t, i, j,
-                                           popliner_costs_peak(costs, i, j) + 10 * (t - 1));
+                                           popliner_costs_peak(costs, i, j) + 10 * (t - 1), NULL);
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
     options.max_stages = 3;
     brute_answer answer = answer_of(costs, options);
@@ -418,7 +418,7 @@ static void counts_what_contradicts(void **state) {
 static void respects_forbidden_stages(void **state) {
     (void)state;
     popliner_costs *costs = example_costs();
-    popliner_costs_set_peak(costs, 0, 0, POPLINER_PEAK_FORBIDDEN);
+    popliner_costs_set_peak(costs, 0, 0, POPLINER_PEAK_FORBIDDEN, NULL);
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
     options.max_stage_bytes = UINT64_MAX;
     brute_answer answer = brute_force(costs, &options);
@@ -440,7 +440,7 @@ static void does_not_overflow(void **state) {
     (void)state;
     popliner_costs *costs = example_costs();
     for (size_t unit = 1; unit < 4; ++unit)
-        popliner_costs_set_cut(costs, unit, UINT64_MAX / 2);
+        popliner_costs_set_cut(costs, unit, UINT64_MAX / 2, NULL);
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
     options.slack_percent = 50;
     brute_answer answer = brute_force(costs, &options);

@@ -563,13 +563,13 @@ static void calculate_additive(subject *s) {
         uint64_t bytes = 0;
         uint64_t time = cut_millionths[first];
         if (first > 0)
-            popliner_costs_set_cut(s->costs, first, cuts[first]);
+            popliner_costs_set_cut(s->costs, first, cuts[first], NULL);
         for (size_t last = first; last < 5; last++) {
             bytes += memory[last];
             time += millionths[last];
-            popliner_costs_set_peak(s->costs, first, last, bytes);
+            popliner_costs_set_peak(s->costs, first, last, bytes, NULL);
             popliner_costs_set_cycles(s->costs, first, last,
-                                      (time + cut_millionths[last + 1]) * 1000);
+                                      (time + cut_millionths[last + 1]) * 1000, NULL);
         }
     }
 }
@@ -640,14 +640,14 @@ static void calculate_regions(subject *s, regions_pipeline *p) {
     for (size_t first = 0; first < 4; first++) {
         uint64_t time = 0;
         if (first > 0)
-            popliner_costs_set_cut(s->costs, first, cuts[first]);
+            popliner_costs_set_cut(s->costs, first, cuts[first], NULL);
         for (size_t last = first; last < 4; last++) {
             time += cycles[last];
-            popliner_costs_set_cycles(s->costs, first, last, time);
+            popliner_costs_set_cycles(s->costs, first, last, time, NULL);
             for (size_t to_end = 1; to_end <= (p->trains ? 4 : 1); to_end++) {
                 popliner_interval stage = {first, last, to_end};
                 popliner_costs_set_peak_at(s->costs, to_end, first, last,
-                                           regions_peak(&stage, 1, p->trains, p->recomputes));
+                                           regions_peak(&stage, 1, p->trains, p->recomputes), NULL);
             }
         }
     }
@@ -666,15 +666,15 @@ static void calculate_intervals(subject *s) {
     assert_int_equal(popliner_costs_add_cycles(s->costs, NULL), POPLINER_OK);
     for (size_t first = 0; first < 3; first++)
         for (size_t last = first; last < 3; last++)
-            popliner_costs_set_peak(s->costs, first, last, POPLINER_PEAK_FORBIDDEN);
+            popliner_costs_set_peak(s->costs, first, last, POPLINER_PEAK_FORBIDDEN, NULL);
     static const uint64_t listed[][4] = {
         {0, 0, 40, 7}, {0, 1, 60, 11}, {1, 2, 50, 9}, {2, 2, 30, 4}};
     for (size_t i = 0; i < 4; i++) {
-        popliner_costs_set_peak(s->costs, listed[i][0], listed[i][1], listed[i][2]);
-        popliner_costs_set_cycles(s->costs, listed[i][0], listed[i][1], listed[i][3]);
+        popliner_costs_set_peak(s->costs, listed[i][0], listed[i][1], listed[i][2], NULL);
+        popliner_costs_set_cycles(s->costs, listed[i][0], listed[i][1], listed[i][3], NULL);
     }
-    popliner_costs_set_cut(s->costs, 1, 10);
-    popliner_costs_set_cut(s->costs, 2, 20);
+    popliner_costs_set_cut(s->costs, 1, 10, NULL);
+    popliner_costs_set_cut(s->costs, 2, 20, NULL);
 }
 
 static void ask_file(const subject *s, size_t count, const char *const *maps) {

@@ -30,9 +30,9 @@ static void keeps_every_interval_apart(void **state) {
         assert_int_equal(popliner_costs_create(n, &costs, NULL), POPLINER_OK);
         for (size_t i = 0; i < n; ++i)
             for (size_t j = i; j < n; ++j)
-                popliner_costs_set_peak(costs, i, j, 1000 * i + j + 1);
+                popliner_costs_set_peak(costs, i, j, 1000 * i + j + 1, NULL);
         for (size_t unit = 1; unit < n; ++unit)
-            popliner_costs_set_cut(costs, unit, 7 * unit);
+            popliner_costs_set_cut(costs, unit, 7 * unit, NULL);
         for (size_t i = 0; i < n; ++i) {
             const uint64_t *peaks = pl_costs_peaks_from(costs, 1, i);
             for (size_t j = i; j < n; ++j) {
@@ -50,8 +50,8 @@ static void keeps_64_bits(void **state) {
     (void)state;
     popliner_costs *costs;
     assert_int_equal(popliner_costs_create(2, &costs, NULL), POPLINER_OK);
-    popliner_costs_set_peak(costs, 0, 1, POPLINER_PEAK_FORBIDDEN);
-    popliner_costs_set_cut(costs, 1, UINT64_MAX - 5);
+    popliner_costs_set_peak(costs, 0, 1, POPLINER_PEAK_FORBIDDEN, NULL);
+    popliner_costs_set_cut(costs, 1, UINT64_MAX - 5, NULL);
     assert_true(popliner_costs_peak(costs, 0, 1) == UINT64_MAX);
     assert_true(popliner_costs_cut(costs, 1) == UINT64_MAX - 5);
     popliner_costs_free(costs);
@@ -88,7 +88,7 @@ static void keeps_added_tables_apart(void **state) {
     assert_int_equal(popliner_costs_create(N, &costs, NULL), POPLINER_OK);
     assert_false(popliner_costs_has_cycles(costs));
     assert_int_equal(popliner_costs_most_stages_to_end(costs), 1);
-    popliner_costs_set_peak(costs, 1, 2, 99);
+    popliner_costs_set_peak(costs, 1, 2, 99, NULL);
     assert_int_equal(popliner_costs_peak_at(costs, 7, 1, 2), 99);
     assert_int_equal(popliner_costs_cycles(costs, 1, 2), 0);
     assert_int_equal(popliner_costs_add_cycles(costs, NULL), POPLINER_OK);
@@ -97,9 +97,9 @@ static void keeps_added_tables_apart(void **state) {
     assert_int_equal(popliner_costs_peak_at(costs, 2, 1, 2), 0);
     for (size_t i = 0; i < N; ++i)
         for (size_t j = i; j < N; ++j) {
-            popliner_costs_set_cycles(costs, i, j, 10000 + 10 * i + j);
+            popliner_costs_set_cycles(costs, i, j, 10000 + 10 * i + j, NULL);
             for (size_t k = 1; k <= STAGES; ++k)
-                popliner_costs_set_peak_at(costs, k, i, j, 1000 * k + 10 * i + j);
+                popliner_costs_set_peak_at(costs, k, i, j, 1000 * k + 10 * i + j, NULL);
         }
     assert_int_equal(popliner_costs_add_cycles(costs, NULL), POPLINER_OK);
     assert_int_equal(popliner_costs_add_pipeline(costs, 3, NULL), POPLINER_OK);
@@ -164,8 +164,8 @@ static void adds_up_stages_on_one_ipu_or_asks(void **state) {
     uint64_t bit = 1000;
     popliner_interval two[] = {{0, 0, 1}, {2, 3, 1}};
     assert_int_equal(popliner_costs_create(4, &costs, NULL), POPLINER_OK);
-    popliner_costs_set_peak(costs, 0, 0, 5);
-    popliner_costs_set_peak(costs, 2, 3, 7);
+    popliner_costs_set_peak(costs, 0, 0, 5, NULL);
+    popliner_costs_set_peak(costs, 2, 3, 7, NULL);
     assert_int_equal(popliner_costs_shared_peak(costs, two, 2, &bytes, NULL), POPLINER_OK);
     assert_int_equal(bytes, 12);
     popliner_costs_set_shared_peak(costs, largest_and_a_bit, &bit, true);
@@ -174,9 +174,79 @@ static void adds_up_stages_on_one_ipu_or_asks(void **state) {
     assert_int_equal(popliner_costs_shared_peak(costs, two, 1, &bytes, NULL), POPLINER_OK);
     assert_int_equal(bytes, 5);
     popliner_costs_set_shared_peak(costs, NULL, NULL, false);
-    popliner_costs_set_peak(costs, 0, 0, POPLINER_PEAK_FORBIDDEN);
+    popliner_costs_set_peak(costs, 0, 0, POPLINER_PEAK_FORBIDDEN, NULL);
     assert_int_equal(popliner_costs_shared_peak(costs, two, 2, &bytes, NULL), POPLINER_OK);
     assert_true(bytes == POPLINER_PEAK_FORBIDDEN);
+    popliner_costs_free(costs);
+}
+
+/* Asserts USAGE with these words, and the same without an error to write into. */
+#define ASSERT_REFUSED(words, ...)                                                                 \
+    do {                                                                                           \
+        popliner_error error = {.message = ""};                                                    \
+        popliner_error *to = &error;                                                               \
+        assert_int_equal(__VA_ARGS__, POPLINER_ERROR_USAGE);                                       \
+        assert_int_equal(error.status, POPLINER_ERROR_USAGE);                                      \
+        assert_string_equal(error.message, words);                                                 \
+        to = NULL;                                                                                 \
+        assert_int_equal(__VA_ARGS__, POPLINER_ERROR_USAGE);                                       \
+    } while (0)
+
+static void refuses_what_is_not_in_the_table(void **state) {
+    (void)state;
+    static const size_t wrong[][2] = {{0, 4},        {4, 4},        {2, 1},
+                                      {0, SIZE_MAX}, {SIZE_MAX, 0}, {SIZE_MAX, SIZE_MAX}};
+    popliner_costs *costs;
+    assert_int_equal(popliner_costs_create(4, &costs, NULL), POPLINER_OK);
+    ASSERT_REFUSED("the costs have no table of cycles; call popliner_costs_add_cycles first",
+                   popliner_costs_set_cycles(costs, 0, 0, 1, to));
+    assert_int_equal(popliner_costs_add_cycles(costs, NULL), POPLINER_OK);
+    ASSERT_REFUSED("4503599627370496 cycles are more than 4503599627370495; use a larger unit of "
+                   "time",
+                   popliner_costs_set_cycles(costs, 0, 0, POPLINER_MOST_CYCLES + 1, to));
+    assert_int_equal(popliner_costs_set_cycles(costs, 0, 0, POPLINER_MOST_CYCLES, NULL),
+                     POPLINER_OK);
+    for (size_t stages = 1; stages <= 3; stages += 2) {
+        assert_int_equal(popliner_costs_add_pipeline(costs, stages, NULL), POPLINER_OK);
+        for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+            const popliner_interval shared[] = {{0, 0, 1}, {wrong[i][0], wrong[i][1], 1}};
+            char words[100];
+            uint64_t bytes = 0;
+            snprintf(words, sizeof words, "units %zu to %zu are no stage of a chain of 4 units",
+                     wrong[i][0], wrong[i][1]);
+            ASSERT_REFUSED(words, popliner_costs_set_peak(costs, wrong[i][0], wrong[i][1], 1, to));
+            ASSERT_REFUSED(words,
+                           popliner_costs_set_peak_at(costs, 1, wrong[i][0], wrong[i][1], 1, to));
+            ASSERT_REFUSED(words,
+                           popliner_costs_set_cycles(costs, wrong[i][0], wrong[i][1], 1, to));
+            ASSERT_REFUSED(words, popliner_costs_forbid(costs, wrong[i][0], wrong[i][1], to));
+            ASSERT_REFUSED(words, popliner_costs_shared_peak(costs, shared, 2, &bytes, to));
+            assert_true(popliner_costs_peak(costs, wrong[i][0], wrong[i][1]) == UINT64_MAX);
+            assert_true(popliner_costs_peak_at(costs, 1, wrong[i][0], wrong[i][1]) == UINT64_MAX);
+            assert_int_equal(popliner_costs_cycles(costs, wrong[i][0], wrong[i][1]), 0);
+        }
+    }
+    ASSERT_REFUSED("the costs have peaks for 1 to 3 stages to the end, not for 4",
+                   popliner_costs_set_peak_at(costs, 4, 0, 0, 1, to));
+    ASSERT_REFUSED("the costs have peaks for 1 to 3 stages to the end, not for 0",
+                   popliner_costs_set_peak_at(costs, 0, 0, 0, 1, to));
+    assert_true(popliner_costs_peak_at(costs, 4, 0, 0) == UINT64_MAX);
+    assert_true(popliner_costs_peak_at(costs, 0, 0, 0) == UINT64_MAX);
+    ASSERT_REFUSED("a chain of 4 units has no cut before unit 0",
+                   popliner_costs_set_cut(costs, 0, 1, to));
+    ASSERT_REFUSED("a chain of 4 units has no cut before unit 4",
+                   popliner_costs_set_cut(costs, 4, 1, to));
+    ASSERT_REFUSED("a chain of 4 units has no cut before unit 18446744073709551615",
+                   popliner_costs_set_cut(costs, SIZE_MAX, 1, to));
+    assert_int_equal(popliner_costs_cut(costs, 0), 0);
+    assert_int_equal(popliner_costs_cut(costs, 4), 0);
+    /* nothing was written anywhere */
+    for (size_t first = 0; first < 4; first++)
+        for (size_t last = first; last < 4; last++)
+            for (size_t stages = 1; stages <= 3; stages++)
+                assert_int_equal(popliner_costs_peak_at(costs, stages, first, last), 0);
+    for (size_t unit = 1; unit < 4; unit++)
+        assert_int_equal(popliner_costs_cut(costs, unit), 0);
     popliner_costs_free(costs);
 }
 
@@ -272,6 +342,7 @@ int main(void) {
         cmocka_unit_test(keeps_added_tables_apart),
         cmocka_unit_test(fills_up_to_the_limit),
         cmocka_unit_test(adds_up_stages_on_one_ipu_or_asks),
+        cmocka_unit_test(refuses_what_is_not_in_the_table),
         cmocka_unit_test(checks_what_the_callers_functions_answer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

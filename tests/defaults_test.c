@@ -1,4 +1,4 @@
-/* NULL for options stands for the defaults, everywhere.
+/* NULL for options stands for the defaults everywhere, and NULL for an error is no error.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "golden_case.h"
@@ -7,9 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "popliner/analysis.h"
 #include "popliner/certificate.h"
+#include "popliner/costs_file.h"
+#include "popliner/debug_info.h"
 #include "popliner/diagnosis.h"
+#include "popliner/intervals.h"
+#include "popliner/read.h"
+#include "popliner/report.h"
 #include "popliner/solver.h"
+#include "profile/profile_data.h"
 #include "test_data.h"
 
 static popliner_costs *make_costs(void) {
@@ -17,9 +24,9 @@ static popliner_costs *make_costs(void) {
     assert_int_equal(popliner_costs_create(3, &costs, NULL), POPLINER_OK);
     for (size_t first = 0; first < 3; first++)
         for (size_t last = first; last < 3; last++)
-            popliner_costs_set_peak(costs, first, last, 100 * (last - first + 1) + first);
-    popliner_costs_set_cut(costs, 1, 7);
-    popliner_costs_set_cut(costs, 2, 5);
+            popliner_costs_set_peak(costs, first, last, 100 * (last - first + 1) + first, NULL);
+    popliner_costs_set_cut(costs, 1, 7, NULL);
+    popliner_costs_set_cut(costs, 2, 5, NULL);
     return costs;
 }
 
@@ -153,12 +160,69 @@ static void certificates(void **state) {
     popliner_costs_free(costs);
 }
 
+/* Every function that can fail does without an error to write into. */
+static void errors(void **state) {
+    golden_case c = made_whole_case();
+    char *missing = test_path(*state, "missing/file");
+    const popliner_layer_options bad_regex = {.name_regex = "("};
+    const popliner_diagnosis_options no_unit = {.first_unit = 9, .last_unit = 9};
+    const popliner_solver_options no_stage = {.max_stages = 0};
+    popliner_layers *of = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    popliner_chain *chain = make_chain(&c, of, POPLINER_MEMORY_MODEL_FULL);
+    popliner_costs *costs = make_costs();
+    popliner_profile *profile;
+    popliner_debug_info *info;
+    popliner_operations *operations;
+    popliner_analysis *analysis;
+    popliner_costs_file *file;
+    popliner_layers *no_layers;
+    popliner_stage_meter *meter;
+    popliner_diagnosis diagnosis = {0};
+    popliner_plan plan = {0};
+    assert_int_equal(popliner_profile_read(missing, NULL, &profile, NULL), POPLINER_ERROR_INPUT);
+    assert_int_equal(popliner_debug_info_read(missing, NULL, &info, NULL), POPLINER_ERROR_INPUT);
+    assert_int_equal(popliner_read_files(missing, missing, NULL, &profile, &info, NULL),
+                     POPLINER_ERROR_INPUT);
+    assert_int_equal(popliner_analysis_load(missing, &profile, &operations, NULL),
+                     POPLINER_ERROR_INPUT);
+    assert_int_equal(popliner_analysis_open(missing, &analysis, NULL), POPLINER_ERROR_INPUT);
+    assert_int_equal(popliner_analysis_save(c.profile, c.operations, NULL, 0, NULL, missing, NULL),
+                     POPLINER_ERROR_OUTPUT);
+    assert_int_equal(popliner_costs_file_read(missing, NULL, &file, NULL), POPLINER_ERROR_INPUT);
+    assert_int_equal(popliner_layers_assign(c.profile, c.operations, &bad_regex, &no_layers, NULL),
+                     POPLINER_ERROR_USAGE);
+    assert_int_equal(popliner_stage_meter_create(c.profile, c.operations, chain, &meter, NULL),
+                     POPLINER_OK);
+    assert_int_equal(
+        popliner_diagnose(c.profile, c.operations, of, chain, meter, &no_unit, &diagnosis, NULL),
+        POPLINER_ERROR_USAGE);
+    assert_int_equal(popliner_solve(costs, &no_stage, &plan, NULL), POPLINER_ERROR_USAGE);
+    assert_int_equal(popliner_solve_greedily(0, ask_peak, costs, NULL, &plan, NULL),
+                     POPLINER_ERROR_USAGE);
+    assert_int_equal(popliner_solver_write(costs, NULL, POPLINER_PROGRAM_MPS, missing, NULL),
+                     POPLINER_ERROR_OUTPUT);
+    c.profile->lacks_variables = true;
+    char *text;
+    assert_int_equal(popliner_report_tiles(c.profile, POPLINER_FORMAT_CSV, &text, NULL),
+                     POPLINER_ERROR_USAGE);
+    assert_int_equal(
+        popliner_intervals_measure(c.profile, c.operations, chain, NULL, NULL, NULL, NULL, NULL),
+        POPLINER_ERROR_USAGE);
+    c.profile->lacks_variables = false;
+    popliner_stage_meter_free(meter);
+    popliner_costs_free(costs);
+    popliner_chain_free(chain);
+    popliner_layers_free(of);
+    free(missing);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layers),
         cmocka_unit_test(diagnosis),
         cmocka_unit_test_setup_teardown(solving, test_begin_directory, test_end_directory),
         cmocka_unit_test(certificates),
+        cmocka_unit_test_setup_teardown(errors, test_begin_directory, test_end_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,7 +78,8 @@ static void fill_peaks(instance *in, size_t most_stages) {
         for (size_t i = 0; i < in->num_units; ++i)
             for (size_t j = i; j < in->num_units; ++j) {
                 const popliner_interval stage = {i, j, t};
-                popliner_costs_set_peak_at(in->costs, t, i, j, peak_of(&in->parts, &stage, 1));
+                popliner_costs_set_peak_at(in->costs, t, i, j, peak_of(&in->parts, &stage, 1),
+                                           NULL);
             }
 }
 
@@ -100,7 +101,7 @@ static void fill_cycles(instance *in) {
         for (size_t j = i; j < in->num_units; ++j) {
             sum += own[j];
             largest = most[j] > largest ? most[j] : largest;
-            popliner_costs_set_cycles(in->costs, i, j, sum + largest);
+            popliner_costs_set_cycles(in->costs, i, j, sum + largest, NULL);
         }
     }
 }
@@ -118,7 +119,7 @@ static void fill_cuts(instance *in, unsigned features) {
         /* percents of sums that do not fit mean nothing */
         else if (style == 3 && (features & SLACK) == 0 && below(in, 2) == 0)
             bytes = UINT64_MAX / 3 + bytes * (UINT64_MAX / 6);
-        popliner_costs_set_cut(in->costs, unit, bytes);
+        popliner_costs_set_cut(in->costs, unit, bytes, NULL);
     }
 }
 

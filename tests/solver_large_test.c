@@ -61,7 +61,7 @@ static void fill_peaks(popliner_costs *costs, const sizes *s, uint64_t *seed) {
                     bytes += thing_bytes[t];
             used |= things[j];
             for (size_t t = 1; t <= most_stages; ++t)
-                popliner_costs_set_peak_at(costs, t, i, j, bytes + (t - 1) * stashed_bytes);
+                popliner_costs_set_peak_at(costs, t, i, j, bytes + (t - 1) * stashed_bytes, NULL);
         }
     }
     free(things);
@@ -75,7 +75,7 @@ static popliner_costs *random_costs(const sizes *s, uint64_t *seed) {
     fill_peaks(costs, s, seed);
     assert_int_equal(popliner_costs_add_cycles(costs, NULL), POPLINER_OK);
     for (size_t unit = 1; unit < s->num_units; ++unit)
-        popliner_costs_set_cut(costs, unit, random_below(seed, s->range));
+        popliner_costs_set_cut(costs, unit, random_below(seed, s->range), NULL);
     uint64_t *own = calloc(s->num_units, sizeof *own);
     for (size_t unit = 0; unit < s->num_units; ++unit)
         own[unit] = random_below(seed, s->range);
@@ -83,7 +83,7 @@ static popliner_costs *random_costs(const sizes *s, uint64_t *seed) {
         uint64_t cycles = 0;
         for (size_t j = i; j < s->num_units; ++j) {
             cycles += own[j];
-            popliner_costs_set_cycles(costs, i, j, cycles);
+            popliner_costs_set_cycles(costs, i, j, cycles, NULL);
         }
     }
     free(own);

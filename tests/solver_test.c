@@ -74,11 +74,11 @@ static popliner_costs *random_costs(table_kind kind, size_t num_units, uint64_t 
     popliner_costs *costs;
     assert_int_equal(popliner_costs_create(num_units, &costs, NULL), POPLINER_OK);
     for (size_t unit = 1; unit < num_units; ++unit)
-        popliner_costs_set_cut(costs, unit, random_cut(kind, seed));
+        popliner_costs_set_cut(costs, unit, random_cut(kind, seed), NULL);
     if (kind != SHARING) {
         for (size_t i = 0; i < num_units; ++i)
             for (size_t j = i; j < num_units; ++j)
-                popliner_costs_set_peak(costs, i, j, random_peak(kind, seed));
+                popliner_costs_set_peak(costs, i, j, random_peak(kind, seed), NULL);
         return costs;
     }
     uint64_t thing_bytes[48];
@@ -100,7 +100,7 @@ static popliner_costs *random_costs(table_kind kind, size_t num_units, uint64_t 
                 if (((uses[j] & ~used) >> t & 1) != 0)
                     bytes += thing_bytes[t];
             used |= uses[j];
-            popliner_costs_set_peak(costs, i, j, bytes);
+            popliner_costs_set_peak(costs, i, j, bytes, NULL);
         }
     }
     free(uses);
@@ -325,9 +325,9 @@ static void tells_single_bytes_apart(void **state) {
         assert_int_equal(popliner_costs_create(6, &costs, NULL), POPLINER_OK);
         for (size_t i = 0; i < 6; ++i)
             for (size_t j = i; j < 6; ++j)
-                popliner_costs_set_peak(costs, i, j, i == 0 && j == 5 ? 9 : 1);
+                popliner_costs_set_peak(costs, i, j, i == 0 && j == 5 ? 9 : 1, NULL);
         for (size_t cut = 1; cut < 6; ++cut)
-            popliner_costs_set_cut(costs, cut, large + (cut != best));
+            popliner_costs_set_cut(costs, cut, large + (cut != best), NULL);
         popliner_solver_options options;
         pl_problem problem = mapped_problem(costs, &options, 2);
         pl_filter filter = pl_filter_of_limits(&problem);
@@ -357,9 +357,9 @@ static void does_not_claim_what_it_cannot_tell(void **state) {
     assert_int_equal(popliner_costs_create(14, &costs, NULL), POPLINER_OK);
     for (size_t i = 0; i < 14; ++i)
         for (size_t j = i; j < 14; ++j)
-            popliner_costs_set_peak(costs, i, j, 1);
+            popliner_costs_set_peak(costs, i, j, 1, NULL);
     for (size_t cut = 1; cut < 14; ++cut)
-        popliner_costs_set_cut(costs, cut, large + (cut < 9));
+        popliner_costs_set_cut(costs, cut, large + (cut < 9), NULL);
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
     options.device_map = map;
     options.num_mapped_stages = 6;
@@ -495,7 +495,7 @@ static void breaks_ties_by_the_earliest_cuts(void **state) {
     assert_int_equal(popliner_costs_create(5, &costs, NULL), POPLINER_OK);
     for (size_t i = 0; i < 5; ++i)
         for (size_t j = i; j < 5; ++j)
-            popliner_costs_set_peak(costs, i, j, j - i < 2 ? 7 : 8);
+            popliner_costs_set_peak(costs, i, j, j - i < 2 ? 7 : 8, NULL);
     for (size_t m = 0; m < 2; ++m) {
         popliner_plan plan;
         assert_int_equal(solve(costs, methods[m], 5, 100, &plan), POPLINER_OK);

@@ -146,12 +146,12 @@ static void measure_peaks(subject *s, bool depends_on_end) {
         for (size_t last = first; last < n; last++) {
             size_t nearest = last + 1 == n ? 1 : 2;
             uint64_t bytes = evaluate(s, first, last, nearest, false);
-            popliner_costs_set_peak(s->costs, first, last, bytes);
+            popliner_costs_set_peak(s->costs, first, last, bytes, NULL);
             for (size_t to_end = 2; depends_on_end && to_end <= n; to_end++) {
                 /* a place that the interval cannot have is not looked at */
                 if (to_end <= n - last)
                     bytes = evaluate(s, first, last, to_end, true);
-                popliner_costs_set_peak_at(s->costs, to_end, first, last, bytes);
+                popliner_costs_set_peak_at(s->costs, to_end, first, last, bytes, NULL);
             }
         }
 }
@@ -163,7 +163,7 @@ static void measure_cuts(subject *s) {
         const char *const what[] = {"--cut-after", s->names[unit - 1], "--device-map", "0,1", NULL};
         add_all(all, count, what);
         json_t *answer = run_json(&run, 0, all);
-        popliner_costs_set_cut(s->costs, unit, NUMBER_AT(answer, "stages", "0", "cut_bytes"));
+        popliner_costs_set_cut(s->costs, unit, NUMBER_AT(answer, "stages", "0", "cut_bytes"), NULL);
         json_decref(answer);
     }
 }
@@ -201,7 +201,7 @@ static void measure_cycles(subject *s) {
                 return;
             }
             assert_int_equal(popliner_costs_add_cycles(s->costs, NULL), POPLINER_OK);
-            popliner_costs_set_cycles(s->costs, first, last, number_of(cycles));
+            popliner_costs_set_cycles(s->costs, first, last, number_of(cycles), NULL);
             json_decref(answer);
         }
 }

@@ -45,21 +45,25 @@ void popliner_costs_free(popliner_costs *costs);
 
 size_t popliner_costs_num_units(const popliner_costs *costs);
 
+/* Setters end in USAGE, and change nothing, where there is no such interval, cut or place in a
+ * pipeline. Getters then return POPLINER_PEAK_FORBIDDEN for a peak, and 0 for cycles and cuts. */
+
 /* The largest memory, in bytes, that a tile needs at any moment for the stage of the units
- * first_unit ... last_unit, both included; first_unit <= last_unit < num_units. O(1). */
-void popliner_costs_set_peak(popliner_costs *costs, size_t first_unit, size_t last_unit,
-                             uint64_t peak_bytes);
+ * first_unit ... last_unit, both included; first_unit <= last_unit < num_units. With a pipeline: of
+ * the last stage. O(1). */
+popliner_status popliner_costs_set_peak(popliner_costs *costs, size_t first_unit, size_t last_unit,
+                                        uint64_t peak_bytes, popliner_error *error);
 uint64_t popliner_costs_peak(const popliner_costs *costs, size_t first_unit, size_t last_unit);
 
-/* What it costs to cut the chain before `unit`, in bytes, 1 <= unit < num_units. O(1).
- */
-void popliner_costs_set_cut(popliner_costs *costs, size_t unit, uint64_t cut_bytes);
+/* What it costs to cut the chain before `unit`, in bytes, 1 <= unit < num_units. O(1). */
+popliner_status popliner_costs_set_cut(popliner_costs *costs, size_t unit, uint64_t cut_bytes,
+                                       popliner_error *error);
 uint64_t popliner_costs_cut(const popliner_costs *costs, size_t unit);
 
 /* Asked for the peak of the stage first_unit ... last_unit. *peak_bytes is POPLINER_PEAK_FORBIDDEN
- * until it is set. On failure the function returns its status and tells why in *error, which is there
- * even if the library's caller gave none; without a message it gets one. Any number that is no
- * popliner_status ends in USAGE. */
+ * until it is set. On failure the function returns its status and tells why in *error, which is
+ * there even if the library's caller gave none; without a message it gets one. Any number that is
+ * no popliner_status ends in USAGE. */
 typedef popliner_status (*popliner_peak_function)(void *user, size_t first_unit, size_t last_unit,
                                                   uint64_t *peak_bytes, popliner_error *error);
 
@@ -76,11 +80,11 @@ popliner_status popliner_costs_fill_peaks(popliner_costs *costs, popliner_peak_f
 popliner_status popliner_costs_add_cycles(popliner_costs *costs, popliner_error *error);
 bool popliner_costs_has_cycles(const popliner_costs *costs);
 
-/* O(1). Setting needs the table to be there; without it every interval has 0 cycles. At most
- * POPLINER_MOST_CYCLES. */
+/* O(1). Without the table every interval has 0 cycles. Errors of setting: USAGE also without the
+ * table, and for more than POPLINER_MOST_CYCLES. */
 #define POPLINER_MOST_CYCLES (UINT64_MAX / 4096)
-void popliner_costs_set_cycles(popliner_costs *costs, size_t first_unit, size_t last_unit,
-                               uint64_t cycles);
+popliner_status popliner_costs_set_cycles(popliner_costs *costs, size_t first_unit,
+                                          size_t last_unit, uint64_t cycles, popliner_error *error);
 uint64_t popliner_costs_cycles(const popliner_costs *costs, size_t first_unit, size_t last_unit);
 
 /* Adds peaks that depend on how many stages are still to come: in a pipeline an early stage keeps
@@ -94,12 +98,14 @@ popliner_status popliner_costs_add_pipeline(popliner_costs *costs, size_t most_s
 size_t popliner_costs_most_stages_to_end(const popliner_costs *costs);
 
 /* Forbids an interval as a stage, wherever it stands in the pipeline. O(most_stages_to_end). */
-void popliner_costs_forbid(popliner_costs *costs, size_t first_unit, size_t last_unit);
+popliner_status popliner_costs_forbid(popliner_costs *costs, size_t first_unit, size_t last_unit,
+                                      popliner_error *error);
 
 /* O(1). 1 <= stages_to_end <= popliner_costs_most_stages_to_end to set; to get it may be anything if
  * a stage costs the same wherever it stands. A stage further from the end never needs less. */
-void popliner_costs_set_peak_at(popliner_costs *costs, size_t stages_to_end, size_t first_unit,
-                                size_t last_unit, uint64_t peak_bytes);
+popliner_status popliner_costs_set_peak_at(popliner_costs *costs, size_t stages_to_end,
+                                           size_t first_unit, size_t last_unit, uint64_t peak_bytes,
+                                           popliner_error *error);
 uint64_t popliner_costs_peak_at(const popliner_costs *costs, size_t stages_to_end,
                                 size_t first_unit, size_t last_unit);
 
@@ -125,6 +131,9 @@ void popliner_costs_set_shared_peak(popliner_costs *costs, popliner_shared_peak_
 
 /* Whether that was promised; without such a function, whether it is so: O(n^2). */
 bool popliner_costs_shared_peak_never_shrinks(const popliner_costs *costs);
+
+/* The peak of stages on one IPU, as above. Errors: USAGE for units that are not there, and those of
+ * the function. */
 popliner_status popliner_costs_shared_peak(const popliner_costs *costs,
                                            const popliner_interval *stages, size_t num_stages,
                                            uint64_t *peak_bytes, popliner_error *error);

@@ -133,9 +133,9 @@ typedef struct popliner_diagnosis_options {
 } popliner_diagnosis_options;
 
 /* Takes the operations as one stage and compares it with the compiler's account. The chain has to
- * be that of `model`; layers are those of the chain. Without options (NULL) all operations count and
- * all steps are searched. Errors: USAGE (no such unit), MEMORY. Cost: a
- * few passes over variables and programs. */
+ * be that of `model`; layers are those of the chain. Without options (NULL) all operations count
+ * and all steps are searched. Errors: USAGE (no such unit), MEMORY. Cost: a few passes over
+ * variables and programs. */
 popliner_status popliner_diagnose(const popliner_profile *profile,
                                   const popliner_operations *operations,
                                   const popliner_layers *layers, const popliner_chain *chain,

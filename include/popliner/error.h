@@ -1,7 +1,8 @@
 /* popliner: errors as values.
  *
  * Every function that can fail returns a popliner_status and, when it fails, describes the
- * failure in the popliner_error that its caller passed. The library never prints and never exits.
+ * failure in the popliner_error that its caller passed, which may be NULL everywhere. The library
+ * never prints and never exits.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_ERROR_H

@@ -1,8 +1,9 @@
 /* popliner: results as text, in the formats of PopLiner 1.0.0.
  *
  * Every function makes one NUL-terminated UTF-8 text, complete with its last line end, which the
- * caller frees with free(), the same in every locale. Columns are separated by `delimiter` (a tab or a comma); nothing is
- * quoted, as in the original. Errors: MEMORY, beside those of the measurements.
+ * caller frees with free(), the same in every locale. Columns are separated by `delimiter` (a tab
+ * or a comma); nothing is quoted, as in the original. Errors: MEMORY, beside those of the
+ * measurements.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_REPORT_H

@@ -18,8 +18,8 @@ popliner_status pl_fail_because(popliner_error *error, popliner_reason reason, c
 /* The failure of an allocation of `what` (for example "the lowered variables"). */
 popliner_status pl_fail_memory(popliner_error *error, const char *what);
 
-/* What the caller's function `name` returned, as the library hands it on. `told` is the error that it
- * was given, whose message was empty before. A failure without words gets some, and what is no
+/* What the caller's function `name` returned, as the library hands it on. `told` is the error that
+ * it was given, whose message was empty before. A failure without words gets some, and what is no
  * popliner_status becomes USAGE. */
 popliner_status pl_fail_callback(popliner_error *error, const char *name, popliner_status status,
                                  const popliner_error *told);

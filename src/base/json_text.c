@@ -32,10 +32,10 @@ static bool is_of_memory(const json_error_t *failure) {
     return failure->line < 0 || json_error_code(failure) == json_error_out_of_memory;
 }
 
-/* jansson keeps a text or number in a buffer while it reads it. Where memory is too short to lengthen
- * that buffer, it leaves bytes out, and goes on. Only a longer text or number than all before it
- * needs that. So the document is parsed as `["xxx...", document]`, in which the first text is as long
- * as any other: if it is whole, so are they. *is_whole tells. */
+/* jansson keeps a text or number in a buffer while it reads it. Where memory is too short to
+ * lengthen that buffer, it leaves bytes out, and goes on. Only a longer text or number than all
+ * before it needs that. So the document is parsed as `["xxx...", document]`, in which the first
+ * text is as long as any other: if it is whole, so are they. *is_whole tells. */
 static json_t *parse_in_frame(const char *bytes, size_t length, bool *is_whole,
                               json_error_t *failure) {
     size_t padding = longest_token(bytes, length);

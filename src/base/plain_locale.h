@@ -9,8 +9,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-/* The locale "C" for what this thread calls from pl_plain_locale_enter to pl_plain_locale_leave, for
- * libraries that read or write numbers. In between nothing of the caller's may be called. */
+/* The locale "C" for what this thread calls from pl_plain_locale_enter to pl_plain_locale_leave:
+ * other libraries that read or write numbers. The caller's functions must not be called there. */
 typedef struct pl_plain_locale {
     locale_t plain; /* 0 if it cannot be had; then nothing changes */
     locale_t before;

@@ -6,6 +6,7 @@
 #include "costs/triangle.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@ struct popliner_costs {
     size_t num_units;
     uint64_t
         *peaks_bytes; /* a triangle for each of the stages 1 ... max_stages_to_end from the end */
-    uint64_t *cuts_bytes; /* by the unit after the cut; element 0 is unused */
+    uint64_t *cuts_bytes; /* by the unit after the cut; element 0 is 0 */
     uint64_t *cycles;     /* a triangle, or NULL */
     size_t max_stages_to_end;
     popliner_shared_peak_function shared_peak;
@@ -89,13 +90,26 @@ const uint64_t *pl_costs_cycles_from(const popliner_costs *costs, size_t first_u
     return costs->cycles == NULL ? NULL : costs->cycles + place(costs, first_unit, first_unit);
 }
 
-void popliner_costs_set_peak(popliner_costs *costs, size_t first_unit, size_t last_unit,
-                             uint64_t peak_bytes) {
-    costs->peaks_bytes[place(costs, first_unit, last_unit)] = peak_bytes;
+static bool is_interval(const popliner_costs *costs, size_t first_unit, size_t last_unit) {
+    return first_unit <= last_unit && last_unit < costs->num_units;
+}
+
+static popliner_status check_interval(const popliner_costs *costs, size_t first_unit,
+                                      size_t last_unit, popliner_error *error) {
+    if (is_interval(costs, first_unit, last_unit))
+        return POPLINER_OK;
+    return pl_fail(error, POPLINER_ERROR_USAGE,
+                   "units %zu to %zu are no stage of a chain of %zu units", first_unit, last_unit,
+                   costs->num_units);
+}
+
+popliner_status popliner_costs_set_peak(popliner_costs *costs, size_t first_unit, size_t last_unit,
+                                        uint64_t peak_bytes, popliner_error *error) {
+    return popliner_costs_set_peak_at(costs, 1, first_unit, last_unit, peak_bytes, error);
 }
 
 uint64_t popliner_costs_peak(const popliner_costs *costs, size_t first_unit, size_t last_unit) {
-    return costs->peaks_bytes[place(costs, first_unit, last_unit)];
+    return popliner_costs_peak_at(costs, 1, first_unit, last_unit);
 }
 
 popliner_status pl_ask_peak(popliner_peak_function peak, void *user, size_t first_unit,
@@ -119,8 +133,8 @@ popliner_status popliner_costs_fill_peaks(popliner_costs *costs, popliner_peak_f
             }
             /* one that is forbidden by itself, without any operation, says nothing of longer ones */
             bool is_forbidden = peak_bytes == POPLINER_PEAK_FORBIDDEN;
-            popliner_costs_set_peak(costs, first, last,
-                                    peak_bytes > max_bytes ? POPLINER_PEAK_FORBIDDEN : peak_bytes);
+            pl_costs_set_peak_at(costs, 1, first, last,
+                                 peak_bytes > max_bytes ? POPLINER_PEAK_FORBIDDEN : peak_bytes);
             if (is_forbidden)
                 peak_bytes = 0;
         }
@@ -139,14 +153,33 @@ bool popliner_costs_has_cycles(const popliner_costs *costs) {
     return costs->cycles != NULL;
 }
 
-void popliner_costs_set_cycles(popliner_costs *costs, size_t first_unit, size_t last_unit,
-                               uint64_t cycles) {
+void pl_costs_set_cycles(popliner_costs *costs, size_t first_unit, size_t last_unit,
+                         uint64_t cycles) {
     assert(costs->cycles != NULL && cycles <= POPLINER_MOST_CYCLES);
     costs->cycles[place(costs, first_unit, last_unit)] = cycles;
 }
 
+popliner_status popliner_costs_set_cycles(popliner_costs *costs, size_t first_unit,
+                                          size_t last_unit, uint64_t cycles,
+                                          popliner_error *error) {
+    popliner_status status = check_interval(costs, first_unit, last_unit, error);
+    if (status != POPLINER_OK)
+        return status;
+    if (costs->cycles == NULL)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "the costs have no table of cycles; call popliner_costs_add_cycles first");
+    if (cycles > POPLINER_MOST_CYCLES)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "%" PRIu64 " cycles are more than %" PRIu64 "; use a larger unit of time",
+                       cycles, POPLINER_MOST_CYCLES);
+    pl_costs_set_cycles(costs, first_unit, last_unit, cycles);
+    return POPLINER_OK;
+}
+
 uint64_t popliner_costs_cycles(const popliner_costs *costs, size_t first_unit, size_t last_unit) {
-    return costs->cycles == NULL ? 0 : costs->cycles[place(costs, first_unit, last_unit)];
+    return costs->cycles == NULL || !is_interval(costs, first_unit, last_unit)
+               ? 0
+               : costs->cycles[place(costs, first_unit, last_unit)];
 }
 
 popliner_status popliner_costs_add_pipeline(popliner_costs *costs, size_t max_stages,
@@ -170,19 +203,45 @@ size_t popliner_costs_most_stages_to_end(const popliner_costs *costs) {
     return costs->max_stages_to_end;
 }
 
-void popliner_costs_set_peak_at(popliner_costs *costs, size_t stages_to_end, size_t first_unit,
-                                size_t last_unit, uint64_t peak_bytes) {
+void pl_costs_set_peak_at(popliner_costs *costs, size_t stages_to_end, size_t first_unit,
+                          size_t last_unit, uint64_t peak_bytes) {
     assert(stages_to_end <= costs->max_stages_to_end);
     peaks_at(costs, stages_to_end)[place(costs, first_unit, last_unit)] = peak_bytes;
 }
 
-void popliner_costs_forbid(popliner_costs *costs, size_t first_unit, size_t last_unit) {
+popliner_status popliner_costs_set_peak_at(popliner_costs *costs, size_t stages_to_end,
+                                           size_t first_unit, size_t last_unit, uint64_t peak_bytes,
+                                           popliner_error *error) {
+    popliner_status status = check_interval(costs, first_unit, last_unit, error);
+    if (status != POPLINER_OK)
+        return status;
+    if (stages_to_end == 0 || stages_to_end > costs->max_stages_to_end)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "the costs have peaks for 1 to %zu stages to the end, not for %zu",
+                       costs->max_stages_to_end, stages_to_end);
+    pl_costs_set_peak_at(costs, stages_to_end, first_unit, last_unit, peak_bytes);
+    return POPLINER_OK;
+}
+
+void pl_costs_forbid(popliner_costs *costs, size_t first_unit, size_t last_unit) {
     for (size_t stages = 1; stages <= costs->max_stages_to_end; ++stages)
-        popliner_costs_set_peak_at(costs, stages, first_unit, last_unit, POPLINER_PEAK_FORBIDDEN);
+        pl_costs_set_peak_at(costs, stages, first_unit, last_unit, POPLINER_PEAK_FORBIDDEN);
+}
+
+popliner_status popliner_costs_forbid(popliner_costs *costs, size_t first_unit, size_t last_unit,
+                                      popliner_error *error) {
+    popliner_status status = check_interval(costs, first_unit, last_unit, error);
+    if (status == POPLINER_OK)
+        pl_costs_forbid(costs, first_unit, last_unit);
+    return status;
 }
 
 uint64_t popliner_costs_peak_at(const popliner_costs *costs, size_t stages_to_end,
                                 size_t first_unit, size_t last_unit) {
+    size_t most_stages = costs->max_stages_to_end;
+    if (!is_interval(costs, first_unit, last_unit) || stages_to_end == 0 ||
+        (most_stages > 1 && stages_to_end > most_stages))
+        return POPLINER_PEAK_FORBIDDEN;
     return peaks_at(costs, stages_to_end)[place(costs, first_unit, last_unit)];
 }
 
@@ -221,12 +280,16 @@ bool pl_costs_cycles_never_shrink(const popliner_costs *costs) {
 popliner_status popliner_costs_shared_peak(const popliner_costs *costs,
                                            const popliner_interval *stages, size_t num_stages,
                                            uint64_t *peak_bytes, popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && i < num_stages; ++i)
+        status = check_interval(costs, stages[i].first_unit, stages[i].last_unit, error);
+    if (status != POPLINER_OK)
+        return status;
     if (num_stages > 1 && costs->shared_peak != NULL) {
         popliner_error told;
         told.message[0] = '\0';
         *peak_bytes = POPLINER_PEAK_FORBIDDEN;
-        popliner_status status =
-            costs->shared_peak(costs->shared_peak_user, stages, num_stages, peak_bytes, &told);
+        status = costs->shared_peak(costs->shared_peak_user, stages, num_stages, peak_bytes, &told);
         return pl_fail_callback(error, "shared_peak", status, &told);
     }
     *peak_bytes = 0;
@@ -238,14 +301,22 @@ popliner_status popliner_costs_shared_peak(const popliner_costs *costs,
     return POPLINER_OK;
 }
 
-void popliner_costs_set_cut(popliner_costs *costs, size_t unit, uint64_t cut_bytes) {
+void pl_costs_set_cut(popliner_costs *costs, size_t unit, uint64_t cut_bytes) {
     assert(unit >= 1 && unit < costs->num_units);
     costs->cuts_bytes[unit] = cut_bytes;
 }
 
+popliner_status popliner_costs_set_cut(popliner_costs *costs, size_t unit, uint64_t cut_bytes,
+                                       popliner_error *error) {
+    if (unit == 0 || unit >= costs->num_units)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "a chain of %zu units has no cut before unit %zu", costs->num_units, unit);
+    pl_costs_set_cut(costs, unit, cut_bytes);
+    return POPLINER_OK;
+}
+
 uint64_t popliner_costs_cut(const popliner_costs *costs, size_t unit) {
-    assert(unit >= 1 && unit < costs->num_units);
-    return costs->cuts_bytes[unit];
+    return unit < costs->num_units ? costs->cuts_bytes[unit] : 0;
 }
 
 uint64_t pl_add_cut_bytes(uint64_t a, uint64_t b) {

@@ -6,6 +6,14 @@
 
 #include "popliner/costs.h"
 
+/* The setters without a check, for those who run over the intervals of the table itself. */
+void pl_costs_set_cut(popliner_costs *costs, size_t unit, uint64_t cut_bytes);
+void pl_costs_set_cycles(popliner_costs *costs, size_t first_unit, size_t last_unit,
+                         uint64_t cycles);
+void pl_costs_set_peak_at(popliner_costs *costs, size_t stages_to_end, size_t first_unit,
+                          size_t last_unit, uint64_t peak_bytes);
+void pl_costs_forbid(popliner_costs *costs, size_t first_unit, size_t last_unit);
+
 /* The peaks, in bytes, of the intervals that begin with `first_unit` as stages so far from the end:
  * element d is that of first_unit ... first_unit + d, and those that begin with the next unit follow.
  * Borrowed from the table. O(1). */

@@ -14,6 +14,7 @@
 #include "base/growth.h"
 #include "base/id_map.h"
 #include "base/names.h"
+#include "costs/costs.h"
 
 enum { MOST_DEVICES = 65536 };
 
@@ -463,7 +464,7 @@ static popliner_status read_cuts(reader *r) {
         pl_json_place place = pl_place("cuts[%zu]", i);
         uint64_t bytes = 0;
         status = pl_json_whole(&r->json, &place, json_array_get(cuts, i), 0, PL_MOST_BYTES, &bytes);
-        popliner_costs_set_cut(r->file->costs, i + 1, bytes);
+        pl_costs_set_cut(r->file->costs, i + 1, bytes);
     }
     for (size_t i = 0; status == POPLINER_OK && i < json_array_size(cut_cycles); ++i) {
         pl_json_place place = pl_place("cut_cycles[%zu]", i);
@@ -572,9 +573,9 @@ static void set_peaks(const reader *r, size_t first, size_t last, const uint64_t
                       const uint64_t *kept) {
     popliner_costs *costs = r->file->costs;
     for (size_t stages = 1; stages <= popliner_costs_most_stages_to_end(costs); ++stages)
-        popliner_costs_set_peak_at(costs, stages, first, last,
-                                   peak_of(&r->file->additive, memory, kept,
-                                           popliner_pipeline_copies(&r->pipeline, stages)));
+        pl_costs_set_peak_at(costs, stages, first, last,
+                             peak_of(&r->file->additive, memory, kept,
+                                     popliner_pipeline_copies(&r->pipeline, stages)));
 }
 
 /* What stages on one IPU need together: each unit's memory, what units share once, and the copies
@@ -640,8 +641,8 @@ static popliner_status fill_additive(reader *r) {
             set_peaks(r, first, last, pl_interval_sums_extend(&r->sums), kept);
             cycles += r->cycles[last];
             if (r->has_cycles)
-                popliner_costs_set_cycles(costs, first, last,
-                                          cycles + r->cut_cycles[first] + r->cut_cycles[last + 1]);
+                pl_costs_set_cycles(costs, first, last,
+                                    cycles + r->cut_cycles[first] + r->cut_cycles[last + 1]);
         }
     }
     /* the inputs of a stage that begins earlier may be smaller */
@@ -685,7 +686,7 @@ static popliner_status read_interval(reader *r, size_t i, const json_t *value) {
     bool recomputes = r->pipeline.recompute == POPLINER_RECOMPUTE_FULL;
     set_peaks(r, first, last, r->interval_bytes, r->interval_bytes + (recomputes ? 2 : 1) * width);
     if (r->has_cycles)
-        popliner_costs_set_cycles(r->file->costs, first, last, cycles);
+        pl_costs_set_cycles(r->file->costs, first, last, cycles);
     return pl_id_map_add(&r->listed, first * r->num_units + last, (uint32_t)i) ? POPLINER_OK
                                                                                : fail_memory(r);
 }
@@ -737,7 +738,7 @@ static popliner_status fill_listed(reader *r, const json_t *list) {
     for (size_t stages = 1; stages <= popliner_costs_most_stages_to_end(costs); ++stages)
         for (size_t first = 0; first < r->num_units; ++first)
             for (size_t last = first; last < r->num_units; ++last)
-                popliner_costs_set_peak_at(costs, stages, first, last, POPLINER_PEAK_FORBIDDEN);
+                pl_costs_set_peak_at(costs, stages, first, last, POPLINER_PEAK_FORBIDDEN);
     for (size_t i = 0; status == POPLINER_OK && i < json_array_size(list); ++i)
         status = read_interval(r, i, json_array_get(list, i));
     return status == POPLINER_OK ? check_listed_once(r, list) : status;

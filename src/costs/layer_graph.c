@@ -7,6 +7,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/id_map.h"
+#include "costs/costs.h"
 #include "costs/interval_sums.h"
 
 bool pl_layer_graph_add_node(pl_layer_graph *graph, pl_graph_node node) {
@@ -346,14 +347,14 @@ static void fill_table(popliner_costs *costs, amounts *a) {
     uint64_t cut = a->cut_changes[0];
     for (size_t unit = 1; unit < num_units; ++unit) {
         cut += a->cut_changes[unit];
-        popliner_costs_set_cut(costs, unit, cut);
+        pl_costs_set_cut(costs, unit, cut);
     }
     for (size_t first = 0; first < num_units; ++first) {
         pl_interval_sums_begin(&a->sums);
         for (size_t last = first; last < num_units; ++last) {
             const uint64_t *totals = pl_interval_sums_extend(&a->sums);
-            popliner_costs_set_cycles(costs, first, last, totals[0]);
-            popliner_costs_set_peak(costs, first, last, totals[1]);
+            pl_costs_set_cycles(costs, first, last, totals[0]);
+            pl_costs_set_peak_at(costs, 1, first, last, totals[1]);
         }
     }
 }

@@ -12,6 +12,7 @@
 #include "base/growth.h"
 #include "base/machine.h"
 #include "base/parallel.h"
+#include "costs/costs.h"
 #include "intervals/interval_variables.h"
 #include "intervals/tile_meter.h"
 #include "intervals/unit_cycles.h"
@@ -152,9 +153,9 @@ static popliner_status fill_cycles(const pl_interval_inputs *s, popliner_costs *
             uint64_t on_link = link_cycles(s, crossing);
             sum = cycles[last] > POPLINER_MOST_CYCLES - sum ? POPLINER_MOST_CYCLES
                                                             : sum + cycles[last];
-            popliner_costs_set_cycles(costs, first, last,
-                                      on_link > POPLINER_MOST_CYCLES - sum ? POPLINER_MOST_CYCLES
-                                                                           : sum + on_link);
+            pl_costs_set_cycles(costs, first, last,
+                                on_link > POPLINER_MOST_CYCLES - sum ? POPLINER_MOST_CYCLES
+                                                                     : sum + on_link);
         }
     }
     free(cycles);
@@ -179,7 +180,7 @@ static popliner_status measure_passes(pl_interval_inputs *s, size_t most_stages,
         status = pl_passes_measure_cuts(&s->passes, s->profile, &s->pass_usage, forward_bytes,
                                         backward_bytes, error);
     for (size_t unit = 1; status == POPLINER_OK && unit < num_units; unit++)
-        popliner_costs_set_cut(costs, unit, forward_bytes[unit] + backward_bytes[unit]);
+        pl_costs_set_cut(costs, unit, forward_bytes[unit] + backward_bytes[unit]);
     if (status == POPLINER_OK && s->options->with_cycles)
         status = fill_cycles(s, costs, error);
     s->most_stages = 1;
@@ -354,7 +355,7 @@ static popliner_status fill_costs(const pl_tile_meter *meter, size_t most_stages
         pl_peak_envelope_fill(&meter->largest, chain, most_stages, costs, error);
     for (size_t first = 0; status == POPLINER_OK && first < chain->num_units; first++)
         for (size_t last = meter->allowed_end[first]; last < chain->num_units; last++)
-            popliner_costs_forbid(costs, first, last);
+            pl_costs_forbid(costs, first, last);
     return status;
 }
 

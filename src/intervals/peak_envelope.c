@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/growth.h"
+#include "costs/costs.h"
 #include "costs/triangle.h"
 #include "profile/profile_data.h"
 
@@ -213,12 +214,12 @@ popliner_status pl_peak_envelope_fill(const pl_peak_envelope *tiles, const popli
                 uint32_t next = tiles->pieces[i].next;
                 if (next != PL_NONE && tiles->pieces[next].from_stages == stages)
                     i = next;
-                popliner_costs_set_peak_at(
+                pl_costs_set_peak_at(
                     costs, stages, first, last,
                     pl_peak_piece_bytes(&tiles->pieces[i], &tiles->pipeline, stages));
             }
         }
     if (!popliner_chain_has_operations(chain, 0))
-        popliner_costs_forbid(costs, 0, 0);
+        pl_costs_forbid(costs, 0, 0);
     return POPLINER_OK;
 }

@@ -6,6 +6,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "costs/costs.h"
 #include "costs/triangle.h"
 #include "profile/profile_data.h"
 
@@ -184,11 +185,11 @@ popliner_status popliner_stage_details_costs(const popliner_stage_details *detai
         return status;
     }
     for (size_t unit = 1; unit < num_units; unit++)
-        popliner_costs_set_cut(costs, unit, details->cuts_bytes[unit]);
+        pl_costs_set_cut(costs, unit, details->cuts_bytes[unit]);
     for (size_t first = 0; details->num_cycles > 0 && first < num_units; first++)
         for (size_t last = first; last < num_units; last++)
-            popliner_costs_set_cycles(costs, first, last,
-                                      details->cycles[pl_triangle_place(num_units, first, last)]);
+            pl_costs_set_cycles(costs, first, last,
+                                details->cycles[pl_triangle_place(num_units, first, last)]);
     *result = costs;
     return POPLINER_OK;
 }

@@ -19,8 +19,8 @@ popliner_status pl_report_finish(pl_text *text, popliner_status status, char **r
     return status;
 }
 
-/* Whether the text is valid UTF-8. jansson answers NULL both to what is not and to a lack of memory,
- * and these two must not be taken for each other. */
+/* Whether the text is valid UTF-8. jansson answers NULL both to what is not and to a lack of
+ * memory, and these two must not be taken for each other. */
 static bool is_utf8(const char *text) {
     const unsigned char *c = (const unsigned char *)text;
     while (*c != '\0') {
