@@ -154,10 +154,10 @@ static popliner_costs *new_costs(calls *c) {
     assert_int_equal(popliner_costs_create(NUM_UNITS, &costs, NULL), POPLINER_OK);
     for (size_t first = 0; first < NUM_UNITS; ++first) {
         if (first > 0)
-            popliner_costs_set_cut(costs, first, 1 + first * 7 % 5);
+            popliner_costs_set_cut(costs, first, 1 + first * 7 % 5, NULL);
         for (size_t last = first; last < NUM_UNITS; ++last) {
             popliner_interval it = {first, last, 1};
-            popliner_costs_set_peak(costs, first, last, peak_of(&it, 1));
+            popliner_costs_set_peak(costs, first, last, peak_of(&it, 1), NULL);
         }
     }
     popliner_costs_set_shared_peak(costs, shared_peak, c, true);
