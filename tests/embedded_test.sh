@@ -31,7 +31,7 @@ build_in() { # folder arguments...
     shift
     if [ ! -d "$folder" ]; then
         mkdir -p "$folder/source"
-        cp -R "$source/CMakeLists.txt" "$source/src" "$source/include" "$folder/source"
+        cp -R "$source/CMakeLists.txt" "$source/src" "$source/include" "$source/tools" "$folder/source"
     fi
     quietly "$cmake" -S "$project" -B "$folder/build" -DPOPLINER_SOURCE="$folder/source" \
         -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_COMPILER="$compiler" "$@"
