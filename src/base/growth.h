@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Makes room for at least `num_needed` items of `item_size` bytes in a malloc'ed array. `array` is
- * the address of the pointer to it, whatever its items are; the pointer is NULL while *capacity, the
- * number of items there is room for, is 0. Grows by half as much again, so appending one by one
+/* Makes room for at least `num_needed` items of `item_size` bytes in a malloc'ed array, which has
+ * room for *capacity of them. `array` is the address of the pointer to it, whatever its items are;
+ * the pointer is NULL and *capacity 0 at first. Grows by half as much again, so appending one by one
  * costs O(1) each. False, and nothing changed, when memory is short. */
 bool pl_grow(void *array, size_t *capacity, size_t num_needed, size_t item_size);
 
