@@ -8,22 +8,44 @@
 
 #include "base/plain_locale.h"
 
-bool pl_reserve(void **items, size_t *capacity, size_t needed, size_t item_size) {
-    if (needed <= *capacity)
+bool pl_grow(void *array, size_t *capacity, size_t num_needed, size_t item_size) {
+    return pl_grow_columns(&(pl_column_room){array, item_size}, 1, capacity, num_needed);
+}
+
+/* The pointer is copied as bytes, since its type is known to the caller alone. */
+static bool resize(const pl_column_room *column, size_t room) {
+    void *items;
+    memcpy(&items, column->array, sizeof items);
+    items = realloc(items, room * column->item_size);
+    if (items == NULL)
+        return false;
+    memcpy(column->array, &items, sizeof items);
+    return true;
+}
+
+bool pl_grow_columns(const pl_column_room *columns, size_t num_columns, size_t *capacity,
+                     size_t num_needed) {
+    if (num_needed <= *capacity)
         return true;
     size_t room = *capacity + *capacity / 2;
-    if (room < needed)
-        room = needed;
+    if (room < num_needed)
+        room = num_needed;
     if (room < 16)
         room = 16;
-    if (room > SIZE_MAX / item_size)
-        return false;
-    void *grown = realloc(*items, room * item_size);
-    if (grown == NULL)
-        return false;
-    *items = grown;
+    for (size_t i = 0; i < num_columns; i++) {
+        if (room > SIZE_MAX / columns[i].item_size)
+            return false;
+    }
+    for (size_t i = 0; i < num_columns; i++) {
+        if (!resize(&columns[i], room))
+            return false;
+    }
     *capacity = room;
     return true;
+}
+
+bool pl_reserve(void **items, size_t *capacity, size_t needed, size_t item_size) {
+    return pl_grow(items, capacity, needed, item_size);
 }
 
 void *pl_new_array(size_t count, size_t item_size) {
@@ -31,12 +53,10 @@ void *pl_new_array(size_t count, size_t item_size) {
 }
 
 void pl_text_append(pl_text *text, const char *bytes, size_t length) {
-    void *data = text->data;
-    if (text->failed || !pl_reserve(&data, &text->capacity, text->length + length + 1, 1)) {
+    if (text->failed || !pl_grow(&text->data, &text->capacity, text->length + length + 1, 1)) {
         text->failed = true;
         return;
     }
-    text->data = data;
     memcpy(text->data + text->length, bytes, length);
     text->length += length;
     text->data[text->length] = '\0';
@@ -53,12 +73,10 @@ void pl_text_format(pl_text *text, const char *format, ...) {
     va_copy(again, arguments);
     int length = pl_format(NULL, 0, format, arguments);
     va_end(arguments);
-    void *data = text->data;
     if (length < 0 || text->failed ||
-        !pl_reserve(&data, &text->capacity, text->length + (size_t)length + 1, 1)) {
+        !pl_grow(&text->data, &text->capacity, text->length + (size_t)length + 1, 1)) {
         text->failed = true;
     } else {
-        text->data = data;
         pl_format(text->data + text->length, (size_t)length + 1, format, again);
         text->length += (size_t)length;
     }

@@ -7,9 +7,28 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Makes room for at least `needed` items of `item_size` bytes in the malloc'ed array *items, whose
- * room is *capacity; grows by half as much again, so appending one by one costs O(1) each. False
- * (and nothing changed) when memory is short. */
+/* Makes room for at least `num_needed` items of `item_size` bytes in a malloc'ed array, which has
+ * room for *capacity of them. `array` is the address of the pointer to it, whatever its items are;
+ * the pointer is NULL and *capacity 0 at first. Grows by half as much again, so appending one by one
+ * costs O(1) each. False, and nothing changed, when memory is short. */
+bool pl_grow(void *array, size_t *capacity, size_t num_needed, size_t item_size);
+
+/* One of several arrays that hold equally many items. */
+typedef struct pl_column_room {
+    void *array; /* the address of the pointer to it, as for pl_grow */
+    size_t item_size;
+} pl_column_room;
+
+#define PL_COLUMN_ROOM(pointer)                                                                    \
+    { &(pointer), sizeof *(pointer) }
+
+/* The same for arrays that share one capacity. When memory is short for one of them, *capacity and
+ * the items stay as they are, and each array is still to be freed by its owner; some may have moved
+ * and have room that *capacity does not tell of. */
+bool pl_grow_columns(const pl_column_room *columns, size_t num_columns, size_t *capacity,
+                     size_t num_needed);
+
+/* pl_grow, for callers that have not moved to it yet. */
 bool pl_reserve(void **items, size_t *capacity, size_t needed, size_t item_size);
 
 /* calloc for arrays that may be empty: never NULL for lack of items. */

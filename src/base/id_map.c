@@ -9,10 +9,8 @@
 static bool store_entries(pl_id_map *map) {
     if (map->entries != NULL)
         return true;
-    void *entries = NULL;
-    if (!pl_reserve(&entries, &map->capacity, map->count + 1, sizeof *map->entries))
+    if (!pl_grow(&map->entries, &map->capacity, map->count + 1, sizeof *map->entries))
         return false;
-    map->entries = entries;
     for (size_t i = 0; i < map->count; i++)
         map->entries[i] = (pl_id_entry){map->first_id + i, (uint32_t)i};
     return true;
@@ -27,10 +25,8 @@ bool pl_id_map_add(pl_id_map *map, uint64_t id, uint32_t index) {
     }
     if (!store_entries(map))
         return false;
-    void *entries = map->entries;
-    if (!pl_reserve(&entries, &map->capacity, map->count + 1, sizeof *map->entries))
+    if (!pl_grow(&map->entries, &map->capacity, map->count + 1, sizeof *map->entries))
         return false;
-    map->entries = entries;
     map->entries[map->count++] = (pl_id_entry){id, index};
     return true;
 }

@@ -36,11 +36,9 @@ size_t pl_names_number(pl_names *names, const char *name) {
     size_t slot = find_slot(names, name);
     if (names->slots[slot] != 0)
         return names->slots[slot] - 1;
-    void *items = names->items;
     if (names->count >= UINT32_MAX - 1 ||
-        !pl_reserve(&items, &names->capacity, names->count + 1, sizeof *names->items))
+        !pl_grow(&names->items, &names->capacity, names->count + 1, sizeof *names->items))
         return SIZE_MAX;
-    names->items = items;
     char *copy = pl_copy_string(name, strlen(name));
     if (copy == NULL)
         return SIZE_MAX;

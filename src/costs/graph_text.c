@@ -174,10 +174,8 @@ static popliner_status read_node(reader *r, span line) {
     if (status != POPLINER_OK)
         return status;
 
-    void *inputs = r->is_input;
     bool room =
-        pl_reserve(&inputs, &r->is_input_capacity, r->graph.num_nodes + 1, sizeof *r->is_input);
-    r->is_input = inputs;
+        pl_grow(&r->is_input, &r->is_input_capacity, r->graph.num_nodes + 1, sizeof *r->is_input);
     if (room)
         r->is_input[r->graph.num_nodes] = is_input;
     if (!room || !pl_id_map_add(&r->nodes, number, (uint32_t)r->graph.num_nodes))

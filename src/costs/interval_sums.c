@@ -33,10 +33,8 @@ void pl_interval_sums_free(pl_interval_sums *sums) {
 /* Keeps the amounts; their place, or SIZE_MAX. */
 static size_t keep_amounts(pl_interval_sums *sums, const uint64_t *amounts) {
     size_t place = sums->num_amounts;
-    void *all = sums->amounts;
-    if (!pl_reserve(&all, &sums->amounts_capacity, place + sums->width, sizeof *amounts))
+    if (!pl_grow(&sums->amounts, &sums->amounts_capacity, place + sums->width, sizeof *amounts))
         return SIZE_MAX;
-    sums->amounts = all;
     memcpy(sums->amounts + place, amounts, sums->width * sizeof *amounts);
     sums->num_amounts += sums->width;
     return place;
@@ -47,11 +45,9 @@ static bool change(pl_interval_sums *sums, size_t beginning, size_t end, size_t 
                    bool is_loss) {
     if (beginning >= sums->num_units)
         return true;
-    void *changes = sums->changes;
-    if (!pl_reserve(&changes, &sums->changes_capacity, sums->num_changes + 1,
-                    sizeof *sums->changes))
+    if (!pl_grow(&sums->changes, &sums->changes_capacity, sums->num_changes + 1,
+                 sizeof *sums->changes))
         return false;
-    sums->changes = changes;
     sums->changes[sums->num_changes] =
         (pl_arrival_change){end, amounts, sums->first_change[beginning], is_loss};
     sums->first_change[beginning] = sums->num_changes++;

@@ -11,11 +11,8 @@
 #include "costs/interval_sums.h"
 
 bool pl_layer_graph_add_node(pl_layer_graph *graph, pl_graph_node node) {
-    void *nodes = graph->nodes;
-    bool room = graph->num_nodes < PL_NONE && node.name != NULL &&
-                pl_reserve(&nodes, &graph->nodes_capacity, graph->num_nodes + 1, sizeof node);
-    graph->nodes = nodes;
-    if (!room) {
+    if (graph->num_nodes >= PL_NONE || node.name == NULL ||
+        !pl_grow(&graph->nodes, &graph->nodes_capacity, graph->num_nodes + 1, sizeof node)) {
         free(node.name);
         return false;
     }
@@ -24,10 +21,8 @@ bool pl_layer_graph_add_node(pl_layer_graph *graph, pl_graph_node node) {
 }
 
 bool pl_layer_graph_add_edge(pl_layer_graph *graph, size_t from, size_t to) {
-    void *edges = graph->edges;
-    if (!pl_reserve(&edges, &graph->edges_capacity, graph->num_edges + 1, sizeof *graph->edges))
+    if (!pl_grow(&graph->edges, &graph->edges_capacity, graph->num_edges + 1, sizeof *graph->edges))
         return false;
-    graph->edges = edges;
     graph->edges[graph->num_edges++] = (pl_graph_edge){(uint32_t)from, (uint32_t)to};
     return true;
 }

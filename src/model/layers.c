@@ -44,10 +44,8 @@ static bool add_number(results *found, size_t number) {
         if (found->seen[i] == number)
             return true;
     }
-    void *seen = found->seen;
-    if (!pl_reserve(&seen, &found->capacity, found->count + 1, sizeof *found->seen))
+    if (!pl_grow(&found->seen, &found->capacity, found->count + 1, sizeof *found->seen))
         return false;
-    found->seen = seen;
     found->seen[found->count++] = number;
     return true;
 }

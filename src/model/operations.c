@@ -65,10 +65,8 @@ static uint32_t find_draft(drafts *all, uint64_t debug_context, uint32_t context
             strcmp(all->items[i].raw_name, name) == 0)
             return i;
     }
-    void *items = all->items;
-    if (!pl_reserve(&items, &all->capacity, all->count + 1, sizeof *all->items))
+    if (!pl_grow(&all->items, &all->capacity, all->count + 1, sizeof *all->items))
         return PL_NONE;
-    all->items = items;
     all->items[all->count] = (draft){.debug_context = debug_context,
                                      .context = context,
                                      .raw_name = name,
@@ -81,11 +79,9 @@ static bool add_program(drafts *all, uint32_t place, uint32_t program) {
     draft *item = &all->items[place];
     if (item->num_programs > 0 && item->programs[item->num_programs - 1] == program)
         return true;
-    void *programs = item->programs;
-    if (!pl_reserve(&programs, &item->programs_capacity, item->num_programs + 1,
-                    sizeof *item->programs))
+    if (!pl_grow(&item->programs, &item->programs_capacity, item->num_programs + 1,
+                 sizeof *item->programs))
         return false;
-    item->programs = programs;
     item->programs[item->num_programs++] = program;
     return true;
 }
@@ -227,12 +223,10 @@ static int compare_programs(const void *left, const void *right) {
 
 static uint32_t add_string(popliner_operations *operations, const char *text) {
     size_t length = strlen(text) + 1;
-    void *strings = operations->strings;
     if (length > 1 << 30 || operations->strings_length + length >= PL_NONE ||
-        !pl_reserve(&strings, &operations->strings_capacity, operations->strings_length + length,
-                    1))
+        !pl_grow(&operations->strings, &operations->strings_capacity,
+                 operations->strings_length + length, 1))
         return PL_NONE;
-    operations->strings = strings;
     memcpy(operations->strings + operations->strings_length, text, length);
     uint32_t string = (uint32_t)operations->strings_length;
     operations->strings_length += length;

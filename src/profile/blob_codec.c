@@ -80,12 +80,10 @@ bool pl_rle_read(const uint8_t *blob, size_t size, uint64_t *values, size_t coun
 }
 
 void pl_varint_write(pl_blob *blob, uint64_t value) {
-    void *data = blob->data;
-    if (blob->failed || !pl_reserve(&data, &blob->capacity, blob->size + 10, 1)) {
+    if (blob->failed || !pl_grow(&blob->data, &blob->capacity, blob->size + 10, 1)) {
         blob->failed = true;
         return;
     }
-    blob->data = data;
     int groups = 1;
     for (uint64_t rest = value >> 7; rest > 0; rest >>= 7)
         groups++;

@@ -30,7 +30,7 @@ struct popliner_debug_info {
 
     size_t num_read; /* contexts in the file */
     size_t num_contexts;
-    size_t contexts_capacity[5];
+    size_t contexts_capacity;
     uint64_t *context_id;
     uint64_t *context_parent_id;   /* as in the file, 0: none */
     uint32_t *context_name;        /* index into the string table, or PL_NONE */
@@ -46,7 +46,6 @@ struct popliner_debug_info {
      * it stands for at one call. */
     size_t num_outlined;
     size_t outlined_capacity;
-    size_t replaced_capacity;
     uint64_t *outlined_ids;
     uint64_t *replaced_ids;
 

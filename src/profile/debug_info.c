@@ -84,15 +84,14 @@ typedef struct reader {
 
 static pl_debug_string keep_string(reader *r, const char *bytes, size_t length) {
     popliner_debug_info *info = r->info;
-    void *strings = info->string_bytes;
     if (length == 0)
         return 0;
     if (info->strings_length + length + 1 >= UINT32_MAX ||
-        !pl_reserve(&strings, &info->strings_capacity, info->strings_length + length + 1, 1)) {
+        !pl_grow(&info->string_bytes, &info->strings_capacity, info->strings_length + length + 1,
+                 1)) {
         r->out_of_memory = true;
         return 0;
     }
-    info->string_bytes = strings;
     pl_debug_string string = (pl_debug_string)info->strings_length;
     memcpy(info->string_bytes + string, bytes, length);
     info->string_bytes[string + length] = '\0';
@@ -102,14 +101,10 @@ static pl_debug_string keep_string(reader *r, const char *bytes, size_t length) 
 
 static void keep_name(reader *r, const char *bytes, size_t length) {
     popliner_debug_info *info = r->info;
-    void *offsets = info->name_offset;
-    void *names = info->name_bytes;
-    bool room = pl_reserve(&offsets, &info->names_capacity, info->num_names + 1, sizeof(uint64_t));
-    info->name_offset = offsets;
-    room = room &&
-           pl_reserve(&names, &info->name_bytes_capacity, info->name_bytes_length + length + 1, 1);
-    info->name_bytes = names;
-    if (!room) {
+    if (!pl_grow(&info->name_offset, &info->names_capacity, info->num_names + 1,
+                 sizeof *info->name_offset) ||
+        !pl_grow(&info->name_bytes, &info->name_bytes_capacity,
+                 info->name_bytes_length + length + 1, 1)) {
         r->out_of_memory = true;
         return;
     }
@@ -120,12 +115,10 @@ static void keep_name(reader *r, const char *bytes, size_t length) {
 }
 
 static void keep_id(reader *r, int list, uint64_t id) {
-    void *ids = r->ids[list];
-    if (!pl_reserve(&ids, &r->ids_capacity[list], r->num_ids[list] + 1, sizeof(uint64_t))) {
+    if (!pl_grow(&r->ids[list], &r->ids_capacity[list], r->num_ids[list] + 1, sizeof(uint64_t))) {
         r->out_of_memory = true;
         return;
     }
-    r->ids[list] = ids;
     r->ids[list][r->num_ids[list]++] = id;
 }
 
@@ -161,15 +154,9 @@ static void begin_record(reader *r) {
 static bool end_outlined(reader *r) {
     popliner_debug_info *info = r->info;
     size_t count = r->num_ids[0] < r->num_ids[1] ? r->num_ids[0] : r->num_ids[1];
-    void *outlined = info->outlined_ids;
-    void *replaced = info->replaced_ids;
-    bool room = pl_reserve(&outlined, &info->outlined_capacity, info->num_outlined + count,
-                           sizeof(uint64_t));
-    info->outlined_ids = outlined;
-    room = room && pl_reserve(&replaced, &info->replaced_capacity, info->num_outlined + count,
-                              sizeof(uint64_t));
-    info->replaced_ids = replaced;
-    if (!room)
+    const pl_column_room columns[] = {PL_COLUMN_ROOM(info->outlined_ids),
+                                      PL_COLUMN_ROOM(info->replaced_ids)};
+    if (!pl_grow_columns(columns, 2, &info->outlined_capacity, info->num_outlined + count))
         return false;
     memcpy(info->replaced_ids + info->num_outlined, r->ids[0], count * sizeof(uint64_t));
     memcpy(info->outlined_ids + info->num_outlined, r->ids[1], count * sizeof(uint64_t));
@@ -180,24 +167,13 @@ static bool end_outlined(reader *r) {
 }
 
 static bool reserve_context(popliner_debug_info *info) {
-    size_t needed = info->num_contexts + 1;
-    void *ids = info->context_id;
-    void *parents = info->context_parent_id;
-    void *names = info->context_name;
-    void *details = info->context_details;
-    void *operations = info->context_is_operation;
-    bool room = info->num_contexts < PL_NONE - 1 &&
-                pl_reserve(&ids, &info->contexts_capacity[0], needed, sizeof(uint64_t));
-    info->context_id = ids;
-    room = room && pl_reserve(&parents, &info->contexts_capacity[1], needed, sizeof(uint64_t));
-    info->context_parent_id = parents;
-    room = room && pl_reserve(&names, &info->contexts_capacity[2], needed, sizeof(uint32_t));
-    info->context_name = names;
-    room = room && pl_reserve(&details, &info->contexts_capacity[3], needed, sizeof(uint32_t));
-    info->context_details = details;
-    room = room && pl_reserve(&operations, &info->contexts_capacity[4], needed, 1);
-    info->context_is_operation = operations;
-    return room;
+    const pl_column_room columns[] = {
+        PL_COLUMN_ROOM(info->context_id), PL_COLUMN_ROOM(info->context_parent_id),
+        PL_COLUMN_ROOM(info->context_name), PL_COLUMN_ROOM(info->context_details),
+        PL_COLUMN_ROOM(info->context_is_operation)};
+    return info->num_contexts < PL_NONE - 1 &&
+           pl_grow_columns(columns, sizeof columns / sizeof *columns, &info->contexts_capacity,
+                           info->num_contexts + 1);
 }
 
 static void end_record(reader *r) {
@@ -211,10 +187,8 @@ static void end_record(reader *r) {
         room = end_outlined(r);
     uint32_t details = PL_NONE;
     if (room && r->has_details) {
-        void *items = info->details;
-        room = pl_reserve(&items, &info->details_capacity, info->num_details + 1,
-                          sizeof *info->details);
-        info->details = items;
+        room = pl_grow(&info->details, &info->details_capacity, info->num_details + 1,
+                       sizeof *info->details);
         if (room) {
             details = (uint32_t)info->num_details;
             info->details[info->num_details++] = r->details;

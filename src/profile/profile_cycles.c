@@ -33,11 +33,9 @@ static void free_numbers(numbers *n) {
 
 /* The ids must be sorted before they are looked for. */
 static bool add_number(numbers *n, uint64_t id, uint64_t value) {
-    void *values = n->values;
     if (n->count >= PL_NONE - 1 ||
-        !pl_reserve(&values, &n->capacity, n->count + 1, sizeof *n->values))
+        !pl_grow(&n->values, &n->capacity, n->count + 1, sizeof *n->values))
         return false;
-    n->values = values;
     n->values[n->count] = value;
     return pl_id_map_add(&n->ids, id, (uint32_t)n->count++);
 }

@@ -200,11 +200,10 @@ pl_string pl_profile_add_string(popliner_profile *profile, const char *text) {
     if (profile->strings_length > 0 && *text == '\0')
         return 0; /* the first string is "" */
     size_t length = strlen(text) + 1;
-    void *strings = profile->strings;
     if (length > UINT32_MAX || profile->strings_length >= PL_NONE - length ||
-        !pl_reserve(&strings, &profile->strings_capacity, profile->strings_length + length, 1))
+        !pl_grow(&profile->strings, &profile->strings_capacity, profile->strings_length + length,
+                 1))
         return PL_NONE;
-    profile->strings = strings;
     memcpy(profile->strings + profile->strings_length, text, length);
     pl_string string = (pl_string)profile->strings_length;
     profile->strings_length += length;
@@ -213,10 +212,9 @@ pl_string pl_profile_add_string(popliner_profile *profile, const char *text) {
 
 bool pl_profile_add_series(popliner_profile *profile, const uint8_t *rle, size_t size_bytes,
                            pl_series *series) {
-    void *bytes = profile->series_bytes;
-    if (!pl_reserve(&bytes, &profile->series_capacity, profile->series_length + size_bytes, 1))
+    if (!pl_grow(&profile->series_bytes, &profile->series_capacity,
+                 profile->series_length + size_bytes, 1))
         return false;
-    profile->series_bytes = bytes;
     if (size_bytes > 0)
         memcpy(profile->series_bytes + profile->series_length, rle, size_bytes);
     *series = (pl_series){profile->series_length, size_bytes};

@@ -11,18 +11,15 @@
 
 /* Makes room for `count` more variables in the list that is being filled; end_list sets its end. */
 static bool reserve_variables(popliner_profile *p, size_t *capacity, size_t count) {
-    void *items = p->list_variable;
-    if (!pl_reserve(&items, capacity, p->num_list_variables + count, sizeof *p->list_variable))
+    if (!pl_grow(&p->list_variable, capacity, p->num_list_variables + count,
+                 sizeof *p->list_variable))
         return false;
-    p->list_variable = items;
     return true;
 }
 
 static bool end_list(popliner_profile *p, size_t *capacity) {
-    void *starts = p->list_start;
-    if (!pl_reserve(&starts, capacity, p->num_lists + 2, sizeof *p->list_start))
+    if (!pl_grow(&p->list_start, capacity, p->num_lists + 2, sizeof *p->list_start))
         return false;
-    p->list_start = starts;
     p->list_start[0] = 0;
     p->list_start[++p->num_lists] = p->num_list_variables;
     return true;
@@ -70,7 +67,6 @@ typedef struct exchange_piece {
     size_t *starts;    /* into variables */
     size_t num_targets;
     size_t targets_capacity;
-    size_t starts_capacity;
 } exchange_piece;
 
 typedef struct exchanges {
@@ -79,15 +75,9 @@ typedef struct exchanges {
 } exchanges;
 
 static bool begin_target(exchange_piece *piece, uint64_t id) {
-    void *targets = piece->targets;
-    void *starts = piece->starts;
-    bool room = pl_reserve(&targets, &piece->targets_capacity, piece->num_targets + 1,
-                           sizeof *piece->targets);
-    piece->targets = targets;
-    room = room && pl_reserve(&starts, &piece->starts_capacity, piece->num_targets + 1,
-                              sizeof *piece->starts);
-    piece->starts = starts;
-    if (!room)
+    const pl_column_room columns[] = {PL_COLUMN_ROOM(piece->targets),
+                                      PL_COLUMN_ROOM(piece->starts)};
+    if (!pl_grow_columns(columns, 2, &piece->targets_capacity, piece->num_targets + 1))
         return false;
     piece->targets[piece->num_targets] = id;
     piece->starts[piece->num_targets++] = piece->num_variables;
@@ -116,13 +106,10 @@ static popliner_status take_region(void *user, pl_rows *rows, size_t piece_index
     if (variable == PL_NONE)
         return pl_rows_fail(rows, 1, error, "is %llu, which table vars_info does not have",
                             (unsigned long long)variable_id);
-    void *variables = piece->variables;
     bool is_new = piece->num_targets == 0 || piece->targets[piece->num_targets - 1] != id;
-    bool memory = !is_new || begin_target(piece, id);
-    memory = memory && pl_reserve(&variables, &piece->variables_capacity, piece->num_variables + 1,
-                                  sizeof *piece->variables);
-    piece->variables = variables;
-    if (!memory)
+    if ((is_new && !begin_target(piece, id)) ||
+        !pl_grow(&piece->variables, &piece->variables_capacity, piece->num_variables + 1,
+                 sizeof *piece->variables))
         return pl_fail_memory(error, "the variables of exchanges");
     piece->variables[piece->num_variables++] = variable;
     return POPLINER_OK;

@@ -16,8 +16,7 @@ static popliner_status read_vertex_types(const pl_database *database, popliner_p
     static const pl_column columns[] = {{"id", true}, {"name", true}, {"size", true}};
     pl_rows rows = {0};
     bool more = false;
-    size_t name_capacity = 0;
-    size_t size_capacity = 0;
+    size_t capacity = 0;
     popliner_status status =
         pl_rows_open(&rows, database, "vertex_types", true, columns, 3, "ORDER BY id", error);
     while (status == POPLINER_OK && (status = pl_rows_next(&rows, &more, error)) == POPLINER_OK &&
@@ -29,15 +28,10 @@ static popliner_status read_vertex_types(const pl_database *database, popliner_p
             status = pl_rows_number(&rows, 2, UINT32_MAX, &size_bytes, error);
         if (status != POPLINER_OK)
             break;
-        void *names = p->vertex_type_name;
-        void *sizes = p->vertex_type_size_bytes;
-        bool room = pl_reserve(&names, &name_capacity, p->num_vertex_types + 1, sizeof(pl_string));
-        p->vertex_type_name = names;
-        room =
-            room && pl_reserve(&sizes, &size_capacity, p->num_vertex_types + 1, sizeof(uint64_t));
-        p->vertex_type_size_bytes = sizes;
+        const pl_column_room room[] = {PL_COLUMN_ROOM(p->vertex_type_name),
+                                       PL_COLUMN_ROOM(p->vertex_type_size_bytes)};
         pl_string name = pl_profile_add_string(p, pl_rows_text(&rows, 1));
-        if (!room || name == PL_NONE ||
+        if (name == PL_NONE || !pl_grow_columns(room, 2, &capacity, p->num_vertex_types + 1) ||
             !pl_id_map_add(&ids->vertex_types, id, (uint32_t)p->num_vertex_types)) {
             status = pl_fail_memory(error, "the vertex types");
             break;
@@ -115,8 +109,7 @@ static popliner_status read_compute_sets(const pl_database *database, popliner_p
         {"compute_set", true}, {"name", false}, {"debug_id", false}, {"var_ids_diff_rle", false}};
     pl_rows rows = {0};
     bool more = false;
-    size_t name_capacity = 0;
-    size_t context_capacity = 0;
+    size_t capacity = 0;
     popliner_status status = pl_rows_open(&rows, database, "compute_sets", true, columns, 4,
                                           "ORDER BY compute_set", error);
     while (status == POPLINER_OK && (status = pl_rows_next(&rows, &more, error)) == POPLINER_OK &&
@@ -128,16 +121,11 @@ static popliner_status read_compute_sets(const pl_database *database, popliner_p
             status = pl_rows_number_or(&rows, 2, INT64_MAX, 0, &context, error);
         if (status != POPLINER_OK)
             break;
-        void *names = p->compute_set_name;
-        void *contexts = p->compute_set_debug_context;
-        bool memory =
-            pl_reserve(&names, &name_capacity, p->num_compute_sets + 1, sizeof(pl_string));
-        p->compute_set_name = names;
-        memory = memory && pl_reserve(&contexts, &context_capacity, p->num_compute_sets + 1,
-                                      sizeof(uint64_t));
-        p->compute_set_debug_context = contexts;
+        const pl_column_room columns_room[] = {PL_COLUMN_ROOM(p->compute_set_name),
+                                               PL_COLUMN_ROOM(p->compute_set_debug_context)};
         pl_string name = pl_profile_add_string(p, pl_rows_text(&rows, 1));
-        if (!memory || name == PL_NONE ||
+        if (name == PL_NONE ||
+            !pl_grow_columns(columns_room, 2, &capacity, p->num_compute_sets + 1) ||
             !pl_id_map_add(&ids->compute_sets, id, (uint32_t)p->num_compute_sets)) {
             status = pl_fail_memory(error, "the compute sets");
             break;
@@ -157,8 +145,7 @@ static popliner_status read_vertex_instances(const pl_database *database, poplin
         {"compute_set", true}, {"vertex_type", true}, {"instances_by_tile", true}};
     pl_rows rows = {0};
     bool more = false;
-    size_t type_capacity = 0;
-    size_t series_capacity = 0;
+    size_t capacity = 0;
     uint32_t current = 0; /* the compute set being filled */
     p->compute_set_vertices_start =
         pl_new_array(p->num_compute_sets + 1, sizeof *p->compute_set_vertices_start);
@@ -193,15 +180,10 @@ static popliner_status read_vertex_instances(const pl_database *database, poplin
         /* both tables are read in the order of their ids, so the sets come one after another */
         while (current < set)
             p->compute_set_vertices_start[++current] = (uint32_t)p->num_compute_set_vertices;
-        void *types = p->compute_set_vertex_type;
-        void *instances = p->compute_set_vertex_instances;
-        bool room =
-            pl_reserve(&types, &type_capacity, p->num_compute_set_vertices + 1, sizeof(uint32_t));
-        p->compute_set_vertex_type = types;
-        room = room && pl_reserve(&instances, &series_capacity, p->num_compute_set_vertices + 1,
-                                  sizeof(pl_series));
-        p->compute_set_vertex_instances = instances;
-        if (!room || p->num_compute_set_vertices >= PL_NONE - 1) {
+        const pl_column_room room[] = {PL_COLUMN_ROOM(p->compute_set_vertex_type),
+                                       PL_COLUMN_ROOM(p->compute_set_vertex_instances)};
+        if (p->num_compute_set_vertices >= PL_NONE - 1 ||
+            !pl_grow_columns(room, 2, &capacity, p->num_compute_set_vertices + 1)) {
             status = pl_fail_memory(error, "the vertices");
             break;
         }
@@ -316,13 +298,12 @@ static popliner_status read_exchanges(const pl_database *database, popliner_prof
         }
         if (status != POPLINER_OK)
             break;
-        void *entries = exchanges->entries;
-        if (!pl_reserve(&entries, &exchanges->capacity, exchanges->count + 1, sizeof entry) ||
+        if (!pl_grow(&exchanges->entries, &exchanges->capacity, exchanges->count + 1,
+                     sizeof entry) ||
             !pl_id_map_add(&exchanges->ids, id, (uint32_t)exchanges->count)) {
             status = pl_fail_memory(error, "the exchanges");
             break;
         }
-        exchanges->entries = entries;
         exchanges->entries[exchanges->count++] = entry;
     }
     pl_rows_close(&rows);
@@ -365,12 +346,10 @@ static popliner_status read_host_exchange(const pl_database *database, const pl_
             regions == UINT64_MAX ? PL_NONE : pl_id_map_find(&ids->exchange_targets, regions);
         if (list == PL_NONE)
             continue;
-        void *entries = lists->entries;
-        if (!pl_reserve(&entries, &lists->capacity, lists->count + 1, sizeof *lists->entries)) {
+        if (!pl_grow(&lists->entries, &lists->capacity, lists->count + 1, sizeof *lists->entries)) {
             status = pl_fail_memory(error, "the host exchanges");
             break;
         }
-        lists->entries = entries;
         lists->entries[lists->count++] = (pl_id_entry){id, list};
     }
     pl_rows_close(&rows);
@@ -509,10 +488,8 @@ static popliner_status read_variants(const pl_database *database, popliner_profi
 static bool add_program_list(popliner_profile *p, size_t *capacity, uint32_t list) {
     if (list == PL_NONE)
         return true;
-    void *lists = p->program_list;
-    if (!pl_reserve(&lists, capacity, p->num_program_lists + 1, sizeof *p->program_list))
+    if (!pl_grow(&p->program_list, capacity, p->num_program_lists + 1, sizeof *p->program_list))
         return false;
-    p->program_list = lists;
     p->program_list[p->num_program_lists++] = list;
     return true;
 }
@@ -667,8 +644,7 @@ static popliner_status read_steps(const pl_database *database, popliner_profile 
         {"id", true}, {"program_id", true}, {"parent_step_id", false}};
     pl_rows rows = {0};
     bool more = false;
-    size_t program_capacity = 0;
-    size_t parent_capacity = 0;
+    size_t capacity = 0;
     popliner_status status =
         pl_rows_open(&rows, database, "depth_first_steps", true, columns, 3, "ORDER BY id", error);
     while (status == POPLINER_OK && (status = pl_rows_next(&rows, &more, error)) == POPLINER_OK &&
@@ -695,14 +671,9 @@ static popliner_status read_steps(const pl_database *database, popliner_profile 
                                   (unsigned long long)parent, (unsigned long long)id);
         if (status != POPLINER_OK)
             break;
-        void *programs = p->step_program;
-        void *parents = p->step_parent;
-        bool room = p->num_steps < PL_NONE - 1 &&
-                    pl_reserve(&programs, &program_capacity, p->num_steps + 1, sizeof(uint32_t));
-        p->step_program = programs;
-        room = room && pl_reserve(&parents, &parent_capacity, p->num_steps + 1, sizeof(uint32_t));
-        p->step_parent = parents;
-        if (!room) {
+        const pl_column_room room[] = {PL_COLUMN_ROOM(p->step_program),
+                                       PL_COLUMN_ROOM(p->step_parent)};
+        if (p->num_steps >= PL_NONE - 1 || !pl_grow_columns(room, 2, &capacity, p->num_steps + 1)) {
             status = pl_fail_memory(error, "the liveness steps");
             break;
         }

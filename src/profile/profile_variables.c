@@ -31,14 +31,12 @@ static popliner_status read_names(const pl_database *database, const char *table
                              database->path, table, most);
             break;
         }
-        void *items = *names;
         pl_string name = pl_profile_add_string(profile, pl_rows_text(&rows, 1));
         if (name == PL_NONE || !pl_id_map_add(ids, id, (uint32_t)*count) ||
-            !pl_reserve(&items, &capacity, *count + 1, sizeof **names)) {
+            !pl_grow(names, &capacity, *count + 1, sizeof **names)) {
             status = pl_fail_memory(error, "the names of variables");
             break;
         }
-        *names = items;
         (*names)[(*count)++] = name;
     }
     pl_rows_close(&rows);
@@ -96,14 +94,12 @@ static popliner_status read_classes(const pl_database *database, popliner_profil
             status = pl_rows_number(&rows, 1, 1, &always_live, error);
         if (status != POPLINER_OK)
             break;
-        void *items = profile->class_always_live;
         if (profile->num_classes >= PL_NONE - 1 ||
             !pl_id_map_add(&ids->classes, id, (uint32_t)profile->num_classes) ||
-            !pl_reserve(&items, &capacity, profile->num_classes + 1, 1)) {
+            !pl_grow(&profile->class_always_live, &capacity, profile->num_classes + 1, 1)) {
             status = pl_fail_memory(error, "the equivalence classes");
             break;
         }
-        profile->class_always_live = items;
         profile->class_always_live[profile->num_classes++] = (uint8_t)always_live;
     }
     pl_rows_close(&rows);
@@ -189,9 +185,7 @@ popliner_status pl_profile_read_live_ranges(const pl_database *database, popline
                                             pl_profile_ids *ids, popliner_error *error) {
     static const pl_column columns[] = {
         {"eq_class_id", true}, {"step_id_from", true}, {"step_id_to", true}};
-    size_t class_capacity = 0;
-    size_t first_capacity = 0;
-    size_t end_capacity = 0;
+    size_t capacity = 0;
     uint32_t *range_class = NULL;
     uint32_t *first_steps = NULL;
     uint32_t *end_steps = NULL;
@@ -224,16 +218,9 @@ popliner_status pl_profile_read_live_ranges(const pl_database *database, popline
                                   (unsigned long long)end_step, (unsigned long long)first_step);
         if (status != POPLINER_OK)
             break;
-        void *classes = range_class;
-        void *firsts = first_steps;
-        void *ends = end_steps;
-        bool room = pl_reserve(&classes, &class_capacity, count + 1, sizeof *range_class);
-        range_class = classes;
-        room = room && pl_reserve(&firsts, &first_capacity, count + 1, sizeof *first_steps);
-        first_steps = firsts;
-        room = room && pl_reserve(&ends, &end_capacity, count + 1, sizeof *end_steps);
-        end_steps = ends;
-        if (!room) {
+        const pl_column_room room[] = {PL_COLUMN_ROOM(range_class), PL_COLUMN_ROOM(first_steps),
+                                       PL_COLUMN_ROOM(end_steps)};
+        if (!pl_grow_columns(room, 3, &capacity, count + 1)) {
             status = pl_fail_memory(error, "the live ranges");
             break;
         }

@@ -86,10 +86,8 @@ static bool contains(const popliner_interval *outer, const popliner_interval *in
 static popliner_status remember(search *s, size_t first_stage, size_t entry) {
     ipu *u = &s->ipus[first_stage];
     entries *list = s->shared->peak_bytes[entry] > u->limit_bytes ? &u->too_large : &u->fitting;
-    void *items = list->items;
-    if (!pl_reserve(&items, &list->capacity, list->count + 1, sizeof *list->items))
+    if (!pl_grow(&list->items, &list->capacity, list->count + 1, sizeof *list->items))
         return pl_fail_memory(s->error, "the stages that share an IPU");
-    list->items = items;
     list->items[list->count++] = entry;
     return POPLINER_OK;
 }

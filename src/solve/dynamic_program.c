@@ -60,9 +60,7 @@ static const uint8_t *marks(tables *t, size_t stage, size_t to_end, size_t first
 }
 
 static bool add_row(tables *t) {
-    void *items = t->bytes;
-    bool grown = pl_reserve(&items, &t->capacity, (t->num_rows + 1) * t->width, sizeof *t->bytes);
-    t->bytes = items;
+    bool grown = pl_grow(&t->bytes, &t->capacity, (t->num_rows + 1) * t->width, sizeof *t->bytes);
     t->num_rows += grown;
     return grown;
 }
@@ -284,10 +282,8 @@ static int compare_values(const void *a, const void *b) {
 static popliner_status add_intervals(pl_windows *w, size_t *capacity, const pl_problem *problem,
                                      bool of_cycles, size_t to_end, size_t first, const uint8_t *ok,
                                      popliner_error *error) {
-    void *items = w->intervals;
     size_t n = w->num_units;
-    bool memory = pl_reserve(&items, capacity, w->count + n - first, sizeof *w->intervals);
-    w->intervals = items;
+    bool memory = pl_grow(&w->intervals, capacity, w->count + n - first, sizeof *w->intervals);
     if (!memory)
         return pl_fail_memory(error, "the values of the intervals");
     for (size_t last = first; last < n; ++last)

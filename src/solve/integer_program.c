@@ -24,10 +24,8 @@ void pl_integer_program_clear(pl_integer_program *s) {
 /* ---- what may be in a split ---- */
 
 static popliner_status add_column(pl_integer_program *s, pl_column c, popliner_error *error) {
-    void *items = s->columns;
-    if (!pl_reserve(&items, &s->column_capacity, s->num_columns + 1, sizeof *s->columns))
+    if (!pl_grow(&s->columns, &s->column_capacity, s->num_columns + 1, sizeof *s->columns))
         return pl_fail_memory(error, "the intervals of the integer program");
-    s->columns = items;
     s->columns[s->num_columns++] = c;
     return POPLINER_OK;
 }

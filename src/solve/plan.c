@@ -28,10 +28,9 @@ void pl_split_clear(pl_split *split) {
 }
 
 bool pl_split_append(pl_split *split, size_t first_unit) {
-    void *items = split->first_units;
-    if (!pl_reserve(&items, &split->capacity, split->num_stages + 1, sizeof *split->first_units))
+    if (!pl_grow(&split->first_units, &split->capacity, split->num_stages + 1,
+                 sizeof *split->first_units))
         return false;
-    split->first_units = items;
     split->first_units[split->num_stages++] = first_unit;
     return true;
 }

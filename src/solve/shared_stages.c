@@ -17,19 +17,10 @@ void pl_shared_free(pl_shared *shared) {
 popliner_status pl_shared_add(pl_shared *shared, size_t width, const popliner_interval *stages,
                               size_t first_stage_on_ipu, uint64_t peak_bytes,
                               popliner_error *error) {
-    void *intervals = shared->intervals;
-    void *first_stage = shared->first_stage;
-    void *peaks = shared->peak_bytes;
-    bool memory = pl_reserve(&intervals, &shared->interval_capacity, (shared->count + 1) * width,
-                             sizeof *shared->intervals);
-    shared->intervals = intervals;
-    memory = memory && pl_reserve(&first_stage, &shared->first_stage_capacity, shared->count + 1,
-                                  sizeof *shared->first_stage);
-    shared->first_stage = first_stage;
-    memory = memory && pl_reserve(&peaks, &shared->peak_capacity, shared->count + 1,
-                                  sizeof *shared->peak_bytes);
-    shared->peak_bytes = peaks;
-    if (!memory)
+    const pl_column_room columns[] = {{&shared->intervals, width * sizeof *shared->intervals},
+                                      PL_COLUMN_ROOM(shared->first_stage),
+                                      PL_COLUMN_ROOM(shared->peak_bytes)};
+    if (!pl_grow_columns(columns, 3, &shared->capacity, shared->count + 1))
         return pl_fail_memory(error, "the stages that share an IPU");
     memcpy(shared->intervals + shared->count * width, stages, width * sizeof *stages);
     shared->first_stage[shared->count] = first_stage_on_ipu;

@@ -14,13 +14,11 @@
 /* Stages whose need together on one IPU was measured, mostly because it is too much: kept for all
  * later programs of the same problem. Zero-initialise; free with pl_shared_free. */
 typedef struct pl_shared {
-    popliner_interval *intervals; /* [count][most stages of an IPU] */
-    size_t interval_capacity;
-    size_t *first_stage; /* [count]: the first stage on the IPU */
-    size_t first_stage_capacity;
-    uint64_t *peak_bytes; /* [count] */
-    size_t peak_capacity;
+    popliner_interval *intervals; /* [count][max stages of an IPU] */
+    size_t *first_stage;          /* [count]: the first stage on the IPU */
+    uint64_t *peak_bytes;         /* [count] */
     size_t count;
+    size_t capacity;
     bool is_hard; /* there are so many no-goods that pl_branch_and_bound takes over */
 } pl_shared;
 

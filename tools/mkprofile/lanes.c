@@ -74,7 +74,7 @@ popliner_status mk_assign_lanes(mk_network_plan *plan, popliner_error *error) {
         while (lane < plan->num_lanes && !is_free(plan, life, (uint64_t *)busy + lane * words))
             lane++;
         if (lane == plan->num_lanes) {
-            if (!pl_reserve(&busy, &capacity, lane + 1, lane_bytes)) {
+            if (!pl_grow(&busy, &capacity, lane + 1, lane_bytes)) {
                 status = pl_fail_memory(error, "the layout of temporaries");
                 goto done;
             }

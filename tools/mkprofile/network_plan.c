@@ -103,7 +103,7 @@ uint32_t mk_add_context(mk_network_plan *plan, mk_context_kind kind, uint32_t pa
 
 size_t mk_append(mk_network_plan *plan, mk_array *array, const void *item) {
     if (plan->is_out_of_memory ||
-        !pl_reserve(&array->items, &array->capacity, array->count + 1, array->item_size)) {
+        !pl_grow(&array->items, &array->capacity, array->count + 1, array->item_size)) {
         plan->is_out_of_memory = true;
         return 0;
     }

@@ -223,14 +223,12 @@ typedef struct var_ids {
 
 static void append_var_ids(mk_profile *profile, const mk_compute_set *set, var_ids *vars) {
     const size_t *variables = (const size_t *)profile->plan->uses.items + set->first_use;
-    void *ids = vars->ids;
     size_t count = 0;
-    if (!pl_reserve(&ids, &vars->capacity, set->num_uses * profile->plan->options.num_tiles,
-                    sizeof *vars->ids)) {
+    if (!pl_grow(&vars->ids, &vars->capacity, set->num_uses * profile->plan->options.num_tiles,
+                 sizeof *vars->ids)) {
         profile->blob.failed = true;
         return;
     }
-    vars->ids = ids;
     for (size_t tile = 0; tile < profile->plan->options.num_tiles; tile++) {
         for (size_t i = 0; i < set->num_uses; i++) {
             if (!mk_has_var(profile, variables[i], tile))
