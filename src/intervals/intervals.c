@@ -20,7 +20,7 @@
 #include "profile/profile_data.h"
 
 static void free_ground(pl_interval_inputs *s) {
-    pl_full_model_free(&s->full);
+    pl_account_free(&s->account);
     pl_unit_usage_free(&s->usage);
     pl_unit_usage_free(&s->pass_usage);
     pl_passes_free(&s->passes);
@@ -41,7 +41,7 @@ static void free_ground(pl_interval_inputs *s) {
 /* Sums control code, exchange code and vertex state of the programs by their set of units. */
 static popliner_status sum_programs(pl_interval_inputs *s, popliner_error *error) {
     const popliner_profile *p = s->profile;
-    popliner_memory_model model = s->chain->model;
+    const pl_memory_model *model = s->model;
     size_t num_tiles = p->target.num_tiles;
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
         s->set_bytes[group] = pl_new_array(s->usage.sets.count * num_tiles, sizeof(uint64_t));
@@ -58,15 +58,15 @@ static popliner_status sum_programs(pl_interval_inputs *s, popliner_error *error
                           s->set_bytes[PL_CONTROL_CODE] + set * num_tiles);
         pl_series_add(p, p->program_exchange_code[program], 1,
                       s->set_bytes[PL_EXCHANGE_CODE] + set * num_tiles);
-        /* PopLiner counts the state of a compute set for each program that executes it */
-        if (!s->is_full && compute_set != PL_NONE)
-            pl_add_vertex_state(p, model, compute_set,
+        if (model->repeats_state && compute_set != PL_NONE)
+            pl_add_vertex_state(model, p, compute_set,
                                 s->set_bytes[PL_VERTEX_STATE] + set * num_tiles);
     }
-    for (uint32_t compute_set = 0; s->is_full && compute_set < p->num_compute_sets; compute_set++) {
+    for (uint32_t compute_set = 0; !model->repeats_state && compute_set < p->num_compute_sets;
+         compute_set++) {
         uint32_t set = s->usage.compute_set_set[compute_set];
         if (set != 0)
-            pl_add_vertex_state(p, model, compute_set,
+            pl_add_vertex_state(model, p, compute_set,
                                 s->set_bytes[PL_VERTEX_STATE] + set * num_tiles);
     }
     return POPLINER_OK;
@@ -100,7 +100,7 @@ static popliner_status find_vertex_code(pl_interval_inputs *s, popliner_error *e
     size_t num_tiles = p->target.num_tiles;
     s->kind_set = pl_new_array(p->num_vertex_types * num_tiles, sizeof *s->kind_set);
     s->kind_code_bytes = pl_new_array(p->num_vertex_types * num_tiles, sizeof *s->kind_code_bytes);
-    popliner_status status = pl_vertex_kinds_find(&s->kinds, p, s->chain->model, error);
+    popliner_status status = pl_vertex_kinds_find(&s->kinds, s->model, p, error);
     if (status != POPLINER_OK)
         return status;
     if (s->kind_set == NULL || s->kind_code_bytes == NULL || !pl_unit_sets_begin(&s->kind_sets))
@@ -175,7 +175,7 @@ static popliner_status measure_passes(pl_interval_inputs *s, size_t most_stages,
             : pl_passes_find(&s->passes, s->profile, s->operations, s->chain, error);
     if (status == POPLINER_OK)
         status = pl_passes_unit_usage(&s->passes, &s->pass_usage, s->profile, s->operations,
-                                      s->chain, s->is_full ? &s->full : NULL, error);
+                                      s->chain, &s->account, error);
     if (status == POPLINER_OK)
         status = pl_passes_measure_cuts(&s->passes, s->profile, &s->pass_usage, forward_bytes,
                                         backward_bytes, error);
@@ -230,16 +230,16 @@ static popliner_status find_unit_steps(pl_interval_inputs *s, popliner_error *er
     return POPLINER_OK;
 }
 
-/* The steps of a stage are in the full model those of its units, in PopLiner's model all from its
- * first to its last operation: see peak_of_stage in interval_sweep.c. */
+/* The steps that count in a stage are those of its units, or all from its first to its last operation:
+ * see peak_of_stage in tile_meter.c. */
 static popliner_status find_breaks(pl_interval_inputs *s, popliner_error *error) {
     const popliner_chain *chain = s->chain;
     s->is_break = pl_new_array(s->profile->num_steps + 1, 1);
     if (s->is_break == NULL)
         return pl_fail_memory(error, "the intervals");
-    for (size_t i = 0; s->is_full && i < s->unit_runs_start[chain->num_units]; i++)
+    for (size_t i = 0; s->model->has_own_steps && i < s->unit_runs_start[chain->num_units]; i++)
         s->is_break[s->unit_run[i].first_step] = 1;
-    for (size_t unit = 0; !s->is_full && unit < chain->num_units; unit++) {
+    for (size_t unit = 0; !s->model->has_own_steps && unit < chain->num_units; unit++) {
         if (!popliner_chain_has_operations(chain, unit))
             continue;
         const size_t *first = chain->unit_operation + chain->unit_operations_start[unit];
@@ -377,12 +377,15 @@ popliner_intervals_measure(const popliner_profile *profile, const popliner_opera
                            const popliner_listener *listener, popliner_costs **costs,
                            popliner_stage_details **details, popliner_error *error) {
     static const popliner_interval_options usual = POPLINER_INTERVAL_OPTIONS_INIT;
-    pl_interval_inputs s = {.profile = profile, .operations = operations, .chain = chain};
+    pl_interval_inputs s = {.profile = profile,
+                            .operations = operations,
+                            .chain = chain,
+                            .model = chain->model,
+                            .first_data_unit = pl_chain_first_data_unit(chain)};
     pl_tile_meter meter = {0};
     popliner_costs *made = NULL;
     popliner_stage_details *made_details = NULL;
     s.options = options == NULL ? &usual : options;
-    s.is_full = chain->model == POPLINER_MEMORY_MODEL_FULL;
     size_t most_stages = s.options->pipeline.most_stages;
     if (costs != NULL)
         *costs = NULL;
@@ -391,11 +394,11 @@ popliner_intervals_measure(const popliner_profile *profile, const popliner_opera
     popliner_status status = pl_profile_require_variables(profile, error);
     if (status == POPLINER_OK)
         status = popliner_costs_create(chain->num_units, &made, error);
-    if (status == POPLINER_OK && s.is_full)
-        status = pl_full_model_create(&s.full, profile, operations, error);
+    if (status == POPLINER_OK)
+        status = pl_account_create(&s.account, s.model, profile, operations, error);
     if (status == POPLINER_OK)
         status = pl_unit_usage_find(&s.usage, profile, operations, chain->unit_of_operation,
-                                    chain->num_units, s.is_full ? &s.full : NULL, error);
+                                    chain->num_units, &s.account, error);
     if (status == POPLINER_OK)
         status = sum_programs(&s, error);
     if (status == POPLINER_OK)

@@ -118,19 +118,13 @@ static void add_arrivals(pl_tile_meter *s, int sum, const pl_unit_sets *sets, ui
     }
 }
 
-/* Whether the variable goes into the curve of live bytes; in the full model what is always live is
- * summed up instead. */
-static bool is_on_curve(const pl_tile_meter *s, uint64_t variable) {
-    return !s->inputs->is_full ||
-           !s->inputs->profile->class_always_live[s->inputs->profile->variable_class[variable]];
-}
-
 /* Adds what no operation touches to the inputs, wherever it is live. */
 static void add_unexplained(pl_tile_meter *s, size_t tile) {
     const popliner_profile *p = s->inputs->profile;
-    const pl_full_model *full = &s->inputs->full;
-    for (uint64_t i = full->unexplained_start[tile]; i < full->unexplained_start[tile + 1]; i++) {
-        uint32_t variable = full->unexplained[i];
+    const uint32_t *unexplained;
+    size_t count = pl_account_unexplained(&s->inputs->account, tile, &unexplained);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t variable = unexplained[i];
         pl_curve_add(&s->base_curve, p, p->variable_class[variable],
                      p->variable_size_bytes[variable]);
     }
@@ -149,15 +143,16 @@ static bool divide_range(pl_tile_meter *s, uint32_t set, size_t first_step, size
      * would make this quadratic */
     enum { MOST_RUNS = 8 };
     const pl_interval_inputs *g = s->inputs;
+    bool has_own_steps = g->model->has_own_steps;
     size_t first = first_step; /* of what arrives */
     size_t end = end_step;
-    for (int i = 0; g->is_full && i < MOST_RUNS && first < end; i++) {
+    for (int i = 0; has_own_steps && i < MOST_RUNS && first < end; i++) {
         const pl_step_run *run = &g->unit_run[g->run_of_step[first]];
         if (!has_unit(g, set, run->unit))
             break;
         first = run->end_step < end ? run->end_step : end;
     }
-    for (int i = 0; g->is_full && i < MOST_RUNS && first < end; i++) {
+    for (int i = 0; has_own_steps && i < MOST_RUNS && first < end; i++) {
         const pl_step_run *run = &g->unit_run[g->run_of_step[end - 1]];
         if (!has_unit(g, set, run->unit))
             break;
@@ -175,19 +170,19 @@ static bool divide_range(pl_tile_meter *s, uint32_t set, size_t first_step, size
 static bool sort_variables(pl_tile_meter *s, size_t tile) {
     const popliner_profile *p = s->inputs->profile;
     const pl_unit_usage *usage = &s->inputs->usage;
+    bool adds_always_live = s->inputs->model->adds_always_live;
     pl_live_parts_empty(&s->parts);
     if (!pl_curve_begin(&s->base_curve, 0, p->num_steps))
         return false;
-    if (s->inputs->is_full)
-        add_unexplained(s, tile);
+    add_unexplained(s, tile);
     for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
         uint32_t set = usage->variable_set[i];
         uint32_t class_index = p->variable_class[i];
         uint64_t bytes = p->variable_size_bytes[i];
         if (set == 0)
             continue;
-        if (!is_on_curve(s, i)) {
-            if ((s->inputs->full.variable_flags[i] & PL_VARIABLE_IS_CODE) == 0)
+        if (adds_always_live && p->class_always_live[class_index]) {
+            if (!pl_account_is_code(&s->inputs->account, i))
                 add_arrivals(s, PL_SUM_DATA, &usage->sets, set, bytes);
             continue;
         }
@@ -247,11 +242,11 @@ static bool sort_arrivals(pl_tile_meter *s) {
 /* Counts a set at each place where it arrives (two places up), or lists it (one place up). */
 static void enter_set(pl_tile_meter *s, uint32_t arriving, bool is_listing) {
     const pl_unit_sets *sets = &s->inputs->usage.sets;
+    uint32_t first_data_unit = s->inputs->first_data_unit;
     uint32_t set = arriving;
-    for (; set != 0 && pl_interval_unit_counts(s->inputs, sets->last_unit[set]);
-         set = sets->rest[set]) {
+    for (; set != 0 && sets->last_unit[set] >= first_data_unit; set = sets->rest[set]) {
         uint32_t rest = sets->rest[set];
-        bool is_first = rest == 0 || !pl_interval_unit_counts(s->inputs, sets->last_unit[rest]);
+        bool is_first = rest == 0 || sets->last_unit[rest] < first_data_unit;
         size_t place =
             arrivals_place(sets->last_unit[set], is_first ? 0 : sets->last_unit[rest] + 1);
         if (is_listing)
@@ -291,15 +286,16 @@ typedef struct stage_steps {
 } stage_steps;
 
 static void add_unit_steps(stage_steps *steps, const popliner_chain *chain, size_t unit) {
+    bool is_layer = chain->kind[unit] == POPLINER_UNIT_LAYER;
     if (!popliner_chain_has_operations(chain, unit))
         return;
     size_t first = chain->unit_operation[chain->unit_operations_start[unit]];
     size_t last = chain->unit_operation[chain->unit_operations_start[unit + 1] - 1];
-    bool replaces = unit > 0 && !steps->in_layer;
+    bool replaces = is_layer && !steps->in_layer;
     if (steps->first_operation == SIZE_MAX || replaces ||
-        (first < steps->first_operation && (unit > 0 || !steps->in_layer)))
+        (first < steps->first_operation && (is_layer || !steps->in_layer)))
         steps->first_operation = first;
-    steps->in_layer = steps->in_layer || unit > 0;
+    steps->in_layer = steps->in_layer || is_layer;
     if (steps->last_operation == SIZE_MAX || last > steps->last_operation)
         steps->last_operation = last;
 }
@@ -314,7 +310,9 @@ static void add_unit(pl_tile_meter *s, size_t start, size_t unit) {
             pl_peak_tree_add(&s->tree, s->arrivals[i].first_segment, s->arrivals[i].end_segment,
                              s->arrivals[i].bytes);
     }
-    for (size_t i = g->unit_runs_start[unit]; g->is_full && i < g->unit_runs_start[unit + 1]; i++)
+    bool has_own_steps = g->model->has_own_steps;
+    for (size_t i = g->unit_runs_start[unit]; has_own_steps && i < g->unit_runs_start[unit + 1];
+         i++)
         pl_peak_tree_add(&s->tree, s->segment_of_step[g->unit_run[i].first_step],
                          s->segment_of_step[g->unit_run[i].end_step], COUNTS);
     pl_peak_tree_settle(&s->tree);
@@ -327,7 +325,7 @@ static uint64_t peak_of_stage(const pl_tile_meter *s, const stage_steps *steps, 
     const popliner_operations *operations = s->inputs->operations;
     size_t segment = SIZE_MAX;
     uint64_t bytes = 0;
-    if (s->inputs->is_full) {
+    if (s->inputs->model->has_own_steps) {
         uint64_t most_bytes = pl_peak_tree_most(&s->tree);
         if (most_bytes >= COUNTS) {
             bytes = most_bytes - COUNTS;
@@ -387,7 +385,7 @@ static bool measure_start(pl_tile_meter *s, size_t tile, size_t start) {
         pl_detail_sums own = {
             .variables_bytes = peak_of_stage(s, &steps, NULL) + sum_bytes[PL_SUM_DATA],
             .stash_bytes = sum_bytes[PL_SUM_STASH],
-            .unexplained_bytes = s->inputs->is_full ? s->inputs->full.fixed_bytes[tile] : 0,
+            .unexplained_bytes = pl_account_fixed(&s->inputs->account, tile),
         };
         pl_peak_piece as_largest = {
             .bytes = own.variables_bytes + own.unexplained_bytes,
@@ -397,14 +395,12 @@ static bool measure_start(pl_tile_meter *s, size_t tile, size_t start) {
         };
         for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
             own.code_bytes[group] =
-                s->inputs->is_full
-                    ? pl_full_model_limit(&s->inputs->full, group, tile, sum_bytes[group])
-                    : sum_bytes[group];
+                pl_account_limit(&s->inputs->account, group, tile, sum_bytes[group]);
             as_largest.bytes += own.code_bytes[group];
         }
         if (s->sums != NULL)
             pl_detail_sums_add(&s->sums[interval], &own, 1);
-        else if (s->inputs->is_full && as_largest.bytes > s->inputs->options->most_bytes)
+        else if (!s->inputs->model->may_shrink && as_largest.bytes > s->inputs->options->most_bytes)
             s->allowed_end[start] = unit;
         if (s->allowed_end[start] > unit && !add_to_stage(s, interval, &steps, &as_largest))
             return false;

@@ -9,10 +9,10 @@
 #include "intervals/peak_tree.h"
 #include "intervals/stage_details.h"
 #include "intervals/stash.h"
+#include "memory/account.h"
 #include "memory/chain_data.h"
 #include "memory/code.h"
 #include "memory/curve.h"
-#include "memory/full_model.h"
 #include "memory/passes.h"
 #include "memory/unit_usage.h"
 #include "popliner/intervals.h"
@@ -30,8 +30,9 @@ typedef struct pl_interval_inputs {
     const popliner_operations *operations;
     const popliner_chain *chain;
     const popliner_interval_options *options;
-    bool is_full;
-    pl_full_model full; /* of that memory model only */
+    const pl_memory_model *model; /* that of the chain */
+    pl_account account;
+    uint32_t first_data_unit; /* data that only units before it touch does not count */
     pl_unit_usage usage;
     pl_passes passes;
     pl_unit_usage pass_usage; /* of the passes, see pl_passes_unit_usage */
@@ -56,12 +57,6 @@ typedef struct pl_interval_inputs {
     size_t set_words;
     uint64_t *set_bits;
 } pl_interval_inputs;
-
-/* Whether what this unit touches counts as variables where no other unit does: in PopLiner's model
- * those of operations in no layer are assumed to be distributed. */
-static inline bool pl_interval_unit_counts(const pl_interval_inputs *inputs, uint32_t unit) {
-    return inputs->is_full || unit > 0;
-}
 
 /* What the sums over arrivals are kept apart by: the groups of code, always-live data, and what a
  * pipeline keeps, which is no part of the peak of a plain stage. */
