@@ -129,8 +129,7 @@ static void mark_variables(const popliner_profile *p, uint32_t program, uint8_t 
 static void sort_categories(work *w) {
     const popliner_profile *p = w->profile;
     /* in a profile that does not tell descriptors by compute set they are data like any other */
-    bool has_descriptors =
-        w->chain->model == POPLINER_MEMORY_MODEL_FULL && p->num_compute_set_states > 0;
+    bool has_descriptors = pl_takes_told_state(w->chain->model, p);
     for (size_t category = 0; category < p->num_categories; category++) {
         int code = 0;
         while (code < NUM_CODE && (p->category[category] != code_categories[code] ||
@@ -163,13 +162,12 @@ static void part_state(work *w, const uint64_t *state) {
 /* Which operations, programs and variables count, and what their code comes to. */
 static popliner_status explain(work *w, popliner_error *error) {
     const popliner_profile *p = w->profile;
-    bool is_full = w->chain->model == POPLINER_MEMORY_MODEL_FULL;
+    const pl_memory_model *model = w->chain->model;
     pl_code_counter counter = {0};
     uint64_t *state = pl_new_array(p->target.num_tiles, sizeof *state);
     sort_categories(w);
-    popliner_status status = state == NULL
-                                 ? pl_fail_memory(error, "the diagnosis")
-                                 : pl_code_counter_begin(&counter, p, w->chain->model, error);
+    popliner_status status = state == NULL ? pl_fail_memory(error, "the diagnosis")
+                                           : pl_code_counter_begin(&counter, model, p, error);
     if (status != POPLINER_OK)
         goto done;
     uint64_t *const groups[PL_NUM_CODE_GROUPS] = {
@@ -189,8 +187,7 @@ static popliner_status explain(work *w, popliner_error *error) {
             uint32_t program = operation.programs[k];
             pl_code_counter_add(&counter, program, groups);
             w->program_seen[program] = 1;
-            /* PopLiner's model does not count the variables of what is in no layer */
-            if (in_layer || is_full)
+            if (in_layer || !model->has_unlayered_unit)
                 mark_variables(p, program, w->variable_seen);
         }
     }
@@ -198,16 +195,15 @@ static popliner_status explain(work *w, popliner_error *error) {
     for (uint32_t program = 0; program < p->num_programs; program++) {
         uint32_t set = p->program_compute_set[program];
         bool counts = w->program_seen[program] && set != PL_NONE;
-        if (counts && (!is_full || counter.compute_set_seen[set] == counter.number)) {
-            pl_add_vertex_state(p, POPLINER_MEMORY_MODEL_POPLINER, set,
-                                w->explained_code[CODE_INSTANCES]);
-            if (is_full && p->num_compute_set_states > 0)
+        if (counts && (model->repeats_state || counter.compute_set_seen[set] == counter.number)) {
+            pl_add_vertex_instances(p, set, w->explained_code[CODE_INSTANCES]);
+            if (pl_takes_told_state(model, p))
                 pl_series_add(p, p->compute_set_descriptors[set], 1,
                               w->explained_code[CODE_DESCRIPTORS]);
-            counter.compute_set_seen[set] = 0; /* once in the full model */
+            counter.compute_set_seen[set] = 0; /* not again */
         }
     }
-    if (is_full && p->num_compute_set_states > 0)
+    if (pl_takes_told_state(model, p))
         part_state(w, state);
     for (size_t i = 0, tile = 0; i < p->num_variables; i++) {
         tile = pl_profile_tile_from(p, i, tile);
@@ -511,7 +507,7 @@ static popliner_status compare_bottleneck(work *w, popliner_error *error) {
     const popliner_profile *p = w->profile;
     popliner_diagnosis *d = w->result;
     size_t num_tiles = p->target.num_tiles;
-    bool is_full = w->chain->model == POPLINER_MEMORY_MODEL_FULL;
+    bool compares_own_step = w->chain->model->compares_own_step;
     missing_bytes missing = {.num_categories = p->num_categories,
                              .count = (p->num_unlowered + 1) * p->num_categories};
     popliner_peak *peaks = pl_new_array(num_tiles, sizeof *peaks);
@@ -524,7 +520,7 @@ static popliner_status compare_bottleneck(work *w, popliner_error *error) {
 
     uint64_t missing_sum;
     d->explained_bytes = add_up(w, d->tile, d->step, &missing, &missing_sum);
-    if (!is_full)
+    if (compares_own_step)
         d->explained_bytes = w->stage.total_bytes[d->tile];
     if (p->num_steps > 0)
         d->program_name = popliner_program_name(p, p->step_program[d->step]);
@@ -540,10 +536,11 @@ static popliner_status compare_bottleneck(work *w, popliner_error *error) {
             p->tile_always_live_bytes[tile] + p->tile_not_always_live_peak_bytes[tile];
         has_account = has_account || account > 0;
         d->tiles_off += explained + missing_sum != account;
-        if (is_full ? explained > d->model_bytes : w->stage.total_bytes[tile] > d->model_bytes) {
-            d->model_bytes = is_full ? explained : w->stage.total_bytes[tile];
+        uint64_t model_bytes = compares_own_step ? w->stage.total_bytes[tile] : explained;
+        if (model_bytes > d->model_bytes) {
+            d->model_bytes = model_bytes;
             d->model_tile = tile;
-            d->model_step = is_full ? peaks[tile].peak_step : w->stage.peak_step[tile];
+            d->model_step = compares_own_step ? w->stage.peak_step[tile] : peaks[tile].peak_step;
         }
         add_missing_code(w, tile, &missing);
     }
@@ -622,7 +619,7 @@ popliner_status popliner_diagnose(const popliner_profile *profile,
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "the diagnosis of units %zu to %zu: the chain has units 0 to %zu",
                        options->first_unit, options->last_unit, chain->num_units - 1);
-    diagnosis->model = chain->model;
+    diagnosis->model = chain->model->id;
     diagnosis->layer_operations_only = options->layer_operations_only;
     diagnosis->program_name = "";
     work w = {.profile = profile,

@@ -20,7 +20,7 @@ static bool touches(const pl_interval_inputs *inputs, uint32_t set, size_t first
     while (set != 0 && sets->last_unit[set] > last_unit)
         set = sets->rest[set];
     return set != 0 && sets->last_unit[set] >= first_unit &&
-           pl_interval_unit_counts(inputs, sets->last_unit[set]);
+           sets->last_unit[set] >= inputs->first_data_unit;
 }
 
 /* ---- parameters ---- */
@@ -49,7 +49,7 @@ static popliner_status find_parameters(const pl_interval_inputs *inputs,
         size_t place = num_units; /* descending: from the last place on */
         if (set_bytes[all] == 0)
             continue;
-        for (uint32_t set = all; set != 0 && pl_interval_unit_counts(inputs, sets->last_unit[set]);
+        for (uint32_t set = all; set != 0 && sets->last_unit[set] >= inputs->first_data_unit;
              set = sets->rest[set])
             units[--place] = sets->last_unit[set];
         memory = pl_interval_sums_add(&sums, units + place, num_units - place, &set_bytes[all]);
@@ -86,9 +86,7 @@ static int compare_tile_variables(const void *left, const void *right) {
 static bool is_of_stage(const pl_interval_inputs *inputs, uint32_t variable, size_t first_unit,
                         size_t last_unit) {
     bool is_touched = touches(inputs, inputs->usage.variable_set[variable], first_unit, last_unit);
-    return inputs->is_full
-               ? pl_full_model_has_data(&inputs->full, inputs->profile, variable, is_touched)
-               : is_touched;
+    return pl_account_is_data(&inputs->account, inputs->profile, variable, is_touched);
 }
 
 /* Picks the first of these variables, largest first, that are of the stage. */

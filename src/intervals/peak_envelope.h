@@ -30,7 +30,7 @@ typedef struct pl_peak_piece {
 
 typedef struct pl_peak_envelope {
     popliner_pipeline pipeline; /* most_stages are the places */
-    size_t num_intervals;       /* in the order of base/triangle.h */
+    size_t num_intervals;       /* in the order of costs/triangle.h */
     uint32_t *first; /* [num_intervals] the piece for the last place, or PL_NONE; owned */
     size_t num_pieces;
     size_t capacity;

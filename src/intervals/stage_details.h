@@ -28,7 +28,7 @@ typedef struct pl_detail_variables {
     uint32_t category[POPLINER_DETAIL_VARIABLES];
 } pl_detail_variables;
 
-/* Stages are in the order of base/triangle.h. All arrays are owned. */
+/* Stages are in the order of costs/triangle.h. All arrays are owned. */
 struct popliner_stage_details {
     size_t num_units;
     pl_detail_sums *sums;           /* [largest.num_intervals] */

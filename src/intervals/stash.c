@@ -78,7 +78,7 @@ popliner_status pl_stash_create(pl_stash *stash, const popliner_chain *chain,
                                 const pl_passes *passes, const pl_unit_usage *usage,
                                 popliner_recompute recompute, popliner_error *error) {
     const pl_unit_sets *sets = &usage->sets;
-    bool skips_unit_0 = chain->kind[0] == POPLINER_UNIT_UNLAYERED;
+    bool skips_unit_0 = pl_chain_first_data_unit(chain) > 0;
     touching t = {.passes = pl_new_array(chain->num_units, 1)};
     void *arrivals = NULL;
     size_t capacity = 0;

@@ -6,15 +6,16 @@
  * at u_k, and reach u_k. Costs that add up (code and state) are summed in a table of arrivals; live
  * variables are added to a tree over the steps, which knows their peak after every unit.
  *
- * In the full model the steps of a unit count only in stages that have the unit, and there a variable
- * that the unit touches is counted in any case. So while such steps run it may be on the inputs that
- * all stages begin with; it has to arrive only between the first and the last step of other units
- * while it is live. For most variables there are none. The others mostly live between the same units,
- * so that what arrives is few ranges, with the bytes of many variables; and all steps between the
- * ends of two such ranges are one place of the tree.
+ * Where stages have their own steps (pl_memory_model), the steps of a unit count only in stages that
+ * have the unit, and there a variable that the unit touches counts in any case. So its bytes at those
+ * steps may be in the base, with which all stages begin; a stage without the unit does not look at
+ * them. The variable has to arrive only between the first and the last step of other units while it
+ * is live. For most variables there are none. The others mostly live between the same units, so that
+ * what arrives is few ranges, with the bytes of many variables; and all steps between the ends of two
+ * such ranges are one place of the tree.
  *
  * What a pipeline keeps arrives likewise, but in stages that reach back to units of both passes: see
- * memory/stash.h.
+ * intervals/stash.h.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "intervals/tile_meter.h"
@@ -106,32 +107,26 @@ void pl_tile_meter_free(pl_tile_meter *meter) {
 }
 
 /* Enters something of the units of `set` into the table of arrivals of one sum. */
-static void add_arrivals(pl_tile_meter *s, int sum, const pl_unit_sets *sets, uint32_t set,
+static void add_arrivals(pl_tile_meter *meter, int sum, const pl_unit_sets *sets, uint32_t set,
                          uint64_t bytes) {
-    size_t num_units = s->inputs->usage.num_units;
+    size_t num_units = meter->inputs->usage.num_units;
     for (; set != 0 && bytes > 0; set = sets->rest[set]) {
         uint32_t unit = sets->last_unit[set];
         uint32_t rest = sets->rest[set];
         uint32_t first_start = rest == 0 ? 0 : sets->last_unit[rest] + 1;
-        s->arriving_bytes[sum][first_start * num_units + unit] += bytes;
-        s->arriving_bytes[sum][(unit + 1) * num_units + unit] -= bytes;
+        meter->arriving_bytes[sum][first_start * num_units + unit] += bytes;
+        meter->arriving_bytes[sum][(unit + 1) * num_units + unit] -= bytes;
     }
 }
 
-/* Whether the variable goes into the curve of live bytes; in the full model what is always live is
- * summed up instead. */
-static bool is_on_curve(const pl_tile_meter *s, uint64_t variable) {
-    return !s->inputs->is_full ||
-           !s->inputs->profile->class_always_live[s->inputs->profile->variable_class[variable]];
-}
-
-/* Adds what no operation touches to the inputs, wherever it is live. */
-static void add_unexplained(pl_tile_meter *s, size_t tile) {
-    const popliner_profile *p = s->inputs->profile;
-    const pl_full_model *full = &s->inputs->full;
-    for (uint64_t i = full->unexplained_start[tile]; i < full->unexplained_start[tile + 1]; i++) {
-        uint32_t variable = full->unexplained[i];
-        pl_curve_add(&s->base_curve, p, p->variable_class[variable],
+/* Adds what no operation touches to the base, wherever it is live. */
+static void add_unexplained(pl_tile_meter *meter, size_t tile) {
+    const popliner_profile *p = meter->inputs->profile;
+    const uint32_t *unexplained;
+    size_t count = pl_account_unexplained(&meter->inputs->account, tile, &unexplained);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t variable = unexplained[i];
+        pl_curve_add(&meter->base_curve, p, p->variable_class[variable],
                      p->variable_size_bytes[variable]);
     }
 }
@@ -140,145 +135,148 @@ static bool has_unit(const pl_interval_inputs *inputs, uint32_t set, uint32_t un
     return (inputs->set_bits[set * inputs->set_words + unit / 64] >> unit % 64 & 1) != 0;
 }
 
-/* Divides a live range of something that the units of `set` touch: to the inputs goes what it begins
- * and ends with while one of these runs. In PopLiner's model, where the steps of other units count,
- * all of it has to arrive. */
-static bool divide_range(pl_tile_meter *s, uint32_t set, size_t first_step, size_t end_step,
+/* Divides a live range of something that the units of `set` touch: what it begins and ends with
+ * while one of them runs goes into the base, the rest has to arrive. All of it has to where the steps
+ * of other units count, too. */
+static bool divide_range(pl_tile_meter *meter, uint32_t set, size_t first_step, size_t end_step,
                          uint64_t bytes) {
-    /* any number would do: what is not on the inputs arrives; without one, units that take turns
-     * would make this quadratic */
+    /* any number would do, since what is not in the base arrives; without one, units that take
+     * turns would make this quadratic */
     enum { MOST_RUNS = 8 };
-    const pl_interval_inputs *g = s->inputs;
+    const pl_interval_inputs *inputs = meter->inputs;
+    bool has_own_steps = inputs->model->has_own_steps;
     size_t first = first_step; /* of what arrives */
     size_t end = end_step;
-    for (int i = 0; g->is_full && i < MOST_RUNS && first < end; i++) {
-        const pl_step_run *run = &g->unit_run[g->run_of_step[first]];
-        if (!has_unit(g, set, run->unit))
+    for (int i = 0; has_own_steps && i < MOST_RUNS && first < end; i++) {
+        const pl_step_run *run = &inputs->unit_run[inputs->run_of_step[first]];
+        if (!has_unit(inputs, set, run->unit))
             break;
         first = run->end_step < end ? run->end_step : end;
     }
-    for (int i = 0; g->is_full && i < MOST_RUNS && first < end; i++) {
-        const pl_step_run *run = &g->unit_run[g->run_of_step[end - 1]];
-        if (!has_unit(g, set, run->unit))
+    for (int i = 0; has_own_steps && i < MOST_RUNS && first < end; i++) {
+        const pl_step_run *run = &inputs->unit_run[inputs->run_of_step[end - 1]];
+        if (!has_unit(inputs, set, run->unit))
             break;
         end = run->first_step > first ? run->first_step : first;
     }
     if (first_step < first)
-        pl_curve_add_steps(&s->base_curve, first_step, first, bytes);
+        pl_curve_add_steps(&meter->base_curve, first_step, first, bytes);
     if (end < end_step)
-        pl_curve_add_steps(&s->base_curve, end, end_step, bytes);
-    return first == end || pl_live_parts_add(&s->parts, set, (uint32_t)first, (uint32_t)end, bytes);
+        pl_curve_add_steps(&meter->base_curve, end, end_step, bytes);
+    return first == end ||
+           pl_live_parts_add(&meter->parts, set, (uint32_t)first, (uint32_t)end, bytes);
 }
 
-/* Sorts the tile's variables: sums up the always-live ones, puts on the inputs what is there in all
- * stages, and makes parts of everything else. */
-static bool sort_variables(pl_tile_meter *s, size_t tile) {
-    const popliner_profile *p = s->inputs->profile;
-    const pl_unit_usage *usage = &s->inputs->usage;
-    pl_live_parts_empty(&s->parts);
-    if (!pl_curve_begin(&s->base_curve, 0, p->num_steps))
+/* Sorts the tile's variables: sums up the always-live ones, puts into the base what may be there in
+ * all stages, and makes parts of everything else. */
+static bool sort_variables(pl_tile_meter *meter, size_t tile) {
+    const popliner_profile *p = meter->inputs->profile;
+    const pl_unit_usage *usage = &meter->inputs->usage;
+    bool adds_always_live = meter->inputs->model->adds_always_live;
+    pl_live_parts_empty(&meter->parts);
+    if (!pl_curve_begin(&meter->base_curve, 0, p->num_steps))
         return false;
-    if (s->inputs->is_full)
-        add_unexplained(s, tile);
+    add_unexplained(meter, tile);
     for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
         uint32_t set = usage->variable_set[i];
         uint32_t class_index = p->variable_class[i];
         uint64_t bytes = p->variable_size_bytes[i];
         if (set == 0)
             continue;
-        if (!is_on_curve(s, i)) {
-            if ((s->inputs->full.variable_flags[i] & PL_VARIABLE_IS_CODE) == 0)
-                add_arrivals(s, PL_SUM_DATA, &usage->sets, set, bytes);
+        if (adds_always_live && p->class_always_live[class_index]) {
+            if (!pl_account_is_code(&meter->inputs->account, i))
+                add_arrivals(meter, PL_SUM_DATA, &usage->sets, set, bytes);
             continue;
         }
         for (uint32_t k = p->class_ranges_start[class_index];
              k < p->class_ranges_start[class_index + 1]; k++)
-            if (!divide_range(s, set, p->range_first_step[k], p->range_end_step[k], bytes))
+            if (!divide_range(meter, set, p->range_first_step[k], p->range_end_step[k], bytes))
                 return false;
     }
     return true;
 }
 
 /* Divides the steps into segments, wherever a part begins or ends or others begin to count. */
-static bool find_segments(pl_tile_meter *s) {
-    size_t num_steps = s->inputs->profile->num_steps;
+static bool find_segments(pl_tile_meter *meter) {
+    size_t num_steps = meter->inputs->profile->num_steps;
     size_t num_segments = 0;
-    memcpy(s->is_break, s->inputs->is_break, num_steps + 1);
-    for (size_t i = 0; i < s->parts.count; i++) {
-        s->is_break[s->parts.parts[i].first_step] = 1;
-        s->is_break[s->parts.parts[i].end_step] = 1;
+    memcpy(meter->is_break, meter->inputs->is_break, num_steps + 1);
+    for (size_t i = 0; i < meter->parts.count; i++) {
+        meter->is_break[meter->parts.parts[i].first_step] = 1;
+        meter->is_break[meter->parts.parts[i].end_step] = 1;
     }
-    pl_curve_read(&s->base_curve, s->step_bytes);
+    pl_curve_read(&meter->base_curve, meter->step_bytes);
     for (size_t step = 0; step < num_steps; step++) {
-        uint64_t bytes = s->step_bytes[step];
-        bool is_first = step == 0 || s->is_break[step] != 0;
+        uint64_t bytes = meter->step_bytes[step];
+        bool is_first = step == 0 || meter->is_break[step] != 0;
         num_segments += is_first;
-        if (is_first || bytes > s->segment_bytes[num_segments - 1]) {
-            s->segment_bytes[num_segments - 1] = bytes;
-            s->segment_step[num_segments - 1] = (uint32_t)step;
+        if (is_first || bytes > meter->segment_bytes[num_segments - 1]) {
+            meter->segment_bytes[num_segments - 1] = bytes;
+            meter->segment_step[num_segments - 1] = (uint32_t)step;
         }
-        s->segment_of_step[step] = (uint32_t)num_segments - 1;
+        meter->segment_of_step[step] = (uint32_t)num_segments - 1;
     }
-    s->segment_of_step[num_steps] = (uint32_t)num_segments;
-    return pl_peak_tree_begin(&s->base_tree, s->segment_bytes, num_segments);
+    meter->segment_of_step[num_steps] = (uint32_t)num_segments;
+    return pl_peak_tree_begin(&meter->base_tree, meter->segment_bytes, num_segments);
 }
 
 /* Makes arrivals of the parts, by their set. */
-static bool sort_arrivals(pl_tile_meter *s) {
-    size_t num_sets = s->inputs->usage.sets.count;
-    const pl_live_part *parts = s->parts.parts;
-    void *arrivals = s->arrivals;
-    if (!pl_reserve(&arrivals, &s->arrivals_capacity, s->parts.count, sizeof *s->arrivals))
+static bool sort_arrivals(pl_tile_meter *meter) {
+    size_t num_sets = meter->inputs->usage.sets.count;
+    const pl_live_part *parts = meter->parts.parts;
+    void *arrivals = meter->arrivals;
+    if (!pl_reserve(&arrivals, &meter->arrivals_capacity, meter->parts.count,
+                    sizeof *meter->arrivals))
         return false;
-    s->arrivals = arrivals;
+    meter->arrivals = arrivals;
     /* counted two places up and filled one place up, so that the starts are right in the end */
-    memset(s->set_start, 0, (num_sets + 2) * sizeof *s->set_start);
-    for (size_t i = 0; i < s->parts.count; i++)
-        s->set_start[parts[i].set + 2]++;
+    memset(meter->set_start, 0, (num_sets + 2) * sizeof *meter->set_start);
+    for (size_t i = 0; i < meter->parts.count; i++)
+        meter->set_start[parts[i].set + 2]++;
     for (size_t set = 0; set < num_sets; set++)
-        s->set_start[set + 2] += s->set_start[set + 1];
-    for (size_t i = 0; i < s->parts.count; i++)
-        s->arrivals[s->set_start[parts[i].set + 1]++] =
-            (struct pl_tile_arrival){s->segment_of_step[parts[i].first_step],
-                                     s->segment_of_step[parts[i].end_step], parts[i].bytes};
+        meter->set_start[set + 2] += meter->set_start[set + 1];
+    for (size_t i = 0; i < meter->parts.count; i++)
+        meter->arrivals[meter->set_start[parts[i].set + 1]++] =
+            (struct pl_tile_arrival){meter->segment_of_step[parts[i].first_step],
+                                     meter->segment_of_step[parts[i].end_step], parts[i].bytes};
     return true;
 }
 
 /* Counts a set at each place where it arrives (two places up), or lists it (one place up). */
-static void enter_set(pl_tile_meter *s, uint32_t arriving, bool is_listing) {
-    const pl_unit_sets *sets = &s->inputs->usage.sets;
+static void enter_set(pl_tile_meter *meter, uint32_t arriving, bool is_listing) {
+    const pl_unit_sets *sets = &meter->inputs->usage.sets;
+    uint32_t first_data_unit = meter->inputs->first_data_unit;
     uint32_t set = arriving;
-    for (; set != 0 && pl_interval_unit_counts(s->inputs, sets->last_unit[set]);
-         set = sets->rest[set]) {
+    for (; set != 0 && sets->last_unit[set] >= first_data_unit; set = sets->rest[set]) {
         uint32_t rest = sets->rest[set];
-        bool is_first = rest == 0 || !pl_interval_unit_counts(s->inputs, sets->last_unit[rest]);
+        bool is_first = rest == 0 || sets->last_unit[rest] < first_data_unit;
         size_t place =
             arrivals_place(sets->last_unit[set], is_first ? 0 : sets->last_unit[rest] + 1);
         if (is_listing)
-            s->arriving_sets[s->arriving_start[place + 1]++] = arriving;
+            meter->arriving_sets[meter->arriving_start[place + 1]++] = arriving;
         else
-            s->arriving_start[place + 2]++;
+            meter->arriving_start[place + 2]++;
     }
 }
 
 /* Lists the sets that something arrives of. */
-static bool list_arriving(pl_tile_meter *s) {
-    size_t num_sets = s->inputs->usage.sets.count;
-    size_t num_places = arrivals_place(s->inputs->usage.num_units, 0);
-    memset(s->arriving_start, 0, (num_places + 2) * sizeof *s->arriving_start);
+static bool list_arriving(pl_tile_meter *meter) {
+    size_t num_sets = meter->inputs->usage.sets.count;
+    size_t num_places = arrivals_place(meter->inputs->usage.num_units, 0);
+    memset(meter->arriving_start, 0, (num_places + 2) * sizeof *meter->arriving_start);
     for (uint32_t set = 0; set < num_sets; set++)
-        if (s->set_start[set] < s->set_start[set + 1])
-            enter_set(s, set, false);
+        if (meter->set_start[set] < meter->set_start[set + 1])
+            enter_set(meter, set, false);
     for (size_t place = 0; place < num_places; place++)
-        s->arriving_start[place + 2] += s->arriving_start[place + 1];
-    void *sets = s->arriving_sets;
-    if (!pl_reserve(&sets, &s->arriving_capacity, s->arriving_start[num_places + 1],
-                    sizeof *s->arriving_sets))
+        meter->arriving_start[place + 2] += meter->arriving_start[place + 1];
+    void *sets = meter->arriving_sets;
+    if (!pl_reserve(&sets, &meter->arriving_capacity, meter->arriving_start[num_places + 1],
+                    sizeof *meter->arriving_sets))
         return false;
-    s->arriving_sets = sets;
+    meter->arriving_sets = sets;
     for (uint32_t set = 0; set < num_sets; set++)
-        if (s->set_start[set] < s->set_start[set + 1])
-            enter_set(s, set, true);
+        if (meter->set_start[set] < meter->set_start[set + 1])
+            enter_set(meter, set, true);
     return true;
 }
 
@@ -291,66 +289,69 @@ typedef struct stage_steps {
 } stage_steps;
 
 static void add_unit_steps(stage_steps *steps, const popliner_chain *chain, size_t unit) {
+    bool is_layer = chain->kind[unit] == POPLINER_UNIT_LAYER;
     if (!popliner_chain_has_operations(chain, unit))
         return;
     size_t first = chain->unit_operation[chain->unit_operations_start[unit]];
     size_t last = chain->unit_operation[chain->unit_operations_start[unit + 1] - 1];
-    bool replaces = unit > 0 && !steps->in_layer;
+    bool replaces = is_layer && !steps->in_layer;
     if (steps->first_operation == SIZE_MAX || replaces ||
-        (first < steps->first_operation && (unit > 0 || !steps->in_layer)))
+        (first < steps->first_operation && (is_layer || !steps->in_layer)))
         steps->first_operation = first;
-    steps->in_layer = steps->in_layer || unit > 0;
+    steps->in_layer = steps->in_layer || is_layer;
     if (steps->last_operation == SIZE_MAX || last > steps->last_operation)
         steps->last_operation = last;
 }
 
 /* Adds to a stage that begins at `start` the unit behind its last one. */
-static void add_unit(pl_tile_meter *s, size_t start, size_t unit) {
-    const pl_interval_inputs *g = s->inputs;
-    size_t end = s->arriving_start[arrivals_place(unit, start) + 1];
-    for (size_t k = s->arriving_start[arrivals_place(unit, 0)]; k < end; k++) {
-        uint32_t set = s->arriving_sets[k];
-        for (size_t i = s->set_start[set]; i < s->set_start[set + 1]; i++)
-            pl_peak_tree_add(&s->tree, s->arrivals[i].first_segment, s->arrivals[i].end_segment,
-                             s->arrivals[i].bytes);
+static void add_unit(pl_tile_meter *meter, size_t start, size_t unit) {
+    const pl_interval_inputs *inputs = meter->inputs;
+    size_t end = meter->arriving_start[arrivals_place(unit, start) + 1];
+    for (size_t k = meter->arriving_start[arrivals_place(unit, 0)]; k < end; k++) {
+        uint32_t set = meter->arriving_sets[k];
+        for (size_t i = meter->set_start[set]; i < meter->set_start[set + 1]; i++)
+            pl_peak_tree_add(&meter->tree, meter->arrivals[i].first_segment,
+                             meter->arrivals[i].end_segment, meter->arrivals[i].bytes);
     }
-    for (size_t i = g->unit_runs_start[unit]; g->is_full && i < g->unit_runs_start[unit + 1]; i++)
-        pl_peak_tree_add(&s->tree, s->segment_of_step[g->unit_run[i].first_step],
-                         s->segment_of_step[g->unit_run[i].end_step], COUNTS);
-    pl_peak_tree_settle(&s->tree);
+    bool has_own_steps = inputs->model->has_own_steps;
+    for (size_t i = inputs->unit_runs_start[unit];
+         has_own_steps && i < inputs->unit_runs_start[unit + 1]; i++)
+        pl_peak_tree_add(&meter->tree, meter->segment_of_step[inputs->unit_run[i].first_step],
+                         meter->segment_of_step[inputs->unit_run[i].end_step], COUNTS);
+    pl_peak_tree_settle(&meter->tree);
 }
 
-/* The peak of the live bytes in a stage, and if `step` is not NULL, where it is. In PopLiner's model
- * all steps between its first and its last operation count; in the full model those of its units,
- * wherever they are. */
-static uint64_t peak_of_stage(const pl_tile_meter *s, const stage_steps *steps, uint32_t *step) {
-    const popliner_operations *operations = s->inputs->operations;
+/* The peak of the live bytes in a stage, and if `step` is not NULL, where it is: over the steps of its
+ * own units, wherever they are, or over all steps between its first and its last operation. */
+static uint64_t peak_of_stage(const pl_tile_meter *meter, const stage_steps *steps,
+                              uint32_t *step) {
+    const popliner_operations *operations = meter->inputs->operations;
     size_t segment = SIZE_MAX;
     uint64_t bytes = 0;
-    if (s->inputs->is_full) {
-        uint64_t most_bytes = pl_peak_tree_most(&s->tree);
+    if (meter->inputs->model->has_own_steps) {
+        uint64_t most_bytes = pl_peak_tree_most(&meter->tree);
         if (most_bytes >= COUNTS) {
             bytes = most_bytes - COUNTS;
-            segment = step == NULL ? SIZE_MAX : pl_peak_tree_place(&s->tree);
+            segment = step == NULL ? SIZE_MAX : pl_peak_tree_place(&meter->tree);
         }
     } else if (steps->first_operation != SIZE_MAX) {
         size_t first = popliner_operations_get(operations, steps->first_operation).first_step;
         size_t last = popliner_operations_get(operations, steps->last_operation).last_step;
-        bytes = pl_peak_tree_most_within(&s->tree, s->segment_of_step[first],
-                                         s->segment_of_step[last + 1], &segment);
+        bytes = pl_peak_tree_most_within(&meter->tree, meter->segment_of_step[first],
+                                         meter->segment_of_step[last + 1], &segment);
     }
     if (step != NULL)
-        *step = segment == SIZE_MAX ? 0 : s->segment_step[segment];
+        *step = segment == SIZE_MAX ? 0 : meter->segment_step[segment];
     return bytes;
 }
 
 /* From differences over the starts to the bytes that arrive in stages beginning at `start`: called
  * for every start in order. */
-static void begin_start(pl_tile_meter *s, size_t start) {
-    size_t num_units = s->inputs->usage.num_units;
-    size_t num_sums = count_sums(s->inputs);
+static void begin_start(pl_tile_meter *meter, size_t start) {
+    size_t num_units = meter->inputs->usage.num_units;
+    size_t num_sums = count_sums(meter->inputs);
     for (size_t sum = 0; start > 0 && sum < num_sums; sum++) {
-        uint64_t *arriving = s->arriving_bytes[sum] + start * num_units;
+        uint64_t *arriving = meter->arriving_bytes[sum] + start * num_units;
         const uint64_t *before = arriving - num_units;
         for (size_t unit = 0; unit < num_units; unit++)
             arriving[unit] += before[unit];
@@ -358,36 +359,36 @@ static void begin_start(pl_tile_meter *s, size_t start) {
 }
 
 /* Adds a tile to a stage; steps are those of the stage. */
-static bool add_to_stage(pl_tile_meter *s, size_t interval, const stage_steps *steps,
+static bool add_to_stage(pl_tile_meter *meter, size_t interval, const stage_steps *steps,
                          pl_peak_piece *tile) {
-    if (!pl_peak_envelope_has_place_for(&s->largest, interval, tile))
+    if (!pl_peak_envelope_has_place_for(&meter->largest, interval, tile))
         return true;
-    if (s->sums != NULL)
-        peak_of_stage(s, steps, &tile->step);
-    return pl_peak_envelope_add(&s->largest, interval, tile);
+    if (meter->sums != NULL)
+        peak_of_stage(meter, steps, &tile->step);
+    return pl_peak_envelope_add(&meter->largest, interval, tile);
 }
 
 /* Adds a tile to the stages that begin at `start`. */
-static bool measure_start(pl_tile_meter *s, size_t tile, size_t start) {
-    size_t num_units = s->inputs->usage.num_units;
-    size_t num_sums = count_sums(s->inputs);
+static bool measure_start(pl_tile_meter *meter, size_t tile, size_t start) {
+    size_t num_units = meter->inputs->usage.num_units;
+    size_t num_sums = count_sums(meter->inputs);
     stage_steps steps = {SIZE_MAX, SIZE_MAX, false};
     uint64_t sum_bytes[PL_NUM_SUMS] = {0};
-    begin_start(s, start);
-    if (s->allowed_end[start] == start)
+    begin_start(meter, start);
+    if (meter->allowed_end[start] == start)
         return true;
-    if (!pl_peak_tree_copy(&s->tree, &s->base_tree))
+    if (!pl_peak_tree_copy(&meter->tree, &meter->base_tree))
         return false;
-    for (size_t unit = start; unit < s->allowed_end[start]; unit++) {
-        add_unit(s, start, unit);
-        add_unit_steps(&steps, s->inputs->chain, unit);
+    for (size_t unit = start; unit < meter->allowed_end[start]; unit++) {
+        add_unit(meter, start, unit);
+        add_unit_steps(&steps, meter->inputs->chain, unit);
         for (size_t sum = 0; sum < num_sums; sum++)
-            sum_bytes[sum] += s->arriving_bytes[sum][start * num_units + unit];
+            sum_bytes[sum] += meter->arriving_bytes[sum][start * num_units + unit];
         size_t interval = pl_triangle_place(num_units, start, unit);
         pl_detail_sums own = {
-            .variables_bytes = peak_of_stage(s, &steps, NULL) + sum_bytes[PL_SUM_DATA],
+            .variables_bytes = peak_of_stage(meter, &steps, NULL) + sum_bytes[PL_SUM_DATA],
             .stash_bytes = sum_bytes[PL_SUM_STASH],
-            .unexplained_bytes = s->inputs->is_full ? s->inputs->full.fixed_bytes[tile] : 0,
+            .unexplained_bytes = pl_account_fixed(&meter->inputs->account, tile),
         };
         pl_peak_piece as_largest = {
             .bytes = own.variables_bytes + own.unexplained_bytes,
@@ -397,49 +398,48 @@ static bool measure_start(pl_tile_meter *s, size_t tile, size_t start) {
         };
         for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
             own.code_bytes[group] =
-                s->inputs->is_full
-                    ? pl_full_model_limit(&s->inputs->full, group, tile, sum_bytes[group])
-                    : sum_bytes[group];
+                pl_account_limit(&meter->inputs->account, group, tile, sum_bytes[group]);
             as_largest.bytes += own.code_bytes[group];
         }
-        if (s->sums != NULL)
-            pl_detail_sums_add(&s->sums[interval], &own, 1);
-        else if (s->inputs->is_full && as_largest.bytes > s->inputs->options->most_bytes)
-            s->allowed_end[start] = unit;
-        if (s->allowed_end[start] > unit && !add_to_stage(s, interval, &steps, &as_largest))
+        if (meter->sums != NULL)
+            pl_detail_sums_add(&meter->sums[interval], &own, 1);
+        else if (!meter->inputs->model->may_shrink &&
+                 as_largest.bytes > meter->inputs->options->most_bytes)
+            meter->allowed_end[start] = unit;
+        if (meter->allowed_end[start] > unit && !add_to_stage(meter, interval, &steps, &as_largest))
             return false;
     }
     return true;
 }
 
-popliner_status pl_tile_meter_measure(pl_tile_meter *s, size_t tile, popliner_error *error) {
-    const popliner_profile *p = s->inputs->profile;
-    const pl_unit_usage *usage = &s->inputs->usage;
+popliner_status pl_tile_meter_measure(pl_tile_meter *meter, size_t tile, popliner_error *error) {
+    const popliner_profile *p = meter->inputs->profile;
+    const pl_unit_usage *usage = &meter->inputs->usage;
     size_t num_tiles = p->target.num_tiles;
     size_t num_units = usage->num_units;
-    size_t num_sums = count_sums(s->inputs);
+    size_t num_sums = count_sums(meter->inputs);
     for (size_t sum = 0; sum < num_sums; sum++)
-        memset(s->arriving_bytes[sum], 0, (num_units + 1) * num_units * sizeof(uint64_t));
+        memset(meter->arriving_bytes[sum], 0, (num_units + 1) * num_units * sizeof(uint64_t));
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
         for (uint32_t set = 1; set < usage->sets.count; set++)
-            add_arrivals(s, group, &usage->sets, set,
-                         s->inputs->set_bytes[group][set * num_tiles + tile]);
+            add_arrivals(meter, group, &usage->sets, set,
+                         meter->inputs->set_bytes[group][set * num_tiles + tile]);
     }
     for (size_t type = 0; type < p->num_vertex_types; type++)
-        add_arrivals(s, PL_VERTEX_CODE, &s->inputs->kind_sets,
-                     s->inputs->kind_set[type * num_tiles + tile],
-                     s->inputs->kind_code_bytes[type * num_tiles + tile]);
-    if (s->inputs->most_stages > 1)
-        pl_stash_add_tile(&s->inputs->stash, p, &s->inputs->pass_usage, tile,
-                          s->arriving_bytes[PL_SUM_STASH]);
-    bool memory =
-        sort_variables(s, tile) && find_segments(s) && sort_arrivals(s) && list_arriving(s);
+        add_arrivals(meter, PL_VERTEX_CODE, &meter->inputs->kind_sets,
+                     meter->inputs->kind_set[type * num_tiles + tile],
+                     meter->inputs->kind_code_bytes[type * num_tiles + tile]);
+    if (meter->inputs->most_stages > 1)
+        pl_stash_add_tile(&meter->inputs->stash, p, &meter->inputs->pass_usage, tile,
+                          meter->arriving_bytes[PL_SUM_STASH]);
+    bool memory = sort_variables(meter, tile) && find_segments(meter) && sort_arrivals(meter) &&
+                  list_arriving(meter);
     for (size_t start = 0; memory && start < num_units; start++)
-        memory = measure_start(s, tile, start);
+        memory = measure_start(meter, tile, start);
     /* what is too much from one unit on is so from an earlier one on, too */
     for (size_t start = num_units - 1; start-- > 0;) {
-        if (s->allowed_end[start + 1] < s->allowed_end[start])
-            s->allowed_end[start] = s->allowed_end[start + 1];
+        if (meter->allowed_end[start + 1] < meter->allowed_end[start])
+            meter->allowed_end[start] = meter->allowed_end[start + 1];
     }
     return memory ? POPLINER_OK : pl_fail_memory(error, "the variables of a tile");
 }

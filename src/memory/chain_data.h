@@ -7,11 +7,12 @@
 #include <stdint.h>
 
 #include "base/fields.h"
+#include "memory/memory_model.h"
 #include "popliner/chain.h"
 
 struct popliner_chain {
     const popliner_layers *layers;
-    popliner_memory_model model;
+    const pl_memory_model *model;
     size_t num_units;
     popliner_unit_kind *kind; /* [num_units] */
     size_t *layer;            /* [num_units]: its number in `layers`, 0 for a unit that is none */
@@ -32,6 +33,16 @@ size_t pl_chain_fields(popliner_chain *chain, pl_field *fields);
 popliner_status pl_chain_complete(popliner_chain *chain, const popliner_operations *operations,
                                   const popliner_layers *layers, bool *is_right,
                                   popliner_error *error);
+
+/* The first unit whose data counts: what is in no layer, if that is a unit, is unit 0. */
+static inline uint32_t pl_chain_first_data_unit(const popliner_chain *chain) {
+    return chain->kind[0] == POPLINER_UNIT_UNLAYERED ? 1 : 0;
+}
+
+/* Whether the layer of an operation is but a guess from what follows it. */
+static inline bool pl_layer_is_guess(const popliner_layers *layers, size_t operation) {
+    return popliner_layers_rule(layers, operation) == POPLINER_LAYER_RULE_FOLLOWING;
+}
 
 /* All that the chain depends on beside the profile: the unit of the operation in `layers`, and
  * whether that is but a guess. Two assignments with the same keys have the same chain. */

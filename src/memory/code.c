@@ -27,59 +27,19 @@ int pl_code_group(const popliner_profile *profile, size_t category) {
     }
 }
 
-typedef struct entry {
-    const char *name;
-    uint64_t size_bytes;
-    uint32_t type;
-} entry;
-
-static int compare_entries(const void *left, const void *right) {
-    const entry *a = left;
-    const entry *b = right;
-    int order = strcmp(a->name, b->name);
-    if (order != 0)
-        return order;
-    if (a->size_bytes != b->size_bytes)
-        return a->size_bytes < b->size_bytes ? -1 : 1;
-    return (a->type > b->type) - (a->type < b->type);
-}
-
-popliner_status pl_vertex_kinds_find(pl_vertex_kinds *kinds, const popliner_profile *p,
-                                     popliner_memory_model model, popliner_error *error) {
+popliner_status pl_vertex_kinds_find(pl_vertex_kinds *kinds, const pl_memory_model *model,
+                                     const popliner_profile *p, popliner_error *error) {
     size_t count = p->num_vertex_types;
-    entry *entries = pl_new_array(count, sizeof *entries);
     kinds->kind_of_type = pl_new_array(count, sizeof *kinds->kind_of_type);
     kinds->code_of_type = pl_new_array(count, sizeof *kinds->code_of_type);
-    if (entries == NULL || kinds->kind_of_type == NULL || kinds->code_of_type == NULL) {
-        free(entries);
+    if (kinds->kind_of_type == NULL || kinds->code_of_type == NULL)
         return pl_fail_memory(error, "the vertex types");
-    }
     for (size_t i = 0; i < count; i++) {
         kinds->kind_of_type[i] = (uint32_t)i;
         kinds->code_of_type[i] = (uint32_t)i;
     }
-    if (model == POPLINER_MEMORY_MODEL_FULL)
-        count = 0; /* they stay so */
-    for (size_t i = 0; i < count; i++)
-        entries[i] = (entry){pl_profile_string(p, p->vertex_type_name[i]),
-                             p->vertex_type_size_bytes[i], (uint32_t)i};
-    qsort(entries, count, sizeof *entries, compare_entries);
-    for (size_t i = 0; i < count;) {
-        size_t end = i; /* behind the types of this name */
-        uint32_t last = 0;
-        for (; end < count && strcmp(entries[end].name, entries[i].name) == 0; end++)
-            last = entries[end].type > last ? entries[end].type : last;
-        uint32_t kind = entries[i].type;
-        for (size_t k = i; k < end; k++) {
-            if (k > i && entries[k].size_bytes != entries[k - 1].size_bytes)
-                kind = entries[k].type;
-            kinds->kind_of_type[entries[k].type] = kind;
-            kinds->code_of_type[entries[k].type] = last;
-        }
-        i = end;
-    }
-    free(entries);
-    return POPLINER_OK;
+    return model->merge_vertex_types == NULL ? POPLINER_OK
+                                             : model->merge_vertex_types(kinds, p, error);
 }
 
 void pl_vertex_kinds_free(pl_vertex_kinds *kinds) {
@@ -88,23 +48,32 @@ void pl_vertex_kinds_free(pl_vertex_kinds *kinds) {
     *kinds = (pl_vertex_kinds){0};
 }
 
-void pl_add_vertex_state(const popliner_profile *p, popliner_memory_model model,
-                         uint32_t compute_set, uint64_t *by_tile_bytes) {
-    if (model == POPLINER_MEMORY_MODEL_FULL && p->num_compute_set_states > 0) {
-        pl_series_add(p, p->compute_set_state[compute_set], 1, by_tile_bytes);
-        pl_series_add(p, p->compute_set_descriptors[compute_set], 1, by_tile_bytes);
-        return;
-    }
+void pl_add_vertex_instances(const popliner_profile *p, uint32_t compute_set,
+                             uint64_t *by_tile_bytes) {
     for (uint32_t i = p->compute_set_vertices_start[compute_set];
          i < p->compute_set_vertices_start[compute_set + 1]; i++)
         pl_series_add(p, p->compute_set_vertex_instances[i],
                       p->vertex_type_size_bytes[p->compute_set_vertex_type[i]], by_tile_bytes);
 }
 
-popliner_status pl_code_counter_begin(pl_code_counter *counter, const popliner_profile *p,
-                                      popliner_memory_model model, popliner_error *error) {
+bool pl_takes_told_state(const pl_memory_model *model, const popliner_profile *p) {
+    return model->takes_told_state && p->num_compute_set_states > 0;
+}
+
+void pl_add_vertex_state(const pl_memory_model *model, const popliner_profile *p,
+                         uint32_t compute_set, uint64_t *by_tile_bytes) {
+    if (pl_takes_told_state(model, p)) {
+        pl_series_add(p, p->compute_set_state[compute_set], 1, by_tile_bytes);
+        pl_series_add(p, p->compute_set_descriptors[compute_set], 1, by_tile_bytes);
+    } else {
+        pl_add_vertex_instances(p, compute_set, by_tile_bytes);
+    }
+}
+
+popliner_status pl_code_counter_begin(pl_code_counter *counter, const pl_memory_model *model,
+                                      const popliner_profile *p, popliner_error *error) {
     size_t num_tiles = p->target.num_tiles;
-    *counter = (pl_code_counter){.profile = p, .model = model};
+    *counter = (pl_code_counter){.model = model, .profile = p};
     counter->program_seen = pl_new_array(p->num_programs, sizeof *counter->program_seen);
     counter->compute_set_seen =
         pl_new_array(p->num_compute_sets, sizeof *counter->compute_set_seen);
@@ -113,7 +82,7 @@ popliner_status pl_code_counter_begin(pl_code_counter *counter, const popliner_p
     if (counter->program_seen == NULL || counter->compute_set_seen == NULL ||
         counter->type_seen == NULL || counter->code_bytes == NULL)
         return pl_fail_memory(error, "the code of programs");
-    return pl_vertex_kinds_find(&counter->kinds, p, model, error);
+    return pl_vertex_kinds_find(&counter->kinds, model, p, error);
 }
 
 void pl_code_counter_free(pl_code_counter *counter) {
@@ -134,12 +103,10 @@ void pl_code_counter_reset(pl_code_counter *counter) {
 static void add_compute_set(pl_code_counter *counter, uint32_t set, uint64_t *state_bytes) {
     const popliner_profile *p = counter->profile;
     size_t num_tiles = p->target.num_tiles;
-    /* PopLiner counts the state again for every program that executes the compute set */
-    if (counter->model == POPLINER_MEMORY_MODEL_FULL &&
-        counter->compute_set_seen[set] == counter->number)
+    if (!counter->model->repeats_state && counter->compute_set_seen[set] == counter->number)
         return;
     counter->compute_set_seen[set] = counter->number;
-    pl_add_vertex_state(p, counter->model, set, state_bytes);
+    pl_add_vertex_state(counter->model, p, set, state_bytes);
     for (uint32_t i = p->compute_set_vertices_start[set];
          i < p->compute_set_vertices_start[set + 1]; i++) {
         uint32_t kind = counter->kinds.kind_of_type[p->compute_set_vertex_type[i]];

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "popliner/chain.h"
+#include "memory/memory_model.h"
 #include "popliner/error.h"
 #include "popliner/profile.h"
 
@@ -25,27 +25,35 @@ enum {
  * tells them by compute set. */
 int pl_code_group(const popliner_profile *profile, size_t category);
 
-/* The vertex types as a memory model tells them apart. FULL: each is itself. POPLINER: by name and
- * size, but with the code of the last type of their name. */
+/* The vertex types as a memory model tells them apart. */
 typedef struct pl_vertex_kinds {
     uint32_t *kind_of_type; /* [num_vertex_types]: the type that stands for its kind */
     uint32_t *code_of_type; /* [num_vertex_types]: the type whose code it has */
 } pl_vertex_kinds;
 
-/* Errors: MEMORY. O(types log types). Free with pl_vertex_kinds_free. */
-popliner_status pl_vertex_kinds_find(pl_vertex_kinds *kinds, const popliner_profile *profile,
-                                     popliner_memory_model model, popliner_error *error);
+/* Errors: MEMORY. O(types log types). Free with pl_vertex_kinds_free, also after an error. */
+popliner_status pl_vertex_kinds_find(pl_vertex_kinds *kinds, const pl_memory_model *model,
+                                     const popliner_profile *profile, popliner_error *error);
 void pl_vertex_kinds_free(pl_vertex_kinds *kinds);
 
-/* Adds the state of a compute set's vertices to by_tile_bytes[num_tiles]: for POPLINER instances
- * times the size of their type; for FULL what the compiler tells of the compute set, if it does. */
-void pl_add_vertex_state(const popliner_profile *profile, popliner_memory_model model,
+/* Adds to by_tile_bytes[num_tiles] the instances of a compute set's vertices, times the size of their
+ * type. */
+void pl_add_vertex_instances(const popliner_profile *profile, uint32_t compute_set,
+                             uint64_t *by_tile_bytes);
+
+/* Whether the state of a compute set is what the compiler tells of it: the profile has to tell it,
+ * and the model to take it. */
+bool pl_takes_told_state(const pl_memory_model *model, const popliner_profile *profile);
+
+/* Adds the state of a compute set's vertices to by_tile_bytes[num_tiles]: what is told, else that of
+ * the instances. */
+void pl_add_vertex_state(const pl_memory_model *model, const popliner_profile *profile,
                          uint32_t compute_set, uint64_t *by_tile_bytes);
 
 /* Counts the code of sets of programs. Owned; for one thread. */
 typedef struct pl_code_counter {
+    const pl_memory_model *model;
     const popliner_profile *profile;
-    popliner_memory_model model;
     pl_vertex_kinds kinds;
     uint32_t number;            /* what the current set has seen carries it */
     uint32_t *program_seen;     /* [num_programs] */
@@ -55,8 +63,8 @@ typedef struct pl_code_counter {
 } pl_code_counter;
 
 /* Errors: MEMORY. Free with pl_code_counter_free, also after an error. */
-popliner_status pl_code_counter_begin(pl_code_counter *counter, const popliner_profile *profile,
-                                      popliner_memory_model model, popliner_error *error);
+popliner_status pl_code_counter_begin(pl_code_counter *counter, const pl_memory_model *model,
+                                      const popliner_profile *profile, popliner_error *error);
 void pl_code_counter_free(pl_code_counter *counter);
 
 /* Begins another set of programs. */

@@ -1,118 +1,118 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "memory/full_model.h"
+/* The full memory model: everything that the compiler counts. popliner/stage.h tells its rules.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "memory/memory_model.h"
 
 #include <stdlib.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "memory/placing.h"
+#include "memory/stage_data.h"
 #include "profile/profile_data.h"
-#include "profile/touches.h"
 
-void pl_full_model_free(pl_full_model *model) {
-    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
-        free(model->truth_bytes[group]);
-        free(model->explained_bytes[group]);
-    }
-    free(model->fixed_bytes);
-    free(model->variable_flags);
-    free(model->unexplained_start);
-    free(model->unexplained);
-    *model = (pl_full_model){0};
-}
+/* The model's own part of a meter: which steps are the stage's. */
+typedef struct own_steps {
+    uint32_t *operation_seen; /* [operations]: the number of the last stage that had it */
+    uint8_t *is_own;          /* [num_steps] */
+} own_steps;
 
-static bool allocate(pl_full_model *model, const popliner_profile *p) {
-    bool memory = true;
-    model->num_tiles = p->target.num_tiles;
-    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
-        model->truth_bytes[group] = pl_new_array(model->num_tiles, sizeof(uint64_t));
-        model->explained_bytes[group] = pl_new_array(model->num_tiles, sizeof(uint64_t));
-        memory =
-            memory && model->truth_bytes[group] != NULL && model->explained_bytes[group] != NULL;
-    }
-    model->fixed_bytes = pl_new_array(model->num_tiles, sizeof(uint64_t));
-    model->variable_flags = pl_new_array(p->num_variables, 1);
-    model->unexplained_start = pl_new_array(model->num_tiles + 1, sizeof(uint64_t));
-    return memory && model->fixed_bytes != NULL && model->variable_flags != NULL &&
-           model->unexplained_start != NULL;
-}
-
-/* Counts the code of all operations, and marks the variables that they touch. */
-static popliner_status explain(pl_full_model *model, const popliner_profile *p,
-                               const popliner_operations *operations, popliner_error *error) {
-    pl_code_counter counter = {0};
-    popliner_status status = pl_code_counter_begin(&counter, p, POPLINER_MEMORY_MODEL_FULL, error);
-    if (status != POPLINER_OK)
-        goto done;
-    pl_code_counter_reset(&counter);
-    for (size_t i = 0; i < popliner_operations_count(operations); i++) {
-        popliner_operation operation = popliner_operations_get(operations, i);
-        for (size_t k = 0; k < operation.num_programs; k++) {
-            uint32_t program = operation.programs[k];
-            if (counter.program_seen[program] == counter.number)
-                continue;
-            pl_code_counter_add(&counter, program, model->explained_bytes);
-            uint8_t flags = PL_VARIABLE_IS_TOUCHED;
-            if (p->program_type[program] != PL_PROGRAM_STREAM_COPY_MID)
-                flags |= PL_VARIABLE_IS_COMPUTED_ON;
-            pl_touches touches = pl_touches_of(p, program);
-            uint32_t variable;
-            while (pl_touches_next(&touches, &variable))
-                model->variable_flags[variable] |= flags;
-        }
-    }
-    pl_code_counter_finish(&counter, model->explained_bytes);
-done:
-    pl_code_counter_free(&counter);
-    return status;
-}
-
-/* Sorts every variable: code, touched by an operation, or left over. */
-static popliner_status sort_variables(pl_full_model *model, const popliner_profile *p,
-                                      popliner_error *error) {
-    int group_of_category[UINT8_MAX + 1];
-    size_t num_unexplained = 0;
-    for (size_t category = 0; category < p->num_categories && category <= UINT8_MAX; category++)
-        group_of_category[category] = pl_code_group(p, category);
-    for (size_t i = 0, tile = 0; i < p->num_variables; i++) {
-        tile = pl_profile_tile_from(p, i, tile);
-        int group = group_of_category[p->variable_category[i]];
-        bool is_touched = (model->variable_flags[i] & PL_VARIABLE_IS_TOUCHED) != 0;
-        if (!p->class_always_live[p->variable_class[i]]) {
-            num_unexplained += !is_touched;
-        } else if (group < PL_NUM_CODE_GROUPS) {
-            model->variable_flags[i] |= PL_VARIABLE_IS_CODE;
-            model->truth_bytes[group][tile] += p->variable_size_bytes[i];
-        } else if (!is_touched) {
-            model->fixed_bytes[tile] += p->variable_size_bytes[i];
-        }
-    }
-    model->unexplained = pl_new_array(num_unexplained, sizeof *model->unexplained);
-    if (model->unexplained == NULL)
-        return pl_fail_memory(error, "the unexplained variables");
-    size_t count = 0;
-    for (size_t tile = 0; tile < model->num_tiles; tile++) {
-        for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1];
-             i++) {
-            if ((model->variable_flags[i] & PL_VARIABLE_IS_TOUCHED) == 0 &&
-                !p->class_always_live[p->variable_class[i]])
-                model->unexplained[count++] = (uint32_t)i;
-        }
-        model->unexplained_start[tile + 1] = count;
-        for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
-            uint64_t truth = model->truth_bytes[group][tile];
-            uint64_t explained = model->explained_bytes[group][tile];
-            model->fixed_bytes[tile] += truth > explained ? truth - explained : 0;
-        }
-    }
+static popliner_status begin_work(popliner_stage_meter *meter, popliner_error *error) {
+    own_steps *steps = calloc(1, sizeof *steps);
+    meter->work = steps;
+    if (steps == NULL)
+        return pl_fail_memory(error, "the stages");
+    steps->operation_seen =
+        pl_new_array(popliner_operations_count(meter->operations), sizeof *steps->operation_seen);
+    steps->is_own = pl_new_array(meter->profile->num_steps, 1);
+    if (steps->operation_seen == NULL || steps->is_own == NULL)
+        return pl_fail_memory(error, "the stages");
     return POPLINER_OK;
 }
 
-popliner_status pl_full_model_create(pl_full_model *model, const popliner_profile *profile,
-                                     const popliner_operations *operations, popliner_error *error) {
-    if (!allocate(model, profile))
-        return pl_fail_memory(error, "the memory model");
-    popliner_status status = explain(model, profile, operations, error);
-    if (status == POPLINER_OK)
-        status = sort_variables(model, profile, error);
+static void free_work(popliner_stage_meter *meter) {
+    own_steps *steps = meter->work;
+    if (steps == NULL)
+        return;
+    free(steps->operation_seen);
+    free(steps->is_own);
+    free(steps);
+}
+
+static void find_own_steps(popliner_stage_meter *meter, const size_t *operations,
+                           size_t num_operations) {
+    own_steps *steps = meter->work;
+    for (size_t i = 0; i < num_operations; i++)
+        steps->operation_seen[operations[i]] = meter->stage_number;
+    for (size_t step = 0; step < meter->profile->num_steps; step++) {
+        uint32_t operation = meter->chain->operation_of_step[step];
+        /* without any operation the one stage there is has all the steps */
+        steps->is_own[step] =
+            operation == PL_NONE || steps->operation_seen[operation] == meter->stage_number;
+    }
+}
+
+/* The peak on one tile of the stage's variables meter->variables[first ... end - 1] and those that no
+ * operation touches, over the stage's own steps. */
+static popliner_status measure_tile(popliner_stage_meter *meter, size_t tile, size_t first,
+                                    size_t end, popliner_stage_memory *memory,
+                                    popliner_error *error) {
+    const popliner_profile *p = meter->profile;
+    const own_steps *steps = meter->work;
+    const uint32_t *unexplained;
+    size_t num_unexplained = pl_account_unexplained(&meter->account, tile, &unexplained);
+    uint64_t always_live_bytes = 0;
+    size_t peak_step;
+    if (!pl_curve_begin(&meter->curve, 0, p->num_steps))
+        return pl_fail_memory(error, "the memory of a stage");
+    for (size_t i = first; i < end; i++) {
+        uint32_t variable = meter->variables[i];
+        if (!p->class_always_live[p->variable_class[variable]])
+            pl_curve_add(&meter->curve, p, p->variable_class[variable],
+                         p->variable_size_bytes[variable]);
+        else if (!pl_account_is_code(&meter->account, variable))
+            always_live_bytes += p->variable_size_bytes[variable];
+    }
+    for (size_t i = 0; i < num_unexplained; i++) {
+        uint32_t variable = unexplained[i];
+        pl_curve_add(&meter->curve, p, p->variable_class[variable],
+                     p->variable_size_bytes[variable]);
+    }
+    memory->variables_bytes[tile] =
+        always_live_bytes + pl_curve_peak_of_marked(&meter->curve, steps->is_own, &peak_step);
+    memory->peak_step[tile] = peak_step;
+    return POPLINER_OK;
+}
+
+static popliner_status measure_data(popliner_stage_meter *meter, const size_t *operations,
+                                    size_t num_operations, popliner_stage_memory *memory,
+                                    popliner_error *error) {
+    const popliner_profile *p = meter->profile;
+    popliner_status status = POPLINER_OK;
+    find_own_steps(meter, operations, num_operations);
+    for (size_t i = 0; i < num_operations; i++)
+        pl_stage_add_variables(meter, popliner_operations_get(meter->operations, operations[i]));
+    pl_stage_sort_variables(meter);
+    size_t end = 0;
+    for (size_t tile = 0; status == POPLINER_OK && tile < memory->num_tiles; tile++) {
+        size_t first = end;
+        while (end < meter->num_variables &&
+               meter->variables[end] < p->tile_variables_start[tile + 1])
+            end++;
+        status = measure_tile(meter, tile, first, end, memory, error);
+    }
     return status;
 }
+
+const pl_memory_model pl_full_model = {
+    .id = POPLINER_MEMORY_MODEL_FULL,
+    .name = "full",
+    .place_operations = pl_place_by_touches,
+    .takes_told_state = true,
+    .follows_account = true,
+    .adds_always_live = true,
+    .has_own_steps = true,
+    .begin_work = begin_work,
+    .free_work = free_work,
+    .measure_data = measure_data,
+};

@@ -153,7 +153,7 @@ popliner_status pl_passes_find(pl_passes *passes, const popliner_profile *profil
 popliner_status pl_passes_unit_usage(const pl_passes *passes, pl_unit_usage *usage,
                                      const popliner_profile *profile,
                                      const popliner_operations *operations,
-                                     const popliner_chain *chain, const pl_full_model *full,
+                                     const popliner_chain *chain, const pl_account *account,
                                      popliner_error *error) {
     uint32_t *unit = pl_new_array(operations->count, sizeof *unit);
     if (unit == NULL)
@@ -164,7 +164,7 @@ popliner_status pl_passes_unit_usage(const pl_passes *passes, pl_unit_usage *usa
             unit[i] += (uint32_t)chain->num_units;
     }
     popliner_status status =
-        pl_unit_usage_find(usage, profile, operations, unit, 2 * chain->num_units, full, error);
+        pl_unit_usage_find(usage, profile, operations, unit, 2 * chain->num_units, account, error);
     free(unit);
     return status;
 }

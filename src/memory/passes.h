@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "memory/full_model.h"
+#include "memory/account.h"
 #include "memory/unit_usage.h"
 #include "popliner/chain.h"
 #include "popliner/error.h"
@@ -63,7 +63,7 @@ static inline bool pl_is_backward(const pl_passes *passes, size_t unit, size_t o
 popliner_status pl_passes_unit_usage(const pl_passes *passes, pl_unit_usage *usage,
                                      const popliner_profile *profile,
                                      const popliner_operations *operations,
-                                     const popliner_chain *chain, const pl_full_model *full,
+                                     const popliner_chain *chain, const pl_account *account,
                                      popliner_error *error);
 
 /* What is not in a range of units. */

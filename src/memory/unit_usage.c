@@ -10,7 +10,7 @@
 
 /* Adds the current unit to the programs of an operation, and to their variables. */
 static bool add_operation(pl_unit_usage *usage, const popliner_profile *p,
-                          const pl_full_model *full, popliner_operation operation) {
+                          const pl_account *account, popliner_operation operation) {
     pl_unit_sets *sets = &usage->sets;
     for (size_t k = 0; k < operation.num_programs; k++) {
         uint32_t program = operation.programs[k];
@@ -25,7 +25,7 @@ static bool add_operation(pl_unit_usage *usage, const popliner_profile *p,
         pl_touches touches = pl_touches_of(p, program);
         uint32_t variable;
         while (pl_touches_next(&touches, &variable)) {
-            if ((full == NULL || pl_full_model_counts(full, p, program, variable)) &&
+            if (pl_account_touch_counts(account, p, program, variable) &&
                 !pl_unit_sets_add(sets, &usage->variable_set[variable]))
                 return false;
         }
@@ -55,8 +55,10 @@ static bool sort_operations(const uint32_t *unit_of_operation, size_t count, siz
 popliner_status pl_unit_usage_find(pl_unit_usage *usage, const popliner_profile *profile,
                                    const popliner_operations *operations,
                                    const uint32_t *unit_of_operation, size_t num_units,
-                                   const pl_full_model *full, popliner_error *error) {
+                                   const pl_account *account, popliner_error *error) {
+    static const pl_account no_account = {0};
     size_t count = popliner_operations_count(operations);
+    account = account != NULL ? account : &no_account;
     size_t *start = pl_new_array(num_units + 1, sizeof *start);
     size_t *order = pl_new_array(count, sizeof *order);
     usage->num_units = num_units;
@@ -71,8 +73,8 @@ popliner_status pl_unit_usage_find(pl_unit_usage *usage, const popliner_profile 
     for (size_t unit = 0; memory && unit < num_units; unit++) {
         pl_unit_sets_begin_unit(&usage->sets, (uint32_t)unit);
         for (size_t i = start[unit]; memory && i < start[unit + 1]; i++)
-            memory =
-                add_operation(usage, profile, full, popliner_operations_get(operations, order[i]));
+            memory = add_operation(usage, profile, account,
+                                   popliner_operations_get(operations, order[i]));
     }
     free(start);
     free(order);

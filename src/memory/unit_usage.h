@@ -4,7 +4,7 @@
 #ifndef PL_MEMORY_UNIT_USAGE_H
 #define PL_MEMORY_UNIT_USAGE_H
 
-#include "memory/full_model.h"
+#include "memory/account.h"
 #include "memory/unit_sets.h"
 #include "popliner/error.h"
 #include "popliner/operations.h"
@@ -19,13 +19,12 @@ typedef struct pl_unit_usage {
 } pl_unit_usage;
 
 /* Finds out for operations of which each belongs to one of num_units units:
- * unit_of_operation[operations]. Zero-initialise before, free with pl_unit_usage_free. `full` is NULL, or
- * the full memory model, whose rule for host copies then decides which units touch a variable.
- * Errors: MEMORY. O(touches + units * sets). */
+ * unit_of_operation[operations]. Zero-initialise before, free with pl_unit_usage_free. `account` says
+ * which touches count; NULL: all do. Errors: MEMORY. O(touches + units * sets). */
 popliner_status pl_unit_usage_find(pl_unit_usage *usage, const popliner_profile *profile,
                                    const popliner_operations *operations,
                                    const uint32_t *unit_of_operation, size_t num_units,
-                                   const pl_full_model *full, popliner_error *error);
+                                   const pl_account *account, popliner_error *error);
 void pl_unit_usage_free(pl_unit_usage *usage);
 
 #endif

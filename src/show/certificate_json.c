@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/failure.h"
+#include "memory/chain_data.h"
 #include "show/report_parts.h"
 
 /* Adds `value`, which it takes, to an object; false when memory is short. */
@@ -26,21 +27,20 @@ static json_t *count_or_null(uint64_t count) {
     return count == 0 ? json_null() : json_integer((json_int_t)count);
 }
 
-/* Adds layer_from, layer_to and mem, and head and tail in the full memory model. */
+/* Adds layer_from, layer_to and mem, and head and tail if the chain can have them. */
 static bool put_stage(const popliner_certificate *c, size_t i, json_t *json) {
     const popliner_plan_stage *stage = &c->input.plan->stages[i];
     const popliner_chain *chain = c->input.chain;
-    bool is_full =
-        c->is_measured && popliner_chain_memory_model(chain) == POPLINER_MEMORY_MODEL_FULL;
-    json_t *mem = c->is_measured
-                      ? pl_report_memory_json(&c->details[i], is_full, c->has_stash)
-                      : json_pack("{s:I}", "max_tile_mem", (json_int_t)stage->peak_bytes);
+    json_t *mem =
+        c->is_measured
+            ? pl_report_memory_json(&c->details[i], chain->model->follows_account, c->has_stash)
+            : json_pack("{s:I}", "max_tile_mem", (json_int_t)stage->peak_bytes);
     bool done = put(json, "layer_from", text_or_null(pl_certificate_layer(c, stage->first_unit)));
     done = put(json, "layer_to",
                text_or_null(pl_certificate_layer(c, pl_certificate_last_layer(c, stage)))) &&
            done;
     done = put(json, "mem", mem) && done;
-    if (!is_full)
+    if (!c->is_measured || chain->model->has_unlayered_unit)
         return done;
     bool has_head = popliner_chain_kind(chain, stage->first_unit) == POPLINER_UNIT_HEAD;
     bool has_tail = popliner_chain_kind(chain, stage->last_unit) == POPLINER_UNIT_TAIL;
@@ -289,12 +289,7 @@ static json_t *options_json(const popliner_certificate *c) {
                                : "none")) &&
            done;
     if (c->is_measured)
-        done = put(json, "memory_model",
-                   json_string(popliner_chain_memory_model(c->input.chain) ==
-                                       POPLINER_MEMORY_MODEL_FULL
-                                   ? "full"
-                                   : "popliner")) &&
-               done;
+        done = put(json, "memory_model", json_string(c->input.chain->model->name)) && done;
     if (done)
         return json;
     json_decref(json);

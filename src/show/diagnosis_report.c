@@ -7,6 +7,7 @@
 
 #include "base/failure.h"
 #include "base/option_names.h"
+#include "memory/memory_model.h"
 #include "popliner/report.h"
 #include "show/report_parts.h"
 
@@ -236,8 +237,8 @@ static json_t *as_json(const context *c) {
                   missing_as_json(c, &d->missing_here));
     return json_pack(
         "{s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "memory_model",
-        d->model == POPLINER_MEMORY_MODEL_FULL ? "full" : "popliner", "layer_operations_only",
-        d->layer_operations_only, "bottleneck", bottleneck, "model_bottleneck",
+        pl_memory_model_find(d->model)->name, "layer_operations_only", d->layer_operations_only,
+        "bottleneck", bottleneck, "model_bottleneck",
         json_pack("{s:I, s:I, s:I}", "tile", (json_int_t)d->model_tile, "step",
                   (json_int_t)d->model_step, "bytes", (json_int_t)d->model_bytes),
         "tiles_off",
@@ -261,7 +262,7 @@ popliner_report_diagnosis(const popliner_diagnosis *diagnosis, const popliner_pr
         json_decref(document);
     } else {
         pl_text_format(&text, "Memory model: %s%s\n\n",
-                       diagnosis->model == POPLINER_MEMORY_MODEL_FULL ? "full" : "popliner",
+                       pl_memory_model_find(diagnosis->model)->name,
                        diagnosis->layer_operations_only ? ", operations in layers only" : "");
         write_programs(&c, &text);
         write_categories(&c, &text);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/failure.h"
+#include "memory/chain_data.h"
 #include "popliner/report.h"
 #include "show/report_parts.h"
 
@@ -66,9 +67,7 @@ popliner_status popliner_report_evaluation(const popliner_plan *plan,
     if (status == POPLINER_OK && format == POPLINER_FORMAT_JSON)
         status = pl_report_json(stages, &text, error);
     else if (status == POPLINER_OK)
-        pl_text_format(
-            &text, "Memory model: %s\n",
-            popliner_chain_memory_model(chain) == POPLINER_MEMORY_MODEL_FULL ? "full" : "popliner");
+        pl_text_format(&text, "Memory model: %s\n", chain->model->name);
     json_decref(stages);
     return pl_report_finish(&text, status, result, error);
 }

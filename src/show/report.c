@@ -9,6 +9,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "memory/chain_data.h"
 #include "show/report_parts.h"
 
 /* Column names, each followed by the delimiter. */
@@ -195,11 +196,11 @@ popliner_status popliner_report_layers(const popliner_chain *chain, popliner_sta
                                          "Exchange code", "Control code", "Variables",
                                          "Total (MB)",    "Unexplained"};
     enum { NUM_COLUMNS = sizeof header / sizeof *header };
-    bool is_full = popliner_chain_memory_model(chain) == POPLINER_MEMORY_MODEL_FULL;
+    bool has_unexplained = chain->model->follows_account;
     pl_text text = {0};
     popliner_stage_memory memory = {0};
     popliner_status status = POPLINER_OK;
-    add_header(&text, header, is_full ? NUM_COLUMNS : NUM_COLUMNS - 1, delimiter);
+    add_header(&text, header, has_unexplained ? NUM_COLUMNS : NUM_COLUMNS - 1, delimiter);
     for (size_t unit = 0; status == POPLINER_OK && unit < popliner_chain_num_units(chain); unit++) {
         status = popliner_stage_measure_units(meter, unit, unit, &memory, error);
         if (status != POPLINER_OK)
@@ -210,7 +211,7 @@ popliner_status popliner_report_layers(const popliner_chain *chain, popliner_sta
             &text, "%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64,
             s.vertex_state, delimiter, s.vertex_code, delimiter, s.exchange_code, delimiter,
             s.control_code, delimiter, s.variables, delimiter, round_to_mib(s.total));
-        if (is_full)
+        if (has_unexplained)
             pl_text_format(&text, "%c%" PRIu64, delimiter, s.unexplained);
         pl_text_add(&text, "\n");
     }

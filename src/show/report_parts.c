@@ -90,7 +90,8 @@ double pl_report_percent(uint64_t bytes, uint64_t truth_bytes) {
     return 100 * ((double)bytes - (double)truth_bytes) / (double)truth_bytes;
 }
 
-json_t *pl_report_memory_json(const popliner_stage_detail *detail, bool is_full, bool has_stash) {
+json_t *pl_report_memory_json(const popliner_stage_detail *detail, bool has_unexplained,
+                              bool has_stash) {
     json_t *mem = json_pack(
         "{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "total_mem", (json_int_t)detail->total_bytes,
         "max_tile_mem", (json_int_t)detail->tile_bytes, "variables",
@@ -99,7 +100,7 @@ json_t *pl_report_memory_json(const popliner_stage_detail *detail, bool is_full,
         (json_int_t)detail->exchange_code_bytes, "control_code",
         (json_int_t)detail->control_code_bytes);
     bool done = mem != NULL;
-    if (is_full)
+    if (has_unexplained)
         done = pl_report_put(mem, "unexplained",
                              json_integer((json_int_t)detail->unexplained_bytes)) &&
                done;

@@ -33,9 +33,10 @@ json_t *pl_report_whole(json_t *json, bool is_whole);
 /* Adds a document to the text, indented as Python's json does, and a line end. */
 popliner_status pl_report_json(const json_t *document, pl_text *text, popliner_error *error);
 
-/* The object `mem` of the original's output, and `unexplained` in the full model, `stash` if
- * `has_stash`. NULL without memory. */
-json_t *pl_report_memory_json(const popliner_stage_detail *detail, bool is_full, bool has_stash);
+/* The object `mem` of the original's output, with `unexplained` and `stash` if wanted. NULL without
+ * memory. */
+json_t *pl_report_memory_json(const popliner_stage_detail *detail, bool has_unexplained,
+                              bool has_stash);
 
 /* The largest variables as an array of objects. NULL without memory. */
 json_t *pl_report_variables_json(const popliner_stage_detail *detail);

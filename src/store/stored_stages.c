@@ -52,7 +52,7 @@ popliner_status pl_stored_stages_save(pl_array_writer *writer, size_t number,
     popliner_stage_details details = *stages->details;
     const popliner_pipeline *pipeline = &details.largest.pipeline;
     uint64_t settings[NUM_SETTINGS] = {
-        [SETTING_MODEL] = (uint64_t)chain.model,
+        [SETTING_MODEL] = (uint64_t)chain.model->id,
         [SETTING_SCHEDULE] = (uint64_t)pipeline->schedule,
         [SETTING_RECOMPUTE] = (uint64_t)pipeline->recompute,
         [SETTING_MOST_STAGES] = pipeline->most_stages,
@@ -111,7 +111,7 @@ static popliner_pipeline pipeline_of(const record *r) {
 static bool is_wanted(const record *r, const popliner_layers *layers, popliner_memory_model model,
                       const popliner_pipeline *pipeline) {
     const popliner_pipeline measured = pipeline_of(r);
-    if (r->settings[SETTING_MODEL] != (uint64_t)model)
+    if (r->settings[SETTING_MODEL] != (uint64_t)model || pl_memory_model_find(model) == NULL)
         return false;
     for (size_t i = 0; i < r->num_operations; i++)
         if (r->layer_key[i] != pl_layer_key(layers, i))
@@ -164,7 +164,7 @@ pl_stored_stages_load(pl_array_reader *reader, size_t number, const popliner_pro
         status = pl_fail_memory(error, "the stored stages");
         goto done;
     }
-    r.chain->model = model;
+    r.chain->model = pl_memory_model_find(model);
     num_fields = list_contents(&r, fields);
     status = load(reader, group, fields, num_fields, error);
     r.details->largest.pipeline = pipeline_of(&r);

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "intervals/interval_inputs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "profile/blob_codec.h"
+#include "profile/profile_data.h"
+
+void pl_interval_inputs_free(pl_interval_inputs *inputs) {
+    pl_account_free(&inputs->account);
+    pl_unit_usage_free(&inputs->usage);
+    pl_unit_usage_free(&inputs->pass_usage);
+    pl_passes_free(&inputs->passes);
+    pl_stash_free(&inputs->stash);
+    pl_vertex_kinds_free(&inputs->kinds);
+    pl_unit_sets_free(&inputs->kind_sets);
+    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
+        free(inputs->set_bytes[group]);
+    free(inputs->kind_set);
+    free(inputs->kind_code_bytes);
+    free(inputs->unit_runs_start);
+    free(inputs->unit_run);
+    free(inputs->run_of_step);
+    free(inputs->is_break);
+    free(inputs->set_bits);
+    *inputs = (pl_interval_inputs){0};
+}
+
+/* Sums control code, exchange code and vertex state of the programs by their set of units. */
+static popliner_status sum_programs(pl_interval_inputs *inputs, popliner_error *error) {
+    const popliner_profile *p = inputs->profile;
+    const pl_memory_model *model = inputs->model;
+    size_t num_tiles = p->target.num_tiles;
+    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
+        inputs->set_bytes[group] =
+            pl_new_array(inputs->usage.sets.count * num_tiles, sizeof(uint64_t));
+        if (inputs->set_bytes[group] == NULL)
+            return pl_fail_memory(error, "the memory of the layers");
+    }
+    for (size_t program = 0; program < p->num_programs; program++) {
+        uint32_t set = inputs->usage.program_set[program];
+        uint32_t compute_set = p->program_compute_set[program];
+        if (set == 0)
+            continue;
+        if (!p->program_has_children[program])
+            pl_series_add(p, p->program_control_code[program], 1,
+                          inputs->set_bytes[PL_CONTROL_CODE] + set * num_tiles);
+        pl_series_add(p, p->program_exchange_code[program], 1,
+                      inputs->set_bytes[PL_EXCHANGE_CODE] + set * num_tiles);
+        if (model->repeats_state && compute_set != PL_NONE)
+            pl_add_vertex_state(model, p, compute_set,
+                                inputs->set_bytes[PL_VERTEX_STATE] + set * num_tiles);
+    }
+    for (uint32_t compute_set = 0; !model->repeats_state && compute_set < p->num_compute_sets;
+         compute_set++) {
+        uint32_t set = inputs->usage.compute_set_set[compute_set];
+        if (set != 0)
+            pl_add_vertex_state(model, p, compute_set,
+                                inputs->set_bytes[PL_VERTEX_STATE] + set * num_tiles);
+    }
+    return POPLINER_OK;
+}
+
+/* Adds the current unit to the kinds that a compute set has instances of, on their tiles. */
+static bool add_compute_set(pl_interval_inputs *inputs, uint32_t compute_set) {
+    const popliner_profile *p = inputs->profile;
+    size_t num_tiles = p->target.num_tiles;
+    for (uint32_t i = p->compute_set_vertices_start[compute_set];
+         i < p->compute_set_vertices_start[compute_set + 1]; i++) {
+        uint32_t kind = inputs->kinds.kind_of_type[p->compute_set_vertex_type[i]];
+        pl_series instances = p->compute_set_vertex_instances[i];
+        pl_runs runs = pl_runs_begin(p->series_bytes + instances.offset, instances.size_bytes);
+        uint32_t *set = inputs->kind_set + kind * num_tiles;
+        uint64_t value;
+        uint64_t length;
+        while (pl_runs_next(&runs, &value, &length) > 0) {
+            for (uint64_t tile = 0; value > 0 && tile < length; tile++) {
+                if (!pl_unit_sets_add(&inputs->kind_sets, &set[tile]))
+                    return false;
+            }
+            set += length;
+        }
+    }
+    return true;
+}
+
+static popliner_status find_vertex_code(pl_interval_inputs *inputs, popliner_error *error) {
+    const popliner_profile *p = inputs->profile;
+    size_t num_tiles = p->target.num_tiles;
+    inputs->kind_set = pl_new_array(p->num_vertex_types * num_tiles, sizeof *inputs->kind_set);
+    inputs->kind_code_bytes =
+        pl_new_array(p->num_vertex_types * num_tiles, sizeof *inputs->kind_code_bytes);
+    popliner_status status = pl_vertex_kinds_find(&inputs->kinds, inputs->model, p, error);
+    if (status != POPLINER_OK)
+        return status;
+    if (inputs->kind_set == NULL || inputs->kind_code_bytes == NULL ||
+        !pl_unit_sets_begin(&inputs->kind_sets))
+        return pl_fail_memory(error, "the vertex code of the layers");
+    for (size_t type = 0; type < p->num_vertex_types; type++)
+        pl_series_add(p, p->vertex_type_code[inputs->kinds.code_of_type[type]], 1,
+                      inputs->kind_code_bytes + type * num_tiles);
+    const popliner_chain *chain = inputs->chain;
+    for (size_t unit = 0; unit < chain->num_units; unit++) {
+        pl_unit_sets_begin_unit(&inputs->kind_sets, (uint32_t)unit);
+        for (size_t i = chain->unit_operations_start[unit];
+             i < chain->unit_operations_start[unit + 1]; i++) {
+            popliner_operation operation =
+                popliner_operations_get(inputs->operations, chain->unit_operation[i]);
+            for (size_t k = 0; k < operation.num_programs; k++) {
+                uint32_t compute_set = p->program_compute_set[operation.programs[k]];
+                if (compute_set != PL_NONE && !add_compute_set(inputs, compute_set))
+                    return pl_fail_memory(error, "the vertex code of the layers");
+            }
+        }
+    }
+    return POPLINER_OK;
+}
+
+/* Who touches what in which pass, and what a pipeline of so many stages keeps of it. */
+static popliner_status find_passes(pl_interval_inputs *inputs, size_t most_stages,
+                                   popliner_error *error) {
+    const popliner_pipeline *pipeline = &inputs->options->pipeline;
+    size_t num_units = inputs->chain->num_units;
+    popliner_status status =
+        pl_passes_find(&inputs->passes, inputs->profile, inputs->operations, inputs->chain, error);
+    if (status == POPLINER_OK)
+        status = pl_passes_unit_usage(&inputs->passes, &inputs->pass_usage, inputs->profile,
+                                      inputs->operations, inputs->chain, &inputs->account, error);
+    inputs->most_stages = 1;
+    if (status == POPLINER_OK && pipeline->schedule == POPLINER_SCHEDULE_TRAINING &&
+        inputs->passes.is_training && most_stages > 1 && num_units > 1) {
+        inputs->most_stages = most_stages < num_units ? most_stages : num_units;
+        status = pl_stash_create(&inputs->stash, inputs->chain, &inputs->passes,
+                                 &inputs->pass_usage, pipeline->recompute, error);
+    }
+    return status;
+}
+
+/* The unit that a step belongs to. */
+static uint32_t unit_of_step(const popliner_chain *chain, size_t step) {
+    uint32_t operation = chain->operation_of_step[step];
+    return operation == PL_NONE ? 0 : chain->unit_of_operation[operation];
+}
+
+/* Lists the steps of each unit. */
+static popliner_status find_unit_steps(pl_interval_inputs *inputs, popliner_error *error) {
+    size_t num_steps = inputs->profile->num_steps;
+    size_t num_units = inputs->chain->num_units;
+    inputs->unit_runs_start = pl_new_array(num_units + 2, sizeof *inputs->unit_runs_start);
+    inputs->unit_run = pl_new_array(num_steps, sizeof *inputs->unit_run);
+    inputs->run_of_step = pl_new_array(num_steps, sizeof *inputs->run_of_step);
+    if (inputs->unit_runs_start == NULL || inputs->unit_run == NULL || inputs->run_of_step == NULL)
+        return pl_fail_memory(error, "the intervals");
+    /* counted two places up and filled one place up, so that the starts are right in the end */
+    for (int is_filling = 0; is_filling < 2; is_filling++) {
+        for (size_t step = 0; step < num_steps;) {
+            uint32_t unit = unit_of_step(inputs->chain, step);
+            pl_step_run run = {(uint32_t)step, (uint32_t)step + 1, unit};
+            while (run.end_step < num_steps && unit_of_step(inputs->chain, run.end_step) == unit)
+                run.end_step++;
+            if (is_filling != 0)
+                inputs->unit_run[inputs->unit_runs_start[unit + 1]] = run;
+            for (; is_filling != 0 && step < run.end_step; step++)
+                inputs->run_of_step[step] = (uint32_t)inputs->unit_runs_start[unit + 1];
+            inputs->unit_runs_start[unit + (is_filling != 0 ? 1 : 2)]++;
+            step = run.end_step;
+        }
+        for (size_t unit = 0; is_filling == 0 && unit <= num_units; unit++)
+            inputs->unit_runs_start[unit + 1] += inputs->unit_runs_start[unit];
+    }
+    return POPLINER_OK;
+}
+
+/* The steps that count in a stage are those of its units, or all from its first to its last operation:
+ * see peak_of_stage in tile_meter.c. */
+static popliner_status find_breaks(pl_interval_inputs *inputs, popliner_error *error) {
+    const popliner_chain *chain = inputs->chain;
+    inputs->is_break = pl_new_array(inputs->profile->num_steps + 1, 1);
+    if (inputs->is_break == NULL)
+        return pl_fail_memory(error, "the intervals");
+    for (size_t i = 0;
+         inputs->model->has_own_steps && i < inputs->unit_runs_start[chain->num_units]; i++)
+        inputs->is_break[inputs->unit_run[i].first_step] = 1;
+    for (size_t unit = 0; !inputs->model->has_own_steps && unit < chain->num_units; unit++) {
+        if (!popliner_chain_has_operations(chain, unit))
+            continue;
+        const size_t *first = chain->unit_operation + chain->unit_operations_start[unit];
+        const size_t *last = chain->unit_operation + chain->unit_operations_start[unit + 1] - 1;
+        inputs->is_break[popliner_operations_get(inputs->operations, *first).first_step] = 1;
+        inputs->is_break[popliner_operations_get(inputs->operations, *last).last_step + 1] = 1;
+    }
+    return POPLINER_OK;
+}
+
+static popliner_status find_set_bits(pl_interval_inputs *inputs, popliner_error *error) {
+    const pl_unit_sets *sets = &inputs->usage.sets;
+    inputs->set_words = inputs->chain->num_units / 64 + 1;
+    inputs->set_bits = pl_new_array(sets->count * inputs->set_words, sizeof *inputs->set_bits);
+    if (inputs->set_bits == NULL)
+        return pl_fail_memory(error, "the intervals");
+    /* the rest of a set was made before the set */
+    for (size_t set = 1; set < sets->count; set++) {
+        uint64_t *bits = inputs->set_bits + set * inputs->set_words;
+        memcpy(bits, inputs->set_bits + sets->rest[set] * inputs->set_words,
+               inputs->set_words * sizeof *bits);
+        bits[sets->last_unit[set] / 64] |= (uint64_t)1 << sets->last_unit[set] % 64;
+    }
+    return POPLINER_OK;
+}
+
+popliner_status pl_interval_inputs_find(pl_interval_inputs *inputs, const popliner_profile *profile,
+                                        const popliner_operations *operations,
+                                        const popliner_chain *chain,
+                                        const popliner_interval_options *options,
+                                        size_t most_stages, popliner_error *error) {
+    inputs->profile = profile;
+    inputs->operations = operations;
+    inputs->chain = chain;
+    inputs->options = options;
+    inputs->model = chain->model;
+    inputs->first_data_unit = pl_chain_first_data_unit(chain);
+    popliner_status status =
+        pl_account_create(&inputs->account, chain->model, profile, operations, error);
+    if (status == POPLINER_OK)
+        status = pl_unit_usage_find(&inputs->usage, profile, operations, chain->unit_of_operation,
+                                    chain->num_units, &inputs->account, error);
+    if (status == POPLINER_OK)
+        status = sum_programs(inputs, error);
+    if (status == POPLINER_OK)
+        status = find_vertex_code(inputs, error);
+    if (status == POPLINER_OK)
+        status = find_passes(inputs, most_stages, error);
+    if (status == POPLINER_OK)
+        status = find_unit_steps(inputs, error);
+    if (status == POPLINER_OK)
+        status = find_breaks(inputs, error);
+    if (status == POPLINER_OK)
+        status = find_set_bits(inputs, error);
+    return status;
+}

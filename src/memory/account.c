@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "memory/account.h"
+
+#include <stdlib.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "profile/profile_data.h"
+#include "profile/touches.h"
+
+void pl_account_free(pl_account *account) {
+    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
+        free(account->truth_bytes[group]);
+        free(account->explained_bytes[group]);
+    }
+    free(account->fixed_bytes);
+    free(account->variable_flags);
+    free(account->unexplained_start);
+    free(account->unexplained);
+    *account = (pl_account){0};
+}
+
+static bool allocate(pl_account *account, const popliner_profile *p) {
+    bool memory = true;
+    account->num_tiles = p->target.num_tiles;
+    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
+        account->truth_bytes[group] = pl_new_array(account->num_tiles, sizeof(uint64_t));
+        account->explained_bytes[group] = pl_new_array(account->num_tiles, sizeof(uint64_t));
+        memory = memory && account->truth_bytes[group] != NULL &&
+                 account->explained_bytes[group] != NULL;
+    }
+    account->fixed_bytes = pl_new_array(account->num_tiles, sizeof(uint64_t));
+    account->variable_flags = pl_new_array(p->num_variables, 1);
+    account->unexplained_start = pl_new_array(account->num_tiles + 1, sizeof(uint64_t));
+    return memory && account->fixed_bytes != NULL && account->variable_flags != NULL &&
+           account->unexplained_start != NULL;
+}
+
+/* Counts the code of all operations, and marks the variables that they touch. */
+static popliner_status explain(pl_account *account, const pl_memory_model *model,
+                               const popliner_profile *p, const popliner_operations *operations,
+                               popliner_error *error) {
+    pl_code_counter counter = {0};
+    popliner_status status = pl_code_counter_begin(&counter, model, p, error);
+    if (status != POPLINER_OK)
+        goto done;
+    pl_code_counter_reset(&counter);
+    for (size_t i = 0; i < popliner_operations_count(operations); i++) {
+        popliner_operation operation = popliner_operations_get(operations, i);
+        for (size_t k = 0; k < operation.num_programs; k++) {
+            uint32_t program = operation.programs[k];
+            if (counter.program_seen[program] == counter.number)
+                continue;
+            pl_code_counter_add(&counter, program, account->explained_bytes);
+            uint8_t flags = PL_VARIABLE_IS_TOUCHED;
+            if (p->program_type[program] != PL_PROGRAM_STREAM_COPY_MID)
+                flags |= PL_VARIABLE_IS_COMPUTED_ON;
+            pl_touches touches = pl_touches_of(p, program);
+            uint32_t variable;
+            while (pl_touches_next(&touches, &variable))
+                account->variable_flags[variable] |= flags;
+        }
+    }
+    pl_code_counter_finish(&counter, account->explained_bytes);
+done:
+    pl_code_counter_free(&counter);
+    return status;
+}
+
+/* Sorts every variable: code, touched by an operation, or left over. */
+static popliner_status sort_variables(pl_account *account, const popliner_profile *p,
+                                      popliner_error *error) {
+    int group_of_category[UINT8_MAX + 1];
+    size_t num_unexplained = 0;
+    for (size_t category = 0; category < p->num_categories && category <= UINT8_MAX; category++)
+        group_of_category[category] = pl_code_group(p, category);
+    for (size_t i = 0, tile = 0; i < p->num_variables; i++) {
+        tile = pl_profile_tile_from(p, i, tile);
+        int group = group_of_category[p->variable_category[i]];
+        bool is_touched = (account->variable_flags[i] & PL_VARIABLE_IS_TOUCHED) != 0;
+        if (!p->class_always_live[p->variable_class[i]]) {
+            num_unexplained += !is_touched;
+        } else if (group < PL_NUM_CODE_GROUPS) {
+            account->variable_flags[i] |= PL_VARIABLE_IS_CODE;
+            account->truth_bytes[group][tile] += p->variable_size_bytes[i];
+        } else if (!is_touched) {
+            account->fixed_bytes[tile] += p->variable_size_bytes[i];
+        }
+    }
+    account->unexplained = pl_new_array(num_unexplained, sizeof *account->unexplained);
+    if (account->unexplained == NULL)
+        return pl_fail_memory(error, "the unexplained variables");
+    size_t count = 0;
+    for (size_t tile = 0; tile < account->num_tiles; tile++) {
+        for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1];
+             i++) {
+            if ((account->variable_flags[i] & PL_VARIABLE_IS_TOUCHED) == 0 &&
+                !p->class_always_live[p->variable_class[i]])
+                account->unexplained[count++] = (uint32_t)i;
+        }
+        account->unexplained_start[tile + 1] = count;
+        for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
+            uint64_t truth = account->truth_bytes[group][tile];
+            uint64_t explained = account->explained_bytes[group][tile];
+            account->fixed_bytes[tile] += truth > explained ? truth - explained : 0;
+        }
+    }
+    return POPLINER_OK;
+}
+
+popliner_status pl_account_create(pl_account *account, const pl_memory_model *model,
+                                  const popliner_profile *profile,
+                                  const popliner_operations *operations, popliner_error *error) {
+    if (!model->follows_account)
+        return POPLINER_OK;
+    if (!allocate(account, profile))
+        return pl_fail_memory(error, "the memory model");
+    popliner_status status = explain(account, model, profile, operations, error);
+    if (status == POPLINER_OK)
+        status = sort_variables(account, profile, error);
+    return status;
+}

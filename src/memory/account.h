@@ -1,0 +1,108 @@
+/* The compiler's account of a profile, and what operations explain of it.
+ *
+ * A memory model that follows the account gives every stage what no operation explains, and no stage
+ * more code than the compiler counts. The account of a model that does not is empty: it adds nothing
+ * and limits nothing, so that nobody else has to ask which it is.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_MEMORY_ACCOUNT_H
+#define PL_MEMORY_ACCOUNT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "memory/code.h"
+#include "memory/memory_model.h"
+#include "popliner/error.h"
+#include "popliner/operations.h"
+#include "popliner/profile.h"
+#include "profile/profile_data.h"
+
+/* By tile. For a group of code, `truth` is what the compiler's always-live variables of the group
+ * take, `explained` what the programs of all operations explain. A stage whose own programs explain
+ * e bytes of the group has
+ *     min(e, truth) + max(0, truth - explained)
+ * of it: what nothing explains is there in every stage, and no stage has more than the whole. For
+ * all operations together this is the truth, whichever of the two is larger. The second summand of
+ * all groups, and all other always-live variables that no operation touches, are `fixed`. */
+typedef struct pl_account {
+    size_t num_tiles; /* 0 for an empty account, whose arrays are all NULL */
+    uint64_t *truth_bytes[PL_NUM_CODE_GROUPS];
+    uint64_t *explained_bytes[PL_NUM_CODE_GROUPS];
+    uint64_t *fixed_bytes;
+
+    /* [num_variables]: bits of how a stage has to count the variable. */
+    uint8_t *variable_flags;
+
+    /* The variables that are not always live and that no operation touches, by tile. */
+    uint64_t *unexplained_start; /* [num_tiles + 1] */
+    uint32_t *unexplained;
+} pl_account;
+
+enum {
+    PL_VARIABLE_IS_CODE = 1,        /* always live, of a group of code: counted there */
+    PL_VARIABLE_IS_TOUCHED = 2,     /* some operation's program touches it */
+    PL_VARIABLE_IS_COMPUTED_ON = 4, /* some operation's program that is no host copy touches it */
+};
+
+/* Finds out, or leaves the account empty if the model does not follow it; zero-initialise before,
+ * free with pl_account_free, also after an error. Errors: MEMORY. Cost: one pass over the variables
+ * and over what programs touch. */
+popliner_status pl_account_create(pl_account *account, const pl_memory_model *model,
+                                  const popliner_profile *profile,
+                                  const popliner_operations *operations, popliner_error *error);
+void pl_account_free(pl_account *account);
+
+/* Whether a program makes a variable count where it runs. A copy from or to the host does not if
+ * anything else touches the variable: each stage copies what it computes on, wherever the one copy
+ * of the whole model is. */
+static inline bool pl_account_touch_counts(const pl_account *account,
+                                           const popliner_profile *profile, uint32_t program,
+                                           uint32_t variable) {
+    return account->variable_flags == NULL ||
+           profile->program_type[program] != PL_PROGRAM_STREAM_COPY_MID ||
+           (account->variable_flags[variable] & PL_VARIABLE_IS_COMPUTED_ON) == 0;
+}
+
+/* Whether an always-live variable is counted as code, so that it is no data. */
+static inline bool pl_account_is_code(const pl_account *account, size_t variable) {
+    return account->variable_flags != NULL &&
+           (account->variable_flags[variable] & PL_VARIABLE_IS_CODE) != 0;
+}
+
+/* Whether a variable is data of a stage whose operations touch it, or do not. */
+static inline bool pl_account_is_data(const pl_account *account, const popliner_profile *profile,
+                                      size_t variable, bool is_touched) {
+    if (account->variable_flags == NULL)
+        return is_touched;
+    if (profile->class_always_live[profile->variable_class[variable]])
+        return is_touched && !pl_account_is_code(account, variable);
+    return is_touched || (account->variable_flags[variable] & PL_VARIABLE_IS_TOUCHED) == 0;
+}
+
+/* The variables of a tile that are not always live and that no operation touches; returns how many
+ * they are. */
+static inline size_t pl_account_unexplained(const pl_account *account, size_t tile,
+                                            const uint32_t **variables) {
+    *variables = NULL;
+    if (account->unexplained == NULL)
+        return 0;
+    *variables = account->unexplained + account->unexplained_start[tile];
+    return (size_t)(account->unexplained_start[tile + 1] - account->unexplained_start[tile]);
+}
+
+/* Bytes of a group on a tile in a stage that explains so many itself, without the fixed part. */
+static inline uint64_t pl_account_limit(const pl_account *account, int group, size_t tile,
+                                        uint64_t explained_bytes) {
+    if (account->truth_bytes[group] == NULL)
+        return explained_bytes;
+    uint64_t truth_bytes = account->truth_bytes[group][tile];
+    return explained_bytes < truth_bytes ? explained_bytes : truth_bytes;
+}
+
+/* Bytes of a tile that every stage has. */
+static inline uint64_t pl_account_fixed(const pl_account *account, size_t tile) {
+    return account->fixed_bytes == NULL ? 0 : account->fixed_bytes[tile];
+}
+
+#endif

@@ -1,0 +1,52 @@
+/* What a stage meter is inside the library, and what its memory model measures with.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_MEMORY_STAGE_DATA_H
+#define PL_MEMORY_STAGE_DATA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "memory/account.h"
+#include "memory/chain_data.h"
+#include "memory/code.h"
+#include "memory/curve.h"
+#include "memory/passes.h"
+#include "popliner/stage.h"
+
+struct popliner_stage_meter {
+    const popliner_profile *profile;
+    const popliner_operations *operations;
+    const popliner_chain *chain;
+    pl_code_counter code;
+    pl_account account;
+    pl_curve curve;
+    void *work; /* the memory model's own, made by its begin_work */
+
+    /* What the current stage has seen carries its number. */
+    uint32_t stage_number;
+    uint32_t *program_seen;  /* [num_programs]: its variables are marked */
+    uint32_t *variable_seen; /* [num_variables] */
+
+    uint32_t *variables; /* [num_variables]: those of the stage */
+    size_t num_variables;
+    size_t *operation_buffer; /* [operations] */
+    bool is_shared;           /* the stage is several on one IPU */
+    bool remembers_peaks;     /* as popliner_stage_meter_remember_peaks asks */
+
+    /* Once a stash is measured; see stage_stash.c. */
+    pl_passes passes;
+    uint8_t *touched_by; /* [num_variables] */
+};
+
+/* Adds to the stage the variables that an operation touches. */
+void pl_stage_add_variables(popliner_stage_meter *meter, popliner_operation operation);
+
+/* Puts the variables of the stage into the order of their tiles, which is their own. */
+void pl_stage_sort_variables(popliner_stage_meter *meter);
+
+/* Makes the arrays, or reuses them, all 0. Errors: MEMORY. */
+popliner_status pl_stage_memory_begin(popliner_stage_memory *memory, size_t num_tiles,
+                                      popliner_error *error);
+
+#endif

@@ -1,0 +1,98 @@
+/* What a stage keeps for a pipeline, measured for one stage by itself.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "memory/stage_data.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "profile/profile_data.h"
+#include "profile/touches.h"
+
+/* Marks with `mark` the variables that an operation touches. */
+static void mark_touched(popliner_stage_meter *meter, popliner_operation operation, uint8_t mark) {
+    const popliner_profile *p = meter->profile;
+    for (size_t k = 0; k < operation.num_programs; k++) {
+        uint32_t program = operation.programs[k];
+        pl_touches touches = pl_touches_of(p, program);
+        uint32_t variable;
+        while (pl_touches_next(&touches, &variable)) {
+            if (pl_account_touch_counts(&meter->account, p, program, variable))
+                meter->touched_by[variable] |= mark;
+        }
+    }
+}
+
+popliner_status popliner_stage_measure_stash(popliner_stage_meter *meter,
+                                             popliner_recompute recompute, size_t first_unit,
+                                             size_t last_unit, uint64_t *by_tile_bytes,
+                                             popliner_error *error) {
+    enum { FORWARD = 1, BACKWARD = 2, BEFORE = 4 };
+    const popliner_profile *p = meter->profile;
+    const pl_passes *passes = &meter->passes;
+    memset(by_tile_bytes, 0, p->target.num_tiles * sizeof *by_tile_bytes);
+    if (meter->touched_by == NULL) {
+        popliner_status status =
+            pl_passes_find(&meter->passes, p, meter->operations, meter->chain, error);
+        if (status == POPLINER_OK &&
+            (meter->touched_by = pl_new_array(p->num_variables, 1)) == NULL)
+            status = pl_fail_memory(error, "what a pipeline keeps");
+        if (status != POPLINER_OK) {
+            pl_passes_free(&meter->passes);
+            return status;
+        }
+    }
+    if (!passes->is_training)
+        return POPLINER_OK;
+    memset(meter->touched_by, 0, p->num_variables);
+    for (size_t i = 0; i < popliner_operations_count(meter->operations); i++) {
+        size_t unit = popliner_chain_unit_of(meter->chain, i);
+        uint8_t mark = 0;
+        if (unit < first_unit) {
+            mark = pl_is_forward(passes, unit, i) ? BEFORE : 0;
+        } else if (unit <= last_unit && unit >= pl_chain_first_data_unit(meter->chain)) {
+            mark |= pl_is_forward(passes, unit, i) ? FORWARD : 0;
+            mark |= pl_is_backward(passes, unit, i) ? BACKWARD : 0;
+        }
+        if (mark != 0)
+            mark_touched(meter, popliner_operations_get(meter->operations, i), mark);
+    }
+    bool keeps_inputs = recompute == POPLINER_RECOMPUTE_FULL;
+    uint8_t wanted = keeps_inputs ? BEFORE | FORWARD : FORWARD | BACKWARD;
+    size_t step = keeps_inputs ? passes->forward_step[first_unit] : passes->turn_step;
+    for (size_t i = 0, tile = 0; i < p->num_variables; i++) {
+        tile = pl_profile_tile_from(p, i, tile);
+        if ((meter->touched_by[i] & wanted) == wanted &&
+            !p->class_always_live[p->variable_class[i]] &&
+            pl_class_crosses(p, p->variable_class[i], step))
+            by_tile_bytes[tile] += p->variable_size_bytes[i];
+    }
+    return POPLINER_OK;
+}
+
+popliner_status popliner_stage_measure_kept(popliner_stage_meter *meter,
+                                            const popliner_pipeline *pipeline,
+                                            const popliner_interval *stages, size_t num_stages,
+                                            uint64_t *kept_bytes, popliner_error *error) {
+    size_t num_tiles = meter->profile->target.num_tiles;
+    memset(kept_bytes, 0, num_tiles * sizeof *kept_bytes);
+    if (pipeline == NULL)
+        return POPLINER_OK;
+    popliner_status status = POPLINER_OK;
+    uint64_t *copy_bytes = pl_new_array(num_tiles, sizeof *copy_bytes);
+    if (copy_bytes == NULL)
+        return pl_fail_memory(error, "what a pipeline keeps");
+    for (size_t i = 0; status == POPLINER_OK && i < num_stages; i++) {
+        size_t copies = popliner_pipeline_copies(pipeline, stages[i].stages_to_end);
+        if (copies == 0)
+            continue;
+        status = popliner_stage_measure_stash(meter, pipeline->recompute, stages[i].first_unit,
+                                              stages[i].last_unit, copy_bytes, error);
+        for (size_t tile = 0; status == POPLINER_OK && tile < num_tiles; tile++)
+            kept_bytes[tile] += copies * copy_bytes[tile];
+    }
+    free(copy_bytes);
+    return status;
+}
