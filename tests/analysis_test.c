@@ -16,11 +16,11 @@
 #include <sqlite3.h>
 #include <xxhash.h>
 
+#include "diagnosis/sharing.h"
+#include "intervals/intervals.h"
 #include "model/operations_data.h"
 #include "popliner/analysis.h"
 #include "popliner/diagnosis.h"
-#include "popliner/intervals.h"
-#include "popliner/sharing.h"
 #include "profile/profile_data.h"
 #include "test_data.h"
 
@@ -86,8 +86,8 @@ static bool loads(const golden_case *c, const char *path, const char *how) {
         return false;
     }
     const char *differs = difference(c->profile, c->operations, profile, operations);
-    popliner_profile_free(profile);
-    popliner_operations_free(operations);
+    pl_profile_free(profile);
+    pl_operations_free(operations);
     if (differs != NULL)
         fail_msg("%s: loaded with another %s", how, differs);
     return true;
@@ -227,9 +227,8 @@ static void stores_models_without_operations_or_framework(void **state) {
 
     golden_load(&c, "popart-inf");
     for (int round = 0; round < 2; round++) {
-        popliner_operations_free(c.operations);
-        assert_int_equal(popliner_operations_find(c.profile, NULL, &c.operations, NULL),
-                         POPLINER_OK);
+        pl_operations_free(c.operations);
+        assert_int_equal(pl_operations_find(c.profile, NULL, &c.operations, NULL), POPLINER_OK);
         assert_int_equal(c.operations->count == 0, round == 1);
         check_round_trip(&c);
         /* the second time nothing belongs to anything */
@@ -479,22 +478,21 @@ static void survives_arrays_made_up_with_their_checksum(void **state) {
                 continue;
             }
             popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
-            popliner_sharing sharing = {0};
+            pl_sharing sharing = {0};
             for (popliner_memory_model model = POPLINER_MEMORY_MODEL_POPLINER;
                  model <= POPLINER_MEMORY_MODEL_FULL; model++) {
                 popliner_costs *costs;
                 popliner_chain *chain = make_chain(&c, layers, model);
-                assert_int_equal(popliner_intervals_measure(c.profile, c.operations, chain, NULL,
-                                                            NULL, &costs, NULL, &error),
+                assert_int_equal(pl_intervals_measure(c.profile, c.operations, chain, NULL, NULL,
+                                                      &costs, NULL, &error),
                                  POPLINER_OK);
                 popliner_costs_free(costs);
-                popliner_chain_free(chain);
+                pl_chain_free(chain);
             }
-            assert_int_equal(
-                popliner_sharing_measure(c.profile, c.operations, layers, &sharing, &error),
-                POPLINER_OK);
-            popliner_sharing_clear(&sharing);
-            popliner_layers_free(layers);
+            assert_int_equal(pl_sharing_measure(c.profile, c.operations, layers, &sharing, &error),
+                             POPLINER_OK);
+            pl_sharing_clear(&sharing);
+            pl_layers_free(layers);
             golden_free(&c);
         }
     }
@@ -525,19 +523,18 @@ static bool diagnoses(const char *path) {
          model <= POPLINER_MEMORY_MODEL_FULL; model++) {
         const popliner_diagnosis_options options = {.last_unit = SIZE_MAX};
         popliner_chain *chain = make_chain(&c, layers, model);
-        popliner_stage_meter *meter;
+        pl_stage_meter *meter;
         popliner_diagnosis diagnosis = {0};
-        assert_int_equal(
-            popliner_stage_meter_create(c.profile, c.operations, chain, &meter, &error),
-            POPLINER_OK);
-        assert_int_equal(popliner_diagnose(c.profile, c.operations, layers, chain, meter, &options,
-                                           &diagnosis, &error),
+        assert_int_equal(pl_stage_meter_create(c.profile, c.operations, chain, &meter, &error),
                          POPLINER_OK);
-        popliner_diagnosis_clear(&diagnosis);
-        popliner_stage_meter_free(meter);
-        popliner_chain_free(chain);
+        assert_int_equal(pl_diagnose(c.profile, c.operations, layers, chain, meter, &options,
+                                     &diagnosis, &error),
+                         POPLINER_OK);
+        pl_diagnosis_clear(&diagnosis);
+        pl_stage_meter_free(meter);
+        pl_chain_free(chain);
     }
-    popliner_layers_free(layers);
+    pl_layers_free(layers);
     golden_free(&c);
     return true;
 }

@@ -87,7 +87,7 @@ static void keeps_added_tables_apart(void **state) {
     popliner_costs *costs;
     assert_int_equal(popliner_costs_create(N, &costs, NULL), POPLINER_OK);
     assert_false(popliner_costs_has_cycles(costs));
-    assert_int_equal(popliner_costs_most_stages_to_end(costs), 1);
+    assert_int_equal(pl_costs_max_stages_to_end(costs), 1);
     popliner_costs_set_peak(costs, 1, 2, 99, NULL);
     assert_int_equal(popliner_costs_peak_at(costs, 7, 1, 2), 99);
     assert_int_equal(popliner_costs_cycles(costs, 1, 2), 0);
@@ -104,7 +104,7 @@ static void keeps_added_tables_apart(void **state) {
     assert_int_equal(popliner_costs_add_cycles(costs, NULL), POPLINER_OK);
     assert_int_equal(popliner_costs_add_pipeline(costs, 3, NULL), POPLINER_OK);
     assert_true(popliner_costs_has_cycles(costs));
-    assert_int_equal(popliner_costs_most_stages_to_end(costs), STAGES);
+    assert_int_equal(pl_costs_max_stages_to_end(costs), STAGES);
     for (size_t i = 0; i < N; ++i)
         for (size_t j = i; j < N; ++j) {
             assert_int_equal(popliner_costs_peak(costs, i, j), 1000 + 10 * i + j);
@@ -138,7 +138,7 @@ static void fills_up_to_the_limit(void **state) {
     popliner_costs *costs;
     asked a = {0};
     assert_int_equal(popliner_costs_create(4, &costs, NULL), POPLINER_OK);
-    assert_int_equal(popliner_costs_fill_peaks(costs, ten_per_unit, &a, 25, NULL), POPLINER_OK);
+    assert_int_equal(pl_costs_fill_peaks(costs, ten_per_unit, &a, 25, NULL), POPLINER_OK);
     assert_int_equal(a.count, 9);
     assert_memory_equal(a.at, expected, sizeof expected);
     assert_true(popliner_costs_peak(costs, 0, 0) == POPLINER_PEAK_FORBIDDEN);
@@ -166,16 +166,16 @@ static void adds_up_stages_on_one_ipu_or_asks(void **state) {
     assert_int_equal(popliner_costs_create(4, &costs, NULL), POPLINER_OK);
     popliner_costs_set_peak(costs, 0, 0, 5, NULL);
     popliner_costs_set_peak(costs, 2, 3, 7, NULL);
-    assert_int_equal(popliner_costs_shared_peak(costs, two, 2, &bytes, NULL), POPLINER_OK);
+    assert_int_equal(pl_costs_shared_peak(costs, two, 2, &bytes, NULL), POPLINER_OK);
     assert_int_equal(bytes, 12);
     popliner_costs_set_shared_peak(costs, largest_and_a_bit, &bit, true);
-    assert_int_equal(popliner_costs_shared_peak(costs, two, 2, &bytes, NULL), POPLINER_OK);
+    assert_int_equal(pl_costs_shared_peak(costs, two, 2, &bytes, NULL), POPLINER_OK);
     assert_int_equal(bytes, 1003);
-    assert_int_equal(popliner_costs_shared_peak(costs, two, 1, &bytes, NULL), POPLINER_OK);
+    assert_int_equal(pl_costs_shared_peak(costs, two, 1, &bytes, NULL), POPLINER_OK);
     assert_int_equal(bytes, 5);
     popliner_costs_set_shared_peak(costs, NULL, NULL, false);
     popliner_costs_set_peak(costs, 0, 0, POPLINER_PEAK_FORBIDDEN, NULL);
-    assert_int_equal(popliner_costs_shared_peak(costs, two, 2, &bytes, NULL), POPLINER_OK);
+    assert_int_equal(pl_costs_shared_peak(costs, two, 2, &bytes, NULL), POPLINER_OK);
     assert_true(bytes == POPLINER_PEAK_FORBIDDEN);
     popliner_costs_free(costs);
 }
@@ -203,8 +203,8 @@ static void refuses_what_is_not_in_the_table(void **state) {
     assert_int_equal(popliner_costs_add_cycles(costs, NULL), POPLINER_OK);
     ASSERT_REFUSED("4503599627370496 cycles are more than 4503599627370495; use a larger unit of "
                    "time",
-                   popliner_costs_set_cycles(costs, 0, 0, POPLINER_MOST_CYCLES + 1, to));
-    assert_int_equal(popliner_costs_set_cycles(costs, 0, 0, POPLINER_MOST_CYCLES, NULL),
+                   popliner_costs_set_cycles(costs, 0, 0, POPLINER_MAX_CYCLES + 1, to));
+    assert_int_equal(popliner_costs_set_cycles(costs, 0, 0, POPLINER_MAX_CYCLES, NULL),
                      POPLINER_OK);
     for (size_t stages = 1; stages <= 3; stages += 2) {
         assert_int_equal(popliner_costs_add_pipeline(costs, stages, NULL), POPLINER_OK);
@@ -219,8 +219,8 @@ static void refuses_what_is_not_in_the_table(void **state) {
                            popliner_costs_set_peak_at(costs, 1, wrong[i][0], wrong[i][1], 1, to));
             ASSERT_REFUSED(words,
                            popliner_costs_set_cycles(costs, wrong[i][0], wrong[i][1], 1, to));
-            ASSERT_REFUSED(words, popliner_costs_forbid(costs, wrong[i][0], wrong[i][1], to));
-            ASSERT_REFUSED(words, popliner_costs_shared_peak(costs, shared, 2, &bytes, to));
+            ASSERT_REFUSED(words, pl_costs_forbid(costs, wrong[i][0], wrong[i][1], to));
+            ASSERT_REFUSED(words, pl_costs_shared_peak(costs, shared, 2, &bytes, to));
             assert_true(popliner_costs_peak(costs, wrong[i][0], wrong[i][1]) == UINT64_MAX);
             assert_true(popliner_costs_peak_at(costs, 1, wrong[i][0], wrong[i][1]) == UINT64_MAX);
             assert_int_equal(popliner_costs_cycles(costs, wrong[i][0], wrong[i][1]), 0);
@@ -303,31 +303,29 @@ static void checks_what_the_callers_functions_answer(void **state) {
         popliner_error error = {.message = ""};
         popliner_plan plan = {0};
         popliner_costs_set_shared_peak(costs, answer_shared_peak, &given, true);
-        assert_int_equal(popliner_costs_fill_peaks(costs, answer_peak, &given, 25, &error),
+        assert_int_equal(pl_costs_fill_peaks(costs, answer_peak, &given, 25, &error),
                          cases[i].status);
         assert_int_equal(error.status, cases[i].status);
         assert_non_null(strstr(error.message, cases[i].message));
         error = (popliner_error){.message = ""};
-        assert_int_equal(popliner_costs_shared_peak(costs, two, 2, &bytes, &error),
-                         cases[i].status);
+        assert_int_equal(pl_costs_shared_peak(costs, two, 2, &bytes, &error), cases[i].status);
         assert_int_equal(error.status, cases[i].status);
         assert_non_null(strstr(error.message, cases[i].message));
         error = (popliner_error){.message = ""};
-        assert_int_equal(popliner_solve_greedily(4, answer_peak, &given, NULL, &plan, &error),
+        assert_int_equal(pl_solve_greedily(4, answer_peak, &given, NULL, &plan, &error),
                          cases[i].status);
         assert_int_equal(error.status, cases[i].status);
         assert_non_null(strstr(error.message, cases[i].message));
         assert_null(plan.stages);
-        assert_int_equal(popliner_costs_fill_peaks(costs, answer_peak, &given, 25, NULL),
+        assert_int_equal(pl_costs_fill_peaks(costs, answer_peak, &given, 25, NULL),
                          cases[i].status);
     }
     /* no peak is none that a stage may have */
     answer nothing = {POPLINER_OK, NULL};
     popliner_costs_set_shared_peak(costs, answer_shared_peak, &nothing, true);
-    assert_int_equal(popliner_costs_fill_peaks(costs, answer_peak, &nothing, 25, NULL),
-                     POPLINER_OK);
+    assert_int_equal(pl_costs_fill_peaks(costs, answer_peak, &nothing, 25, NULL), POPLINER_OK);
     assert_true(popliner_costs_peak(costs, 1, 2) == POPLINER_PEAK_FORBIDDEN);
-    assert_int_equal(popliner_costs_shared_peak(costs, two, 2, &bytes, NULL), POPLINER_OK);
+    assert_int_equal(pl_costs_shared_peak(costs, two, 2, &bytes, NULL), POPLINER_OK);
     assert_true(bytes == POPLINER_PEAK_FORBIDDEN);
     popliner_costs_free(costs);
 }

@@ -7,16 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "intervals/intervals.h"
 #include "popliner/analysis.h"
 #include "popliner/certificate.h"
-#include "popliner/costs_file.h"
-#include "popliner/debug_info.h"
+#include "popliner/costs.h"
 #include "popliner/diagnosis.h"
-#include "popliner/intervals.h"
-#include "popliner/read.h"
 #include "popliner/report.h"
 #include "popliner/solver.h"
+#include "profile/debug_info.h"
 #include "profile/profile_data.h"
+#include "profile/read.h"
 #include "test_data.h"
 
 static popliner_costs *make_costs(void) {
@@ -33,19 +33,17 @@ static popliner_costs *make_costs(void) {
 static void layers(void **state) {
     (void)state;
     golden_case c = made_case();
-    const popliner_layer_options given = {0};
+    const pl_layer_options given = {0};
     popliner_layers *with;
     popliner_layers *without;
-    assert_int_equal(popliner_layers_assign(c.profile, c.operations, &given, &with, NULL),
-                     POPLINER_OK);
-    assert_int_equal(popliner_layers_assign(c.profile, c.operations, NULL, &without, NULL),
-                     POPLINER_OK);
+    assert_int_equal(pl_layers_assign(c.profile, c.operations, &given, &with, NULL), POPLINER_OK);
+    assert_int_equal(pl_layers_assign(c.profile, c.operations, NULL, &without, NULL), POPLINER_OK);
     /* "layer1" and "layer2", and what is in none */
     assert_int_equal(popliner_layers_num_units(without), 3);
     for (size_t i = 0; i < popliner_operations_count(c.operations); i++)
         assert_int_equal(popliner_layers_unit_of(without, i), popliner_layers_unit_of(with, i));
-    popliner_layers_free(with);
-    popliner_layers_free(without);
+    pl_layers_free(with);
+    pl_layers_free(without);
 }
 
 static void diagnosis(void **state) {
@@ -53,27 +51,25 @@ static void diagnosis(void **state) {
     golden_case c = made_whole_case();
     popliner_layers *of = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(&c, of, POPLINER_MEMORY_MODEL_FULL);
-    popliner_stage_meter *meter;
+    pl_stage_meter *meter;
     popliner_diagnosis with = {0};
     popliner_diagnosis without = {0};
     const popliner_diagnosis_options all = {.last_unit = SIZE_MAX};
-    assert_int_equal(popliner_stage_meter_create(c.profile, c.operations, chain, &meter, NULL),
+    assert_int_equal(pl_stage_meter_create(c.profile, c.operations, chain, &meter, NULL),
                      POPLINER_OK);
-    assert_int_equal(
-        popliner_diagnose(c.profile, c.operations, of, chain, meter, &all, &with, NULL),
-        POPLINER_OK);
-    assert_int_equal(
-        popliner_diagnose(c.profile, c.operations, of, chain, meter, NULL, &without, NULL),
-        POPLINER_OK);
+    assert_int_equal(pl_diagnose(c.profile, c.operations, of, chain, meter, &all, &with, NULL),
+                     POPLINER_OK);
+    assert_int_equal(pl_diagnose(c.profile, c.operations, of, chain, meter, NULL, &without, NULL),
+                     POPLINER_OK);
     assert_false(without.layer_operations_only);
     assert_true(without.truth_bytes > 0);
     assert_int_equal(without.truth_bytes, with.truth_bytes);
     assert_int_equal(without.explained_bytes, with.explained_bytes);
-    popliner_diagnosis_clear(&with);
-    popliner_diagnosis_clear(&without);
-    popliner_stage_meter_free(meter);
-    popliner_chain_free(chain);
-    popliner_layers_free(of);
+    pl_diagnosis_clear(&with);
+    pl_diagnosis_clear(&without);
+    pl_stage_meter_free(meter);
+    pl_chain_free(chain);
+    pl_layers_free(of);
 }
 
 /* Three stages, each with one unit: the default is 16 stages of any size and the smallest peak. */
@@ -82,7 +78,7 @@ static void assert_default_plan(popliner_plan *plan) {
     assert_int_equal(plan->num_stages, 3);
     assert_int_equal(plan->peak_bytes, 102);
     assert_int_equal(plan->cut_bytes, 12);
-    popliner_plan_clear(plan);
+    pl_plan_clear(plan);
 }
 
 static popliner_status ask_peak(void *user, size_t first_unit, size_t last_unit,
@@ -96,14 +92,14 @@ static void solving(void **state) {
     const popliner_solver_options given = POPLINER_SOLVER_OPTIONS_INIT;
     popliner_costs *costs = make_costs();
     popliner_plan plan = {0};
-    assert_int_equal(popliner_solve(costs, &given, &plan, NULL), POPLINER_OK);
+    assert_int_equal(pl_solve(costs, &given, &plan, NULL), POPLINER_OK);
     assert_default_plan(&plan);
-    assert_int_equal(popliner_solve(costs, NULL, &plan, NULL), POPLINER_OK);
+    assert_int_equal(pl_solve(costs, NULL, &plan, NULL), POPLINER_OK);
     assert_default_plan(&plan);
-    assert_int_equal(popliner_solve_greedily(3, ask_peak, costs, NULL, &plan, NULL), POPLINER_OK);
+    assert_int_equal(pl_solve_greedily(3, ask_peak, costs, NULL, &plan, NULL), POPLINER_OK);
     assert_int_equal(plan.status, POPLINER_PLAN_FEASIBLE);
     assert_int_equal(plan.num_stages, 1); /* at least three units in each, and all fit */
-    popliner_plan_clear(&plan);
+    pl_plan_clear(&plan);
 
     char *paths[] = {test_path(*state, "with"), test_path(*state, "without")};
     size_t sizes[2];
@@ -139,7 +135,7 @@ static void certificates(void **state) {
     popliner_certificate *certificate;
     char *text;
     assert_int_equal(popliner_costs_add_cycles(costs, NULL), POPLINER_OK);
-    assert_int_equal(popliner_solve(costs, NULL, &plan, NULL), POPLINER_OK);
+    assert_int_equal(pl_solve(costs, NULL, &plan, NULL), POPLINER_OK);
     /* no options, no time unit, and no numbers by which to divide */
     const popliner_certificate_input input = {
         .plan = &plan, .num_units = 3, .unit_names = names, .has_cycles = true};
@@ -156,7 +152,7 @@ static void certificates(void **state) {
                                            POPLINER_FORMAT_CSV, &text, NULL),
                      POPLINER_OK);
     assert_holds(text, "num-ipus,status,memory,traffic,used,split\n16,optimal,102,12,3,");
-    popliner_plan_clear(&plan);
+    pl_plan_clear(&plan);
     popliner_costs_free(costs);
 }
 
@@ -164,24 +160,24 @@ static void certificates(void **state) {
 static void errors(void **state) {
     golden_case c = made_whole_case();
     char *missing = test_path(*state, "missing/file");
-    const popliner_layer_options bad_regex = {.name_regex = "("};
+    const pl_layer_options bad_regex = {.name_regex = "("};
     const popliner_diagnosis_options no_unit = {.first_unit = 9, .last_unit = 9};
     const popliner_solver_options no_stage = {.max_stages = 0};
     popliner_layers *of = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(&c, of, POPLINER_MEMORY_MODEL_FULL);
     popliner_costs *costs = make_costs();
     popliner_profile *profile;
-    popliner_debug_info *info;
+    pl_debug_info *info;
     popliner_operations *operations;
     popliner_analysis *analysis;
     popliner_costs_file *file;
     popliner_layers *no_layers;
-    popliner_stage_meter *meter;
+    pl_stage_meter *meter;
     popliner_diagnosis diagnosis = {0};
     popliner_plan plan = {0};
-    assert_int_equal(popliner_profile_read(missing, NULL, &profile, NULL), POPLINER_ERROR_INPUT);
-    assert_int_equal(popliner_debug_info_read(missing, NULL, &info, NULL), POPLINER_ERROR_INPUT);
-    assert_int_equal(popliner_read_files(missing, missing, NULL, &profile, &info, NULL),
+    assert_int_equal(pl_read_profile(missing, NULL, &profile, NULL), POPLINER_ERROR_INPUT);
+    assert_int_equal(pl_debug_info_read(missing, NULL, &info, NULL), POPLINER_ERROR_INPUT);
+    assert_int_equal(pl_read_files(missing, missing, NULL, &profile, &info, NULL),
                      POPLINER_ERROR_INPUT);
     assert_int_equal(popliner_analysis_load(missing, &profile, &operations, NULL),
                      POPLINER_ERROR_INPUT);
@@ -189,15 +185,15 @@ static void errors(void **state) {
     assert_int_equal(popliner_analysis_save(c.profile, c.operations, NULL, 0, NULL, missing, NULL),
                      POPLINER_ERROR_OUTPUT);
     assert_int_equal(popliner_costs_file_read(missing, NULL, &file, NULL), POPLINER_ERROR_INPUT);
-    assert_int_equal(popliner_layers_assign(c.profile, c.operations, &bad_regex, &no_layers, NULL),
+    assert_int_equal(pl_layers_assign(c.profile, c.operations, &bad_regex, &no_layers, NULL),
                      POPLINER_ERROR_USAGE);
-    assert_int_equal(popliner_stage_meter_create(c.profile, c.operations, chain, &meter, NULL),
+    assert_int_equal(pl_stage_meter_create(c.profile, c.operations, chain, &meter, NULL),
                      POPLINER_OK);
     assert_int_equal(
-        popliner_diagnose(c.profile, c.operations, of, chain, meter, &no_unit, &diagnosis, NULL),
+        pl_diagnose(c.profile, c.operations, of, chain, meter, &no_unit, &diagnosis, NULL),
         POPLINER_ERROR_USAGE);
-    assert_int_equal(popliner_solve(costs, &no_stage, &plan, NULL), POPLINER_ERROR_USAGE);
-    assert_int_equal(popliner_solve_greedily(0, ask_peak, costs, NULL, &plan, NULL),
+    assert_int_equal(pl_solve(costs, &no_stage, &plan, NULL), POPLINER_ERROR_USAGE);
+    assert_int_equal(pl_solve_greedily(0, ask_peak, costs, NULL, &plan, NULL),
                      POPLINER_ERROR_USAGE);
     assert_int_equal(popliner_solver_write(costs, NULL, POPLINER_PROGRAM_MPS, missing, NULL),
                      POPLINER_ERROR_OUTPUT);
@@ -206,13 +202,13 @@ static void errors(void **state) {
     assert_int_equal(popliner_report_tiles(c.profile, POPLINER_FORMAT_CSV, &text, NULL),
                      POPLINER_ERROR_USAGE);
     assert_int_equal(
-        popliner_intervals_measure(c.profile, c.operations, chain, NULL, NULL, NULL, NULL, NULL),
+        pl_intervals_measure(c.profile, c.operations, chain, NULL, NULL, NULL, NULL, NULL),
         POPLINER_ERROR_USAGE);
     c.profile->lacks_variables = false;
-    popliner_stage_meter_free(meter);
+    pl_stage_meter_free(meter);
     popliner_costs_free(costs);
-    popliner_chain_free(chain);
-    popliner_layers_free(of);
+    pl_chain_free(chain);
+    pl_layers_free(of);
     free(missing);
 }
 

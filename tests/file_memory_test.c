@@ -14,7 +14,7 @@
 #include "model/operations_data.h"
 #include "model/regex.h"
 #include "popliner/analysis.h"
-#include "popliner/costs_file.h"
+#include "popliner/costs.h"
 #include "profile/profile_data.h"
 #include "scarce_memory.h"
 #include "show/report_parts.h"
@@ -169,8 +169,8 @@ static popliner_status load(void *user, char **result, popliner_error *error) {
     for (size_t i = 0; i < count; i++)
         sum = hash(sum, pl_field_items(&fields[i]),
                    (*fields[i].count + fields[i].extra_items) * fields[i].item_size);
-    popliner_profile_free(profile);
-    popliner_operations_free(operations);
+    pl_profile_free(profile);
+    pl_operations_free(operations);
     return tell_hash(sum, result, error);
 }
 

@@ -179,7 +179,7 @@ static size_t solve(bool is_shared, size_t stops_at, popliner_status expected) {
     options.should_stop = should_stop;
     options.should_stop_user = &c;
     options.listener = &listener;
-    assert_int_equal(popliner_solve(costs, &options, &plan, &error), expected);
+    assert_int_equal(pl_solve(costs, &options, &plan, &error), expected);
     assert_false(c.is_elsewhere);
     if (expected == POPLINER_OK && stops_at == 0) {
         assert_int_equal(plan.status, POPLINER_PLAN_OPTIMAL);
@@ -188,7 +188,7 @@ static size_t solve(bool is_shared, size_t stops_at, popliner_status expected) {
         assert_non_null(strstr(error.message, "thread"));
         assert_null(plan.stages);
     }
-    popliner_plan_clear(&plan);
+    pl_plan_clear(&plan);
     popliner_costs_free(costs);
     return c.num_questions;
 }

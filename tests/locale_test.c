@@ -11,7 +11,7 @@
 
 #include "base/growth.h"
 #include "popliner/certificate.h"
-#include "popliner/costs_file.h"
+#include "popliner/costs.h"
 #include "popliner/report.h"
 #include "popliner/solver.h"
 #include "test_data.h"
@@ -56,7 +56,7 @@ static void add_certificate(pl_text *all, popliner_costs *costs) {
     char *text = NULL;
     options.max_stages = 2;
     options.slack_percent = 12.5;
-    assert_int_equal(popliner_solve(costs, &options, &plan, NULL), POPLINER_OK);
+    assert_int_equal(pl_solve(costs, &options, &plan, NULL), POPLINER_OK);
     const popliner_certificate_input input = {.plan = &plan,
                                               .options = &options,
                                               .num_units = 3,
@@ -74,19 +74,19 @@ static void add_certificate(pl_text *all, popliner_costs *costs) {
                                    NULL),
              &text);
     popliner_certificate_free(certificate);
-    popliner_plan_clear(&plan);
+    pl_plan_clear(&plan);
 }
 
 static void add_reports(pl_text *all, const golden_case *c) {
     popliner_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
-    popliner_stage_meter *meter;
+    pl_stage_meter *meter;
     popliner_diagnosis diagnosis = {0};
     char *text = NULL;
-    assert_int_equal(popliner_stage_meter_create(c->profile, c->operations, chain, &meter, NULL),
+    assert_int_equal(pl_stage_meter_create(c->profile, c->operations, chain, &meter, NULL),
                      POPLINER_OK);
     assert_int_equal(
-        popliner_diagnose(c->profile, c->operations, layers, chain, meter, NULL, &diagnosis, NULL),
+        pl_diagnose(c->profile, c->operations, layers, chain, meter, NULL, &diagnosis, NULL),
         POPLINER_OK);
     for (popliner_format format = POPLINER_FORMAT_TSV; format <= POPLINER_FORMAT_JSON; format++) {
         add_text(all, popliner_report_tiles(c->profile, format, &text, NULL), &text);
@@ -95,10 +95,10 @@ static void add_reports(pl_text *all, const golden_case *c) {
                                            format, 10, &text, NULL),
                  &text);
     }
-    popliner_diagnosis_clear(&diagnosis);
-    popliner_stage_meter_free(meter);
-    popliner_chain_free(chain);
-    popliner_layers_free(layers);
+    pl_diagnosis_clear(&diagnosis);
+    pl_stage_meter_free(meter);
+    pl_chain_free(chain);
+    pl_layers_free(layers);
 }
 
 static void add_messages(pl_text *all, const popliner_costs *costs, const char *directory) {
@@ -107,7 +107,7 @@ static void add_messages(pl_text *all, const popliner_costs *costs, const char *
     popliner_costs_file *file;
     popliner_error error;
     options.slack_percent = -0.5;
-    assert_int_equal(popliner_solve(costs, &options, &plan, &error), POPLINER_ERROR_USAGE);
+    assert_int_equal(pl_solve(costs, &options, &plan, &error), POPLINER_ERROR_USAGE);
     pl_text_format(all, "%s\n", error.message);
     char *path = test_path(directory, "wrong.json");
     static const char wrong[] = "{\"format\": \"popliner-costs\", \"version\": 1, \"units\": "

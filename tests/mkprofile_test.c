@@ -877,7 +877,7 @@ static popliner_profile *read_made(const char *name) {
     popliner_profile *profile;
     popliner_error error = {.message = ""};
     snprintf(path, sizeof path, "%s/%s/profile.pop", scratch, name);
-    if (popliner_profile_read(path, NULL, &profile, &error) != POPLINER_OK)
+    if (pl_read_profile(path, NULL, &profile, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
     return profile;
 }
@@ -913,8 +913,8 @@ static void assert_read_as_measured(sqlite3 *db, const char *executed, const cha
     }
     assert_true(num_estimated > 100 && num_measured > num_estimated);
     sqlite3_finalize(means);
-    popliner_profile_free(measured);
-    popliner_profile_free(estimated);
+    pl_profile_free(measured);
+    pl_profile_free(estimated);
 }
 
 /* All else is as if nothing had run. */
@@ -997,7 +997,7 @@ static void equal_seeds_give_equal_executions(void **state) {
     }
     assert_true(num_other > 20);
     for (int i = 0; i < 4; i++)
-        popliner_profile_free(profiles[i]);
+        pl_profile_free(profiles[i]);
 }
 
 /* ---- Planted faults ------------------------------------------------------------------------- */

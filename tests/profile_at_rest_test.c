@@ -16,9 +16,9 @@
 
 #include "popliner/analysis.h"
 #include "popliner/operations.h"
-#include "popliner/read.h"
 #include "profile/database.h"
 #include "profile/profile_data.h"
+#include "profile/read.h"
 
 /* ---- Databases and their writers ------------------------------------------------------------ */
 
@@ -518,18 +518,18 @@ static void expect_one_state_or_refusal(const char *directory, const char *mode,
                                         bool comes_and_goes) {
     enum { NUM_RUNS = 40 };
     char *path = make_profile(directory, mode);
-    popliner_read_options options = {.num_threads = 4};
+    pl_read_options options = {.num_threads = 4};
     popliner_profile *profile = NULL;
     popliner_error error = {.message = ""};
     pid_t writer = start_writer(path, comes_and_goes, 60);
     size_t num_read = 0;
     for (size_t i = 0; i < NUM_RUNS; i++) {
-        popliner_status status = popliner_profile_read(path, &options, &profile, &error);
+        popliner_status status = pl_read_profile(path, &options, &profile, &error);
         if (status == POPLINER_OK) {
             num_read++;
             assert_int_not_equal(common_size(profile), 0);
             assert_int_equal(common_size(profile) % 4, 0);
-            popliner_profile_free(profile);
+            pl_profile_free(profile);
         } else {
             assert_int_equal(status, POPLINER_ERROR_INPUT);
             expect_message(&error, path, "writ");
@@ -543,9 +543,9 @@ static void expect_one_state_or_refusal(const char *directory, const char *mode,
     sqlite3 *sqlite = open_to_write(path);
     run(sqlite, "SELECT count(*) FROM vars_info");
     sqlite3_close(sqlite);
-    assert_int_equal(popliner_profile_read(path, &options, &profile, &error), POPLINER_OK);
+    assert_int_equal(pl_read_profile(path, &options, &profile, &error), POPLINER_OK);
     assert_int_not_equal(common_size(profile), 0);
-    popliner_profile_free(profile);
+    pl_profile_free(profile);
     free(path);
 }
 
@@ -567,16 +567,16 @@ static void tells_of_a_stored_analysis_that_changes(void **state) {
     char *path = test_path(*state, "stored");
     popliner_error error = {.message = ""};
     popliner_profile *profile = NULL;
-    popliner_debug_info *info = NULL;
+    pl_debug_info *info = NULL;
     popliner_operations *operations = NULL;
     popliner_analysis *analysis = NULL;
-    if (popliner_read_files(from, debug, NULL, &profile, &info, &error) != POPLINER_OK ||
-        popliner_operations_find(profile, info, &operations, &error) != POPLINER_OK ||
+    if (pl_read_files(from, debug, NULL, &profile, &info, &error) != POPLINER_OK ||
+        pl_operations_find(profile, info, &operations, &error) != POPLINER_OK ||
         popliner_analysis_save(profile, operations, NULL, 0, NULL, path, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
-    popliner_operations_free(operations);
-    popliner_debug_info_free(info);
-    popliner_profile_free(profile);
+    pl_operations_free(operations);
+    pl_debug_info_free(info);
+    pl_profile_free(profile);
     set_time(path, 1000000000);
     assert_int_equal(popliner_analysis_open(path, &analysis, &error), POPLINER_OK);
     assert_true(popliner_analysis_profile(analysis)->lacks_variables);

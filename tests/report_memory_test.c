@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "diagnosis/sharing.h"
 #include "model/operations_data.h"
 #include "popliner/certificate.h"
 #include "popliner/report.h"
-#include "popliner/sharing.h"
 #include "profile/profile_data.h"
 #include "scarce_memory.h"
 
@@ -20,7 +20,7 @@ typedef struct subject {
     golden_case c;
     popliner_layers *layers;
     popliner_chain *chain;
-    popliner_stage_meter *meter;
+    pl_stage_meter *meter;
     popliner_plan_stage stages[2];
     popliner_plan plan;
     popliner_solver_options options;
@@ -51,15 +51,14 @@ static int begin(void **state) {
     s.layers = assign_layers(&s.c, NULL, POPLINER_LAYER_ORDER_STEPS);
     s.chain = make_chain(&s.c, s.layers, POPLINER_MEMORY_MODEL_FULL);
     assert_int_equal(popliner_chain_num_units(s.chain), NUM_UNITS);
-    assert_int_equal(
-        popliner_stage_meter_create(s.c.profile, s.c.operations, s.chain, &s.meter, NULL),
-        POPLINER_OK);
+    assert_int_equal(pl_stage_meter_create(s.c.profile, s.c.operations, s.chain, &s.meter, NULL),
+                     POPLINER_OK);
     s.stages[0] = (popliner_plan_stage){0, 1, 0, 0, 5, 70};
     s.stages[1] = (popliner_plan_stage){2, 3, 1, 0, 7, 0};
     for (size_t i = 0; i < 2; i++) {
         popliner_interval stage = {s.stages[i].first_unit, s.stages[i].last_unit, 2 - i};
         popliner_stage_detail detail;
-        assert_int_equal(popliner_stage_detail_measure(s.meter, NULL, &stage, 1, &detail, NULL),
+        assert_int_equal(pl_stage_detail_measure(s.meter, NULL, &stage, 1, &detail, NULL),
                          POPLINER_OK);
         s.stages[i].peak_bytes = detail.tile_bytes;
     }
@@ -100,9 +99,9 @@ static int begin(void **state) {
 
 static int end(void **state) {
     (void)state;
-    popliner_stage_meter_free(s.meter);
-    popliner_chain_free(s.chain);
-    popliner_layers_free(s.layers);
+    pl_stage_meter_free(s.meter);
+    pl_chain_free(s.chain);
+    pl_layers_free(s.layers);
     return 0;
 }
 
@@ -115,12 +114,12 @@ static popliner_status make_tiles(void *user, char **text, popliner_error *error
 static popliner_status make_diagnosis(void *user, char **text, popliner_error *error) {
     const popliner_diagnosis_options options = {.last_unit = SIZE_MAX};
     popliner_diagnosis diagnosis = {0};
-    popliner_status status = popliner_diagnose(s.c.profile, s.c.operations, s.layers, s.chain,
-                                               s.meter, &options, &diagnosis, error);
+    popliner_status status = pl_diagnose(s.c.profile, s.c.operations, s.layers, s.chain, s.meter,
+                                         &options, &diagnosis, error);
     if (status == POPLINER_OK)
         status = popliner_report_diagnosis(&diagnosis, s.c.profile, s.c.operations, NULL, NULL,
                                            *(popliner_format *)user, 10, text, error);
-    popliner_diagnosis_clear(&diagnosis);
+    pl_diagnosis_clear(&diagnosis);
     return status;
 }
 
@@ -174,12 +173,12 @@ static popliner_status make_operations(void *user, char **text, popliner_error *
 
 static popliner_status make_square(void *user, char **text, popliner_error *error) {
     (void)user;
-    popliner_sharing sharing = {0};
+    pl_sharing sharing = {0};
     popliner_status status =
-        popliner_sharing_measure(s.c.profile, s.c.operations, s.layers, &sharing, error);
+        pl_sharing_measure(s.c.profile, s.c.operations, s.layers, &sharing, error);
     if (status == POPLINER_OK)
         status = popliner_report_square(s.layers, sharing.affinity_bytes, ',', text, error);
-    popliner_sharing_clear(&sharing);
+    pl_sharing_clear(&sharing);
     return status;
 }
 

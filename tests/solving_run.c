@@ -627,5 +627,5 @@ void expect_best(asked *a) {
     else
         check_remedies(a, &plan.infeasibility);
     json_decref(answer);
-    popliner_plan_clear(&plan);
+    pl_plan_clear(&plan);
 }

@@ -152,9 +152,9 @@ static void check_usage(const golden_case *c) {
                              POPLINER_OK);
             assert_usage(c, &usage, unit_of);
             pl_unit_usage_free(&usage);
-            popliner_chain_free(chain);
+            pl_chain_free(chain);
         }
-        popliner_layers_free(layers);
+        pl_layers_free(layers);
     }
     free(unit_of);
 }

@@ -10,12 +10,10 @@
 #include "popliner/operations.h"
 #include "popliner/option_names.h"
 #include "popliner/pipeline.h"
-#include "popliner/plan.h"
 #include "popliner/profile.h"
 #include "popliner/report.h"
 #include "popliner/solver.h"
 #include "popliner/stage.h"
-#include "popliner/stage_detail.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -40,8 +38,8 @@ typedef struct popliner_certificate_input {
     const popliner_profile *profile;
     const popliner_operations *operations;
     const popliner_chain *chain;
-    popliner_stage_meter *meter; /* measures other stages meanwhile */
-    const popliner_stage_details *stage_details;
+    pl_stage_meter *meter; /* measures other stages meanwhile */
+    const pl_stage_details *stage_details;
 } popliner_certificate_input;
 
 /* Owned by the caller; free with popliner_certificate_free. */

@@ -8,7 +8,6 @@
 #include <stddef.h>
 
 #include "popliner/error.h"
-#include "popliner/layers.h"
 #include "popliner/operations.h"
 #include "popliner/profile.h"
 
@@ -32,7 +31,7 @@ typedef enum popliner_unit_kind {
 } popliner_unit_kind;
 
 /* A chain. Refers to the operations and layers that it was made from. Owned by the caller; free
- * with popliner_chain_free. */
+ * with pl_chain_free. */
 typedef struct popliner_chain popliner_chain;
 
 /* Makes the chain for a memory model.
@@ -53,11 +52,11 @@ typedef struct popliner_chain popliner_chain;
  *             last one before it, or of the first one.
  * Errors: MEMORY; for FULL, USAGE if the variables are not loaded. Cost: O(steps), and for FULL one
  * pass over the variables that programs touch. */
-popliner_status popliner_chain_create(const popliner_profile *profile,
-                                      const popliner_operations *operations,
-                                      const popliner_layers *layers, popliner_memory_model model,
-                                      popliner_chain **chain, popliner_error *error);
-void popliner_chain_free(popliner_chain *chain);
+popliner_status pl_chain_create(const popliner_profile *profile,
+                                const popliner_operations *operations,
+                                const popliner_layers *layers, popliner_memory_model model,
+                                popliner_chain **chain, popliner_error *error);
+void pl_chain_free(popliner_chain *chain);
 
 popliner_memory_model popliner_chain_memory_model(const popliner_chain *chain);
 size_t popliner_chain_num_units(const popliner_chain *chain);
@@ -76,7 +75,7 @@ size_t popliner_chain_unit_of(const popliner_chain *chain, size_t operation);
 size_t popliner_chain_operation_at(const popliner_chain *chain, size_t step);
 
 /* Whether the unit has any operation. */
-bool popliner_chain_has_operations(const popliner_chain *chain, size_t unit);
+bool pl_chain_has_operations(const popliner_chain *chain, size_t unit);
 
 #ifdef __cplusplus
 }

@@ -64,15 +64,15 @@ uint64_t popliner_costs_cut(const popliner_costs *costs, size_t unit);
  * until it is set. On failure the function returns its status and tells why in *error, which is
  * there even if the library's caller gave none; without a message it gets one. Any number that is
  * no popliner_status ends in USAGE. */
-typedef popliner_status (*popliner_peak_function)(void *user, size_t first_unit, size_t last_unit,
-                                                  uint64_t *peak_bytes, popliner_error *error);
+typedef popliner_status (*pl_peak_function)(void *user, size_t first_unit, size_t last_unit,
+                                            uint64_t *peak_bytes, popliner_error *error);
 
 /* Fills the peaks by asking `peak` for every interval, those that begin with unit 0 first, each row
  * from the shortest to the longest. A longer interval never needs less: once one needs more than
  * most_bytes, it and the longer ones with the same first unit are POPLINER_PEAK_FORBIDDEN, and not
  * asked for. Errors: those of `peak`. */
-popliner_status popliner_costs_fill_peaks(popliner_costs *costs, popliner_peak_function peak,
-                                          void *user, uint64_t most_bytes, popliner_error *error);
+popliner_status pl_costs_fill_peaks(popliner_costs *costs, pl_peak_function peak, void *user,
+                                    uint64_t most_bytes, popliner_error *error);
 
 /* Adds a table of cycles, all 0: what an IPU is busy with a stage for, what it sends and receives
  * included, in any unit of time. A longer interval may have fewer, where it sends less. Nothing
@@ -81,8 +81,8 @@ popliner_status popliner_costs_add_cycles(popliner_costs *costs, popliner_error 
 bool popliner_costs_has_cycles(const popliner_costs *costs);
 
 /* O(1). Without the table every interval has 0 cycles. Errors of setting: USAGE also without the
- * table, and for more than POPLINER_MOST_CYCLES. */
-#define POPLINER_MOST_CYCLES (UINT64_MAX / 4096)
+ * table, and for more than POPLINER_MAX_CYCLES. */
+#define POPLINER_MAX_CYCLES (UINT64_MAX / 4096)
 popliner_status popliner_costs_set_cycles(popliner_costs *costs, size_t first_unit,
                                           size_t last_unit, uint64_t cycles, popliner_error *error);
 uint64_t popliner_costs_cycles(const popliner_costs *costs, size_t first_unit, size_t last_unit);
@@ -95,13 +95,13 @@ popliner_status popliner_costs_add_pipeline(popliner_costs *costs, size_t most_s
                                             popliner_error *error);
 
 /* 1 if a stage costs the same wherever it stands. */
-size_t popliner_costs_most_stages_to_end(const popliner_costs *costs);
+size_t pl_costs_max_stages_to_end(const popliner_costs *costs);
 
 /* Forbids an interval as a stage, wherever it stands in the pipeline. O(most_stages_to_end). */
-popliner_status popliner_costs_forbid(popliner_costs *costs, size_t first_unit, size_t last_unit,
-                                      popliner_error *error);
+popliner_status pl_costs_forbid(popliner_costs *costs, size_t first_unit, size_t last_unit,
+                                popliner_error *error);
 
-/* O(1). 1 <= stages_to_end <= popliner_costs_most_stages_to_end to set; to get it may be anything if
+/* O(1). 1 <= stages_to_end <= pl_costs_max_stages_to_end to set; to get it may be anything if
  * a stage costs the same wherever it stands. A stage further from the end never needs less. */
 popliner_status popliner_costs_set_peak_at(popliner_costs *costs, size_t stages_to_end,
                                            size_t first_unit, size_t last_unit, uint64_t peak_bytes,
@@ -117,7 +117,7 @@ typedef struct popliner_interval {
 } popliner_interval;
 
 /* The peak of several stages (at least 2, ascending) that share one IPU, its code and its variables.
- * It must not be less than the peak of one of them. Answers as a popliner_peak_function does. */
+ * It must not be less than the peak of one of them. Answers as a pl_peak_function does. */
 typedef popliner_status (*popliner_shared_peak_function)(void *user,
                                                          const popliner_interval *stages,
                                                          size_t num_stages, uint64_t *peak_bytes,
@@ -130,13 +130,13 @@ void popliner_costs_set_shared_peak(popliner_costs *costs, popliner_shared_peak_
                                     void *user, bool never_shrinks);
 
 /* Whether that was promised; without such a function, whether it is so: O(n^2). */
-bool popliner_costs_shared_peak_never_shrinks(const popliner_costs *costs);
+bool pl_costs_shared_peak_never_shrinks(const popliner_costs *costs);
 
 /* The peak of stages on one IPU, as above. Errors: USAGE for units that are not there, and those of
  * the function. */
-popliner_status popliner_costs_shared_peak(const popliner_costs *costs,
-                                           const popliner_interval *stages, size_t num_stages,
-                                           uint64_t *peak_bytes, popliner_error *error);
+popliner_status pl_costs_shared_peak(const popliner_costs *costs, const popliner_interval *stages,
+                                     size_t num_stages, uint64_t *peak_bytes,
+                                     popliner_error *error);
 
 #ifdef __cplusplus
 }

@@ -33,7 +33,7 @@ typedef struct popliner_costs_file popliner_costs_file;
  *
  * `pipeline` (NULL for none) matters to popliner's own format only, if it schedules training for
  * several stages and the file says what a stage stashes ("stash", or "inputs" if it recomputes all):
- * then the table has peaks for up to pipeline->most_stages stages to the end, but not for more than
+ * then the table has peaks for up to pipeline->max_stages stages to the end, but not for more than
  * there are units. It is not kept.
  *
  * Cycles: the table has them if the file speaks of time; see popliner_costs_file_time_unit. They may

@@ -10,12 +10,11 @@
 #include <stdint.h>
 
 #include "popliner/chain.h"
-#include "popliner/debug_info.h"
 #include "popliner/error.h"
-#include "popliner/layers.h"
 #include "popliner/operations.h"
 #include "popliner/profile.h"
 #include "popliner/stage.h"
+#include "profile/debug_info.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -77,7 +76,7 @@ typedef struct popliner_coverage {
 } popliner_coverage;
 
 /* Everything about one profile. Texts live as long as the profile and the layers. Zero-initialise;
- * free with popliner_diagnosis_clear. */
+ * free with pl_diagnosis_clear. */
 typedef struct popliner_diagnosis {
     popliner_memory_model model;
     bool layer_operations_only;
@@ -136,17 +135,14 @@ typedef struct popliner_diagnosis_options {
  * be that of `model`; layers are those of the chain. Without options (NULL) all operations count
  * and all steps are searched. Errors: USAGE (no such unit), MEMORY. Cost: a few passes over
  * variables and programs. */
-popliner_status popliner_diagnose(const popliner_profile *profile,
-                                  const popliner_operations *operations,
-                                  const popliner_layers *layers, const popliner_chain *chain,
-                                  popliner_stage_meter *meter,
-                                  const popliner_diagnosis_options *options,
-                                  popliner_diagnosis *diagnosis, popliner_error *error);
-void popliner_diagnosis_clear(popliner_diagnosis *diagnosis);
+popliner_status pl_diagnose(const popliner_profile *profile, const popliner_operations *operations,
+                            const popliner_layers *layers, const popliner_chain *chain,
+                            pl_stage_meter *meter, const popliner_diagnosis_options *options,
+                            popliner_diagnosis *diagnosis, popliner_error *error);
+void pl_diagnosis_clear(popliner_diagnosis *diagnosis);
 
 /* Why a program belongs to no operation; only for one that does not. */
-popliner_missing_reason popliner_program_reason(const popliner_operations *operations,
-                                                size_t program);
+popliner_missing_reason pl_program_reason(const popliner_operations *operations, size_t program);
 
 #ifdef __cplusplus
 }

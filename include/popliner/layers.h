@@ -25,17 +25,17 @@ typedef enum popliner_layer_order {
     POPLINER_LAYER_ORDER_NATURAL, /* by name, runs of digits compared as numbers */
 } popliner_layer_order;
 
-typedef struct popliner_layer_options {
+typedef struct pl_layer_options {
     const char *name_regex;        /* NULL: POPLINER_LAYER_NAME_REGEX */
     const char *first_layer_regex; /* NULL: POPLINER_FIRST_LAYER_REGEX */
     popliner_layer_order order;
     const popliner_listener *listener;         /* may be NULL */
     const popliner_option_names *option_names; /* may be NULL */
-} popliner_layer_options;
+} pl_layer_options;
 
 /* The assignment of operations to the units of the chain: unit 0 is what belongs to no layer, then
  * come the layers in the chosen order. Refers to nothing it was made from. Owned by the caller;
- * free with popliner_layers_free. */
+ * free with pl_layers_free. */
 typedef struct popliner_layers popliner_layers;
 
 /* Finds the layer of every operation by the rules of PopLiner 1.0.0: the regex (PCRE2 with Unicode;
@@ -46,11 +46,11 @@ typedef struct popliner_layers popliner_layers;
  *
  * Errors: USAGE for a regex that is invalid (the message has the offset) or that takes too long to
  * match; MEMORY. Cost: one match per operation name, inputs, and variable name. */
-popliner_status popliner_layers_assign(const popliner_profile *profile,
-                                       const popliner_operations *operations,
-                                       const popliner_layer_options *options,
-                                       popliner_layers **layers, popliner_error *error);
-void popliner_layers_free(popliner_layers *layers);
+popliner_status pl_layers_assign(const popliner_profile *profile,
+                                 const popliner_operations *operations,
+                                 const pl_layer_options *options, popliner_layers **layers,
+                                 popliner_error *error);
+void pl_layers_free(popliner_layers *layers);
 
 /* The number of units: 1 + the number of layers. */
 size_t popliner_layers_num_units(const popliner_layers *layers);

@@ -15,8 +15,8 @@ extern "C" {
  * is debug.cbor beside the profile, or else in the directory above (where PopTorch and TensorFlow
  * put it). *debug_path is NULL when there is none. The caller frees both paths with free().
  * Errors: INPUT (nothing there), MEMORY. */
-popliner_status popliner_locate(const char *profile, const char *debug, char **profile_path,
-                                char **debug_path, popliner_error *error);
+popliner_status pl_locate(const char *profile, const char *debug, char **profile_path,
+                          char **debug_path, popliner_error *error);
 
 #ifdef __cplusplus
 }

@@ -8,17 +8,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "popliner/debug_info.h"
 #include "popliner/error.h"
 #include "popliner/listener.h"
 #include "popliner/profile.h"
+#include "profile/debug_info.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* The operations of a profile in the order in which they first run. Independent of the debug
- * information once found. Owned by the caller; free with popliner_operations_free. */
+ * information once found. Owned by the caller; free with pl_operations_free. */
 typedef struct popliner_operations popliner_operations;
 
 /* One operation. What it points to lives as long as the list. */
@@ -42,10 +42,9 @@ typedef struct popliner_operation {
  * named program or compute set. NULL `info` is allowed.
  *
  * Errors: MEMORY. Cost: O(steps * depth of calls + contexts). */
-popliner_status popliner_operations_find(const popliner_profile *profile,
-                                         const popliner_debug_info *info,
-                                         popliner_operations **operations, popliner_error *error);
-void popliner_operations_free(popliner_operations *operations);
+popliner_status pl_operations_find(const popliner_profile *profile, const pl_debug_info *info,
+                                   popliner_operations **operations, popliner_error *error);
+void pl_operations_free(popliner_operations *operations);
 
 size_t popliner_operations_count(const popliner_operations *operations);
 

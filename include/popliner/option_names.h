@@ -7,7 +7,7 @@
 #ifndef POPLINER_OPTION_NAMES_H
 #define POPLINER_OPTION_NAMES_H
 
-#include "popliner/plan.h"
+#include "popliner/solver.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -15,7 +15,7 @@ extern "C" {
 
 /* The strings are the caller's. A member that is NULL stands for the default beside it. */
 typedef struct popliner_option_names {
-    /* of popliner_layer_options */
+    /* of pl_layer_options */
     const char *name_regex;        /* "name_regex" */
     const char *first_layer_regex; /* "first_layer_regex" */
     const char *name_regex_hint;   /* sentences behind the advice to change it: "" */

@@ -36,7 +36,7 @@ typedef struct popliner_pipeline {
 /* How many copies a stage keeps beside what its own run needs, when stages_to_end (>= 1) stages, it
  * among them, are still to come: 2 * stages_to_end - 1 in training, but 0 for the last stage; 0
  * otherwise. It does not depend on most_stages. O(1). */
-size_t popliner_pipeline_copies(const popliner_pipeline *pipeline, size_t stages_to_end);
+size_t pl_pipeline_copies(const popliner_pipeline *pipeline, size_t stages_to_end);
 
 #ifdef __cplusplus
 }

@@ -104,7 +104,7 @@ typedef struct popliner_infeasibility {
 
 /* An answer. The stages follow each other without a gap; unless the plan is INFEASIBLE they cover
  * the whole chain (the best effort of the greedy solver may leave a rest). Zero-initialise before
- * the first use; free with popliner_plan_clear. */
+ * the first use; free with pl_plan_clear. */
 typedef struct popliner_plan {
     popliner_plan_status status;
     popliner_plan_stage *stages; /* owned */
@@ -126,7 +126,7 @@ typedef struct popliner_plan {
 } popliner_plan;
 
 /* Frees what the plan owns and makes it empty. NULL is fine. */
-void popliner_plan_clear(popliner_plan *plan);
+void pl_plan_clear(popliner_plan *plan);
 
 #ifdef __cplusplus
 }

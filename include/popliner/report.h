@@ -9,19 +9,17 @@
 #ifndef POPLINER_REPORT_H
 #define POPLINER_REPORT_H
 
+#include "diagnosis/sharing.h"
 #include "popliner/chain.h"
-#include "popliner/debug_info.h"
 #include "popliner/diagnosis.h"
 #include "popliner/error.h"
-#include "popliner/layers.h"
 #include "popliner/listener.h"
 #include "popliner/operations.h"
 #include "popliner/option_names.h"
-#include "popliner/plan.h"
 #include "popliner/profile.h"
-#include "popliner/sharing.h"
+#include "popliner/solver.h"
 #include "popliner/stage.h"
-#include "popliner/stage_detail.h"
+#include "profile/debug_info.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -31,8 +29,8 @@ extern "C" {
  * always live on the first ten tiles. */
 popliner_status popliner_report_memory_totals(const popliner_profile *profile,
                                               const popliner_operations *operations,
-                                              popliner_stage_meter *meter, char delimiter,
-                                              char **text, popliner_error *error);
+                                              pl_stage_meter *meter, char delimiter, char **text,
+                                              popliner_error *error);
 
 /* How a report looks. */
 typedef enum popliner_format {
@@ -63,21 +61,20 @@ popliner_status popliner_report_evaluation(const popliner_plan *plan,
  * gives the debug context paths, `names` (may be NULL) what to change. */
 popliner_status
 popliner_report_diagnosis(const popliner_diagnosis *diagnosis, const popliner_profile *profile,
-                          const popliner_operations *operations, const popliner_debug_info *info,
+                          const popliner_operations *operations, const pl_debug_info *info,
                           const popliner_option_names *names, popliner_format format, size_t most,
                           char **text, popliner_error *error);
 
 /* One row per operation, an empty line before each change of layer. Sums over the tiles, measured
  * once per debug context: an outlined operation shows those of its first listing. */
 popliner_status popliner_report_operations(const popliner_operations *operations,
-                                           const popliner_layers *layers,
-                                           popliner_stage_meter *meter,
+                                           const popliner_layers *layers, pl_stage_meter *meter,
                                            const popliner_listener *listener, char delimiter,
                                            char **text, popliner_error *error);
 
 /* One row per unit of the chain, and an empty line behind them. In the full memory model with one
  * column more: what no operation explains. */
-popliner_status popliner_report_layers(const popliner_chain *chain, popliner_stage_meter *meter,
+popliner_status popliner_report_layers(const popliner_chain *chain, pl_stage_meter *meter,
                                        char delimiter, char **text, popliner_error *error);
 
 /* A square table over the layers, with their names: bytes[i * num_layers + j]. */

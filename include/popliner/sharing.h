@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 #include "popliner/error.h"
-#include "popliner/layers.h"
 #include "popliner/operations.h"
 #include "popliner/profile.h"
 
@@ -17,8 +16,8 @@ extern "C" {
 #endif
 
 /* Two square tables over the layers (unit 0 is left out): row i, column j is item
- * i * num_layers + j. Zero-initialise; free with popliner_sharing_clear. */
-typedef struct popliner_sharing {
+ * i * num_layers + j. Zero-initialise; free with pl_sharing_clear. */
+typedef struct pl_sharing {
     size_t num_layers;
     /* Bytes of the lowered variables that operations of both layers touch; on the diagonal, all
      * that the layer touches. Symmetric. */
@@ -26,15 +25,15 @@ typedef struct popliner_sharing {
     /* Bytes of the lowered variables that both layers touch and that have a live range which begins
      * at a step of an operation of layer i and ends (its last live step) at one of layer j. */
     uint64_t *communication_bytes;
-} popliner_sharing;
+} pl_sharing;
 
 /* Errors: USAGE if the variables are not loaded; MEMORY. Cost: one pass over the variables that
  * programs touch. */
-popliner_status popliner_sharing_measure(const popliner_profile *profile,
-                                         const popliner_operations *operations,
-                                         const popliner_layers *layers, popliner_sharing *sharing,
-                                         popliner_error *error);
-void popliner_sharing_clear(popliner_sharing *sharing);
+popliner_status pl_sharing_measure(const popliner_profile *profile,
+                                   const popliner_operations *operations,
+                                   const popliner_layers *layers, pl_sharing *sharing,
+                                   popliner_error *error);
+void pl_sharing_clear(pl_sharing *sharing);
 
 #ifdef __cplusplus
 }

@@ -13,7 +13,7 @@
 #include "popliner/costs.h"
 #include "popliner/error.h"
 #include "popliner/listener.h"
-#include "popliner/plan.h"
+#include "popliner/solver.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -84,7 +84,7 @@ typedef struct popliner_solver_options {
 
     double time_limit_seconds; /* 0 = none */
     /* Asked now and then whether to stop; may be NULL. Must return. Like the listener and the
-     * functions of the costs it is called by the thread that called popliner_solve. */
+     * functions of the costs it is called by the thread that called pl_solve. */
     bool (*should_stop)(void *user);
     void *should_stop_user;
 
@@ -120,14 +120,14 @@ typedef struct popliner_solver_options {
  * Cost: O(n^2 * stages) time for each value that is tried, about 40 for each objective; with peaks
  * that depend on the place or limits by IPU times the number of stages; BALANCE tries up to n^2
  * values. O(n * stages) memory besides the table. For ILP also GLPK's time, and up to 1 GiB. */
-popliner_status popliner_solve(const popliner_costs *costs, const popliner_solver_options *options,
-                               popliner_plan *plan, popliner_error *error);
+popliner_status pl_solve(const popliner_costs *costs, const popliner_solver_options *options,
+                         popliner_plan *plan, popliner_error *error);
 
 /* Writes the integer program of the first objective into the file `path`: one binary variable
  * z_K_I_J per stage K (0 where it does not matter which) and interval I ... J that is within limits
  * and constraints, and the largest value T. Where stages share IPUs, it holds what a solve with
  * these options had to add for their sake.
- * Errors: as popliner_solve, and OUTPUT. */
+ * Errors: as pl_solve, and OUTPUT. */
 typedef enum popliner_program_format {
     POPLINER_PROGRAM_LP, /* CPLEX LP */
     POPLINER_PROGRAM_MPS /* free MPS */
@@ -146,9 +146,9 @@ popliner_status popliner_solver_write(const popliner_costs *costs,
  *
  * Of the options only these two and the listener count. cut_bytes and cycles stay 0, and there are
  * no values: this solver knows no other costs. Errors: USAGE, MEMORY, and whatever `peak` returns. */
-popliner_status popliner_solve_greedily(size_t num_units, popliner_peak_function peak, void *user,
-                                        const popliner_solver_options *options, popliner_plan *plan,
-                                        popliner_error *error);
+popliner_status pl_solve_greedily(size_t num_units, pl_peak_function peak, void *user,
+                                  const popliner_solver_options *options, popliner_plan *plan,
+                                  popliner_error *error);
 
 #ifdef __cplusplus
 }

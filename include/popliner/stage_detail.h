@@ -1,6 +1,6 @@
 /* popliner: what is told of a stage: what its memory is for, and where most of it is needed.
  *
- * It is measured for one IPU at a time, or, by popliner_intervals_measure, for all stages of a chain
+ * It is measured for one IPU at a time, or, by pl_intervals_measure, for all stages of a chain
  * at once; then it can be stored with an analysis, so that later runs need no variables.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
@@ -48,43 +48,40 @@ typedef struct popliner_stage_detail {
 
 /* Measures stages that are together on one IPU, with what they keep for a pipeline (NULL: nothing).
  * It is the stage that the meter has measured last. Errors: MEMORY. Cost: that of
- * popliner_stage_measure_shared and popliner_stage_measure_kept. */
-popliner_status popliner_stage_detail_measure(popliner_stage_meter *meter,
-                                              const popliner_pipeline *pipeline,
-                                              const popliner_interval *stages, size_t num_stages,
-                                              popliner_stage_detail *detail, popliner_error *error);
+ * pl_stage_measure_shared and pl_stage_measure_kept. */
+popliner_status pl_stage_detail_measure(pl_stage_meter *meter, const popliner_pipeline *pipeline,
+                                        const popliner_interval *stages, size_t num_stages,
+                                        popliner_stage_detail *detail, popliner_error *error);
 
 /* The details of every stage that a chain can have, wherever it stands in a pipeline. Owned by the
- * caller; free with popliner_stage_details_free. */
-typedef struct popliner_stage_details popliner_stage_details;
+ * caller; free with pl_stage_details_free. */
+typedef struct pl_stage_details pl_stage_details;
 
-void popliner_stage_details_free(popliner_stage_details *details);
+void pl_stage_details_free(pl_stage_details *details);
 
 /* About how many bytes they take for so many units, for a caller who is short of memory, and about
  * how many bytes in a stored analysis. O(1). */
-size_t popliner_stage_details_size(size_t num_units);
+size_t pl_stage_details_size(size_t num_units);
 
 /* Whether the details tell of a pipeline what they would if they had been measured for it. Plain
  * stages are among those of any pipeline, as its last ones; and where a pipeline keeps nothing, it
  * does not matter what is recomputed. Its most_stages do not matter either. */
-bool popliner_stage_details_serve(const popliner_stage_details *details,
-                                  const popliner_pipeline *pipeline);
+bool pl_stage_details_serve(const pl_stage_details *details, const popliner_pipeline *pipeline);
 
-/* The table of costs that popliner_intervals_measure gives for a pipeline that the details serve,
+/* The table of costs that pl_intervals_measure gives for a pipeline that the details serve,
  * without most_bytes. `chain` is that of the details. The caller frees *costs. Errors: MEMORY.
  * O(units^2 * stages). */
-popliner_status popliner_stage_details_costs(const popliner_stage_details *details,
-                                             const popliner_chain *chain,
-                                             const popliner_pipeline *pipeline,
-                                             popliner_costs **costs, popliner_error *error);
+popliner_status pl_stage_details_costs(const pl_stage_details *details, const popliner_chain *chain,
+                                       const popliner_pipeline *pipeline, popliner_costs **costs,
+                                       popliner_error *error);
 
 /* The details of one stage of the profile that they were measured of, in the pipeline (NULL: without
  * one) that they were measured for. As stages_to_end any number is right where a stage costs the same
  * wherever it stands: without a pipeline, or one that does not train. O(1). */
-popliner_stage_detail popliner_stage_details_get(const popliner_stage_details *details,
-                                                 const popliner_profile *profile,
-                                                 const popliner_pipeline *pipeline,
-                                                 const popliner_interval *stage);
+popliner_stage_detail pl_stage_details_get(const pl_stage_details *details,
+                                           const popliner_profile *profile,
+                                           const popliner_pipeline *pipeline,
+                                           const popliner_interval *stage);
 
 #ifdef __cplusplus
 }

@@ -6,9 +6,9 @@
 
 #include "command/session.h"
 #include "command/solving.h"
+#include "diagnosis/sharing.h"
+#include "popliner/popliner.h"
 #include "popliner/report.h"
-#include "popliner/sharing.h"
-#include "popliner/version.h"
 
 static int exit_status(popliner_status status) {
     switch (status) {
@@ -31,10 +31,10 @@ static char delimiter(const options *o) {
 }
 
 static popliner_status print_sharing(session *s, popliner_error *error) {
-    popliner_sharing sharing = {0};
+    pl_sharing sharing = {0};
     char *text = NULL;
     popliner_status status =
-        popliner_sharing_measure(s->profile, s->operations, s->layers, &sharing, error);
+        pl_sharing_measure(s->profile, s->operations, s->layers, &sharing, error);
     if (status == POPLINER_OK && s->options.memory_affinity) {
         status = popliner_report_square(s->layers, sharing.affinity_bytes, delimiter(&s->options),
                                         &text, error);
@@ -47,7 +47,7 @@ static popliner_status print_sharing(session *s, popliner_error *error) {
         if (status == POPLINER_OK)
             status = session_print(text, error);
     }
-    popliner_sharing_clear(&sharing);
+    pl_sharing_clear(&sharing);
     return status;
 }
 

@@ -6,7 +6,7 @@
 
 #include "command/options.h"
 #include "popliner/chain.h"
-#include "popliner/costs_file.h"
+#include "popliner/costs.h"
 #include "popliner/solver.h"
 
 /* Zero-initialise; free with question_free. */

@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "command/names.h"
-#include "popliner/debug_info.h"
-#include "popliner/intervals.h"
-#include "popliner/locate.h"
-#include "popliner/read.h"
+#include "intervals/intervals.h"
+#include "profile/debug_info.h"
+#include "profile/locate.h"
+#include "profile/read.h"
 
 popliner_status session_fail(popliner_error *error, popliner_status status, const char *format,
                              ...) {
@@ -95,18 +95,18 @@ popliner_status session_check_programs(const session *s, const char *read, const
 static popliner_status read_profile(session *s, popliner_error *error) {
     char *profile_path = NULL;
     char *debug_path = NULL;
-    popliner_read_options read_options = {.listener = &s->listener,
-                                          .num_threads = s->options.num_threads};
+    pl_read_options read_options = {.listener = &s->listener,
+                                    .num_threads = s->options.num_threads};
     double start = log_seconds();
     popliner_status status =
-        popliner_locate(s->options.profile, s->options.debug, &profile_path, &debug_path, error);
+        pl_locate(s->options.profile, s->options.debug, &profile_path, &debug_path, error);
     if (status == POPLINER_OK)
         status = check_save_path(s->options.save_to_file, profile_path, debug_path, error);
     if (status == POPLINER_OK)
         status = session_check_programs(s, profile_path, debug_path, error);
     if (status == POPLINER_OK)
-        status = popliner_read_files(profile_path, debug_path, &read_options, &s->read_profile,
-                                     &s->info, error);
+        status = pl_read_files(profile_path, debug_path, &read_options, &s->read_profile, &s->info,
+                               error);
     if (status == POPLINER_OK) {
         s->profile = s->read_profile;
         s->has_variables = true;
@@ -123,14 +123,13 @@ static popliner_status read_profile(session *s, popliner_error *error) {
                     popliner_profile_target(s->profile)->num_tiles);
         if (s->info != NULL)
             log_message(&s->log, POPLINER_LEVEL_DEBUG, "%zu debug contexts, %zu of them needed",
-                        popliner_debug_info_num_read(s->info),
-                        popliner_debug_info_num_contexts(s->info));
+                        pl_debug_info_num_read(s->info), pl_debug_info_num_contexts(s->info));
         else
             log_message(&s->log, POPLINER_LEVEL_WARNING,
                         "No debug.cbor was found beside the profile or one directory up; programs "
                         "are grouped by their own names instead of the model's operations.");
         start = log_seconds();
-        status = popliner_operations_find(s->profile, s->info, &s->found_operations, error);
+        status = pl_operations_find(s->profile, s->info, &s->found_operations, error);
     }
     if (status == POPLINER_OK) {
         s->operations = s->found_operations;
@@ -181,14 +180,14 @@ popliner_status session_load(session *s, popliner_error *error) {
                 popliner_operations_count(s->operations));
 
     start = log_seconds();
-    popliner_layer_options layer_options = {
+    pl_layer_options layer_options = {
         .name_regex = s->options.layer_name_regex,
         .first_layer_regex = s->options.inputs_regex_layer_0,
         .order = s->options.layer_order,
         .listener = &s->listener,
         .option_names = &command_names,
     };
-    status = popliner_layers_assign(s->profile, s->operations, &layer_options, &s->layers, error);
+    status = pl_layers_assign(s->profile, s->operations, &layer_options, &s->layers, error);
     if (status == POPLINER_OK)
         log_step(&s->log, "Finding the layers", start);
     return status;
@@ -222,8 +221,7 @@ popliner_status session_need_variables(session *s, popliner_error *error) {
 static popliner_status make_chain(session *s, popliner_memory_model model, popliner_error *error) {
     if (s->chain[model] != NULL)
         return POPLINER_OK;
-    return popliner_chain_create(s->profile, s->operations, s->layers, model, &s->chain[model],
-                                 error);
+    return pl_chain_create(s->profile, s->operations, s->layers, model, &s->chain[model], error);
 }
 
 popliner_status session_prepare(session *s, popliner_memory_model model, popliner_error *error) {
@@ -234,8 +232,8 @@ popliner_status session_prepare(session *s, popliner_memory_model model, popline
     if (status == POPLINER_OK)
         status = make_chain(s, model, error);
     if (status == POPLINER_OK)
-        status = popliner_stage_meter_create(s->profile, s->operations, s->chain[model],
-                                             &s->meter[model], error);
+        status = pl_stage_meter_create(s->profile, s->operations, s->chain[model], &s->meter[model],
+                                       error);
     if (status == POPLINER_OK)
         log_step(&s->log,
                  model == POPLINER_MEMORY_MODEL_FULL ? "Preparing the full memory model"
@@ -250,7 +248,7 @@ static const size_t most_stored_bytes = (size_t)64 << 20;
 /* Measures all stages of a chain in a pipeline that trains, and keeps them in the session. */
 static popliner_status measure_stages(session *s, popliner_chain *chain,
                                       popliner_recompute recompute, popliner_error *error) {
-    popliner_interval_options interval_options = POPLINER_INTERVAL_OPTIONS_INIT;
+    pl_interval_options interval_options = PL_INTERVAL_OPTIONS_INIT;
     popliner_measured_stages *stages = &s->measured[s->num_measured];
     double start = log_seconds();
     stages->chain = chain;
@@ -259,8 +257,8 @@ static popliner_status measure_stages(session *s, popliner_chain *chain,
     interval_options.with_cycles = true;
     interval_options.num_threads = s->options.num_threads;
     popliner_status status =
-        popliner_intervals_measure(s->profile, s->operations, chain, &interval_options,
-                                   &s->listener, NULL, &stages->details, error);
+        pl_intervals_measure(s->profile, s->operations, chain, &interval_options, &s->listener,
+                             NULL, &stages->details, error);
     if (status == POPLINER_OK) {
         s->num_measured++;
         log_step(&s->log,
@@ -281,8 +279,8 @@ popliner_status session_save(session *s, popliner_error *error) {
     popliner_chain *chain = s->chain[model];
     /* very long chains are measured when they are asked for: they would be most of the file */
     if (status == POPLINER_OK &&
-        popliner_stage_details_size(popliner_chain_num_units(chain)) <= most_stored_bytes) {
-        status = popliner_intervals_train(s->profile, s->operations, chain, &trains, error);
+        pl_stage_details_size(popliner_chain_num_units(chain)) <= most_stored_bytes) {
+        status = pl_intervals_are_training(s->profile, s->operations, chain, &trains, error);
         /* plain stages are among those of a pipeline: its last ones */
         if (status == POPLINER_OK)
             status = measure_stages(s, chain, POPLINER_RECOMPUTE_NONE, error);
@@ -307,7 +305,7 @@ popliner_status session_find_stages(session *s, popliner_memory_model model,
     *stages = NULL;
     for (size_t i = 0; i < s->num_measured; i++)
         if (popliner_chain_memory_model(s->measured[i].chain) == model &&
-            popliner_stage_details_serve(s->measured[i].details, pipeline))
+            pl_stage_details_serve(s->measured[i].details, pipeline))
             *stages = &s->measured[i];
     if (*stages != NULL || s->analysis == NULL || s->num_measured == MOST_MEASURED)
         return POPLINER_OK;
@@ -318,7 +316,7 @@ popliner_status session_find_stages(session *s, popliner_memory_model model,
     if (s->chain[model] == NULL)
         s->chain[model] = found.chain;
     else
-        popliner_chain_free(found.chain);
+        pl_chain_free(found.chain);
     found.chain = s->chain[model];
     s->measured[s->num_measured] = found;
     *stages = &s->measured[s->num_measured++];
@@ -380,12 +378,12 @@ void session_free(session *s) {
         popliner_measured_stages_clear(&s->measured[i]);
     }
     for (int model = 0; model < NUM_MEMORY_MODELS; model++) {
-        popliner_stage_meter_free(s->meter[model]);
-        popliner_chain_free(s->chain[model]);
+        pl_stage_meter_free(s->meter[model]);
+        pl_chain_free(s->chain[model]);
     }
-    popliner_layers_free(s->layers);
-    popliner_operations_free(s->found_operations);
-    popliner_debug_info_free(s->info);
-    popliner_profile_free(s->read_profile);
+    pl_layers_free(s->layers);
+    pl_operations_free(s->found_operations);
+    pl_debug_info_free(s->info);
+    pl_profile_free(s->read_profile);
     popliner_analysis_close(s->analysis);
 }

@@ -10,12 +10,11 @@
 #include "command/options.h"
 #include "popliner/analysis.h"
 #include "popliner/chain.h"
-#include "popliner/debug_info.h"
 #include "popliner/error.h"
-#include "popliner/layers.h"
 #include "popliner/operations.h"
 #include "popliner/profile.h"
 #include "popliner/stage.h"
+#include "profile/debug_info.h"
 
 enum { NUM_MEMORY_MODELS = POPLINER_MEMORY_MODEL_FULL + 1 };
 
@@ -29,11 +28,11 @@ typedef struct session {
     popliner_listener listener;
     const popliner_profile *profile;
     const popliner_operations *operations;
-    popliner_debug_info *info; /* NULL if there is none */
+    pl_debug_info *info; /* NULL if there is none */
     popliner_layers *layers;
     /* by memory model, made when first asked for */
     popliner_chain *chain[NUM_MEMORY_MODELS];
-    popliner_stage_meter *meter[NUM_MEMORY_MODELS];
+    pl_stage_meter *meter[NUM_MEMORY_MODELS];
     /* Stages that were measured to be stored, or when they were: their chains are those above. */
     popliner_measured_stages measured[MOST_MEASURED];
     size_t num_measured;

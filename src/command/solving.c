@@ -9,10 +9,10 @@
 #include "command/names.h"
 #include "command/question.h"
 #include "command/sweep.h"
+#include "intervals/intervals.h"
 #include "popliner/certificate.h"
-#include "popliner/costs_file.h"
+#include "popliner/costs.h"
 #include "popliner/diagnosis.h"
-#include "popliner/intervals.h"
 #include "popliner/report.h"
 #include "popliner/solver.h"
 
@@ -78,7 +78,7 @@ typedef struct task {
     popliner_costs *measured_costs;         /* owned */
     const popliner_measured_stages *stored; /* the session's: they were measured before, or NULL */
     popliner_memory_model model;
-    popliner_shared_stages shared;
+    pl_shared_stages shared;
     waiting waiting;
     const char *time_unit;
     uint64_t cycles_per_time_unit;
@@ -212,38 +212,37 @@ static size_t longest_pipeline(const task *t, size_t most_stages) {
  * fits. */
 static popliner_status measure_costs(task *t, uint64_t most_bytes, popliner_error *error) {
     session *s = t->s;
-    popliner_interval_options interval_options = POPLINER_INTERVAL_OPTIONS_INIT;
+    pl_interval_options interval_options = PL_INTERVAL_OPTIONS_INIT;
     double start = log_seconds();
     interval_options.pipeline = t->question.pipeline;
     interval_options.most_bytes = most_bytes;
     interval_options.with_cycles = true;
     interval_options.num_threads = s->options.num_threads;
-    popliner_status status = largest_ipus(s, NULL, &interval_options.pipeline.most_stages, error);
+    popliner_status status = largest_ipus(s, NULL, &interval_options.pipeline.max_stages, error);
     if (most_bytes == UINT64_MAX)
-        interval_options.pipeline.most_stages =
-            longest_pipeline(t, interval_options.pipeline.most_stages);
+        interval_options.pipeline.max_stages =
+            longest_pipeline(t, interval_options.pipeline.max_stages);
     /* why nothing fits may be found without the map, in a longer pipeline */
     size_t num_mapped = t->question.solver.num_mapped_stages;
     if (num_mapped > 0 &&
-        (most_bytes < UINT64_MAX || interval_options.pipeline.most_stages < num_mapped))
-        interval_options.pipeline.most_stages = num_mapped;
+        (most_bytes < UINT64_MAX || interval_options.pipeline.max_stages < num_mapped))
+        interval_options.pipeline.max_stages = num_mapped;
     popliner_costs_free(t->measured_costs);
     t->measured_costs = NULL;
     if (status == POPLINER_OK && t->stored != NULL) {
-        status =
-            popliner_stage_details_costs(t->stored->details, t->stored->chain,
-                                         &interval_options.pipeline, &t->measured_costs, error);
+        status = pl_stage_details_costs(t->stored->details, t->stored->chain,
+                                        &interval_options.pipeline, &t->measured_costs, error);
     } else if (status == POPLINER_OK) {
-        status = popliner_intervals_measure(s->profile, s->operations, s->chain[t->model],
-                                            &interval_options, &s->listener, &t->measured_costs,
-                                            NULL, error);
+        status =
+            pl_intervals_measure(s->profile, s->operations, s->chain[t->model], &interval_options,
+                                 &s->listener, &t->measured_costs, NULL, error);
         if (status == POPLINER_OK)
             log_step(&s->log, "Measuring all stages", start);
     }
     t->costs = t->measured_costs;
     if (status == POPLINER_OK && s->meter[t->model] != NULL) {
-        t->shared = (popliner_shared_stages){s->meter[t->model], t->question.pipeline};
-        popliner_costs_set_shared_peak(t->costs, popliner_intervals_shared_peak, &t->shared,
+        t->shared = (pl_shared_stages){s->meter[t->model], t->question.pipeline};
+        popliner_costs_set_shared_peak(t->costs, pl_intervals_shared_peak, &t->shared,
                                        t->question.pipeline.recompute != POPLINER_RECOMPUTE_FULL);
     }
     return status;
@@ -319,8 +318,8 @@ static popliner_status prepare_profile(task *t, popliner_error *error) {
                               s->options.objective);
     bool trains = true;
     if (status == POPLINER_OK && s->options.schedule == POPLINER_SCHEDULE_TRAINING)
-        status =
-            popliner_intervals_train(s->profile, s->operations, s->chain[t->model], &trains, error);
+        status = pl_intervals_are_training(s->profile, s->operations, s->chain[t->model], &trains,
+                                           error);
     if (status == POPLINER_OK && !trains)
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "--schedule training: no layer computes again behind the last one, so nothing "
@@ -333,13 +332,12 @@ static popliner_status prepare_profile(task *t, popliner_error *error) {
 /* The peak of a stage as PopLiner's greedy solver sees it. */
 static popliner_status measure_peak(void *user, size_t first_unit, size_t last_unit,
                                     uint64_t *peak_bytes, popliner_error *error) {
-    popliner_stage_meter *meter = user;
-    popliner_stage_memory memory = {0};
-    popliner_status status =
-        popliner_stage_measure_units(meter, first_unit, last_unit, &memory, error);
+    pl_stage_meter *meter = user;
+    pl_stage_memory memory = {0};
+    popliner_status status = pl_stage_measure_units(meter, first_unit, last_unit, &memory, error);
     if (status == POPLINER_OK)
-        *peak_bytes = popliner_largest_of_tiles(memory.total_bytes, memory.num_tiles);
-    popliner_stage_memory_clear(&memory);
+        *peak_bytes = pl_tiles_max(memory.total_bytes, memory.num_tiles);
+    pl_stage_memory_clear(&memory);
     return status;
 }
 
@@ -349,7 +347,7 @@ static popliner_status solve(task *t, popliner_plan *plan, popliner_error *error
     double start = log_seconds();
     t->waiting = (waiting){&t->s->log, start, t->question.solver.time_limit_seconds};
     catch_signals(&before);
-    popliner_status status = popliner_solve(t->costs, &t->question.solver, plan, error);
+    popliner_status status = pl_solve(t->costs, &t->question.solver, plan, error);
     release_signals(&before);
     if (status == POPLINER_OK)
         log_step(&t->s->log, "Solving", start);
@@ -362,10 +360,10 @@ static popliner_status find_plan(task *t, popliner_plan *plan, popliner_error *e
         return solve(t, plan, error);
     if (s->options.solver == SOLVER_GREEDY) {
         double start = log_seconds();
-        popliner_stage_meter_remember_peaks(s->meter[t->model]);
+        pl_stage_meter_remember_peaks(s->meter[t->model]);
         popliner_status status =
-            popliner_solve_greedily(t->question.num_units, measure_peak, s->meter[t->model],
-                                    &t->question.solver, plan, error);
+            pl_solve_greedily(t->question.num_units, measure_peak, s->meter[t->model],
+                              &t->question.solver, plan, error);
         if (status == POPLINER_OK)
             log_step(&s->log, "Solving", start);
         return status;
@@ -378,7 +376,7 @@ static popliner_status find_plan(task *t, popliner_plan *plan, popliner_error *e
     t->question.solver.without_reasons = false;
     /* what is beyond the limit matters only now: to tell how far */
     if (status == POPLINER_OK && plan->status == POPLINER_PLAN_INFEASIBLE && !plan->is_stopped) {
-        popliner_plan_clear(plan);
+        pl_plan_clear(plan);
         status = measure_costs(t, UINT64_MAX, error);
         if (status == POPLINER_OK)
             status = solve(t, plan, error);
@@ -531,7 +529,7 @@ static popliner_status solve_once(task *t, popliner_error *error) {
         log_message(&t->s->log, POPLINER_LEVEL_WARNING,
                     "--write-lp, --write-mps: not written, for no split is within the limits.");
     popliner_certificate_free(certificate);
-    popliner_plan_clear(&plan);
+    pl_plan_clear(&plan);
     return status;
 }
 
@@ -594,7 +592,7 @@ static popliner_status parse_split(const question *q, const char *split, popline
 }
 
 /* Measures each stage of a split by itself. */
-static popliner_status measure_split(const popliner_plan *plan, popliner_stage_meter *meter,
+static popliner_status measure_split(const popliner_plan *plan, pl_stage_meter *meter,
                                      const popliner_pipeline *pipeline,
                                      popliner_stage_detail **result, popliner_error *error) {
     popliner_status status = POPLINER_OK;
@@ -604,7 +602,7 @@ static popliner_status measure_split(const popliner_plan *plan, popliner_stage_m
     for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; i++) {
         const popliner_plan_stage *stage = &plan->stages[i];
         popliner_interval interval = {stage->first_unit, stage->last_unit, plan->num_stages - i};
-        status = popliner_stage_detail_measure(meter, pipeline, &interval, 1, &details[i], error);
+        status = pl_stage_detail_measure(meter, pipeline, &interval, 1, &details[i], error);
     }
     *result = details;
     return status;
@@ -634,7 +632,7 @@ popliner_status evaluate_and_print(session *s, popliner_error *error) {
         s->failed_softly = s->failed_softly || details[i].tile_bytes > limit_bytes;
     if (status == POPLINER_OK)
         status = session_print(text, error);
-    popliner_plan_clear(&plan);
+    pl_plan_clear(&plan);
     question_free(&q);
     free(details);
     return status;
@@ -676,8 +674,8 @@ popliner_status diagnose_and_print(session *s, popliner_error *error) {
         status = parse_layers(&q, s->options.layers, &diagnosis_options.first_unit,
                               &diagnosis_options.last_unit, error);
     if (status == POPLINER_OK)
-        status = popliner_diagnose(s->profile, s->operations, s->layers, s->chain[model],
-                                   s->meter[model], &diagnosis_options, &diagnosis, error);
+        status = pl_diagnose(s->profile, s->operations, s->layers, s->chain[model], s->meter[model],
+                             &diagnosis_options, &diagnosis, error);
     if (status == POPLINER_OK) {
         log_step(&s->log, "Diagnosing", start);
         status = popliner_report_diagnosis(&diagnosis, s->profile, s->operations, s->info,
@@ -697,7 +695,7 @@ popliner_status diagnose_and_print(session *s, popliner_error *error) {
         }
         status = session_print(text, error);
     }
-    popliner_diagnosis_clear(&diagnosis);
+    pl_diagnosis_clear(&diagnosis);
     question_free(&q);
     return status;
 }

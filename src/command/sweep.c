@@ -66,7 +66,7 @@ popliner_status sweep_print(session *s, const popliner_costs *costs,
         else
             status = session_less_reserve(s, values[num_solved], &o.max_stage_bytes, error);
         if (status == POPLINER_OK)
-            status = popliner_solve(costs, &o, &plans[num_solved], error);
+            status = pl_solve(costs, &o, &plans[num_solved], error);
         is_stopped = o.should_stop != NULL && o.should_stop(o.should_stop_user);
         num_solved += status == POPLINER_OK;
     }
@@ -81,7 +81,7 @@ popliner_status sweep_print(session *s, const popliner_costs *costs,
     bool fits = false;
     for (size_t i = 0; i < num_solved; i++) {
         fits = fits || plans[i].status != POPLINER_PLAN_INFEASIBLE;
-        popliner_plan_clear(&plans[i]);
+        pl_plan_clear(&plans[i]);
     }
     s->failed_softly = s->failed_softly || !fits;
     free(values);

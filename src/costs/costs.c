@@ -112,8 +112,8 @@ uint64_t popliner_costs_peak(const popliner_costs *costs, size_t first_unit, siz
     return popliner_costs_peak_at(costs, 1, first_unit, last_unit);
 }
 
-popliner_status pl_ask_peak(popliner_peak_function peak, void *user, size_t first_unit,
-                            size_t last_unit, uint64_t *peak_bytes, popliner_error *error) {
+popliner_status pl_ask_peak(pl_peak_function peak, void *user, size_t first_unit, size_t last_unit,
+                            uint64_t *peak_bytes, popliner_error *error) {
     popliner_error told;
     told.message[0] = '\0';
     *peak_bytes = POPLINER_PEAK_FORBIDDEN;
@@ -121,8 +121,8 @@ popliner_status pl_ask_peak(popliner_peak_function peak, void *user, size_t firs
     return pl_fail_callback(error, "peak", status, &told);
 }
 
-popliner_status popliner_costs_fill_peaks(popliner_costs *costs, popliner_peak_function peak,
-                                          void *user, uint64_t max_bytes, popliner_error *error) {
+popliner_status pl_costs_fill_peaks(popliner_costs *costs, pl_peak_function peak, void *user,
+                                    uint64_t max_bytes, popliner_error *error) {
     for (size_t first = 0; first < costs->num_units; ++first) {
         uint64_t peak_bytes = 0;
         for (size_t last = first; last < costs->num_units; ++last) {
@@ -155,7 +155,7 @@ bool popliner_costs_has_cycles(const popliner_costs *costs) {
 
 void pl_costs_set_cycles(popliner_costs *costs, size_t first_unit, size_t last_unit,
                          uint64_t cycles) {
-    assert(costs->cycles != NULL && cycles <= POPLINER_MOST_CYCLES);
+    assert(costs->cycles != NULL && cycles <= POPLINER_MAX_CYCLES);
     costs->cycles[place(costs, first_unit, last_unit)] = cycles;
 }
 
@@ -168,10 +168,10 @@ popliner_status popliner_costs_set_cycles(popliner_costs *costs, size_t first_un
     if (costs->cycles == NULL)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "the costs have no table of cycles; call popliner_costs_add_cycles first");
-    if (cycles > POPLINER_MOST_CYCLES)
+    if (cycles > POPLINER_MAX_CYCLES)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "%" PRIu64 " cycles are more than %" PRIu64 "; use a larger unit of time",
-                       cycles, POPLINER_MOST_CYCLES);
+                       cycles, POPLINER_MAX_CYCLES);
     pl_costs_set_cycles(costs, first_unit, last_unit, cycles);
     return POPLINER_OK;
 }
@@ -199,7 +199,7 @@ popliner_status popliner_costs_add_pipeline(popliner_costs *costs, size_t max_st
     return POPLINER_OK;
 }
 
-size_t popliner_costs_most_stages_to_end(const popliner_costs *costs) {
+size_t pl_costs_max_stages_to_end(const popliner_costs *costs) {
     return costs->max_stages_to_end;
 }
 
@@ -228,8 +228,8 @@ void pl_costs_forbid(popliner_costs *costs, size_t first_unit, size_t last_unit)
         pl_costs_set_peak_at(costs, stages, first_unit, last_unit, POPLINER_PEAK_FORBIDDEN);
 }
 
-popliner_status popliner_costs_forbid(popliner_costs *costs, size_t first_unit, size_t last_unit,
-                                      popliner_error *error) {
+popliner_status pl_costs_forbid(popliner_costs *costs, size_t first_unit, size_t last_unit,
+                                popliner_error *error) {
     popliner_status status = check_interval(costs, first_unit, last_unit, error);
     if (status == POPLINER_OK)
         pl_costs_forbid(costs, first_unit, last_unit);
@@ -264,7 +264,7 @@ static bool never_shrinks(const popliner_costs *costs, const uint64_t *triangle)
     return is_so;
 }
 
-bool popliner_costs_shared_peak_never_shrinks(const popliner_costs *costs) {
+bool pl_costs_shared_peak_never_shrinks(const popliner_costs *costs) {
     if (costs->shared_peak != NULL)
         return costs->shared_peak_never_shrinks;
     bool is_so = true;
@@ -277,9 +277,9 @@ bool pl_costs_cycles_never_shrink(const popliner_costs *costs) {
     return costs->cycles == NULL || never_shrinks(costs, costs->cycles);
 }
 
-popliner_status popliner_costs_shared_peak(const popliner_costs *costs,
-                                           const popliner_interval *stages, size_t num_stages,
-                                           uint64_t *peak_bytes, popliner_error *error) {
+popliner_status pl_costs_shared_peak(const popliner_costs *costs, const popliner_interval *stages,
+                                     size_t num_stages, uint64_t *peak_bytes,
+                                     popliner_error *error) {
     popliner_status status = POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < num_stages; ++i)
         status = check_interval(costs, stages[i].first_unit, stages[i].last_unit, error);

@@ -22,8 +22,8 @@ const uint64_t *pl_costs_peaks_from(const popliner_costs *costs, size_t stages_t
 
 /* Asks a caller's function for a peak, and checks how it answers. *peak_bytes stays
  * POPLINER_PEAK_FORBIDDEN if it sets none. */
-popliner_status pl_ask_peak(popliner_peak_function peak, void *user, size_t first_unit,
-                            size_t last_unit, uint64_t *peak_bytes, popliner_error *error);
+popliner_status pl_ask_peak(pl_peak_function peak, void *user, size_t first_unit, size_t last_unit,
+                            uint64_t *peak_bytes, popliner_error *error);
 
 /* Whether a longer interval never has fewer cycles: it may, where it saves those of a cut. O(n^2). */
 bool pl_costs_cycles_never_shrink(const popliner_costs *costs);

@@ -34,8 +34,7 @@ const char *popliner_missing_reason_text(popliner_missing_reason reason) {
     return "the compiler's own";
 }
 
-popliner_missing_reason popliner_program_reason(const popliner_operations *operations,
-                                                size_t program) {
+popliner_missing_reason pl_program_reason(const popliner_operations *operations, size_t program) {
     switch ((pl_standing)operations->program_standing[program]) {
     case PL_STANDING_NO_DEBUG_ID:
         return POPLINER_MISSING_NO_DEBUG_ID;
@@ -75,7 +74,7 @@ typedef struct work {
     const popliner_operations *operations;
     const popliner_layers *layers;
     const popliner_chain *chain;
-    popliner_stage_meter *meter;
+    pl_stage_meter *meter;
     const popliner_diagnosis_options *options;
     popliner_diagnosis *result;
 
@@ -86,7 +85,7 @@ typedef struct work {
     int *code_of_category;              /* [num_categories]: NUM_CODE for data */
     uint64_t *explained_code[NUM_CODE]; /* [num_tiles] */
     uint64_t *truth_code[NUM_CODE];     /* [num_tiles]: of always-live variables */
-    popliner_stage_memory stage;        /* of the operations that count */
+    pl_stage_memory stage;              /* of the operations that count */
 } work;
 
 static void free_work(work *w) {
@@ -98,7 +97,7 @@ static void free_work(work *w) {
         free(w->explained_code[code]);
         free(w->truth_code[code]);
     }
-    popliner_stage_memory_clear(&w->stage);
+    pl_stage_memory_clear(&w->stage);
 }
 
 static bool allocate(work *w) {
@@ -211,7 +210,7 @@ static popliner_status explain(work *w, popliner_error *error) {
             w->truth_code[w->code_of_category[p->variable_category[i]]][tile] +=
                 p->variable_size_bytes[i];
     }
-    status = popliner_stage_measure(w->meter, w->counted, w->num_counted, &w->stage, error);
+    status = pl_stage_measure(w->meter, w->counted, w->num_counted, &w->stage, error);
 done:
     free(state);
     pl_code_counter_free(&counter);
@@ -428,7 +427,7 @@ static popliner_status list_missing(const work *w, const missing_bytes *missing,
         else if (w->program_seen[item->programs[0]])
             item->reason = POPLINER_MISSING_NO_LAYER;
         else
-            item->reason = popliner_program_reason(w->operations, item->programs[0]);
+            item->reason = pl_program_reason(w->operations, item->programs[0]);
     }
     qsort(list->items, list->count, sizeof *list->items, compare_missing);
     return POPLINER_OK;
@@ -606,15 +605,13 @@ static void find_steps(const work *w) {
     }
 }
 
-popliner_status popliner_diagnose(const popliner_profile *profile,
-                                  const popliner_operations *operations,
-                                  const popliner_layers *layers, const popliner_chain *chain,
-                                  popliner_stage_meter *meter,
-                                  const popliner_diagnosis_options *options,
-                                  popliner_diagnosis *diagnosis, popliner_error *error) {
+popliner_status pl_diagnose(const popliner_profile *profile, const popliner_operations *operations,
+                            const popliner_layers *layers, const popliner_chain *chain,
+                            pl_stage_meter *meter, const popliner_diagnosis_options *options,
+                            popliner_diagnosis *diagnosis, popliner_error *error) {
     static const popliner_diagnosis_options defaults = {.last_unit = SIZE_MAX};
     options = options != NULL ? options : &defaults;
-    popliner_diagnosis_clear(diagnosis);
+    pl_diagnosis_clear(diagnosis);
     if (options->first_unit >= chain->num_units || options->first_unit > options->last_unit)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "the diagnosis of units %zu to %zu: the chain has units 0 to %zu",
@@ -643,11 +640,11 @@ popliner_status popliner_diagnose(const popliner_profile *profile,
         find_steps(&w);
     free_work(&w);
     if (status != POPLINER_OK)
-        popliner_diagnosis_clear(diagnosis);
+        pl_diagnosis_clear(diagnosis);
     return status;
 }
 
-void popliner_diagnosis_clear(popliner_diagnosis *diagnosis) {
+void pl_diagnosis_clear(popliner_diagnosis *diagnosis) {
     for (size_t i = 0; i < diagnosis->num_program_types; i++)
         free(diagnosis->programs[i].missing);
     free(diagnosis->programs);

@@ -185,7 +185,7 @@ static popliner_status find_breaks(pl_interval_inputs *inputs, popliner_error *e
          inputs->model->has_own_steps && i < inputs->unit_runs_start[chain->num_units]; i++)
         inputs->is_break[inputs->unit_run[i].first_step] = 1;
     for (size_t unit = 0; !inputs->model->has_own_steps && unit < chain->num_units; unit++) {
-        if (!popliner_chain_has_operations(chain, unit))
+        if (!pl_chain_has_operations(chain, unit))
             continue;
         const size_t *first = chain->unit_operation + chain->unit_operations_start[unit];
         const size_t *last = chain->unit_operation + chain->unit_operations_start[unit + 1] - 1;
@@ -214,8 +214,8 @@ static popliner_status find_set_bits(pl_interval_inputs *inputs, popliner_error 
 popliner_status pl_interval_inputs_find(pl_interval_inputs *inputs, const popliner_profile *profile,
                                         const popliner_operations *operations,
                                         const popliner_chain *chain,
-                                        const popliner_interval_options *options,
-                                        size_t most_stages, popliner_error *error) {
+                                        const pl_interval_options *options, size_t most_stages,
+                                        popliner_error *error) {
     inputs->profile = profile;
     inputs->operations = operations;
     inputs->chain = chain;

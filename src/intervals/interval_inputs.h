@@ -4,13 +4,13 @@
 #ifndef PL_INTERVALS_INTERVAL_INPUTS_H
 #define PL_INTERVALS_INTERVAL_INPUTS_H
 
+#include "intervals/intervals.h"
 #include "intervals/stash.h"
 #include "memory/account.h"
 #include "memory/chain_data.h"
 #include "memory/code.h"
 #include "memory/passes.h"
 #include "memory/unit_usage.h"
-#include "popliner/intervals.h"
 
 /* Liveness steps one after another that belong to the same unit. */
 typedef struct pl_step_run {
@@ -24,7 +24,7 @@ typedef struct pl_interval_inputs {
     const popliner_profile *profile;
     const popliner_operations *operations;
     const popliner_chain *chain;
-    const popliner_interval_options *options;
+    const pl_interval_options *options;
     const pl_memory_model *model; /* that of the chain */
     pl_account account;
     uint32_t first_data_unit; /* data that only units before it touch does not count */
@@ -59,8 +59,8 @@ typedef struct pl_interval_inputs {
 popliner_status pl_interval_inputs_find(pl_interval_inputs *inputs, const popliner_profile *profile,
                                         const popliner_operations *operations,
                                         const popliner_chain *chain,
-                                        const popliner_interval_options *options,
-                                        size_t most_stages, popliner_error *error);
+                                        const pl_interval_options *options, size_t most_stages,
+                                        popliner_error *error);
 void pl_interval_inputs_free(pl_interval_inputs *inputs);
 
 #endif

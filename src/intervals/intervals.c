@@ -2,7 +2,7 @@
  * tiles are measured by several threads, each with a table of its own, and the largest peaks count.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "popliner/intervals.h"
+#include "intervals/intervals.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -127,7 +127,7 @@ static uint64_t link_cycles(const pl_interval_inputs *inputs, uint64_t bytes) {
         return 0;
     double cycles =
         ceil((double)bytes / bytes_per_second * (double)inputs->profile->target.clock_hz);
-    return cycles < (double)POPLINER_MOST_CYCLES ? (uint64_t)cycles : POPLINER_MOST_CYCLES;
+    return cycles < (double)POPLINER_MAX_CYCLES ? (uint64_t)cycles : POPLINER_MAX_CYCLES;
 }
 
 /* The cycles of all stages, if the profile tells them; the cuts are known. */
@@ -148,11 +148,11 @@ static popliner_status fill_cycles(const pl_interval_inputs *inputs, popliner_co
             uint64_t crossing = first > 0 ? popliner_costs_cut(costs, first) : 0;
             crossing += last + 1 < num_units ? popliner_costs_cut(costs, last + 1) : 0;
             uint64_t on_link = link_cycles(inputs, crossing);
-            sum = cycles[last] > POPLINER_MOST_CYCLES - sum ? POPLINER_MOST_CYCLES
-                                                            : sum + cycles[last];
+            sum =
+                cycles[last] > POPLINER_MAX_CYCLES - sum ? POPLINER_MAX_CYCLES : sum + cycles[last];
             pl_costs_set_cycles(costs, first, last,
-                                on_link > POPLINER_MOST_CYCLES - sum ? POPLINER_MOST_CYCLES
-                                                                     : sum + on_link);
+                                on_link > POPLINER_MAX_CYCLES - sum ? POPLINER_MAX_CYCLES
+                                                                    : sum + on_link);
         }
     }
     free(cycles);
@@ -173,7 +173,7 @@ static popliner_status fill_peaks(const pl_tile_meter *meter, size_t most_stages
 
 /* The details of what was measured, which is then theirs. */
 static popliner_status make_details(pl_tile_meter *meter, const popliner_costs *costs,
-                                    popliner_stage_details **details, popliner_error *error) {
+                                    pl_stage_details **details, popliner_error *error) {
     if (!pl_peak_envelope_pack(&meter->largest))
         return pl_fail_memory(error, "the details of the stages");
     popliner_status status = pl_details_create(meter->sums, &meter->largest, costs, details, error);
@@ -183,18 +183,19 @@ static popliner_status make_details(pl_tile_meter *meter, const popliner_costs *
     return pl_interval_variables_find(meter->inputs, *details, error);
 }
 
-popliner_status
-popliner_intervals_measure(const popliner_profile *profile, const popliner_operations *operations,
-                           const popliner_chain *chain, const popliner_interval_options *options,
-                           const popliner_listener *listener, popliner_costs **costs,
-                           popliner_stage_details **details, popliner_error *error) {
-    static const popliner_interval_options usual = POPLINER_INTERVAL_OPTIONS_INIT;
+popliner_status pl_intervals_measure(const popliner_profile *profile,
+                                     const popliner_operations *operations,
+                                     const popliner_chain *chain,
+                                     const pl_interval_options *options,
+                                     const popliner_listener *listener, popliner_costs **costs,
+                                     pl_stage_details **details, popliner_error *error) {
+    static const pl_interval_options usual = PL_INTERVAL_OPTIONS_INIT;
     pl_interval_inputs inputs = {0};
     pl_tile_meter meter = {0};
     popliner_costs *made = NULL;
-    popliner_stage_details *made_details = NULL;
+    pl_stage_details *made_details = NULL;
     options = options == NULL ? &usual : options;
-    size_t most_stages = options->pipeline.most_stages;
+    size_t most_stages = options->pipeline.max_stages;
     if (costs != NULL)
         *costs = NULL;
     if (details != NULL)
@@ -226,14 +227,14 @@ popliner_intervals_measure(const popliner_profile *profile, const popliner_opera
         made_details = NULL;
     }
     popliner_costs_free(made);
-    popliner_stage_details_free(made_details);
+    pl_stage_details_free(made_details);
     return status;
 }
 
-popliner_status popliner_intervals_train(const popliner_profile *profile,
-                                         const popliner_operations *operations,
-                                         const popliner_chain *chain, bool *train,
-                                         popliner_error *error) {
+popliner_status pl_intervals_are_training(const popliner_profile *profile,
+                                          const popliner_operations *operations,
+                                          const popliner_chain *chain, bool *train,
+                                          popliner_error *error) {
     pl_passes passes = {0};
     popliner_status status = pl_passes_find(&passes, profile, operations, chain, error);
     *train = status == POPLINER_OK && passes.is_training;
@@ -241,25 +242,25 @@ popliner_status popliner_intervals_train(const popliner_profile *profile,
     return status;
 }
 
-popliner_status popliner_intervals_shared_peak(void *user, const popliner_interval *stages,
-                                               size_t num_stages, uint64_t *peak_bytes,
-                                               popliner_error *error) {
-    popliner_shared_stages *shared = user;
-    popliner_stage_memory memory = {0};
+popliner_status pl_intervals_shared_peak(void *user, const popliner_interval *stages,
+                                         size_t num_stages, uint64_t *peak_bytes,
+                                         popliner_error *error) {
+    pl_shared_stages *shared = user;
+    pl_stage_memory memory = {0};
     uint64_t *kept_bytes = NULL;
     popliner_status status =
-        popliner_stage_measure_shared(shared->meter, stages, num_stages, &memory, error);
+        pl_stage_measure_shared(shared->meter, stages, num_stages, &memory, error);
     if (status == POPLINER_OK &&
         (kept_bytes = pl_new_array(memory.num_tiles, sizeof *kept_bytes)) == NULL)
         status = pl_fail_memory(error, "what a pipeline keeps");
     if (status == POPLINER_OK)
-        status = popliner_stage_measure_kept(shared->meter, &shared->pipeline, stages, num_stages,
-                                             kept_bytes, error);
+        status = pl_stage_measure_kept(shared->meter, &shared->pipeline, stages, num_stages,
+                                       kept_bytes, error);
     for (size_t tile = 0; status == POPLINER_OK && tile < memory.num_tiles; tile++)
         memory.total_bytes[tile] += kept_bytes[tile];
     if (status == POPLINER_OK)
-        *peak_bytes = popliner_largest_of_tiles(memory.total_bytes, memory.num_tiles);
+        *peak_bytes = pl_tiles_max(memory.total_bytes, memory.num_tiles);
     free(kept_bytes);
-    popliner_stage_memory_clear(&memory);
+    pl_stage_memory_clear(&memory);
     return status;
 }

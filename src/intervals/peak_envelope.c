@@ -28,7 +28,7 @@ void pl_peak_envelope_free(pl_peak_envelope *tiles) {
 
 uint64_t pl_peak_piece_bytes(const pl_peak_piece *tile, const popliner_pipeline *pipeline,
                              size_t stages_to_end) {
-    return tile->bytes + popliner_pipeline_copies(pipeline, stages_to_end) * tile->stash_bytes;
+    return tile->bytes + pl_pipeline_copies(pipeline, stages_to_end) * tile->stash_bytes;
 }
 
 static bool is_larger(const pl_peak_envelope *tiles, const pl_peak_piece *tile,
@@ -40,7 +40,7 @@ static bool is_larger(const pl_peak_envelope *tiles, const pl_peak_piece *tile,
 
 /* Behind the last place of a piece. */
 static size_t end_of(const pl_peak_envelope *tiles, const pl_peak_piece *piece) {
-    return piece->next == PL_NONE ? tiles->pipeline.most_stages + 1
+    return piece->next == PL_NONE ? tiles->pipeline.max_stages + 1
                                   : tiles->pieces[piece->next].from_stages;
 }
 
@@ -180,7 +180,7 @@ bool pl_peak_envelope_check(const pl_peak_envelope *tiles, size_t num_tiles, siz
             if (piece->tile >= num_tiles || piece->step > num_steps ||
                 piece->from_stages < least_stages ||
                 (least_stages == 1 && piece->from_stages > 1) ||
-                piece->from_stages > tiles->pipeline.most_stages ||
+                piece->from_stages > tiles->pipeline.max_stages ||
                 (goes_on && (piece->next != count + 1 || count + 1 >= tiles->num_pieces)))
                 return false;
             least_stages = (size_t)piece->from_stages + 1;
@@ -202,7 +202,7 @@ popliner_status pl_peak_envelope_fill(const pl_peak_envelope *tiles, const popli
                                       size_t most_stages, popliner_costs *costs,
                                       popliner_error *error) {
     size_t num_units = popliner_costs_num_units(costs);
-    size_t num_places = tiles->pipeline.most_stages;
+    size_t num_places = tiles->pipeline.max_stages;
     most_stages = most_stages < num_places ? most_stages : num_places;
     popliner_status status = popliner_costs_add_pipeline(costs, most_stages, error);
     if (status != POPLINER_OK)
@@ -219,7 +219,7 @@ popliner_status pl_peak_envelope_fill(const pl_peak_envelope *tiles, const popli
                     pl_peak_piece_bytes(&tiles->pieces[i], &tiles->pipeline, stages));
             }
         }
-    if (!popliner_chain_has_operations(chain, 0))
+    if (!pl_chain_has_operations(chain, 0))
         pl_costs_forbid(costs, 0, 0);
     return POPLINER_OK;
 }

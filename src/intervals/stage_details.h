@@ -7,7 +7,7 @@
 #include "base/fields.h"
 #include "intervals/peak_envelope.h"
 #include "memory/code.h"
-#include "popliner/stage_detail.h"
+#include "popliner/stage.h"
 
 /* What a stage has over all tiles. */
 typedef struct pl_detail_sums {
@@ -29,7 +29,7 @@ typedef struct pl_detail_variables {
 } pl_detail_variables;
 
 /* Stages are in the order of costs/triangle.h. All arrays are owned. */
-struct popliner_stage_details {
+struct pl_stage_details {
     size_t num_units;
     pl_detail_sums *sums;           /* [largest.num_intervals] */
     pl_peak_envelope largest;       /* packed; its pipeline is what they were measured for */
@@ -42,10 +42,10 @@ struct popliner_stage_details {
 /* Takes over sums and largest tiles of the stages, and the cuts and cycles of the costs; there is room
  * for the variables. If it fails, nothing was taken over. Errors: MEMORY. */
 popliner_status pl_details_create(pl_detail_sums *sums, pl_peak_envelope *largest,
-                                  const popliner_costs *costs, popliner_stage_details **details,
+                                  const popliner_costs *costs, pl_stage_details **details,
                                   popliner_error *error);
 
-/* Whether what was measured for a pipeline tells of another one, see popliner_stage_details_serve;
+/* Whether what was measured for a pipeline tells of another one, see pl_stage_details_serve;
  * most_stages of the former are 1 if it keeps nothing. */
 bool pl_details_serve(const popliner_pipeline *measured, const popliner_pipeline *wanted);
 
@@ -55,10 +55,10 @@ void pl_detail_sums_add(pl_detail_sums *sums, const pl_detail_sums *others, size
 /* Its arrays, for storing and loading, of which there must be room for PL_DETAILS_FIELDS; returns how
  * many. */
 enum { PL_DETAILS_FIELDS = 6 };
-size_t pl_details_fields(popliner_stage_details *details, pl_field *fields);
+size_t pl_details_fields(pl_stage_details *details, pl_field *fields);
 
 /* Whether loaded arrays belong to so many units, and name what the profile has. */
-bool pl_details_check(const popliner_stage_details *details, size_t num_units,
+bool pl_details_check(const pl_stage_details *details, size_t num_units,
                       const popliner_profile *profile);
 
 #endif

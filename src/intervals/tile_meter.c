@@ -56,7 +56,7 @@ popliner_status pl_tile_meter_begin(pl_tile_meter *meter, const pl_interval_inpu
     size_t num_steps = inputs->profile->num_steps;
     size_t num_intervals = pl_triangle_size(num_units);
     popliner_pipeline pipeline = inputs->options->pipeline;
-    pipeline.most_stages = inputs->most_stages;
+    pipeline.max_stages = inputs->most_stages;
     meter->inputs = inputs;
     bool memory = pl_peak_envelope_begin(&meter->largest, num_intervals, &pipeline);
     if (with_details)
@@ -281,7 +281,7 @@ static bool list_arriving(pl_tile_meter *meter) {
 }
 
 /* The first and last step of a stage that grows to the right, by the rules of
- * popliner_stage_measure. */
+ * pl_stage_measure. */
 typedef struct stage_steps {
     size_t first_operation; /* in a layer if there is one; SIZE_MAX for none */
     size_t last_operation;
@@ -290,7 +290,7 @@ typedef struct stage_steps {
 
 static void add_unit_steps(stage_steps *steps, const popliner_chain *chain, size_t unit) {
     bool is_layer = chain->kind[unit] == POPLINER_UNIT_LAYER;
-    if (!popliner_chain_has_operations(chain, unit))
+    if (!pl_chain_has_operations(chain, unit))
         return;
     size_t first = chain->unit_operation[chain->unit_operations_start[unit]];
     size_t last = chain->unit_operation[chain->unit_operations_start[unit + 1] - 1];

@@ -17,7 +17,7 @@ typedef struct own_steps {
     uint8_t *is_own;          /* [num_steps] */
 } own_steps;
 
-static popliner_status begin_work(popliner_stage_meter *meter, popliner_error *error) {
+static popliner_status begin_work(pl_stage_meter *meter, popliner_error *error) {
     own_steps *steps = calloc(1, sizeof *steps);
     meter->work = steps;
     if (steps == NULL)
@@ -30,7 +30,7 @@ static popliner_status begin_work(popliner_stage_meter *meter, popliner_error *e
     return POPLINER_OK;
 }
 
-static void free_work(popliner_stage_meter *meter) {
+static void free_work(pl_stage_meter *meter) {
     own_steps *steps = meter->work;
     if (steps == NULL)
         return;
@@ -39,8 +39,7 @@ static void free_work(popliner_stage_meter *meter) {
     free(steps);
 }
 
-static void find_own_steps(popliner_stage_meter *meter, const size_t *operations,
-                           size_t num_operations) {
+static void find_own_steps(pl_stage_meter *meter, const size_t *operations, size_t num_operations) {
     own_steps *steps = meter->work;
     for (size_t i = 0; i < num_operations; i++)
         steps->operation_seen[operations[i]] = meter->stage_number;
@@ -54,9 +53,8 @@ static void find_own_steps(popliner_stage_meter *meter, const size_t *operations
 
 /* The peak on one tile of the stage's variables meter->variables[first ... end - 1] and those that no
  * operation touches, over the stage's own steps. */
-static popliner_status measure_tile(popliner_stage_meter *meter, size_t tile, size_t first,
-                                    size_t end, popliner_stage_memory *memory,
-                                    popliner_error *error) {
+static popliner_status measure_tile(pl_stage_meter *meter, size_t tile, size_t first, size_t end,
+                                    pl_stage_memory *memory, popliner_error *error) {
     const popliner_profile *p = meter->profile;
     const own_steps *steps = meter->work;
     const uint32_t *unexplained;
@@ -84,8 +82,8 @@ static popliner_status measure_tile(popliner_stage_meter *meter, size_t tile, si
     return POPLINER_OK;
 }
 
-static popliner_status measure_data(popliner_stage_meter *meter, const size_t *operations,
-                                    size_t num_operations, popliner_stage_memory *memory,
+static popliner_status measure_data(pl_stage_meter *meter, const size_t *operations,
+                                    size_t num_operations, pl_stage_memory *memory,
                                     popliner_error *error) {
     const popliner_profile *p = meter->profile;
     popliner_status status = POPLINER_OK;

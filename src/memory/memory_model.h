@@ -75,13 +75,13 @@ typedef struct pl_memory_model {
 
     /* Makes meter->work, what measuring needs beside the meter, and frees it, also after an error.
      * Errors: MEMORY. */
-    popliner_status (*begin_work)(popliner_stage_meter *meter, popliner_error *error);
-    void (*free_work)(popliner_stage_meter *meter);
+    popliner_status (*begin_work)(pl_stage_meter *meter, popliner_error *error);
+    void (*free_work)(pl_stage_meter *meter);
 
     /* Marks the variables of a stage and finds variables_bytes and peak_step of each tile, which are
      * 0 before. Errors: MEMORY. */
-    popliner_status (*measure_data)(popliner_stage_meter *meter, const size_t *operations,
-                                    size_t num_operations, popliner_stage_memory *memory,
+    popliner_status (*measure_data)(pl_stage_meter *meter, const size_t *operations,
+                                    size_t num_operations, pl_stage_memory *memory,
                                     popliner_error *error);
 } pl_memory_model;
 

@@ -9,7 +9,7 @@
 #include "popliner/operations.h"
 #include "popliner/profile.h"
 
-/* A place_operations of pl_memory_model, for a chain with a head and a tail; popliner_chain_create
+/* A place_operations of pl_memory_model, for a chain with a head and a tail; pl_chain_create
  * tells the rule of the full model, which this is. Errors: USAGE if the variables are not loaded;
  * MEMORY. Cost: O(operations), and one pass over the variables that programs touch. */
 popliner_status pl_place_by_touches(popliner_chain *chain, const popliner_profile *profile,

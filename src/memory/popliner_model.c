@@ -91,12 +91,12 @@ typedef struct memory_of_peaks {
     size_t capacity;
 } memory_of_peaks;
 
-static popliner_status begin_work(popliner_stage_meter *meter, popliner_error *error) {
+static popliner_status begin_work(pl_stage_meter *meter, popliner_error *error) {
     meter->work = calloc(1, sizeof(memory_of_peaks));
     return meter->work == NULL ? pl_fail_memory(error, "the stages") : POPLINER_OK;
 }
 
-static void free_work(popliner_stage_meter *meter) {
+static void free_work(pl_stage_meter *meter) {
     memory_of_peaks *known = meter->work;
     for (size_t i = 0; known != NULL && i < known->num_peaks; i++)
         free(known->peaks[i].by_tile);
@@ -116,7 +116,7 @@ static const remembered_peaks *find_peaks(const memory_of_peaks *known, uint64_t
 }
 
 static popliner_status remember_peaks(memory_of_peaks *known, uint64_t hash, size_t num_variables,
-                                      const popliner_stage_memory *memory, popliner_error *error) {
+                                      const pl_stage_memory *memory, popliner_error *error) {
     size_t array_bytes = memory->num_tiles * sizeof(uint64_t);
     void *peaks = known->peaks;
     uint64_t *by_tile = malloc(2 * array_bytes);
@@ -135,9 +135,8 @@ static popliner_status remember_peaks(memory_of_peaks *known, uint64_t hash, siz
 /* ---- one stage ---- */
 
 /* The peak of the stage's variables on every tile. */
-static popliner_status measure_variables(popliner_stage_meter *meter, size_t first_step,
-                                         size_t end_step, popliner_stage_memory *memory,
-                                         popliner_error *error) {
+static popliner_status measure_variables(pl_stage_meter *meter, size_t first_step, size_t end_step,
+                                         pl_stage_memory *memory, popliner_error *error) {
     const popliner_profile *p = meter->profile;
     size_t count = meter->num_variables;
     for (size_t tile = 0; tile < memory->num_tiles; tile++)
@@ -160,9 +159,8 @@ static popliner_status measure_variables(popliner_stage_meter *meter, size_t fir
 }
 
 /* The same, but what was measured for the same variables before is taken again, whatever the steps. */
-static popliner_status recall_variables(popliner_stage_meter *meter, size_t first_step,
-                                        size_t end_step, popliner_stage_memory *memory,
-                                        popliner_error *error) {
+static popliner_status recall_variables(pl_stage_meter *meter, size_t first_step, size_t end_step,
+                                        pl_stage_memory *memory, popliner_error *error) {
     memory_of_peaks *known = meter->work;
     uint64_t hash = 0xcbf29ce484222325u;
     for (size_t i = 0; i < meter->num_variables; i++) {
@@ -182,8 +180,8 @@ static popliner_status recall_variables(popliner_stage_meter *meter, size_t firs
 }
 
 /* The variables of operations in layers, over one range of steps. */
-static popliner_status measure_data(popliner_stage_meter *meter, const size_t *operations,
-                                    size_t num_operations, popliner_stage_memory *memory,
+static popliner_status measure_data(pl_stage_meter *meter, const size_t *operations,
+                                    size_t num_operations, pl_stage_memory *memory,
                                     popliner_error *error) {
     size_t first_step = 0;
     size_t last_step = 0;

@@ -11,16 +11,16 @@
 #include "profile/profile_data.h"
 #include "profile/touches.h"
 
-popliner_status popliner_stage_meter_create(const popliner_profile *profile,
-                                            const popliner_operations *operations,
-                                            const popliner_chain *chain,
-                                            popliner_stage_meter **result, popliner_error *error) {
+popliner_status pl_stage_meter_create(const popliner_profile *profile,
+                                      const popliner_operations *operations,
+                                      const popliner_chain *chain, pl_stage_meter **result,
+                                      popliner_error *error) {
     *result = NULL;
     popliner_status status = pl_profile_require_variables(profile, error);
     if (status != POPLINER_OK)
         return status;
     size_t num_operations = popliner_operations_count(operations);
-    popliner_stage_meter *meter = calloc(1, sizeof *meter);
+    pl_stage_meter *meter = calloc(1, sizeof *meter);
     if (meter == NULL)
         return pl_fail_memory(error, "the stages");
     meter->profile = profile;
@@ -42,11 +42,11 @@ popliner_status popliner_stage_meter_create(const popliner_profile *profile,
     if (status == POPLINER_OK)
         *result = meter;
     else
-        popliner_stage_meter_free(meter);
+        pl_stage_meter_free(meter);
     return status;
 }
 
-void popliner_stage_meter_free(popliner_stage_meter *meter) {
+void pl_stage_meter_free(pl_stage_meter *meter) {
     if (meter == NULL)
         return;
     meter->chain->model->free_work(meter);
@@ -62,11 +62,11 @@ void popliner_stage_meter_free(popliner_stage_meter *meter) {
     free(meter);
 }
 
-void popliner_stage_meter_remember_peaks(popliner_stage_meter *meter) {
+void pl_stage_meter_remember_peaks(pl_stage_meter *meter) {
     meter->remembers_peaks = true;
 }
 
-void pl_stage_add_variables(popliner_stage_meter *meter, popliner_operation operation) {
+void pl_stage_add_variables(pl_stage_meter *meter, popliner_operation operation) {
     const popliner_profile *p = meter->profile;
     for (size_t k = 0; k < operation.num_programs; k++) {
         uint32_t program = operation.programs[k];
@@ -92,7 +92,7 @@ static int compare_variables(const void *left, const void *right) {
 }
 
 /* A few are sorted; many are found again by their marks. */
-void pl_stage_sort_variables(popliner_stage_meter *meter) {
+void pl_stage_sort_variables(pl_stage_meter *meter) {
     const popliner_profile *p = meter->profile;
     size_t count = meter->num_variables;
     if (count < p->num_variables / 32) {
@@ -107,7 +107,7 @@ void pl_stage_sort_variables(popliner_stage_meter *meter) {
 }
 
 /* Limits what programs explain, adds what nothing explains, and sums up. */
-static void complete(const popliner_stage_meter *meter, popliner_stage_memory *memory,
+static void complete(const pl_stage_meter *meter, pl_stage_memory *memory,
                      uint64_t *const groups[PL_NUM_CODE_GROUPS]) {
     for (size_t tile = 0; tile < memory->num_tiles; tile++) {
         memory->unexplained_bytes[tile] = pl_account_fixed(&meter->account, tile);
@@ -120,9 +120,9 @@ static void complete(const popliner_stage_meter *meter, popliner_stage_memory *m
     }
 }
 
-popliner_status popliner_stage_measure(popliner_stage_meter *meter, const size_t *operations,
-                                       size_t num_operations, popliner_stage_memory *memory,
-                                       popliner_error *error) {
+popliner_status pl_stage_measure(pl_stage_meter *meter, const size_t *operations,
+                                 size_t num_operations, pl_stage_memory *memory,
+                                 popliner_error *error) {
     popliner_status status = pl_stage_memory_begin(memory, meter->profile->target.num_tiles, error);
     if (status != POPLINER_OK)
         return status;
@@ -146,22 +146,20 @@ popliner_status popliner_stage_measure(popliner_stage_meter *meter, const size_t
     return status;
 }
 
-popliner_status popliner_stage_measure_units(popliner_stage_meter *meter, size_t first_unit,
-                                             size_t last_unit, popliner_stage_memory *memory,
-                                             popliner_error *error) {
+popliner_status pl_stage_measure_units(pl_stage_meter *meter, size_t first_unit, size_t last_unit,
+                                       pl_stage_memory *memory, popliner_error *error) {
     size_t count = 0;
     for (size_t i = 0; i < popliner_operations_count(meter->operations); i++) {
         size_t unit = popliner_chain_unit_of(meter->chain, i);
         if (unit >= first_unit && unit <= last_unit)
             meter->operation_buffer[count++] = i;
     }
-    return popliner_stage_measure(meter, meter->operation_buffer, count, memory, error);
+    return pl_stage_measure(meter, meter->operation_buffer, count, memory, error);
 }
 
-popliner_status popliner_stage_measure_shared(popliner_stage_meter *meter,
-                                              const popliner_interval *stages, size_t num_stages,
-                                              popliner_stage_memory *memory,
-                                              popliner_error *error) {
+popliner_status pl_stage_measure_shared(pl_stage_meter *meter, const popliner_interval *stages,
+                                        size_t num_stages, pl_stage_memory *memory,
+                                        popliner_error *error) {
     size_t count = 0;
     for (size_t i = 0; i < popliner_operations_count(meter->operations); i++) {
         size_t unit = popliner_chain_unit_of(meter->chain, i);
@@ -172,13 +170,12 @@ popliner_status popliner_stage_measure_shared(popliner_stage_meter *meter,
             meter->operation_buffer[count++] = i;
     }
     meter->is_shared = num_stages > 1;
-    popliner_status status =
-        popliner_stage_measure(meter, meter->operation_buffer, count, memory, error);
+    popliner_status status = pl_stage_measure(meter, meter->operation_buffer, count, memory, error);
     meter->is_shared = false;
     return status;
 }
 
-uint64_t popliner_stage_parameter_bytes(const popliner_stage_meter *meter) {
+uint64_t pl_stage_parameter_bytes(const pl_stage_meter *meter) {
     const popliner_profile *p = meter->profile;
     uint64_t bytes = 0;
     for (size_t i = 0; i < p->num_variables; i++) {
@@ -191,13 +188,13 @@ uint64_t popliner_stage_parameter_bytes(const popliner_stage_meter *meter) {
 }
 
 /* Whether the variable counts as data in the stage that was measured last. */
-static bool is_of_stage(const popliner_stage_meter *meter, size_t variable) {
+static bool is_of_stage(const pl_stage_meter *meter, size_t variable) {
     return pl_account_is_data(&meter->account, meter->profile, variable,
                               meter->variable_seen[variable] == meter->stage_number);
 }
 
-size_t popliner_stage_largest_variables(const popliner_stage_meter *meter, size_t tile, size_t step,
-                                        popliner_stage_variable *largest, size_t most) {
+size_t pl_stage_largest_variables(const pl_stage_meter *meter, size_t tile, size_t step,
+                                  popliner_stage_variable *largest, size_t most) {
     size_t first;
     size_t end;
     size_t count = 0;

@@ -14,7 +14,7 @@
 #include "memory/passes.h"
 #include "popliner/stage.h"
 
-struct popliner_stage_meter {
+struct pl_stage_meter {
     const popliner_profile *profile;
     const popliner_operations *operations;
     const popliner_chain *chain;
@@ -32,7 +32,7 @@ struct popliner_stage_meter {
     size_t num_variables;
     size_t *operation_buffer; /* [operations] */
     bool is_shared;           /* the stage is several on one IPU */
-    bool remembers_peaks;     /* as popliner_stage_meter_remember_peaks asks */
+    bool remembers_peaks;     /* as pl_stage_meter_remember_peaks asks */
 
     /* Once a stash is measured; see stage_stash.c. */
     pl_passes passes;
@@ -40,13 +40,13 @@ struct popliner_stage_meter {
 };
 
 /* Adds to the stage the variables that an operation touches. */
-void pl_stage_add_variables(popliner_stage_meter *meter, popliner_operation operation);
+void pl_stage_add_variables(pl_stage_meter *meter, popliner_operation operation);
 
 /* Puts the variables of the stage into the order of their tiles, which is their own. */
-void pl_stage_sort_variables(popliner_stage_meter *meter);
+void pl_stage_sort_variables(pl_stage_meter *meter);
 
 /* Makes the arrays, or reuses them, all 0. Errors: MEMORY. */
-popliner_status pl_stage_memory_begin(popliner_stage_memory *memory, size_t num_tiles,
+popliner_status pl_stage_memory_begin(pl_stage_memory *memory, size_t num_tiles,
                                       popliner_error *error);
 
 #endif

@@ -7,7 +7,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 
-popliner_status pl_stage_memory_begin(popliner_stage_memory *memory, size_t num_tiles,
+popliner_status pl_stage_memory_begin(pl_stage_memory *memory, size_t num_tiles,
                                       popliner_error *error) {
     uint64_t **const arrays[] = {
         &memory->variables_bytes,     &memory->vertex_code_bytes,  &memory->vertex_state_bytes,
@@ -15,12 +15,12 @@ popliner_status pl_stage_memory_begin(popliner_stage_memory *memory, size_t num_
         &memory->total_bytes,         &memory->peak_step,
     };
     if (memory->num_tiles != num_tiles)
-        popliner_stage_memory_clear(memory);
+        pl_stage_memory_clear(memory);
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         if (*arrays[i] == NULL)
             *arrays[i] = pl_new_array(num_tiles, sizeof **arrays[i]);
         if (*arrays[i] == NULL) {
-            popliner_stage_memory_clear(memory);
+            pl_stage_memory_clear(memory);
             return pl_fail_memory(error, "the memory of a stage");
         }
         memset(*arrays[i], 0, num_tiles * sizeof **arrays[i]);
@@ -29,7 +29,7 @@ popliner_status pl_stage_memory_begin(popliner_stage_memory *memory, size_t num_
     return POPLINER_OK;
 }
 
-void popliner_stage_memory_clear(popliner_stage_memory *memory) {
+void pl_stage_memory_clear(pl_stage_memory *memory) {
     free(memory->variables_bytes);
     free(memory->vertex_code_bytes);
     free(memory->vertex_state_bytes);
@@ -38,17 +38,17 @@ void popliner_stage_memory_clear(popliner_stage_memory *memory) {
     free(memory->unexplained_bytes);
     free(memory->total_bytes);
     free(memory->peak_step);
-    *memory = (popliner_stage_memory){0};
+    *memory = (pl_stage_memory){0};
 }
 
-uint64_t popliner_sum_of_tiles(const uint64_t *bytes, size_t num_tiles) {
+uint64_t pl_tiles_sum(const uint64_t *bytes, size_t num_tiles) {
     uint64_t sum = 0;
     for (size_t tile = 0; tile < num_tiles; tile++)
         sum += bytes[tile];
     return sum;
 }
 
-uint64_t popliner_largest_of_tiles(const uint64_t *bytes, size_t num_tiles) {
+uint64_t pl_tiles_max(const uint64_t *bytes, size_t num_tiles) {
     uint64_t largest = 0;
     for (size_t tile = 0; tile < num_tiles; tile++)
         largest = bytes[tile] > largest ? bytes[tile] : largest;

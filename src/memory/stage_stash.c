@@ -12,7 +12,7 @@
 #include "profile/touches.h"
 
 /* Marks with `mark` the variables that an operation touches. */
-static void mark_touched(popliner_stage_meter *meter, popliner_operation operation, uint8_t mark) {
+static void mark_touched(pl_stage_meter *meter, popliner_operation operation, uint8_t mark) {
     const popliner_profile *p = meter->profile;
     for (size_t k = 0; k < operation.num_programs; k++) {
         uint32_t program = operation.programs[k];
@@ -25,10 +25,9 @@ static void mark_touched(popliner_stage_meter *meter, popliner_operation operati
     }
 }
 
-popliner_status popliner_stage_measure_stash(popliner_stage_meter *meter,
-                                             popliner_recompute recompute, size_t first_unit,
-                                             size_t last_unit, uint64_t *by_tile_bytes,
-                                             popliner_error *error) {
+popliner_status pl_stage_measure_stash(pl_stage_meter *meter, popliner_recompute recompute,
+                                       size_t first_unit, size_t last_unit, uint64_t *by_tile_bytes,
+                                       popliner_error *error) {
     enum { FORWARD = 1, BACKWARD = 2, BEFORE = 4 };
     const popliner_profile *p = meter->profile;
     const pl_passes *passes = &meter->passes;
@@ -72,10 +71,9 @@ popliner_status popliner_stage_measure_stash(popliner_stage_meter *meter,
     return POPLINER_OK;
 }
 
-popliner_status popliner_stage_measure_kept(popliner_stage_meter *meter,
-                                            const popliner_pipeline *pipeline,
-                                            const popliner_interval *stages, size_t num_stages,
-                                            uint64_t *kept_bytes, popliner_error *error) {
+popliner_status pl_stage_measure_kept(pl_stage_meter *meter, const popliner_pipeline *pipeline,
+                                      const popliner_interval *stages, size_t num_stages,
+                                      uint64_t *kept_bytes, popliner_error *error) {
     size_t num_tiles = meter->profile->target.num_tiles;
     memset(kept_bytes, 0, num_tiles * sizeof *kept_bytes);
     if (pipeline == NULL)
@@ -85,11 +83,11 @@ popliner_status popliner_stage_measure_kept(popliner_stage_meter *meter,
     if (copy_bytes == NULL)
         return pl_fail_memory(error, "what a pipeline keeps");
     for (size_t i = 0; status == POPLINER_OK && i < num_stages; i++) {
-        size_t copies = popliner_pipeline_copies(pipeline, stages[i].stages_to_end);
+        size_t copies = pl_pipeline_copies(pipeline, stages[i].stages_to_end);
         if (copies == 0)
             continue;
-        status = popliner_stage_measure_stash(meter, pipeline->recompute, stages[i].first_unit,
-                                              stages[i].last_unit, copy_bytes, error);
+        status = pl_stage_measure_stash(meter, pipeline->recompute, stages[i].first_unit,
+                                        stages[i].last_unit, copy_bytes, error);
         for (size_t tile = 0; status == POPLINER_OK && tile < num_tiles; tile++)
             kept_bytes[tile] += copies * copy_bytes[tile];
     }

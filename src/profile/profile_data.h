@@ -200,12 +200,12 @@ typedef struct pl_side_task {
     void *user;
 } pl_side_task;
 
-/* popliner_profile_read with other work beside it, or NULL; it is done once if nothing fails. */
-popliner_status pl_profile_read(const char *path, const popliner_read_options *options,
+/* pl_read_profile with other work beside it, or NULL; it is done once if nothing fails. */
+popliner_status pl_profile_read(const char *path, const pl_read_options *options,
                                 const pl_side_task *side_task, popliner_profile **profile,
                                 popliner_error *error);
 
-/* The parts of popliner_profile_read, in the order in which they need each other. */
+/* The parts of pl_read_profile, in the order in which they need each other. */
 
 /* Version, target, and what the profile must have at all. */
 popliner_status pl_profile_read_target(const pl_database *database,
@@ -217,8 +217,7 @@ popliner_status pl_profile_read_variables(const pl_database *database, popliner_
                                           pl_profile_ids *ids, popliner_error *error);
 
 /* Lowered variables; with `side_task`, which may be NULL. */
-popliner_status pl_profile_read_lowered(const pl_database *database,
-                                        const popliner_read_options *options,
+popliner_status pl_profile_read_lowered(const pl_database *database, const pl_read_options *options,
                                         const pl_side_task *side_task, popliner_profile *profile,
                                         pl_profile_ids *ids, popliner_error *error);
 

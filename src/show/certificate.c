@@ -28,12 +28,11 @@ static popliner_status tell_ipu(const popliner_certificate *c, const popliner_in
                                 popliner_error *error) {
     const popliner_certificate_input *in = &c->input;
     if (in->meter != NULL)
-        return popliner_stage_detail_measure(in->meter, in->pipeline, stages, num_stages, detail,
-                                             error);
+        return pl_stage_detail_measure(in->meter, in->pipeline, stages, num_stages, detail, error);
     if (in->stage_details == NULL || num_stages > 1)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "a certificate of %zu stages on one IPU needs a meter", num_stages);
-    *detail = popliner_stage_details_get(in->stage_details, in->profile, in->pipeline, stages);
+    *detail = pl_stage_details_get(in->stage_details, in->profile, in->pipeline, stages);
     return POPLINER_OK;
 }
 

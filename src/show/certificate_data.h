@@ -11,7 +11,7 @@
 #include "base/growth.h"
 #include "base/option_names.h"
 #include "popliner/certificate.h"
-#include "popliner/stage_detail.h"
+#include "popliner/stage.h"
 
 struct popliner_certificate {
     popliner_certificate_input input;

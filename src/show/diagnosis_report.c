@@ -18,7 +18,7 @@ typedef struct context {
     const popliner_diagnosis *diagnosis;
     const popliner_profile *profile;
     const popliner_operations *operations;
-    const popliner_debug_info *info;
+    const pl_debug_info *info;
     popliner_option_names names;
     size_t most;
 } context;
@@ -27,12 +27,12 @@ typedef struct context {
 static void find_path(const context *c, uint64_t id, char *path) {
     *path = '\0';
     if (c->info != NULL && id != 0)
-        popliner_debug_info_path(c->info, id, path, PATH_ROOM);
+        pl_debug_info_path(c->info, id, path, PATH_ROOM);
 }
 
 /* Why a program that no counted operation has is missing. */
 static const char *program_reason(const context *c, uint32_t program) {
-    return popliner_missing_reason_text(popliner_program_reason(c->operations, program));
+    return popliner_missing_reason_text(pl_program_reason(c->operations, program));
 }
 
 /* ---- text ---- */
@@ -249,7 +249,7 @@ static json_t *as_json(const context *c) {
 
 popliner_status
 popliner_report_diagnosis(const popliner_diagnosis *diagnosis, const popliner_profile *profile,
-                          const popliner_operations *operations, const popliner_debug_info *info,
+                          const popliner_operations *operations, const pl_debug_info *info,
                           const popliner_option_names *names, popliner_format format, size_t most,
                           char **result, popliner_error *error) {
     const context c = {diagnosis, profile, operations, info, pl_option_names_complete(names), most};

@@ -123,7 +123,7 @@ static popliner_status measure(search *s, size_t first_stage, bool *fits) {
         if (is_of(s, stage, first_stage))
             s->together[count++] = s->stages[stage];
     popliner_status status =
-        popliner_costs_shared_peak(s->problem->costs, s->together, count, &peak_bytes, s->error);
+        pl_costs_shared_peak(s->problem->costs, s->together, count, &peak_bytes, s->error);
     if (status == POPLINER_OK)
         status =
             pl_shared_add(s->shared, s->num_stages, s->stages, first_stage, peak_bytes, s->error);
@@ -380,7 +380,7 @@ static void clear(search *s) {
 
 bool pl_branch_and_bound_can(const pl_problem *problem, const pl_filter *filter) {
     return problem->is_shared && filter->max_spread == UINT64_MAX &&
-           popliner_costs_shared_peak_never_shrinks(problem->costs);
+           pl_costs_shared_peak_never_shrinks(problem->costs);
 }
 
 popliner_status pl_branch_and_bound(const pl_problem *problem, const pl_filter *filter,

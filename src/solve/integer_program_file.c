@@ -104,7 +104,7 @@ popliner_status pl_integer_program_write(const pl_problem *problem, const pl_fil
                             .num_places = by_place ? problem->max_stages : 1,
                             .peaks_never_shrink =
                                 problem->is_shared &&
-                                popliner_costs_shared_peak_never_shrinks(problem->costs)};
+                                pl_costs_shared_peak_never_shrinks(problem->costs)};
     popliner_status status = pl_integer_program_build(&s, goal, error);
     if (status == POPLINER_OK && s.num_columns == 0)
         status = pl_fail(error, POPLINER_ERROR_USAGE,

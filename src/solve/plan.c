@@ -14,7 +14,7 @@ const char *popliner_objective_name(popliner_objective objective) {
     return names[objective];
 }
 
-void popliner_plan_clear(popliner_plan *plan) {
+void pl_plan_clear(popliner_plan *plan) {
     if (plan == NULL)
         return;
     free(plan->stages);
@@ -67,7 +67,7 @@ static popliner_status measure_ipu(const pl_problem *problem, const popliner_int
         *cycles += popliner_costs_cycles(problem->costs, stages[other].first_unit,
                                          stages[other].last_unit);
     }
-    return popliner_costs_shared_peak(problem->costs, together, count, peak_bytes, error);
+    return pl_costs_shared_peak(problem->costs, together, count, peak_bytes, error);
 }
 
 popliner_status pl_split_evaluate(const pl_problem *problem, const pl_split *split,

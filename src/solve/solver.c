@@ -60,7 +60,7 @@ static popliner_status check_options(const popliner_costs *costs,
 
 /* What only the problem made of the options tells. */
 static popliner_status check_problem(const pl_problem *problem, popliner_error *error) {
-    size_t known = popliner_costs_most_stages_to_end(problem->costs);
+    size_t known = pl_costs_max_stages_to_end(problem->costs);
     if (problem->depends_on_end && problem->max_stages > known)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "the costs are known for pipelines of at most %zu stages, but up to %zu are "
@@ -90,8 +90,8 @@ static popliner_status finish(const pl_search *search, popliner_plan *plan, popl
     return status;
 }
 
-popliner_status popliner_solve(const popliner_costs *costs, const popliner_solver_options *options,
-                               popliner_plan *plan, popliner_error *error) {
+popliner_status pl_solve(const popliner_costs *costs, const popliner_solver_options *options,
+                         popliner_plan *plan, popliner_error *error) {
     options = pl_solver_options(options);
     pl_problem problem = {0};
     pl_stop stop = stop_of(options);
@@ -125,7 +125,7 @@ done:
     pl_search_free(&search);
     pl_problem_free(&problem);
     if (status != POPLINER_OK)
-        popliner_plan_clear(plan);
+        pl_plan_clear(plan);
     return status;
 }
 
@@ -171,7 +171,7 @@ popliner_status popliner_solver_write(const popliner_costs *costs,
                                      &search.shared, format, path, error);
     }
 done:
-    popliner_plan_clear(&plan);
+    pl_plan_clear(&plan);
     pl_search_free(&search);
     pl_problem_free(&problem);
     return status;

@@ -190,8 +190,8 @@ void popliner_analysis_close(popliner_analysis *analysis) {
     if (analysis == NULL)
         return;
     pl_array_reader_close(&analysis->reader);
-    popliner_profile_free(analysis->profile);
-    popliner_operations_free(analysis->operations);
+    pl_profile_free(analysis->profile);
+    pl_operations_free(analysis->operations);
     free(analysis);
 }
 
@@ -300,8 +300,8 @@ popliner_status popliner_analysis_load(const char *path, popliner_profile **prof
 /* ---- measured stages ---- */
 
 void popliner_measured_stages_clear(popliner_measured_stages *stages) {
-    popliner_chain_free(stages->chain);
-    popliner_stage_details_free(stages->details);
+    pl_chain_free(stages->chain);
+    pl_stage_details_free(stages->details);
     *stages = (popliner_measured_stages){0};
 }
 

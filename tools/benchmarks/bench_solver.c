@@ -295,11 +295,11 @@ static void measure(const benchmark *b, size_t runs) {
         popliner_error error;
         r.num_calls = r.num_programs = 0;
         double begin = seconds_now();
-        if (popliner_solve(costs, &options, &plan, &error) != POPLINER_OK)
+        if (pl_solve(costs, &options, &plan, &error) != POPLINER_OK)
             give_up(error.message);
         seconds[i] = seconds_now() - begin;
         status = status_name(plan.status);
-        popliner_plan_clear(&plan);
+        pl_plan_clear(&plan);
     }
     qsort(seconds, runs, sizeof *seconds, compare_seconds);
     struct rusage usage;
