@@ -5,6 +5,7 @@
 
 #include "solve/branch_and_bound.h"
 #include "solve/no_goods.h"
+#include "solve/plan_data.h"
 
 #include <math.h>
 #include <stdlib.h>

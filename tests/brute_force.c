@@ -3,6 +3,8 @@
 
 #include "test.h"
 
+#include "costs/costs.h"
+#include "solve/plan_data.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

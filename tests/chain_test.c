@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "memory/chain_data.h"
+#include "model/layers.h"
 #include "model/operations_data.h"
 #include "popliner/chain.h"
 #include "profile/profile_data.h"

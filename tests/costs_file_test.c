@@ -13,7 +13,9 @@
 #include <jansson.h>
 
 #include "base/growth.h"
+#include "costs/costs.h"
 #include "costs/costs_file_data.h"
+#include "costs/pipeline.h"
 #include "popliner/costs.h"
 
 static popliner_costs_file *read_good(const char *path, const popliner_pipeline *pipeline) {

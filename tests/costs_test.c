@@ -138,7 +138,7 @@ static void fills_up_to_the_limit(void **state) {
     popliner_costs *costs;
     asked a = {0};
     assert_int_equal(popliner_costs_create(4, &costs, NULL), POPLINER_OK);
-    assert_int_equal(pl_costs_fill_peaks(costs, ten_per_unit, &a, 25, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_fill_peaks(costs, ten_per_unit, &a, 25, NULL), POPLINER_OK);
     assert_int_equal(a.count, 9);
     assert_memory_equal(a.at, expected, sizeof expected);
     assert_true(popliner_costs_peak(costs, 0, 0) == POPLINER_PEAK_FORBIDDEN);
@@ -303,7 +303,7 @@ static void checks_what_the_callers_functions_answer(void **state) {
         popliner_error error = {.message = ""};
         popliner_plan plan = {0};
         popliner_costs_set_shared_peak(costs, answer_shared_peak, &given, true);
-        assert_int_equal(pl_costs_fill_peaks(costs, answer_peak, &given, 25, &error),
+        assert_int_equal(popliner_costs_fill_peaks(costs, answer_peak, &given, 25, &error),
                          cases[i].status);
         assert_int_equal(error.status, cases[i].status);
         assert_non_null(strstr(error.message, cases[i].message));
@@ -317,13 +317,14 @@ static void checks_what_the_callers_functions_answer(void **state) {
         assert_int_equal(error.status, cases[i].status);
         assert_non_null(strstr(error.message, cases[i].message));
         assert_null(plan.stages);
-        assert_int_equal(pl_costs_fill_peaks(costs, answer_peak, &given, 25, NULL),
+        assert_int_equal(popliner_costs_fill_peaks(costs, answer_peak, &given, 25, NULL),
                          cases[i].status);
     }
     /* no peak is none that a stage may have */
     answer nothing = {POPLINER_OK, NULL};
     popliner_costs_set_shared_peak(costs, answer_shared_peak, &nothing, true);
-    assert_int_equal(pl_costs_fill_peaks(costs, answer_peak, &nothing, 25, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_fill_peaks(costs, answer_peak, &nothing, 25, NULL),
+                     POPLINER_OK);
     assert_true(popliner_costs_peak(costs, 1, 2) == POPLINER_PEAK_FORBIDDEN);
     assert_int_equal(pl_costs_shared_peak(costs, two, 2, &bytes, NULL), POPLINER_OK);
     assert_true(bytes == POPLINER_PEAK_FORBIDDEN);

@@ -11,6 +11,10 @@
 
 #include <sqlite3.h>
 
+#include "diagnosis/diagnosis.h"
+#include "memory/chain_data.h"
+#include "memory/stage.h"
+#include "model/layers.h"
 #include "model/operations_data.h"
 #include "popliner/diagnosis.h"
 #include "popliner/liveness.h"
@@ -50,9 +54,13 @@ static popliner_diagnosis diagnose(const subject *s, bool layer_operations_only,
                                    size_t last_unit) {
     popliner_diagnosis d = {0};
     popliner_error error = {.message = ""};
-    popliner_diagnosis_options options = {layer_operations_only, first_unit, last_unit};
-    if (pl_diagnose(s->c->profile, s->c->operations, s->layers, s->chain, s->meter, &options, &d,
-                    &error) != POPLINER_OK)
+    const pl_diagnosis_subject whole = {s->c->profile, s->c->operations, s->layers, s->chain,
+                                        s->meter};
+    popliner_diagnosis_options options = POPLINER_DIAGNOSIS_OPTIONS_INIT;
+    options.layer_operations_only = layer_operations_only;
+    options.first_unit = first_unit;
+    options.last_unit = last_unit;
+    if (pl_diagnose(&whole, &options, &d, &error) != POPLINER_OK)
         fail_msg("%s: %s", s->c->name, error.message);
     return d;
 }
@@ -778,14 +786,16 @@ static void refuses_units_that_are_not_there(void **state) {
     golden_load(&c, names[0]);
     subject s = begin(&c, POPLINER_MEMORY_MODEL_FULL);
     size_t num_units = popliner_chain_num_units(s.chain);
-    const popliner_diagnosis_options wrong[] = {
-        {false, num_units, SIZE_MAX}, {false, 1, 0}, {true, SIZE_MAX, SIZE_MAX}};
+    const size_t wrong[][2] = {{num_units, SIZE_MAX}, {1, 0}, {SIZE_MAX, SIZE_MAX}};
+    const pl_diagnosis_subject whole = {c.profile, c.operations, s.layers, s.chain, s.meter};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         popliner_diagnosis d = {0};
         popliner_error error = {.message = ""};
-        assert_int_equal(
-            pl_diagnose(c.profile, c.operations, s.layers, s.chain, s.meter, &wrong[i], &d, &error),
-            POPLINER_ERROR_USAGE);
+        popliner_diagnosis_options options = POPLINER_DIAGNOSIS_OPTIONS_INIT;
+        options.layer_operations_only = i == 2;
+        options.first_unit = wrong[i][0];
+        options.last_unit = wrong[i][1];
+        assert_int_equal(pl_diagnose(&whole, &options, &d, &error), POPLINER_ERROR_USAGE);
         assert_true(*error.message != '\0');
         assert_null(d.programs);
     }

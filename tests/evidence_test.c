@@ -14,7 +14,12 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "memory/chain_data.h"
+#include "memory/stage.h"
+#include "model/layers.h"
+#include "model/operations.h"
 #include "popliner/stage.h"
+#include "profile/read.h"
 #include "test_data.h"
 
 enum { NUM_LAYERS = 6, MOST_CUTS = 3, NUM_MODELS = 2, PATH_BYTES = 500 };

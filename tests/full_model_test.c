@@ -10,10 +10,15 @@
 
 #include <sqlite3.h>
 
+#include "memory/chain_data.h"
+#include "memory/stage.h"
+#include "model/layers.h"
+#include "model/operations.h"
 #include "model/operations_data.h"
 #include "popliner/stage.h"
 #include "profile/blob_codec.h"
 #include "profile/profile_data.h"
+#include "profile/read.h"
 #include "test_data.h"
 
 static void *new_array(size_t count, size_t item_size) {

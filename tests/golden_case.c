@@ -6,8 +6,12 @@
 #include <string.h>
 
 #include "base/growth.h"
+#include "memory/chain_data.h"
+#include "model/layers.h"
+#include "model/operations.h"
 #include "model/operations_data.h"
 #include "profile/profile_data.h"
+#include "profile/read.h"
 #include "test_data.h"
 
 const char golden_regex[] =

@@ -6,8 +6,11 @@
 #include "golden_case.h"
 
 #include "intervals/intervals.h"
+#include "memory/chain_data.h"
+#include "model/layers.h"
 #include "popliner/chain.h"
 #include "popliner/solver.h"
+#include "solve/plan_data.h"
 
 static size_t num_solved; /* over all cases: the test must not pass by skipping */
 
@@ -44,7 +47,7 @@ static void check_chain(const golden_case *c, const popliner_layers *layers,
     popliner_chain *chain = make_chain(c, layers, model);
     popliner_costs *costs = NULL;
     popliner_error error = {.message = ""};
-    if (pl_intervals_measure(c->profile, c->operations, chain, NULL, NULL, &costs, NULL, &error) !=
+    if (pl_intervals_measure(c->profile, c->operations, chain, NULL, &costs, NULL, &error) !=
         POPLINER_OK)
         fail_msg("%s: %s", c->name, error.message);
     size_t num_units = popliner_costs_num_units(costs);

@@ -4,6 +4,8 @@
 #include "test.h"
 
 #include "popliner/solver.h"
+#include "solve/greedy.h"
+#include "solve/plan_data.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -51,7 +53,7 @@ static void record(void *user, popliner_level level, const char *text) {
 
 static void solve(chain *asked, size_t num_units, size_t max_stages, uint64_t max_stage_bytes,
                   popliner_plan *plan) {
-    const popliner_listener listener = {asked, record, NULL};
+    const popliner_listener listener = {.user = asked, .message = record};
     const popliner_solver_options options = {
         .max_stages = max_stages, .max_stage_bytes = max_stage_bytes, .listener = &listener};
     popliner_error error;

@@ -4,7 +4,13 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "golden_case.h"
 
+#include "costs/costs.h"
 #include "intervals/intervals.h"
+#include "intervals/stage_details.h"
+#include "memory/chain_data.h"
+#include "memory/stage.h"
+#include "model/layers.h"
+#include "model/operations.h"
 #include "naive_passes.h"
 #include "popliner/stage.h"
 #include "profile/profile_data.h"
@@ -19,8 +25,10 @@ static popliner_costs *measure(const golden_case *c, const popliner_chain *chain
     popliner_error error = {.message = ""};
     test_told told;
     const popliner_listener listener = test_listen(&told);
-    if (pl_intervals_measure(c->profile, c->operations, chain, NULL, &listener, &costs, NULL,
-                             &error) != POPLINER_OK)
+    pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
+    options.listener = &listener;
+    if (pl_intervals_measure(c->profile, c->operations, chain, &options, &costs, NULL, &error) !=
+        POPLINER_OK)
         fail_msg("%s: %s", c->name, error.message);
     assert_int_equal(told.progress_done, c->profile->target.num_tiles);
     assert_int_equal(told.progress_total, c->profile->target.num_tiles);
@@ -94,11 +102,11 @@ static void assert_details(const golden_case *c, const popliner_chain *chain,
     pl_stage_details *details;
     pl_stage_meter *meter;
     options.pipeline = (popliner_pipeline){POPLINER_SCHEDULE_TRAINING, recompute, 3};
-    options.most_bytes = 1; /* does nothing: details are of all intervals */
+    options.max_bytes = 1; /* does nothing: details are of all intervals */
     options.num_threads = 3;
-    assert_int_equal(pl_intervals_measure(c->profile, c->operations, chain, &options, NULL, &costs,
-                                          &details, NULL),
-                     POPLINER_OK);
+    assert_int_equal(
+        pl_intervals_measure(c->profile, c->operations, chain, &options, &costs, &details, NULL),
+        POPLINER_OK);
     assert_int_equal(pl_stage_meter_create(c->profile, c->operations, chain, &meter, NULL),
                      POPLINER_OK);
     size_t most_stages = pl_costs_max_stages_to_end(costs);
@@ -301,11 +309,11 @@ static void check_threads(const golden_case *c) {
                 popliner_costs *costs = NULL;
                 options.pipeline =
                     (popliner_pipeline){POPLINER_SCHEDULE_TRAINING, POPLINER_RECOMPUTE_NONE, 3};
-                options.most_bytes = limit_bytes;
+                options.max_bytes = limit_bytes;
                 options.with_cycles = true;
                 options.num_threads = num_threads;
                 assert_int_equal(pl_intervals_measure(c->profile, c->operations, chain, &options,
-                                                      NULL, &costs, NULL, NULL),
+                                                      &costs, NULL, NULL),
                                  POPLINER_OK);
                 if (expected != NULL)
                     assert_same_costs(costs, expected);

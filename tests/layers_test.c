@@ -10,6 +10,7 @@
 
 #include "base/growth.h"
 #include "command/names.h"
+#include "model/layers.h"
 #include "model/operations_data.h"
 #include "profile/profile_data.h"
 #include "test_data.h"

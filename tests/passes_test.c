@@ -10,10 +10,17 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "costs/costs.h"
+#include "costs/pipeline.h"
 #include "intervals/intervals.h"
+#include "memory/chain_data.h"
+#include "memory/stage.h"
+#include "model/layers.h"
+#include "model/operations.h"
 #include "naive_passes.h"
 #include "popliner/stage.h"
 #include "profile/profile_data.h"
+#include "profile/read.h"
 #include "test_data.h"
 
 /* Where profiles are made; NULL in tests that make none. */
@@ -23,8 +30,8 @@ static popliner_costs *measure(const golden_case *c, const popliner_chain *chain
                                const pl_interval_options *options) {
     popliner_costs *costs;
     popliner_error error = {.message = ""};
-    if (pl_intervals_measure(c->profile, c->operations, chain, options, NULL, &costs, NULL,
-                             &error) != POPLINER_OK)
+    if (pl_intervals_measure(c->profile, c->operations, chain, options, &costs, NULL, &error) !=
+        POPLINER_OK)
         fail_msg("%s: %s", c->name, error.message);
     return costs;
 }
@@ -328,13 +335,13 @@ static void check_limit(const golden_case *c, const popliner_chain *chain) {
     popliner_costs *all = measure(c, chain, &options);
     for (size_t unit = 0; unit < num_units; unit++) {
         /* the limit is met exactly by some interval, or missed by one byte */
-        options.most_bytes =
+        options.max_bytes =
             popliner_costs_peak(all, unit, unit + (num_units - 1 - unit) / 2) - unit % 2;
         popliner_costs *some = measure(c, chain, &options);
         for (size_t first = 0; first < num_units; first++) {
             for (size_t last = first; last < num_units; last++) {
                 bool is_forbidden =
-                    is_full && popliner_costs_peak(all, first, last) > options.most_bytes;
+                    is_full && popliner_costs_peak(all, first, last) > options.max_bytes;
                 for (size_t at = 1; at <= pl_costs_max_stages_to_end(all); at++) {
                     uint64_t peak = popliner_costs_peak_at(some, at, first, last);
                     assert_true(peak == (is_forbidden

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "costs/pipeline.h"
 #include "intervals/peak_envelope.h"
 #include "profile/profile_data.h"
 #include "test_data.h"

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "test.h"
 
+#include "costs/pipeline.h"
 #include "popliner/pipeline.h"
 
 /* Stage k of S runs the forward pass of micro-batch m at time m + k, and its backward pass at time

@@ -12,6 +12,7 @@
 
 #include "popliner/profile.h"
 #include "profile/profile_data.h"
+#include "profile/read.h"
 
 static sqlite3 *open_file(const char *path, int flags) {
     sqlite3 *sqlite = NULL;

@@ -16,6 +16,7 @@
 #include "popliner/profile.h"
 #include "profile/blob_codec.h"
 #include "profile/profile_data.h"
+#include "profile/read.h"
 
 /* The smallest golden profile: 16 tiles, 323 steps. What is altered is a copy of it. */
 static const char small_case[] = "popart-inf";

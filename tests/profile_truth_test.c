@@ -14,6 +14,7 @@
 #include "popliner/profile.h"
 #include "profile/blob_codec.h"
 #include "profile/profile_data.h"
+#include "profile/read.h"
 
 /* One profile, read by the library and by SQL. */
 typedef struct subject {

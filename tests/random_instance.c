@@ -4,6 +4,7 @@
 #include "brute_force.h"
 #include "test.h"
 
+#include "costs/costs.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "diagnosis/sharing.h"
+#include "model/layers.h"
 #include "model/operations_data.h"
 #include "profile/profile_data.h"
 

@@ -6,6 +6,7 @@
 
 #include "popliner/costs.h"
 #include "popliner/solver.h"
+#include "solve/plan_data.h"
 
 #include <inttypes.h>
 #include <math.h>

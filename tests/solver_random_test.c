@@ -11,6 +11,7 @@
 #include "test.h"
 
 #include "popliner/solver.h"
+#include "solve/plan_data.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

@@ -9,6 +9,7 @@
 #include "popliner/solver.h"
 #include "solve/glpk_session.h"
 #include "solve/no_goods.h"
+#include "solve/plan_data.h"
 #include "solve/second_opinion.h"
 
 #include <glpk.h>
@@ -132,7 +133,7 @@ static void hear(void *user, popliner_level level, const char *text) {
 static popliner_status solve(const popliner_costs *costs, popliner_method method, size_t max_stages,
                              uint64_t max_stage_bytes, popliner_plan *plan) {
     heard what = {0};
-    const popliner_listener listener = {&what, hear, NULL};
+    const popliner_listener listener = {.user = &what, .message = hear};
     const popliner_solver_options options = {.method = method,
                                              .max_stages = max_stages,
                                              .max_stage_bytes = max_stage_bytes,
@@ -670,7 +671,7 @@ static void keeps_glpk_off_the_terminal(void **state) {
     uint64_t seed = 8;
     popliner_costs *costs = random_costs(SHARING, 30, &seed);
     heard what = {0};
-    const popliner_listener listener = {&what, hear, NULL};
+    const popliner_listener listener = {.user = &what, .message = hear};
     const popliner_solver_options options = {.method = POPLINER_METHOD_ILP,
                                              .max_stages = 5,
                                              .max_stage_bytes = UINT64_MAX,

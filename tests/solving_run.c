@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "json_schema.h"
+#include "solve/plan_data.h"
 
 static command_run run;
 

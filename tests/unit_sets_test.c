@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory/chain_data.h"
 #include "memory/unit_usage.h"
+#include "model/layers.h"
 #include "profile/profile_data.h"
 
 static uint64_t bits_of(const pl_unit_sets *sets, uint32_t set) {

@@ -14,6 +14,8 @@ static void fill(popliner_error *error, popliner_status status, popliner_reason 
     pl_format(error->message, sizeof error->message, format, arguments);
 }
 
+#include "base/clock.h"
+
 popliner_status pl_fail(popliner_error *error, popliner_status status, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
@@ -63,4 +65,9 @@ void pl_progress(const popliner_listener *listener, const char *task, uint64_t d
                  uint64_t total) {
     if (listener != NULL && listener->progress != NULL)
         listener->progress(listener->user, task, done, total);
+}
+
+void pl_step(const popliner_listener *listener, const char *task, double start_seconds) {
+    if (listener != NULL && listener->step != NULL)
+        listener->step(listener->user, task, pl_clock_seconds() - start_seconds);
 }

@@ -2,6 +2,7 @@
 #include "command/names.h"
 
 const popliner_option_names command_names = {
+    .struct_size = sizeof command_names,
     .name_regex = "--layer-name-regex",
     .first_layer_regex = "--inputs-regex-layer-0",
     .name_regex_hint = "Use the --operation-breakdown flag to see the names of operations found.",

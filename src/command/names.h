@@ -4,7 +4,7 @@
 #ifndef PL_COMMAND_NAMES_H
 #define PL_COMMAND_NAMES_H
 
-#include "popliner/option_names.h"
+#include "popliner/solver.h"
 
 extern const popliner_option_names command_names;
 

@@ -21,6 +21,7 @@ struct popliner_costs {
     popliner_shared_peak_function shared_peak;
     void *shared_peak_user;
     bool shared_peak_never_shrinks;
+    void *owned_user; /* shared_peak_user where it is the table's */
 };
 
 /* The numbers in a triangle. */
@@ -59,6 +60,7 @@ void popliner_costs_free(popliner_costs *costs) {
     free(costs->peaks_bytes);
     free(costs->cuts_bytes);
     free(costs->cycles);
+    free(costs->owned_user);
     free(costs);
 }
 
@@ -112,8 +114,8 @@ uint64_t popliner_costs_peak(const popliner_costs *costs, size_t first_unit, siz
     return popliner_costs_peak_at(costs, 1, first_unit, last_unit);
 }
 
-popliner_status pl_ask_peak(pl_peak_function peak, void *user, size_t first_unit, size_t last_unit,
-                            uint64_t *peak_bytes, popliner_error *error) {
+popliner_status pl_ask_peak(popliner_peak_function peak, void *user, size_t first_unit,
+                            size_t last_unit, uint64_t *peak_bytes, popliner_error *error) {
     popliner_error told;
     told.message[0] = '\0';
     *peak_bytes = POPLINER_PEAK_FORBIDDEN;
@@ -121,8 +123,8 @@ popliner_status pl_ask_peak(pl_peak_function peak, void *user, size_t first_unit
     return pl_fail_callback(error, "peak", status, &told);
 }
 
-popliner_status pl_costs_fill_peaks(popliner_costs *costs, pl_peak_function peak, void *user,
-                                    uint64_t max_bytes, popliner_error *error) {
+popliner_status popliner_costs_fill_peaks(popliner_costs *costs, popliner_peak_function peak,
+                                          void *user, uint64_t max_bytes, popliner_error *error) {
     for (size_t first = 0; first < costs->num_units; ++first) {
         uint64_t peak_bytes = 0;
         for (size_t last = first; last < costs->num_units; ++last) {
@@ -228,14 +230,6 @@ void pl_costs_forbid(popliner_costs *costs, size_t first_unit, size_t last_unit)
         pl_costs_set_peak_at(costs, stages, first_unit, last_unit, POPLINER_PEAK_FORBIDDEN);
 }
 
-popliner_status pl_costs_forbid(popliner_costs *costs, size_t first_unit, size_t last_unit,
-                                popliner_error *error) {
-    popliner_status status = check_interval(costs, first_unit, last_unit, error);
-    if (status == POPLINER_OK)
-        pl_costs_forbid(costs, first_unit, last_unit);
-    return status;
-}
-
 uint64_t popliner_costs_peak_at(const popliner_costs *costs, size_t stages_to_end,
                                 size_t first_unit, size_t last_unit) {
     size_t most_stages = costs->max_stages_to_end;
@@ -250,6 +244,11 @@ void popliner_costs_set_shared_peak(popliner_costs *costs, popliner_shared_peak_
     costs->shared_peak_never_shrinks = never_shrinks;
     costs->shared_peak = peak;
     costs->shared_peak_user = user;
+}
+
+void pl_costs_own_user(popliner_costs *costs, void *user) {
+    free(costs->owned_user);
+    costs->owned_user = user;
 }
 
 /* Whether no number of the triangle is smaller than that of an interval within. */

@@ -1,4 +1,4 @@
-/* Inner view of the cost table, for loops over many intervals.
+/* Inner view of the cost table: for loops over many intervals, and for those who fill it.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_COSTS_COSTS_H
@@ -12,6 +12,8 @@ void pl_costs_set_cycles(popliner_costs *costs, size_t first_unit, size_t last_u
                          uint64_t cycles);
 void pl_costs_set_peak_at(popliner_costs *costs, size_t stages_to_end, size_t first_unit,
                           size_t last_unit, uint64_t peak_bytes);
+
+/* Forbids an interval as a stage, wherever it stands in the pipeline. O(max_stages_to_end). */
 void pl_costs_forbid(popliner_costs *costs, size_t first_unit, size_t last_unit);
 
 /* The peaks, in bytes, of the intervals that begin with `first_unit` as stages so far from the end:
@@ -22,14 +24,26 @@ const uint64_t *pl_costs_peaks_from(const popliner_costs *costs, size_t stages_t
 
 /* Asks a caller's function for a peak, and checks how it answers. *peak_bytes stays
  * POPLINER_PEAK_FORBIDDEN if it sets none. */
-popliner_status pl_ask_peak(pl_peak_function peak, void *user, size_t first_unit, size_t last_unit,
-                            uint64_t *peak_bytes, popliner_error *error);
+popliner_status pl_ask_peak(popliner_peak_function peak, void *user, size_t first_unit,
+                            size_t last_unit, uint64_t *peak_bytes, popliner_error *error);
 
 /* Whether a longer interval never has fewer cycles: it may, where it saves those of a cut. O(n^2). */
 bool pl_costs_cycles_never_shrink(const popliner_costs *costs);
 
 /* The same for cycles; NULL without such a table. */
 const uint64_t *pl_costs_cycles_from(const popliner_costs *costs, size_t first_unit);
+
+/* 1 if a stage costs the same wherever it stands. */
+size_t pl_costs_max_stages_to_end(const popliner_costs *costs);
+
+/* Gives the table the `user` of its shared peaks, which it frees with free(). */
+void pl_costs_own_user(popliner_costs *costs, void *user);
+
+/* Whether that was promised; without such a function, whether it is so: O(n^2). */
+bool pl_costs_shared_peak_never_shrinks(const popliner_costs *costs);
+popliner_status pl_costs_shared_peak(const popliner_costs *costs, const popliner_interval *stages,
+                                     size_t num_stages, uint64_t *peak_bytes,
+                                     popliner_error *error);
 
 /* The largest sum of cut bytes that is told from others; larger ones are taken for it. One less
  * than UINT64_MAX, which stays free for "no split at all". */

@@ -15,6 +15,7 @@
 #include "base/id_map.h"
 #include "base/names.h"
 #include "costs/costs.h"
+#include "costs/pipeline.h"
 
 enum { MOST_DEVICES = 65536 };
 
@@ -561,11 +562,11 @@ static uint64_t peak_of(const pl_additive_costs *additive, const uint64_t *memor
 
 /* Gives the table the peaks of the pipeline if they differ from the plain ones. */
 static popliner_status add_pipeline(reader *r) {
-    size_t most_stages =
+    size_t max_stages =
         r->pipeline.max_stages < r->num_units ? r->pipeline.max_stages : r->num_units;
-    if (!r->has_kept || r->pipeline.schedule != POPLINER_SCHEDULE_TRAINING || most_stages < 2)
+    if (!r->has_kept || r->pipeline.schedule != POPLINER_SCHEDULE_TRAINING || max_stages < 2)
         return POPLINER_OK;
-    return popliner_costs_add_pipeline(r->file->costs, most_stages, r->json.error);
+    return popliner_costs_add_pipeline(r->file->costs, max_stages, r->json.error);
 }
 
 /* Sets the peaks of an interval wherever it stands. */
@@ -769,7 +770,7 @@ static popliner_status read_all(reader *r) {
 popliner_status pl_read_costs_json(const json_t *root, const char *path,
                                    const popliner_pipeline *pipeline, popliner_costs_file *file,
                                    popliner_error *error) {
-    reader r = {.json = {path, error}, .root = root, .file = file, .pipeline = {.most_stages = 1}};
+    reader r = {.json = {path, error}, .root = root, .file = file, .pipeline = {.max_stages = 1}};
     if (pipeline != NULL)
         r.pipeline = *pipeline;
     file->additive.pipeline = r.pipeline;

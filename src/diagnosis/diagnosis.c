@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "popliner/diagnosis.h"
+#include "diagnosis/diagnosis.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -242,7 +242,7 @@ static popliner_status compare_programs(work *w, popliner_error *error) {
             continue;
         }
         size_t num_missing = group->num_all - group->num_seen;
-        uint32_t *missing = realloc(group->missing, num_missing * sizeof *missing);
+        uint32_t *missing = realloc((uint32_t *)group->missing, num_missing * sizeof *missing);
         if (missing == NULL)
             return pl_fail_memory(error, "the diagnosis");
         group->missing = missing;
@@ -605,12 +605,10 @@ static void find_steps(const work *w) {
     }
 }
 
-popliner_status pl_diagnose(const popliner_profile *profile, const popliner_operations *operations,
-                            const popliner_layers *layers, const popliner_chain *chain,
-                            pl_stage_meter *meter, const popliner_diagnosis_options *options,
+popliner_status pl_diagnose(const pl_diagnosis_subject *subject,
+                            const popliner_diagnosis_options *options,
                             popliner_diagnosis *diagnosis, popliner_error *error) {
-    static const popliner_diagnosis_options defaults = {.last_unit = SIZE_MAX};
-    options = options != NULL ? options : &defaults;
+    const popliner_chain *chain = subject->chain;
     pl_diagnosis_clear(diagnosis);
     if (options->first_unit >= chain->num_units || options->first_unit > options->last_unit)
         return pl_fail(error, POPLINER_ERROR_USAGE,
@@ -619,11 +617,11 @@ popliner_status pl_diagnose(const popliner_profile *profile, const popliner_oper
     diagnosis->model = chain->model->id;
     diagnosis->layer_operations_only = options->layer_operations_only;
     diagnosis->program_name = "";
-    work w = {.profile = profile,
-              .operations = operations,
-              .layers = layers,
+    work w = {.profile = subject->profile,
+              .operations = subject->operations,
+              .layers = subject->layers,
               .chain = chain,
-              .meter = meter,
+              .meter = subject->meter,
               .options = options,
               .result = diagnosis};
     popliner_status status =
@@ -646,11 +644,81 @@ popliner_status pl_diagnose(const popliner_profile *profile, const popliner_oper
 
 void pl_diagnosis_clear(popliner_diagnosis *diagnosis) {
     for (size_t i = 0; i < diagnosis->num_program_types; i++)
-        free(diagnosis->programs[i].missing);
+        free((uint32_t *)diagnosis->programs[i].missing);
     free(diagnosis->programs);
     free(diagnosis->categories);
     free(diagnosis->missing_here.items);
     free(diagnosis->missing_everywhere.items);
     free(diagnosis->coverage);
     *diagnosis = (popliner_diagnosis){0};
+}
+
+/* ---- what programs call ---- */
+
+void pl_diagnosis_summarise(popliner_diagnosis *d) {
+    d->summary = (popliner_diagnosis_summary){
+        .model = d->model,
+        .layer_operations_only = d->layer_operations_only,
+        .num_program_types = d->num_program_types,
+        .num_categories = d->num_categories,
+        .num_operations = d->num_operations,
+        .num_coverage = d->num_coverage,
+        .num_missing_here = d->missing_here.count,
+        .num_missing_everywhere = d->missing_everywhere.count,
+        .tile = d->tile,
+        .step = d->step,
+        .truth_bytes = d->truth_bytes,
+        .explained_bytes = d->explained_bytes,
+        .program_name = d->program_name,
+        .model_tile = d->model_tile,
+        .model_step = d->model_step,
+        .model_bytes = d->model_bytes,
+        .tiles_off = d->tiles_off,
+        .first_step = d->first_step,
+        .last_step = d->last_step,
+        .suggested_regex = d->suggested_regex,
+        .suggestion_example = d->suggestion_example,
+        .suggested_layers = d->suggested_layers,
+    };
+}
+
+const popliner_diagnosis_summary *
+popliner_diagnosis_get_summary(const popliner_diagnosis *diagnosis) {
+    return &diagnosis->summary;
+}
+
+const popliner_diagnosis_programs *
+popliner_diagnosis_programs_at(const popliner_diagnosis *diagnosis, size_t i) {
+    return i < diagnosis->num_program_types ? &diagnosis->programs[i] : NULL;
+}
+
+const popliner_diagnosis_category *
+popliner_diagnosis_category_at(const popliner_diagnosis *diagnosis, size_t i) {
+    return i < diagnosis->num_categories ? &diagnosis->categories[i] : NULL;
+}
+
+const popliner_coverage *popliner_diagnosis_coverage_at(const popliner_diagnosis *diagnosis,
+                                                        size_t i) {
+    return i < diagnosis->num_coverage ? &diagnosis->coverage[i] : NULL;
+}
+
+static const popliner_missing_variable *item_at(const popliner_missing_variables *list, size_t i) {
+    return i < list->count ? &list->items[i] : NULL;
+}
+
+const popliner_missing_variable *
+popliner_diagnosis_missing_here_at(const popliner_diagnosis *diagnosis, size_t i) {
+    return item_at(&diagnosis->missing_here, i);
+}
+
+const popliner_missing_variable *
+popliner_diagnosis_missing_everywhere_at(const popliner_diagnosis *diagnosis, size_t i) {
+    return item_at(&diagnosis->missing_everywhere, i);
+}
+
+void popliner_diagnosis_free(popliner_diagnosis *diagnosis) {
+    if (diagnosis == NULL)
+        return;
+    pl_diagnosis_clear(diagnosis);
+    free(diagnosis);
 }

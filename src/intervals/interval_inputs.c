@@ -120,7 +120,7 @@ static popliner_status find_vertex_code(pl_interval_inputs *inputs, popliner_err
 }
 
 /* Who touches what in which pass, and what a pipeline of so many stages keeps of it. */
-static popliner_status find_passes(pl_interval_inputs *inputs, size_t most_stages,
+static popliner_status find_passes(pl_interval_inputs *inputs, size_t max_stages,
                                    popliner_error *error) {
     const popliner_pipeline *pipeline = &inputs->options->pipeline;
     size_t num_units = inputs->chain->num_units;
@@ -129,10 +129,10 @@ static popliner_status find_passes(pl_interval_inputs *inputs, size_t most_stage
     if (status == POPLINER_OK)
         status = pl_passes_unit_usage(&inputs->passes, &inputs->pass_usage, inputs->profile,
                                       inputs->operations, inputs->chain, &inputs->account, error);
-    inputs->most_stages = 1;
+    inputs->max_stages = 1;
     if (status == POPLINER_OK && pipeline->schedule == POPLINER_SCHEDULE_TRAINING &&
-        inputs->passes.is_training && most_stages > 1 && num_units > 1) {
-        inputs->most_stages = most_stages < num_units ? most_stages : num_units;
+        inputs->passes.is_training && max_stages > 1 && num_units > 1) {
+        inputs->max_stages = max_stages < num_units ? max_stages : num_units;
         status = pl_stash_create(&inputs->stash, inputs->chain, &inputs->passes,
                                  &inputs->pass_usage, pipeline->recompute, error);
     }
@@ -214,7 +214,7 @@ static popliner_status find_set_bits(pl_interval_inputs *inputs, popliner_error 
 popliner_status pl_interval_inputs_find(pl_interval_inputs *inputs, const popliner_profile *profile,
                                         const popliner_operations *operations,
                                         const popliner_chain *chain,
-                                        const pl_interval_options *options, size_t most_stages,
+                                        const pl_interval_options *options, size_t max_stages,
                                         popliner_error *error) {
     inputs->profile = profile;
     inputs->operations = operations;
@@ -232,7 +232,7 @@ popliner_status pl_interval_inputs_find(pl_interval_inputs *inputs, const poplin
     if (status == POPLINER_OK)
         status = find_vertex_code(inputs, error);
     if (status == POPLINER_OK)
-        status = find_passes(inputs, most_stages, error);
+        status = find_passes(inputs, max_stages, error);
     if (status == POPLINER_OK)
         status = find_unit_steps(inputs, error);
     if (status == POPLINER_OK)

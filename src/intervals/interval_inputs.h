@@ -32,7 +32,7 @@ typedef struct pl_interval_inputs {
     pl_passes passes;
     pl_unit_usage pass_usage; /* of the passes, see pl_passes_unit_usage */
     pl_stash stash;           /* only for a pipeline that trains */
-    size_t most_stages;       /* of the pipeline: 1 for one that keeps nothing */
+    size_t max_stages;        /* of the pipeline: 1 for one that keeps nothing */
 
     /* State and code of all programs with the same set of units: [sets][tiles]. */
     uint64_t *set_bytes[PL_NUM_CODE_GROUPS];
@@ -59,7 +59,7 @@ typedef struct pl_interval_inputs {
 popliner_status pl_interval_inputs_find(pl_interval_inputs *inputs, const popliner_profile *profile,
                                         const popliner_operations *operations,
                                         const popliner_chain *chain,
-                                        const pl_interval_options *options, size_t most_stages,
+                                        const pl_interval_options *options, size_t max_stages,
                                         popliner_error *error);
 void pl_interval_inputs_free(pl_interval_inputs *inputs);
 

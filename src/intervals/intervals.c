@@ -160,11 +160,11 @@ static popliner_status fill_cycles(const pl_interval_inputs *inputs, popliner_co
 }
 
 /* The peaks in a pipeline, of what was measured. */
-static popliner_status fill_peaks(const pl_tile_meter *meter, size_t most_stages,
+static popliner_status fill_peaks(const pl_tile_meter *meter, size_t max_stages,
                                   popliner_costs *costs, popliner_error *error) {
     const popliner_chain *chain = meter->inputs->chain;
     popliner_status status =
-        pl_peak_envelope_fill(&meter->largest, chain, most_stages, costs, error);
+        pl_peak_envelope_fill(&meter->largest, chain, max_stages, costs, error);
     for (size_t first = 0; status == POPLINER_OK && first < chain->num_units; first++)
         for (size_t last = meter->allowed_end[first]; last < chain->num_units; last++)
             pl_costs_forbid(costs, first, last);
@@ -186,8 +186,7 @@ static popliner_status make_details(pl_tile_meter *meter, const popliner_costs *
 popliner_status pl_intervals_measure(const popliner_profile *profile,
                                      const popliner_operations *operations,
                                      const popliner_chain *chain,
-                                     const pl_interval_options *options,
-                                     const popliner_listener *listener, popliner_costs **costs,
+                                     const pl_interval_options *options, popliner_costs **costs,
                                      pl_stage_details **details, popliner_error *error) {
     static const pl_interval_options usual = PL_INTERVAL_OPTIONS_INIT;
     pl_interval_inputs inputs = {0};
@@ -195,7 +194,7 @@ popliner_status pl_intervals_measure(const popliner_profile *profile,
     popliner_costs *made = NULL;
     pl_stage_details *made_details = NULL;
     options = options == NULL ? &usual : options;
-    size_t most_stages = options->pipeline.max_stages;
+    size_t max_stages = options->pipeline.max_stages;
     if (costs != NULL)
         *costs = NULL;
     if (details != NULL)
@@ -205,15 +204,15 @@ popliner_status pl_intervals_measure(const popliner_profile *profile,
         status = popliner_costs_create(chain->num_units, &made, error);
     if (status == POPLINER_OK) /* details are of pipelines of any length */
         status = pl_interval_inputs_find(&inputs, profile, operations, chain, options,
-                                         details == NULL ? most_stages : SIZE_MAX, error);
+                                         details == NULL ? max_stages : SIZE_MAX, error);
     if (status == POPLINER_OK)
         status = fill_cuts(&inputs, made, error);
     if (status == POPLINER_OK && options->with_cycles)
         status = fill_cycles(&inputs, made, error);
     if (status == POPLINER_OK)
-        status = measure_tiles(&inputs, listener, details != NULL, &meter, error);
+        status = measure_tiles(&inputs, options->listener, details != NULL, &meter, error);
     if (status == POPLINER_OK && costs != NULL)
-        status = fill_peaks(&meter, most_stages, made, error);
+        status = fill_peaks(&meter, max_stages, made, error);
     if (status == POPLINER_OK && details != NULL)
         status = make_details(&meter, made, &made_details, error);
     pl_tile_meter_free(&meter);

@@ -6,7 +6,9 @@
 
 #include "base/growth.h"
 #include "costs/costs.h"
+#include "costs/pipeline.h"
 #include "costs/triangle.h"
+#include "memory/chain_data.h"
 #include "profile/profile_data.h"
 
 bool pl_peak_envelope_begin(pl_peak_envelope *tiles, size_t num_intervals,
@@ -199,18 +201,18 @@ const pl_peak_piece *pl_peak_envelope_find(const pl_peak_envelope *tiles, size_t
 }
 
 popliner_status pl_peak_envelope_fill(const pl_peak_envelope *tiles, const popliner_chain *chain,
-                                      size_t most_stages, popliner_costs *costs,
+                                      size_t max_stages, popliner_costs *costs,
                                       popliner_error *error) {
     size_t num_units = popliner_costs_num_units(costs);
     size_t num_places = tiles->pipeline.max_stages;
-    most_stages = most_stages < num_places ? most_stages : num_places;
-    popliner_status status = popliner_costs_add_pipeline(costs, most_stages, error);
+    max_stages = max_stages < num_places ? max_stages : num_places;
+    popliner_status status = popliner_costs_add_pipeline(costs, max_stages, error);
     if (status != POPLINER_OK)
         return status;
     for (size_t first = 0; first < num_units; first++)
         for (size_t last = first; last < num_units; last++) {
             uint32_t i = tiles->first[pl_triangle_place(num_units, first, last)];
-            for (size_t stages = 1; i != PL_NONE && stages <= most_stages; stages++) {
+            for (size_t stages = 1; i != PL_NONE && stages <= max_stages; stages++) {
                 uint32_t next = tiles->pieces[i].next;
                 if (next != PL_NONE && tiles->pieces[next].from_stages == stages)
                     i = next;

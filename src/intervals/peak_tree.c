@@ -7,7 +7,7 @@
 #include "base/growth.h"
 
 struct pl_peak_node {
-    uint64_t most_bytes;  /* of its places, without what was added to nodes above */
+    uint64_t max_bytes;   /* of its places, without what was added to nodes above */
     uint64_t added_bytes; /* to all of its places at once */
 };
 
@@ -42,10 +42,10 @@ static uint64_t larger(uint64_t a, uint64_t b) {
 /* Lets a node have the most of those below it; whether that changes it. */
 static bool update(pl_peak_tree *tree, size_t node) {
     struct pl_peak_node *nodes = tree->nodes;
-    uint64_t before_bytes = nodes[node].most_bytes;
-    nodes[node].most_bytes = nodes[node].added_bytes +
-                             larger(nodes[2 * node].most_bytes, nodes[2 * node + 1].most_bytes);
-    return nodes[node].most_bytes != before_bytes;
+    uint64_t before_bytes = nodes[node].max_bytes;
+    nodes[node].max_bytes =
+        nodes[node].added_bytes + larger(nodes[2 * node].max_bytes, nodes[2 * node + 1].max_bytes);
+    return nodes[node].max_bytes != before_bytes;
 }
 
 bool pl_peak_tree_begin(pl_peak_tree *tree, const uint64_t *bytes, size_t num_places) {
@@ -53,7 +53,7 @@ bool pl_peak_tree_begin(pl_peak_tree *tree, const uint64_t *bytes, size_t num_pl
         return false;
     memset(tree->nodes, 0, 2 * tree->num_leaves * sizeof *tree->nodes);
     for (size_t i = 0; i < num_places; i++)
-        tree->nodes[tree->num_leaves + i].most_bytes = bytes[i];
+        tree->nodes[tree->num_leaves + i].max_bytes = bytes[i];
     for (size_t node = tree->num_leaves; --node > 0;)
         update(tree, node);
     return true;
@@ -83,7 +83,7 @@ static void note_parent(pl_peak_tree *tree, size_t node, int depth) {
 }
 
 static void add_to_node(pl_peak_tree *tree, size_t node, int depth, uint64_t bytes) {
-    tree->nodes[node].most_bytes += bytes;
+    tree->nodes[node].max_bytes += bytes;
     tree->nodes[node].added_bytes += bytes;
     note_parent(tree, node, depth);
 }
@@ -114,14 +114,14 @@ void pl_peak_tree_settle(pl_peak_tree *tree) {
 }
 
 uint64_t pl_peak_tree_most(const pl_peak_tree *tree) {
-    return tree->nodes[1].most_bytes;
+    return tree->nodes[1].max_bytes;
 }
 
 /* The first place below a node that has the node's most. */
 static size_t descend(const pl_peak_tree *tree, size_t node) {
     const struct pl_peak_node *nodes = tree->nodes;
     while (node < tree->num_leaves)
-        node = 2 * node + (nodes[2 * node].most_bytes < nodes[2 * node + 1].most_bytes);
+        node = 2 * node + (nodes[2 * node].max_bytes < nodes[2 * node + 1].max_bytes);
     return node - tree->num_leaves;
 }
 
@@ -139,7 +139,7 @@ static uint64_t added_above(const pl_peak_tree *tree, size_t node) {
 
 uint64_t pl_peak_tree_most_within(const pl_peak_tree *tree, size_t first_place, size_t end_place,
                                   size_t *place) {
-    uint64_t most_bytes = 0;
+    uint64_t max_bytes = 0;
     size_t most_node = 0;
     /* the largest nodes inside the range, from left to right */
     for (size_t at = first_place; at < end_place;) {
@@ -147,13 +147,13 @@ uint64_t pl_peak_tree_most_within(const pl_peak_tree *tree, size_t first_place, 
         size_t size = 1;
         for (; node % 2 == 0 && at + 2 * size <= end_place; node /= 2)
             size *= 2;
-        uint64_t bytes = tree->nodes[node].most_bytes + added_above(tree, node);
-        if (bytes > most_bytes) {
-            most_bytes = bytes;
+        uint64_t bytes = tree->nodes[node].max_bytes + added_above(tree, node);
+        if (bytes > max_bytes) {
+            max_bytes = bytes;
             most_node = node;
         }
         at += size;
     }
     *place = most_node == 0 ? first_place : descend(tree, most_node);
-    return most_bytes;
+    return max_bytes;
 }

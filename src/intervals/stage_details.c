@@ -7,47 +7,52 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "costs/costs.h"
+#include "costs/pipeline.h"
 #include "costs/triangle.h"
 #include "profile/profile_data.h"
+
+popliner_stage_detail pl_stage_detail_of(const pl_stage_meter *meter, const pl_stage_memory *memory,
+                                         const uint64_t *kept_bytes) {
+    size_t n = memory->num_tiles;
+    popliner_stage_detail d = {
+        .variables_bytes = pl_tiles_sum(memory->variables_bytes, n),
+        .vertex_code_bytes = pl_tiles_sum(memory->vertex_code_bytes, n),
+        .vertex_state_bytes = pl_tiles_sum(memory->vertex_state_bytes, n),
+        .exchange_code_bytes = pl_tiles_sum(memory->exchange_code_bytes, n),
+        .control_code_bytes = pl_tiles_sum(memory->control_code_bytes, n),
+        .unexplained_bytes = pl_tiles_sum(memory->unexplained_bytes, n),
+        .stash_bytes = pl_tiles_sum(kept_bytes, n),
+        .total_bytes = pl_tiles_sum(memory->total_bytes, n) + pl_tiles_sum(kept_bytes, n),
+        .parameter_bytes = pl_stage_parameter_bytes(meter),
+    };
+    for (size_t tile = 0; tile < n; tile++) {
+        uint64_t bytes = memory->total_bytes[tile] + kept_bytes[tile];
+        if (bytes > d.tile_bytes) {
+            d.tile_bytes = bytes;
+            d.tile = tile;
+        }
+    }
+    d.tile_unexplained_bytes = n > 0 ? memory->unexplained_bytes[d.tile] : 0;
+    d.tile_stash_bytes = n > 0 ? kept_bytes[d.tile] : 0;
+    d.step = n > 0 ? (size_t)memory->peak_step[d.tile] : 0;
+    d.num_variables =
+        pl_stage_largest_variables(meter, d.tile, d.step, d.variables, POPLINER_DETAIL_VARIABLES);
+    return d;
+}
 
 popliner_status pl_stage_detail_measure(pl_stage_meter *meter, const popliner_pipeline *pipeline,
                                         const popliner_interval *stages, size_t num_stages,
                                         popliner_stage_detail *detail, popliner_error *error) {
     pl_stage_memory memory = {0};
     uint64_t *kept_bytes = NULL;
-    popliner_stage_detail *d = detail;
     popliner_status status = pl_stage_measure_shared(meter, stages, num_stages, &memory, error);
-    size_t n = memory.num_tiles;
-    if (status == POPLINER_OK && (kept_bytes = pl_new_array(n, sizeof *kept_bytes)) == NULL)
+    if (status == POPLINER_OK &&
+        (kept_bytes = pl_new_array(memory.num_tiles, sizeof *kept_bytes)) == NULL)
         status = pl_fail_memory(error, "a report");
     if (status == POPLINER_OK)
         status = pl_stage_measure_kept(meter, pipeline, stages, num_stages, kept_bytes, error);
-    if (status != POPLINER_OK)
-        goto done;
-    *d = (popliner_stage_detail){
-        .variables_bytes = pl_tiles_sum(memory.variables_bytes, n),
-        .vertex_code_bytes = pl_tiles_sum(memory.vertex_code_bytes, n),
-        .vertex_state_bytes = pl_tiles_sum(memory.vertex_state_bytes, n),
-        .exchange_code_bytes = pl_tiles_sum(memory.exchange_code_bytes, n),
-        .control_code_bytes = pl_tiles_sum(memory.control_code_bytes, n),
-        .unexplained_bytes = pl_tiles_sum(memory.unexplained_bytes, n),
-        .stash_bytes = pl_tiles_sum(kept_bytes, n),
-        .total_bytes = pl_tiles_sum(memory.total_bytes, n) + pl_tiles_sum(kept_bytes, n),
-        .parameter_bytes = pl_stage_parameter_bytes(meter),
-    };
-    for (size_t tile = 0; tile < n; tile++) {
-        uint64_t bytes = memory.total_bytes[tile] + kept_bytes[tile];
-        if (bytes > d->tile_bytes) {
-            d->tile_bytes = bytes;
-            d->tile = tile;
-        }
-    }
-    d->tile_unexplained_bytes = n > 0 ? memory.unexplained_bytes[d->tile] : 0;
-    d->tile_stash_bytes = n > 0 ? kept_bytes[d->tile] : 0;
-    d->step = n > 0 ? (size_t)memory.peak_step[d->tile] : 0;
-    d->num_variables = pl_stage_largest_variables(meter, d->tile, d->step, d->variables,
-                                                  POPLINER_DETAIL_VARIABLES);
-done:
+    if (status == POPLINER_OK)
+        *detail = pl_stage_detail_of(meter, &memory, kept_bytes);
     free(kept_bytes);
     pl_stage_memory_clear(&memory);
     return status;
@@ -153,7 +158,7 @@ bool pl_details_check(const pl_stage_details *details, size_t num_units,
 bool pl_details_serve(const popliner_pipeline *measured, const popliner_pipeline *wanted) {
     return wanted->schedule != POPLINER_SCHEDULE_TRAINING ||
            (measured->schedule == POPLINER_SCHEDULE_TRAINING &&
-            (measured->most_stages == 1 || measured->recompute == wanted->recompute));
+            (measured->max_stages == 1 || measured->recompute == wanted->recompute));
 }
 
 bool pl_stage_details_serve(const pl_stage_details *details, const popliner_pipeline *pipeline) {

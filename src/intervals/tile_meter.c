@@ -46,7 +46,7 @@ static size_t arrivals_place(size_t unit, size_t first_start) {
 
 /* Sums that there are: that of what is kept comes last. */
 static size_t count_sums(const pl_interval_inputs *inputs) {
-    return inputs->most_stages > 1 ? PL_NUM_SUMS : PL_SUM_STASH;
+    return inputs->max_stages > 1 ? PL_NUM_SUMS : PL_SUM_STASH;
 }
 
 popliner_status pl_tile_meter_begin(pl_tile_meter *meter, const pl_interval_inputs *inputs,
@@ -56,7 +56,7 @@ popliner_status pl_tile_meter_begin(pl_tile_meter *meter, const pl_interval_inpu
     size_t num_steps = inputs->profile->num_steps;
     size_t num_intervals = pl_triangle_size(num_units);
     popliner_pipeline pipeline = inputs->options->pipeline;
-    pipeline.max_stages = inputs->most_stages;
+    pipeline.max_stages = inputs->max_stages;
     meter->inputs = inputs;
     bool memory = pl_peak_envelope_begin(&meter->largest, num_intervals, &pipeline);
     if (with_details)
@@ -329,9 +329,9 @@ static uint64_t peak_of_stage(const pl_tile_meter *meter, const stage_steps *ste
     size_t segment = SIZE_MAX;
     uint64_t bytes = 0;
     if (meter->inputs->model->has_own_steps) {
-        uint64_t most_bytes = pl_peak_tree_most(&meter->tree);
-        if (most_bytes >= COUNTS) {
-            bytes = most_bytes - COUNTS;
+        uint64_t max_bytes = pl_peak_tree_most(&meter->tree);
+        if (max_bytes >= COUNTS) {
+            bytes = max_bytes - COUNTS;
             segment = step == NULL ? SIZE_MAX : pl_peak_tree_place(&meter->tree);
         }
     } else if (steps->first_operation != SIZE_MAX) {
@@ -404,7 +404,7 @@ static bool measure_start(pl_tile_meter *meter, size_t tile, size_t start) {
         if (meter->sums != NULL)
             pl_detail_sums_add(&meter->sums[interval], &own, 1);
         else if (!meter->inputs->model->may_shrink &&
-                 as_largest.bytes > meter->inputs->options->most_bytes)
+                 as_largest.bytes > meter->inputs->options->max_bytes)
             meter->allowed_end[start] = unit;
         if (meter->allowed_end[start] > unit && !add_to_stage(meter, interval, &steps, &as_largest))
             return false;
@@ -429,7 +429,7 @@ popliner_status pl_tile_meter_measure(pl_tile_meter *meter, size_t tile, popline
         add_arrivals(meter, PL_VERTEX_CODE, &meter->inputs->kind_sets,
                      meter->inputs->kind_set[type * num_tiles + tile],
                      meter->inputs->kind_code_bytes[type * num_tiles + tile]);
-    if (meter->inputs->most_stages > 1)
+    if (meter->inputs->max_stages > 1)
         pl_stash_add_tile(&meter->inputs->stash, p, &meter->inputs->pass_usage, tile,
                           meter->arriving_bytes[PL_SUM_STASH]);
     bool memory = sort_variables(meter, tile) && find_segments(meter) && sort_arrivals(meter) &&

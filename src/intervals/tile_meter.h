@@ -23,7 +23,7 @@ typedef struct pl_tile_meter {
     /* Of the tiles that were measured, by stage; owned. */
     pl_peak_envelope largest;
     pl_detail_sums *sums; /* only if details are wanted */
-    /* By the first unit: the stages that reach this unit need more than most_bytes. Owned. Without
+    /* By the first unit: the stages that reach this unit need more than max_bytes. Owned. Without
      * details only, for these are of all stages. */
     size_t *allowed_end;
 

@@ -12,7 +12,7 @@
 #include "popliner/error.h"
 #include "popliner/operations.h"
 #include "popliner/profile.h"
-#include "popliner/stage.h"
+#include "memory/stage.h"
 
 struct pl_vertex_kinds;
 
@@ -77,6 +77,9 @@ typedef struct pl_memory_model {
      * Errors: MEMORY. */
     popliner_status (*begin_work)(pl_stage_meter *meter, popliner_error *error);
     void (*free_work)(pl_stage_meter *meter);
+
+    /* Forgets the peaks that it remembered; NULL if it never does. */
+    void (*forget_peaks)(pl_stage_meter *meter);
 
     /* Marks the variables of a stage and finds variables_bytes and peak_step of each tile, which are
      * 0 before. Errors: MEMORY. */

@@ -96,13 +96,18 @@ static popliner_status begin_work(pl_stage_meter *meter, popliner_error *error) 
     return meter->work == NULL ? pl_fail_memory(error, "the stages") : POPLINER_OK;
 }
 
-static void free_work(pl_stage_meter *meter) {
+static void forget_peaks(pl_stage_meter *meter) {
     memory_of_peaks *known = meter->work;
-    for (size_t i = 0; known != NULL && i < known->num_peaks; i++)
+    for (size_t i = 0; i < known->num_peaks; i++)
         free(known->peaks[i].by_tile);
-    if (known != NULL)
-        free(known->peaks);
-    free(known);
+    free(known->peaks);
+    *known = (memory_of_peaks){0};
+}
+
+static void free_work(pl_stage_meter *meter) {
+    if (meter->work != NULL)
+        forget_peaks(meter);
+    free(meter->work);
 }
 
 /* The peaks of the same variables, if they were measured before. */
@@ -217,5 +222,6 @@ const pl_memory_model pl_popliner_model = {
     .compares_own_step = true,
     .begin_work = begin_work,
     .free_work = free_work,
+    .forget_peaks = forget_peaks,
     .measure_data = measure_data,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "popliner/stage.h"
+#include "memory/stage.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -64,6 +64,13 @@ void pl_stage_meter_free(pl_stage_meter *meter) {
 
 void pl_stage_meter_remember_peaks(pl_stage_meter *meter) {
     meter->remembers_peaks = true;
+}
+
+void pl_stage_meter_forget_peaks(pl_stage_meter *meter) {
+    const pl_memory_model *model = meter->chain->model;
+    meter->remembers_peaks = false;
+    if (model->forget_peaks != NULL)
+        model->forget_peaks(meter);
 }
 
 void pl_stage_add_variables(pl_stage_meter *meter, popliner_operation operation) {

@@ -12,7 +12,7 @@
 #include "memory/code.h"
 #include "memory/curve.h"
 #include "memory/passes.h"
-#include "popliner/stage.h"
+#include "memory/stage.h"
 
 struct pl_stage_meter {
     const popliner_profile *profile;

@@ -1,6 +1,7 @@
 /* What a stage keeps for a pipeline, measured for one stage by itself.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "costs/pipeline.h"
 #include "memory/stage_data.h"
 
 #include <stdlib.h>

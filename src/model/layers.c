@@ -1,7 +1,7 @@
 /* The rules of PopLiner 1.0.0 for layers, and one more source of names.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "popliner/operations.h"
+#include "model/layers.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -11,7 +11,6 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/names.h"
-#include "base/option_names.h"
 #include "model/regex.h"
 #include "profile/profile_data.h"
 #include "profile/touches.h"
@@ -347,16 +346,17 @@ static void explain_no_match(finder *f, const char *pattern, const popliner_list
 
 /* What a user should know of the outcome, in PopLiner's own words. As there, an operation counts as
  * found as soon as a rule applies, even if what it takes its layer from has none. */
-static void warn(finder *f, const char *name_regex, const popliner_option_names *names,
-                 const popliner_listener *listener) {
+static void warn(finder *f, const pl_layer_options *options) {
+    const popliner_listener *listener = options->listener;
+    const char *name_regex = options->name_regex;
     double percent =
         f->num_counted == 0 ? 0 : 100.0 * (double)f->num_found / (double)f->num_counted;
     if (percent < 50)
         pl_tell(listener, POPLINER_LEVEL_WARNING,
                 "Only found layers for %.0f%% of operations. This may indicate a lack of layer "
                 "names in your model or an inappropriate value for %s.%s%s",
-                percent, names->name_regex, *names->name_regex_hint != '\0' ? " " : "",
-                names->name_regex_hint);
+                percent, options->name_regex_name, *options->name_regex_hint != '\0' ? " " : "",
+                options->name_regex_hint);
     else
         pl_tell(listener, POPLINER_LEVEL_INFO, "Layers found for %.0f%% of operations", percent);
     if (!f->any_result && listener != NULL && listener->message != NULL)
@@ -369,16 +369,26 @@ static void warn(finder *f, const char *name_regex, const popliner_option_names 
                 name_regex);
 }
 
+static pl_layer_options complete(const pl_layer_options *options) {
+    pl_layer_options o = options == NULL ? (pl_layer_options){0} : *options;
+    if (o.name_regex == NULL)
+        o.name_regex = POPLINER_LAYER_NAME_REGEX;
+    if (o.first_layer_regex == NULL)
+        o.first_layer_regex = POPLINER_FIRST_LAYER_REGEX;
+    if (o.name_regex_name == NULL)
+        o.name_regex_name = "name_regex";
+    if (o.first_layer_regex_name == NULL)
+        o.first_layer_regex_name = "first_layer_regex";
+    if (o.name_regex_hint == NULL)
+        o.name_regex_hint = "";
+    return o;
+}
+
 popliner_status pl_layers_assign(const popliner_profile *profile,
                                  const popliner_operations *operations,
                                  const pl_layer_options *options, popliner_layers **result,
                                  popliner_error *error) {
-    static const pl_layer_options defaults = {0};
-    const pl_layer_options *o = options != NULL ? options : &defaults;
-    const char *name_regex = o->name_regex != NULL ? o->name_regex : POPLINER_LAYER_NAME_REGEX;
-    const char *first_layer_regex =
-        o->first_layer_regex != NULL ? o->first_layer_regex : POPLINER_FIRST_LAYER_REGEX;
-    popliner_option_names names = pl_option_names_complete(o->option_names);
+    const pl_layer_options o = complete(options);
     size_t count = popliner_operations_count(operations);
     long *units = pl_new_array(count, sizeof *units);
     popliner_layers *layers = calloc(1, sizeof *layers);
@@ -402,10 +412,10 @@ popliner_status pl_layers_assign(const popliner_profile *profile,
         status = pl_fail_memory(error, "the layers");
         goto done;
     }
-    status = pl_regex_compile(name_regex, names.name_regex, &f.name_regex, error);
+    status = pl_regex_compile(o.name_regex, o.name_regex_name, &f.name_regex, error);
     if (status == POPLINER_OK)
-        status = pl_regex_compile(first_layer_regex, names.first_layer_regex, &f.first_layer_regex,
-                                  error);
+        status = pl_regex_compile(o.first_layer_regex, o.first_layer_regex_name,
+                                  &f.first_layer_regex, error);
     long current = UNIT_NONE;
     for (size_t i = count; status == POPLINER_OK && i-- > 0;) {
         popliner_layer_rule *rule = &layers->rule[i];
@@ -419,9 +429,9 @@ popliner_status pl_layers_assign(const popliner_profile *profile,
     }
     f.any_result = layers->all_names.count > 0;
     if (status == POPLINER_OK)
-        status = order_layers(layers, o->order, units, error);
+        status = order_layers(layers, o.order, units, error);
     if (status == POPLINER_OK)
-        warn(&f, name_regex, &names, o->listener);
+        warn(&f, &o);
 done:
     for (size_t i = 0; f.names_of != NULL && i < profile->num_unlowered; i++)
         free(f.names_of[i]);

@@ -6,6 +6,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "model/operations.h"
 #include "profile/debug_data.h"
 #include "profile/profile_data.h"
 

@@ -123,7 +123,7 @@ popliner_status pl_profile_require_variables(const popliner_profile *profile,
         return POPLINER_OK;
     return pl_fail(error, POPLINER_ERROR_USAGE,
                    "the lowered variables of the stored analysis are not loaded; call "
-                   "popliner_analysis_load_variables first");
+                   "popliner_analysis_load_rest first");
 }
 
 void pl_profile_free(popliner_profile *profile) {
@@ -194,6 +194,18 @@ popliner_tile_memory popliner_profile_tile_memory(const popliner_profile *profil
         .always_live_bytes = profile->tile_always_live_bytes[tile],
         .not_always_live_peak_bytes = profile->tile_not_always_live_peak_bytes[tile],
     };
+}
+
+uint64_t popliner_profile_layout_gap_bytes(const popliner_profile *profile) {
+    uint64_t largest = 0;
+    for (size_t tile = 0; tile < profile->target.num_tiles; tile++) {
+        popliner_tile_memory m = popliner_profile_tile_memory(profile, tile);
+        uint64_t live = m.always_live_bytes + m.not_always_live_peak_bytes;
+        uint64_t gap =
+            m.total_including_gaps_bytes > live ? m.total_including_gaps_bytes - live : 0;
+        largest = gap > largest ? gap : largest;
+    }
+    return largest;
 }
 
 pl_string pl_profile_add_string(popliner_profile *profile, const char *text) {

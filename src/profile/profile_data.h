@@ -11,6 +11,7 @@
 #include "popliner/profile.h"
 #include "profile/category.h"
 #include "profile/database.h"
+#include "profile/read.h"
 
 typedef enum pl_program_type {
     PL_PROGRAM_OTHER, /* nothing depends on which */

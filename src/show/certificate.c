@@ -7,6 +7,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/structs.h"
 #include "show/report_parts.h"
 #include "solve/objectives.h"
 
@@ -26,19 +27,19 @@ static size_t list_ipu(const popliner_plan *plan, size_t ipu, popliner_interval 
 static popliner_status tell_ipu(const popliner_certificate *c, const popliner_interval *stages,
                                 size_t num_stages, popliner_stage_detail *detail,
                                 popliner_error *error) {
-    const popliner_certificate_input *in = &c->input;
+    const pl_certificate_input *in = &c->input;
     if (in->meter != NULL)
-        return pl_stage_detail_measure(in->meter, in->pipeline, stages, num_stages, detail, error);
+        return pl_stage_detail_measure(in->meter, &in->pipeline, stages, num_stages, detail, error);
     if (in->stage_details == NULL || num_stages > 1)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "a certificate of %zu stages on one IPU needs a meter", num_stages);
-    *detail = pl_stage_details_get(in->stage_details, in->profile, in->pipeline, stages);
+    *detail = pl_stage_details_get(in->stage_details, in->profile, &in->pipeline, stages);
     return POPLINER_OK;
 }
 
 /* Measures the unit that is too large, where in the pipeline it needs as much as was found. */
 static popliner_status measure_unit(popliner_certificate *c, popliner_error *error) {
-    const popliner_infeasibility *why = &c->input.plan->infeasibility;
+    const popliner_infeasibility *why = &c->plan.infeasibility;
     size_t longest = c->has_stash ? c->input.num_units : 1;
     if (c->input.options->num_mapped_stages > longest)
         longest = c->input.options->num_mapped_stages;
@@ -54,8 +55,9 @@ static popliner_status measure_unit(popliner_certificate *c, popliner_error *err
                    why->unit, why->unit_bytes, c->unit.tile_bytes);
 }
 
-static popliner_status measure(popliner_certificate *c, popliner_error *error) {
-    const popliner_plan *plan = c->input.plan;
+/* Measures the IPU of every stage; with is_evaluation the plan is told of its peak, else checked. */
+static popliner_status measure(popliner_certificate *c, bool is_evaluation, popliner_error *error) {
+    popliner_plan *plan = &c->plan;
     popliner_status status = POPLINER_OK;
     popliner_interval *stages = pl_new_array(plan->num_stages, sizeof *stages);
     c->details = pl_new_array(plan->num_stages, sizeof *c->details);
@@ -71,7 +73,8 @@ static popliner_status measure(popliner_certificate *c, popliner_error *error) {
         }
         size_t count = list_ipu(plan, plan->stages[i].ipu, stages);
         status = tell_ipu(c, stages, count, &c->details[i], error);
-        if (status == POPLINER_OK && c->details[i].tile_bytes != plan->stages[i].peak_bytes)
+        if (status == POPLINER_OK && !is_evaluation &&
+            c->details[i].tile_bytes != plan->stages[i].peak_bytes)
             status =
                 pl_fail(error, POPLINER_ERROR_INTERNAL,
                         "stage %zu was planned with %" PRIu64 " bytes on its largest tile, but "
@@ -84,6 +87,36 @@ static popliner_status measure(popliner_certificate *c, popliner_error *error) {
     return status;
 }
 
+/* The most that an IPU may need. */
+static uint64_t limit_of(const popliner_solver_options *options, size_t ipu) {
+    for (size_t i = 0; i < options->num_ipu_limits; i++)
+        if (options->ipu_limits[i].ipu == ipu)
+            return options->ipu_limits[i].bytes;
+    return options->max_stage_bytes;
+}
+
+/* Completes a plan that was given with what was measured of its IPUs. */
+static void finish_evaluation(popliner_certificate *c) {
+    popliner_plan *plan = &c->plan;
+    uint64_t min_peak_bytes = UINT64_MAX;
+    plan->status = POPLINER_PLAN_FEASIBLE;
+    for (size_t i = 0; i < plan->num_stages; i++) {
+        popliner_plan_stage *stage = &plan->stages[i];
+        size_t first = 0;
+        while (plan->stages[first].ipu != stage->ipu)
+            first++;
+        stage->peak_bytes = c->details[i].tile_bytes;
+        plan->num_ipus += first == i;
+        if (stage->peak_bytes > plan->peak_bytes)
+            plan->peak_bytes = stage->peak_bytes;
+        if (stage->peak_bytes < min_peak_bytes)
+            min_peak_bytes = stage->peak_bytes;
+        if (stage->peak_bytes > limit_of(&c->options.options, stage->ipu))
+            plan->status = POPLINER_PLAN_INFEASIBLE;
+    }
+    plan->spread = plan->num_stages > 0 ? plan->peak_bytes - min_peak_bytes : 0;
+}
+
 /* The cycles of all stages on an IPU. */
 static uint64_t cycles_of_ipu(const popliner_plan *plan, size_t ipu) {
     uint64_t cycles = 0;
@@ -92,61 +125,146 @@ static uint64_t cycles_of_ipu(const popliner_plan *plan, size_t ipu) {
     return cycles;
 }
 
-popliner_certificate_input
-pl_certificate_input_with_defaults(const popliner_certificate_input *input) {
-    popliner_certificate_input whole = *input;
-    whole.options = pl_solver_options(input->options);
-    if (whole.time_unit == NULL)
-        whole.time_unit = "cycles";
-    if (whole.cycles_per_time_unit == 0)
-        whole.cycles_per_time_unit = 1;
-    if (whole.cuts_per_unit == 0)
-        whole.cuts_per_unit = 1;
-    return whole;
+/* Copies what the certificate is about, so that it needs the caller's no more. */
+static popliner_status copy_input(popliner_certificate *c, const pl_certificate_input *input,
+                                  popliner_error *error) {
+    size_t num_units = input->num_units;
+    bool memory = true;
+    c->input = *input;
+    c->is_measured = input->profile != NULL;
+    c->has_stash = input->pipeline.schedule == POPLINER_SCHEDULE_TRAINING;
+    popliner_status status = pl_owned_options_copy(&c->options, input->options, num_units, error);
+    if (status != POPLINER_OK)
+        return status;
+    c->time_unit = pl_copy_string(input->time_unit, strlen(input->time_unit));
+    c->unit_names = pl_new_array(num_units, sizeof *c->unit_names);
+    memory = c->time_unit != NULL && c->unit_names != NULL;
+    for (size_t unit = 0; memory && unit < num_units; unit++) {
+        c->unit_names[unit] =
+            pl_copy_string(input->unit_names[unit], strlen(input->unit_names[unit]));
+        memory = c->unit_names[unit] != NULL;
+    }
+    c->input.options = &c->options.options;
+    c->input.unit_names = (const char *const *)c->unit_names;
+    c->input.time_unit = c->time_unit;
+    return memory ? POPLINER_OK : pl_fail_memory(error, "a report");
+}
+
+/* Where most is needed of what was asked for first. */
+static size_t find_bottleneck(const popliner_plan *plan) {
+    bool by_cycles = plan->num_values > 0 && plan->values[0].objective == POPLINER_OBJECTIVE_CYCLES;
+    size_t bottleneck = 0;
+    for (size_t i = 1; i < plan->num_stages; i++) {
+        const popliner_plan_stage *most = &plan->stages[bottleneck];
+        const popliner_plan_stage *own = &plan->stages[i];
+        if (by_cycles ? cycles_of_ipu(plan, own->ipu) > cycles_of_ipu(plan, most->ipu)
+                      : own->peak_bytes > most->peak_bytes)
+            bottleneck = i;
+    }
+    return bottleneck;
+}
+
+popliner_status pl_certificate_create(const pl_certificate_input *input, bool is_evaluation,
+                                      popliner_plan *plan, popliner_costs *costs,
+                                      popliner_certificate **certificate, popliner_error *error) {
+    *certificate = NULL;
+    popliner_certificate *c = calloc(1, sizeof *c);
+    if (c == NULL)
+        return pl_fail_memory(error, "a report");
+    popliner_status status = copy_input(c, input, error);
+    c->plan = *plan;
+    if (status == POPLINER_OK && c->is_measured)
+        status = measure(c, is_evaluation, error);
+    if (status != POPLINER_OK) {
+        c->plan = (popliner_plan){0}; /* still the caller's */
+        popliner_certificate_free(c);
+        return status;
+    }
+    *plan = (popliner_plan){0};
+    c->costs = costs;
+    if (is_evaluation)
+        finish_evaluation(c);
+    pl_plan_summarise(&c->plan);
+    c->bottleneck = find_bottleneck(&c->plan);
+    *certificate = c;
+    return POPLINER_OK;
+}
+
+popliner_status pl_certificate_take_input(const popliner_certificate_input *callers,
+                                          pl_certificate_input *input,
+                                          popliner_solver_options *options,
+                                          popliner_listener *listener, popliner_error *error) {
+    popliner_certificate_input own = POPLINER_CERTIFICATE_INPUT_INIT;
+    popliner_status status =
+        pl_struct_take(&own, sizeof own, callers, "popliner_certificate_input", error);
+    if (status == POPLINER_OK && (own.costs == NULL || own.unit_names == NULL))
+        status = pl_fail(error, POPLINER_ERROR_USAGE,
+                         "a certificate needs costs and the names of their units");
+    if (status == POPLINER_OK)
+        status = pl_solver_options_take(own.options, options, listener, error);
+    if (status != POPLINER_OK)
+        return status;
+    *input = (pl_certificate_input){
+        .options = options,
+        .pipeline = {own.schedule, own.recompute, 1},
+        .num_units = popliner_costs_num_units(own.costs),
+        .unit_names = own.unit_names,
+        .time_unit = own.time_unit == NULL ? "cycles" : own.time_unit,
+        .cycles_per_time_unit = own.cycles_per_time_unit == 0 ? 1 : own.cycles_per_time_unit,
+        .cuts_per_unit = own.cuts_per_unit == 0 ? 1 : own.cuts_per_unit,
+        .has_cycles = popliner_costs_has_cycles(own.costs),
+    };
+    return pl_option_names_take(own.option_names, &input->option_names, error);
 }
 
 popliner_status popliner_certificate_create(const popliner_certificate_input *input,
                                             popliner_certificate **certificate,
                                             popliner_error *error) {
-    const popliner_plan *plan = input->plan;
+    pl_certificate_input own;
+    popliner_solver_options options;
+    popliner_listener listener;
     *certificate = NULL;
-    popliner_certificate *c = calloc(1, sizeof *c);
-    if (c == NULL)
-        return pl_fail_memory(error, "a report");
-    c->input = pl_certificate_input_with_defaults(input);
-    c->is_measured = input->profile != NULL;
-    c->has_stash =
-        input->pipeline != NULL && input->pipeline->schedule == POPLINER_SCHEDULE_TRAINING;
-    popliner_status status = c->is_measured ? measure(c, error) : POPLINER_OK;
-    if (status != POPLINER_OK) {
-        popliner_certificate_free(c);
-        return status;
-    }
-    bool by_cycles = plan->num_values > 0 && plan->values[0].objective == POPLINER_OBJECTIVE_CYCLES;
-    for (size_t i = 1; i < plan->num_stages; i++) {
-        const popliner_plan_stage *most = &plan->stages[c->bottleneck];
-        const popliner_plan_stage *own = &plan->stages[i];
-        if (by_cycles ? cycles_of_ipu(plan, own->ipu) > cycles_of_ipu(plan, most->ipu)
-                      : own->peak_bytes > most->peak_bytes)
-            c->bottleneck = i;
-    }
-    *certificate = c;
-    return POPLINER_OK;
+    popliner_status status = pl_certificate_take_input(input, &own, &options, &listener, error);
+    if (status == POPLINER_OK && input->plan == NULL)
+        status = pl_fail(error, POPLINER_ERROR_USAGE, "a certificate needs a plan");
+    if (status == POPLINER_OK)
+        status = pl_certificate_create(&own, false, input->plan, NULL, certificate, error);
+    if (status == POPLINER_OK)
+        popliner_plan_free(input->plan);
+    return status;
 }
 
 void popliner_certificate_free(popliner_certificate *certificate) {
-    if (certificate == NULL)
+    popliner_certificate *c = certificate;
+    if (c == NULL)
         return;
-    free(certificate->details);
-    free(certificate);
+    pl_plan_clear(&c->plan);
+    for (size_t unit = 0; c->unit_names != NULL && unit < c->input.num_units; unit++)
+        free(c->unit_names[unit]);
+    free(c->unit_names);
+    free(c->time_unit);
+    pl_owned_options_free(&c->options);
+    popliner_costs_free(c->costs);
+    free(c->details);
+    free(c);
 }
 
-const popliner_stage_detail *popliner_certificate_details(const popliner_certificate *certificate) {
-    return certificate->is_measured ? certificate->details : NULL;
+const popliner_plan *popliner_certificate_plan(const popliner_certificate *certificate) {
+    return &certificate->plan;
+}
+
+const popliner_costs *popliner_certificate_costs(const popliner_certificate *certificate) {
+    return certificate->costs;
+}
+
+const popliner_stage_detail *popliner_certificate_detail_at(const popliner_certificate *certificate,
+                                                            size_t stage) {
+    bool is_known = certificate->is_measured && stage < certificate->plan.num_stages;
+    return is_known ? &certificate->details[stage] : NULL;
 }
 
 double popliner_certificate_unexplained_share(const popliner_certificate *certificate) {
-    const popliner_plan *plan = certificate->input.plan;
+    const popliner_plan *plan = &certificate->plan;
     double share = 0;
     for (size_t i = 0; certificate->is_measured && i < plan->num_stages; i++) {
         const popliner_stage_detail *d = &certificate->details[i];
@@ -184,14 +302,14 @@ static bool spread_is_of_cycles(const popliner_plan *plan) {
 
 uint64_t pl_certificate_divisor(const popliner_certificate *certificate,
                                 popliner_objective objective) {
-    const popliner_certificate_input *in = &certificate->input;
+    const pl_certificate_input *in = &certificate->input;
     switch (objective) {
     case POPLINER_OBJECTIVE_CYCLES:
         return in->cycles_per_time_unit;
     case POPLINER_OBJECTIVE_TRAFFIC:
         return in->cuts_per_unit;
     case POPLINER_OBJECTIVE_BALANCE:
-        return spread_is_of_cycles(in->plan) ? in->cycles_per_time_unit : 1;
+        return spread_is_of_cycles(&certificate->plan) ? in->cycles_per_time_unit : 1;
     case POPLINER_OBJECTIVE_MEMORY:
     case POPLINER_OBJECTIVE_IPUS:
     case POPLINER_NUM_OBJECTIVES:
@@ -229,7 +347,7 @@ static const char *unit_of(const popliner_certificate *c, popliner_objective obj
     case POPLINER_OBJECTIVE_TRAFFIC:
         return c->input.cuts_per_unit > 1 ? c->input.time_unit : "bytes";
     case POPLINER_OBJECTIVE_BALANCE:
-        return spread_is_of_cycles(c->input.plan) ? c->input.time_unit : "bytes";
+        return spread_is_of_cycles(&c->plan) ? c->input.time_unit : "bytes";
     case POPLINER_OBJECTIVE_MEMORY:
     case POPLINER_NUM_OBJECTIVES:
         break;
@@ -239,13 +357,13 @@ static const char *unit_of(const popliner_certificate *c, popliner_objective obj
 
 /* One objective: "largest tile 33590 bytes (no split has less than 33590)". */
 static void add_value(const popliner_certificate *c, size_t i, pl_text *text) {
-    const popliner_plan_value *value = &c->input.plan->values[i];
+    const popliner_plan_value *value = &c->plan.values[i];
     uint64_t divisor = pl_certificate_divisor(c, value->objective);
     const char *unit = unit_of(c, value->objective);
     pl_text_format(text, "%s%s ", i > 0 ? ", " : "", words_of(value->objective));
     pl_certificate_add_number(text, value->value, divisor);
     pl_text_format(text, "%s%s", *unit != '\0' ? " " : "", unit);
-    if (c->input.plan->status != POPLINER_PLAN_INFEASIBLE) {
+    if (c->plan.status != POPLINER_PLAN_INFEASIBLE) {
         pl_text_format(text, " (no %ssplit has less than ", i > 0 ? "such " : "");
         pl_certificate_add_number(text, value->bound, divisor);
         if (value->bound < value->value && value->bound > 0)
@@ -256,7 +374,7 @@ static void add_value(const popliner_certificate *c, size_t i, pl_text *text) {
 }
 
 static void add_proof(const popliner_certificate *c, pl_text *text) {
-    const popliner_plan *plan = c->input.plan;
+    const popliner_plan *plan = &c->plan;
     if (plan->num_values == 0)
         return;
     pl_text_add(text, plan->status == POPLINER_PLAN_OPTIMAL      ? "Proven optimal: "
@@ -269,7 +387,7 @@ static void add_proof(const popliner_certificate *c, pl_text *text) {
 
 /* Where most memory is needed, at which step and for what. */
 static void add_peak(const popliner_certificate *c, const popliner_stage_detail *d, pl_text *text) {
-    const popliner_certificate_input *in = &c->input;
+    const pl_certificate_input *in = &c->input;
     size_t operation = popliner_chain_operation_at(in->chain, d->step);
     pl_text_format(text, "tile %zu at step %zu", d->tile, d->step);
     if (operation != SIZE_MAX)
@@ -283,7 +401,7 @@ static void add_peak(const popliner_certificate *c, const popliner_stage_detail 
 }
 
 static void add_bottleneck(const popliner_certificate *c, pl_text *text) {
-    const popliner_plan *plan = c->input.plan;
+    const popliner_plan *plan = &c->plan;
     /* the original's solver is told in the original's words */
     if (plan->num_stages == 0 || plan->num_values == 0)
         return;
@@ -312,8 +430,8 @@ static void add_bottleneck(const popliner_certificate *c, pl_text *text) {
 
 /* What would be enough. */
 static void add_remedies(const popliner_certificate *c, pl_text *text) {
-    const popliner_infeasibility *why = &c->input.plan->infeasibility;
-    popliner_option_names names = pl_option_names_complete(c->input.option_names);
+    const popliner_infeasibility *why = &c->plan.infeasibility;
+    const popliner_option_names names = c->input.option_names;
     if (why->enough_bytes > 0)
         pl_text_format(text, "Enough would be %s %" PRIu64 "%s%s", names.max_stage_bytes,
                        why->enough_bytes, *names.max_stage_bytes_note != '\0' ? " " : "",
@@ -323,21 +441,20 @@ static void add_remedies(const popliner_certificate *c, pl_text *text) {
                        names.max_stages, why->enough_stages);
     if (why->enough_bytes > 0 || why->enough_stages > 0)
         pl_text_add(text, ".\n");
-    if (why->enough_stages == 0 && c->input.options->num_mapped_stages == 0 &&
-        !c->input.plan->is_stopped)
+    if (why->enough_stages == 0 && c->input.options->num_mapped_stages == 0 && !c->plan.is_stopped)
         pl_text_add(text, "No number of IPUs would be enough.\n");
 }
 
 size_t pl_certificate_num_constraints(const popliner_certificate *certificate) {
-    size_t count = certificate->input.plan->infeasibility.num_constraints;
+    size_t count = certificate->plan.infeasibility.num_constraints;
     return count > 0 ? count : 1;
 }
 
 void pl_certificate_add_constraint(const popliner_certificate *certificate, size_t i,
                                    pl_text *text) {
-    const popliner_infeasibility *why = &certificate->input.plan->infeasibility;
+    const popliner_infeasibility *why = &certificate->plan.infeasibility;
     const char *const *units = certificate->input.unit_names;
-    popliner_option_names names = pl_option_names_complete(certificate->input.option_names);
+    const popliner_option_names names = certificate->input.option_names;
     if (why->num_constraints == 0) {
         pl_text_add(text, "the costs themselves, which forbid every split");
         return;
@@ -387,7 +504,7 @@ static void add_contradiction(const popliner_certificate *c, pl_text *text) {
 }
 
 static void add_obstacle(const popliner_certificate *c, pl_text *text) {
-    const popliner_infeasibility *why = &c->input.plan->infeasibility;
+    const popliner_infeasibility *why = &c->plan.infeasibility;
     const uint8_t *counted = c->input.options->counted_units;
     bool is_layer = counted == NULL || counted[why->unit] != 0;
     switch (why->obstacle) {
@@ -414,21 +531,18 @@ static void add_obstacle(const popliner_certificate *c, pl_text *text) {
     case POPLINER_OBSTACLE_CAPACITY:
         pl_text_format(text, "No split over %s%zu IPUs fits.\n",
                        c->input.options->num_mapped_stages > 0 ? "these " : "at most ",
-                       c->input.options->num_mapped_stages > 0 ? c->input.plan->num_ipus
+                       c->input.options->num_mapped_stages > 0 ? c->plan.num_ipus
                                                                : c->input.options->max_stages);
         break;
     }
     add_remedies(c, text);
 }
 
-popliner_status popliner_certificate_text(const popliner_certificate *certificate, char **result,
-                                          popliner_error *error) {
-    pl_text text = {0};
-    pl_text_add(&text, "");
-    add_obstacle(certificate, &text);
-    add_proof(certificate, &text);
-    add_bottleneck(certificate, &text);
-    return pl_report_finish(&text, POPLINER_OK, result, error);
+static void add_text(const popliner_certificate *c, pl_text *text) {
+    pl_text_add(text, "");
+    add_obstacle(c, text);
+    add_proof(c, text);
+    add_bottleneck(c, text);
 }
 
 void pl_certificate_add_field(pl_text *text, const char *field, char delimiter) {
@@ -442,39 +556,63 @@ void pl_certificate_add_field(pl_text *text, const char *field, char delimiter) 
     pl_text_add(text, "\"");
 }
 
-popliner_status popliner_certificate_table(const popliner_certificate *certificate, char delimiter,
-                                           char **result, popliner_error *error) {
-    const popliner_certificate *c = certificate;
-    const popliner_plan *plan = c->input.plan;
-    pl_text text = {0};
-    pl_text_format(&text, "stage%cipu%cfrom%cto%cmemory%c", delimiter, delimiter, delimiter,
+static void add_table(const popliner_certificate *c, char delimiter, pl_text *text) {
+    const popliner_plan *plan = &c->plan;
+    pl_text_format(text, "stage%cipu%cfrom%cto%cmemory%c", delimiter, delimiter, delimiter,
                    delimiter, delimiter);
-    pl_certificate_add_field(&text, c->input.time_unit, delimiter);
-    pl_text_format(&text, "%ccut\n", delimiter);
+    pl_certificate_add_field(text, c->input.time_unit, delimiter);
+    pl_text_format(text, "%ccut\n", delimiter);
     for (size_t i = 0; i < plan->num_stages; i++) {
         const popliner_plan_stage *stage = &plan->stages[i];
-        pl_text_format(&text, "%zu%c%zu%c", i, delimiter, stage->ipu, delimiter);
-        pl_certificate_add_field(&text, c->input.unit_names[stage->first_unit], delimiter);
-        pl_text_format(&text, "%c", delimiter);
-        pl_certificate_add_field(&text, c->input.unit_names[stage->last_unit], delimiter);
-        pl_text_format(&text, "%c%" PRIu64 "%c", delimiter, stage->peak_bytes, delimiter);
-        pl_certificate_add_number(&text, stage->cycles, c->input.cycles_per_time_unit);
-        pl_text_format(&text, "%c", delimiter);
-        pl_certificate_add_number(&text, stage->cut_bytes, c->input.cuts_per_unit);
-        pl_text_add(&text, "\n");
+        pl_text_format(text, "%zu%c%zu%c", i, delimiter, stage->ipu, delimiter);
+        pl_certificate_add_field(text, c->input.unit_names[stage->first_unit], delimiter);
+        pl_text_format(text, "%c", delimiter);
+        pl_certificate_add_field(text, c->input.unit_names[stage->last_unit], delimiter);
+        pl_text_format(text, "%c%" PRIu64 "%c", delimiter, stage->peak_bytes, delimiter);
+        pl_certificate_add_number(text, stage->cycles, c->input.cycles_per_time_unit);
+        pl_text_format(text, "%c", delimiter);
+        pl_certificate_add_number(text, stage->cut_bytes, c->input.cuts_per_unit);
+        pl_text_add(text, "\n");
     }
-    return pl_report_finish(&text, POPLINER_OK, result, error);
 }
 
-popliner_status popliner_certificate_line(const popliner_plan *plan, const char *const *unit_names,
-                                          char **result, popliner_error *error) {
-    pl_text text = {0};
-    pl_text_add(&text, "[ ");
+void pl_certificate_add_line(pl_text *text, const popliner_plan *plan,
+                             const char *const *unit_names) {
+    pl_text_add(text, "[ ");
     for (size_t i = 0; i < plan->num_stages; i++) {
-        pl_text_add(&text, i > 0 ? "| " : "");
+        pl_text_add(text, i > 0 ? "| " : "");
         for (size_t unit = plan->stages[i].first_unit; unit <= plan->stages[i].last_unit; unit++)
-            pl_text_format(&text, "%s ", unit_names[unit]);
+            pl_text_format(text, "%s ", unit_names[unit]);
     }
-    pl_text_add(&text, "]");
-    return pl_report_finish(&text, POPLINER_OK, result, error);
+    pl_text_add(text, "]");
+}
+
+popliner_status popliner_certificate_text(const popliner_certificate *certificate,
+                                          popliner_certificate_form form, char **result,
+                                          popliner_error *error) {
+    pl_text text = {0};
+    popliner_status status = POPLINER_OK;
+    *result = NULL;
+    switch (form) {
+    case POPLINER_CERTIFICATE_TEXT:
+        add_text(certificate, &text);
+        break;
+    case POPLINER_CERTIFICATE_LINE:
+        pl_certificate_add_line(&text, &certificate->plan, certificate->input.unit_names);
+        break;
+    case POPLINER_CERTIFICATE_JSON:
+        status = pl_certificate_add_json(certificate, &text, error);
+        break;
+    case POPLINER_CERTIFICATE_STAGES_JSON:
+        status = pl_certificate_add_stages_json(certificate, &text, error);
+        break;
+    case POPLINER_CERTIFICATE_TSV:
+    case POPLINER_CERTIFICATE_CSV:
+        add_table(certificate, form == POPLINER_CERTIFICATE_CSV ? ',' : '\t', &text);
+        break;
+    default:
+        return pl_fail(error, POPLINER_ERROR_USAGE, "there is no form %d of a certificate",
+                       (int)form);
+    }
+    return pl_report_finish(&text, status, result, error);
 }

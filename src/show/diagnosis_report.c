@@ -6,10 +6,11 @@
 #include <string.h>
 
 #include "base/failure.h"
-#include "base/option_names.h"
+#include "diagnosis/diagnosis.h"
 #include "memory/memory_model.h"
 #include "popliner/report.h"
 #include "show/report_parts.h"
+#include "solve/option_names.h"
 
 enum { PATH_ROOM = 500 };
 
@@ -247,12 +248,11 @@ static json_t *as_json(const context *c) {
         missing_as_json(c, &d->missing_everywhere), "coverage", coverage_as_json(d));
 }
 
-popliner_status
-popliner_report_diagnosis(const popliner_diagnosis *diagnosis, const popliner_profile *profile,
-                          const popliner_operations *operations, const pl_debug_info *info,
-                          const popliner_option_names *names, popliner_format format, size_t most,
-                          char **result, popliner_error *error) {
-    const context c = {diagnosis, profile, operations, info, pl_option_names_complete(names), most};
+popliner_status popliner_report_diagnosis(const popliner_diagnosis *diagnosis,
+                                          popliner_format format, size_t max_rows, char **result,
+                                          popliner_error *error) {
+    const context c = {diagnosis, diagnosis->profile, diagnosis->operations, diagnosis->info,
+                       diagnosis->option_names, max_rows};
     pl_text text = {0};
     popliner_status status = POPLINER_OK;
     if (format == POPLINER_FORMAT_JSON) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "popliner/report.h"
+#include "show/reports.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -49,10 +49,10 @@ static sums sum_memory(const pl_stage_memory *memory) {
     };
 }
 
-popliner_status popliner_report_memory_totals(const popliner_profile *profile,
-                                              const popliner_operations *operations,
-                                              pl_stage_meter *meter, char delimiter, char **result,
-                                              popliner_error *error) {
+popliner_status pl_report_memory_totals(const popliner_profile *profile,
+                                        const popliner_operations *operations,
+                                        pl_stage_meter *meter, char delimiter, char **result,
+                                        popliner_error *error) {
     enum { SHOWN_TILES = 10 };
     pl_text text = {0};
     pl_stage_memory memory = {0};
@@ -135,10 +135,10 @@ static popliner_status measure_contexts(const popliner_operations *operations,
     return status;
 }
 
-popliner_status popliner_report_operations(const popliner_operations *operations,
-                                           const popliner_layers *layers, pl_stage_meter *meter,
-                                           const popliner_listener *listener, char delimiter,
-                                           char **result, popliner_error *error) {
+popliner_status pl_report_operations(const popliner_operations *operations,
+                                     const popliner_layers *layers, pl_stage_meter *meter,
+                                     const popliner_listener *listener, char delimiter,
+                                     char **result, popliner_error *error) {
     static const char *const header[] = {"Layer",        "Note",        "Full name",
                                          "Vertex state", "Vertex code", "Exchange code",
                                          "Control code", "Variables"};
@@ -189,8 +189,8 @@ static uint64_t round_to_mib(uint64_t bytes) {
     return mib + (rest > half || (rest == half && (mib & 1) != 0));
 }
 
-popliner_status popliner_report_layers(const popliner_chain *chain, pl_stage_meter *meter,
-                                       char delimiter, char **result, popliner_error *error) {
+popliner_status pl_report_layers(const popliner_chain *chain, pl_stage_meter *meter, char delimiter,
+                                 char **result, popliner_error *error) {
     static const char *const header[] = {"Name",          "Vertex state", "Vertex code",
                                          "Exchange code", "Control code", "Variables",
                                          "Total (MB)",    "Unexplained"};
@@ -219,10 +219,14 @@ popliner_status popliner_report_layers(const popliner_chain *chain, pl_stage_met
     return pl_report_finish(&text, status, result, error);
 }
 
-popliner_status popliner_report_square(const popliner_layers *layers, const uint64_t *bytes,
-                                       char delimiter, char **result, popliner_error *error) {
+popliner_status popliner_report_layer_pairs(const popliner_layer_pairs *pairs,
+                                            const popliner_layers *layers,
+                                            popliner_layer_table table, char delimiter,
+                                            char **result, popliner_error *error) {
     pl_text text = {0};
-    size_t n = popliner_layers_num_units(layers) - 1;
+    size_t n = pairs->num_layers;
+    const uint64_t *bytes = table == POPLINER_LAYER_TABLE_COMMUNICATION ? pairs->communication_bytes
+                                                                        : pairs->affinity_bytes;
     pl_text_add(&text, "layer");
     for (size_t j = 0; j < n; j++)
         pl_text_format(&text, "%c%s", delimiter, popliner_layers_name(layers, j + 1));

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "popliner/solver.h"
+#include "solve/greedy.h"
 
 #include "base/failure.h"
 #include "base/growth.h"
 #include "costs/costs.h"
 #include "solve/objectives.h"
+#include "solve/plan_data.h"
 
 #include <inttypes.h>
 
 typedef struct greedy {
     size_t num_units;
-    pl_peak_function peak;
+    popliner_peak_function peak;
     void *user;
     popliner_plan *plan; /* has room for as many stages as are allowed */
     size_t max_stages;
@@ -64,7 +65,7 @@ static popliner_status attempt(const greedy *search, size_t min_units, double ta
     return POPLINER_OK;
 }
 
-popliner_status pl_solve_greedily(size_t num_units, pl_peak_function peak, void *user,
+popliner_status pl_solve_greedily(size_t num_units, popliner_peak_function peak, void *user,
                                   const popliner_solver_options *options, popliner_plan *plan,
                                   popliner_error *error) {
     options = pl_solver_options(options);

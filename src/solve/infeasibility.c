@@ -3,6 +3,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "costs/costs.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -9,19 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *popliner_objective_name(popliner_objective objective) {
-    static const char *const names[] = {"memory", "cycles", "traffic", "ipus", "balance"};
-    return names[objective];
-}
-
-void pl_plan_clear(popliner_plan *plan) {
-    if (plan == NULL)
-        return;
-    free(plan->stages);
-    free(plan->infeasibility.constraints);
-    *plan = (popliner_plan){0};
-}
-
 void pl_split_clear(pl_split *split) {
     free(split->first_units);
     *split = (pl_split){0};

@@ -2,11 +2,14 @@
 #include "popliner/solver.h"
 
 #include "base/failure.h"
+#include "solve/greedy.h"
 #include "solve/infeasibility.h"
 #include "solve/integer_program_file.h"
 #include "solve/objectives.h"
+#include "solve/owned_options.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* Whether the lists of the options make sense. */
 static popliner_status check_lists(const popliner_costs *costs,
@@ -129,10 +132,10 @@ done:
     return status;
 }
 
-popliner_status popliner_solver_write(const popliner_costs *costs,
-                                      const popliner_solver_options *options,
-                                      popliner_program_format format, const char *path,
-                                      popliner_error *error) {
+static popliner_status write_program(const popliner_costs *costs,
+                                     const popliner_solver_options *options,
+                                     popliner_program_format format, const char *path,
+                                     popliner_error *error) {
     options = pl_solver_options(options);
     pl_problem problem = {0};
     pl_stop stop = stop_of(options);
@@ -175,4 +178,50 @@ done:
     pl_search_free(&search);
     pl_problem_free(&problem);
     return status;
+}
+
+/* ---- what programs call ---- */
+
+/* A popliner_peak_function of a table. */
+static popliner_status peak_of_table(void *user, size_t first_unit, size_t last_unit,
+                                     uint64_t *peak_bytes, popliner_error *error) {
+    const popliner_costs *const *costs = user;
+    (void)error;
+    *peak_bytes = popliner_costs_peak(*costs, first_unit, last_unit);
+    return POPLINER_OK;
+}
+
+popliner_status popliner_solve(const popliner_costs *costs, const popliner_solver_options *options,
+                               popliner_plan **plan, popliner_error *error) {
+    popliner_solver_options own;
+    popliner_listener listener;
+    *plan = NULL;
+    popliner_status status = pl_solver_options_take(options, &own, &listener, error);
+    if (status != POPLINER_OK)
+        return status;
+    popliner_plan *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return pl_fail_memory(error, "the plan");
+    if (own.method == POPLINER_METHOD_GREEDY)
+        status = pl_solve_greedily(popliner_costs_num_units(costs), peak_of_table, &costs, &own,
+                                   made, error);
+    else
+        status = pl_solve(costs, &own, made, error);
+    if (status != POPLINER_OK) {
+        popliner_plan_free(made);
+        return status;
+    }
+    pl_plan_summarise(made);
+    *plan = made;
+    return POPLINER_OK;
+}
+
+popliner_status popliner_solver_write(const popliner_costs *costs,
+                                      const popliner_solver_options *options,
+                                      popliner_program_format format, const char *path,
+                                      popliner_error *error) {
+    popliner_solver_options own;
+    popliner_listener listener;
+    popliner_status status = pl_solver_options_take(options, &own, &listener, error);
+    return status == POPLINER_OK ? write_program(costs, &own, format, path, error) : status;
 }

@@ -22,7 +22,7 @@ typedef struct record {
     pl_stage_details *details;
 } record;
 
-enum { SETTING_MODEL, SETTING_SCHEDULE, SETTING_RECOMPUTE, SETTING_MOST_STAGES, NUM_SETTINGS };
+enum { SETTING_MODEL, SETTING_SCHEDULE, SETTING_RECOMPUTE, SETTING_MAX_STAGES, NUM_SETTINGS };
 
 enum { MOST_FIELDS = 12, MOST_GROUP = 40 };
 
@@ -45,8 +45,7 @@ static size_t list_contents(record *r, pl_field *fields) {
 
 popliner_status pl_stored_stages_save(pl_array_writer *writer, size_t number,
                                       const popliner_operations *operations,
-                                      const popliner_measured_stages *stages,
-                                      popliner_error *error) {
+                                      const pl_measured_stages *stages, popliner_error *error) {
     /* shallow copies: listing fields takes the addresses of members that may change */
     popliner_chain chain = *stages->chain;
     pl_stage_details details = *stages->details;
@@ -55,7 +54,7 @@ popliner_status pl_stored_stages_save(pl_array_writer *writer, size_t number,
         [SETTING_MODEL] = (uint64_t)chain.model->id,
         [SETTING_SCHEDULE] = (uint64_t)pipeline->schedule,
         [SETTING_RECOMPUTE] = (uint64_t)pipeline->recompute,
-        [SETTING_MOST_STAGES] = pipeline->max_stages,
+        [SETTING_MAX_STAGES] = pipeline->max_stages,
     };
     record r = {
         .num_settings = NUM_SETTINGS,
@@ -103,7 +102,7 @@ static popliner_pipeline pipeline_of(const record *r) {
     return (popliner_pipeline){
         .schedule = (popliner_schedule)r->settings[SETTING_SCHEDULE],
         .recompute = (popliner_recompute)r->settings[SETTING_RECOMPUTE],
-        .most_stages = (size_t)r->settings[SETTING_MOST_STAGES],
+        .max_stages = (size_t)r->settings[SETTING_MAX_STAGES],
     };
 }
 
@@ -122,30 +121,31 @@ static bool is_wanted(const record *r, const popliner_layers *layers, popliner_m
 /* Whether all sizes belong together and nothing leads out of the profile. */
 static bool is_consistent(const record *r, const popliner_profile *profile) {
     size_t num_units = r->chain->num_units;
-    size_t most_stages = r->details->largest.pipeline.max_stages;
-    return most_stages >= 1 && most_stages <= num_units &&
+    size_t max_stages = r->details->largest.pipeline.max_stages;
+    return max_stages >= 1 && max_stages <= num_units &&
            pl_details_check(r->details, num_units, profile);
 }
 
 /* Hands over what was loaded. */
-static void take(record *r, popliner_measured_stages *stages) {
+static void take(record *r, pl_measured_stages *stages) {
     stages->chain = r->chain;
     stages->details = r->details;
     r->chain = NULL;
     r->details = NULL;
 }
 
-popliner_status
-pl_stored_stages_load(pl_array_reader *reader, size_t number, const popliner_profile *profile,
-                      const popliner_operations *operations, const popliner_layers *layers,
-                      popliner_memory_model model, const popliner_pipeline *pipeline,
-                      popliner_measured_stages *stages, bool *is_last, popliner_error *error) {
+popliner_status pl_stored_stages_load(pl_array_reader *reader, size_t number,
+                                      const popliner_profile *profile,
+                                      const popliner_operations *operations,
+                                      const popliner_layers *layers, popliner_memory_model model,
+                                      const popliner_pipeline *pipeline, pl_measured_stages *stages,
+                                      bool *is_last, popliner_error *error) {
     record r = {0};
     pl_field fields[MOST_FIELDS];
     char group[MOST_GROUP];
     bool has = false;
     bool is_right = false;
-    *stages = (popliner_measured_stages){0};
+    *stages = (pl_measured_stages){0};
     name_group(number, group);
     popliner_status status = pl_array_reader_has(reader, group, "settings", &has, error);
     *is_last = !has;

@@ -1,8 +1,8 @@
-/* popliner: which layers use the same memory, and what one layer hands to another.
+/* Which layers use the same memory, and what one layer hands to another.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef POPLINER_SHARING_H
-#define POPLINER_SHARING_H
+#ifndef PL_DIAGNOSIS_SHARING_H
+#define PL_DIAGNOSIS_SHARING_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -10,10 +10,6 @@
 #include "popliner/error.h"
 #include "popliner/operations.h"
 #include "popliner/profile.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /* Two square tables over the layers (unit 0 is left out): row i, column j is item
  * i * num_layers + j. Zero-initialise; free with pl_sharing_clear. */
@@ -34,9 +30,5 @@ popliner_status pl_sharing_measure(const popliner_profile *profile,
                                    const popliner_layers *layers, pl_sharing *sharing,
                                    popliner_error *error);
 void pl_sharing_clear(pl_sharing *sharing);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "base/option_names.h"
+#include "solve/option_names.h"
 
-#include <stddef.h>
+#include "base/structs.h"
 
 static void set(const char **name, const char *otherwise) {
     if (*name == NULL)
         *name = otherwise;
 }
 
-popliner_option_names pl_option_names_complete(const popliner_option_names *given) {
+popliner_status pl_option_names_take(const popliner_option_names *callers,
+                                     popliner_option_names *names, popliner_error *error) {
     static const popliner_option_names defaults = {
         .name_regex = "name_regex",
         .first_layer_regex = "first_layer_regex",
@@ -25,16 +26,16 @@ popliner_option_names pl_option_names_complete(const popliner_option_names *give
                         [POPLINER_CONSTRAINT_PAIR] = "pair",
                         [POPLINER_CONSTRAINT_PLACEMENT] = "placement"},
     };
-    if (given == NULL)
-        return defaults;
-    popliner_option_names names = *given;
-    set(&names.name_regex, defaults.name_regex);
-    set(&names.first_layer_regex, defaults.first_layer_regex);
-    set(&names.name_regex_hint, defaults.name_regex_hint);
-    set(&names.max_stages, defaults.max_stages);
-    set(&names.max_stage_bytes, defaults.max_stage_bytes);
-    set(&names.max_stage_bytes_note, defaults.max_stage_bytes_note);
+    *names = (popliner_option_names)POPLINER_OPTION_NAMES_INIT;
+    popliner_status status =
+        pl_struct_take(names, sizeof *names, callers, "popliner_option_names", error);
+    set(&names->name_regex, defaults.name_regex);
+    set(&names->first_layer_regex, defaults.first_layer_regex);
+    set(&names->name_regex_hint, defaults.name_regex_hint);
+    set(&names->max_stages, defaults.max_stages);
+    set(&names->max_stage_bytes, defaults.max_stage_bytes);
+    set(&names->max_stage_bytes_note, defaults.max_stage_bytes_note);
     for (size_t kind = 0; kind < POPLINER_NUM_CONSTRAINT_KINDS; kind++)
-        set(&names.constraints[kind], defaults.constraints[kind]);
-    return names;
+        set(&names->constraints[kind], defaults.constraints[kind]);
+    return status;
 }

@@ -1,9 +1,9 @@
-/* popliner: the debug information that Poplar wrote beside the profile (debug.cbor): which part of
+/* The debug information that Poplar wrote beside the profile (debug.cbor): which part of
  * the user's program each piece of the compiled one belongs to.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef POPLINER_DEBUG_INFO_H
-#define POPLINER_DEBUG_INFO_H
+#ifndef PL_PROFILE_DEBUG_INFO_H
+#define PL_PROFILE_DEBUG_INFO_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,10 +11,6 @@
 
 #include "popliner/error.h"
 #include "popliner/listener.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /* The debug contexts of a file. Immutable once read. Owned by the caller that read it; free with
  * pl_debug_info_free. */
@@ -42,9 +38,5 @@ bool pl_debug_info_is_truncated(const pl_debug_info *info);
  * Writes at most `size` bytes into `path` with a NUL behind them, cut if longer; "" for an unknown
  * id. Returns whether the id is known. */
 bool pl_debug_info_path(const pl_debug_info *info, uint64_t id, char *path, size_t size);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

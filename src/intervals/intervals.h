@@ -1,12 +1,14 @@
-/* popliner: what every stage of a chain would cost.
+/* What every stage of a chain would cost.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef POPLINER_INTERVALS_H
-#define POPLINER_INTERVALS_H
+#ifndef PL_INTERVALS_INTERVALS_H
+#define PL_INTERVALS_INTERVALS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "intervals/stage_details.h"
+#include "memory/stage.h"
 #include "popliner/chain.h"
 #include "popliner/costs.h"
 #include "popliner/error.h"
@@ -16,10 +18,6 @@
 #include "popliner/profile.h"
 #include "popliner/stage.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* What an IPU can send to its neighbour, and receive from it, at the same time. A Mk2 IPU has ten
  * IPU-Links of together 320 GB/s (Graphcore's description of the GC200); two of them lead to the
  * next IPU: the 512 Gb/s of IPU-Link that the data sheet of the Bow-2000 gives
@@ -28,16 +26,17 @@ extern "C" {
 
 typedef struct pl_interval_options {
     popliner_pipeline pipeline;
-    uint64_t most_bytes;          /* that a tile may need: what is beyond need not be known */
+    uint64_t max_bytes;           /* that a tile may need: what is beyond need not be known */
     bool with_cycles;             /* fill the table of cycles, too */
     double link_bytes_per_second; /* for the cycles of what crosses a cut; 0: it takes none */
     size_t num_threads;           /* 0: as many as there are processors; the answer is the same */
+    const popliner_listener *listener; /* of the progress; may be NULL */
 } pl_interval_options;
 
 #define PL_INTERVAL_OPTIONS_INIT                                                                   \
     {                                                                                              \
         {POPLINER_SCHEDULE_NONE, POPLINER_RECOMPUTE_NONE, 1}, UINT64_MAX, false,                   \
-            PL_LINK_BYTES_PER_SECOND, 0                                                            \
+            PL_LINK_BYTES_PER_SECOND, 0, NULL                                                      \
     }
 
 /* Whether the layers of the chain train: one that is not the last of those that compute computes
@@ -55,10 +54,10 @@ popliner_status pl_intervals_are_training(const popliner_profile *profile,
  *
  *   peak     The largest total_bytes of a tile that pl_stage_measure_units gives for the
  *            interval. In the full model, where a longer interval never needs less on any tile,
- *            those above most_bytes are POPLINER_PEAK_FORBIDDEN, and not measured further, unless
- *            details are asked for, which are of all intervals: most_bytes does nothing then; in
+ *            those above max_bytes are POPLINER_PEAK_FORBIDDEN, and not measured further, unless
+ *            details are asked for, which are of all intervals: max_bytes does nothing then; in
  *            PopLiner's model a longer interval may end earlier (see popliner/stage.h), so that
- *            most_bytes does nothing. Unit 0 alone is forbidden as a stage when it has no
+ *            max_bytes does nothing. Unit 0 alone is forbidden as a stage when it has no
  *            operations.
  *
  *   cut      The bytes of all lowered variables, not always live, that are carried over the cut:
@@ -97,8 +96,7 @@ popliner_status pl_intervals_are_training(const popliner_profile *profile,
 popliner_status pl_intervals_measure(const popliner_profile *profile,
                                      const popliner_operations *operations,
                                      const popliner_chain *chain,
-                                     const pl_interval_options *options,
-                                     const popliner_listener *listener, popliner_costs **costs,
+                                     const pl_interval_options *options, popliner_costs **costs,
                                      pl_stage_details **details, popliner_error *error);
 
 /* What pl_intervals_shared_peak needs. */
@@ -113,9 +111,5 @@ typedef struct pl_shared_stages {
 popliner_status pl_intervals_shared_peak(void *user, const popliner_interval *stages,
                                          size_t num_stages, uint64_t *peak_bytes,
                                          popliner_error *error);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

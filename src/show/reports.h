@@ -1,0 +1,23 @@
+/* Reports on parts of an analysis, see popliner/report.h.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_SHOW_REPORTS_H
+#define PL_SHOW_REPORTS_H
+
+#include "memory/stage.h"
+#include "popliner/report.h"
+
+popliner_status pl_report_memory_totals(const popliner_profile *profile,
+                                        const popliner_operations *operations,
+                                        pl_stage_meter *meter, char delimiter, char **text,
+                                        popliner_error *error);
+
+popliner_status pl_report_operations(const popliner_operations *operations,
+                                     const popliner_layers *layers, pl_stage_meter *meter,
+                                     const popliner_listener *listener, char delimiter, char **text,
+                                     popliner_error *error);
+
+popliner_status pl_report_layers(const popliner_chain *chain, pl_stage_meter *meter, char delimiter,
+                                 char **text, popliner_error *error);
+
+#endif
