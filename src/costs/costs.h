@@ -17,8 +17,8 @@ void pl_costs_set_peak_at(popliner_costs *costs, size_t stages_to_end, size_t fi
 void pl_costs_forbid(popliner_costs *costs, size_t first_unit, size_t last_unit);
 
 /* The peaks, in bytes, of the intervals that begin with `first_unit` as stages so far from the end:
- * element d is that of first_unit ... first_unit + d, and those that begin with the next unit follow.
- * Borrowed from the table. O(1). */
+ * element d is that of first_unit ... first_unit + d, and those that begin with the next unit
+ * follow. Borrowed from the table. O(1). */
 const uint64_t *pl_costs_peaks_from(const popliner_costs *costs, size_t stages_to_end,
                                     size_t first_unit);
 
