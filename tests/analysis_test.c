@@ -1,708 +1,624 @@
-/* Stored analyses: loaded as they were stored, and refused when anything in them has changed.
+/* The analysis as a program that embeds the library meets it: what it answers is what brute force and
+ * single measurements say, whatever was asked before, and also when it was stored and loaded.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "brute_force.h"
 #include "golden_case.h"
+#include "test_data.h"
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <signal.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <sqlite3.h>
-#include <xxhash.h>
-
-#include "model/operations_data.h"
 #include "popliner/analysis.h"
 #include "popliner/intervals.h"
-#include "popliner/sharing.h"
-#include "profile/profile_data.h"
-#include "test_data.h"
+#include "popliner/report.h"
 
-/* ---- Comparing ------------------------------------------------------------------------------ */
+static const popliner_memory_model models[] = {POPLINER_MEMORY_MODEL_POPLINER,
+                                               POPLINER_MEMORY_MODEL_FULL};
 
-static size_t list_fields(const popliner_profile *profile, const popliner_operations *operations,
-                          pl_field *fields) {
-    /* only read through */
-    size_t count = pl_profile_fields((popliner_profile *)profile, fields);
-    return count + pl_operations_fields((popliner_operations *)operations, fields + count);
+static void check(popliner_status status, const popliner_error *error) {
+    if (status != POPLINER_OK)
+        fail_msg("%s", error->message);
 }
 
-static size_t size_of(const pl_field *field) {
-    return (*field->count + field->extra_items) * field->item_size;
+static void assert_usage(popliner_status status, const popliner_error *error) {
+    assert_int_equal(status, POPLINER_ERROR_USAGE);
+    assert_int_equal(error->status, POPLINER_ERROR_USAGE);
+    test_assert_sentence(error->message);
 }
 
-/* The name of what differs, or NULL. */
-static const char *difference(const popliner_profile *p, const popliner_operations *o,
-                              const popliner_profile *other_p, const popliner_operations *other_o) {
-    pl_field fields[2 * PL_MOST_FIELDS];
-    pl_field other_fields[2 * PL_MOST_FIELDS];
-    size_t count = list_fields(p, o, fields);
-    assert_int_equal(list_fields(other_p, other_o, other_fields), count);
-    const popliner_target *a = &p->target;
-    const popliner_target *b = &other_p->target;
-    if (a->num_tiles != b->num_tiles || a->clock_hz != b->clock_hz || a->num_ipus != b->num_ipus ||
-        a->num_replicas != b->num_replicas || a->bytes_per_tile != b->bytes_per_tile ||
-        strcmp(a->architecture, b->architecture) != 0)
-        return "target";
-    if (o->of_framework != other_o->of_framework)
-        return "of_framework";
+/* Reads the profile and the debug information that a golden case is made of. */
+static popliner_analysis *read_case(const char *name) {
+    popliner_analysis *analysis = NULL;
+    popliner_error error = {.message = ""};
+    char *path = test_golden_file(name, "profile.pop");
+    assert_non_null(path);
+    check(popliner_analysis_read(path, NULL, NULL, &analysis, &error), &error);
+    free(path);
+    return analysis;
+}
+
+static popliner_analysis *read_sample(void) {
+    popliner_analysis *analysis = NULL;
+    popliner_error error = {.message = ""};
+    char *path = test_project_file("data/sample/profile.pop");
+    check(popliner_analysis_read(path, NULL, NULL, &analysis, &error), &error);
+    free(path);
+    return analysis;
+}
+
+static const popliner_chain *chain_of(popliner_analysis *analysis, popliner_memory_model model) {
+    const popliner_chain *chain = NULL;
+    popliner_error error = {.message = ""};
+    check(popliner_analysis_chain(analysis, model, &chain, &error), &error);
+    return chain;
+}
+
+/* ---- solving ---- */
+
+static size_t num_solved;
+
+/* The answer for a request, against brute force over a table that was measured by itself. */
+static void check_answer(popliner_analysis *analysis, const popliner_costs *costs,
+                         const popliner_request *request) {
+    popliner_certificate *certificate = NULL;
+    popliner_error error = {.message = ""};
+    check(popliner_analysis_solve(analysis, request, &certificate, &error), &error);
+    popliner_solver_options options = *request->solver;
+    uint8_t counted[MOST_BRUTE_UNITS];
+    const popliner_chain *chain = chain_of(analysis, request->memory_model);
+    for (size_t unit = 0; unit < popliner_chain_num_units(chain); unit++)
+        counted[unit] = popliner_chain_kind(chain, unit) == POPLINER_UNIT_LAYER;
+    options.counted_units = counted;
+    if (options.max_stage_bytes == 0)
+        options.max_stage_bytes =
+            popliner_profile_target(popliner_analysis_profile(analysis))->bytes_per_tile;
+    brute_answer expected = brute_force(costs, &options);
+    assert_plan_is(popliner_certificate_plan(certificate), &expected);
+    popliner_certificate_free(certificate);
+    num_solved++;
+}
+
+/* A limit that the best split just keeps. */
+static uint64_t best_peak(const popliner_costs *costs, size_t num_ipus) {
+    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    options.max_stages = num_ipus;
+    return brute_force(costs, &options).split.values[POPLINER_OBJECTIVE_MEMORY];
+}
+
+static void check_solving(const golden_case *c) {
+    popliner_analysis *analysis = read_case(c->name);
+    popliner_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    popliner_error error = {.message = ""};
+    for (size_t i = 0; i < 2; i++) {
+        popliner_chain *chain = make_chain(c, layers, models[i]);
+        popliner_interval_options measuring = POPLINER_INTERVAL_OPTIONS_INIT;
+        popliner_costs *costs = NULL;
+        measuring.pipeline = (popliner_pipeline){POPLINER_SCHEDULE_TRAINING,
+                                                 POPLINER_RECOMPUTE_NONE, MOST_BRUTE_UNITS};
+        check(popliner_intervals_measure(c->profile, c->operations, chain, &measuring, NULL, &costs,
+                                         NULL, &error),
+              &error);
+        if (popliner_costs_num_units(costs) <= MOST_BRUTE_UNITS) {
+            popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+            popliner_request request = POPLINER_REQUEST_INIT;
+            request.memory_model = models[i];
+            request.schedule = POPLINER_SCHEDULE_TRAINING;
+            request.solver = &options;
+            for (options.max_stages = 1; options.max_stages <= 4; options.max_stages++) {
+                uint64_t best_bytes = best_peak(costs, options.max_stages);
+                const uint64_t limits[] = {0, best_bytes, best_bytes - 1};
+                for (size_t k = 0; k < 3; k++) {
+                    options.max_stage_bytes = limits[k];
+                    options.min_units = k == 1 ? 1 : 0;
+                    check_answer(analysis, costs, &request);
+                }
+            }
+        }
+        popliner_costs_free(costs);
+        popliner_chain_free(chain);
+    }
+    popliner_layers_free(layers);
+    popliner_analysis_free(analysis);
+}
+
+static void solves_what_brute_force_finds(void **state) {
+    (void)state;
+    golden_for_each(check_solving);
+    assert_true(num_solved >= 50);
+}
+
+/* Every split of a chain, given by the bits of `number`. */
+static size_t list_cuts(size_t num_units, size_t number, size_t *first_units) {
+    size_t num_cuts = 0;
+    for (size_t unit = 1; unit < num_units; unit++)
+        if ((number >> (unit - 1) & 1) != 0)
+            first_units[num_cuts++] = unit;
+    return num_cuts;
+}
+
+/* What is evaluated is what single measurements say, and nothing that is evaluated is better than what
+ * is solved. */
+static void check_evaluating(popliner_analysis *analysis, popliner_memory_model model) {
+    enum { NUM_IPUS = 3 };
+    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_request request = POPLINER_REQUEST_INIT;
+    popliner_certificate *certificate = NULL;
+    popliner_error error = {.message = ""};
+    size_t first_units[16];
+    size_t num_units = popliner_chain_num_units(chain_of(analysis, model));
+    uint64_t best_bytes = UINT64_MAX;
+    assert_in_range(num_units, 2, 12);
+    options.max_stages = NUM_IPUS;
+    request.memory_model = model;
+    request.solver = &options;
+    for (size_t number = 0; number < (size_t)1 << (num_units - 1); number++) {
+        size_t num_cuts = list_cuts(num_units, number, first_units);
+        check(popliner_analysis_evaluate(analysis, &request, first_units, num_cuts, &certificate,
+                                         &error),
+              &error);
+        const popliner_plan *plan = popliner_certificate_plan(certificate);
+        uint64_t largest = 0;
+        assert_int_equal(plan->num_stages, num_cuts + 1);
+        for (size_t i = 0; i < plan->num_stages; i++) {
+            popliner_stage_memory memory = {0};
+            popliner_stage_detail detail;
+            popliner_interval stage = {plan->stages[i].first_unit, plan->stages[i].last_unit,
+                                       plan->num_stages - i};
+            check(popliner_analysis_measure_stages(analysis, &request, &stage, 1, &memory, &detail,
+                                                   &error),
+                  &error);
+            uint64_t bytes = popliner_largest_of_tiles(memory.total_bytes, memory.num_tiles);
+            popliner_stage_memory_clear(&memory);
+            assert_int_equal(detail.tile_bytes, bytes);
+            assert_int_equal(plan->stages[i].peak_bytes, bytes);
+            assert_int_equal(popliner_certificate_details(certificate)[i].tile_bytes, bytes);
+            largest = bytes > largest ? bytes : largest;
+        }
+        assert_int_equal(plan->peak_bytes, largest);
+        /* what has no operation must not be a stage */
+        bool is_stage = popliner_chain_has_operations(chain_of(analysis, model), 0) ||
+                        num_cuts == 0 || first_units[0] > 1;
+        if (is_stage && num_cuts < NUM_IPUS && largest < best_bytes)
+            best_bytes = largest;
+        popliner_certificate_free(certificate);
+    }
+    check(popliner_analysis_solve(analysis, &request, &certificate, &error), &error);
+    assert_int_equal(popliner_certificate_plan(certificate)->peak_bytes, best_bytes);
+    popliner_certificate_free(certificate);
+}
+
+static void evaluates_what_it_measures(void **state) {
+    popliner_analysis *analysis = read_sample();
+    (void)state;
+    for (size_t i = 0; i < 2; i++)
+        check_evaluating(analysis, models[i]);
+    popliner_analysis_free(analysis);
+}
+
+/* Stages on one IPU are measured together, and its own limit counts. */
+static void evaluates_stages_on_one_ipu(void **state) {
+    popliner_analysis *analysis = read_sample();
+    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_request request = POPLINER_REQUEST_INIT;
+    popliner_certificate *certificate = NULL;
+    popliner_error error = {.message = ""};
+    const size_t first_units[] = {1, 2};
+    const size_t device_map[] = {0, 1, 0};
+    size_t num_units = popliner_chain_num_units(chain_of(analysis, POPLINER_MEMORY_MODEL_FULL));
+    const popliner_interval shared[] = {{0, 0, 3}, {2, num_units - 1, 1}};
+    popliner_stage_detail detail;
+    (void)state;
+    check(popliner_analysis_measure_stages(analysis, NULL, shared, 2, NULL, &detail, &error),
+          &error);
+    popliner_ipu_limit limit = {0, detail.tile_bytes};
+    options.device_map = device_map;
+    options.num_mapped_stages = 3;
+    options.ipu_limits = &limit;
+    options.num_ipu_limits = 1;
+    request.solver = &options;
+    for (int is_too_little = 0; is_too_little < 2; is_too_little++) {
+        limit.bytes -= (uint64_t)is_too_little;
+        check(popliner_analysis_evaluate(analysis, &request, first_units, 2, &certificate, &error),
+              &error);
+        const popliner_plan *plan = popliner_certificate_plan(certificate);
+        assert_int_equal(plan->num_ipus, 2);
+        assert_int_equal(plan->stages[0].peak_bytes, detail.tile_bytes);
+        assert_int_equal(plan->stages[2].peak_bytes, detail.tile_bytes);
+        assert_int_equal(plan->status,
+                         is_too_little != 0 ? POPLINER_PLAN_INFEASIBLE : POPLINER_PLAN_FEASIBLE);
+        popliner_certificate_free(certificate);
+    }
+    assert_usage(
+        popliner_analysis_evaluate(analysis, &request, first_units, 1, &certificate, &error),
+        &error);
+    assert_null(certificate);
+    popliner_analysis_free(analysis);
+}
+
+/* ---- the order of questions ---- */
+
+enum { NUM_QUESTIONS = 7 };
+
+/* What every stage of a chain needs, the longest ones first. */
+static char *measure_all(popliner_analysis *analysis, const popliner_request *request) {
+    enum { ROOM = 100000 };
+    popliner_stage_detail detail;
+    popliner_error error = {.message = ""};
+    size_t num_units = popliner_chain_num_units(chain_of(analysis, request->memory_model));
+    size_t length = 0;
+    char *text = calloc(1, ROOM);
+    assert_non_null(text);
+    for (size_t first = num_units; first-- > 0;)
+        for (size_t last = num_units; last-- > first;) {
+            popliner_interval stage = {first, last, 1};
+            check(popliner_analysis_measure_stages(analysis, request, &stage, 1, NULL, &detail,
+                                                   &error),
+                  &error);
+            length += (size_t)snprintf(text + length, ROOM - length, "%llu ",
+                                       (unsigned long long)detail.total_bytes);
+            assert_in_range(length, 1, ROOM - 100);
+        }
+    return text;
+}
+
+/* Asks one question and returns the answer as text. */
+static char *ask(popliner_analysis *analysis, size_t question) {
+    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_request request = POPLINER_REQUEST_INIT;
+    popliner_diagnosis_options diagnosing = {.last_unit = SIZE_MAX};
+    popliner_certificate *certificate = NULL;
+    popliner_diagnosis diagnosis = {0};
+    popliner_error error = {.message = ""};
+    char *text = NULL;
+    options.max_stages = 3;
+    request.solver = &options;
+    switch (question) {
+    case 0: /* the best split */
+    case 1: /* the best of a pipeline */
+        request.schedule = question == 0 ? POPLINER_SCHEDULE_NONE : POPLINER_SCHEDULE_TRAINING;
+        request.recompute = POPLINER_RECOMPUTE_FULL;
+        check(popliner_analysis_solve(analysis, &request, &certificate, &error), &error);
+        break;
+    case 2: /* nothing fits */
+        options.max_stage_bytes = 1;
+        check(popliner_analysis_solve(analysis, &request, &certificate, &error), &error);
+        break;
+    case 3: /* the original's algorithm */
+        options.method = POPLINER_METHOD_GREEDY;
+        request.memory_model = POPLINER_MEMORY_MODEL_POPLINER;
+        check(popliner_analysis_solve(analysis, &request, &certificate, &error), &error);
+        break;
+    case 4: /* the stages that the original's algorithm tries, in its memory model */
+        request.memory_model = POPLINER_MEMORY_MODEL_POPLINER;
+        return measure_all(analysis, &request);
+    case 5: /* a given split */
+        check(popliner_analysis_evaluate(analysis, &request, (size_t[]){1, 2}, 2, &certificate,
+                                         &error),
+              &error);
+        break;
+    case 6: /* a diagnosis */
+        check(popliner_analysis_diagnose(analysis, request.memory_model, &diagnosing, &diagnosis,
+                                         &error),
+              &error);
+        text = calloc(1, 100);
+        assert_non_null(text);
+        snprintf(text, 100, "%zu %zu %llu", diagnosis.tile, diagnosis.step,
+                 (unsigned long long)diagnosis.explained_bytes);
+        popliner_diagnosis_clear(&diagnosis);
+        return text;
+    default:
+        fail();
+    }
+    check(popliner_certificate_json(certificate, &text, &error), &error);
+    popliner_certificate_free(certificate);
+    return text;
+}
+
+/* What each question has for an answer when it is asked first. */
+static void ask_each_first(popliner_analysis *(*open)(const void *), const void *user,
+                           char *answers[NUM_QUESTIONS]) {
+    for (size_t i = 0; i < NUM_QUESTIONS; i++) {
+        popliner_analysis *analysis = open(user);
+        answers[i] = ask(analysis, i);
+        popliner_analysis_free(analysis);
+    }
+}
+
+/* Asks all questions twice in some order, and compares. */
+static void check_order(popliner_analysis *analysis, char *answers[NUM_QUESTIONS],
+                        uint64_t *random) {
+    for (size_t i = 0; i < 2 * NUM_QUESTIONS; i++) {
+        size_t question =
+            i < NUM_QUESTIONS ? (i + *random) % NUM_QUESTIONS : test_below(random, NUM_QUESTIONS);
+        char *answer = ask(analysis, question);
+        assert_string_equal(answer, answers[question]);
+        free(answer);
+    }
+}
+
+static popliner_analysis *open_case(const void *name) {
+    return read_case(name);
+}
+
+static void check_orders(const golden_case *c) {
+    char *answers[NUM_QUESTIONS];
+    uint64_t random = strlen(c->name);
+    ask_each_first(open_case, c->name, answers);
+    for (size_t i = 0; i < 3; i++) {
+        popliner_analysis *analysis = read_case(c->name);
+        check_order(analysis, answers, &random);
+        popliner_analysis_free(analysis);
+    }
+    for (size_t i = 0; i < NUM_QUESTIONS; i++)
+        free(answers[i]);
+}
+
+static void the_order_of_questions_does_not_matter(void **state) {
+    (void)state;
+    golden_for_each(check_orders);
+}
+
+/* ---- storing ---- */
+
+static popliner_analysis *load(const void *path) {
+    popliner_analysis *analysis = NULL;
+    popliner_error error = {.message = ""};
+    check(popliner_analysis_load(path, NULL, &analysis, &error), &error);
+    return analysis;
+}
+
+static void loads_what_it_stored(void **state) {
+    char names[TEST_MOST_CASES][TEST_CASE_NAME];
+    size_t count = test_golden_cases(names);
+    popliner_error error = {.message = ""};
+    char *path = test_path(*state, "stored");
+    uint64_t random = 1;
     for (size_t i = 0; i < count; i++) {
-        if (*fields[i].count != *other_fields[i].count)
-            return fields[i].name;
-        size_t size = size_of(&fields[i]);
-        if (size > 0 &&
-            memcmp(pl_field_items(&fields[i]), pl_field_items(&other_fields[i]), size) != 0)
-            return fields[i].name;
+        char *answers[NUM_QUESTIONS];
+        char *loaded[NUM_QUESTIONS];
+        ask_each_first(open_case, names[i], answers);
+        popliner_analysis *analysis = read_case(names[i]);
+        check(popliner_analysis_store(analysis, models[i % 2], path, &error), &error);
+        check_order(analysis, answers, &random); /* storing changes nothing */
+        popliner_analysis_free(analysis);
+        ask_each_first(load, path, loaded);
+        analysis = load(path);
+        check_order(analysis, answers, &random);
+        check(popliner_analysis_store(analysis, models[i % 2], path, &error), &error);
+        popliner_analysis_free(analysis);
+        analysis = load(path);
+        check_order(analysis, answers, &random);
+        popliner_analysis_free(analysis);
+        for (size_t k = 0; k < NUM_QUESTIONS; k++) {
+            assert_string_equal(loaded[k], answers[k]);
+            free(loaded[k]);
+            free(answers[k]);
+        }
     }
-    return NULL;
+    free(path);
 }
 
-static void save(const golden_case *c, const char *path) {
+static void loads_the_rest_when_asked(void **state) {
+    popliner_analysis *analysis = read_sample();
     popliner_error error = {.message = ""};
-    if (popliner_analysis_save(c->profile, c->operations, NULL, 0, NULL, path, &error) !=
-        POPLINER_OK)
-        fail_msg("%s", error.message);
+    popliner_request request = POPLINER_REQUEST_INIT;
+    char *path = test_path(*state, "stored");
+    check(popliner_analysis_store(analysis, POPLINER_MEMORY_MODEL_FULL, path, &error), &error);
+    size_t num_variables =
+        popliner_profile_get_counts(popliner_analysis_profile(analysis)).num_variables;
+    assert_true(num_variables > 0);
+    popliner_analysis_free(analysis);
+    analysis = load(path);
+    const popliner_profile *profile = popliner_analysis_profile(analysis);
+    assert_int_equal(popliner_profile_get_counts(profile).num_variables, 0);
+    check(popliner_analysis_load_rest(analysis, &request, &error), &error);
+    assert_int_equal(popliner_profile_get_counts(profile).num_variables, num_variables);
+    check(popliner_analysis_load_rest(analysis, NULL, &error), &error);
+    popliner_analysis_free(analysis);
+    free(path);
 }
 
-/* Loads a file that may be damaged: it is refused, or holds the same as the case. Returns whether
- * it was loaded. */
-static bool loads(const golden_case *c, const char *path, const char *how) {
-    popliner_profile *profile;
-    popliner_operations *operations;
+/* ---- what makes no sense ---- */
+
+static void refuses_what_makes_no_sense(void **state) {
+    popliner_analysis *analysis = read_sample();
     popliner_error error = {.message = ""};
-    popliner_status status = popliner_analysis_load(path, &profile, &operations, &error);
-    if (status != POPLINER_OK) {
-        assert_null(profile);
-        assert_null(operations);
-        if (status != POPLINER_ERROR_INPUT || error.status != status)
-            fail_msg("%s: refused with status %d: %s", how, (int)status, error.message);
-        assert_non_null(strstr(error.message, path));
-        return false;
+    popliner_certificate *certificate = NULL;
+    popliner_costs *costs = NULL;
+    popliner_stage_detail detail;
+    popliner_request bad[6] = {POPLINER_REQUEST_INIT, POPLINER_REQUEST_INIT, POPLINER_REQUEST_INIT,
+                               POPLINER_REQUEST_INIT, POPLINER_REQUEST_INIT, POPLINER_REQUEST_INIT};
+    size_t num_units = popliner_chain_num_units(chain_of(analysis, POPLINER_MEMORY_MODEL_FULL));
+    (void)state;
+    bad[0].struct_size = 0;
+    bad[1].struct_size = sizeof bad[1] + 1;
+    bad[2].memory_model = (popliner_memory_model)7;
+    bad[3].schedule = (popliner_schedule)3;
+    bad[4].recompute = (popliner_recompute)2;
+    bad[5].memory_model = (popliner_memory_model)-1;
+    for (size_t i = 0; i < 6; i++) {
+        assert_usage(popliner_analysis_solve(analysis, &bad[i], &certificate, &error), &error);
+        assert_null(certificate);
+        assert_usage(popliner_analysis_costs(analysis, &bad[i], &costs, &error), &error);
+        assert_null(costs);
+        assert_usage(popliner_analysis_prepare(analysis, &bad[i], &error), &error);
+        assert_int_equal(popliner_analysis_evaluate(analysis, &bad[i], NULL, 0, &certificate, NULL),
+                         POPLINER_ERROR_USAGE);
     }
-    const char *differs = difference(c->profile, c->operations, profile, operations);
-    popliner_profile_free(profile);
-    popliner_operations_free(operations);
-    if (differs != NULL)
-        fail_msg("%s: loaded with another %s", how, differs);
-    return true;
+    const size_t bad_cuts[][2] = {{0, 1}, {2, 2}, {2, 1}, {1, num_units}};
+    for (size_t i = 0; i < 4; i++)
+        assert_usage(
+            popliner_analysis_evaluate(analysis, NULL, bad_cuts[i], 2, &certificate, &error),
+            &error);
+    const popliner_interval bad_stages[][2] = {{{0, num_units, 1}, {0, 0, 1}},
+                                               {{2, 1, 1}, {3, 3, 1}},
+                                               {{0, 1, 1}, {1, 1, 1}},
+                                               {{0, 0, 0}, {1, 1, 1}}};
+    for (size_t i = 0; i < 4; i++)
+        assert_usage(popliner_analysis_measure_stages(analysis, NULL, bad_stages[i], 2, NULL,
+                                                      &detail, &error),
+                     &error);
+    assert_usage(popliner_analysis_store(analysis, (popliner_memory_model)2, "x", &error), &error);
+    popliner_analysis_free(analysis);
+    popliner_analysis_free(NULL);
 }
 
-static void assert_refused(const golden_case *c, const char *path, const char *how) {
-    if (loads(c, path, how))
-        fail_msg("%s: loaded", how);
-}
-
-/* Asserts that `path` is refused with a message that contains `reason`. */
-static void assert_reason(const char *path, const char *reason) {
-    popliner_profile *profile;
-    popliner_operations *operations;
+/* A program that was compiled with an older header has shorter options. */
+static void takes_shorter_options(void **state) {
+    popliner_analysis_options options;
+    popliner_analysis *analysis = NULL;
+    const popliner_layers *layers;
     popliner_error error = {.message = ""};
-    assert_int_equal(popliner_analysis_load(path, &profile, &operations, &error),
+    char *path = test_project_file("data/sample/profile.pop");
+    (void)state;
+    memset(&options, 0xff, sizeof options); /* what is behind struct_size must not be looked at */
+    options.struct_size = offsetof(popliner_analysis_options, first_layer_regex);
+    options.layer_name_regex = "nothing(x)";
+    check(popliner_analysis_read(path, NULL, &options, &analysis, &error), &error);
+    check(popliner_analysis_layers(analysis, &layers, &error), &error);
+    assert_int_equal(popliner_layers_num_units(layers), 1);
+    popliner_analysis_free(analysis);
+    const size_t bad_sizes[] = {0, sizeof(size_t) - 1, sizeof options + 1};
+    for (size_t i = 0; i < 3; i++) {
+        options.struct_size = bad_sizes[i];
+        assert_usage(popliner_analysis_read(path, NULL, &options, &analysis, &error), &error);
+        assert_null(analysis);
+        assert_usage(popliner_analysis_load(path, &options, &analysis, &error), &error);
+    }
+    assert_non_null(strstr(error.message, "POPLINER_ANALYSIS_OPTIONS_INIT"));
+    free(path);
+}
+
+/* A regex that is wrong is told when the layers are asked for; what needs none works. */
+static void tells_wrong_regexes(void **state) {
+    popliner_analysis_options options = POPLINER_ANALYSIS_OPTIONS_INIT;
+    popliner_analysis *analysis = NULL;
+    const popliner_layers *layers;
+    const popliner_operations *operations;
+    popliner_certificate *certificate;
+    popliner_error error = {.message = ""};
+    char *path = test_project_file("data/sample/profile.pop");
+    (void)state;
+    options.layer_name_regex = "(";
+    check(popliner_analysis_read(path, NULL, &options, &analysis, &error), &error);
+    assert_usage(popliner_analysis_layers(analysis, &layers, &error), &error);
+    assert_null(layers);
+    assert_usage(popliner_analysis_solve(analysis, NULL, &certificate, &error), &error);
+    check(popliner_analysis_operations(analysis, &operations, &error), &error);
+    assert_true(popliner_operations_count(operations) > 0);
+    popliner_analysis_free(analysis);
+    free(path);
+}
+
+static void tells_of_files_that_are_none(void **state) {
+    popliner_analysis *analysis = NULL;
+    popliner_error error = {.message = ""};
+    char *found[2];
+    char *sample = test_project_file("data/sample/profile.pop");
+    char *directory = test_project_file("data/sample");
+    assert_int_equal(popliner_analysis_read(*state, NULL, NULL, &analysis, &error),
                      POPLINER_ERROR_INPUT);
-    assert_non_null(strstr(error.message, path));
-    if (strstr(error.message, reason) == NULL)
-        fail_msg("'%s' does not tell that it %s", error.message, reason);
+    assert_null(analysis);
+    assert_int_equal(popliner_analysis_load(sample, NULL, &analysis, &error), POPLINER_ERROR_INPUT);
+    assert_null(analysis);
+    check(popliner_analysis_locate(directory, NULL, &found[0], &found[1], &error), &error);
+    assert_string_equal(found[0], sample);
+    assert_non_null(strstr(found[1], "data/sample/debug.cbor"));
+    free(found[0]);
+    free(found[1]);
+    free(sample);
+    free(directory);
 }
 
-/* ---- A model as small as can be ------------------------------------------------------------- */
+/* ---- listeners and threads ---- */
 
-static void *items_of(const pl_field *fields, size_t count, const char *name) {
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(fields[i].name, name) == 0)
-            return pl_field_items(&fields[i]);
+typedef struct steps {
+    size_t count;
+    char last[64];
+} steps;
+
+static void on_step(void *user, const char *task, double seconds) {
+    steps *told = user;
+    assert_true(seconds >= 0 && seconds < 1000);
+    told->count++;
+    snprintf(told->last, sizeof told->last, "%s", task);
+}
+
+static void tells_the_listener_of_its_steps(void **state) {
+    popliner_analysis_options options = POPLINER_ANALYSIS_OPTIONS_INIT;
+    popliner_analysis *analysis = NULL;
+    popliner_certificate *certificate = NULL;
+    popliner_error error = {.message = ""};
+    char *path = test_project_file("data/sample/profile.pop");
+    steps told = {0};
+    (void)state;
+    {
+        popliner_listener listener = {.user = &told, .step = on_step};
+        options.listener = &listener; /* which is copied */
+        check(popliner_analysis_read(path, NULL, &options, &analysis, &error), &error);
+        memset(&listener, 0xff, sizeof listener);
     }
-    fail_msg("no field %s", name);
+    assert_int_equal(told.count, 1);
+    check(popliner_analysis_solve(analysis, NULL, &certificate, &error), &error);
+    assert_string_equal(told.last, "Solving");
+    /* operations, layers, memory model, stages, solving */
+    assert_int_equal(told.count, 6);
+    popliner_certificate_free(certificate);
+    popliner_analysis_free(analysis);
+    free(path);
+}
+
+static void *solve_in_thread(void *user) {
+    char **text = user;
+    popliner_analysis *analysis = NULL;
+    popliner_certificate *certificate = NULL;
+    char *path = test_project_file("data/sample/profile.pop");
+    if (popliner_analysis_read(path, NULL, NULL, &analysis, NULL) == POPLINER_OK &&
+        popliner_analysis_solve(analysis, NULL, &certificate, NULL) == POPLINER_OK)
+        popliner_certificate_json(certificate, text, NULL);
+    popliner_certificate_free(certificate);
+    popliner_analysis_free(analysis);
+    free(path);
     return NULL;
 }
 
-#define SET(type, name, ...)                                                                       \
-    memcpy(items_of(fields, count, name), (const type[]){__VA_ARGS__},                             \
-           sizeof((const type[]){__VA_ARGS__}))
-
-/* Two programs, each of which touches its tile's variable; something in every array, so that every
- * byte of the file matters. */
-static void make_tiny(golden_case *c) {
-    popliner_profile *p = calloc(1, sizeof *p);
-    popliner_operations *o = calloc(1, sizeof *o);
-    assert_true(p != NULL && o != NULL);
-    *c = (golden_case){"tiny", p, NULL, o};
-    p->target = (popliner_target){2, 1, 1, 638976, 1850000000, "ipu2"};
-    p->strings_length = 8;
-    p->series_length = 2;
-    p->num_vertex_types = p->num_compute_sets = p->num_compute_set_vertices = 1;
-    p->num_compute_set_states = 1;
-    p->num_timed_programs = 2;
-    p->num_lists = p->num_programs = p->num_program_lists = p->num_steps = 2;
-    p->num_list_variables = 3;
-    p->num_classes = p->num_ranges = p->num_variables = 2;
-    p->num_unlowered = p->num_categories = 1;
-    o->count = 1;
-    o->of_framework = 1;
-    o->strings_length = 8;
-    o->num_programs = o->num_standings = o->num_steps = 2;
-    pl_field fields[2 * PL_MOST_FIELDS];
-    size_t count = list_fields(p, o, fields);
-    for (size_t i = 0; i < count; i++) {
-        void *items = calloc(size_of(&fields[i]), 1);
-        assert_non_null(items);
-        pl_field_set_items(&fields[i], items);
+static void many_analyses_work_at_once(void **state) {
+    enum { NUM_THREADS = 4 };
+    pthread_t threads[NUM_THREADS];
+    char *texts[NUM_THREADS] = {NULL};
+    (void)state;
+    for (size_t i = 0; i < NUM_THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, solve_in_thread, &texts[i]), 0);
+    for (size_t i = 0; i < NUM_THREADS; i++)
+        pthread_join(threads[i], NULL);
+    for (size_t i = 0; i < NUM_THREADS; i++) {
+        assert_non_null(texts[i]);
+        assert_string_equal(texts[i], texts[0]);
     }
-    const pl_series series = {0, 2};
-    memcpy(p->strings, "\0weight", 8);
-    memcpy(p->series_bytes, "\x84\x83", 2); /* 3 on both tiles */
-    *p->vertex_type_code = *p->compute_set_vertex_instances = series;
-    *p->compute_set_state = series;
-    SET(uint64_t, "vertex_type_size_bytes", 12);
-    SET(uint32_t, "compute_set_vertices_start", 0, 1);
-    SET(uint64_t, "list_start", 0, 1, 3);
-    SET(uint32_t, "list_variable", 0, 0, 1);
-    SET(uint8_t, "program_type", PL_PROGRAM_ON_TILE_EXECUTE, PL_PROGRAM_OTHER);
-    SET(uint64_t, "program_debug_context", 7, 7);
-    SET(uint32_t, "program_compute_set", 0, PL_NONE);
-    SET(uint32_t, "program_lists_start", 0, 1, 2);
-    SET(uint64_t, "program_cycles", 500, 0);
-    SET(uint8_t, "program_cycles_source", POPLINER_CYCLES_ESTIMATED, POPLINER_CYCLES_NONE);
-    SET(uint32_t, "program_repeats", 1, 1);
-    SET(uint32_t, "program_list", 0, 1);
-    SET(uint32_t, "step_program", 0, 1);
-    SET(uint32_t, "step_parent", PL_NONE, 0);
-    SET(uint32_t, "class_ranges_start", 0, 1, 2);
-    SET(uint32_t, "range_first_step", 0, 1);
-    SET(uint32_t, "range_end_step", 2, 2);
-    SET(uint32_t, "unlowered_name", 1);
-    SET(uint32_t, "variable_size_bytes", 64, 32);
-    SET(uint32_t, "variable_offset", 1024, 2048);
-    SET(uint32_t, "variable_class", 0, 1);
-    SET(uint32_t, "variable_unlowered", 0, PL_NONE);
-    SET(uint64_t, "tile_variables_start", 0, 1, 2);
-    SET(uint64_t, "tile_total_bytes", 64, 32);
-    memcpy(o->strings, "layer1", 7);
-    SET(uint32_t, "operation_inputs", 6);
-    SET(uint64_t, "operation_debug_context", 7);
-    SET(uint32_t, "operation_last_step", 1);
-    SET(uint32_t, "operation_programs_start", 0, 2);
-    SET(uint32_t, "operation_program", 0, 1);
-    assert_int_equal(pl_profile_check(p, "tiny", NULL), POPLINER_OK);
-    assert_true(pl_operations_check(o, 2, 2));
+    for (size_t i = 0; i < NUM_THREADS; i++)
+        free(texts[i]);
 }
-
-/* Nothing here has to outlive a crash. */
-static sqlite3 *open_to_write(const char *path) {
-    sqlite3 *sqlite;
-    assert_int_equal(sqlite3_open(path, &sqlite), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(sqlite, "PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY",
-                                  NULL, NULL, NULL),
-                     SQLITE_OK);
-    return sqlite;
-}
-
-/* ---- What is stored is loaded --------------------------------------------------------------- */
-
-static char *directory; /* of the current test */
-
-static void check_round_trip(const golden_case *c) {
-    char *path = test_path(directory, "stored");
-    save(c, path);
-    assert_true(loads(c, path, c->name));
-    free(path);
-}
-
-static void loads_what_was_stored(void **state) {
-    directory = *state;
-    golden_for_each(check_round_trip);
-}
-
-static void stores_models_without_operations_or_framework(void **state) {
-    directory = *state;
-    golden_case c;
-    make_tiny(&c);
-    check_round_trip(&c);
-    golden_free(&c);
-
-    golden_load(&c, "popart-inf");
-    for (int round = 0; round < 2; round++) {
-        popliner_operations_free(c.operations);
-        assert_int_equal(popliner_operations_find(c.profile, NULL, &c.operations, NULL),
-                         POPLINER_OK);
-        assert_int_equal(c.operations->count == 0, round == 1);
-        check_round_trip(&c);
-        /* the second time nothing belongs to anything */
-        for (size_t i = 0; i < c.profile->num_programs; i++)
-            c.profile->program_debug_context[i] = 0;
-    }
-    golden_free(&c);
-}
-
-static void stores_the_real_profile(void **state) {
-    golden_case c;
-    directory = *state;
-    real_load(&c);
-    check_round_trip(&c);
-    golden_free(&c);
-}
-
-static void keeps_arrays_of_more_than_one_piece(void **state) {
-    golden_case c;
-    char *path = test_path(*state, "stored");
-    make_tiny(&c);
-    /* one array a little larger than a piece of 64 MiB; nothing refers to most of it */
-    size_t length = ((size_t)1 << 26) + 1000;
-    c.profile->series_bytes = realloc(c.profile->series_bytes, length);
-    assert_non_null(c.profile->series_bytes);
-    for (size_t i = 2; i < length; i++)
-        c.profile->series_bytes[i] = (uint8_t)(i * 2654435761u >> 24);
-    c.profile->series_length = length;
-    save(&c, path);
-    assert_true(loads(&c, path, "two pieces"));
-    sqlite3 *sqlite;
-    assert_int_equal(sqlite3_open(path, &sqlite), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(sqlite,
-                                  "DELETE FROM arrays WHERE name = 'series_bytes' AND piece = 1",
-                                  NULL, NULL, NULL),
-                     SQLITE_OK);
-    assert_int_equal(sqlite3_changes(sqlite), 1);
-    sqlite3_close(sqlite);
-    assert_refused(&c, path, "one of two pieces");
-    golden_free(&c);
-    free(path);
-}
-
-/* ---- Damage --------------------------------------------------------------------------------- */
-
-/* A stored analysis of the tiny model, and another file to damage. */
-typedef struct damage {
-    golden_case c;
-    char *path;
-    uint8_t *bytes;
-    size_t size;
-} damage;
-
-static void begin_damage(damage *d, void **state) {
-    make_tiny(&d->c);
-    d->path = test_path(*state, "damaged");
-    save(&d->c, d->path);
-    d->bytes = test_read_bytes(d->path, &d->size);
-}
-
-static void end_damage(damage *d) {
-    golden_free(&d->c);
-    free(d->path);
-    free(d->bytes);
-}
-
-/* In place: file systems hurry to the disk with a file that is emptied and written again. */
-static void restore(const damage *d) {
-    int file = open(d->path, O_RDWR);
-    assert_true(file >= 0);
-    assert_int_equal(pwrite(file, d->bytes, d->size, 0), d->size);
-    assert_int_equal(ftruncate(file, (off_t)d->size), 0);
-    close(file);
-}
-
-/* Restores the file and runs SQL on it. */
-static void alter(const damage *d, const char *sql) {
-    restore(d);
-    sqlite3 *sqlite = open_to_write(d->path);
-    if (sqlite3_exec(sqlite, sql, NULL, NULL, NULL) != SQLITE_OK)
-        fail_msg("%s: %s", sql, sqlite3_errmsg(sqlite));
-    sqlite3_close(sqlite);
-}
-
-/* As the format has it, for an array of one piece. */
-static uint64_t checksum_of(const char *name, const void *bytes, size_t size) {
-    const uint64_t place[] = {XXH3_64bits(name, strlen(name)), 0, size};
-    return XXH3_64bits_withSeed(bytes, size, XXH3_64bits(place, sizeof place));
-}
-
-/* Replaces the bytes of one array, with their checksum if `honest`. */
-static void replace_array(const damage *d, const char *name, const void *bytes, size_t size,
-                          bool honest) {
-    sqlite3_stmt *update;
-    restore(d);
-    sqlite3 *sqlite = open_to_write(d->path);
-    assert_int_equal(sqlite3_prepare_v2(sqlite,
-                                        honest ? "UPDATE arrays SET bytes = ?2, checksum = ?3 "
-                                                 "WHERE name = ?1"
-                                               : "UPDATE arrays SET bytes = ?2 WHERE name = ?1",
-                                        -1, &update, NULL),
-                     SQLITE_OK);
-    sqlite3_bind_text(update, 1, name, -1, SQLITE_STATIC);
-    sqlite3_bind_blob(update, 2, bytes, (int)size, SQLITE_STATIC);
-    if (honest)
-        sqlite3_bind_int64(update, 3, (sqlite3_int64)checksum_of(name, bytes, size));
-    assert_int_equal(sqlite3_step(update), SQLITE_DONE);
-    assert_int_equal(sqlite3_changes(sqlite), 1);
-    sqlite3_finalize(update);
-    sqlite3_close(sqlite);
-}
-
-static void refuses_an_array_with_another_byte(void **state) {
-    damage d;
-    pl_field fields[2 * PL_MOST_FIELDS];
-    begin_damage(&d, state);
-    size_t count = list_fields(d.c.profile, d.c.operations, fields);
-    assert_true(count > 40);
-    for (size_t i = 0; i < count; i++) {
-        size_t size = size_of(&fields[i]);
-        assert_true(size > 0 && size < 100);
-        for (size_t k = 0; k < size; k++) {
-            uint8_t bytes[100];
-            memcpy(bytes, pl_field_items(&fields[i]), size);
-            bytes[k] ^= (uint8_t)(1u << k % 8);
-            replace_array(&d, fields[i].name, bytes, size, false);
-            assert_refused(&d.c, d.path, fields[i].name);
-        }
-    }
-    end_damage(&d);
-}
-
-static void refuses_missing_and_resized_arrays(void **state) {
-    static const char *const changes[] = {
-        "DELETE FROM arrays WHERE name = '%s'",
-        "UPDATE arrays SET name = name || 'x' WHERE name = '%s'",
-        "UPDATE arrays SET num_bytes = num_bytes + 1 WHERE name = '%s'",
-        "UPDATE arrays SET num_bytes = num_bytes - 1 WHERE name = '%s'",
-        "UPDATE arrays SET num_bytes = num_bytes + 8 WHERE name = '%s'",
-        "UPDATE arrays SET num_bytes = 0 WHERE name = '%s'",
-        "UPDATE arrays SET num_bytes = -1 WHERE name = '%s'",
-        "UPDATE arrays SET num_bytes = 9223372036854775807 WHERE name = '%s'",
-        "UPDATE arrays SET num_bytes = 1000000000000 WHERE name = '%s'",
-        "UPDATE arrays SET num_bytes = NULL WHERE name = '%s'",
-        "UPDATE arrays SET num_bytes = 'many' WHERE name = '%s'",
-        "UPDATE arrays SET checksum = checksum + 1 WHERE name = '%s'",
-        "UPDATE arrays SET checksum = NULL WHERE name = '%s'",
-        "UPDATE arrays SET bytes = NULL WHERE name = '%s'",
-        "UPDATE arrays SET bytes = zeroblob(length(bytes) + 1) WHERE name = '%s'",
-        "INSERT INTO arrays SELECT name, 1, num_bytes, checksum, bytes FROM arrays WHERE name='%s'",
-    };
-    damage d;
-    pl_field fields[2 * PL_MOST_FIELDS];
-    begin_damage(&d, state);
-    size_t count = list_fields(d.c.profile, d.c.operations, fields);
-    for (size_t i = 0; i < count; i++) {
-        for (size_t k = 0; k < sizeof changes / sizeof *changes; k++) {
-            char sql[400];
-            snprintf(sql, sizeof sql, changes[k], fields[i].name);
-            alter(&d, sql);
-            assert_refused(&d.c, d.path, sql);
-        }
-    }
-    alter(&d, "DELETE FROM arrays");
-    assert_refused(&d.c, d.path, "no arrays");
-    alter(&d, "DROP TABLE arrays");
-    assert_refused(&d.c, d.path, "no table of arrays");
-    alter(&d, "DROP TABLE target");
-    assert_refused(&d.c, d.path, "no table of the target");
-    end_damage(&d);
-}
-
-static void refuses_another_target(void **state) {
-    static const char *const columns[] = {"num_tiles",      "num_ipus",     "num_replicas",
-                                          "bytes_per_tile", "of_framework", "clock_hz"};
-    static const char *const values[] = {"-1",
-                                         "0",
-                                         "3",
-                                         "1472",
-                                         "16777216",
-                                         "2147483648",
-                                         "4611686018427387904",
-                                         "9223372036854775807",
-                                         "-9223372036854775808",
-                                         "1e300",
-                                         "0.5",
-                                         "NULL",
-                                         "'two'",
-                                         "x'00'"};
-    damage d;
-    char sql[200];
-    begin_damage(&d, state);
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
-        for (size_t k = 0; k < sizeof values / sizeof *values; k++) {
-            snprintf(sql, sizeof sql, "UPDATE target SET %s = %s", columns[i], values[k]);
-            alter(&d, sql);
-            assert_refused(&d.c, d.path, sql);
-        }
-        snprintf(sql, sizeof sql, "ALTER TABLE target RENAME COLUMN %s TO other", columns[i]);
-        alter(&d, sql);
-        assert_refused(&d.c, d.path, sql);
-    }
-    alter(&d, "UPDATE target SET architecture = 'ipu21'");
-    assert_refused(&d.c, d.path, "another architecture");
-    alter(&d, "UPDATE target SET architecture = printf('%.1000c', 'x')");
-    assert_refused(&d.c, d.path, "a long architecture");
-    alter(&d, "UPDATE target SET architecture = NULL");
-    assert_refused(&d.c, d.path, "no architecture");
-    alter(&d, "DELETE FROM target");
-    assert_refused(&d.c, d.path, "no target");
-    end_damage(&d);
-}
-
-/* Whatever an array holds, if it comes with its checksum, it is found to be wrong, or harmless. */
-static void survives_arrays_made_up_with_their_checksum(void **state) {
-    damage d;
-    pl_field fields[2 * PL_MOST_FIELDS];
-    begin_damage(&d, state);
-    size_t count = list_fields(d.c.profile, d.c.operations, fields);
-    uint64_t random = 53;
-    for (size_t i = 0; i < count; i++) {
-        for (int round = 0; round < 20; round++) {
-            size_t size = size_of(&fields[i]);
-            uint8_t bytes[100];
-            memcpy(bytes, pl_field_items(&fields[i]), size);
-            for (size_t k = 0; k < size; k++) {
-                random = test_random(random);
-                if (round == 0)
-                    bytes[k] = 0xff;
-                else if (round == 1)
-                    bytes[k] = (k + 1) % fields[i].item_size == 0 ? 0x7f : 0xff;
-                else if (random >> 61 == 0)
-                    bytes[k] = (uint8_t)(random >> 40) & (round % 2 ? 3 : 0xff);
-            }
-            replace_array(&d, fields[i].name, bytes, size, true);
-            golden_case c = {.name = fields[i].name};
-            popliner_error error;
-            if (popliner_analysis_load(d.path, &c.profile, &c.operations, &error) != POPLINER_OK) {
-                assert_int_equal(error.status, POPLINER_ERROR_INPUT);
-                continue;
-            }
-            popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
-            popliner_sharing sharing = {0};
-            for (popliner_memory_model model = POPLINER_MEMORY_MODEL_POPLINER;
-                 model <= POPLINER_MEMORY_MODEL_FULL; model++) {
-                popliner_costs *costs;
-                popliner_chain *chain = make_chain(&c, layers, model);
-                assert_int_equal(popliner_intervals_measure(c.profile, c.operations, chain, NULL,
-                                                            NULL, &costs, NULL, &error),
-                                 POPLINER_OK);
-                popliner_costs_free(costs);
-                popliner_chain_free(chain);
-            }
-            assert_int_equal(
-                popliner_sharing_measure(c.profile, c.operations, layers, &sharing, &error),
-                POPLINER_OK);
-            popliner_sharing_clear(&sharing);
-            popliner_layers_free(layers);
-            golden_free(&c);
-        }
-    }
-    end_damage(&d);
-}
-
-static void change_byte(const damage *d, int file, size_t offset, uint8_t byte) {
-    assert_int_equal(pwrite(file, &byte, 1, (off_t)offset), 1);
-    char how[100];
-    snprintf(how, sizeof how, "byte %zu of %zu is %u", offset, d->size, byte);
-    loads(&d->c, d->path, how);
-    assert_int_equal(pwrite(file, &d->bytes[offset], 1, (off_t)offset), 1);
-}
-
-static void survives_any_other_byte(void **state) {
-    damage d;
-    begin_damage(&d, state);
-    int file = open(d.path, O_RDWR);
-    assert_true(file >= 0);
-    size_t num_changed = 0;
-    for (size_t i = 0; i < d.size; i++) {
-        /* most of the file is empty space */
-        if (i >= 100 && d.bytes[i] == 0 && i % 1009 != 0)
-            continue;
-        change_byte(&d, file, i, d.bytes[i] ^ (uint8_t)(1u << i % 8));
-        change_byte(&d, file, i, (uint8_t)~d.bytes[i]);
-        num_changed++;
-    }
-    assert_true(num_changed > 2000);
-    close(file);
-    assert_true(loads(&d.c, d.path, "undamaged"));
-    end_damage(&d);
-}
-
-static void survives_any_length(void **state) {
-    damage d;
-    begin_damage(&d, state);
-    for (size_t size = d.size - 1; size > 0; size -= size > 600 ? 499 : 1) {
-        char how[100];
-        snprintf(how, sizeof how, "%zu bytes of %zu", size, d.size);
-        assert_int_equal(truncate(d.path, (off_t)size), 0);
-        assert_refused(&d.c, d.path, how);
-    }
-    assert_int_equal(truncate(d.path, 0), 0);
-    assert_reason(d.path, "empty");
-    end_damage(&d);
-}
-
-/* The same for a file of real size, at random. */
-static void survives_damage_anywhere_in_a_large_file(void **state) {
-    damage d = {.path = test_path(*state, "damaged")};
-    golden_load(&d.c, "popart-inf");
-    save(&d.c, d.path);
-    d.bytes = test_read_bytes(d.path, &d.size);
-    int file = open(d.path, O_RDWR);
-    assert_true(file >= 0);
-    uint64_t random = 59;
-    for (int i = 0; i < 200; i++) {
-        random = test_random(random);
-        size_t offset = (size_t)(random >> 20) % d.size;
-        change_byte(&d, file, offset, d.bytes[offset] ^ (uint8_t)(1u << (random >> 17) % 8));
-    }
-    close(file);
-    for (size_t size = d.size - 1; size > 10000; size -= 9973) {
-        assert_int_equal(truncate(d.path, (off_t)size), 0);
-        assert_refused(&d.c, d.path, "cut off");
-    }
-    end_damage(&d);
-}
-
-/* ---- Other files ---------------------------------------------------------------------------- */
-
-static void refuses_files_of_other_kinds(void **state) {
-    char *path = test_path(*state, "other");
-    assert_reason(path, "cannot be read");
-    assert_reason(*state, "is a directory");
-    test_write_bytes(path, "", 0);
-    assert_reason(path, "is empty");
-    test_write_bytes(path, "layer\t0\t1\n", 10);
-    assert_reason(path, "is not an SQLite database");
-    free(path);
-    char *profile = test_golden_file("popart-inf", "profile.pop");
-    if (profile != NULL)
-        assert_reason(profile, "is no stored analysis; only files written by --save-to-file");
-    free(profile);
-}
-
-static void refuses_other_versions_and_machines(void **state) {
-    damage d;
-    begin_damage(&d, state);
-    alter(&d, "PRAGMA user_version = 99");
-    assert_reason(d.path, "of format 99");
-    alter(&d, "PRAGMA user_version = 0");
-    assert_reason(d.path, "of format 0");
-    alter(&d, "PRAGMA application_id = 1");
-    assert_reason(d.path, "is no stored analysis");
-    alter(&d, "UPDATE target SET byte_order = x'0102030405060708'");
-    uint64_t mark = 0x0102030405060708u;
-    if (memcmp(&mark, "\x01\x02", 2) != 0)
-        assert_reason(d.path, "another byte order");
-    alter(&d, "UPDATE target SET byte_order = NULL");
-    assert_reason(d.path, "another byte order");
-    end_damage(&d);
-}
-
-/* ---- Storing -------------------------------------------------------------------------------- */
-
-static size_t count_files(const char *path) {
-    DIR *entries = opendir(path);
-    assert_non_null(entries);
-    size_t count = 0;
-    struct dirent *entry;
-    while ((entry = readdir(entries)) != NULL)
-        count += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
-    closedir(entries);
-    return count;
-}
-
-static void assert_not_saved(const golden_case *c, const char *path) {
-    popliner_error error = {.message = ""};
-    assert_int_equal(popliner_analysis_save(c->profile, c->operations, NULL, 0, NULL, path, &error),
-                     POPLINER_ERROR_OUTPUT);
-    assert_int_equal(error.status, POPLINER_ERROR_OUTPUT);
-    assert_non_null(strstr(error.message, path));
-    test_assert_sentence(error.message);
-}
-
-static void says_when_it_cannot_write(void **state) {
-    golden_case c;
-    make_tiny(&c);
-    char *missing = test_path(*state, "none/stored");
-    assert_not_saved(&c, missing);
-    free(missing);
-    assert_int_equal(count_files(*state), 0);
-
-    /* a directory of this name is in the way */
-    char *above = test_path(*state, "..");
-    assert_not_saved(&c, above);
-    free(above);
-    assert_int_equal(count_files(*state), 0);
-
-    assert_not_saved(&c, "/proc/popliner-stored");
-    if (geteuid() != 0) { /* who may write everywhere */
-        char *path = test_path(*state, "stored");
-        assert_int_equal(chmod(*state, 0500), 0);
-        assert_not_saved(&c, path);
-        assert_int_equal(chmod(*state, 0700), 0);
-        assert_int_equal(count_files(*state), 0);
-        free(path);
-    }
-    golden_free(&c);
-}
-
-static void replaces_a_file_only_on_success(void **state) {
-    golden_case c;
-    golden_case tiny;
-    golden_load(&c, "popart-inf");
-    make_tiny(&tiny);
-    char *path = test_path(*state, "stored");
-    save(&tiny, path);
-    /* no room for the larger one */
-    struct rlimit before;
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
-    struct rlimit small = before;
-    small.rlim_cur = 1 << 17;
-    signal(SIGXFSZ, SIG_IGN);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-    assert_not_saved(&c, path);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-    assert_int_equal(count_files(*state), 1);
-    assert_true(loads(&tiny, path, "kept"));
-    save(&c, path);
-    assert_int_equal(count_files(*state), 1);
-    assert_true(loads(&c, path, "replaced"));
-    golden_free(&tiny);
-    golden_free(&c);
-    free(path);
-}
-
-static void is_not_hindered_by_what_a_killed_run_left(void **state) {
-    golden_case c;
-    make_tiny(&c);
-    char *path = test_path(*state, "stored");
-    char name[100];
-    snprintf(name, sizeof name, "stored.%ld.part", (long)getpid());
-    char *part = test_path(*state, name);
-    save(&c, part); /* as far as another run of the same number came */
-    save(&c, path);
-    assert_true(loads(&c, path, "stored"));
-    assert_int_equal(count_files(*state), 1);
-    free(part);
-    free(path);
-    golden_free(&c);
-}
-
-#define IN_DIRECTORY(test)                                                                         \
-    cmocka_unit_test_setup_teardown(test, test_begin_directory, test_end_directory)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        IN_DIRECTORY(loads_what_was_stored),
-        IN_DIRECTORY(stores_models_without_operations_or_framework),
-        IN_DIRECTORY(stores_the_real_profile),
-        IN_DIRECTORY(keeps_arrays_of_more_than_one_piece),
-        IN_DIRECTORY(refuses_an_array_with_another_byte),
-        IN_DIRECTORY(refuses_missing_and_resized_arrays),
-        IN_DIRECTORY(refuses_another_target),
-        IN_DIRECTORY(survives_arrays_made_up_with_their_checksum),
-        IN_DIRECTORY(survives_any_other_byte),
-        IN_DIRECTORY(survives_any_length),
-        IN_DIRECTORY(survives_damage_anywhere_in_a_large_file),
-        IN_DIRECTORY(refuses_files_of_other_kinds),
-        IN_DIRECTORY(refuses_other_versions_and_machines),
-        IN_DIRECTORY(says_when_it_cannot_write),
-        IN_DIRECTORY(replaces_a_file_only_on_success),
-        IN_DIRECTORY(is_not_hindered_by_what_a_killed_run_left),
+        cmocka_unit_test(solves_what_brute_force_finds),
+        cmocka_unit_test(evaluates_what_it_measures),
+        cmocka_unit_test(evaluates_stages_on_one_ipu),
+        cmocka_unit_test(the_order_of_questions_does_not_matter),
+        cmocka_unit_test_setup_teardown(loads_what_it_stored, test_begin_directory,
+                                        test_end_directory),
+        cmocka_unit_test_setup_teardown(loads_the_rest_when_asked, test_begin_directory,
+                                        test_end_directory),
+        cmocka_unit_test(refuses_what_makes_no_sense),
+        cmocka_unit_test(takes_shorter_options),
+        cmocka_unit_test(tells_wrong_regexes),
+        cmocka_unit_test_setup_teardown(tells_of_files_that_are_none, test_begin_directory,
+                                        test_end_directory),
+        cmocka_unit_test(tells_the_listener_of_its_steps),
+        cmocka_unit_test(many_analyses_work_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -469,6 +469,13 @@ static size_t count_forgetful_pairs(const golden_case *c, const popliner_layers 
         popliner_stage_meter_remember_peaks(meter);
         assert_int_equal(popliner_stage_measure(meter, &operation, 1, &after, NULL), POPLINER_OK);
         assert_int_equal(popliner_stage_measure(meter, both, 2, &after, NULL), POPLINER_OK);
+        /* once it has forgotten them it is as if it had never remembered any */
+        popliner_stage_memory forgot = {0};
+        popliner_stage_meter_forget_peaks(meter);
+        assert_int_equal(popliner_stage_measure(meter, both, 2, &forgot, NULL), POPLINER_OK);
+        assert_true(
+            same_numbers("forgot", forgot.variables_bytes, fresh.variables_bytes, fresh.num_tiles));
+        popliner_stage_memory_clear(&forgot);
         popliner_stage_meter_free(meter);
         assert_true(
             same_numbers("after", after.variables_bytes, alone.variables_bytes, alone.num_tiles));

@@ -11,12 +11,12 @@
 #include <sqlite3.h>
 #include <xxhash.h>
 
-#include "popliner/analysis.h"
 #include "popliner/intervals.h"
 #include "popliner/liveness.h"
 #include "popliner/report.h"
 #include "popliner/sharing.h"
 #include "popliner/solver.h"
+#include "store/stored_analysis.h"
 #include "test_data.h"
 
 enum { PLACES = 4 };
@@ -25,8 +25,8 @@ enum { PLACES = 4 };
 typedef struct stored_case {
     golden_case c;
     popliner_layers *layers;
-    popliner_measured_stages measured[2]; /* by recompute */
-    popliner_costs *costs[2];             /* measured without details, for PLACES */
+    pl_measured_stages measured[2]; /* by recompute */
+    popliner_costs *costs[2];       /* measured without details, for PLACES */
     char *path;
 } stored_case;
 
@@ -56,14 +56,14 @@ static void begin(stored_case *s, void **state) {
         s->measured[recompute].chain = chain;
     }
     assert_int_equal(
-        popliner_analysis_save(s->c.profile, s->c.operations, s->measured, 2, NULL, s->path, NULL),
+        pl_stored_analysis_save(s->c.profile, s->c.operations, s->measured, 2, NULL, s->path, NULL),
         POPLINER_OK);
 }
 
 static void end(stored_case *s) {
     s->measured[1].chain = NULL; /* it is that of both */
-    popliner_measured_stages_clear(&s->measured[0]);
-    popliner_measured_stages_clear(&s->measured[1]);
+    pl_measured_stages_clear(&s->measured[0]);
+    pl_measured_stages_clear(&s->measured[1]);
     popliner_costs_free(s->costs[0]);
     popliner_costs_free(s->costs[1]);
     popliner_layers_free(s->layers);
@@ -72,24 +72,24 @@ static void end(stored_case *s) {
 }
 
 /* The stages for this question, or zero ones. */
-static popliner_measured_stages find(popliner_analysis *analysis, const popliner_layers *layers,
-                                     popliner_memory_model model, popliner_schedule schedule,
-                                     popliner_recompute recompute) {
-    popliner_measured_stages found;
+static pl_measured_stages find(pl_stored_analysis *analysis, const popliner_layers *layers,
+                               popliner_memory_model model, popliner_schedule schedule,
+                               popliner_recompute recompute) {
+    pl_measured_stages found;
     popliner_pipeline pipeline = {schedule, recompute, 2};
     assert_int_equal(
-        popliner_analysis_find_stages(analysis, layers, model, &pipeline, &found, NULL),
+        pl_stored_analysis_find_stages(analysis, layers, model, &pipeline, &found, NULL),
         POPLINER_OK);
     return found;
 }
 
-static void assert_same_details(const stored_case *s, const popliner_measured_stages *found,
-                                const popliner_costs *costs, const popliner_analysis *analysis,
+static void assert_same_details(const stored_case *s, const pl_measured_stages *found,
+                                const popliner_costs *costs, const pl_stored_analysis *analysis,
                                 const popliner_pipeline *pipeline, popliner_interval stage) {
     popliner_stage_detail a = popliner_stage_details_get(s->measured[pipeline->recompute].details,
                                                          s->c.profile, pipeline, &stage);
     popliner_stage_detail b = popliner_stage_details_get(
-        found->details, popliner_analysis_profile(analysis), pipeline, &stage);
+        found->details, pl_stored_analysis_profile(analysis), pipeline, &stage);
     assert_int_equal(a.total_bytes, b.total_bytes);
     assert_int_equal(a.stash_bytes, b.stash_bytes);
     assert_int_equal(a.parameter_bytes, b.parameter_bytes);
@@ -113,16 +113,16 @@ static void assert_same_details(const stored_case *s, const popliner_measured_st
 
 static void finds_what_was_stored(void **state) {
     stored_case s;
-    popliner_analysis *analysis;
+    pl_stored_analysis *analysis;
     begin(&s, state);
     const popliner_chain *chain = s.measured[0].chain;
-    assert_int_equal(popliner_analysis_open(s.path, &analysis, NULL), POPLINER_OK);
+    assert_int_equal(pl_stored_analysis_open(s.path, &analysis, NULL), POPLINER_OK);
     for (int schedule = 0; schedule <= POPLINER_SCHEDULE_TRAINING; schedule++) {
         for (int recompute = 0; recompute < 2; recompute++) {
             popliner_pipeline pipeline = {(popliner_schedule)schedule,
                                           (popliner_recompute)recompute, PLACES};
-            popliner_measured_stages found = find(analysis, s.layers, POPLINER_MEMORY_MODEL_FULL,
-                                                  pipeline.schedule, pipeline.recompute);
+            pl_measured_stages found = find(analysis, s.layers, POPLINER_MEMORY_MODEL_FULL,
+                                            pipeline.schedule, pipeline.recompute);
             bool trains = schedule == POPLINER_SCHEDULE_TRAINING;
             popliner_costs *costs;
             assert_non_null(found.chain);
@@ -157,10 +157,10 @@ static void finds_what_was_stored(void **state) {
                 assert_int_equal(popliner_chain_operation_at(found.chain, step),
                                  popliner_chain_operation_at(chain, step));
             popliner_costs_free(costs);
-            popliner_measured_stages_clear(&found);
+            pl_measured_stages_clear(&found);
         }
     }
-    popliner_analysis_close(analysis);
+    pl_stored_analysis_close(analysis);
     end(&s);
 }
 
@@ -209,12 +209,12 @@ static bool assigns_alike(const golden_case *c, const popliner_layers *a,
 
 static void finds_nothing_for_other_questions(void **state) {
     stored_case s;
-    popliner_analysis *analysis;
+    pl_stored_analysis *analysis;
     uint64_t random = 67;
     begin(&s, state);
-    assert_int_equal(popliner_analysis_open(s.path, &analysis, NULL), POPLINER_OK);
-    popliner_measured_stages found = find(analysis, s.layers, POPLINER_MEMORY_MODEL_POPLINER,
-                                          POPLINER_SCHEDULE_NONE, POPLINER_RECOMPUTE_NONE);
+    assert_int_equal(pl_stored_analysis_open(s.path, &analysis, NULL), POPLINER_OK);
+    pl_measured_stages found = find(analysis, s.layers, POPLINER_MEMORY_MODEL_POPLINER,
+                                    POPLINER_SCHEDULE_NONE, POPLINER_RECOMPUTE_NONE);
     assert_null(found.chain);
     popliner_layers *const others[] = {
         assign_layers(&s.c, golden_every_op, POPLINER_LAYER_ORDER_STEPS),
@@ -229,21 +229,21 @@ static void finds_nothing_for_other_questions(void **state) {
         assert_null(found.details);
         popliner_layers_free(others[i]);
     }
-    popliner_analysis_close(analysis);
+    pl_stored_analysis_close(analysis);
 
     /* one way of recomputing does not tell of the other */
     assert_int_equal(
-        popliner_analysis_save(s.c.profile, s.c.operations, s.measured, 1, NULL, s.path, NULL),
+        pl_stored_analysis_save(s.c.profile, s.c.operations, s.measured, 1, NULL, s.path, NULL),
         POPLINER_OK);
-    assert_int_equal(popliner_analysis_open(s.path, &analysis, NULL), POPLINER_OK);
+    assert_int_equal(pl_stored_analysis_open(s.path, &analysis, NULL), POPLINER_OK);
     found = find(analysis, s.layers, POPLINER_MEMORY_MODEL_FULL, POPLINER_SCHEDULE_TRAINING,
                  POPLINER_RECOMPUTE_FULL);
     assert_null(found.chain);
     found = find(analysis, s.layers, POPLINER_MEMORY_MODEL_FULL, POPLINER_SCHEDULE_INFERENCE,
                  POPLINER_RECOMPUTE_FULL);
     assert_non_null(found.chain);
-    popliner_measured_stages_clear(&found);
-    popliner_analysis_close(analysis);
+    pl_measured_stages_clear(&found);
+    pl_stored_analysis_close(analysis);
     end(&s);
 }
 
@@ -255,17 +255,17 @@ static void assert_needs_variables(popliner_status status, const popliner_error 
         fail_msg("status %d: %s", (int)status, error->message);
     assert_int_equal(status, POPLINER_ERROR_USAGE);
     assert_int_equal(error->status, POPLINER_ERROR_USAGE);
-    assert_non_null(strstr(error->message, "popliner_analysis_load_variables"));
+    assert_non_null(strstr(error->message, "popliner_analysis_load_rest"));
 }
 
 static void what_needs_variables_asks_for_them(void **state) {
     stored_case s;
-    popliner_analysis *analysis;
+    pl_stored_analysis *analysis;
     popliner_error error = {.message = ""};
     begin(&s, state);
-    assert_int_equal(popliner_analysis_open(s.path, &analysis, NULL), POPLINER_OK);
-    const popliner_profile *p = popliner_analysis_profile(analysis);
-    const popliner_operations *o = popliner_analysis_operations(analysis);
+    assert_int_equal(pl_stored_analysis_open(s.path, &analysis, NULL), POPLINER_OK);
+    const popliner_profile *p = pl_stored_analysis_profile(analysis);
+    const popliner_operations *o = pl_stored_analysis_operations(analysis);
     const popliner_chain *known = s.measured[0].chain;
     popliner_profile_counts counts = popliner_profile_get_counts(p);
     size_t num_tiles = popliner_profile_target(p)->num_tiles;
@@ -296,18 +296,18 @@ static void what_needs_variables_asks_for_them(void **state) {
     assert_needs_variables(popliner_liveness_extent(p, 0, NULL, &bytes[0], &bytes[1], &error),
                            &error);
     assert_needs_variables(popliner_report_tiles(p, POPLINER_FORMAT_TSV, &text, &error), &error);
-    assert_needs_variables(popliner_analysis_save(p, o, NULL, 0, NULL, s.path, &error), &error);
+    assert_needs_variables(pl_stored_analysis_save(p, o, NULL, 0, NULL, s.path, &error), &error);
 
     /* and has them afterwards */
-    assert_int_equal(popliner_analysis_load_variables(analysis, NULL, &error), POPLINER_OK);
+    assert_int_equal(pl_stored_analysis_load_variables(analysis, NULL, &error), POPLINER_OK);
     assert_int_equal(popliner_profile_get_counts(p).num_variables,
                      popliner_profile_get_counts(s.c.profile).num_variables);
     assert_int_equal(
         popliner_chain_create(p, o, s.layers, POPLINER_MEMORY_MODEL_FULL, &chain, &error),
         POPLINER_OK);
     popliner_chain_free(chain);
-    assert_int_equal(popliner_analysis_load_variables(analysis, NULL, &error), POPLINER_OK);
-    popliner_analysis_close(analysis);
+    assert_int_equal(pl_stored_analysis_load_variables(analysis, NULL, &error), POPLINER_OK);
+    pl_stored_analysis_close(analysis);
     free(steps_bytes);
     free(peaks);
     end(&s);
@@ -323,25 +323,25 @@ static void change(const char *path, const char *sql) {
 
 static void stays_usable_when_variables_are_damaged(void **state) {
     stored_case s;
-    popliner_analysis *analysis;
+    pl_stored_analysis *analysis;
     popliner_error error = {.message = ""};
     begin(&s, state);
     /* the last array of all, so that the others have been loaded */
     change(s.path, "UPDATE arrays SET bytes = zeroblob(length(bytes)) "
                    "WHERE name = 'tile_variables_start'");
-    assert_int_equal(popliner_analysis_open(s.path, &analysis, NULL), POPLINER_OK);
+    assert_int_equal(pl_stored_analysis_open(s.path, &analysis, NULL), POPLINER_OK);
     for (int round = 0; round < 2; round++) {
-        assert_int_equal(popliner_analysis_load_variables(analysis, NULL, &error),
+        assert_int_equal(pl_stored_analysis_load_variables(analysis, NULL, &error),
                          POPLINER_ERROR_INPUT);
         assert_non_null(strstr(error.message, "tile_variables_start"));
         assert_int_equal(
-            popliner_profile_get_counts(popliner_analysis_profile(analysis)).num_variables, 0);
+            popliner_profile_get_counts(pl_stored_analysis_profile(analysis)).num_variables, 0);
     }
-    popliner_measured_stages found = find(analysis, s.layers, POPLINER_MEMORY_MODEL_FULL,
-                                          POPLINER_SCHEDULE_NONE, POPLINER_RECOMPUTE_NONE);
+    pl_measured_stages found = find(analysis, s.layers, POPLINER_MEMORY_MODEL_FULL,
+                                    POPLINER_SCHEDULE_NONE, POPLINER_RECOMPUTE_NONE);
     assert_non_null(found.chain);
-    popliner_measured_stages_clear(&found);
-    popliner_analysis_close(analysis);
+    pl_measured_stages_clear(&found);
+    pl_stored_analysis_close(analysis);
     end(&s);
 }
 
@@ -354,12 +354,12 @@ static const char *const arrays[] = {
 enum { NUM_ARRAYS = sizeof arrays / sizeof *arrays };
 
 /* The status of looking for plain stages in the file. */
-static popliner_status look(const stored_case *s, popliner_measured_stages *found,
+static popliner_status look(const stored_case *s, pl_measured_stages *found,
                             popliner_error *error) {
-    popliner_analysis *analysis;
+    pl_stored_analysis *analysis;
     popliner_pipeline pipeline = {POPLINER_SCHEDULE_TRAINING, POPLINER_RECOMPUTE_NONE, 3};
-    assert_int_equal(popliner_analysis_open(s->path, &analysis, error), POPLINER_OK);
-    popliner_status status = popliner_analysis_find_stages(
+    assert_int_equal(pl_stored_analysis_open(s->path, &analysis, error), POPLINER_OK);
+    popliner_status status = pl_stored_analysis_find_stages(
         analysis, s->layers, POPLINER_MEMORY_MODEL_FULL, &pipeline, found, error);
     /* nothing leads out of the profile, and whatever it is, it can be solved and told */
     if (status == POPLINER_OK && found->chain != NULL) {
@@ -378,14 +378,14 @@ static popliner_status look(const stored_case *s, popliner_measured_stages *foun
                 popliner_interval stage = {first, popliner_chain_num_units(found->chain) - 1,
                                            place};
                 popliner_stage_detail d = popliner_stage_details_get(
-                    found->details, popliner_analysis_profile(analysis), &pipeline, &stage);
+                    found->details, pl_stored_analysis_profile(analysis), &pipeline, &stage);
                 for (size_t i = 0; i < d.num_variables; i++)
                     assert_true(strlen(d.variables[i].name) + strlen(d.variables[i].category) <
                                 1000);
             }
         }
     }
-    popliner_analysis_close(analysis);
+    pl_stored_analysis_close(analysis);
     return status;
 }
 
@@ -402,11 +402,11 @@ static void refuses_damaged_stages(void **state) {
     for (size_t i = 0; i < NUM_ARRAYS; i++) {
         for (size_t k = 0; k < sizeof changes / sizeof *changes; k++) {
             char sql[300];
-            popliner_measured_stages found;
+            pl_measured_stages found;
             popliner_error error = {.message = ""};
             snprintf(sql, sizeof sql, changes[k], arrays[i]);
-            assert_int_equal(popliner_analysis_save(s.c.profile, s.c.operations, s.measured, 2,
-                                                    NULL, s.path, NULL),
+            assert_int_equal(pl_stored_analysis_save(s.c.profile, s.c.operations, s.measured, 2,
+                                                     NULL, s.path, NULL),
                              POPLINER_OK);
             change(s.path, sql);
             popliner_status status = look(&s, &found, &error);
@@ -415,7 +415,7 @@ static void refuses_damaged_stages(void **state) {
                 strcmp(arrays[i], "cycles") == 0 && !popliner_costs_has_cycles(s.costs[0]);
             if (is_empty && k == 3) {
                 assert_int_equal(status, POPLINER_OK);
-                popliner_measured_stages_clear(&found);
+                pl_measured_stages_clear(&found);
                 continue;
             }
             /* without its beginning it is not there at all, and so are the others behind it */
@@ -447,8 +447,8 @@ static void survives_stages_made_up_with_their_checksum(void **state) {
             sqlite3_stmt *select;
             sqlite3_stmt *update;
             snprintf(name, sizeof name, "stages/0/%s", arrays[i]);
-            assert_int_equal(popliner_analysis_save(s.c.profile, s.c.operations, s.measured, 2,
-                                                    NULL, s.path, NULL),
+            assert_int_equal(pl_stored_analysis_save(s.c.profile, s.c.operations, s.measured, 2,
+                                                     NULL, s.path, NULL),
                              POPLINER_OK);
             assert_int_equal(sqlite3_open(s.path, &sqlite), SQLITE_OK);
             assert_int_equal(sqlite3_prepare_v2(sqlite, "SELECT bytes FROM arrays WHERE name = ?1",
@@ -486,12 +486,12 @@ static void survives_stages_made_up_with_their_checksum(void **state) {
             sqlite3_finalize(update);
             sqlite3_close(sqlite);
             free(bytes);
-            popliner_measured_stages found;
+            pl_measured_stages found;
             popliner_error error = {.message = ""};
             popliner_status status = look(&s, &found, &error);
             assert_true(status == POPLINER_OK || status == POPLINER_ERROR_INPUT);
             num_found += found.chain != NULL;
-            popliner_measured_stages_clear(&found);
+            pl_measured_stages_clear(&found);
         }
     }
     assert_true(num_found > 10 && num_found < NUM_ARRAYS * 16);

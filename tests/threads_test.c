@@ -13,10 +13,10 @@
 
 #include <sqlite3.h>
 
-#include "popliner/analysis.h"
 #include "popliner/operations.h"
 #include "popliner/read.h"
 #include "profile/profile_data.h"
+#include "store/stored_analysis.h"
 
 static const size_t thread_counts[] = {1, 2, 4, 7};
 
@@ -62,14 +62,14 @@ static uint8_t *stored(const char *directory, const char *profile_path, const ch
     popliner_debug_info *info = NULL;
     popliner_operations *operations = NULL;
     told t = {.caller = pthread_self()};
-    popliner_listener listener = {&t, on_message, on_progress};
+    popliner_listener listener = {.user = &t, .message = on_message, .progress = on_progress};
     popliner_read_options options = {.listener = &listener, .num_threads = num_threads};
     char *path = test_path(directory, "stored.popliner");
     if (popliner_read_files(profile_path, debug_path, &options, &profile, &info, &error) !=
             POPLINER_OK ||
         popliner_operations_find(profile, info, &operations, &error) != POPLINER_OK ||
         pl_profile_check(profile, profile_path, &error) != POPLINER_OK ||
-        popliner_analysis_save(profile, operations, NULL, 0, NULL, path, &error) != POPLINER_OK)
+        pl_stored_analysis_save(profile, operations, NULL, 0, NULL, path, &error) != POPLINER_OK)
         fail_msg("%s with %zu threads: %s", profile_path, num_threads, error.message);
     assert_true(t.calls > 1);
     assert_false(t.other_thread);
@@ -107,7 +107,7 @@ static void expect_same_error(const char *profile, const char *debug, popliner_s
         popliner_profile *read = (popliner_profile *)&error;
         popliner_debug_info *info = (popliner_debug_info *)&error;
         told t = {.caller = pthread_self()};
-        popliner_listener listener = {&t, on_message, on_progress};
+        popliner_listener listener = {.user = &t, .message = on_message, .progress = on_progress};
         popliner_read_options options = {.listener = &listener, .num_threads = thread_counts[i]};
         if (popliner_read_files(profile, debug, &options, &read, &info, &error) != expected)
             fail_msg("not refused: %s", error.message);

@@ -20,9 +20,9 @@
 extern "C" {
 #endif
 
-/* What the answer is about. All of it has to outlive the certificate. */
+/* What the answer is about. */
 typedef struct popliner_certificate_input {
-    const popliner_plan *plan;
+    popliner_plan *plan; /* becomes the certificate's: it is empty then */
     const popliner_solver_options *options;
     const popliner_pipeline *pipeline; /* NULL: none */
     size_t num_units;
@@ -32,7 +32,7 @@ typedef struct popliner_certificate_input {
     uint64_t cuts_per_unit;        /* 1 if the cuts are bytes; else they are in the time unit */
     bool has_cycles;
 
-    /* Where the costs come from: the first three or none. With a meter each stage is measured, and
+    /* Where the costs come from: the first three or none; they have to outlive the certificate. With a meter each stage is measured, and
      * checked; without it details tell what it would measure, where every stage has an IPU to
      * itself. */
     const popliner_profile *profile;
@@ -53,6 +53,12 @@ popliner_status popliner_certificate_create(const popliner_certificate_input *in
                                             popliner_certificate **certificate,
                                             popliner_error *error);
 void popliner_certificate_free(popliner_certificate *certificate);
+
+/* The split, and what it was chosen by, as long as the certificate lives: NULL where the costs are
+ * the caller's, or where there was no table, as for the greedy algorithm. In a table made for a limit
+ * what is beyond it may be forbidden. */
+const popliner_plan *popliner_certificate_plan(const popliner_certificate *certificate);
+const popliner_costs *popliner_certificate_costs(const popliner_certificate *certificate);
 
 /* What was measured of the IPU of every stage of the plan, [stages of the plan], as long as the
  * certificate lives; NULL without a profile. */

@@ -29,6 +29,9 @@ typedef struct popliner_listener {
     /* `done` of `total` units of the work called `task`; total 0 when it is not known. Called at
      * most a few hundred times per task; the last call of a task has done == total. */
     void (*progress)(void *user, const char *task, uint64_t done, uint64_t total);
+
+    /* A named part of the work has ended, which took `seconds`. */
+    void (*step)(void *user, const char *task, double seconds);
 } popliner_listener;
 
 #ifdef __cplusplus

@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 /* One compiled program with its memory. Immutable once read, but for
- * popliner_analysis_load_variables; may be read from several threads.
+ * popliner_analysis_load_rest; may be read from several threads.
  * Owned by the caller that read it; free with popliner_profile_free. */
 typedef struct popliner_profile popliner_profile;
 

@@ -25,6 +25,7 @@ typedef enum popliner_method {
      * much for its programs to stay small, an exact search over all stages. */
     POPLINER_METHOD_ILP,
     POPLINER_METHOD_DYNAMIC_PROGRAMMING, /* without GLPK; not where stages share IPUs */
+    POPLINER_METHOD_GREEDY, /* the algorithm of PopLiner 1.0.0, see popliner_solve_greedily */
 } popliner_method;
 
 /* What must be true of the place before a unit. */

@@ -59,6 +59,9 @@ void popliner_stage_meter_free(popliner_stage_meter *meter);
  * but other steps gets the peak of the earlier one. Off at first. */
 void popliner_stage_meter_remember_peaks(popliner_stage_meter *meter);
 
+/* Ends that, and forgets them. */
+void popliner_stage_meter_forget_peaks(popliner_stage_meter *meter);
+
 /* Measures the stage of the given operations, in ascending order, into *memory, whose arrays are
  * made or reused. Each program of the operations counts once.
  *

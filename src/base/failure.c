@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/clock.h"
+
 popliner_status pl_fail(popliner_error *error, popliner_status status, const char *format, ...) {
     if (error != NULL) {
         va_list arguments;
@@ -34,4 +36,9 @@ void pl_progress(const popliner_listener *listener, const char *task, uint64_t d
                  uint64_t total) {
     if (listener != NULL && listener->progress != NULL)
         listener->progress(listener->user, task, done, total);
+}
+
+void pl_step(const popliner_listener *listener, const char *task, double start_seconds) {
+    if (listener != NULL && listener->step != NULL)
+        listener->step(listener->user, task, pl_clock_seconds() - start_seconds);
 }

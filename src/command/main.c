@@ -100,7 +100,7 @@ static popliner_status print_tables(session *s, popliner_error *error) {
  * that is damaged is refused as a whole. */
 static popliner_status load_ahead(session *s, popliner_error *error) {
     const options *o = &s->options;
-    const popliner_measured_stages *stages;
+    const pl_measured_stages *stages;
     if (!o->memory_totals && !o->operation_breakdown && !o->layer_breakdown &&
         !o->memory_affinity && !o->interlayer_communication && !o->diagnose && o->evaluate == NULL)
         return POPLINER_OK;

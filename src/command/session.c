@@ -147,10 +147,10 @@ popliner_status session_load(session *s, popliner_error *error) {
         if (status == POPLINER_OK)
             status = session_check_programs(s, s->options.profile, NULL, error);
         if (status == POPLINER_OK)
-            status = popliner_analysis_open(s->options.profile, &s->analysis, error);
+            status = pl_stored_analysis_open(s->options.profile, &s->analysis, error);
         if (status == POPLINER_OK) {
-            s->profile = popliner_analysis_profile(s->analysis);
-            s->operations = popliner_analysis_operations(s->analysis);
+            s->profile = pl_stored_analysis_profile(s->analysis);
+            s->operations = pl_stored_analysis_operations(s->analysis);
             log_step(&s->log, "Loading the analysis", start);
         }
     } else {
@@ -194,7 +194,7 @@ popliner_status session_need_variables(session *s, popliner_error *error) {
     double start = log_seconds();
     if (s->has_variables)
         return POPLINER_OK;
-    popliner_status status = popliner_analysis_load_variables(s->analysis, &s->listener, error);
+    popliner_status status = pl_stored_analysis_load_variables(s->analysis, &s->listener, error);
     if (status == POPLINER_OK) {
         s->has_variables = true;
         log_step(&s->log, "Loading the lowered variables", start);
@@ -235,7 +235,7 @@ static const size_t most_stored_bytes = (size_t)64 << 20;
 static popliner_status measure_stages(session *s, popliner_chain *chain,
                                       popliner_recompute recompute, popliner_error *error) {
     popliner_interval_options interval_options = POPLINER_INTERVAL_OPTIONS_INIT;
-    popliner_measured_stages *stages = &s->measured[s->num_measured];
+    pl_measured_stages *stages = &s->measured[s->num_measured];
     double start = log_seconds();
     stages->chain = chain;
     interval_options.pipeline.schedule = POPLINER_SCHEDULE_TRAINING;
@@ -275,8 +275,8 @@ popliner_status session_save(session *s, popliner_error *error) {
     }
     double start = log_seconds();
     if (status == POPLINER_OK)
-        status = popliner_analysis_save(s->profile, s->operations, s->measured, s->num_measured,
-                                        &s->listener, s->options.save_to_file, error);
+        status = pl_stored_analysis_save(s->profile, s->operations, s->measured, s->num_measured,
+                                         &s->listener, s->options.save_to_file, error);
     if (status == POPLINER_OK)
         log_step(&s->log, "Storing the analysis", start);
     return status;
@@ -284,9 +284,8 @@ popliner_status session_save(session *s, popliner_error *error) {
 
 popliner_status session_find_stages(session *s, popliner_memory_model model,
                                     const popliner_pipeline *pipeline,
-                                    const popliner_measured_stages **stages,
-                                    popliner_error *error) {
-    popliner_measured_stages found = {0};
+                                    const pl_measured_stages **stages, popliner_error *error) {
+    pl_measured_stages found = {0};
     double start = log_seconds();
     *stages = NULL;
     for (size_t i = 0; i < s->num_measured; i++)
@@ -296,7 +295,7 @@ popliner_status session_find_stages(session *s, popliner_memory_model model,
     if (*stages != NULL || s->analysis == NULL || s->num_measured == MOST_MEASURED)
         return POPLINER_OK;
     popliner_status status =
-        popliner_analysis_find_stages(s->analysis, s->layers, model, pipeline, &found, error);
+        pl_stored_analysis_find_stages(s->analysis, s->layers, model, pipeline, &found, error);
     if (status != POPLINER_OK || found.chain == NULL)
         return status;
     if (s->chain[model] == NULL)
@@ -361,7 +360,7 @@ popliner_status session_limit(session *s, uint64_t *limit_bytes, popliner_error 
 void session_free(session *s) {
     for (size_t i = 0; i < MOST_MEASURED; i++) {
         s->measured[i].chain = NULL; /* freed below */
-        popliner_measured_stages_clear(&s->measured[i]);
+        pl_measured_stages_clear(&s->measured[i]);
     }
     for (int model = 0; model < NUM_MEMORY_MODELS; model++) {
         popliner_stage_meter_free(s->meter[model]);
@@ -371,5 +370,5 @@ void session_free(session *s) {
     popliner_operations_free(s->found_operations);
     popliner_debug_info_free(s->info);
     popliner_profile_free(s->read_profile);
-    popliner_analysis_close(s->analysis);
+    pl_stored_analysis_close(s->analysis);
 }

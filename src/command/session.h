@@ -8,7 +8,6 @@
 
 #include "command/log.h"
 #include "command/options.h"
-#include "popliner/analysis.h"
 #include "popliner/chain.h"
 #include "popliner/debug_info.h"
 #include "popliner/error.h"
@@ -16,6 +15,7 @@
 #include "popliner/operations.h"
 #include "popliner/profile.h"
 #include "popliner/stage.h"
+#include "store/stored_analysis.h"
 
 enum { NUM_MEMORY_MODELS = POPLINER_MEMORY_MODEL_FULL + 1 };
 
@@ -35,14 +35,14 @@ typedef struct session {
     popliner_chain *chain[NUM_MEMORY_MODELS];
     popliner_stage_meter *meter[NUM_MEMORY_MODELS];
     /* Stages that were measured to be stored, or when they were: their chains are those above. */
-    popliner_measured_stages measured[MOST_MEASURED];
+    pl_measured_stages measured[MOST_MEASURED];
     size_t num_measured;
 
     /* Whose profile and operations are: those that were read, or the analysis that was loaded, as far
      * as it was needed. */
     popliner_profile *read_profile;
     popliner_operations *found_operations;
-    popliner_analysis *analysis;
+    pl_stored_analysis *analysis;
     bool has_variables;
     bool failed_softly; /* the answer was printed, but it is no success: exit status 1 */
 } session;
@@ -70,7 +70,7 @@ popliner_status session_save(session *s, popliner_error *error);
  * session's, or NULL if they have to be measured. */
 popliner_status session_find_stages(session *s, popliner_memory_model model,
                                     const popliner_pipeline *pipeline,
-                                    const popliner_measured_stages **stages, popliner_error *error);
+                                    const pl_measured_stages **stages, popliner_error *error);
 
 /* The memory model that the user chose, or `otherwise`. */
 popliner_memory_model session_memory_model(const session *s, popliner_memory_model otherwise);

@@ -73,9 +73,9 @@ typedef struct task {
     session *s;
     question question;
     popliner_costs_file *file;
-    popliner_costs *costs;                  /* the file's, or those below */
-    popliner_costs *measured_costs;         /* owned */
-    const popliner_measured_stages *stored; /* the session's: they were measured before, or NULL */
+    popliner_costs *costs;            /* the file's, or those below */
+    popliner_costs *measured_costs;   /* owned */
+    const pl_measured_stages *stored; /* the session's: they were measured before, or NULL */
     popliner_memory_model model;
     popliner_shared_stages shared;
     waiting waiting;
@@ -265,7 +265,7 @@ static popliner_memory_model solving_model(const session *s) {
                                        : POPLINER_MEMORY_MODEL_FULL);
 }
 
-popliner_status solve_find_stored(session *s, const popliner_measured_stages **stages,
+popliner_status solve_find_stored(session *s, const pl_measured_stages **stages,
                                   popliner_error *error) {
     popliner_pipeline pipeline;
     *stages = NULL;
@@ -389,7 +389,7 @@ static popliner_status find_plan(task *t, popliner_plan *plan, popliner_error *e
 
 /* ---- telling ---- */
 
-static popliner_certificate_input certificate_input(const task *t, const popliner_plan *plan) {
+static popliner_certificate_input certificate_input(const task *t, popliner_plan *plan) {
     session *s = t->s;
     bool has_profile = t->file == NULL;
     return (popliner_certificate_input){
@@ -509,29 +509,32 @@ static popliner_status print_plan(const task *t, const popliner_certificate *cer
 }
 
 static popliner_status solve_once(task *t, popliner_error *error) {
-    popliner_plan plan = {0};
+    popliner_plan found = {0};
+    const popliner_plan *plan = NULL;
     popliner_certificate *certificate = NULL;
-    popliner_status status = find_plan(t, &plan, error);
-    popliner_certificate_input input = certificate_input(t, &plan);
+    popliner_status status = find_plan(t, &found, error);
+    popliner_certificate_input input = certificate_input(t, &found);
     if (status == POPLINER_OK)
         status = popliner_certificate_create(&input, &certificate, error);
+    if (status == POPLINER_OK)
+        plan = popliner_certificate_plan(certificate);
     /* where stages share an IPU, the details are of the IPU, which the certificate tells */
     if (status == POPLINER_OK && t->file == NULL && t->s->options.verbose &&
         !shares_an_ipu(&t->question.solver))
-        status = log_evaluation(t, &plan, certificate, error);
+        status = log_evaluation(t, plan, certificate, error);
     if (status == POPLINER_OK)
-        status = tell_plan(t, &plan, certificate, error);
+        status = tell_plan(t, plan, certificate, error);
     if (status == POPLINER_OK)
         status = print_plan(t, certificate, error);
     /* the answer comes first: it is not to be lost for a program that cannot be written */
-    if (status == POPLINER_OK && t->costs != NULL && plan.status != POPLINER_PLAN_INFEASIBLE)
+    if (status == POPLINER_OK && t->costs != NULL && plan->status != POPLINER_PLAN_INFEASIBLE)
         status = write_programs(t, error);
     else if (status == POPLINER_OK &&
              (t->s->options.write_lp != NULL || t->s->options.write_mps != NULL))
         log_message(&t->s->log, POPLINER_LEVEL_WARNING,
                     "--write-lp, --write-mps: not written, for no split is within the limits.");
     popliner_certificate_free(certificate);
-    popliner_plan_clear(&plan);
+    popliner_plan_clear(&found);
     return status;
 }
 

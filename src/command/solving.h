@@ -12,7 +12,7 @@ popliner_status diagnose_and_print(session *s, popliner_error *error);
 
 /* Looks for stages that were measured before, so that solving need not; *stages as
  * session_find_stages has it. */
-popliner_status solve_find_stored(session *s, const popliner_measured_stages **stages,
+popliner_status solve_find_stored(session *s, const pl_measured_stages **stages,
                                   popliner_error *error);
 
 #endif

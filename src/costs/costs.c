@@ -20,6 +20,7 @@ struct popliner_costs {
     popliner_shared_peak_function shared_peak;
     void *shared_peak_user;
     bool shared_peak_never_shrinks;
+    void *owned_user; /* shared_peak_user where it is the table's */
 };
 
 /* The numbers in a triangle. */
@@ -58,6 +59,7 @@ void popliner_costs_free(popliner_costs *costs) {
     free(costs->peaks_bytes);
     free(costs->cuts_bytes);
     free(costs->cycles);
+    free(costs->owned_user);
     free(costs);
 }
 
@@ -182,6 +184,11 @@ void popliner_costs_set_shared_peak(popliner_costs *costs, popliner_shared_peak_
     costs->shared_peak_never_shrinks = never_shrinks;
     costs->shared_peak = peak;
     costs->shared_peak_user = user;
+}
+
+void pl_costs_own_user(popliner_costs *costs, void *user) {
+    free(costs->owned_user);
+    costs->owned_user = user;
 }
 
 /* Whether no number of the triangle is smaller than that of an interval within. */

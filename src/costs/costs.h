@@ -18,6 +18,9 @@ bool pl_costs_cycles_never_shrink(const popliner_costs *costs);
 /* The same for cycles; NULL without such a table. */
 const uint64_t *pl_costs_cycles_from(const popliner_costs *costs, size_t first_unit);
 
+/* Gives the table the `user` of its shared peaks, which it frees with free(). */
+void pl_costs_own_user(popliner_costs *costs, void *user);
+
 /* The largest sum of cut bytes that is told from others; larger ones are taken for it. One less
  * than UINT64_MAX, which stays free for "no split at all". */
 #define PL_MOST_CUT_BYTES (UINT64_MAX - 1)

@@ -99,14 +99,22 @@ void popliner_stage_meter_free(popliner_stage_meter *meter) {
     free(meter->operation_buffer);
     free(meter->touched_by);
     pl_passes_free(&meter->passes);
-    for (size_t i = 0; i < meter->num_remembered; i++)
-        free(meter->remembered[i].by_tile);
-    free(meter->remembered);
+    popliner_stage_meter_forget_peaks(meter);
     free(meter);
 }
 
 void popliner_stage_meter_remember_peaks(popliner_stage_meter *meter) {
     meter->remembers = true;
+}
+
+void popliner_stage_meter_forget_peaks(popliner_stage_meter *meter) {
+    for (size_t i = 0; i < meter->num_remembered; i++)
+        free(meter->remembered[i].by_tile);
+    free(meter->remembered);
+    meter->remembered = NULL;
+    meter->num_remembered = 0;
+    meter->remembered_capacity = 0;
+    meter->remembers = false;
 }
 
 static popliner_status make_arrays(popliner_stage_memory *memory, size_t num_tiles,

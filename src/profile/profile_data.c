@@ -122,7 +122,7 @@ popliner_status pl_profile_require_variables(const popliner_profile *profile,
         return POPLINER_OK;
     return pl_fail(error, POPLINER_ERROR_USAGE,
                    "the lowered variables of the stored analysis are not loaded; call "
-                   "popliner_analysis_load_variables first");
+                   "popliner_analysis_load_rest first");
 }
 
 void popliner_profile_free(popliner_profile *profile) {

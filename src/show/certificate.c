@@ -38,7 +38,7 @@ static popliner_status tell_ipu(const popliner_certificate *c, const popliner_in
 
 /* Measures the unit that is too large, where in the pipeline it needs as much as was found. */
 static popliner_status measure_unit(popliner_certificate *c, popliner_error *error) {
-    const popliner_infeasibility *why = &c->input.plan->infeasibility;
+    const popliner_infeasibility *why = &c->plan.infeasibility;
     size_t longest = c->has_stash ? c->input.num_units : 1;
     if (c->input.options->num_mapped_stages > longest)
         longest = c->input.options->num_mapped_stages;
@@ -54,8 +54,9 @@ static popliner_status measure_unit(popliner_certificate *c, popliner_error *err
                    why->unit, why->unit_bytes, c->unit.tile_bytes);
 }
 
-static popliner_status measure(popliner_certificate *c, popliner_error *error) {
-    const popliner_plan *plan = c->input.plan;
+/* Measures the IPU of every stage; with is_evaluation the plan is told of its peak, else checked. */
+static popliner_status measure(popliner_certificate *c, bool is_evaluation, popliner_error *error) {
+    popliner_plan *plan = &c->plan;
     popliner_status status = POPLINER_OK;
     popliner_interval *stages = pl_new_array(plan->num_stages, sizeof *stages);
     c->details = pl_new_array(plan->num_stages, sizeof *c->details);
@@ -71,7 +72,8 @@ static popliner_status measure(popliner_certificate *c, popliner_error *error) {
         }
         size_t count = list_ipu(plan, plan->stages[i].ipu, stages);
         status = tell_ipu(c, stages, count, &c->details[i], error);
-        if (status == POPLINER_OK && c->details[i].tile_bytes != plan->stages[i].peak_bytes)
+        if (status == POPLINER_OK && !is_evaluation &&
+            c->details[i].tile_bytes != plan->stages[i].peak_bytes)
             status =
                 pl_fail(error, POPLINER_ERROR_INTERNAL,
                         "stage %zu was planned with %" PRIu64 " bytes on its largest tile, but "
@@ -84,6 +86,36 @@ static popliner_status measure(popliner_certificate *c, popliner_error *error) {
     return status;
 }
 
+/* The most that an IPU may need. */
+static uint64_t limit_of(const popliner_solver_options *options, size_t ipu) {
+    for (size_t i = 0; i < options->num_ipu_limits; i++)
+        if (options->ipu_limits[i].ipu == ipu)
+            return options->ipu_limits[i].bytes;
+    return options->max_stage_bytes;
+}
+
+/* Completes a plan that was given with what was measured of its IPUs. */
+static void finish_evaluation(popliner_certificate *c) {
+    popliner_plan *plan = &c->plan;
+    uint64_t min_peak_bytes = UINT64_MAX;
+    plan->status = POPLINER_PLAN_FEASIBLE;
+    for (size_t i = 0; i < plan->num_stages; i++) {
+        popliner_plan_stage *stage = &plan->stages[i];
+        size_t first = 0;
+        while (plan->stages[first].ipu != stage->ipu)
+            first++;
+        stage->peak_bytes = c->details[i].tile_bytes;
+        plan->num_ipus += first == i;
+        if (stage->peak_bytes > plan->peak_bytes)
+            plan->peak_bytes = stage->peak_bytes;
+        if (stage->peak_bytes < min_peak_bytes)
+            min_peak_bytes = stage->peak_bytes;
+        if (stage->peak_bytes > limit_of(&c->options.options, stage->ipu))
+            plan->status = POPLINER_PLAN_INFEASIBLE;
+    }
+    plan->spread = plan->num_stages > 0 ? plan->peak_bytes - min_peak_bytes : 0;
+}
+
 /* The cycles of all stages on an IPU. */
 static uint64_t cycles_of_ipu(const popliner_plan *plan, size_t ipu) {
     uint64_t cycles = 0;
@@ -92,40 +124,103 @@ static uint64_t cycles_of_ipu(const popliner_plan *plan, size_t ipu) {
     return cycles;
 }
 
-popliner_status popliner_certificate_create(const popliner_certificate_input *input,
-                                            popliner_certificate **certificate,
-                                            popliner_error *error) {
-    const popliner_plan *plan = input->plan;
-    *certificate = NULL;
-    popliner_certificate *c = calloc(1, sizeof *c);
-    if (c == NULL)
-        return pl_fail_memory(error, "a report");
+/* Copies what the certificate is about, so that it needs the caller's no more. */
+static popliner_status copy_input(popliner_certificate *c, const popliner_certificate_input *input,
+                                  popliner_error *error) {
+    size_t num_units = input->num_units;
+    bool memory = true;
     c->input = *input;
     c->is_measured = input->profile != NULL;
     c->has_stash =
         input->pipeline != NULL && input->pipeline->schedule == POPLINER_SCHEDULE_TRAINING;
-    popliner_status status = c->is_measured ? measure(c, error) : POPLINER_OK;
-    if (status != POPLINER_OK) {
-        popliner_certificate_free(c);
-        return status;
+    if (input->pipeline != NULL) {
+        c->pipeline = *input->pipeline;
+        c->input.pipeline = &c->pipeline;
     }
+    popliner_status status = pl_owned_options_copy(&c->options, input->options, num_units, error);
+    if (status != POPLINER_OK)
+        return status;
+    c->time_unit = pl_copy_string(input->time_unit, strlen(input->time_unit));
+    c->unit_names = pl_new_array(num_units, sizeof *c->unit_names);
+    memory = c->time_unit != NULL && c->unit_names != NULL;
+    for (size_t unit = 0; memory && unit < num_units; unit++) {
+        c->unit_names[unit] =
+            pl_copy_string(input->unit_names[unit], strlen(input->unit_names[unit]));
+        memory = c->unit_names[unit] != NULL;
+    }
+    c->input.options = &c->options.options;
+    c->input.unit_names = (const char *const *)c->unit_names;
+    c->input.time_unit = c->time_unit;
+    return memory ? POPLINER_OK : pl_fail_memory(error, "a report");
+}
+
+/* Where most is needed of what was asked for first. */
+static size_t find_bottleneck(const popliner_plan *plan) {
     bool by_cycles = plan->num_values > 0 && plan->values[0].objective == POPLINER_OBJECTIVE_CYCLES;
+    size_t bottleneck = 0;
     for (size_t i = 1; i < plan->num_stages; i++) {
-        const popliner_plan_stage *most = &plan->stages[c->bottleneck];
+        const popliner_plan_stage *most = &plan->stages[bottleneck];
         const popliner_plan_stage *own = &plan->stages[i];
         if (by_cycles ? cycles_of_ipu(plan, own->ipu) > cycles_of_ipu(plan, most->ipu)
                       : own->peak_bytes > most->peak_bytes)
-            c->bottleneck = i;
+            bottleneck = i;
     }
+    return bottleneck;
+}
+
+popliner_status pl_certificate_create(const popliner_certificate_input *input, bool is_evaluation,
+                                      popliner_plan *plan, popliner_costs *costs,
+                                      popliner_certificate **certificate, popliner_error *error) {
+    *certificate = NULL;
+    popliner_certificate *c = calloc(1, sizeof *c);
+    if (c == NULL)
+        return pl_fail_memory(error, "a report");
+    popliner_status status = copy_input(c, input, error);
+    c->plan = *plan;
+    c->input.plan = NULL;
+    if (status == POPLINER_OK && c->is_measured)
+        status = measure(c, is_evaluation, error);
+    if (status != POPLINER_OK) {
+        c->plan = (popliner_plan){0}; /* still the caller's */
+        popliner_certificate_free(c);
+        return status;
+    }
+    *plan = (popliner_plan){0};
+    c->costs = costs;
+    if (is_evaluation)
+        finish_evaluation(c);
+    c->bottleneck = find_bottleneck(&c->plan);
     *certificate = c;
     return POPLINER_OK;
 }
 
+popliner_status popliner_certificate_create(const popliner_certificate_input *input,
+                                            popliner_certificate **certificate,
+                                            popliner_error *error) {
+    return pl_certificate_create(input, false, input->plan, NULL, certificate, error);
+}
+
 void popliner_certificate_free(popliner_certificate *certificate) {
-    if (certificate == NULL)
+    popliner_certificate *c = certificate;
+    if (c == NULL)
         return;
-    free(certificate->details);
-    free(certificate);
+    popliner_plan_clear(&c->plan);
+    for (size_t unit = 0; c->unit_names != NULL && unit < c->input.num_units; unit++)
+        free(c->unit_names[unit]);
+    free(c->unit_names);
+    free(c->time_unit);
+    pl_owned_options_free(&c->options);
+    popliner_costs_free(c->costs);
+    free(c->details);
+    free(c);
+}
+
+const popliner_plan *popliner_certificate_plan(const popliner_certificate *certificate) {
+    return &certificate->plan;
+}
+
+const popliner_costs *popliner_certificate_costs(const popliner_certificate *certificate) {
+    return certificate->costs;
 }
 
 const popliner_stage_detail *popliner_certificate_details(const popliner_certificate *certificate) {
@@ -133,7 +228,7 @@ const popliner_stage_detail *popliner_certificate_details(const popliner_certifi
 }
 
 double popliner_certificate_unexplained_share(const popliner_certificate *certificate) {
-    const popliner_plan *plan = certificate->input.plan;
+    const popliner_plan *plan = &certificate->plan;
     double share = 0;
     for (size_t i = 0; certificate->is_measured && i < plan->num_stages; i++) {
         const popliner_stage_detail *d = &certificate->details[i];
@@ -178,7 +273,7 @@ uint64_t pl_certificate_divisor(const popliner_certificate *certificate,
     case POPLINER_OBJECTIVE_TRAFFIC:
         return in->cuts_per_unit;
     case POPLINER_OBJECTIVE_BALANCE:
-        return spread_is_of_cycles(in->plan) ? in->cycles_per_time_unit : 1;
+        return spread_is_of_cycles(&certificate->plan) ? in->cycles_per_time_unit : 1;
     case POPLINER_OBJECTIVE_MEMORY:
     case POPLINER_OBJECTIVE_IPUS:
     case POPLINER_NUM_OBJECTIVES:
@@ -216,7 +311,7 @@ static const char *unit_of(const popliner_certificate *c, popliner_objective obj
     case POPLINER_OBJECTIVE_TRAFFIC:
         return c->input.cuts_per_unit > 1 ? c->input.time_unit : "bytes";
     case POPLINER_OBJECTIVE_BALANCE:
-        return spread_is_of_cycles(c->input.plan) ? c->input.time_unit : "bytes";
+        return spread_is_of_cycles(&c->plan) ? c->input.time_unit : "bytes";
     case POPLINER_OBJECTIVE_MEMORY:
     case POPLINER_NUM_OBJECTIVES:
         break;
@@ -226,13 +321,13 @@ static const char *unit_of(const popliner_certificate *c, popliner_objective obj
 
 /* One objective: "largest tile 33590 bytes (no split has less than 33590)". */
 static void add_value(const popliner_certificate *c, size_t i, pl_text *text) {
-    const popliner_plan_value *value = &c->input.plan->values[i];
+    const popliner_plan_value *value = &c->plan.values[i];
     uint64_t divisor = pl_certificate_divisor(c, value->objective);
     const char *unit = unit_of(c, value->objective);
     pl_text_format(text, "%s%s ", i > 0 ? ", " : "", words_of(value->objective));
     pl_certificate_add_number(text, value->value, divisor);
     pl_text_format(text, "%s%s", *unit != '\0' ? " " : "", unit);
-    if (c->input.plan->status != POPLINER_PLAN_INFEASIBLE) {
+    if (c->plan.status != POPLINER_PLAN_INFEASIBLE) {
         pl_text_format(text, " (no %ssplit has less than ", i > 0 ? "such " : "");
         pl_certificate_add_number(text, value->bound, divisor);
         if (value->bound < value->value && value->bound > 0)
@@ -243,7 +338,7 @@ static void add_value(const popliner_certificate *c, size_t i, pl_text *text) {
 }
 
 static void add_proof(const popliner_certificate *c, pl_text *text) {
-    const popliner_plan *plan = c->input.plan;
+    const popliner_plan *plan = &c->plan;
     if (plan->num_values == 0)
         return;
     pl_text_add(text, plan->status == POPLINER_PLAN_OPTIMAL      ? "Proven optimal: "
@@ -270,7 +365,7 @@ static void add_peak(const popliner_certificate *c, const popliner_stage_detail 
 }
 
 static void add_bottleneck(const popliner_certificate *c, pl_text *text) {
-    const popliner_plan *plan = c->input.plan;
+    const popliner_plan *plan = &c->plan;
     /* the original's solver is told in the original's words */
     if (plan->num_stages == 0 || plan->num_values == 0)
         return;
@@ -299,7 +394,7 @@ static void add_bottleneck(const popliner_certificate *c, pl_text *text) {
 
 /* What would be enough. */
 static void add_remedies(const popliner_certificate *c, pl_text *text) {
-    const popliner_infeasibility *why = &c->input.plan->infeasibility;
+    const popliner_infeasibility *why = &c->plan.infeasibility;
     if (why->enough_bytes > 0)
         pl_text_format(
             text, "Enough would be --mem-per-tile %" PRIu64 " (plus what --reserve keeps free)",
@@ -309,15 +404,14 @@ static void add_remedies(const popliner_certificate *c, pl_text *text) {
                        why->enough_bytes > 0 ? ", or " : "Enough would be ", why->enough_stages);
     if (why->enough_bytes > 0 || why->enough_stages > 0)
         pl_text_add(text, ".\n");
-    if (why->enough_stages == 0 && c->input.options->num_mapped_stages == 0 &&
-        !c->input.plan->is_stopped)
+    if (why->enough_stages == 0 && c->input.options->num_mapped_stages == 0 && !c->plan.is_stopped)
         pl_text_add(text, "No number of IPUs would be enough.\n");
 }
 
 /* The constraints that contradict each other, or the one that cannot be kept. */
 static void add_contradiction(const popliner_certificate *c, pl_text *text) {
     const uint8_t *counted = c->input.options->counted_units;
-    const char *names = c->input.plan->infeasibility.constraints;
+    const char *names = c->plan.infeasibility.constraints;
     if (strchr(names, '\n') == NULL) {
         size_t num_layers = 0;
         for (size_t unit = 0; unit < c->input.num_units; unit++)
@@ -337,7 +431,7 @@ static void add_contradiction(const popliner_certificate *c, pl_text *text) {
 }
 
 static void add_obstacle(const popliner_certificate *c, pl_text *text) {
-    const popliner_infeasibility *why = &c->input.plan->infeasibility;
+    const popliner_infeasibility *why = &c->plan.infeasibility;
     const uint8_t *counted = c->input.options->counted_units;
     bool is_layer = counted == NULL || counted[why->unit] != 0;
     switch (why->obstacle) {
@@ -364,7 +458,7 @@ static void add_obstacle(const popliner_certificate *c, pl_text *text) {
     case POPLINER_OBSTACLE_CAPACITY:
         pl_text_format(text, "No split over %s%zu IPUs fits.\n",
                        c->input.options->num_mapped_stages > 0 ? "these " : "at most ",
-                       c->input.options->num_mapped_stages > 0 ? c->input.plan->num_ipus
+                       c->input.options->num_mapped_stages > 0 ? c->plan.num_ipus
                                                                : c->input.options->max_stages);
         break;
     }
@@ -395,7 +489,7 @@ void pl_certificate_add_field(pl_text *text, const char *field, char delimiter) 
 popliner_status popliner_certificate_table(const popliner_certificate *certificate, char delimiter,
                                            char **result, popliner_error *error) {
     const popliner_certificate *c = certificate;
-    const popliner_plan *plan = c->input.plan;
+    const popliner_plan *plan = &c->plan;
     pl_text text = {0};
     pl_text_format(&text, "stage%cipu%cfrom%cto%cmemory%c", delimiter, delimiter, delimiter,
                    delimiter, delimiter);

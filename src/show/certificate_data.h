@@ -11,16 +11,30 @@
 #include "base/growth.h"
 #include "popliner/certificate.h"
 #include "popliner/stage_detail.h"
+#include "solve/owned_options.h"
 
 struct popliner_certificate {
-    popliner_certificate_input input;
-    bool is_measured; /* there are details */
+    popliner_certificate_input input; /* its plan, options, pipeline and texts are the next ones */
+    popliner_plan plan;
+    pl_owned_options options;
+    popliner_pipeline pipeline;
+    char **unit_names;
+    char *time_unit;
+    popliner_costs *costs; /* NULL: none, or not its own */
+    bool is_measured;      /* there are details */
     bool has_stash;
     popliner_stage_detail *details; /* [stages of the plan], of the IPU of each */
     popliner_stage_detail unit;     /* of the unit that is too large, if there is one */
     size_t bottleneck; /* the stage with the largest tile, or with most cycles if these are what
                                  was asked for first */
 };
+
+/* As popliner_certificate_create, but takes over plan and costs (NULL: none): *plan is empty then.
+ * With is_evaluation the plan says what is on which IPU, and gets peaks and status from the
+ * certificate. */
+popliner_status pl_certificate_create(const popliner_certificate_input *input, bool is_evaluation,
+                                      popliner_plan *plan, popliner_costs *costs,
+                                      popliner_certificate **certificate, popliner_error *error);
 
 /* The name of a stage's first or last unit; NULL for what is in no layer. */
 const char *pl_certificate_layer(const popliner_certificate *certificate, size_t unit);

@@ -28,7 +28,7 @@ static json_t *count_or_null(uint64_t count) {
 
 /* Adds layer_from, layer_to and mem, and head and tail in the full memory model. */
 static bool put_stage(const popliner_certificate *c, size_t i, json_t *json) {
-    const popliner_plan_stage *stage = &c->input.plan->stages[i];
+    const popliner_plan_stage *stage = &c->plan.stages[i];
     const popliner_chain *chain = c->input.chain;
     bool is_full =
         c->is_measured && popliner_chain_memory_model(chain) == POPLINER_MEMORY_MODEL_FULL;
@@ -53,13 +53,12 @@ popliner_status popliner_certificate_stages_json(const popliner_certificate *cer
     pl_text text = {0};
     json_t *stages = json_array();
     bool done = stages != NULL;
-    for (size_t i = 0; done && i < certificate->input.plan->num_stages; i++) {
+    for (size_t i = 0; done && i < certificate->plan.num_stages; i++) {
         json_t *stage = json_object();
         done = stage != NULL && put_stage(certificate, i, stage);
         /* the original knows no stages on one IPU */
         if (done && certificate->input.options->num_mapped_stages > 0)
-            done =
-                put(stage, "ipu", json_integer((json_int_t)certificate->input.plan->stages[i].ipu));
+            done = put(stage, "ipu", json_integer((json_int_t)certificate->plan.stages[i].ipu));
         done = json_array_append_new(stages, stage) == 0 && done;
     }
     popliner_status status =
@@ -115,11 +114,11 @@ static json_t *layers_json(const popliner_certificate *c, const popliner_plan_st
 
 /* The original's solver has no objectives, and looks at no cuts. */
 static bool knows_cuts(const popliner_certificate *c) {
-    return c->input.plan->num_values > 0;
+    return c->plan.num_values > 0;
 }
 
 static json_t *stage_json(const popliner_certificate *c, size_t i) {
-    const popliner_plan_stage *stage = &c->input.plan->stages[i];
+    const popliner_plan_stage *stage = &c->plan.stages[i];
     json_t *json = json_object();
     bool done = put(json, "ipu", json_integer((json_int_t)stage->ipu));
     done = put(json, "layers", layers_json(c, stage)) && done;
@@ -145,7 +144,7 @@ static json_t *stage_json(const popliner_certificate *c, size_t i) {
 }
 
 json_t *pl_certificate_objectives_json(const popliner_certificate *c) {
-    const popliner_plan *plan = c->input.plan;
+    const popliner_plan *plan = &c->plan;
     json_t *list = json_array();
     for (size_t i = 0; list != NULL && i < plan->num_values; i++) {
         uint64_t divisor = pl_certificate_divisor(c, plan->values[i].objective);
@@ -182,7 +181,7 @@ static json_t *words_json(const char *words) {
 
 static json_t *infeasibility_json(const popliner_certificate *c) {
     static const char *const reasons[] = {"none", "constraints", "layer", "capacity", "unknown"};
-    const popliner_infeasibility *why = &c->input.plan->infeasibility;
+    const popliner_infeasibility *why = &c->plan.infeasibility;
     if (why->obstacle == POPLINER_OBSTACLE_NONE)
         return json_null();
     json_t *json = json_object();
@@ -304,7 +303,7 @@ static json_t *options_json(const popliner_certificate *c) {
 }
 
 static json_t *totals_json(const popliner_certificate *c) {
-    const popliner_plan *plan = c->input.plan;
+    const popliner_plan *plan = &c->plan;
     const popliner_certificate_input *in = &c->input;
     return json_pack(
         "{s:I, s:o, s:o, s:I, s:o}", "memory", (json_int_t)plan->peak_bytes, "cycles",
@@ -321,7 +320,7 @@ static json_t *totals_json(const popliner_certificate *c) {
 
 popliner_status popliner_certificate_json(const popliner_certificate *certificate, char **result,
                                           popliner_error *error) {
-    const popliner_plan *plan = certificate->input.plan;
+    const popliner_plan *plan = &certificate->plan;
     pl_text text = {0};
     json_t *json = json_object();
     json_t *stages = json_array();

@@ -9,8 +9,7 @@
 /* The plan as a certificate of which nothing is measured. */
 static popliner_certificate of_plan(const popliner_certificate_input *names,
                                     const popliner_plan *plan) {
-    popliner_certificate c = {.input = *names};
-    c.input.plan = plan;
+    popliner_certificate c = {.input = *names, .plan = *plan};
     return c;
 }
 
@@ -22,7 +21,7 @@ static const char *status_of(const popliner_plan *plan) {
 
 static void add_row(const popliner_certificate *c, uint64_t value, const char *line, char delimiter,
                     pl_text *text) {
-    const popliner_plan *plan = c->input.plan;
+    const popliner_plan *plan = &c->plan;
     pl_text_format(text, "%" PRIu64 "%c%s", value, delimiter, status_of(plan));
     for (size_t i = 0; i < plan->num_values; i++) {
         pl_text_format(text, "%c", delimiter);
@@ -51,7 +50,7 @@ static void add_header(const char *what, const popliner_certificate_input *names
 }
 
 static json_t *row_json(const popliner_certificate *c, uint64_t value) {
-    const popliner_plan *plan = c->input.plan;
+    const popliner_plan *plan = &c->plan;
     json_t *stages = json_array();
     bool done = stages != NULL;
     for (size_t i = 0; done && i < plan->num_stages; i++) {

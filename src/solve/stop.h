@@ -6,15 +6,14 @@
 
 #include <stdbool.h>
 
+#include "base/clock.h"
+
 /* On the clock of pl_clock_seconds; INFINITY for no limit. should_stop may be NULL. */
 typedef struct pl_stop {
     double deadline_seconds;
     bool (*should_stop)(void *user);
     void *user;
 } pl_stop;
-
-/* Seconds of a clock that only goes forward. */
-double pl_clock_seconds(void);
 
 bool pl_stop_is_wanted(const pl_stop *stop);
 

@@ -45,8 +45,7 @@ static size_t list_contents(record *r, pl_field *fields) {
 
 popliner_status pl_stored_stages_save(pl_array_writer *writer, size_t number,
                                       const popliner_operations *operations,
-                                      const popliner_measured_stages *stages,
-                                      popliner_error *error) {
+                                      const pl_measured_stages *stages, popliner_error *error) {
     /* shallow copies: listing fields takes the addresses of members that may change */
     popliner_chain chain = *stages->chain;
     popliner_stage_details details = *stages->details;
@@ -128,24 +127,25 @@ static bool is_consistent(const record *r, const popliner_profile *profile) {
 }
 
 /* Hands over what was loaded. */
-static void take(record *r, popliner_measured_stages *stages) {
+static void take(record *r, pl_measured_stages *stages) {
     stages->chain = r->chain;
     stages->details = r->details;
     r->chain = NULL;
     r->details = NULL;
 }
 
-popliner_status
-pl_stored_stages_load(pl_array_reader *reader, size_t number, const popliner_profile *profile,
-                      const popliner_operations *operations, const popliner_layers *layers,
-                      popliner_memory_model model, const popliner_pipeline *pipeline,
-                      popliner_measured_stages *stages, bool *is_last, popliner_error *error) {
+popliner_status pl_stored_stages_load(pl_array_reader *reader, size_t number,
+                                      const popliner_profile *profile,
+                                      const popliner_operations *operations,
+                                      const popliner_layers *layers, popliner_memory_model model,
+                                      const popliner_pipeline *pipeline, pl_measured_stages *stages,
+                                      bool *is_last, popliner_error *error) {
     record r = {0};
     pl_field fields[MOST_FIELDS];
     char group[MOST_GROUP];
     bool has = false;
     bool is_right = false;
-    *stages = (popliner_measured_stages){0};
+    *stages = (pl_measured_stages){0};
     name_group(number, group);
     popliner_status status = pl_array_reader_has(reader, group, "settings", &has, error);
     *is_last = !has;

@@ -2,7 +2,7 @@
  * is in memory.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "popliner/analysis.h"
+#include "store/stored_analysis.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -75,7 +75,7 @@ static uint64_t bytes_of(const pl_field *fields, size_t num_fields) {
 /* Writes the file `part`, which is to become `path`: errors name the latter. */
 static popliner_status write_file(const popliner_profile *profile,
                                   const popliner_operations *operations,
-                                  const popliner_measured_stages *stages, size_t num_stages,
+                                  const pl_measured_stages *stages, size_t num_stages,
                                   const popliner_listener *listener, const char *part,
                                   const char *path, popliner_error *error) {
     pl_array_writer writer = {0};
@@ -107,11 +107,11 @@ static popliner_status write_file(const popliner_profile *profile,
     return status;
 }
 
-popliner_status popliner_analysis_save(const popliner_profile *profile,
-                                       const popliner_operations *operations,
-                                       const popliner_measured_stages *stages, size_t num_stages,
-                                       const popliner_listener *listener, const char *path,
-                                       popliner_error *error) {
+popliner_status pl_stored_analysis_save(const popliner_profile *profile,
+                                        const popliner_operations *operations,
+                                        const pl_measured_stages *stages, size_t num_stages,
+                                        const popliner_listener *listener, const char *path,
+                                        popliner_error *error) {
     pl_text part = {0};
     popliner_status status = pl_profile_require_variables(profile, error);
     if (status != POPLINER_OK)
@@ -178,13 +178,13 @@ static popliner_status load_target(const pl_array_reader *reader, popliner_profi
 
 /* ---- loading ---- */
 
-struct popliner_analysis {
+struct pl_stored_analysis {
     pl_array_reader reader;
     popliner_profile *profile;
     popliner_operations *operations;
 };
 
-void popliner_analysis_close(popliner_analysis *analysis) {
+void pl_stored_analysis_close(pl_stored_analysis *analysis) {
     if (analysis == NULL)
         return;
     pl_array_reader_close(&analysis->reader);
@@ -193,16 +193,16 @@ void popliner_analysis_close(popliner_analysis *analysis) {
     free(analysis);
 }
 
-const popliner_profile *popliner_analysis_profile(const popliner_analysis *analysis) {
+const popliner_profile *pl_stored_analysis_profile(const pl_stored_analysis *analysis) {
     return analysis->profile;
 }
 
-const popliner_operations *popliner_analysis_operations(const popliner_analysis *analysis) {
+const popliner_operations *pl_stored_analysis_operations(const pl_stored_analysis *analysis) {
     return analysis->operations;
 }
 
 /* Loads everything but the variables. */
-static popliner_status load_ground(popliner_analysis *a, popliner_error *error) {
+static popliner_status load_ground(pl_stored_analysis *a, popliner_error *error) {
     pl_field fields[2 * PL_MOST_FIELDS];
     size_t num_tiles = a->profile->target.num_tiles;
     size_t num_fields = pl_profile_fields(a->profile, fields);
@@ -224,9 +224,9 @@ static popliner_status load_ground(popliner_analysis *a, popliner_error *error) 
     return status;
 }
 
-popliner_status popliner_analysis_load_variables(popliner_analysis *analysis,
-                                                 const popliner_listener *listener,
-                                                 popliner_error *error) {
+popliner_status pl_stored_analysis_load_variables(pl_stored_analysis *analysis,
+                                                  const popliner_listener *listener,
+                                                  popliner_error *error) {
     popliner_profile *p = analysis->profile;
     pl_field fields[PL_MOST_FIELDS];
     if (!p->lacks_variables)
@@ -250,10 +250,10 @@ popliner_status popliner_analysis_load_variables(popliner_analysis *analysis,
     return status;
 }
 
-popliner_status popliner_analysis_open(const char *path, popliner_analysis **result,
-                                       popliner_error *error) {
+popliner_status pl_stored_analysis_open(const char *path, pl_stored_analysis **result,
+                                        popliner_error *error) {
     *result = NULL;
-    popliner_analysis *a = calloc(1, sizeof *a);
+    pl_stored_analysis *a = calloc(1, sizeof *a);
     if (a == NULL)
         return pl_fail_memory(error, "the stored analysis");
     a->profile = calloc(1, sizeof *a->profile);
@@ -267,47 +267,48 @@ popliner_status popliner_analysis_open(const char *path, popliner_analysis **res
         status = load_ground(a, error);
     /* the layers of such operations are found by the names of variables, too */
     if (status == POPLINER_OK && !a->operations->of_framework)
-        status = popliner_analysis_load_variables(a, NULL, error);
+        status = pl_stored_analysis_load_variables(a, NULL, error);
     if (status == POPLINER_OK)
         *result = a;
     else
-        popliner_analysis_close(a);
+        pl_stored_analysis_close(a);
     return status;
 }
 
-popliner_status popliner_analysis_load(const char *path, popliner_profile **profile,
-                                       popliner_operations **operations, popliner_error *error) {
-    popliner_analysis *analysis;
+popliner_status pl_stored_analysis_load(const char *path, popliner_profile **profile,
+                                        popliner_operations **operations, popliner_error *error) {
+    pl_stored_analysis *analysis;
     *profile = NULL;
     *operations = NULL;
-    popliner_status status = popliner_analysis_open(path, &analysis, error);
+    popliner_status status = pl_stored_analysis_open(path, &analysis, error);
     if (status == POPLINER_OK)
-        status = popliner_analysis_load_variables(analysis, NULL, error);
+        status = pl_stored_analysis_load_variables(analysis, NULL, error);
     if (status == POPLINER_OK) {
         *profile = analysis->profile;
         *operations = analysis->operations;
         analysis->profile = NULL;
         analysis->operations = NULL;
     }
-    popliner_analysis_close(analysis);
+    pl_stored_analysis_close(analysis);
     return status;
 }
 
 /* ---- measured stages ---- */
 
-void popliner_measured_stages_clear(popliner_measured_stages *stages) {
+void pl_measured_stages_clear(pl_measured_stages *stages) {
     popliner_chain_free(stages->chain);
     popliner_stage_details_free(stages->details);
-    *stages = (popliner_measured_stages){0};
+    *stages = (pl_measured_stages){0};
 }
 
-popliner_status
-popliner_analysis_find_stages(popliner_analysis *analysis, const popliner_layers *layers,
-                              popliner_memory_model model, const popliner_pipeline *pipeline,
-                              popliner_measured_stages *stages, popliner_error *error) {
+popliner_status pl_stored_analysis_find_stages(pl_stored_analysis *analysis,
+                                               const popliner_layers *layers,
+                                               popliner_memory_model model,
+                                               const popliner_pipeline *pipeline,
+                                               pl_measured_stages *stages, popliner_error *error) {
     bool is_last = false;
     popliner_status status = POPLINER_OK;
-    *stages = (popliner_measured_stages){0};
+    *stages = (pl_measured_stages){0};
     for (size_t i = 0; status == POPLINER_OK && stages->chain == NULL && !is_last; i++)
         status =
             pl_stored_stages_load(&analysis->reader, i, analysis->profile, analysis->operations,

@@ -1,0 +1,249 @@
+/* Making an analysis, and its parts when they are first asked for.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analysis/analysis_data.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/failure.h"
+#include "base/growth.h"
+#include "base/structs.h"
+#include "popliner/locate.h"
+#include "popliner/read.h"
+
+/* ---- making ---- */
+
+popliner_status popliner_analysis_locate(const char *path, const char *debug_path,
+                                         char **found_profile, char **found_debug,
+                                         popliner_error *error) {
+    return popliner_locate(path, debug_path, found_profile, found_debug, error);
+}
+
+static bool copy_text(const char *text, char **copy) {
+    *copy = text == NULL ? NULL : pl_copy_string(text, strlen(text));
+    return text == NULL || *copy != NULL;
+}
+
+/* An empty analysis that goes by the options. */
+static popliner_status create(const popliner_analysis_options *options,
+                              popliner_analysis **analysis, popliner_error *error) {
+    *analysis = NULL;
+    popliner_analysis *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return pl_fail_memory(error, "the analysis");
+    if (options->listener != NULL)
+        made->listener = *options->listener;
+    made->layer_order = options->layer_order;
+    made->num_threads = options->num_threads;
+    if (!copy_text(options->layer_name_regex, &made->layer_name_regex) ||
+        !copy_text(options->first_layer_regex, &made->first_layer_regex)) {
+        popliner_analysis_free(made);
+        return pl_fail_memory(error, "the analysis");
+    }
+    *analysis = made;
+    return POPLINER_OK;
+}
+
+/* Tells what was read. */
+static void tell_files(const popliner_analysis *a) {
+    popliner_profile_counts counts = popliner_profile_get_counts(a->profile);
+    pl_tell(&a->listener, POPLINER_LEVEL_DEBUG,
+            "%zu lowered variables, %zu equivalence classes, %zu programs, %zu liveness steps, %zu "
+            "compute sets, %zu vertex types, %zu tiles",
+            counts.num_variables, counts.num_equivalence_classes, counts.num_programs,
+            counts.num_steps, counts.num_compute_sets, counts.num_vertex_types,
+            popliner_profile_target(a->profile)->num_tiles);
+    if (a->info != NULL)
+        pl_tell(&a->listener, POPLINER_LEVEL_DEBUG, "%zu debug contexts, %zu of them needed",
+                popliner_debug_info_num_read(a->info), popliner_debug_info_num_contexts(a->info));
+    else
+        pl_tell(&a->listener, POPLINER_LEVEL_WARNING,
+                "No debug.cbor was found beside the profile or one directory up; programs are "
+                "grouped by their own names instead of the model's operations.");
+}
+
+popliner_status popliner_analysis_read(const char *path, const char *debug_path,
+                                       const popliner_analysis_options *options,
+                                       popliner_analysis **analysis, popliner_error *error) {
+    popliner_analysis_options o = POPLINER_ANALYSIS_OPTIONS_INIT;
+    popliner_analysis *a = NULL;
+    char *profile_file = NULL;
+    char *debug_file = NULL;
+    double start = pl_clock_seconds();
+    *analysis = NULL;
+    popliner_status status =
+        pl_struct_take(&o, sizeof o, options, "popliner_analysis_options", error);
+    if (status == POPLINER_OK)
+        status = popliner_locate(path, debug_path, &profile_file, &debug_file, error);
+    if (status == POPLINER_OK)
+        status = create(&o, &a, error);
+    if (status == POPLINER_OK) {
+        popliner_read_options read_options = {&a->listener, o.num_threads, o.max_memory_bytes};
+        status = popliner_read_files(profile_file, debug_file, &read_options, &a->read_profile,
+                                     &a->info, error);
+    }
+    if (status == POPLINER_OK) {
+        a->profile = a->read_profile;
+        a->has_variables = true;
+        pl_step(&a->listener,
+                a->info == NULL ? "Reading the profile"
+                                : "Reading the profile and the debug information",
+                start);
+        tell_files(a);
+        *analysis = a;
+    } else {
+        popliner_analysis_free(a);
+    }
+    free(profile_file);
+    free(debug_file);
+    return status;
+}
+
+/* Tells how many operations there are. */
+static void tell_operations(const popliner_analysis *a) {
+    size_t count = popliner_operations_count(a->operations);
+    if (count == 0)
+        pl_tell(&a->listener, POPLINER_LEVEL_WARNING,
+                "No program belongs to an operation: there is nothing to split. Compile with the "
+                "engine option autoReport.outputDebugInfo set to true.");
+    pl_tell(&a->listener, POPLINER_LEVEL_DEBUG, "%zu operations", count);
+}
+
+popliner_status popliner_analysis_load(const char *path, const popliner_analysis_options *options,
+                                       popliner_analysis **analysis, popliner_error *error) {
+    popliner_analysis_options o = POPLINER_ANALYSIS_OPTIONS_INIT;
+    popliner_analysis *a = NULL;
+    double start = pl_clock_seconds();
+    *analysis = NULL;
+    popliner_status status =
+        pl_struct_take(&o, sizeof o, options, "popliner_analysis_options", error);
+    if (status == POPLINER_OK)
+        status = create(&o, &a, error);
+    if (status == POPLINER_OK)
+        status = pl_stored_analysis_open(path, &a->stored, error);
+    if (status != POPLINER_OK) {
+        popliner_analysis_free(a);
+        return status;
+    }
+    a->profile = pl_stored_analysis_profile(a->stored);
+    a->operations = pl_stored_analysis_operations(a->stored);
+    pl_step(&a->listener, "Loading the analysis", start);
+    tell_operations(a);
+    *analysis = a;
+    return POPLINER_OK;
+}
+
+void popliner_analysis_free(popliner_analysis *analysis) {
+    popliner_analysis *a = analysis;
+    if (a == NULL)
+        return;
+    for (size_t model = 0; model < PL_NUM_MEMORY_MODELS; model++) {
+        pl_model_parts *parts = &a->models[model];
+        for (size_t recompute = 0; recompute < PL_NUM_RECOMPUTES; recompute++)
+            popliner_stage_details_free(parts->stages[recompute]);
+        popliner_stage_meter_free(parts->meter);
+        popliner_chain_free(parts->chain);
+    }
+    popliner_layers_free(a->layers);
+    popliner_operations_free(a->found_operations);
+    popliner_debug_info_free(a->info);
+    popliner_profile_free(a->read_profile);
+    pl_stored_analysis_close(a->stored);
+    free(a->layer_name_regex);
+    free(a->first_layer_regex);
+    free(a);
+}
+
+/* ---- parts ---- */
+
+const popliner_profile *popliner_analysis_profile(const popliner_analysis *analysis) {
+    return analysis->profile;
+}
+
+popliner_status pl_analysis_load_variables(popliner_analysis *analysis, popliner_error *error) {
+    popliner_analysis *a = analysis;
+    double start = pl_clock_seconds();
+    if (a->has_variables)
+        return POPLINER_OK;
+    popliner_status status = pl_stored_analysis_load_variables(a->stored, &a->listener, error);
+    if (status == POPLINER_OK) {
+        a->has_variables = true;
+        pl_step(&a->listener, "Loading the lowered variables", start);
+    }
+    return status;
+}
+
+popliner_status popliner_analysis_operations(popliner_analysis *analysis,
+                                             const popliner_operations **operations,
+                                             popliner_error *error) {
+    popliner_analysis *a = analysis;
+    popliner_status status = POPLINER_OK;
+    double start = pl_clock_seconds();
+    if (a->operations == NULL) {
+        status = popliner_operations_find(a->profile, a->info, &a->found_operations, error);
+        if (status == POPLINER_OK) {
+            a->operations = a->found_operations;
+            pl_step(&a->listener, "Finding the operations", start);
+            tell_operations(a);
+        }
+    }
+    *operations = a->operations;
+    return status;
+}
+
+popliner_status popliner_analysis_layers(popliner_analysis *analysis,
+                                         const popliner_layers **layers, popliner_error *error) {
+    popliner_analysis *a = analysis;
+    const popliner_operations *operations;
+    popliner_layer_options options = {
+        .name_regex = a->layer_name_regex,
+        .first_layer_regex = a->first_layer_regex,
+        .order = a->layer_order,
+        .listener = &a->listener,
+    };
+    popliner_status status = popliner_analysis_operations(a, &operations, error);
+    double start = pl_clock_seconds();
+    if (status == POPLINER_OK && a->layers == NULL) {
+        status = popliner_layers_assign(a->profile, operations, &options, &a->layers, error);
+        if (status == POPLINER_OK)
+            pl_step(&a->listener, "Finding the layers", start);
+    }
+    *layers = a->layers;
+    return status;
+}
+
+popliner_status pl_analysis_begin(popliner_analysis *analysis, popliner_memory_model model,
+                                  popliner_error *error) {
+    const popliner_layers *layers;
+    if ((unsigned)model >= PL_NUM_MEMORY_MODELS)
+        return pl_fail(error, POPLINER_ERROR_USAGE, "there is no memory model %d", (int)model);
+    return popliner_analysis_layers(analysis, &layers, error);
+}
+
+popliner_status popliner_analysis_chain(popliner_analysis *analysis, popliner_memory_model model,
+                                        const popliner_chain **chain, popliner_error *error) {
+    static const popliner_pipeline any = {POPLINER_SCHEDULE_NONE, POPLINER_RECOMPUTE_NONE, 1};
+    const popliner_stage_details *stages;
+    *chain = NULL;
+    popliner_status status = pl_analysis_begin(analysis, model, error);
+    if (status != POPLINER_OK)
+        return status;
+    /* without the variables the chain of stored stages is to be had for less */
+    if (!analysis->has_variables && analysis->models[model].chain == NULL)
+        status = pl_analysis_find_stages(analysis, model, &any, &stages, error);
+    if (status == POPLINER_OK && (analysis->has_variables || analysis->models[model].chain == NULL))
+        status = pl_analysis_make_meter(analysis, model, error);
+    *chain = analysis->models[model].chain;
+    return status;
+}
+
+bool popliner_analysis_debug_path(const popliner_analysis *analysis, uint64_t id, char *path,
+                                  size_t size) {
+    if (analysis->info != NULL)
+        return popliner_debug_info_path(analysis->info, id, path, size);
+    if (size > 0)
+        *path = '\0';
+    return false;
+}

@@ -1,0 +1,71 @@
+/* What an analysis is inside the library.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_ANALYSIS_ANALYSIS_DATA_H
+#define PL_ANALYSIS_ANALYSIS_DATA_H
+
+#include <stdbool.h>
+
+#include "popliner/analysis.h"
+#include "popliner/debug_info.h"
+#include "store/stored_analysis.h"
+
+enum {
+    PL_NUM_MEMORY_MODELS = POPLINER_MEMORY_MODEL_FULL + 1,
+    PL_NUM_RECOMPUTES = POPLINER_RECOMPUTE_FULL + 1,
+};
+
+/* What was made for a memory model; NULL before. */
+typedef struct pl_model_parts {
+    popliner_chain *chain;
+    popliner_stage_meter *meter;
+    /* All stages, measured for a pipeline that trains, by its way of recomputing. */
+    popliner_stage_details *stages[PL_NUM_RECOMPUTES];
+    bool is_stored[PL_NUM_RECOMPUTES]; /* these stages come from the file that was loaded */
+    bool told_not_stored;              /* that they had to be measured, once */
+} pl_model_parts;
+
+struct popliner_analysis {
+    popliner_listener listener;
+    char *layer_name_regex; /* NULL: the usual one */
+    char *first_layer_regex;
+    popliner_layer_order layer_order;
+    size_t num_threads;
+
+    const popliner_profile *profile;
+    const popliner_operations *operations; /* NULL before they are asked for */
+    popliner_layers *layers;
+    pl_model_parts models[PL_NUM_MEMORY_MODELS];
+
+    /* Whose profile and operations are: those that were read, or what was loaded. */
+    popliner_profile *read_profile;
+    popliner_operations *found_operations;
+    popliner_debug_info *info; /* NULL if there is none */
+    pl_stored_analysis *stored;
+    bool has_variables;
+};
+
+/* Makes sure that operations and layers are there, and that there is such a memory model. Errors: those
+ * of popliner_analysis_layers, USAGE. */
+popliner_status pl_analysis_begin(popliner_analysis *analysis, popliner_memory_model model,
+                                  popliner_error *error);
+
+/* Makes sure that the lowered variables are there. Errors: INPUT, MEMORY. */
+popliner_status pl_analysis_load_variables(popliner_analysis *analysis, popliner_error *error);
+
+/* Makes sure that the chain of a memory model is there, and the lowered variables. */
+popliner_status pl_analysis_make_chain(popliner_analysis *analysis, popliner_memory_model model,
+                                       popliner_error *error);
+
+/* The same for its meter. */
+popliner_status pl_analysis_make_meter(popliner_analysis *analysis, popliner_memory_model model,
+                                       popliner_error *error);
+
+/* Stages that were measured already, and makes sure that their chain is there; NULL if they have to
+ * be measured. They stay the analysis's, until popliner_analysis_store. */
+popliner_status pl_analysis_find_stages(popliner_analysis *analysis, popliner_memory_model model,
+                                        const popliner_pipeline *pipeline,
+                                        const popliner_stage_details **stages,
+                                        popliner_error *error);
+
+#endif

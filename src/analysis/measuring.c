@@ -1,0 +1,130 @@
+/* Chains, meters and measured stages of the memory models.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analysis/analysis_data.h"
+
+#include "base/clock.h"
+#include "base/failure.h"
+#include "base/structs.h"
+#include "popliner/intervals.h"
+
+popliner_status pl_analysis_make_chain(popliner_analysis *analysis, popliner_memory_model model,
+                                       popliner_error *error) {
+    pl_model_parts *parts = &analysis->models[model];
+    popliner_status status = pl_analysis_load_variables(analysis, error);
+    if (status != POPLINER_OK || parts->chain != NULL)
+        return status;
+    return popliner_chain_create(analysis->profile, analysis->operations, analysis->layers, model,
+                                 &parts->chain, error);
+}
+
+popliner_status pl_analysis_make_meter(popliner_analysis *analysis, popliner_memory_model model,
+                                       popliner_error *error) {
+    popliner_analysis *a = analysis;
+    pl_model_parts *parts = &a->models[model];
+    if (parts->meter != NULL)
+        return POPLINER_OK;
+    popliner_status status = pl_analysis_load_variables(a, error);
+    double start = pl_clock_seconds();
+    if (status == POPLINER_OK)
+        status = pl_analysis_make_chain(a, model, error);
+    if (status == POPLINER_OK)
+        status = popliner_stage_meter_create(a->profile, a->operations, parts->chain, &parts->meter,
+                                             error);
+    if (status == POPLINER_OK)
+        pl_step(&a->listener,
+                model == POPLINER_MEMORY_MODEL_FULL ? "Preparing the full memory model"
+                                                    : "Preparing PopLiner's memory model",
+                start);
+    return status;
+}
+
+/* The stages in memory that serve a pipeline, or NULL. */
+static const popliner_stage_details *known_stages(const pl_model_parts *parts,
+                                                  const popliner_pipeline *pipeline) {
+    for (size_t i = 0; i < PL_NUM_RECOMPUTES; i++)
+        if (parts->stages[i] != NULL && popliner_stage_details_serve(parts->stages[i], pipeline))
+            return parts->stages[i];
+    return NULL;
+}
+
+popliner_status pl_analysis_find_stages(popliner_analysis *analysis, popliner_memory_model model,
+                                        const popliner_pipeline *pipeline,
+                                        const popliner_stage_details **stages,
+                                        popliner_error *error) {
+    pl_model_parts *parts = &analysis->models[model];
+    pl_measured_stages found = {0};
+    double start = pl_clock_seconds();
+    *stages = known_stages(parts, pipeline);
+    if (*stages != NULL || analysis->stored == NULL)
+        return POPLINER_OK;
+    popliner_status status = pl_stored_analysis_find_stages(analysis->stored, analysis->layers,
+                                                            model, pipeline, &found, error);
+    if (status != POPLINER_OK || found.chain == NULL)
+        return status;
+    if (parts->chain == NULL)
+        parts->chain = found.chain;
+    else
+        popliner_chain_free(found.chain);
+    /* whatever else is there does not serve this way of recomputing */
+    popliner_stage_details_free(parts->stages[pipeline->recompute]);
+    parts->stages[pipeline->recompute] = found.details;
+    parts->is_stored[pipeline->recompute] = true;
+    *stages = found.details;
+    pl_step(&analysis->listener, "Loading the measured stages", start);
+    return POPLINER_OK;
+}
+
+popliner_status popliner_analysis_is_training(popliner_analysis *analysis,
+                                              popliner_memory_model model, bool *is_training,
+                                              popliner_error *error) {
+    const popliner_chain *chain;
+    *is_training = false;
+    popliner_status status = popliner_analysis_chain(analysis, model, &chain, error);
+    if (status == POPLINER_OK)
+        status = popliner_intervals_train(analysis->profile, analysis->operations, chain,
+                                          is_training, error);
+    return status;
+}
+
+/* Whether these can be stages of one IPU. */
+static popliner_status check_stages(const popliner_chain *chain, const popliner_interval *stages,
+                                    size_t num_stages, popliner_error *error) {
+    size_t num_units = popliner_chain_num_units(chain);
+    for (size_t i = 0; i < num_stages; i++) {
+        const popliner_interval *it = &stages[i];
+        if (it->first_unit > it->last_unit || it->last_unit >= num_units ||
+            it->stages_to_end == 0 || (i > 0 && it->first_unit <= stages[i - 1].last_unit))
+            return pl_fail(error, POPLINER_ERROR_USAGE,
+                           "stage %zu of %zu, units %zu to %zu, %zu to the end, is none: the chain "
+                           "has %zu units, and stages follow each other",
+                           i, num_stages, it->first_unit, it->last_unit, it->stages_to_end,
+                           num_units);
+    }
+    return POPLINER_OK;
+}
+
+popliner_status popliner_analysis_measure_stages(popliner_analysis *analysis,
+                                                 const popliner_request *request,
+                                                 const popliner_interval *stages, size_t num_stages,
+                                                 popliner_stage_memory *memory,
+                                                 popliner_stage_detail *detail,
+                                                 popliner_error *error) {
+    popliner_request r = POPLINER_REQUEST_INIT;
+    popliner_status status = pl_struct_take(&r, sizeof r, request, "popliner_request", error);
+    const popliner_pipeline pipeline = {r.schedule, r.recompute, 1};
+    if (status == POPLINER_OK)
+        status = pl_analysis_begin(analysis, r.memory_model, error);
+    if (status == POPLINER_OK)
+        status = pl_analysis_make_meter(analysis, r.memory_model, error);
+    if (status != POPLINER_OK)
+        return status;
+    const pl_model_parts *parts = &analysis->models[r.memory_model];
+    status = check_stages(parts->chain, stages, num_stages, error);
+    if (status == POPLINER_OK && memory != NULL)
+        status = popliner_stage_measure_shared(parts->meter, stages, num_stages, memory, error);
+    if (status == POPLINER_OK && detail != NULL)
+        status = popliner_stage_detail_measure(parts->meter, &pipeline, stages, num_stages, detail,
+                                               error);
+    return status;
+}

@@ -1,0 +1,433 @@
+/* Solving for a request: measuring what may be a stage, choosing, and telling why nothing fits.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analysis/analysis_data.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/failure.h"
+#include "base/growth.h"
+#include "base/structs.h"
+#include "costs/costs.h"
+#include "popliner/intervals.h"
+#include "show/certificate_data.h"
+#include "solve/owned_options.h"
+
+/* A request, made ready. Zero-initialise; free with free_task. */
+typedef struct task {
+    popliner_analysis *analysis;
+    popliner_memory_model model;
+    popliner_pipeline pipeline; /* its max_stages mean nothing */
+    const popliner_chain *chain;
+    const popliner_stage_details *stages; /* those that were stored, or NULL */
+    pl_owned_options solver;
+    popliner_costs *costs;
+} task;
+
+static void free_task(task *t) {
+    pl_owned_options_free(&t->solver);
+    popliner_costs_free(t->costs);
+}
+
+/* ---- making ready ---- */
+
+/* Takes over what the caller set, and checks what no other function does. */
+static popliner_status take_request(const popliner_request *request, popliner_request *own,
+                                    popliner_error *error) {
+    *own = (popliner_request)POPLINER_REQUEST_INIT;
+    popliner_status status = pl_struct_take(own, sizeof *own, request, "popliner_request", error);
+    if (status == POPLINER_OK && (unsigned)own->schedule > POPLINER_SCHEDULE_TRAINING)
+        status =
+            pl_fail(error, POPLINER_ERROR_USAGE, "there is no schedule %d", (int)own->schedule);
+    if (status == POPLINER_OK && (unsigned)own->recompute >= PL_NUM_RECOMPUTES)
+        status = pl_fail(error, POPLINER_ERROR_USAGE, "there is no way of recomputing %d",
+                         (int)own->recompute);
+    return status;
+}
+
+/* The greedy algorithm measures each stage when it tries it. */
+static bool is_greedy(const popliner_request *request) {
+    return request->solver != NULL && request->solver->method == POPLINER_METHOD_GREEDY;
+}
+
+/* Finds stages that were stored. */
+static popliner_status find_stored(popliner_analysis *a, const popliner_request *request,
+                                   const popliner_stage_details **stages, popliner_error *error) {
+    const popliner_pipeline pipeline = {request->schedule, request->recompute, 1};
+    pl_model_parts *parts = &a->models[request->memory_model];
+    *stages = NULL;
+    if (is_greedy(request))
+        return POPLINER_OK;
+    popliner_status status =
+        pl_analysis_find_stages(a, request->memory_model, &pipeline, stages, error);
+    if (status == POPLINER_OK && *stages == NULL && a->stored != NULL && !parts->told_not_stored) {
+        parts->told_not_stored = true;
+        pl_tell(&a->listener, POPLINER_LEVEL_INFO,
+                "The stages of these layers, or of this memory model, were not stored with the "
+                "analysis: they are measured now.");
+    }
+    return status;
+}
+
+popliner_status popliner_analysis_load_rest(popliner_analysis *analysis,
+                                            const popliner_request *request,
+                                            popliner_error *error) {
+    popliner_request r;
+    const popliner_stage_details *stages;
+    popliner_status status = pl_analysis_load_variables(analysis, error);
+    if (status == POPLINER_OK && request != NULL)
+        status = take_request(request, &r, error);
+    if (status != POPLINER_OK || request == NULL || analysis->stored == NULL || is_greedy(&r))
+        return status;
+    const popliner_pipeline pipeline = {r.schedule, r.recompute, 1};
+    status = pl_analysis_begin(analysis, r.memory_model, error);
+    if (status == POPLINER_OK)
+        status = pl_analysis_find_stages(analysis, r.memory_model, &pipeline, &stages, error);
+    return status;
+}
+
+/* Makes the meter ready where stages do not do. */
+static popliner_status prepare(popliner_analysis *a, const popliner_request *request,
+                               const popliner_stage_details **stages, popliner_error *error) {
+    popliner_status status = pl_analysis_begin(a, request->memory_model, error);
+    if (status == POPLINER_OK)
+        status = find_stored(a, request, stages, error);
+    /* where variables are, every stage of the answer is measured once more */
+    if (status == POPLINER_OK && (*stages == NULL || a->has_variables))
+        status = pl_analysis_make_meter(a, request->memory_model, error);
+    return status;
+}
+
+popliner_status popliner_analysis_prepare(popliner_analysis *analysis,
+                                          const popliner_request *request, popliner_error *error) {
+    popliner_request r;
+    const popliner_stage_details *stages = NULL;
+    popliner_status status = take_request(request, &r, error);
+    return status == POPLINER_OK ? prepare(analysis, &r, &stages, error) : status;
+}
+
+/* Copies the solver's options and sets what follows from the profile. */
+static popliner_status take_options(task *t, const popliner_solver_options *options,
+                                    popliner_error *error) {
+    static const popliner_solver_options usual = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options *own = &t->solver.options;
+    size_t num_units = popliner_chain_num_units(t->chain);
+    popliner_status status =
+        pl_owned_options_copy(&t->solver, options == NULL ? &usual : options, num_units, error);
+    if (status != POPLINER_OK)
+        return status;
+    if (own->max_stage_bytes == 0)
+        own->max_stage_bytes = popliner_profile_target(t->analysis->profile)->bytes_per_tile;
+    if (own->listener == NULL)
+        own->listener = &t->analysis->listener;
+    if (own->counted_units != NULL)
+        return POPLINER_OK;
+    t->solver.counted_units = pl_new_array(num_units, sizeof *t->solver.counted_units);
+    if (t->solver.counted_units == NULL)
+        return pl_fail_memory(error, "the options of the solver");
+    for (size_t unit = 0; unit < num_units; unit++)
+        t->solver.counted_units[unit] = popliner_chain_kind(t->chain, unit) == POPLINER_UNIT_LAYER;
+    own->counted_units = t->solver.counted_units;
+    return POPLINER_OK;
+}
+
+/* Whether stages are together on an IPU. */
+static bool shares_an_ipu(const popliner_solver_options *o) {
+    for (size_t i = 0; i < o->num_mapped_stages; i++)
+        for (size_t k = i + 1; k < o->num_mapped_stages; k++)
+            if (o->device_map[i] == o->device_map[k])
+                return true;
+    return false;
+}
+
+/* Makes the request ready. A single split is measured where the variables are there already. */
+static popliner_status begin_task(task *t, popliner_analysis *analysis,
+                                  const popliner_request *request, bool is_evaluation,
+                                  popliner_error *error) {
+    popliner_request r;
+    t->analysis = analysis;
+    popliner_status status = take_request(request, &r, error);
+    if (status == POPLINER_OK && is_evaluation && analysis->has_variables) {
+        status = pl_analysis_begin(analysis, r.memory_model, error);
+        if (status == POPLINER_OK)
+            status = pl_analysis_make_meter(analysis, r.memory_model, error);
+    } else if (status == POPLINER_OK) {
+        status = prepare(analysis, &r, &t->stages, error);
+    }
+    if (status != POPLINER_OK)
+        return status;
+    t->model = r.memory_model;
+    t->chain = analysis->models[t->model].chain;
+    t->pipeline = (popliner_pipeline){r.schedule, r.recompute, 1};
+    status = take_options(t, r.solver, error);
+    /* what stages need together is not stored */
+    if (status == POPLINER_OK && shares_an_ipu(&t->solver.options))
+        status = pl_analysis_make_meter(analysis, t->model, error);
+    return status;
+}
+
+/* ---- costs ---- */
+
+/* Whose stages share an IPU. */
+typedef struct shared_stages {
+    popliner_analysis *analysis;
+    popliner_memory_model model;
+    popliner_pipeline pipeline;
+} shared_stages;
+
+/* A popliner_shared_peak_function. */
+static popliner_status shared_peak(void *user, const popliner_interval *stages, size_t num_stages,
+                                   uint64_t *peak_bytes, popliner_error *error) {
+    const shared_stages *own = user;
+    popliner_status status = pl_analysis_make_meter(own->analysis, own->model, error);
+    popliner_shared_stages shared = {own->analysis->models[own->model].meter, own->pipeline};
+    if (status == POPLINER_OK)
+        status = popliner_intervals_shared_peak(&shared, stages, num_stages, peak_bytes, error);
+    return status;
+}
+
+/* Lets the table ask what stages need together. */
+static popliner_status add_shared_peak(task *t, popliner_error *error) {
+    shared_stages *own = malloc(sizeof *own);
+    if (own == NULL)
+        return pl_fail_memory(error, "the costs of the intervals");
+    *own = (shared_stages){t->analysis, t->model, t->pipeline};
+    pl_costs_own_user(t->costs, own);
+    /* with full recomputation a stage that grows to the left has other inputs, and may keep less */
+    popliner_costs_set_shared_peak(t->costs, shared_peak, own,
+                                   t->pipeline.recompute != POPLINER_RECOMPUTE_FULL);
+    return POPLINER_OK;
+}
+
+/* How many stages a pipeline may have for the one that fits to be found: as many as there are units,
+ * as long as the table, of which there is one for each, stays below half a GiB. */
+static size_t longest_pipeline(const task *t, size_t max_stages) {
+    enum { MAX_NUMBERS = 1 << 26 };
+    size_t num_units = popliner_chain_num_units(t->chain);
+    size_t affordable = MAX_NUMBERS / (num_units * (num_units + 1) / 2);
+    size_t longest = num_units < affordable ? num_units : affordable;
+    if (t->pipeline.schedule != POPLINER_SCHEDULE_TRAINING || longest <= max_stages)
+        return max_stages;
+    if (longest < num_units)
+        pl_tell(&t->analysis->listener, POPLINER_LEVEL_WARNING,
+                "Pipelines of more than %zu stages are not looked at.", longest);
+    return longest;
+}
+
+/* Measures all stages, if they were not before. Those that are above max_bytes are not measured
+ * further; without such a limit, all pipelines are measured that may be enough when nothing fits. */
+static popliner_status measure_costs(task *t, uint64_t max_bytes, popliner_error *error) {
+    popliner_interval_options options = POPLINER_INTERVAL_OPTIONS_INIT;
+    popliner_analysis *a = t->analysis;
+    size_t num_mapped = t->solver.options.num_mapped_stages;
+    size_t max_stages = t->solver.options.max_stages;
+    popliner_status status;
+    double start = pl_clock_seconds();
+    if (max_bytes == UINT64_MAX)
+        max_stages = longest_pipeline(t, max_stages);
+    /* why nothing fits may be found without the map, in a longer pipeline */
+    if (num_mapped > 0 && (max_bytes < UINT64_MAX || max_stages < num_mapped))
+        max_stages = num_mapped;
+    options.pipeline = t->pipeline;
+    options.pipeline.most_stages = max_stages;
+    options.most_bytes = max_bytes;
+    options.with_cycles = true;
+    options.num_threads = a->num_threads;
+    popliner_costs_free(t->costs);
+    t->costs = NULL;
+    if (t->stages != NULL) {
+        status =
+            popliner_stage_details_costs(t->stages, t->chain, &options.pipeline, &t->costs, error);
+    } else {
+        status = popliner_intervals_measure(a->profile, a->operations, t->chain, &options,
+                                            &a->listener, &t->costs, NULL, error);
+        if (status == POPLINER_OK)
+            pl_step(&a->listener, "Measuring all stages", start);
+    }
+    return status == POPLINER_OK ? add_shared_peak(t, error) : status;
+}
+
+popliner_status popliner_analysis_costs(popliner_analysis *analysis,
+                                        const popliner_request *request, popliner_costs **costs,
+                                        popliner_error *error) {
+    task t = {0};
+    *costs = NULL;
+    popliner_status status = begin_task(&t, analysis, request, false, error);
+    if (status == POPLINER_OK)
+        status = measure_costs(&t, UINT64_MAX, error);
+    if (status == POPLINER_OK) {
+        *costs = t.costs;
+        t.costs = NULL;
+    }
+    free_task(&t);
+    return status;
+}
+
+/* ---- solving ---- */
+
+/* The peak of a stage as the greedy algorithm sees it. */
+static popliner_status measure_peak(void *user, size_t first_unit, size_t last_unit,
+                                    uint64_t *peak_bytes, popliner_error *error) {
+    popliner_stage_meter *meter = user;
+    popliner_stage_memory memory = {0};
+    popliner_status status =
+        popliner_stage_measure_units(meter, first_unit, last_unit, &memory, error);
+    if (status == POPLINER_OK)
+        *peak_bytes = popliner_largest_of_tiles(memory.total_bytes, memory.num_tiles);
+    popliner_stage_memory_clear(&memory);
+    return status;
+}
+
+static popliner_status solve_greedily(task *t, popliner_plan *plan, popliner_error *error) {
+    popliner_stage_meter *meter = t->analysis->models[t->model].meter;
+    double start = pl_clock_seconds();
+    popliner_stage_meter_remember_peaks(meter);
+    popliner_status status = popliner_solve_greedily(
+        popliner_chain_num_units(t->chain), measure_peak, meter, &t->solver.options, plan, error);
+    if (status == POPLINER_OK)
+        pl_step(&t->analysis->listener, "Solving", start);
+    return status;
+}
+
+static popliner_status solve_costs(task *t, popliner_plan *plan, popliner_error *error) {
+    const popliner_listener *listener = &t->analysis->listener;
+    double start = pl_clock_seconds();
+    pl_progress(listener, "Solving", 0, 0);
+    popliner_status status = popliner_solve(t->costs, &t->solver.options, plan, error);
+    if (status == POPLINER_OK)
+        pl_step(listener, "Solving", start);
+    return status;
+}
+
+/* The largest limit of any IPU. */
+static uint64_t largest_limit(const popliner_solver_options *o) {
+    uint64_t largest = o->max_stage_bytes;
+    for (size_t i = 0; i < o->num_ipu_limits; i++)
+        if (o->ipu_limits[i].bytes > largest)
+            largest = o->ipu_limits[i].bytes;
+    return largest;
+}
+
+static popliner_status find_plan(task *t, popliner_plan *plan, popliner_error *error) {
+    popliner_solver_options *o = &t->solver.options;
+    bool without_reasons = o->without_reasons;
+    if (o->method == POPLINER_METHOD_GREEDY)
+        return solve_greedily(t, plan, error);
+    popliner_status status = measure_costs(t, largest_limit(o), error);
+    o->without_reasons = true; /* they are not to be had of what was not measured */
+    if (status == POPLINER_OK)
+        status = solve_costs(t, plan, error);
+    o->without_reasons = without_reasons;
+    /* what is beyond the limit matters only now: to tell how far */
+    if (status == POPLINER_OK && plan->status == POPLINER_PLAN_INFEASIBLE && !plan->is_stopped &&
+        !without_reasons) {
+        popliner_plan_clear(plan);
+        status = measure_costs(t, UINT64_MAX, error);
+        if (status == POPLINER_OK)
+            status = solve_costs(t, plan, error);
+    }
+    return status;
+}
+
+/* ---- telling ---- */
+
+/* Makes the certificate of a plan, which is the certificate's then, as are the costs. */
+static popliner_status certify(task *t, bool is_evaluation, popliner_plan *plan,
+                               popliner_certificate **certificate, popliner_error *error) {
+    const pl_model_parts *parts = &t->analysis->models[t->model];
+    size_t num_units = popliner_chain_num_units(t->chain);
+    const char **names = pl_new_array(num_units, sizeof *names);
+    if (names == NULL)
+        return pl_fail_memory(error, "a report");
+    for (size_t unit = 0; unit < num_units; unit++)
+        names[unit] = popliner_chain_label(t->chain, unit);
+    popliner_certificate_input input = {
+        .options = &t->solver.options,
+        .pipeline = &t->pipeline,
+        .num_units = num_units,
+        .unit_names = names,
+        .time_unit = "cycles",
+        .cycles_per_time_unit = 1,
+        .cuts_per_unit = 1,
+        .has_cycles = t->costs != NULL && popliner_costs_has_cycles(t->costs),
+        .profile = t->analysis->profile,
+        .operations = t->analysis->operations,
+        .chain = t->chain,
+        .meter = parts->meter,
+        .stage_details = t->stages,
+    };
+    popliner_status status =
+        pl_certificate_create(&input, is_evaluation, plan, t->costs, certificate, error);
+    if (status == POPLINER_OK)
+        t->costs = NULL;
+    free(names);
+    return status;
+}
+
+popliner_status popliner_analysis_solve(popliner_analysis *analysis,
+                                        const popliner_request *request,
+                                        popliner_certificate **certificate, popliner_error *error) {
+    task t = {0};
+    popliner_plan plan = {0};
+    *certificate = NULL;
+    popliner_status status = begin_task(&t, analysis, request, false, error);
+    if (status == POPLINER_OK)
+        status = find_plan(&t, &plan, error);
+    if (status == POPLINER_OK)
+        status = certify(&t, false, &plan, certificate, error);
+    /* what the greedy algorithm takes for the memory of a stage is for nobody else */
+    if (t.chain != NULL && analysis->models[t.model].meter != NULL)
+        popliner_stage_meter_forget_peaks(analysis->models[t.model].meter);
+    popliner_plan_clear(&plan);
+    free_task(&t);
+    return status;
+}
+
+/* ---- evaluating ---- */
+
+/* The stages of a given split. */
+static popliner_status place_stages(const task *t, const size_t *first_units, size_t num_cuts,
+                                    popliner_plan *plan, popliner_error *error) {
+    const popliner_solver_options *o = &t->solver.options;
+    size_t num_units = popliner_chain_num_units(t->chain);
+    for (size_t i = 0; i < num_cuts; i++)
+        if (first_units[i] == 0 || first_units[i] >= num_units ||
+            (i > 0 && first_units[i] <= first_units[i - 1]))
+            return pl_fail(error, POPLINER_ERROR_USAGE,
+                           "unit %zu cannot begin stage %zu: units ascend, from 1 to %zu",
+                           first_units[i], i + 1, num_units - 1);
+    if (o->num_mapped_stages > 0 && o->num_mapped_stages != num_cuts + 1)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "the split has %zu stages, but the device map %zu", num_cuts + 1,
+                       o->num_mapped_stages);
+    plan->stages = pl_new_array(num_cuts + 1, sizeof *plan->stages);
+    if (plan->stages == NULL)
+        return pl_fail_memory(error, "the stages of the plan");
+    plan->num_stages = num_cuts + 1;
+    for (size_t i = 0; i <= num_cuts; i++)
+        plan->stages[i] = (popliner_plan_stage){
+            .first_unit = i == 0 ? 0 : first_units[i - 1],
+            .last_unit = (i < num_cuts ? first_units[i] : num_units) - 1,
+            .ipu = o->num_mapped_stages > 0 ? o->device_map[i] : i,
+        };
+    return POPLINER_OK;
+}
+
+popliner_status popliner_analysis_evaluate(popliner_analysis *analysis,
+                                           const popliner_request *request,
+                                           const size_t *first_units, size_t num_cuts,
+                                           popliner_certificate **certificate,
+                                           popliner_error *error) {
+    task t = {0};
+    popliner_plan plan = {0};
+    *certificate = NULL;
+    popliner_status status = begin_task(&t, analysis, request, true, error);
+    if (status == POPLINER_OK)
+        status = place_stages(&t, first_units, num_cuts, &plan, error);
+    if (status == POPLINER_OK)
+        status = certify(&t, true, &plan, certificate, error);
+    popliner_plan_clear(&plan);
+    free_task(&t);
+    return status;
+}

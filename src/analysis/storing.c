@@ -1,0 +1,76 @@
+/* Storing an analysis, with all stages of a memory model measured.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analysis/analysis_data.h"
+
+#include "base/clock.h"
+#include "base/failure.h"
+#include "popliner/intervals.h"
+
+/* What is stored of one chain takes about so much at most, for each way of recomputing. */
+static const size_t max_stored_bytes = (size_t)64 << 20;
+
+/* Measures all stages of a chain in a pipeline that trains, and keeps them. */
+static popliner_status measure_stages(popliner_analysis *a, popliner_memory_model model,
+                                      popliner_recompute recompute, popliner_error *error) {
+    popliner_interval_options options = POPLINER_INTERVAL_OPTIONS_INIT;
+    pl_model_parts *parts = &a->models[model];
+    popliner_stage_details *details = NULL;
+    double start = pl_clock_seconds();
+    if (parts->stages[recompute] != NULL && !parts->is_stored[recompute])
+        return POPLINER_OK;
+    options.pipeline.schedule = POPLINER_SCHEDULE_TRAINING;
+    options.pipeline.recompute = recompute;
+    options.with_cycles = true;
+    options.num_threads = a->num_threads;
+    popliner_status status = popliner_intervals_measure(
+        a->profile, a->operations, parts->chain, &options, &a->listener, NULL, &details, error);
+    if (status != POPLINER_OK)
+        return status;
+    popliner_stage_details_free(parts->stages[recompute]);
+    parts->stages[recompute] = details;
+    parts->is_stored[recompute] = false;
+    pl_step(&a->listener,
+            recompute == POPLINER_RECOMPUTE_FULL
+                ? "Measuring all stages, to be stored, with recomputing"
+                : "Measuring all stages, to be stored",
+            start);
+    return POPLINER_OK;
+}
+
+popliner_status popliner_analysis_store(popliner_analysis *analysis, popliner_memory_model model,
+                                        const char *path, popliner_error *error) {
+    popliner_analysis *a = analysis;
+    pl_measured_stages measured[PL_NUM_RECOMPUTES];
+    size_t num_measured = 0;
+    bool is_training = false;
+    popliner_status status = pl_analysis_begin(a, model, error);
+    if (status == POPLINER_OK)
+        status = pl_analysis_make_chain(a, model, error);
+    if (status != POPLINER_OK)
+        return status;
+    const pl_model_parts *parts = &a->models[model];
+    size_t num_units = popliner_chain_num_units(parts->chain);
+    /* very long chains are measured when they are asked for: they would be most of the file */
+    if (popliner_stage_details_size(num_units) <= max_stored_bytes) {
+        status =
+            popliner_intervals_train(a->profile, a->operations, parts->chain, &is_training, error);
+        /* plain stages are among those of a pipeline: its last ones */
+        size_t num_wanted = is_training && num_units > 1 ? PL_NUM_RECOMPUTES : 1;
+        while (status == POPLINER_OK && num_measured < num_wanted) {
+            status = measure_stages(a, model, (popliner_recompute)num_measured, error);
+            if (status != POPLINER_OK)
+                return status;
+            measured[num_measured] =
+                (pl_measured_stages){parts->chain, parts->stages[num_measured]};
+            num_measured++;
+        }
+    }
+    double start = pl_clock_seconds();
+    if (status == POPLINER_OK)
+        status = pl_stored_analysis_save(a->profile, a->operations, measured, num_measured,
+                                         &a->listener, path, error);
+    if (status == POPLINER_OK)
+        pl_step(&a->listener, "Storing the analysis", start);
+    return status;
+}

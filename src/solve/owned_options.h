@@ -1,0 +1,27 @@
+/* A copy of the solver's options with arrays of its own.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_SOLVE_OWNED_OPTIONS_H
+#define PL_SOLVE_OWNED_OPTIONS_H
+
+#include "popliner/solver.h"
+
+/* Zero-initialise; free with pl_owned_options_free. */
+typedef struct pl_owned_options {
+    popliner_solver_options options; /* refers to what follows; callbacks are the caller's */
+    popliner_objective *objectives;
+    popliner_ipu_limit *ipu_limits;
+    uint8_t *counted_units;
+    popliner_cut_rule *cut_rules;
+    popliner_pair *pairs;
+    popliner_placement *placements;
+    size_t *device_map;
+} pl_owned_options;
+
+/* Copies options for a chain of so many units. Errors: MEMORY. */
+popliner_status pl_owned_options_copy(pl_owned_options *copy,
+                                      const popliner_solver_options *options, size_t num_units,
+                                      popliner_error *error);
+void pl_owned_options_free(pl_owned_options *copy);
+
+#endif

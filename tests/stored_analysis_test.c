@@ -1,0 +1,709 @@
+/* Stored analyses: loaded as they were stored, and refused when anything in them has changed.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "golden_case.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <sqlite3.h>
+#include <xxhash.h>
+
+#include "model/operations_data.h"
+#include "popliner/intervals.h"
+#include "popliner/sharing.h"
+#include "profile/profile_data.h"
+#include "store/stored_analysis.h"
+#include "test_data.h"
+
+/* ---- Comparing ------------------------------------------------------------------------------ */
+
+static size_t list_fields(const popliner_profile *profile, const popliner_operations *operations,
+                          pl_field *fields) {
+    /* only read through */
+    size_t count = pl_profile_fields((popliner_profile *)profile, fields);
+    return count + pl_operations_fields((popliner_operations *)operations, fields + count);
+}
+
+static size_t size_of(const pl_field *field) {
+    return (*field->count + field->extra_items) * field->item_size;
+}
+
+/* The name of what differs, or NULL. */
+static const char *difference(const popliner_profile *p, const popliner_operations *o,
+                              const popliner_profile *other_p, const popliner_operations *other_o) {
+    pl_field fields[2 * PL_MOST_FIELDS];
+    pl_field other_fields[2 * PL_MOST_FIELDS];
+    size_t count = list_fields(p, o, fields);
+    assert_int_equal(list_fields(other_p, other_o, other_fields), count);
+    const popliner_target *a = &p->target;
+    const popliner_target *b = &other_p->target;
+    if (a->num_tiles != b->num_tiles || a->clock_hz != b->clock_hz || a->num_ipus != b->num_ipus ||
+        a->num_replicas != b->num_replicas || a->bytes_per_tile != b->bytes_per_tile ||
+        strcmp(a->architecture, b->architecture) != 0)
+        return "target";
+    if (o->of_framework != other_o->of_framework)
+        return "of_framework";
+    for (size_t i = 0; i < count; i++) {
+        if (*fields[i].count != *other_fields[i].count)
+            return fields[i].name;
+        size_t size = size_of(&fields[i]);
+        if (size > 0 &&
+            memcmp(pl_field_items(&fields[i]), pl_field_items(&other_fields[i]), size) != 0)
+            return fields[i].name;
+    }
+    return NULL;
+}
+
+static void save(const golden_case *c, const char *path) {
+    popliner_error error = {.message = ""};
+    if (pl_stored_analysis_save(c->profile, c->operations, NULL, 0, NULL, path, &error) !=
+        POPLINER_OK)
+        fail_msg("%s", error.message);
+}
+
+/* Loads a file that may be damaged: it is refused, or holds the same as the case. Returns whether
+ * it was loaded. */
+static bool loads(const golden_case *c, const char *path, const char *how) {
+    popliner_profile *profile;
+    popliner_operations *operations;
+    popliner_error error = {.message = ""};
+    popliner_status status = pl_stored_analysis_load(path, &profile, &operations, &error);
+    if (status != POPLINER_OK) {
+        assert_null(profile);
+        assert_null(operations);
+        if (status != POPLINER_ERROR_INPUT || error.status != status)
+            fail_msg("%s: refused with status %d: %s", how, (int)status, error.message);
+        assert_non_null(strstr(error.message, path));
+        return false;
+    }
+    const char *differs = difference(c->profile, c->operations, profile, operations);
+    popliner_profile_free(profile);
+    popliner_operations_free(operations);
+    if (differs != NULL)
+        fail_msg("%s: loaded with another %s", how, differs);
+    return true;
+}
+
+static void assert_refused(const golden_case *c, const char *path, const char *how) {
+    if (loads(c, path, how))
+        fail_msg("%s: loaded", how);
+}
+
+/* Asserts that `path` is refused with a message that contains `reason`. */
+static void assert_reason(const char *path, const char *reason) {
+    popliner_profile *profile;
+    popliner_operations *operations;
+    popliner_error error = {.message = ""};
+    assert_int_equal(pl_stored_analysis_load(path, &profile, &operations, &error),
+                     POPLINER_ERROR_INPUT);
+    assert_non_null(strstr(error.message, path));
+    if (strstr(error.message, reason) == NULL)
+        fail_msg("'%s' does not tell that it %s", error.message, reason);
+}
+
+/* ---- A model as small as can be ------------------------------------------------------------- */
+
+static void *items_of(const pl_field *fields, size_t count, const char *name) {
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(fields[i].name, name) == 0)
+            return pl_field_items(&fields[i]);
+    }
+    fail_msg("no field %s", name);
+    return NULL;
+}
+
+#define SET(type, name, ...)                                                                       \
+    memcpy(items_of(fields, count, name), (const type[]){__VA_ARGS__},                             \
+           sizeof((const type[]){__VA_ARGS__}))
+
+/* Two programs, each of which touches its tile's variable; something in every array, so that every
+ * byte of the file matters. */
+static void make_tiny(golden_case *c) {
+    popliner_profile *p = calloc(1, sizeof *p);
+    popliner_operations *o = calloc(1, sizeof *o);
+    assert_true(p != NULL && o != NULL);
+    *c = (golden_case){"tiny", p, NULL, o};
+    p->target = (popliner_target){2, 1, 1, 638976, 1850000000, "ipu2"};
+    p->strings_length = 8;
+    p->series_length = 2;
+    p->num_vertex_types = p->num_compute_sets = p->num_compute_set_vertices = 1;
+    p->num_compute_set_states = 1;
+    p->num_timed_programs = 2;
+    p->num_lists = p->num_programs = p->num_program_lists = p->num_steps = 2;
+    p->num_list_variables = 3;
+    p->num_classes = p->num_ranges = p->num_variables = 2;
+    p->num_unlowered = p->num_categories = 1;
+    o->count = 1;
+    o->of_framework = 1;
+    o->strings_length = 8;
+    o->num_programs = o->num_standings = o->num_steps = 2;
+    pl_field fields[2 * PL_MOST_FIELDS];
+    size_t count = list_fields(p, o, fields);
+    for (size_t i = 0; i < count; i++) {
+        void *items = calloc(size_of(&fields[i]), 1);
+        assert_non_null(items);
+        pl_field_set_items(&fields[i], items);
+    }
+    const pl_series series = {0, 2};
+    memcpy(p->strings, "\0weight", 8);
+    memcpy(p->series_bytes, "\x84\x83", 2); /* 3 on both tiles */
+    *p->vertex_type_code = *p->compute_set_vertex_instances = series;
+    *p->compute_set_state = series;
+    SET(uint64_t, "vertex_type_size_bytes", 12);
+    SET(uint32_t, "compute_set_vertices_start", 0, 1);
+    SET(uint64_t, "list_start", 0, 1, 3);
+    SET(uint32_t, "list_variable", 0, 0, 1);
+    SET(uint8_t, "program_type", PL_PROGRAM_ON_TILE_EXECUTE, PL_PROGRAM_OTHER);
+    SET(uint64_t, "program_debug_context", 7, 7);
+    SET(uint32_t, "program_compute_set", 0, PL_NONE);
+    SET(uint32_t, "program_lists_start", 0, 1, 2);
+    SET(uint64_t, "program_cycles", 500, 0);
+    SET(uint8_t, "program_cycles_source", POPLINER_CYCLES_ESTIMATED, POPLINER_CYCLES_NONE);
+    SET(uint32_t, "program_repeats", 1, 1);
+    SET(uint32_t, "program_list", 0, 1);
+    SET(uint32_t, "step_program", 0, 1);
+    SET(uint32_t, "step_parent", PL_NONE, 0);
+    SET(uint32_t, "class_ranges_start", 0, 1, 2);
+    SET(uint32_t, "range_first_step", 0, 1);
+    SET(uint32_t, "range_end_step", 2, 2);
+    SET(uint32_t, "unlowered_name", 1);
+    SET(uint32_t, "variable_size_bytes", 64, 32);
+    SET(uint32_t, "variable_offset", 1024, 2048);
+    SET(uint32_t, "variable_class", 0, 1);
+    SET(uint32_t, "variable_unlowered", 0, PL_NONE);
+    SET(uint64_t, "tile_variables_start", 0, 1, 2);
+    SET(uint64_t, "tile_total_bytes", 64, 32);
+    memcpy(o->strings, "layer1", 7);
+    SET(uint32_t, "operation_inputs", 6);
+    SET(uint64_t, "operation_debug_context", 7);
+    SET(uint32_t, "operation_last_step", 1);
+    SET(uint32_t, "operation_programs_start", 0, 2);
+    SET(uint32_t, "operation_program", 0, 1);
+    assert_int_equal(pl_profile_check(p, "tiny", NULL), POPLINER_OK);
+    assert_true(pl_operations_check(o, 2, 2));
+}
+
+/* Nothing here has to outlive a crash. */
+static sqlite3 *open_to_write(const char *path) {
+    sqlite3 *sqlite;
+    assert_int_equal(sqlite3_open(path, &sqlite), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(sqlite, "PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    return sqlite;
+}
+
+/* ---- What is stored is loaded --------------------------------------------------------------- */
+
+static char *directory; /* of the current test */
+
+static void check_round_trip(const golden_case *c) {
+    char *path = test_path(directory, "stored");
+    save(c, path);
+    assert_true(loads(c, path, c->name));
+    free(path);
+}
+
+static void loads_what_was_stored(void **state) {
+    directory = *state;
+    golden_for_each(check_round_trip);
+}
+
+static void stores_models_without_operations_or_framework(void **state) {
+    directory = *state;
+    golden_case c;
+    make_tiny(&c);
+    check_round_trip(&c);
+    golden_free(&c);
+
+    golden_load(&c, "popart-inf");
+    for (int round = 0; round < 2; round++) {
+        popliner_operations_free(c.operations);
+        assert_int_equal(popliner_operations_find(c.profile, NULL, &c.operations, NULL),
+                         POPLINER_OK);
+        assert_int_equal(c.operations->count == 0, round == 1);
+        check_round_trip(&c);
+        /* the second time nothing belongs to anything */
+        for (size_t i = 0; i < c.profile->num_programs; i++)
+            c.profile->program_debug_context[i] = 0;
+    }
+    golden_free(&c);
+}
+
+static void stores_the_real_profile(void **state) {
+    golden_case c;
+    directory = *state;
+    real_load(&c);
+    check_round_trip(&c);
+    golden_free(&c);
+}
+
+static void keeps_arrays_of_more_than_one_piece(void **state) {
+    golden_case c;
+    char *path = test_path(*state, "stored");
+    make_tiny(&c);
+    /* one array a little larger than a piece of 64 MiB; nothing refers to most of it */
+    size_t length = ((size_t)1 << 26) + 1000;
+    c.profile->series_bytes = realloc(c.profile->series_bytes, length);
+    assert_non_null(c.profile->series_bytes);
+    for (size_t i = 2; i < length; i++)
+        c.profile->series_bytes[i] = (uint8_t)(i * 2654435761u >> 24);
+    c.profile->series_length = length;
+    save(&c, path);
+    assert_true(loads(&c, path, "two pieces"));
+    sqlite3 *sqlite;
+    assert_int_equal(sqlite3_open(path, &sqlite), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(sqlite,
+                                  "DELETE FROM arrays WHERE name = 'series_bytes' AND piece = 1",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_changes(sqlite), 1);
+    sqlite3_close(sqlite);
+    assert_refused(&c, path, "one of two pieces");
+    golden_free(&c);
+    free(path);
+}
+
+/* ---- Damage --------------------------------------------------------------------------------- */
+
+/* A stored analysis of the tiny model, and another file to damage. */
+typedef struct damage {
+    golden_case c;
+    char *path;
+    uint8_t *bytes;
+    size_t size;
+} damage;
+
+static void begin_damage(damage *d, void **state) {
+    make_tiny(&d->c);
+    d->path = test_path(*state, "damaged");
+    save(&d->c, d->path);
+    d->bytes = test_read_bytes(d->path, &d->size);
+}
+
+static void end_damage(damage *d) {
+    golden_free(&d->c);
+    free(d->path);
+    free(d->bytes);
+}
+
+/* In place: file systems hurry to the disk with a file that is emptied and written again. */
+static void restore(const damage *d) {
+    int file = open(d->path, O_RDWR);
+    assert_true(file >= 0);
+    assert_int_equal(pwrite(file, d->bytes, d->size, 0), d->size);
+    assert_int_equal(ftruncate(file, (off_t)d->size), 0);
+    close(file);
+}
+
+/* Restores the file and runs SQL on it. */
+static void alter(const damage *d, const char *sql) {
+    restore(d);
+    sqlite3 *sqlite = open_to_write(d->path);
+    if (sqlite3_exec(sqlite, sql, NULL, NULL, NULL) != SQLITE_OK)
+        fail_msg("%s: %s", sql, sqlite3_errmsg(sqlite));
+    sqlite3_close(sqlite);
+}
+
+/* As the format has it, for an array of one piece. */
+static uint64_t checksum_of(const char *name, const void *bytes, size_t size) {
+    const uint64_t place[] = {XXH3_64bits(name, strlen(name)), 0, size};
+    return XXH3_64bits_withSeed(bytes, size, XXH3_64bits(place, sizeof place));
+}
+
+/* Replaces the bytes of one array, with their checksum if `honest`. */
+static void replace_array(const damage *d, const char *name, const void *bytes, size_t size,
+                          bool honest) {
+    sqlite3_stmt *update;
+    restore(d);
+    sqlite3 *sqlite = open_to_write(d->path);
+    assert_int_equal(sqlite3_prepare_v2(sqlite,
+                                        honest ? "UPDATE arrays SET bytes = ?2, checksum = ?3 "
+                                                 "WHERE name = ?1"
+                                               : "UPDATE arrays SET bytes = ?2 WHERE name = ?1",
+                                        -1, &update, NULL),
+                     SQLITE_OK);
+    sqlite3_bind_text(update, 1, name, -1, SQLITE_STATIC);
+    sqlite3_bind_blob(update, 2, bytes, (int)size, SQLITE_STATIC);
+    if (honest)
+        sqlite3_bind_int64(update, 3, (sqlite3_int64)checksum_of(name, bytes, size));
+    assert_int_equal(sqlite3_step(update), SQLITE_DONE);
+    assert_int_equal(sqlite3_changes(sqlite), 1);
+    sqlite3_finalize(update);
+    sqlite3_close(sqlite);
+}
+
+static void refuses_an_array_with_another_byte(void **state) {
+    damage d;
+    pl_field fields[2 * PL_MOST_FIELDS];
+    begin_damage(&d, state);
+    size_t count = list_fields(d.c.profile, d.c.operations, fields);
+    assert_true(count > 40);
+    for (size_t i = 0; i < count; i++) {
+        size_t size = size_of(&fields[i]);
+        assert_true(size > 0 && size < 100);
+        for (size_t k = 0; k < size; k++) {
+            uint8_t bytes[100];
+            memcpy(bytes, pl_field_items(&fields[i]), size);
+            bytes[k] ^= (uint8_t)(1u << k % 8);
+            replace_array(&d, fields[i].name, bytes, size, false);
+            assert_refused(&d.c, d.path, fields[i].name);
+        }
+    }
+    end_damage(&d);
+}
+
+static void refuses_missing_and_resized_arrays(void **state) {
+    static const char *const changes[] = {
+        "DELETE FROM arrays WHERE name = '%s'",
+        "UPDATE arrays SET name = name || 'x' WHERE name = '%s'",
+        "UPDATE arrays SET num_bytes = num_bytes + 1 WHERE name = '%s'",
+        "UPDATE arrays SET num_bytes = num_bytes - 1 WHERE name = '%s'",
+        "UPDATE arrays SET num_bytes = num_bytes + 8 WHERE name = '%s'",
+        "UPDATE arrays SET num_bytes = 0 WHERE name = '%s'",
+        "UPDATE arrays SET num_bytes = -1 WHERE name = '%s'",
+        "UPDATE arrays SET num_bytes = 9223372036854775807 WHERE name = '%s'",
+        "UPDATE arrays SET num_bytes = 1000000000000 WHERE name = '%s'",
+        "UPDATE arrays SET num_bytes = NULL WHERE name = '%s'",
+        "UPDATE arrays SET num_bytes = 'many' WHERE name = '%s'",
+        "UPDATE arrays SET checksum = checksum + 1 WHERE name = '%s'",
+        "UPDATE arrays SET checksum = NULL WHERE name = '%s'",
+        "UPDATE arrays SET bytes = NULL WHERE name = '%s'",
+        "UPDATE arrays SET bytes = zeroblob(length(bytes) + 1) WHERE name = '%s'",
+        "INSERT INTO arrays SELECT name, 1, num_bytes, checksum, bytes FROM arrays WHERE name='%s'",
+    };
+    damage d;
+    pl_field fields[2 * PL_MOST_FIELDS];
+    begin_damage(&d, state);
+    size_t count = list_fields(d.c.profile, d.c.operations, fields);
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < sizeof changes / sizeof *changes; k++) {
+            char sql[400];
+            snprintf(sql, sizeof sql, changes[k], fields[i].name);
+            alter(&d, sql);
+            assert_refused(&d.c, d.path, sql);
+        }
+    }
+    alter(&d, "DELETE FROM arrays");
+    assert_refused(&d.c, d.path, "no arrays");
+    alter(&d, "DROP TABLE arrays");
+    assert_refused(&d.c, d.path, "no table of arrays");
+    alter(&d, "DROP TABLE target");
+    assert_refused(&d.c, d.path, "no table of the target");
+    end_damage(&d);
+}
+
+static void refuses_another_target(void **state) {
+    static const char *const columns[] = {"num_tiles",      "num_ipus",     "num_replicas",
+                                          "bytes_per_tile", "of_framework", "clock_hz"};
+    static const char *const values[] = {"-1",
+                                         "0",
+                                         "3",
+                                         "1472",
+                                         "16777216",
+                                         "2147483648",
+                                         "4611686018427387904",
+                                         "9223372036854775807",
+                                         "-9223372036854775808",
+                                         "1e300",
+                                         "0.5",
+                                         "NULL",
+                                         "'two'",
+                                         "x'00'"};
+    damage d;
+    char sql[200];
+    begin_damage(&d, state);
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        for (size_t k = 0; k < sizeof values / sizeof *values; k++) {
+            snprintf(sql, sizeof sql, "UPDATE target SET %s = %s", columns[i], values[k]);
+            alter(&d, sql);
+            assert_refused(&d.c, d.path, sql);
+        }
+        snprintf(sql, sizeof sql, "ALTER TABLE target RENAME COLUMN %s TO other", columns[i]);
+        alter(&d, sql);
+        assert_refused(&d.c, d.path, sql);
+    }
+    alter(&d, "UPDATE target SET architecture = 'ipu21'");
+    assert_refused(&d.c, d.path, "another architecture");
+    alter(&d, "UPDATE target SET architecture = printf('%.1000c', 'x')");
+    assert_refused(&d.c, d.path, "a long architecture");
+    alter(&d, "UPDATE target SET architecture = NULL");
+    assert_refused(&d.c, d.path, "no architecture");
+    alter(&d, "DELETE FROM target");
+    assert_refused(&d.c, d.path, "no target");
+    end_damage(&d);
+}
+
+/* Whatever an array holds, if it comes with its checksum, it is found to be wrong, or harmless. */
+static void survives_arrays_made_up_with_their_checksum(void **state) {
+    damage d;
+    pl_field fields[2 * PL_MOST_FIELDS];
+    begin_damage(&d, state);
+    size_t count = list_fields(d.c.profile, d.c.operations, fields);
+    uint64_t random = 53;
+    for (size_t i = 0; i < count; i++) {
+        for (int round = 0; round < 20; round++) {
+            size_t size = size_of(&fields[i]);
+            uint8_t bytes[100];
+            memcpy(bytes, pl_field_items(&fields[i]), size);
+            for (size_t k = 0; k < size; k++) {
+                random = test_random(random);
+                if (round == 0)
+                    bytes[k] = 0xff;
+                else if (round == 1)
+                    bytes[k] = (k + 1) % fields[i].item_size == 0 ? 0x7f : 0xff;
+                else if (random >> 61 == 0)
+                    bytes[k] = (uint8_t)(random >> 40) & (round % 2 ? 3 : 0xff);
+            }
+            replace_array(&d, fields[i].name, bytes, size, true);
+            golden_case c = {.name = fields[i].name};
+            popliner_error error;
+            if (pl_stored_analysis_load(d.path, &c.profile, &c.operations, &error) != POPLINER_OK) {
+                assert_int_equal(error.status, POPLINER_ERROR_INPUT);
+                continue;
+            }
+            popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
+            popliner_sharing sharing = {0};
+            for (popliner_memory_model model = POPLINER_MEMORY_MODEL_POPLINER;
+                 model <= POPLINER_MEMORY_MODEL_FULL; model++) {
+                popliner_costs *costs;
+                popliner_chain *chain = make_chain(&c, layers, model);
+                assert_int_equal(popliner_intervals_measure(c.profile, c.operations, chain, NULL,
+                                                            NULL, &costs, NULL, &error),
+                                 POPLINER_OK);
+                popliner_costs_free(costs);
+                popliner_chain_free(chain);
+            }
+            assert_int_equal(
+                popliner_sharing_measure(c.profile, c.operations, layers, &sharing, &error),
+                POPLINER_OK);
+            popliner_sharing_clear(&sharing);
+            popliner_layers_free(layers);
+            golden_free(&c);
+        }
+    }
+    end_damage(&d);
+}
+
+static void change_byte(const damage *d, int file, size_t offset, uint8_t byte) {
+    assert_int_equal(pwrite(file, &byte, 1, (off_t)offset), 1);
+    char how[100];
+    snprintf(how, sizeof how, "byte %zu of %zu is %u", offset, d->size, byte);
+    loads(&d->c, d->path, how);
+    assert_int_equal(pwrite(file, &d->bytes[offset], 1, (off_t)offset), 1);
+}
+
+static void survives_any_other_byte(void **state) {
+    damage d;
+    begin_damage(&d, state);
+    int file = open(d.path, O_RDWR);
+    assert_true(file >= 0);
+    size_t num_changed = 0;
+    for (size_t i = 0; i < d.size; i++) {
+        /* most of the file is empty space */
+        if (i >= 100 && d.bytes[i] == 0 && i % 1009 != 0)
+            continue;
+        change_byte(&d, file, i, d.bytes[i] ^ (uint8_t)(1u << i % 8));
+        change_byte(&d, file, i, (uint8_t)~d.bytes[i]);
+        num_changed++;
+    }
+    assert_true(num_changed > 2000);
+    close(file);
+    assert_true(loads(&d.c, d.path, "undamaged"));
+    end_damage(&d);
+}
+
+static void survives_any_length(void **state) {
+    damage d;
+    begin_damage(&d, state);
+    for (size_t size = d.size - 1; size > 0; size -= size > 600 ? 499 : 1) {
+        char how[100];
+        snprintf(how, sizeof how, "%zu bytes of %zu", size, d.size);
+        assert_int_equal(truncate(d.path, (off_t)size), 0);
+        assert_refused(&d.c, d.path, how);
+    }
+    assert_int_equal(truncate(d.path, 0), 0);
+    assert_reason(d.path, "empty");
+    end_damage(&d);
+}
+
+/* The same for a file of real size, at random. */
+static void survives_damage_anywhere_in_a_large_file(void **state) {
+    damage d = {.path = test_path(*state, "damaged")};
+    golden_load(&d.c, "popart-inf");
+    save(&d.c, d.path);
+    d.bytes = test_read_bytes(d.path, &d.size);
+    int file = open(d.path, O_RDWR);
+    assert_true(file >= 0);
+    uint64_t random = 59;
+    for (int i = 0; i < 200; i++) {
+        random = test_random(random);
+        size_t offset = (size_t)(random >> 20) % d.size;
+        change_byte(&d, file, offset, d.bytes[offset] ^ (uint8_t)(1u << (random >> 17) % 8));
+    }
+    close(file);
+    for (size_t size = d.size - 1; size > 10000; size -= 9973) {
+        assert_int_equal(truncate(d.path, (off_t)size), 0);
+        assert_refused(&d.c, d.path, "cut off");
+    }
+    end_damage(&d);
+}
+
+/* ---- Other files ---------------------------------------------------------------------------- */
+
+static void refuses_files_of_other_kinds(void **state) {
+    char *path = test_path(*state, "other");
+    assert_reason(path, "cannot be read");
+    assert_reason(*state, "is a directory");
+    test_write_bytes(path, "", 0);
+    assert_reason(path, "is empty");
+    test_write_bytes(path, "layer\t0\t1\n", 10);
+    assert_reason(path, "is not an SQLite database");
+    free(path);
+    char *profile = test_golden_file("popart-inf", "profile.pop");
+    if (profile != NULL)
+        assert_reason(profile, "is no stored analysis; only files written by --save-to-file");
+    free(profile);
+}
+
+static void refuses_other_versions_and_machines(void **state) {
+    damage d;
+    begin_damage(&d, state);
+    alter(&d, "PRAGMA user_version = 99");
+    assert_reason(d.path, "of format 99");
+    alter(&d, "PRAGMA user_version = 0");
+    assert_reason(d.path, "of format 0");
+    alter(&d, "PRAGMA application_id = 1");
+    assert_reason(d.path, "is no stored analysis");
+    alter(&d, "UPDATE target SET byte_order = x'0102030405060708'");
+    uint64_t mark = 0x0102030405060708u;
+    if (memcmp(&mark, "\x01\x02", 2) != 0)
+        assert_reason(d.path, "another byte order");
+    alter(&d, "UPDATE target SET byte_order = NULL");
+    assert_reason(d.path, "another byte order");
+    end_damage(&d);
+}
+
+/* ---- Storing -------------------------------------------------------------------------------- */
+
+static size_t count_files(const char *path) {
+    DIR *entries = opendir(path);
+    assert_non_null(entries);
+    size_t count = 0;
+    struct dirent *entry;
+    while ((entry = readdir(entries)) != NULL)
+        count += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+    closedir(entries);
+    return count;
+}
+
+static void assert_not_saved(const golden_case *c, const char *path) {
+    popliner_error error = {.message = ""};
+    assert_int_equal(
+        pl_stored_analysis_save(c->profile, c->operations, NULL, 0, NULL, path, &error),
+        POPLINER_ERROR_OUTPUT);
+    assert_int_equal(error.status, POPLINER_ERROR_OUTPUT);
+    assert_non_null(strstr(error.message, path));
+    test_assert_sentence(error.message);
+}
+
+static void says_when_it_cannot_write(void **state) {
+    golden_case c;
+    make_tiny(&c);
+    char *missing = test_path(*state, "none/stored");
+    assert_not_saved(&c, missing);
+    free(missing);
+    assert_int_equal(count_files(*state), 0);
+
+    /* a directory of this name is in the way */
+    char *above = test_path(*state, "..");
+    assert_not_saved(&c, above);
+    free(above);
+    assert_int_equal(count_files(*state), 0);
+
+    assert_not_saved(&c, "/proc/popliner-stored");
+    if (geteuid() != 0) { /* who may write everywhere */
+        char *path = test_path(*state, "stored");
+        assert_int_equal(chmod(*state, 0500), 0);
+        assert_not_saved(&c, path);
+        assert_int_equal(chmod(*state, 0700), 0);
+        assert_int_equal(count_files(*state), 0);
+        free(path);
+    }
+    golden_free(&c);
+}
+
+static void replaces_a_file_only_on_success(void **state) {
+    golden_case c;
+    golden_case tiny;
+    golden_load(&c, "popart-inf");
+    make_tiny(&tiny);
+    char *path = test_path(*state, "stored");
+    save(&tiny, path);
+    /* no room for the larger one */
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    struct rlimit small = before;
+    small.rlim_cur = 1 << 17;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    assert_not_saved(&c, path);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(count_files(*state), 1);
+    assert_true(loads(&tiny, path, "kept"));
+    save(&c, path);
+    assert_int_equal(count_files(*state), 1);
+    assert_true(loads(&c, path, "replaced"));
+    golden_free(&tiny);
+    golden_free(&c);
+    free(path);
+}
+
+static void is_not_hindered_by_what_a_killed_run_left(void **state) {
+    golden_case c;
+    make_tiny(&c);
+    char *path = test_path(*state, "stored");
+    char name[100];
+    snprintf(name, sizeof name, "stored.%ld.part", (long)getpid());
+    char *part = test_path(*state, name);
+    save(&c, part); /* as far as another run of the same number came */
+    save(&c, path);
+    assert_true(loads(&c, path, "stored"));
+    assert_int_equal(count_files(*state), 1);
+    free(part);
+    free(path);
+    golden_free(&c);
+}
+
+#define IN_DIRECTORY(test)                                                                         \
+    cmocka_unit_test_setup_teardown(test, test_begin_directory, test_end_directory)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        IN_DIRECTORY(loads_what_was_stored),
+        IN_DIRECTORY(stores_models_without_operations_or_framework),
+        IN_DIRECTORY(stores_the_real_profile),
+        IN_DIRECTORY(keeps_arrays_of_more_than_one_piece),
+        IN_DIRECTORY(refuses_an_array_with_another_byte),
+        IN_DIRECTORY(refuses_missing_and_resized_arrays),
+        IN_DIRECTORY(refuses_another_target),
+        IN_DIRECTORY(survives_arrays_made_up_with_their_checksum),
+        IN_DIRECTORY(survives_any_other_byte),
+        IN_DIRECTORY(survives_any_length),
+        IN_DIRECTORY(survives_damage_anywhere_in_a_large_file),
+        IN_DIRECTORY(refuses_files_of_other_kinds),
+        IN_DIRECTORY(refuses_other_versions_and_machines),
+        IN_DIRECTORY(says_when_it_cannot_write),
+        IN_DIRECTORY(replaces_a_file_only_on_success),
+        IN_DIRECTORY(is_not_hindered_by_what_a_killed_run_left),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
