@@ -72,7 +72,7 @@ static void check_answer(popliner_analysis *analysis, const popliner_costs *cost
     for (size_t unit = 0; unit < popliner_chain_num_units(chain); unit++)
         counted[unit] = popliner_chain_kind(chain, unit) == POPLINER_UNIT_LAYER;
     options.counted_units = counted;
-    if (options.max_stage_bytes == 0)
+    if (options.max_stage_bytes == POPLINER_TARGET_BYTES)
         options.max_stage_bytes =
             popliner_profile_target(popliner_analysis_profile(analysis))->bytes_per_tile;
     brute_answer expected = brute_force(costs, &options);
@@ -109,8 +109,8 @@ static void check_solving(const golden_case *c) {
             request.solver = &options;
             for (options.max_stages = 1; options.max_stages <= 4; options.max_stages++) {
                 uint64_t best_bytes = best_peak(costs, options.max_stages);
-                const uint64_t limits[] = {0, best_bytes, best_bytes - 1};
-                for (size_t k = 0; k < 3; k++) {
+                const uint64_t limits[] = {POPLINER_TARGET_BYTES, best_bytes, best_bytes - 1, 0};
+                for (size_t k = 0; k < 4; k++) {
                     options.max_stage_bytes = limits[k];
                     options.min_units = k == 1 ? 1 : 0;
                     check_answer(analysis, costs, &request);

@@ -65,8 +65,7 @@ typedef struct popliner_request {
     popliner_memory_model memory_model;
     popliner_schedule schedule;
     popliner_recompute recompute;
-    /* NULL: POPLINER_SOLVER_OPTIONS_INIT. A max_stage_bytes of 0 stands for the memory of a tile of
-     * the profile's target. Without counted_units the layers count. */
+    /* NULL: POPLINER_SOLVER_OPTIONS_INIT. Without counted_units the layers count. */
     const popliner_solver_options *solver;
 } popliner_request;
 

@@ -11,7 +11,6 @@
 #include "popliner/pipeline.h"
 #include "popliner/plan.h"
 #include "popliner/profile.h"
-#include "popliner/report.h"
 #include "popliner/solver.h"
 #include "popliner/stage.h"
 #include "popliner/stage_detail.h"
@@ -19,6 +18,13 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* How a report looks. */
+typedef enum popliner_format {
+    POPLINER_FORMAT_TSV,
+    POPLINER_FORMAT_CSV,
+    POPLINER_FORMAT_JSON,
+} popliner_format;
 
 /* What the answer is about. */
 typedef struct popliner_certificate_input {
@@ -98,8 +104,8 @@ popliner_status popliner_report_sweep(const char *what, const uint64_t *values,
                                       popliner_format format, char **text, popliner_error *error);
 
 /* The stages on one line, without a line end: "[ Head 0 1 | 2 3 Tail ]". */
-popliner_status popliner_certificate_line(const popliner_plan *plan, const char *const *unit_names,
-                                          char **text, popliner_error *error);
+popliner_status popliner_certificate_line(const popliner_certificate *certificate, char **text,
+                                          popliner_error *error);
 
 #ifdef __cplusplus
 }

@@ -2,42 +2,32 @@
  *
  * Every function makes one NUL-terminated UTF-8 text, complete with its last line end, which the
  * caller frees with free(). Columns are separated by `delimiter` (a tab or a comma); nothing is
- * quoted, as in the original. Errors: MEMORY, beside those of the measurements.
+ * quoted, as in the original. Errors: MEMORY; where it takes an analysis, those of
+ * popliner_analysis_chain, too.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_REPORT_H
 #define POPLINER_REPORT_H
 
+#include <stddef.h>
+#include <stdint.h>
+
+#include "popliner/analysis.h"
+#include "popliner/certificate.h"
 #include "popliner/chain.h"
-#include "popliner/debug_info.h"
 #include "popliner/diagnosis.h"
 #include "popliner/error.h"
 #include "popliner/layers.h"
-#include "popliner/listener.h"
-#include "popliner/operations.h"
-#include "popliner/plan.h"
 #include "popliner/profile.h"
-#include "popliner/sharing.h"
-#include "popliner/stage.h"
-#include "popliner/stage_detail.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* The total of all operations as one stage, then what the compiler counts as always live and not
- * always live on the first ten tiles. */
-popliner_status popliner_report_memory_totals(const popliner_profile *profile,
-                                              const popliner_operations *operations,
-                                              popliner_stage_meter *meter, char delimiter,
+/* The total of all operations as one stage in PopLiner's memory model, then what the compiler counts
+ * as always live and not always live on the first ten tiles. */
+popliner_status popliner_report_memory_totals(popliner_analysis *analysis, char delimiter,
                                               char **text, popliner_error *error);
-
-/* How a report looks. */
-typedef enum popliner_format {
-    POPLINER_FORMAT_TSV,
-    POPLINER_FORMAT_CSV,
-    POPLINER_FORMAT_JSON,
-} popliner_format;
 
 /* The compiler's account of every tile: what is always live, the most that is live beside it, the
  * addresses in use, what the layout leaves unused between them, and the bytes of each category.
@@ -47,34 +37,28 @@ typedef enum popliner_format {
 popliner_status popliner_report_tiles(const popliner_profile *profile, popliner_format format,
                                       char **text, popliner_error *error);
 
-/* The stages of a plan against a limit: total, worst tile, the step of its peak, headroom, and the
- * five largest variables there, as details[stages of the plan] tell. As text for reading, or as a
- * JSON array. */
-popliner_status popliner_report_evaluation(const popliner_plan *plan,
-                                           const popliner_stage_detail *details,
-                                           const popliner_chain *chain, uint64_t limit_bytes,
+/* The stages of a certificate against the limit that it was made for: total, worst tile, the step of
+ * its peak, headroom, and the five largest variables there. As text for reading, or as a JSON array.
+ * Errors: also USAGE for a certificate that is of no profile. */
+popliner_status popliner_report_evaluation(const popliner_certificate *certificate,
                                            popliner_format format, char **text,
                                            popliner_error *error);
 
-/* A diagnosis as text for reading, or as a JSON object. `most` is how many missing variables are
- * listed at each place, in text also how many programs; JSON lists these all. `info` (may be NULL) gives the debug context paths. */
-popliner_status popliner_report_diagnosis(const popliner_diagnosis *diagnosis,
-                                          const popliner_profile *profile,
-                                          const popliner_operations *operations,
-                                          const popliner_debug_info *info, popliner_format format,
-                                          size_t most, char **text, popliner_error *error);
+/* A diagnosis of the analysis as text for reading, or as a JSON object. `max_rows` is how many missing
+ * variables are listed at each place, in text also how many programs; JSON lists these all. */
+popliner_status popliner_report_diagnosis(const popliner_analysis *analysis,
+                                          const popliner_diagnosis *diagnosis,
+                                          popliner_format format, size_t max_rows, char **text,
+                                          popliner_error *error);
 
 /* One row per operation, an empty line before each change of layer. Sums over the tiles, measured
  * once per debug context: an outlined operation shows those of its first listing. */
-popliner_status popliner_report_operations(const popliner_operations *operations,
-                                           const popliner_layers *layers,
-                                           popliner_stage_meter *meter,
-                                           const popliner_listener *listener, char delimiter,
-                                           char **text, popliner_error *error);
+popliner_status popliner_report_operations(popliner_analysis *analysis, popliner_memory_model model,
+                                           char delimiter, char **text, popliner_error *error);
 
 /* One row per unit of the chain, and an empty line behind them. In the full memory model with one
  * column more: what no operation explains. */
-popliner_status popliner_report_layers(const popliner_chain *chain, popliner_stage_meter *meter,
+popliner_status popliner_report_layers(popliner_analysis *analysis, popliner_memory_model model,
                                        char delimiter, char **text, popliner_error *error);
 
 /* A square table over the layers, with their names: bytes[i * num_layers + j]. */

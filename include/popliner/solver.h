@@ -60,7 +60,7 @@ typedef struct popliner_solver_options {
     double slack_percent; /* each optimum may be missed by so much for the sake of the next ones */
 
     size_t max_stages;        /* at least 1; not looked at with a device map */
-    uint64_t max_stage_bytes; /* no IPU may have a larger peak */
+    uint64_t max_stage_bytes; /* no IPU may have a larger peak; or POPLINER_TARGET_BYTES */
     const popliner_ipu_limit *ipu_limits;
     size_t num_ipu_limits;
 
@@ -95,8 +95,12 @@ typedef struct popliner_solver_options {
     const popliner_listener *listener; /* may be NULL */
 } popliner_solver_options;
 
+/* Instead of a limit, of which 0 is one: the memory of a tile of the profile's target, where there is
+ * a profile, else none. */
+#define POPLINER_TARGET_BYTES UINT64_MAX
+
 #define POPLINER_SOLVER_OPTIONS_INIT                                                               \
-    { .method = POPLINER_METHOD_ILP, .max_stages = 16, .max_stage_bytes = UINT64_MAX - 1 }
+    { .method = POPLINER_METHOD_ILP, .max_stages = 16, .max_stage_bytes = POPLINER_TARGET_BYTES }
 
 /* Chooses stages that cover the chain, within all limits and constraints, so that
  *   1. the objectives are as small as possible, one after another (with slack: at most so much above

@@ -117,7 +117,7 @@ static popliner_status take_options(task *t, const popliner_solver_options *opti
         pl_owned_options_copy(&t->solver, options == NULL ? &usual : options, num_units, error);
     if (status != POPLINER_OK)
         return status;
-    if (own->max_stage_bytes == 0)
+    if (own->max_stage_bytes == POPLINER_TARGET_BYTES)
         own->max_stage_bytes = popliner_profile_target(t->analysis->profile)->bytes_per_tile;
     if (own->listener == NULL)
         own->listener = &t->analysis->listener;

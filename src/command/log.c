@@ -165,9 +165,13 @@ double log_seconds(void) {
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-void log_step(log_state *log, const char *what, double start_seconds) {
+void log_took(log_state *log, const char *what, double seconds) {
     struct rusage usage = {0};
     getrusage(RUSAGE_SELF, &usage);
-    log_message(log, POPLINER_LEVEL_DEBUG, "%s: %.2f s, peak memory %ld MiB", what,
-                log_seconds() - start_seconds, usage.ru_maxrss / 1024);
+    log_message(log, POPLINER_LEVEL_DEBUG, "%s: %.2f s, peak memory %ld MiB", what, seconds,
+                usage.ru_maxrss / 1024);
+}
+
+void log_step(log_state *log, const char *what, double start_seconds) {
+    log_took(log, what, log_seconds() - start_seconds);
 }

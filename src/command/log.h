@@ -36,7 +36,9 @@ void log_waiting(log_state *log, const char *task, double start_seconds, double 
 /* Writes one formatted message. */
 void log_message(log_state *log, popliner_level level, const char *format, ...);
 
-/* Writes, for -v, how long `what` took since `start_seconds` and the process's peak memory. */
+/* Writes, for -v, how long `what` took, or took since `start_seconds`, and the process's peak
+ * memory. */
+void log_took(log_state *log, const char *what, double seconds);
 void log_step(log_state *log, const char *what, double start_seconds);
 
 /* Seconds of a clock that never goes back. */

@@ -4,10 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "command/session.h"
-#include "command/solving.h"
-#include "popliner/report.h"
-#include "popliner/sharing.h"
+#include "command/commands.h"
+#include "command/request.h"
 #include "popliner/version.h"
 
 static int exit_status(popliner_status status) {
@@ -26,103 +24,36 @@ static int exit_status(popliner_status status) {
     return 4;
 }
 
-static char delimiter(const options *o) {
-    return o->format == POPLINER_FORMAT_CSV ? ',' : '\t';
-}
-
-static popliner_status print_sharing(session *s, popliner_error *error) {
-    popliner_sharing sharing = {0};
-    char *text = NULL;
-    popliner_status status =
-        popliner_sharing_measure(s->profile, s->operations, s->layers, &sharing, error);
-    if (status == POPLINER_OK && s->options.memory_affinity) {
-        status = popliner_report_square(s->layers, sharing.affinity_bytes, delimiter(&s->options),
-                                        &text, error);
-        if (status == POPLINER_OK)
-            status = session_print(text, error);
-    }
-    if (status == POPLINER_OK && s->options.interlayer_communication) {
-        status = popliner_report_square(s->layers, sharing.communication_bytes,
-                                        delimiter(&s->options), &text, error);
-        if (status == POPLINER_OK)
-            status = session_print(text, error);
-    }
-    popliner_sharing_clear(&sharing);
-    return status;
-}
-
-/* The original's few lines and, unless its model was asked for, the compiler's account in full. */
-static popliner_status print_totals(session *s, popliner_error *error) {
-    const options *o = &s->options;
-    popliner_memory_model model = POPLINER_MEMORY_MODEL_POPLINER;
-    char *text = NULL;
-    popliner_status status = POPLINER_OK;
-    if (o->format != POPLINER_FORMAT_JSON) {
-        status = session_prepare(s, model, error);
-        if (status == POPLINER_OK)
-            status = popliner_report_memory_totals(s->profile, s->operations, s->meter[model],
-                                                   delimiter(o), &text, error);
-        if (status == POPLINER_OK)
-            status = session_print(text, error);
-        if (o->memory_model == MODEL_POPLINER)
-            return status;
-        putchar('\n');
-    }
-    if (status == POPLINER_OK)
-        status = popliner_report_tiles(s->profile, o->format, &text, error);
-    if (status == POPLINER_OK)
-        status = session_print(text, error);
-    return status;
-}
-
-/* The tables that are measured stage by stage: in PopLiner's model unless another was asked for. */
-static popliner_status print_tables(session *s, popliner_error *error) {
-    const options *o = &s->options;
-    popliner_memory_model model = session_memory_model(s, POPLINER_MEMORY_MODEL_POPLINER);
-    char *text = NULL;
-    popliner_status status = session_prepare(s, model, error);
-    if (status == POPLINER_OK && o->operation_breakdown) {
-        status = popliner_report_operations(s->operations, s->layers, s->meter[model], &s->listener,
-                                            delimiter(o), &text, error);
-        if (status == POPLINER_OK)
-            status = session_print(text, error);
-    }
-    if (status == POPLINER_OK && o->layer_breakdown) {
-        status =
-            popliner_report_layers(s->chain[model], s->meter[model], delimiter(o), &text, error);
-        if (status == POPLINER_OK)
-            status = session_print(text, error);
-    }
-    return status;
-}
-
 /* Loads whatever of a stored analysis several actions need before the first of them prints: then one
  * that is damaged is refused as a whole. */
 static popliner_status load_ahead(session *s, popliner_error *error) {
     const options *o = &s->options;
-    const pl_measured_stages *stages;
+    request r = {0};
     if (!o->memory_totals && !o->operation_breakdown && !o->layer_breakdown &&
         !o->memory_affinity && !o->interlayer_communication && !o->diagnose && o->evaluate == NULL)
         return POPLINER_OK;
-    popliner_status status = session_need_variables(s, error);
+    popliner_status status = popliner_analysis_load_rest(s->analysis, NULL, error);
     if (status == POPLINER_OK && o->solve)
-        status = solve_find_stored(s, &stages, error);
+        status = request_begin(&r, s, POPLINER_MEMORY_MODEL_FULL, error);
+    if (status == POPLINER_OK && o->solve)
+        status = popliner_analysis_load_rest(s->analysis, &r.asked, error);
+    request_free(&r);
     return status;
 }
 
 static popliner_status perform(session *s, popliner_error *error) {
     const options *o = &s->options;
     if (o->costs != NULL)
-        return solve_and_print(s, error);
-    popliner_status status = session_load(s, error);
+        return solve_costs_and_print(s, error);
+    popliner_status status = session_open(s, error);
     if (status == POPLINER_OK)
         status = load_ahead(s, error);
     if (status == POPLINER_OK && o->save_to_file != NULL)
-        status = session_save(s, error);
+        status = store_analysis(s, error);
     if (status == POPLINER_OK && o->memory_totals)
         status = print_totals(s, error);
     if (status == POPLINER_OK && (o->operation_breakdown || o->layer_breakdown))
-        status = print_tables(s, error);
+        status = print_breakdowns(s, error);
     if (status == POPLINER_OK && (o->memory_affinity || o->interlayer_communication))
         status = print_sharing(s, error);
     if (status == POPLINER_OK && o->diagnose)
@@ -146,11 +77,7 @@ int main(int argc, char **argv) {
         printf("popliner %s\n", popliner_version());
         status = session_finish_printing(&error);
     } else if (status == POPLINER_OK) {
-        popliner_level level = s.options.quiet     ? POPLINER_LEVEL_WARNING
-                               : s.options.verbose ? POPLINER_LEVEL_DEBUG
-                                                   : POPLINER_LEVEL_INFO;
-        log_begin(&s.log, level, !s.options.quiet);
-        s.listener = log_listener(&s.log);
+        session_begin(&s);
         double start = log_seconds();
         status = perform(&s, &error);
         log_step(&s.log, "Total", start);

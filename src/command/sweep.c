@@ -43,6 +43,16 @@ popliner_status sweep_parse(const char *text, sweep_range *range, popliner_error
     return POPLINER_OK;
 }
 
+popliner_status sweep_max_ipus(const session *s, size_t num_ipus, size_t *max_ipus,
+                               popliner_error *error) {
+    sweep_range range;
+    popliner_status status = sweep_parse(s->options.sweep, &range, error);
+    *max_ipus = num_ipus;
+    if (status == POPLINER_OK && range.of_ipus && range.last > num_ipus)
+        *max_ipus = (size_t)range.last;
+    return status;
+}
+
 popliner_status sweep_print(session *s, const popliner_costs *costs,
                             const popliner_solver_options *solver_options,
                             const popliner_certificate_input *names, popliner_error *error) {
@@ -58,6 +68,8 @@ popliner_status sweep_print(session *s, const popliner_costs *costs,
     if (values == NULL || plans == NULL)
         status = session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for the sweep");
     bool is_stopped = false;
+    s->interrupts.max_seconds = 0; /* the limit is that of each solve */
+    interrupts_catch(&s->interrupts);
     while (status == POPLINER_OK && num_solved < count && !is_stopped) {
         popliner_solver_options o = *solver_options;
         values[num_solved] = range.first + num_solved * range.step;
@@ -70,6 +82,7 @@ popliner_status sweep_print(session *s, const popliner_costs *costs,
         is_stopped = o.should_stop != NULL && o.should_stop(o.should_stop_user);
         num_solved += status == POPLINER_OK;
     }
+    interrupts_release(&s->interrupts);
     if (status == POPLINER_OK && num_solved < count)
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "Stopped: %zu of %zu values were not solved for.", count - num_solved, count);

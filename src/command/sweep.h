@@ -20,6 +20,10 @@ typedef struct sweep_range {
  * steps. Errors: USAGE. */
 popliner_status sweep_parse(const char *text, sweep_range *range, popliner_error *error);
 
+/* The most IPUs that --sweep asks for, or num_ipus if these are more. Errors: USAGE. */
+popliner_status sweep_max_ipus(const session *s, size_t num_ipus, size_t *max_ipus,
+                               popliner_error *error);
+
 /* Solves for each value of the session's --sweep and prints a row for it: status, objectives, IPUs
  * used, split; as soon as the user wants it to stop, what there is. A soft failure if no value fits. Memory is that before --reserve.
  * `names` tells how units and numbers are called. */

@@ -195,6 +195,18 @@ popliner_tile_memory popliner_profile_tile_memory(const popliner_profile *profil
     };
 }
 
+uint64_t popliner_profile_layout_gap_bytes(const popliner_profile *profile) {
+    uint64_t largest = 0;
+    for (size_t tile = 0; tile < profile->target.num_tiles; tile++) {
+        popliner_tile_memory m = popliner_profile_tile_memory(profile, tile);
+        uint64_t live = m.always_live_bytes + m.not_always_live_peak_bytes;
+        uint64_t gap =
+            m.total_including_gaps_bytes > live ? m.total_including_gaps_bytes - live : 0;
+        largest = gap > largest ? gap : largest;
+    }
+    return largest;
+}
+
 pl_string pl_profile_add_string(popliner_profile *profile, const char *text) {
     if (profile->strings_length > 0 && *text == '\0')
         return 0; /* the first string is "" */

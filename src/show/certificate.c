@@ -510,8 +510,8 @@ popliner_status popliner_certificate_table(const popliner_certificate *certifica
     return pl_report_finish(&text, POPLINER_OK, result, error);
 }
 
-popliner_status popliner_certificate_line(const popliner_plan *plan, const char *const *unit_names,
-                                          char **result, popliner_error *error) {
+popliner_status pl_certificate_line(const popliner_plan *plan, const char *const *unit_names,
+                                    char **result, popliner_error *error) {
     pl_text text = {0};
     pl_text_add(&text, "[ ");
     for (size_t i = 0; i < plan->num_stages; i++) {
@@ -521,4 +521,9 @@ popliner_status popliner_certificate_line(const popliner_plan *plan, const char 
     }
     pl_text_add(&text, "]");
     return pl_report_finish(&text, POPLINER_OK, result, error);
+}
+
+popliner_status popliner_certificate_line(const popliner_certificate *certificate, char **text,
+                                          popliner_error *error) {
+    return pl_certificate_line(&certificate->plan, certificate->input.unit_names, text, error);
 }

@@ -59,6 +59,10 @@ void pl_certificate_add_field(pl_text *text, const char *field, char delimiter);
 /* The values of the objectives of the plan as a JSON array. NULL without memory. */
 json_t *pl_certificate_objectives_json(const popliner_certificate *certificate);
 
+/* popliner_certificate_line for a plan. */
+popliner_status pl_certificate_line(const popliner_plan *plan, const char *const *unit_names,
+                                    char **text, popliner_error *error);
+
 /* "optimal", "feasible" or "infeasible". */
 const char *pl_certificate_status(const popliner_plan *plan);
 

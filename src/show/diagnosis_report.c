@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/failure.h"
-#include "popliner/report.h"
 #include "show/report_parts.h"
+#include "show/reports.h"
 
 enum { PATH_ROOM = 500 };
 
@@ -237,12 +237,11 @@ static json_t *as_json(const context *c) {
         missing_as_json(c, &d->missing_everywhere), "coverage", coverage_as_json(d));
 }
 
-popliner_status popliner_report_diagnosis(const popliner_diagnosis *diagnosis,
-                                          const popliner_profile *profile,
-                                          const popliner_operations *operations,
-                                          const popliner_debug_info *info, popliner_format format,
-                                          size_t most, char **result, popliner_error *error) {
-    const context c = {diagnosis, profile, operations, info, most};
+popliner_status pl_report_diagnosis(const pl_diagnosed *diagnosed, popliner_format format,
+                                    size_t max_rows, char **result, popliner_error *error) {
+    const popliner_diagnosis *diagnosis = diagnosed->diagnosis;
+    const context c = {diagnosis, diagnosed->profile, diagnosed->operations, diagnosed->info,
+                       max_rows};
     pl_text text = {0};
     popliner_status status = POPLINER_OK;
     if (format == POPLINER_FORMAT_JSON) {

@@ -6,6 +6,7 @@
 
 #include "base/failure.h"
 #include "popliner/report.h"
+#include "show/certificate_data.h"
 #include "show/report_parts.h"
 
 static void write_text(const popliner_plan_stage *stage, const popliner_stage_detail *d,
@@ -47,11 +48,17 @@ static json_t *as_json(const popliner_plan_stage *stage, const popliner_stage_de
         "largest_variables", pl_report_variables_json(d));
 }
 
-popliner_status popliner_report_evaluation(const popliner_plan *plan,
-                                           const popliner_stage_detail *details,
-                                           const popliner_chain *chain, uint64_t limit_bytes,
+popliner_status popliner_report_evaluation(const popliner_certificate *certificate,
                                            popliner_format format, char **result,
                                            popliner_error *error) {
+    const popliner_plan *plan = &certificate->plan;
+    const popliner_stage_detail *details = certificate->details;
+    const popliner_chain *chain = certificate->input.chain;
+    uint64_t limit_bytes = certificate->options.options.max_stage_bytes;
+    *result = NULL;
+    if (!certificate->is_measured)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "stages whose costs are of no profile have no details");
     pl_text text = {0};
     json_t *stages = json_array();
     popliner_status status = stages == NULL ? pl_fail_memory(error, "a report") : POPLINER_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "popliner/report.h"
+#include "show/reports.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -48,10 +48,10 @@ static sums sum_memory(const popliner_stage_memory *memory) {
     };
 }
 
-popliner_status popliner_report_memory_totals(const popliner_profile *profile,
-                                              const popliner_operations *operations,
-                                              popliner_stage_meter *meter, char delimiter,
-                                              char **result, popliner_error *error) {
+popliner_status pl_report_memory_totals(const popliner_profile *profile,
+                                        const popliner_operations *operations,
+                                        popliner_stage_meter *meter, char delimiter, char **result,
+                                        popliner_error *error) {
     enum { SHOWN_TILES = 10 };
     pl_text text = {0};
     popliner_stage_memory memory = {0};
@@ -134,11 +134,10 @@ static popliner_status measure_contexts(const popliner_operations *operations,
     return status;
 }
 
-popliner_status popliner_report_operations(const popliner_operations *operations,
-                                           const popliner_layers *layers,
-                                           popliner_stage_meter *meter,
-                                           const popliner_listener *listener, char delimiter,
-                                           char **result, popliner_error *error) {
+popliner_status pl_report_operations(const popliner_operations *operations,
+                                     const popliner_layers *layers, popliner_stage_meter *meter,
+                                     const popliner_listener *listener, char delimiter,
+                                     char **result, popliner_error *error) {
     static const char *const header[] = {"Layer",        "Note",        "Full name",
                                          "Vertex state", "Vertex code", "Exchange code",
                                          "Control code", "Variables"};
@@ -189,8 +188,8 @@ static uint64_t round_to_mib(uint64_t bytes) {
     return mib + (rest > half || (rest == half && (mib & 1) != 0));
 }
 
-popliner_status popliner_report_layers(const popliner_chain *chain, popliner_stage_meter *meter,
-                                       char delimiter, char **result, popliner_error *error) {
+popliner_status pl_report_layers(const popliner_chain *chain, popliner_stage_meter *meter,
+                                 char delimiter, char **result, popliner_error *error) {
     static const char *const header[] = {"Name",          "Vertex state", "Vertex code",
                                          "Exchange code", "Control code", "Variables",
                                          "Total (MB)",    "Unexplained"};

@@ -107,7 +107,7 @@ popliner_status popliner_report_sweep(const char *what, const uint64_t *values,
     for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
         popliner_certificate c = of_plan(names, &plans[i]);
         char *line = NULL;
-        status = popliner_certificate_line(&plans[i], names->unit_names, &line, error);
+        status = pl_certificate_line(&plans[i], names->unit_names, &line, error);
         if (status == POPLINER_OK)
             add_row(&c, values[i], line, delimiter, &text);
         free(line);

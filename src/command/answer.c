@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "command/answer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "popliner/report.h"
+
+/* Logs a text line by line, and frees it. */
+static void log_lines(session *s, popliner_level level, char *text) {
+    for (char *line = text; line != NULL && *line != '\0';) {
+        char *end = strchr(line, '\n');
+        if (end != NULL)
+            *end = '\0';
+        log_message(&s->log, level, "%s", line);
+        line = end == NULL ? NULL : end + 1;
+    }
+    free(text);
+}
+
+/* Logs the evaluation of a split, line by line, for -v. */
+static popliner_status log_evaluation(session *s, const popliner_certificate *certificate,
+                                      popliner_error *error) {
+    char *text = NULL;
+    popliner_status status =
+        popliner_report_evaluation(certificate, POPLINER_FORMAT_TSV, &text, error);
+    if (status == POPLINER_OK)
+        log_lines(s, POPLINER_LEVEL_DEBUG, text);
+    return status;
+}
+
+static popliner_status tell_plan(session *s, const request *r,
+                                 const popliner_certificate *certificate, popliner_error *error) {
+    enum { MOST_UNEXPLAINED_PERCENT = 20 };
+    const popliner_plan *plan = popliner_certificate_plan(certificate);
+    char *line = NULL;
+    char *text = NULL;
+    double share = popliner_certificate_unexplained_share(certificate);
+    popliner_status status = popliner_certificate_line(certificate, &line, error);
+    if (status == POPLINER_OK)
+        status = popliner_certificate_text(certificate, &text, error);
+    if (status != POPLINER_OK)
+        goto done;
+    if (plan->status == POPLINER_PLAN_INFEASIBLE) {
+        log_message(&s->log, POPLINER_LEVEL_INFO,
+                    plan->infeasibility.obstacle == POPLINER_OBSTACLE_UNKNOWN
+                        ? "STOPPED: no split was found yet, and none is ruled out."
+                    : plan->num_stages == 0 && s->options.solver != SOLVER_GREEDY
+                        ? "FAILURE: Unable to fit model on IPUs."
+                        : "FAILURE: Unable to fit model on IPUs. Best effort printed.");
+        log_lines(s, POPLINER_LEVEL_WARNING, text);
+        s->failed_softly = true;
+    } else {
+        log_message(&s->log, POPLINER_LEVEL_INFO, "SUCCESS: %s", line);
+        size_t requested = r->solver.max_stages;
+        /* nobody asked for the 16 that are usual; the original's algorithm says it all the same */
+        bool was_requested = s->options.num_ipus > 0 || s->options.solver == SOLVER_GREEDY;
+        if (r->solver.num_mapped_stages == 0 && was_requested && plan->num_stages < requested)
+            log_message(&s->log, POPLINER_LEVEL_WARNING,
+                        "Used %zu IPUs instead of the %zu requested.", plan->num_stages, requested);
+        log_lines(s, POPLINER_LEVEL_INFO, text);
+    }
+    text = NULL;
+    if (share * 100 > MOST_UNEXPLAINED_PERCENT)
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "%.0f%% of the largest tile is explained by no operation and counted in every "
+                    "stage; see --diagnose for what is missing.",
+                    share * 100);
+done:
+    free(line);
+    free(text);
+    return status;
+}
+
+static popliner_status write_programs(const session *s, const request *r,
+                                      const popliner_costs *costs, popliner_error *error) {
+    const options *o = &s->options;
+    popliner_status status = POPLINER_OK;
+    if (o->write_lp != NULL)
+        status = popliner_solver_write(costs, &r->solver, POPLINER_PROGRAM_LP, o->write_lp, error);
+    if (status == POPLINER_OK && o->write_mps != NULL)
+        status =
+            popliner_solver_write(costs, &r->solver, POPLINER_PROGRAM_MPS, o->write_mps, error);
+    return status;
+}
+
+/* The answer in the form that was asked for: an object, the original's array, or a table. */
+static popliner_status print_plan(const session *s, const popliner_certificate *certificate,
+                                  popliner_error *error) {
+    popliner_format format = s->options.format;
+    char *text = NULL;
+    popliner_status status;
+    if (format == POPLINER_FORMAT_JSON)
+        status = popliner_certificate_json(certificate, &text, error);
+    else if (s->options.costs != NULL)
+        status = popliner_certificate_table(certificate, format == POPLINER_FORMAT_CSV ? ',' : '\t',
+                                            &text, error);
+    else
+        status = popliner_certificate_stages_json(certificate, &text, error);
+    return status == POPLINER_OK ? session_print(text, error) : status;
+}
+
+popliner_status answer_print(session *s, const request *r, const popliner_certificate *certificate,
+                             const popliner_costs *costs, popliner_error *error) {
+    const options *o = &s->options;
+    popliner_status status = POPLINER_OK;
+    /* where stages share an IPU, the details are of the IPU, which the certificate tells */
+    if (o->costs == NULL && o->verbose && !request_shares_an_ipu(r))
+        status = log_evaluation(s, certificate, error);
+    if (status == POPLINER_OK)
+        status = tell_plan(s, r, certificate, error);
+    if (status == POPLINER_OK)
+        status = print_plan(s, certificate, error);
+    /* the answer comes first: it is not to be lost for a program that cannot be written */
+    if (status == POPLINER_OK && costs != NULL &&
+        popliner_certificate_plan(certificate)->status != POPLINER_PLAN_INFEASIBLE)
+        status = write_programs(s, r, costs, error);
+    else if (status == POPLINER_OK && (o->write_lp != NULL || o->write_mps != NULL))
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "--write-lp, --write-mps: not written, for no split is within the limits.");
+    return status;
+}

@@ -1,0 +1,15 @@
+/* Telling what --solve found.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_COMMAND_ANSWER_H
+#define PL_COMMAND_ANSWER_H
+
+#include "command/request.h"
+#include "popliner/certificate.h"
+
+/* Tells the log of the answer and prints it in the form that was asked for; then writes its integer
+ * program, of `costs` (NULL: there are none), if that was asked for. */
+popliner_status answer_print(session *s, const request *r, const popliner_certificate *certificate,
+                             const popliner_costs *costs, popliner_error *error);
+
+#endif

@@ -1,0 +1,28 @@
+/* What the command can be asked to do, a function each. They print the answer and tell the log of it.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_COMMAND_COMMANDS_H
+#define PL_COMMAND_COMMANDS_H
+
+#include "command/session.h"
+
+/* --save-to-file */
+popliner_status store_analysis(session *s, popliner_error *error);
+
+/* --memory-totals; --operation-breakdown and --layer-breakdown; --memory-affinity and
+ * --interlayer-communication */
+popliner_status print_totals(session *s, popliner_error *error);
+popliner_status print_breakdowns(session *s, popliner_error *error);
+popliner_status print_sharing(session *s, popliner_error *error);
+
+/* --diagnose */
+popliner_status diagnose_and_print(session *s, popliner_error *error);
+
+/* --evaluate */
+popliner_status evaluate_and_print(session *s, popliner_error *error);
+
+/* --solve, of a profile or of --costs */
+popliner_status solve_and_print(session *s, popliner_error *error);
+popliner_status solve_costs_and_print(session *s, popliner_error *error);
+
+#endif

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "command/request.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/session.h"
+
+void request_free(request *r) {
+    free(r->unit_names);
+    free(r->counted_units);
+    free(r->cut_rules);
+    free(r->pairs);
+    free(r->placements);
+    free(r->ipu_limits);
+    free(r->device_map);
+}
+
+static popliner_status fail_memory(popliner_error *error) {
+    return session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for the constraints");
+}
+
+/* calloc that does not fail for lack of items. */
+static void *new_array(size_t count, size_t size) {
+    return calloc(count > 0 ? count : 1, size);
+}
+
+static popliner_status begin_units(request *r, size_t num_units, popliner_error *error) {
+    r->num_units = num_units;
+    r->unit_names = new_array(num_units, sizeof *r->unit_names);
+    r->counted_units = new_array(num_units, sizeof *r->counted_units);
+    return r->unit_names == NULL || r->counted_units == NULL ? fail_memory(error) : POPLINER_OK;
+}
+
+popliner_status request_name_chain(request *r, const popliner_chain *chain, popliner_error *error) {
+    popliner_status status = begin_units(r, popliner_chain_num_units(chain), error);
+    for (size_t unit = 0; status == POPLINER_OK && unit < r->num_units; unit++) {
+        r->counted_units[unit] = popliner_chain_kind(chain, unit) == POPLINER_UNIT_LAYER;
+        r->unit_names[unit] = popliner_chain_label(chain, unit);
+    }
+    return status;
+}
+
+popliner_status request_name_file(request *r, const popliner_costs_file *file,
+                                  popliner_error *error) {
+    const uint8_t *counted = popliner_costs_file_counted_units(file);
+    popliner_status status =
+        begin_units(r, popliner_costs_num_units(popliner_costs_file_costs(file)), error);
+    for (size_t unit = 0; status == POPLINER_OK && unit < r->num_units; unit++) {
+        r->unit_names[unit] = popliner_costs_file_unit_name(file, unit);
+        r->counted_units[unit] = counted == NULL || counted[unit] != 0;
+    }
+    return status;
+}
+
+static const char *request_unit_name(void *user, size_t unit) {
+    const request *r = user;
+    return r->unit_names[unit];
+}
+
+size_t request_find_unit(const request *r, const char *name, size_t length) {
+    size_t found = SIZE_MAX;
+    for (size_t unit = 0; unit < r->num_units; unit++) {
+        if (strlen(r->unit_names[unit]) != length || memcmp(r->unit_names[unit], name, length) != 0)
+            continue;
+        if (r->counted_units[unit] != 0)
+            return unit;
+        found = found == SIZE_MAX ? unit : found;
+    }
+    return found;
+}
+
+/* The number that a text begins with; *end is what follows. False if there is none. */
+static bool parse_number(const char *text, uint64_t most, uint64_t *number, const char **end) {
+    *number = 0;
+    *end = text;
+    for (; **end >= '0' && **end <= '9'; ++*end) {
+        uint64_t digit = (uint64_t)(**end - '0');
+        if (*number > (most - digit) / 10)
+            return false;
+        *number = 10 * *number + digit;
+    }
+    return *end > text;
+}
+
+enum { MOST_IPU = 65535 };
+
+static popliner_status parse_device_map(const char *text, size_t **map, size_t *count,
+                                        popliner_error *error) {
+    *count = 0;
+    *map = new_array(strlen(text) / 2 + 1, sizeof **map);
+    if (*map == NULL)
+        return fail_memory(error);
+    for (const char *rest = text;; rest++) {
+        uint64_t ipu;
+        if (!parse_number(rest, MOST_IPU, &ipu, &rest) || (*rest != ',' && *rest != '\0'))
+            return session_fail(error, POPLINER_ERROR_USAGE,
+                                "--device-map %s: expected the IPU of each stage, like 0,1,2,0",
+                                text);
+        (*map)[(*count)++] = (size_t)ipu;
+        if (*rest == '\0')
+            return POPLINER_OK;
+    }
+}
+
+popliner_status request_begin(request *r, const session *s, popliner_memory_model otherwise,
+                              popliner_error *error) {
+    const options *o = &s->options;
+    popliner_status status = POPLINER_OK;
+    r->solver = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
+    if (o->solver == SOLVER_GREEDY)
+        r->solver.method = POPLINER_METHOD_GREEDY;
+    if (o->device_map != NULL)
+        status =
+            parse_device_map(o->device_map, &r->device_map, &r->solver.num_mapped_stages, error);
+    r->solver.device_map = r->device_map;
+    r->asked = (popliner_request)POPLINER_REQUEST_INIT;
+    r->asked.memory_model = session_memory_model(s, otherwise);
+    r->asked.schedule = o->schedule;
+    r->asked.recompute = o->recompute;
+    r->asked.solver = &r->solver;
+    return status;
+}
+
+static popliner_status parse_objectives(request *r, const char *text, popliner_error *error) {
+    for (const char *name = text; name != NULL;) {
+        const char *end = strchr(name, ',');
+        size_t length = end == NULL ? strlen(name) : (size_t)(end - name);
+        int found = -1;
+        for (int i = 0; i < POPLINER_NUM_OBJECTIVES; i++) {
+            const char *own = popliner_objective_name((popliner_objective)i);
+            if (strlen(own) == length && memcmp(own, name, length) == 0)
+                found = i;
+        }
+        for (size_t i = 0; i < r->solver.num_objectives; i++)
+            if (r->objectives[i] == (popliner_objective)found)
+                found = -1;
+        if (found < 0 || r->solver.num_objectives == POPLINER_NUM_OBJECTIVES)
+            return session_fail(error, POPLINER_ERROR_USAGE,
+                                "--objective %s: expected some of memory, cycles, traffic, ipus, "
+                                "balance, each once, separated by commas",
+                                text);
+        r->objectives[r->solver.num_objectives++] = (popliner_objective)found;
+        name = end == NULL ? NULL : end + 1;
+    }
+    r->solver.objectives = r->objectives;
+    return POPLINER_OK;
+}
+
+static popliner_status no_layer(const char *option, const char *text, popliner_error *error) {
+    return session_fail(error, POPLINER_ERROR_USAGE,
+                        "--%s %s: no layer of this name; --layer-breakdown lists them", option,
+                        text);
+}
+
+static popliner_status parse_cuts(request *r, const repeated *list, const char *option,
+                                  popliner_cut_rule rule, popliner_error *error) {
+    for (size_t i = 0; i < list->count; i++) {
+        size_t unit = request_find_unit(r, list->texts[i], strlen(list->texts[i]));
+        if (unit == SIZE_MAX)
+            return no_layer(option, list->texts[i], error);
+        if (unit + 1 == r->num_units)
+            return session_fail(error, POPLINER_ERROR_USAGE,
+                                "--%s %s: nothing comes behind this layer", option, list->texts[i]);
+        popliner_cut_rule *place = &r->cut_rules[unit + 1];
+        if (*place != POPLINER_CUT_FREE && *place != rule)
+            return session_fail(
+                error, POPLINER_ERROR_USAGE, "--%s %s: contradicts --%s %s", option, list->texts[i],
+                rule == POPLINER_CUT_REQUIRED ? "no-cut-after" : "cut-after", list->texts[i]);
+        *place = rule;
+    }
+    return POPLINER_OK;
+}
+
+/* "A,B"; names may hold commas, too, so every comma is tried. */
+static popliner_status parse_pairs(request *r, const repeated *list, popliner_error *error) {
+    r->pairs = new_array(list->count, sizeof *r->pairs);
+    if (r->pairs == NULL)
+        return fail_memory(error);
+    r->solver.pairs = r->pairs;
+    for (size_t i = 0; i < list->count; i++) {
+        const char *text = list->texts[i];
+        popliner_pair pair = {SIZE_MAX, SIZE_MAX};
+        for (const char *comma = strchr(text, ','); comma != NULL; comma = strchr(comma + 1, ',')) {
+            pair = (popliner_pair){request_find_unit(r, text, (size_t)(comma - text)),
+                                   request_find_unit(r, comma + 1, strlen(comma + 1))};
+            if (pair.first_unit != SIZE_MAX && pair.second_unit != SIZE_MAX)
+                break;
+        }
+        if (pair.first_unit == SIZE_MAX || pair.second_unit == SIZE_MAX)
+            return session_fail(error, POPLINER_ERROR_USAGE,
+                                "--together %s: expected the names of two layers, like 0,5%s", text,
+                                strchr(text, ',') == NULL
+                                    ? ""
+                                    : "; --layer-breakdown lists the layers that there are");
+        r->pairs[r->solver.num_pairs++] = pair;
+    }
+    return POPLINER_OK;
+}
+
+static popliner_status parse_placements(request *r, const repeated *list, popliner_error *error) {
+    r->placements = new_array(list->count, sizeof *r->placements);
+    if (r->placements == NULL)
+        return fail_memory(error);
+    r->solver.placements = r->placements;
+    for (size_t i = 0; i < list->count; i++) {
+        const char *text = list->texts[i];
+        const char *sign = strrchr(text, '=');
+        const char *end = NULL;
+        uint64_t ipu = 0;
+        if (sign == NULL || !parse_number(sign + 1, MOST_IPU, &ipu, &end) || *end != '\0')
+            return session_fail(error, POPLINER_ERROR_USAGE,
+                                "--place %s: expected a layer and its IPU, like 3=0", text);
+        size_t unit = request_find_unit(r, text, (size_t)(sign - text));
+        if (unit == SIZE_MAX)
+            return no_layer("place", text, error);
+        r->placements[r->solver.num_placements++] = (popliner_placement){unit, (size_t)ipu};
+    }
+    return POPLINER_OK;
+}
+
+/* Adds a limit, in the place of one for the same IPU that is there already. */
+static void set_limit(request *r, popliner_ipu_limit limit) {
+    size_t i = 0;
+    while (i < r->solver.num_ipu_limits && r->ipu_limits[i].ipu != limit.ipu)
+        i++;
+    r->ipu_limits[i] = limit;
+    r->solver.num_ipu_limits += i == r->solver.num_ipu_limits;
+}
+
+static popliner_status parse_limits(request *r, const repeated *list,
+                                    const popliner_costs_file *file, popliner_error *error) {
+    size_t most = file == NULL ? 0 : popliner_costs_file_num_ipu_limits(file);
+    for (size_t i = 0; i < list->count; i++)
+        most += strlen(list->texts[i]) / 4 + 1;
+    r->ipu_limits = new_array(most, sizeof *r->ipu_limits);
+    if (r->ipu_limits == NULL)
+        return fail_memory(error);
+    r->solver.ipu_limits = r->ipu_limits;
+    for (size_t i = 0; file != NULL && i < popliner_costs_file_num_ipu_limits(file); i++)
+        set_limit(r, popliner_costs_file_ipu_limit(file, i));
+    for (size_t i = 0; i < list->count; i++) {
+        for (const char *rest = list->texts[i];; rest++) {
+            uint64_t ipu = 0;
+            uint64_t bytes = 0;
+            if (!parse_number(rest, MOST_IPU, &ipu, &rest) || *rest != '=' ||
+                !parse_number(rest + 1, INT64_MAX, &bytes, &rest) ||
+                (*rest != ',' && *rest != '\0'))
+                return session_fail(
+                    error, POPLINER_ERROR_USAGE,
+                    "--ipu-mem-per-tile %s: expected IPUs and bytes, like 0=500000,3=600000",
+                    list->texts[i]);
+            set_limit(r, (popliner_ipu_limit){(size_t)ipu, bytes});
+            if (*rest == '\0')
+                break;
+        }
+    }
+    return POPLINER_OK;
+}
+
+/* Takes --reserve off the limits of single IPUs. */
+static popliner_status reserve_on_ipus(request *r, const session *s, popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && i < r->solver.num_ipu_limits; i++) {
+        popliner_ipu_limit *limit = &r->ipu_limits[i];
+        status = session_less_reserve(s, limit->bytes, &limit->bytes, error);
+    }
+    return status;
+}
+
+/* Warns of limits of IPUs that are not used. */
+static void warn_limits(const request *r, session *s) {
+    const popliner_solver_options *o = &r->solver;
+    for (size_t i = 0; i < o->num_ipu_limits; i++) {
+        bool is_used = o->num_mapped_stages == 0 && o->ipu_limits[i].ipu < o->max_stages;
+        for (size_t stage = 0; stage < o->num_mapped_stages; stage++)
+            is_used = is_used || o->device_map[stage] == o->ipu_limits[i].ipu;
+        if (!is_used && s->options.sweep == NULL)
+            log_message(&s->log, POPLINER_LEVEL_WARNING,
+                        "The limit of IPU %zu does nothing: no stage can run there.",
+                        o->ipu_limits[i].ipu);
+    }
+}
+
+popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
+                                 const popliner_costs_file *file, popliner_error *error) {
+    enum { USUAL_IPUS = 16 };
+    const options *o = &s->options;
+    size_t told_ipus = file == NULL ? 0 : popliner_costs_file_num_ipus(file);
+    popliner_status status = POPLINER_OK;
+    r->solver.max_stages = o->num_ipus > 0 ? o->num_ipus : told_ipus > 0 ? told_ipus : USUAL_IPUS;
+    r->solver.max_stage_bytes = limit_bytes;
+    r->solver.slack_percent = o->slack_percent;
+    r->solver.time_limit_seconds = o->time_limit_seconds;
+    r->solver.min_units = o->min_layers;
+    r->solver.max_units = o->max_layers;
+    r->solver.counted_units = r->counted_units;
+    r->solver.listener = &s->listener;
+    r->solver.should_stop = interrupts_should_stop;
+    r->solver.should_stop_user = &s->interrupts;
+    r->solver.unit_name = request_unit_name;
+    r->solver.unit_name_user = r;
+    r->cut_rules = new_array(r->num_units, sizeof *r->cut_rules);
+    if (r->cut_rules == NULL)
+        return fail_memory(error);
+    r->solver.cut_rules = r->cut_rules;
+    if (o->objective != NULL) {
+        status = parse_objectives(r, o->objective, error);
+    } else if (file != NULL && popliner_costs_file_is_graph(file)) {
+        r->objectives[r->solver.num_objectives++] = POPLINER_OBJECTIVE_CYCLES;
+        r->solver.objectives = r->objectives;
+    }
+    if (status == POPLINER_OK)
+        status = parse_cuts(r, &o->cut_after, "cut-after", POPLINER_CUT_REQUIRED, error);
+    if (status == POPLINER_OK)
+        status = parse_cuts(r, &o->no_cut_after, "no-cut-after", POPLINER_CUT_FORBIDDEN, error);
+    if (status == POPLINER_OK)
+        status = parse_pairs(r, &o->together, error);
+    if (status == POPLINER_OK)
+        status = parse_placements(r, &o->place, error);
+    if (status == POPLINER_OK)
+        status = parse_limits(r, &o->ipu_mem_per_tile, file, error);
+    if (status == POPLINER_OK)
+        status = reserve_on_ipus(r, s, error);
+    if (status == POPLINER_OK)
+        warn_limits(r, s);
+    return status;
+}
+
+bool request_shares_an_ipu(const request *r) {
+    const popliner_solver_options *o = &r->solver;
+    for (size_t i = 0; i < o->num_mapped_stages; i++)
+        for (size_t k = i + 1; k < o->num_mapped_stages; k++)
+            if (o->device_map[i] == o->device_map[k])
+                return true;
+    return false;
+}

@@ -1,0 +1,50 @@
+/* What the library is asked: the options of the command line in terms of units.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_COMMAND_REQUEST_H
+#define PL_COMMAND_REQUEST_H
+
+#include "command/session.h"
+#include "popliner/analysis.h"
+#include "popliner/costs_file.h"
+
+/* Zero-initialise; free with request_free. */
+typedef struct request {
+    size_t num_units;
+    const char **unit_names; /* [num_units]: of the layer, or Head, Tail, None */
+    uint8_t *counted_units;  /* [num_units]: 1 for layers */
+
+    popliner_request asked;
+    popliner_solver_options solver; /* refers to what follows */
+    popliner_objective objectives[POPLINER_NUM_OBJECTIVES];
+    popliner_cut_rule *cut_rules; /* [num_units] */
+    popliner_pair *pairs;
+    popliner_placement *placements;
+    popliner_ipu_limit *ipu_limits;
+    size_t *device_map;
+} request;
+
+void request_free(request *r);
+
+/* What is known before the units are: the memory model (`otherwise`, unless the user chose one), the
+ * schedule, the device map. Errors: USAGE, MEMORY. */
+popliner_status request_begin(request *r, const session *s, popliner_memory_model otherwise,
+                              popliner_error *error);
+
+/* Names the units of a chain, or of a file of costs. Errors: MEMORY. */
+popliner_status request_name_chain(request *r, const popliner_chain *chain, popliner_error *error);
+popliner_status request_name_file(request *r, const popliner_costs_file *file,
+                                  popliner_error *error);
+
+/* The unit of this name, layers first; SIZE_MAX if there is none. */
+size_t request_find_unit(const request *r, const char *name, size_t length);
+
+/* Fills the solver's options. Limits of IPUs are those of the command line, and of `file` (may be
+ * NULL) for the other IPUs. Errors: USAGE, which names the option; MEMORY. */
+popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
+                                 const popliner_costs_file *file, popliner_error *error);
+
+/* Whether stages are together on an IPU. */
+bool request_shares_an_ipu(const request *r);
+
+#endif

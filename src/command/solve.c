@@ -1,0 +1,100 @@
+/* --solve: the best split of a profile.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "command/answer.h"
+#include "command/commands.h"
+#include "command/request.h"
+#include "command/sweep.h"
+
+/* Whether an objective is asked for. */
+static bool wants(const request *r, popliner_objective objective) {
+    for (size_t i = 0; i < r->solver.num_objectives; i++)
+        if (r->solver.objectives[i] == objective)
+            return true;
+    return false;
+}
+
+/* Refuses and warns of what the profile does not have. */
+static popliner_status check_profile(session *s, const request *r, popliner_error *error) {
+    const popliner_profile *profile = popliner_analysis_profile(s->analysis);
+    bool is_training = true;
+    popliner_status status = POPLINER_OK;
+    if (wants(r, POPLINER_OBJECTIVE_CYCLES) &&
+        popliner_profile_cycles_source(profile) < POPLINER_CYCLES_ESTIMATED)
+        status = session_fail(error, POPLINER_ERROR_USAGE,
+                              "--objective %s: the profile has no cycles of computing; compile "
+                              "with the engine option profiler.includeCycleEstimates set to true",
+                              s->options.objective);
+    if (status == POPLINER_OK && s->options.schedule == POPLINER_SCHEDULE_TRAINING)
+        status =
+            popliner_analysis_is_training(s->analysis, r->asked.memory_model, &is_training, error);
+    if (status == POPLINER_OK && !is_training)
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "--schedule training: no layer computes again behind the last one, so nothing "
+                    "is kept for a backward pass.");
+    return status;
+}
+
+/* Puts the options in terms of the chain's units. */
+static popliner_status make_request(session *s, request *r, popliner_error *error) {
+    const popliner_chain *chain = NULL;
+    uint64_t limit_bytes = 0;
+    popliner_status status = session_limit(s, &limit_bytes, error);
+    /* the original's algorithm goes with the original's memory */
+    if (status == POPLINER_OK)
+        status = request_begin(r, s,
+                               s->options.solver == SOLVER_GREEDY ? POPLINER_MEMORY_MODEL_POPLINER
+                                                                  : POPLINER_MEMORY_MODEL_FULL,
+                               error);
+    if (status == POPLINER_OK)
+        status = popliner_analysis_prepare(s->analysis, &r->asked, error);
+    if (status == POPLINER_OK)
+        status = popliner_analysis_chain(s->analysis, r->asked.memory_model, &chain, error);
+    if (status == POPLINER_OK)
+        status = request_name_chain(r, chain, error);
+    if (status == POPLINER_OK)
+        status = request_complete(r, s, limit_bytes, NULL, error);
+    return status == POPLINER_OK ? check_profile(s, r, error) : status;
+}
+
+static popliner_status solve_once(session *s, const request *r, popliner_error *error) {
+    popliner_certificate *certificate = NULL;
+    popliner_status status = popliner_analysis_solve(s->analysis, &r->asked, &certificate, error);
+    if (status == POPLINER_OK)
+        status = answer_print(s, r, certificate, popliner_certificate_costs(certificate), error);
+    popliner_certificate_free(certificate);
+    return status;
+}
+
+/* Measures once, for the most IPUs, and solves for every value of --sweep. */
+static popliner_status solve_sweep(session *s, const request *r, popliner_error *error) {
+    popliner_costs *costs = NULL;
+    popliner_request asked = r->asked;
+    popliner_solver_options solver = r->solver;
+    asked.solver = &solver;
+    popliner_status status = sweep_max_ipus(s, r->solver.max_stages, &solver.max_stages, error);
+    if (status == POPLINER_OK)
+        status = popliner_analysis_costs(s->analysis, &asked, &costs, error);
+    if (status == POPLINER_OK) {
+        popliner_certificate_input names = {
+            .options = &r->solver,
+            .num_units = r->num_units,
+            .unit_names = r->unit_names,
+            .time_unit = "cycles",
+            .cycles_per_time_unit = 1,
+            .cuts_per_unit = 1,
+        };
+        status = sweep_print(s, costs, &r->solver, &names, error);
+    }
+    popliner_costs_free(costs);
+    return status;
+}
+
+popliner_status solve_and_print(session *s, popliner_error *error) {
+    request r = {0};
+    popliner_status status = make_request(s, &r, error);
+    if (status == POPLINER_OK)
+        status = s->options.sweep != NULL ? solve_sweep(s, &r, error) : solve_once(s, &r, error);
+    request_free(&r);
+    return status;
+}

@@ -1,0 +1,88 @@
+/* --solve with --costs: the best split of what a file says.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "command/answer.h"
+#include "command/commands.h"
+#include "command/request.h"
+#include "command/sweep.h"
+#include "command/written_files.h"
+#include "popliner/costs_file.h"
+
+/* Reads the file and puts the options in terms of its units. */
+static popliner_status make_request(session *s, request *r, popliner_costs_file **file,
+                                    popliner_error *error) {
+    const options *o = &s->options;
+    uint64_t limit_bytes = UINT64_MAX - 1; /* no limit */
+    double start = log_seconds();
+    popliner_status status = request_begin(r, s, POPLINER_MEMORY_MODEL_FULL, error);
+    const popliner_pipeline pipeline = {
+        o->schedule, o->recompute, o->device_map == NULL ? SIZE_MAX : r->solver.num_mapped_stages};
+    if (status == POPLINER_OK)
+        status = check_program_files(o, o->costs, NULL, error);
+    if (status == POPLINER_OK)
+        status = popliner_costs_file_read(o->costs, &pipeline, file, error);
+    if (status != POPLINER_OK)
+        return status;
+    log_step(&s->log, "Reading the costs", start);
+    uint64_t memory = o->mem_per_tile_bytes;
+    if (memory == 0)
+        memory = popliner_costs_file_bytes_per_tile(*file);
+    if (memory > 0)
+        status = session_less_reserve(s, memory, &limit_bytes, error);
+    if (status == POPLINER_OK)
+        status = request_name_file(r, *file, error);
+    if (status == POPLINER_OK)
+        status = request_complete(r, s, limit_bytes, *file, error);
+    return status;
+}
+
+/* What the answer is about, but for the plan. */
+static popliner_certificate_input input_of(const request *r, const popliner_pipeline *pipeline,
+                                           const popliner_costs_file *file) {
+    return (popliner_certificate_input){
+        .options = &r->solver,
+        .pipeline = pipeline,
+        .num_units = r->num_units,
+        .unit_names = r->unit_names,
+        .time_unit = popliner_costs_file_time_unit(file),
+        .cycles_per_time_unit = popliner_costs_file_cycles_per_time_unit(file),
+        .cuts_per_unit = popliner_costs_file_cuts_per_unit(file),
+        .has_cycles = popliner_costs_has_cycles(popliner_costs_file_costs(file)),
+    };
+}
+
+static popliner_status solve_once(session *s, const request *r, const popliner_costs *costs,
+                                  popliner_certificate_input *input, popliner_error *error) {
+    popliner_plan plan = {0};
+    popliner_certificate *certificate = NULL;
+    double start = log_seconds();
+    interrupts_catch(&s->interrupts);
+    popliner_status status = popliner_solve(costs, &r->solver, &plan, error);
+    interrupts_release(&s->interrupts);
+    if (status == POPLINER_OK) {
+        log_step(&s->log, "Solving", start);
+        input->plan = &plan;
+        status = popliner_certificate_create(input, &certificate, error);
+    }
+    if (status == POPLINER_OK)
+        status = answer_print(s, r, certificate, costs, error);
+    popliner_certificate_free(certificate);
+    popliner_plan_clear(&plan);
+    return status;
+}
+
+popliner_status solve_costs_and_print(session *s, popliner_error *error) {
+    request r = {0};
+    popliner_costs_file *file = NULL;
+    const popliner_pipeline pipeline = {s->options.schedule, s->options.recompute, 1};
+    popliner_status status = make_request(s, &r, &file, error);
+    if (status == POPLINER_OK) {
+        const popliner_costs *costs = popliner_costs_file_costs(file);
+        popliner_certificate_input input = input_of(&r, &pipeline, file);
+        status = s->options.sweep != NULL ? sweep_print(s, costs, &r.solver, &input, error)
+                                          : solve_once(s, &r, costs, &input, error);
+    }
+    popliner_costs_file_free(file);
+    request_free(&r);
+    return status;
+}

@@ -1,0 +1,20 @@
+/* The files that a run writes: refused before the work begins if they cannot be, or must not.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_COMMAND_WRITTEN_FILES_H
+#define PL_COMMAND_WRITTEN_FILES_H
+
+#include "command/options.h"
+#include "popliner/error.h"
+
+/* Refuses --save-to-file where no analysis can be stored, or over the profile or debug information
+ * that is read (NULL: none). Storing replaces the file of that name: a device must not be replaced,
+ * nor what is being read. */
+popliner_status check_stored_file(const options *o, const char *profile, const char *debug,
+                                  popliner_error *error);
+
+/* Refuses --write-lp and --write-mps over the files that are read (NULL: none). */
+popliner_status check_program_files(const options *o, const char *read, const char *also_read,
+                                    popliner_error *error);
+
+#endif
