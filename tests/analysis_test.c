@@ -11,9 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "diagnosis/diagnosis.h"
+#include "intervals/intervals.h"
+#include "memory/chain_data.h"
+#include "memory/stage.h"
+#include "model/layers.h"
 #include "popliner/analysis.h"
-#include "popliner/intervals.h"
 #include "popliner/report.h"
+#include "solve/plan_data.h"
 
 static const popliner_memory_model models[] = {POPLINER_MEMORY_MODEL_POPLINER,
                                                POPLINER_MEMORY_MODEL_FULL};
@@ -94,12 +99,12 @@ static void check_solving(const golden_case *c) {
     popliner_error error = {.message = ""};
     for (size_t i = 0; i < 2; i++) {
         popliner_chain *chain = make_chain(c, layers, models[i]);
-        popliner_interval_options measuring = POPLINER_INTERVAL_OPTIONS_INIT;
+        pl_interval_options measuring = PL_INTERVAL_OPTIONS_INIT;
         popliner_costs *costs = NULL;
         measuring.pipeline = (popliner_pipeline){POPLINER_SCHEDULE_TRAINING,
                                                  POPLINER_RECOMPUTE_NONE, MOST_BRUTE_UNITS};
-        check(popliner_intervals_measure(c->profile, c->operations, chain, &measuring, NULL, &costs,
-                                         NULL, &error),
+        check(pl_intervals_measure(c->profile, c->operations, chain, &measuring, &costs, NULL,
+                                   &error),
               &error);
         if (popliner_costs_num_units(costs) <= MOST_BRUTE_UNITS) {
             popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
@@ -118,9 +123,9 @@ static void check_solving(const golden_case *c) {
             }
         }
         popliner_costs_free(costs);
-        popliner_chain_free(chain);
+        pl_chain_free(chain);
     }
-    popliner_layers_free(layers);
+    pl_layers_free(layers);
     popliner_analysis_free(analysis);
 }
 
@@ -163,24 +168,24 @@ static void check_evaluating(popliner_analysis *analysis, popliner_memory_model 
         uint64_t largest = 0;
         assert_int_equal(plan->num_stages, num_cuts + 1);
         for (size_t i = 0; i < plan->num_stages; i++) {
-            popliner_stage_memory memory = {0};
-            popliner_stage_detail detail;
+            popliner_measurement *measured = NULL;
             popliner_interval stage = {plan->stages[i].first_unit, plan->stages[i].last_unit,
                                        plan->num_stages - i};
-            check(popliner_analysis_measure_stages(analysis, &request, &stage, 1, &memory, &detail,
-                                                   &error),
-                  &error);
-            uint64_t bytes = popliner_largest_of_tiles(memory.total_bytes, memory.num_tiles);
-            popliner_stage_memory_clear(&memory);
-            assert_int_equal(detail.tile_bytes, bytes);
+            check(
+                popliner_analysis_measure_stages(analysis, &request, &stage, 1, &measured, &error),
+                &error);
+            const popliner_stage_memory *memory = popliner_measurement_get_memory(measured);
+            uint64_t bytes = pl_tiles_max(memory->total_bytes, memory->num_tiles);
+            assert_int_equal(popliner_measurement_get_detail(measured)->tile_bytes, bytes);
+            popliner_measurement_free(measured);
             assert_int_equal(plan->stages[i].peak_bytes, bytes);
-            assert_int_equal(popliner_certificate_details(certificate)[i].tile_bytes, bytes);
+            assert_int_equal(popliner_certificate_detail_at(certificate, i)->tile_bytes, bytes);
             largest = bytes > largest ? bytes : largest;
         }
         assert_int_equal(plan->peak_bytes, largest);
         /* what has no operation must not be a stage */
-        bool is_stage = popliner_chain_has_operations(chain_of(analysis, model), 0) ||
-                        num_cuts == 0 || first_units[0] > 1;
+        bool is_stage = pl_chain_has_operations(chain_of(analysis, model), 0) || num_cuts == 0 ||
+                        first_units[0] > 1;
         if (is_stage && num_cuts < NUM_IPUS && largest < best_bytes)
             best_bytes = largest;
         popliner_certificate_free(certificate);
@@ -209,11 +214,12 @@ static void evaluates_stages_on_one_ipu(void **state) {
     const size_t device_map[] = {0, 1, 0};
     size_t num_units = popliner_chain_num_units(chain_of(analysis, POPLINER_MEMORY_MODEL_FULL));
     const popliner_interval shared[] = {{0, 0, 3}, {2, num_units - 1, 1}};
-    popliner_stage_detail detail;
+    popliner_measurement *measured = NULL;
     (void)state;
-    check(popliner_analysis_measure_stages(analysis, NULL, shared, 2, NULL, &detail, &error),
-          &error);
-    popliner_ipu_limit limit = {0, detail.tile_bytes};
+    check(popliner_analysis_measure_stages(analysis, NULL, shared, 2, &measured, &error), &error);
+    uint64_t needed_bytes = popliner_measurement_get_detail(measured)->tile_bytes;
+    popliner_measurement_free(measured);
+    popliner_ipu_limit limit = {0, needed_bytes};
     options.device_map = device_map;
     options.num_mapped_stages = 3;
     options.ipu_limits = &limit;
@@ -225,8 +231,8 @@ static void evaluates_stages_on_one_ipu(void **state) {
               &error);
         const popliner_plan *plan = popliner_certificate_plan(certificate);
         assert_int_equal(plan->num_ipus, 2);
-        assert_int_equal(plan->stages[0].peak_bytes, detail.tile_bytes);
-        assert_int_equal(plan->stages[2].peak_bytes, detail.tile_bytes);
+        assert_int_equal(plan->stages[0].peak_bytes, needed_bytes);
+        assert_int_equal(plan->stages[2].peak_bytes, needed_bytes);
         assert_int_equal(plan->status,
                          is_too_little != 0 ? POPLINER_PLAN_INFEASIBLE : POPLINER_PLAN_FEASIBLE);
         popliner_certificate_free(certificate);
@@ -242,10 +248,10 @@ static void evaluates_stages_on_one_ipu(void **state) {
 
 enum { NUM_QUESTIONS = 7 };
 
-/* What every stage of a chain needs, the longest ones first. */
+/* What the stages of a chain need that begin it or end it, the longest ones first. */
 static char *measure_all(popliner_analysis *analysis, const popliner_request *request) {
     enum { ROOM = 100000 };
-    popliner_stage_detail detail;
+    popliner_measurement *measured = NULL;
     popliner_error error = {.message = ""};
     size_t num_units = popliner_chain_num_units(chain_of(analysis, request->memory_model));
     size_t length = 0;
@@ -253,12 +259,15 @@ static char *measure_all(popliner_analysis *analysis, const popliner_request *re
     assert_non_null(text);
     for (size_t first = num_units; first-- > 0;)
         for (size_t last = num_units; last-- > first;) {
+            if (first > 0 && last + 1 < num_units)
+                continue;
             popliner_interval stage = {first, last, 1};
-            check(popliner_analysis_measure_stages(analysis, request, &stage, 1, NULL, &detail,
-                                                   &error),
+            check(popliner_analysis_measure_stages(analysis, request, &stage, 1, &measured, &error),
                   &error);
-            length += (size_t)snprintf(text + length, ROOM - length, "%llu ",
-                                       (unsigned long long)detail.total_bytes);
+            length += (size_t)snprintf(
+                text + length, ROOM - length, "%llu ",
+                (unsigned long long)popliner_measurement_get_detail(measured)->total_bytes);
+            popliner_measurement_free(measured);
             assert_in_range(length, 1, ROOM - 100);
         }
     return text;
@@ -268,9 +277,8 @@ static char *measure_all(popliner_analysis *analysis, const popliner_request *re
 static char *ask(popliner_analysis *analysis, size_t question) {
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
     popliner_request request = POPLINER_REQUEST_INIT;
-    popliner_diagnosis_options diagnosing = {.last_unit = SIZE_MAX};
     popliner_certificate *certificate = NULL;
-    popliner_diagnosis diagnosis = {0};
+    popliner_diagnosis *diagnosis = NULL;
     popliner_error error = {.message = ""};
     char *text = NULL;
     options.max_stages = 3;
@@ -300,19 +308,15 @@ static char *ask(popliner_analysis *analysis, size_t question) {
               &error);
         break;
     case 6: /* a diagnosis */
-        check(popliner_analysis_diagnose(analysis, request.memory_model, &diagnosing, &diagnosis,
-                                         &error),
-              &error);
-        text = calloc(1, 100);
-        assert_non_null(text);
-        snprintf(text, 100, "%zu %zu %llu", diagnosis.tile, diagnosis.step,
-                 (unsigned long long)diagnosis.explained_bytes);
-        popliner_diagnosis_clear(&diagnosis);
+        check(popliner_analysis_diagnose(analysis, NULL, &diagnosis, &error), &error);
+        /* a loaded analysis has no debug information, and so no paths */
+        check(popliner_report_diagnosis(diagnosis, POPLINER_FORMAT_TSV, 0, &text, &error), &error);
+        popliner_diagnosis_free(diagnosis);
         return text;
     default:
         fail();
     }
-    check(popliner_certificate_json(certificate, &text, &error), &error);
+    check(popliner_certificate_text(certificate, POPLINER_CERTIFICATE_JSON, &text, &error), &error);
     popliner_certificate_free(certificate);
     return text;
 }
@@ -327,7 +331,7 @@ static void ask_each_first(popliner_analysis *(*open)(const void *), const void 
     }
 }
 
-/* Asks all questions twice in some order, and compares. */
+/* Asks all questions in some order, some of them twice, and compares. */
 static void check_order(popliner_analysis *analysis, char *answers[NUM_QUESTIONS],
                         uint64_t *random) {
     for (size_t i = 0; i < 2 * NUM_QUESTIONS; i++) {
@@ -347,7 +351,7 @@ static void check_orders(const golden_case *c) {
     char *answers[NUM_QUESTIONS];
     uint64_t random = strlen(c->name);
     ask_each_first(open_case, c->name, answers);
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 2; i++) {
         popliner_analysis *analysis = read_case(c->name);
         check_order(analysis, answers, &random);
         popliner_analysis_free(analysis);
@@ -376,18 +380,18 @@ static void loads_what_it_stored(void **state) {
     popliner_error error = {.message = ""};
     char *path = test_path(*state, "stored");
     uint64_t random = 1;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i += 2) {
         char *answers[NUM_QUESTIONS];
         char *loaded[NUM_QUESTIONS];
         ask_each_first(open_case, names[i], answers);
         popliner_analysis *analysis = read_case(names[i]);
-        check(popliner_analysis_store(analysis, models[i % 2], path, &error), &error);
+        check(popliner_analysis_store(analysis, models[i / 2 % 2], path, &error), &error);
         check_order(analysis, answers, &random); /* storing changes nothing */
         popliner_analysis_free(analysis);
         ask_each_first(load, path, loaded);
         analysis = load(path);
         check_order(analysis, answers, &random);
-        check(popliner_analysis_store(analysis, models[i % 2], path, &error), &error);
+        check(popliner_analysis_store(analysis, models[i / 2 % 2], path, &error), &error);
         popliner_analysis_free(analysis);
         analysis = load(path);
         check_order(analysis, answers, &random);
@@ -428,7 +432,7 @@ static void refuses_what_makes_no_sense(void **state) {
     popliner_error error = {.message = ""};
     popliner_certificate *certificate = NULL;
     popliner_costs *costs = NULL;
-    popliner_stage_detail detail;
+    popliner_measurement *measured = NULL;
     popliner_request bad[6] = {POPLINER_REQUEST_INIT, POPLINER_REQUEST_INIT, POPLINER_REQUEST_INIT,
                                POPLINER_REQUEST_INIT, POPLINER_REQUEST_INIT, POPLINER_REQUEST_INIT};
     size_t num_units = popliner_chain_num_units(chain_of(analysis, POPLINER_MEMORY_MODEL_FULL));
@@ -458,9 +462,27 @@ static void refuses_what_makes_no_sense(void **state) {
                                                {{0, 1, 1}, {1, 1, 1}},
                                                {{0, 0, 0}, {1, 1, 1}}};
     for (size_t i = 0; i < 4; i++)
-        assert_usage(popliner_analysis_measure_stages(analysis, NULL, bad_stages[i], 2, NULL,
-                                                      &detail, &error),
+        assert_usage(
+            popliner_analysis_measure_stages(analysis, NULL, bad_stages[i], 2, &measured, &error),
+            &error);
+    assert_null(measured);
+    popliner_solver_options bad_options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_request request = POPLINER_REQUEST_INIT;
+    request.solver = &bad_options;
+    bad_options.struct_size = 3;
+    assert_usage(popliner_analysis_solve(analysis, &request, &certificate, &error), &error);
+    popliner_diagnosis_options bad_diagnosis[3] = {POPLINER_DIAGNOSIS_OPTIONS_INIT,
+                                                   POPLINER_DIAGNOSIS_OPTIONS_INIT,
+                                                   POPLINER_DIAGNOSIS_OPTIONS_INIT};
+    popliner_diagnosis *diagnosis = NULL;
+    bad_diagnosis[0].struct_size = 0;
+    bad_diagnosis[1].first_unit = num_units;
+    bad_diagnosis[2].memory_model = (popliner_memory_model)2;
+    for (size_t i = 0; i < 3; i++) {
+        assert_usage(popliner_analysis_diagnose(analysis, &bad_diagnosis[i], &diagnosis, &error),
                      &error);
+        assert_null(diagnosis);
+    }
     assert_usage(popliner_analysis_store(analysis, (popliner_memory_model)2, "x", &error), &error);
     popliner_analysis_free(analysis);
     popliner_analysis_free(NULL);
@@ -490,6 +512,46 @@ static void takes_shorter_options(void **state) {
     }
     assert_non_null(strstr(error.message, "POPLINER_ANALYSIS_OPTIONS_INIT"));
     free(path);
+}
+
+/* Of the solver, too: what is behind the end has its default. */
+static void takes_shorter_solver_options(void **state) {
+    popliner_solver_options options;
+    popliner_costs *costs = NULL;
+    popliner_plan *plan = NULL;
+    popliner_error error = {.message = ""};
+    (void)state;
+    check(popliner_costs_create(3, &costs, &error), &error);
+    popliner_costs_set_peak(costs, 0, 2, 10);
+    memset(&options, 0xff, sizeof options);
+    options.struct_size = offsetof(popliner_solver_options, slack_percent);
+    options.method = POPLINER_METHOD_DYNAMIC_PROGRAMMING;
+    options.objectives = NULL;
+    options.num_objectives = 0;
+    check(popliner_solve(costs, &options, &plan, &error), &error);
+    assert_int_equal(popliner_plan_get_summary(plan)->status, POPLINER_PLAN_OPTIMAL);
+    assert_int_equal(popliner_plan_get_summary(plan)->num_stages, 2);
+    assert_int_equal(popliner_plan_get_summary(plan)->num_values, 2);
+    assert_int_equal(popliner_plan_stage_at(plan, 0)->last_unit, 0);
+    assert_int_equal(popliner_plan_value_at(plan, 0)->value, 0);
+    assert_null(popliner_plan_stage_at(plan, 2));
+    assert_null(popliner_plan_value_at(plan, 2));
+    assert_int_equal(popliner_plan_get_infeasibility(plan)->obstacle, POPLINER_OBSTACLE_NONE);
+    popliner_plan_free(plan);
+    options.struct_size = 0;
+    assert_usage(popliner_solve(costs, &options, &plan, &error), &error);
+    assert_null(plan);
+    /* greedily, at 50 % of what there is */
+    options = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
+    options.method = POPLINER_METHOD_GREEDY;
+    options.max_stage_bytes = 20;
+    check(popliner_solve(costs, &options, &plan, &error), &error);
+    assert_int_equal(popliner_plan_get_summary(plan)->num_stages, 1);
+    popliner_plan_free(plan);
+    check(popliner_solve(costs, NULL, &plan, &error), &error);
+    popliner_plan_free(plan);
+    popliner_plan_free(NULL);
+    popliner_costs_free(costs);
 }
 
 /* A regex that is wrong is told when the layers are asked for; what needs none works. */
@@ -556,7 +618,9 @@ static void tells_the_listener_of_its_steps(void **state) {
     steps told = {0};
     (void)state;
     {
-        popliner_listener listener = {.user = &told, .step = on_step};
+        popliner_listener listener = POPLINER_LISTENER_INIT;
+        listener.user = &told;
+        listener.step = on_step;
         options.listener = &listener; /* which is copied */
         check(popliner_analysis_read(path, NULL, &options, &analysis, &error), &error);
         memset(&listener, 0xff, sizeof listener);
@@ -578,7 +642,7 @@ static void *solve_in_thread(void *user) {
     char *path = test_project_file("data/sample/profile.pop");
     if (popliner_analysis_read(path, NULL, NULL, &analysis, NULL) == POPLINER_OK &&
         popliner_analysis_solve(analysis, NULL, &certificate, NULL) == POPLINER_OK)
-        popliner_certificate_json(certificate, text, NULL);
+        popliner_certificate_text(certificate, POPLINER_CERTIFICATE_JSON, text, NULL);
     popliner_certificate_free(certificate);
     popliner_analysis_free(analysis);
     free(path);
@@ -614,6 +678,7 @@ int main(void) {
                                         test_end_directory),
         cmocka_unit_test(refuses_what_makes_no_sense),
         cmocka_unit_test(takes_shorter_options),
+        cmocka_unit_test(takes_shorter_solver_options),
         cmocka_unit_test(tells_wrong_regexes),
         cmocka_unit_test_setup_teardown(tells_of_files_that_are_none, test_begin_directory,
                                         test_end_directory),

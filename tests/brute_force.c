@@ -3,6 +3,8 @@
 
 #include "test.h"
 
+#include "costs/costs.h"
+#include "solve/plan_data.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -68,7 +70,7 @@ static bool has_own_limit(const question *q, size_t ipu, uint64_t *limit_bytes) 
 /* Whether each stage may be where it stands, and whether the costs know it there. */
 static bool are_stages_possible(const question *q, const popliner_plan_stage *stages,
                                 size_t num_stages) {
-    size_t most = popliner_costs_most_stages_to_end(q->costs);
+    size_t most = pl_costs_max_stages_to_end(q->costs);
     if (most > 1 && num_stages > most)
         return false;
     if (q->options->device_map != NULL && num_stages != q->options->num_mapped_stages)
@@ -96,7 +98,7 @@ static uint64_t peak_of_ipu(const question *q, const popliner_plan_stage *stages
         return popliner_costs_peak_at(q->costs, there[0].stages_to_end, there[0].first_unit,
                                       there[0].last_unit);
     uint64_t peak_bytes = 0;
-    assert_int_equal(popliner_costs_shared_peak(q->costs, there, num_there, &peak_bytes, NULL),
+    assert_int_equal(pl_costs_shared_peak(q->costs, there, num_there, &peak_bytes, NULL),
                      POPLINER_OK);
     return peak_bytes;
 }
@@ -339,7 +341,7 @@ static bool hits_all(uint64_t set, const uint64_t *masks, size_t num_masks) {
 /* How many constraints it takes for a contradiction: they contradict each other if every split
  * violates one of them. */
 static uint64_t find_contradiction_sizes(const question *q, const trials *all) {
-    size_t most = popliner_costs_most_stages_to_end(q->costs);
+    size_t most = pl_costs_max_stages_to_end(q->costs);
     if (q->options->device_map != NULL || (most > 1 && most < q->num_units))
         return 0;
     uint64_t *masks = malloc(all->count * sizeof *masks);

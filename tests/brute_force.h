@@ -11,7 +11,6 @@
 #include <stdint.h>
 
 #include "popliner/costs.h"
-#include "popliner/plan.h"
 #include "popliner/solver.h"
 
 enum { MOST_BRUTE_UNITS = 16 };

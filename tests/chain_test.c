@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "memory/chain_data.h"
+#include "model/layers.h"
 #include "model/operations_data.h"
 #include "popliner/chain.h"
 #include "profile/profile_data.h"
@@ -119,7 +120,7 @@ static void assert_lists(const golden_case *c, const popliner_chain *chain) {
             if (popliner_chain_unit_of(chain, i) == unit)
                 assert_int_equal(chain->unit_operation[place++], i);
         }
-        assert_int_equal(popliner_chain_has_operations(chain, unit),
+        assert_int_equal(pl_chain_has_operations(chain, unit),
                          place > chain->unit_operations_start[unit]);
     }
     assert_int_equal(chain->unit_operations_start[num_units], place);
@@ -152,7 +153,7 @@ static void check_layers(const golden_case *c, popliner_layers *layers) {
     for (size_t i = 0; i < count; i++)
         assert_int_equal(popliner_chain_unit_of(chain, i), popliner_layers_unit_of(layers, i));
     assert_lists(c, chain);
-    popliner_chain_free(chain);
+    pl_chain_free(chain);
 
     size_t *place = expect_places(c, layers);
     bool has_head = num_units == 1;
@@ -181,9 +182,9 @@ static void check_layers(const golden_case *c, popliner_layers *layers) {
     for (size_t i = 0; i < count; i++)
         assert_int_equal(popliner_chain_unit_of(chain, i), place[i] - (has_head ? 0 : 1));
     assert_lists(c, chain);
-    popliner_chain_free(chain);
+    pl_chain_free(chain);
     free(place);
-    popliner_layers_free(layers);
+    pl_layers_free(layers);
 }
 
 static void check_golden(const golden_case *c) {
@@ -236,8 +237,8 @@ static void finds_heads_and_tails_in_the_golden_cases(void **state) {
                 assert_true(o.first_step > other.last_step);
         }
     }
-    popliner_chain_free(chain);
-    popliner_layers_free(layers);
+    pl_chain_free(chain);
+    pl_layers_free(layers);
     golden_free(&c);
 }
 
@@ -325,7 +326,7 @@ static void assert_units(const golden_case *c, const popliner_unit_kind *kinds, 
         if (popliner_chain_unit_of(chain, i) != units[i])
             fail_msg("operation %zu is in unit %zu", i, popliner_chain_unit_of(chain, i));
     }
-    popliner_chain_free(chain);
+    pl_chain_free(chain);
     check_layers(c, layers);
 }
 
@@ -392,14 +393,14 @@ static void gives_steps_to_the_operation_before(void **state) {
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
     for (size_t step = 0; step < MADE_STEPS; step++)
         assert_int_equal(chain->operation_of_step[step], owners[step]);
-    popliner_chain_free(chain);
+    pl_chain_free(chain);
     /* before the first of them: the first one's */
     m.step_operation[0] = PL_NONE;
     chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
     for (size_t step = 0; step < MADE_STEPS; step++)
         assert_int_equal(chain->operation_of_step[step], step < 2 ? 1 : owners[step]);
-    popliner_chain_free(chain);
-    popliner_layers_free(layers);
+    pl_chain_free(chain);
+    pl_layers_free(layers);
 }
 
 static void has_only_a_head_without_layers(void **state) {
@@ -410,10 +411,10 @@ static void has_only_a_head_without_layers(void **state) {
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
     assert_int_equal(popliner_chain_num_units(chain), 1);
     assert_int_equal(popliner_chain_kind(chain, 0), POPLINER_UNIT_HEAD);
-    assert_true(popliner_chain_has_operations(chain, 0));
+    assert_true(pl_chain_has_operations(chain, 0));
     for (size_t i = 0; i < MADE_OPERATIONS; i++)
         assert_int_equal(popliner_chain_unit_of(chain, i), 0);
-    popliner_chain_free(chain);
+    pl_chain_free(chain);
     check_layers(&c, layers);
 }
 
@@ -432,17 +433,17 @@ static void has_one_empty_unit_without_operations(void **state) {
         assert_int_equal(popliner_chain_kind(chain, 0), model == POPLINER_MEMORY_MODEL_FULL
                                                             ? POPLINER_UNIT_HEAD
                                                             : POPLINER_UNIT_UNLAYERED);
-        assert_false(popliner_chain_has_operations(chain, 0));
+        assert_false(pl_chain_has_operations(chain, 0));
         assert_null(popliner_chain_name(chain, 0));
         for (size_t step = 0; step < MADE_STEPS; step++)
             assert_int_equal(chain->operation_of_step[step], PL_NONE);
-        popliner_chain_free(chain);
-        popliner_layers_free(layers);
+        pl_chain_free(chain);
+        pl_layers_free(layers);
     }
     m.operations.num_steps = 0; /* and no step either */
     m.profile.num_steps = 0;
     check_layers(&c, assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS));
-    popliner_chain_free(NULL);
+    pl_chain_free(NULL);
 }
 
 int main(void) {

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command_run.h"
-#include "popliner/version.h"
+#include "popliner/popliner.h"
 
 #include <jansson.h>
 #include <sqlite3.h>

@@ -13,8 +13,10 @@
 #include <jansson.h>
 
 #include "base/growth.h"
+#include "costs/costs.h"
 #include "costs/costs_file_data.h"
-#include "popliner/costs_file.h"
+#include "costs/pipeline.h"
+#include "popliner/costs.h"
 
 static popliner_costs_file *read_good(const char *path, const popliner_pipeline *pipeline) {
     popliner_costs_file *file = NULL;
@@ -68,7 +70,7 @@ static void additive_costs_by_hand(void **state) {
     assert_int_equal(popliner_costs_cycles(costs, 0, 4), 9875000000);
     assert_int_equal(popliner_costs_cut(costs, 1), 1024);
     assert_int_equal(popliner_costs_cut(costs, 4), 65536);
-    assert_int_equal(popliner_costs_most_stages_to_end(costs), 1);
+    assert_int_equal(pl_costs_max_stages_to_end(costs), 1);
     popliner_costs_file_free(file);
 }
 
@@ -95,7 +97,7 @@ static void pipelines_keep_stashes(void **state) {
     popliner_pipeline pipeline = {POPLINER_SCHEDULE_TRAINING, POPLINER_RECOMPUTE_NONE, 9};
     popliner_costs_file *file = read_example("data/costs/regions.json", &pipeline);
     popliner_costs *costs = popliner_costs_file_costs(file);
-    assert_int_equal(popliner_costs_most_stages_to_end(costs), 4); /* there are 4 units */
+    assert_int_equal(pl_costs_max_stages_to_end(costs), 4); /* there are 4 units */
     assert_int_equal(popliner_costs_peak(costs, 1, 2), 680);
     assert_int_equal(popliner_costs_peak_at(costs, 1, 1, 2), 680);
     assert_int_equal(popliner_costs_peak_at(costs, 2, 1, 2), 740);
@@ -115,11 +117,11 @@ static void pipelines_keep_stashes(void **state) {
 
     pipeline.schedule = POPLINER_SCHEDULE_INFERENCE;
     file = read_example("data/costs/regions.json", &pipeline);
-    assert_int_equal(popliner_costs_most_stages_to_end(popliner_costs_file_costs(file)), 1);
+    assert_int_equal(pl_costs_max_stages_to_end(popliner_costs_file_costs(file)), 1);
     popliner_costs_file_free(file);
     pipeline.schedule = POPLINER_SCHEDULE_TRAINING;
     file = read_example("data/costs/additive.json", &pipeline); /* which stashes nothing */
-    assert_int_equal(popliner_costs_most_stages_to_end(popliner_costs_file_costs(file)), 1);
+    assert_int_equal(pl_costs_max_stages_to_end(popliner_costs_file_costs(file)), 1);
     popliner_costs_file_free(file);
 }
 
@@ -127,7 +129,7 @@ static uint64_t together(const popliner_costs *costs, popliner_interval first,
                          popliner_interval second) {
     popliner_interval stages[] = {first, second};
     uint64_t bytes = 0;
-    assert_int_equal(popliner_costs_shared_peak(costs, stages, 2, &bytes, NULL), POPLINER_OK);
+    assert_int_equal(pl_costs_shared_peak(costs, stages, 2, &bytes, NULL), POPLINER_OK);
     return bytes;
 }
 
@@ -156,7 +158,7 @@ static void listed_intervals_by_hand(void **state) {
     popliner_pipeline pipeline = {POPLINER_SCHEDULE_TRAINING, POPLINER_RECOMPUTE_NONE, 2};
     popliner_costs_file *file = read_example("data/costs/intervals.json", &pipeline);
     const popliner_costs *costs = popliner_costs_file_costs(file);
-    assert_int_equal(popliner_costs_most_stages_to_end(costs), 2);
+    assert_int_equal(pl_costs_max_stages_to_end(costs), 2);
     assert_int_equal(popliner_costs_peak(costs, 0, 0), 40);
     assert_int_equal(popliner_costs_peak_at(costs, 2, 0, 0), 55);
     assert_int_equal(popliner_costs_peak_at(costs, 2, 0, 1), 78);
@@ -273,7 +275,7 @@ static uint64_t naive_peak(const random_costs *c, const popliner_pipeline *pipel
         uint64_t bytes = 0;
         bool uses[MOST_SHARED] = {false};
         for (size_t s = 0; s < num_stages; ++s) {
-            size_t copies = popliner_pipeline_copies(pipeline, stages[s].stages_to_end);
+            size_t copies = pl_pipeline_copies(pipeline, stages[s].stages_to_end);
             for (size_t u = stages[s].first_unit; u <= stages[s].last_unit; ++u) {
                 bytes += c->bytes[0][u][i];
                 bytes += recomputes ? 0 : copies * c->bytes[1][u][i];
@@ -303,7 +305,7 @@ static void random_costs_are_what_a_naive_count_says(void **state) {
             round % 2 == 0 ? POPLINER_RECOMPUTE_NONE : POPLINER_RECOMPUTE_FULL, 4};
         popliner_costs_file *file = read_text(*state, text.data, &pipeline);
         const popliner_costs *costs = popliner_costs_file_costs(file);
-        size_t most = popliner_costs_most_stages_to_end(costs);
+        size_t most = pl_costs_max_stages_to_end(costs);
         assert_int_equal(most, c.num_units < 4 ? c.num_units : 4);
         for (size_t i = 0; i < c.num_units; ++i)
             for (size_t j = i; j < c.num_units; ++j)
@@ -318,7 +320,7 @@ static void random_costs_are_what_a_naive_count_says(void **state) {
                     stages[1].first_unit = j + 1 + draw(&seed, c.num_units - j - 1);
                     stages[1].last_unit =
                         stages[1].first_unit + draw(&seed, c.num_units - stages[1].first_unit);
-                    assert_int_equal(popliner_costs_shared_peak(costs, stages, 2, &bytes, NULL),
+                    assert_int_equal(pl_costs_shared_peak(costs, stages, 2, &bytes, NULL),
                                      POPLINER_OK);
                     assert_true(bytes == naive_peak(&c, &pipeline, stages, 2));
                 }

@@ -83,7 +83,7 @@ static void keeps_added_tables_apart(void **state) {
     popliner_costs *costs;
     assert_int_equal(popliner_costs_create(N, &costs, NULL), POPLINER_OK);
     assert_false(popliner_costs_has_cycles(costs));
-    assert_int_equal(popliner_costs_most_stages_to_end(costs), 1);
+    assert_int_equal(pl_costs_max_stages_to_end(costs), 1);
     popliner_costs_set_peak(costs, 1, 2, 99);
     assert_int_equal(popliner_costs_peak_at(costs, 7, 1, 2), 99);
     assert_int_equal(popliner_costs_cycles(costs, 1, 2), 0);
@@ -100,7 +100,7 @@ static void keeps_added_tables_apart(void **state) {
     assert_int_equal(popliner_costs_add_cycles(costs, NULL), POPLINER_OK);
     assert_int_equal(popliner_costs_add_pipeline(costs, 3, NULL), POPLINER_OK);
     assert_true(popliner_costs_has_cycles(costs));
-    assert_int_equal(popliner_costs_most_stages_to_end(costs), STAGES);
+    assert_int_equal(pl_costs_max_stages_to_end(costs), STAGES);
     for (size_t i = 0; i < N; ++i)
         for (size_t j = i; j < N; ++j) {
             assert_int_equal(popliner_costs_peak(costs, i, j), 1000 + 10 * i + j);
@@ -134,7 +134,7 @@ static void fills_up_to_the_limit(void **state) {
     popliner_costs *costs;
     asked a = {0};
     assert_int_equal(popliner_costs_create(4, &costs, NULL), POPLINER_OK);
-    assert_int_equal(popliner_costs_fill_peaks(costs, ten_per_unit, &a, 25, NULL), POPLINER_OK);
+    assert_int_equal(pl_costs_fill_peaks(costs, ten_per_unit, &a, 25, NULL), POPLINER_OK);
     assert_int_equal(a.count, 9);
     assert_memory_equal(a.at, expected, sizeof expected);
     assert_true(popliner_costs_peak(costs, 0, 0) == POPLINER_PEAK_FORBIDDEN);
@@ -162,16 +162,16 @@ static void adds_up_stages_on_one_ipu_or_asks(void **state) {
     assert_int_equal(popliner_costs_create(4, &costs, NULL), POPLINER_OK);
     popliner_costs_set_peak(costs, 0, 0, 5);
     popliner_costs_set_peak(costs, 2, 3, 7);
-    assert_int_equal(popliner_costs_shared_peak(costs, two, 2, &bytes, NULL), POPLINER_OK);
+    assert_int_equal(pl_costs_shared_peak(costs, two, 2, &bytes, NULL), POPLINER_OK);
     assert_int_equal(bytes, 12);
     popliner_costs_set_shared_peak(costs, largest_and_a_bit, &bit, true);
-    assert_int_equal(popliner_costs_shared_peak(costs, two, 2, &bytes, NULL), POPLINER_OK);
+    assert_int_equal(pl_costs_shared_peak(costs, two, 2, &bytes, NULL), POPLINER_OK);
     assert_int_equal(bytes, 1003);
-    assert_int_equal(popliner_costs_shared_peak(costs, two, 1, &bytes, NULL), POPLINER_OK);
+    assert_int_equal(pl_costs_shared_peak(costs, two, 1, &bytes, NULL), POPLINER_OK);
     assert_int_equal(bytes, 5);
     popliner_costs_set_shared_peak(costs, NULL, NULL, false);
     popliner_costs_set_peak(costs, 0, 0, POPLINER_PEAK_FORBIDDEN);
-    assert_int_equal(popliner_costs_shared_peak(costs, two, 2, &bytes, NULL), POPLINER_OK);
+    assert_int_equal(pl_costs_shared_peak(costs, two, 2, &bytes, NULL), POPLINER_OK);
     assert_true(bytes == POPLINER_PEAK_FORBIDDEN);
     popliner_costs_free(costs);
 }

@@ -19,8 +19,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "popliner/debug_info.h"
 #include "profile/debug_data.h"
+#include "profile/debug_info.h"
 
 /* ---- The notation --------------------------------------------------------------------------- */
 
@@ -186,26 +186,26 @@ static void encode(bytes *b, const char *notation) {
 
 /* Reads bytes as a file of the test's directory. */
 static popliner_status read_data(const char *directory, const void *data, size_t size,
-                                 const popliner_listener *listener, popliner_debug_info **info,
+                                 const popliner_listener *listener, pl_debug_info **info,
                                  popliner_error *error) {
     char *path = test_path(directory, "debug.cbor");
     test_write_bytes(path, data, size);
-    popliner_status status = popliner_debug_info_read(path, listener, info, error);
+    popliner_status status = pl_debug_info_read(path, listener, info, error);
     free(path);
     return status;
 }
 
 /* Reads a complete document, without a warning. */
-static popliner_debug_info *expect_read(const char *directory, const char *notation) {
+static pl_debug_info *expect_read(const char *directory, const char *notation) {
     static bytes b;
     encode(&b, notation);
-    popliner_debug_info *info = NULL;
+    pl_debug_info *info = NULL;
     popliner_error error = {0};
     test_told told;
     popliner_listener listener = test_listen(&told);
     if (read_data(directory, b.data, b.size, &listener, &info, &error) != POPLINER_OK)
         fail_msg("%s: %s", notation, error.message);
-    assert_false(popliner_debug_info_is_truncated(info));
+    assert_false(pl_debug_info_is_truncated(info));
     assert_int_equal(told.messages[POPLINER_LEVEL_WARNING], 0);
     assert_int_equal(told.messages[POPLINER_LEVEL_ERROR], 0);
     assert_int_equal(told.progress_done, told.progress_total);
@@ -214,7 +214,7 @@ static popliner_debug_info *expect_read(const char *directory, const char *notat
 
 static void expect_bytes_refused(const char *directory, const void *data, size_t size,
                                  const char *words) {
-    popliner_debug_info *info = (popliner_debug_info *)&size;
+    pl_debug_info *info = (pl_debug_info *)&size;
     popliner_error error = {0};
     assert_int_equal(read_data(directory, data, size, NULL, &info, &error), POPLINER_ERROR_INPUT);
     assert_null(info);
@@ -231,38 +231,38 @@ static void expect_refused(const char *directory, const char *notation, const ch
     expect_bytes_refused(directory, b.data, b.size, words);
 }
 
-static void expect_path(const popliner_debug_info *info, uint64_t id, const char *expected) {
+static void expect_path(const pl_debug_info *info, uint64_t id, const char *expected) {
     char path[300];
-    assert_true(popliner_debug_info_path(info, id, path, sizeof path));
+    assert_true(pl_debug_info_path(info, id, path, sizeof path));
     assert_string_equal(path, expected);
 }
 
 /* The id of the operation that a context belongs to, 0 if none. */
-static uint64_t operation_of(const popliner_debug_info *info, uint64_t id) {
+static uint64_t operation_of(const pl_debug_info *info, uint64_t id) {
     uint32_t context = pl_debug_operation_of(info, pl_debug_find(info, id));
     return context == PL_NONE ? 0 : info->context_id[context];
 }
 
-static const char *operation_name(const popliner_debug_info *info, uint64_t id) {
+static const char *operation_name(const pl_debug_info *info, uint64_t id) {
     return pl_debug_operation_name(info, pl_debug_find(info, id));
 }
 
-static const pl_debug_details *details_of(const popliner_debug_info *info, uint64_t id) {
+static const pl_debug_details *details_of(const pl_debug_info *info, uint64_t id) {
     return pl_debug_get_details(info, pl_debug_find(info, id));
 }
 
-static const char *inputs_of(const popliner_debug_info *info, uint64_t id) {
+static const char *inputs_of(const pl_debug_info *info, uint64_t id) {
     const pl_debug_details *details = details_of(info, id);
     return details == NULL ? "" : pl_debug_text(info, details->inputs);
 }
 
 /* Asks for all that can be asked of every context. */
-static void walk_all(const popliner_debug_info *info) {
+static void walk_all(const pl_debug_info *info) {
     char path[50];
-    size_t count = popliner_debug_info_num_contexts(info);
+    size_t count = pl_debug_info_num_contexts(info);
     for (size_t i = 0; i < count; i++) {
         uint64_t id = info->context_id[i];
-        popliner_debug_info_path(info, id, path, sizeof path);
+        pl_debug_info_path(info, id, path, sizeof path);
         assert_true(strlen(path) < sizeof path);
         (void)operation_of(info, id);
         (void)strlen(operation_name(info, id));
@@ -282,14 +282,14 @@ static void walk_all(const popliner_debug_info *info) {
 /* ---- The forms that one document may have --------------------------------------------------- */
 
 /* An ONNX node with its PopART operation, the PopLibs call inside, and a call of outlined code. */
-static void expect_the_document(const popliner_debug_info *info) {
-    assert_int_equal(popliner_debug_info_num_contexts(info), 5);
+static void expect_the_document(const pl_debug_info *info) {
+    assert_int_equal(pl_debug_info_num_contexts(info), 5);
     expect_path(info, 1, "model");
     expect_path(info, 912, "model/Layer0");
     expect_path(info, 1300, "model/Layer0/118");
     expect_path(info, 70000, "model/Layer0/118/matmul");
     char path[10];
-    assert_false(popliner_debug_info_path(info, 2, path, sizeof path));
+    assert_false(pl_debug_info_path(info, 2, path, sizeof path));
     assert_string_equal(path, "");
     assert_int_equal(operation_of(info, 70000), 1300);
     assert_int_equal(operation_of(info, 1300), 1300);
@@ -329,9 +329,9 @@ static const char the_document[] =
     "], 'stringTable': ['', 'model', 'Layer0', '118', 'matmul', 'op.cpp']}";
 
 static void reads_the_form_of_the_real_file(void **state) {
-    popliner_debug_info *info = expect_read(*state, the_document);
+    pl_debug_info *info = expect_read(*state, the_document);
     expect_the_document(info);
-    popliner_debug_info_free(info);
+    pl_debug_info_free(info);
 }
 
 /* `text` with every occurrence of `from` replaced by `to`; the caller frees it. */
@@ -359,9 +359,9 @@ static void expect_the_document_with(const char *directory, const char *const ch
         free(document);
         document = next;
     }
-    popliner_debug_info *info = expect_read(directory, document);
+    pl_debug_info *info = expect_read(directory, document);
     expect_the_document(info);
-    popliner_debug_info_free(info);
+    pl_debug_info_free(info);
     free(document);
 }
 
@@ -414,7 +414,7 @@ static void reads_numbers_of_every_encoding(void **state) {
 }
 
 static void reads_keys_in_any_order(void **state) {
-    popliner_debug_info *info = expect_read(
+    pl_debug_info *info = expect_read(
         *state, "{'stringTable': ['', 'model', 'Layer0', '118', 'matmul', 'op.cpp'], 'contexts': ["
                 "{'layer': 'poplibs', 'name': 4, 'parentId': 1300, 'id': 70000},"
                 "{'parentId': 912, 'instanceId': '118', 'name': 3, 'layer': 'popart', 'inputs': "
@@ -424,7 +424,7 @@ static void reads_keys_in_any_order(void **state) {
                 "{'parentId': 1, 'opName': 'Layer0/MatMul', 'name': 2, 'layer': 'onnx', 'id': 912},"
                 "{'name': 1, 'layer': 'popartbuilder', 'id': 1}]}");
     expect_the_document(info);
-    popliner_debug_info_free(info);
+    pl_debug_info_free(info);
 }
 
 static void reads_ids_as_text_and_as_lists(void **state) {
@@ -465,28 +465,28 @@ static void keeps_values_from_keys_that_are_no_text(void **state) {
                  "{'contexts': [{'id': 1, %s: 2, 'name': 1, %s: 0, 'parentId': 3, %s: 4, 'layer': "
                  "'popart', %s: 'onnx'}], %s: [], 'stringTable': ['a', 'b'], %s: ['c', 'd']}",
                  odd_keys[i], odd_keys[i], odd_keys[i], odd_keys[i], odd_keys[i], odd_keys[i]);
-        popliner_debug_info *info = expect_read(*state, notation);
-        assert_int_equal(popliner_debug_info_num_contexts(info), 1);
+        pl_debug_info *info = expect_read(*state, notation);
+        assert_int_equal(pl_debug_info_num_contexts(info), 1);
         expect_path(info, 1, "b");
         assert_int_equal(info->context_parent_id[0], 3);
         assert_int_equal(operation_of(info, 1), 1);
-        popliner_debug_info_free(info);
+        pl_debug_info_free(info);
     }
 }
 
 static void keeps_contexts_with_an_id_alone(void **state) {
-    popliner_debug_info *info =
+    pl_debug_info *info =
         expect_read(*state, "{'contexts': [{}, {'name': 0}, {'id': 4}, {_ }, {'id': -4}, {'id': "
                             "'5'}, {'id': null}, {'id': 6.5}, 17, 'text', [], [1], null, {'id': "
                             "7, 'name': 'inline'}], 'stringTable': ['a']}");
-    assert_int_equal(popliner_debug_info_num_contexts(info), 2);
+    assert_int_equal(pl_debug_info_num_contexts(info), 2);
     expect_path(info, 4, "");
     expect_path(info, 7, "");
-    popliner_debug_info_free(info);
+    pl_debug_info_free(info);
 }
 
 static void joins_inputs_as_they_are(void **state) {
-    popliner_debug_info *info = expect_read(
+    pl_debug_info *info = expect_read(
         *state, "{'contexts': [{'id': 1, 'inputs': null}, {'id': 2, 'inputs': 'a'}, {'id': 3, "
                 "'inputs': {'a': 'b'}}, {'id': 4, 'inputs': []}, {'id': 5, 'inputs': ['a', 7, "
                 "'b', null, ['x'], {'y': 'z', 3: 4}, 'c']}, {'id': 6, 'inputs': ['', 'a', '', "
@@ -501,11 +501,11 @@ static void joins_inputs_as_they_are(void **state) {
     assert_string_equal(inputs_of(info, 7), "xy");
     assert_string_equal(inputs_of(info, 8), "");
     assert_string_equal(inputs_of(info, 9), "");
-    popliner_debug_info_free(info);
+    pl_debug_info_free(info);
 }
 
 static void pairs_outlined_ids_of_any_length(void **state) {
-    popliner_debug_info *info = expect_read(
+    pl_debug_info *info = expect_read(
         *state,
         "{'contexts': [{'id': 1, 'replacedDebugContextIds': '[]', 'outlinedDebugContextIds': "
         "'[]'}, {'id': 2, 'replacedDebugContextIds': '[10,11,12]', 'outlinedDebugContextIds': "
@@ -526,11 +526,11 @@ static void pairs_outlined_ids_of_any_length(void **state) {
     assert_true(details_of(info, 6)->is_call);
     assert_int_equal(details_of(info, 7)->num_outlined, 0);
     assert_int_equal(info->outlined_ids[details_of(info, 8)->first_outlined], UINT64_MAX);
-    popliner_debug_info_free(info);
+    pl_debug_info_free(info);
 }
 
 static void finds_operations_of_two_layers(void **state) {
-    popliner_debug_info *info = expect_read(
+    pl_debug_info *info = expect_read(
         *state,
         "{'contexts': ["
         "{'id': 1, 'layer': 'xla_op', 'op_name': 'blocks_0/Relu', 'name': 0},"
@@ -557,13 +557,13 @@ static void finds_operations_of_two_layers(void **state) {
     assert_int_equal(operation_of(info, 0), 0);
     assert_int_equal(operation_of(info, 99), 0);
     assert_string_equal(operation_name(info, 99), "");
-    popliner_debug_info_free(info);
+    pl_debug_info_free(info);
 }
 
 /* ---- Parents, names, ids -------------------------------------------------------------------- */
 
 static void ends_at_odd_parents(void **state) {
-    popliner_debug_info *info = expect_read(
+    pl_debug_info *info = expect_read(
         *state,
         "{'contexts': ["
         "{'id': 1, 'name': 1}, {'id': 2, 'name': 2, 'parentId': 0}," /* missing, zero */
@@ -590,45 +590,45 @@ static void ends_at_odd_parents(void **state) {
         assert_int_equal(operation_of(info, id), 0);
         assert_string_equal(operation_name(info, id), "");
     }
-    popliner_debug_info_free(info);
+    pl_debug_info_free(info);
 }
 
 static void finds_operations_in_rings(void **state) {
-    popliner_debug_info *info = expect_read(
+    pl_debug_info *info = expect_read(
         *state, "{'contexts': [{'id': 1, 'parentId': 3}, {'id': 2, 'parentId': 1}, {'id': 3, "
                 "'parentId': 2, 'layer': 'popart', 'opName': 'x'}], 'stringTable': []}");
     for (uint64_t id = 1; id <= 3; id++) {
         assert_int_equal(operation_of(info, id), 3);
         assert_string_equal(operation_name(info, id), "x");
     }
-    popliner_debug_info_free(info);
+    pl_debug_info_free(info);
 }
 
 static void keeps_the_first_of_equal_ids(void **state) {
-    popliner_debug_info *info = expect_read(
+    pl_debug_info *info = expect_read(
         *state, "{'contexts': [{'id': 4, 'name': 0}, {'id': 5, 'name': 1}, {'id': 4, 'name': 1, "
                 "'parentId': 5}, {'id': 6, 'parentId': 4, 'name': 1}], 'stringTable': ['a', 'b']}");
     expect_path(info, 4, "a");
     expect_path(info, 5, "b");
     expect_path(info, 6, "a/b");
-    popliner_debug_info_free(info);
+    pl_debug_info_free(info);
 }
 
 /* Ids are 64 bits; 0 stands for none, whatever the file says of it. */
 static void takes_ids_of_any_size(void **state) {
-    popliner_debug_info *info = expect_read(
+    pl_debug_info *info = expect_read(
         *state, "{'contexts': [{'id': 18446744073709551615, 'name': 0, 'parentId': "
                 "9223372036854775808}, {'id': 9223372036854775808, 'name': 1}, {'id': 0, 'name': "
                 "1}, {'id': 2, 'name': 1, 'parentId': 0}], 'stringTable': ['a', 'b']}");
     expect_path(info, UINT64_MAX, "b/a");
     expect_path(info, 2, "b");
     char path[10];
-    assert_false(popliner_debug_info_path(info, 0, path, sizeof path));
-    popliner_debug_info_free(info);
+    assert_false(pl_debug_info_path(info, 0, path, sizeof path));
+    pl_debug_info_free(info);
 }
 
 static void leaves_out_names_that_are_not_in_the_table(void **state) {
-    popliner_debug_info *info = expect_read(
+    pl_debug_info *info = expect_read(
         *state,
         "{'contexts': [{'id': 1, 'name': 2}, {'id': 2, 'name': 3, 'parentId': 1}, {'id': 3, "
         "'name': 1, 'parentId': 2}, {'id': 4, 'name': 4294967295, 'parentId': 3}, {'id': 5, "
@@ -640,26 +640,26 @@ static void leaves_out_names_that_are_not_in_the_table(void **state) {
     expect_path(info, 6, "root");
     expect_path(info, 7, "root/z");
     expect_path(info, 8, "root/z");
-    popliner_debug_info_free(info);
+    pl_debug_info_free(info);
 }
 
 /* A damaged entry must not shift the names behind it. */
 static void counts_string_table_entries_that_are_no_text(void **state) {
-    popliner_debug_info *info = expect_read(
+    pl_debug_info *info = expect_read(
         *state, "{'contexts': [{'id': 1, 'name': 0}, {'id': 2, 'name': 8}], 'stringTable': ['a', "
                 "7, null, h<4101>, [1, 'x'], {'y': 'z'}, [], (_ 'b', 'b'), 'c']}");
     expect_path(info, 1, "a");
     expect_path(info, 2, "c");
-    popliner_debug_info_free(info);
+    pl_debug_info_free(info);
 }
 
 static void cuts_paths_to_the_room_there_is(void **state) {
-    popliner_debug_info *info =
+    pl_debug_info *info =
         expect_read(*state, "{'contexts': [{'id': 1, 'name': 0}, {'id': 2, 'name': 1, 'parentId': "
                             "1}], 'stringTable': ['abc', 'def']}");
     for (size_t size = 0; size < 12; size++) {
         char path[12] = "###########";
-        assert_true(popliner_debug_info_path(info, 2, path, size));
+        assert_true(pl_debug_info_path(info, 2, path, size));
         for (size_t i = 0; i < 7 && i + 1 < size; i++)
             assert_int_equal(path[i], "abc/def"[i]);
         if (size > 0)
@@ -667,7 +667,7 @@ static void cuts_paths_to_the_room_there_is(void **state) {
         if (size < 11)
             assert_int_equal(path[size > 0 ? size : 0], '#'); /* nothing behind the room */
     }
-    popliner_debug_info_free(info);
+    pl_debug_info_free(info);
 }
 
 /* Sixty levels, as no real file has; the whole path is told. */
@@ -681,9 +681,9 @@ static void walks_up_long_chains(void **state) {
     strcat(notation, "], 'stringTable': ['a', 'b']}");
     for (int id = 1; id <= LEVELS; id++)
         sprintf(expected + strlen(expected), "%s%s", id > 1 ? "/" : "", id % 2 ? "b" : "a");
-    popliner_debug_info *info = expect_read(*state, notation);
+    pl_debug_info *info = expect_read(*state, notation);
     expect_path(info, LEVELS, expected);
-    popliner_debug_info_free(info);
+    pl_debug_info_free(info);
 }
 
 /* ---- Whole documents that are odd ----------------------------------------------------------- */
@@ -697,13 +697,13 @@ static void reads_documents_without_contexts_or_names(void **state) {
         "55799({'contexts': []})",
     };
     for (size_t i = 0; i < sizeof documents / sizeof *documents; i++) {
-        popliner_debug_info *info = expect_read(*state, documents[i]);
-        assert_int_equal(popliner_debug_info_num_contexts(info), 0);
-        popliner_debug_info_free(info);
+        pl_debug_info *info = expect_read(*state, documents[i]);
+        assert_int_equal(pl_debug_info_num_contexts(info), 0);
+        pl_debug_info_free(info);
     }
-    popliner_debug_info *info = expect_read(*state, "{'contexts': [{'id': 1, 'name': 0}]}");
+    pl_debug_info *info = expect_read(*state, "{'contexts': [{'id': 1, 'name': 0}]}");
     expect_path(info, 1, "");
-    popliner_debug_info_free(info);
+    pl_debug_info_free(info);
 }
 
 static void refuses_other_documents(void **state) {
@@ -725,21 +725,21 @@ static void refuses_other_documents(void **state) {
 
 static void refuses_what_is_no_file(void **state) {
     popliner_error error = {0};
-    popliner_debug_info *info = NULL;
+    pl_debug_info *info = NULL;
     char *path = test_path(*state, "missing.cbor");
-    assert_int_equal(popliner_debug_info_read(path, NULL, &info, &error), POPLINER_ERROR_INPUT);
+    assert_int_equal(pl_debug_info_read(path, NULL, &info, &error), POPLINER_ERROR_INPUT);
     assert_null(info);
     test_assert_sentence(error.message);
     assert_non_null(strstr(error.message, path));
     assert_non_null(strstr(error.message, "No such file"));
-    assert_int_equal(popliner_debug_info_read(path, NULL, &info, NULL), POPLINER_ERROR_INPUT);
+    assert_int_equal(pl_debug_info_read(path, NULL, &info, NULL), POPLINER_ERROR_INPUT);
     mkdir(path, 0700);
-    assert_int_equal(popliner_debug_info_read(path, NULL, &info, &error), POPLINER_ERROR_INPUT);
+    assert_int_equal(pl_debug_info_read(path, NULL, &info, &error), POPLINER_ERROR_INPUT);
     assert_null(info);
     test_assert_sentence(error.message);
     assert_non_null(strstr(error.message, path));
     free(path);
-    popliner_debug_info_free(NULL);
+    pl_debug_info_free(NULL);
 }
 
 /* Nested deeper than any stack should follow: refused or ignored, but never a crash. */
@@ -768,17 +768,17 @@ static void survives_deep_nesting(void **state) {
                         ? (uint64_t)((uint8_t)openings[i][0] << 8 | (uint8_t)openings[i][1])
                         : 0xbf6178,
                     (int)length);
-            popliner_debug_info *info = NULL;
+            pl_debug_info *info = NULL;
             popliner_error error = {0};
             popliner_status status = read_data(*state, b.data, b.size, NULL, &info, &error);
             if (status == POPLINER_OK) {
-                assert_true(popliner_debug_info_is_truncated(info));
-                assert_int_equal(popliner_debug_info_num_contexts(info), inside);
+                assert_true(pl_debug_info_is_truncated(info));
+                assert_int_equal(pl_debug_info_num_contexts(info), inside);
             } else {
                 assert_int_equal(status, POPLINER_ERROR_INPUT);
                 assert_int_equal(inside, 0);
             }
-            popliner_debug_info_free(info);
+            pl_debug_info_free(info);
         }
     }
     /* a few hundred levels are no damage */
@@ -791,11 +791,11 @@ static void survives_deep_nesting(void **state) {
         put(&deep, 0x81, 1);
     memcpy(deep.data + deep.size, b.data + 3, b.size - 3);
     deep.size += b.size - 3;
-    popliner_debug_info *info = NULL;
+    pl_debug_info *info = NULL;
     assert_int_equal(read_data(*state, deep.data, deep.size, NULL, &info, NULL), POPLINER_OK);
-    assert_false(popliner_debug_info_is_truncated(info));
-    assert_int_equal(popliner_debug_info_num_contexts(info), 1);
-    popliner_debug_info_free(info);
+    assert_false(pl_debug_info_is_truncated(info));
+    assert_int_equal(pl_debug_info_num_contexts(info), 1);
+    pl_debug_info_free(info);
 }
 
 /* A chunk that is itself in chunks is not CBOR, and was once read out of freed memory. */
@@ -807,37 +807,37 @@ static void survives_chunks_within_chunks(void **state) {
     uint8_t *map = (uint8_t *)memchr(b.data, 0x02, b.size) - 4;
     assert_int_equal(*map & 0xe0, 0xa0);
     *map = 0xa2;
-    popliner_debug_info *info = NULL;
+    pl_debug_info *info = NULL;
     popliner_error error = {0};
     test_told told;
     popliner_listener listener = test_listen(&told);
     assert_int_equal(read_data(*state, b.data, b.size, &listener, &info, &error), POPLINER_OK);
-    assert_true(popliner_debug_info_is_truncated(info));
-    assert_int_equal(popliner_debug_info_num_contexts(info), 1);
+    assert_true(pl_debug_info_is_truncated(info));
+    assert_int_equal(pl_debug_info_num_contexts(info), 1);
     assert_int_equal(told.messages[POPLINER_LEVEL_WARNING], 1);
     assert_non_null(strstr(told.last[POPLINER_LEVEL_WARNING], "damaged"));
-    popliner_debug_info_free(info);
+    pl_debug_info_free(info);
 }
 
 /* ---- Cut and damaged files ------------------------------------------------------------------ */
 
 /* Reads the first `length` bytes and returns how many contexts that gave. */
 static size_t read_cut(const char *directory, const uint8_t *data, size_t length, size_t size) {
-    popliner_debug_info *info = NULL;
+    pl_debug_info *info = NULL;
     popliner_error error = {0};
     test_told told;
     popliner_listener listener = test_listen(&told);
     popliner_status status = read_data(directory, data, length, &listener, &info, &error);
     if (status != POPLINER_OK)
         fail_msg("cut at %zu: %s", length, error.message);
-    assert_int_equal(popliner_debug_info_is_truncated(info), length < size);
+    assert_int_equal(pl_debug_info_is_truncated(info), length < size);
     assert_int_equal(told.messages[POPLINER_LEVEL_WARNING], length < size ? 1 : 0);
     if (length < size)
         assert_non_null(strstr(told.last[POPLINER_LEVEL_WARNING], "cut off"));
     assert_int_equal(told.progress_done, told.progress_total);
     walk_all(info);
-    size_t count = popliner_debug_info_num_contexts(info);
-    popliner_debug_info_free(info);
+    size_t count = pl_debug_info_num_contexts(info);
+    pl_debug_info_free(info);
     return count;
 }
 
@@ -870,10 +870,10 @@ static void reads_as_far_as_a_cut_golden_file_goes(void **state) {
     char *path = test_golden_file("popart-wide", "debug.cbor");
     if (path == NULL)
         skip();
-    popliner_debug_info *info = NULL;
-    assert_int_equal(popliner_debug_info_read(path, NULL, &info, NULL), POPLINER_OK);
-    size_t num_contexts = popliner_debug_info_num_contexts(info);
-    popliner_debug_info_free(info);
+    pl_debug_info *info = NULL;
+    assert_int_equal(pl_debug_info_read(path, NULL, &info, NULL), POPLINER_OK);
+    size_t num_contexts = pl_debug_info_num_contexts(info);
+    pl_debug_info_free(info);
     size_t size;
     uint8_t *data = test_read_bytes(path, &size);
     check_cuts(*state, data, size, 97, num_contexts);
@@ -894,7 +894,7 @@ static void survives_any_changed_byte(void **state) {
             b.data[place] = k < sizeof values ? values[k] : before ^ (uint8_t)(1 << (3 * (k & 1)));
             if (k == sizeof values + 2)
                 b.data[place] = before ^ 0x20;
-            popliner_debug_info *info = NULL;
+            pl_debug_info *info = NULL;
             popliner_error error = {0};
             popliner_status status = read_data(*state, b.data, b.size, NULL, &info, &error);
             if (status == POPLINER_OK) {
@@ -904,7 +904,7 @@ static void survives_any_changed_byte(void **state) {
                 test_assert_sentence(error.message);
                 assert_null(info);
             }
-            popliner_debug_info_free(info);
+            pl_debug_info_free(info);
         }
         b.data[place] = before;
     }
@@ -923,11 +923,11 @@ static void reads_the_real_files(void **state) {
     }
     test_told told;
     popliner_listener listener = test_listen(&told);
-    popliner_debug_info *info = NULL;
-    assert_int_equal(popliner_debug_info_read(path, &listener, &info, NULL), POPLINER_OK);
+    pl_debug_info *info = NULL;
+    assert_int_equal(pl_debug_info_read(path, &listener, &info, NULL), POPLINER_OK);
     assert_int_equal(told.messages[POPLINER_LEVEL_WARNING], 0);
-    assert_false(popliner_debug_info_is_truncated(info));
-    size_t num_contexts = popliner_debug_info_num_contexts(info);
+    assert_false(pl_debug_info_is_truncated(info));
+    size_t num_contexts = pl_debug_info_num_contexts(info);
     assert_true(num_contexts > 68);
     /* only the layers poplar and poplibs, so no operations; every parent that is named exists */
     for (size_t i = 0; i < num_contexts; i++) {
@@ -936,18 +936,18 @@ static void reads_the_real_files(void **state) {
         assert_true(info->context_name[i] < info->num_names);
     }
 
-    popliner_debug_info *cut = NULL;
+    pl_debug_info *cut = NULL;
     listener = test_listen(&told);
-    assert_int_equal(popliner_debug_info_read(cut_path, &listener, &cut, NULL), POPLINER_OK);
-    assert_int_equal(popliner_debug_info_num_contexts(cut), 68);
-    assert_true(popliner_debug_info_is_truncated(cut));
+    assert_int_equal(pl_debug_info_read(cut_path, &listener, &cut, NULL), POPLINER_OK);
+    assert_int_equal(pl_debug_info_num_contexts(cut), 68);
+    assert_true(pl_debug_info_is_truncated(cut));
     assert_int_equal(told.messages[POPLINER_LEVEL_WARNING], 1);
     assert_non_null(strstr(told.last[POPLINER_LEVEL_WARNING], "68"));
     char name[10];
-    assert_true(popliner_debug_info_path(cut, cut->context_id[0], name, sizeof name));
+    assert_true(pl_debug_info_path(cut, cut->context_id[0], name, sizeof name));
     assert_string_equal(name, ""); /* the names were at the end */
-    popliner_debug_info_free(cut);
-    popliner_debug_info_free(info);
+    pl_debug_info_free(cut);
+    pl_debug_info_free(info);
     free(path);
     free(cut_path);
 }
@@ -964,16 +964,16 @@ static void reads_every_golden_file(void **state) {
             continue;
         test_told told;
         popliner_listener listener = test_listen(&told);
-        popliner_debug_info *info = NULL;
-        assert_int_equal(popliner_debug_info_read(path, &listener, &info, NULL), POPLINER_OK);
+        pl_debug_info *info = NULL;
+        assert_int_equal(pl_debug_info_read(path, &listener, &info, NULL), POPLINER_OK);
         assert_int_equal(told.messages[POPLINER_LEVEL_WARNING], 0);
         assert_int_equal(told.progress_done, told.progress_total);
         size_t operations = 0;
-        for (size_t k = 0; k < popliner_debug_info_num_contexts(info); k++)
+        for (size_t k = 0; k < pl_debug_info_num_contexts(info); k++)
             operations += info->context_is_operation[k] != 0;
         assert_true(operations > 10);
         walk_all(info);
-        popliner_debug_info_free(info);
+        pl_debug_info_free(info);
         free(path);
     }
 }

@@ -7,16 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/operations.h"
 #include "model/operations_data.h"
-#include "popliner/read.h"
 #include "profile/debug_data.h"
 #include "profile/profile_data.h"
+#include "profile/read.h"
 #include "test_data.h"
 
 enum { PATH_ROOM = 4096 };
 
 /* By going round until nothing new is found. */
-static uint8_t *find_needed(const popliner_debug_info *info, const popliner_profile *p) {
+static uint8_t *find_needed(const pl_debug_info *info, const popliner_profile *p) {
     uint8_t *is_needed = calloc(info->num_contexts + 1, 1);
     assert_non_null(is_needed);
     bool found = true;
@@ -52,7 +53,7 @@ static uint8_t *find_needed(const popliner_debug_info *info, const popliner_prof
 }
 
 /* The contexts of `kept` are the needed ones of `all`, and say the same. */
-static void assert_kept(const popliner_debug_info *kept, const popliner_debug_info *all,
+static void assert_kept(const pl_debug_info *kept, const pl_debug_info *all,
                         const popliner_profile *p) {
     uint8_t *is_needed = find_needed(all, p);
     size_t count = 0;
@@ -68,8 +69,8 @@ static void assert_kept(const popliner_debug_info *kept, const popliner_debug_in
         count++;
         char expected[PATH_ROOM];
         char path[PATH_ROOM];
-        assert_true(popliner_debug_info_path(all, id, expected, sizeof expected));
-        assert_true(popliner_debug_info_path(kept, id, path, sizeof path));
+        assert_true(pl_debug_info_path(all, id, expected, sizeof expected));
+        assert_true(pl_debug_info_path(kept, id, path, sizeof path));
         assert_string_equal(path, expected);
         assert_int_equal(kept->context_parent_id[place], all->context_parent_id[i]);
         assert_int_equal(kept->context_is_operation[place], all->context_is_operation[i]);
@@ -111,16 +112,16 @@ static void check_reading(const golden_case *c) {
     char *profile_path = test_golden_file(c->name, "profile.pop");
     char *debug_path = test_golden_file(c->name, "debug.cbor");
     popliner_profile *profile;
-    popliner_debug_info *info;
+    pl_debug_info *info;
     popliner_operations *operations;
-    assert_int_equal(popliner_read_files(profile_path, debug_path, NULL, &profile, &info, NULL),
+    assert_int_equal(pl_read_files(profile_path, debug_path, NULL, &profile, &info, NULL),
                      POPLINER_OK);
     assert_kept(info, c->info, c->profile);
-    assert_int_equal(popliner_operations_find(profile, info, &operations, NULL), POPLINER_OK);
+    assert_int_equal(pl_operations_find(profile, info, &operations, NULL), POPLINER_OK);
     assert_same_operations(operations, c->operations);
-    popliner_operations_free(operations);
-    popliner_debug_info_free(info);
-    popliner_profile_free(profile);
+    pl_operations_free(operations);
+    pl_debug_info_free(info);
+    pl_profile_free(profile);
     free(profile_path);
     free(debug_path);
 }
@@ -130,7 +131,7 @@ static void reading_keeps_what_the_profile_needs(void **state) {
     golden_for_each(check_reading);
 }
 
-static uint64_t any_id(const popliner_debug_info *info, uint64_t *random) {
+static uint64_t any_id(const pl_debug_info *info, uint64_t *random) {
     *random = test_random(*random);
     uint64_t number = *random >> 20;
     if (number % 5 == 0)

@@ -11,6 +11,10 @@
 
 #include <sqlite3.h>
 
+#include "diagnosis/diagnosis.h"
+#include "memory/chain_data.h"
+#include "memory/stage.h"
+#include "model/layers.h"
 #include "model/operations_data.h"
 #include "popliner/diagnosis.h"
 #include "popliner/liveness.h"
@@ -29,31 +33,34 @@ typedef struct subject {
     const golden_case *c;
     popliner_layers *layers;
     popliner_chain *chain;
-    popliner_stage_meter *meter;
+    pl_stage_meter *meter;
 } subject;
 
 static subject begin(const golden_case *c, popliner_memory_model model) {
     subject s = {.c = c, .layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS)};
     s.chain = make_chain(c, s.layers, model);
-    assert_int_equal(
-        popliner_stage_meter_create(c->profile, c->operations, s.chain, &s.meter, NULL),
-        POPLINER_OK);
+    assert_int_equal(pl_stage_meter_create(c->profile, c->operations, s.chain, &s.meter, NULL),
+                     POPLINER_OK);
     return s;
 }
 
 static void end(subject *s) {
-    popliner_stage_meter_free(s->meter);
-    popliner_chain_free(s->chain);
-    popliner_layers_free(s->layers);
+    pl_stage_meter_free(s->meter);
+    pl_chain_free(s->chain);
+    pl_layers_free(s->layers);
 }
 
 static popliner_diagnosis diagnose(const subject *s, bool layer_operations_only, size_t first_unit,
                                    size_t last_unit) {
     popliner_diagnosis d = {0};
     popliner_error error = {.message = ""};
-    popliner_diagnosis_options options = {layer_operations_only, first_unit, last_unit};
-    if (popliner_diagnose(s->c->profile, s->c->operations, s->layers, s->chain, s->meter, &options,
-                          &d, &error) != POPLINER_OK)
+    const pl_diagnosis_subject whole = {s->c->profile, s->c->operations, s->layers, s->chain,
+                                        s->meter};
+    popliner_diagnosis_options options = POPLINER_DIAGNOSIS_OPTIONS_INIT;
+    options.layer_operations_only = layer_operations_only;
+    options.first_unit = first_unit;
+    options.last_unit = last_unit;
+    if (pl_diagnose(&whole, &options, &d, &error) != POPLINER_OK)
         fail_msg("%s: %s", s->c->name, error.message);
     return d;
 }
@@ -170,7 +177,7 @@ static void check_single_stage(const golden_case *c, const char *file, bool laye
     assert_int_equal(d.tile, first);
     assert_int_equal(d.step, last);
     expect_line(log, "Memory at bottleneck tile diff", d.truth_bytes, d.explained_bytes);
-    popliner_diagnosis_clear(&d);
+    pl_diagnosis_clear(&d);
     end(&s);
     free(log);
 }
@@ -604,9 +611,8 @@ static popliner_missing_reason expect_reason(const subject *s, const expected *e
         id = p->compute_set_debug_context[set];
     if (id == 0)
         return POPLINER_MISSING_NO_DEBUG_ID;
-    return popliner_debug_info_path(s->c->info, id, path, sizeof path)
-               ? POPLINER_MISSING_NO_OPERATION
-               : POPLINER_MISSING_UNKNOWN_CONTEXT;
+    return pl_debug_info_path(s->c->info, id, path, sizeof path) ? POPLINER_MISSING_NO_OPERATION
+                                                                 : POPLINER_MISSING_UNKNOWN_CONTEXT;
 }
 
 static bool is_model_data(const char *category) {
@@ -718,7 +724,7 @@ static void check_diagnosis(const subject *s, bool layers_only, sqlite3 *db) {
     }
     assert_int_equal(num_noted, d.num_operations);
     assert_int_equal(d.num_operations, popliner_operations_count(s->c->operations));
-    popliner_diagnosis_clear(&d);
+    pl_diagnosis_clear(&d);
     free_expected(&e);
 }
 
@@ -726,11 +732,11 @@ static void check_units(const subject *s) {
     size_t num_units = popliner_chain_num_units(s->chain);
     for (size_t first = 0; first < num_units; first++) {
         for (size_t last = first; last < num_units; last += 1 + num_units / 4) {
-            if (!popliner_chain_has_operations(s->chain, first))
+            if (!pl_chain_has_operations(s->chain, first))
                 continue;
             popliner_diagnosis d = diagnose(s, false, first, last);
             check_bottleneck(s, &d, first, last);
-            popliner_diagnosis_clear(&d);
+            pl_diagnosis_clear(&d);
         }
     }
 }
@@ -780,14 +786,16 @@ static void refuses_units_that_are_not_there(void **state) {
     golden_load(&c, names[0]);
     subject s = begin(&c, POPLINER_MEMORY_MODEL_FULL);
     size_t num_units = popliner_chain_num_units(s.chain);
-    const popliner_diagnosis_options wrong[] = {
-        {false, num_units, SIZE_MAX}, {false, 1, 0}, {true, SIZE_MAX, SIZE_MAX}};
+    const size_t wrong[][2] = {{num_units, SIZE_MAX}, {1, 0}, {SIZE_MAX, SIZE_MAX}};
+    const pl_diagnosis_subject whole = {c.profile, c.operations, s.layers, s.chain, s.meter};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         popliner_diagnosis d = {0};
         popliner_error error = {.message = ""};
-        assert_int_equal(popliner_diagnose(c.profile, c.operations, s.layers, s.chain, s.meter,
-                                           &wrong[i], &d, &error),
-                         POPLINER_ERROR_USAGE);
+        popliner_diagnosis_options options = POPLINER_DIAGNOSIS_OPTIONS_INIT;
+        options.layer_operations_only = i == 2;
+        options.first_unit = wrong[i][0];
+        options.last_unit = wrong[i][1];
+        assert_int_equal(pl_diagnose(&whole, &options, &d, &error), POPLINER_ERROR_USAGE);
         assert_true(*error.message != '\0');
         assert_null(d.programs);
     }

@@ -14,7 +14,12 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "memory/chain_data.h"
+#include "memory/stage.h"
+#include "model/layers.h"
+#include "model/operations.h"
 #include "popliner/stage.h"
+#include "profile/read.h"
 #include "test_data.h"
 
 enum { NUM_LAYERS = 6, MOST_CUTS = 3, NUM_MODELS = 2, PATH_BYTES = 500 };
@@ -61,16 +66,16 @@ static void make_model(golden_case *c, const char *directory, const char *option
     snprintf(profile, sizeof profile, "%s/%s/profile.pop", scratch, directory);
     snprintf(debug, sizeof debug, "%s/%s/debug.cbor", scratch, directory);
     *c = (golden_case){.name = directory};
-    if (popliner_profile_read(profile, NULL, &c->profile, &error) != POPLINER_OK ||
-        popliner_debug_info_read(debug, NULL, &c->info, &error) != POPLINER_OK ||
-        popliner_operations_find(c->profile, c->info, &c->operations, &error) != POPLINER_OK)
+    if (pl_read_profile(profile, NULL, &c->profile, &error) != POPLINER_OK ||
+        pl_debug_info_read(debug, NULL, &c->info, &error) != POPLINER_OK ||
+        pl_operations_find(c->profile, c->info, &c->operations, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
 }
 
 /* One memory model of the whole. */
 typedef struct predictor {
     popliner_chain *chain;
-    popliner_stage_meter *meter;
+    pl_stage_meter *meter;
 } predictor;
 
 /* The unit of a layer, by number. */
@@ -96,7 +101,7 @@ typedef struct fit {
 
 static fit compare(const uint64_t *foretold, const uint64_t *truth, size_t num_tiles,
                    uint64_t worst_truth) {
-    fit f = {.worst_bytes = popliner_largest_of_tiles(foretold, num_tiles)};
+    fit f = {.worst_bytes = pl_tiles_max(foretold, num_tiles)};
     f.error_percent = 100 * ((double)f.worst_bytes - (double)worst_truth) / (double)worst_truth;
     for (size_t tile = 0; tile < num_tiles; tile++) {
         double error =
@@ -136,18 +141,18 @@ static void check_stage(const style *one, const split *cuts, size_t stage, predi
         truth[tile] = account.always_live_bytes + account.not_always_live_peak_bytes;
         assert_true(truth[tile] > 0);
     }
-    uint64_t worst = popliner_largest_of_tiles(truth, num_tiles);
+    uint64_t worst = pl_tiles_max(truth, num_tiles);
     fit fits[NUM_MODELS];
     for (int model = 0; model < NUM_MODELS; model++) {
-        popliner_stage_memory memory = {0};
+        pl_stage_memory memory = {0};
         size_t from = is_first ? 0 : unit_of_layer(models[model].chain, cuts->cuts[stage - 1] + 1);
         size_t to = is_last ? popliner_chain_num_units(models[model].chain) - 1
                             : unit_of_layer(models[model].chain, cuts->cuts[stage]);
-        assert_int_equal(popliner_stage_measure_units(models[model].meter, from, to, &memory, NULL),
+        assert_int_equal(pl_stage_measure_units(models[model].meter, from, to, &memory, NULL),
                          POPLINER_OK);
         fits[model] = compare(memory.total_bytes, truth, num_tiles, worst);
         sums->errors[model] += fabs((double)fits[model].worst_bytes - (double)worst);
-        popliner_stage_memory_clear(&memory);
+        pl_stage_memory_clear(&memory);
     }
     const fit *full = &fits[POPLINER_MEMORY_MODEL_FULL];
     const fit *original = &fits[POPLINER_MEMORY_MODEL_POPLINER];
@@ -177,9 +182,8 @@ static void check_style(const style *one, size_t num_tiles, tally *all) {
     assert_int_equal(popliner_layers_num_units(layers), 1 + NUM_LAYERS);
     for (int model = 0; model < NUM_MODELS; model++) {
         models[model].chain = make_chain(&whole, layers, (popliner_memory_model)model);
-        assert_int_equal(popliner_stage_meter_create(whole.profile, whole.operations,
-                                                     models[model].chain, &models[model].meter,
-                                                     NULL),
+        assert_int_equal(pl_stage_meter_create(whole.profile, whole.operations, models[model].chain,
+                                               &models[model].meter, NULL),
                          POPLINER_OK);
     }
     for (size_t i = 0; i < sizeof splits / sizeof *splits; i++) {
@@ -195,12 +199,12 @@ static void check_style(const style *one, size_t num_tiles, tally *all) {
                 sums.errors[POPLINER_MEMORY_MODEL_POPLINER]);
     for (int model = 0; model < NUM_MODELS; model++) {
         all->errors[model] += sums.errors[model];
-        popliner_stage_meter_free(models[model].meter);
-        popliner_chain_free(models[model].chain);
+        pl_stage_meter_free(models[model].meter);
+        pl_chain_free(models[model].chain);
     }
     all->num_stages += sums.num_stages;
     all->num_nearer += sums.num_nearer;
-    popliner_layers_free(layers);
+    pl_layers_free(layers);
     golden_free(&whole);
 }
 

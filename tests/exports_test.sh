@@ -22,6 +22,26 @@ for header in "$include"/popliner/*.h; do
     headers=$((headers + 1))
 done
 
+# every structure that a program begins with a macro can be, in C from C99 on and in C++
+inits=$(cat "$include"/popliner/*.h | grep -oE '#define POPLINER_[A-Z_]+_INIT' | sed 's/#define //' |
+    sort -u)
+source='#include "popliner/popliner.h"
+int main(void) {'
+for init in $inits; do
+    type=$(echo "${init%_INIT}" | tr 'A-Z' 'a-z')
+    source="$source
+    $type of_$type = $init;
+    if (of_$type.struct_size != sizeof of_$type) return 1;"
+done
+source="$source
+    return 0;
+}"
+for standard in c99 c11 c17; do
+    echo "$source" | cc -std=$standard -Wall -Wextra -Wpedantic -Werror -I "$include" \
+        -fsyntax-only -x c -
+done
+echo "$source" | c++ -std=c++17 -Wall -Wextra -Wpedantic -Werror -I "$include" -fsyntax-only -x c++ -
+
 # every function that a header declares is there
 for name in $(cat "$include"/popliner/*.h | grep -oE '\bpopliner_[a-z0-9_]+\(' | tr -d '(' |
     sort -u); do
@@ -30,5 +50,5 @@ for name in $(cat "$include"/popliner/*.h | grep -oE '\bpopliner_[a-z0-9_]+\(' |
         exit 1
     }
 done
-echo "$exported functions exported, $headers headers compiled"
-[ "$exported" -gt 30 ] && [ "$headers" -gt 10 ]
+echo "$exported functions exported, $headers headers compiled, $(echo "$inits" | wc -l) structures"
+[ "$exported" -gt 30 ] && [ "$headers" -gt 10 ] && [ "$(echo "$inits" | wc -l)" -gt 5 ]

@@ -10,10 +10,15 @@
 
 #include <sqlite3.h>
 
+#include "memory/chain_data.h"
+#include "memory/stage.h"
+#include "model/layers.h"
+#include "model/operations.h"
 #include "model/operations_data.h"
 #include "popliner/stage.h"
 #include "profile/blob_codec.h"
 #include "profile/profile_data.h"
+#include "profile/read.h"
 #include "test_data.h"
 
 static void *new_array(size_t count, size_t item_size) {
@@ -22,11 +27,10 @@ static void *new_array(size_t count, size_t item_size) {
     return items;
 }
 
-static popliner_stage_meter *make_meter(const golden_case *c, const popliner_chain *chain) {
-    popliner_stage_meter *meter;
+static pl_stage_meter *make_meter(const golden_case *c, const popliner_chain *chain) {
+    pl_stage_meter *meter;
     popliner_error error = {.message = ""};
-    if (popliner_stage_meter_create(c->profile, c->operations, chain, &meter, &error) !=
-        POPLINER_OK)
+    if (pl_stage_meter_create(c->profile, c->operations, chain, &meter, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
     return meter;
 }
@@ -223,7 +227,7 @@ static bool *expect_steps(const golden_case *c, const size_t *operations, size_t
 
 /* Compares a measured stage with what the rules make of its operations. */
 static void assert_stage(const golden_case *c, const expected_model *m, const size_t *operations,
-                         size_t count, const popliner_stage_memory *memory) {
+                         size_t count, const pl_stage_memory *memory) {
     const popliner_profile *p = c->profile;
     size_t num_tiles = p->target.num_tiles;
     static const char *const names[] = {"vertex code", "vertex state", "exchange code",
@@ -288,11 +292,11 @@ static void assert_stage(const golden_case *c, const expected_model *m, const si
     free(live);
 }
 
-static void check_random_stages(const golden_case *c, popliner_stage_meter *meter) {
+static void check_random_stages(const golden_case *c, pl_stage_meter *meter) {
     static const unsigned chances[] = {500, 30, 950, 100, 0, 1000}; /* of 1000 */
     size_t count = popliner_operations_count(c->operations);
     size_t *chosen = new_array(count, sizeof *chosen);
-    popliner_stage_memory memory = {0};
+    pl_stage_memory memory = {0};
     expected_model m = expect_model(c);
     uint64_t random = 67;
     for (size_t round = 0; round < sizeof chances / sizeof *chances; round++) {
@@ -302,12 +306,11 @@ static void check_random_stages(const golden_case *c, popliner_stage_meter *mete
             if ((random >> 33) % 1000 < chances[round])
                 chosen[num_chosen++] = i;
         }
-        assert_int_equal(popliner_stage_measure(meter, chosen, num_chosen, &memory, NULL),
-                         POPLINER_OK);
+        assert_int_equal(pl_stage_measure(meter, chosen, num_chosen, &memory, NULL), POPLINER_OK);
         assert_stage(c, &m, chosen, num_chosen, &memory);
     }
     free_model(&m);
-    popliner_stage_memory_clear(&memory);
+    pl_stage_memory_clear(&memory);
     free(chosen);
 }
 
@@ -315,10 +318,10 @@ static void check_random_stages(const golden_case *c, popliner_stage_meter *mete
 
 /* The stage of everything is the compiler's account, on every tile. */
 static void assert_adds_up(const golden_case *c, const popliner_chain *chain,
-                           popliner_stage_meter *meter) {
-    popliner_stage_memory memory = {0};
+                           pl_stage_meter *meter) {
+    pl_stage_memory memory = {0};
     assert_int_equal(
-        popliner_stage_measure_units(meter, 0, popliner_chain_num_units(chain) - 1, &memory, NULL),
+        pl_stage_measure_units(meter, 0, popliner_chain_num_units(chain) - 1, &memory, NULL),
         POPLINER_OK);
     assert_int_equal(memory.num_tiles, c->profile->target.num_tiles);
     for (size_t tile = 0; tile < memory.num_tiles; tile++) {
@@ -332,22 +335,21 @@ static void assert_adds_up(const golden_case *c, const popliner_chain *chain,
                              memory.vertex_state_bytes[tile] + memory.exchange_code_bytes[tile] +
                              memory.control_code_bytes[tile] + memory.unexplained_bytes[tile]);
     }
-    popliner_stage_memory_clear(&memory);
+    pl_stage_memory_clear(&memory);
 }
 
 /* A longer stage needs at least as much as each of the two that are one unit shorter. */
 static void assert_never_shrinks(const golden_case *c, const popliner_chain *chain,
-                                 popliner_stage_meter *meter) {
+                                 pl_stage_meter *meter) {
     size_t num_units = popliner_chain_num_units(chain);
     size_t num_tiles = c->profile->target.num_tiles;
-    popliner_stage_memory memory = {0};
+    pl_stage_memory memory = {0};
     uint64_t *totals = new_array(num_units * num_units * num_tiles, sizeof *totals);
     for (size_t length = 0; length < num_units; length++) {
         for (size_t from = 0; from + length < num_units; from++) {
             size_t to = from + length;
             uint64_t *total = totals + (from * num_units + to) * num_tiles;
-            assert_int_equal(popliner_stage_measure_units(meter, from, to, &memory, NULL),
-                             POPLINER_OK);
+            assert_int_equal(pl_stage_measure_units(meter, from, to, &memory, NULL), POPLINER_OK);
             memcpy(total, memory.total_bytes, num_tiles * sizeof *total);
             for (size_t tile = 0; tile < num_tiles && length > 0; tile++) {
                 assert_true(total[tile] >= (total - num_tiles)[tile]);
@@ -356,17 +358,17 @@ static void assert_never_shrinks(const golden_case *c, const popliner_chain *cha
         }
     }
     free(totals);
-    popliner_stage_memory_clear(&memory);
+    pl_stage_memory_clear(&memory);
 }
 
 static void check_layers(const golden_case *c, popliner_layers *layers) {
     popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
-    popliner_stage_meter *meter = make_meter(c, chain);
+    pl_stage_meter *meter = make_meter(c, chain);
     assert_adds_up(c, chain, meter);
     assert_never_shrinks(c, chain, meter);
-    popliner_stage_meter_free(meter);
-    popliner_chain_free(chain);
-    popliner_layers_free(layers);
+    pl_stage_meter_free(meter);
+    pl_chain_free(chain);
+    pl_layers_free(layers);
 }
 
 static void check_everything(const golden_case *c) {
@@ -379,11 +381,11 @@ static void check_everything(const golden_case *c) {
     check_layers(c, assign_at_random(c, 6, &random));
     popliner_layers *layers = assign_at_random(c, 3, &random);
     popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
-    popliner_stage_meter *meter = make_meter(c, chain);
+    pl_stage_meter *meter = make_meter(c, chain);
     check_random_stages(c, meter);
-    popliner_stage_meter_free(meter);
-    popliner_chain_free(chain);
-    popliner_layers_free(layers);
+    pl_stage_meter_free(meter);
+    pl_chain_free(chain);
+    pl_layers_free(layers);
 }
 
 static void adds_up_in_the_golden_cases(void **state) {
@@ -402,11 +404,11 @@ static void adds_up_in_the_real_profile(void **state) {
     check_layers(&c, assign_at_random(&c, 4, &random));
     popliner_layers *layers = assign_layers(&c, "of Set (\\d+)", POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
-    popliner_stage_meter *meter = make_meter(&c, chain);
+    pl_stage_meter *meter = make_meter(&c, chain);
     check_random_stages(&c, meter);
-    popliner_stage_meter_free(meter);
-    popliner_chain_free(chain);
-    popliner_layers_free(layers);
+    pl_stage_meter_free(meter);
+    pl_chain_free(chain);
+    pl_layers_free(layers);
     golden_free(&c);
 }
 
@@ -440,10 +442,9 @@ static golden_case load_altered(const char *directory, const char *name, const c
     test_write_bytes(path, bytes, size);
     run_sql(path, sql);
     popliner_error error = {.message = ""};
-    if (popliner_profile_read(path, NULL, &c.profile, &error) != POPLINER_OK ||
-        (with_debug_info &&
-         popliner_debug_info_read(debug, NULL, &c.info, &error) != POPLINER_OK) ||
-        popliner_operations_find(c.profile, c.info, &c.operations, &error) != POPLINER_OK)
+    if (pl_read_profile(path, NULL, &c.profile, &error) != POPLINER_OK ||
+        (with_debug_info && pl_debug_info_read(debug, NULL, &c.info, &error) != POPLINER_OK) ||
+        pl_operations_find(c.profile, c.info, &c.operations, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
     free(bytes);
     free(from);
@@ -565,12 +566,12 @@ static void check_spoiled_code(const golden_case *original) {
         p->num_compute_set_states = told ? num_states : 0;
         popliner_layers *layers = assign_at_random(&c, 5, &random);
         popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
-        popliner_stage_meter *meter = make_meter(&c, chain);
+        pl_stage_meter *meter = make_meter(&c, chain);
         check_random_stages(&c, meter);
         assert_never_shrinks(&c, chain, meter);
-        popliner_stage_meter_free(meter);
-        popliner_chain_free(chain);
-        popliner_layers_free(layers);
+        pl_stage_meter_free(meter);
+        pl_chain_free(chain);
+        pl_layers_free(layers);
     }
     golden_free(&c);
 }
@@ -640,12 +641,12 @@ static void keeps_every_rule(void **state) {
     };
     popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
-    popliner_stage_meter *meter = make_meter(&c, chain);
-    popliner_stage_memory memory = {0};
+    pl_stage_meter *meter = make_meter(&c, chain);
+    pl_stage_memory memory = {0};
     expected_model m = expect_model(&c);
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
         assert_int_equal(
-            popliner_stage_measure(meter, stages[i].operations, stages[i].count, &memory, NULL),
+            pl_stage_measure(meter, stages[i].operations, stages[i].count, &memory, NULL),
             POPLINER_OK);
         assert_int_equal(memory.variables_bytes[0], stages[i].variables);
         assert_int_equal(memory.vertex_code_bytes[0], stages[i].vertex_code);
@@ -662,10 +663,10 @@ static void keeps_every_rule(void **state) {
     /* the whole: everything that is always live, and the 1007 of step 0 */
     assert_int_equal(memory.total_bytes[0], 90 + 120 + 20 + 15 + 4 + 33 + 1007);
     free_model(&m);
-    popliner_stage_memory_clear(&memory);
-    popliner_stage_meter_free(meter);
-    popliner_chain_free(chain);
-    popliner_layers_free(layers);
+    pl_stage_memory_clear(&memory);
+    pl_stage_meter_free(meter);
+    pl_chain_free(chain);
+    pl_layers_free(layers);
 }
 
 static void counts_a_compute_set_once(void **state) {
@@ -685,20 +686,20 @@ static void counts_a_compute_set_once(void **state) {
     p.variable_category = categories; /* the 90 bytes that are always live are state */
     popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
-    popliner_stage_meter *meter = make_meter(&c, chain);
-    popliner_stage_memory memory = {0};
+    pl_stage_meter *meter = make_meter(&c, chain);
+    pl_stage_memory memory = {0};
     static const size_t both[] = {1, 3};
     for (size_t i = 0; i < 2; i++) {
-        assert_int_equal(popliner_stage_measure(meter, both + i, 1, &memory, NULL), POPLINER_OK);
+        assert_int_equal(pl_stage_measure(meter, both + i, 1, &memory, NULL), POPLINER_OK);
         assert_int_equal(memory.vertex_state_bytes[0], 3 * 4 + 1 * 4);
     }
-    assert_int_equal(popliner_stage_measure(meter, both, 2, &memory, NULL), POPLINER_OK);
+    assert_int_equal(pl_stage_measure(meter, both, 2, &memory, NULL), POPLINER_OK);
     assert_int_equal(memory.vertex_state_bytes[0], 16);
     assert_int_equal(memory.unexplained_bytes[0], 90 - 16);
-    popliner_stage_memory_clear(&memory);
-    popliner_stage_meter_free(meter);
-    popliner_chain_free(chain);
-    popliner_layers_free(layers);
+    pl_stage_memory_clear(&memory);
+    pl_stage_meter_free(meter);
+    pl_chain_free(chain);
+    pl_layers_free(layers);
 }
 
 int main(void) {

@@ -6,8 +6,12 @@
 #include <string.h>
 
 #include "base/growth.h"
+#include "memory/chain_data.h"
+#include "model/layers.h"
+#include "model/operations.h"
 #include "model/operations_data.h"
 #include "profile/profile_data.h"
+#include "profile/read.h"
 #include "test_data.h"
 
 const char golden_regex[] =
@@ -20,9 +24,9 @@ const char golden_no_layers[] = "nothing(\\d+)";
 static void load(golden_case *c, const char *name, char *profile, char *debug) {
     popliner_error error = {.message = ""};
     *c = (golden_case){.name = name};
-    if (popliner_profile_read(profile, NULL, &c->profile, &error) != POPLINER_OK ||
-        popliner_debug_info_read(debug, NULL, &c->info, &error) != POPLINER_OK ||
-        popliner_operations_find(c->profile, c->info, &c->operations, &error) != POPLINER_OK)
+    if (pl_read_profile(profile, NULL, &c->profile, &error) != POPLINER_OK ||
+        pl_debug_info_read(debug, NULL, &c->info, &error) != POPLINER_OK ||
+        pl_operations_find(c->profile, c->info, &c->operations, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
     free(profile);
     free(debug);
@@ -36,9 +40,9 @@ void golden_load(golden_case *c, const char *name) {
 }
 
 void golden_free(golden_case *c) {
-    popliner_operations_free(c->operations);
-    popliner_debug_info_free(c->info);
-    popliner_profile_free(c->profile);
+    pl_operations_free(c->operations);
+    pl_debug_info_free(c->info);
+    pl_profile_free(c->profile);
     *c = (golden_case){0};
 }
 
@@ -215,8 +219,8 @@ popliner_layers *assign_layers(const golden_case *c, const char *regex,
                                popliner_layer_order order) {
     popliner_error error = {.message = ""};
     popliner_layers *layers = NULL;
-    const popliner_layer_options options = {.name_regex = regex, .order = order};
-    if (popliner_layers_assign(c->profile, c->operations, &options, &layers, &error) != POPLINER_OK)
+    const pl_layer_options options = {.name_regex = regex, .order = order};
+    if (pl_layers_assign(c->profile, c->operations, &options, &layers, &error) != POPLINER_OK)
         fail_msg("%s: %s", c->name, error.message);
     return layers;
 }
@@ -292,8 +296,7 @@ popliner_chain *make_chain(const golden_case *c, const popliner_layers *layers,
                            popliner_memory_model model) {
     popliner_error error = {.message = ""};
     popliner_chain *chain = NULL;
-    if (popliner_chain_create(c->profile, c->operations, layers, model, &chain, &error) !=
-        POPLINER_OK)
+    if (pl_chain_create(c->profile, c->operations, layers, model, &chain, &error) != POPLINER_OK)
         fail_msg("%s: %s", c->name, error.message);
     return chain;
 }

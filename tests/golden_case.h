@@ -11,16 +11,15 @@
 #include <jansson.h>
 
 #include "popliner/chain.h"
-#include "popliner/debug_info.h"
-#include "popliner/layers.h"
 #include "popliner/operations.h"
 #include "popliner/profile.h"
+#include "profile/debug_info.h"
 
 /* A profile with its operations. */
 typedef struct golden_case {
     const char *name;
     popliner_profile *profile;
-    popliner_debug_info *info;
+    pl_debug_info *info;
     popliner_operations *operations;
 } golden_case;
 

@@ -5,9 +5,12 @@
 #include "brute_force.h"
 #include "golden_case.h"
 
+#include "intervals/intervals.h"
+#include "memory/chain_data.h"
+#include "model/layers.h"
 #include "popliner/chain.h"
-#include "popliner/intervals.h"
 #include "popliner/solver.h"
+#include "solve/plan_data.h"
 
 static size_t num_solved; /* over all cases: the test must not pass by skipping */
 
@@ -24,10 +27,10 @@ static void check_answer(const golden_case *c, const popliner_costs *costs, size
         options.method = methods[i];
         popliner_plan plan = {0};
         popliner_error error = {.message = ""};
-        if (popliner_solve(costs, &options, &plan, &error) != POPLINER_OK)
+        if (pl_solve(costs, &options, &plan, &error) != POPLINER_OK)
             fail_msg("%s: %s", c->name, error.message);
         assert_plan_is(&plan, &expected);
-        popliner_plan_clear(&plan);
+        pl_plan_clear(&plan);
         num_solved++;
     }
 }
@@ -44,8 +47,8 @@ static void check_chain(const golden_case *c, const popliner_layers *layers,
     popliner_chain *chain = make_chain(c, layers, model);
     popliner_costs *costs = NULL;
     popliner_error error = {.message = ""};
-    if (popliner_intervals_measure(c->profile, c->operations, chain, NULL, NULL, &costs, NULL,
-                                   &error) != POPLINER_OK)
+    if (pl_intervals_measure(c->profile, c->operations, chain, NULL, &costs, NULL, &error) !=
+        POPLINER_OK)
         fail_msg("%s: %s", c->name, error.message);
     size_t num_units = popliner_costs_num_units(costs);
     if (num_units <= MOST_BRUTE_UNITS) {
@@ -57,7 +60,7 @@ static void check_chain(const golden_case *c, const popliner_layers *layers,
         }
     }
     popliner_costs_free(costs);
-    popliner_chain_free(chain);
+    pl_chain_free(chain);
 }
 
 static void check_case(const golden_case *c) {
@@ -66,7 +69,7 @@ static void check_case(const golden_case *c) {
         popliner_layers *layers = assign_layers(c, regexes[i], POPLINER_LAYER_ORDER_STEPS);
         check_chain(c, layers, POPLINER_MEMORY_MODEL_POPLINER);
         check_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
-        popliner_layers_free(layers);
+        pl_layers_free(layers);
     }
 }
 

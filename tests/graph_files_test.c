@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "popliner/costs_file.h"
+#include "popliner/costs.h"
 
 static popliner_status read_text(const char *directory, const char *text,
                                  popliner_costs_file **file, popliner_error *error) {

@@ -4,6 +4,8 @@
 #include "test.h"
 
 #include "popliner/solver.h"
+#include "solve/greedy.h"
+#include "solve/plan_data.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -51,11 +53,11 @@ static void record(void *user, popliner_level level, const char *text) {
 
 static void solve(chain *asked, size_t num_units, size_t max_stages, uint64_t max_stage_bytes,
                   popliner_plan *plan) {
-    const popliner_listener listener = {asked, record, NULL};
+    const popliner_listener listener = {.user = asked, .message = record};
     const popliner_solver_options options = {
         .max_stages = max_stages, .max_stage_bytes = max_stage_bytes, .listener = &listener};
     popliner_error error;
-    assert_int_equal(popliner_solve_greedily(num_units, sum_peak, asked, &options, plan, &error),
+    assert_int_equal(pl_solve_greedily(num_units, sum_peak, asked, &options, plan, &error),
                      POPLINER_OK);
     assert_int_equal(plan->num_values, 0); /* no bounds are known */
     assert_int_equal(plan->cut_bytes, 0);
@@ -97,7 +99,7 @@ static void fills_stages_in_order(void **state) {
     assert_int_equal(asked.num_messages, 1);
     assert_string_equal(asked.messages[0],
                         "Targeting tile capacity: 30 KB (50%) - minimum layers: 3...");
-    popliner_plan_clear(&plan);
+    pl_plan_clear(&plan);
 }
 
 /* As many units left as the minimum says: they are taken at once. */
@@ -113,7 +115,7 @@ static void takes_the_minimum_at_once(void **state) {
     assert_stages(&plan, 2, stages);
     const size_t calls[][2] = {{0, 2}, {0, 3}, {3, 5}};
     assert_calls(&asked, 3, calls);
-    popliner_plan_clear(&plan);
+    pl_plan_clear(&plan);
 }
 
 /* A success at 100 % with three units at least is preferred to one at 50 % with one. */
@@ -129,7 +131,7 @@ static void prefers_more_units_to_a_smaller_target(void **state) {
     assert_int_equal(asked.num_messages, 6);
     assert_string_equal(asked.messages[5],
                         "Targeting tile capacity: 0 KB (100%) - minimum layers: 3...");
-    popliner_plan_clear(&plan);
+    pl_plan_clear(&plan);
 }
 
 static void tells_every_attempt(void **state) {
@@ -153,7 +155,7 @@ static void tells_every_attempt(void **state) {
     /* at 50 % and 60 % nothing fits at once; then stage after stage until one overflows */
     const size_t calls[][2] = {{0, 2}, {0, 2}, {0, 2}, {0, 3}, {3, 3}, {3, 4}, {4, 4}};
     assert_calls(&asked, 7, calls);
-    popliner_plan_clear(&plan);
+    pl_plan_clear(&plan);
 }
 
 /* 90 * 0.7 is a little less than 63 in binary: PopLiner refuses these 63 bytes at 70 %. */
@@ -165,7 +167,7 @@ static void rounds_targets_as_popliner_does(void **state) {
     solve(&asked, 1, 1, 90, &plan);
     assert_int_equal(plan.status, POPLINER_PLAN_FEASIBLE);
     assert_int_equal(asked.num_messages, 4);
-    popliner_plan_clear(&plan);
+    pl_plan_clear(&plan);
 }
 
 static void leaves_the_last_attempt_after_a_failure(void **state) {
@@ -187,7 +189,7 @@ static void leaves_the_last_attempt_after_a_failure(void **state) {
                  kilobytes[i % 6], 3 - (int)(i / 6));
         assert_string_equal(asked.messages[i], expected);
     }
-    popliner_plan_clear(&plan);
+    pl_plan_clear(&plan);
 }
 
 static void makes_no_more_stages_than_allowed(void **state) {
@@ -201,7 +203,7 @@ static void makes_no_more_stages_than_allowed(void **state) {
         {.first_unit = 0, .last_unit = 1, .ipu = 0, .peak_bytes = 20},
         {.first_unit = 2, .last_unit = 3, .ipu = 1, .peak_bytes = 20}};
     assert_stages(&plan, 2, stages);
-    popliner_plan_clear(&plan);
+    pl_plan_clear(&plan);
 }
 
 static void leaves_no_stage_if_nothing_fits(void **state) {
@@ -212,7 +214,7 @@ static void leaves_no_stage_if_nothing_fits(void **state) {
     solve(&asked, 2, 2, 20, &plan);
     assert_int_equal(plan.status, POPLINER_PLAN_INFEASIBLE);
     assert_stages(&plan, 0, NULL);
-    popliner_plan_clear(&plan);
+    pl_plan_clear(&plan);
 }
 
 static void never_uses_what_is_forbidden(void **state) {
@@ -225,7 +227,7 @@ static void never_uses_what_is_forbidden(void **state) {
     const popliner_plan_stage stages[] = {
         {.first_unit = 0, .last_unit = 0, .ipu = 0, .peak_bytes = 1}};
     assert_stages(&plan, 1, stages);
-    popliner_plan_clear(&plan);
+    pl_plan_clear(&plan);
 }
 
 static void hands_errors_on(void **state) {
@@ -235,7 +237,7 @@ static void hands_errors_on(void **state) {
     popliner_plan plan = {0};
     popliner_error error;
     chain asked = {.unit_bytes = bytes, .fail_at_call = 3};
-    assert_int_equal(popliner_solve_greedily(5, sum_peak, &asked, &options, &plan, &error),
+    assert_int_equal(pl_solve_greedily(5, sum_peak, &asked, &options, &plan, &error),
                      POPLINER_ERROR_INPUT);
     assert_string_equal(error.message, "no such unit");
     assert_int_equal(asked.num_calls, 3);
@@ -243,9 +245,9 @@ static void hands_errors_on(void **state) {
     assert_int_equal(plan.num_stages, 0);
 
     const popliner_solver_options no_stages = {.max_stages = 0, .max_stage_bytes = 60};
-    assert_int_equal(popliner_solve_greedily(5, sum_peak, &asked, &no_stages, &plan, &error),
+    assert_int_equal(pl_solve_greedily(5, sum_peak, &asked, &no_stages, &plan, &error),
                      POPLINER_ERROR_USAGE);
-    assert_int_equal(popliner_solve_greedily(0, sum_peak, &asked, &options, &plan, &error),
+    assert_int_equal(pl_solve_greedily(0, sum_peak, &asked, &options, &plan, &error),
                      POPLINER_ERROR_USAGE);
     assert_int_equal(asked.num_calls, 3);
 }

@@ -4,10 +4,15 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "golden_case.h"
 
+#include "costs/costs.h"
+#include "intervals/intervals.h"
+#include "intervals/stage_details.h"
+#include "memory/chain_data.h"
+#include "memory/stage.h"
+#include "model/layers.h"
+#include "model/operations.h"
 #include "naive_passes.h"
-#include "popliner/intervals.h"
 #include "popliner/stage.h"
-#include "popliner/stage_detail.h"
 #include "profile/profile_data.h"
 #include "test_data.h"
 
@@ -20,8 +25,10 @@ static popliner_costs *measure(const golden_case *c, const popliner_chain *chain
     popliner_error error = {.message = ""};
     test_told told;
     const popliner_listener listener = test_listen(&told);
-    if (popliner_intervals_measure(c->profile, c->operations, chain, NULL, &listener, &costs, NULL,
-                                   &error) != POPLINER_OK)
+    pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
+    options.listener = &listener;
+    if (pl_intervals_measure(c->profile, c->operations, chain, &options, &costs, NULL, &error) !=
+        POPLINER_OK)
         fail_msg("%s: %s", c->name, error.message);
     assert_int_equal(told.progress_done, c->profile->target.num_tiles);
     assert_int_equal(told.progress_total, c->profile->target.num_tiles);
@@ -35,11 +42,11 @@ static void assert_peaks(const golden_case *c, const popliner_chain *chain,
     bool unit_0_is_empty = true;
     for (size_t i = 0; i < popliner_operations_count(c->operations); i++)
         unit_0_is_empty = unit_0_is_empty && popliner_chain_unit_of(chain, i) > 0;
-    assert_int_equal(popliner_chain_has_operations(chain, 0), !unit_0_is_empty);
+    assert_int_equal(pl_chain_has_operations(chain, 0), !unit_0_is_empty);
     assert_int_equal(popliner_costs_num_units(costs), num_units);
-    popliner_stage_meter *meter;
-    popliner_stage_memory memory = {0};
-    assert_int_equal(popliner_stage_meter_create(c->profile, c->operations, chain, &meter, NULL),
+    pl_stage_meter *meter;
+    pl_stage_memory memory = {0};
+    assert_int_equal(pl_stage_meter_create(c->profile, c->operations, chain, &meter, NULL),
                      POPLINER_OK);
     for (size_t from = 0; from < num_units; from++) {
         for (size_t to = from; to < num_units; to++) {
@@ -48,17 +55,16 @@ static void assert_peaks(const golden_case *c, const popliner_chain *chain,
                 assert_true(peak == POPLINER_PEAK_FORBIDDEN);
                 continue;
             }
-            assert_int_equal(popliner_stage_measure_units(meter, from, to, &memory, NULL),
-                             POPLINER_OK);
-            uint64_t expected = popliner_largest_of_tiles(memory.total_bytes, memory.num_tiles);
+            assert_int_equal(pl_stage_measure_units(meter, from, to, &memory, NULL), POPLINER_OK);
+            uint64_t expected = pl_tiles_max(memory.total_bytes, memory.num_tiles);
             if (peak != expected)
                 fail_msg("%s: the peak of %zu ... %zu of %zu units is %llu instead of %llu",
                          c->name, from, to, num_units, (unsigned long long)peak,
                          (unsigned long long)expected);
         }
     }
-    popliner_stage_memory_clear(&memory);
-    popliner_stage_meter_free(meter);
+    pl_stage_memory_clear(&memory);
+    pl_stage_meter_free(meter);
 }
 
 static void assert_same_detail(const popliner_stage_detail *a, const popliner_stage_detail *b) {
@@ -91,19 +97,19 @@ static void assert_details(const golden_case *c, const popliner_chain *chain,
                            popliner_recompute recompute) {
     static const popliner_pipeline none = {POPLINER_SCHEDULE_NONE, POPLINER_RECOMPUTE_NONE, 1};
     size_t num_units = popliner_chain_num_units(chain);
-    popliner_interval_options options = POPLINER_INTERVAL_OPTIONS_INIT;
+    pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
     popliner_costs *costs;
-    popliner_stage_details *details;
-    popliner_stage_meter *meter;
+    pl_stage_details *details;
+    pl_stage_meter *meter;
     options.pipeline = (popliner_pipeline){POPLINER_SCHEDULE_TRAINING, recompute, 3};
-    options.most_bytes = 1; /* does nothing: details are of all intervals */
+    options.max_bytes = 1; /* does nothing: details are of all intervals */
     options.num_threads = 3;
-    assert_int_equal(popliner_intervals_measure(c->profile, c->operations, chain, &options, NULL,
-                                                &costs, &details, NULL),
+    assert_int_equal(
+        pl_intervals_measure(c->profile, c->operations, chain, &options, &costs, &details, NULL),
+        POPLINER_OK);
+    assert_int_equal(pl_stage_meter_create(c->profile, c->operations, chain, &meter, NULL),
                      POPLINER_OK);
-    assert_int_equal(popliner_stage_meter_create(c->profile, c->operations, chain, &meter, NULL),
-                     POPLINER_OK);
-    size_t most_stages = popliner_costs_most_stages_to_end(costs);
+    size_t most_stages = pl_costs_max_stages_to_end(costs);
     /* the details are of pipelines of any length, if anything is kept */
     size_t most_detailed =
         most_stages > 1 && num_units <= MOST_UNITS_AT_ALL_PLACES ? num_units : most_stages;
@@ -112,11 +118,11 @@ static void assert_details(const golden_case *c, const popliner_chain *chain,
             for (size_t to_end = 1; to_end <= most_detailed; to_end += 2) {
                 popliner_interval stage = {from, to, to_end};
                 popliner_stage_detail expected;
-                assert_int_equal(popliner_stage_detail_measure(meter, &options.pipeline, &stage, 1,
-                                                               &expected, NULL),
-                                 POPLINER_OK);
+                assert_int_equal(
+                    pl_stage_detail_measure(meter, &options.pipeline, &stage, 1, &expected, NULL),
+                    POPLINER_OK);
                 popliner_stage_detail got =
-                    popliner_stage_details_get(details, c->profile, &options.pipeline, &stage);
+                    pl_stage_details_get(details, c->profile, &options.pipeline, &stage);
                 assert_same_detail(&got, &expected);
                 if (to_end <= most_stages &&
                     popliner_costs_peak_at(costs, to_end, from, to) != POPLINER_PEAK_FORBIDDEN)
@@ -125,16 +131,16 @@ static void assert_details(const golden_case *c, const popliner_chain *chain,
                 if (to_end > 1)
                     continue;
                 /* nothing is kept for the last stage, nor without a pipeline */
-                got = popliner_stage_details_get(details, c->profile, NULL, &stage);
+                got = pl_stage_details_get(details, c->profile, NULL, &stage);
                 assert_same_detail(&got, &expected);
                 stage.stages_to_end = 7;
-                got = popliner_stage_details_get(details, c->profile, &none, &stage);
+                got = pl_stage_details_get(details, c->profile, &none, &stage);
                 assert_same_detail(&got, &expected);
             }
         }
     }
-    popliner_stage_meter_free(meter);
-    popliner_stage_details_free(details);
+    pl_stage_meter_free(meter);
+    pl_stage_details_free(details);
     popliner_costs_free(costs);
 }
 
@@ -160,9 +166,9 @@ static void check_layers(const golden_case *c, popliner_layers *layers) {
                        popliner_chain_num_units(chain) % 2 == 0 ? POPLINER_RECOMPUTE_NONE
                                                                 : POPLINER_RECOMPUTE_FULL);
         popliner_costs_free(costs);
-        popliner_chain_free(chain);
+        pl_chain_free(chain);
     }
-    popliner_layers_free(layers);
+    pl_layers_free(layers);
 }
 
 static void check_golden_regexes(const golden_case *c) {
@@ -241,8 +247,8 @@ static void forbids_a_first_stage_of_nothing(void **state) {
     golden_load(&c, "popart-wide");
     /* every operation is in layer 1: unit 0 is left without any */
     const char every[] = "^()";
-    popliner_operations_free(c.operations);
-    assert_int_equal(popliner_operations_find(c.profile, NULL, &c.operations, NULL), POPLINER_OK);
+    pl_operations_free(c.operations);
+    assert_int_equal(pl_operations_find(c.profile, NULL, &c.operations, NULL), POPLINER_OK);
     popliner_layers *layers = assign_layers(&c, every, POPLINER_LAYER_ORDER_STEPS);
     assert_int_equal(popliner_layers_num_units(layers), 2);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_POPLINER);
@@ -251,7 +257,7 @@ static void forbids_a_first_stage_of_nothing(void **state) {
     assert_true(popliner_costs_peak(costs, 0, 1) > 0);
     assert_int_equal(popliner_costs_peak(costs, 0, 1), popliner_costs_peak(costs, 1, 1));
     popliner_costs_free(costs);
-    popliner_chain_free(chain);
+    pl_chain_free(chain);
     check_layers(&c, layers);
     golden_free(&c);
 }
@@ -264,8 +270,8 @@ static void measures_a_model_without_operations(void **state) {
     /* programs without debug ids belong to nothing */
     for (size_t i = 0; i < p->num_programs; i++)
         p->program_debug_context[i] = 0;
-    popliner_operations_free(c.operations);
-    assert_int_equal(popliner_operations_find(p, NULL, &c.operations, NULL), POPLINER_OK);
+    pl_operations_free(c.operations);
+    assert_int_equal(pl_operations_find(p, NULL, &c.operations, NULL), POPLINER_OK);
     assert_int_equal(popliner_operations_count(c.operations), 0);
     check_layers(&c, assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS));
     golden_free(&c);
@@ -274,9 +280,9 @@ static void measures_a_model_without_operations(void **state) {
 /* Every number of the two tables. */
 static void assert_same_costs(const popliner_costs *a, const popliner_costs *b) {
     size_t num_units = popliner_costs_num_units(a);
-    size_t most_stages = popliner_costs_most_stages_to_end(a);
+    size_t most_stages = pl_costs_max_stages_to_end(a);
     assert_int_equal(popliner_costs_num_units(b), num_units);
-    assert_int_equal(popliner_costs_most_stages_to_end(b), most_stages);
+    assert_int_equal(pl_costs_max_stages_to_end(b), most_stages);
     for (size_t first = 0; first < num_units; first++) {
         if (first > 0)
             assert_true(popliner_costs_cut(a, first) == popliner_costs_cut(b, first));
@@ -299,15 +305,15 @@ static void check_threads(const golden_case *c) {
         for (int round = 0; round < 2; round++) {
             popliner_costs *expected = NULL;
             for (size_t num_threads = 1; num_threads <= 4; num_threads *= 2) {
-                popliner_interval_options options = POPLINER_INTERVAL_OPTIONS_INIT;
+                pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
                 popliner_costs *costs = NULL;
                 options.pipeline =
                     (popliner_pipeline){POPLINER_SCHEDULE_TRAINING, POPLINER_RECOMPUTE_NONE, 3};
-                options.most_bytes = limit_bytes;
+                options.max_bytes = limit_bytes;
                 options.with_cycles = true;
                 options.num_threads = num_threads;
-                assert_int_equal(popliner_intervals_measure(c->profile, c->operations, chain,
-                                                            &options, NULL, &costs, NULL, NULL),
+                assert_int_equal(pl_intervals_measure(c->profile, c->operations, chain, &options,
+                                                      &costs, NULL, NULL),
                                  POPLINER_OK);
                 if (expected != NULL)
                     assert_same_costs(costs, expected);
@@ -321,9 +327,9 @@ static void check_threads(const golden_case *c) {
             limit_bytes = whole / 2;
             popliner_costs_free(expected);
         }
-        popliner_chain_free(chain);
+        pl_chain_free(chain);
     }
-    popliner_layers_free(layers);
+    pl_layers_free(layers);
 }
 
 static void is_the_same_with_any_number_of_threads(void **state) {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/growth.h"
-#include "popliner/costs_file.h"
+#include "popliner/costs.h"
 
 /* A node named after its number. */
 static void add_node(pl_layer_graph *graph, int64_t number, bool is_backward, uint32_t group,

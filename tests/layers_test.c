@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/growth.h"
+#include "model/layers.h"
 #include "model/operations_data.h"
 #include "profile/profile_data.h"
 #include "test_data.h"
@@ -32,7 +33,7 @@ static void check_default_layers(const golden_case *c) {
             fail_msg("%s: operation %zu is in another layer than %s", c->name, i, layer);
         assert_string_equal(popliner_layers_note(layers, i), note);
     }
-    popliner_layers_free(layers);
+    pl_layers_free(layers);
     json_decref(file);
 }
 
@@ -53,7 +54,7 @@ static void check_orders(const golden_case *c) {
         for (size_t unit = 0; unit < json_array_size(names); unit++)
             assert_true(same_name(popliner_layers_name(layers, unit),
                                   json_string_value(json_array_get(names, unit))));
-        popliner_layers_free(layers);
+        pl_layers_free(layers);
     }
     json_decref(values);
 }
@@ -97,7 +98,7 @@ static void check_breakdown(const golden_case *c, const char *file, const char *
         line = next;
     }
     assert_int_equal(count, popliner_operations_count(c->operations));
-    popliner_layers_free(layers);
+    pl_layers_free(layers);
     free(table);
 }
 
@@ -129,7 +130,7 @@ static void check_layer_lists(const golden_case *c) {
             line = next;
         }
         assert_string_equal(line, "\n");
-        popliner_layers_free(layers);
+        pl_layers_free(layers);
         free(table);
     }
 }
@@ -147,11 +148,11 @@ static void collect(void *user, popliner_level level, const char *text) {
 }
 
 static popliner_status assign(const popliner_profile *profile,
-                              const popliner_operations *operations, popliner_layer_options options,
+                              const popliner_operations *operations, pl_layer_options options,
                               pl_text *told, popliner_layers **layers, popliner_error *error) {
     const popliner_listener listener = {.user = told, .message = collect};
     options.listener = told == NULL ? NULL : &listener;
-    return popliner_layers_assign(profile, operations, &options, layers, error);
+    return pl_layers_assign(profile, operations, &options, layers, error);
 }
 
 /* Whether the line that begins so is in both texts or in neither. */
@@ -194,12 +195,12 @@ static void check_messages(const golden_case *c) {
         popliner_error error;
         pl_text_add(&told, "");
         assert_int_equal(assign(c->profile, c->operations,
-                                (popliner_layer_options){.name_regex = runs[i].regex}, &told,
-                                &layers, &error),
+                                (pl_layer_options){.name_regex = runs[i].regex}, &told, &layers,
+                                &error),
                          POPLINER_OK);
         assert_same_line(told.data, expected, "WARNING: Only found layers");
         assert_same_line(told.data, expected, "WARNING: Calls were found");
-        popliner_layers_free(layers);
+        pl_layers_free(layers);
         free(told.data);
         free(expected);
     }
@@ -268,8 +269,7 @@ static void make_list(made_list *list, const made_operation *operations, size_t 
 }
 
 static void check_made(const popliner_profile *profile, const made_operation *operations,
-                       size_t count, bool of_framework, popliner_layer_options options,
-                       pl_text *told) {
+                       size_t count, bool of_framework, pl_layer_options options, pl_text *told) {
     made_list list;
     popliner_layers *layers;
     popliner_error error;
@@ -284,11 +284,11 @@ static void check_made(const popliner_profile *profile, const made_operation *op
         if (operations[i].note != NULL)
             assert_string_equal(popliner_layers_note(layers, i), operations[i].note);
     }
-    popliner_layers_free(layers);
+    pl_layers_free(layers);
 }
 
 static const popliner_profile no_profile = {.num_unlowered = 0};
-static const popliner_layer_options defaults = {.name_regex = NULL};
+static const pl_layer_options defaults = {.name_regex = NULL};
 
 #define CHECK(...)                                                                                 \
     do {                                                                                           \
@@ -379,29 +379,28 @@ static void gives_embeddings_the_first_layer(void **state) {
     const made_operation made[] = {{"Gather", "my.table", false, "1", "inputs_regex_layer_0"},
                                    {"Gather", "Embedding_Dict", false, NULL, "0_input_layers"},
                                    {"layer1", "", false, "1", ""}};
-    check_made(&no_profile, made, 3, true,
-               (popliner_layer_options){.first_layer_regex = "my/table"}, NULL);
+    check_made(&no_profile, made, 3, true, (pl_layer_options){.first_layer_regex = "my/table"},
+               NULL);
     /* the first layer is the first in the order that was asked for */
     const made_operation orders[] = {{"layer4", "", false, "4", ""},
                                      {"layer2", "", false, "2", ""},
                                      {"Gather", "Embedding_Dict", false, "2", NULL}};
     check_made(&no_profile, orders, 3, true,
-               (popliner_layer_options){.order = POPLINER_LAYER_ORDER_NATURAL}, NULL);
+               (pl_layer_options){.order = POPLINER_LAYER_ORDER_NATURAL}, NULL);
 }
 
 static void takes_what_the_groups_capture(void **state) {
     (void)state;
     const made_operation whole[] = {{"a/Block7/x", "", false, "Block7", ""},
                                     {"y", "Block8", false, "Block8", "deduced_from_input_names"}};
-    check_made(&no_profile, whole, 2, true, (popliner_layer_options){.name_regex = "Block\\d"},
-               NULL);
+    check_made(&no_profile, whole, 2, true, (pl_layer_options){.name_regex = "Block\\d"}, NULL);
     const made_operation two[] = {{"a/Block7/x", "", false, "ck7", ""},
                                   {"Block7/Block8", "Block7", false, "ck7", NULL}};
     check_made(&no_profile, two, 2, true,
-               (popliner_layer_options){.name_regex = "Blo(c)(?:k)(?<=(k))(\\d)"}, NULL);
+               (pl_layer_options){.name_regex = "Blo(c)(?:k)(?<=(k))(\\d)"}, NULL);
     /* an empty result is a layer, too */
     const made_operation empty[] = {{"x", "", false, "", ""}, {"y", "", false, "", ""}};
-    check_made(&no_profile, empty, 2, true, (popliner_layer_options){.name_regex = "$"}, NULL);
+    check_made(&no_profile, empty, 2, true, (pl_layer_options){.name_regex = "$"}, NULL);
 }
 
 static void accepts_an_empty_list(void **state) {
@@ -444,7 +443,7 @@ static void asks_the_variables_where_there_is_no_framework(void **state) {
         .num_program_lists = 6,
         .program_list = lists,
     };
-    const popliner_layer_options options = {.name_regex = "layer/(\\d)"};
+    const pl_layer_options options = {.name_regex = "layer/(\\d)"};
     const made_operation own[] = {
         {"mul", "", false, "1", "deduced_from_variable_names"},
         {"mul", "", false, NULL, "2_variable_layers"}, /* lists 0 and 1 */
@@ -520,7 +519,7 @@ static void finds_the_sets_of_the_real_profile(void **state) {
         by_variables += unit > 0 && *note != '\0';
     }
     assert_true(by_name > 0 && by_variables > 0);
-    popliner_layers_free(layers);
+    pl_layers_free(layers);
     golden_free(&c);
 }
 
@@ -537,9 +536,9 @@ static void assert_natural_order(size_t count, const char *const *by_steps,
     make_list(&list, operations, count, true);
     for (int k = 0; k < 2; k++) {
         popliner_layers *layers;
-        const popliner_layer_options options = {.name_regex = "^.+$",
-                                                .order = k == 0 ? POPLINER_LAYER_ORDER_STEPS
-                                                                : POPLINER_LAYER_ORDER_NATURAL};
+        const pl_layer_options options = {.name_regex = "^.+$",
+                                          .order = k == 0 ? POPLINER_LAYER_ORDER_STEPS
+                                                          : POPLINER_LAYER_ORDER_NATURAL};
         popliner_error error;
         assert_int_equal(assign(&no_profile, &list.operations, options, NULL, &layers, &error),
                          POPLINER_OK);
@@ -551,7 +550,7 @@ static void assert_natural_order(size_t count, const char *const *by_steps,
             assert_string_equal(popliner_layers_name(layers, popliner_layers_unit_of(layers, i)),
                                 by_steps[i]);
         }
-        popliner_layers_free(layers);
+        pl_layers_free(layers);
     }
 }
 
@@ -602,7 +601,7 @@ static void orders_by_the_first_operation_that_is_in_the_layer(void **state) {
     assert_int_equal(popliner_layers_num_units(layers), 3);
     assert_string_equal(popliner_layers_name(layers, 1), "3");
     assert_string_equal(popliner_layers_name(layers, 2), "5");
-    popliner_layers_free(layers);
+    pl_layers_free(layers);
 }
 
 static void keeps_many_layers_apart(void **state) {
@@ -617,7 +616,7 @@ static void keeps_many_layers_apart(void **state) {
     }
     check_made(&no_profile, made, COUNT, true, defaults, NULL);
     check_made(&no_profile, made, COUNT, true,
-               (popliner_layer_options){.order = POPLINER_LAYER_ORDER_NATURAL}, NULL);
+               (pl_layer_options){.order = POPLINER_LAYER_ORDER_NATURAL}, NULL);
 }
 
 /* ---- Messages and errors -------------------------------------------------------------------- */
@@ -629,14 +628,14 @@ static void assert_told(const made_operation *made, size_t count, const char *re
     pl_text told = {0};
     pl_text_add(&told, "");
     make_list(&list, made, count, true);
-    assert_int_equal(assign(&no_profile, &list.operations,
-                            (popliner_layer_options){.name_regex = regex}, &told, &layers, NULL),
+    assert_int_equal(assign(&no_profile, &list.operations, (pl_layer_options){.name_regex = regex},
+                            &told, &layers, NULL),
                      POPLINER_OK);
     if (strstr(told.data, expected) == NULL)
         fail_msg("'%s' is not told: %s", expected, told.data);
     if (strstr(told.data, not_expected) != NULL)
         fail_msg("'%s' is told: %s", not_expected, told.data);
-    popliner_layers_free(layers);
+    pl_layers_free(layers);
     free(told.data);
 }
 
@@ -688,7 +687,7 @@ static void explains_a_regex_that_matches_nothing(void **state) {
 static void refuses_bad_regexes(void **state) {
     (void)state;
     static const struct {
-        popliner_layer_options options;
+        pl_layer_options options;
         const char *option;
     } bad[] = {
         {{.name_regex = "Layer(\\d+"}, "--layer-name-regex"},

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "model/operations.h"
 #include "model/operations_data.h"
 #include "profile/debug_data.h"
 #include "profile/profile_data.h"
@@ -73,7 +74,7 @@ enum { MOST = 32 };
 
 /* Contexts 1, 2, ... and programs 0, 1, ..., with just what operations are found by. */
 typedef struct model {
-    popliner_debug_info info;
+    pl_debug_info info;
     uint64_t id[MOST];
     uint64_t parent[MOST];
     uint32_t details_of[MOST];
@@ -107,7 +108,7 @@ static uint32_t add_string(model *m, const char *text) {
 
 static void begin(model *m) {
     *m = (model){.strings_length = 1};
-    m->info = (popliner_debug_info){
+    m->info = (pl_debug_info){
         .string_bytes = m->strings,
         .context_id = m->id,
         .context_parent_id = m->parent,
@@ -187,10 +188,10 @@ static uint32_t add_step(model *m, uint32_t program, uint32_t parent) {
     return step;
 }
 
-static popliner_operations *find(const model *m, const popliner_debug_info *info) {
+static popliner_operations *find(const model *m, const pl_debug_info *info) {
     popliner_operations *operations;
     popliner_error error = {.message = ""};
-    if (popliner_operations_find(&m->profile, info, &operations, &error) != POPLINER_OK)
+    if (pl_operations_find(&m->profile, info, &operations, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
     assert_true(pl_operations_check(operations, m->profile.num_programs, m->profile.num_steps));
     return operations;
@@ -239,7 +240,7 @@ static void names_an_operation_for_every_call(void **state) {
     assert_programs(operations, 2, 2, (uint32_t[]){call1_program, body});
     const uint32_t of_steps[] = {0, 1, 2, 3};
     assert_memory_equal(operations->step_operation, of_steps, sizeof of_steps);
-    popliner_operations_free(operations);
+    pl_operations_free(operations);
 }
 
 static void composes_names_from_the_inner_call_to_the_outer(void **state) {
@@ -291,7 +292,7 @@ static void composes_names_from_the_inner_call_to_the_outer(void **state) {
                     (uint32_t[]){outer0_program, inner_a_program, inner_b_program, sequence, body});
     assert_programs(operations, 1, 2, (uint32_t[]){inner_a_program, body});
     assert_programs(operations, 7, 1, (uint32_t[]){body});
-    popliner_operations_free(operations);
+    pl_operations_free(operations);
 }
 
 static void keeps_the_name_in_calls_that_replace_nothing(void **state) {
@@ -314,7 +315,7 @@ static void keeps_the_name_in_calls_that_replace_nothing(void **state) {
     assert_operation(operations, 0, "Call", call, 0, 5);
     assert_operation(operations, 1, "function/mul", shared, 1, 5);
     assert_operation(operations, 2, "Call(7)", dangling, 1, 5);
-    popliner_operations_free(operations);
+    pl_operations_free(operations);
 }
 
 static void names_what_has_no_name(void **state) {
@@ -346,7 +347,7 @@ static void names_what_has_no_name(void **state) {
         assert_string_equal(operation.name, names[i]);
         assert_int_equal(operation.is_tensor, tensors[i]);
     }
-    popliner_operations_free(operations);
+    pl_operations_free(operations);
 }
 
 static void takes_the_nearest_operation_context(void **state) {
@@ -371,7 +372,7 @@ static void takes_the_nearest_operation_context(void **state) {
     assert_operation(operations, 1, "outer", inner, 1, 1);
     const uint32_t of_steps[] = {0, 1, PL_NONE, PL_NONE, PL_NONE, PL_NONE};
     assert_memory_equal(operations->step_operation, of_steps, sizeof of_steps);
-    popliner_operations_free(operations);
+    pl_operations_free(operations);
 }
 
 static void drops_operations_whose_programs_never_run(void **state) {
@@ -388,7 +389,7 @@ static void drops_operations_whose_programs_never_run(void **state) {
     assert_int_equal(popliner_operations_count(operations), 1);
     assert_operation(operations, 0, "runs", runs, 0, 1);
     assert_programs(operations, 0, 1, &second);
-    popliner_operations_free(operations);
+    pl_operations_free(operations);
 }
 
 static void groups_by_debug_id_without_a_framework(void **state) {
@@ -414,7 +415,7 @@ static void groups_by_debug_id_without_a_framework(void **state) {
         assert_programs(operations, 1, 2, (uint32_t[]){1, 5});
         const uint32_t of_steps[] = {0, 1, 0, PL_NONE, 2, 1};
         assert_memory_equal(operations->step_operation, of_steps, sizeof of_steps);
-        popliner_operations_free(operations);
+        pl_operations_free(operations);
         add_context(&m, 0, false, (pl_debug_details){.instance_id = 0});
     }
 }
@@ -425,12 +426,12 @@ static void finds_nothing_where_nothing_has_a_debug_id(void **state) {
     begin(&m);
     popliner_operations *operations = find(&m, NULL);
     assert_int_equal(popliner_operations_count(operations), 0);
-    popliner_operations_free(operations);
+    pl_operations_free(operations);
     add_step(&m, add_program(&m, PL_PROGRAM_OTHER, 0), PL_NONE);
     operations = find(&m, NULL);
     assert_int_equal(popliner_operations_count(operations), 0);
     assert_int_equal(operations->step_operation[0], PL_NONE);
-    popliner_operations_free(operations);
+    pl_operations_free(operations);
 }
 
 /* ---- The real profile ----------------------------------------------------------------------- */

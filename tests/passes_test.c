@@ -10,21 +10,28 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "costs/costs.h"
+#include "costs/pipeline.h"
+#include "intervals/intervals.h"
+#include "memory/chain_data.h"
+#include "memory/stage.h"
+#include "model/layers.h"
+#include "model/operations.h"
 #include "naive_passes.h"
-#include "popliner/intervals.h"
 #include "popliner/stage.h"
 #include "profile/profile_data.h"
+#include "profile/read.h"
 #include "test_data.h"
 
 /* Where profiles are made; NULL in tests that make none. */
 static char *scratch;
 
 static popliner_costs *measure(const golden_case *c, const popliner_chain *chain,
-                               const popliner_interval_options *options) {
+                               const pl_interval_options *options) {
     popliner_costs *costs;
     popliner_error error = {.message = ""};
-    if (popliner_intervals_measure(c->profile, c->operations, chain, options, NULL, &costs, NULL,
-                                   &error) != POPLINER_OK)
+    if (pl_intervals_measure(c->profile, c->operations, chain, options, &costs, NULL, &error) !=
+        POPLINER_OK)
         fail_msg("%s: %s", c->name, error.message);
     return costs;
 }
@@ -40,11 +47,11 @@ static void make_model(golden_case *c, const char *name, const char *options) {
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     *c = (golden_case){.name = name};
     snprintf(path, sizeof path, "%s/%s/profile.pop", scratch, name);
-    if (popliner_profile_read(path, NULL, &c->profile, &error) != POPLINER_OK)
+    if (pl_read_profile(path, NULL, &c->profile, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
     snprintf(path, sizeof path, "%s/%s/debug.cbor", scratch, name);
-    if (popliner_debug_info_read(path, NULL, &c->info, &error) != POPLINER_OK ||
-        popliner_operations_find(c->profile, c->info, &c->operations, &error) != POPLINER_OK)
+    if (pl_debug_info_read(path, NULL, &c->info, &error) != POPLINER_OK ||
+        pl_operations_find(c->profile, c->info, &c->operations, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
 }
 
@@ -60,9 +67,9 @@ static void for_each_chain(const golden_case *c,
              model <= POPLINER_MEMORY_MODEL_FULL; model++) {
             popliner_chain *chain = make_chain(c, layers, model);
             check(c, chain);
-            popliner_chain_free(chain);
+            pl_chain_free(chain);
         }
-        popliner_layers_free(layers);
+        pl_layers_free(layers);
     }
 }
 
@@ -78,28 +85,28 @@ static void check_pipeline(const golden_case *c, const popliner_chain *chain) {
     naive_passes n;
     naive_begin(&n, c, chain);
     bool train = !n.trains;
-    assert_int_equal(popliner_intervals_train(c->profile, c->operations, chain, &train, NULL),
+    assert_int_equal(pl_intervals_are_training(c->profile, c->operations, chain, &train, NULL),
                      POPLINER_OK);
     assert_int_equal(train, n.trains);
-    popliner_stage_meter *meter;
-    popliner_stage_memory memory = {0};
+    pl_stage_meter *meter;
+    pl_stage_memory memory = {0};
     size_t num_tiles = c->profile->target.num_tiles;
     uint64_t *stash = calloc(num_tiles, sizeof *stash);
     uint64_t *expected = calloc(num_tiles, sizeof *expected);
     assert_true(stash != NULL && expected != NULL);
-    assert_int_equal(popliner_stage_meter_create(c->profile, c->operations, chain, &meter, NULL),
+    assert_int_equal(pl_stage_meter_create(c->profile, c->operations, chain, &meter, NULL),
                      POPLINER_OK);
-    popliner_interval_options options = POPLINER_INTERVAL_OPTIONS_INIT;
+    pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
     popliner_costs *plain = measure(c, chain, NULL);
     options.pipeline.schedule = POPLINER_SCHEDULE_TRAINING;
-    options.pipeline.most_stages = MOST_STAGES;
+    options.pipeline.max_stages = MOST_STAGES;
     uint64_t random = 71;
     for (int full = 0; full < 2; full++) {
         options.pipeline.recompute = full ? POPLINER_RECOMPUTE_FULL : POPLINER_RECOMPUTE_NONE;
         popliner_costs *costs = measure(c, chain, &options);
         size_t most = n.trains ? MOST_STAGES : 1;
         most = most < n.num_units ? most : n.num_units;
-        assert_int_equal(popliner_costs_most_stages_to_end(costs), most);
+        assert_int_equal(pl_costs_max_stages_to_end(costs), most);
         for (size_t first = 0; first < n.num_units; first++) {
             for (size_t last = first; last < n.num_units; last++) {
                 uint64_t peak = popliner_costs_peak(costs, first, last);
@@ -108,11 +115,11 @@ static void check_pipeline(const golden_case *c, const popliner_chain *chain) {
                 if (n.num_units > 8 && random >> 60 != 0)
                     continue; /* a sixteenth of the many will do */
                 naive_stash(&n, options.pipeline.recompute, first, last, expected);
-                assert_int_equal(popliner_stage_measure_stash(meter, options.pipeline.recompute,
-                                                              first, last, stash, NULL),
+                assert_int_equal(pl_stage_measure_stash(meter, options.pipeline.recompute, first,
+                                                        last, stash, NULL),
                                  POPLINER_OK);
                 assert_memory_equal(stash, expected, num_tiles * sizeof *stash);
-                assert_int_equal(popliner_stage_measure_units(meter, first, last, &memory, NULL),
+                assert_int_equal(pl_stage_measure_units(meter, first, last, &memory, NULL),
                                  POPLINER_OK);
                 for (size_t stages = 2; stages <= most; stages++) {
                     uint64_t copies = 2 * stages - 1;
@@ -130,8 +137,8 @@ static void check_pipeline(const golden_case *c, const popliner_chain *chain) {
         popliner_costs_free(costs);
     }
     popliner_costs_free(plain);
-    popliner_stage_memory_clear(&memory);
-    popliner_stage_meter_free(meter);
+    pl_stage_memory_clear(&memory);
+    pl_stage_meter_free(meter);
     free(stash);
     free(expected);
     naive_end(&n);
@@ -150,8 +157,8 @@ static void knows_what_a_pipeline_keeps(void **state) {
         popliner_layers *layers = assign_at_random(&made, 1 + i % 5, &random);
         popliner_chain *chain = make_chain(&made, layers, (popliner_memory_model)(i % 2));
         check_pipeline(&made, chain);
-        popliner_chain_free(chain);
-        popliner_layers_free(layers);
+        pl_chain_free(chain);
+        pl_layers_free(layers);
     }
 }
 
@@ -162,12 +169,12 @@ static void check_training(const golden_case *c) {
          model <= POPLINER_MEMORY_MODEL_FULL; model++) {
         popliner_chain *chain = make_chain(c, layers, model);
         bool train = false;
-        assert_int_equal(popliner_intervals_train(c->profile, c->operations, chain, &train, NULL),
+        assert_int_equal(pl_intervals_are_training(c->profile, c->operations, chain, &train, NULL),
                          POPLINER_OK);
         assert_int_equal(train, is_training(c));
-        popliner_chain_free(chain);
+        pl_chain_free(chain);
     }
-    popliner_layers_free(layers);
+    pl_layers_free(layers);
 }
 
 static void tells_training_from_inference(void **state) {
@@ -191,8 +198,8 @@ static size_t cuts_of(const char *name, const char *options, uint64_t cuts[20]) 
             cuts[count++] = popliner_costs_cut(costs, unit);
     }
     popliner_costs_free(costs);
-    popliner_chain_free(chain);
-    popliner_layers_free(layers);
+    pl_chain_free(chain);
+    pl_layers_free(layers);
     golden_free(&c);
     return count;
 }
@@ -226,12 +233,12 @@ static void outlining_changes_no_cut(void **state) {
 static void check_cycles(const golden_case *c, const popliner_chain *chain) {
     naive_passes n;
     naive_begin(&n, c, chain);
-    popliner_interval_options options = POPLINER_INTERVAL_OPTIONS_INIT;
+    pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
     popliner_costs *costs = measure(c, chain, &options);
     assert_false(popliner_costs_has_cycles(costs));
     popliner_costs_free(costs);
     options.with_cycles = true;
-    static const double links[] = {0, POPLINER_LINK_BYTES_PER_SECOND, 1e6};
+    static const double links[] = {0, PL_LINK_BYTES_PER_SECOND, 1e6};
     for (size_t i = 0; i < 3; i++) {
         options.link_bytes_per_second = links[i];
         costs = measure(c, chain, &options);
@@ -268,14 +275,14 @@ static void estimate_computing(const golden_case *c) {
 static void check_golden_cycles(const golden_case *c) {
     popliner_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
-    popliner_interval_options options = POPLINER_INTERVAL_OPTIONS_INIT;
+    pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
     options.with_cycles = true;
     /* exchanges alone say nothing of how busy an IPU is */
     popliner_costs *costs = measure(c, chain, &options);
     assert_false(popliner_costs_has_cycles(costs));
     popliner_costs_free(costs);
-    popliner_chain_free(chain);
-    popliner_layers_free(layers);
+    pl_chain_free(chain);
+    pl_layers_free(layers);
     estimate_computing(c);
     for_each_chain(c, check_cycles);
 }
@@ -295,7 +302,7 @@ static void layers_alike_take_alike(void **state) {
         make_model(&c, "alike", training ? "--layers 4 --training" : "--layers 4 --inference");
         popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_NATURAL);
         popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
-        popliner_interval_options options = POPLINER_INTERVAL_OPTIONS_INIT;
+        pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
         options.with_cycles = true;
         popliner_costs *costs = measure(&c, chain, &options);
         assert_true(popliner_costs_has_cycles(costs));
@@ -310,8 +317,8 @@ static void layers_alike_take_alike(void **state) {
         uint64_t before = popliner_costs_cycles(costs, middle - 1, middle - 1);
         assert_true(total[training] > before / 2 && total[training] < 2 * before);
         popliner_costs_free(costs);
-        popliner_chain_free(chain);
-        popliner_layers_free(layers);
+        pl_chain_free(chain);
+        pl_layers_free(layers);
         golden_free(&c);
     }
     assert_true(total[1] > 2 * total[0]);
@@ -322,20 +329,20 @@ static void layers_alike_take_alike(void **state) {
 static void check_limit(const golden_case *c, const popliner_chain *chain) {
     size_t num_units = popliner_chain_num_units(chain);
     bool is_full = popliner_chain_memory_model(chain) == POPLINER_MEMORY_MODEL_FULL;
-    popliner_interval_options options = POPLINER_INTERVAL_OPTIONS_INIT;
+    pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
     options.pipeline.schedule = POPLINER_SCHEDULE_TRAINING;
-    options.pipeline.most_stages = 3;
+    options.pipeline.max_stages = 3;
     popliner_costs *all = measure(c, chain, &options);
     for (size_t unit = 0; unit < num_units; unit++) {
         /* the limit is met exactly by some interval, or missed by one byte */
-        options.most_bytes =
+        options.max_bytes =
             popliner_costs_peak(all, unit, unit + (num_units - 1 - unit) / 2) - unit % 2;
         popliner_costs *some = measure(c, chain, &options);
         for (size_t first = 0; first < num_units; first++) {
             for (size_t last = first; last < num_units; last++) {
                 bool is_forbidden =
-                    is_full && popliner_costs_peak(all, first, last) > options.most_bytes;
-                for (size_t at = 1; at <= popliner_costs_most_stages_to_end(all); at++) {
+                    is_full && popliner_costs_peak(all, first, last) > options.max_bytes;
+                for (size_t at = 1; at <= pl_costs_max_stages_to_end(all); at++) {
                     uint64_t peak = popliner_costs_peak_at(some, at, first, last);
                     assert_true(peak == (is_forbidden
                                              ? POPLINER_PEAK_FORBIDDEN
@@ -354,9 +361,9 @@ static void check_limits(const golden_case *c) {
          model <= POPLINER_MEMORY_MODEL_FULL; model++) {
         popliner_chain *chain = make_chain(c, layers, model);
         check_limit(c, chain);
-        popliner_chain_free(chain);
+        pl_chain_free(chain);
     }
-    popliner_layers_free(layers);
+    pl_layers_free(layers);
 }
 
 static void leaves_out_what_is_above_a_limit(void **state) {
@@ -368,36 +375,36 @@ static void leaves_out_what_is_above_a_limit(void **state) {
 static void check_growth(const golden_case *c, const popliner_chain *chain) {
     if (popliner_chain_memory_model(chain) != POPLINER_MEMORY_MODEL_FULL)
         return;
-    popliner_stage_meter *meter;
-    popliner_stage_memory memory = {0};
-    popliner_stage_memory longer = {0};
+    pl_stage_meter *meter;
+    pl_stage_memory memory = {0};
+    pl_stage_memory longer = {0};
     size_t num_units = popliner_chain_num_units(chain);
-    assert_int_equal(popliner_stage_meter_create(c->profile, c->operations, chain, &meter, NULL),
+    assert_int_equal(pl_stage_meter_create(c->profile, c->operations, chain, &meter, NULL),
                      POPLINER_OK);
     for (size_t first = 0; first < num_units; first++) {
         for (size_t last = first; last < num_units; last++) {
-            popliner_stage_measure_units(meter, first, last, &memory, NULL);
+            pl_stage_measure_units(meter, first, last, &memory, NULL);
             for (int to_right = 0; to_right < 2; to_right++) {
                 if (to_right ? last + 1 == num_units : first == 0)
                     continue;
-                popliner_stage_measure_units(meter, first - !to_right, last + (size_t)to_right,
-                                             &longer, NULL);
+                pl_stage_measure_units(meter, first - !to_right, last + (size_t)to_right, &longer,
+                                       NULL);
                 for (size_t tile = 0; tile < memory.num_tiles; tile++)
                     assert_true(longer.total_bytes[tile] >= memory.total_bytes[tile]);
             }
         }
     }
-    popliner_stage_memory_clear(&memory);
-    popliner_stage_memory_clear(&longer);
-    popliner_stage_meter_free(meter);
+    pl_stage_memory_clear(&memory);
+    pl_stage_memory_clear(&longer);
+    pl_stage_meter_free(meter);
 }
 
 static void check_all_growth(const golden_case *c) {
     popliner_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
     check_growth(c, chain);
-    popliner_chain_free(chain);
-    popliner_layers_free(layers);
+    pl_chain_free(chain);
+    pl_layers_free(layers);
 }
 
 static void longer_intervals_never_need_less(void **state) {
@@ -410,16 +417,16 @@ static void longer_intervals_never_need_less(void **state) {
 /* Room for [first][last][first][last] of pairs in few units. */
 enum { SHARED_UNITS = 6 };
 
-static uint64_t shared_peak(popliner_shared_stages *shared, const popliner_interval *stages,
+static uint64_t shared_peak(pl_shared_stages *shared, const popliner_interval *stages,
                             size_t count) {
     uint64_t peak_bytes = 0;
-    assert_int_equal(popliner_intervals_shared_peak(shared, stages, count, &peak_bytes, NULL),
+    assert_int_equal(pl_intervals_shared_peak(shared, stages, count, &peak_bytes, NULL),
                      POPLINER_OK);
     return peak_bytes;
 }
 
 /* The largest tile of the union of two intervals with what they keep, by operations. */
-static uint64_t naive_shared_peak(const naive_passes *n, popliner_stage_meter *meter,
+static uint64_t naive_shared_peak(const naive_passes *n, pl_stage_meter *meter,
                                   const popliner_pipeline *pipeline,
                                   const popliner_interval *stages) {
     size_t num_tiles = n->c->profile->target.num_tiles;
@@ -434,16 +441,16 @@ static uint64_t naive_shared_peak(const naive_passes *n, popliner_stage_meter *m
             (unit >= stages[1].first_unit && unit <= stages[1].last_unit))
             operations[count++] = i;
     }
-    popliner_stage_memory memory = {0};
-    assert_int_equal(popliner_stage_measure(meter, operations, count, &memory, NULL), POPLINER_OK);
+    pl_stage_memory memory = {0};
+    assert_int_equal(pl_stage_measure(meter, operations, count, &memory, NULL), POPLINER_OK);
     for (size_t k = 0; k < 2; k++) {
         naive_stash(n, pipeline->recompute, stages[k].first_unit, stages[k].last_unit, stash);
         for (size_t tile = 0; tile < num_tiles; tile++)
             memory.total_bytes[tile] +=
-                popliner_pipeline_copies(pipeline, stages[k].stages_to_end) * stash[tile];
+                pl_pipeline_copies(pipeline, stages[k].stages_to_end) * stash[tile];
     }
-    uint64_t peak_bytes = popliner_largest_of_tiles(memory.total_bytes, num_tiles);
-    popliner_stage_memory_clear(&memory);
+    uint64_t peak_bytes = pl_tiles_max(memory.total_bytes, num_tiles);
+    pl_stage_memory_clear(&memory);
     free(operations);
     free(stash);
     return peak_bytes;
@@ -453,19 +460,18 @@ static void check_shared(const golden_case *c, const popliner_chain *chain) {
     size_t n = popliner_chain_num_units(chain);
     bool is_full = popliner_chain_memory_model(chain) == POPLINER_MEMORY_MODEL_FULL;
     uint64_t peaks[SHARED_UNITS][SHARED_UNITS][SHARED_UNITS][SHARED_UNITS];
-    popliner_shared_stages shared = {
+    pl_shared_stages shared = {
         .pipeline = {POPLINER_SCHEDULE_TRAINING, POPLINER_RECOMPUTE_NONE, SHARED_UNITS}};
     if (n > SHARED_UNITS)
         return;
     naive_passes naive;
     naive_begin(&naive, c, chain);
-    assert_int_equal(
-        popliner_stage_meter_create(c->profile, c->operations, chain, &shared.meter, NULL),
-        POPLINER_OK);
-    popliner_interval_options options = POPLINER_INTERVAL_OPTIONS_INIT;
+    assert_int_equal(pl_stage_meter_create(c->profile, c->operations, chain, &shared.meter, NULL),
+                     POPLINER_OK);
+    pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
     options.pipeline = shared.pipeline;
     popliner_costs *costs = measure(c, chain, &options);
-    popliner_costs_set_shared_peak(costs, popliner_intervals_shared_peak, &shared, false);
+    popliner_costs_set_shared_peak(costs, pl_intervals_shared_peak, &shared, false);
     for (size_t i = 0; i < n; i++) {
         for (size_t j = i; j < n; j++) {
             for (size_t at = 1; at <= n; at++) {
@@ -478,8 +484,7 @@ static void check_shared(const golden_case *c, const popliner_chain *chain) {
                 for (size_t l = k; l < n; l++) {
                     const popliner_interval two[2] = {{i, j, 3}, {k, l, 2}};
                     uint64_t peak = 0;
-                    assert_int_equal(popliner_costs_shared_peak(costs, two, 2, &peak, NULL),
-                                     POPLINER_OK);
+                    assert_int_equal(pl_costs_shared_peak(costs, two, 2, &peak, NULL), POPLINER_OK);
                     uint64_t simple =
                         naive_shared_peak(&naive, shared.meter, &shared.pipeline, two);
                     if (is_full)
@@ -503,7 +508,7 @@ static void check_shared(const golden_case *c, const popliner_chain *chain) {
                     assert_true(l + 1 >= n || peaks[i][j][k][l + 1] >= peaks[i][j][k][l]);
                 }
     popliner_costs_free(costs);
-    popliner_stage_meter_free(shared.meter);
+    pl_stage_meter_free(shared.meter);
     naive_end(&naive);
 }
 
@@ -520,8 +525,8 @@ static void measures_stages_on_one_ipu(void **state) {
         popliner_layers *layers = assign_at_random(&made, 1 + i % 5, &random);
         popliner_chain *chain = make_chain(&made, layers, (popliner_memory_model)(i % 2));
         check_shared(&made, chain);
-        popliner_chain_free(chain);
-        popliner_layers_free(layers);
+        pl_chain_free(chain);
+        pl_layers_free(layers);
     }
 }
 
@@ -533,10 +538,9 @@ static void check_parameters(const golden_case *c) {
     popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
     naive_passes n;
     naive_begin(&n, c, chain);
-    popliner_stage_meter *meter;
-    popliner_stage_memory memory = {0};
-    assert_int_equal(popliner_stage_meter_create(p, c->operations, chain, &meter, NULL),
-                     POPLINER_OK);
+    pl_stage_meter *meter;
+    pl_stage_memory memory = {0};
+    assert_int_equal(pl_stage_meter_create(p, c->operations, chain, &meter, NULL), POPLINER_OK);
     for (size_t unit = 0; unit < n.num_units; unit++) {
         uint64_t expected = 0;
         for (size_t v = 0; v < p->num_variables; v++) {
@@ -545,15 +549,15 @@ static void check_parameters(const golden_case *c) {
                 strcmp(category, "variable") == 0)
                 expected += p->variable_size_bytes[v];
         }
-        popliner_stage_measure_units(meter, unit, unit, &memory, NULL);
-        assert_int_equal(popliner_stage_parameter_bytes(meter), expected);
+        pl_stage_measure_units(meter, unit, unit, &memory, NULL);
+        assert_int_equal(pl_stage_parameter_bytes(meter), expected);
         assert_true(expected > 0 || popliner_chain_kind(chain, unit) != POPLINER_UNIT_LAYER);
     }
-    popliner_stage_memory_clear(&memory);
-    popliner_stage_meter_free(meter);
+    pl_stage_memory_clear(&memory);
+    pl_stage_meter_free(meter);
     naive_end(&n);
-    popliner_chain_free(chain);
-    popliner_layers_free(layers);
+    pl_chain_free(chain);
+    pl_layers_free(layers);
 }
 
 static void sums_up_parameters(void **state) {

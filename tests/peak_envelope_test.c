@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "costs/pipeline.h"
 #include "intervals/peak_envelope.h"
 #include "profile/profile_data.h"
 #include "test_data.h"
@@ -30,7 +31,7 @@ static const pl_peak_piece *plain_largest(const pl_peak_piece *tiles, size_t num
                                           const popliner_pipeline *pipeline, size_t stages) {
     const pl_peak_piece *largest = &tiles[0];
     for (size_t i = 1; i < num_tiles; i++) {
-        uint64_t copies = popliner_pipeline_copies(pipeline, stages);
+        uint64_t copies = pl_pipeline_copies(pipeline, stages);
         if (tiles[i].bytes + copies * tiles[i].stash_bytes >
             largest->bytes + copies * largest->stash_bytes)
             largest = &tiles[i];
@@ -40,7 +41,7 @@ static const pl_peak_piece *plain_largest(const pl_peak_piece *tiles, size_t num
 
 static void assert_all_places(const pl_peak_envelope *largest, size_t interval,
                               const pl_peak_piece *tiles, size_t num_tiles) {
-    for (size_t stages = 1; stages <= largest->pipeline.most_stages; stages++) {
+    for (size_t stages = 1; stages <= largest->pipeline.max_stages; stages++) {
         const pl_peak_piece *expected = plain_largest(tiles, num_tiles, &largest->pipeline, stages);
         const pl_peak_piece *found = pl_peak_envelope_find(largest, interval, stages);
         assert_non_null(found);
@@ -50,7 +51,7 @@ static void assert_all_places(const pl_peak_envelope *largest, size_t interval,
         assert_int_equal(found->unexplained_bytes, expected->unexplained_bytes);
         assert_int_equal(found->step, expected->step);
         assert_int_equal(pl_peak_piece_bytes(found, &largest->pipeline, stages),
-                         expected->bytes + popliner_pipeline_copies(&largest->pipeline, stages) *
+                         expected->bytes + pl_pipeline_copies(&largest->pipeline, stages) *
                                                expected->stash_bytes);
     }
 }

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "test.h"
 
+#include "costs/pipeline.h"
 #include "popliner/pipeline.h"
 
 /* Stage k of S runs the forward pass of micro-batch m at time m + k, and its backward pass at time
@@ -23,7 +24,7 @@ static void keeps_what_the_schedule_needs(void **state) {
     popliner_pipeline training = {POPLINER_SCHEDULE_TRAINING, POPLINER_RECOMPUTE_NONE, 16};
     for (size_t num_stages = 1; num_stages <= 16; num_stages++)
         for (size_t stage = 0; stage < num_stages; stage++) {
-            size_t copies = popliner_pipeline_copies(&training, num_stages - stage);
+            size_t copies = pl_pipeline_copies(&training, num_stages - stage);
             /* the last stage runs forward and backward as one: nothing beside what it works on */
             if (stage + 1 == num_stages)
                 assert_int_equal(copies, 0);
@@ -31,15 +32,15 @@ static void keeps_what_the_schedule_needs(void **state) {
                 assert_int_equal(copies, kept_at_once(num_stages, stage));
         }
     training.recompute = POPLINER_RECOMPUTE_FULL;
-    assert_int_equal(popliner_pipeline_copies(&training, 4), 7);
+    assert_int_equal(pl_pipeline_copies(&training, 4), 7);
 }
 
 static void keeps_nothing_without_training(void **state) {
     (void)state;
     popliner_pipeline other = {POPLINER_SCHEDULE_NONE, POPLINER_RECOMPUTE_NONE, 16};
-    assert_int_equal(popliner_pipeline_copies(&other, 4), 0);
+    assert_int_equal(pl_pipeline_copies(&other, 4), 0);
     other.schedule = POPLINER_SCHEDULE_INFERENCE;
-    assert_int_equal(popliner_pipeline_copies(&other, 4), 0);
+    assert_int_equal(pl_pipeline_copies(&other, 4), 0);
 }
 
 int main(void) {

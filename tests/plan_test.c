@@ -4,6 +4,7 @@
 #include "test.h"
 
 #include "solve/plan.h"
+#include "solve/plan_data.h"
 #include "solve/problem.h"
 
 /* Four units; the peak of i ... j is 10 * (j - i + 1) + i, and 0 ... 3 must not be a stage; cutting
@@ -66,11 +67,11 @@ static void fills_a_plan(void **state) {
     assert_int_equal(plan.peak_bytes, 21);
     assert_int_equal(plan.cut_bytes, 400);
     assert_int_equal(pl_plan_check(&problem, &filter, &plan, NULL), POPLINER_OK);
-    popliner_plan_clear(&plan);
+    pl_plan_clear(&plan);
     assert_null(plan.stages);
     assert_int_equal(plan.num_stages, 0);
-    popliner_plan_clear(&plan);
-    popliner_plan_clear(NULL);
+    pl_plan_clear(&plan);
+    pl_plan_clear(NULL);
     pl_problem_free(&problem);
     popliner_costs_free(costs);
 }
@@ -165,7 +166,7 @@ static void finds_every_mistake(void **state) {
         }
         assert_int_equal(pl_plan_check(&problem, &filter, &plan, &error), POPLINER_ERROR_INTERNAL);
         assert_true(error.message[0] != '\0');
-        popliner_plan_clear(&plan);
+        pl_plan_clear(&plan);
         pl_problem_free(&problem);
     }
     popliner_costs_free(costs);

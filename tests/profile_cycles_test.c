@@ -12,6 +12,7 @@
 
 #include "popliner/profile.h"
 #include "profile/profile_data.h"
+#include "profile/read.h"
 
 static sqlite3 *open_file(const char *path, int flags) {
     sqlite3 *sqlite = NULL;
@@ -83,7 +84,7 @@ static const char all_programs[] =
 static size_t check_estimates(const char *path) {
     popliner_profile *p;
     popliner_error error = {.message = ""};
-    if (popliner_profile_read(path, NULL, &p, &error) != POPLINER_OK)
+    if (pl_read_profile(path, NULL, &p, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
     sqlite3 *sqlite = open_file(path, SQLITE_OPEN_READONLY);
     sqlite3_stmt *select = NULL;
@@ -115,7 +116,7 @@ static size_t check_estimates(const char *path) {
     assert_int_equal(popliner_profile_cycles_source(p), source);
     sqlite3_finalize(select);
     sqlite3_close(sqlite);
-    popliner_profile_free(p);
+    pl_profile_free(p);
     return num_estimated;
 }
 
@@ -178,8 +179,8 @@ static popliner_profile *read_altered(void **state, const char *sql,
     char *path = alter(state, sql);
     popliner_profile *profile;
     popliner_error error = {.message = ""};
-    const popliner_read_options options = {.listener = listener};
-    if (popliner_profile_read(path, &options, &profile, &error) != POPLINER_OK)
+    const pl_read_options options = {.listener = listener};
+    if (pl_read_profile(path, &options, &profile, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
     free(path);
     return profile;
@@ -212,7 +213,7 @@ static void prefers_what_was_measured(void **state) {
         assert_int_equal(p->program_cycles_source[i],
                          i >= 20 && i <= 22 ? POPLINER_CYCLES_MEASURED : POPLINER_CYCLES_NONE);
     }
-    popliner_profile_free(p);
+    pl_profile_free(p);
 }
 
 static void leaves_out_steps_that_make_no_sense(void **state) {
@@ -226,7 +227,7 @@ static void leaves_out_steps_that_make_no_sense(void **state) {
     assert_int_equal(p->program_cycles[20], 50);
     assert_int_equal(told.messages[POPLINER_LEVEL_WARNING], 1);
     assert_non_null(strstr(told.last[POPLINER_LEVEL_WARNING], "3 steps"));
-    popliner_profile_free(p);
+    pl_profile_free(p);
 }
 
 static void keeps_estimates_while_nothing_ran(void **state) {
@@ -236,7 +237,7 @@ static void keeps_estimates_while_nothing_ran(void **state) {
     for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++) {
         popliner_profile *p = read_altered(state, nothing[i], NULL);
         assert_int_equal(popliner_profile_cycles_source(p), POPLINER_CYCLES_EXCHANGES);
-        popliner_profile_free(p);
+        pl_profile_free(p);
     }
 }
 
@@ -250,7 +251,7 @@ static void knows_nothing_without_estimates(void **state) {
         popliner_profile *p = read_altered(state, ways[i], NULL);
         assert_int_equal(p->num_timed_programs, 0);
         assert_int_equal(popliner_profile_cycles_source(p), POPLINER_CYCLES_NONE);
-        popliner_profile_free(p);
+        pl_profile_free(p);
     }
 }
 
@@ -259,7 +260,7 @@ static void knows_no_count_of_a_repeat_that_does_not_tell(void **state) {
         read_altered(state, "UPDATE program_type_repeat SET repeat_count = NULL", NULL);
     for (size_t i = 0; i < p->num_programs; i++)
         assert_int_equal(p->program_repeats[i], 1);
-    popliner_profile_free(p);
+    pl_profile_free(p);
 }
 
 /* An exchange between IPUs and a copy of code, instead of two exchanges; of two IPUs the slower one
@@ -279,7 +280,7 @@ static void reads_the_estimates_of_other_programs(void **state) {
         NULL);
     assert_int_equal(p->program_cycles[20], 10);
     assert_int_equal(p->program_cycles[21], 5);
-    popliner_profile_free(p);
+    pl_profile_free(p);
 }
 
 static void refuses_damaged_estimates(void **state) {
@@ -295,7 +296,7 @@ static void refuses_damaged_estimates(void **state) {
         char *path = alter(state, damages[i][0]);
         popliner_profile *p;
         popliner_error error = {.message = ""};
-        assert_int_equal(popliner_profile_read(path, NULL, &p, &error), POPLINER_ERROR_INPUT);
+        assert_int_equal(pl_read_profile(path, NULL, &p, &error), POPLINER_ERROR_INPUT);
         test_assert_sentence(error.message);
         assert_non_null(strstr(error.message, damages[i][1]));
         free(path);

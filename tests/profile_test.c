@@ -16,6 +16,7 @@
 #include "popliner/profile.h"
 #include "profile/blob_codec.h"
 #include "profile/profile_data.h"
+#include "profile/read.h"
 
 /* The smallest golden profile: 16 tiles, 323 steps. What is altered is a copy of it. */
 static const char small_case[] = "popart-inf";
@@ -84,7 +85,7 @@ static char *altered(const char *directory, const char *sql) {
 static void expect_refused(const char *path, const char *const words[3], const char *context) {
     popliner_error error = {0};
     popliner_profile *profile = (popliner_profile *)&error;
-    if (popliner_profile_read(path, NULL, &profile, &error) != POPLINER_ERROR_INPUT)
+    if (pl_read_profile(path, NULL, &profile, &error) != POPLINER_ERROR_INPUT)
         fail_msg("not refused as input (%s): %s", context, error.message);
     assert_null(profile);
     assert_int_equal(error.status, POPLINER_ERROR_INPUT);
@@ -101,8 +102,8 @@ static popliner_profile *expect_read(const char *path, const popliner_listener *
                                      const char *context) {
     popliner_error error = {0};
     popliner_profile *profile = NULL;
-    const popliner_read_options options = {.listener = listener};
-    if (popliner_profile_read(path, &options, &profile, &error) != POPLINER_OK)
+    const pl_read_options options = {.listener = listener};
+    if (pl_read_profile(path, &options, &profile, &error) != POPLINER_OK)
         fail_msg("cannot be read (%s): %s", context, error.message);
     assert_int_equal(pl_profile_check(profile, path, &error), POPLINER_OK);
     return profile;
@@ -136,7 +137,7 @@ static void check_counts(const char *path) {
     snprintf(sql, sizeof sql, "SELECT architecture = '%s' FROM target_info", target->architecture);
     assert_int_equal(query_number(sqlite, sql), 1);
     sqlite3_close(sqlite);
-    popliner_profile_free(profile);
+    pl_profile_free(profile);
 }
 
 static uint64_t json_number(const json_t *values, const char *key) {
@@ -167,7 +168,7 @@ static void reads_every_golden_profile(void **state) {
             /* the original counts the class 0 of what was not allocated, too */
             assert_int_equal(counts.num_equivalence_classes + 1,
                              json_number(values, "equivalence_classes"));
-            popliner_profile_free(profile);
+            pl_profile_free(profile);
             json_decref(values);
         }
         free(values_path);
@@ -198,7 +199,7 @@ static void reads_the_real_profile(void **state) {
     assert_int_equal(told.messages[POPLINER_LEVEL_ERROR], 0);
     assert_non_null(strstr(told.last[POPLINER_LEVEL_DEBUG], "3.8.0"));
     assert_int_equal(told.progress_done, told.progress_total);
-    popliner_profile_free(profile);
+    pl_profile_free(profile);
     free(path);
 }
 
@@ -276,7 +277,7 @@ static void names_needed_tables_and_does_without_others(void **state) {
         if (place < NUM_NEEDED && !needed[place].optional)
             expect_refused(path, (const char *const[3]){tables[i]}, tables[i]);
         else
-            popliner_profile_free(expect_read(path, NULL, tables[i]));
+            pl_profile_free(expect_read(path, NULL, tables[i]));
         snprintf(sql, sizeof sql, "ALTER TABLE away RENAME TO \"%s\"", tables[i]);
         run(sqlite, sql);
         free(tables[i]);
@@ -309,7 +310,7 @@ static void names_needed_columns_and_does_without_others(void **state) {
             if (is_needed)
                 expect_refused(path, (const char *const[3]){needed[i].table, columns[k]}, sql);
             else
-                popliner_profile_free(expect_read(path, NULL, sql));
+                pl_profile_free(expect_read(path, NULL, sql));
             snprintf(sql, sizeof sql, "ALTER TABLE %s RENAME COLUMN away TO \"%s\"",
                      needed[i].table, columns[k]);
             run(sqlite, sql);
@@ -347,7 +348,7 @@ static void does_without_categories(void **state) {
     assert_int_equal(
         bytes, query_number(sqlite, "SELECT sum(size_bytes) FROM vars_info WHERE bitset & 1"));
     sqlite3_close(sqlite);
-    popliner_profile_free(profile);
+    pl_profile_free(profile);
     free(path);
 }
 
@@ -626,7 +627,7 @@ static void reads_null_as_nothing(void **state) {
     assert_int_equal(popliner_profile_target(profile)->num_ipus, 1);
     assert_int_equal(popliner_profile_target(profile)->num_replicas, 1);
     assert_string_equal(popliner_profile_target(profile)->architecture, "");
-    popliner_profile_free(profile);
+    pl_profile_free(profile);
     free(path);
 }
 
@@ -639,7 +640,7 @@ static void reads_another_minor_version(void **state) {
         skip();
     test_told told;
     popliner_listener listener = test_listen(&told);
-    popliner_profile_free(expect_read(path, &listener, "3.99"));
+    pl_profile_free(expect_read(path, &listener, "3.99"));
     assert_non_null(strstr(told.last[POPLINER_LEVEL_DEBUG], "3.99.7"));
     free(path);
 }
@@ -664,8 +665,8 @@ static void warns_of_replicas_and_ipus(void **state) {
         popliner_profile *profile = expect_read(path, &listener, targets[i].sql);
         assert_int_equal(told.messages[POPLINER_LEVEL_WARNING], targets[i].warnings);
         assert_non_null(strstr(told.last[POPLINER_LEVEL_WARNING], targets[i].words));
-        popliner_profile_free(profile);
-        popliner_profile_free(expect_read(path, NULL, "nobody listens"));
+        pl_profile_free(profile);
+        pl_profile_free(expect_read(path, NULL, "nobody listens"));
         free(path);
     }
 }
@@ -694,7 +695,7 @@ static void ignores_what_was_not_allocated(void **state) {
     assert_true(seen > 10);
     sqlite3_finalize(statement);
     sqlite3_close(sqlite);
-    popliner_profile_free(profile);
+    pl_profile_free(profile);
     free(path);
 }
 
@@ -745,7 +746,7 @@ static void expect_ranges(const char *path) {
     sqlite3_finalize(classes);
     sqlite3_finalize(ranges);
     sqlite3_close(sqlite);
-    popliner_profile_free(profile);
+    pl_profile_free(profile);
 }
 
 static void reads_several_ranges_of_a_class(void **state) {
@@ -903,8 +904,8 @@ static void sorts_variables_by_tile(void **state) {
         sqlite3_close(sqlite);
         popliner_profile *after = expect_read(path, NULL, ways[i]);
         expect_same_variables(before, after);
-        popliner_profile_free(before);
-        popliner_profile_free(after);
+        pl_profile_free(before);
+        pl_profile_free(after);
         free(path);
     }
 }
@@ -951,8 +952,8 @@ static void follows_ids_not_places(void **state) {
                         before->num_compute_set_vertices * sizeof(uint32_t));
     assert_int_equal(before->series_length, after->series_length);
     assert_memory_equal(before->series_bytes, after->series_bytes, before->series_length);
-    popliner_profile_free(before);
-    popliner_profile_free(after);
+    pl_profile_free(before);
+    pl_profile_free(after);
     free(path);
 }
 
@@ -1000,8 +1001,8 @@ static void gives_every_exchange_its_variables(void **state) {
             exchanges += is_exchange && end > start;
         }
         assert_true(exchanges > 10);
-        popliner_profile_free(before);
-        popliner_profile_free(after);
+        pl_profile_free(before);
+        pl_profile_free(after);
         free(path);
     }
 }
@@ -1070,7 +1071,7 @@ static void survives_changed_bytes(void **state) {
         free(changed);
         popliner_error error = {0};
         popliner_profile *profile = NULL;
-        popliner_status status = popliner_profile_read(path, NULL, &profile, &error);
+        popliner_status status = pl_read_profile(path, NULL, &profile, &error);
         if (status == POPLINER_OK) {
             assert_int_equal(pl_profile_check(profile, path, &error), POPLINER_OK);
         } else {
@@ -1078,7 +1079,7 @@ static void survives_changed_bytes(void **state) {
             assert_null(profile);
             refused++;
         }
-        popliner_profile_free(profile);
+        pl_profile_free(profile);
     }
     assert_true(refused > 0);
     free(bytes);
@@ -1116,7 +1117,7 @@ static void expect_untouched(char *directory, bool log_mode) {
         struct stat new;
         assert_int_equal(stat(path, &old), 0);
         size_t files = count_files(directory);
-        popliner_profile_free(expect_read(path, NULL, read_only ? "read-only" : "writable"));
+        pl_profile_free(expect_read(path, NULL, read_only ? "read-only" : "writable"));
         assert_int_equal(stat(path, &new), 0);
         assert_int_equal(count_files(directory), files);
         assert_int_equal(old.st_mtim.tv_sec, new.st_mtim.tv_sec);
@@ -1147,23 +1148,22 @@ static void refuses_what_memory_cannot_hold(void **state) {
         skip();
     popliner_error error = {0};
     popliner_profile *profile = NULL;
-    popliner_read_options options = {.most_memory_bytes = 1 << 17};
-    assert_int_equal(popliner_profile_read(path, &options, &profile, &error),
-                     POPLINER_ERROR_MEMORY);
+    pl_read_options options = {.max_memory_bytes = 1 << 17};
+    assert_int_equal(pl_read_profile(path, &options, &profile, &error), POPLINER_ERROR_MEMORY);
     assert_null(profile);
     test_assert_sentence(error.message);
     assert_non_null(
         strstr(error.message, "needs about 1 MiB of memory for 8573 lowered variables"));
     assert_non_null(strstr(error.message, "there are 0 MiB"));
-    options.most_memory_bytes = 1 << 20;
-    assert_int_equal(popliner_profile_read(path, &options, &profile, &error), POPLINER_OK);
-    popliner_profile_free(profile);
+    options.max_memory_bytes = 1 << 20;
+    assert_int_equal(pl_read_profile(path, &options, &profile, &error), POPLINER_OK);
+    pl_profile_free(profile);
     free(path);
 }
 
 static void frees_nothing(void **state) {
     (void)state;
-    popliner_profile_free(NULL);
+    pl_profile_free(NULL);
 }
 
 #define IN_DIRECTORY(test)                                                                         \

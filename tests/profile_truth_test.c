@@ -14,6 +14,7 @@
 #include "popliner/profile.h"
 #include "profile/blob_codec.h"
 #include "profile/profile_data.h"
+#include "profile/read.h"
 
 /* One profile, read by the library and by SQL. */
 typedef struct subject {
@@ -555,7 +556,7 @@ static bool begin(subject *s, char *path, const char *name) {
         return false;
     *s = (subject){.name = name};
     popliner_error error = {0};
-    if (popliner_profile_read(path, NULL, &s->profile, &error) != POPLINER_OK)
+    if (pl_read_profile(path, NULL, &s->profile, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
     assert_int_equal(sqlite3_open_v2(path, &s->sqlite, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
     free(path);
@@ -564,7 +565,7 @@ static bool begin(subject *s, char *path, const char *name) {
 
 static void end(subject *s) {
     sqlite3_close(s->sqlite);
-    popliner_profile_free(s->profile);
+    pl_profile_free(s->profile);
 }
 
 /* Checks the real profile and every golden one; skips if there are none. */

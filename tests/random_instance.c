@@ -4,6 +4,7 @@
 #include "brute_force.h"
 #include "test.h"
 
+#include "costs/costs.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -436,7 +437,7 @@ static void print_triangle(const instance *in, const char *name, size_t stages_t
 
 static void print_costs(const instance *in) {
     const instance_parts *p = &in->parts;
-    for (size_t t = 1; t <= popliner_costs_most_stages_to_end(in->costs); ++t) {
+    for (size_t t = 1; t <= pl_costs_max_stages_to_end(in->costs); ++t) {
         char name[60];
         snprintf(name, sizeof name, "peaks_%zu_to_end", t);
         print_triangle(in, name, t);

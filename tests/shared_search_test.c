@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "test.h"
 
+#include "solve/plan_data.h"
 #include "solve/shared_search.h"
 #include "solve/stage_search.h"
 
@@ -323,7 +324,7 @@ static void long_chains(void **state) {
     in.options.num_pairs = 0;
     in.options.max_stage_bytes = 100000;
     popliner_plan plan = {0};
-    assert_int_equal(popliner_solve(in.costs, &in.options, &plan, NULL), POPLINER_OK);
+    assert_int_equal(pl_solve(in.costs, &in.options, &plan, NULL), POPLINER_OK);
     assert_int_equal(plan.status, POPLINER_PLAN_OPTIMAL);
     print_message("%zu shared peaks measured\n", in.num_calls);
     assert_true(in.num_calls < 20000);
@@ -342,7 +343,7 @@ static void long_chains(void **state) {
     assert_true(result.is_stopped);
     assert_int_equal(split.num_stages, 0);
     pl_shared_free(&shared);
-    popliner_plan_clear(&plan);
+    pl_plan_clear(&plan);
     discard(&in);
 }
 

@@ -6,15 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "diagnosis/sharing.h"
+#include "model/layers.h"
 #include "model/operations_data.h"
-#include "popliner/sharing.h"
 #include "profile/profile_data.h"
 
-static popliner_sharing measure(const golden_case *c, const popliner_layers *layers) {
-    popliner_sharing sharing = {0};
+static pl_sharing measure(const golden_case *c, const popliner_layers *layers) {
+    pl_sharing sharing = {0};
     popliner_error error = {.message = ""};
-    if (popliner_sharing_measure(c->profile, c->operations, layers, &sharing, &error) !=
-        POPLINER_OK)
+    if (pl_sharing_measure(c->profile, c->operations, layers, &sharing, &error) != POPLINER_OK)
         fail_msg("%s: %s", c->name, error.message);
     assert_int_equal(sharing.num_layers, popliner_layers_num_units(layers) - 1);
     return sharing;
@@ -49,12 +49,12 @@ static void assert_table(const golden_case *c, const char *file, const popliner_
 
 static void check_tables(const golden_case *c) {
     popliner_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
-    popliner_sharing sharing = measure(c, layers);
+    pl_sharing sharing = measure(c, layers);
     assert_table(c, "memory-affinity.tsv", layers, sharing.affinity_bytes);
     assert_table(c, "interlayer-communication.tsv", layers, sharing.communication_bytes);
-    popliner_sharing_clear(&sharing);
+    pl_sharing_clear(&sharing);
     assert_null(sharing.affinity_bytes);
-    popliner_layers_free(layers);
+    pl_layers_free(layers);
 }
 
 static void measures_the_golden_tables(void **state) {
@@ -115,7 +115,7 @@ static bool passes(const popliner_profile *p, const owners *found, uint32_t clas
 
 static void check_by_brute_force(const golden_case *c, popliner_layers *layers) {
     const popliner_profile *p = c->profile;
-    popliner_sharing sharing = measure(c, layers);
+    pl_sharing sharing = measure(c, layers);
     owners found = find_owners(c, layers);
     size_t n = sharing.num_layers;
     uint64_t *affinity = calloc(n * n + 1, sizeof *affinity);
@@ -149,8 +149,8 @@ static void check_by_brute_force(const golden_case *c, popliner_layers *layers) 
     free(communication);
     free(found.of_variable);
     free(found.of_program);
-    popliner_sharing_clear(&sharing);
-    popliner_layers_free(layers);
+    pl_sharing_clear(&sharing);
+    pl_layers_free(layers);
 }
 
 static void check_case(const golden_case *c) {
@@ -226,18 +226,17 @@ static void tells_the_calls_of_a_function_apart(void **state) {
     };
     const golden_case made = {"made by hand", &p, NULL, &operations};
     popliner_layers *layers = assign_layers(&made, NULL, POPLINER_LAYER_ORDER_STEPS);
-    popliner_sharing sharing = measure(&made, layers);
+    pl_sharing sharing = measure(&made, layers);
     const uint64_t affinity[] = {108, 108, 108, 108};
     const uint64_t communication[] = {8, 100, 0, 8};
     assert_true(same_numbers("affinity", sharing.affinity_bytes, affinity, 4));
     assert_true(same_numbers("communication", sharing.communication_bytes, communication, 4));
     /* the same again, into the same tables */
-    assert_int_equal(popliner_sharing_measure(&p, &operations, layers, &sharing, NULL),
-                     POPLINER_OK);
+    assert_int_equal(pl_sharing_measure(&p, &operations, layers, &sharing, NULL), POPLINER_OK);
     assert_true(same_numbers("affinity", sharing.affinity_bytes, affinity, 4));
     assert_true(same_numbers("communication", sharing.communication_bytes, communication, 4));
-    popliner_sharing_clear(&sharing);
-    popliner_layers_free(layers);
+    pl_sharing_clear(&sharing);
+    pl_layers_free(layers);
 }
 
 int main(void) {

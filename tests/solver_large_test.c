@@ -6,6 +6,7 @@
 
 #include "popliner/costs.h"
 #include "popliner/solver.h"
+#include "solve/plan_data.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -317,7 +318,7 @@ static void solve(const popliner_costs *costs, const popliner_solver_options *op
                   popliner_plan *plan) {
     popliner_error error = {.message = ""};
     *plan = (popliner_plan){0};
-    if (popliner_solve(costs, options, plan, &error) != POPLINER_OK)
+    if (pl_solve(costs, options, plan, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
 }
 
@@ -330,7 +331,7 @@ static bool check(const popliner_costs *costs, const popliner_solver_options *op
     solve(costs, options, &plan);
     if (num_stages == 0) {
         assert_int_equal(plan.status, POPLINER_PLAN_INFEASIBLE);
-        popliner_plan_clear(&plan);
+        pl_plan_clear(&plan);
         return false;
     }
     assert_int_equal(plan.status, POPLINER_PLAN_OPTIMAL);
@@ -348,7 +349,7 @@ static bool check(const popliner_costs *costs, const popliner_solver_options *op
         assert_int_equal(plan.stages[k].first_unit, k == 0 ? 0 : ends[k - 1]);
         assert_int_equal(plan.stages[k].last_unit + 1, ends[k]);
     }
-    popliner_plan_clear(&plan);
+    pl_plan_clear(&plan);
     return true;
 }
 
@@ -491,7 +492,7 @@ static void limits_that_are_one_byte_too_low(void **state) {
         assert_int_equal(plan.infeasibility.enough_stages, num_stages);
         assert_true(plan.infeasibility.enough_bytes == best_bytes);
         assert_true(value_of(costs, &plan, POPLINER_OBJECTIVE_MEMORY) == best_bytes);
-        popliner_plan_clear(&plan);
+        pl_plan_clear(&plan);
         popliner_costs_free(costs);
     }
 }

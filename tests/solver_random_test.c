@@ -11,6 +11,7 @@
 #include "test.h"
 
 #include "popliner/solver.h"
+#include "solve/plan_data.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -49,7 +50,7 @@ static void check_method(const kind *k, uint64_t seed, const instance *in, popli
     options.method = method;
     popliner_plan plan = {0};
     popliner_error error = {.message = ""};
-    popliner_status status = popliner_solve(in->costs, &options, &plan, &error);
+    popliner_status status = pl_solve(in->costs, &options, &plan, &error);
     popliner_status right = POPLINER_OK;
     if (method == POPLINER_METHOD_DYNAMIC_PROGRAMMING && has_shared_ipus(&options))
         right = POPLINER_ERROR_USAGE;
@@ -66,7 +67,7 @@ static void check_method(const kind *k, uint64_t seed, const instance *in, popli
         print_cuts("found", plan.stages, plan.num_stages);
         fail_msg("%s: %s", method == POPLINER_METHOD_ILP ? "ILP" : "dynamic program", difference);
     }
-    popliner_plan_clear(&plan);
+    pl_plan_clear(&plan);
 }
 
 /* Whether it is feasible. */

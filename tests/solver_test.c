@@ -8,6 +8,7 @@
 #include "costs/costs.h"
 #include "popliner/solver.h"
 #include "solve/glpk_support.h"
+#include "solve/plan_data.h"
 #include "solve/stage_search.h"
 
 #include <glpk.h>
@@ -131,14 +132,14 @@ static void hear(void *user, popliner_level level, const char *text) {
 static popliner_status solve(const popliner_costs *costs, popliner_method method, size_t max_stages,
                              uint64_t max_stage_bytes, popliner_plan *plan) {
     heard what = {0};
-    const popliner_listener listener = {&what, hear, NULL};
+    const popliner_listener listener = {.user = &what, .message = hear};
     const popliner_solver_options options = {.method = method,
                                              .max_stages = max_stages,
                                              .max_stage_bytes = max_stage_bytes,
                                              .listener = &listener};
     popliner_error error = {0};
     *plan = (popliner_plan){0};
-    popliner_status status = popliner_solve(costs, &options, plan, &error);
+    popliner_status status = pl_solve(costs, &options, plan, &error);
     assert_int_equal(what.num_warnings, 0); /* the integer program did its part */
     if (status != POPLINER_OK)
         print_error("%s\n", error.message);
@@ -186,7 +187,7 @@ static void equals_brute_force(void **state) {
             assert_int_equal(solve(costs, methods[m], max_stages, max_stage_bytes, &plan),
                              POPLINER_OK);
             assert_plan_is(&plan, &expected);
-            popliner_plan_clear(&plan);
+            pl_plan_clear(&plan);
         }
         popliner_costs_free(costs);
     }
@@ -362,14 +363,14 @@ static void does_not_claim_what_it_cannot_tell(void **state) {
     options.device_map = map;
     options.num_mapped_stages = 6;
     popliner_plan plan = {0};
-    assert_int_equal(popliner_solve(costs, &options, &plan, NULL), POPLINER_OK);
+    assert_int_equal(pl_solve(costs, &options, &plan, NULL), POPLINER_OK);
     /* the best has its five cuts at 9 ... 13 */
     assert_true(plan.values[1].bound <= 5 * large);
     if (plan.status == POPLINER_PLAN_OPTIMAL)
         assert_true(plan.cut_bytes == 5 * large);
     else
         assert_true(plan.cut_bytes > plan.values[1].bound);
-    popliner_plan_clear(&plan);
+    pl_plan_clear(&plan);
     popliner_costs_free(costs);
 }
 
@@ -424,8 +425,8 @@ static void methods_agree_on_larger_tables(void **state) {
         assert_same_plans(&ilp, &dynamic);
         if (ilp.num_stages > 0)
             assert_peak_is_smallest(costs, max_stages, &ilp);
-        popliner_plan_clear(&ilp);
-        popliner_plan_clear(&dynamic);
+        pl_plan_clear(&ilp);
+        pl_plan_clear(&dynamic);
         popliner_costs_free(costs);
     }
 }
@@ -456,7 +457,7 @@ static void programs_find_the_peak_of_larger_tables(void **state) {
             assert_int_equal(split.num_stages > 0, less == 0);
             pl_split_clear(&split);
         }
-        popliner_plan_clear(&plan);
+        pl_plan_clear(&plan);
         pl_shared_free(&shared);
         pl_problem_free(&problem);
         popliner_costs_free(costs);
@@ -478,8 +479,8 @@ static void a_thousand_units(void **state) {
             assert_int_equal(plans[0].status, POPLINER_PLAN_OPTIMAL);
             assert_same_plans(&plans[0], &plans[1]);
             assert_peak_is_smallest(costs, max_stages[i], &plans[0]);
-            popliner_plan_clear(&plans[0]);
-            popliner_plan_clear(&plans[1]);
+            pl_plan_clear(&plans[0]);
+            pl_plan_clear(&plans[1]);
         }
         popliner_costs_free(costs);
     }
@@ -502,14 +503,14 @@ static void breaks_ties_by_the_earliest_cuts(void **state) {
         assert_int_equal(plan.stages[1].first_unit, 1);
         assert_int_equal(plan.stages[2].first_unit, 2);
         assert_int_equal(plan.stages[3].first_unit, 3); /* 1 2 3 before 1 2 3 4 */
-        popliner_plan_clear(&plan);
+        pl_plan_clear(&plan);
 
         assert_int_equal(solve(costs, methods[m], 3, 100, &plan), POPLINER_OK);
         /* with three stages: 1 3 before 2 3 and 2 4 */
         assert_int_equal(plan.num_stages, 3);
         assert_int_equal(plan.stages[1].first_unit, 1);
         assert_int_equal(plan.stages[2].first_unit, 3);
-        popliner_plan_clear(&plan);
+        pl_plan_clear(&plan);
     }
     popliner_costs_free(costs);
 }
@@ -552,10 +553,10 @@ static void refuses_senseless_options(void **state) {
     for (size_t i = 0; i < 12; ++i) {
         popliner_plan plan = {0};
         popliner_error error = {0};
-        assert_int_equal(popliner_solve(costs, &bad[i], &plan, &error), POPLINER_ERROR_USAGE);
+        assert_int_equal(pl_solve(costs, &bad[i], &plan, &error), POPLINER_ERROR_USAGE);
         assert_int_equal(error.status, POPLINER_ERROR_USAGE);
         assert_null(plan.stages);
-        assert_int_equal(popliner_solve(costs, &bad[i], &plan, NULL), POPLINER_ERROR_USAGE);
+        assert_int_equal(pl_solve(costs, &bad[i], &plan, NULL), POPLINER_ERROR_USAGE);
     }
     popliner_costs_free(costs);
 }
@@ -570,21 +571,21 @@ static void answers_when_time_runs_out(void **state) {
     options.time_limit_seconds = 1e-9;
     popliner_plan hurried = {0};
     popliner_plan expected;
-    assert_int_equal(popliner_solve(costs, &options, &hurried, NULL), POPLINER_OK);
+    assert_int_equal(pl_solve(costs, &options, &hurried, NULL), POPLINER_OK);
     assert_int_equal(hurried.status, POPLINER_PLAN_INFEASIBLE);
     assert_int_equal(hurried.infeasibility.obstacle, POPLINER_OBSTACLE_UNKNOWN);
     assert_true(hurried.is_stopped);
     assert_int_equal(hurried.num_stages, 0);
-    popliner_plan_clear(&hurried);
+    pl_plan_clear(&hurried);
 
     assert_int_equal(solve(costs, POPLINER_METHOD_DYNAMIC_PROGRAMMING, 8, UINT64_MAX, &expected),
                      POPLINER_OK);
     options.time_limit_seconds = 3600.0;
-    assert_int_equal(popliner_solve(costs, &options, &hurried, NULL), POPLINER_OK);
+    assert_int_equal(pl_solve(costs, &options, &hurried, NULL), POPLINER_OK);
     assert_false(hurried.is_stopped);
     assert_same_plans(&hurried, &expected);
-    popliner_plan_clear(&hurried);
-    popliner_plan_clear(&expected);
+    pl_plan_clear(&hurried);
+    pl_plan_clear(&expected);
     popliner_costs_free(costs);
 }
 
@@ -624,7 +625,7 @@ static void stops_in_the_middle(void **state) {
             size_t left = granted;
             options.should_stop = stop_after;
             options.should_stop_user = &left;
-            assert_int_equal(popliner_solve(costs, &options, &plan, NULL), POPLINER_OK);
+            assert_int_equal(pl_solve(costs, &options, &plan, NULL), POPLINER_OK);
             is_done = !plan.is_stopped;
             num_stopped += plan.is_stopped;
             num_with_split += plan.is_stopped && plan.num_stages > 0;
@@ -641,7 +642,7 @@ static void stops_in_the_middle(void **state) {
                     assert_true(plan.values[i].bound == expected.bounds[i]);
                 }
             }
-            popliner_plan_clear(&plan);
+            pl_plan_clear(&plan);
         }
         assert_in_range(num_stopped, 5, 200);
         assert_in_range(num_with_split, 3, num_stopped - 1);
@@ -655,7 +656,7 @@ static void keeps_glpk_off_the_terminal(void **state) {
     uint64_t seed = 8;
     popliner_costs *costs = random_costs(SHARING, 30, &seed);
     heard what = {0};
-    const popliner_listener listener = {&what, hear, NULL};
+    const popliner_listener listener = {.user = &what, .message = hear};
     const popliner_solver_options options = {.method = POPLINER_METHOD_ILP,
                                              .max_stages = 5,
                                              .max_stage_bytes = UINT64_MAX,
@@ -669,7 +670,7 @@ static void keeps_glpk_off_the_terminal(void **state) {
     dup2(fileno(terminal), STDOUT_FILENO);
     dup2(fileno(terminal), STDERR_FILENO);
     popliner_plan plan = {0};
-    popliner_status status = popliner_solve(costs, &options, &plan, NULL);
+    popliner_status status = pl_solve(costs, &options, &plan, NULL);
     fflush(stdout);
     fflush(stderr);
     dup2(output, STDOUT_FILENO);
@@ -681,7 +682,7 @@ static void keeps_glpk_off_the_terminal(void **state) {
     fseek(terminal, 0, SEEK_END);
     assert_int_equal(ftell(terminal), 0);
     fclose(terminal);
-    popliner_plan_clear(&plan);
+    pl_plan_clear(&plan);
     popliner_costs_free(costs);
 }
 
@@ -695,9 +696,9 @@ static void solve_again(void) {
     options.num_mapped_stages = 3;
     brute_answer expected = brute_force(costs, &options);
     popliner_plan plan = {0};
-    assert_int_equal(popliner_solve(costs, &options, &plan, NULL), POPLINER_OK);
+    assert_int_equal(pl_solve(costs, &options, &plan, NULL), POPLINER_OK);
     assert_plan_is(&plan, &expected);
-    popliner_plan_clear(&plan);
+    pl_plan_clear(&plan);
     popliner_costs_free(costs);
 }
 
@@ -762,7 +763,7 @@ static void reports_every_refused_allocation(void **state) {
         popliner_plan plan = {0};
         popliner_error error = {0};
         allocations_left = granted;
-        status = popliner_solve(costs, &options, &plan, &error);
+        status = pl_solve(costs, &options, &plan, &error);
         allocations_left = SIZE_MAX;
         if (status == POPLINER_OK) {
             assert_same_plans(&plan, &expected);
@@ -771,10 +772,10 @@ static void reports_every_refused_allocation(void **state) {
             assert_non_null(strstr(error.message, "not enough memory"));
             assert_null(plan.stages);
         }
-        popliner_plan_clear(&plan);
+        pl_plan_clear(&plan);
     }
     assert_in_range(granted, 20, 500);
-    popliner_plan_clear(&expected);
+    pl_plan_clear(&expected);
     popliner_costs_free(costs);
 }
 

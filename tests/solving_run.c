@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "json_schema.h"
+#include "solve/plan_data.h"
 
 static command_run run;
 
@@ -588,5 +589,5 @@ void expect_best(asked *a) {
     else
         check_remedies(a, &plan.infeasibility);
     json_decref(answer);
-    popliner_plan_clear(&plan);
+    pl_plan_clear(&plan);
 }

@@ -7,23 +7,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory/chain_data.h"
+#include "memory/stage.h"
+#include "model/layers.h"
 #include "popliner/stage.h"
 #include "profile/blob_codec.h"
 #include "profile/profile_data.h"
 
-static popliner_stage_meter *make_meter(const golden_case *c, const popliner_chain *chain) {
-    popliner_stage_meter *meter;
+static pl_stage_meter *make_meter(const golden_case *c, const popliner_chain *chain) {
+    pl_stage_meter *meter;
     popliner_error error = {.message = ""};
-    if (popliner_stage_meter_create(c->profile, c->operations, chain, &meter, &error) !=
-        POPLINER_OK)
+    if (pl_stage_meter_create(c->profile, c->operations, chain, &meter, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
     return meter;
 }
 
 /* ---- The golden cases ----------------------------------------------------------------------- */
 
-static void assert_arrays(const char *name, const popliner_stage_memory *memory,
-                          const json_t *arrays) {
+static void assert_arrays(const char *name, const pl_stage_memory *memory, const json_t *arrays) {
     const struct {
         const char *key;
         const uint64_t *bytes;
@@ -52,11 +53,11 @@ static void check_golden_arrays(const golden_case *c) {
     json_t *arrays = golden_json(c, "arrays.json");
     popliner_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_POPLINER);
-    popliner_stage_meter *meter = make_meter(c, chain);
-    popliner_stage_memory memory = {0};
-    assert_int_equal(popliner_stage_measure_units(meter, 0, popliner_layers_num_units(layers) - 1,
-                                                  &memory, NULL),
-                     POPLINER_OK);
+    pl_stage_meter *meter = make_meter(c, chain);
+    pl_stage_memory memory = {0};
+    assert_int_equal(
+        pl_stage_measure_units(meter, 0, popliner_layers_num_units(layers) - 1, &memory, NULL),
+        POPLINER_OK);
     assert_arrays(c->name, &memory, json_object_get(arrays, "whole_model"));
     const json_t *solves = json_object_get(arrays, "solves");
     size_t num_splits = 0;
@@ -69,17 +70,16 @@ static void check_golden_arrays(const golden_case *c) {
             size_t to = unit_of_name(layers, json_string_value(json_object_get(split, "layer_to")));
             char name[200];
             snprintf(name, sizeof name, "%s, solve %zu, split %zu", c->name, i, k);
-            assert_int_equal(popliner_stage_measure_units(meter, from, to, &memory, NULL),
-                             POPLINER_OK);
+            assert_int_equal(pl_stage_measure_units(meter, from, to, &memory, NULL), POPLINER_OK);
             assert_arrays(name, &memory, json_object_get(split, "arrays"));
             num_splits++;
         }
     }
     assert_true(num_splits > 4);
-    popliner_stage_memory_clear(&memory);
-    popliner_stage_meter_free(meter);
-    popliner_chain_free(chain);
-    popliner_layers_free(layers);
+    pl_stage_memory_clear(&memory);
+    pl_stage_meter_free(meter);
+    pl_chain_free(chain);
+    pl_layers_free(layers);
     json_decref(arrays);
 }
 
@@ -244,7 +244,7 @@ static void expect_stage(const golden_case *c, const popliner_layers *layers,
     free(type_seen);
 }
 
-static void assert_stage(const popliner_stage_memory *memory, const expected_stage *expected) {
+static void assert_stage(const pl_stage_memory *memory, const expected_stage *expected) {
     size_t n = memory->num_tiles;
     assert_true(same_numbers("variables", memory->variables_bytes, expected->variables, n));
     assert_true(same_numbers("vertex code", memory->vertex_code_bytes, expected->vertex_code, n));
@@ -264,14 +264,14 @@ static void check_random_stages(const golden_case *c) {
     size_t count = popliner_operations_count(c->operations);
     size_t *chosen = calloc(count, sizeof *chosen);
     assert_non_null(chosen);
-    popliner_stage_memory memory = {0};
+    pl_stage_memory memory = {0};
     for (int round = 0; round < 12; round++) {
         /* the layers of the rules, or every operation anywhere */
         popliner_layers *layers = round % 2 == 0
                                       ? assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS)
                                       : assign_at_random(c, (size_t)round, &random);
         popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_POPLINER);
-        popliner_stage_meter *meter = make_meter(c, chain);
+        pl_stage_meter *meter = make_meter(c, chain);
         /* one meter measures stages of all sizes, one after another */
         for (unsigned size = 0; size < 4; size++) {
             static const unsigned chance[] = {500, 20, 900, 100}; /* of 1000 */
@@ -283,15 +283,15 @@ static void check_random_stages(const golden_case *c) {
             }
             expected_stage expected;
             expect_stage(c, layers, chosen, num_chosen, &expected);
-            assert_int_equal(popliner_stage_measure(meter, chosen, num_chosen, &memory, NULL),
+            assert_int_equal(pl_stage_measure(meter, chosen, num_chosen, &memory, NULL),
                              POPLINER_OK);
             assert_stage(&memory, &expected);
         }
-        popliner_stage_meter_free(meter);
-        popliner_chain_free(chain);
-        popliner_layers_free(layers);
+        pl_stage_meter_free(meter);
+        pl_chain_free(chain);
+        pl_layers_free(layers);
     }
-    popliner_stage_memory_clear(&memory);
+    pl_stage_memory_clear(&memory);
     free(chosen);
 }
 
@@ -307,11 +307,11 @@ static void measures_units_as_their_operations(void **state) {
     uint64_t random = 4;
     popliner_layers *layers = assign_at_random(&c, 7, &random);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_POPLINER);
-    popliner_stage_meter *meter = make_meter(&c, chain);
+    pl_stage_meter *meter = make_meter(&c, chain);
     size_t count = popliner_operations_count(c.operations);
     size_t *chosen = calloc(count, sizeof *chosen);
     assert_non_null(chosen);
-    popliner_stage_memory memory = {0};
+    pl_stage_memory memory = {0};
     for (size_t from = 0; from < 8; from++) {
         for (size_t to = from; to < 8; to++) {
             size_t num_chosen = 0;
@@ -322,16 +322,15 @@ static void measures_units_as_their_operations(void **state) {
             }
             expected_stage expected;
             expect_stage(&c, layers, chosen, num_chosen, &expected);
-            assert_int_equal(popliner_stage_measure_units(meter, from, to, &memory, NULL),
-                             POPLINER_OK);
+            assert_int_equal(pl_stage_measure_units(meter, from, to, &memory, NULL), POPLINER_OK);
             assert_stage(&memory, &expected);
         }
     }
-    popliner_stage_memory_clear(&memory);
+    pl_stage_memory_clear(&memory);
     free(chosen);
-    popliner_stage_meter_free(meter);
-    popliner_chain_free(chain);
-    popliner_layers_free(layers);
+    pl_stage_meter_free(meter);
+    pl_chain_free(chain);
+    pl_layers_free(layers);
     golden_free(&c);
 }
 
@@ -349,30 +348,30 @@ static void needs_nothing_for_no_operation(void **state) {
     golden_load(&c, "popart-wide");
     popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_POPLINER);
-    popliner_stage_meter *meter = make_meter(&c, chain);
-    popliner_stage_memory memory = {0};
+    pl_stage_meter *meter = make_meter(&c, chain);
+    pl_stage_memory memory = {0};
     /* after a stage that needs much, into the same arrays */
-    assert_int_equal(popliner_stage_measure_units(meter, 0, 2, &memory, NULL), POPLINER_OK);
-    assert_true(popliner_largest_of_tiles(memory.total_bytes, memory.num_tiles) > 0);
-    assert_int_equal(popliner_stage_measure(meter, NULL, 0, &memory, NULL), POPLINER_OK);
+    assert_int_equal(pl_stage_measure_units(meter, 0, 2, &memory, NULL), POPLINER_OK);
+    assert_true(pl_tiles_max(memory.total_bytes, memory.num_tiles) > 0);
+    assert_int_equal(pl_stage_measure(meter, NULL, 0, &memory, NULL), POPLINER_OK);
     assert_int_equal(memory.num_tiles, 48);
-    assert_int_equal(popliner_sum_of_tiles(memory.total_bytes, memory.num_tiles), 0);
-    popliner_stage_memory_clear(&memory);
+    assert_int_equal(pl_tiles_sum(memory.total_bytes, memory.num_tiles), 0);
+    pl_stage_memory_clear(&memory);
     assert_null(memory.total_bytes);
-    popliner_stage_meter_free(meter);
-    popliner_chain_free(chain);
-    popliner_layers_free(layers);
+    pl_stage_meter_free(meter);
+    pl_chain_free(chain);
+    pl_layers_free(layers);
     golden_free(&c);
 }
 
 static void sums_and_compares_tiles(void **state) {
     (void)state;
     const uint64_t bytes[] = {3, UINT32_MAX, 7, UINT32_MAX};
-    assert_int_equal(popliner_sum_of_tiles(bytes, 4), 2 * (uint64_t)UINT32_MAX + 10);
-    assert_int_equal(popliner_largest_of_tiles(bytes, 4), UINT32_MAX);
-    assert_int_equal(popliner_largest_of_tiles(bytes, 1), 3);
-    assert_int_equal(popliner_sum_of_tiles(bytes, 0), 0);
-    assert_int_equal(popliner_largest_of_tiles(bytes, 0), 0);
+    assert_int_equal(pl_tiles_sum(bytes, 4), 2 * (uint64_t)UINT32_MAX + 10);
+    assert_int_equal(pl_tiles_max(bytes, 4), UINT32_MAX);
+    assert_int_equal(pl_tiles_max(bytes, 1), 3);
+    assert_int_equal(pl_tiles_sum(bytes, 0), 0);
+    assert_int_equal(pl_tiles_max(bytes, 0), 0);
 }
 
 /* ---- By hand -------------------------------------------------------------------------------- */
@@ -382,7 +381,7 @@ static void keeps_every_rule(void **state) {
     golden_case c = made_case();
     popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_POPLINER);
-    popliner_stage_meter *meter = make_meter(&c, chain);
+    pl_stage_meter *meter = make_meter(&c, chain);
     /* Operations 1 and 3 are in layers. Operation 1 touches variables of 1000, 10 and 500 bytes
      * that live at step 0, steps 1 and 2, and step 4; operation 3 one of 7 bytes at steps 0 and 3;
      * operation 0 one of 90 bytes that is always live. Compute sets: 3 of A and 1 of D in
@@ -403,10 +402,10 @@ static void keeps_every_rule(void **state) {
         {2, {0, 4}, 0, 0, 0, 11, 9},     /**/
         {5, {0, 1, 2, 3, 4}, 500, 66, 36, 11, 9},
     };
-    popliner_stage_memory memory = {0};
+    pl_stage_memory memory = {0};
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
         assert_int_equal(
-            popliner_stage_measure(meter, stages[i].operations, stages[i].count, &memory, NULL),
+            pl_stage_measure(meter, stages[i].operations, stages[i].count, &memory, NULL),
             POPLINER_OK);
         assert_int_equal(memory.variables_bytes[0], stages[i].variables);
         assert_int_equal(memory.vertex_code_bytes[0], stages[i].vertex_code);
@@ -421,10 +420,10 @@ static void keeps_every_rule(void **state) {
         expect_stage(&c, layers, stages[i].operations, stages[i].count, &expected);
         assert_stage(&memory, &expected);
     }
-    popliner_stage_memory_clear(&memory);
-    popliner_stage_meter_free(meter);
-    popliner_chain_free(chain);
-    popliner_layers_free(layers);
+    pl_stage_memory_clear(&memory);
+    pl_stage_meter_free(meter);
+    pl_chain_free(chain);
+    pl_layers_free(layers);
 }
 
 /* ---- Quirks --------------------------------------------------------------------------------- */
@@ -451,32 +450,32 @@ static void counts_the_code_of_twin_types_twice(void **state) {
 static size_t count_forgetful_pairs(const golden_case *c, const popliner_layers *layers,
                                     size_t operation) {
     size_t count = 0;
-    popliner_stage_memory alone = {0};
-    popliner_stage_memory fresh = {0};
-    popliner_stage_memory after = {0};
+    pl_stage_memory alone = {0};
+    pl_stage_memory fresh = {0};
+    pl_stage_memory after = {0};
     popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_POPLINER);
-    popliner_stage_meter *exact = make_meter(c, chain);
-    assert_int_equal(popliner_stage_measure(exact, &operation, 1, &alone, NULL), POPLINER_OK);
+    pl_stage_meter *exact = make_meter(c, chain);
+    assert_int_equal(pl_stage_measure(exact, &operation, 1, &alone, NULL), POPLINER_OK);
     for (size_t later = operation + 1; later < popliner_operations_count(c->operations); later++) {
         const size_t both[] = {operation, later};
         if (popliner_layers_unit_of(layers, later) != 0)
             continue;
-        popliner_stage_meter *meter = make_meter(c, chain);
-        popliner_stage_meter_remember_peaks(meter);
-        assert_int_equal(popliner_stage_measure(meter, both, 2, &fresh, NULL), POPLINER_OK);
-        popliner_stage_meter_free(meter);
+        pl_stage_meter *meter = make_meter(c, chain);
+        pl_stage_meter_remember_peaks(meter);
+        assert_int_equal(pl_stage_measure(meter, both, 2, &fresh, NULL), POPLINER_OK);
+        pl_stage_meter_free(meter);
         meter = make_meter(c, chain);
-        popliner_stage_meter_remember_peaks(meter);
-        assert_int_equal(popliner_stage_measure(meter, &operation, 1, &after, NULL), POPLINER_OK);
-        assert_int_equal(popliner_stage_measure(meter, both, 2, &after, NULL), POPLINER_OK);
+        pl_stage_meter_remember_peaks(meter);
+        assert_int_equal(pl_stage_measure(meter, &operation, 1, &after, NULL), POPLINER_OK);
+        assert_int_equal(pl_stage_measure(meter, both, 2, &after, NULL), POPLINER_OK);
         /* once it has forgotten them it is as if it had never remembered any */
-        popliner_stage_memory forgot = {0};
-        popliner_stage_meter_forget_peaks(meter);
-        assert_int_equal(popliner_stage_measure(meter, both, 2, &forgot, NULL), POPLINER_OK);
+        pl_stage_memory forgot = {0};
+        pl_stage_meter_forget_peaks(meter);
+        assert_int_equal(pl_stage_measure(meter, both, 2, &forgot, NULL), POPLINER_OK);
         assert_true(
             same_numbers("forgot", forgot.variables_bytes, fresh.variables_bytes, fresh.num_tiles));
-        popliner_stage_memory_clear(&forgot);
-        popliner_stage_meter_free(meter);
+        pl_stage_memory_clear(&forgot);
+        pl_stage_meter_free(meter);
         assert_true(
             same_numbers("after", after.variables_bytes, alone.variables_bytes, alone.num_tiles));
         assert_true(same_numbers("after", after.peak_step, alone.peak_step, alone.num_tiles));
@@ -487,18 +486,18 @@ static size_t count_forgetful_pairs(const golden_case *c, const popliner_layers 
             assert_int_equal(after.total_bytes[tile], fresh.total_bytes[tile] -
                                                           fresh.variables_bytes[tile] +
                                                           alone.variables_bytes[tile]);
-        count += popliner_sum_of_tiles(fresh.variables_bytes, fresh.num_tiles) !=
-                 popliner_sum_of_tiles(alone.variables_bytes, alone.num_tiles);
+        count += pl_tiles_sum(fresh.variables_bytes, fresh.num_tiles) !=
+                 pl_tiles_sum(alone.variables_bytes, alone.num_tiles);
         /* without the quirk the order does not matter */
-        assert_int_equal(popliner_stage_measure(exact, both, 2, &after, NULL), POPLINER_OK);
+        assert_int_equal(pl_stage_measure(exact, both, 2, &after, NULL), POPLINER_OK);
         assert_true(same_numbers("without quirk", after.variables_bytes, fresh.variables_bytes,
                                  fresh.num_tiles));
     }
-    popliner_stage_meter_free(exact);
-    popliner_chain_free(chain);
-    popliner_stage_memory_clear(&alone);
-    popliner_stage_memory_clear(&fresh);
-    popliner_stage_memory_clear(&after);
+    pl_stage_meter_free(exact);
+    pl_chain_free(chain);
+    pl_stage_memory_clear(&alone);
+    pl_stage_memory_clear(&fresh);
+    pl_stage_memory_clear(&after);
     return count;
 }
 
@@ -515,7 +514,7 @@ static void remembers_peaks_by_variables_alone(void **state) {
             num_pairs += count_forgetful_pairs(&c, layers, i);
     }
     assert_true(num_pairs > 0);
-    popliner_layers_free(layers);
+    pl_layers_free(layers);
     golden_free(&c);
 }
 
@@ -525,29 +524,28 @@ static void remembers_several_sets_of_variables(void **state) {
     golden_load(&c, "popart-inf");
     popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_POPLINER);
-    popliner_stage_meter *exact = make_meter(&c, chain);
-    popliner_stage_meter *remembering = make_meter(&c, chain);
-    popliner_stage_meter_remember_peaks(remembering);
-    popliner_stage_memory a = {0};
-    popliner_stage_memory b = {0};
+    pl_stage_meter *exact = make_meter(&c, chain);
+    pl_stage_meter *remembering = make_meter(&c, chain);
+    pl_stage_meter_remember_peaks(remembering);
+    pl_stage_memory a = {0};
+    pl_stage_memory b = {0};
     /* the same stage again is the same, whatever came between */
     for (int round = 0; round < 2; round++) {
         for (size_t from = 1; from < popliner_layers_num_units(layers); from++) {
             for (size_t to = from; to < popliner_layers_num_units(layers); to++) {
-                assert_int_equal(popliner_stage_measure_units(exact, from, to, &a, NULL),
-                                 POPLINER_OK);
-                assert_int_equal(popliner_stage_measure_units(remembering, from, to, &b, NULL),
+                assert_int_equal(pl_stage_measure_units(exact, from, to, &a, NULL), POPLINER_OK);
+                assert_int_equal(pl_stage_measure_units(remembering, from, to, &b, NULL),
                                  POPLINER_OK);
                 assert_true(same_numbers("total", b.total_bytes, a.total_bytes, a.num_tiles));
             }
         }
     }
-    popliner_stage_memory_clear(&a);
-    popliner_stage_memory_clear(&b);
-    popliner_stage_meter_free(exact);
-    popliner_stage_meter_free(remembering);
-    popliner_chain_free(chain);
-    popliner_layers_free(layers);
+    pl_stage_memory_clear(&a);
+    pl_stage_memory_clear(&b);
+    pl_stage_meter_free(exact);
+    pl_stage_meter_free(remembering);
+    pl_chain_free(chain);
+    pl_layers_free(layers);
     golden_free(&c);
 }
 

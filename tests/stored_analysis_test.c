@@ -16,10 +16,14 @@
 #include <sqlite3.h>
 #include <xxhash.h>
 
+#include "diagnosis/sharing.h"
+#include "intervals/intervals.h"
+#include "memory/chain_data.h"
+#include "model/layers.h"
+#include "model/operations.h"
 #include "model/operations_data.h"
-#include "popliner/intervals.h"
-#include "popliner/sharing.h"
 #include "profile/profile_data.h"
+#include "profile/read.h"
 #include "store/stored_analysis.h"
 #include "test_data.h"
 
@@ -85,8 +89,8 @@ static bool loads(const golden_case *c, const char *path, const char *how) {
         return false;
     }
     const char *differs = difference(c->profile, c->operations, profile, operations);
-    popliner_profile_free(profile);
-    popliner_operations_free(operations);
+    pl_profile_free(profile);
+    pl_operations_free(operations);
     if (differs != NULL)
         fail_msg("%s: loaded with another %s", how, differs);
     return true;
@@ -226,9 +230,8 @@ static void stores_models_without_operations_or_framework(void **state) {
 
     golden_load(&c, "popart-inf");
     for (int round = 0; round < 2; round++) {
-        popliner_operations_free(c.operations);
-        assert_int_equal(popliner_operations_find(c.profile, NULL, &c.operations, NULL),
-                         POPLINER_OK);
+        pl_operations_free(c.operations);
+        assert_int_equal(pl_operations_find(c.profile, NULL, &c.operations, NULL), POPLINER_OK);
         assert_int_equal(c.operations->count == 0, round == 1);
         check_round_trip(&c);
         /* the second time nothing belongs to anything */
@@ -471,22 +474,21 @@ static void survives_arrays_made_up_with_their_checksum(void **state) {
                 continue;
             }
             popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
-            popliner_sharing sharing = {0};
+            pl_sharing sharing = {0};
             for (popliner_memory_model model = POPLINER_MEMORY_MODEL_POPLINER;
                  model <= POPLINER_MEMORY_MODEL_FULL; model++) {
                 popliner_costs *costs;
                 popliner_chain *chain = make_chain(&c, layers, model);
-                assert_int_equal(popliner_intervals_measure(c.profile, c.operations, chain, NULL,
-                                                            NULL, &costs, NULL, &error),
+                assert_int_equal(pl_intervals_measure(c.profile, c.operations, chain, NULL, &costs,
+                                                      NULL, &error),
                                  POPLINER_OK);
                 popliner_costs_free(costs);
-                popliner_chain_free(chain);
+                pl_chain_free(chain);
             }
-            assert_int_equal(
-                popliner_sharing_measure(c.profile, c.operations, layers, &sharing, &error),
-                POPLINER_OK);
-            popliner_sharing_clear(&sharing);
-            popliner_layers_free(layers);
+            assert_int_equal(pl_sharing_measure(c.profile, c.operations, layers, &sharing, &error),
+                             POPLINER_OK);
+            pl_sharing_clear(&sharing);
+            pl_layers_free(layers);
             golden_free(&c);
         }
     }

@@ -11,11 +11,17 @@
 #include <sqlite3.h>
 #include <xxhash.h>
 
-#include "popliner/intervals.h"
+#include "costs/costs.h"
+#include "diagnosis/sharing.h"
+#include "intervals/intervals.h"
+#include "intervals/stage_details.h"
+#include "memory/chain_data.h"
+#include "memory/stage.h"
+#include "model/layers.h"
 #include "popliner/liveness.h"
 #include "popliner/report.h"
-#include "popliner/sharing.h"
 #include "popliner/solver.h"
+#include "solve/plan_data.h"
 #include "store/stored_analysis.h"
 #include "test_data.h"
 
@@ -31,18 +37,18 @@ typedef struct stored_case {
 } stored_case;
 
 static void measure(stored_case *s, const popliner_chain *chain, popliner_recompute recompute) {
-    popliner_interval_options options = POPLINER_INTERVAL_OPTIONS_INIT;
+    pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
     options.pipeline = (popliner_pipeline){POPLINER_SCHEDULE_TRAINING, recompute, 1};
     options.with_cycles = true;
     /* of pipelines of any length, whatever most_stages are */
-    assert_int_equal(popliner_intervals_measure(s->c.profile, s->c.operations, chain, &options,
-                                                NULL, NULL, &s->measured[recompute].details, NULL),
+    assert_int_equal(pl_intervals_measure(s->c.profile, s->c.operations, chain, &options, NULL,
+                                          &s->measured[recompute].details, NULL),
                      POPLINER_OK);
-    options.pipeline.most_stages = PLACES;
-    assert_int_equal(popliner_intervals_measure(s->c.profile, s->c.operations, chain, &options,
-                                                NULL, &s->costs[recompute], NULL, NULL),
+    options.pipeline.max_stages = PLACES;
+    assert_int_equal(pl_intervals_measure(s->c.profile, s->c.operations, chain, &options,
+                                          &s->costs[recompute], NULL, NULL),
                      POPLINER_OK);
-    assert_int_equal(popliner_costs_most_stages_to_end(s->costs[recompute]), PLACES);
+    assert_int_equal(pl_costs_max_stages_to_end(s->costs[recompute]), PLACES);
 }
 
 static void begin(stored_case *s, void **state) {
@@ -66,7 +72,7 @@ static void end(stored_case *s) {
     pl_measured_stages_clear(&s->measured[1]);
     popliner_costs_free(s->costs[0]);
     popliner_costs_free(s->costs[1]);
-    popliner_layers_free(s->layers);
+    pl_layers_free(s->layers);
     golden_free(&s->c);
     free(s->path);
 }
@@ -86,9 +92,9 @@ static pl_measured_stages find(pl_stored_analysis *analysis, const popliner_laye
 static void assert_same_details(const stored_case *s, const pl_measured_stages *found,
                                 const popliner_costs *costs, const pl_stored_analysis *analysis,
                                 const popliner_pipeline *pipeline, popliner_interval stage) {
-    popliner_stage_detail a = popliner_stage_details_get(s->measured[pipeline->recompute].details,
-                                                         s->c.profile, pipeline, &stage);
-    popliner_stage_detail b = popliner_stage_details_get(
+    popliner_stage_detail a = pl_stage_details_get(s->measured[pipeline->recompute].details,
+                                                   s->c.profile, pipeline, &stage);
+    popliner_stage_detail b = pl_stage_details_get(
         found->details, pl_stored_analysis_profile(analysis), pipeline, &stage);
     assert_int_equal(a.total_bytes, b.total_bytes);
     assert_int_equal(a.stash_bytes, b.stash_bytes);
@@ -126,11 +132,11 @@ static void finds_what_was_stored(void **state) {
             bool trains = schedule == POPLINER_SCHEDULE_TRAINING;
             popliner_costs *costs;
             assert_non_null(found.chain);
-            assert_true(popliner_stage_details_serve(found.details, &pipeline));
+            assert_true(pl_stage_details_serve(found.details, &pipeline));
             assert_int_equal(
-                popliner_stage_details_costs(found.details, found.chain, &pipeline, &costs, NULL),
+                pl_stage_details_costs(found.details, found.chain, &pipeline, &costs, NULL),
                 POPLINER_OK);
-            assert_int_equal(popliner_costs_most_stages_to_end(costs), trains ? PLACES : 1);
+            assert_int_equal(pl_costs_max_stages_to_end(costs), trains ? PLACES : 1);
             size_t num_units = popliner_chain_num_units(chain);
             assert_int_equal(popliner_chain_num_units(found.chain), num_units);
             for (size_t first = 0; first < num_units; first++) {
@@ -173,20 +179,19 @@ static void makes_tables_of_any_length(void **state) {
     for (size_t most_stages = 1; most_stages <= num_units + 1; most_stages++) {
         popliner_pipeline pipeline = {POPLINER_SCHEDULE_TRAINING, POPLINER_RECOMPUTE_NONE,
                                       most_stages};
-        popliner_interval_options options = POPLINER_INTERVAL_OPTIONS_INIT;
+        pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
         popliner_costs *costs;
         popliner_costs *expected;
         options.pipeline = pipeline;
-        assert_int_equal(popliner_stage_details_costs(s.measured[0].details, s.measured[0].chain,
-                                                      &pipeline, &costs, NULL),
+        assert_int_equal(pl_stage_details_costs(s.measured[0].details, s.measured[0].chain,
+                                                &pipeline, &costs, NULL),
                          POPLINER_OK);
-        assert_int_equal(popliner_intervals_measure(s.c.profile, s.c.operations,
-                                                    s.measured[0].chain, &options, NULL, &expected,
-                                                    NULL, NULL),
+        assert_int_equal(pl_intervals_measure(s.c.profile, s.c.operations, s.measured[0].chain,
+                                              &options, &expected, NULL, NULL),
                          POPLINER_OK);
-        size_t num_places = popliner_costs_most_stages_to_end(costs);
+        size_t num_places = pl_costs_max_stages_to_end(costs);
         assert_int_equal(num_places, most_stages < num_units ? most_stages : num_units);
-        assert_int_equal(popliner_costs_most_stages_to_end(expected), num_places);
+        assert_int_equal(pl_costs_max_stages_to_end(expected), num_places);
         for (size_t first = 0; first < num_units; first++)
             for (size_t last = first; last < num_units; last++)
                 for (size_t to_end = 1; to_end <= num_places; to_end++)
@@ -227,7 +232,7 @@ static void finds_nothing_for_other_questions(void **state) {
                      POPLINER_RECOMPUTE_NONE);
         assert_null(found.chain);
         assert_null(found.details);
-        popliner_layers_free(others[i]);
+        pl_layers_free(others[i]);
     }
     pl_stored_analysis_close(analysis);
 
@@ -273,20 +278,19 @@ static void what_needs_variables_asks_for_them(void **state) {
     assert_int_equal(counts.num_steps, popliner_profile_get_counts(s.c.profile).num_steps);
 
     popliner_chain *chain;
-    popliner_stage_meter *meter;
+    pl_stage_meter *meter;
     popliner_costs *costs;
-    popliner_sharing sharing = {0};
+    pl_sharing sharing = {0};
     char *text;
     uint64_t bytes[2];
     uint64_t *steps_bytes = calloc(counts.num_steps, sizeof *steps_bytes);
     popliner_peak *peaks = calloc(num_tiles, sizeof *peaks);
     assert_true(steps_bytes != NULL && peaks != NULL);
     assert_needs_variables(
-        popliner_chain_create(p, o, s.layers, POPLINER_MEMORY_MODEL_FULL, &chain, &error), &error);
-    assert_needs_variables(popliner_stage_meter_create(p, o, known, &meter, &error), &error);
-    assert_needs_variables(
-        popliner_intervals_measure(p, o, known, NULL, NULL, &costs, NULL, &error), &error);
-    assert_needs_variables(popliner_sharing_measure(p, o, s.layers, &sharing, &error), &error);
+        pl_chain_create(p, o, s.layers, POPLINER_MEMORY_MODEL_FULL, &chain, &error), &error);
+    assert_needs_variables(pl_stage_meter_create(p, o, known, &meter, &error), &error);
+    assert_needs_variables(pl_intervals_measure(p, o, known, NULL, &costs, NULL, &error), &error);
+    assert_needs_variables(pl_sharing_measure(p, o, s.layers, &sharing, &error), &error);
     assert_needs_variables(popliner_liveness_peaks(p, NULL, 0, counts.num_steps, peaks, &error),
                            &error);
     assert_needs_variables(
@@ -302,10 +306,9 @@ static void what_needs_variables_asks_for_them(void **state) {
     assert_int_equal(pl_stored_analysis_load_variables(analysis, NULL, &error), POPLINER_OK);
     assert_int_equal(popliner_profile_get_counts(p).num_variables,
                      popliner_profile_get_counts(s.c.profile).num_variables);
-    assert_int_equal(
-        popliner_chain_create(p, o, s.layers, POPLINER_MEMORY_MODEL_FULL, &chain, &error),
-        POPLINER_OK);
-    popliner_chain_free(chain);
+    assert_int_equal(pl_chain_create(p, o, s.layers, POPLINER_MEMORY_MODEL_FULL, &chain, &error),
+                     POPLINER_OK);
+    pl_chain_free(chain);
     assert_int_equal(pl_stored_analysis_load_variables(analysis, NULL, &error), POPLINER_OK);
     pl_stored_analysis_close(analysis);
     free(steps_bytes);
@@ -368,16 +371,16 @@ static popliner_status look(const stored_case *s, pl_measured_stages *found,
         popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
         options.max_stages = 3;
         assert_int_equal(
-            popliner_stage_details_costs(found->details, found->chain, &pipeline, &costs, error),
+            pl_stage_details_costs(found->details, found->chain, &pipeline, &costs, error),
             POPLINER_OK);
-        assert_int_equal(popliner_solve(costs, &options, &plan, error), POPLINER_OK);
-        popliner_plan_clear(&plan);
+        assert_int_equal(pl_solve(costs, &options, &plan, error), POPLINER_OK);
+        pl_plan_clear(&plan);
         popliner_costs_free(costs);
         for (size_t first = 0; first < popliner_chain_num_units(found->chain); first++) {
             for (size_t place = 1; place <= PLACES; place++) {
                 popliner_interval stage = {first, popliner_chain_num_units(found->chain) - 1,
                                            place};
-                popliner_stage_detail d = popliner_stage_details_get(
+                popliner_stage_detail d = pl_stage_details_get(
                     found->details, pl_stored_analysis_profile(analysis), &pipeline, &stage);
                 for (size_t i = 0; i < d.num_variables; i++)
                     assert_true(strlen(d.variables[i].name) + strlen(d.variables[i].category) <

@@ -13,9 +13,10 @@
 
 #include <sqlite3.h>
 
+#include "model/operations.h"
 #include "popliner/operations.h"
-#include "popliner/read.h"
 #include "profile/profile_data.h"
+#include "profile/read.h"
 #include "store/stored_analysis.h"
 
 static const size_t thread_counts[] = {1, 2, 4, 7};
@@ -59,15 +60,14 @@ static uint8_t *stored(const char *directory, const char *profile_path, const ch
                        size_t num_threads, size_t *size) {
     popliner_error error = {.message = ""};
     popliner_profile *profile = NULL;
-    popliner_debug_info *info = NULL;
+    pl_debug_info *info = NULL;
     popliner_operations *operations = NULL;
     told t = {.caller = pthread_self()};
     popliner_listener listener = {.user = &t, .message = on_message, .progress = on_progress};
-    popliner_read_options options = {.listener = &listener, .num_threads = num_threads};
+    pl_read_options options = {.listener = &listener, .num_threads = num_threads};
     char *path = test_path(directory, "stored.popliner");
-    if (popliner_read_files(profile_path, debug_path, &options, &profile, &info, &error) !=
-            POPLINER_OK ||
-        popliner_operations_find(profile, info, &operations, &error) != POPLINER_OK ||
+    if (pl_read_files(profile_path, debug_path, &options, &profile, &info, &error) != POPLINER_OK ||
+        pl_operations_find(profile, info, &operations, &error) != POPLINER_OK ||
         pl_profile_check(profile, profile_path, &error) != POPLINER_OK ||
         pl_stored_analysis_save(profile, operations, NULL, 0, NULL, path, &error) != POPLINER_OK)
         fail_msg("%s with %zu threads: %s", profile_path, num_threads, error.message);
@@ -77,9 +77,9 @@ static uint8_t *stored(const char *directory, const char *profile_path, const ch
     assert_string_equal(t.last_task, "Reading lowered variables");
     assert_true(t.done == t.total && t.total > 0);
     assert_true((info != NULL) == (debug_path != NULL));
-    popliner_operations_free(operations);
-    popliner_debug_info_free(info);
-    popliner_profile_free(profile);
+    pl_operations_free(operations);
+    pl_debug_info_free(info);
+    pl_profile_free(profile);
     uint8_t *bytes = test_read_bytes(path, size);
     free(path);
     return bytes;
@@ -105,11 +105,11 @@ static void expect_same_error(const char *profile, const char *debug, popliner_s
     for (size_t i = 0; i < NUM_THREAD_COUNTS; i++) {
         popliner_error error = {.message = ""};
         popliner_profile *read = (popliner_profile *)&error;
-        popliner_debug_info *info = (popliner_debug_info *)&error;
+        pl_debug_info *info = (pl_debug_info *)&error;
         told t = {.caller = pthread_self()};
         popliner_listener listener = {.user = &t, .message = on_message, .progress = on_progress};
-        popliner_read_options options = {.listener = &listener, .num_threads = thread_counts[i]};
-        if (popliner_read_files(profile, debug, &options, &read, &info, &error) != expected)
+        pl_read_options options = {.listener = &listener, .num_threads = thread_counts[i]};
+        if (pl_read_files(profile, debug, &options, &read, &info, &error) != expected)
             fail_msg("not refused: %s", error.message);
         assert_null(read);
         assert_null(info);
@@ -342,17 +342,17 @@ static void warnings_of_the_debug_information_are_told(void **state) {
     for (size_t i = 0; i < NUM_THREAD_COUNTS; i++) {
         popliner_error error = {.message = ""};
         popliner_profile *read = NULL;
-        popliner_debug_info *info = NULL;
+        pl_debug_info *info = NULL;
         test_told t;
         popliner_listener listener = test_listen(&t);
-        popliner_read_options options = {.listener = &listener, .num_threads = thread_counts[i]};
-        assert_int_equal(popliner_read_files(profile, debug, &options, &read, &info, &error),
+        pl_read_options options = {.listener = &listener, .num_threads = thread_counts[i]};
+        assert_int_equal(pl_read_files(profile, debug, &options, &read, &info, &error),
                          POPLINER_OK);
         assert_int_equal(t.messages[POPLINER_LEVEL_WARNING], 1);
         assert_non_null(strstr(t.last[POPLINER_LEVEL_WARNING], "was cut off"));
-        assert_true(popliner_debug_info_is_truncated(info));
-        popliner_debug_info_free(info);
-        popliner_profile_free(read);
+        assert_true(pl_debug_info_is_truncated(info));
+        pl_debug_info_free(info);
+        pl_profile_free(read);
     }
     free(profile);
     free(debug);

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory/chain_data.h"
 #include "memory/unit_usage.h"
+#include "model/layers.h"
 #include "profile/profile_data.h"
 
 static uint64_t bits_of(const pl_unit_sets *sets, uint32_t set) {
@@ -152,9 +154,9 @@ static void check_usage(const golden_case *c) {
                              POPLINER_OK);
             assert_usage(c, &usage, unit_of);
             pl_unit_usage_free(&usage);
-            popliner_chain_free(chain);
+            pl_chain_free(chain);
         }
-        popliner_layers_free(layers);
+        pl_layers_free(layers);
     }
     free(unit_of);
 }

@@ -26,15 +26,12 @@
 #include "popliner/costs.h"
 #include "popliner/diagnosis.h"
 #include "popliner/error.h"
-#include "popliner/layers.h"
 #include "popliner/listener.h"
 #include "popliner/operations.h"
 #include "popliner/pipeline.h"
 #include "popliner/profile.h"
-#include "popliner/sharing.h"
 #include "popliner/solver.h"
 #include "popliner/stage.h"
-#include "popliner/stage_detail.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -170,16 +167,14 @@ bool popliner_analysis_debug_path(const popliner_analysis *analysis, uint64_t id
 /* ---- questions ---- */
 
 /* Measures stages that are together on one IPU, of which one is usual: each with what it keeps for a
- * pipeline, as far from its end as stages_to_end tells. *detail gets the sums, the largest tile, and
- * its largest variables; *memory, which is cleared by the caller, the bytes by tile without what is
- * kept. Either may be NULL. The solver's options of the request are not looked at.
+ * pipeline, as far from its end as stages_to_end tells. The solver's options of the request are not
+ * looked at. The caller frees *measurement, before the analysis.
  * Errors: USAGE for units that the chain has not, or that overlap; those of popliner_analysis_chain.
  * Cost: O(touched variables + tiles * (steps + programs)). */
 popliner_status popliner_analysis_measure_stages(popliner_analysis *analysis,
                                                  const popliner_request *request,
                                                  const popliner_interval *stages, size_t num_stages,
-                                                 popliner_stage_memory *memory,
-                                                 popliner_stage_detail *detail,
+                                                 popliner_measurement **measurement,
                                                  popliner_error *error);
 
 /* What every stage of the chain would cost, as popliner_solve takes it: peaks in a pipeline of as
@@ -213,18 +208,18 @@ popliner_status popliner_analysis_evaluate(popliner_analysis *analysis,
                                            popliner_certificate **certificate,
                                            popliner_error *error);
 
-/* Takes the operations as one stage and compares it with the compiler's own account. The caller
- * clears *diagnosis, whose texts live as long as the analysis. Errors: USAGE (no such unit); those of
+/* Takes the operations as one stage and compares it with the compiler's own account. `options` may be
+ * NULL. The caller frees *diagnosis, before the analysis. Errors: USAGE (no such unit); those of
  * popliner_analysis_chain. Cost: a few passes over variables and programs. */
-popliner_status popliner_analysis_diagnose(popliner_analysis *analysis, popliner_memory_model model,
+popliner_status popliner_analysis_diagnose(popliner_analysis *analysis,
                                            const popliner_diagnosis_options *options,
-                                           popliner_diagnosis *diagnosis, popliner_error *error);
+                                           popliner_diagnosis **diagnosis, popliner_error *error);
 
-/* Which layers use the same memory, and what one hands to another. The caller clears *sharing.
- * Errors: those of popliner_analysis_layers; INPUT when a file that was loaded is damaged. Cost: one
- * pass over the variables that programs touch. */
-popliner_status popliner_analysis_share(popliner_analysis *analysis, popliner_sharing *sharing,
-                                        popliner_error *error);
+/* Which layers use the same memory, and what one hands to another. The caller frees *pairs. Errors:
+ * those of popliner_analysis_layers; INPUT when a file that was loaded is damaged. Cost: one pass
+ * over the variables that programs touch. */
+popliner_status popliner_analysis_pair_layers(popliner_analysis *analysis,
+                                              popliner_layer_pairs **pairs, popliner_error *error);
 
 #ifdef __cplusplus
 }

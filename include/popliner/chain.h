@@ -4,13 +4,7 @@
 #ifndef POPLINER_CHAIN_H
 #define POPLINER_CHAIN_H
 
-#include <stdbool.h>
 #include <stddef.h>
-
-#include "popliner/error.h"
-#include "popliner/layers.h"
-#include "popliner/operations.h"
-#include "popliner/profile.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -31,11 +25,7 @@ typedef enum popliner_unit_kind {
     POPLINER_UNIT_TAIL, /* full model: what runs after every layer */
 } popliner_unit_kind;
 
-/* A chain. Refers to the operations and layers that it was made from. Owned by the caller; free
- * with popliner_chain_free. */
-typedef struct popliner_chain popliner_chain;
-
-/* Makes the chain for a memory model.
+/* A chain of units, by memory model:
  *   POPLINER  unit 0 is what is in no layer, then come the layers
  *   FULL      the head, if there is one, the layers, the tail, if there is one. Operations in no
  *             layer are placed one after another:
@@ -50,14 +40,8 @@ typedef struct popliner_chain popliner_chain;
  *             A variable belongs to the layers whose operations touch it, and to where operations in
  *             no layer were placed that touch it otherwise than by a copy from or to the host.
  *             Every liveness step belongs to the unit of the operation that it runs for, or of the
- *             last one before it, or of the first one.
- * Errors: MEMORY; for FULL, USAGE if the variables are not loaded. Cost: O(steps), and for FULL one
- * pass over the variables that programs touch. */
-popliner_status popliner_chain_create(const popliner_profile *profile,
-                                      const popliner_operations *operations,
-                                      const popliner_layers *layers, popliner_memory_model model,
-                                      popliner_chain **chain, popliner_error *error);
-void popliner_chain_free(popliner_chain *chain);
+ *             last one before it, or of the first one. Owned by the analysis. */
+typedef struct popliner_chain popliner_chain;
 
 popliner_memory_model popliner_chain_memory_model(const popliner_chain *chain);
 size_t popliner_chain_num_units(const popliner_chain *chain);
@@ -74,9 +58,6 @@ size_t popliner_chain_unit_of(const popliner_chain *chain, size_t operation);
 
 /* The operation that a liveness step runs for, or the last one before it; SIZE_MAX for none. */
 size_t popliner_chain_operation_at(const popliner_chain *chain, size_t step);
-
-/* Whether the unit has any operation. */
-bool popliner_chain_has_operations(const popliner_chain *chain, size_t unit);
 
 #ifdef __cplusplus
 }

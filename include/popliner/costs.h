@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "popliner/error.h"
+#include "popliner/pipeline.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -56,17 +57,6 @@ uint64_t popliner_costs_peak(const popliner_costs *costs, size_t first_unit, siz
 void popliner_costs_set_cut(popliner_costs *costs, size_t unit, uint64_t cut_bytes);
 uint64_t popliner_costs_cut(const popliner_costs *costs, size_t unit);
 
-/* Asked for the peak of the stage first_unit ... last_unit. */
-typedef popliner_status (*popliner_peak_function)(void *user, size_t first_unit, size_t last_unit,
-                                                  uint64_t *peak_bytes, popliner_error *error);
-
-/* Fills the peaks by asking `peak` for every interval, those that begin with unit 0 first, each row
- * from the shortest to the longest. A longer interval never needs less: once one needs more than
- * most_bytes, it and the longer ones with the same first unit are POPLINER_PEAK_FORBIDDEN, and not
- * asked for. Errors: those of `peak`. */
-popliner_status popliner_costs_fill_peaks(popliner_costs *costs, popliner_peak_function peak,
-                                          void *user, uint64_t most_bytes, popliner_error *error);
-
 /* Adds a table of cycles, all 0: what an IPU is busy with a stage for, what it sends and receives
  * included, in any unit of time. A longer interval may have fewer, where it sends less. Nothing
  * happens if there is one. Takes as much memory as the peaks. Errors: MEMORY. */
@@ -74,26 +64,20 @@ popliner_status popliner_costs_add_cycles(popliner_costs *costs, popliner_error 
 bool popliner_costs_has_cycles(const popliner_costs *costs);
 
 /* O(1). Setting needs the table to be there; without it every interval has 0 cycles. At most
- * POPLINER_MOST_CYCLES. */
-#define POPLINER_MOST_CYCLES (UINT64_MAX / 4096)
+ * POPLINER_MAX_CYCLES. */
+#define POPLINER_MAX_CYCLES (UINT64_MAX / 4096)
 void popliner_costs_set_cycles(popliner_costs *costs, size_t first_unit, size_t last_unit,
                                uint64_t cycles);
 uint64_t popliner_costs_cycles(const popliner_costs *costs, size_t first_unit, size_t last_unit);
 
 /* Adds peaks that depend on how many stages are still to come: in a pipeline an early stage keeps
  * more activations. `stages_to_end` counts the stage itself, so it is 1 for the last one; its peaks
- * are the plain ones. Those of 2 ... most_stages are 0 at first, to be set one by one. Nothing
+ * are the plain ones. Those of 2 ... max_stages are 0 at first, to be set one by one. Nothing
  * happens if there are as many already. Each takes as much memory as the plain ones. Errors: MEMORY. */
-popliner_status popliner_costs_add_pipeline(popliner_costs *costs, size_t most_stages,
+popliner_status popliner_costs_add_pipeline(popliner_costs *costs, size_t max_stages,
                                             popliner_error *error);
 
-/* 1 if a stage costs the same wherever it stands. */
-size_t popliner_costs_most_stages_to_end(const popliner_costs *costs);
-
-/* Forbids an interval as a stage, wherever it stands in the pipeline. O(most_stages_to_end). */
-void popliner_costs_forbid(popliner_costs *costs, size_t first_unit, size_t last_unit);
-
-/* O(1). 1 <= stages_to_end <= popliner_costs_most_stages_to_end to set; to get it may be anything if
+/* O(1). 1 <= stages_to_end <= the max_stages that were added to set; to get it may be anything if
  * a stage costs the same wherever it stands. A stage further from the end never needs less. */
 void popliner_costs_set_peak_at(popliner_costs *costs, size_t stages_to_end, size_t first_unit,
                                 size_t last_unit, uint64_t peak_bytes);
@@ -120,11 +104,76 @@ typedef popliner_status (*popliner_shared_peak_function)(void *user,
 void popliner_costs_set_shared_peak(popliner_costs *costs, popliner_shared_peak_function peak,
                                     void *user, bool never_shrinks);
 
-/* Whether that was promised; without such a function, whether it is so: O(n^2). */
-bool popliner_costs_shared_peak_never_shrinks(const popliner_costs *costs);
-popliner_status popliner_costs_shared_peak(const popliner_costs *costs,
-                                           const popliner_interval *stages, size_t num_stages,
-                                           uint64_t *peak_bytes, popliner_error *error);
+/* ---- costs from a file ----
+ *
+ * The solver needs only a table of costs. Three formats fill one:
+ *   - popliner's own JSON, an object with "format": "popliner-costs" (docs/costs.md);
+ *   - graphs of layers or operators as JSON, an object with "nodes" and "edges", as published with
+ *     "Efficient Algorithms for Device Placement of DNN Graph Operators" (NeurIPS 2020);
+ *   - PipeDream's profiles, text with lines "node1 -- what it is -- forward_compute_time=..., ...".
+ * A graph is made a chain: its nodes in topological order, those that have to stay together as one
+ * unit. */
+
+/* What a file says: the costs, the names of the units, and the devices if it knows them. Immutable
+ * once read, but for its costs. Owned by the caller that read it; free with
+ * popliner_costs_file_free. */
+typedef struct popliner_costs_file popliner_costs_file;
+
+/* Reads the file at `path`, in whichever of the formats it is written.
+ *
+ * `pipeline` (NULL for none) matters to popliner's own format only, if it schedules training for
+ * several stages and the file says what a stage stashes ("stash", or "inputs" if it recomputes all):
+ * then the table has peaks for up to pipeline->max_stages stages to the end, but not for more than
+ * there are units. It is not kept.
+ *
+ * Cycles: the table has them if the file speaks of time; see popliner_costs_file_time_unit. They may
+ * be fewer for a longer interval where a cut costs time that the longer one does not need.
+ * Peaks: a stage's memory; POPLINER_PEAK_FORBIDDEN over the capacity of a region or if the file
+ * lists its intervals but not this one. Stages that share an IPU have the peak of all their units
+ * together, or the sum of their peaks if the file lists its intervals.
+ *
+ * On success *file is the caller's; else it is NULL. Errors: INPUT, with the file, the place in it
+ * and the remedy, when it cannot be read, has none of the formats, breaks the rules of its format, or
+ * has more than 16384 units; MEMORY.
+ * Cost: O(bytes) and, for n units, O(n^2) times the number of regions and of stages to the end. */
+popliner_status popliner_costs_file_read(const char *path, const popliner_pipeline *pipeline,
+                                         popliner_costs_file **file, popliner_error *error);
+void popliner_costs_file_free(popliner_costs_file *file);
+
+/* The table. Borrowed: it lives as long as the file, which it may ask for shared peaks. */
+popliner_costs *popliner_costs_file_costs(const popliner_costs_file *file);
+
+/* The name of a unit, 0 <= unit < number of units of the costs. Borrowed. */
+const char *popliner_costs_file_unit_name(const popliner_costs_file *file, size_t unit);
+
+/* One mark per unit, 0 for those that are no layer and 1 for the others; NULL if all are layers.
+ * Borrowed. */
+const uint8_t *popliner_costs_file_counted_units(const popliner_costs_file *file);
+
+/* What the file's times are in: what it says, "ms" for PipeDream's profiles, "units" for the other
+ * graphs, else "cycles". Borrowed. */
+const char *popliner_costs_file_time_unit(const popliner_costs_file *file);
+
+/* The table's cycles are the file's time times this, rounded for each number of the file: 1 if they
+ * are all whole in popliner's own format, else 1000000000. */
+uint64_t popliner_costs_file_cycles_per_time_unit(const popliner_costs_file *file);
+
+/* The same for cuts: 1 where they are bytes; those of a JSON graph, whose edges cost time, too, are in
+ * the time unit. */
+uint64_t popliner_costs_file_cuts_per_unit(const popliner_costs_file *file);
+
+/* How many IPUs the file speaks of, and how many bytes a tile (or whatever it calls its devices and
+ * their memory) may use; 0 if it does not say. */
+size_t popliner_costs_file_num_ipus(const popliner_costs_file *file);
+uint64_t popliner_costs_file_bytes_per_tile(const popliner_costs_file *file);
+
+/* The limits of IPUs that differ from that of the others, ascending by IPU;
+ * 0 <= i < popliner_costs_file_num_ipu_limits. */
+size_t popliner_costs_file_num_ipu_limits(const popliner_costs_file *file);
+popliner_ipu_limit popliner_costs_file_ipu_limit(const popliner_costs_file *file, size_t i);
+
+/* Whether the file is a graph, of which the time is what people look at first. */
+bool popliner_costs_file_is_graph(const popliner_costs_file *file);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,5 @@
 /* popliner: what an analysis explains of the compiler's own account of memory, what it misses, and
- * why.
+ * why; and what layers share.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_DIAGNOSIS_H
@@ -10,11 +10,6 @@
 #include <stdint.h>
 
 #include "popliner/chain.h"
-#include "popliner/debug_info.h"
-#include "popliner/error.h"
-#include "popliner/operations.h"
-#include "popliner/profile.h"
-#include "popliner/stage.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,8 +33,8 @@ const char *popliner_missing_reason_text(popliner_missing_reason reason);
 typedef struct popliner_diagnosis_programs {
     const char *type; /* "OnTileExecute" */
     size_t num_all;
-    size_t num_seen;   /* of these, in operations that count */
-    uint32_t *missing; /* numbers of the others, ascending: [num_all - num_seen] */
+    size_t num_seen;         /* of these, in operations that count */
+    const uint32_t *missing; /* numbers of the others, ascending: [num_all - num_seen] */
 } popliner_diagnosis_programs;
 
 /* One memory category, over all tiles. Explained are, for code and vertex state, what programs that
@@ -62,46 +57,51 @@ typedef struct popliner_missing_variable {
     uint64_t debug_context; /* of the unlowered variable; 0 if it has none */
 } popliner_missing_variable;
 
-typedef struct popliner_missing_variables {
-    popliner_missing_variable *items; /* largest first */
-    size_t count;
-} popliner_missing_variables;
-
 /* How many operations got their layer by which rule. */
 typedef struct popliner_coverage {
     const char *note; /* as popliner_layers_note, "" for by name */
     size_t num_operations;
 } popliner_coverage;
 
-/* Everything about one profile. Texts live as long as the profile and the layers. Zero-initialise;
- * free with popliner_diagnosis_clear. */
-typedef struct popliner_diagnosis {
+/* What is diagnosed. Begin with POPLINER_DIAGNOSIS_OPTIONS_INIT. */
+typedef struct popliner_diagnosis_options {
+    size_t struct_size;
+    popliner_memory_model memory_model;
+    bool layer_operations_only; /* operations in no layer do not count */
+    size_t first_unit;          /* of the chain: only steps of these units are searched for the */
+    size_t last_unit;           /* bottleneck; SIZE_MAX for the last unit */
+} popliner_diagnosis_options;
+
+#define POPLINER_DIAGNOSIS_OPTIONS_INIT                                                            \
+    { sizeof(popliner_diagnosis_options), POPLINER_MEMORY_MODEL_FULL, false, 0, SIZE_MAX }
+
+/* Everything about one profile. Texts live as long as the analysis, which must outlive it. Owned by
+ * the caller that asked for it; free with popliner_diagnosis_free. */
+typedef struct popliner_diagnosis popliner_diagnosis;
+
+/* What there is one of. */
+typedef struct popliner_diagnosis_summary {
     popliner_memory_model model;
     bool layer_operations_only;
-
-    popliner_diagnosis_programs *programs; /* the types that occur */
-    size_t num_program_types;
-
-    popliner_diagnosis_category *categories; /* those that occur */
-    size_t num_categories;
+    size_t num_program_types; /* that occur */
+    size_t num_categories;    /* that occur */
+    size_t num_operations;
+    size_t num_coverage;
+    size_t num_missing_here;
+    size_t num_missing_everywhere;
 
     /* Tile and step where the compiler counts most, and what is explained there. In PopLiner's
-     * model the explained bytes are those of the whole stage at its own step, as in the original.
-     */
+     * model the explained bytes are those of the whole stage at its own step, as in the original. */
     size_t tile;
     size_t step;
     uint64_t truth_bytes;
     uint64_t explained_bytes;
     const char *program_name; /* of the step's program or compute set */
-    popliner_missing_variables missing_here;
 
     /* Tile and step where the model explains most. */
     size_t model_tile;
     size_t model_step;
     uint64_t model_bytes;
-
-    /* Over all tiles. */
-    popliner_missing_variables missing_everywhere;
 
     /* Tiles on which what is explained and what is listed as missing do not add up to the
      * compiler's account; SIZE_MAX if the profile has none. */
@@ -112,37 +112,49 @@ typedef struct popliner_diagnosis {
     size_t first_step;
     size_t last_step;
 
-    popliner_coverage *coverage;
-    size_t num_coverage;
-    size_t num_operations;
-
     /* A regex that would find layers in the names of operations that have none, "" if there is no
      * likely one, with an example and the number of layers that it finds. */
-    char suggested_regex[160];
-    char suggestion_example[160];
+    const char *suggested_regex;
+    const char *suggestion_example;
     size_t suggested_layers;
-} popliner_diagnosis;
+} popliner_diagnosis_summary;
 
-typedef struct popliner_diagnosis_options {
-    bool layer_operations_only; /* operations in no layer do not count */
-    size_t first_unit;          /* of the chain: only steps of these units are searched for the */
-    size_t last_unit;           /* bottleneck; SIZE_MAX for the last unit */
-} popliner_diagnosis_options;
+/* All that is handed out lives as long as the diagnosis; NULL behind the last. O(1). */
+const popliner_diagnosis_summary *
+popliner_diagnosis_get_summary(const popliner_diagnosis *diagnosis);
+const popliner_diagnosis_programs *
+popliner_diagnosis_programs_at(const popliner_diagnosis *diagnosis, size_t i);
+const popliner_diagnosis_category *
+popliner_diagnosis_category_at(const popliner_diagnosis *diagnosis, size_t i);
+const popliner_coverage *popliner_diagnosis_coverage_at(const popliner_diagnosis *diagnosis,
+                                                        size_t i);
 
-/* Takes the operations as one stage and compares it with the compiler's account. The chain has to
- * be that of `model`; layers are those of the chain. Errors: USAGE (no such unit), MEMORY. Cost: a
- * few passes over variables and programs. */
-popliner_status popliner_diagnose(const popliner_profile *profile,
-                                  const popliner_operations *operations,
-                                  const popliner_layers *layers, const popliner_chain *chain,
-                                  popliner_stage_meter *meter,
-                                  const popliner_diagnosis_options *options,
-                                  popliner_diagnosis *diagnosis, popliner_error *error);
-void popliner_diagnosis_clear(popliner_diagnosis *diagnosis);
+/* What is missing at the bottleneck, or on all tiles, the largest first. */
+const popliner_missing_variable *
+popliner_diagnosis_missing_here_at(const popliner_diagnosis *diagnosis, size_t i);
+const popliner_missing_variable *
+popliner_diagnosis_missing_everywhere_at(const popliner_diagnosis *diagnosis, size_t i);
 
-/* Why a program belongs to no operation; only for one that does not. */
-popliner_missing_reason popliner_program_reason(const popliner_operations *operations,
-                                                size_t program);
+/* NULL is fine. */
+void popliner_diagnosis_free(popliner_diagnosis *diagnosis);
+
+/* ---- pairs of layers ---- */
+
+/* Two square tables over the layers: row i, column j is item i * num_layers + j; popliner_layers_name
+ * of i + 1 is the name of row i. Owned by the caller that asked for it; free with
+ * popliner_layer_pairs_free. */
+typedef struct popliner_layer_pairs {
+    size_t num_layers;
+    /* Bytes of the lowered variables that operations of both layers touch; on the diagonal, all
+     * that the layer touches. Symmetric. */
+    const uint64_t *affinity_bytes;
+    /* Bytes of the lowered variables that both layers touch and that have a live range which begins
+     * at a step of an operation of layer i and ends (its last live step) at one of layer j. */
+    const uint64_t *communication_bytes;
+} popliner_layer_pairs;
+
+/* NULL is fine. */
+void popliner_layer_pairs_free(popliner_layer_pairs *pairs);
 
 #ifdef __cplusplus
 }

@@ -7,6 +7,7 @@
 #ifndef POPLINER_LISTENER_H
 #define POPLINER_LISTENER_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -20,7 +21,9 @@ typedef enum popliner_level {
     POPLINER_LEVEL_ERROR,   /* the input breaks a promise; work goes on as well as it can */
 } popliner_level;
 
+/* Begin with POPLINER_LISTENER_INIT. */
 typedef struct popliner_listener {
+    size_t struct_size;
     void *user; /* handed to every call */
 
     /* One message, a sentence or more of UTF-8 without a line end; valid during the call. */
@@ -33,6 +36,9 @@ typedef struct popliner_listener {
     /* A named part of the work has ended, which took `seconds`. */
     void (*step)(void *user, const char *task, double seconds);
 } popliner_listener;
+
+#define POPLINER_LISTENER_INIT                                                                     \
+    { sizeof(popliner_listener), NULL, NULL, NULL, NULL }
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,5 @@
-/* popliner: the operations of the user's model, each with the programs that it was compiled to.
+/* popliner: the operations of the user's model, each with the programs that it was compiled to, and
+ * the layers that they belong to.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_OPERATIONS_H
@@ -8,17 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "popliner/debug_info.h"
-#include "popliner/error.h"
-#include "popliner/listener.h"
-#include "popliner/profile.h"
-
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* The operations of a profile in the order in which they first run. Independent of the debug
- * information once found. Owned by the caller; free with popliner_operations_free. */
+/* The operations of a profile in the order in which they first run. Owned by the
+ * analysis. */
 typedef struct popliner_operations popliner_operations;
 
 /* One operation. What it points to lives as long as the list. */
@@ -33,20 +29,6 @@ typedef struct popliner_operation {
     size_t last_step;         /* the last such step, of all calls */
 } popliner_operation;
 
-/* Groups the programs by the nearest operation context above their debug context: contexts of layer
- * `popart` or `xla_op`. An outlined operation is listed once for each call under the name that it
- * has there; a Call operation owns the programs of the body that it calls, too.
- *
- * When no program belongs to such a context (a program written in Poplar directly, or no `info`),
- * there is one operation for each distinct debug id of the programs instead, named after its first
- * named program or compute set. NULL `info` is allowed.
- *
- * Errors: MEMORY. Cost: O(steps * depth of calls + contexts). */
-popliner_status popliner_operations_find(const popliner_profile *profile,
-                                         const popliner_debug_info *info,
-                                         popliner_operations **operations, popliner_error *error);
-void popliner_operations_free(popliner_operations *operations);
-
 size_t popliner_operations_count(const popliner_operations *operations);
 
 /* The operation in place `index` < count. */
@@ -54,6 +36,35 @@ popliner_operation popliner_operations_get(const popliner_operations *operations
 
 /* Whether the operations come from a framework's contexts, rather than from the programs' own. */
 bool popliner_operations_are_of_framework(const popliner_operations *operations);
+
+/* ---- layers ---- */
+
+/* PopLiner's own defaults. */
+#define POPLINER_LAYER_NAME_REGEX "(?:^|\\/)(?:[L|l]ayer|blocks|encoder)[\\/_\\.]?(\\d+)"
+#define POPLINER_FIRST_LAYER_REGEX "(word_embeddings|Embedding_Dict)"
+
+typedef enum popliner_layer_order {
+    POPLINER_LAYER_ORDER_STEPS,   /* as the layers first appear in the list of operations */
+    POPLINER_LAYER_ORDER_NATURAL, /* by name, runs of digits compared as numbers */
+} popliner_layer_order;
+
+/* The assignment of operations to the units of the chain: unit 0 is what belongs to no layer, then
+ * come the layers in the chosen order. Owned by the analysis. */
+typedef struct popliner_layers popliner_layers;
+
+/* The number of units: 1 + the number of layers. */
+size_t popliner_layers_num_units(const popliner_layers *layers);
+
+/* The layer's name; NULL for unit 0. */
+const char *popliner_layers_name(const popliner_layers *layers, size_t unit);
+
+/* The unit of an operation. */
+size_t popliner_layers_unit_of(const popliner_layers *layers, size_t operation);
+
+/* How the layer of an operation was found: "" (by its name), "deduced_from_input_names",
+ * "deduced_from_variable_names", "deduced_from_following_operation", "inputs_regex_layer_0",
+ * "tensor_filter", or "2_input_layers": the number of layers that its inputs name, if not one. */
+const char *popliner_layers_note(const popliner_layers *layers, size_t operation);
 
 #ifdef __cplusplus
 }

@@ -30,13 +30,8 @@ typedef enum popliner_recompute {
 typedef struct popliner_pipeline {
     popliner_schedule schedule;
     popliner_recompute recompute;
-    size_t most_stages; /* that are to be known; at least 1 */
+    size_t max_stages; /* that are to be known; at least 1 */
 } popliner_pipeline;
-
-/* How many copies a stage keeps beside what its own run needs, when stages_to_end (>= 1) stages, it
- * among them, are still to come: 2 * stages_to_end - 1 in training, but 0 for the last stage; 0
- * otherwise. It does not depend on most_stages. O(1). */
-size_t popliner_pipeline_copies(const popliner_pipeline *pipeline, size_t stages_to_end);
 
 #ifdef __cplusplus
 }

@@ -17,12 +17,19 @@
 #include "popliner/chain.h"
 #include "popliner/diagnosis.h"
 #include "popliner/error.h"
-#include "popliner/layers.h"
+#include "popliner/operations.h"
 #include "popliner/profile.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* How a report looks. */
+typedef enum popliner_format {
+    POPLINER_FORMAT_TSV,
+    POPLINER_FORMAT_CSV,
+    POPLINER_FORMAT_JSON,
+} popliner_format;
 
 /* The total of all operations as one stage in PopLiner's memory model, then what the compiler counts
  * as always live and not always live on the first ten tiles. */
@@ -44,10 +51,9 @@ popliner_status popliner_report_evaluation(const popliner_certificate *certifica
                                            popliner_format format, char **text,
                                            popliner_error *error);
 
-/* A diagnosis of the analysis as text for reading, or as a JSON object. `max_rows` is how many missing
- * variables are listed at each place, in text also how many programs; JSON lists these all. */
-popliner_status popliner_report_diagnosis(const popliner_analysis *analysis,
-                                          const popliner_diagnosis *diagnosis,
+/* A diagnosis as text for reading, or as a JSON object. `max_rows` is how many missing variables are
+ * listed at each place, in text also how many programs; JSON lists these all. */
+popliner_status popliner_report_diagnosis(const popliner_diagnosis *diagnosis,
                                           popliner_format format, size_t max_rows, char **text,
                                           popliner_error *error);
 
@@ -61,9 +67,35 @@ popliner_status popliner_report_operations(popliner_analysis *analysis, popliner
 popliner_status popliner_report_layers(popliner_analysis *analysis, popliner_memory_model model,
                                        char delimiter, char **text, popliner_error *error);
 
-/* A square table over the layers, with their names: bytes[i * num_layers + j]. */
-popliner_status popliner_report_square(const popliner_layers *layers, const uint64_t *bytes,
-                                       char delimiter, char **text, popliner_error *error);
+/* One of the tables over pairs of layers, with their names. */
+typedef enum popliner_layer_table {
+    POPLINER_LAYER_TABLE_AFFINITY,
+    POPLINER_LAYER_TABLE_COMMUNICATION,
+} popliner_layer_table;
+
+popliner_status popliner_report_layer_pairs(const popliner_layer_pairs *pairs,
+                                            const popliner_layers *layers,
+                                            popliner_layer_table table, char delimiter, char **text,
+                                            popliner_error *error);
+
+/* The best splits for several values of something. Begin with POPLINER_SWEEP_INIT. */
+typedef struct popliner_sweep {
+    size_t struct_size;
+    const char *what; /* that has these values: the head of their column */
+    const uint64_t *values;
+    const popliner_plan *const *plans; /* one for each value */
+    size_t num_values;
+} popliner_sweep;
+
+#define POPLINER_SWEEP_INIT                                                                        \
+    { sizeof(popliner_sweep), NULL, NULL, NULL, 0 }
+
+/* A row or an object for each value, with status, objectives and their bounds, IPUs used, and split.
+ * `names` tells how units and numbers are called; its plan is not looked at. Errors: also USAGE
+ * (struct_size). */
+popliner_status popliner_report_sweep(const popliner_sweep *sweep,
+                                      const popliner_certificate_input *names,
+                                      popliner_format format, char **text, popliner_error *error);
 
 #ifdef __cplusplus
 }

@@ -13,11 +13,110 @@
 #include "popliner/costs.h"
 #include "popliner/error.h"
 #include "popliner/listener.h"
-#include "popliner/plan.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ---- answers ---- */
+
+/* What a split can be good at. Smaller is better for all of them. */
+typedef enum popliner_objective {
+    POPLINER_OBJECTIVE_MEMORY, /* the largest peak of an IPU, in bytes on its largest tile */
+    /* the cycles of the slowest IPU; an IPU with several stages runs them one after another */
+    POPLINER_OBJECTIVE_CYCLES,
+    POPLINER_OBJECTIVE_TRAFFIC, /* the bytes over all cuts */
+    POPLINER_OBJECTIVE_IPUS,    /* how many IPUs are used */
+    /* the spread: how far the cycles of the slowest IPU are from those of the fastest, if CYCLES
+     * stands before this objective in the list; else the same of the peaks */
+    POPLINER_OBJECTIVE_BALANCE,
+    POPLINER_NUM_OBJECTIVES,
+} popliner_objective;
+
+/* "memory", "cycles", "traffic", "ipus", "balance". */
+const char *popliner_objective_name(popliner_objective objective);
+
+typedef enum popliner_plan_status {
+    /* no split is better: every bound equals its value, but for the slack that was allowed */
+    POPLINER_PLAN_OPTIMAL,
+    POPLINER_PLAN_FEASIBLE, /* within the limits; the bounds say how far from the best it may be */
+    POPLINER_PLAN_INFEASIBLE, /* no split is within the limits; the stages are the best effort */
+} popliner_plan_status;
+
+/* One stage: the units first_unit ... last_unit, both included. */
+typedef struct popliner_plan_stage {
+    size_t first_unit;
+    size_t last_unit;
+    size_t ipu;          /* where it runs */
+    uint64_t peak_bytes; /* of the largest tile of its IPU, with all that runs there */
+    uint64_t cycles;     /* its own; 0 if the costs have none */
+    uint64_t cut_bytes;  /* over the cut behind it; 0 for the last one */
+} popliner_plan_stage;
+
+/* The value that was reached for one objective, within the best for those before it, and the bound:
+ * no such split has a smaller one. */
+typedef struct popliner_plan_value {
+    popliner_objective objective;
+    uint64_t value;
+    uint64_t bound;
+} popliner_plan_value;
+
+/* Why nothing fits. */
+typedef enum popliner_obstacle {
+    POPLINER_OBSTACLE_NONE,
+    POPLINER_OBSTACLE_CONSTRAINTS, /* constraints contradict each other, whatever the memory */
+    POPLINER_OBSTACLE_UNIT,        /* one unit is too large for any IPU */
+    POPLINER_OBSTACLE_CAPACITY,    /* each unit fits, but not all on so many IPUs of that size */
+    POPLINER_OBSTACLE_UNKNOWN,     /* stopped before that was found out, or it was not asked for */
+} popliner_obstacle;
+
+typedef struct popliner_infeasibility {
+    popliner_obstacle obstacle;
+    /* CONSTRAINTS: those of which each is needed for the contradiction, in words, a line each
+     * without a last line end. Owned by the plan. */
+    char *constraints;
+    /* UNIT: the first such unit, its peak alone, and the largest limit of an IPU that it may be on.
+     */
+    size_t unit;
+    uint64_t unit_bytes;
+    uint64_t limit_bytes;
+    /* UNIT and CAPACITY: the smallest max_stages that works, all else as it is; 0 if none does (with
+     * a device map: not looked for; stopped: perhaps not found). */
+    size_t enough_stages;
+    /* The smallest max_stage_bytes that works, all else as it is; 0 likewise. */
+    uint64_t enough_bytes;
+} popliner_infeasibility;
+
+/* An answer. The stages follow each other without a gap; unless the plan is INFEASIBLE they cover the
+ * whole chain (the best effort of the greedy algorithm may leave a rest). Owned by the caller that
+ * solved; free with popliner_plan_free. */
+typedef struct popliner_plan popliner_plan;
+
+typedef struct popliner_plan_summary {
+    popliner_plan_status status;
+    bool is_stopped; /* the time was up, or the caller wanted it to end */
+    size_t num_stages;
+    size_t num_ipus;
+    /* The objectives that were asked for, in their order. None with the greedy algorithm, which knows
+     * no bounds. Of an INFEASIBLE plan: the best effort's, each bound 0. */
+    size_t num_values;
+
+    uint64_t peak_bytes; /* the largest peak_bytes of a stage */
+    uint64_t cycles;     /* of the slowest IPU */
+    uint64_t cut_bytes;  /* sum over the cuts, or UINT64_MAX - 1 if larger */
+    uint64_t spread;     /* see POPLINER_OBJECTIVE_BALANCE */
+} popliner_plan_summary;
+
+/* All that is handed out lives as long as the plan; NULL behind the last. O(1). */
+const popliner_plan_summary *popliner_plan_get_summary(const popliner_plan *plan);
+const popliner_plan_stage *popliner_plan_stage_at(const popliner_plan *plan, size_t stage);
+const popliner_plan_value *popliner_plan_value_at(const popliner_plan *plan, size_t i);
+const popliner_infeasibility *popliner_plan_get_infeasibility(const popliner_plan *plan);
+
+/* NULL is fine. */
+void popliner_plan_free(popliner_plan *plan);
+
+/* ---- what is asked ---- */
 
 typedef enum popliner_method {
     /* The dynamic program where it is exact, with GLPK's word that nothing is better where its
@@ -25,7 +124,13 @@ typedef enum popliner_method {
      * much for its programs to stay small, an exact search over all stages. */
     POPLINER_METHOD_ILP,
     POPLINER_METHOD_DYNAMIC_PROGRAMMING, /* without GLPK; not where stages share IPUs */
-    POPLINER_METHOD_GREEDY, /* the algorithm of PopLiner 1.0.0, see popliner_solve_greedily */
+    /* The algorithm of PopLiner 1.0.0, to the letter: for at least 3, then 2, then 1 units per stage,
+     * for a target of 50, 60, ... 100 % of max_stage_bytes, stages are filled one after another with
+     * as many units as keep the peak within the target; the first attempt that places all units in at
+     * most max_stages stages wins. Each attempt is announced to the listener. No other option counts,
+     * and there are no values, cuts or cycles. Without a success the plan is INFEASIBLE and holds the
+     * stages of the last attempt, which may not cover the chain and may be none. */
+    POPLINER_METHOD_GREEDY,
 } popliner_method;
 
 /* What must be true of the place before a unit. */
@@ -51,6 +156,7 @@ typedef struct popliner_placement {
 /* What is asked for. Begin with POPLINER_SOLVER_OPTIONS_INIT. Arrays are the caller's; each may be
  * NULL with its number 0. */
 typedef struct popliner_solver_options {
+    size_t struct_size;
     popliner_method method;
 
     /* What is best, in order: each is optimised within the optimum of those before it. None stands
@@ -100,7 +206,11 @@ typedef struct popliner_solver_options {
 #define POPLINER_TARGET_BYTES UINT64_MAX
 
 #define POPLINER_SOLVER_OPTIONS_INIT                                                               \
-    { .method = POPLINER_METHOD_ILP, .max_stages = 16, .max_stage_bytes = POPLINER_TARGET_BYTES }
+    {                                                                                              \
+        sizeof(popliner_solver_options), POPLINER_METHOD_ILP, NULL, 0, 0, 16,                      \
+            POPLINER_TARGET_BYTES, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, 0, NULL, 0, false, 0, \
+            NULL, NULL, NULL, NULL, NULL                                                           \
+    }
 
 /* Chooses stages that cover the chain, within all limits and constraints, so that
  *   1. the objectives are as small as possible, one after another (with slack: at most so much above
@@ -117,15 +227,15 @@ typedef struct popliner_solver_options {
  * with bounds, unless all is proven by then; INFEASIBLE, with the obstacle UNKNOWN and no stages, if
  * nothing is known yet.
  *
- * *plan must be empty (zeroed); the caller clears it. Errors: USAGE (an option that makes no sense,
- * by name), MEMORY, INTERNAL (GLPK failed or its answer does not check; the process goes on), and
+ * `options` may be NULL. The caller frees *plan. Errors: USAGE (an option that makes no sense, by name,
+ * or struct_size), MEMORY, INTERNAL (GLPK failed or its answer does not check; the process goes on), and
  * those of the shared peaks.
  *
  * Cost: O(n^2 * stages) time for each value that is tried, about 40 for each objective; with peaks
  * that depend on the place or limits by IPU times the number of stages; BALANCE tries up to n^2
  * values. O(n * stages) memory besides the table. For ILP also GLPK's time, and up to 1 GiB. */
 popliner_status popliner_solve(const popliner_costs *costs, const popliner_solver_options *options,
-                               popliner_plan *plan, popliner_error *error);
+                               popliner_plan **plan, popliner_error *error);
 
 /* Writes the integer program of the first objective into the file `path`: one binary variable
  * z_K_I_J per stage K (0 where it does not matter which) and interval I ... J that is within limits
@@ -140,19 +250,6 @@ popliner_status popliner_solver_write(const popliner_costs *costs,
                                       const popliner_solver_options *options,
                                       popliner_program_format format, const char *path,
                                       popliner_error *error);
-
-/* The greedy algorithm of PopLiner 1.0.0, to the letter: for at least 3, then 2, then 1 units per
- * stage, for a target of 50, 60, ... 100 % of options->max_stage_bytes, stages are filled one after
- * another with as many units as keep the peak within the target; the first attempt that places all
- * units in at most options->max_stages stages wins. Each attempt is announced to the listener.
- * Without a success the plan is INFEASIBLE and holds the stages of the last attempt, which may not
- * cover the chain and may be none. Peaks are asked for on demand.
- *
- * Of the options only these two and the listener count. cut_bytes and cycles stay 0, and there are
- * no values: this solver knows no other costs. Errors: USAGE, MEMORY, and whatever `peak` returns. */
-popliner_status popliner_solve_greedily(size_t num_units, popliner_peak_function peak, void *user,
-                                        const popliner_solver_options *options, popliner_plan *plan,
-                                        popliner_error *error);
 
 #ifdef __cplusplus
 }

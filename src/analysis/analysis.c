@@ -10,15 +10,18 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/structs.h"
-#include "popliner/locate.h"
-#include "popliner/read.h"
+#include "memory/chain_data.h"
+#include "model/layers.h"
+#include "model/operations.h"
+#include "profile/locate.h"
+#include "profile/read.h"
 
 /* ---- making ---- */
 
 popliner_status popliner_analysis_locate(const char *path, const char *debug_path,
                                          char **found_profile, char **found_debug,
                                          popliner_error *error) {
-    return popliner_locate(path, debug_path, found_profile, found_debug, error);
+    return pl_locate(path, debug_path, found_profile, found_debug, error);
 }
 
 static bool copy_text(const char *text, char **copy) {
@@ -33,8 +36,13 @@ static popliner_status create(const popliner_analysis_options *options,
     popliner_analysis *made = calloc(1, sizeof *made);
     if (made == NULL)
         return pl_fail_memory(error, "the analysis");
-    if (options->listener != NULL)
-        made->listener = *options->listener;
+    made->listener = (popliner_listener)POPLINER_LISTENER_INIT;
+    popliner_status status = pl_struct_take(&made->listener, sizeof made->listener,
+                                            options->listener, "popliner_listener", error);
+    if (status != POPLINER_OK) {
+        free(made);
+        return status;
+    }
     made->layer_order = options->layer_order;
     made->num_threads = options->num_threads;
     if (!copy_text(options->layer_name_regex, &made->layer_name_regex) ||
@@ -57,7 +65,7 @@ static void tell_files(const popliner_analysis *a) {
             popliner_profile_target(a->profile)->num_tiles);
     if (a->info != NULL)
         pl_tell(&a->listener, POPLINER_LEVEL_DEBUG, "%zu debug contexts, %zu of them needed",
-                popliner_debug_info_num_read(a->info), popliner_debug_info_num_contexts(a->info));
+                pl_debug_info_num_read(a->info), pl_debug_info_num_contexts(a->info));
     else
         pl_tell(&a->listener, POPLINER_LEVEL_WARNING,
                 "No debug.cbor was found beside the profile or one directory up; programs are "
@@ -76,13 +84,13 @@ popliner_status popliner_analysis_read(const char *path, const char *debug_path,
     popliner_status status =
         pl_struct_take(&o, sizeof o, options, "popliner_analysis_options", error);
     if (status == POPLINER_OK)
-        status = popliner_locate(path, debug_path, &profile_file, &debug_file, error);
+        status = pl_locate(path, debug_path, &profile_file, &debug_file, error);
     if (status == POPLINER_OK)
         status = create(&o, &a, error);
     if (status == POPLINER_OK) {
-        popliner_read_options read_options = {&a->listener, o.num_threads, o.max_memory_bytes};
-        status = popliner_read_files(profile_file, debug_file, &read_options, &a->read_profile,
-                                     &a->info, error);
+        pl_read_options read_options = {&a->listener, o.num_threads, o.max_memory_bytes};
+        status = pl_read_files(profile_file, debug_file, &read_options, &a->read_profile, &a->info,
+                               error);
     }
     if (status == POPLINER_OK) {
         a->profile = a->read_profile;
@@ -142,14 +150,14 @@ void popliner_analysis_free(popliner_analysis *analysis) {
     for (size_t model = 0; model < PL_NUM_MEMORY_MODELS; model++) {
         pl_model_parts *parts = &a->models[model];
         for (size_t recompute = 0; recompute < PL_NUM_RECOMPUTES; recompute++)
-            popliner_stage_details_free(parts->stages[recompute]);
-        popliner_stage_meter_free(parts->meter);
-        popliner_chain_free(parts->chain);
+            pl_stage_details_free(parts->stages[recompute]);
+        pl_stage_meter_free(parts->meter);
+        pl_chain_free(parts->chain);
     }
-    popliner_layers_free(a->layers);
-    popliner_operations_free(a->found_operations);
-    popliner_debug_info_free(a->info);
-    popliner_profile_free(a->read_profile);
+    pl_layers_free(a->layers);
+    pl_operations_free(a->found_operations);
+    pl_debug_info_free(a->info);
+    pl_profile_free(a->read_profile);
     pl_stored_analysis_close(a->stored);
     free(a->layer_name_regex);
     free(a->first_layer_regex);
@@ -182,7 +190,7 @@ popliner_status popliner_analysis_operations(popliner_analysis *analysis,
     popliner_status status = POPLINER_OK;
     double start = pl_clock_seconds();
     if (a->operations == NULL) {
-        status = popliner_operations_find(a->profile, a->info, &a->found_operations, error);
+        status = pl_operations_find(a->profile, a->info, &a->found_operations, error);
         if (status == POPLINER_OK) {
             a->operations = a->found_operations;
             pl_step(&a->listener, "Finding the operations", start);
@@ -197,7 +205,7 @@ popliner_status popliner_analysis_layers(popliner_analysis *analysis,
                                          const popliner_layers **layers, popliner_error *error) {
     popliner_analysis *a = analysis;
     const popliner_operations *operations;
-    popliner_layer_options options = {
+    pl_layer_options options = {
         .name_regex = a->layer_name_regex,
         .first_layer_regex = a->first_layer_regex,
         .order = a->layer_order,
@@ -206,7 +214,7 @@ popliner_status popliner_analysis_layers(popliner_analysis *analysis,
     popliner_status status = popliner_analysis_operations(a, &operations, error);
     double start = pl_clock_seconds();
     if (status == POPLINER_OK && a->layers == NULL) {
-        status = popliner_layers_assign(a->profile, operations, &options, &a->layers, error);
+        status = pl_layers_assign(a->profile, operations, &options, &a->layers, error);
         if (status == POPLINER_OK)
             pl_step(&a->listener, "Finding the layers", start);
     }
@@ -225,7 +233,7 @@ popliner_status pl_analysis_begin(popliner_analysis *analysis, popliner_memory_m
 popliner_status popliner_analysis_chain(popliner_analysis *analysis, popliner_memory_model model,
                                         const popliner_chain **chain, popliner_error *error) {
     static const popliner_pipeline any = {POPLINER_SCHEDULE_NONE, POPLINER_RECOMPUTE_NONE, 1};
-    const popliner_stage_details *stages;
+    const pl_stage_details *stages;
     *chain = NULL;
     popliner_status status = pl_analysis_begin(analysis, model, error);
     if (status != POPLINER_OK)
@@ -242,7 +250,7 @@ popliner_status popliner_analysis_chain(popliner_analysis *analysis, popliner_me
 bool popliner_analysis_debug_path(const popliner_analysis *analysis, uint64_t id, char *path,
                                   size_t size) {
     if (analysis->info != NULL)
-        return popliner_debug_info_path(analysis->info, id, path, size);
+        return pl_debug_info_path(analysis->info, id, path, size);
     if (size > 0)
         *path = '\0';
     return false;

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #include "popliner/analysis.h"
-#include "popliner/debug_info.h"
+#include "profile/debug_info.h"
 #include "store/stored_analysis.h"
 
 enum {
@@ -18,9 +18,9 @@ enum {
 /* What was made for a memory model; NULL before. */
 typedef struct pl_model_parts {
     popliner_chain *chain;
-    popliner_stage_meter *meter;
+    pl_stage_meter *meter;
     /* All stages, measured for a pipeline that trains, by its way of recomputing. */
-    popliner_stage_details *stages[PL_NUM_RECOMPUTES];
+    pl_stage_details *stages[PL_NUM_RECOMPUTES];
     bool is_stored[PL_NUM_RECOMPUTES]; /* these stages come from the file that was loaded */
     bool told_not_stored;              /* that they had to be measured, once */
 } pl_model_parts;
@@ -40,10 +40,14 @@ struct popliner_analysis {
     /* Whose profile and operations are: those that were read, or what was loaded. */
     popliner_profile *read_profile;
     popliner_operations *found_operations;
-    popliner_debug_info *info; /* NULL if there is none */
+    pl_debug_info *info; /* NULL if there is none */
     pl_stored_analysis *stored;
     bool has_variables;
 };
+
+/* Completes what the caller asks (NULL: nothing) with the defaults. Errors: USAGE. */
+popliner_status pl_analysis_take_request(const popliner_request *request, popliner_request *own,
+                                         popliner_error *error);
 
 /* Makes sure that operations and layers are there, and that there is such a memory model. Errors: those
  * of popliner_analysis_layers, USAGE. */
@@ -65,7 +69,6 @@ popliner_status pl_analysis_make_meter(popliner_analysis *analysis, popliner_mem
  * be measured. They stay the analysis's, until popliner_analysis_store. */
 popliner_status pl_analysis_find_stages(popliner_analysis *analysis, popliner_memory_model model,
                                         const popliner_pipeline *pipeline,
-                                        const popliner_stage_details **stages,
-                                        popliner_error *error);
+                                        const pl_stage_details **stages, popliner_error *error);
 
 #endif

@@ -3,10 +3,13 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/analysis_data.h"
 
+#include <stdlib.h>
+
 #include "base/clock.h"
 #include "base/failure.h"
-#include "base/structs.h"
-#include "popliner/intervals.h"
+#include "base/growth.h"
+#include "intervals/intervals.h"
+#include "memory/chain_data.h"
 
 popliner_status pl_analysis_make_chain(popliner_analysis *analysis, popliner_memory_model model,
                                        popliner_error *error) {
@@ -14,8 +17,8 @@ popliner_status pl_analysis_make_chain(popliner_analysis *analysis, popliner_mem
     popliner_status status = pl_analysis_load_variables(analysis, error);
     if (status != POPLINER_OK || parts->chain != NULL)
         return status;
-    return popliner_chain_create(analysis->profile, analysis->operations, analysis->layers, model,
-                                 &parts->chain, error);
+    return pl_chain_create(analysis->profile, analysis->operations, analysis->layers, model,
+                           &parts->chain, error);
 }
 
 popliner_status pl_analysis_make_meter(popliner_analysis *analysis, popliner_memory_model model,
@@ -29,8 +32,8 @@ popliner_status pl_analysis_make_meter(popliner_analysis *analysis, popliner_mem
     if (status == POPLINER_OK)
         status = pl_analysis_make_chain(a, model, error);
     if (status == POPLINER_OK)
-        status = popliner_stage_meter_create(a->profile, a->operations, parts->chain, &parts->meter,
-                                             error);
+        status =
+            pl_stage_meter_create(a->profile, a->operations, parts->chain, &parts->meter, error);
     if (status == POPLINER_OK)
         pl_step(&a->listener,
                 model == POPLINER_MEMORY_MODEL_FULL ? "Preparing the full memory model"
@@ -40,18 +43,17 @@ popliner_status pl_analysis_make_meter(popliner_analysis *analysis, popliner_mem
 }
 
 /* The stages in memory that serve a pipeline, or NULL. */
-static const popliner_stage_details *known_stages(const pl_model_parts *parts,
-                                                  const popliner_pipeline *pipeline) {
+static const pl_stage_details *known_stages(const pl_model_parts *parts,
+                                            const popliner_pipeline *pipeline) {
     for (size_t i = 0; i < PL_NUM_RECOMPUTES; i++)
-        if (parts->stages[i] != NULL && popliner_stage_details_serve(parts->stages[i], pipeline))
+        if (parts->stages[i] != NULL && pl_stage_details_serve(parts->stages[i], pipeline))
             return parts->stages[i];
     return NULL;
 }
 
 popliner_status pl_analysis_find_stages(popliner_analysis *analysis, popliner_memory_model model,
                                         const popliner_pipeline *pipeline,
-                                        const popliner_stage_details **stages,
-                                        popliner_error *error) {
+                                        const pl_stage_details **stages, popliner_error *error) {
     pl_model_parts *parts = &analysis->models[model];
     pl_measured_stages found = {0};
     double start = pl_clock_seconds();
@@ -65,9 +67,9 @@ popliner_status pl_analysis_find_stages(popliner_analysis *analysis, popliner_me
     if (parts->chain == NULL)
         parts->chain = found.chain;
     else
-        popliner_chain_free(found.chain);
+        pl_chain_free(found.chain);
     /* whatever else is there does not serve this way of recomputing */
-    popliner_stage_details_free(parts->stages[pipeline->recompute]);
+    pl_stage_details_free(parts->stages[pipeline->recompute]);
     parts->stages[pipeline->recompute] = found.details;
     parts->is_stored[pipeline->recompute] = true;
     *stages = found.details;
@@ -82,8 +84,8 @@ popliner_status popliner_analysis_is_training(popliner_analysis *analysis,
     *is_training = false;
     popliner_status status = popliner_analysis_chain(analysis, model, &chain, error);
     if (status == POPLINER_OK)
-        status = popliner_intervals_train(analysis->profile, analysis->operations, chain,
-                                          is_training, error);
+        status = pl_intervals_are_training(analysis->profile, analysis->operations, chain,
+                                           is_training, error);
     return status;
 }
 
@@ -104,15 +106,60 @@ static popliner_status check_stages(const popliner_chain *chain, const popliner_
     return POPLINER_OK;
 }
 
+/* ---- single stages ---- */
+
+struct popliner_measurement {
+    popliner_stage_memory shown; /* of the next two */
+    pl_stage_memory memory;
+    uint64_t *kept_bytes; /* [num_tiles] */
+    popliner_stage_detail detail;
+};
+
+const popliner_stage_memory *
+popliner_measurement_get_memory(const popliner_measurement *measurement) {
+    return &measurement->shown;
+}
+
+const popliner_stage_detail *
+popliner_measurement_get_detail(const popliner_measurement *measurement) {
+    return &measurement->detail;
+}
+
+void popliner_measurement_free(popliner_measurement *measurement) {
+    if (measurement == NULL)
+        return;
+    pl_stage_memory_clear(&measurement->memory);
+    free(measurement->kept_bytes);
+    free(measurement);
+}
+
+/* Adds what is kept to the totals, and shows the arrays. */
+static void finish_measurement(popliner_measurement *m) {
+    const pl_stage_memory *own = &m->memory;
+    for (size_t tile = 0; tile < own->num_tiles; tile++)
+        own->total_bytes[tile] += m->kept_bytes[tile];
+    m->shown = (popliner_stage_memory){
+        .num_tiles = own->num_tiles,
+        .variables_bytes = own->variables_bytes,
+        .vertex_code_bytes = own->vertex_code_bytes,
+        .vertex_state_bytes = own->vertex_state_bytes,
+        .exchange_code_bytes = own->exchange_code_bytes,
+        .control_code_bytes = own->control_code_bytes,
+        .unexplained_bytes = own->unexplained_bytes,
+        .kept_bytes = m->kept_bytes,
+        .total_bytes = own->total_bytes,
+        .peak_step = own->peak_step,
+    };
+}
+
 popliner_status popliner_analysis_measure_stages(popliner_analysis *analysis,
                                                  const popliner_request *request,
                                                  const popliner_interval *stages, size_t num_stages,
-                                                 popliner_stage_memory *memory,
-                                                 popliner_stage_detail *detail,
+                                                 popliner_measurement **measurement,
                                                  popliner_error *error) {
-    popliner_request r = POPLINER_REQUEST_INIT;
-    popliner_status status = pl_struct_take(&r, sizeof r, request, "popliner_request", error);
-    const popliner_pipeline pipeline = {r.schedule, r.recompute, 1};
+    popliner_request r;
+    *measurement = NULL;
+    popliner_status status = pl_analysis_take_request(request, &r, error);
     if (status == POPLINER_OK)
         status = pl_analysis_begin(analysis, r.memory_model, error);
     if (status == POPLINER_OK)
@@ -120,11 +167,26 @@ popliner_status popliner_analysis_measure_stages(popliner_analysis *analysis,
     if (status != POPLINER_OK)
         return status;
     const pl_model_parts *parts = &analysis->models[r.memory_model];
+    const popliner_pipeline pipeline = {r.schedule, r.recompute, 1};
+    size_t num_tiles = popliner_profile_target(analysis->profile)->num_tiles;
     status = check_stages(parts->chain, stages, num_stages, error);
-    if (status == POPLINER_OK && memory != NULL)
-        status = popliner_stage_measure_shared(parts->meter, stages, num_stages, memory, error);
-    if (status == POPLINER_OK && detail != NULL)
-        status = popliner_stage_detail_measure(parts->meter, &pipeline, stages, num_stages, detail,
-                                               error);
-    return status;
+    if (status != POPLINER_OK)
+        return status;
+    popliner_measurement *m = calloc(1, sizeof *m);
+    if (m == NULL || (m->kept_bytes = pl_new_array(num_tiles, sizeof *m->kept_bytes)) == NULL) {
+        popliner_measurement_free(m);
+        return pl_fail_memory(error, "the memory of a stage");
+    }
+    status = pl_stage_measure_shared(parts->meter, stages, num_stages, &m->memory, error);
+    if (status == POPLINER_OK)
+        status = pl_stage_measure_kept(parts->meter, &pipeline, stages, num_stages, m->kept_bytes,
+                                       error);
+    if (status != POPLINER_OK) {
+        popliner_measurement_free(m);
+        return status;
+    }
+    m->detail = pl_stage_detail_of(parts->meter, &m->memory, m->kept_bytes);
+    finish_measurement(m);
+    *measurement = m;
+    return POPLINER_OK;
 }

@@ -41,12 +41,3 @@ popliner_status popliner_report_layers(popliner_analysis *analysis, popliner_mem
                                   delimiter, text, error);
     return status;
 }
-
-popliner_status popliner_report_diagnosis(const popliner_analysis *analysis,
-                                          const popliner_diagnosis *diagnosis,
-                                          popliner_format format, size_t max_rows, char **text,
-                                          popliner_error *error) {
-    const pl_diagnosed diagnosed = {diagnosis, analysis->profile, analysis->operations,
-                                    analysis->info};
-    return pl_report_diagnosis(&diagnosed, format, max_rows, text, error);
-}

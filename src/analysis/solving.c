@@ -10,9 +10,11 @@
 #include "base/growth.h"
 #include "base/structs.h"
 #include "costs/costs.h"
-#include "popliner/intervals.h"
+#include "intervals/intervals.h"
 #include "show/certificate_data.h"
+#include "solve/greedy.h"
 #include "solve/owned_options.h"
+#include "solve/plan_data.h"
 
 /* A request, made ready. Zero-initialise; free with free_task. */
 typedef struct task {
@@ -20,8 +22,9 @@ typedef struct task {
     popliner_memory_model model;
     popliner_pipeline pipeline; /* its max_stages mean nothing */
     const popliner_chain *chain;
-    const popliner_stage_details *stages; /* those that were stored, or NULL */
+    const pl_stage_details *stages; /* those that were stored, or NULL */
     pl_owned_options solver;
+    popliner_listener listener; /* the solver's, if the caller has one for it */
     popliner_costs *costs;
 } task;
 
@@ -32,9 +35,10 @@ static void free_task(task *t) {
 
 /* ---- making ready ---- */
 
-/* Takes over what the caller set, and checks what no other function does. */
-static popliner_status take_request(const popliner_request *request, popliner_request *own,
-                                    popliner_error *error) {
+popliner_status pl_analysis_take_request(const popliner_request *request, popliner_request *own,
+                                         popliner_error *error) {
+    popliner_solver_options options;
+    popliner_listener listener;
     *own = (popliner_request)POPLINER_REQUEST_INIT;
     popliner_status status = pl_struct_take(own, sizeof *own, request, "popliner_request", error);
     if (status == POPLINER_OK && (unsigned)own->schedule > POPLINER_SCHEDULE_TRAINING)
@@ -43,17 +47,20 @@ static popliner_status take_request(const popliner_request *request, popliner_re
     if (status == POPLINER_OK && (unsigned)own->recompute >= PL_NUM_RECOMPUTES)
         status = pl_fail(error, POPLINER_ERROR_USAGE, "there is no way of recomputing %d",
                          (int)own->recompute);
+    /* the method is looked at before the rest of the options can be taken */
+    if (status == POPLINER_OK)
+        status = pl_solver_options_take(own->solver, &options, &listener, error);
     return status;
 }
 
-/* The greedy algorithm measures each stage when it tries it. */
+/* The greedy algorithm measures each stage when it tries it. The request was taken. */
 static bool is_greedy(const popliner_request *request) {
     return request->solver != NULL && request->solver->method == POPLINER_METHOD_GREEDY;
 }
 
 /* Finds stages that were stored. */
 static popliner_status find_stored(popliner_analysis *a, const popliner_request *request,
-                                   const popliner_stage_details **stages, popliner_error *error) {
+                                   const pl_stage_details **stages, popliner_error *error) {
     const popliner_pipeline pipeline = {request->schedule, request->recompute, 1};
     pl_model_parts *parts = &a->models[request->memory_model];
     *stages = NULL;
@@ -74,10 +81,10 @@ popliner_status popliner_analysis_load_rest(popliner_analysis *analysis,
                                             const popliner_request *request,
                                             popliner_error *error) {
     popliner_request r;
-    const popliner_stage_details *stages;
+    const pl_stage_details *stages;
     popliner_status status = pl_analysis_load_variables(analysis, error);
     if (status == POPLINER_OK && request != NULL)
-        status = take_request(request, &r, error);
+        status = pl_analysis_take_request(request, &r, error);
     if (status != POPLINER_OK || request == NULL || analysis->stored == NULL || is_greedy(&r))
         return status;
     const popliner_pipeline pipeline = {r.schedule, r.recompute, 1};
@@ -89,7 +96,7 @@ popliner_status popliner_analysis_load_rest(popliner_analysis *analysis,
 
 /* Makes the meter ready where stages do not do. */
 static popliner_status prepare(popliner_analysis *a, const popliner_request *request,
-                               const popliner_stage_details **stages, popliner_error *error) {
+                               const pl_stage_details **stages, popliner_error *error) {
     popliner_status status = pl_analysis_begin(a, request->memory_model, error);
     if (status == POPLINER_OK)
         status = find_stored(a, request, stages, error);
@@ -102,19 +109,20 @@ static popliner_status prepare(popliner_analysis *a, const popliner_request *req
 popliner_status popliner_analysis_prepare(popliner_analysis *analysis,
                                           const popliner_request *request, popliner_error *error) {
     popliner_request r;
-    const popliner_stage_details *stages = NULL;
-    popliner_status status = take_request(request, &r, error);
+    const pl_stage_details *stages = NULL;
+    popliner_status status = pl_analysis_take_request(request, &r, error);
     return status == POPLINER_OK ? prepare(analysis, &r, &stages, error) : status;
 }
 
 /* Copies the solver's options and sets what follows from the profile. */
-static popliner_status take_options(task *t, const popliner_solver_options *options,
+static popliner_status take_options(task *t, const popliner_solver_options *callers,
                                     popliner_error *error) {
-    static const popliner_solver_options usual = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_solver_options complete;
     popliner_solver_options *own = &t->solver.options;
     size_t num_units = popliner_chain_num_units(t->chain);
-    popliner_status status =
-        pl_owned_options_copy(&t->solver, options == NULL ? &usual : options, num_units, error);
+    popliner_status status = pl_solver_options_take(callers, &complete, &t->listener, error);
+    if (status == POPLINER_OK)
+        status = pl_owned_options_copy(&t->solver, &complete, num_units, error);
     if (status != POPLINER_OK)
         return status;
     if (own->max_stage_bytes == POPLINER_TARGET_BYTES)
@@ -147,7 +155,7 @@ static popliner_status begin_task(task *t, popliner_analysis *analysis,
                                   popliner_error *error) {
     popliner_request r;
     t->analysis = analysis;
-    popliner_status status = take_request(request, &r, error);
+    popliner_status status = pl_analysis_take_request(request, &r, error);
     if (status == POPLINER_OK && is_evaluation && analysis->has_variables) {
         status = pl_analysis_begin(analysis, r.memory_model, error);
         if (status == POPLINER_OK)
@@ -181,9 +189,9 @@ static popliner_status shared_peak(void *user, const popliner_interval *stages, 
                                    uint64_t *peak_bytes, popliner_error *error) {
     const shared_stages *own = user;
     popliner_status status = pl_analysis_make_meter(own->analysis, own->model, error);
-    popliner_shared_stages shared = {own->analysis->models[own->model].meter, own->pipeline};
+    pl_shared_stages shared = {own->analysis->models[own->model].meter, own->pipeline};
     if (status == POPLINER_OK)
-        status = popliner_intervals_shared_peak(&shared, stages, num_stages, peak_bytes, error);
+        status = pl_intervals_shared_peak(&shared, stages, num_stages, peak_bytes, error);
     return status;
 }
 
@@ -218,7 +226,7 @@ static size_t longest_pipeline(const task *t, size_t max_stages) {
 /* Measures all stages, if they were not before. Those that are above max_bytes are not measured
  * further; without such a limit, all pipelines are measured that may be enough when nothing fits. */
 static popliner_status measure_costs(task *t, uint64_t max_bytes, popliner_error *error) {
-    popliner_interval_options options = POPLINER_INTERVAL_OPTIONS_INIT;
+    pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
     popliner_analysis *a = t->analysis;
     size_t num_mapped = t->solver.options.num_mapped_stages;
     size_t max_stages = t->solver.options.max_stages;
@@ -230,18 +238,18 @@ static popliner_status measure_costs(task *t, uint64_t max_bytes, popliner_error
     if (num_mapped > 0 && (max_bytes < UINT64_MAX || max_stages < num_mapped))
         max_stages = num_mapped;
     options.pipeline = t->pipeline;
-    options.pipeline.most_stages = max_stages;
-    options.most_bytes = max_bytes;
+    options.pipeline.max_stages = max_stages;
+    options.max_bytes = max_bytes;
     options.with_cycles = true;
     options.num_threads = a->num_threads;
+    options.listener = &a->listener;
     popliner_costs_free(t->costs);
     t->costs = NULL;
     if (t->stages != NULL) {
-        status =
-            popliner_stage_details_costs(t->stages, t->chain, &options.pipeline, &t->costs, error);
+        status = pl_stage_details_costs(t->stages, t->chain, &options.pipeline, &t->costs, error);
     } else {
-        status = popliner_intervals_measure(a->profile, a->operations, t->chain, &options,
-                                            &a->listener, &t->costs, NULL, error);
+        status = pl_intervals_measure(a->profile, a->operations, t->chain, &options, &t->costs,
+                                      NULL, error);
         if (status == POPLINER_OK)
             pl_step(&a->listener, "Measuring all stages", start);
     }
@@ -269,22 +277,21 @@ popliner_status popliner_analysis_costs(popliner_analysis *analysis,
 /* The peak of a stage as the greedy algorithm sees it. */
 static popliner_status measure_peak(void *user, size_t first_unit, size_t last_unit,
                                     uint64_t *peak_bytes, popliner_error *error) {
-    popliner_stage_meter *meter = user;
-    popliner_stage_memory memory = {0};
-    popliner_status status =
-        popliner_stage_measure_units(meter, first_unit, last_unit, &memory, error);
+    pl_stage_meter *meter = user;
+    pl_stage_memory memory = {0};
+    popliner_status status = pl_stage_measure_units(meter, first_unit, last_unit, &memory, error);
     if (status == POPLINER_OK)
-        *peak_bytes = popliner_largest_of_tiles(memory.total_bytes, memory.num_tiles);
-    popliner_stage_memory_clear(&memory);
+        *peak_bytes = pl_tiles_max(memory.total_bytes, memory.num_tiles);
+    pl_stage_memory_clear(&memory);
     return status;
 }
 
 static popliner_status solve_greedily(task *t, popliner_plan *plan, popliner_error *error) {
-    popliner_stage_meter *meter = t->analysis->models[t->model].meter;
+    pl_stage_meter *meter = t->analysis->models[t->model].meter;
     double start = pl_clock_seconds();
-    popliner_stage_meter_remember_peaks(meter);
-    popliner_status status = popliner_solve_greedily(
-        popliner_chain_num_units(t->chain), measure_peak, meter, &t->solver.options, plan, error);
+    pl_stage_meter_remember_peaks(meter);
+    popliner_status status = pl_solve_greedily(popliner_chain_num_units(t->chain), measure_peak,
+                                               meter, &t->solver.options, plan, error);
     if (status == POPLINER_OK)
         pl_step(&t->analysis->listener, "Solving", start);
     return status;
@@ -294,7 +301,7 @@ static popliner_status solve_costs(task *t, popliner_plan *plan, popliner_error 
     const popliner_listener *listener = &t->analysis->listener;
     double start = pl_clock_seconds();
     pl_progress(listener, "Solving", 0, 0);
-    popliner_status status = popliner_solve(t->costs, &t->solver.options, plan, error);
+    popliner_status status = pl_solve(t->costs, &t->solver.options, plan, error);
     if (status == POPLINER_OK)
         pl_step(listener, "Solving", start);
     return status;
@@ -322,7 +329,7 @@ static popliner_status find_plan(task *t, popliner_plan *plan, popliner_error *e
     /* what is beyond the limit matters only now: to tell how far */
     if (status == POPLINER_OK && plan->status == POPLINER_PLAN_INFEASIBLE && !plan->is_stopped &&
         !without_reasons) {
-        popliner_plan_clear(plan);
+        pl_plan_clear(plan);
         status = measure_costs(t, UINT64_MAX, error);
         if (status == POPLINER_OK)
             status = solve_costs(t, plan, error);
@@ -342,9 +349,9 @@ static popliner_status certify(task *t, bool is_evaluation, popliner_plan *plan,
         return pl_fail_memory(error, "a report");
     for (size_t unit = 0; unit < num_units; unit++)
         names[unit] = popliner_chain_label(t->chain, unit);
-    popliner_certificate_input input = {
+    pl_certificate_input input = {
         .options = &t->solver.options,
-        .pipeline = &t->pipeline,
+        .pipeline = t->pipeline,
         .num_units = num_units,
         .unit_names = names,
         .time_unit = "cycles",
@@ -378,8 +385,8 @@ popliner_status popliner_analysis_solve(popliner_analysis *analysis,
         status = certify(&t, false, &plan, certificate, error);
     /* what the greedy algorithm takes for the memory of a stage is for nobody else */
     if (t.chain != NULL && analysis->models[t.model].meter != NULL)
-        popliner_stage_meter_forget_peaks(analysis->models[t.model].meter);
-    popliner_plan_clear(&plan);
+        pl_stage_meter_forget_peaks(analysis->models[t.model].meter);
+    pl_plan_clear(&plan);
     free_task(&t);
     return status;
 }
@@ -427,7 +434,7 @@ popliner_status popliner_analysis_evaluate(popliner_analysis *analysis,
         status = place_stages(&t, first_units, num_cuts, &plan, error);
     if (status == POPLINER_OK)
         status = certify(&t, true, &plan, certificate, error);
-    popliner_plan_clear(&plan);
+    pl_plan_clear(&plan);
     free_task(&t);
     return status;
 }

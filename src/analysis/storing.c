@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/failure.h"
-#include "popliner/intervals.h"
+#include "intervals/intervals.h"
 
 /* What is stored of one chain takes about so much at most, for each way of recomputing. */
 static const size_t max_stored_bytes = (size_t)64 << 20;
@@ -13,9 +13,9 @@ static const size_t max_stored_bytes = (size_t)64 << 20;
 /* Measures all stages of a chain in a pipeline that trains, and keeps them. */
 static popliner_status measure_stages(popliner_analysis *a, popliner_memory_model model,
                                       popliner_recompute recompute, popliner_error *error) {
-    popliner_interval_options options = POPLINER_INTERVAL_OPTIONS_INIT;
+    pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
     pl_model_parts *parts = &a->models[model];
-    popliner_stage_details *details = NULL;
+    pl_stage_details *details = NULL;
     double start = pl_clock_seconds();
     if (parts->stages[recompute] != NULL && !parts->is_stored[recompute])
         return POPLINER_OK;
@@ -23,11 +23,12 @@ static popliner_status measure_stages(popliner_analysis *a, popliner_memory_mode
     options.pipeline.recompute = recompute;
     options.with_cycles = true;
     options.num_threads = a->num_threads;
-    popliner_status status = popliner_intervals_measure(
-        a->profile, a->operations, parts->chain, &options, &a->listener, NULL, &details, error);
+    options.listener = &a->listener;
+    popliner_status status = pl_intervals_measure(a->profile, a->operations, parts->chain, &options,
+                                                  NULL, &details, error);
     if (status != POPLINER_OK)
         return status;
-    popliner_stage_details_free(parts->stages[recompute]);
+    pl_stage_details_free(parts->stages[recompute]);
     parts->stages[recompute] = details;
     parts->is_stored[recompute] = false;
     pl_step(&a->listener,
@@ -52,9 +53,9 @@ popliner_status popliner_analysis_store(popliner_analysis *analysis, popliner_me
     const pl_model_parts *parts = &a->models[model];
     size_t num_units = popliner_chain_num_units(parts->chain);
     /* very long chains are measured when they are asked for: they would be most of the file */
-    if (popliner_stage_details_size(num_units) <= max_stored_bytes) {
+    if (pl_stage_details_size(num_units) <= max_stored_bytes) {
         status =
-            popliner_intervals_train(a->profile, a->operations, parts->chain, &is_training, error);
+            pl_intervals_are_training(a->profile, a->operations, parts->chain, &is_training, error);
         /* plain stages are among those of a pipeline: its last ones */
         size_t num_wanted = is_training && num_units > 1 ? PL_NUM_RECOMPUTES : 1;
         while (status == POPLINER_OK && num_measured < num_wanted) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "popliner/version.h"
+#include "popliner/popliner.h"
 
 const char *popliner_version(void) {
     return PL_VERSION; /* the project's version, from the build */

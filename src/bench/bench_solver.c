@@ -269,7 +269,9 @@ static void measure(const benchmark *b, size_t runs) {
     make_chain(&r.chain, b->num_units);
     popliner_costs *costs = make_costs(&r.chain, b);
     popliner_costs_set_shared_peak(costs, shared_peak, &r, true);
-    popliner_listener listener = {.user = &r, .message = count_programs};
+    popliner_listener listener = POPLINER_LISTENER_INIT;
+    listener.user = &r;
+    listener.message = count_programs;
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
     options.objectives = b->objectives;
     options.num_objectives = b->num_objectives;
@@ -290,15 +292,15 @@ static void measure(const benchmark *b, size_t runs) {
         give_up("not enough memory");
     const char *status = "";
     for (size_t i = 0; i < runs; ++i) {
-        popliner_plan plan = {0};
+        popliner_plan *plan = NULL;
         popliner_error error;
         r.num_calls = r.num_programs = 0;
         double begin = seconds_now();
         if (popliner_solve(costs, &options, &plan, &error) != POPLINER_OK)
             give_up(error.message);
         seconds[i] = seconds_now() - begin;
-        status = status_name(plan.status);
-        popliner_plan_clear(&plan);
+        status = status_name(popliner_plan_get_summary(plan)->status);
+        popliner_plan_free(plan);
     }
     qsort(seconds, runs, sizeof *seconds, compare_seconds);
     struct rusage usage;

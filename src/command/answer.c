@@ -32,18 +32,20 @@ static popliner_status log_evaluation(session *s, const popliner_certificate *ce
 static popliner_status tell_plan(session *s, const request *r,
                                  const popliner_certificate *certificate, popliner_error *error) {
     enum { MOST_UNEXPLAINED_PERCENT = 20 };
-    const popliner_plan *plan = popliner_certificate_plan(certificate);
+    const popliner_plan *split = popliner_certificate_plan(certificate);
+    const popliner_plan_summary *plan = popliner_plan_get_summary(split);
     char *line = NULL;
     char *text = NULL;
     double share = popliner_certificate_unexplained_share(certificate);
-    popliner_status status = popliner_certificate_line(certificate, &line, error);
+    popliner_status status =
+        popliner_certificate_text(certificate, POPLINER_CERTIFICATE_LINE, &line, error);
     if (status == POPLINER_OK)
-        status = popliner_certificate_text(certificate, &text, error);
+        status = popliner_certificate_text(certificate, POPLINER_CERTIFICATE_TEXT, &text, error);
     if (status != POPLINER_OK)
         goto done;
     if (plan->status == POPLINER_PLAN_INFEASIBLE) {
         log_message(&s->log, POPLINER_LEVEL_INFO,
-                    plan->infeasibility.obstacle == POPLINER_OBSTACLE_UNKNOWN
+                    popliner_plan_get_infeasibility(split)->obstacle == POPLINER_OBSTACLE_UNKNOWN
                         ? "STOPPED: no split was found yet, and none is ruled out."
                     : plan->num_stages == 0 && s->options.solver != SOLVER_GREEDY
                         ? "FAILURE: Unable to fit model on IPUs."
@@ -88,15 +90,12 @@ static popliner_status write_programs(const session *s, const request *r,
 static popliner_status print_plan(const session *s, const popliner_certificate *certificate,
                                   popliner_error *error) {
     popliner_format format = s->options.format;
+    popliner_certificate_form form = format == POPLINER_FORMAT_JSON ? POPLINER_CERTIFICATE_JSON
+                                     : s->options.costs == NULL ? POPLINER_CERTIFICATE_STAGES_JSON
+                                     : format == POPLINER_FORMAT_CSV ? POPLINER_CERTIFICATE_CSV
+                                                                     : POPLINER_CERTIFICATE_TSV;
     char *text = NULL;
-    popliner_status status;
-    if (format == POPLINER_FORMAT_JSON)
-        status = popliner_certificate_json(certificate, &text, error);
-    else if (s->options.costs != NULL)
-        status = popliner_certificate_table(certificate, format == POPLINER_FORMAT_CSV ? ',' : '\t',
-                                            &text, error);
-    else
-        status = popliner_certificate_stages_json(certificate, &text, error);
+    popliner_status status = popliner_certificate_text(certificate, form, &text, error);
     return status == POPLINER_OK ? session_print(text, error) : status;
 }
 
@@ -113,7 +112,8 @@ popliner_status answer_print(session *s, const request *r, const popliner_certif
         status = print_plan(s, certificate, error);
     /* the answer comes first: it is not to be lost for a program that cannot be written */
     if (status == POPLINER_OK && costs != NULL &&
-        popliner_certificate_plan(certificate)->status != POPLINER_PLAN_INFEASIBLE)
+        popliner_plan_get_summary(popliner_certificate_plan(certificate))->status !=
+            POPLINER_PLAN_INFEASIBLE)
         status = write_programs(s, r, costs, error);
     else if (status == POPLINER_OK && (o->write_lp != NULL || o->write_mps != NULL))
         log_message(&s->log, POPLINER_LEVEL_WARNING,

@@ -29,39 +29,39 @@ static popliner_status parse_layers(const request *r, const char *layers, size_t
 popliner_status diagnose_and_print(session *s, popliner_error *error) {
     enum { SHOWN = 20 };
     popliner_memory_model model = session_memory_model(s, POPLINER_MEMORY_MODEL_FULL);
-    popliner_diagnosis diagnosis = {0};
+    popliner_diagnosis *diagnosis = NULL;
     request r = {0};
     const popliner_chain *chain = NULL;
-    popliner_diagnosis_options diagnosis_options = {
-        .layer_operations_only = s->options.layer_operations_only, .last_unit = SIZE_MAX};
+    popliner_diagnosis_options how = POPLINER_DIAGNOSIS_OPTIONS_INIT;
     bool shows_all = s->options.verbose || s->options.format == POPLINER_FORMAT_JSON;
     char *text = NULL;
+    how.memory_model = model;
+    how.layer_operations_only = s->options.layer_operations_only;
     popliner_status status = popliner_analysis_chain(s->analysis, model, &chain, error);
     if (status == POPLINER_OK && s->options.layers != NULL)
         status = request_name_chain(&r, chain, error);
     if (status == POPLINER_OK && s->options.layers != NULL)
-        status = parse_layers(&r, s->options.layers, &diagnosis_options.first_unit,
-                              &diagnosis_options.last_unit, error);
+        status = parse_layers(&r, s->options.layers, &how.first_unit, &how.last_unit, error);
     if (status == POPLINER_OK)
-        status =
-            popliner_analysis_diagnose(s->analysis, model, &diagnosis_options, &diagnosis, error);
+        status = popliner_analysis_diagnose(s->analysis, &how, &diagnosis, error);
     if (status == POPLINER_OK)
-        status = popliner_report_diagnosis(s->analysis, &diagnosis, s->options.format,
+        status = popliner_report_diagnosis(diagnosis, s->options.format,
                                            shows_all ? SIZE_MAX : SHOWN, &text, error);
     if (status == POPLINER_OK) {
-        double difference = (double)diagnosis.truth_bytes - (double)diagnosis.explained_bytes;
-        double allowed = (double)diagnosis.truth_bytes * s->options.tolerance_percent / 100;
+        const popliner_diagnosis_summary *found = popliner_diagnosis_get_summary(diagnosis);
+        double difference = (double)found->truth_bytes - (double)found->explained_bytes;
+        double allowed = (double)found->truth_bytes * s->options.tolerance_percent / 100;
         if (difference > allowed || -difference > allowed) {
             s->failed_softly = true;
             log_message(&s->log, POPLINER_LEVEL_WARNING,
                         "%llu of %llu bytes are explained at the bottleneck: that is not within "
                         "--tolerance %g (percent), so the exit status is 1.",
-                        (unsigned long long)diagnosis.explained_bytes,
-                        (unsigned long long)diagnosis.truth_bytes, s->options.tolerance_percent);
+                        (unsigned long long)found->explained_bytes,
+                        (unsigned long long)found->truth_bytes, s->options.tolerance_percent);
         }
         status = session_print(text, error);
     }
-    popliner_diagnosis_clear(&diagnosis);
+    popliner_diagnosis_free(diagnosis);
     request_free(&r);
     return status;
 }

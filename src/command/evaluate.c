@@ -62,7 +62,8 @@ popliner_status evaluate_and_print(session *s, popliner_error *error) {
     if (status == POPLINER_OK)
         status = popliner_report_evaluation(certificate, s->options.format, &text, error);
     if (status == POPLINER_OK) {
-        const popliner_plan *plan = popliner_certificate_plan(certificate);
+        const popliner_plan_summary *plan =
+            popliner_plan_get_summary(popliner_certificate_plan(certificate));
         s->failed_softly = s->failed_softly || plan->status == POPLINER_PLAN_INFEASIBLE;
         status = session_print(text, error);
     }

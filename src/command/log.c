@@ -138,7 +138,11 @@ static void on_progress(void *user, const char *task, uint64_t done, uint64_t to
 }
 
 popliner_listener log_listener(log_state *log) {
-    return (popliner_listener){.user = log, .message = on_message, .progress = on_progress};
+    popliner_listener listener = POPLINER_LISTENER_INIT;
+    listener.user = log;
+    listener.message = on_message;
+    listener.progress = on_progress;
+    return listener;
 }
 
 void log_message(log_state *log, popliner_level level, const char *format, ...) {

@@ -6,7 +6,7 @@
 
 #include "command/commands.h"
 #include "command/request.h"
-#include "popliner/version.h"
+#include "popliner/popliner.h"
 
 static int exit_status(popliner_status status) {
     switch (status) {

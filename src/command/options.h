@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "popliner/error.h"
-#include "popliner/layers.h"
+#include "popliner/operations.h"
 #include "popliner/pipeline.h"
 #include "popliner/report.h"
 

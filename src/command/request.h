@@ -6,7 +6,7 @@
 
 #include "command/session.h"
 #include "popliner/analysis.h"
-#include "popliner/costs_file.h"
+#include "popliner/costs.h"
 
 /* Zero-initialise; free with request_free. */
 typedef struct request {

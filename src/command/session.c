@@ -63,8 +63,11 @@ void session_begin(session *s) {
               : o->verbose ? POPLINER_LEVEL_DEBUG
                            : POPLINER_LEVEL_INFO,
               !o->quiet);
-    s->listener = (popliner_listener){
-        .user = s, .message = on_message, .progress = on_progress, .step = on_step};
+    s->listener = (popliner_listener)POPLINER_LISTENER_INIT;
+    s->listener.user = s;
+    s->listener.message = on_message;
+    s->listener.progress = on_progress;
+    s->listener.step = on_step;
     s->interrupts = (interrupts){.log = &s->log, .max_seconds = o->time_limit_seconds};
 }
 

@@ -76,14 +76,10 @@ static popliner_status solve_sweep(session *s, const request *r, popliner_error 
     if (status == POPLINER_OK)
         status = popliner_analysis_costs(s->analysis, &asked, &costs, error);
     if (status == POPLINER_OK) {
-        popliner_certificate_input names = {
-            .options = &r->solver,
-            .num_units = r->num_units,
-            .unit_names = r->unit_names,
-            .time_unit = "cycles",
-            .cycles_per_time_unit = 1,
-            .cuts_per_unit = 1,
-        };
+        popliner_certificate_input names = POPLINER_CERTIFICATE_INPUT_INIT;
+        names.costs = costs;
+        names.options = &r->solver;
+        names.unit_names = r->unit_names;
         status = sweep_print(s, costs, &r->solver, &names, error);
     }
     popliner_costs_free(costs);

@@ -6,7 +6,7 @@
 #include "command/request.h"
 #include "command/sweep.h"
 #include "command/written_files.h"
-#include "popliner/costs_file.h"
+#include "popliner/costs.h"
 
 /* Reads the file and puts the options in terms of its units. */
 static popliner_status make_request(session *s, request *r, popliner_costs_file **file,
@@ -36,51 +36,42 @@ static popliner_status make_request(session *s, request *r, popliner_costs_file 
     return status;
 }
 
-/* What the answer is about, but for the plan. */
-static popliner_certificate_input input_of(const request *r, const popliner_pipeline *pipeline,
-                                           const popliner_costs_file *file) {
-    return (popliner_certificate_input){
-        .options = &r->solver,
-        .pipeline = pipeline,
-        .num_units = r->num_units,
-        .unit_names = r->unit_names,
-        .time_unit = popliner_costs_file_time_unit(file),
-        .cycles_per_time_unit = popliner_costs_file_cycles_per_time_unit(file),
-        .cuts_per_unit = popliner_costs_file_cuts_per_unit(file),
-        .has_cycles = popliner_costs_has_cycles(popliner_costs_file_costs(file)),
-    };
-}
-
-static popliner_status solve_once(session *s, const request *r, const popliner_costs *costs,
-                                  popliner_certificate_input *input, popliner_error *error) {
-    popliner_plan plan = {0};
+static popliner_status solve_once(session *s, const request *r, popliner_certificate_input *input,
+                                  popliner_error *error) {
     popliner_certificate *certificate = NULL;
     double start = log_seconds();
     interrupts_catch(&s->interrupts);
-    popliner_status status = popliner_solve(costs, &r->solver, &plan, error);
+    popliner_status status = popliner_solve(input->costs, &r->solver, &input->plan, error);
     interrupts_release(&s->interrupts);
-    if (status == POPLINER_OK) {
-        log_step(&s->log, "Solving", start);
-        input->plan = &plan;
-        status = popliner_certificate_create(input, &certificate, error);
+    if (status != POPLINER_OK)
+        return status;
+    log_step(&s->log, "Solving", start);
+    status = popliner_certificate_create(input, &certificate, error);
+    if (status != POPLINER_OK) {
+        popliner_plan_free(input->plan);
+        return status;
     }
-    if (status == POPLINER_OK)
-        status = answer_print(s, r, certificate, costs, error);
+    status = answer_print(s, r, certificate, input->costs, error);
     popliner_certificate_free(certificate);
-    popliner_plan_clear(&plan);
     return status;
 }
 
 popliner_status solve_costs_and_print(session *s, popliner_error *error) {
     request r = {0};
     popliner_costs_file *file = NULL;
-    const popliner_pipeline pipeline = {s->options.schedule, s->options.recompute, 1};
     popliner_status status = make_request(s, &r, &file, error);
     if (status == POPLINER_OK) {
-        const popliner_costs *costs = popliner_costs_file_costs(file);
-        popliner_certificate_input input = input_of(&r, &pipeline, file);
-        status = s->options.sweep != NULL ? sweep_print(s, costs, &r.solver, &input, error)
-                                          : solve_once(s, &r, costs, &input, error);
+        popliner_certificate_input input = POPLINER_CERTIFICATE_INPUT_INIT;
+        input.costs = popliner_costs_file_costs(file);
+        input.options = &r.solver;
+        input.schedule = s->options.schedule;
+        input.recompute = s->options.recompute;
+        input.unit_names = r.unit_names;
+        input.time_unit = popliner_costs_file_time_unit(file);
+        input.cycles_per_time_unit = popliner_costs_file_cycles_per_time_unit(file);
+        input.cuts_per_unit = popliner_costs_file_cuts_per_unit(file);
+        status = s->options.sweep != NULL ? sweep_print(s, input.costs, &r.solver, &input, error)
+                                          : solve_once(s, &r, &input, error);
     }
     popliner_costs_file_free(file);
     request_free(&r);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "popliner/report.h"
+
 enum { USUAL_STEPS = 15, MOST_ROWS = 10000 };
 
 /* The number that a text begins with, at least 1; NULL if there is none, else what follows. */
@@ -63,7 +65,7 @@ popliner_status sweep_print(session *s, const popliner_costs *costs,
         return status;
     size_t count = (size_t)((range.last - range.first) / range.step) + 1;
     uint64_t *values = calloc(count, sizeof *values);
-    popliner_plan *plans = calloc(count, sizeof *plans);
+    popliner_plan **plans = calloc(count, sizeof *plans);
     size_t num_solved = 0;
     if (values == NULL || plans == NULL)
         status = session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for the sweep");
@@ -86,15 +88,20 @@ popliner_status sweep_print(session *s, const popliner_costs *costs,
     if (status == POPLINER_OK && num_solved < count)
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "Stopped: %zu of %zu values were not solved for.", count - num_solved, count);
-    if (status == POPLINER_OK)
-        status = popliner_report_sweep(range.of_ipus ? "num-ipus" : "mem-per-tile", values, plans,
-                                       num_solved, names, s->options.format, &report, error);
+    if (status == POPLINER_OK) {
+        popliner_sweep sweep = POPLINER_SWEEP_INIT;
+        sweep.what = range.of_ipus ? "num-ipus" : "mem-per-tile";
+        sweep.values = values;
+        sweep.plans = (const popliner_plan *const *)plans;
+        sweep.num_values = num_solved;
+        status = popliner_report_sweep(&sweep, names, s->options.format, &report, error);
+    }
     if (status == POPLINER_OK)
         status = session_print(report, error);
     bool fits = false;
     for (size_t i = 0; i < num_solved; i++) {
-        fits = fits || plans[i].status != POPLINER_PLAN_INFEASIBLE;
-        popliner_plan_clear(&plans[i]);
+        fits = fits || popliner_plan_get_summary(plans[i])->status != POPLINER_PLAN_INFEASIBLE;
+        popliner_plan_free(plans[i]);
     }
     s->failed_softly = s->failed_softly || !fits;
     free(values);

@@ -11,25 +11,25 @@ static char delimiter(const options *o) {
 }
 
 popliner_status print_sharing(session *s, popliner_error *error) {
-    popliner_sharing sharing = {0};
+    popliner_layer_pairs *pairs = NULL;
     char *text = NULL;
     const popliner_layers *layers = NULL;
-    popliner_status status = popliner_analysis_share(s->analysis, &sharing, error);
+    popliner_status status = popliner_analysis_pair_layers(s->analysis, &pairs, error);
     if (status == POPLINER_OK)
         status = popliner_analysis_layers(s->analysis, &layers, error);
     if (status == POPLINER_OK && s->options.memory_affinity) {
-        status = popliner_report_square(layers, sharing.affinity_bytes, delimiter(&s->options),
-                                        &text, error);
+        status = popliner_report_layer_pairs(pairs, layers, POPLINER_LAYER_TABLE_AFFINITY,
+                                             delimiter(&s->options), &text, error);
         if (status == POPLINER_OK)
             status = session_print(text, error);
     }
     if (status == POPLINER_OK && s->options.interlayer_communication) {
-        status = popliner_report_square(layers, sharing.communication_bytes, delimiter(&s->options),
-                                        &text, error);
+        status = popliner_report_layer_pairs(pairs, layers, POPLINER_LAYER_TABLE_COMMUNICATION,
+                                             delimiter(&s->options), &text, error);
         if (status == POPLINER_OK)
             status = session_print(text, error);
     }
-    popliner_sharing_clear(&sharing);
+    popliner_layer_pairs_free(pairs);
     return status;
 }
 

@@ -13,10 +13,10 @@
 struct popliner_costs {
     size_t num_units;
     uint64_t
-        *peaks_bytes; /* a triangle for each of the stages 1 ... most_stages_to_end from the end */
+        *peaks_bytes; /* a triangle for each of the stages 1 ... max_stages_to_end from the end */
     uint64_t *cuts_bytes; /* by the unit after the cut; element 0 is unused */
     uint64_t *cycles;     /* a triangle, or NULL */
-    size_t most_stages_to_end;
+    size_t max_stages_to_end;
     popliner_shared_peak_function shared_peak;
     void *shared_peak_user;
     bool shared_peak_never_shrinks;
@@ -42,7 +42,7 @@ popliner_status popliner_costs_create(size_t num_units, popliner_costs **costs,
     if (made == NULL)
         return pl_fail_memory(error, "the costs of the intervals");
     made->num_units = num_units;
-    made->most_stages_to_end = 1;
+    made->max_stages_to_end = 1;
     made->peaks_bytes = pl_new_array(triangle_size(made), sizeof *made->peaks_bytes);
     made->cuts_bytes = pl_new_array(num_units, sizeof *made->cuts_bytes);
     if (made->peaks_bytes == NULL || made->cuts_bytes == NULL) {
@@ -76,9 +76,9 @@ static size_t place(const popliner_costs *costs, size_t first_unit, size_t last_
 /* The triangle of peaks of the stages so far from the end. */
 static uint64_t *peaks_at(const popliner_costs *costs, size_t stages_to_end) {
     assert(stages_to_end >= 1);
-    if (stages_to_end == 1 || costs->most_stages_to_end == 1)
+    if (stages_to_end == 1 || costs->max_stages_to_end == 1)
         return costs->peaks_bytes;
-    assert(stages_to_end <= costs->most_stages_to_end);
+    assert(stages_to_end <= costs->max_stages_to_end);
     return costs->peaks_bytes + (stages_to_end - 1) * triangle_size(costs);
 }
 
@@ -100,12 +100,12 @@ uint64_t popliner_costs_peak(const popliner_costs *costs, size_t first_unit, siz
     return costs->peaks_bytes[place(costs, first_unit, last_unit)];
 }
 
-popliner_status popliner_costs_fill_peaks(popliner_costs *costs, popliner_peak_function peak,
-                                          void *user, uint64_t most_bytes, popliner_error *error) {
+popliner_status pl_costs_fill_peaks(popliner_costs *costs, pl_peak_function peak, void *user,
+                                    uint64_t max_bytes, popliner_error *error) {
     for (size_t first = 0; first < costs->num_units; ++first) {
         uint64_t peak_bytes = 0;
         for (size_t last = first; last < costs->num_units; ++last) {
-            if (peak_bytes <= most_bytes) {
+            if (peak_bytes <= max_bytes) {
                 popliner_status status = peak(user, first, last, &peak_bytes, error);
                 if (status != POPLINER_OK)
                     return status;
@@ -113,7 +113,7 @@ popliner_status popliner_costs_fill_peaks(popliner_costs *costs, popliner_peak_f
             /* one that is forbidden by itself, without any operation, says nothing of longer ones */
             bool is_forbidden = peak_bytes == POPLINER_PEAK_FORBIDDEN;
             popliner_costs_set_peak(costs, first, last,
-                                    peak_bytes > most_bytes ? POPLINER_PEAK_FORBIDDEN : peak_bytes);
+                                    peak_bytes > max_bytes ? POPLINER_PEAK_FORBIDDEN : peak_bytes);
             if (is_forbidden)
                 peak_bytes = 0;
         }
@@ -134,7 +134,7 @@ bool popliner_costs_has_cycles(const popliner_costs *costs) {
 
 void popliner_costs_set_cycles(popliner_costs *costs, size_t first_unit, size_t last_unit,
                                uint64_t cycles) {
-    assert(costs->cycles != NULL && cycles <= POPLINER_MOST_CYCLES);
+    assert(costs->cycles != NULL && cycles <= POPLINER_MAX_CYCLES);
     costs->cycles[place(costs, first_unit, last_unit)] = cycles;
 }
 
@@ -142,35 +142,35 @@ uint64_t popliner_costs_cycles(const popliner_costs *costs, size_t first_unit, s
     return costs->cycles == NULL ? 0 : costs->cycles[place(costs, first_unit, last_unit)];
 }
 
-popliner_status popliner_costs_add_pipeline(popliner_costs *costs, size_t most_stages,
+popliner_status popliner_costs_add_pipeline(popliner_costs *costs, size_t max_stages,
                                             popliner_error *error) {
-    if (most_stages <= costs->most_stages_to_end)
+    if (max_stages <= costs->max_stages_to_end)
         return POPLINER_OK;
     size_t size = triangle_size(costs);
-    size_t known = costs->most_stages_to_end;
-    uint64_t *grown = most_stages > SIZE_MAX / sizeof *grown / size
+    size_t known = costs->max_stages_to_end;
+    uint64_t *grown = max_stages > SIZE_MAX / sizeof *grown / size
                           ? NULL
-                          : realloc(costs->peaks_bytes, most_stages * size * sizeof *grown);
+                          : realloc(costs->peaks_bytes, max_stages * size * sizeof *grown);
     if (grown == NULL)
         return pl_fail_memory(error, "the costs of a pipeline");
-    memset(grown + known * size, 0, (most_stages - known) * size * sizeof *grown);
+    memset(grown + known * size, 0, (max_stages - known) * size * sizeof *grown);
     costs->peaks_bytes = grown;
-    costs->most_stages_to_end = most_stages;
+    costs->max_stages_to_end = max_stages;
     return POPLINER_OK;
 }
 
-size_t popliner_costs_most_stages_to_end(const popliner_costs *costs) {
-    return costs->most_stages_to_end;
+size_t pl_costs_max_stages_to_end(const popliner_costs *costs) {
+    return costs->max_stages_to_end;
 }
 
 void popliner_costs_set_peak_at(popliner_costs *costs, size_t stages_to_end, size_t first_unit,
                                 size_t last_unit, uint64_t peak_bytes) {
-    assert(stages_to_end <= costs->most_stages_to_end);
+    assert(stages_to_end <= costs->max_stages_to_end);
     peaks_at(costs, stages_to_end)[place(costs, first_unit, last_unit)] = peak_bytes;
 }
 
-void popliner_costs_forbid(popliner_costs *costs, size_t first_unit, size_t last_unit) {
-    for (size_t stages = 1; stages <= costs->most_stages_to_end; ++stages)
+void pl_costs_forbid(popliner_costs *costs, size_t first_unit, size_t last_unit) {
+    for (size_t stages = 1; stages <= costs->max_stages_to_end; ++stages)
         popliner_costs_set_peak_at(costs, stages, first_unit, last_unit, POPLINER_PEAK_FORBIDDEN);
 }
 
@@ -203,11 +203,11 @@ static bool never_shrinks(const popliner_costs *costs, const uint64_t *triangle)
     return is_so;
 }
 
-bool popliner_costs_shared_peak_never_shrinks(const popliner_costs *costs) {
+bool pl_costs_shared_peak_never_shrinks(const popliner_costs *costs) {
     if (costs->shared_peak != NULL)
         return costs->shared_peak_never_shrinks;
     bool is_so = true;
-    for (size_t to_end = 1; is_so && to_end <= costs->most_stages_to_end; ++to_end)
+    for (size_t to_end = 1; is_so && to_end <= costs->max_stages_to_end; ++to_end)
         is_so = never_shrinks(costs, peaks_at(costs, to_end));
     return is_so;
 }
@@ -216,9 +216,9 @@ bool pl_costs_cycles_never_shrink(const popliner_costs *costs) {
     return costs->cycles == NULL || never_shrinks(costs, costs->cycles);
 }
 
-popliner_status popliner_costs_shared_peak(const popliner_costs *costs,
-                                           const popliner_interval *stages, size_t num_stages,
-                                           uint64_t *peak_bytes, popliner_error *error) {
+popliner_status pl_costs_shared_peak(const popliner_costs *costs, const popliner_interval *stages,
+                                     size_t num_stages, uint64_t *peak_bytes,
+                                     popliner_error *error) {
     if (num_stages > 1 && costs->shared_peak != NULL)
         return costs->shared_peak(costs->shared_peak_user, stages, num_stages, peak_bytes, error);
     *peak_bytes = 0;

@@ -4,7 +4,7 @@
 #ifndef PL_COSTS_COSTS_FILE_DATA_H
 #define PL_COSTS_COSTS_FILE_DATA_H
 
-#include "popliner/costs_file.h"
+#include "popliner/costs.h"
 
 #include <jansson.h>
 

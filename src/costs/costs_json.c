@@ -14,6 +14,8 @@
 #include "base/growth.h"
 #include "base/id_map.h"
 #include "base/names.h"
+#include "costs/costs.h"
+#include "costs/pipeline.h"
 
 enum { MOST_DEVICES = 65536 };
 
@@ -137,17 +139,17 @@ static popliner_status read_additive_bytes(reader *r, const pl_json_place *owner
 
 static popliner_status read_cycles(const reader *r, const pl_json_place *place, const json_t *value,
                                    uint64_t *cycles) {
-    return pl_json_scaled(&r->json, place, value, r->scale, POPLINER_MOST_CYCLES, cycles);
+    return pl_json_scaled(&r->json, place, value, r->scale, POPLINER_MAX_CYCLES, cycles);
 }
 
 static popliner_status add_up_cycles(reader *r, const pl_json_place *place, uint64_t cycles) {
     r->sum_cycles += cycles;
-    if (r->sum_cycles <= POPLINER_MOST_CYCLES)
+    if (r->sum_cycles <= POPLINER_MAX_CYCLES)
         return POPLINER_OK;
     return pl_json_refuse(&r->json, place,
                           "with this, the cycles add up to more than %.17g; use a larger unit of "
                           "time",
-                          (double)POPLINER_MOST_CYCLES / (double)r->scale);
+                          (double)POPLINER_MAX_CYCLES / (double)r->scale);
 }
 
 static popliner_status find_unit(reader *r, const pl_json_place *place, const json_t *value,
@@ -560,21 +562,21 @@ static uint64_t peak_of(const pl_additive_costs *additive, const uint64_t *memor
 
 /* Gives the table the peaks of the pipeline if they differ from the plain ones. */
 static popliner_status add_pipeline(reader *r) {
-    size_t most_stages =
-        r->pipeline.most_stages < r->num_units ? r->pipeline.most_stages : r->num_units;
-    if (!r->has_kept || r->pipeline.schedule != POPLINER_SCHEDULE_TRAINING || most_stages < 2)
+    size_t max_stages =
+        r->pipeline.max_stages < r->num_units ? r->pipeline.max_stages : r->num_units;
+    if (!r->has_kept || r->pipeline.schedule != POPLINER_SCHEDULE_TRAINING || max_stages < 2)
         return POPLINER_OK;
-    return popliner_costs_add_pipeline(r->file->costs, most_stages, r->json.error);
+    return popliner_costs_add_pipeline(r->file->costs, max_stages, r->json.error);
 }
 
 /* Sets the peaks of an interval wherever it stands. */
 static void set_peaks(const reader *r, size_t first, size_t last, const uint64_t *memory,
                       const uint64_t *kept) {
     popliner_costs *costs = r->file->costs;
-    for (size_t stages = 1; stages <= popliner_costs_most_stages_to_end(costs); ++stages)
-        popliner_costs_set_peak_at(costs, stages, first, last,
-                                   peak_of(&r->file->additive, memory, kept,
-                                           popliner_pipeline_copies(&r->pipeline, stages)));
+    for (size_t stages = 1; stages <= pl_costs_max_stages_to_end(costs); ++stages)
+        popliner_costs_set_peak_at(
+            costs, stages, first, last,
+            peak_of(&r->file->additive, memory, kept, pl_pipeline_copies(&r->pipeline, stages)));
 }
 
 /* What stages on one IPU need together: each unit's memory, what units share once, and the copies
@@ -590,7 +592,7 @@ static popliner_status shared_peak(void *user, const popliner_interval *stages, 
     for (size_t s = 0; s < num_stages; ++s) {
         size_t from = stages[s].first_unit * width;
         size_t to = (stages[s].last_unit + 1) * width;
-        size_t copies = popliner_pipeline_copies(&a->pipeline, stages[s].stages_to_end);
+        size_t copies = pl_pipeline_copies(&a->pipeline, stages[s].stages_to_end);
         bool recomputes = a->pipeline.recompute == POPLINER_RECOMPUTE_FULL;
         for (size_t i = 0; i < width; ++i) {
             uint64_t kept = recomputes ? a->inputs[from + i]
@@ -734,7 +736,7 @@ static popliner_status fill_listed(reader *r, const json_t *list) {
     if (status != POPLINER_OK)
         return status;
     popliner_costs *costs = r->file->costs;
-    for (size_t stages = 1; stages <= popliner_costs_most_stages_to_end(costs); ++stages)
+    for (size_t stages = 1; stages <= pl_costs_max_stages_to_end(costs); ++stages)
         for (size_t first = 0; first < r->num_units; ++first)
             for (size_t last = first; last < r->num_units; ++last)
                 popliner_costs_set_peak_at(costs, stages, first, last, POPLINER_PEAK_FORBIDDEN);
@@ -768,7 +770,7 @@ static popliner_status read_all(reader *r) {
 popliner_status pl_read_costs_json(const json_t *root, const char *path,
                                    const popliner_pipeline *pipeline, popliner_costs_file *file,
                                    popliner_error *error) {
-    reader r = {.json = {path, error}, .root = root, .file = file, .pipeline = {.most_stages = 1}};
+    reader r = {.json = {path, error}, .root = root, .file = file, .pipeline = {.max_stages = 1}};
     if (pipeline != NULL)
         r.pipeline = *pipeline;
     file->additive.pipeline = r.pipeline;

@@ -80,7 +80,7 @@ static popliner_status read_node(reader *r, size_t i, const json_t *value) {
         status = read_integer(r, &id_place, json_object_get(value, "id"), &node.number);
     if (status == POPLINER_OK)
         status = pl_json_scaled(&r->json, &cycles_place, json_object_get(value, "fpgaLatency"),
-                                PL_TIME_SCALE, POPLINER_MOST_CYCLES, &node.cycles);
+                                PL_TIME_SCALE, POPLINER_MAX_CYCLES, &node.cycles);
     if (status == POPLINER_OK && size != NULL)
         status = pl_json_scaled(&r->json, &size_place, size, 1, PL_MOST_BYTES, &node.memory_bytes);
     if (status == POPLINER_OK && flag != NULL)
@@ -107,11 +107,11 @@ static popliner_status read_node(reader *r, size_t i, const json_t *value) {
 
     r->sum_cycles += node.cycles;
     r->sum_bytes += node.memory_bytes;
-    if (r->sum_cycles > POPLINER_MOST_CYCLES)
+    if (r->sum_cycles > POPLINER_MAX_CYCLES)
         return pl_json_refuse(&r->json, &cycles_place,
                               "with this node, the latencies add up to more than %.17g; use a "
                               "larger unit of time",
-                              (double)POPLINER_MOST_CYCLES / PL_TIME_SCALE);
+                              (double)POPLINER_MAX_CYCLES / PL_TIME_SCALE);
     if (r->sum_bytes > PL_MOST_BYTES)
         return pl_json_refuse(&r->json, &size_place,
                               "with this node, the sizes add up to more than %" PRIu64 " bytes",
@@ -173,7 +173,7 @@ static popliner_status read_edge(reader *r, size_t i, const json_t *value) {
     if (status == POPLINER_OK)
         status = read_end(r, i, value, "destId", &to);
     if (status == POPLINER_OK)
-        status = pl_json_scaled(&r->json, &cost_place, cost, PL_TIME_SCALE, POPLINER_MOST_CYCLES,
+        status = pl_json_scaled(&r->json, &cost_place, cost, PL_TIME_SCALE, POPLINER_MAX_CYCLES,
                                 &traffic);
     if (status != POPLINER_OK)
         return status;
@@ -183,12 +183,12 @@ static popliner_status read_edge(reader *r, size_t i, const json_t *value) {
         r->sum_cycles += traffic - node->traffic;
         node->traffic = traffic;
     }
-    if (r->sum_cycles > POPLINER_MOST_CYCLES)
+    if (r->sum_cycles > POPLINER_MAX_CYCLES)
         return pl_json_refuse(
             &r->json, &cost_place,
             "with this edge, latencies and costs add up to more than %.17g; use a "
             "larger unit of time",
-            (double)POPLINER_MOST_CYCLES / PL_TIME_SCALE);
+            (double)POPLINER_MAX_CYCLES / PL_TIME_SCALE);
     if (!pl_layer_graph_add_edge(&r->graph, from, to))
         return pl_fail_memory(r->json.error, "the edges of the graph");
     return POPLINER_OK;

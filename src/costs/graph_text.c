@@ -139,7 +139,7 @@ static popliner_status read_amounts(reader *r, span text, pl_graph_node *node) {
                 return refuse(r, "the same amount twice", item);
             found[k] = true;
             if (!parse_decimals(behind(item, strlen(keys[k])), k < 2 ? PL_TIME_DIGITS : 0,
-                                k < 2 ? POPLINER_MOST_CYCLES : PL_MOST_BYTES, &numbers[k]))
+                                k < 2 ? POPLINER_MAX_CYCLES : PL_MOST_BYTES, &numbers[k]))
                 return refuse(r, "not a decimal number, or too large", item);
         }
     }
@@ -233,7 +233,7 @@ static popliner_status check_nodes(reader *r) {
         r->sum_cycles += node->cycles;
         r->sum_bytes += node->memory_bytes;
         r->sum_traffic += node->traffic;
-        if (r->sum_cycles > POPLINER_MOST_CYCLES || r->sum_bytes > PL_MOST_BYTES ||
+        if (r->sum_cycles > POPLINER_MAX_CYCLES || r->sum_bytes > PL_MOST_BYTES ||
             r->sum_traffic > PL_MOST_BYTES)
             return pl_fail(r->error, POPLINER_ERROR_INPUT,
                            "%s: with %s, the times or sizes add up to more than can be told apart",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "popliner/diagnosis.h"
+#include "diagnosis/diagnosis.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,8 +33,7 @@ const char *popliner_missing_reason_text(popliner_missing_reason reason) {
     return "the compiler's own";
 }
 
-popliner_missing_reason popliner_program_reason(const popliner_operations *operations,
-                                                size_t program) {
+popliner_missing_reason pl_program_reason(const popliner_operations *operations, size_t program) {
     switch ((pl_standing)operations->program_standing[program]) {
     case PL_STANDING_NO_DEBUG_ID:
         return POPLINER_MISSING_NO_DEBUG_ID;
@@ -74,7 +73,7 @@ typedef struct work {
     const popliner_operations *operations;
     const popliner_layers *layers;
     const popliner_chain *chain;
-    popliner_stage_meter *meter;
+    pl_stage_meter *meter;
     const popliner_diagnosis_options *options;
     popliner_diagnosis *result;
 
@@ -86,7 +85,7 @@ typedef struct work {
     int code_of_category[UINT8_MAX + 1]; /* NUM_CODE for data */
     uint64_t *explained_code[NUM_CODE];  /* [num_tiles] */
     uint64_t *truth_code[NUM_CODE];      /* [num_tiles]: of always-live variables */
-    popliner_stage_memory stage;         /* of the operations that count */
+    pl_stage_memory stage;               /* of the operations that count */
 } work;
 
 static void free_work(work *w) {
@@ -97,7 +96,7 @@ static void free_work(work *w) {
         free(w->explained_code[code]);
         free(w->truth_code[code]);
     }
-    popliner_stage_memory_clear(&w->stage);
+    pl_stage_memory_clear(&w->stage);
 }
 
 static bool allocate(work *w) {
@@ -214,7 +213,7 @@ static popliner_status explain(work *w, popliner_error *error) {
             w->truth_code[w->code_of_category[p->variable_category[i]]][tile] +=
                 p->variable_size_bytes[i];
     }
-    status = popliner_stage_measure(w->meter, w->counted, w->num_counted, &w->stage, error);
+    status = pl_stage_measure(w->meter, w->counted, w->num_counted, &w->stage, error);
 done:
     free(state);
     pl_code_counter_free(&counter);
@@ -246,7 +245,7 @@ static popliner_status compare_programs(work *w, popliner_error *error) {
             continue;
         }
         size_t num_missing = group->num_all - group->num_seen;
-        uint32_t *missing = realloc(group->missing, num_missing * sizeof *missing);
+        uint32_t *missing = realloc((uint32_t *)group->missing, num_missing * sizeof *missing);
         if (missing == NULL)
             return pl_fail_memory(error, "the diagnosis");
         group->missing = missing;
@@ -444,7 +443,7 @@ static popliner_status list_missing(const work *w, const missing_bytes *missing,
         else if (w->program_seen[item->programs[0]])
             item->reason = POPLINER_MISSING_NO_LAYER;
         else
-            item->reason = popliner_program_reason(w->operations, item->programs[0]);
+            item->reason = pl_program_reason(w->operations, item->programs[0]);
     }
     qsort(list->items, list->count, sizeof *list->items, compare_missing);
     return POPLINER_OK;
@@ -618,13 +617,11 @@ static void find_steps(const work *w) {
     }
 }
 
-popliner_status popliner_diagnose(const popliner_profile *profile,
-                                  const popliner_operations *operations,
-                                  const popliner_layers *layers, const popliner_chain *chain,
-                                  popliner_stage_meter *meter,
-                                  const popliner_diagnosis_options *options,
-                                  popliner_diagnosis *diagnosis, popliner_error *error) {
-    popliner_diagnosis_clear(diagnosis);
+popliner_status pl_diagnose(const pl_diagnosis_subject *subject,
+                            const popliner_diagnosis_options *options,
+                            popliner_diagnosis *diagnosis, popliner_error *error) {
+    const popliner_chain *chain = subject->chain;
+    pl_diagnosis_clear(diagnosis);
     if (options->first_unit >= chain->num_units || options->first_unit > options->last_unit)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "the diagnosis of units %zu to %zu: the chain has units 0 to %zu",
@@ -632,11 +629,11 @@ popliner_status popliner_diagnose(const popliner_profile *profile,
     diagnosis->model = chain->model;
     diagnosis->layer_operations_only = options->layer_operations_only;
     diagnosis->program_name = "";
-    work w = {.profile = profile,
-              .operations = operations,
-              .layers = layers,
+    work w = {.profile = subject->profile,
+              .operations = subject->operations,
+              .layers = subject->layers,
               .chain = chain,
-              .meter = meter,
+              .meter = subject->meter,
               .options = options,
               .result = diagnosis};
     sort_categories(&w);
@@ -654,17 +651,87 @@ popliner_status popliner_diagnose(const popliner_profile *profile,
         find_steps(&w);
     free_work(&w);
     if (status != POPLINER_OK)
-        popliner_diagnosis_clear(diagnosis);
+        pl_diagnosis_clear(diagnosis);
     return status;
 }
 
-void popliner_diagnosis_clear(popliner_diagnosis *diagnosis) {
+void pl_diagnosis_clear(popliner_diagnosis *diagnosis) {
     for (size_t i = 0; i < diagnosis->num_program_types; i++)
-        free(diagnosis->programs[i].missing);
+        free((uint32_t *)diagnosis->programs[i].missing);
     free(diagnosis->programs);
     free(diagnosis->categories);
     free(diagnosis->missing_here.items);
     free(diagnosis->missing_everywhere.items);
     free(diagnosis->coverage);
     *diagnosis = (popliner_diagnosis){0};
+}
+
+/* ---- what programs call ---- */
+
+void pl_diagnosis_summarise(popliner_diagnosis *d) {
+    d->summary = (popliner_diagnosis_summary){
+        .model = d->model,
+        .layer_operations_only = d->layer_operations_only,
+        .num_program_types = d->num_program_types,
+        .num_categories = d->num_categories,
+        .num_operations = d->num_operations,
+        .num_coverage = d->num_coverage,
+        .num_missing_here = d->missing_here.count,
+        .num_missing_everywhere = d->missing_everywhere.count,
+        .tile = d->tile,
+        .step = d->step,
+        .truth_bytes = d->truth_bytes,
+        .explained_bytes = d->explained_bytes,
+        .program_name = d->program_name,
+        .model_tile = d->model_tile,
+        .model_step = d->model_step,
+        .model_bytes = d->model_bytes,
+        .tiles_off = d->tiles_off,
+        .first_step = d->first_step,
+        .last_step = d->last_step,
+        .suggested_regex = d->suggested_regex,
+        .suggestion_example = d->suggestion_example,
+        .suggested_layers = d->suggested_layers,
+    };
+}
+
+const popliner_diagnosis_summary *
+popliner_diagnosis_get_summary(const popliner_diagnosis *diagnosis) {
+    return &diagnosis->summary;
+}
+
+const popliner_diagnosis_programs *
+popliner_diagnosis_programs_at(const popliner_diagnosis *diagnosis, size_t i) {
+    return i < diagnosis->num_program_types ? &diagnosis->programs[i] : NULL;
+}
+
+const popliner_diagnosis_category *
+popliner_diagnosis_category_at(const popliner_diagnosis *diagnosis, size_t i) {
+    return i < diagnosis->num_categories ? &diagnosis->categories[i] : NULL;
+}
+
+const popliner_coverage *popliner_diagnosis_coverage_at(const popliner_diagnosis *diagnosis,
+                                                        size_t i) {
+    return i < diagnosis->num_coverage ? &diagnosis->coverage[i] : NULL;
+}
+
+static const popliner_missing_variable *item_at(const popliner_missing_variables *list, size_t i) {
+    return i < list->count ? &list->items[i] : NULL;
+}
+
+const popliner_missing_variable *
+popliner_diagnosis_missing_here_at(const popliner_diagnosis *diagnosis, size_t i) {
+    return item_at(&diagnosis->missing_here, i);
+}
+
+const popliner_missing_variable *
+popliner_diagnosis_missing_everywhere_at(const popliner_diagnosis *diagnosis, size_t i) {
+    return item_at(&diagnosis->missing_everywhere, i);
+}
+
+void popliner_diagnosis_free(popliner_diagnosis *diagnosis) {
+    if (diagnosis == NULL)
+        return;
+    pl_diagnosis_clear(diagnosis);
+    free(diagnosis);
 }

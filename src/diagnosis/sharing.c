@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "popliner/sharing.h"
+#include "diagnosis/sharing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +59,7 @@ static bool has_unit(const pl_unit_sets *sets, uint32_t set, uint32_t unit) {
     return set != 0 && sets->last_unit[set] == unit;
 }
 
-static void add_affinity(popliner_sharing *sharing, const pl_unit_sets *sets, const group *g) {
+static void add_affinity(pl_sharing *sharing, const pl_unit_sets *sets, const group *g) {
     size_t n = sharing->num_layers;
     for (uint32_t a = g->set; a != 0 && sets->last_unit[a] > 0; a = sets->rest[a]) {
         for (uint32_t b = g->set; b != 0 && sets->last_unit[b] > 0; b = sets->rest[b])
@@ -97,9 +97,9 @@ static size_t find_step_units(const step_layers *s, uint32_t step, uint32_t *uni
 
 /* For every live range of the group's class: from the layers that it begins in to those that it
  * ends in, as far as they touch the group; each pair once. `counted` marks pairs with `number`. */
-static void add_communication(popliner_sharing *sharing, const step_layers *s,
-                              const pl_unit_sets *sets, uint32_t class_index, const group *g,
-                              uint32_t *counted, uint32_t number) {
+static void add_communication(pl_sharing *sharing, const step_layers *s, const pl_unit_sets *sets,
+                              uint32_t class_index, const group *g, uint32_t *counted,
+                              uint32_t number) {
     enum { MOST_UNITS = 64 }; /* one per nested call: no real program nests so deep */
     const popliner_profile *p = s->profile;
     size_t n = sharing->num_layers;
@@ -124,11 +124,11 @@ static void add_communication(popliner_sharing *sharing, const step_layers *s,
     }
 }
 
-popliner_status popliner_sharing_measure(const popliner_profile *profile,
-                                         const popliner_operations *operations,
-                                         const popliner_layers *layers, popliner_sharing *sharing,
-                                         popliner_error *error) {
-    popliner_sharing_clear(sharing);
+popliner_status pl_sharing_measure(const popliner_profile *profile,
+                                   const popliner_operations *operations,
+                                   const popliner_layers *layers, pl_sharing *sharing,
+                                   popliner_error *error) {
+    pl_sharing_clear(sharing);
     popliner_status status = pl_profile_require_variables(profile, error);
     if (status != POPLINER_OK)
         return status;
@@ -164,12 +164,12 @@ popliner_status popliner_sharing_measure(const popliner_profile *profile,
     free(counted);
     free(unit_of_operation);
     if (status != POPLINER_OK)
-        popliner_sharing_clear(sharing);
+        pl_sharing_clear(sharing);
     return status;
 }
 
-void popliner_sharing_clear(popliner_sharing *sharing) {
+void pl_sharing_clear(pl_sharing *sharing) {
     free(sharing->affinity_bytes);
     free(sharing->communication_bytes);
-    *sharing = (popliner_sharing){0};
+    *sharing = (pl_sharing){0};
 }

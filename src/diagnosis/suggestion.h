@@ -7,7 +7,6 @@
 #include <stddef.h>
 
 #include "popliner/error.h"
-#include "popliner/layers.h"
 #include "popliner/operations.h"
 
 /* Looks for the word that is followed by most different numbers in names such as "h/3/attention" or

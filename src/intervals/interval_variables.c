@@ -37,8 +37,8 @@ static void sum_by_set(const pl_interval_inputs *inputs, uint64_t *set_bytes) {
     }
 }
 
-static popliner_status find_parameters(const pl_interval_inputs *inputs,
-                                       popliner_stage_details *details, popliner_error *error) {
+static popliner_status find_parameters(const pl_interval_inputs *inputs, pl_stage_details *details,
+                                       popliner_error *error) {
     const pl_unit_sets *sets = &inputs->usage.sets;
     size_t num_units = inputs->usage.num_units;
     pl_interval_sums sums = {0};
@@ -84,7 +84,7 @@ static int compare_tile_variables(const void *left, const void *right) {
     return (a->variable > b->variable) - (a->variable < b->variable);
 }
 
-/* Whether the variable counts as data in a stage, by the rules of popliner_stage_measure. */
+/* Whether the variable counts as data in a stage, by the rules of pl_stage_measure. */
 static bool is_of_stage(const pl_interval_inputs *inputs, uint32_t variable, size_t first_unit,
                         size_t last_unit) {
     bool is_touched = touches(inputs, inputs->usage.variable_set[variable], first_unit, last_unit);
@@ -129,7 +129,7 @@ static int compare_tile_pieces(const void *left, const void *right) {
     return (a->piece > b->piece) - (a->piece < b->piece);
 }
 
-static tile_piece *sort_pieces(const popliner_stage_details *details) {
+static tile_piece *sort_pieces(const pl_stage_details *details) {
     const pl_peak_envelope *largest = &details->largest;
     tile_piece *sorted = pl_new_array(largest->num_pieces, sizeof *sorted);
     if (sorted == NULL)
@@ -166,8 +166,8 @@ static size_t list_live(const popliner_profile *p, const tile_variable *variable
     return num_live;
 }
 
-static popliner_status find_largest(const pl_interval_inputs *inputs,
-                                    popliner_stage_details *details, popliner_error *error) {
+static popliner_status find_largest(const pl_interval_inputs *inputs, pl_stage_details *details,
+                                    popliner_error *error) {
     const popliner_profile *p = inputs->profile;
     size_t most_variables = 0;
     for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
@@ -199,7 +199,7 @@ static popliner_status find_largest(const pl_interval_inputs *inputs,
 }
 
 popliner_status pl_interval_variables_find(const pl_interval_inputs *inputs,
-                                           popliner_stage_details *details, popliner_error *error) {
+                                           pl_stage_details *details, popliner_error *error) {
     popliner_status status = find_parameters(inputs, details, error);
     if (status == POPLINER_OK)
         status = find_largest(inputs, details, error);

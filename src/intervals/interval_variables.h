@@ -12,6 +12,6 @@
  * some stage's largest one sorting its variables, and a pass over them for each step of such a
  * stage's peak. */
 popliner_status pl_interval_variables_find(const pl_interval_inputs *inputs,
-                                           popliner_stage_details *details, popliner_error *error);
+                                           pl_stage_details *details, popliner_error *error);
 
 #endif

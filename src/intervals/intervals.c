@@ -2,7 +2,7 @@
  * tiles are measured by several threads, each with a table of its own, and the largest peaks count.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "popliner/intervals.h"
+#include "intervals/intervals.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -13,6 +13,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/machine.h"
+#include "costs/costs.h"
 #include "intervals/interval_variables.h"
 #include "intervals/tile_meter.h"
 #include "intervals/unit_cycles.h"
@@ -131,7 +132,7 @@ static uint64_t link_cycles(const pl_interval_inputs *s, uint64_t bytes) {
     if (bytes_per_second <= 0)
         return 0;
     double cycles = ceil((double)bytes / bytes_per_second * (double)s->profile->target.clock_hz);
-    return cycles < (double)POPLINER_MOST_CYCLES ? (uint64_t)cycles : POPLINER_MOST_CYCLES;
+    return cycles < (double)POPLINER_MAX_CYCLES ? (uint64_t)cycles : POPLINER_MAX_CYCLES;
 }
 
 static popliner_status fill_cycles(const pl_interval_inputs *s, popliner_costs *costs,
@@ -151,11 +152,11 @@ static popliner_status fill_cycles(const pl_interval_inputs *s, popliner_costs *
             uint64_t crossing = first > 0 ? popliner_costs_cut(costs, first) : 0;
             crossing += last + 1 < num_units ? popliner_costs_cut(costs, last + 1) : 0;
             uint64_t on_link = link_cycles(s, crossing);
-            sum = cycles[last] > POPLINER_MOST_CYCLES - sum ? POPLINER_MOST_CYCLES
-                                                            : sum + cycles[last];
+            sum =
+                cycles[last] > POPLINER_MAX_CYCLES - sum ? POPLINER_MAX_CYCLES : sum + cycles[last];
             popliner_costs_set_cycles(costs, first, last,
-                                      on_link > POPLINER_MOST_CYCLES - sum ? POPLINER_MOST_CYCLES
-                                                                           : sum + on_link);
+                                      on_link > POPLINER_MAX_CYCLES - sum ? POPLINER_MAX_CYCLES
+                                                                          : sum + on_link);
         }
     }
     free(cycles);
@@ -164,7 +165,7 @@ static popliner_status fill_cycles(const pl_interval_inputs *s, popliner_costs *
 
 /* Everything that depends on the passes of a training but not on the tiles, for a pipeline of so many
  * stages. */
-static popliner_status measure_passes(pl_interval_inputs *s, size_t most_stages,
+static popliner_status measure_passes(pl_interval_inputs *s, size_t max_stages,
                                       popliner_costs *costs, popliner_error *error) {
     size_t num_units = s->chain->num_units;
     uint64_t *forward_bytes = pl_new_array(num_units, sizeof *forward_bytes);
@@ -183,10 +184,10 @@ static popliner_status measure_passes(pl_interval_inputs *s, size_t most_stages,
         popliner_costs_set_cut(costs, unit, forward_bytes[unit] + backward_bytes[unit]);
     if (status == POPLINER_OK && s->options->with_cycles)
         status = fill_cycles(s, costs, error);
-    s->most_stages = 1;
+    s->max_stages = 1;
     if (status == POPLINER_OK && s->options->pipeline.schedule == POPLINER_SCHEDULE_TRAINING &&
-        s->passes.is_training && most_stages > 1 && num_units > 1) {
-        s->most_stages = most_stages < num_units ? most_stages : num_units;
+        s->passes.is_training && max_stages > 1 && num_units > 1) {
+        s->max_stages = max_stages < num_units ? max_stages : num_units;
         status = pl_stash_create(&s->stash, s->chain, &s->passes, &s->pass_usage,
                                  s->options->pipeline.recompute, error);
     }
@@ -240,7 +241,7 @@ static popliner_status find_breaks(pl_interval_inputs *s, popliner_error *error)
     for (size_t i = 0; s->is_full && i < s->unit_runs_start[chain->num_units]; i++)
         s->is_break[s->unit_run[i].first_step] = 1;
     for (size_t unit = 0; !s->is_full && unit < chain->num_units; unit++) {
-        if (!popliner_chain_has_operations(chain, unit))
+        if (!pl_chain_has_operations(chain, unit))
             continue;
         const size_t *first = chain->unit_operation + chain->unit_operations_start[unit];
         const size_t *last = chain->unit_operation + chain->unit_operations_start[unit + 1] - 1;
@@ -353,20 +354,20 @@ static popliner_status measure_tiles(const pl_interval_inputs *inputs,
 }
 
 /* Makes the peaks of a pipeline of what was measured. */
-static popliner_status fill_costs(const pl_tile_meter *meter, size_t most_stages,
+static popliner_status fill_costs(const pl_tile_meter *meter, size_t max_stages,
                                   popliner_costs *costs, popliner_error *error) {
     const popliner_chain *chain = meter->inputs->chain;
     popliner_status status =
-        pl_peak_envelope_fill(&meter->largest, chain, most_stages, costs, error);
+        pl_peak_envelope_fill(&meter->largest, chain, max_stages, costs, error);
     for (size_t first = 0; status == POPLINER_OK && first < chain->num_units; first++)
         for (size_t last = meter->allowed_end[first]; last < chain->num_units; last++)
-            popliner_costs_forbid(costs, first, last);
+            pl_costs_forbid(costs, first, last);
     return status;
 }
 
 /* Makes the details of what was measured, which is then theirs. */
 static popliner_status make_details(pl_tile_meter *meter, const popliner_costs *costs,
-                                    popliner_stage_details **details, popliner_error *error) {
+                                    pl_stage_details **details, popliner_error *error) {
     if (!pl_peak_envelope_pack(&meter->largest))
         return pl_fail_memory(error, "the details of the stages");
     popliner_status status = pl_details_create(meter->sums, &meter->largest, costs, details, error);
@@ -376,19 +377,19 @@ static popliner_status make_details(pl_tile_meter *meter, const popliner_costs *
     return pl_interval_variables_find(meter->inputs, *details, error);
 }
 
-popliner_status
-popliner_intervals_measure(const popliner_profile *profile, const popliner_operations *operations,
-                           const popliner_chain *chain, const popliner_interval_options *options,
-                           const popliner_listener *listener, popliner_costs **costs,
-                           popliner_stage_details **details, popliner_error *error) {
-    static const popliner_interval_options usual = POPLINER_INTERVAL_OPTIONS_INIT;
+popliner_status pl_intervals_measure(const popliner_profile *profile,
+                                     const popliner_operations *operations,
+                                     const popliner_chain *chain,
+                                     const pl_interval_options *options, popliner_costs **costs,
+                                     pl_stage_details **details, popliner_error *error) {
+    static const pl_interval_options usual = PL_INTERVAL_OPTIONS_INIT;
     pl_interval_inputs s = {.profile = profile, .operations = operations, .chain = chain};
     pl_tile_meter meter = {0};
     popliner_costs *made = NULL;
-    popliner_stage_details *made_details = NULL;
+    pl_stage_details *made_details = NULL;
     s.options = options == NULL ? &usual : options;
     s.is_full = chain->model == POPLINER_MEMORY_MODEL_FULL;
-    size_t most_stages = s.options->pipeline.most_stages;
+    size_t max_stages = s.options->pipeline.max_stages;
     if (costs != NULL)
         *costs = NULL;
     if (details != NULL)
@@ -406,7 +407,7 @@ popliner_intervals_measure(const popliner_profile *profile, const popliner_opera
     if (status == POPLINER_OK)
         status = find_vertex_code(&s, error);
     if (status == POPLINER_OK)
-        status = measure_passes(&s, details == NULL ? most_stages : SIZE_MAX, made, error);
+        status = measure_passes(&s, details == NULL ? max_stages : SIZE_MAX, made, error);
     if (status == POPLINER_OK)
         status = find_unit_steps(&s, error);
     if (status == POPLINER_OK)
@@ -414,9 +415,9 @@ popliner_intervals_measure(const popliner_profile *profile, const popliner_opera
     if (status == POPLINER_OK)
         status = find_set_bits(&s, error);
     if (status == POPLINER_OK)
-        status = measure_tiles(&s, listener, details != NULL, &meter, error);
+        status = measure_tiles(&s, s.options->listener, details != NULL, &meter, error);
     if (status == POPLINER_OK && costs != NULL)
-        status = fill_costs(&meter, most_stages, made, error);
+        status = fill_costs(&meter, max_stages, made, error);
     if (status == POPLINER_OK && details != NULL)
         status = make_details(&meter, made, &made_details, error);
     pl_tile_meter_free(&meter);
@@ -430,14 +431,14 @@ popliner_intervals_measure(const popliner_profile *profile, const popliner_opera
         made_details = NULL;
     }
     popliner_costs_free(made);
-    popliner_stage_details_free(made_details);
+    pl_stage_details_free(made_details);
     return status;
 }
 
-popliner_status popliner_intervals_train(const popliner_profile *profile,
-                                         const popliner_operations *operations,
-                                         const popliner_chain *chain, bool *train,
-                                         popliner_error *error) {
+popliner_status pl_intervals_are_training(const popliner_profile *profile,
+                                          const popliner_operations *operations,
+                                          const popliner_chain *chain, bool *train,
+                                          popliner_error *error) {
     pl_passes passes = {0};
     popliner_status status = pl_passes_find(&passes, profile, operations, chain, error);
     *train = status == POPLINER_OK && passes.is_training;
@@ -445,25 +446,25 @@ popliner_status popliner_intervals_train(const popliner_profile *profile,
     return status;
 }
 
-popliner_status popliner_intervals_shared_peak(void *user, const popliner_interval *stages,
-                                               size_t num_stages, uint64_t *peak_bytes,
-                                               popliner_error *error) {
-    popliner_shared_stages *shared = user;
-    popliner_stage_memory memory = {0};
+popliner_status pl_intervals_shared_peak(void *user, const popliner_interval *stages,
+                                         size_t num_stages, uint64_t *peak_bytes,
+                                         popliner_error *error) {
+    pl_shared_stages *shared = user;
+    pl_stage_memory memory = {0};
     uint64_t *kept_bytes = NULL;
     popliner_status status =
-        popliner_stage_measure_shared(shared->meter, stages, num_stages, &memory, error);
+        pl_stage_measure_shared(shared->meter, stages, num_stages, &memory, error);
     if (status == POPLINER_OK &&
         (kept_bytes = pl_new_array(memory.num_tiles, sizeof *kept_bytes)) == NULL)
         status = pl_fail_memory(error, "what a pipeline keeps");
     if (status == POPLINER_OK)
-        status = popliner_stage_measure_kept(shared->meter, &shared->pipeline, stages, num_stages,
-                                             kept_bytes, error);
+        status = pl_stage_measure_kept(shared->meter, &shared->pipeline, stages, num_stages,
+                                       kept_bytes, error);
     for (size_t tile = 0; status == POPLINER_OK && tile < memory.num_tiles; tile++)
         memory.total_bytes[tile] += kept_bytes[tile];
     if (status == POPLINER_OK)
-        *peak_bytes = popliner_largest_of_tiles(memory.total_bytes, memory.num_tiles);
+        *peak_bytes = pl_tiles_max(memory.total_bytes, memory.num_tiles);
     free(kept_bytes);
-    popliner_stage_memory_clear(&memory);
+    pl_stage_memory_clear(&memory);
     return status;
 }

@@ -5,7 +5,10 @@
 #include <string.h>
 
 #include "base/growth.h"
+#include "costs/costs.h"
+#include "costs/pipeline.h"
 #include "costs/triangle.h"
+#include "memory/chain_data.h"
 #include "profile/profile_data.h"
 
 bool pl_peak_envelope_begin(pl_peak_envelope *tiles, size_t num_intervals,
@@ -27,7 +30,7 @@ void pl_peak_envelope_free(pl_peak_envelope *tiles) {
 
 uint64_t pl_peak_piece_bytes(const pl_peak_piece *tile, const popliner_pipeline *pipeline,
                              size_t stages_to_end) {
-    return tile->bytes + popliner_pipeline_copies(pipeline, stages_to_end) * tile->stash_bytes;
+    return tile->bytes + pl_pipeline_copies(pipeline, stages_to_end) * tile->stash_bytes;
 }
 
 static bool is_larger(const pl_peak_envelope *tiles, const pl_peak_piece *tile,
@@ -39,7 +42,7 @@ static bool is_larger(const pl_peak_envelope *tiles, const pl_peak_piece *tile,
 
 /* Behind the last place of a piece. */
 static size_t end_of(const pl_peak_envelope *tiles, const pl_peak_piece *piece) {
-    return piece->next == PL_NONE ? tiles->pipeline.most_stages + 1
+    return piece->next == PL_NONE ? tiles->pipeline.max_stages + 1
                                   : tiles->pieces[piece->next].from_stages;
 }
 
@@ -179,7 +182,7 @@ bool pl_peak_envelope_check(const pl_peak_envelope *tiles, size_t num_tiles, siz
             if (piece->tile >= num_tiles || piece->step > num_steps ||
                 piece->from_stages < least_stages ||
                 (least_stages == 1 && piece->from_stages > 1) ||
-                piece->from_stages > tiles->pipeline.most_stages ||
+                piece->from_stages > tiles->pipeline.max_stages ||
                 (goes_on && (piece->next != count + 1 || count + 1 >= tiles->num_pieces)))
                 return false;
             least_stages = (size_t)piece->from_stages + 1;
@@ -198,18 +201,18 @@ const pl_peak_piece *pl_peak_envelope_find(const pl_peak_envelope *tiles, size_t
 }
 
 popliner_status pl_peak_envelope_fill(const pl_peak_envelope *tiles, const popliner_chain *chain,
-                                      size_t most_stages, popliner_costs *costs,
+                                      size_t max_stages, popliner_costs *costs,
                                       popliner_error *error) {
     size_t num_units = popliner_costs_num_units(costs);
-    size_t num_places = tiles->pipeline.most_stages;
-    most_stages = most_stages < num_places ? most_stages : num_places;
-    popliner_status status = popliner_costs_add_pipeline(costs, most_stages, error);
+    size_t num_places = tiles->pipeline.max_stages;
+    max_stages = max_stages < num_places ? max_stages : num_places;
+    popliner_status status = popliner_costs_add_pipeline(costs, max_stages, error);
     if (status != POPLINER_OK)
         return status;
     for (size_t first = 0; first < num_units; first++)
         for (size_t last = first; last < num_units; last++) {
             uint32_t i = tiles->first[pl_triangle_place(num_units, first, last)];
-            for (size_t stages = 1; i != PL_NONE && stages <= most_stages; stages++) {
+            for (size_t stages = 1; i != PL_NONE && stages <= max_stages; stages++) {
                 uint32_t next = tiles->pieces[i].next;
                 if (next != PL_NONE && tiles->pieces[next].from_stages == stages)
                     i = next;
@@ -218,7 +221,7 @@ popliner_status pl_peak_envelope_fill(const pl_peak_envelope *tiles, const popli
                     pl_peak_piece_bytes(&tiles->pieces[i], &tiles->pipeline, stages));
             }
         }
-    if (!popliner_chain_has_operations(chain, 0))
-        popliner_costs_forbid(costs, 0, 0);
+    if (!pl_chain_has_operations(chain, 0))
+        pl_costs_forbid(costs, 0, 0);
     return POPLINER_OK;
 }

@@ -29,7 +29,7 @@ typedef struct pl_peak_piece {
 } pl_peak_piece;
 
 typedef struct pl_peak_envelope {
-    popliner_pipeline pipeline; /* most_stages are the places */
+    popliner_pipeline pipeline; /* max_stages are the places */
     size_t num_intervals;       /* in the order of base/triangle.h */
     uint32_t *first; /* [num_intervals] the piece for the last place, or PL_NONE; owned */
     size_t num_pieces;
@@ -70,11 +70,11 @@ const pl_peak_piece *pl_peak_envelope_find(const pl_peak_envelope *tiles, size_t
 uint64_t pl_peak_piece_bytes(const pl_peak_piece *tile, const popliner_pipeline *pipeline,
                              size_t stages_to_end);
 
-/* Gives the costs of a chain the peaks of all stages of a pipeline, of most_stages or as many as there
+/* Gives the costs of a chain the peaks of all stages of a pipeline, of max_stages or as many as there
  * are places; the first unit alone is forbidden if nothing runs for it. Errors: MEMORY.
  * O(stages * places). */
 popliner_status pl_peak_envelope_fill(const pl_peak_envelope *tiles, const popliner_chain *chain,
-                                      size_t most_stages, popliner_costs *costs,
+                                      size_t max_stages, popliner_costs *costs,
                                       popliner_error *error);
 
 #endif

@@ -6,63 +6,63 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "costs/pipeline.h"
 #include "costs/triangle.h"
 #include "profile/profile_data.h"
 
-popliner_status popliner_stage_detail_measure(popliner_stage_meter *meter,
-                                              const popliner_pipeline *pipeline,
-                                              const popliner_interval *stages, size_t num_stages,
-                                              popliner_stage_detail *detail,
-                                              popliner_error *error) {
-    popliner_stage_memory memory = {0};
-    uint64_t *kept_bytes = NULL;
-    popliner_stage_detail *d = detail;
-    popliner_status status =
-        popliner_stage_measure_shared(meter, stages, num_stages, &memory, error);
-    size_t n = memory.num_tiles;
-    if (status == POPLINER_OK && (kept_bytes = pl_new_array(n, sizeof *kept_bytes)) == NULL)
-        status = pl_fail_memory(error, "a report");
-    if (status == POPLINER_OK)
-        status =
-            popliner_stage_measure_kept(meter, pipeline, stages, num_stages, kept_bytes, error);
-    if (status != POPLINER_OK)
-        goto done;
-    *d = (popliner_stage_detail){
-        .variables_bytes = popliner_sum_of_tiles(memory.variables_bytes, n),
-        .vertex_code_bytes = popliner_sum_of_tiles(memory.vertex_code_bytes, n),
-        .vertex_state_bytes = popliner_sum_of_tiles(memory.vertex_state_bytes, n),
-        .exchange_code_bytes = popliner_sum_of_tiles(memory.exchange_code_bytes, n),
-        .control_code_bytes = popliner_sum_of_tiles(memory.control_code_bytes, n),
-        .unexplained_bytes = popliner_sum_of_tiles(memory.unexplained_bytes, n),
-        .stash_bytes = popliner_sum_of_tiles(kept_bytes, n),
-        .total_bytes =
-            popliner_sum_of_tiles(memory.total_bytes, n) + popliner_sum_of_tiles(kept_bytes, n),
-        .parameter_bytes = popliner_stage_parameter_bytes(meter),
+popliner_stage_detail pl_stage_detail_of(const pl_stage_meter *meter, const pl_stage_memory *memory,
+                                         const uint64_t *kept_bytes) {
+    size_t n = memory->num_tiles;
+    popliner_stage_detail d = {
+        .variables_bytes = pl_tiles_sum(memory->variables_bytes, n),
+        .vertex_code_bytes = pl_tiles_sum(memory->vertex_code_bytes, n),
+        .vertex_state_bytes = pl_tiles_sum(memory->vertex_state_bytes, n),
+        .exchange_code_bytes = pl_tiles_sum(memory->exchange_code_bytes, n),
+        .control_code_bytes = pl_tiles_sum(memory->control_code_bytes, n),
+        .unexplained_bytes = pl_tiles_sum(memory->unexplained_bytes, n),
+        .stash_bytes = pl_tiles_sum(kept_bytes, n),
+        .total_bytes = pl_tiles_sum(memory->total_bytes, n) + pl_tiles_sum(kept_bytes, n),
+        .parameter_bytes = pl_stage_parameter_bytes(meter),
     };
     for (size_t tile = 0; tile < n; tile++) {
-        uint64_t bytes = memory.total_bytes[tile] + kept_bytes[tile];
-        if (bytes > d->tile_bytes) {
-            d->tile_bytes = bytes;
-            d->tile = tile;
+        uint64_t bytes = memory->total_bytes[tile] + kept_bytes[tile];
+        if (bytes > d.tile_bytes) {
+            d.tile_bytes = bytes;
+            d.tile = tile;
         }
     }
-    d->tile_unexplained_bytes = n > 0 ? memory.unexplained_bytes[d->tile] : 0;
-    d->tile_stash_bytes = n > 0 ? kept_bytes[d->tile] : 0;
-    d->step = n > 0 ? (size_t)memory.peak_step[d->tile] : 0;
-    d->num_variables = popliner_stage_largest_variables(meter, d->tile, d->step, d->variables,
-                                                        POPLINER_DETAIL_VARIABLES);
-done:
+    d.tile_unexplained_bytes = n > 0 ? memory->unexplained_bytes[d.tile] : 0;
+    d.tile_stash_bytes = n > 0 ? kept_bytes[d.tile] : 0;
+    d.step = n > 0 ? (size_t)memory->peak_step[d.tile] : 0;
+    d.num_variables =
+        pl_stage_largest_variables(meter, d.tile, d.step, d.variables, POPLINER_DETAIL_VARIABLES);
+    return d;
+}
+
+popliner_status pl_stage_detail_measure(pl_stage_meter *meter, const popliner_pipeline *pipeline,
+                                        const popliner_interval *stages, size_t num_stages,
+                                        popliner_stage_detail *detail, popliner_error *error) {
+    pl_stage_memory memory = {0};
+    uint64_t *kept_bytes = NULL;
+    popliner_status status = pl_stage_measure_shared(meter, stages, num_stages, &memory, error);
+    if (status == POPLINER_OK &&
+        (kept_bytes = pl_new_array(memory.num_tiles, sizeof *kept_bytes)) == NULL)
+        status = pl_fail_memory(error, "a report");
+    if (status == POPLINER_OK)
+        status = pl_stage_measure_kept(meter, pipeline, stages, num_stages, kept_bytes, error);
+    if (status == POPLINER_OK)
+        *detail = pl_stage_detail_of(meter, &memory, kept_bytes);
     free(kept_bytes);
-    popliner_stage_memory_clear(&memory);
+    pl_stage_memory_clear(&memory);
     return status;
 }
 
 /* ---- of all stages ---- */
 
 popliner_status pl_details_create(pl_detail_sums *sums, pl_peak_envelope *largest,
-                                  const popliner_costs *costs, popliner_stage_details **result,
+                                  const popliner_costs *costs, pl_stage_details **result,
                                   popliner_error *error) {
-    popliner_stage_details *details = calloc(1, sizeof *details);
+    pl_stage_details *details = calloc(1, sizeof *details);
     *result = NULL;
     if (details == NULL)
         return pl_fail_memory(error, "the details of the stages");
@@ -72,7 +72,7 @@ popliner_status pl_details_create(pl_detail_sums *sums, pl_peak_envelope *larges
     details->num_cycles = popliner_costs_has_cycles(costs) ? largest->num_intervals : 0;
     details->cycles = pl_new_array(details->num_cycles, sizeof *details->cycles);
     if (details->variables == NULL || details->cuts_bytes == NULL || details->cycles == NULL) {
-        popliner_stage_details_free(details);
+        pl_stage_details_free(details);
         return pl_fail_memory(error, "the details of the stages");
     }
     for (size_t unit = 1; unit < details->num_units; unit++)
@@ -88,7 +88,7 @@ popliner_status pl_details_create(pl_detail_sums *sums, pl_peak_envelope *larges
     return POPLINER_OK;
 }
 
-void popliner_stage_details_free(popliner_stage_details *details) {
+void pl_stage_details_free(pl_stage_details *details) {
     if (details == NULL)
         return;
     free(details->sums);
@@ -99,7 +99,7 @@ void popliner_stage_details_free(popliner_stage_details *details) {
     free(details);
 }
 
-size_t popliner_stage_details_size(size_t num_units) {
+size_t pl_stage_details_size(size_t num_units) {
     const size_t bytes_each = sizeof(pl_detail_sums) + sizeof(pl_peak_piece) +
                               sizeof(pl_detail_variables) + 2 * sizeof(uint64_t);
     if (num_units > (size_t)1 << (sizeof(size_t) * 2))
@@ -118,7 +118,7 @@ void pl_detail_sums_add(pl_detail_sums *sums, const pl_detail_sums *others, size
     }
 }
 
-size_t pl_details_fields(popliner_stage_details *d, pl_field *fields) {
+size_t pl_details_fields(pl_stage_details *d, pl_field *fields) {
     pl_peak_envelope *l = &d->largest;
     const pl_field all[PL_DETAILS_FIELDS] = {
         {"stage_sums", &d->sums, sizeof *d->sums, &l->num_intervals, 0},
@@ -132,7 +132,7 @@ size_t pl_details_fields(popliner_stage_details *d, pl_field *fields) {
     return PL_DETAILS_FIELDS;
 }
 
-bool pl_details_check(const popliner_stage_details *details, size_t num_units,
+bool pl_details_check(const pl_stage_details *details, size_t num_units,
                       const popliner_profile *profile) {
     const pl_peak_envelope *largest = &details->largest;
     if (num_units >= UINT32_MAX || details->num_units != num_units ||
@@ -142,7 +142,7 @@ bool pl_details_check(const popliner_stage_details *details, size_t num_units,
         return false;
     bool is_right = true;
     for (size_t i = 0; is_right && i < details->num_cycles; i++)
-        is_right = details->cycles[i] <= POPLINER_MOST_CYCLES;
+        is_right = details->cycles[i] <= POPLINER_MAX_CYCLES;
     for (size_t i = 0; is_right && i < largest->num_pieces; i++) {
         const pl_detail_variables *variables = &details->variables[i];
         is_right = variables->count <= POPLINER_DETAIL_VARIABLES;
@@ -157,25 +157,23 @@ bool pl_details_check(const popliner_stage_details *details, size_t num_units,
 bool pl_details_serve(const popliner_pipeline *measured, const popliner_pipeline *wanted) {
     return wanted->schedule != POPLINER_SCHEDULE_TRAINING ||
            (measured->schedule == POPLINER_SCHEDULE_TRAINING &&
-            (measured->most_stages == 1 || measured->recompute == wanted->recompute));
+            (measured->max_stages == 1 || measured->recompute == wanted->recompute));
 }
 
-bool popliner_stage_details_serve(const popliner_stage_details *details,
-                                  const popliner_pipeline *pipeline) {
+bool pl_stage_details_serve(const pl_stage_details *details, const popliner_pipeline *pipeline) {
     return pl_details_serve(&details->largest.pipeline, pipeline);
 }
 
-popliner_status popliner_stage_details_costs(const popliner_stage_details *details,
-                                             const popliner_chain *chain,
-                                             const popliner_pipeline *pipeline,
-                                             popliner_costs **result, popliner_error *error) {
+popliner_status pl_stage_details_costs(const pl_stage_details *details, const popliner_chain *chain,
+                                       const popliner_pipeline *pipeline, popliner_costs **result,
+                                       popliner_error *error) {
     size_t num_units = details->num_units;
     bool trains = pipeline->schedule == POPLINER_SCHEDULE_TRAINING;
     popliner_costs *costs = NULL;
     *result = NULL;
     popliner_status status = popliner_costs_create(num_units, &costs, error);
     if (status == POPLINER_OK)
-        status = pl_peak_envelope_fill(&details->largest, chain, trains ? pipeline->most_stages : 1,
+        status = pl_peak_envelope_fill(&details->largest, chain, trains ? pipeline->max_stages : 1,
                                        costs, error);
     if (status == POPLINER_OK && details->num_cycles > 0)
         status = popliner_costs_add_cycles(costs, error);
@@ -193,11 +191,11 @@ popliner_status popliner_stage_details_costs(const popliner_stage_details *detai
     return POPLINER_OK;
 }
 
-popliner_stage_detail popliner_stage_details_get(const popliner_stage_details *details,
-                                                 const popliner_profile *profile,
-                                                 const popliner_pipeline *pipeline,
-                                                 const popliner_interval *stage) {
-    size_t copies = pipeline == NULL ? 0 : popliner_pipeline_copies(pipeline, stage->stages_to_end);
+popliner_stage_detail pl_stage_details_get(const pl_stage_details *details,
+                                           const popliner_profile *profile,
+                                           const popliner_pipeline *pipeline,
+                                           const popliner_interval *stage) {
+    size_t copies = pipeline == NULL ? 0 : pl_pipeline_copies(pipeline, stage->stages_to_end);
     size_t place = pl_triangle_place(details->num_units, stage->first_unit, stage->last_unit);
     const pl_detail_sums *sums = &details->sums[place];
     const pl_peak_piece *largest =

@@ -45,7 +45,7 @@ static size_t arrivals_place(size_t unit, size_t first_start) {
 
 /* Sums that there are: that of what is kept comes last. */
 static size_t count_sums(const pl_interval_inputs *inputs) {
-    return inputs->most_stages > 1 ? PL_NUM_SUMS : PL_SUM_STASH;
+    return inputs->max_stages > 1 ? PL_NUM_SUMS : PL_SUM_STASH;
 }
 
 popliner_status pl_tile_meter_begin(pl_tile_meter *meter, const pl_interval_inputs *inputs,
@@ -55,7 +55,7 @@ popliner_status pl_tile_meter_begin(pl_tile_meter *meter, const pl_interval_inpu
     size_t num_steps = inputs->profile->num_steps;
     size_t num_intervals = pl_triangle_size(num_units);
     popliner_pipeline pipeline = inputs->options->pipeline;
-    pipeline.most_stages = inputs->most_stages;
+    pipeline.max_stages = inputs->max_stages;
     meter->inputs = inputs;
     bool memory = pl_peak_envelope_begin(&meter->largest, num_intervals, &pipeline);
     if (with_details)
@@ -283,7 +283,7 @@ static bool list_arriving(pl_tile_meter *s) {
 }
 
 /* The first and last step of a stage that grows to the right, by the rules of
- * popliner_stage_measure. */
+ * pl_stage_measure. */
 typedef struct stage_steps {
     size_t first_operation; /* in a layer if there is one; SIZE_MAX for none */
     size_t last_operation;
@@ -291,7 +291,7 @@ typedef struct stage_steps {
 } stage_steps;
 
 static void add_unit_steps(stage_steps *steps, const popliner_chain *chain, size_t unit) {
-    if (!popliner_chain_has_operations(chain, unit))
+    if (!pl_chain_has_operations(chain, unit))
         return;
     size_t first = chain->unit_operation[chain->unit_operations_start[unit]];
     size_t last = chain->unit_operation[chain->unit_operations_start[unit + 1] - 1];
@@ -404,7 +404,7 @@ static bool measure_start(pl_tile_meter *s, size_t tile, size_t start) {
         }
         if (s->sums != NULL)
             pl_detail_sums_add(&s->sums[interval], &own, 1);
-        else if (s->inputs->is_full && as_largest.bytes > s->inputs->options->most_bytes)
+        else if (s->inputs->is_full && as_largest.bytes > s->inputs->options->max_bytes)
             s->allowed_end[start] = unit;
         if (s->allowed_end[start] > unit && !add_to_stage(s, interval, &steps, &as_largest))
             return false;
@@ -429,7 +429,7 @@ popliner_status pl_tile_meter_measure(pl_tile_meter *s, size_t tile, popliner_er
         add_arrivals(s, PL_VERTEX_CODE, &s->inputs->kind_sets,
                      s->inputs->kind_set[type * num_tiles + tile],
                      s->inputs->kind_code_bytes[type * num_tiles + tile]);
-    if (s->inputs->most_stages > 1)
+    if (s->inputs->max_stages > 1)
         pl_stash_add_tile(&s->inputs->stash, p, &s->inputs->pass_usage, tile,
                           s->arriving_bytes[PL_SUM_STASH]);
     bool memory =

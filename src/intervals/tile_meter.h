@@ -4,6 +4,7 @@
 #ifndef PL_INTERVALS_TILE_METER_H
 #define PL_INTERVALS_TILE_METER_H
 
+#include "intervals/intervals.h"
 #include "intervals/live_parts.h"
 #include "intervals/peak_envelope.h"
 #include "intervals/peak_tree.h"
@@ -15,7 +16,6 @@
 #include "memory/full_model.h"
 #include "memory/passes.h"
 #include "memory/unit_usage.h"
-#include "popliner/intervals.h"
 
 /* Liveness steps one after another that belong to the same unit. */
 typedef struct pl_step_run {
@@ -29,14 +29,14 @@ typedef struct pl_interval_inputs {
     const popliner_profile *profile;
     const popliner_operations *operations;
     const popliner_chain *chain;
-    const popliner_interval_options *options;
+    const pl_interval_options *options;
     bool is_full;
     pl_full_model full; /* of that memory model only */
     pl_unit_usage usage;
     pl_passes passes;
     pl_unit_usage pass_usage; /* of the passes, see pl_passes_unit_usage */
     pl_stash stash;           /* only for a pipeline that trains */
-    size_t most_stages;       /* of the pipeline: 1 for one that keeps nothing */
+    size_t max_stages;        /* of the pipeline: 1 for one that keeps nothing */
 
     /* State and code of all programs with the same set of units: [sets][tiles]. */
     uint64_t *set_bytes[PL_NUM_CODE_GROUPS];

@@ -11,7 +11,7 @@
 #include "profile/profile_data.h"
 
 static uint64_t multiply(uint64_t a, uint64_t b) {
-    return b != 0 && a > POPLINER_MOST_CYCLES / b ? POPLINER_MOST_CYCLES : a * b;
+    return b != 0 && a > POPLINER_MAX_CYCLES / b ? POPLINER_MAX_CYCLES : a * b;
 }
 
 popliner_status pl_unit_cycles_find(const popliner_profile *p,
@@ -34,7 +34,7 @@ popliner_status pl_unit_cycles_find(const popliner_profile *p,
             continue;
         uint64_t *sum = &cycles[chain->unit_of_operation[operation]];
         uint64_t more = multiply(times[step], p->program_cycles[p->step_program[step]]);
-        *sum = more > POPLINER_MOST_CYCLES - *sum ? POPLINER_MOST_CYCLES : *sum + more;
+        *sum = more > POPLINER_MAX_CYCLES - *sum ? POPLINER_MAX_CYCLES : *sum + more;
     }
     free(times);
     return POPLINER_OK;

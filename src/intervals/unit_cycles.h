@@ -8,7 +8,7 @@
 
 /* The cycles of each unit in one run of the main program: those of the programs of its steps that
  * run, each as often as the Repeats around it repeat it. Steps that run for no operation count for
- * nobody. Into cycles[num_units], at most POPLINER_MOST_CYCLES each. Errors: MEMORY. O(steps). */
+ * nobody. Into cycles[num_units], at most POPLINER_MAX_CYCLES each. Errors: MEMORY. O(steps). */
 popliner_status pl_unit_cycles_find(const popliner_profile *profile,
                                     const popliner_operations *operations,
                                     const popliner_chain *chain, const pl_passes *passes,

@@ -11,7 +11,7 @@
 #include "model/operations_data.h"
 #include "profile/profile_data.h"
 
-void popliner_chain_free(popliner_chain *chain) {
+void pl_chain_free(popliner_chain *chain) {
     if (chain == NULL)
         return;
     free(chain->kind);
@@ -65,7 +65,7 @@ size_t popliner_chain_operation_at(const popliner_chain *chain, size_t step) {
     return chain->operation_of_step[step];
 }
 
-bool popliner_chain_has_operations(const popliner_chain *chain, size_t unit) {
+bool pl_chain_has_operations(const popliner_chain *chain, size_t unit) {
     return chain->unit_operations_start[unit] < chain->unit_operations_start[unit + 1];
 }
 
@@ -324,10 +324,10 @@ static bool group_operations(popliner_chain *chain) {
     return memory;
 }
 
-popliner_status popliner_chain_create(const popliner_profile *profile,
-                                      const popliner_operations *operations,
-                                      const popliner_layers *layers, popliner_memory_model model,
-                                      popliner_chain **result, popliner_error *error) {
+popliner_status pl_chain_create(const popliner_profile *profile,
+                                const popliner_operations *operations,
+                                const popliner_layers *layers, popliner_memory_model model,
+                                popliner_chain **result, popliner_error *error) {
     size_t most_units = popliner_layers_num_units(layers) + 1;
     *result = NULL;
     popliner_status status = model == POPLINER_MEMORY_MODEL_FULL
@@ -361,7 +361,7 @@ popliner_status popliner_chain_create(const popliner_profile *profile,
     if (status == POPLINER_OK)
         *result = chain;
     else
-        popliner_chain_free(chain);
+        pl_chain_free(chain);
     return status;
 }
 

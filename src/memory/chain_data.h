@@ -4,10 +4,14 @@
 #ifndef PL_MEMORY_CHAIN_DATA_H
 #define PL_MEMORY_CHAIN_DATA_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/fields.h"
 #include "popliner/chain.h"
+#include "popliner/error.h"
+#include "popliner/operations.h"
+#include "popliner/profile.h"
 
 struct popliner_chain {
     const popliner_layers *layers;
@@ -22,6 +26,19 @@ struct popliner_chain {
     size_t num_steps;
     uint32_t *operation_of_step; /* the one that it runs for, or the last one before it */
 };
+
+/* Makes the chain for a memory model, which says what is in it: popliner/chain.h. It refers to the
+ * operations and layers. Owned by the caller; free with pl_chain_free.
+ * Errors: MEMORY; for FULL, USAGE if the variables are not loaded. Cost: O(steps), and for FULL one
+ * pass over the variables that programs touch. */
+popliner_status pl_chain_create(const popliner_profile *profile,
+                                const popliner_operations *operations,
+                                const popliner_layers *layers, popliner_memory_model model,
+                                popliner_chain **chain, popliner_error *error);
+void pl_chain_free(popliner_chain *chain);
+
+/* Whether the unit has any operation. */
+bool pl_chain_has_operations(const popliner_chain *chain, size_t unit);
 
 /* The arrays that a stored chain has, of which there must be room for three; returns how many. All
  * others follow from them. */

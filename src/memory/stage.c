@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "popliner/stage.h"
+#include "memory/stage.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -7,6 +7,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "costs/pipeline.h"
 #include "memory/chain_data.h"
 #include "memory/code.h"
 #include "memory/curve.h"
@@ -22,7 +23,7 @@ typedef struct remembered_peaks {
     uint64_t *by_tile; /* owned: the bytes, then the steps */
 } remembered_peaks;
 
-struct popliner_stage_meter {
+struct pl_stage_meter {
     const popliner_profile *profile;
     const popliner_operations *operations;
     const popliner_chain *chain;
@@ -49,16 +50,16 @@ struct popliner_stage_meter {
     size_t remembered_capacity;
 };
 
-popliner_status popliner_stage_meter_create(const popliner_profile *profile,
-                                            const popliner_operations *operations,
-                                            const popliner_chain *chain,
-                                            popliner_stage_meter **result, popliner_error *error) {
+popliner_status pl_stage_meter_create(const popliner_profile *profile,
+                                      const popliner_operations *operations,
+                                      const popliner_chain *chain, pl_stage_meter **result,
+                                      popliner_error *error) {
     *result = NULL;
     popliner_status status = pl_profile_require_variables(profile, error);
     if (status != POPLINER_OK)
         return status;
     size_t num_operations = popliner_operations_count(operations);
-    popliner_stage_meter *meter = calloc(1, sizeof *meter);
+    pl_stage_meter *meter = calloc(1, sizeof *meter);
     if (meter == NULL)
         return pl_fail_memory(error, "the stages");
     meter->profile = profile;
@@ -81,11 +82,11 @@ popliner_status popliner_stage_meter_create(const popliner_profile *profile,
     if (status == POPLINER_OK)
         *result = meter;
     else
-        popliner_stage_meter_free(meter);
+        pl_stage_meter_free(meter);
     return status;
 }
 
-void popliner_stage_meter_free(popliner_stage_meter *meter) {
+void pl_stage_meter_free(pl_stage_meter *meter) {
     if (meter == NULL)
         return;
     pl_code_counter_free(&meter->code);
@@ -99,15 +100,15 @@ void popliner_stage_meter_free(popliner_stage_meter *meter) {
     free(meter->operation_buffer);
     free(meter->touched_by);
     pl_passes_free(&meter->passes);
-    popliner_stage_meter_forget_peaks(meter);
+    pl_stage_meter_forget_peaks(meter);
     free(meter);
 }
 
-void popliner_stage_meter_remember_peaks(popliner_stage_meter *meter) {
+void pl_stage_meter_remember_peaks(pl_stage_meter *meter) {
     meter->remembers = true;
 }
 
-void popliner_stage_meter_forget_peaks(popliner_stage_meter *meter) {
+void pl_stage_meter_forget_peaks(pl_stage_meter *meter) {
     for (size_t i = 0; i < meter->num_remembered; i++)
         free(meter->remembered[i].by_tile);
     free(meter->remembered);
@@ -117,7 +118,7 @@ void popliner_stage_meter_forget_peaks(popliner_stage_meter *meter) {
     meter->remembers = false;
 }
 
-static popliner_status make_arrays(popliner_stage_memory *memory, size_t num_tiles,
+static popliner_status make_arrays(pl_stage_memory *memory, size_t num_tiles,
                                    popliner_error *error) {
     uint64_t **const arrays[] = {
         &memory->variables_bytes,     &memory->vertex_code_bytes,  &memory->vertex_state_bytes,
@@ -125,12 +126,12 @@ static popliner_status make_arrays(popliner_stage_memory *memory, size_t num_til
         &memory->total_bytes,         &memory->peak_step,
     };
     if (memory->num_tiles != num_tiles)
-        popliner_stage_memory_clear(memory);
+        pl_stage_memory_clear(memory);
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         if (*arrays[i] == NULL)
             *arrays[i] = pl_new_array(num_tiles, sizeof **arrays[i]);
         if (*arrays[i] == NULL) {
-            popliner_stage_memory_clear(memory);
+            pl_stage_memory_clear(memory);
             return pl_fail_memory(error, "the memory of a stage");
         }
         memset(*arrays[i], 0, num_tiles * sizeof **arrays[i]);
@@ -139,7 +140,7 @@ static popliner_status make_arrays(popliner_stage_memory *memory, size_t num_til
     return POPLINER_OK;
 }
 
-void popliner_stage_memory_clear(popliner_stage_memory *memory) {
+void pl_stage_memory_clear(pl_stage_memory *memory) {
     free(memory->variables_bytes);
     free(memory->vertex_code_bytes);
     free(memory->vertex_state_bytes);
@@ -148,11 +149,11 @@ void popliner_stage_memory_clear(popliner_stage_memory *memory) {
     free(memory->unexplained_bytes);
     free(memory->total_bytes);
     free(memory->peak_step);
-    *memory = (popliner_stage_memory){0};
+    *memory = (pl_stage_memory){0};
 }
 
 /* Marks the variables of a program; writes the new ones and returns how many they are. */
-static size_t mark_variables(popliner_stage_meter *meter, uint32_t program, uint32_t *new_ones) {
+static size_t mark_variables(pl_stage_meter *meter, uint32_t program, uint32_t *new_ones) {
     const popliner_profile *p = meter->profile;
     size_t count = 0;
     bool is_full = meter->chain->model == POPLINER_MEMORY_MODEL_FULL;
@@ -182,7 +183,7 @@ static int compare_variables(const void *left, const void *right) {
 
 /* Puts meter->variables[0 ... count - 1] into the order of their tiles, which is their own. A few
  * are sorted; many are found again by their marks. */
-static void sort_variables(popliner_stage_meter *meter, size_t count) {
+static void sort_variables(pl_stage_meter *meter, size_t count) {
     const popliner_profile *p = meter->profile;
     if (count < p->num_variables / 32) {
         qsort(meter->variables, count, sizeof *meter->variables, compare_variables);
@@ -196,9 +197,9 @@ static void sort_variables(popliner_stage_meter *meter, size_t count) {
 }
 
 /* The peak of meter->variables[0 ... count - 1] on every tile, in PopLiner's model. */
-static popliner_status measure_variables(popliner_stage_meter *meter, size_t count,
-                                         size_t first_step, size_t end_step,
-                                         popliner_stage_memory *memory, popliner_error *error) {
+static popliner_status measure_variables(pl_stage_meter *meter, size_t count, size_t first_step,
+                                         size_t end_step, pl_stage_memory *memory,
+                                         popliner_error *error) {
     const popliner_profile *p = meter->profile;
     for (size_t tile = 0; tile < memory->num_tiles; tile++)
         memory->peak_step[tile] = first_step;
@@ -220,9 +221,9 @@ static popliner_status measure_variables(popliner_stage_meter *meter, size_t cou
 }
 
 /* The same, but what was measured for the same variables before is taken again. */
-static popliner_status recall_variables(popliner_stage_meter *meter, size_t count,
-                                        size_t first_step, size_t end_step,
-                                        popliner_stage_memory *memory, popliner_error *error) {
+static popliner_status recall_variables(pl_stage_meter *meter, size_t count, size_t first_step,
+                                        size_t end_step, pl_stage_memory *memory,
+                                        popliner_error *error) {
     size_t num_tiles = memory->num_tiles;
     size_t array_bytes = num_tiles * sizeof(uint64_t);
     uint64_t hash = 0xcbf29ce484222325u;
@@ -256,8 +257,8 @@ static popliner_status recall_variables(popliner_stage_meter *meter, size_t coun
 }
 
 /* PopLiner's model: variables of operations in layers, over one range of steps. */
-static popliner_status measure_as_popliner(popliner_stage_meter *meter, const size_t *operations,
-                                           size_t num_operations, popliner_stage_memory *memory,
+static popliner_status measure_as_popliner(pl_stage_meter *meter, const size_t *operations,
+                                           size_t num_operations, pl_stage_memory *memory,
                                            popliner_error *error) {
     size_t num_variables = 0;
     size_t first_step = 0;
@@ -286,9 +287,8 @@ static popliner_status measure_as_popliner(popliner_stage_meter *meter, const si
 
 /* Full model: on one tile the stage's variables meter->variables[first ... end - 1] and those that
  * nothing explains, over the stage's own steps. */
-static popliner_status measure_tile(popliner_stage_meter *meter, size_t tile, size_t first,
-                                    size_t end, popliner_stage_memory *memory,
-                                    popliner_error *error) {
+static popliner_status measure_tile(pl_stage_meter *meter, size_t tile, size_t first, size_t end,
+                                    pl_stage_memory *memory, popliner_error *error) {
     const popliner_profile *p = meter->profile;
     const pl_full_model *full = &meter->full;
     uint64_t always_live_bytes = 0;
@@ -314,8 +314,8 @@ static popliner_status measure_tile(popliner_stage_meter *meter, size_t tile, si
     return POPLINER_OK;
 }
 
-static popliner_status measure_fully(popliner_stage_meter *meter, const size_t *operations,
-                                     size_t num_operations, popliner_stage_memory *memory,
+static popliner_status measure_fully(pl_stage_meter *meter, const size_t *operations,
+                                     size_t num_operations, pl_stage_memory *memory,
                                      popliner_error *error) {
     const popliner_profile *p = meter->profile;
     popliner_status status = POPLINER_OK;
@@ -356,9 +356,9 @@ static popliner_status measure_fully(popliner_stage_meter *meter, const size_t *
     return status;
 }
 
-popliner_status popliner_stage_measure(popliner_stage_meter *meter, const size_t *operations,
-                                       size_t num_operations, popliner_stage_memory *memory,
-                                       popliner_error *error) {
+popliner_status pl_stage_measure(pl_stage_meter *meter, const size_t *operations,
+                                 size_t num_operations, pl_stage_memory *memory,
+                                 popliner_error *error) {
     size_t num_tiles = meter->profile->target.num_tiles;
     popliner_status status = make_arrays(memory, num_tiles, error);
     if (status != POPLINER_OK)
@@ -389,22 +389,20 @@ popliner_status popliner_stage_measure(popliner_stage_meter *meter, const size_t
     return status;
 }
 
-popliner_status popliner_stage_measure_units(popliner_stage_meter *meter, size_t first_unit,
-                                             size_t last_unit, popliner_stage_memory *memory,
-                                             popliner_error *error) {
+popliner_status pl_stage_measure_units(pl_stage_meter *meter, size_t first_unit, size_t last_unit,
+                                       pl_stage_memory *memory, popliner_error *error) {
     size_t count = 0;
     for (size_t i = 0; i < popliner_operations_count(meter->operations); i++) {
         size_t unit = popliner_chain_unit_of(meter->chain, i);
         if (unit >= first_unit && unit <= last_unit)
             meter->operation_buffer[count++] = i;
     }
-    return popliner_stage_measure(meter, meter->operation_buffer, count, memory, error);
+    return pl_stage_measure(meter, meter->operation_buffer, count, memory, error);
 }
 
-popliner_status popliner_stage_measure_shared(popliner_stage_meter *meter,
-                                              const popliner_interval *stages, size_t num_stages,
-                                              popliner_stage_memory *memory,
-                                              popliner_error *error) {
+popliner_status pl_stage_measure_shared(pl_stage_meter *meter, const popliner_interval *stages,
+                                        size_t num_stages, pl_stage_memory *memory,
+                                        popliner_error *error) {
     size_t count = 0;
     for (size_t i = 0; i < popliner_operations_count(meter->operations); i++) {
         size_t unit = popliner_chain_unit_of(meter->chain, i);
@@ -415,14 +413,13 @@ popliner_status popliner_stage_measure_shared(popliner_stage_meter *meter,
             meter->operation_buffer[count++] = i;
     }
     meter->is_shared = num_stages > 1;
-    popliner_status status =
-        popliner_stage_measure(meter, meter->operation_buffer, count, memory, error);
+    popliner_status status = pl_stage_measure(meter, meter->operation_buffer, count, memory, error);
     meter->is_shared = false;
     return status;
 }
 
 /* Marks with `mark` the variables that an operation touches. */
-static void mark_touched(popliner_stage_meter *meter, popliner_operation operation, uint8_t mark) {
+static void mark_touched(pl_stage_meter *meter, popliner_operation operation, uint8_t mark) {
     const popliner_profile *p = meter->profile;
     bool is_full = meter->chain->model == POPLINER_MEMORY_MODEL_FULL;
     for (size_t k = 0; k < operation.num_programs; k++) {
@@ -439,10 +436,9 @@ static void mark_touched(popliner_stage_meter *meter, popliner_operation operati
     }
 }
 
-popliner_status popliner_stage_measure_stash(popliner_stage_meter *meter,
-                                             popliner_recompute recompute, size_t first_unit,
-                                             size_t last_unit, uint64_t *by_tile_bytes,
-                                             popliner_error *error) {
+popliner_status pl_stage_measure_stash(pl_stage_meter *meter, popliner_recompute recompute,
+                                       size_t first_unit, size_t last_unit, uint64_t *by_tile_bytes,
+                                       popliner_error *error) {
     enum { FORWARD = 1, BACKWARD = 2, BEFORE = 4 };
     const popliner_profile *p = meter->profile;
     const pl_passes *passes = &meter->passes;
@@ -486,10 +482,9 @@ popliner_status popliner_stage_measure_stash(popliner_stage_meter *meter,
     return POPLINER_OK;
 }
 
-popliner_status popliner_stage_measure_kept(popliner_stage_meter *meter,
-                                            const popliner_pipeline *pipeline,
-                                            const popliner_interval *stages, size_t num_stages,
-                                            uint64_t *kept_bytes, popliner_error *error) {
+popliner_status pl_stage_measure_kept(pl_stage_meter *meter, const popliner_pipeline *pipeline,
+                                      const popliner_interval *stages, size_t num_stages,
+                                      uint64_t *kept_bytes, popliner_error *error) {
     size_t num_tiles = meter->profile->target.num_tiles;
     memset(kept_bytes, 0, num_tiles * sizeof *kept_bytes);
     if (pipeline == NULL)
@@ -499,11 +494,11 @@ popliner_status popliner_stage_measure_kept(popliner_stage_meter *meter,
     if (copy_bytes == NULL)
         return pl_fail_memory(error, "what a pipeline keeps");
     for (size_t i = 0; status == POPLINER_OK && i < num_stages; i++) {
-        size_t copies = popliner_pipeline_copies(pipeline, stages[i].stages_to_end);
+        size_t copies = pl_pipeline_copies(pipeline, stages[i].stages_to_end);
         if (copies == 0)
             continue;
-        status = popliner_stage_measure_stash(meter, pipeline->recompute, stages[i].first_unit,
-                                              stages[i].last_unit, copy_bytes, error);
+        status = pl_stage_measure_stash(meter, pipeline->recompute, stages[i].first_unit,
+                                        stages[i].last_unit, copy_bytes, error);
         for (size_t tile = 0; status == POPLINER_OK && tile < num_tiles; tile++)
             kept_bytes[tile] += copies * copy_bytes[tile];
     }
@@ -511,7 +506,7 @@ popliner_status popliner_stage_measure_kept(popliner_stage_meter *meter,
     return status;
 }
 
-uint64_t popliner_stage_parameter_bytes(const popliner_stage_meter *meter) {
+uint64_t pl_stage_parameter_bytes(const pl_stage_meter *meter) {
     const popliner_profile *p = meter->profile;
     uint64_t bytes = 0;
     for (size_t i = 0; i < p->num_variables; i++) {
@@ -524,14 +519,14 @@ uint64_t popliner_stage_parameter_bytes(const popliner_stage_meter *meter) {
     return bytes;
 }
 
-uint64_t popliner_sum_of_tiles(const uint64_t *bytes, size_t num_tiles) {
+uint64_t pl_tiles_sum(const uint64_t *bytes, size_t num_tiles) {
     uint64_t sum = 0;
     for (size_t tile = 0; tile < num_tiles; tile++)
         sum += bytes[tile];
     return sum;
 }
 
-uint64_t popliner_largest_of_tiles(const uint64_t *bytes, size_t num_tiles) {
+uint64_t pl_tiles_max(const uint64_t *bytes, size_t num_tiles) {
     uint64_t largest = 0;
     for (size_t tile = 0; tile < num_tiles; tile++)
         largest = bytes[tile] > largest ? bytes[tile] : largest;
@@ -539,15 +534,15 @@ uint64_t popliner_largest_of_tiles(const uint64_t *bytes, size_t num_tiles) {
 }
 
 /* Whether the variable counts as data in the stage that was measured last. */
-static bool is_of_stage(const popliner_stage_meter *meter, size_t variable) {
+static bool is_of_stage(const pl_stage_meter *meter, size_t variable) {
     bool seen = meter->variable_seen[variable] == meter->stage_number;
     return meter->chain->model == POPLINER_MEMORY_MODEL_FULL
                ? pl_full_model_has_data(&meter->full, meter->profile, variable, seen)
                : seen;
 }
 
-size_t popliner_stage_largest_variables(const popliner_stage_meter *meter, size_t tile, size_t step,
-                                        popliner_stage_variable *largest, size_t most) {
+size_t pl_stage_largest_variables(const pl_stage_meter *meter, size_t tile, size_t step,
+                                  popliner_stage_variable *largest, size_t most) {
     size_t first;
     size_t end;
     size_t count = 0;

@@ -1,7 +1,7 @@
 /* The rules of PopLiner 1.0.0 for layers, and one more source of names.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "popliner/layers.h"
+#include "model/layers.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -375,10 +375,10 @@ static void warn(finder *f, const char *name_regex, const popliner_listener *lis
                 name_regex);
 }
 
-popliner_status popliner_layers_assign(const popliner_profile *profile,
-                                       const popliner_operations *operations,
-                                       const popliner_layer_options *options,
-                                       popliner_layers **result, popliner_error *error) {
+popliner_status pl_layers_assign(const popliner_profile *profile,
+                                 const popliner_operations *operations,
+                                 const pl_layer_options *options, popliner_layers **result,
+                                 popliner_error *error) {
     const char *name_regex =
         options->name_regex != NULL ? options->name_regex : POPLINER_LAYER_NAME_REGEX;
     const char *first_layer_regex = options->first_layer_regex != NULL ? options->first_layer_regex
@@ -435,11 +435,11 @@ done:
     if (status == POPLINER_OK)
         *result = layers;
     else
-        popliner_layers_free(layers);
+        pl_layers_free(layers);
     return status;
 }
 
-void popliner_layers_free(popliner_layers *layers) {
+void pl_layers_free(popliner_layers *layers) {
     if (layers == NULL)
         return;
     pl_names_free(&layers->all_names);

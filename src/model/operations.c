@@ -6,6 +6,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "model/operations.h"
 #include "profile/debug_data.h"
 #include "profile/profile_data.h"
 
@@ -113,7 +114,7 @@ static uint32_t *find_calls(const popliner_profile *profile) {
 }
 
 /* The operation context of each program, PL_NONE where it has none, and how it stands with it. */
-static uint32_t *find_contexts(const popliner_profile *profile, const popliner_debug_info *info,
+static uint32_t *find_contexts(const popliner_profile *profile, const pl_debug_info *info,
                                uint8_t *standing, bool *any) {
     uint32_t *context = pl_new_array(profile->num_programs, sizeof *context);
     *any = false;
@@ -134,7 +135,7 @@ static uint32_t *find_contexts(const popliner_profile *profile, const popliner_d
 
 /* The context that an operation of an outlined body stands for at one call: itself, unless the call
  * was made by the outliner and says otherwise. */
-static uint32_t replaced_context(const popliner_debug_info *info, uint32_t call, uint32_t context) {
+static uint32_t replaced_context(const pl_debug_info *info, uint32_t call, uint32_t context) {
     const pl_debug_details *details = pl_debug_get_details(info, call);
     for (size_t i = 0; details != NULL && i < details->num_outlined; i++) {
         size_t place = details->first_outlined + i;
@@ -149,7 +150,7 @@ static uint32_t replaced_context(const popliner_debug_info *info, uint32_t call,
 /* Walks the steps and gives every program to the operations that own it; owner[num_steps] receives
  * the draft that each step runs for. */
 static popliner_status find_framework_operations(const popliner_profile *profile,
-                                                 const popliner_debug_info *info,
+                                                 const pl_debug_info *info,
                                                  const uint32_t *context_of_program, drafts *all,
                                                  uint32_t *owner, popliner_error *error) {
     popliner_status status = POPLINER_OK;
@@ -240,7 +241,7 @@ static uint32_t add_string(popliner_operations *operations, const char *text) {
 }
 
 /* Writes the name as PopLiner shows it. */
-static void write_name(const popliner_debug_info *info, const draft *item, pl_text *name) {
+static void write_name(const pl_debug_info *info, const draft *item, pl_text *name) {
     const pl_debug_details *details =
         info == NULL ? NULL : pl_debug_get_details(info, item->context);
     const char *tensor = details == NULL ? "" : pl_debug_text(info, details->tensor_id);
@@ -279,7 +280,7 @@ static bool allocate(popliner_operations *operations, const drafts *all) {
 }
 
 /* From the drafts to the list: names, sorted programs, ranges of steps. */
-static popliner_status finish(const popliner_profile *profile, const popliner_debug_info *info,
+static popliner_status finish(const popliner_profile *profile, const pl_debug_info *info,
                               drafts *all, popliner_operations *operations, popliner_error *error) {
     popliner_status status = POPLINER_OK;
     pl_text name = {0};
@@ -337,9 +338,8 @@ done:
     return status;
 }
 
-popliner_status popliner_operations_find(const popliner_profile *profile,
-                                         const popliner_debug_info *info,
-                                         popliner_operations **result, popliner_error *error) {
+popliner_status pl_operations_find(const popliner_profile *profile, const pl_debug_info *info,
+                                   popliner_operations **result, popliner_error *error) {
     popliner_status status = POPLINER_OK;
     drafts all = {0};
     bool of_framework = false;
@@ -374,7 +374,7 @@ done:
     if (status == POPLINER_OK)
         *result = operations;
     else
-        popliner_operations_free(operations);
+        pl_operations_free(operations);
     return status;
 }
 
@@ -419,7 +419,7 @@ bool pl_operations_check(const popliner_operations *o, size_t num_programs, size
     return o->num_steps == num_steps && o->num_standings == num_programs;
 }
 
-void popliner_operations_free(popliner_operations *operations) {
+void pl_operations_free(popliner_operations *operations) {
     if (operations == NULL)
         return;
     pl_field fields[PL_MOST_FIELDS];

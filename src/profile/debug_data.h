@@ -6,10 +6,10 @@
 
 #include "base/growth.h"
 #include "base/id_map.h"
-#include "popliner/debug_info.h"
 #include "popliner/profile.h"
+#include "profile/debug_info.h"
 
-/* The offset of a NUL-terminated string in popliner_debug_info.strings; 0 is "" and "absent". */
+/* The offset of a NUL-terminated string in pl_debug_info.strings; 0 is "" and "absent". */
 typedef uint32_t pl_debug_string;
 
 /* What an operation is made of; few contexts have any of it. */
@@ -23,7 +23,7 @@ typedef struct pl_debug_details {
     size_t num_outlined;
 } pl_debug_details;
 
-struct popliner_debug_info {
+struct pl_debug_info {
     char *string_bytes; /* of the details */
     size_t strings_length;
     size_t strings_capacity;
@@ -62,25 +62,25 @@ struct popliner_debug_info {
 
 /* Leaves out the contexts, and their names, that nothing in the profile leads to: no program, compute
  * set or variable has them, or belongs to something below them. Where memory is short, they stay. */
-void pl_debug_keep_needed(popliner_debug_info *info, const popliner_profile *profile);
+void pl_debug_keep_needed(pl_debug_info *info, const popliner_profile *profile);
 
 /* The place of the context with this id, or PL_NONE. */
-uint32_t pl_debug_find(const popliner_debug_info *info, uint64_t id);
+uint32_t pl_debug_find(const pl_debug_info *info, uint64_t id);
 
 /* The place of the parent, or PL_NONE for a root or a parent that is not in the file. */
-uint32_t pl_debug_parent(const popliner_debug_info *info, uint32_t context);
+uint32_t pl_debug_parent(const pl_debug_info *info, uint32_t context);
 
 /* The nearest context, from the given one upwards, that is an operation; PL_NONE if there is
  * none. Ends on cyclic parents too. */
-uint32_t pl_debug_operation_of(const popliner_debug_info *info, uint32_t context);
+uint32_t pl_debug_operation_of(const pl_debug_info *info, uint32_t context);
 
 /* The first operation name from the given context upwards, "" if there is none. */
-const char *pl_debug_operation_name(const popliner_debug_info *info, uint32_t context);
+const char *pl_debug_operation_name(const pl_debug_info *info, uint32_t context);
 
 /* The details of a context, or NULL. */
-const pl_debug_details *pl_debug_get_details(const popliner_debug_info *info, uint32_t context);
+const pl_debug_details *pl_debug_get_details(const pl_debug_info *info, uint32_t context);
 
-static inline const char *pl_debug_text(const popliner_debug_info *info, pl_debug_string string) {
+static inline const char *pl_debug_text(const pl_debug_info *info, pl_debug_string string) {
     return info->string_bytes + string;
 }
 

@@ -57,7 +57,7 @@ typedef struct frame {
 } frame;
 
 typedef struct reader {
-    popliner_debug_info *info;
+    pl_debug_info *info;
     frame stack[MOST_DEPTH];
     size_t depth;
     bool finished;      /* the document is complete */
@@ -83,7 +83,7 @@ typedef struct reader {
 } reader;
 
 static pl_debug_string keep_string(reader *r, const char *bytes, size_t length) {
-    popliner_debug_info *info = r->info;
+    pl_debug_info *info = r->info;
     void *strings = info->string_bytes;
     if (length == 0)
         return 0;
@@ -101,7 +101,7 @@ static pl_debug_string keep_string(reader *r, const char *bytes, size_t length) 
 }
 
 static void keep_name(reader *r, const char *bytes, size_t length) {
-    popliner_debug_info *info = r->info;
+    pl_debug_info *info = r->info;
     void *offsets = info->name_offset;
     void *names = info->name_bytes;
     bool room = pl_reserve(&offsets, &info->names_capacity, info->num_names + 1, sizeof(uint64_t));
@@ -159,7 +159,7 @@ static void begin_record(reader *r) {
 
 /* Keeps the parallel lists of an outlined call. */
 static bool end_outlined(reader *r) {
-    popliner_debug_info *info = r->info;
+    pl_debug_info *info = r->info;
     size_t count = r->num_ids[0] < r->num_ids[1] ? r->num_ids[0] : r->num_ids[1];
     void *outlined = info->outlined_ids;
     void *replaced = info->replaced_ids;
@@ -179,7 +179,7 @@ static bool end_outlined(reader *r) {
     return true;
 }
 
-static bool reserve_context(popliner_debug_info *info) {
+static bool reserve_context(pl_debug_info *info) {
     size_t needed = info->num_contexts + 1;
     void *ids = info->context_id;
     void *parents = info->context_parent_id;
@@ -201,7 +201,7 @@ static bool reserve_context(popliner_debug_info *info) {
 }
 
 static void end_record(reader *r) {
-    popliner_debug_info *info = r->info;
+    pl_debug_info *info = r->info;
     if (!r->has_id)
         return;
     if (r->inputs.length > 0)
@@ -680,7 +680,7 @@ static size_t decode(reader *r, mapping *file, const popliner_listener *listener
     return at;
 }
 
-static popliner_status read_bytes(popliner_debug_info *info, const char *path, mapping *file,
+static popliner_status read_bytes(pl_debug_info *info, const char *path, mapping *file,
                                   const popliner_listener *listener, popliner_error *error) {
     popliner_status status = POPLINER_OK;
     const uint8_t *bytes = file->bytes;
@@ -717,13 +717,13 @@ static popliner_status read_bytes(popliner_debug_info *info, const char *path, m
     return status;
 }
 
-popliner_status popliner_debug_info_read(const char *path, const popliner_listener *listener,
-                                         popliner_debug_info **result, popliner_error *error) {
+popliner_status pl_debug_info_read(const char *path, const popliner_listener *listener,
+                                   pl_debug_info **result, popliner_error *error) {
     popliner_status status = POPLINER_OK;
     void *bytes = MAP_FAILED;
     mapping map = {0};
     *result = NULL;
-    popliner_debug_info *info = calloc(1, sizeof *info);
+    pl_debug_info *info = calloc(1, sizeof *info);
     /* without O_NONBLOCK opening a pipe would wait for a writer */
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat about;
@@ -763,11 +763,11 @@ done:
     if (status == POPLINER_OK)
         *result = info;
     else
-        popliner_debug_info_free(info);
+        pl_debug_info_free(info);
     return status;
 }
 
-void popliner_debug_info_free(popliner_debug_info *info) {
+void pl_debug_info_free(pl_debug_info *info) {
     if (info == NULL)
         return;
     pl_id_map_free(&info->contexts);
@@ -785,27 +785,27 @@ void popliner_debug_info_free(popliner_debug_info *info) {
     free(info);
 }
 
-size_t popliner_debug_info_num_contexts(const popliner_debug_info *info) {
+size_t pl_debug_info_num_contexts(const pl_debug_info *info) {
     return info->num_contexts;
 }
 
-size_t popliner_debug_info_num_read(const popliner_debug_info *info) {
+size_t pl_debug_info_num_read(const pl_debug_info *info) {
     return info->num_read;
 }
 
-bool popliner_debug_info_is_truncated(const popliner_debug_info *info) {
+bool pl_debug_info_is_truncated(const pl_debug_info *info) {
     return info->truncated;
 }
 
-uint32_t pl_debug_find(const popliner_debug_info *info, uint64_t id) {
+uint32_t pl_debug_find(const pl_debug_info *info, uint64_t id) {
     return id == 0 ? PL_NONE : pl_id_map_find(&info->contexts, id);
 }
 
-uint32_t pl_debug_parent(const popliner_debug_info *info, uint32_t context) {
+uint32_t pl_debug_parent(const pl_debug_info *info, uint32_t context) {
     return pl_debug_find(info, info->context_parent_id[context]);
 }
 
-uint32_t pl_debug_operation_of(const popliner_debug_info *info, uint32_t context) {
+uint32_t pl_debug_operation_of(const pl_debug_info *info, uint32_t context) {
     size_t steps = 0; /* more than there are contexts: the parents are cyclic */
     while (context != PL_NONE && steps++ < info->num_contexts) {
         if (info->context_is_operation[context])
@@ -815,13 +815,13 @@ uint32_t pl_debug_operation_of(const popliner_debug_info *info, uint32_t context
     return PL_NONE;
 }
 
-const pl_debug_details *pl_debug_get_details(const popliner_debug_info *info, uint32_t context) {
+const pl_debug_details *pl_debug_get_details(const pl_debug_info *info, uint32_t context) {
     if (context == PL_NONE || info->context_details[context] == PL_NONE)
         return NULL;
     return &info->details[info->context_details[context]];
 }
 
-const char *pl_debug_operation_name(const popliner_debug_info *info, uint32_t context) {
+const char *pl_debug_operation_name(const pl_debug_info *info, uint32_t context) {
     size_t steps = 0;
     while (context != PL_NONE && steps++ < info->num_contexts) {
         const pl_debug_details *details = pl_debug_get_details(info, context);
@@ -832,8 +832,7 @@ const char *pl_debug_operation_name(const popliner_debug_info *info, uint32_t co
     return "";
 }
 
-bool popliner_debug_info_path(const popliner_debug_info *info, uint64_t id, char *path,
-                              size_t size) {
+bool pl_debug_info_path(const pl_debug_info *info, uint64_t id, char *path, size_t size) {
     enum { MOST_PARENTS = 100 };
     uint32_t chain[MOST_PARENTS];
     size_t length = 0;

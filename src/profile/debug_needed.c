@@ -9,7 +9,7 @@
 
 /* The contexts that are needed, and those of them that have not been looked at. */
 typedef struct marking {
-    const popliner_debug_info *info;
+    const pl_debug_info *info;
     uint8_t *is_needed; /* [num_contexts] */
     uint32_t *waiting;  /* [num_contexts] */
     size_t num_waiting;
@@ -26,7 +26,7 @@ static void mark(marking *m, uint64_t id) {
 /* Marks what the profile names, and whatever that leads to: parents, and the operations that outlined
  * calls stand for. */
 static void mark_needed(marking *m, const popliner_profile *p) {
-    const popliner_debug_info *info = m->info;
+    const pl_debug_info *info = m->info;
     for (size_t i = 0; i < p->num_programs; i++)
         mark(m, p->program_debug_context[i]);
     for (size_t i = 0; i < p->num_compute_sets; i++)
@@ -46,7 +46,7 @@ static void mark_needed(marking *m, const popliner_profile *p) {
 
 /* Moves the needed contexts and their details to the front, and marks the names that they use.
  * False when memory is short, before anything has changed. */
-static bool keep_contexts(popliner_debug_info *info, const uint8_t *is_needed, uint32_t *new_name) {
+static bool keep_contexts(pl_debug_info *info, const uint8_t *is_needed, uint32_t *new_name) {
     pl_id_map contexts = {0};
     uint32_t count = 0;
     bool memory = true;
@@ -85,7 +85,7 @@ static bool keep_contexts(popliner_debug_info *info, const uint8_t *is_needed, u
 }
 
 /* Keeps the names that contexts use, under new numbers; new_name[num_names] is not 0 for these. */
-static void keep_names(popliner_debug_info *info, uint32_t *new_name) {
+static void keep_names(pl_debug_info *info, uint32_t *new_name) {
     uint32_t count = 0;
     size_t length = 0;
     for (size_t i = 0; i < info->num_names; i++) {
@@ -117,7 +117,7 @@ static void shrink(void *array, size_t *capacity, size_t count, size_t item_size
     *capacity = count > 0 ? count : 1;
 }
 
-void pl_debug_keep_needed(popliner_debug_info *info, const popliner_profile *profile) {
+void pl_debug_keep_needed(pl_debug_info *info, const popliner_profile *profile) {
     marking m = {
         .info = info,
         .is_needed = pl_new_array(info->num_contexts, 1),

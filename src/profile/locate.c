@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "popliner/locate.h"
+#include "profile/locate.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -33,8 +33,8 @@ static char *directory_of(const char *path) {
     return pl_copy_string(path, slash == path ? 1 : (size_t)(slash - path));
 }
 
-popliner_status popliner_locate(const char *profile, const char *debug, char **profile_path,
-                                char **debug_path, popliner_error *error) {
+popliner_status pl_locate(const char *profile, const char *debug, char **profile_path,
+                          char **debug_path, popliner_error *error) {
     struct stat info;
     char *directory = NULL;
     bool memory = true;

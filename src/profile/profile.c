@@ -8,8 +8,8 @@
 
 #include "base/failure.h"
 #include "base/machine.h"
-#include "popliner/read.h"
 #include "profile/debug_data.h"
+#include "profile/read.h"
 
 static void free_ids(pl_profile_ids *ids) {
     pl_id_map *const maps[] = {
@@ -32,17 +32,17 @@ static size_t useful_threads(const char *path, size_t num_threads) {
     return num_threads < most ? num_threads : (size_t)most;
 }
 
-popliner_status pl_profile_read(const char *path, const popliner_read_options *options,
+popliner_status pl_profile_read(const char *path, const pl_read_options *options,
                                 const pl_aside *aside, popliner_profile **result,
                                 popliner_error *error) {
-    static const popliner_read_options defaults = {0};
-    const popliner_read_options *o = options != NULL ? options : &defaults;
+    static const pl_read_options defaults = {0};
+    const pl_read_options *o = options != NULL ? options : &defaults;
     pl_database database = {0};
     pl_profile_ids ids = {0};
     *result = NULL;
     popliner_profile *profile = calloc(1, sizeof *profile);
     if (profile == NULL || pl_profile_add_string(profile, "") != 0) {
-        popliner_profile_free(profile);
+        pl_profile_free(profile);
         return pl_fail_memory(error, "the profile");
     }
     popliner_status status =
@@ -68,12 +68,12 @@ popliner_status pl_profile_read(const char *path, const popliner_read_options *o
     if (status == POPLINER_OK)
         *result = profile;
     else
-        popliner_profile_free(profile);
+        pl_profile_free(profile);
     return status;
 }
 
-popliner_status popliner_profile_read(const char *path, const popliner_read_options *options,
-                                      popliner_profile **profile, popliner_error *error) {
+popliner_status pl_read_profile(const char *path, const pl_read_options *options,
+                                popliner_profile **profile, popliner_error *error) {
     return pl_profile_read(path, options, NULL, profile, error);
 }
 
@@ -81,20 +81,19 @@ popliner_status popliner_profile_read(const char *path, const popliner_read_opti
 typedef struct debug_task {
     const char *path;
     const popliner_listener *listener;
-    popliner_debug_info *info;
+    pl_debug_info *info;
     popliner_status status;
     popliner_error error;
 } debug_task;
 
 static void read_debug_info(void *user) {
     debug_task *task = user;
-    task->status = popliner_debug_info_read(task->path, task->listener, &task->info, &task->error);
+    task->status = pl_debug_info_read(task->path, task->listener, &task->info, &task->error);
 }
 
-popliner_status popliner_read_files(const char *profile_path, const char *debug_path,
-                                    const popliner_read_options *options,
-                                    popliner_profile **profile, popliner_debug_info **info,
-                                    popliner_error *error) {
+popliner_status pl_read_files(const char *profile_path, const char *debug_path,
+                              const pl_read_options *options, popliner_profile **profile,
+                              pl_debug_info **info, popliner_error *error) {
     debug_task task = {.path = debug_path, .listener = options == NULL ? NULL : options->listener};
     pl_aside aside = {read_debug_info, &task};
     *info = NULL;
@@ -102,7 +101,7 @@ popliner_status popliner_read_files(const char *profile_path, const char *debug_
         pl_profile_read(profile_path, options, debug_path == NULL ? NULL : &aside, profile, error);
     if (status == POPLINER_OK && task.status != POPLINER_OK) {
         status = pl_fail(error, task.status, "%s", task.error.message);
-        popliner_profile_free(*profile);
+        pl_profile_free(*profile);
         *profile = NULL;
     }
     if (status == POPLINER_OK && task.info != NULL)
@@ -110,6 +109,6 @@ popliner_status popliner_read_files(const char *profile_path, const char *debug_
     if (status == POPLINER_OK)
         *info = task.info;
     else
-        popliner_debug_info_free(task.info);
+        pl_debug_info_free(task.info);
     return status;
 }

@@ -125,7 +125,7 @@ popliner_status pl_profile_require_variables(const popliner_profile *profile,
                    "popliner_analysis_load_rest first");
 }
 
-void popliner_profile_free(popliner_profile *profile) {
+void pl_profile_free(popliner_profile *profile) {
     if (profile == NULL)
         return;
     pl_field fields[PL_MOST_FIELDS];

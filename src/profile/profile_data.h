@@ -10,6 +10,7 @@
 #include "base/id_map.h"
 #include "popliner/profile.h"
 #include "profile/database.h"
+#include "profile/read.h"
 
 typedef enum pl_program_type {
     PL_PROGRAM_OTHER, /* nothing depends on which */
@@ -195,12 +196,12 @@ typedef struct pl_aside {
     void *user;
 } pl_aside;
 
-/* popliner_profile_read with other work beside it, or NULL; it is done once if nothing fails. */
-popliner_status pl_profile_read(const char *path, const popliner_read_options *options,
+/* pl_read_profile with other work beside it, or NULL; it is done once if nothing fails. */
+popliner_status pl_profile_read(const char *path, const pl_read_options *options,
                                 const pl_aside *aside, popliner_profile **profile,
                                 popliner_error *error);
 
-/* The parts of popliner_profile_read, in the order in which they need each other. */
+/* The parts of pl_read_profile, in the order in which they need each other. */
 
 /* Version, target, and what the profile must have at all. */
 popliner_status pl_profile_read_target(const pl_database *database,
@@ -212,10 +213,9 @@ popliner_status pl_profile_read_variables(const pl_database *database, popliner_
                                           pl_profile_ids *ids, popliner_error *error);
 
 /* Lowered variables; with `aside`, which may be NULL. */
-popliner_status pl_profile_read_lowered(const pl_database *database,
-                                        const popliner_read_options *options, const pl_aside *aside,
-                                        popliner_profile *profile, pl_profile_ids *ids,
-                                        popliner_error *error);
+popliner_status pl_profile_read_lowered(const pl_database *database, const pl_read_options *options,
+                                        const pl_aside *aside, popliner_profile *profile,
+                                        pl_profile_ids *ids, popliner_error *error);
 
 /* Vertex types, compute sets, exchanges, programs, liveness steps. */
 popliner_status pl_profile_read_programs(const pl_database *database, popliner_profile *profile,

@@ -359,10 +359,9 @@ static bool allocate_variables(lowered *l, size_t count) {
            p->variable_category != NULL;
 }
 
-popliner_status pl_profile_read_lowered(const pl_database *database,
-                                        const popliner_read_options *options, const pl_aside *aside,
-                                        popliner_profile *profile, pl_profile_ids *ids,
-                                        popliner_error *error) {
+popliner_status pl_profile_read_lowered(const pl_database *database, const pl_read_options *options,
+                                        const pl_aside *aside, popliner_profile *profile,
+                                        pl_profile_ids *ids, popliner_error *error) {
     lowered l = {.profile = profile, .ids = ids, .aside = aside};
     pl_scan scan = {.database = database,
                     .table = "vars_info",
@@ -381,7 +380,7 @@ popliner_status pl_profile_read_lowered(const pl_database *database,
     if (status == POPLINER_OK)
         status = find_places(&scan, &l.num_places, error);
     if (status == POPLINER_OK)
-        status = check_memory(database, l.num_places, options->most_memory_bytes, error);
+        status = check_memory(database, l.num_places, options->max_memory_bytes, error);
     if (status != POPLINER_OK)
         goto done;
     l.piece_ids = pl_new_array(scan.num_pieces, sizeof *l.piece_ids);

@@ -7,6 +7,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/structs.h"
 #include "show/report_parts.h"
 
 /* The stages of the plan that run on the IPU of one of them, as intervals. */
@@ -25,14 +26,13 @@ static size_t list_ipu(const popliner_plan *plan, size_t ipu, popliner_interval 
 static popliner_status tell_ipu(const popliner_certificate *c, const popliner_interval *stages,
                                 size_t num_stages, popliner_stage_detail *detail,
                                 popliner_error *error) {
-    const popliner_certificate_input *in = &c->input;
+    const pl_certificate_input *in = &c->input;
     if (in->meter != NULL)
-        return popliner_stage_detail_measure(in->meter, in->pipeline, stages, num_stages, detail,
-                                             error);
+        return pl_stage_detail_measure(in->meter, &in->pipeline, stages, num_stages, detail, error);
     if (in->stage_details == NULL || num_stages > 1)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "a certificate of %zu stages on one IPU needs a meter", num_stages);
-    *detail = popliner_stage_details_get(in->stage_details, in->profile, in->pipeline, stages);
+    *detail = pl_stage_details_get(in->stage_details, in->profile, &in->pipeline, stages);
     return POPLINER_OK;
 }
 
@@ -125,18 +125,13 @@ static uint64_t cycles_of_ipu(const popliner_plan *plan, size_t ipu) {
 }
 
 /* Copies what the certificate is about, so that it needs the caller's no more. */
-static popliner_status copy_input(popliner_certificate *c, const popliner_certificate_input *input,
+static popliner_status copy_input(popliner_certificate *c, const pl_certificate_input *input,
                                   popliner_error *error) {
     size_t num_units = input->num_units;
     bool memory = true;
     c->input = *input;
     c->is_measured = input->profile != NULL;
-    c->has_stash =
-        input->pipeline != NULL && input->pipeline->schedule == POPLINER_SCHEDULE_TRAINING;
-    if (input->pipeline != NULL) {
-        c->pipeline = *input->pipeline;
-        c->input.pipeline = &c->pipeline;
-    }
+    c->has_stash = input->pipeline.schedule == POPLINER_SCHEDULE_TRAINING;
     popliner_status status = pl_owned_options_copy(&c->options, input->options, num_units, error);
     if (status != POPLINER_OK)
         return status;
@@ -168,7 +163,7 @@ static size_t find_bottleneck(const popliner_plan *plan) {
     return bottleneck;
 }
 
-popliner_status pl_certificate_create(const popliner_certificate_input *input, bool is_evaluation,
+popliner_status pl_certificate_create(const pl_certificate_input *input, bool is_evaluation,
                                       popliner_plan *plan, popliner_costs *costs,
                                       popliner_certificate **certificate, popliner_error *error) {
     *certificate = NULL;
@@ -177,7 +172,6 @@ popliner_status pl_certificate_create(const popliner_certificate_input *input, b
         return pl_fail_memory(error, "a report");
     popliner_status status = copy_input(c, input, error);
     c->plan = *plan;
-    c->input.plan = NULL;
     if (status == POPLINER_OK && c->is_measured)
         status = measure(c, is_evaluation, error);
     if (status != POPLINER_OK) {
@@ -189,22 +183,61 @@ popliner_status pl_certificate_create(const popliner_certificate_input *input, b
     c->costs = costs;
     if (is_evaluation)
         finish_evaluation(c);
+    pl_plan_summarise(&c->plan);
     c->bottleneck = find_bottleneck(&c->plan);
     *certificate = c;
+    return POPLINER_OK;
+}
+
+popliner_status pl_certificate_take_input(const popliner_certificate_input *callers,
+                                          pl_certificate_input *input,
+                                          popliner_solver_options *options,
+                                          popliner_listener *listener, popliner_error *error) {
+    popliner_certificate_input own = POPLINER_CERTIFICATE_INPUT_INIT;
+    popliner_status status =
+        pl_struct_take(&own, sizeof own, callers, "popliner_certificate_input", error);
+    if (status == POPLINER_OK && (own.costs == NULL || own.unit_names == NULL))
+        status = pl_fail(error, POPLINER_ERROR_USAGE,
+                         "a certificate needs costs and the names of their units");
+    if (status == POPLINER_OK)
+        status = pl_solver_options_take(own.options, options, listener, error);
+    if (status != POPLINER_OK)
+        return status;
+    *input = (pl_certificate_input){
+        .options = options,
+        .pipeline = {own.schedule, own.recompute, 1},
+        .num_units = popliner_costs_num_units(own.costs),
+        .unit_names = own.unit_names,
+        .time_unit = own.time_unit == NULL ? "cycles" : own.time_unit,
+        .cycles_per_time_unit = own.cycles_per_time_unit == 0 ? 1 : own.cycles_per_time_unit,
+        .cuts_per_unit = own.cuts_per_unit == 0 ? 1 : own.cuts_per_unit,
+        .has_cycles = popliner_costs_has_cycles(own.costs),
+    };
     return POPLINER_OK;
 }
 
 popliner_status popliner_certificate_create(const popliner_certificate_input *input,
                                             popliner_certificate **certificate,
                                             popliner_error *error) {
-    return pl_certificate_create(input, false, input->plan, NULL, certificate, error);
+    pl_certificate_input own;
+    popliner_solver_options options;
+    popliner_listener listener;
+    *certificate = NULL;
+    popliner_status status = pl_certificate_take_input(input, &own, &options, &listener, error);
+    if (status == POPLINER_OK && input->plan == NULL)
+        status = pl_fail(error, POPLINER_ERROR_USAGE, "a certificate needs a plan");
+    if (status == POPLINER_OK)
+        status = pl_certificate_create(&own, false, input->plan, NULL, certificate, error);
+    if (status == POPLINER_OK)
+        popliner_plan_free(input->plan);
+    return status;
 }
 
 void popliner_certificate_free(popliner_certificate *certificate) {
     popliner_certificate *c = certificate;
     if (c == NULL)
         return;
-    popliner_plan_clear(&c->plan);
+    pl_plan_clear(&c->plan);
     for (size_t unit = 0; c->unit_names != NULL && unit < c->input.num_units; unit++)
         free(c->unit_names[unit]);
     free(c->unit_names);
@@ -223,8 +256,10 @@ const popliner_costs *popliner_certificate_costs(const popliner_certificate *cer
     return certificate->costs;
 }
 
-const popliner_stage_detail *popliner_certificate_details(const popliner_certificate *certificate) {
-    return certificate->is_measured ? certificate->details : NULL;
+const popliner_stage_detail *popliner_certificate_detail_at(const popliner_certificate *certificate,
+                                                            size_t stage) {
+    bool is_known = certificate->is_measured && stage < certificate->plan.num_stages;
+    return is_known ? &certificate->details[stage] : NULL;
 }
 
 double popliner_certificate_unexplained_share(const popliner_certificate *certificate) {
@@ -266,7 +301,7 @@ static bool spread_is_of_cycles(const popliner_plan *plan) {
 
 uint64_t pl_certificate_divisor(const popliner_certificate *certificate,
                                 popliner_objective objective) {
-    const popliner_certificate_input *in = &certificate->input;
+    const pl_certificate_input *in = &certificate->input;
     switch (objective) {
     case POPLINER_OBJECTIVE_CYCLES:
         return in->cycles_per_time_unit;
@@ -351,7 +386,7 @@ static void add_proof(const popliner_certificate *c, pl_text *text) {
 
 /* Where most memory is needed, at which step and for what. */
 static void add_peak(const popliner_certificate *c, const popliner_stage_detail *d, pl_text *text) {
-    const popliner_certificate_input *in = &c->input;
+    const pl_certificate_input *in = &c->input;
     size_t operation = popliner_chain_operation_at(in->chain, d->step);
     pl_text_format(text, "tile %zu at step %zu", d->tile, d->step);
     if (operation != SIZE_MAX)
@@ -465,14 +500,11 @@ static void add_obstacle(const popliner_certificate *c, pl_text *text) {
     add_remedies(c, text);
 }
 
-popliner_status popliner_certificate_text(const popliner_certificate *certificate, char **result,
-                                          popliner_error *error) {
-    pl_text text = {0};
-    pl_text_add(&text, "");
-    add_obstacle(certificate, &text);
-    add_proof(certificate, &text);
-    add_bottleneck(certificate, &text);
-    return pl_report_finish(&text, POPLINER_OK, result, error);
+static void add_text(const popliner_certificate *c, pl_text *text) {
+    pl_text_add(text, "");
+    add_obstacle(c, text);
+    add_proof(c, text);
+    add_bottleneck(c, text);
 }
 
 void pl_certificate_add_field(pl_text *text, const char *field, char delimiter) {
@@ -486,44 +518,63 @@ void pl_certificate_add_field(pl_text *text, const char *field, char delimiter) 
     pl_text_add(text, "\"");
 }
 
-popliner_status popliner_certificate_table(const popliner_certificate *certificate, char delimiter,
-                                           char **result, popliner_error *error) {
-    const popliner_certificate *c = certificate;
+static void add_table(const popliner_certificate *c, char delimiter, pl_text *text) {
     const popliner_plan *plan = &c->plan;
-    pl_text text = {0};
-    pl_text_format(&text, "stage%cipu%cfrom%cto%cmemory%c", delimiter, delimiter, delimiter,
+    pl_text_format(text, "stage%cipu%cfrom%cto%cmemory%c", delimiter, delimiter, delimiter,
                    delimiter, delimiter);
-    pl_certificate_add_field(&text, c->input.time_unit, delimiter);
-    pl_text_format(&text, "%ccut\n", delimiter);
+    pl_certificate_add_field(text, c->input.time_unit, delimiter);
+    pl_text_format(text, "%ccut\n", delimiter);
     for (size_t i = 0; i < plan->num_stages; i++) {
         const popliner_plan_stage *stage = &plan->stages[i];
-        pl_text_format(&text, "%zu%c%zu%c", i, delimiter, stage->ipu, delimiter);
-        pl_certificate_add_field(&text, c->input.unit_names[stage->first_unit], delimiter);
-        pl_text_format(&text, "%c", delimiter);
-        pl_certificate_add_field(&text, c->input.unit_names[stage->last_unit], delimiter);
-        pl_text_format(&text, "%c%" PRIu64 "%c", delimiter, stage->peak_bytes, delimiter);
-        pl_certificate_add_number(&text, stage->cycles, c->input.cycles_per_time_unit);
-        pl_text_format(&text, "%c", delimiter);
-        pl_certificate_add_number(&text, stage->cut_bytes, c->input.cuts_per_unit);
-        pl_text_add(&text, "\n");
+        pl_text_format(text, "%zu%c%zu%c", i, delimiter, stage->ipu, delimiter);
+        pl_certificate_add_field(text, c->input.unit_names[stage->first_unit], delimiter);
+        pl_text_format(text, "%c", delimiter);
+        pl_certificate_add_field(text, c->input.unit_names[stage->last_unit], delimiter);
+        pl_text_format(text, "%c%" PRIu64 "%c", delimiter, stage->peak_bytes, delimiter);
+        pl_certificate_add_number(text, stage->cycles, c->input.cycles_per_time_unit);
+        pl_text_format(text, "%c", delimiter);
+        pl_certificate_add_number(text, stage->cut_bytes, c->input.cuts_per_unit);
+        pl_text_add(text, "\n");
     }
-    return pl_report_finish(&text, POPLINER_OK, result, error);
 }
 
-popliner_status pl_certificate_line(const popliner_plan *plan, const char *const *unit_names,
-                                    char **result, popliner_error *error) {
-    pl_text text = {0};
-    pl_text_add(&text, "[ ");
+void pl_certificate_add_line(pl_text *text, const popliner_plan *plan,
+                             const char *const *unit_names) {
+    pl_text_add(text, "[ ");
     for (size_t i = 0; i < plan->num_stages; i++) {
-        pl_text_add(&text, i > 0 ? "| " : "");
+        pl_text_add(text, i > 0 ? "| " : "");
         for (size_t unit = plan->stages[i].first_unit; unit <= plan->stages[i].last_unit; unit++)
-            pl_text_format(&text, "%s ", unit_names[unit]);
+            pl_text_format(text, "%s ", unit_names[unit]);
     }
-    pl_text_add(&text, "]");
-    return pl_report_finish(&text, POPLINER_OK, result, error);
+    pl_text_add(text, "]");
 }
 
-popliner_status popliner_certificate_line(const popliner_certificate *certificate, char **text,
+popliner_status popliner_certificate_text(const popliner_certificate *certificate,
+                                          popliner_certificate_form form, char **result,
                                           popliner_error *error) {
-    return pl_certificate_line(&certificate->plan, certificate->input.unit_names, text, error);
+    pl_text text = {0};
+    popliner_status status = POPLINER_OK;
+    *result = NULL;
+    switch (form) {
+    case POPLINER_CERTIFICATE_TEXT:
+        add_text(certificate, &text);
+        break;
+    case POPLINER_CERTIFICATE_LINE:
+        pl_certificate_add_line(&text, &certificate->plan, certificate->input.unit_names);
+        break;
+    case POPLINER_CERTIFICATE_JSON:
+        status = pl_certificate_add_json(certificate, &text, error);
+        break;
+    case POPLINER_CERTIFICATE_STAGES_JSON:
+        status = pl_certificate_add_stages_json(certificate, &text, error);
+        break;
+    case POPLINER_CERTIFICATE_TSV:
+    case POPLINER_CERTIFICATE_CSV:
+        add_table(certificate, form == POPLINER_CERTIFICATE_CSV ? ',' : '\t', &text);
+        break;
+    default:
+        return pl_fail(error, POPLINER_ERROR_USAGE, "there is no form %d of a certificate",
+                       (int)form);
+    }
+    return pl_report_finish(&text, status, result, error);
 }

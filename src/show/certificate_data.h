@@ -9,15 +9,40 @@
 #include <jansson.h>
 
 #include "base/growth.h"
+#include "intervals/stage_details.h"
 #include "popliner/certificate.h"
-#include "popliner/stage_detail.h"
+#include "popliner/chain.h"
+#include "popliner/operations.h"
+#include "popliner/profile.h"
+#include "popliner/report.h"
 #include "solve/owned_options.h"
+#include "solve/plan_data.h"
+
+/* What a certificate is about. */
+typedef struct pl_certificate_input {
+    const popliner_solver_options *options;
+    popliner_pipeline pipeline; /* its max_stages mean nothing */
+    size_t num_units;
+    const char *const *unit_names; /* [num_units] */
+    const char *time_unit;         /* of the cycles */
+    uint64_t cycles_per_time_unit;
+    uint64_t cuts_per_unit;
+    bool has_cycles;
+
+    /* Where the costs come from, which has to outlive the certificate: the first three or none. With a
+     * meter each stage is measured, and checked; without it details tell what it would measure, where
+     * every stage has an IPU to itself. The last two are for making it. */
+    const popliner_profile *profile;
+    const popliner_operations *operations;
+    const popliner_chain *chain;
+    pl_stage_meter *meter; /* measures other stages meanwhile */
+    const pl_stage_details *stage_details;
+} pl_certificate_input;
 
 struct popliner_certificate {
-    popliner_certificate_input input; /* its plan, options, pipeline and texts are the next ones */
+    pl_certificate_input input; /* its options and texts are the next ones */
     popliner_plan plan;
     pl_owned_options options;
-    popliner_pipeline pipeline;
     char **unit_names;
     char *time_unit;
     popliner_costs *costs; /* NULL: none, or not its own */
@@ -29,12 +54,23 @@ struct popliner_certificate {
                                  was asked for first */
 };
 
-/* As popliner_certificate_create, but takes over plan and costs (NULL: none): *plan is empty then.
- * With is_evaluation the plan says what is on which IPU, and gets peaks and status from the
- * certificate. */
-popliner_status pl_certificate_create(const popliner_certificate_input *input, bool is_evaluation,
+/* Makes the certificate of a plan, which it takes over with the costs (NULL: none): *plan is empty
+ * then. With is_evaluation the plan says what is on which IPU, and gets peaks and status from the
+ * certificate.
+ * Measures every IPU of the plan once more by itself (and the unit that is too large, if there is
+ * one), or looks it up; if its largest tile differs from the plan's, the error is INTERNAL. Errors:
+ * also MEMORY; USAGE for stages on one IPU without a meter. Cost: that of measuring a stage for each
+ * IPU, if there is a meter. */
+popliner_status pl_certificate_create(const pl_certificate_input *input, bool is_evaluation,
                                       popliner_plan *plan, popliner_costs *costs,
                                       popliner_certificate **certificate, popliner_error *error);
+
+/* What the caller says of costs that come from no profile; names and options are still the caller's,
+ * but for those that were completed into *options and *listener. Errors: USAGE. */
+popliner_status pl_certificate_take_input(const popliner_certificate_input *callers,
+                                          pl_certificate_input *input,
+                                          popliner_solver_options *options,
+                                          popliner_listener *listener, popliner_error *error);
 
 /* The name of a stage's first or last unit; NULL for what is in no layer. */
 const char *pl_certificate_layer(const popliner_certificate *certificate, size_t unit);
@@ -59,9 +95,15 @@ void pl_certificate_add_field(pl_text *text, const char *field, char delimiter);
 /* The values of the objectives of the plan as a JSON array. NULL without memory. */
 json_t *pl_certificate_objectives_json(const popliner_certificate *certificate);
 
-/* popliner_certificate_line for a plan. */
-popliner_status pl_certificate_line(const popliner_plan *plan, const char *const *unit_names,
-                                    char **text, popliner_error *error);
+/* The stages on one line. */
+void pl_certificate_add_line(pl_text *text, const popliner_plan *plan,
+                             const char *const *unit_names);
+
+/* The forms that are JSON, into a text that was empty. Errors: MEMORY. */
+popliner_status pl_certificate_add_json(const popliner_certificate *certificate, pl_text *text,
+                                        popliner_error *error);
+popliner_status pl_certificate_add_stages_json(const popliner_certificate *certificate,
+                                               pl_text *text, popliner_error *error);
 
 /* "optimal", "feasible" or "infeasible". */
 const char *pl_certificate_status(const popliner_plan *plan);

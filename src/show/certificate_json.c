@@ -48,9 +48,8 @@ static bool put_stage(const popliner_certificate *c, size_t i, json_t *json) {
     return put(json, "tail", json_boolean(has_tail)) && done;
 }
 
-popliner_status popliner_certificate_stages_json(const popliner_certificate *certificate,
-                                                 char **result, popliner_error *error) {
-    pl_text text = {0};
+popliner_status pl_certificate_add_stages_json(const popliner_certificate *certificate,
+                                               pl_text *text, popliner_error *error) {
     json_t *stages = json_array();
     bool done = stages != NULL;
     for (size_t i = 0; done && i < certificate->plan.num_stages; i++) {
@@ -62,14 +61,14 @@ popliner_status popliner_certificate_stages_json(const popliner_certificate *cer
         done = json_array_append_new(stages, stage) == 0 && done;
     }
     popliner_status status =
-        done ? pl_report_json(stages, &text, error) : pl_fail_memory(error, "a report");
+        done ? pl_report_json(stages, text, error) : pl_fail_memory(error, "a report");
     json_decref(stages);
-    return pl_report_finish(&text, status, result, error);
+    return status;
 }
 
 /* Where a stage, or a unit, needs most memory. */
 static json_t *peak_json(const popliner_certificate *c, const popliner_stage_detail *d) {
-    const popliner_certificate_input *in = &c->input;
+    const pl_certificate_input *in = &c->input;
     if (!c->is_measured)
         return json_null();
     size_t operation = popliner_chain_operation_at(in->chain, d->step);
@@ -263,7 +262,7 @@ static bool put_lists(const popliner_certificate *c, json_t *json) {
 static json_t *options_json(const popliner_certificate *c) {
     static const char *const schedules[] = {"none", "inference", "training"};
     const popliner_solver_options *o = c->input.options;
-    const popliner_pipeline *pipeline = c->input.pipeline;
+    const popliner_pipeline *pipeline = &c->input.pipeline;
     bool is_mapped = o->num_mapped_stages > 0;
     json_t *json = json_object();
     json_t *limit = o->max_stage_bytes >= INT64_MAX ? json_null()
@@ -281,13 +280,9 @@ static json_t *options_json(const popliner_certificate *c) {
     done = put(json, "time_limit_seconds",
                o->time_limit_seconds > 0 ? json_real(o->time_limit_seconds) : json_null()) &&
            done;
-    done =
-        put(json, "schedule", json_string(schedules[pipeline == NULL ? 0 : pipeline->schedule])) &&
-        done;
+    done = put(json, "schedule", json_string(schedules[pipeline->schedule])) && done;
     done = put(json, "recompute",
-               json_string(pipeline != NULL && pipeline->recompute == POPLINER_RECOMPUTE_FULL
-                               ? "full"
-                               : "none")) &&
+               json_string(pipeline->recompute == POPLINER_RECOMPUTE_FULL ? "full" : "none")) &&
            done;
     if (c->is_measured)
         done = put(json, "memory_model",
@@ -304,7 +299,7 @@ static json_t *options_json(const popliner_certificate *c) {
 
 static json_t *totals_json(const popliner_certificate *c) {
     const popliner_plan *plan = &c->plan;
-    const popliner_certificate_input *in = &c->input;
+    const pl_certificate_input *in = &c->input;
     return json_pack(
         "{s:I, s:o, s:o, s:I, s:o}", "memory", (json_int_t)plan->peak_bytes, "cycles",
         in->has_cycles ? pl_certificate_number_json(plan->cycles, in->cycles_per_time_unit)
@@ -318,10 +313,9 @@ static json_t *totals_json(const popliner_certificate *c) {
                       : json_null());
 }
 
-popliner_status popliner_certificate_json(const popliner_certificate *certificate, char **result,
-                                          popliner_error *error) {
+popliner_status pl_certificate_add_json(const popliner_certificate *certificate, pl_text *text,
+                                        popliner_error *error) {
     const popliner_plan *plan = &certificate->plan;
-    pl_text text = {0};
     json_t *json = json_object();
     json_t *stages = json_array();
     bool done = put(json, "status", json_string(pl_certificate_status(plan)));
@@ -339,7 +333,7 @@ popliner_status popliner_certificate_json(const popliner_certificate *certificat
     done = put(json, "infeasibility", infeasibility_json(certificate)) && done;
     done = put(json, "options", options_json(certificate)) && done;
     popliner_status status =
-        done ? pl_report_json(json, &text, error) : pl_fail_memory(error, "a report");
+        done ? pl_report_json(json, text, error) : pl_fail_memory(error, "a report");
     json_decref(json);
-    return pl_report_finish(&text, status, result, error);
+    return status;
 }

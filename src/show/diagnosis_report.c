@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "base/failure.h"
+#include "diagnosis/diagnosis.h"
+#include "popliner/report.h"
 #include "show/report_parts.h"
-#include "show/reports.h"
 
 enum { PATH_ROOM = 500 };
 
@@ -16,7 +17,7 @@ typedef struct context {
     const popliner_diagnosis *diagnosis;
     const popliner_profile *profile;
     const popliner_operations *operations;
-    const popliner_debug_info *info;
+    const pl_debug_info *info;
     size_t most;
 } context;
 
@@ -24,12 +25,12 @@ typedef struct context {
 static void find_path(const context *c, uint64_t id, char *path) {
     *path = '\0';
     if (c->info != NULL && id != 0)
-        popliner_debug_info_path(c->info, id, path, PATH_ROOM);
+        pl_debug_info_path(c->info, id, path, PATH_ROOM);
 }
 
 /* Why a program that no counted operation has is missing. */
 static const char *program_reason(const context *c, uint32_t program) {
-    return popliner_missing_reason_text(popliner_program_reason(c->operations, program));
+    return popliner_missing_reason_text(pl_program_reason(c->operations, program));
 }
 
 /* ---- text ---- */
@@ -237,10 +238,10 @@ static json_t *as_json(const context *c) {
         missing_as_json(c, &d->missing_everywhere), "coverage", coverage_as_json(d));
 }
 
-popliner_status pl_report_diagnosis(const pl_diagnosed *diagnosed, popliner_format format,
-                                    size_t max_rows, char **result, popliner_error *error) {
-    const popliner_diagnosis *diagnosis = diagnosed->diagnosis;
-    const context c = {diagnosis, diagnosed->profile, diagnosed->operations, diagnosed->info,
+popliner_status popliner_report_diagnosis(const popliner_diagnosis *diagnosis,
+                                          popliner_format format, size_t max_rows, char **result,
+                                          popliner_error *error) {
+    const context c = {diagnosis, diagnosis->profile, diagnosis->operations, diagnosis->info,
                        max_rows};
     pl_text text = {0};
     popliner_status status = POPLINER_OK;

@@ -35,26 +35,26 @@ typedef struct sums {
     uint64_t total;
 } sums;
 
-static sums sum_memory(const popliner_stage_memory *memory) {
+static sums sum_memory(const pl_stage_memory *memory) {
     size_t n = memory->num_tiles;
     return (sums){
-        .vertex_state = popliner_sum_of_tiles(memory->vertex_state_bytes, n),
-        .vertex_code = popliner_sum_of_tiles(memory->vertex_code_bytes, n),
-        .exchange_code = popliner_sum_of_tiles(memory->exchange_code_bytes, n),
-        .control_code = popliner_sum_of_tiles(memory->control_code_bytes, n),
-        .variables = popliner_sum_of_tiles(memory->variables_bytes, n),
-        .unexplained = popliner_sum_of_tiles(memory->unexplained_bytes, n),
-        .total = popliner_sum_of_tiles(memory->total_bytes, n),
+        .vertex_state = pl_tiles_sum(memory->vertex_state_bytes, n),
+        .vertex_code = pl_tiles_sum(memory->vertex_code_bytes, n),
+        .exchange_code = pl_tiles_sum(memory->exchange_code_bytes, n),
+        .control_code = pl_tiles_sum(memory->control_code_bytes, n),
+        .variables = pl_tiles_sum(memory->variables_bytes, n),
+        .unexplained = pl_tiles_sum(memory->unexplained_bytes, n),
+        .total = pl_tiles_sum(memory->total_bytes, n),
     };
 }
 
 popliner_status pl_report_memory_totals(const popliner_profile *profile,
                                         const popliner_operations *operations,
-                                        popliner_stage_meter *meter, char delimiter, char **result,
+                                        pl_stage_meter *meter, char delimiter, char **result,
                                         popliner_error *error) {
     enum { SHOWN_TILES = 10 };
     pl_text text = {0};
-    popliner_stage_memory memory = {0};
+    pl_stage_memory memory = {0};
     size_t count = popliner_operations_count(operations);
     size_t *all = pl_new_array(count, sizeof *all);
     popliner_status status = POPLINER_OK;
@@ -63,7 +63,7 @@ popliner_status pl_report_memory_totals(const popliner_profile *profile,
         return pl_fail_memory(error, "a report");
     for (size_t i = 0; i < count; i++)
         all[i] = i;
-    status = popliner_stage_measure(meter, all, count, &memory, error);
+    status = pl_stage_measure(meter, all, count, &memory, error);
     if (status != POPLINER_OK)
         goto done;
 
@@ -84,7 +84,7 @@ popliner_status pl_report_memory_totals(const popliner_profile *profile,
                        popliner_profile_tile_memory(profile, tile).not_always_live_peak_bytes);
     pl_text_add(&text, "\n");
 done:
-    popliner_stage_memory_clear(&memory);
+    pl_stage_memory_clear(&memory);
     free(all);
     return pl_report_finish(&text, status, result, error);
 }
@@ -106,12 +106,12 @@ static int compare_contexts(const void *left, const void *right) {
 
 /* Measures every debug context once; *contexts is sorted by id. */
 static popliner_status measure_contexts(const popliner_operations *operations,
-                                        popliner_stage_meter *meter,
-                                        const popliner_listener *listener, context_sums **contexts,
-                                        size_t *num_contexts, popliner_error *error) {
+                                        pl_stage_meter *meter, const popliner_listener *listener,
+                                        context_sums **contexts, size_t *num_contexts,
+                                        popliner_error *error) {
     size_t count = popliner_operations_count(operations);
     context_sums *all = pl_new_array(count, sizeof *all);
-    popliner_stage_memory memory = {0};
+    pl_stage_memory memory = {0};
     popliner_status status = all == NULL ? pl_fail_memory(error, "a report") : POPLINER_OK;
     *contexts = all;
     *num_contexts = 0;
@@ -124,18 +124,18 @@ static popliner_status measure_contexts(const popliner_operations *operations,
         pl_progress(listener, "Measuring the operations", i, count);
         if (i > 0 && all[i].debug_context == all[*num_contexts - 1].debug_context)
             continue;
-        status = popliner_stage_measure(meter, &all[i].operation, 1, &memory, error);
+        status = pl_stage_measure(meter, &all[i].operation, 1, &memory, error);
         all[*num_contexts] = all[i];
         if (status == POPLINER_OK)
             all[(*num_contexts)++].sums = sum_memory(&memory);
     }
     pl_progress(listener, "Measuring the operations", count, count);
-    popliner_stage_memory_clear(&memory);
+    pl_stage_memory_clear(&memory);
     return status;
 }
 
 popliner_status pl_report_operations(const popliner_operations *operations,
-                                     const popliner_layers *layers, popliner_stage_meter *meter,
+                                     const popliner_layers *layers, pl_stage_meter *meter,
                                      const popliner_listener *listener, char delimiter,
                                      char **result, popliner_error *error) {
     static const char *const header[] = {"Layer",        "Note",        "Full name",
@@ -188,19 +188,19 @@ static uint64_t round_to_mib(uint64_t bytes) {
     return mib + (rest > half || (rest == half && (mib & 1) != 0));
 }
 
-popliner_status pl_report_layers(const popliner_chain *chain, popliner_stage_meter *meter,
-                                 char delimiter, char **result, popliner_error *error) {
+popliner_status pl_report_layers(const popliner_chain *chain, pl_stage_meter *meter, char delimiter,
+                                 char **result, popliner_error *error) {
     static const char *const header[] = {"Name",          "Vertex state", "Vertex code",
                                          "Exchange code", "Control code", "Variables",
                                          "Total (MB)",    "Unexplained"};
     enum { NUM_COLUMNS = sizeof header / sizeof *header };
     bool is_full = popliner_chain_memory_model(chain) == POPLINER_MEMORY_MODEL_FULL;
     pl_text text = {0};
-    popliner_stage_memory memory = {0};
+    pl_stage_memory memory = {0};
     popliner_status status = POPLINER_OK;
     add_header(&text, header, is_full ? NUM_COLUMNS : NUM_COLUMNS - 1, delimiter);
     for (size_t unit = 0; status == POPLINER_OK && unit < popliner_chain_num_units(chain); unit++) {
-        status = popliner_stage_measure_units(meter, unit, unit, &memory, error);
+        status = pl_stage_measure_units(meter, unit, unit, &memory, error);
         if (status != POPLINER_OK)
             break;
         sums s = sum_memory(&memory);
@@ -214,14 +214,18 @@ popliner_status pl_report_layers(const popliner_chain *chain, popliner_stage_met
         pl_text_add(&text, "\n");
     }
     pl_text_add(&text, "\n");
-    popliner_stage_memory_clear(&memory);
+    pl_stage_memory_clear(&memory);
     return pl_report_finish(&text, status, result, error);
 }
 
-popliner_status popliner_report_square(const popliner_layers *layers, const uint64_t *bytes,
-                                       char delimiter, char **result, popliner_error *error) {
+popliner_status popliner_report_layer_pairs(const popliner_layer_pairs *pairs,
+                                            const popliner_layers *layers,
+                                            popliner_layer_table table, char delimiter,
+                                            char **result, popliner_error *error) {
     pl_text text = {0};
-    size_t n = popliner_layers_num_units(layers) - 1;
+    size_t n = pairs->num_layers;
+    const uint64_t *bytes = table == POPLINER_LAYER_TABLE_COMMUNICATION ? pairs->communication_bytes
+                                                                        : pairs->affinity_bytes;
     pl_text_add(&text, "layer");
     for (size_t j = 0; j < n; j++)
         pl_text_format(&text, "%c%s", delimiter, popliner_layers_name(layers, j + 1));

@@ -9,7 +9,7 @@
 #include "base/growth.h"
 #include "popliner/chain.h"
 #include "popliner/error.h"
-#include "popliner/stage_detail.h"
+#include "popliner/stage.h"
 
 /* Hands the text over to *result, unless memory ran short or `status` is a failure already; then it
  * is freed. Returns the status. */

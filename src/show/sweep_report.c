@@ -3,12 +3,12 @@
 #include <stdlib.h>
 
 #include "base/failure.h"
+#include "base/structs.h"
 #include "show/certificate_data.h"
 #include "show/report_parts.h"
 
 /* The plan as a certificate of which nothing is measured. */
-static popliner_certificate of_plan(const popliner_certificate_input *names,
-                                    const popliner_plan *plan) {
+static popliner_certificate of_plan(const pl_certificate_input *names, const popliner_plan *plan) {
     popliner_certificate c = {.input = *names, .plan = *plan};
     return c;
 }
@@ -38,7 +38,7 @@ static void add_row(const popliner_certificate *c, uint64_t value, const char *l
     pl_text_add(text, "\n");
 }
 
-static void add_header(const char *what, const popliner_certificate_input *names, char delimiter,
+static void add_header(const char *what, const pl_certificate_input *names, char delimiter,
                        pl_text *text) {
     const popliner_solver_options *o = names->options;
     pl_text_format(text, "%s%cstatus", what, delimiter);
@@ -70,47 +70,55 @@ static json_t *row_json(const popliner_certificate *c, uint64_t value) {
                      (json_int_t)plan->num_ipus, "stages", stages);
 }
 
-static popliner_status sweep_json(const char *what, const uint64_t *values,
-                                  const popliner_plan *plans, size_t count,
-                                  const popliner_certificate_input *names, pl_text *text,
-                                  popliner_error *error) {
+static popliner_status sweep_json(const popliner_sweep *sweep, const pl_certificate_input *names,
+                                  pl_text *text, popliner_error *error) {
     json_t *rows = json_array();
     bool done = rows != NULL;
-    for (size_t i = 0; done && i < count; i++) {
-        popliner_certificate c = of_plan(names, &plans[i]);
-        done = json_array_append_new(rows, row_json(&c, values[i])) == 0;
+    for (size_t i = 0; done && i < sweep->num_values; i++) {
+        popliner_certificate c = of_plan(names, sweep->plans[i]);
+        done = json_array_append_new(rows, row_json(&c, sweep->values[i])) == 0;
     }
     if (!done) {
         json_decref(rows);
         return pl_fail_memory(error, "a report");
     }
-    json_t *json = json_pack("{s:s, s:o}", "sweep", what, "results", rows);
+    json_t *json = json_pack("{s:s, s:o}", "sweep", sweep->what, "results", rows);
     popliner_status status =
         json == NULL ? pl_fail_memory(error, "a report") : pl_report_json(json, text, error);
     json_decref(json);
     return status;
 }
 
-popliner_status popliner_report_sweep(const char *what, const uint64_t *values,
-                                      const popliner_plan *plans, size_t count,
+popliner_status popliner_report_sweep(const popliner_sweep *sweep,
                                       const popliner_certificate_input *names,
                                       popliner_format format, char **result,
                                       popliner_error *error) {
+    popliner_sweep own = POPLINER_SWEEP_INIT;
+    pl_certificate_input input;
+    popliner_solver_options options;
+    popliner_listener listener;
     pl_text text = {0};
     char delimiter = format == POPLINER_FORMAT_CSV ? ',' : '\t';
-    popliner_status status = POPLINER_OK;
+    *result = NULL;
+    popliner_status status = pl_struct_take(&own, sizeof own, sweep, "popliner_sweep", error);
+    if (status == POPLINER_OK)
+        status = pl_certificate_take_input(names, &input, &options, &listener, error);
+    if (status != POPLINER_OK)
+        return status;
     if (format == POPLINER_FORMAT_JSON) {
-        status = sweep_json(what, values, plans, count, names, &text, error);
+        status = sweep_json(&own, &input, &text, error);
         return pl_report_finish(&text, status, result, error);
     }
-    add_header(what, names, delimiter, &text);
-    for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
-        popliner_certificate c = of_plan(names, &plans[i]);
-        char *line = NULL;
-        status = pl_certificate_line(&plans[i], names->unit_names, &line, error);
-        if (status == POPLINER_OK)
-            add_row(&c, values[i], line, delimiter, &text);
-        free(line);
+    add_header(own.what, &input, delimiter, &text);
+    for (size_t i = 0; status == POPLINER_OK && i < own.num_values; i++) {
+        popliner_certificate c = of_plan(&input, own.plans[i]);
+        pl_text line = {0};
+        pl_certificate_add_line(&line, own.plans[i], input.unit_names);
+        if (line.failed)
+            status = pl_fail_memory(error, "a report");
+        else
+            add_row(&c, own.values[i], line.data, delimiter, &text);
+        free(line.data);
     }
     return pl_report_finish(&text, status, result, error);
 }

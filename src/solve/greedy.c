@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "popliner/solver.h"
+#include "solve/greedy.h"
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "solve/plan_data.h"
 
 #include <inttypes.h>
 
 typedef struct greedy {
     size_t num_units;
-    popliner_peak_function peak;
+    pl_peak_function peak;
     void *user;
     popliner_plan *plan; /* has room for as many stages as are allowed */
     size_t max_stages;
@@ -62,9 +63,9 @@ static popliner_status attempt(const greedy *search, size_t min_units, double ta
     return POPLINER_OK;
 }
 
-popliner_status popliner_solve_greedily(size_t num_units, popliner_peak_function peak, void *user,
-                                        const popliner_solver_options *options, popliner_plan *plan,
-                                        popliner_error *error) {
+popliner_status pl_solve_greedily(size_t num_units, pl_peak_function peak, void *user,
+                                  const popliner_solver_options *options, popliner_plan *plan,
+                                  popliner_error *error) {
     if (num_units == 0)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "a chain needs at least one unit, but there is none to split");
@@ -90,7 +91,7 @@ popliner_status popliner_solve_greedily(size_t num_units, popliner_peak_function
                     (uint64_t)(target_bytes / 1024.0), percents[i], min_units);
             status = attempt(&search, min_units, target_bytes, &placed, error);
             if (status != POPLINER_OK) {
-                popliner_plan_clear(plan);
+                pl_plan_clear(plan);
                 return status;
             }
         }

@@ -3,6 +3,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "costs/costs.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -213,9 +214,8 @@ static popliner_status find_enough_stages(const pl_problem *problem, const pl_st
     if (problem->is_mapped)
         return POPLINER_OK;
     options.max_stages = problem->num_units;
-    if (problem->depends_on_end &&
-        popliner_costs_most_stages_to_end(problem->costs) < options.max_stages)
-        options.max_stages = popliner_costs_most_stages_to_end(problem->costs);
+    if (problem->depends_on_end && pl_costs_max_stages_to_end(problem->costs) < options.max_stages)
+        options.max_stages = pl_costs_max_stages_to_end(problem->costs);
     popliner_status status = pl_problem_create(&other, problem->costs, &options, NULL, error);
     if (status == POPLINER_OK) {
         pl_filter filter = pl_filter_of_limits(&other);

@@ -6,6 +6,21 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/structs.h"
+
+popliner_status pl_solver_options_take(const popliner_solver_options *callers,
+                                       popliner_solver_options *own, popliner_listener *listener,
+                                       popliner_error *error) {
+    *own = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
+    *listener = (popliner_listener)POPLINER_LISTENER_INIT;
+    popliner_status status =
+        pl_struct_take(own, sizeof *own, callers, "popliner_solver_options", error);
+    if (status != POPLINER_OK || own->listener == NULL)
+        return status;
+    status = pl_struct_take(listener, sizeof *listener, own->listener, "popliner_listener", error);
+    own->listener = listener;
+    return status;
+}
 
 /* A copy of an array, NULL for NULL; *memory becomes false when it is short. */
 static void *copy_array(const void *items, size_t count, size_t item_size, bool *memory) {

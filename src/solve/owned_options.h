@@ -1,10 +1,16 @@
-/* A copy of the solver's options with arrays of its own.
+/* The options of the solver as the caller set them, and copies with arrays of their own.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_SOLVE_OWNED_OPTIONS_H
 #define PL_SOLVE_OWNED_OPTIONS_H
 
 #include "popliner/solver.h"
+
+/* Completes what the caller set (NULL: nothing) with the defaults, and its listener, if it has one, as
+ * *listener, which the options then refer to. Errors: USAGE for a struct_size. */
+popliner_status pl_solver_options_take(const popliner_solver_options *callers,
+                                       popliner_solver_options *own, popliner_listener *listener,
+                                       popliner_error *error);
 
 /* Zero-initialise; free with pl_owned_options_free. */
 typedef struct pl_owned_options {

@@ -9,19 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *popliner_objective_name(popliner_objective objective) {
-    static const char *const names[] = {"memory", "cycles", "traffic", "ipus", "balance"};
-    return names[objective];
-}
-
-void popliner_plan_clear(popliner_plan *plan) {
-    if (plan == NULL)
-        return;
-    free(plan->stages);
-    free(plan->infeasibility.constraints);
-    *plan = (popliner_plan){0};
-}
-
 void pl_split_clear(pl_split *split) {
     free(split->first_units);
     *split = (pl_split){0};
@@ -68,7 +55,7 @@ static popliner_status measure_ipu(const pl_problem *problem, const popliner_int
         *cycles += popliner_costs_cycles(problem->costs, stages[other].first_unit,
                                          stages[other].last_unit);
     }
-    return popliner_costs_shared_peak(problem->costs, together, count, peak_bytes, error);
+    return pl_costs_shared_peak(problem->costs, together, count, peak_bytes, error);
 }
 
 popliner_status pl_split_worth(const pl_problem *problem, const pl_split *split, pl_worth *worth,

@@ -6,7 +6,7 @@
 
 #include "popliner/costs.h"
 #include "popliner/error.h"
-#include "popliner/plan.h"
+#include "solve/plan_data.h"
 #include "solve/problem.h"
 
 /* A split under construction: the first unit of each stage, ascending from 0. Zero-initialise;

@@ -176,10 +176,10 @@ popliner_status pl_problem_create(pl_problem *problem, const popliner_costs *cos
     for (size_t i = 0; i < options->num_pairs && !p->is_shared; ++i)
         if (p->is_pair_active[i] != 0)
             unmark_half_pairs(p, options->pairs[i]);
-    p->depends_on_end = popliner_costs_most_stages_to_end(costs) > 1;
+    p->depends_on_end = pl_costs_max_stages_to_end(costs) > 1;
     p->depends_on_ipu = options->num_ipu_limits > 0;
     /* costs that are not known are no way out of a contradiction */
-    size_t known = popliner_costs_most_stages_to_end(costs);
+    size_t known = pl_costs_max_stages_to_end(costs);
     if (p->depends_on_end && !r.limits_stages && p->most_stages > known)
         p->most_stages = known;
     for (size_t unit = 0; unit < p->num_units; ++unit)

@@ -125,7 +125,7 @@ static popliner_status measure(search *s, size_t first_stage, bool *fits) {
         if (is_of(s, stage, first_stage))
             s->together[count++] = s->stages[stage];
     popliner_status status =
-        popliner_costs_shared_peak(s->problem->costs, s->together, count, &peak_bytes, s->error);
+        pl_costs_shared_peak(s->problem->costs, s->together, count, &peak_bytes, s->error);
     if (status == POPLINER_OK)
         status =
             pl_shared_add(s->shared, s->num_stages, s->stages, first_stage, peak_bytes, s->error);
@@ -381,7 +381,7 @@ static void clear(search *s) {
 
 bool pl_shared_search_can(const pl_problem *problem, const pl_filter *filter) {
     return problem->is_shared && filter->most_spread == UINT64_MAX &&
-           popliner_costs_shared_peak_never_shrinks(problem->costs);
+           pl_costs_shared_peak_never_shrinks(problem->costs);
 }
 
 popliner_status pl_shared_search(const pl_problem *problem, const pl_filter *filter, pl_goal goal,

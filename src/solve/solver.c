@@ -2,11 +2,14 @@
 #include "popliner/solver.h"
 
 #include "base/failure.h"
+#include "solve/greedy.h"
 #include "solve/infeasibility.h"
 #include "solve/objectives.h"
+#include "solve/owned_options.h"
 #include "solve/stage_program_file.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* Whether the lists of the options make sense. */
 static popliner_status check_lists(const popliner_costs *costs,
@@ -60,7 +63,7 @@ static popliner_status check_options(const popliner_costs *costs,
 
 /* What only the problem made of the options tells. */
 static popliner_status check_problem(const pl_problem *problem, popliner_error *error) {
-    size_t known = popliner_costs_most_stages_to_end(problem->costs);
+    size_t known = pl_costs_max_stages_to_end(problem->costs);
     if (problem->depends_on_end && problem->most_stages > known)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "the costs are known for pipelines of at most %zu stages, but up to %zu are "
@@ -90,8 +93,8 @@ static popliner_status finish(const pl_search *search, popliner_plan *plan, popl
     return status;
 }
 
-popliner_status popliner_solve(const popliner_costs *costs, const popliner_solver_options *options,
-                               popliner_plan *plan, popliner_error *error) {
+popliner_status pl_solve(const popliner_costs *costs, const popliner_solver_options *options,
+                         popliner_plan *plan, popliner_error *error) {
     pl_problem problem = {0};
     pl_stop stop = stop_of(options);
     pl_search search = {.problem = &problem, .stop = &stop};
@@ -124,14 +127,14 @@ done:
     pl_search_free(&search);
     pl_problem_free(&problem);
     if (status != POPLINER_OK)
-        popliner_plan_clear(plan);
+        pl_plan_clear(plan);
     return status;
 }
 
-popliner_status popliner_solver_write(const popliner_costs *costs,
-                                      const popliner_solver_options *options,
-                                      popliner_program_format format, const char *path,
-                                      popliner_error *error) {
+static popliner_status write_program(const popliner_costs *costs,
+                                     const popliner_solver_options *options,
+                                     popliner_program_format format, const char *path,
+                                     popliner_error *error) {
     pl_problem problem = {0};
     pl_stop stop = stop_of(options);
     pl_search search = {.problem = &problem, .stop = &stop};
@@ -168,8 +171,54 @@ popliner_status popliner_solver_write(const popliner_costs *costs,
                                         &search.shared, format, path, error);
     }
 done:
-    popliner_plan_clear(&plan);
+    pl_plan_clear(&plan);
     pl_search_free(&search);
     pl_problem_free(&problem);
     return status;
+}
+
+/* ---- what programs call ---- */
+
+/* A pl_peak_function of a table. */
+static popliner_status peak_of_table(void *user, size_t first_unit, size_t last_unit,
+                                     uint64_t *peak_bytes, popliner_error *error) {
+    const popliner_costs *const *costs = user;
+    (void)error;
+    *peak_bytes = popliner_costs_peak(*costs, first_unit, last_unit);
+    return POPLINER_OK;
+}
+
+popliner_status popliner_solve(const popliner_costs *costs, const popliner_solver_options *options,
+                               popliner_plan **plan, popliner_error *error) {
+    popliner_solver_options own;
+    popliner_listener listener;
+    *plan = NULL;
+    popliner_status status = pl_solver_options_take(options, &own, &listener, error);
+    if (status != POPLINER_OK)
+        return status;
+    popliner_plan *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return pl_fail_memory(error, "the plan");
+    if (own.method == POPLINER_METHOD_GREEDY)
+        status = pl_solve_greedily(popliner_costs_num_units(costs), peak_of_table, &costs, &own,
+                                   made, error);
+    else
+        status = pl_solve(costs, &own, made, error);
+    if (status != POPLINER_OK) {
+        popliner_plan_free(made);
+        return status;
+    }
+    pl_plan_summarise(made);
+    *plan = made;
+    return POPLINER_OK;
+}
+
+popliner_status popliner_solver_write(const popliner_costs *costs,
+                                      const popliner_solver_options *options,
+                                      popliner_program_format format, const char *path,
+                                      popliner_error *error) {
+    popliner_solver_options own;
+    popliner_listener listener;
+    popliner_status status = pl_solver_options_take(options, &own, &listener, error);
+    return status == POPLINER_OK ? write_program(costs, &own, format, path, error) : status;
 }

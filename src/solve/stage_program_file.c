@@ -2,6 +2,7 @@
 #include "solve/stage_program_file.h"
 
 #include "base/failure.h"
+#include "costs/costs.h"
 #include "base/growth.h"
 #include "solve/stage_program.h"
 
@@ -102,9 +103,8 @@ popliner_status pl_stage_program_write(const pl_problem *problem, const pl_filte
     pl_stage_program s = {.problem = problem,
                           .filter = *filter,
                           .num_places = by_place ? problem->most_stages : 1,
-                          .peaks_never_shrink =
-                              problem->is_shared &&
-                              popliner_costs_shared_peak_never_shrinks(problem->costs)};
+                          .peaks_never_shrink = problem->is_shared &&
+                                                pl_costs_shared_peak_never_shrinks(problem->costs)};
     popliner_status status = pl_stage_program_build(&s, goal, error);
     if (status == POPLINER_OK && s.num_columns == 0)
         status = pl_fail(error, POPLINER_ERROR_USAGE,

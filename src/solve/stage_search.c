@@ -261,8 +261,7 @@ static popliner_status find(const pl_problem *problem, const pl_filter *filter, 
                           .filter = *filter,
                           .num_places = problem->options->num_mapped_stages,
                           .fixed = fixed,
-                          .peaks_never_shrink =
-                              popliner_costs_shared_peak_never_shrinks(problem->costs),
+                          .peaks_never_shrink = pl_costs_shared_peak_never_shrinks(problem->costs),
                           .cycles_never_shrink = pl_costs_cycles_never_shrink(problem->costs)};
     measured m = {0};
     pl_condition *conditions = pl_new_array(2 * s.num_places, sizeof *conditions);

@@ -15,6 +15,8 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "memory/chain_data.h"
+#include "model/operations.h"
 #include "model/operations_data.h"
 #include "profile/profile_data.h"
 #include "store/array_file.h"
@@ -188,8 +190,8 @@ void pl_stored_analysis_close(pl_stored_analysis *analysis) {
     if (analysis == NULL)
         return;
     pl_array_reader_close(&analysis->reader);
-    popliner_profile_free(analysis->profile);
-    popliner_operations_free(analysis->operations);
+    pl_profile_free(analysis->profile);
+    pl_operations_free(analysis->operations);
     free(analysis);
 }
 
@@ -296,8 +298,8 @@ popliner_status pl_stored_analysis_load(const char *path, popliner_profile **pro
 /* ---- measured stages ---- */
 
 void pl_measured_stages_clear(pl_measured_stages *stages) {
-    popliner_chain_free(stages->chain);
-    popliner_stage_details_free(stages->details);
+    pl_chain_free(stages->chain);
+    pl_stage_details_free(stages->details);
     *stages = (pl_measured_stages){0};
 }
 

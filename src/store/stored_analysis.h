@@ -7,20 +7,20 @@
 
 #include <stddef.h>
 
+#include "intervals/stage_details.h"
 #include "popliner/chain.h"
 #include "popliner/costs.h"
 #include "popliner/error.h"
-#include "popliner/layers.h"
 #include "popliner/listener.h"
 #include "popliner/operations.h"
 #include "popliner/pipeline.h"
 #include "popliner/profile.h"
-#include "popliner/stage_detail.h"
+#include "popliner/stage.h"
 
-/* What popliner_intervals_measure tells of a chain, for pipelines of any length. */
+/* What pl_intervals_measure tells of a chain, for pipelines of any length. */
 typedef struct pl_measured_stages {
     popliner_chain *chain;
-    popliner_stage_details *details;
+    pl_stage_details *details;
 } pl_measured_stages;
 
 /* Frees all parts, and zeroes them. Where several have one chain, all but one must give it up before:
@@ -56,7 +56,7 @@ popliner_status pl_stored_analysis_open(const char *path, pl_stored_analysis **a
 void pl_stored_analysis_close(pl_stored_analysis *analysis);
 
 /* Of the profile the lowered variables are missing, and which programs touch them, unless its layers
- * cannot be found without them (popliner_layers_assign). What needs them fails with USAGE, or, where
+ * cannot be found without them (pl_layers_assign). What needs them fails with USAGE, or, where
  * it returns no status, tells of none. */
 const popliner_profile *pl_stored_analysis_profile(const pl_stored_analysis *analysis);
 const popliner_operations *pl_stored_analysis_operations(const pl_stored_analysis *analysis);

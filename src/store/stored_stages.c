@@ -19,10 +19,10 @@ typedef struct record {
     size_t num_operations;
     uint32_t *layer_key; /* [operations]: what the chain was made for */
     popliner_chain *chain;
-    popliner_stage_details *details;
+    pl_stage_details *details;
 } record;
 
-enum { SETTING_MODEL, SETTING_SCHEDULE, SETTING_RECOMPUTE, SETTING_MOST_STAGES, NUM_SETTINGS };
+enum { SETTING_MODEL, SETTING_SCHEDULE, SETTING_RECOMPUTE, SETTING_MAX_STAGES, NUM_SETTINGS };
 
 enum { MOST_FIELDS = 12, MOST_GROUP = 40 };
 
@@ -48,13 +48,13 @@ popliner_status pl_stored_stages_save(pl_array_writer *writer, size_t number,
                                       const pl_measured_stages *stages, popliner_error *error) {
     /* shallow copies: listing fields takes the addresses of members that may change */
     popliner_chain chain = *stages->chain;
-    popliner_stage_details details = *stages->details;
+    pl_stage_details details = *stages->details;
     const popliner_pipeline *pipeline = &details.largest.pipeline;
     uint64_t settings[NUM_SETTINGS] = {
         [SETTING_MODEL] = (uint64_t)chain.model,
         [SETTING_SCHEDULE] = (uint64_t)pipeline->schedule,
         [SETTING_RECOMPUTE] = (uint64_t)pipeline->recompute,
-        [SETTING_MOST_STAGES] = pipeline->most_stages,
+        [SETTING_MAX_STAGES] = pipeline->max_stages,
     };
     record r = {
         .num_settings = NUM_SETTINGS,
@@ -83,8 +83,8 @@ popliner_status pl_stored_stages_save(pl_array_writer *writer, size_t number,
 static void free_record(record *r) {
     free(r->settings);
     free(r->layer_key);
-    popliner_chain_free(r->chain);
-    popliner_stage_details_free(r->details);
+    pl_chain_free(r->chain);
+    pl_stage_details_free(r->details);
 }
 
 /* Loads arrays of the record, all counts but that of the operations from the file. */
@@ -102,7 +102,7 @@ static popliner_pipeline pipeline_of(const record *r) {
     return (popliner_pipeline){
         .schedule = (popliner_schedule)r->settings[SETTING_SCHEDULE],
         .recompute = (popliner_recompute)r->settings[SETTING_RECOMPUTE],
-        .most_stages = (size_t)r->settings[SETTING_MOST_STAGES],
+        .max_stages = (size_t)r->settings[SETTING_MAX_STAGES],
     };
 }
 
@@ -121,8 +121,8 @@ static bool is_wanted(const record *r, const popliner_layers *layers, popliner_m
 /* Whether all sizes belong together and nothing leads out of the profile. */
 static bool is_consistent(const record *r, const popliner_profile *profile) {
     size_t num_units = r->chain->num_units;
-    size_t most_stages = r->details->largest.pipeline.most_stages;
-    return most_stages >= 1 && most_stages <= num_units &&
+    size_t max_stages = r->details->largest.pipeline.max_stages;
+    return max_stages >= 1 && max_stages <= num_units &&
            pl_details_check(r->details, num_units, profile);
 }
 

@@ -1,24 +1,19 @@
-/* popliner: which layers use the same memory, and what one layer hands to another.
+/* Which layers use the same memory, and what one layer hands to another.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef POPLINER_SHARING_H
-#define POPLINER_SHARING_H
+#ifndef PL_DIAGNOSIS_SHARING_H
+#define PL_DIAGNOSIS_SHARING_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "popliner/error.h"
-#include "popliner/layers.h"
 #include "popliner/operations.h"
 #include "popliner/profile.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Two square tables over the layers (unit 0 is left out): row i, column j is item
- * i * num_layers + j. Zero-initialise; free with popliner_sharing_clear. */
-typedef struct popliner_sharing {
+ * i * num_layers + j. Zero-initialise; free with pl_sharing_clear. */
+typedef struct pl_sharing {
     size_t num_layers;
     /* Bytes of the lowered variables that operations of both layers touch; on the diagonal, all
      * that the layer touches. Symmetric. */
@@ -26,18 +21,14 @@ typedef struct popliner_sharing {
     /* Bytes of the lowered variables that both layers touch and that have a live range which begins
      * at a step of an operation of layer i and ends (its last live step) at one of layer j. */
     uint64_t *communication_bytes;
-} popliner_sharing;
+} pl_sharing;
 
 /* Errors: USAGE if the variables are not loaded; MEMORY. Cost: one pass over the variables that
  * programs touch. */
-popliner_status popliner_sharing_measure(const popliner_profile *profile,
-                                         const popliner_operations *operations,
-                                         const popliner_layers *layers, popliner_sharing *sharing,
-                                         popliner_error *error);
-void popliner_sharing_clear(popliner_sharing *sharing);
-
-#ifdef __cplusplus
-}
-#endif
+popliner_status pl_sharing_measure(const popliner_profile *profile,
+                                   const popliner_operations *operations,
+                                   const popliner_layers *layers, pl_sharing *sharing,
+                                   popliner_error *error);
+void pl_sharing_clear(pl_sharing *sharing);
 
 #endif

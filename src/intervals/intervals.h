@@ -1,12 +1,14 @@
-/* popliner: what every stage of a chain would cost.
+/* What every stage of a chain would cost.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef POPLINER_INTERVALS_H
-#define POPLINER_INTERVALS_H
+#ifndef PL_INTERVALS_INTERVALS_H
+#define PL_INTERVALS_INTERVALS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "intervals/stage_details.h"
+#include "memory/stage.h"
 #include "popliner/chain.h"
 #include "popliner/costs.h"
 #include "popliner/error.h"
@@ -15,51 +17,47 @@
 #include "popliner/pipeline.h"
 #include "popliner/profile.h"
 #include "popliner/stage.h"
-#include "popliner/stage_detail.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /* What an IPU can send to its neighbour, and receive from it, at the same time. A Mk2 IPU has ten
  * IPU-Links of together 320 GB/s (Graphcore's description of the GC200); two of them lead to the
  * next IPU: the 512 Gb/s of IPU-Link that the data sheet of the Bow-2000 gives
  * (docs.graphcore.ai/projects/bow-2000-datasheet). */
-#define POPLINER_LINK_BYTES_PER_SECOND 64e9
+#define PL_LINK_BYTES_PER_SECOND 64e9
 
-typedef struct popliner_interval_options {
+typedef struct pl_interval_options {
     popliner_pipeline pipeline;
-    uint64_t most_bytes;          /* that a tile may need: what is beyond need not be known */
+    uint64_t max_bytes;           /* that a tile may need: what is beyond need not be known */
     bool with_cycles;             /* fill the table of cycles, too */
     double link_bytes_per_second; /* for the cycles of what crosses a cut; 0: it takes none */
     size_t num_threads;           /* 0: as many as there are processors; the answer is the same */
-} popliner_interval_options;
+    const popliner_listener *listener; /* of the progress; may be NULL */
+} pl_interval_options;
 
-#define POPLINER_INTERVAL_OPTIONS_INIT                                                             \
+#define PL_INTERVAL_OPTIONS_INIT                                                                   \
     {                                                                                              \
         {POPLINER_SCHEDULE_NONE, POPLINER_RECOMPUTE_NONE, 1}, UINT64_MAX, false,                   \
-            POPLINER_LINK_BYTES_PER_SECOND, 0                                                      \
+            PL_LINK_BYTES_PER_SECOND, 0, NULL                                                      \
     }
 
 /* Whether the layers of the chain train: one that is not the last of those that compute computes
  * again after the last one has begun. Without it no pipeline keeps anything. Errors: MEMORY.
  * O(steps). */
-popliner_status popliner_intervals_train(const popliner_profile *profile,
-                                         const popliner_operations *operations,
-                                         const popliner_chain *chain, bool *train,
-                                         popliner_error *error);
+popliner_status pl_intervals_are_training(const popliner_profile *profile,
+                                          const popliner_operations *operations,
+                                          const popliner_chain *chain, bool *train,
+                                          popliner_error *error);
 
 /* Fills a table of costs for the chain, in its memory model, and tables of what
- * popliner_stage_detail_measure tells of every interval, wherever it stands in a pipeline, however
+ * pl_stage_detail_measure tells of every interval, wherever it stands in a pipeline, however
  * long. The caller frees *costs and *details; `costs` or `details` may be NULL if they are not wanted,
- * and `options` for POPLINER_INTERVAL_OPTIONS_INIT.
+ * and `options` for PL_INTERVAL_OPTIONS_INIT.
  *
- *   peak     The largest total_bytes of a tile that popliner_stage_measure_units gives for the
+ *   peak     The largest total_bytes of a tile that pl_stage_measure_units gives for the
  *            interval. In the full model, where a longer interval never needs less on any tile,
- *            those above most_bytes are POPLINER_PEAK_FORBIDDEN, and not measured further, unless
- *            details are asked for, which are of all intervals: most_bytes does nothing then; in
+ *            those above max_bytes are POPLINER_PEAK_FORBIDDEN, and not measured further, unless
+ *            details are asked for, which are of all intervals: max_bytes does nothing then; in
  *            PopLiner's model a longer interval may end earlier (see popliner/stage.h), so that
- *            most_bytes does nothing. Unit 0 alone is forbidden as a stage when it has no
+ *            max_bytes does nothing. Unit 0 alone is forbidden as a stage when it has no
  *            operations.
  *
  *   cut      The bytes of all lowered variables, not always live, that are carried over the cut:
@@ -73,9 +71,9 @@ popliner_status popliner_intervals_train(const popliner_profile *profile,
  *            the last layer and of what is behind it are both. Without training everything is
  *            forward.
  *
- *   peak_at  Only if the pipeline trains and the profile does, for up to pipeline.most_stages
+ *   peak_at  Only if the pipeline trains and the profile does, for up to pipeline.max_stages
  *            stages, but not more than there are units: the largest sum over the tiles of
- *            total_bytes and popliner_pipeline_copies times what popliner_stage_measure_stash
+ *            total_bytes and pl_pipeline_copies times what pl_stage_measure_stash
  *            gives. With full recomputation a stage that grows to the left may need less, as it then
  *            has other inputs.
  *
@@ -94,28 +92,24 @@ popliner_status popliner_intervals_train(const popliner_profile *profile,
  * step of units that do not touch it (in PopLiner's model, whenever it is), once for all variables
  * that the same units touch; segments are the steps between the ends of parts and of units. Each
  * thread takes O(units^2 + steps + parts + sets of units * their units) bytes; see
- * popliner_stage_details_size. The listener is called by the calling thread alone. */
-popliner_status
-popliner_intervals_measure(const popliner_profile *profile, const popliner_operations *operations,
-                           const popliner_chain *chain, const popliner_interval_options *options,
-                           const popliner_listener *listener, popliner_costs **costs,
-                           popliner_stage_details **details, popliner_error *error);
+ * pl_stage_details_size. The listener is called by the calling thread alone. */
+popliner_status pl_intervals_measure(const popliner_profile *profile,
+                                     const popliner_operations *operations,
+                                     const popliner_chain *chain,
+                                     const pl_interval_options *options, popliner_costs **costs,
+                                     pl_stage_details **details, popliner_error *error);
 
-/* What popliner_intervals_shared_peak needs. */
-typedef struct popliner_shared_stages {
-    popliner_stage_meter *meter; /* not owned; measures another stage each time */
+/* What pl_intervals_shared_peak needs. */
+typedef struct pl_shared_stages {
+    pl_stage_meter *meter; /* not owned; measures another stage each time */
     popliner_pipeline pipeline;
-} popliner_shared_stages;
+} pl_shared_stages;
 
-/* A popliner_shared_peak_function; `user` is a popliner_shared_stages. The largest sum over the
- * tiles of total_bytes of popliner_stage_measure_shared and what each stage keeps, as in peak_at
+/* A popliner_shared_peak_function; `user` is a pl_shared_stages. The largest sum over the
+ * tiles of total_bytes of pl_stage_measure_shared and what each stage keeps, as in peak_at
  * above; for one stage it is that. Errors: MEMORY. Cost: that of measuring a stage. */
-popliner_status popliner_intervals_shared_peak(void *user, const popliner_interval *stages,
-                                               size_t num_stages, uint64_t *peak_bytes,
-                                               popliner_error *error);
-
-#ifdef __cplusplus
-}
-#endif
+popliner_status pl_intervals_shared_peak(void *user, const popliner_interval *stages,
+                                         size_t num_stages, uint64_t *peak_bytes,
+                                         popliner_error *error);
 
 #endif

@@ -1,0 +1,35 @@
+/* popliner: says where to cut a large neural network over several IPUs.
+ *
+ * All headers at once. Begin with popliner/analysis.h.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef POPLINER_POPLINER_H
+#define POPLINER_POPLINER_H
+
+#include "popliner/analysis.h"
+#include "popliner/certificate.h"
+#include "popliner/chain.h"
+#include "popliner/costs.h"
+#include "popliner/diagnosis.h"
+#include "popliner/error.h"
+#include "popliner/listener.h"
+#include "popliner/liveness.h"
+#include "popliner/operations.h"
+#include "popliner/pipeline.h"
+#include "popliner/profile.h"
+#include "popliner/report.h"
+#include "popliner/solver.h"
+#include "popliner/stage.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* "major.minor.patch" of the library that is linked; static text. */
+const char *popliner_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

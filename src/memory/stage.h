@@ -1,0 +1,115 @@
+/* Measuring the memory of stages, one by one.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_MEMORY_STAGE_H
+#define PL_MEMORY_STAGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "popliner/chain.h"
+#include "popliner/costs.h"
+#include "popliner/error.h"
+#include "popliner/operations.h"
+#include "popliner/pipeline.h"
+#include "popliner/profile.h"
+#include "popliner/stage.h"
+
+/* Bytes by tile, each array with num_tiles items. Zero-initialise before the first use; free with
+ * pl_stage_memory_clear. */
+typedef struct pl_stage_memory {
+    size_t num_tiles;
+    uint64_t *variables_bytes; /* data: at the step of the stage where most of it is live */
+    uint64_t *vertex_code_bytes;
+    uint64_t *vertex_state_bytes;
+    uint64_t *exchange_code_bytes;
+    uint64_t *control_code_bytes;
+    uint64_t *unexplained_bytes; /* always live, of no operation: 0 in PopLiner's model */
+    uint64_t *total_bytes;       /* the sum of these six */
+    uint64_t *peak_step;         /* no bytes: the first step at which variables_bytes are live */
+} pl_stage_memory;
+
+void pl_stage_memory_clear(pl_stage_memory *memory);
+
+/* The sum of one of the arrays over the tiles, and its largest item. */
+uint64_t pl_tiles_sum(const uint64_t *bytes, size_t num_tiles);
+uint64_t pl_tiles_max(const uint64_t *bytes, size_t num_tiles);
+
+/* Measures stages of one profile, reusing its work space: not for several threads at once. Refers
+ * to the profile, operations and chain that it was made from. Owned by the caller; free with
+ * pl_stage_meter_free. */
+typedef struct pl_stage_meter pl_stage_meter;
+
+/* Errors: USAGE if the variables are not loaded; MEMORY. Takes 8 to 9 bytes per lowered variable,
+ * and one per vertex type and tile. */
+popliner_status pl_stage_meter_create(const popliner_profile *profile,
+                                      const popliner_operations *operations,
+                                      const popliner_chain *chain, pl_stage_meter **meter,
+                                      popliner_error *error);
+void pl_stage_meter_free(pl_stage_meter *meter);
+
+/* Lets the meter repeat a quirk of PopLiner, which its greedy solver can depend on: the peak of the
+ * variables is remembered by the set of variables alone, so a later stage with the same variables
+ * but other steps gets the peak of the earlier one. Off at first. */
+void pl_stage_meter_remember_peaks(pl_stage_meter *meter);
+
+/* Ends that, and forgets them. */
+void pl_stage_meter_forget_peaks(pl_stage_meter *meter);
+
+/* Measures the stage of the given operations, in ascending order, into *memory, whose arrays are
+ * made or reused. Each program of the operations counts once.
+ *
+ * popliner/stage.h says what counts.
+ *
+ * Errors: MEMORY. Cost: O(touched variables + tiles * (steps + programs)). */
+popliner_status pl_stage_measure(pl_stage_meter *meter, const size_t *operations,
+                                 size_t num_operations, pl_stage_memory *memory,
+                                 popliner_error *error);
+
+/* The same for all operations of the units first_unit ... last_unit, both included. */
+popliner_status pl_stage_measure_units(pl_stage_meter *meter, size_t first_unit, size_t last_unit,
+                                       pl_stage_memory *memory, popliner_error *error);
+
+/* The same for all operations of several stages that share an IPU; only their units matter, which
+ * must not overlap. Where these are one stage, it is pl_stage_measure_units. In PopLiner's
+ * model the steps of several end with the last one of any operation, so that they never need less
+ * than one of them, nor than they did before one has grown. */
+popliner_status pl_stage_measure_shared(pl_stage_meter *meter, const popliner_interval *stages,
+                                        size_t num_stages, pl_stage_memory *memory,
+                                        popliner_error *error);
+
+/* The bytes by tile of one copy of what the stage first_unit ... last_unit has to keep of a
+ * micro-batch until its backward pass comes, into by_tile_bytes[num_tiles]: of the lowered
+ * variables, not always live,
+ *   NONE  those that its forward and its backward operations touch and that are live at the turn
+ *   FULL  those that forward operations of units before it and of its own touch and that are live
+ *         when its first unit begins its forward pass
+ * both times with the step before. pl_intervals_measure tells what these mean. In PopLiner's
+ * model operations in no layer do not count in a stage. All 0 for a profile that does not train. It
+ * does not change which stage was measured last. Errors: MEMORY. Cost: O(variables), and O(steps)
+ * the first time. */
+popliner_status pl_stage_measure_stash(pl_stage_meter *meter, popliner_recompute recompute,
+                                       size_t first_unit, size_t last_unit, uint64_t *by_tile_bytes,
+                                       popliner_error *error);
+
+/* What several stages on one IPU keep for a pipeline (NULL: nothing), each so many copies of its
+ * stash as its place asks for, into kept_bytes[num_tiles]. Like pl_stage_measure_stash, whose
+ * errors and costs it has for each stage. */
+popliner_status pl_stage_measure_kept(pl_stage_meter *meter, const popliner_pipeline *pipeline,
+                                      const popliner_interval *stages, size_t num_stages,
+                                      uint64_t *kept_bytes, popliner_error *error);
+
+/* The bytes, over all tiles, of the variables that operations of the stage measured last touch, that
+ * are always live and whose category is "variable": its parameters, but also the optimizer's state
+ * and whatever else outlives a run. In PopLiner's model those of operations in layers. The profile
+ * tells no type of an element, so the number of parameters follows only if it is known otherwise.
+ * O(variables). */
+uint64_t pl_stage_parameter_bytes(const pl_stage_meter *meter);
+
+/* The largest data variables of the stage that was measured last, on `tile`, that are live at
+ * `step`: at most `most` of them into largest[], by size, then by number. Returns how many. In the
+ * full model these include what no operation touches. O(variables of the tile * most). */
+size_t pl_stage_largest_variables(const pl_stage_meter *meter, size_t tile, size_t step,
+                                  popliner_stage_variable *largest, size_t most);
+
+#endif
