@@ -1,5 +1,5 @@
-/* The analysis as a program that embeds the library meets it: what it answers is what brute force and
- * single measurements say, whatever was asked before, and also when it was stored and loaded.
+/* The analysis as a program that embeds the library meets it: what it answers is what brute force
+ * and single measurements say, whatever was asked before, and also when it was stored and loaded.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "brute_force.h"
@@ -144,8 +144,8 @@ static size_t list_cuts(size_t num_units, size_t number, size_t *first_units) {
     return num_cuts;
 }
 
-/* What is evaluated is what single measurements say, and nothing that is evaluated is better than what
- * is solved. */
+/* What is evaluated is what single measurements say, and nothing that is evaluated is better than
+ * what is solved. */
 static void check_evaluating(popliner_analysis *analysis, popliner_memory_model model) {
     enum { NUM_IPUS = 3 };
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;

@@ -6,12 +6,13 @@
  *     popliner_analysis_solve(analysis, NULL, &answer, &error);
  *
  * An analysis owns the profile and everything that is made of it: operations, layers, the chain of
- * each memory model, measured stages. Each is made when it is first asked for and then kept, so what
- * comes out does not depend on the order of the questions. After a failure the analysis is as it was:
- * what failed is tried again when it is asked for again.
+ * each memory model, measured stages. Each is made when it is first asked for and then kept, so
+ * what comes out does not depend on the order of the questions. After a failure the analysis is as
+ * it was: what failed is tried again when it is asked for again.
  *
  * An analysis is for one thread at a time; several analyses may be used by several threads at once.
- * The library calls listeners and other callbacks from the thread that called it, and from no other.
+ * The library calls listeners and other callbacks from the thread that called it, and from no
+ * other.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_ANALYSIS_H
@@ -40,7 +41,8 @@ extern "C" {
 /* Owned by the caller; free with popliner_analysis_free, after everything that was made with it. */
 typedef struct popliner_analysis popliner_analysis;
 
-/* How to read and to measure. Begin with POPLINER_ANALYSIS_OPTIONS_INIT; 0 and NULL are defaults. */
+/* How to read and to measure. Begin with POPLINER_ANALYSIS_OPTIONS_INIT; 0 and NULL are
+ * defaults. */
 typedef struct popliner_analysis_options {
     size_t struct_size;
     const char *layer_name_regex;  /* NULL: POPLINER_LAYER_NAME_REGEX; copied, like the next */
@@ -55,8 +57,8 @@ typedef struct popliner_analysis_options {
 #define POPLINER_ANALYSIS_OPTIONS_INIT                                                             \
     { sizeof(popliner_analysis_options), NULL, NULL, POPLINER_LAYER_ORDER_STEPS, 0, 0, NULL }
 
-/* What is asked of a memory model. Begin with POPLINER_REQUEST_INIT; wherever a request is asked for,
- * NULL stands for that. */
+/* What is asked of a memory model. Begin with POPLINER_REQUEST_INIT; wherever a request is asked
+ * for, NULL stands for that. */
 typedef struct popliner_request {
     size_t struct_size;
     popliner_memory_model memory_model;
@@ -74,24 +76,23 @@ typedef struct popliner_request {
 
 /* ---- making ---- */
 
-/* Finds the files of a report as Poplar lays them out. `path` names the profile, or a directory that
- * holds it as profile.pop; `debug_path` names the debug information, or is NULL: then it is
+/* Finds the files of a report as Poplar lays them out. `path` names the profile, or a directory
+ * that holds it as profile.pop; `debug_path` names the debug information, or is NULL: then it is
  * debug.cbor beside the profile, or else in the directory above (where PopTorch and TensorFlow put
- * it). *found_debug is NULL when there is none. The caller frees both with free().
- * Errors: INPUT (nothing there), MEMORY. */
+ * it). *found_debug is NULL when there is none. The caller frees both with free(). Errors: INPUT
+ * (nothing there), MEMORY. */
 popliner_status popliner_analysis_locate(const char *path, const char *debug_path,
                                          char **found_profile, char **found_debug,
                                          popliner_error *error);
 
 /* Reads a profile and, beside it, the debug information, from where popliner_analysis_locate finds
- * them; both are opened read-only. Without debug information programs are grouped by their own names.
- * `options` may be NULL. The result, or the error, does not depend on the number of threads.
+ * them; both are opened read-only. Without debug information programs are grouped by their own
+ * names. `options` may be NULL. The result, or the error, does not depend on the number of threads.
  * Errors: USAGE (struct_size); INPUT when a file cannot be read or is none of these, has another
  * major schema version than 3, lacks a table or column that is needed, has no lowered variables, or
- * holds values that contradict each other; MEMORY, at once when the profile needs more than there may
- * be.
- * Cost: one pass over the needed columns and over the debug information; memory about 30 bytes per
- * lowered variable. */
+ * holds values that contradict each other; MEMORY, at once when the profile needs more than there
+ * may be. Cost: one pass over the needed columns and over the debug information; memory about 30
+ * bytes per lowered variable. */
 popliner_status popliner_analysis_read(const char *path, const char *debug_path,
                                        const popliner_analysis_options *options,
                                        popliner_analysis **analysis, popliner_error *error);
@@ -110,23 +111,24 @@ void popliner_analysis_free(popliner_analysis *analysis);
 /* Stores the analysis in one file of popliner's own format, with all stages of this memory model
  * measured, so that later runs with these layers need not measure them again. Whatever options a
  * later run uses, it gets the same results from the file as from the profile. The file is written
- * beside `path` and moved there when it is complete, so `path` never holds half of one.
- * Errors: OUTPUT, MEMORY; INPUT when the analysis was loaded from a file that is damaged; USAGE for a
- * regex of the options. Cost: as popliner_analysis_costs, for each way of recomputing. */
+ * beside `path` and moved there when it is complete, so `path` never holds half of one. Errors:
+ * OUTPUT, MEMORY; INPUT when the analysis was loaded from a file that is damaged; USAGE for a regex
+ * of the options. Cost: as popliner_analysis_costs, for each way of recomputing. */
 popliner_status popliner_analysis_store(popliner_analysis *analysis, popliner_memory_model model,
                                         const char *path, popliner_error *error);
 
 /* ---- parts, all owned by the analysis ---- */
 
-/* The profile. Of a loaded analysis the lowered variables may be missing: what needs them fails with
- * USAGE, or, where it returns no status, tells of none. May be read by several threads, but not while
- * one of them calls a function of the analysis. */
+/* The profile. Of a loaded analysis the lowered variables may be missing: what needs them fails
+ * with USAGE, or, where it returns no status, tells of none. May be read by several threads, but
+ * not while one of them calls a function of the analysis. */
 const popliner_profile *popliner_analysis_profile(const popliner_analysis *analysis);
 
-/* Loads what is missing of a loaded analysis: the lowered variables, and the stages that were stored for
- * a request, if there are any; NULL is no request here. For a caller who looks at the variables of the
- * profile, or wants to know beforehand that the file is whole. Does nothing for one that was read.
- * Errors: INPUT when the file is damaged, MEMORY; of a request, USAGE for a regex of the options. */
+/* Loads what is missing of a loaded analysis: the lowered variables, and the stages that were
+ * stored for a request, if there are any; NULL is no request here. For a caller who looks at the
+ * variables of the profile, or wants to know beforehand that the file is whole. Does nothing for
+ * one that was read. Errors: INPUT when the file is damaged, MEMORY; of a request, USAGE for a
+ * regex of the options. */
 popliner_status popliner_analysis_load_rest(popliner_analysis *analysis,
                                             const popliner_request *request, popliner_error *error);
 
@@ -139,8 +141,8 @@ popliner_status popliner_analysis_operations(popliner_analysis *analysis,
 popliner_status popliner_analysis_layers(popliner_analysis *analysis,
                                          const popliner_layers **layers, popliner_error *error);
 
-/* The chain of units in a memory model, which names and numbers them. Errors: as above; INPUT when a
- * file that was loaded is damaged. */
+/* The chain of units in a memory model, which names and numbers them. Errors: as above; INPUT when
+ * a file that was loaded is damaged. */
 popliner_status popliner_analysis_chain(popliner_analysis *analysis, popliner_memory_model model,
                                         const popliner_chain **chain, popliner_error *error);
 
@@ -157,20 +159,20 @@ popliner_status popliner_analysis_is_training(popliner_analysis *analysis,
                                               popliner_memory_model model, bool *is_training,
                                               popliner_error *error);
 
-/* The path of a debug context: the own names from its root to itself, joined by '/', empty ones left
- * out. Writes at most `size` bytes into `path` with a NUL behind them, cut if longer; "" for an
- * unknown id. Returns whether the id is known: contexts that nothing in the profile leads to are not,
- * and none is without debug information or in a loaded analysis. */
+/* The path of a debug context: the own names from its root to itself, joined by '/', empty ones
+ * left out. Writes at most `size` bytes into `path` with a NUL behind them, cut if longer; "" for
+ * an unknown id. Returns whether the id is known: contexts that nothing in the profile leads to are
+ * not, and none is without debug information or in a loaded analysis. */
 bool popliner_analysis_debug_path(const popliner_analysis *analysis, uint64_t id, char *path,
                                   size_t size);
 
 /* ---- questions ---- */
 
-/* Measures stages that are together on one IPU, of which one is usual: each with what it keeps for a
- * pipeline, as far from its end as stages_to_end tells. The solver's options of the request are not
- * looked at. The caller frees *measurement, before the analysis.
- * Errors: USAGE for units that the chain has not, or that overlap; those of popliner_analysis_chain.
- * Cost: O(touched variables + tiles * (steps + programs)). */
+/* Measures stages that are together on one IPU, of which one is usual: each with what it keeps for
+ * a pipeline, as far from its end as stages_to_end tells. The solver's options of the request are
+ * not looked at. The caller frees *measurement, before the analysis. Errors: USAGE for units that
+ * the chain has not, or that overlap; those of popliner_analysis_chain. Cost: O(touched variables +
+ * tiles * (steps + programs)). */
 popliner_status popliner_analysis_measure_stages(popliner_analysis *analysis,
                                                  const popliner_request *request,
                                                  const popliner_interval *stages, size_t num_stages,
@@ -178,38 +180,38 @@ popliner_status popliner_analysis_measure_stages(popliner_analysis *analysis,
                                                  popliner_error *error);
 
 /* What every stage of the chain would cost, as popliner_solve takes it: peaks in a pipeline of as
- * many stages as may be needed, cuts, cycles if the profile tells those of computing, and the peaks of
- * stages that share an IPU, which are measured when they are asked for. Of the solver's options only
- * max_stages and the device map are looked at. The caller frees *costs, before the analysis.
- * Errors: those of popliner_analysis_chain. Cost: two passes over the variables that programs touch,
- * then for each tile O(variables + steps + units^2) and more where much is live; O(units^2 * stages)
- * where the stages were stored. */
+ * many stages as may be needed, cuts, cycles if the profile tells those of computing, and the peaks
+ * of stages that share an IPU, which are measured when they are asked for. Of the solver's options
+ * only max_stages and the device map are looked at. The caller frees *costs, before the analysis.
+ * Errors: those of popliner_analysis_chain. Cost: two passes over the variables that programs
+ * touch, then for each tile O(variables + steps + units^2) and more where much is live; O(units^2 *
+ * stages) where the stages were stored. */
 popliner_status popliner_analysis_costs(popliner_analysis *analysis,
                                         const popliner_request *request, popliner_costs **costs,
                                         popliner_error *error);
 
-/* Chooses the best split. Stages above the limits are measured only if nothing fits, to tell how far
- * they are above them. The caller frees *certificate, before the analysis.
- * Errors: those of popliner_analysis_chain and of popliner_solve. Cost: those of both. */
+/* Chooses the best split. Stages above the limits are measured only if nothing fits, to tell how
+ * far they are above them. The caller frees *certificate, before the analysis. Errors: those of
+ * popliner_analysis_chain and of popliner_solve. Cost: those of both. */
 popliner_status popliner_analysis_solve(popliner_analysis *analysis,
                                         const popliner_request *request,
                                         popliner_certificate **certificate, popliner_error *error);
 
 /* Measures a given split: first_units[num_cuts], ascending, are the units behind its cuts. Stage k
  * runs on IPU k, or where the device map says, which has to have as many stages. The plan of the
- * certificate is INFEASIBLE if some IPU needs more than its limit, else FEASIBLE: nothing is looked for
- * or proven, cuts and cycles are not told, and constraints of the solver's options that are no limits
- * do nothing.
- * The caller frees *certificate, before the analysis. Errors: USAGE for units that are no split of the
- * chain; those of popliner_analysis_chain. Cost: that of measuring each IPU. */
+ * certificate is INFEASIBLE if some IPU needs more than its limit, else FEASIBLE: nothing is looked
+ * for or proven, cuts and cycles are not told, and constraints of the solver's options that are no
+ * limits do nothing. The caller frees *certificate, before the analysis. Errors: USAGE for units
+ * that are no split of the chain; those of popliner_analysis_chain. Cost: that of measuring each
+ * IPU. */
 popliner_status popliner_analysis_evaluate(popliner_analysis *analysis,
                                            const popliner_request *request,
                                            const size_t *first_units, size_t num_cuts,
                                            popliner_certificate **certificate,
                                            popliner_error *error);
 
-/* Takes the operations as one stage and compares it with the compiler's own account. `options` may be
- * NULL. The caller frees *diagnosis, before the analysis. Errors: USAGE (no such unit); those of
+/* Takes the operations as one stage and compares it with the compiler's own account. `options` may
+ * be NULL. The caller frees *diagnosis, before the analysis. Errors: USAGE (no such unit); those of
  * popliner_analysis_chain. Cost: a few passes over variables and programs. */
 popliner_status popliner_analysis_diagnose(popliner_analysis *analysis,
                                            const popliner_diagnosis_options *options,

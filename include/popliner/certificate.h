@@ -50,18 +50,18 @@ void popliner_certificate_free(popliner_certificate *certificate);
 /* The split, as long as the certificate lives. */
 const popliner_plan *popliner_certificate_plan(const popliner_certificate *certificate);
 
-/* What popliner_analysis_solve chose by, as long as the certificate lives: in a table made for a limit
- * what is beyond it may be forbidden. NULL where the costs are the caller's, or where there was no
- * table, as for the greedy algorithm. */
+/* What popliner_analysis_solve chose by, as long as the certificate lives: in a table made for a
+ * limit what is beyond it may be forbidden. NULL where the costs are the caller's, or where there
+ * was no table, as for the greedy algorithm. */
 const popliner_costs *popliner_certificate_costs(const popliner_certificate *certificate);
 
-/* What was measured of the IPU of a stage of the plan, as long as the certificate lives; NULL behind
- * the last stage, and without a profile. */
+/* What was measured of the IPU of a stage of the plan, as long as the certificate lives; NULL
+ * behind the last stage, and without a profile. */
 const popliner_stage_detail *popliner_certificate_detail_at(const popliner_certificate *certificate,
                                                             size_t stage);
 
-/* The greatest share of the plan's largest tile that no operation explains, from 0 to 1; 0 without a
- * profile. */
+/* The greatest share of the plan's largest tile that no operation explains, from 0 to 1; 0 without
+ * a profile. */
 double popliner_certificate_unexplained_share(const popliner_certificate *certificate);
 
 /* What text is made of a certificate. */
@@ -72,10 +72,10 @@ typedef enum popliner_certificate_form {
     POPLINER_CERTIFICATE_LINE,
     /* one JSON object, as docs/certificate.schema.json describes it */
     POPLINER_CERTIFICATE_JSON,
-    /* the stages as an array of objects with layer_from, layer_to (null for what is in no layer) and
-     * mem, as PopLiner 1.0.0 prints it; in the full memory model also mem.unexplained, and head and
-     * tail, which tell whether these units are in the stage; with a device map also ipu, and mem is
-     * that of the whole IPU */
+    /* the stages as an array of objects with layer_from, layer_to (null for what is in no layer)
+     * and mem, as PopLiner 1.0.0 prints it; in the full memory model also mem.unexplained, and head
+     * and tail, which tell whether these units are in the stage; with a device map also ipu, and
+     * mem is that of the whole IPU */
     POPLINER_CERTIFICATE_STAGES_JSON,
     /* the stages as a table, a row each */
     POPLINER_CERTIFICATE_TSV,

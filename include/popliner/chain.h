@@ -37,10 +37,11 @@ typedef enum popliner_unit_kind {
  *                 variable that belongs to n places counts for each with an nth of its bytes; the
  *                 earlier of equals in the chain), or to where the operation before it belongs (the
  *                 head, if there is none) if they belong nowhere.
- *             A variable belongs to the layers whose operations touch it, and to where operations in
- *             no layer were placed that touch it otherwise than by a copy from or to the host.
+ *             A variable belongs to the layers whose operations touch it, and to where operations
+ *             in no layer were placed that touch it otherwise than by a copy from or to the host.
  *             Every liveness step belongs to the unit of the operation that it runs for, or of the
- *             last one before it, or of the first one. Owned by the analysis. */
+ *             last one before it, or of the first one.
+ * Owned by the analysis. */
 typedef struct popliner_chain popliner_chain;
 
 popliner_memory_model popliner_chain_memory_model(const popliner_chain *chain);

@@ -73,7 +73,8 @@ uint64_t popliner_costs_cycles(const popliner_costs *costs, size_t first_unit, s
 /* Adds peaks that depend on how many stages are still to come: in a pipeline an early stage keeps
  * more activations. `stages_to_end` counts the stage itself, so it is 1 for the last one; its peaks
  * are the plain ones. Those of 2 ... max_stages are 0 at first, to be set one by one. Nothing
- * happens if there are as many already. Each takes as much memory as the plain ones. Errors: MEMORY. */
+ * happens if there are as many already. Each takes as much memory as the plain ones. Errors:
+ * MEMORY. */
 popliner_status popliner_costs_add_pipeline(popliner_costs *costs, size_t max_stages,
                                             popliner_error *error);
 
@@ -91,8 +92,8 @@ typedef struct popliner_interval {
     size_t stages_to_end;
 } popliner_interval;
 
-/* The peak of several stages (at least 2, ascending) that share one IPU, its code and its variables.
- * It must not be less than the peak of one of them. */
+/* The peak of several stages (at least 2, ascending) that share one IPU, its code and its
+ * variables. It must not be less than the peak of one of them. */
 typedef popliner_status (*popliner_shared_peak_function)(void *user,
                                                          const popliner_interval *stages,
                                                          size_t num_stages, uint64_t *peak_bytes,
@@ -122,20 +123,20 @@ typedef struct popliner_costs_file popliner_costs_file;
 /* Reads the file at `path`, in whichever of the formats it is written.
  *
  * `pipeline` (NULL for none) matters to popliner's own format only, if it schedules training for
- * several stages and the file says what a stage stashes ("stash", or "inputs" if it recomputes all):
- * then the table has peaks for up to pipeline->max_stages stages to the end, but not for more than
- * there are units. It is not kept.
+ * several stages and the file says what a stage stashes ("stash", or "inputs" if it recomputes
+ * all): then the table has peaks for up to pipeline->max_stages stages to the end, but not for more
+ * than there are units. It is not kept.
  *
- * Cycles: the table has them if the file speaks of time; see popliner_costs_file_time_unit. They may
- * be fewer for a longer interval where a cut costs time that the longer one does not need.
+ * Cycles: the table has them if the file speaks of time; see popliner_costs_file_time_unit. They
+ * may be fewer for a longer interval where a cut costs time that the longer one does not need.
  * Peaks: a stage's memory; POPLINER_PEAK_FORBIDDEN over the capacity of a region or if the file
  * lists its intervals but not this one. Stages that share an IPU have the peak of all their units
  * together, or the sum of their peaks if the file lists its intervals.
  *
  * On success *file is the caller's; else it is NULL. Errors: INPUT, with the file, the place in it
- * and the remedy, when it cannot be read, has none of the formats, breaks the rules of its format, or
- * has more than 16384 units; MEMORY.
- * Cost: O(bytes) and, for n units, O(n^2) times the number of regions and of stages to the end. */
+ * and the remedy, when it cannot be read, has none of the formats, breaks the rules of its format,
+ * or has more than 16384 units; MEMORY. Cost: O(bytes) and, for n units, O(n^2) times the number of
+ * regions and of stages to the end. */
 popliner_status popliner_costs_file_read(const char *path, const popliner_pipeline *pipeline,
                                          popliner_costs_file **file, popliner_error *error);
 void popliner_costs_file_free(popliner_costs_file *file);
@@ -158,8 +159,8 @@ const char *popliner_costs_file_time_unit(const popliner_costs_file *file);
  * are all whole in popliner's own format, else 1000000000. */
 uint64_t popliner_costs_file_cycles_per_time_unit(const popliner_costs_file *file);
 
-/* The same for cuts: 1 where they are bytes; those of a JSON graph, whose edges cost time, too, are in
- * the time unit. */
+/* The same for cuts: 1 where they are bytes; those of a JSON graph, whose edges cost time, too, are
+ * in the time unit. */
 uint64_t popliner_costs_file_cuts_per_unit(const popliner_costs_file *file);
 
 /* How many IPUs the file speaks of, and how many bytes a tile (or whatever it calls its devices and

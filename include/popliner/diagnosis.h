@@ -91,7 +91,8 @@ typedef struct popliner_diagnosis_summary {
     size_t num_missing_everywhere;
 
     /* Tile and step where the compiler counts most, and what is explained there. In PopLiner's
-     * model the explained bytes are those of the whole stage at its own step, as in the original. */
+     * model the explained bytes are those of the whole stage at its own step, as in the
+     * original. */
     size_t tile;
     size_t step;
     uint64_t truth_bytes;
@@ -140,9 +141,9 @@ void popliner_diagnosis_free(popliner_diagnosis *diagnosis);
 
 /* ---- pairs of layers ---- */
 
-/* Two square tables over the layers: row i, column j is item i * num_layers + j; popliner_layers_name
- * of i + 1 is the name of row i. Owned by the caller that asked for it; free with
- * popliner_layer_pairs_free. */
+/* Two square tables over the layers: row i, column j is item i * num_layers + j;
+ * popliner_layers_name of i + 1 is the name of row i. Owned by the caller that asked for it; free
+ * with popliner_layer_pairs_free. */
 typedef struct popliner_layer_pairs {
     size_t num_layers;
     /* Bytes of the lowered variables that operations of both layers touch; on the diagonal, all

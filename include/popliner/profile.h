@@ -70,8 +70,9 @@ const char *popliner_program_name(const popliner_profile *profile, size_t progra
 /* The compiler's account of `tile` < num_tiles; all zero where the profile has none. */
 popliner_tile_memory popliner_profile_tile_memory(const popliner_profile *profile, size_t tile);
 
-/* The most that the layout leaves unused on any tile, beyond what is live there at most: what to keep
- * free on every tile where a new layout is no better. 0 without the compiler's account. O(tiles). */
+/* The most that the layout leaves unused on any tile, beyond what is live there at most: what to
+ * keep free on every tile where a new layout is no better. 0 without the compiler's account.
+ * O(tiles). */
 uint64_t popliner_profile_layout_gap_bytes(const popliner_profile *profile);
 
 #ifdef __cplusplus

@@ -31,28 +31,28 @@ typedef enum popliner_format {
     POPLINER_FORMAT_JSON,
 } popliner_format;
 
-/* The total of all operations as one stage in PopLiner's memory model, then what the compiler counts
- * as always live and not always live on the first ten tiles. */
+/* The total of all operations as one stage in PopLiner's memory model, then what the compiler
+ * counts as always live and not always live on the first ten tiles. */
 popliner_status popliner_report_memory_totals(popliner_analysis *analysis, char delimiter,
                                               char **text, popliner_error *error);
 
 /* The compiler's account of every tile: what is always live, the most that is live beside it, the
  * addresses in use, what the layout leaves unused between them, and the bytes of each category.
- * First each of these with its smallest, mean and largest value and its sum over the tiles, then the
- * ten tiles with most live memory, then all tiles. Errors: also USAGE if the variables are not
+ * First each of these with its smallest, mean and largest value and its sum over the tiles, then
+ * the ten tiles with most live memory, then all tiles. Errors: also USAGE if the variables are not
  * loaded. */
 popliner_status popliner_report_tiles(const popliner_profile *profile, popliner_format format,
                                       char **text, popliner_error *error);
 
-/* The stages of a certificate against the limit that it was made for: total, worst tile, the step of
- * its peak, headroom, and the five largest variables there. As text for reading, or as a JSON array.
- * Errors: also USAGE for a certificate that is of no profile. */
+/* The stages of a certificate against the limit that it was made for: total, worst tile, the step
+ * of its peak, headroom, and the five largest variables there. As text for reading, or as a JSON
+ * array. Errors: also USAGE for a certificate that is of no profile. */
 popliner_status popliner_report_evaluation(const popliner_certificate *certificate,
                                            popliner_format format, char **text,
                                            popliner_error *error);
 
-/* A diagnosis as text for reading, or as a JSON object. `max_rows` is how many missing variables are
- * listed at each place, in text also how many programs; JSON lists these all. */
+/* A diagnosis as text for reading, or as a JSON object. `max_rows` is how many missing variables
+ * are listed at each place, in text also how many programs; JSON lists these all. */
 popliner_status popliner_report_diagnosis(const popliner_diagnosis *diagnosis,
                                           popliner_format format, size_t max_rows, char **text,
                                           popliner_error *error);
@@ -90,9 +90,9 @@ typedef struct popliner_sweep {
 #define POPLINER_SWEEP_INIT                                                                        \
     { sizeof(popliner_sweep), NULL, NULL, NULL, 0 }
 
-/* A row or an object for each value, with status, objectives and their bounds, IPUs used, and split.
- * `names` tells how units and numbers are called; its plan is not looked at. Errors: also USAGE
- * (struct_size). */
+/* A row or an object for each value, with status, objectives and their bounds, IPUs used, and
+ * split. `names` tells how units and numbers are called; its plan is not looked at. Errors: also
+ * USAGE (struct_size). */
 popliner_status popliner_report_sweep(const popliner_sweep *sweep,
                                       const popliner_certificate_input *names,
                                       popliner_format format, char **text, popliner_error *error);

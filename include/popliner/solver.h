@@ -80,16 +80,16 @@ typedef struct popliner_infeasibility {
     size_t unit;
     uint64_t unit_bytes;
     uint64_t limit_bytes;
-    /* UNIT and CAPACITY: the smallest max_stages that works, all else as it is; 0 if none does (with
-     * a device map: not looked for; stopped: perhaps not found). */
+    /* UNIT and CAPACITY: the smallest max_stages that works, all else as it is; 0 if none does
+     * (with a device map: not looked for; stopped: perhaps not found). */
     size_t enough_stages;
     /* The smallest max_stage_bytes that works, all else as it is; 0 likewise. */
     uint64_t enough_bytes;
 } popliner_infeasibility;
 
-/* An answer. The stages follow each other without a gap; unless the plan is INFEASIBLE they cover the
- * whole chain (the best effort of the greedy algorithm may leave a rest). Owned by the caller that
- * solved; free with popliner_plan_free. */
+/* An answer. The stages follow each other without a gap; unless the plan is INFEASIBLE they cover
+ * the whole chain (the best effort of the greedy algorithm may leave a rest). Owned by the caller
+ * that solved; free with popliner_plan_free. */
 typedef struct popliner_plan popliner_plan;
 
 typedef struct popliner_plan_summary {
@@ -97,8 +97,8 @@ typedef struct popliner_plan_summary {
     bool is_stopped; /* the time was up, or the caller wanted it to end */
     size_t num_stages;
     size_t num_ipus;
-    /* The objectives that were asked for, in their order. None with the greedy algorithm, which knows
-     * no bounds. Of an INFEASIBLE plan: the best effort's, each bound 0. */
+    /* The objectives that were asked for, in their order. None with the greedy algorithm, which
+     * knows no bounds. Of an INFEASIBLE plan: the best effort's, each bound 0. */
     size_t num_values;
 
     uint64_t peak_bytes; /* the largest peak_bytes of a stage */
@@ -120,16 +120,17 @@ void popliner_plan_free(popliner_plan *plan);
 
 typedef enum popliner_method {
     /* The dynamic program where it is exact, with GLPK's word that nothing is better where its
-     * program is of a moderate size. Where stages share IPUs, GLPK alone; or, once it has learnt too
-     * much for its programs to stay small, an exact search over all stages. */
+     * program is of a moderate size. Where stages share IPUs, GLPK alone; or, once it has learnt
+     * too much for its programs to stay small, an exact search over all stages. */
     POPLINER_METHOD_ILP,
     POPLINER_METHOD_DYNAMIC_PROGRAMMING, /* without GLPK; not where stages share IPUs */
-    /* The algorithm of PopLiner 1.0.0, to the letter: for at least 3, then 2, then 1 units per stage,
-     * for a target of 50, 60, ... 100 % of max_stage_bytes, stages are filled one after another with
-     * as many units as keep the peak within the target; the first attempt that places all units in at
-     * most max_stages stages wins. Each attempt is announced to the listener. No other option counts,
-     * and there are no values, cuts or cycles. Without a success the plan is INFEASIBLE and holds the
-     * stages of the last attempt, which may not cover the chain and may be none. */
+    /* The algorithm of PopLiner 1.0.0, to the letter: for at least 3, then 2, then 1 units per
+     * stage, for a target of 50, 60, ... 100 % of max_stage_bytes, stages are filled one after
+     * another with as many units as keep the peak within the target; the first attempt that places
+     * all units in at most max_stages stages wins. Each attempt is announced to the listener. No
+     * other option counts, and there are no values, cuts or cycles. Without a success the plan is
+     * INFEASIBLE and holds the stages of the last attempt, which may not cover the chain and may be
+     * none. */
     POPLINER_METHOD_GREEDY,
 } popliner_method;
 
@@ -186,7 +187,8 @@ typedef struct popliner_solver_options {
     const size_t *device_map;
     size_t num_mapped_stages;
 
-    /* When nothing fits, do not look for reasons: the plan stays empty, with the obstacle UNKNOWN. */
+    /* When nothing fits, do not look for reasons: the plan stays empty, with the obstacle
+     * UNKNOWN. */
     bool without_reasons;
 
     double time_limit_seconds; /* 0 = none */
@@ -201,8 +203,8 @@ typedef struct popliner_solver_options {
     const popliner_listener *listener; /* may be NULL */
 } popliner_solver_options;
 
-/* Instead of a limit, of which 0 is one: the memory of a tile of the profile's target, where there is
- * a profile, else none. */
+/* Instead of a limit, of which 0 is one: the memory of a tile of the profile's target, where there
+ * is a profile, else none. */
 #define POPLINER_TARGET_BYTES UINT64_MAX
 
 #define POPLINER_SOLVER_OPTIONS_INIT                                                               \
@@ -213,8 +215,8 @@ typedef struct popliner_solver_options {
     }
 
 /* Chooses stages that cover the chain, within all limits and constraints, so that
- *   1. the objectives are as small as possible, one after another (with slack: at most so much above
- *      the smallest possible),
+ *   1. the objectives are as small as possible, one after another (with slack: at most so much
+ *      above the smallest possible),
  *   2. among these splits the cuts come as early as possible: the sorted lists of cuts are compared
  *      element by element, and a list is before any longer one that begins with it.
  * So the answer is unique, whatever the method.
@@ -224,12 +226,12 @@ typedef struct popliner_solver_options {
  * constraints allow; none, if they contradict each other.
  *
  * When time is up, or should_stop returns true, the plan holds the best that is known: FEASIBLE
- * with bounds, unless all is proven by then; INFEASIBLE, with the obstacle UNKNOWN and no stages, if
- * nothing is known yet.
+ * with bounds, unless all is proven by then; INFEASIBLE, with the obstacle UNKNOWN and no stages,
+ * if nothing is known yet.
  *
- * `options` may be NULL. The caller frees *plan. Errors: USAGE (an option that makes no sense, by name,
- * or struct_size), MEMORY, INTERNAL (GLPK failed or its answer does not check; the process goes on), and
- * those of the shared peaks.
+ * `options` may be NULL. The caller frees *plan. Errors: USAGE (an option that makes no sense, by
+ * name, or struct_size), MEMORY, INTERNAL (GLPK failed or its answer does not check; the process
+ * goes on), and those of the shared peaks.
  *
  * Cost: O(n^2 * stages) time for each value that is tried, about 40 for each objective; with peaks
  * that depend on the place or limits by IPU times the number of stages; BALANCE tries up to n^2

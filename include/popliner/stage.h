@@ -10,7 +10,7 @@
  *   control code   of the programs without children
  *   variables      those that operations in a layer touch, at the step in [first, last] where most
  *                  bytes are live; first is the first step of the first operation in a layer (of
- * the first operation, if none is), last is the last step of the last operation
+ *                  the first operation, if none is), last is the last step of the last operation
  *
  * The full model:
  *   vertex code    once per vertex type with an instance on the tile
@@ -27,7 +27,6 @@
  *   unexplained    everything always live that no operation explains, in every stage
  * So all operations together have, on every tile, always_live_bytes + not_always_live_peak_bytes of
  * the compiler's account.
- *
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_STAGE_H

@@ -49,8 +49,8 @@ struct popliner_analysis {
 popliner_status pl_analysis_take_request(const popliner_request *request, popliner_request *own,
                                          popliner_error *error);
 
-/* Makes sure that operations and layers are there, and that there is such a memory model. Errors: those
- * of popliner_analysis_layers, USAGE. */
+/* Makes sure that operations and layers are there, and that there is such a memory model. Errors:
+ * those of popliner_analysis_layers, USAGE. */
 popliner_status pl_analysis_begin(popliner_analysis *analysis, popliner_memory_model model,
                                   popliner_error *error);
 

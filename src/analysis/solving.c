@@ -208,8 +208,8 @@ static popliner_status add_shared_peak(task *t, popliner_error *error) {
     return POPLINER_OK;
 }
 
-/* How many stages a pipeline may have for the one that fits to be found: as many as there are units,
- * as long as the table, of which there is one for each, stays below half a GiB. */
+/* How many stages a pipeline may have for the one that fits to be found: as many as there are
+ * units, as long as the table, of which there is one for each, stays below half a GiB. */
 static size_t longest_pipeline(const task *t, size_t max_stages) {
     enum { MAX_NUMBERS = 1 << 26 };
     size_t num_units = popliner_chain_num_units(t->chain);
@@ -224,7 +224,8 @@ static size_t longest_pipeline(const task *t, size_t max_stages) {
 }
 
 /* Measures all stages, if they were not before. Those that are above max_bytes are not measured
- * further; without such a limit, all pipelines are measured that may be enough when nothing fits. */
+ * further; without such a limit, all pipelines are measured that may be enough when nothing
+ * fits. */
 static popliner_status measure_costs(task *t, uint64_t max_bytes, popliner_error *error) {
     pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
     popliner_analysis *a = t->analysis;

@@ -1,4 +1,5 @@
-/* What the command can be asked to do, a function each. They print the answer and tell the log of it.
+/* What the command can be asked to do, a function each. They print the answer and tell the log of
+ * it.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_COMMAND_COMMANDS_H

@@ -8,7 +8,8 @@
 #include "command/request.h"
 #include "popliner/report.h"
 
-/* The units behind the cuts of a split that is given by the last layers of all stages but the last. */
+/* The units behind the cuts of a split that is given by the last layers of all stages but the
+ * last. */
 static popliner_status parse_split(const request *r, const char *split, size_t **first_units,
                                    size_t *num_cuts, popliner_error *error) {
     *num_cuts = 0;

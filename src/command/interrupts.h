@@ -24,8 +24,8 @@ void interrupts_catch(interrupts *i);
 /* From here on they do what they did before. */
 void interrupts_release(interrupts *i);
 
-/* popliner_solver_options.should_stop for the `user` interrupts: whether there was a signal. Asked all
- * the time while something is solved. */
+/* popliner_solver_options.should_stop for the `user` interrupts: whether there was a signal. Asked
+ * all the time while something is solved. */
 bool interrupts_should_stop(void *user);
 
 #endif

@@ -24,8 +24,8 @@ static int exit_status(popliner_status status) {
     return 4;
 }
 
-/* Loads whatever of a stored analysis several actions need before the first of them prints: then one
- * that is damaged is refused as a whole. */
+/* Loads whatever of a stored analysis several actions need before the first of them prints: then
+ * one that is damaged is refused as a whole. */
 static popliner_status load_ahead(session *s, popliner_error *error) {
     const options *o = &s->options;
     request r = {0};

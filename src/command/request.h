@@ -26,8 +26,8 @@ typedef struct request {
 
 void request_free(request *r);
 
-/* What is known before the units are: the memory model (`otherwise`, unless the user chose one), the
- * schedule, the device map. Errors: USAGE, MEMORY. */
+/* What is known before the units are: the memory model (`otherwise`, unless the user chose one),
+ * the schedule, the device map. Errors: USAGE, MEMORY. */
 popliner_status request_begin(request *r, const session *s, popliner_memory_model otherwise,
                               popliner_error *error);
 

@@ -7,12 +7,13 @@
 #include "popliner/costs.h"
 
 /* The peaks, in bytes, of the intervals that begin with `first_unit` as stages so far from the end:
- * element d is that of first_unit ... first_unit + d, and those that begin with the next unit follow.
- * Borrowed from the table. O(1). */
+ * element d is that of first_unit ... first_unit + d, and those that begin with the next unit
+ * follow. Borrowed from the table. O(1). */
 const uint64_t *pl_costs_peaks_from(const popliner_costs *costs, size_t stages_to_end,
                                     size_t first_unit);
 
-/* Whether a longer interval never has fewer cycles: it may, where it saves those of a cut. O(n^2). */
+/* Whether a longer interval never has fewer cycles: it may, where it saves those of a cut.
+ * O(n^2). */
 bool pl_costs_cycles_never_shrink(const popliner_costs *costs);
 
 /* The same for cycles; NULL without such a table. */

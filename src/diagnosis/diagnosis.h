@@ -71,8 +71,8 @@ struct popliner_diagnosis {
     popliner_diagnosis_summary summary; /* of the above, by pl_diagnosis_summarise */
 };
 
-/* Takes the operations as one stage and compares it with the compiler's account. The chain is that of
- * the layers, in the memory model of the options. Errors: USAGE (no such unit), MEMORY. Cost: a
+/* Takes the operations as one stage and compares it with the compiler's account. The chain is that
+ * of the layers, in the memory model of the options. Errors: USAGE (no such unit), MEMORY. Cost: a
  * few passes over variables and programs. */
 typedef struct pl_diagnosis_subject {
     const popliner_profile *profile;

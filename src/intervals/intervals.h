@@ -48,8 +48,8 @@ popliner_status pl_intervals_are_training(const popliner_profile *profile,
                                           popliner_error *error);
 
 /* Fills a table of costs for the chain, in its memory model, and tables of what
- * pl_stage_detail_measure tells of every interval, wherever it stands in a pipeline, however
- * long. The caller frees *costs and *details; `costs` or `details` may be NULL if they are not wanted,
+ * pl_stage_detail_measure tells of every interval, wherever it stands in a pipeline, however long.
+ * The caller frees *costs and *details; `costs` or `details` may be NULL if they are not wanted,
  * and `options` for PL_INTERVAL_OPTIONS_INIT.
  *
  *   peak     The largest total_bytes of a tile that pl_stage_measure_units gives for the
@@ -73,9 +73,9 @@ popliner_status pl_intervals_are_training(const popliner_profile *profile,
  *
  *   peak_at  Only if the pipeline trains and the profile does, for up to pipeline.max_stages
  *            stages, but not more than there are units: the largest sum over the tiles of
- *            total_bytes and pl_pipeline_copies times what pl_stage_measure_stash
- *            gives. With full recomputation a stage that grows to the left may need less, as it then
- *            has other inputs.
+ *            total_bytes and pl_pipeline_copies times what pl_stage_measure_stash gives. With full
+ *            recomputation a stage that grows to the left may need less, as it then has other
+ *            inputs.
  *
  *   cycles   Only with_cycles, and if the profile tells those of computing
  *            (popliner_profile_cycles_source is ESTIMATED or MEASURED): the sum over the liveness
@@ -86,13 +86,12 @@ popliner_status pl_intervals_are_training(const popliner_profile *profile,
  *            when that has the larger cuts.
  *
  * Errors: USAGE if the variables are not loaded; MEMORY. Cost: two passes over the variables that
- * programs touch, then for each tile
- * O(variables + steps + units * (segments + parts * log segments) + units^2),
- * which are shared among the threads. A part is when a variable is live from the first to the last
- * step of units that do not touch it (in PopLiner's model, whenever it is), once for all variables
- * that the same units touch; segments are the steps between the ends of parts and of units. Each
- * thread takes O(units^2 + steps + parts + sets of units * their units) bytes; see
- * pl_stage_details_size. The listener is called by the calling thread alone. */
+ * programs touch, then for each tile O(variables + steps + units * (segments + parts * log
+ * segments) + units^2), which are shared among the threads. A part is when a variable is live from
+ * the first to the last step of units that do not touch it (in PopLiner's model, whenever it is),
+ * once for all variables that the same units touch; segments are the steps between the ends of
+ * parts and of units. Each thread takes O(units^2 + steps + parts + sets of units * their units)
+ * bytes; see pl_stage_details_size. The listener is called by the calling thread alone. */
 popliner_status pl_intervals_measure(const popliner_profile *profile,
                                      const popliner_operations *operations,
                                      const popliner_chain *chain,

@@ -10,8 +10,8 @@
 #include "memory/stage.h"
 #include "popliner/stage.h"
 
-/* The details of the stage that the meter measured last, into `memory`, and that keeps so many bytes for
- * a pipeline, kept_bytes[num_tiles]. */
+/* The details of the stage that the meter measured last, into `memory`, and that keeps so many
+ * bytes for a pipeline, kept_bytes[num_tiles]. */
 popliner_stage_detail pl_stage_detail_of(const pl_stage_meter *meter, const pl_stage_memory *memory,
                                          const uint64_t *kept_bytes);
 
@@ -44,9 +44,9 @@ popliner_status pl_stage_details_costs(const pl_stage_details *details, const po
                                        const popliner_pipeline *pipeline, popliner_costs **costs,
                                        popliner_error *error);
 
-/* The details of one stage of the profile that they were measured of, in the pipeline (NULL: without
- * one) that they were measured for. As stages_to_end any number is right where a stage costs the same
- * wherever it stands: without a pipeline, or one that does not train. O(1). */
+/* The details of one stage of the profile that they were measured of, in the pipeline (NULL:
+ * without one) that they were measured for. As stages_to_end any number is right where a stage
+ * costs the same wherever it stands: without a pipeline, or one that does not train. O(1). */
 popliner_stage_detail pl_stage_details_get(const pl_stage_details *details,
                                            const popliner_profile *profile,
                                            const popliner_pipeline *pipeline,
@@ -71,7 +71,7 @@ typedef struct pl_detail_variables {
     uint32_t category[POPLINER_DETAIL_VARIABLES];
 } pl_detail_variables;
 
-/* Stages are in the order of base/triangle.h. All arrays are owned. */
+/* Stages are in the order of costs/triangle.h. All arrays are owned. */
 struct pl_stage_details {
     size_t num_units;
     pl_detail_sums *sums;           /* [largest.num_intervals] */
@@ -82,8 +82,8 @@ struct pl_stage_details {
     uint64_t *cycles;
 };
 
-/* Takes over sums and largest tiles of the stages, and the cuts and cycles of the costs; there is room
- * for the variables. If it fails, nothing was taken over. Errors: MEMORY. */
+/* Takes over sums and largest tiles of the stages, and the cuts and cycles of the costs; there is
+ * room for the variables. If it fails, nothing was taken over. Errors: MEMORY. */
 popliner_status pl_details_create(pl_detail_sums *sums, pl_peak_envelope *largest,
                                   const popliner_costs *costs, pl_stage_details **details,
                                   popliner_error *error);
@@ -95,8 +95,8 @@ bool pl_details_serve(const popliner_pipeline *measured, const popliner_pipeline
 /* Adds to sums[count] those of other tiles. */
 void pl_detail_sums_add(pl_detail_sums *sums, const pl_detail_sums *others, size_t count);
 
-/* Its arrays, for storing and loading, of which there must be room for PL_DETAILS_FIELDS; returns how
- * many. */
+/* Its arrays, for storing and loading, of which there must be room for PL_DETAILS_FIELDS; returns
+ * how many. */
 enum { PL_DETAILS_FIELDS = 6 };
 size_t pl_details_fields(pl_stage_details *details, pl_field *fields);
 

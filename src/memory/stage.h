@@ -99,11 +99,11 @@ popliner_status pl_stage_measure_kept(pl_stage_meter *meter, const popliner_pipe
                                       const popliner_interval *stages, size_t num_stages,
                                       uint64_t *kept_bytes, popliner_error *error);
 
-/* The bytes, over all tiles, of the variables that operations of the stage measured last touch, that
- * are always live and whose category is "variable": its parameters, but also the optimizer's state
- * and whatever else outlives a run. In PopLiner's model those of operations in layers. The profile
- * tells no type of an element, so the number of parameters follows only if it is known otherwise.
- * O(variables). */
+/* The bytes, over all tiles, of the variables that operations of the stage measured last touch,
+ * that are always live and whose category is "variable": its parameters, but also the optimizer's
+ * state and whatever else outlives a run. In PopLiner's model those of operations in layers. The
+ * profile tells no type of an element, so the number of parameters follows only if it is known
+ * otherwise. O(variables). */
 uint64_t pl_stage_parameter_bytes(const pl_stage_meter *meter);
 
 /* The largest data variables of the stage that was measured last, on `tile`, that are live at

@@ -29,9 +29,9 @@ typedef struct pl_certificate_input {
     uint64_t cuts_per_unit;
     bool has_cycles;
 
-    /* Where the costs come from, which has to outlive the certificate: the first three or none. With a
-     * meter each stage is measured, and checked; without it details tell what it would measure, where
-     * every stage has an IPU to itself. The last two are for making it. */
+    /* Where the costs come from, which has to outlive the certificate: the first three or none.
+     * With a meter each stage is measured, and checked; without it details tell what it would
+     * measure, where every stage has an IPU to itself. The last two are for making it. */
     const popliner_profile *profile;
     const popliner_operations *operations;
     const popliner_chain *chain;
@@ -56,17 +56,16 @@ struct popliner_certificate {
 
 /* Makes the certificate of a plan, which it takes over with the costs (NULL: none): *plan is empty
  * then. With is_evaluation the plan says what is on which IPU, and gets peaks and status from the
- * certificate.
- * Measures every IPU of the plan once more by itself (and the unit that is too large, if there is
- * one), or looks it up; if its largest tile differs from the plan's, the error is INTERNAL. Errors:
- * also MEMORY; USAGE for stages on one IPU without a meter. Cost: that of measuring a stage for each
- * IPU, if there is a meter. */
+ * certificate. Measures every IPU of the plan once more by itself (and the unit that is too large,
+ * if there is one), or looks it up; if its largest tile differs from the plan's, the error is
+ * INTERNAL. Errors: also MEMORY; USAGE for stages on one IPU without a meter. Cost: that of
+ * measuring a stage for each IPU, if there is a meter. */
 popliner_status pl_certificate_create(const pl_certificate_input *input, bool is_evaluation,
                                       popliner_plan *plan, popliner_costs *costs,
                                       popliner_certificate **certificate, popliner_error *error);
 
-/* What the caller says of costs that come from no profile; names and options are still the caller's,
- * but for those that were completed into *options and *listener. Errors: USAGE. */
+/* What the caller says of costs that come from no profile; names and options are still the
+ * caller's, but for those that were completed into *options and *listener. Errors: USAGE. */
 popliner_status pl_certificate_take_input(const popliner_certificate_input *callers,
                                           pl_certificate_input *input,
                                           popliner_solver_options *options,
@@ -84,8 +83,8 @@ size_t pl_certificate_last_layer(const popliner_certificate *certificate,
 uint64_t pl_certificate_divisor(const popliner_certificate *certificate,
                                 popliner_objective objective);
 
-/* A number in the unit that a divisor stands for, as text with six digits behind the point unless it
- * is whole, and as JSON (NULL without memory). */
+/* A number in the unit that a divisor stands for, as text with six digits behind the point unless
+ * it is whole, and as JSON (NULL without memory). */
 void pl_certificate_add_number(pl_text *text, uint64_t value, uint64_t divisor);
 json_t *pl_certificate_number_json(uint64_t value, uint64_t divisor);
 

@@ -33,7 +33,8 @@ void pl_plan_clear(popliner_plan *plan);
 /* Fills the summary from all else. */
 void pl_plan_summarise(popliner_plan *plan);
 
-/* popliner_solve into a plan that is empty, by any method but GREEDY, of options that are complete. */
+/* popliner_solve into a plan that is empty, by any method but GREEDY, of options that are
+ * complete. */
 popliner_status pl_solve(const popliner_costs *costs, const popliner_solver_options *options,
                          popliner_plan *plan, popliner_error *error);
 

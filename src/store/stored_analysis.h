@@ -23,17 +23,17 @@ typedef struct pl_measured_stages {
     pl_stage_details *details;
 } pl_measured_stages;
 
-/* Frees all parts, and zeroes them. Where several have one chain, all but one must give it up before:
- * set theirs to NULL. */
+/* Frees all parts, and zeroes them. Where several have one chain, all but one must give it up
+ * before: set theirs to NULL. */
 void pl_measured_stages_clear(pl_measured_stages *stages);
 
 /* Stores the profile and its operations in one file of popliner's own format (SQLite, with a
  * version and a checksum for each part), and measured stages[num_stages], so that later runs with
- * these layers need not measure them again. Whatever layer options a later run uses, it gets the same
- * results from the file as from the profile. The file is written beside `path` and moved there when
- * it is complete, so `path` never holds half of one. The listener (may be NULL) is told of the
- * progress.
- * Errors: OUTPUT, MEMORY; USAGE if the lowered variables of the profile are not loaded. */
+ * these layers need not measure them again. Whatever layer options a later run uses, it gets the
+ * same results from the file as from the profile. The file is written beside `path` and moved there
+ * when it is complete, so `path` never holds half of one. The listener (may be NULL) is told of the
+ * progress. Errors: OUTPUT, MEMORY; USAGE if the lowered variables of the profile are not
+ * loaded. */
 popliner_status pl_stored_analysis_save(const popliner_profile *profile,
                                         const popliner_operations *operations,
                                         const pl_measured_stages *stages, size_t num_stages,
@@ -55,9 +55,9 @@ popliner_status pl_stored_analysis_open(const char *path, pl_stored_analysis **a
                                         popliner_error *error);
 void pl_stored_analysis_close(pl_stored_analysis *analysis);
 
-/* Of the profile the lowered variables are missing, and which programs touch them, unless its layers
- * cannot be found without them (pl_layers_assign). What needs them fails with USAGE, or, where
- * it returns no status, tells of none. */
+/* Of the profile the lowered variables are missing, and which programs touch them, unless its
+ * layers cannot be found without them (pl_layers_assign). What needs them fails with USAGE, or,
+ * where it returns no status, tells of none. */
 const popliner_profile *pl_stored_analysis_profile(const pl_stored_analysis *analysis);
 const popliner_operations *pl_stored_analysis_operations(const pl_stored_analysis *analysis);
 
@@ -68,9 +68,9 @@ popliner_status pl_stored_analysis_load_variables(pl_stored_analysis *analysis,
                                                   popliner_error *error);
 
 /* Looks for stages measured for these layers and this memory model, and, if the profile trains and
- * the schedule is training, for this way of recomputing; of whatever length the pipeline is. *stages
- * is what was found, owned by the caller, or all zero. Its chain refers to the layers, and names in
- * its details live as long as the analysis. Errors: INPUT when it is damaged, MEMORY. */
+ * the schedule is training, for this way of recomputing; of whatever length the pipeline is.
+ * *stages is what was found, owned by the caller, or all zero. Its chain refers to the layers, and
+ * names in its details live as long as the analysis. Errors: INPUT when it is damaged, MEMORY. */
 popliner_status pl_stored_analysis_find_stages(pl_stored_analysis *analysis,
                                                const popliner_layers *layers,
                                                popliner_memory_model model,
