@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "diagnosis/explained.h"
+
+#include <stdlib.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "memory/code.h"
+#include "profile/touches.h"
+
+const pl_category pl_diagnosed_code[PL_NUM_DIAGNOSED_CODE] = {
+    [PL_DIAGNOSED_VERTEX] = PL_CATEGORY_VERTEX_CODE,
+    [PL_DIAGNOSED_INSTANCES] = PL_CATEGORY_VERTEX_INSTANCE_STATE,
+    [PL_DIAGNOSED_FIELDS] = PL_CATEGORY_VERTEX_FIELD_DATA,
+    [PL_DIAGNOSED_DESCRIPTORS] = PL_CATEGORY_COPY_DESCRIPTOR,
+    [PL_DIAGNOSED_EXCHANGE] = PL_CATEGORY_INTERNAL_EXCHANGE_CODE,
+    [PL_DIAGNOSED_CONTROL] = PL_CATEGORY_CONTROL_CODE,
+};
+
+void pl_explained_free(pl_explained *explained) {
+    free(explained->counted);
+    free(explained->program_seen);
+    free(explained->variable_seen);
+    free(explained->code_of_category);
+    for (int code = 0; code < PL_NUM_DIAGNOSED_CODE; code++) {
+        free(explained->code_bytes[code]);
+        free(explained->truth_bytes[code]);
+    }
+    popliner_stage_memory_clear(&explained->stage);
+}
+
+static bool allocate(pl_explained *explained) {
+    const popliner_profile *p = explained->profile;
+    size_t num_tiles = p->target.num_tiles;
+    bool memory = true;
+    explained->counted =
+        pl_new_array(popliner_operations_count(explained->operations), sizeof *explained->counted);
+    explained->program_seen = pl_new_array(p->num_programs, 1);
+    explained->variable_seen = pl_new_array(p->num_variables, 1);
+    explained->code_of_category =
+        pl_new_array(p->num_categories, sizeof *explained->code_of_category);
+    for (int code = 0; code < PL_NUM_DIAGNOSED_CODE; code++) {
+        explained->code_bytes[code] = pl_new_array(num_tiles, sizeof(uint64_t));
+        explained->truth_bytes[code] = pl_new_array(num_tiles, sizeof(uint64_t));
+        memory =
+            memory && explained->code_bytes[code] != NULL && explained->truth_bytes[code] != NULL;
+    }
+    return memory && explained->counted != NULL && explained->program_seen != NULL &&
+           explained->variable_seen != NULL && explained->code_of_category != NULL;
+}
+
+static void mark_variables(const popliner_profile *p, uint32_t program, uint8_t *marks) {
+    pl_touches touches = pl_touches_of(p, program);
+    uint32_t variable;
+    while (pl_touches_next(&touches, &variable))
+        marks[variable] = 1;
+}
+
+/* Which part of the compiler's account belongs to which code. */
+static void sort_categories(pl_explained *explained) {
+    const popliner_profile *p = explained->profile;
+    /* in a profile that does not tell descriptors by compute set they are data like any other */
+    bool has_descriptors = pl_takes_told_state(explained->chain->model, p);
+    for (size_t category = 0; category < p->num_categories; category++) {
+        int code = 0;
+        while (code < PL_NUM_DIAGNOSED_CODE &&
+               (p->category[category] != pl_diagnosed_code[code] ||
+                (code == PL_DIAGNOSED_DESCRIPTORS && !has_descriptors)))
+            code++;
+        explained->code_of_category[category] = code;
+    }
+}
+
+/* Which operations, programs and variables count, and what the code of the programs comes to. */
+static void count_operations(pl_explained *explained, pl_code_counter *counter,
+                             bool layer_operations_only,
+                             uint64_t *const groups[PL_NUM_CODE_GROUPS]) {
+    bool all_have_data = !counter->model->has_unlayered_unit;
+    pl_code_counter_reset(counter);
+    for (size_t i = 0; i < popliner_operations_count(explained->operations); i++) {
+        bool in_layer = popliner_layers_unit_of(explained->layers, i) > 0;
+        if (layer_operations_only && !in_layer)
+            continue;
+        explained->counted[explained->num_counted++] = i;
+        popliner_operation operation = popliner_operations_get(explained->operations, i);
+        for (size_t k = 0; k < operation.num_programs; k++) {
+            uint32_t program = operation.programs[k];
+            pl_code_counter_add(counter, program, groups);
+            explained->program_seen[program] = 1;
+            if (in_layer || all_have_data)
+                mark_variables(explained->profile, program, explained->variable_seen);
+        }
+    }
+    pl_code_counter_finish(counter, groups);
+}
+
+/* State that is told by compute set covers instances, fields and descriptors: what the first and the
+ * last do not explain of it is of the fields. */
+static void part_told_state(pl_explained *explained, const uint64_t *state) {
+    for (size_t tile = 0; tile < explained->profile->target.num_tiles; tile++) {
+        uint64_t own = state[tile] - explained->code_bytes[PL_DIAGNOSED_DESCRIPTORS][tile];
+        uint64_t *instances = &explained->code_bytes[PL_DIAGNOSED_INSTANCES][tile];
+        if (*instances > own)
+            *instances = own;
+        explained->code_bytes[PL_DIAGNOSED_FIELDS][tile] = own - *instances;
+    }
+}
+
+/* What vertex state consists of; `state` is what the counter found. */
+static void part_state(pl_explained *explained, pl_code_counter *counter, const uint64_t *state) {
+    const popliner_profile *p = explained->profile;
+    bool is_told = pl_takes_told_state(counter->model, p);
+    for (uint32_t program = 0; program < p->num_programs; program++) {
+        uint32_t set = p->program_compute_set[program];
+        if (!explained->program_seen[program] || set == PL_NONE ||
+            (!counter->model->repeats_state && counter->compute_set_seen[set] != counter->number))
+            continue;
+        pl_add_vertex_instances(p, set, explained->code_bytes[PL_DIAGNOSED_INSTANCES]);
+        if (is_told)
+            pl_series_add(p, p->compute_set_descriptors[set], 1,
+                          explained->code_bytes[PL_DIAGNOSED_DESCRIPTORS]);
+        counter->compute_set_seen[set] = 0; /* not again */
+    }
+    if (is_told)
+        part_told_state(explained, state);
+}
+
+/* What the compiler counts of code. */
+static void sum_truth(pl_explained *explained) {
+    const popliner_profile *p = explained->profile;
+    for (size_t i = 0, tile = 0; i < p->num_variables; i++) {
+        tile = pl_profile_tile_from(p, i, tile);
+        if (pl_explained_is_code(explained, i))
+            explained->truth_bytes[explained->code_of_category[p->variable_category[i]]][tile] +=
+                p->variable_size_bytes[i];
+    }
+}
+
+popliner_status pl_explained_find(pl_explained *explained, popliner_stage_meter *meter,
+                                  bool layer_operations_only, popliner_error *error) {
+    const popliner_profile *p = explained->profile;
+    pl_code_counter counter = {0};
+    uint64_t *state = pl_new_array(p->target.num_tiles, sizeof *state);
+    popliner_status status =
+        !allocate(explained) || state == NULL
+            ? pl_fail_memory(error, "the diagnosis")
+            : pl_code_counter_begin(&counter, explained->chain->model, p, error);
+    if (status != POPLINER_OK)
+        goto done;
+    sort_categories(explained);
+    uint64_t *const groups[PL_NUM_CODE_GROUPS] = {
+        [PL_VERTEX_CODE] = explained->code_bytes[PL_DIAGNOSED_VERTEX],
+        [PL_VERTEX_STATE] = state,
+        [PL_EXCHANGE_CODE] = explained->code_bytes[PL_DIAGNOSED_EXCHANGE],
+        [PL_CONTROL_CODE] = explained->code_bytes[PL_DIAGNOSED_CONTROL],
+    };
+    count_operations(explained, &counter, layer_operations_only, groups);
+    part_state(explained, &counter, state);
+    sum_truth(explained);
+    status = popliner_stage_measure(meter, explained->counted, explained->num_counted,
+                                    &explained->stage, error);
+done:
+    free(state);
+    pl_code_counter_free(&counter);
+    return status;
+}

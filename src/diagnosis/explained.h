@@ -1,0 +1,61 @@
+/* What the operations that count explain of the memory of a profile.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_DIAGNOSIS_EXPLAINED_H
+#define PL_DIAGNOSIS_EXPLAINED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "memory/chain_data.h"
+#include "popliner/diagnosis.h"
+#include "popliner/stage.h"
+#include "profile/profile_data.h"
+
+/* The categories that programs tell of, rather than variables that they touch. */
+enum {
+    PL_DIAGNOSED_VERTEX,
+    PL_DIAGNOSED_INSTANCES,
+    PL_DIAGNOSED_FIELDS,
+    PL_DIAGNOSED_DESCRIPTORS,
+    PL_DIAGNOSED_EXCHANGE,
+    PL_DIAGNOSED_CONTROL,
+    PL_NUM_DIAGNOSED_CODE,
+};
+
+/* The category of each of them. */
+extern const pl_category pl_diagnosed_code[PL_NUM_DIAGNOSED_CODE];
+
+/* Of one diagnosis. */
+typedef struct pl_explained {
+    const popliner_profile *profile;
+    const popliner_operations *operations;
+    const popliner_layers *layers;
+    const popliner_chain *chain;
+
+    size_t *counted; /* [num_counted]: the operations that count, ascending */
+    size_t num_counted;
+    uint8_t *program_seen;  /* [num_programs]: in an operation that counts */
+    uint8_t *variable_seen; /* [num_variables]: touched by such a program */
+    int *code_of_category;  /* [num_categories]: PL_NUM_DIAGNOSED_CODE for data */
+    uint64_t *code_bytes[PL_NUM_DIAGNOSED_CODE];  /* [num_tiles]: explained */
+    uint64_t *truth_bytes[PL_NUM_DIAGNOSED_CODE]; /* [num_tiles]: of always-live variables */
+    popliner_stage_memory stage;                  /* of the operations that count */
+} pl_explained;
+
+/* Finds it out for all operations, or those in layers only, of the profile, operations, layers and
+ * chain in *explained, all else of which is 0; free with pl_explained_free, also after an error.
+ * Errors: MEMORY. Cost: a few passes over variables and programs. */
+popliner_status pl_explained_find(pl_explained *explained, popliner_stage_meter *meter,
+                                  bool layer_operations_only, popliner_error *error);
+void pl_explained_free(pl_explained *explained);
+
+/* Whether the variable is always live and of a category of code, so that it is explained by programs
+ * rather than by being touched. */
+static inline bool pl_explained_is_code(const pl_explained *explained, size_t variable) {
+    const popliner_profile *p = explained->profile;
+    return explained->code_of_category[p->variable_category[variable]] < PL_NUM_DIAGNOSED_CODE &&
+           p->class_always_live[p->variable_class[variable]];
+}
+
+#endif
