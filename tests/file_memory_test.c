@@ -16,6 +16,7 @@
 #include "popliner/analysis.h"
 #include "popliner/costs_file.h"
 #include "profile/profile_data.h"
+#include "profile/profile_exchanges.h"
 #include "scarce_memory.h"
 #include "show/report_parts.h"
 #include "test_data.h"
@@ -120,6 +121,63 @@ static void patterns(void **state) {
     assert_true(scarce_memory_check("a pattern of many groups", find_all, nested) >= 6);
 }
 
+/* ---- exchanges ------------------------------------------------------------------------------ */
+
+/* Ids with gaps, so that the map of them grows whenever the column of exchanges does. */
+enum { NUM_EXCHANGES = 40 };
+
+static uint64_t exchange_id(size_t i) {
+    return 7 + 3 * (uint64_t)i;
+}
+
+static popliner_status read_exchanges(void *user, char **result, popliner_error *error) {
+    popliner_profile profile = {.target.num_tiles = 1};
+    pl_profile_ids ids = {0};
+    pl_exchanges exchanges = {0};
+    pl_text text = {0};
+    pl_database database = {.path = user};
+    popliner_status status = POPLINER_OK;
+    pl_text_add(&text, "as they are");
+    /* a connection of its own: SQLite keeps memory until it is closed */
+    if (sqlite3_open_v2(user, &database.sqlite, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
+        status = pl_database_fail(&database, "opening it", error);
+    if (status == POPLINER_OK)
+        status = pl_exchanges_read(&database, &profile, &ids, &exchanges, error);
+    for (size_t i = 0; status == POPLINER_OK && i < NUM_EXCHANGES; i++) {
+        const pl_exchange *exchange = pl_exchange_find(&exchanges.do_exchanges, exchange_id(i));
+        assert_non_null(exchange);
+        assert_ptr_equal(exchange, exchanges.do_exchanges.entries + i);
+        assert_int_equal(exchange->code.size_bytes, 2);
+        assert_int_equal(profile.series_bytes[exchange->code.offset + 1], 0x81 + i);
+    }
+    pl_exchanges_free(&exchanges);
+    free(profile.series_bytes);
+    sqlite3_close(database.sqlite);
+    return pl_report_finish(&text, status, result, error);
+}
+
+static void exchanges(void **state) {
+    char *path = test_path(*state, "exchanges");
+    sqlite3 *sqlite = NULL;
+    assert_int_equal(sqlite3_open(path, &sqlite), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(sqlite,
+                                  "CREATE TABLE program_type_do_exchange "
+                                  "(id INTEGER PRIMARY KEY, code_bytes_by_tile_rle BLOB)",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    for (size_t i = 0; i < NUM_EXCHANGES; i++) {
+        char sql[120];
+        /* a run of one value, i + 1 */
+        snprintf(sql, sizeof sql,
+                 "INSERT INTO program_type_do_exchange VALUES (%" PRIu64 ", x'82%02zx')",
+                 exchange_id(i), 0x81 + i);
+        assert_int_equal(sqlite3_exec(sqlite, sql, NULL, NULL, NULL), SQLITE_OK);
+    }
+    sqlite3_close(sqlite);
+    assert_true(scarce_memory_check("exchanges", read_exchanges, path) > 20);
+    free(path);
+}
+
 /* ---- stored analyses ------------------------------------------------------------------------ */
 
 static golden_case c;
@@ -196,6 +254,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         IN_DIRECTORY(files_of_costs),
         cmocka_unit_test(patterns),
+        IN_DIRECTORY(exchanges),
         IN_DIRECTORY(stored_analyses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

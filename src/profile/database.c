@@ -139,10 +139,26 @@ popliner_status pl_rows_next(pl_rows *rows, bool *more, popliner_error *error) {
     return code == SQLITE_DONE ? POPLINER_OK : fail_at_row(rows, error);
 }
 
+popliner_status pl_table_read(const pl_database *database, const pl_table *table, pl_take_row take,
+                              void *user, popliner_error *error) {
+    pl_rows rows = {0};
+    bool more = false;
+    popliner_status status = pl_rows_open(&rows, database, table->name, table->required,
+                                          table->columns, table->num_columns, table->tail, error);
+    while (status == POPLINER_OK) {
+        status = pl_rows_next(&rows, &more, error);
+        if (status != POPLINER_OK || !more)
+            break;
+        status = take(user, &rows, error);
+    }
+    pl_rows_close(&rows);
+    return status;
+}
+
 /* What the aggregate function that takes the rows works on. */
 typedef struct taker {
     pl_rows *rows;
-    popliner_status (*take)(void *user, pl_rows *rows, popliner_error *error);
+    pl_take_row take;
     void *user;
     popliner_status status;
     popliner_error *error;
@@ -164,9 +180,7 @@ static void end_rows(sqlite3_context *context) {
     sqlite3_result_null(context);
 }
 
-popliner_status pl_rows_each(pl_rows *rows, const char *query, size_t num_columns,
-                             popliner_status (*take)(void *user, pl_rows *rows,
-                                                     popliner_error *error),
+popliner_status pl_rows_each(pl_rows *rows, const char *query, size_t num_columns, pl_take_row take,
                              void *user, popliner_error *error) {
     sqlite3 *sqlite = rows->database->sqlite;
     sqlite3_stmt *statement = NULL;

@@ -102,6 +102,22 @@ void pl_rows_close(pl_rows *rows);
 /* Moves to the next row; *more is false behind the last one. */
 popliner_status pl_rows_next(pl_rows *rows, bool *more, popliner_error *error);
 
+/* What pl_table_read reads; the fields are the arguments of pl_rows_open. */
+typedef struct pl_table {
+    const char *name;
+    bool required;
+    const pl_column *columns;
+    size_t num_columns;
+    const char *tail;
+} pl_table;
+
+/* Takes the current row; what it returns but OK ends the walk. */
+typedef popliner_status (*pl_take_row)(void *user, pl_rows *rows, popliner_error *error);
+
+/* Calls `take` for every row of a table, and ends with the first error that it returns. */
+popliner_status pl_table_read(const pl_database *database, const pl_table *table, pl_take_row take,
+                              void *user, popliner_error *error);
+
 /* SQL for `columns` of `table`, those that are not required and missing as NULL. Sets *found to
  * whether the table exists; if it is required, its absence is an error. Free sql->data. */
 popliner_status pl_list_columns(const pl_database *database, const char *table, bool required,
@@ -112,9 +128,7 @@ popliner_status pl_list_columns(const pl_database *database, const char *table, 
  * error that it returns. rows->row counts on from what it is; the functions below work on the
  * current row. For tables of millions of rows: it saves a call of SQLite's for each row, and the
  * larger part of one for each value. No other walk may be open on the connection. */
-popliner_status pl_rows_each(pl_rows *rows, const char *query, size_t num_columns,
-                             popliner_status (*take)(void *user, pl_rows *rows,
-                                                     popliner_error *error),
+popliner_status pl_rows_each(pl_rows *rows, const char *query, size_t num_columns, pl_take_row take,
                              void *user, popliner_error *error);
 
 /* All values of the current row of pl_rows_each at once, NULL as -1. False when one of them is

@@ -1,0 +1,131 @@
+/* When the equivalence classes live.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "profile/profile_data.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+
+/* The ranges in the order of the file. */
+typedef struct reader {
+    popliner_profile *profile;
+    const pl_profile_ids *ids;
+    uint32_t *class_index;
+    uint32_t *first_step;
+    uint32_t *end_step;
+    size_t count;
+    size_t capacity;
+} reader;
+
+/* Reads a range, and counts it at its class. */
+static popliner_status take_range(void *user, pl_rows *rows, popliner_error *error) {
+    reader *r = user;
+    popliner_profile *p = r->profile;
+    uint64_t class_id = 0;
+    uint64_t first_step = 0;
+    uint64_t end_step = 0;
+    popliner_status status = pl_rows_number(rows, 0, INT64_MAX, &class_id, error);
+    if (status == POPLINER_OK)
+        status = pl_rows_number(rows, 1, p->num_steps, &first_step, error);
+    if (status == POPLINER_OK)
+        status = pl_rows_number(rows, 2, p->num_steps, &end_step, error);
+    if (status != POPLINER_OK)
+        return status;
+    uint32_t class_index = pl_id_map_find(&r->ids->classes, class_id);
+    if (class_index == PL_NONE)
+        return pl_rows_fail(rows, 0, error, "is %llu, which table eq_classes does not have",
+                            (unsigned long long)class_id);
+    if (end_step < first_step)
+        return pl_rows_fail(rows, 2, error, "is %llu, before step_id_from %llu",
+                            (unsigned long long)end_step, (unsigned long long)first_step);
+    const pl_column_room room[] = {PL_COLUMN_ROOM(r->class_index), PL_COLUMN_ROOM(r->first_step),
+                                   PL_COLUMN_ROOM(r->end_step)};
+    if (!pl_grow_columns(room, 3, &r->capacity, r->count + 1))
+        return pl_fail_memory(error, "the live ranges");
+    r->class_index[r->count] = class_index;
+    r->first_step[r->count] = (uint32_t)first_step;
+    r->end_step[r->count++] = (uint32_t)end_step;
+    p->class_ranges_start[class_index + 1]++;
+    return POPLINER_OK;
+}
+
+/* Brings the ranges into the order of their classes; false when memory is short. */
+static bool sort_by_class(const reader *r) {
+    popliner_profile *p = r->profile;
+    for (size_t i = 0; i < p->num_classes; i++)
+        p->class_ranges_start[i + 1] += p->class_ranges_start[i];
+    p->num_ranges = r->count;
+    p->range_first_step = pl_new_array(r->count, sizeof *p->range_first_step);
+    p->range_end_step = pl_new_array(r->count, sizeof *p->range_end_step);
+    uint32_t *next = pl_new_array(p->num_classes, sizeof *next);
+    bool memory = p->range_first_step != NULL && p->range_end_step != NULL && next != NULL;
+    if (memory) {
+        memcpy(next, p->class_ranges_start, p->num_classes * sizeof *next);
+        for (size_t i = 0; i < r->count; i++) {
+            uint32_t place = next[r->class_index[i]]++;
+            p->range_first_step[place] = r->first_step[i];
+            p->range_end_step[place] = r->end_step[i];
+        }
+    }
+    free(next);
+    return memory;
+}
+
+/* Brings the ranges of each class into order and merges those that overlap, so that no variable is
+ * counted twice at a step. Ranges that merely touch stay apart: each begins and ends a life. */
+static void merge_ranges(popliner_profile *p) {
+    uint32_t kept = 0;
+    uint32_t start = 0; /* of the class, as it was read */
+    for (size_t c = 0; c < p->num_classes; c++) {
+        uint32_t end = p->class_ranges_start[c + 1];
+        uint32_t first_kept = kept;
+        for (uint32_t i = start + 1; i < end; i++) {
+            /* by insertion: classes have few ranges, nearly always in order */
+            uint32_t first_step = p->range_first_step[i];
+            uint32_t end_step = p->range_end_step[i];
+            uint32_t k = i;
+            for (; k > start && p->range_first_step[k - 1] > first_step; k--) {
+                p->range_first_step[k] = p->range_first_step[k - 1];
+                p->range_end_step[k] = p->range_end_step[k - 1];
+            }
+            p->range_first_step[k] = first_step;
+            p->range_end_step[k] = end_step;
+        }
+        for (uint32_t i = start; i < end; i++) {
+            if (kept > first_kept && p->range_first_step[i] < p->range_end_step[kept - 1]) {
+                if (p->range_end_step[i] > p->range_end_step[kept - 1])
+                    p->range_end_step[kept - 1] = p->range_end_step[i];
+            } else {
+                p->range_first_step[kept] = p->range_first_step[i];
+                p->range_end_step[kept++] = p->range_end_step[i];
+            }
+        }
+        p->class_ranges_start[c + 1] = kept;
+        start = end;
+    }
+    p->num_ranges = kept;
+}
+
+popliner_status pl_profile_read_live_ranges(const pl_database *database, popliner_profile *profile,
+                                            pl_profile_ids *ids, popliner_error *error) {
+    static const pl_column columns[] = {
+        {"eq_class_id", true}, {"step_id_from", true}, {"step_id_to", true}};
+    static const pl_table table = {"eq_class_step", true, columns, 3, ""};
+    reader r = {.profile = profile, .ids = ids};
+    profile->class_ranges_start =
+        pl_new_array(profile->num_classes + 1, sizeof *profile->class_ranges_start);
+    if (profile->class_ranges_start == NULL)
+        return pl_fail_memory(error, "the equivalence classes");
+    popliner_status status = pl_table_read(database, &table, take_range, &r, error);
+    if (status == POPLINER_OK && !sort_by_class(&r))
+        status = pl_fail_memory(error, "the live ranges");
+    if (status == POPLINER_OK)
+        merge_ranges(profile);
+    free(r.class_index);
+    free(r.first_step);
+    free(r.end_step);
+    return status;
+}
