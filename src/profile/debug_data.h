@@ -26,11 +26,9 @@ typedef struct pl_debug_details {
 struct popliner_debug_info {
     char *string_bytes; /* of the details */
     size_t strings_length;
-    size_t strings_capacity;
 
     size_t num_read; /* contexts in the file */
     size_t num_contexts;
-    size_t contexts_capacity;
     uint64_t *context_id;
     uint64_t *context_parent_id;   /* as in the file, 0: none */
     uint32_t *context_name;        /* index into the string table, or PL_NONE */
@@ -39,28 +37,25 @@ struct popliner_debug_info {
     pl_id_map contexts;            /* id to place in the above */
 
     size_t num_details;
-    size_t details_capacity;
     pl_debug_details *details;
 
     /* Parallel lists: the operation that owns the programs of a called function, and the one that
      * it stands for at one call. */
     size_t num_outlined;
-    size_t outlined_capacity;
     uint64_t *outlined_ids;
     uint64_t *replaced_ids;
 
-    size_t num_names; /* the file's string table */
-    size_t names_capacity;
+    size_t num_names;      /* the file's string table */
     uint64_t *name_offset; /* into name_bytes */
     char *name_bytes;
     size_t name_bytes_length;
-    size_t name_bytes_capacity;
 
     bool truncated;
 };
 
-/* Leaves out the contexts, and their names, that nothing in the profile leads to: no program, compute
- * set or variable has them, or belongs to something below them. Where memory is short, they stay. */
+/* Leaves out the contexts, and their names, that nothing in the profile leads to: no program,
+ * compute set or variable has them, or belongs to something below them. Where memory is short, they
+ * stay. */
 void pl_debug_keep_needed(popliner_debug_info *info, const popliner_profile *profile);
 
 /* The place of the context with this id, or PL_NONE. */

@@ -106,15 +106,13 @@ static void keep_names(popliner_debug_info *info, uint32_t *new_name) {
     info->name_bytes_length = length;
 }
 
-/* Gives back the room behind what is left. Failing only means to keep it: it is not counted in the
- * capacity, which several arrays may share. */
-static void shrink(void *array, size_t *capacity, size_t count, size_t item_size) {
+/* Gives back the room behind what is left. Failing would only mean to keep it. */
+static void shrink(void *array, size_t count, size_t item_size) {
     void *items;
     memcpy(&items, array, sizeof items);
     void *smaller = realloc(items, (count > 0 ? count : 1) * item_size);
     if (smaller != NULL)
         memcpy(array, &smaller, sizeof smaller);
-    *capacity = count;
 }
 
 void pl_debug_keep_needed(popliner_debug_info *info, const popliner_profile *profile) {
@@ -129,17 +127,14 @@ void pl_debug_keep_needed(popliner_debug_info *info, const popliner_profile *pro
         if (keep_contexts(info, m.is_needed, new_name)) {
             size_t n = info->num_contexts;
             keep_names(info, new_name);
-            size_t *capacity = &info->contexts_capacity;
-            shrink(&info->context_id, capacity, n, sizeof *info->context_id);
-            shrink(&info->context_parent_id, capacity, n, sizeof *info->context_parent_id);
-            shrink(&info->context_name, capacity, n, sizeof *info->context_name);
-            shrink(&info->context_details, capacity, n, sizeof *info->context_details);
-            shrink(&info->context_is_operation, capacity, n, 1);
-            shrink(&info->details, &info->details_capacity, info->num_details,
-                   sizeof *info->details);
-            shrink(&info->name_offset, &info->names_capacity, info->num_names,
-                   sizeof *info->name_offset);
-            shrink(&info->name_bytes, &info->name_bytes_capacity, info->name_bytes_length, 1);
+            shrink(&info->context_id, n, sizeof *info->context_id);
+            shrink(&info->context_parent_id, n, sizeof *info->context_parent_id);
+            shrink(&info->context_name, n, sizeof *info->context_name);
+            shrink(&info->context_details, n, sizeof *info->context_details);
+            shrink(&info->context_is_operation, n, 1);
+            shrink(&info->details, info->num_details, sizeof *info->details);
+            shrink(&info->name_offset, info->num_names, sizeof *info->name_offset);
+            shrink(&info->name_bytes, info->name_bytes_length, 1);
         }
     }
     free(m.is_needed);
