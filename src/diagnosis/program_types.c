@@ -30,7 +30,7 @@ popliner_status pl_diagnose_program_types(const pl_explained *explained, popline
             continue;
         }
         size_t num_missing = group->num_all - group->num_seen;
-        uint32_t *missing = realloc(group->missing, num_missing * sizeof *missing);
+        uint32_t *missing = realloc((uint32_t *)group->missing, num_missing * sizeof *missing);
         if (missing == NULL)
             return pl_fail_memory(error, "the diagnosis");
         group->missing = missing;
