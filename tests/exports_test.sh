@@ -45,7 +45,7 @@ done
 source="$source
     return 0;
 }"
-for standard in c99 c11 c17; do
+for standard in c99 c11 c17 c2x; do
     echo "$source" | cc -std=$standard -Wall -Wextra -Wpedantic -Werror -I "$include" \
         -fsyntax-only -x c -
 done

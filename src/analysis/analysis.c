@@ -59,7 +59,8 @@ static popliner_status create(const popliner_analysis_options *options,
 
 /* Tells what was read. */
 static void tell_files(const popliner_analysis *a) {
-    popliner_profile_counts counts = popliner_profile_get_counts(a->profile);
+    popliner_graph counts = POPLINER_GRAPH_INIT;
+    popliner_profile_graph(a->profile, &counts, NULL);
     pl_tell(&a->listener, POPLINER_LEVEL_DEBUG,
             "%zu lowered variables, %zu equivalence classes, %zu programs, %zu liveness steps, %zu "
             "compute sets, %zu vertex types, %zu tiles",

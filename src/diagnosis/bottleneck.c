@@ -89,7 +89,7 @@ static popliner_status compare_there(const pl_explained *explained, pl_missing_b
     if (explained->chain->model->compares_own_step)
         d->explained_bytes = explained->stage.total_bytes[d->tile];
     if (p->num_steps > 0)
-        d->program_name = popliner_program_name(p, p->step_program[d->step]);
+        d->program_name = pl_profile_program_name(p, p->step_program[d->step]);
     return pl_missing_list(missing, explained, &d->missing_here, error);
 }
 

@@ -60,7 +60,7 @@ static inline bool pl_account_touch_counts(const pl_account *account,
                                            const popliner_profile *profile, uint32_t program,
                                            uint32_t variable) {
     return account->variable_flags == NULL ||
-           profile->program_type[program] != PL_PROGRAM_STREAM_COPY_MID ||
+           profile->program_type[program] != POPLINER_PROGRAM_STREAM_COPY_MID ||
            (account->variable_flags[variable] & PL_VARIABLE_IS_COMPUTED_ON) == 0;
 }
 

@@ -8,11 +8,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "memory/stage.h"
 #include "popliner/chain.h"
 #include "popliner/error.h"
 #include "popliner/operations.h"
 #include "popliner/profile.h"
-#include "memory/stage.h"
 
 struct pl_vertex_kinds;
 

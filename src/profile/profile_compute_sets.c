@@ -33,12 +33,15 @@ static popliner_status take_compute_set(void *user, pl_rows *rows, popliner_erro
     if (status != POPLINER_OK)
         return status;
     const pl_column_room room[] = {PL_COLUMN_ROOM(p->compute_set_name),
-                                   PL_COLUMN_ROOM(p->compute_set_debug_context)};
+                                   PL_COLUMN_ROOM(p->compute_set_debug_context),
+                                   PL_COLUMN_ROOM(p->compute_set_num_edges)};
     pl_string name = pl_profile_add_string(p, pl_rows_text(rows, 1));
-    if (name == PL_NONE || !pl_grow_columns(room, 2, &r->capacity, p->num_compute_sets + 1) ||
+    if (name == PL_NONE || !pl_grow_columns(room, 3, &r->capacity, p->num_compute_sets + 1) ||
         !pl_id_map_add(&r->ids->compute_sets, id, (uint32_t)p->num_compute_sets))
         return pl_fail_memory(error, "the compute sets");
     p->compute_set_name[p->num_compute_sets] = name;
+    p->compute_set_num_edges[p->num_compute_sets] = 0;
+    pl_rows_told(rows, 4, &p->compute_set_num_edges[p->num_compute_sets]);
     p->compute_set_debug_context[p->num_compute_sets++] = context;
     return pl_profile_read_list(rows, 3, p, r->ids, r->room, error);
 }
@@ -157,9 +160,12 @@ static popliner_status read_state(const pl_database *database, reader *r, poplin
 popliner_status pl_profile_read_compute_sets(const pl_database *database, popliner_profile *profile,
                                              pl_profile_ids *ids, pl_list_room *room,
                                              popliner_error *error) {
-    static const pl_column columns[] = {
-        {"compute_set", true}, {"name", false}, {"debug_id", false}, {"var_ids_diff_rle", false}};
-    static const pl_table table = {"compute_sets", true, columns, 4, "ORDER BY compute_set"};
+    static const pl_column columns[] = {{"compute_set", true},
+                                        {"name", false},
+                                        {"debug_id", false},
+                                        {"var_ids_diff_rle", false},
+                                        {"edge_count", false}};
+    static const pl_table table = {"compute_sets", true, columns, 5, "ORDER BY compute_set"};
     reader r = {.profile = profile, .ids = ids, .room = room};
     popliner_status status = pl_table_read(database, &table, take_compute_set, &r, error);
     pl_id_map_sort(&ids->compute_sets);

@@ -7,40 +7,53 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "profile/blob_codec.h"
 #include "profile/profile_exchanges.h"
 
 /* While the programs are read, and what their rows refer to by their variant_index. */
 typedef struct reader {
     popliner_profile *profile;
     pl_profile_ids *ids;
-    pl_id_map types;      /* program_types.id to pl_program_type */
+    pl_id_map types;      /* program_types.id to popliner_program_type */
     pl_id_map type_names; /* program_types.id to pl_string */
     pl_id_map compute_set_of_execute;
+    pl_id_map program_of_function;
+    pl_id_map program_of_call;
     pl_exchanges exchanges;
     size_t list_capacity;
+    size_t child_capacity;
     size_t num_ids;      /* programs whose ids have been read */
     size_t num_programs; /* programs that have been read */
 } reader;
 
-static pl_program_type type_of_name(const char *name) {
+static popliner_program_type type_of_name(const char *name) {
     static const struct {
         const char *name;
-        pl_program_type type;
+        popliner_program_type type;
     } known[] = {
-        {"OnTileExecute", PL_PROGRAM_ON_TILE_EXECUTE},
-        {"DoExchange", PL_PROGRAM_DO_EXCHANGE},
-        {"GlobalExchange", PL_PROGRAM_GLOBAL_EXCHANGE},
-        {"CodeCopy", PL_PROGRAM_CODE_COPY},
-        {"StreamCopyMid", PL_PROGRAM_STREAM_COPY_MID},
-        {"Call", PL_PROGRAM_CALL},
-        {"Repeat", PL_PROGRAM_REPEAT},
-        {"OnEveryTileSwitch", PL_PROGRAM_SWITCH},
+        {"Sequence", POPLINER_PROGRAM_SEQUENCE},
+        {"RepeatWhile", POPLINER_PROGRAM_REPEAT_WHILE},
+        {"StreamCopyBegin", POPLINER_PROGRAM_STREAM_COPY_BEGIN},
+        {"StreamCopyEnd", POPLINER_PROGRAM_STREAM_COPY_END},
+        {"WriteUndef", POPLINER_PROGRAM_WRITE_UNDEF},
+        {"SetLocalConsensusFromVar", POPLINER_PROGRAM_SET_LOCAL_CONSENSUS_FROM_VAR},
+        {"Sync", POPLINER_PROGRAM_SYNC},
+        {"Sans", POPLINER_PROGRAM_SANS},
+        {"SyncAns", POPLINER_PROGRAM_SYNC_ANS},
+        {"OnTileExecute", POPLINER_PROGRAM_ON_TILE_EXECUTE},
+        {"DoExchange", POPLINER_PROGRAM_DO_EXCHANGE},
+        {"GlobalExchange", POPLINER_PROGRAM_GLOBAL_EXCHANGE},
+        {"CodeCopy", POPLINER_PROGRAM_CODE_COPY},
+        {"StreamCopyMid", POPLINER_PROGRAM_STREAM_COPY_MID},
+        {"Call", POPLINER_PROGRAM_CALL},
+        {"Repeat", POPLINER_PROGRAM_REPEAT},
+        {"OnEveryTileSwitch", POPLINER_PROGRAM_ON_EVERY_TILE_SWITCH},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (strcmp(name, known[i].name) == 0)
             return known[i].type;
     }
-    return PL_PROGRAM_OTHER;
+    return POPLINER_PROGRAM_OTHER;
 }
 
 static popliner_status take_program_type(void *user, pl_rows *rows, popliner_error *error) {
@@ -57,37 +70,68 @@ static popliner_status take_program_type(void *user, pl_rows *rows, popliner_err
     return POPLINER_OK;
 }
 
-static popliner_status take_execute(void *user, pl_rows *rows, popliner_error *error) {
-    reader *r = user;
+/* Where a row refers to something that is known by its id: from the row's id to the number there. */
+typedef struct reference_reader {
+    const pl_id_map *numbering;
+    const char *must_have; /* the table whose ids they are, or NULL: other rows are left out */
+    pl_id_map *references;
+} reference_reader;
+
+static popliner_status take_reference(void *user, pl_rows *rows, popliner_error *error) {
+    const reference_reader *r = user;
     uint64_t id = 0;
-    uint64_t set_id = 0;
+    uint64_t other = 0;
     popliner_status status = pl_rows_number(rows, 0, INT64_MAX, &id, error);
     if (status == POPLINER_OK)
-        status = pl_rows_number(rows, 1, INT64_MAX, &set_id, error);
+        status = pl_rows_number(rows, 1, INT64_MAX, &other, error);
     if (status != POPLINER_OK)
         return status;
-    uint32_t set = pl_id_map_find(&r->ids->compute_sets, set_id);
-    if (set == PL_NONE)
-        return pl_rows_fail(rows, 1, error, "is %llu, which table compute_sets does not have",
-                            (unsigned long long)set_id);
-    return pl_id_map_add(&r->compute_set_of_execute, id, set)
+    uint32_t reference = pl_id_map_find(r->numbering, other);
+    if (reference == PL_NONE && r->must_have != NULL)
+        return pl_rows_fail(rows, 1, error, "is %llu, which table %s does not have",
+                            (unsigned long long)other, r->must_have);
+    return reference == PL_NONE || pl_id_map_add(r->references, id, reference)
                ? POPLINER_OK
                : pl_fail_memory(error, "the programs");
+}
+
+static popliner_status read_references(const pl_database *database, const pl_table *table,
+                                       reference_reader r, popliner_error *error) {
+    popliner_status status = pl_table_read(database, table, take_reference, &r, error);
+    pl_id_map_sort(r.references);
+    return status;
+}
+
+/* Which compute sets OnTileExecutes execute, and which programs Calls call. */
+static popliner_status read_executed(const pl_database *database, reader *r,
+                                     popliner_error *error) {
+    static const pl_column execute[] = {{"id", true}, {"compute_set", true}};
+    static const pl_column function[] = {{"id", true}, {"program", true}};
+    static const pl_column call[] = {{"id", true}, {"function_id", true}};
+    static const pl_table executes = {"program_type_on_tile_execute", false, execute, 2, ""};
+    static const pl_table functions = {"function_programs", false, function, 2, ""};
+    static const pl_table calls = {"program_type_call", false, call, 2, ""};
+    reference_reader of_executes = {&r->ids->compute_sets, "compute_sets",
+                                    &r->compute_set_of_execute};
+    reference_reader of_functions = {&r->ids->programs, NULL, &r->program_of_function};
+    reference_reader of_calls = {&r->program_of_function, NULL, &r->program_of_call};
+    popliner_status status = read_references(database, &executes, of_executes, error);
+    if (status == POPLINER_OK)
+        status = read_references(database, &functions, of_functions, error);
+    if (status == POPLINER_OK)
+        status = read_references(database, &calls, of_calls, error);
+    return status;
 }
 
 static popliner_status read_variants(const pl_database *database, reader *r,
                                      popliner_error *error) {
     static const pl_column type_columns[] = {{"id", true}, {"name", true}};
     static const pl_table types = {"program_types", true, type_columns, 2, ""};
-    static const pl_column execute_columns[] = {{"id", true}, {"compute_set", true}};
-    static const pl_table executes = {"program_type_on_tile_execute", false, execute_columns, 2,
-                                      ""};
     popliner_status status = pl_table_read(database, &types, take_program_type, r, error);
     pl_id_map_sort(&r->types);
     pl_id_map_sort(&r->type_names);
     if (status == POPLINER_OK)
-        status = pl_table_read(database, &executes, take_execute, r, error);
-    pl_id_map_sort(&r->compute_set_of_execute);
+        status = read_executed(database, r, error);
     if (status == POPLINER_OK)
         status = pl_exchanges_read(database, r->profile, r->ids, &r->exchanges, error);
     return status;
@@ -129,8 +173,8 @@ static popliner_status resolve_variant(reader *r, const pl_rows *rows, size_t i,
     popliner_profile *p = r->profile;
     const pl_exchanges *all = &r->exchanges;
     bool memory = true;
-    switch ((pl_program_type)p->program_type[i]) {
-    case PL_PROGRAM_ON_TILE_EXECUTE:
+    switch ((popliner_program_type)p->program_type[i]) {
+    case POPLINER_PROGRAM_ON_TILE_EXECUTE:
         p->program_compute_set[i] = pl_id_map_find(&r->compute_set_of_execute, variant_index);
         if (p->program_compute_set[i] == PL_NONE)
             return pl_rows_fail(rows, 2, error,
@@ -139,22 +183,22 @@ static popliner_status resolve_variant(reader *r, const pl_rows *rows, size_t i,
         /* the lists of the compute sets come first and in their order */
         memory = add_list(r, p->program_compute_set[i]);
         break;
-    case PL_PROGRAM_DO_EXCHANGE:
+    case POPLINER_PROGRAM_DO_EXCHANGE:
         memory = add_exchange(r, i, pl_exchange_find(&all->do_exchanges, variant_index));
         break;
-    case PL_PROGRAM_GLOBAL_EXCHANGE:
+    case POPLINER_PROGRAM_GLOBAL_EXCHANGE:
         memory = add_exchange(r, i, pl_exchange_find(&all->global_exchanges, variant_index));
         break;
-    case PL_PROGRAM_CODE_COPY:
+    case POPLINER_PROGRAM_CODE_COPY:
         memory = add_exchange(r, i, pl_exchange_find(&all->code_copies, variant_index));
         break;
-    case PL_PROGRAM_STREAM_COPY_MID:
+    case POPLINER_PROGRAM_STREAM_COPY_MID:
         memory = add_host_exchanges(r, variant_index);
         break;
-    case PL_PROGRAM_CALL:
-    case PL_PROGRAM_REPEAT:
-    case PL_PROGRAM_SWITCH:
-    case PL_PROGRAM_OTHER:
+    case POPLINER_PROGRAM_CALL:
+        p->program_called[i] = pl_id_map_find(&r->program_of_call, variant_index);
+        break;
+    default:
         break;
     }
     return memory ? POPLINER_OK : pl_fail_memory(error, "the programs");
@@ -164,7 +208,8 @@ static popliner_status resolve_variant(reader *r, const pl_rows *rows, size_t i,
 static bool allocate_programs(popliner_profile *p, size_t count) {
     p->program_type = pl_new_array(count, sizeof *p->program_type);
     p->program_type_name = pl_new_array(count, sizeof *p->program_type_name);
-    p->program_has_children = pl_new_array(count, sizeof *p->program_has_children);
+    p->program_children_start = pl_new_array(count + 1, sizeof *p->program_children_start);
+    p->program_called = pl_new_array(count, sizeof *p->program_called);
     p->program_debug_context = pl_new_array(count, sizeof *p->program_debug_context);
     p->program_name = pl_new_array(count, sizeof *p->program_name);
     p->program_compute_set = pl_new_array(count, sizeof *p->program_compute_set);
@@ -172,10 +217,10 @@ static bool allocate_programs(popliner_profile *p, size_t count) {
     p->program_exchange_code = pl_new_array(count, sizeof *p->program_exchange_code);
     p->program_lists_start = pl_new_array(count + 1, sizeof *p->program_lists_start);
     return p->program_type != NULL && p->program_type_name != NULL &&
-           p->program_has_children != NULL && p->program_debug_context != NULL &&
-           p->program_name != NULL && p->program_compute_set != NULL &&
-           p->program_control_code != NULL && p->program_exchange_code != NULL &&
-           p->program_lists_start != NULL;
+           p->program_children_start != NULL && p->program_called != NULL &&
+           p->program_debug_context != NULL && p->program_name != NULL &&
+           p->program_compute_set != NULL && p->program_control_code != NULL &&
+           p->program_exchange_code != NULL && p->program_lists_start != NULL;
 }
 
 static popliner_status take_program_id(void *user, pl_rows *rows, popliner_error *error) {
@@ -189,13 +234,37 @@ static popliner_status take_program_id(void *user, pl_rows *rows, popliner_error
     return POPLINER_OK;
 }
 
+/* Adds the children in a column of the current row. */
+static popliner_status add_children(reader *r, const pl_rows *rows, int column,
+                                    popliner_error *error) {
+    popliner_profile *p = r->profile;
+    size_t size_bytes;
+    const uint8_t *cursor = pl_rows_blob(rows, column, &size_bytes);
+    const uint8_t *end = cursor + size_bytes;
+    while (cursor < end) {
+        uint64_t id;
+        if (!pl_varint_read(&cursor, end, &id))
+            return pl_rows_fail(rows, column, error, "is damaged: it ends inside a number");
+        uint32_t child = pl_id_map_find(&r->ids->programs, id);
+        if (child == PL_NONE)
+            return pl_rows_fail(rows, column, error,
+                                "holds %llu, which table programs does not have",
+                                (unsigned long long)id);
+        if (p->num_program_children >= PL_NONE - 1 ||
+            !pl_grow(&p->program_child, &r->child_capacity, p->num_program_children + 1,
+                     sizeof *p->program_child))
+            return pl_fail_memory(error, "the programs");
+        p->program_child[p->num_program_children++] = child;
+    }
+    return POPLINER_OK;
+}
+
 static popliner_status take_program(void *user, pl_rows *rows, popliner_error *error) {
     reader *r = user;
     popliner_profile *p = r->profile;
     size_t i = r->num_programs;
     uint64_t variant = 0;
     uint64_t variant_index = 0;
-    size_t children_bytes = 0;
     if (i >= p->num_programs)
         return POPLINER_OK; /* there are more than there were ids: the file has changed */
     popliner_status status = pl_rows_number(rows, 1, INT64_MAX, &variant, error);
@@ -205,20 +274,31 @@ static popliner_status take_program(void *user, pl_rows *rows, popliner_error *e
         status = pl_rows_number_or(rows, 5, INT64_MAX, 0, &p->program_debug_context[i], error);
     if (status == POPLINER_OK)
         status = pl_profile_read_series(p, rows, 6, &p->program_control_code[i], error);
+    if (status == POPLINER_OK)
+        status = add_children(r, rows, 3, error);
     if (status != POPLINER_OK)
         return status;
-    pl_rows_blob(rows, 3, &children_bytes);
-    p->program_has_children[i] = children_bytes > 0;
     p->program_name[i] = pl_profile_add_string(p, pl_rows_text(rows, 4));
     if (p->program_name[i] == PL_NONE)
         return pl_fail_memory(error, "the programs");
     uint32_t type = pl_id_map_find(&r->types, variant);
-    p->program_type[i] = type == PL_NONE ? PL_PROGRAM_OTHER : (uint8_t)type;
+    p->program_type[i] = type == PL_NONE ? POPLINER_PROGRAM_OTHER : (uint8_t)type;
     uint32_t type_name = pl_id_map_find(&r->type_names, variant);
     p->program_type_name[i] = type_name == PL_NONE ? 0 : type_name;
     p->program_compute_set[i] = PL_NONE;
+    p->program_called[i] = PL_NONE;
     status = resolve_variant(r, rows, i, variant_index, error);
-    p->program_lists_start[++r->num_programs] = (uint32_t)p->num_program_lists;
+    p->program_children_start[++r->num_programs] = (uint32_t)p->num_program_children;
+    p->program_lists_start[r->num_programs] = (uint32_t)p->num_program_lists;
+    return status;
+}
+
+static popliner_status read_program_ids(const pl_database *database, reader *r,
+                                        popliner_error *error) {
+    static const pl_column column = {"id", true};
+    static const pl_table table = {"programs", true, &column, 1, "ORDER BY rowid"};
+    popliner_status status = pl_table_read(database, &table, take_program_id, r, error);
+    pl_id_map_sort(&r->ids->programs);
     return status;
 }
 
@@ -231,17 +311,12 @@ static popliner_status read_programs(const pl_database *database, reader *r,
                                         {"name", false},
                                         {"debug_id", false},
                                         {"control_code_bytes_by_tile", false}};
-    static const pl_table id_table = {"programs", true, columns, 1, "ORDER BY rowid"};
     static const pl_table table = {"programs", true, columns, 7, "ORDER BY rowid"};
     popliner_profile *p = r->profile;
-    popliner_status status = pl_table_read(database, &id_table, take_program_id, r, error);
-    pl_id_map_sort(&r->ids->programs);
-    if (status != POPLINER_OK)
-        return status;
     if (!allocate_programs(p, r->num_ids))
         return pl_fail_memory(error, "the programs");
     p->num_programs = r->num_ids;
-    status = pl_table_read(database, &table, take_program, r, error);
+    popliner_status status = pl_table_read(database, &table, take_program, r, error);
     if (status == POPLINER_OK && r->num_programs < p->num_programs)
         status = pl_fail(error, POPLINER_ERROR_INPUT, "%s: changed while it was being read",
                          database->path);
@@ -258,17 +333,18 @@ popliner_status pl_profile_read_programs(const pl_database *database, popliner_p
     if (status == POPLINER_OK)
         status = pl_profile_read_exchange_lists(database, p, ids, &room, error);
     if (status == POPLINER_OK)
+        status = read_program_ids(database, &r, error);
+    if (status == POPLINER_OK)
         status = read_variants(database, &r, error);
     if (status == POPLINER_OK)
         status = read_programs(database, &r, error);
     if (status == POPLINER_OK)
         status = pl_profile_read_steps(database, p, ids, error);
-    if (status == POPLINER_OK && p->list_start == NULL &&
-        (p->list_start = pl_new_array(1, sizeof *p->list_start)) == NULL)
-        status = pl_fail_memory(error, "the variables of programs");
     pl_id_map_free(&r.types);
     pl_id_map_free(&r.type_names);
     pl_id_map_free(&r.compute_set_of_execute);
+    pl_id_map_free(&r.program_of_function);
+    pl_id_map_free(&r.program_of_call);
     pl_exchanges_free(&r.exchanges);
     return status;
 }
