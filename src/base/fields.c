@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/growth.h"
+
 void *pl_field_items(const pl_field *field) {
     void *items;
     memcpy(&items, field->pointer, sizeof items);
@@ -12,6 +14,19 @@ void *pl_field_items(const pl_field *field) {
 
 void pl_field_set_items(const pl_field *field, void *items) {
     memcpy(field->pointer, &items, sizeof items);
+}
+
+bool pl_fields_reserve(const pl_field *fields, size_t num_fields, size_t *capacity, size_t needed) {
+    size_t grown = *capacity;
+    for (size_t i = 0; i < num_fields && needed > *capacity; i++) {
+        void *items = pl_field_items(&fields[i]);
+        grown = *capacity;
+        if (!pl_reserve(&items, &grown, needed, fields[i].item_size))
+            return false;
+        pl_field_set_items(&fields[i], items);
+    }
+    *capacity = grown;
+    return true;
 }
 
 void pl_fields_free(const pl_field *fields, size_t num_fields) {

@@ -5,6 +5,7 @@
 #ifndef PL_BASE_FIELDS_H
 #define PL_BASE_FIELDS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct pl_field {
@@ -16,11 +17,15 @@ typedef struct pl_field {
 } pl_field;
 
 /* Room for the fields of the largest structure. */
-enum { PL_MOST_FIELDS = 64 };
+enum { PL_MOST_FIELDS = 96 };
 
 /* The array of a field, and giving it another; neither copies. */
 void *pl_field_items(const pl_field *field);
 void pl_field_set_items(const pl_field *field, void *items);
+
+/* Makes room for at least `needed` items in the arrays of all fields, which have room for *capacity
+ * items each; grows as pl_reserve does. False when memory is short. */
+bool pl_fields_reserve(const pl_field *fields, size_t num_fields, size_t *capacity, size_t needed);
 
 /* Frees the arrays of all fields. */
 void pl_fields_free(const pl_field *fields, size_t num_fields);

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/structs.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/failure.h"
+
+/* The struct_size of a structure of the caller's. */
+static popliner_status take_size(size_t own_size, const void *callers, const char *type,
+                                 size_t *size, popliner_error *error) {
+    char init[64]; /* what the type is called in the name of its macro */
+    memcpy(size, callers, sizeof *size);
+    if (*size >= sizeof *size && *size <= own_size)
+        return POPLINER_OK;
+    snprintf(init, sizeof init, "%s", type);
+    for (char *c = init; *c != '\0'; c++)
+        *c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c; /* in no locale but C */
+    return pl_fail(error, POPLINER_ERROR_USAGE,
+                   "struct_size of %s is %zu, and not from %zu to %zu: begin with %s_INIT", type,
+                   *size, sizeof *size, own_size, init);
+}
+
+popliner_status pl_struct_take(void *own, size_t own_size, const void *callers, const char *type,
+                               popliner_error *error) {
+    size_t size = 0;
+    if (callers == NULL)
+        return POPLINER_OK;
+    popliner_status status = take_size(own_size, callers, type, &size, error);
+    if (status == POPLINER_OK) {
+        memcpy(own, callers, size);
+        memcpy(own, &own_size, sizeof own_size);
+    }
+    return status;
+}
+
+popliner_status pl_struct_fill(void *callers, const void *own, size_t own_size, const char *type,
+                               popliner_error *error) {
+    size_t size = 0;
+    popliner_status status = take_size(own_size, callers, type, &size, error);
+    if (status == POPLINER_OK) {
+        memcpy(callers, own, size);
+        memcpy(callers, &size, sizeof size);
+    }
+    return status;
+}
