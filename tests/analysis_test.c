@@ -22,6 +22,7 @@
 #include "popliner/sharing.h"
 #include "profile/profile_data.h"
 #include "test_data.h"
+#include "whole_walk.h"
 
 /* ---- Comparing ------------------------------------------------------------------------------ */
 
@@ -47,7 +48,8 @@ static const char *difference(const popliner_profile *p, const popliner_operatio
     const popliner_target *b = &other_p->target;
     if (a->num_tiles != b->num_tiles || a->clock_hz != b->clock_hz || a->num_ipus != b->num_ipus ||
         a->num_replicas != b->num_replicas || a->bytes_per_tile != b->bytes_per_tile ||
-        strcmp(a->architecture, b->architecture) != 0)
+        a->tiles_per_ipu != b->tiles_per_ipu || a->ipus_per_replica != b->ipus_per_replica ||
+        strcmp(a->architecture, b->architecture) != 0 || strcmp(a->type, b->type) != 0)
         return "target";
     if (o->of_framework != other_o->of_framework)
         return "of_framework";
@@ -131,9 +133,13 @@ static void make_tiny(golden_case *c) {
     popliner_operations *o = calloc(1, sizeof *o);
     assert_true(p != NULL && o != NULL);
     *c = (golden_case){"tiny", p, NULL, o};
-    p->target = (popliner_target){2, 1, 1, 638976, 1850000000, "ipu2"};
-    p->strings_length = 8;
+    p->target = (popliner_target){2, 1, 1, 638976, 1850000000, "ipu2", "IPU", 2, 1};
+    p->strings_length = 12;
     p->series_length = 2;
+    p->num_facts = PL_NUM_FACTS;
+    p->num_options = p->num_program_children = p->num_runs = p->num_execution_steps = 1;
+    p->num_execution_ipus = 1;
+    p->num_category_parts = PL_NUM_CATEGORY_PARTS;
     p->num_vertex_types = p->num_compute_sets = p->num_compute_set_vertices = 1;
     p->num_compute_set_states = 1;
     p->num_timed_programs = 2;
@@ -153,15 +159,27 @@ static void make_tiny(golden_case *c) {
         pl_field_set_items(&fields[i], items);
     }
     const pl_series series = {0, 2};
-    memcpy(p->strings, "\0weight", 8);
+    memcpy(p->strings, "\0weight\0IPU", 12);
     memcpy(p->series_bytes, "\x84\x83", 2); /* 3 on both tiles */
     *p->vertex_type_code = *p->compute_set_vertex_instances = series;
-    *p->compute_set_state = series;
+    *p->compute_set_state = p->category_memory[1] = series;
+    p->facts[PL_FACT_TARGET_TYPE] = 8;
+    p->facts[PL_FACT_TILES_PER_IPU] = 2;
+    p->facts[PL_FACT_IPUS_PER_REPLICA] = 1;
+    p->facts[PL_FACT_NUM_VERTICES] = 6;
+    SET(uint32_t, "option_name", 8);
+    SET(uint32_t, "program_children_start", 0, 1, 1);
+    SET(uint32_t, "program_child", 1);
+    SET(uint32_t, "program_called", PL_NONE, 0);
+    SET(uint64_t, "run_first_step", 0, 1);
+    SET(uint64_t, "execution_ipus_start", 0, 1);
+    SET(uint64_t, "execution_cycles", 500);
+    SET(double, "execution_tile_balance", 0.5);
     SET(uint64_t, "vertex_type_size_bytes", 12);
     SET(uint32_t, "compute_set_vertices_start", 0, 1);
     SET(uint64_t, "list_start", 0, 1, 3);
     SET(uint32_t, "list_variable", 0, 0, 1);
-    SET(uint8_t, "program_type", PL_PROGRAM_ON_TILE_EXECUTE, PL_PROGRAM_OTHER);
+    SET(uint8_t, "program_type", POPLINER_PROGRAM_ON_TILE_EXECUTE, POPLINER_PROGRAM_OTHER);
     SET(uint64_t, "program_debug_context", 7, 7);
     SET(uint32_t, "program_compute_set", 0, PL_NONE);
     SET(uint32_t, "program_lists_start", 0, 1, 2);
@@ -274,6 +292,9 @@ static void keeps_arrays_of_more_than_one_piece(void **state) {
 
 /* ---- Damage --------------------------------------------------------------------------------- */
 
+/* Of any array of the tiny model. */
+enum { MAX_BYTES = 200 };
+
 /* A stored analysis of the tiny model, and another file to damage. */
 typedef struct damage {
     golden_case c;
@@ -349,9 +370,9 @@ static void refuses_an_array_with_another_byte(void **state) {
     assert_true(count > 40);
     for (size_t i = 0; i < count; i++) {
         size_t size = size_of(&fields[i]);
-        assert_true(size > 0 && size < 100);
+        assert_true(size > 0 && size < MAX_BYTES);
         for (size_t k = 0; k < size; k++) {
-            uint8_t bytes[100];
+            uint8_t bytes[MAX_BYTES];
             memcpy(bytes, pl_field_items(&fields[i]), size);
             bytes[k] ^= (uint8_t)(1u << k % 8);
             replace_array(&d, fields[i].name, bytes, size, false);
@@ -452,7 +473,7 @@ static void survives_arrays_made_up_with_their_checksum(void **state) {
     for (size_t i = 0; i < count; i++) {
         for (int round = 0; round < 20; round++) {
             size_t size = size_of(&fields[i]);
-            uint8_t bytes[100];
+            uint8_t bytes[MAX_BYTES];
             memcpy(bytes, pl_field_items(&fields[i]), size);
             for (size_t k = 0; k < size; k++) {
                 random = test_random(random);
@@ -470,6 +491,7 @@ static void survives_arrays_made_up_with_their_checksum(void **state) {
                 assert_int_equal(error.status, POPLINER_ERROR_INPUT);
                 continue;
             }
+            whole_walk(c.profile);
             popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
             popliner_sharing sharing = {0};
             for (popliner_memory_model model = POPLINER_MEMORY_MODEL_POPLINER;

@@ -19,7 +19,7 @@ static void mark_touched(const golden_case *c, size_t operation, bool with_copie
     popliner_operation o = popliner_operations_get(c->operations, operation);
     for (size_t k = 0; k < o.num_programs; k++) {
         uint32_t program = o.programs[k];
-        if (!with_copies && p->program_type[program] == PL_PROGRAM_STREAM_COPY_MID)
+        if (!with_copies && p->program_type[program] == POPLINER_PROGRAM_STREAM_COPY_MID)
             continue;
         for (uint32_t l = p->program_lists_start[program]; l < p->program_lists_start[program + 1];
              l++) {
@@ -267,7 +267,7 @@ static golden_case make_model(made_model *m) {
     static uint64_t list_start[MADE_OPERATIONS + 1] = {0, 1, 3, 5, 7, 8, 8, 11, 12, 13, 14};
     static uint32_t sizes[] = {1000, 60, 61, 7, 2000};
     static uint32_t compute_sets[MADE_OPERATIONS];
-    static uint8_t types[MADE_OPERATIONS]; /* PL_PROGRAM_OTHER */
+    static uint8_t types[MADE_OPERATIONS]; /* POPLINER_PROGRAM_OTHER */
     memset(compute_sets, 0xff, sizeof compute_sets);
     *m = (made_model){
         .name = {NONE, ONE, NONE, TWO, NONE, NONE, NONE, NONE, NONE, TWO},

@@ -307,7 +307,7 @@ static expected expect(const subject *s, bool layers_only) {
         if (!e.program_seen[program])
             continue;
         add(p, p->program_exchange_code[program], 1, e.code[EXCHANGE]);
-        if (!p->program_has_children[program])
+        if (pl_profile_num_children(p, program) == 0)
             add(p, p->program_control_code[program], 1, e.code[CONTROL]);
         if (set == PL_NONE || (is_full && set_seen[set]))
             continue;
@@ -517,7 +517,7 @@ static void check_bottleneck(const subject *s, const popliner_diagnosis *d, size
     assert_int_equal(d->truth_bytes, most);
     assert_int_equal(d->tile, most_tile);
     assert_int_equal(d->step, most_step);
-    assert_string_equal(d->program_name, popliner_program_name(p, p->step_program[d->step]));
+    assert_string_equal(d->program_name, pl_profile_program_name(p, p->step_program[d->step]));
     free(units);
     free(changes);
 }
@@ -704,7 +704,8 @@ static void check_diagnosis(const subject *s, bool layers_only, sqlite3 *db) {
     check_bottleneck(s, &d, 0, SIZE_MAX);
     check_missing(s, &e, &d.missing_here, d.tile, d.step);
     check_missing(s, &e, &d.missing_everywhere, SIZE_MAX, SIZE_MAX);
-    popliner_tile_memory account = popliner_profile_tile_memory(p, d.tile);
+    popliner_tile_memory account = POPLINER_TILE_MEMORY_INIT;
+    assert_int_equal(popliner_profile_tile(p, d.tile, &account, NULL), POPLINER_OK);
     assert_int_equal(d.truth_bytes, account.always_live_bytes + account.not_always_live_peak_bytes);
     if (d.model == POPLINER_MEMORY_MODEL_FULL)
         assert_int_equal(d.explained_bytes + sum_of(&d.missing_here), d.truth_bytes);

@@ -132,7 +132,8 @@ static void check_stage(const style *one, const split *cuts, size_t stage, predi
     assert_non_null(truth);
     assert_int_equal(popliner_profile_target(part.profile)->num_tiles, num_tiles);
     for (size_t tile = 0; tile < num_tiles; tile++) {
-        popliner_tile_memory account = popliner_profile_tile_memory(part.profile, tile);
+        popliner_tile_memory account = POPLINER_TILE_MEMORY_INIT;
+        popliner_profile_tile(part.profile, tile, &account, NULL);
         truth[tile] = account.always_live_bytes + account.not_always_live_peak_bytes;
         assert_true(truth[tile] > 0);
     }

@@ -78,7 +78,7 @@ static bool *find_computed_on(const golden_case *c) {
                 uint32_t list = p->program_list[l];
                 for (uint64_t v = p->list_start[list]; v < p->list_start[list + 1]; v++)
                     computed_on[p->list_variable[v]] |=
-                        p->program_type[program] != PL_PROGRAM_STREAM_COPY_MID;
+                        p->program_type[program] != POPLINER_PROGRAM_STREAM_COPY_MID;
             }
         }
     }
@@ -108,12 +108,12 @@ static void explain(const golden_case *c, const size_t *operations, size_t count
             uint32_t list = p->program_list[l];
             for (uint64_t v = p->list_start[list]; v < p->list_start[list + 1]; v++)
                 touched[p->list_variable[v]] |=
-                    p->program_type[program] != PL_PROGRAM_STREAM_COPY_MID ||
+                    p->program_type[program] != POPLINER_PROGRAM_STREAM_COPY_MID ||
                     !computed_on[p->list_variable[v]];
         }
-        if (!p->program_has_children[program])
+        if (pl_profile_num_children(p, program) == 0)
             add(groups[CONTROL_CODE], decode(p, p->program_control_code[program]), num_tiles);
-        if (p->program_type[program] == PL_PROGRAM_DO_EXCHANGE)
+        if (p->program_type[program] == POPLINER_PROGRAM_DO_EXCHANGE)
             add(groups[EXCHANGE_CODE], decode(p, p->program_exchange_code[program]), num_tiles);
         if (p->program_compute_set[program] != PL_NONE)
             set_seen[p->program_compute_set[program]] = true;
@@ -322,7 +322,8 @@ static void assert_adds_up(const golden_case *c, const popliner_chain *chain,
         POPLINER_OK);
     assert_int_equal(memory.num_tiles, c->profile->target.num_tiles);
     for (size_t tile = 0; tile < memory.num_tiles; tile++) {
-        popliner_tile_memory account = popliner_profile_tile_memory(c->profile, tile);
+        popliner_tile_memory account = POPLINER_TILE_MEMORY_INIT;
+        popliner_profile_tile(c->profile, tile, &account, NULL);
         uint64_t expected = account.always_live_bytes + account.not_always_live_peak_bytes;
         if (memory.total_bytes[tile] != expected)
             fail_msg("%s: tile %zu has %llu bytes instead of %llu", c->name, tile,

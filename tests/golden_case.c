@@ -89,9 +89,11 @@ golden_case made_case(void) {
     static uint32_t set_types[] = {0, 3, 1, 2}; /* A and D, B and C */
     static pl_series set_instances[] = {SERIES(THREE), SERIES(ONE), SERIES(TWO), SERIES(ONE)};
     /* program i is that of operation i, at step i */
-    static uint8_t types[] = {PL_PROGRAM_OTHER, PL_PROGRAM_ON_TILE_EXECUTE, PL_PROGRAM_OTHER,
-                              PL_PROGRAM_ON_TILE_EXECUTE, PL_PROGRAM_DO_EXCHANGE};
-    static uint8_t have_children[] = {0, 0, 1, 0, 0};
+    static uint8_t types[] = {POPLINER_PROGRAM_OTHER, POPLINER_PROGRAM_ON_TILE_EXECUTE,
+                              POPLINER_PROGRAM_OTHER, POPLINER_PROGRAM_ON_TILE_EXECUTE,
+                              POPLINER_PROGRAM_DO_EXCHANGE};
+    static uint32_t children_start[] = {0, 0, 0, 1, 1, 1};
+    static uint32_t children[] = {3};
     static uint64_t contexts[] = {1, 2, 3, 4, 5};
     static pl_string program_names[] = {0, 0, 0, 0, 0};
     static uint32_t compute_sets[] = {PL_NONE, 0, PL_NONE, 1, PL_NONE};
@@ -137,7 +139,9 @@ golden_case made_case(void) {
         .list_variable = list_variables,
         .num_programs = 5,
         .program_type = types,
-        .program_has_children = have_children,
+        .program_children_start = children_start,
+        .num_program_children = 1,
+        .program_child = children,
         .program_debug_context = contexts,
         .program_name = program_names,
         .program_compute_set = compute_sets,

@@ -177,7 +177,8 @@ static void check_variables(const golden_case *c) {
     }
     assert_int_equal(place, p->num_variables);
     for (size_t v = 0; v < p->num_variables; v++) {
-        popliner_variable variable = popliner_liveness_variable(p, v);
+        popliner_variable variable = POPLINER_VARIABLE_INIT;
+        assert_int_equal(popliner_liveness_variable(p, v, &variable, NULL), POPLINER_OK);
         uint32_t class_index = p->variable_class[v];
         assert_int_equal(variable.tile, pl_profile_tile_of(p, v));
         assert_int_equal(variable.size_bytes, p->variable_size_bytes[v]);
@@ -307,7 +308,8 @@ static void reads_a_model_made_by_hand(void **state) {
                      POPLINER_OK);
     assert_int_equal(peak.not_always_live_bytes, 10);
     assert_int_equal(peak.peak_step, 1);
-    popliner_variable variable = popliner_liveness_variable(c.profile, 4);
+    popliner_variable variable = POPLINER_VARIABLE_INIT;
+    assert_int_equal(popliner_liveness_variable(c.profile, 4, &variable, NULL), POPLINER_OK);
     assert_true(variable.is_always_live);
     assert_string_equal(variable.name, "");
     assert_string_equal(variable.category, "variable");

@@ -15,7 +15,7 @@ static uint8_t type_of_step(const popliner_profile *p, size_t step) {
 static size_t branch_of(const popliner_profile *p, size_t step) {
     size_t branch = SIZE_MAX;
     for (size_t at = step; p->step_parent[at] != PL_NONE; at = p->step_parent[at]) {
-        if (type_of_step(p, p->step_parent[at]) == PL_PROGRAM_SWITCH)
+        if (type_of_step(p, p->step_parent[at]) == POPLINER_PROGRAM_ON_EVERY_TILE_SWITCH)
             branch = at;
     }
     return branch;
@@ -25,7 +25,7 @@ static size_t *count_computing(const popliner_profile *p, const size_t *branch) 
     size_t *count = calloc(p->num_steps + 1, sizeof *count);
     assert_non_null(count);
     for (size_t step = 0; step < p->num_steps; step++) {
-        if (branch[step] != SIZE_MAX && type_of_step(p, step) == PL_PROGRAM_ON_TILE_EXECUTE)
+        if (branch[step] != SIZE_MAX && type_of_step(p, step) == POPLINER_PROGRAM_ON_TILE_EXECUTE)
             count[branch[step]]++;
     }
     return count;
@@ -57,8 +57,8 @@ static size_t works(const naive_passes *n, size_t step) {
     uint8_t type = type_of_step(n->c->profile, step);
     uint32_t operation = n->c->operations->step_operation[step];
     if (!n->runs[step] || operation == PL_NONE ||
-        (type != PL_PROGRAM_ON_TILE_EXECUTE && type != PL_PROGRAM_DO_EXCHANGE &&
-         type != PL_PROGRAM_GLOBAL_EXCHANGE))
+        (type != POPLINER_PROGRAM_ON_TILE_EXECUTE && type != POPLINER_PROGRAM_DO_EXCHANGE &&
+         type != POPLINER_PROGRAM_GLOBAL_EXCHANGE))
         return SIZE_MAX;
     return popliner_chain_unit_of(n->chain, operation);
 }
@@ -119,7 +119,7 @@ static uint8_t *find_computed_on(const golden_case *c) {
         popliner_operation operation = popliner_operations_get(c->operations, i);
         for (size_t k = 0; k < operation.num_programs; k++) {
             uint32_t program = operation.programs[k];
-            if (p->program_type[program] == PL_PROGRAM_STREAM_COPY_MID)
+            if (p->program_type[program] == POPLINER_PROGRAM_STREAM_COPY_MID)
                 continue;
             for (uint32_t l = p->program_lists_start[program];
                  l < p->program_lists_start[program + 1]; l++) {
@@ -148,7 +148,7 @@ static void find_touches(naive_passes *n) {
                 for (uint64_t v = p->list_start[list]; v < p->list_start[list + 1]; v++) {
                     uint32_t variable = p->list_variable[v];
                     if (!is_full || !computed_on[variable] ||
-                        p->program_type[program] != PL_PROGRAM_STREAM_COPY_MID)
+                        p->program_type[program] != POPLINER_PROGRAM_STREAM_COPY_MID)
                         n->touches[variable * n->num_units + unit] |= n->passes[i];
                 }
             }

@@ -170,7 +170,7 @@ static void add_replacement(model *m, uint64_t call, uint64_t outlined, uint64_t
                      place + 1);
 }
 
-static uint32_t add_program(model *m, pl_program_type type, uint64_t debug_context) {
+static uint32_t add_program(model *m, popliner_program_type type, uint64_t debug_context) {
     uint32_t program = (uint32_t)m->profile.num_programs++;
     assert_true(program < MOST);
     m->type[program] = type;
@@ -223,9 +223,9 @@ static void names_an_operation_for_every_call(void **state) {
     add_replacement(&m, call0, shared, shared);
     uint64_t call1 = add_call(&m, "11");
     add_replacement(&m, call1, shared, second);
-    uint32_t call0_program = add_program(&m, PL_PROGRAM_CALL, call0);
-    uint32_t call1_program = add_program(&m, PL_PROGRAM_CALL, call1);
-    uint32_t body = add_program(&m, PL_PROGRAM_ON_TILE_EXECUTE, shared);
+    uint32_t call0_program = add_program(&m, POPLINER_PROGRAM_CALL, call0);
+    uint32_t call1_program = add_program(&m, POPLINER_PROGRAM_CALL, call1);
+    uint32_t body = add_program(&m, POPLINER_PROGRAM_ON_TILE_EXECUTE, shared);
     add_step(&m, body, add_step(&m, call0_program, PL_NONE)); /* steps 0 and 1 */
     add_step(&m, body, add_step(&m, call1_program, PL_NONE)); /* steps 2 and 3 */
     popliner_operations *operations = find(&m, &m.info);
@@ -263,12 +263,12 @@ static void composes_names_from_the_inner_call_to_the_outer(void **state) {
     uint64_t outer1 = add_call(&m, "4");
     add_replacement(&m, outer1, a0, a1);
     add_replacement(&m, outer1, b0, b1);
-    uint32_t outer0_program = add_program(&m, PL_PROGRAM_CALL, outer0);
-    uint32_t outer1_program = add_program(&m, PL_PROGRAM_CALL, outer1);
-    uint32_t inner_a_program = add_program(&m, PL_PROGRAM_CALL, inner_a);
-    uint32_t inner_b_program = add_program(&m, PL_PROGRAM_CALL, inner_b);
-    uint32_t sequence = add_program(&m, PL_PROGRAM_OTHER, 0);
-    uint32_t body = add_program(&m, PL_PROGRAM_ON_TILE_EXECUTE, a0);
+    uint32_t outer0_program = add_program(&m, POPLINER_PROGRAM_CALL, outer0);
+    uint32_t outer1_program = add_program(&m, POPLINER_PROGRAM_CALL, outer1);
+    uint32_t inner_a_program = add_program(&m, POPLINER_PROGRAM_CALL, inner_a);
+    uint32_t inner_b_program = add_program(&m, POPLINER_PROGRAM_CALL, inner_b);
+    uint32_t sequence = add_program(&m, POPLINER_PROGRAM_OTHER, 0);
+    uint32_t body = add_program(&m, POPLINER_PROGRAM_ON_TILE_EXECUTE, a0);
     for (int i = 0; i < 2; i++) {
         uint32_t outer = add_step(&m, i == 0 ? outer0_program : outer1_program, PL_NONE);
         uint32_t inside = add_step(&m, sequence, outer);
@@ -302,10 +302,10 @@ static void keeps_the_name_in_calls_that_replace_nothing(void **state) {
     uint64_t call = add_call(&m, "");
     uint64_t dangling = add_call(&m, "7");
     add_replacement(&m, dangling, shared, 999); /* not in the file */
-    uint32_t call_program = add_program(&m, PL_PROGRAM_CALL, call);
-    uint32_t dangling_program = add_program(&m, PL_PROGRAM_CALL, dangling);
-    uint32_t bare_program = add_program(&m, PL_PROGRAM_CALL, 0);
-    uint32_t body = add_program(&m, PL_PROGRAM_ON_TILE_EXECUTE, shared);
+    uint32_t call_program = add_program(&m, POPLINER_PROGRAM_CALL, call);
+    uint32_t dangling_program = add_program(&m, POPLINER_PROGRAM_CALL, dangling);
+    uint32_t bare_program = add_program(&m, POPLINER_PROGRAM_CALL, 0);
+    uint32_t body = add_program(&m, POPLINER_PROGRAM_ON_TILE_EXECUTE, shared);
     add_step(&m, body, add_step(&m, call_program, PL_NONE));
     add_step(&m, body, add_step(&m, dangling_program, PL_NONE));
     add_step(&m, body, add_step(&m, bare_program, PL_NONE));
@@ -337,8 +337,9 @@ static void names_what_has_no_name(void **state) {
                                         "Anonymous",      "Call/weights",       "mul"};
     static const bool tensors[] = {true, true, false, false, true, false};
     for (size_t i = 0; i < 6; i++)
-        add_step(&m, add_program(&m, PL_PROGRAM_ON_TILE_EXECUTE, add_context(&m, 0, true, all[i])),
-                 PL_NONE);
+        add_step(
+            &m, add_program(&m, POPLINER_PROGRAM_ON_TILE_EXECUTE, add_context(&m, 0, true, all[i])),
+            PL_NONE);
     popliner_operations *operations = find(&m, &m.info);
     assert_int_equal(popliner_operations_count(operations), 6);
     for (size_t i = 0; i < 6; i++) {
@@ -363,7 +364,7 @@ static void takes_the_nearest_operation_context(void **state) {
     uint32_t programs[6];
     const uint64_t contexts[] = {outer, below, nowhere, circle, 0, 12345};
     for (size_t i = 0; i < 6; i++)
-        add_step(&m, programs[i] = add_program(&m, PL_PROGRAM_OTHER, contexts[i]), PL_NONE);
+        add_step(&m, programs[i] = add_program(&m, POPLINER_PROGRAM_OTHER, contexts[i]), PL_NONE);
     popliner_operations *operations = find(&m, &m.info);
     assert_int_equal(popliner_operations_count(operations), 2);
     assert_operation(operations, 0, "outer", outer, 0, 0);
@@ -380,8 +381,8 @@ static void drops_operations_whose_programs_never_run(void **state) {
     begin(&m);
     uint64_t never = add_operation(&m, "never");
     uint64_t runs = add_operation(&m, "runs");
-    add_program(&m, PL_PROGRAM_OTHER, never);
-    uint32_t second = add_program(&m, PL_PROGRAM_OTHER, runs);
+    add_program(&m, POPLINER_PROGRAM_OTHER, never);
+    uint32_t second = add_program(&m, POPLINER_PROGRAM_OTHER, runs);
     add_step(&m, second, PL_NONE);
     add_step(&m, second, PL_NONE);
     popliner_operations *operations = find(&m, &m.info);
@@ -398,7 +399,7 @@ static void groups_by_debug_id_without_a_framework(void **state) {
     m.compute_set_name[0] = add_string(&m, "Of Set 1/Add");
     const uint64_t ids[] = {77, 5, 77, 0, 9, 5};
     for (size_t i = 0; i < 6; i++)
-        add_step(&m, add_program(&m, PL_PROGRAM_ON_TILE_EXECUTE, ids[i]), PL_NONE);
+        add_step(&m, add_program(&m, POPLINER_PROGRAM_ON_TILE_EXECUTE, ids[i]), PL_NONE);
     m.program_name[2] = add_string(&m, "second of 77");
     m.program_name[5] = add_string(&m, "second of 5");
     m.compute_set[1] = 0; /* the first of 5 has no name, but its compute set has one */
@@ -426,7 +427,7 @@ static void finds_nothing_where_nothing_has_a_debug_id(void **state) {
     popliner_operations *operations = find(&m, NULL);
     assert_int_equal(popliner_operations_count(operations), 0);
     popliner_operations_free(operations);
-    add_step(&m, add_program(&m, PL_PROGRAM_OTHER, 0), PL_NONE);
+    add_step(&m, add_program(&m, POPLINER_PROGRAM_OTHER, 0), PL_NONE);
     operations = find(&m, NULL);
     assert_int_equal(popliner_operations_count(operations), 0);
     assert_int_equal(operations->step_operation[0], PL_NONE);

@@ -258,7 +258,7 @@ static void estimate_computing(const golden_case *c) {
     assert_int_equal(p->num_timed_programs, p->num_programs);
     for (size_t i = 0; i < p->num_programs; i++) {
         random = test_random(random);
-        if (p->program_type[i] != PL_PROGRAM_ON_TILE_EXECUTE || random >> 61 == 0)
+        if (p->program_type[i] != POPLINER_PROGRAM_ON_TILE_EXECUTE || random >> 61 == 0)
             continue;
         p->program_cycles[i] = random >> 44;
         p->program_cycles_source[i] = POPLINER_CYCLES_ESTIMATED;

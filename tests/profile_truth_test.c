@@ -83,6 +83,12 @@ static void expect_same(const subject *s, const char *what, const uint64_t *actu
     }
 }
 
+static popliner_tile_memory account_of(const popliner_profile *p, size_t tile) {
+    popliner_tile_memory memory = POPLINER_TILE_MEMORY_INIT;
+    assert_int_equal(popliner_profile_tile(p, tile, &memory, NULL), POPLINER_OK);
+    return memory;
+}
+
 /* ---- Relations 1 and 2: what is live -------------------------------------------------------- */
 
 /* Adds the bytes of a class to the steps at which it is live. */
@@ -120,7 +126,7 @@ static void check_live_bytes_of_tiles(const subject *s) {
                                      (uint64_t)sqlite3_column_int64(rows, 2)};
         expect_same(s, "tile, always live, peak", actual, expected, 3);
 
-        popliner_tile_memory memory = popliner_profile_tile_memory(p, tile);
+        popliner_tile_memory memory = account_of(p, tile);
         const uint64_t account[] = {memory.always_live_bytes, memory.not_always_live_peak_bytes,
                                     memory.total_bytes, memory.total_including_gaps_bytes};
         const uint64_t expected_account[] = {expected[1], expected[2],
@@ -398,11 +404,11 @@ static void walk_program(walk *w, uint64_t program_id, uint32_t parent) {
     const void *blob = sqlite3_column_blob(w->program, 0);
     size_t size = (size_t)sqlite3_column_bytes(w->program, 0);
     assert_true(pl_varint_list_count(blob, size, &num_children));
-    assert_int_equal(p->program_has_children[p->step_program[step]], num_children > 0);
+    assert_int_equal(pl_profile_num_children(p, p->step_program[step]), num_children);
     uint64_t *children = new_array(num_children + 1, sizeof *children);
     assert_true(pl_varint_list_read(blob, size, children, num_children));
     if (sqlite3_column_type(w->program, 1) != SQLITE_NULL) {
-        assert_int_equal(p->program_type[p->step_program[step]], PL_PROGRAM_CALL);
+        assert_int_equal(p->program_type[p->step_program[step]], POPLINER_PROGRAM_CALL);
         children[num_children++] = (uint64_t)sqlite3_column_int64(w->program, 1);
     }
     for (size_t i = 0; i < num_children; i++)
@@ -662,11 +668,11 @@ static void agrees_with_what_is_known_of_the_real_profile(void **state) {
 
     uint64_t largest = 0;
     for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
-        popliner_tile_memory memory = popliner_profile_tile_memory(p, tile);
+        popliner_tile_memory memory = account_of(p, tile);
         largest = memory.total_bytes > largest ? memory.total_bytes : largest;
     }
     assert_int_equal(largest, 8281);
-    assert_int_equal(popliner_profile_tile_memory(p, 0).total_bytes, 8281);
+    assert_int_equal(account_of(p, 0).total_bytes, 8281);
     end(&s);
 }
 

@@ -182,7 +182,8 @@ static void tells_the_calls_of_a_function_apart(void **state) {
         .strings = (char[]){""},
         .strings_length = 1,
         .num_programs = 3,
-        .program_type = (uint8_t[]){PL_PROGRAM_CALL, PL_PROGRAM_CALL, PL_PROGRAM_OTHER},
+        .program_type =
+            (uint8_t[]){POPLINER_PROGRAM_CALL, POPLINER_PROGRAM_CALL, POPLINER_PROGRAM_OTHER},
         .program_compute_set = (uint32_t[]){PL_NONE, PL_NONE, PL_NONE},
         .program_lists_start = (uint32_t[]){0, 0, 0, 1},
         .num_program_lists = 1,

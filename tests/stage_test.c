@@ -220,9 +220,9 @@ static void expect_stage(const golden_case *c, const popliner_layers *layers,
         decode(p, p->program_control_code[program], control);
         decode(p, p->program_exchange_code[program], exchange);
         for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
-            if (!p->program_has_children[program])
+            if (pl_profile_num_children(p, program) == 0)
                 expected->control_code[tile] += control[tile];
-            if (p->program_type[program] == PL_PROGRAM_DO_EXCHANGE)
+            if (p->program_type[program] == POPLINER_PROGRAM_DO_EXCHANGE)
                 expected->exchange_code[tile] += exchange[tile];
         }
         if (p->program_compute_set[program] != PL_NONE)

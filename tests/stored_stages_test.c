@@ -30,6 +30,12 @@ typedef struct stored_case {
     char *path;
 } stored_case;
 
+static popliner_graph graph_of(const popliner_profile *profile) {
+    popliner_graph graph = POPLINER_GRAPH_INIT;
+    assert_int_equal(popliner_profile_graph(profile, &graph, NULL), POPLINER_OK);
+    return graph;
+}
+
 static void measure(stored_case *s, const popliner_chain *chain, popliner_recompute recompute) {
     popliner_interval_options options = POPLINER_INTERVAL_OPTIONS_INIT;
     options.pipeline = (popliner_pipeline){POPLINER_SCHEDULE_TRAINING, recompute, 1};
@@ -152,7 +158,7 @@ static void finds_what_was_stored(void **state) {
             for (size_t i = 0; i < popliner_operations_count(s.c.operations); i++)
                 assert_int_equal(popliner_chain_unit_of(found.chain, i),
                                  popliner_chain_unit_of(chain, i));
-            size_t num_steps = popliner_profile_get_counts(s.c.profile).num_steps;
+            size_t num_steps = graph_of(s.c.profile).num_steps;
             for (size_t step = 0; step < num_steps; step++)
                 assert_int_equal(popliner_chain_operation_at(found.chain, step),
                                  popliner_chain_operation_at(chain, step));
@@ -267,10 +273,10 @@ static void what_needs_variables_asks_for_them(void **state) {
     const popliner_profile *p = popliner_analysis_profile(analysis);
     const popliner_operations *o = popliner_analysis_operations(analysis);
     const popliner_chain *known = s.measured[0].chain;
-    popliner_profile_counts counts = popliner_profile_get_counts(p);
+    popliner_graph counts = graph_of(p);
     size_t num_tiles = popliner_profile_target(p)->num_tiles;
     assert_int_equal(counts.num_variables, 0);
-    assert_int_equal(counts.num_steps, popliner_profile_get_counts(s.c.profile).num_steps);
+    assert_int_equal(counts.num_steps, graph_of(s.c.profile).num_steps);
 
     popliner_chain *chain;
     popliner_stage_meter *meter;
@@ -300,8 +306,7 @@ static void what_needs_variables_asks_for_them(void **state) {
 
     /* and has them afterwards */
     assert_int_equal(popliner_analysis_load_variables(analysis, NULL, &error), POPLINER_OK);
-    assert_int_equal(popliner_profile_get_counts(p).num_variables,
-                     popliner_profile_get_counts(s.c.profile).num_variables);
+    assert_int_equal(graph_of(p).num_variables, graph_of(s.c.profile).num_variables);
     assert_int_equal(
         popliner_chain_create(p, o, s.layers, POPLINER_MEMORY_MODEL_FULL, &chain, &error),
         POPLINER_OK);
@@ -334,8 +339,7 @@ static void stays_usable_when_variables_are_damaged(void **state) {
         assert_int_equal(popliner_analysis_load_variables(analysis, NULL, &error),
                          POPLINER_ERROR_INPUT);
         assert_non_null(strstr(error.message, "tile_variables_start"));
-        assert_int_equal(
-            popliner_profile_get_counts(popliner_analysis_profile(analysis)).num_variables, 0);
+        assert_int_equal(graph_of(popliner_analysis_profile(analysis)).num_variables, 0);
     }
     popliner_measured_stages found = find(analysis, s.layers, POPLINER_MEMORY_MODEL_FULL,
                                           POPLINER_SCHEDULE_NONE, POPLINER_RECOMPUTE_NONE);

@@ -25,6 +25,7 @@ extern "C" {
 /* One lowered variable: a piece of the program's memory on one tile. The texts live as long as the
  * profile. */
 typedef struct popliner_variable {
+    size_t struct_size;
     size_t tile;
     uint64_t size_bytes;
     uint64_t offset_bytes; /* its address on the tile */
@@ -32,16 +33,43 @@ typedef struct popliner_variable {
     bool is_always_live;
     const char *name;     /* of the unlowered variable that it is a piece of; "" if it has none */
     const char *category; /* "variable", "message", "vertexCode", ... */
+    size_t category_index;
+    size_t unlowered_variable; /* that it is a piece of, or SIZE_MAX */
 } popliner_variable;
 
-/* Of a number beyond the last (the variables of an analysis may not be loaded): no bytes, no names.
- * O(log tiles). */
-popliner_variable popliner_liveness_variable(const popliner_profile *profile, size_t variable);
+#define POPLINER_VARIABLE_INIT                                                                     \
+    { sizeof(popliner_variable), 0, 0, 0, 0, false, NULL, NULL, 0, 0 }
 
-/* Whether the variable is live at `step`. O(ranges of its class). */
+/* Errors: USAGE for a number beyond the last; the variables of an analysis may not be loaded.
+ * O(log tiles). */
+popliner_status popliner_liveness_variable(const popliner_profile *profile, size_t variable,
+                                           popliner_variable *result, popliner_error *error);
+
+/* One unlowered variable: a tensor of the program, or what the compiler made up for memory that
+ * belongs to none, which has no pieces then. */
+typedef struct popliner_unlowered_variable {
+    size_t struct_size;
+    const char *name;
+    uint64_t debug_context; /* the first of them, an id in debug.cbor; 0: none */
+    uint64_t size_bytes;    /* of all its pieces */
+    size_t num_pieces;      /* lowered variables */
+} popliner_unlowered_variable;
+
+#define POPLINER_UNLOWERED_VARIABLE_INIT                                                           \
+    { sizeof(popliner_unlowered_variable), NULL, 0, 0, 0 }
+
+/* Errors: USAGE for a number that is not below popliner_graph.num_unlowered_variables. O(1). */
+popliner_status popliner_liveness_unlowered_variable(const popliner_profile *profile,
+                                                     size_t variable,
+                                                     popliner_unlowered_variable *result,
+                                                     popliner_error *error);
+
+/* Whether the variable is live at `step`; false if either is beyond the last. O(ranges of its
+ * class). */
 bool popliner_liveness_is_live(const popliner_profile *profile, size_t variable, size_t step);
 
-/* The variables of a tile are those from *first to *end - 1. O(1). */
+/* The variables of a tile are those from *first to *end - 1; none, if the tile is beyond the last.
+ * O(1). */
 void popliner_liveness_tile_variables(const popliner_profile *profile, size_t tile, size_t *first,
                                       size_t *end);
 
@@ -52,9 +80,10 @@ typedef struct popliner_peak {
     size_t peak_step;               /* the first step where most bytes are live */
 } popliner_peak;
 
-/* The peak of every tile over the steps in [first_step, end_step), into peaks[num_tiles]; end_step
- * at most num_steps. Errors: USAGE if the variables are not loaded, here and below; MEMORY. Cost:
- * O(variables * ranges + tiles * steps). */
+/* The peak of every tile over the steps in [first_step, end_step), into peaks[num_tiles].
+ * Errors, here and below: USAGE for a tile beyond the last, for steps that are not 0 <= first_step <=
+ * end_step <= num_steps, or if the variables are not loaded; MEMORY.
+ * Cost: O(variables * ranges + tiles * steps). */
 popliner_status popliner_liveness_peaks(const popliner_profile *profile, const uint8_t *selection,
                                         size_t first_step, size_t end_step, popliner_peak *peaks,
                                         popliner_error *error);
@@ -65,7 +94,8 @@ popliner_status popliner_liveness_of_tile(const popliner_profile *profile, size_
                                           const uint8_t *selection, size_t first_step,
                                           size_t end_step, uint64_t *bytes, popliner_error *error);
 
-/* The same summed over all tiles. Errors: USAGE, MEMORY. O(variables + classes * ranges + steps). */
+/* The same summed over all tiles. Errors: USAGE, MEMORY.
+ * O(variables + classes * ranges + steps). */
 popliner_status popliner_liveness_of_device(const popliner_profile *profile,
                                             const uint8_t *selection, size_t first_step,
                                             size_t end_step, uint64_t *bytes,

@@ -1,9 +1,17 @@
-/* popliner: the profile that the Poplar compiler wrote (profile.pop, SQLite, schema 3.x).
+/* popliner: the profile that the Poplar compiler wrote (profile.pop, SQLite, schema 3.x), and a
+ * walk over what is in it.
+ *
+ * Tiles, programs, compute sets and all the rest are numbered from 0, in the order of the file; an
+ * index that leads nowhere is SIZE_MAX. A function that fills a structure takes one that was begun
+ * with its _INIT macro; the texts in it live as long as the profile. It fails with USAGE where an
+ * index is not below the count that popliner_profile_graph tells, or struct_size was never set, and
+ * then fills nothing. `error` may be NULL everywhere. Unless told otherwise a call costs O(1).
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_PROFILE_H
 #define POPLINER_PROFILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,43 +26,6 @@ extern "C" {
  * popliner_analysis_load_variables; may be read from several threads.
  * Owned by the caller that read it; free with popliner_profile_free. */
 typedef struct popliner_profile popliner_profile;
-
-/* The device that the program was compiled for. */
-typedef struct popliner_target {
-    size_t num_tiles; /* of the whole target */
-    size_t num_ipus;
-    size_t num_replicas;
-    uint64_t bytes_per_tile;
-    uint64_t clock_hz;     /* 0 when not recorded */
-    char architecture[16]; /* "ipu1", "ipu2", "ipu21", ... or "" when not recorded */
-} popliner_target;
-
-/* How large the profile is. */
-typedef struct popliner_profile_counts {
-    size_t num_programs;
-    size_t num_steps; /* liveness steps: the program tree in pre-order */
-    size_t num_compute_sets;
-    size_t num_vertex_types;
-    size_t num_variables; /* lowered variables: one row per variable and tile */
-    size_t num_equivalence_classes;
-} popliner_profile_counts;
-
-/* The compiler's own account of one tile's memory. */
-typedef struct popliner_tile_memory {
-    uint64_t total_bytes;                /* addresses in use at some time, without gaps */
-    uint64_t total_including_gaps_bytes; /* the highest address in use */
-    uint64_t always_live_bytes;
-    uint64_t not_always_live_peak_bytes; /* largest sum over the liveness steps */
-} popliner_tile_memory;
-
-/* Where the cycles of a profile's programs come from. */
-typedef enum popliner_cycles_source {
-    POPLINER_CYCLES_NONE,      /* nothing is known */
-    POPLINER_CYCLES_EXCHANGES, /* estimates of exchanges and host copies alone, as the compiler writes
-                                  them without the engine option profiler.includeCycleEstimates */
-    POPLINER_CYCLES_ESTIMATED, /* estimates of computing, too */
-    POPLINER_CYCLES_MEASURED,  /* of programs that ran; those that did not count for nothing */
-} popliner_cycles_source;
 
 /* How to read; all zero, like a NULL pointer to it, means the defaults. */
 typedef struct popliner_read_options {
@@ -74,22 +45,348 @@ popliner_status popliner_profile_read(const char *path, const popliner_read_opti
                                       popliner_profile **profile, popliner_error *error);
 void popliner_profile_free(popliner_profile *profile);
 
+/* ---- What the profile is of ---------------------------------------------------------------- */
+
+/* The device that the program was compiled for. Belongs to the profile; later versions may append
+ * members. */
+typedef struct popliner_target {
+    size_t num_tiles; /* of the whole target: all IPUs of all replicas */
+    size_t num_ipus;
+    size_t num_replicas;
+    uint64_t bytes_per_tile;
+    uint64_t clock_hz;     /* 0 when not recorded */
+    char architecture[16]; /* "ipu1", "ipu2", "ipu21", ... or "" when not recorded */
+    char type[16];         /* "IPU", "IPU_MODEL", "CPU" or "" */
+    size_t tiles_per_ipu;
+    size_t ipus_per_replica;
+} popliner_target;
+
 const popliner_target *popliner_profile_target(const popliner_profile *profile);
-popliner_profile_counts popliner_profile_get_counts(const popliner_profile *profile);
+
+/* Which Poplar compiled the program, and the version of the profile's format. */
+typedef struct popliner_poplar_version {
+    size_t struct_size;
+    const char *text;         /* "3.3.0 (de1f8de2a7)"; "" when not recorded */
+    const char *package_hash; /* likewise */
+    unsigned major_number;    /* of Poplar */
+    unsigned minor_number;
+    unsigned point_number;
+    unsigned format_major_number; /* of the profile's format */
+    unsigned format_minor_number;
+    unsigned format_point_number;
+    bool is_unstable_format; /* may differ from the final format of this version */
+} popliner_poplar_version;
+
+#define POPLINER_POPLAR_VERSION_INIT                                                               \
+    { sizeof(popliner_poplar_version), NULL, NULL, 0, 0, 0, 0, 0, 0, false }
+
+popliner_status popliner_profile_poplar_version(const popliner_profile *profile,
+                                                popliner_poplar_version *version,
+                                                popliner_error *error);
+
+/* How much of everything there is: below these numbers are the indices of all functions here. */
+typedef struct popliner_graph {
+    size_t struct_size;
+    size_t num_compute_sets;
+    uint64_t num_vertices; /* as the compiler tells, here and ... */
+    uint64_t num_edges;    /* ... here, after lowering; 0 when not recorded */
+    size_t num_vertex_types;
+    size_t num_variables; /* lowered: a row for each piece on a tile; 0 as long as those of a stored
+                             analysis are not loaded */
+    size_t num_unlowered_variables; /* tensors, and what stands for the compiler's own */
+    size_t num_equivalence_classes;
+    size_t num_categories; /* of memory */
+    size_t num_programs;
+    size_t num_steps; /* liveness steps: the program tree in pre-order */
+    size_t num_engine_options;
+    size_t num_runs;            /* calls of Engine::run; 0 if the program was not run, or ... */
+    size_t num_execution_steps; /* ... nothing of it was recorded */
+} popliner_graph;
+
+#define POPLINER_GRAPH_INIT                                                                        \
+    { sizeof(popliner_graph), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+
+popliner_status popliner_profile_graph(const popliner_profile *profile, popliner_graph *graph,
+                                       popliner_error *error);
+
+/* One option of the engine that the program was compiled with. */
+typedef struct popliner_engine_option {
+    size_t struct_size;
+    const char *name; /* "autoReport.all" */
+    const char *value;
+    bool is_default;
+} popliner_engine_option;
+
+#define POPLINER_ENGINE_OPTION_INIT                                                                \
+    { sizeof(popliner_engine_option), NULL, NULL, false }
+
+popliner_status popliner_profile_engine_option(const popliner_profile *profile, size_t option,
+                                               popliner_engine_option *result,
+                                               popliner_error *error);
+
+/* ---- Memory as the compiler counts it ------------------------------------------------------- */
+
+/* The compiler's own account of one tile's memory; all zero where the profile has none. */
+typedef struct popliner_tile_memory {
+    size_t struct_size;
+    uint64_t total_bytes;                /* addresses in use at some time, without gaps */
+    uint64_t total_including_gaps_bytes; /* the highest address in use */
+    uint64_t always_live_bytes;
+    uint64_t not_always_live_peak_bytes; /* largest sum over the liveness steps */
+    uint64_t interleaved_bytes;          /* of the total: in interleaved memory, ... */
+    uint64_t non_interleaved_bytes;
+    uint64_t overflowed_bytes; /* ... and behind the end of the memory */
+} popliner_tile_memory;
+
+#define POPLINER_TILE_MEMORY_INIT                                                                  \
+    { sizeof(popliner_tile_memory), 0, 0, 0, 0, 0, 0, 0 }
+
+popliner_status popliner_profile_tile(const popliner_profile *profile, size_t tile,
+                                      popliner_tile_memory *memory, popliner_error *error);
+
+/* A category of memory, with what the compiler counts for it on all tiles. A byte is overlapped if
+ * another variable of its tile has the same address; all others are not. */
+typedef struct popliner_category {
+    size_t struct_size;
+    const char *name; /* "variable", "message", "vertexCode", ... */
+    uint64_t total_bytes;
+    uint64_t overlapped_bytes;
+    uint64_t interleaved_bytes;
+    uint64_t overflowed_bytes; /* that did not fit */
+} popliner_category;
+
+#define POPLINER_CATEGORY_INIT                                                                     \
+    { sizeof(popliner_category), NULL, 0, 0, 0, 0 }
+
+/* O(tiles). */
+popliner_status popliner_profile_category(const popliner_profile *profile, size_t category,
+                                          popliner_category *result, popliner_error *error);
+
+/* What the profile tells tile by tile, and of what. */
+typedef enum popliner_by_tile {
+    /* of a category: bytes in ordinary, in interleaved memory, and behind the end */
+    POPLINER_BY_TILE_CATEGORY, /* all of the six below */
+    POPLINER_BY_TILE_NON_INTERLEAVED_NON_OVERLAPPED,
+    POPLINER_BY_TILE_NON_INTERLEAVED_OVERLAPPED,
+    POPLINER_BY_TILE_INTERLEAVED_NON_OVERLAPPED,
+    POPLINER_BY_TILE_INTERLEAVED_OVERLAPPED,
+    POPLINER_BY_TILE_OVERFLOWED_NON_OVERLAPPED,
+    POPLINER_BY_TILE_OVERFLOWED_OVERLAPPED,
+    /* of a vertex type */
+    POPLINER_BY_TILE_VERTEX_CODE, /* bytes */
+    /* of the vertices of one type in a compute set: popliner_vertices.index */
+    POPLINER_BY_TILE_VERTICES, /* number */
+    /* of a program */
+    POPLINER_BY_TILE_CONTROL_CODE,  /* bytes, its children's included */
+    POPLINER_BY_TILE_EXCHANGE_CODE, /* bytes, of DoExchange */
+} popliner_by_tile;
+
+/* Fills by_tile[num_tiles] with what is told of category, vertex type, ... `index`; all zero where
+ * the profile tells nothing. Errors: USAGE. O(tiles). */
+popliner_status popliner_profile_by_tile(const popliner_profile *profile, popliner_by_tile what,
+                                         size_t index, uint64_t *by_tile, popliner_error *error);
+
+/* ---- Programs ------------------------------------------------------------------------------- */
+
+/* The types of programs. Later versions may append some; a file may have others, too. */
+typedef enum popliner_program_type {
+    POPLINER_PROGRAM_OTHER, /* popliner_program.type_name tells which */
+    POPLINER_PROGRAM_SEQUENCE,
+    POPLINER_PROGRAM_ON_TILE_EXECUTE, /* a compute set */
+    POPLINER_PROGRAM_REPEAT,
+    POPLINER_PROGRAM_REPEAT_WHILE,
+    POPLINER_PROGRAM_ON_EVERY_TILE_SWITCH, /* one of its children runs */
+    POPLINER_PROGRAM_CALL,                 /* of a function */
+    POPLINER_PROGRAM_DO_EXCHANGE,          /* between the tiles of an IPU */
+    POPLINER_PROGRAM_GLOBAL_EXCHANGE,      /* between IPUs */
+    POPLINER_PROGRAM_STREAM_COPY_BEGIN,    /* between host and device */
+    POPLINER_PROGRAM_STREAM_COPY_MID,
+    POPLINER_PROGRAM_STREAM_COPY_END,
+    POPLINER_PROGRAM_CODE_COPY,
+    POPLINER_PROGRAM_WRITE_UNDEF,
+    POPLINER_PROGRAM_SET_LOCAL_CONSENSUS_FROM_VAR,
+    POPLINER_PROGRAM_SYNC,
+    POPLINER_PROGRAM_SANS,
+    POPLINER_PROGRAM_SYNC_ANS,
+    POPLINER_PROGRAM_ANY = -1 /* for popliner_profile_visit alone */
+} popliner_program_type;
+
+/* Where the cycles of a profile's programs come from. */
+typedef enum popliner_cycles_source {
+    POPLINER_CYCLES_NONE,      /* nothing is known */
+    POPLINER_CYCLES_EXCHANGES, /* estimates of exchanges and host copies alone: all that there is
+                                  without the engine option profiler.includeCycleEstimates */
+    POPLINER_CYCLES_ESTIMATED, /* estimates of computing, too */
+    POPLINER_CYCLES_MEASURED,  /* of programs that ran; those that did not count for nothing */
+} popliner_cycles_source;
 
 /* Cycles of one execution of each program, on its slowest tile: measured ones if the profile has
  * execution steps (the mean over all executions, in whatever runs), else what the compiler
  * estimated. O(programs). */
 popliner_cycles_source popliner_profile_cycles_source(const popliner_profile *profile);
 
-/* The program that runs at a liveness step < num_steps. */
-size_t popliner_profile_program_at(const popliner_profile *profile, size_t step);
+/* One program of the tree. A function's body is no child of the programs that call it. */
+typedef struct popliner_program {
+    size_t struct_size;
+    popliner_program_type type;
+    const char *type_name; /* as in the file: "OnTileExecute" */
+    const char *name;      /* or that of its compute set; "" if neither has one */
+    size_t num_children;
+    size_t compute_set;                   /* that it executes, or SIZE_MAX */
+    size_t called_program;                /* the body of the function that it calls, or SIZE_MAX */
+    uint64_t debug_context;               /* id in debug.cbor; 0: none */
+    uint64_t num_repeats;                 /* of a Repeat that tells, else 1 */
+    uint64_t cycles;                      /* see popliner_profile_cycles_source */
+    popliner_cycles_source cycles_source; /* NONE: `cycles` is 0 and means nothing */
+} popliner_program;
 
-/* The name of a program, or of the compute set that it executes; "" if neither has one. */
-const char *popliner_program_name(const popliner_profile *profile, size_t program);
+#define POPLINER_PROGRAM_INIT                                                                      \
+    {                                                                                              \
+        sizeof(popliner_program), POPLINER_PROGRAM_OTHER, NULL, NULL, 0, 0, 0, 0, 0, 0,            \
+            POPLINER_CYCLES_NONE                                                                   \
+    }
 
-/* The compiler's account of `tile` < num_tiles; all zero where the profile has none. */
-popliner_tile_memory popliner_profile_tile_memory(const popliner_profile *profile, size_t tile);
+popliner_status popliner_profile_program(const popliner_profile *profile, size_t program,
+                                         popliner_program *result, popliner_error *error);
+
+/* The number of a program's child < num_children; SIZE_MAX for any other. */
+size_t popliner_profile_child(const popliner_profile *profile, size_t program, size_t child);
+
+/* Called with the number of a program and its type. What is not POPLINER_OK ends the visit. */
+typedef popliner_status (*popliner_program_visitor)(void *user, size_t program,
+                                                    popliner_program_type type);
+
+/* Calls `visitor` once for each program of `type`, or for all with POPLINER_PROGRAM_ANY: in the
+ * order of their first liveness step, which is that of the tree in pre-order; then those that no
+ * step runs. Calls come from this thread alone.
+ * Returns the first status that is not POPLINER_OK; one that is no popliner_status becomes USAGE.
+ * Errors: USAGE, MEMORY. O(programs + steps). */
+popliner_status popliner_profile_visit(const popliner_profile *profile, popliner_program_type type,
+                                       popliner_program_visitor visitor, void *user,
+                                       popliner_error *error);
+
+/* A liveness step. The programs of functions have steps below each call. */
+typedef struct popliner_step {
+    size_t struct_size;
+    size_t program;
+    size_t parent_step; /* that of the program around it, or SIZE_MAX */
+} popliner_step;
+
+#define POPLINER_STEP_INIT                                                                         \
+    { sizeof(popliner_step), 0, 0 }
+
+popliner_status popliner_profile_step(const popliner_profile *profile, size_t step,
+                                      popliner_step *result, popliner_error *error);
+
+/* ---- What programs execute ------------------------------------------------------------------ */
+
+typedef struct popliner_compute_set {
+    size_t struct_size;
+    const char *name;        /* may be "" */
+    uint64_t debug_context;  /* id in debug.cbor; 0: none */
+    size_t num_vertex_types; /* of how many types its vertices are */
+    uint64_t num_vertices;   /* on all tiles */
+    uint64_t num_edges;      /* of these; 0 when not recorded */
+} popliner_compute_set;
+
+#define POPLINER_COMPUTE_SET_INIT                                                                  \
+    { sizeof(popliner_compute_set), NULL, 0, 0, 0, 0 }
+
+/* O(tiles * its vertex types). */
+popliner_status popliner_profile_compute_set(const popliner_profile *profile, size_t compute_set,
+                                             popliner_compute_set *result, popliner_error *error);
+
+/* The vertices of one type in a compute set. */
+typedef struct popliner_vertices {
+    size_t struct_size;
+    size_t vertex_type;
+    const char *name;      /* of the type */
+    uint64_t num_vertices; /* on all tiles */
+    size_t num_tiles;      /* that have any */
+    uint64_t state_bytes;  /* of all of them */
+    uint64_t code_bytes;   /* of the type on these tiles: shared with other compute sets */
+    size_t index;          /* for popliner_profile_by_tile */
+} popliner_vertices;
+
+#define POPLINER_VERTICES_INIT                                                                     \
+    { sizeof(popliner_vertices), 0, NULL, 0, 0, 0, 0, 0 }
+
+/* Of the `place`-th of the num_vertex_types of a compute set. O(tiles). */
+popliner_status popliner_profile_vertices(const popliner_profile *profile, size_t compute_set,
+                                          size_t place, popliner_vertices *result,
+                                          popliner_error *error);
+
+typedef struct popliner_vertex_type {
+    size_t struct_size;
+    const char *name;     /* of the C++ class, with template arguments */
+    uint64_t state_bytes; /* of one instance */
+    uint64_t code_bytes;  /* on all tiles */
+} popliner_vertex_type;
+
+#define POPLINER_VERTEX_TYPE_INIT                                                                  \
+    { sizeof(popliner_vertex_type), NULL, 0, 0 }
+
+/* O(tiles). */
+popliner_status popliner_profile_vertex_type(const popliner_profile *profile, size_t vertex_type,
+                                             popliner_vertex_type *result, popliner_error *error);
+
+/* ---- The execution -------------------------------------------------------------------------- */
+
+/* A call of Engine::run. That the steps of a run follow those of the run before is inferred: no
+ * real file with runs is known. */
+typedef struct popliner_run {
+    size_t struct_size;
+    const char *name;
+    uint64_t start_microseconds; /* since 1970 */
+    uint64_t elapsed_microseconds;
+    uint64_t num_programs; /* that were executed, without implied syncs */
+    size_t first_step;     /* of the execution */
+    size_t num_steps;
+} popliner_run;
+
+#define POPLINER_RUN_INIT                                                                          \
+    { sizeof(popliner_run), NULL, 0, 0, 0, 0, 0 }
+
+popliner_status popliner_profile_run(const popliner_profile *profile, size_t run,
+                                     popliner_run *result, popliner_error *error);
+
+/* One execution of a program, or a sync that no program asks for. */
+typedef struct popliner_execution_step {
+    size_t struct_size;
+    size_t program;        /* or SIZE_MAX */
+    const char *type_name; /* of the program, or of the sync; "" when not recorded */
+    size_t run;            /* or SIZE_MAX */
+    size_t num_ipus;       /* that were measured */
+    uint64_t cycles;       /* on the slowest IPU; 0 if none was measured */
+} popliner_execution_step;
+
+#define POPLINER_EXECUTION_STEP_INIT                                                               \
+    { sizeof(popliner_execution_step), 0, NULL, 0, 0, 0 }
+
+/* O(log runs + its IPUs). */
+popliner_status popliner_profile_execution_step(const popliner_profile *profile, size_t step,
+                                                popliner_execution_step *result,
+                                                popliner_error *error);
+
+/* What a step took on one IPU. */
+typedef struct popliner_ipu_step {
+    size_t struct_size;
+    size_t ipu;
+    uint64_t cycles;      /* of the slowest tile */
+    uint64_t first_cycle; /* of the IPU's clock; the next two count from it */
+    uint64_t active_from_cycles;
+    uint64_t active_to_cycles;
+    size_t num_active_tiles;
+    double tile_balance; /* mean over the most of the tiles' cycles: from 0 to 1, the even case */
+} popliner_ipu_step;
+
+#define POPLINER_IPU_STEP_INIT                                                                     \
+    { sizeof(popliner_ipu_step), 0, 0, 0, 0, 0, 0, 0 }
+
+/* Of the `place`-th of the num_ipus of an execution step. */
+popliner_status popliner_profile_ipu_step(const popliner_profile *profile, size_t step,
+                                          size_t place, popliner_ipu_step *result,
+                                          popliner_error *error);
 
 #ifdef __cplusplus
 }

@@ -112,7 +112,8 @@ static popliner_status read_profile(session *s, popliner_error *error) {
                  s->info == NULL ? "Reading the profile"
                                  : "Reading the profile and the debug information",
                  start);
-        popliner_profile_counts counts = popliner_profile_get_counts(s->profile);
+        popliner_graph counts = POPLINER_GRAPH_INIT;
+        popliner_profile_graph(s->profile, &counts, NULL);
         log_message(&s->log, POPLINER_LEVEL_DEBUG,
                     "%zu lowered variables, %zu equivalence classes, %zu programs, %zu liveness "
                     "steps, %zu compute sets, %zu vertex types, %zu tiles",
@@ -314,7 +315,8 @@ popliner_status session_find_stages(session *s, popliner_memory_model model,
 static uint64_t largest_gap(const popliner_profile *profile) {
     uint64_t largest = 0;
     for (size_t tile = 0; tile < popliner_profile_target(profile)->num_tiles; tile++) {
-        popliner_tile_memory m = popliner_profile_tile_memory(profile, tile);
+        popliner_tile_memory m = POPLINER_TILE_MEMORY_INIT;
+        popliner_profile_tile(profile, tile, &m, NULL);
         uint64_t live = m.always_live_bytes + m.not_always_live_peak_bytes;
         uint64_t gap =
             m.total_including_gaps_bytes > live ? m.total_including_gaps_bytes - live : 0;

@@ -524,7 +524,7 @@ static popliner_status compare_bottleneck(work *w, popliner_error *error) {
     if (!is_full)
         d->explained_bytes = w->stage.total_bytes[d->tile];
     if (p->num_steps > 0)
-        d->program_name = popliner_program_name(p, p->step_program[d->step]);
+        d->program_name = pl_profile_program_name(p, p->step_program[d->step]);
     status = list_missing(w, &missing, &d->missing_here, error);
     if (status != POPLINER_OK)
         goto done;

@@ -80,8 +80,8 @@ typedef struct step_layers {
 static size_t find_step_units(const step_layers *s, uint32_t step, uint32_t *units, size_t most) {
     size_t count = 0;
     for (uint32_t at = step; at != PL_NONE && count < most; at = s->profile->step_parent[at]) {
-        bool owns =
-            at == step || s->profile->program_type[s->profile->step_program[at]] == PL_PROGRAM_CALL;
+        bool owns = at == step ||
+                    s->profile->program_type[s->profile->step_program[at]] == POPLINER_PROGRAM_CALL;
         uint32_t operation = s->operations->step_operation[at];
         if (!owns || operation == PL_NONE)
             continue;

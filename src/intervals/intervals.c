@@ -52,7 +52,7 @@ static popliner_status sum_programs(pl_interval_inputs *s, popliner_error *error
         uint32_t compute_set = p->program_compute_set[program];
         if (set == 0)
             continue;
-        if (!p->program_has_children[program])
+        if (pl_profile_num_children(p, program) == 0)
             pl_series_add(p, p->program_control_code[program], 1,
                           s->set_bytes[PL_CONTROL_CODE] + set * num_tiles);
         pl_series_add(p, p->program_exchange_code[program], 1,

@@ -195,7 +195,7 @@ static bool claim_variables(placing *w, popliner_operation operation, uint32_t p
     const popliner_profile *p = w->profile;
     for (size_t k = 0; k < operation.num_programs; k++) {
         uint32_t program = operation.programs[k];
-        if (p->program_type[program] == PL_PROGRAM_STREAM_COPY_MID)
+        if (p->program_type[program] == POPLINER_PROGRAM_STREAM_COPY_MID)
             continue;
         pl_touches touches = pl_touches_of(p, program);
         uint32_t variable;

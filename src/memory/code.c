@@ -163,7 +163,7 @@ void pl_code_counter_add(pl_code_counter *counter, uint32_t program,
     if (counter->program_seen[program] == counter->number)
         return;
     counter->program_seen[program] = counter->number;
-    if (!p->program_has_children[program])
+    if (pl_profile_num_children(p, program) == 0)
         pl_series_add(p, p->program_control_code[program], 1, groups[PL_CONTROL_CODE]);
     pl_series_add(p, p->program_exchange_code[program], 1, groups[PL_EXCHANGE_CODE]);
     if (p->program_compute_set[program] != PL_NONE)

@@ -52,7 +52,7 @@ static popliner_status explain(pl_full_model *model, const popliner_profile *p,
                 continue;
             pl_code_counter_add(&counter, program, model->explained_bytes);
             uint8_t flags = PL_VARIABLE_IS_TOUCHED;
-            if (p->program_type[program] != PL_PROGRAM_STREAM_COPY_MID)
+            if (p->program_type[program] != POPLINER_PROGRAM_STREAM_COPY_MID)
                 flags |= PL_VARIABLE_IS_COMPUTED_ON;
             pl_touches touches = pl_touches_of(p, program);
             uint32_t variable;

@@ -53,7 +53,7 @@ void pl_full_model_free(pl_full_model *model);
  * of the whole model is. */
 static inline bool pl_full_model_counts(const pl_full_model *model, const popliner_profile *profile,
                                         uint32_t program, uint32_t variable) {
-    return profile->program_type[program] != PL_PROGRAM_STREAM_COPY_MID ||
+    return profile->program_type[program] != POPLINER_PROGRAM_STREAM_COPY_MID ||
            (model->variable_flags[variable] & PL_VARIABLE_IS_COMPUTED_ON) == 0;
 }
 

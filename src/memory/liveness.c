@@ -6,15 +6,18 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/structs.h"
 #include "memory/curve.h"
-#include "profile/profile_data.h"
+#include "profile/walk.h"
 
-popliner_variable popliner_liveness_variable(const popliner_profile *p, size_t variable) {
-    /* of an analysis whose variables are not loaded, details tell the numbers all the same */
-    if (variable >= p->num_variables)
-        return (popliner_variable){.name = "", .category = ""};
+popliner_status popliner_liveness_variable(const popliner_profile *p, size_t variable,
+                                           popliner_variable *result, popliner_error *error) {
+    popliner_status status =
+        pl_walk_check_index(variable, p->num_variables, "lowered variables", error);
+    if (status != POPLINER_OK)
+        return status;
     uint32_t unlowered = p->variable_unlowered[variable];
-    return (popliner_variable){
+    const popliner_variable told = {
         .tile = pl_profile_tile_of(p, variable),
         .size_bytes = p->variable_size_bytes[variable],
         .offset_bytes = p->variable_offset[variable],
@@ -22,11 +25,30 @@ popliner_variable popliner_liveness_variable(const popliner_profile *p, size_t v
         .is_always_live = p->class_always_live[p->variable_class[variable]] != 0,
         .name = unlowered == PL_NONE ? "" : pl_profile_string(p, p->unlowered_name[unlowered]),
         .category = pl_profile_string(p, p->category_name[p->variable_category[variable]]),
+        .category_index = p->variable_category[variable],
+        .unlowered_variable = pl_walk_index(unlowered),
     };
+    return pl_struct_fill(result, &told, sizeof told, "popliner_variable", error);
+}
+
+popliner_status popliner_liveness_unlowered_variable(const popliner_profile *p, size_t variable,
+                                                     popliner_unlowered_variable *result,
+                                                     popliner_error *error) {
+    popliner_status status =
+        pl_walk_check_index(variable, p->num_unlowered, "unlowered variables", error);
+    if (status != POPLINER_OK)
+        return status;
+    const popliner_unlowered_variable told = {
+        .name = pl_profile_string(p, p->unlowered_name[variable]),
+        .debug_context = p->unlowered_debug_context[variable],
+        .size_bytes = p->unlowered_size_bytes[variable],
+        .num_pieces = p->unlowered_num_pieces[variable],
+    };
+    return pl_struct_fill(result, &told, sizeof told, "popliner_unlowered_variable", error);
 }
 
 bool popliner_liveness_is_live(const popliner_profile *p, size_t variable, size_t step) {
-    if (variable >= p->num_variables)
+    if (variable >= p->num_variables || step >= p->num_steps)
         return false;
     uint32_t class_index = p->variable_class[variable];
     if (p->class_always_live[class_index])
@@ -41,8 +63,9 @@ bool popliner_liveness_is_live(const popliner_profile *p, size_t variable, size_
 
 void popliner_liveness_tile_variables(const popliner_profile *profile, size_t tile, size_t *first,
                                       size_t *end) {
-    *first = (size_t)profile->tile_variables_start[tile];
-    *end = (size_t)profile->tile_variables_start[tile + 1];
+    bool is_there = tile < profile->target.num_tiles;
+    *first = is_there ? (size_t)profile->tile_variables_start[tile] : 0;
+    *end = is_there ? (size_t)profile->tile_variables_start[tile + 1] : 0;
 }
 
 /* Fills the curve with the tile's variables that are not always live; returns the bytes of those
@@ -64,11 +87,23 @@ static bool fill_curve(pl_curve *curve, const popliner_profile *p, size_t tile,
     return true;
 }
 
+/* USAGE where the arguments lead nowhere, or the variables are not loaded. */
+static popliner_status check_steps(const popliner_profile *p, size_t first_step, size_t end_step,
+                                   popliner_error *error) {
+    if (first_step > end_step || end_step > p->num_steps)
+        return pl_fail(
+            error, POPLINER_ERROR_USAGE,
+            "the profile has the liveness steps from 0 to %zu, but those from %zu to %zu "
+            "are asked for",
+            p->num_steps, first_step, end_step);
+    return pl_profile_require_variables(p, error);
+}
+
 popliner_status popliner_liveness_peaks(const popliner_profile *profile, const uint8_t *selection,
                                         size_t first_step, size_t end_step, popliner_peak *peaks,
                                         popliner_error *error) {
     pl_curve curve = {0};
-    popliner_status status = pl_profile_require_variables(profile, error);
+    popliner_status status = check_steps(profile, first_step, end_step, error);
     for (size_t tile = 0; status == POPLINER_OK && tile < profile->target.num_tiles; tile++) {
         popliner_peak *peak = &peaks[tile];
         if (!fill_curve(&curve, profile, tile, selection, first_step, end_step,
@@ -87,7 +122,9 @@ popliner_status popliner_liveness_of_tile(const popliner_profile *profile, size_
                                           size_t end_step, uint64_t *bytes, popliner_error *error) {
     pl_curve curve = {0};
     uint64_t always_live_bytes;
-    popliner_status status = pl_profile_require_variables(profile, error);
+    popliner_status status = pl_walk_check_index(tile, profile->target.num_tiles, "tiles", error);
+    if (status == POPLINER_OK)
+        status = check_steps(profile, first_step, end_step, error);
     if (status != POPLINER_OK)
         return status;
     if (fill_curve(&curve, profile, tile, selection, first_step, end_step, &always_live_bytes))
@@ -102,7 +139,7 @@ popliner_status popliner_liveness_of_device(const popliner_profile *p, const uin
                                             size_t first_step, size_t end_step, uint64_t *bytes,
                                             popliner_error *error) {
     pl_curve curve = {0};
-    popliner_status status = pl_profile_require_variables(p, error);
+    popliner_status status = check_steps(p, first_step, end_step, error);
     if (status != POPLINER_OK)
         return status;
     uint64_t *class_bytes = pl_new_array(p->num_classes, sizeof *class_bytes);
@@ -140,7 +177,9 @@ popliner_status popliner_liveness_extent(const popliner_profile *p, size_t tile,
                                          uint64_t *including_gaps_bytes, popliner_error *error) {
     *used_bytes = 0;
     *including_gaps_bytes = 0;
-    popliner_status status = pl_profile_require_variables(p, error);
+    popliner_status status = pl_walk_check_index(tile, p->target.num_tiles, "tiles", error);
+    if (status == POPLINER_OK)
+        status = pl_profile_require_variables(p, error);
     if (status != POPLINER_OK)
         return status;
     size_t start = (size_t)p->tile_variables_start[tile];

@@ -34,10 +34,10 @@ static bool find_running_steps(pl_passes *passes, const popliner_profile *p) {
             continue;
         branch[step] = branch[parent];
         if (branch[step] == PL_NONE &&
-            p->program_type[p->step_program[parent]] == PL_PROGRAM_SWITCH)
+            p->program_type[p->step_program[parent]] == POPLINER_PROGRAM_ON_EVERY_TILE_SWITCH)
             branch[step] = (uint32_t)step;
         if (branch[step] != PL_NONE &&
-            p->program_type[p->step_program[step]] == PL_PROGRAM_ON_TILE_EXECUTE)
+            p->program_type[p->step_program[step]] == POPLINER_PROGRAM_ON_TILE_EXECUTE)
             num_computing[branch[step]]++;
     }
     for (size_t step = 0; memory && step < p->num_steps; step++) {
@@ -62,8 +62,8 @@ static size_t working_unit(const pl_passes *passes, const popliner_profile *p,
                            size_t step) {
     uint8_t type = p->program_type[p->step_program[step]];
     uint32_t operation = operations->step_operation[step];
-    bool works = type == PL_PROGRAM_ON_TILE_EXECUTE || type == PL_PROGRAM_DO_EXCHANGE ||
-                 type == PL_PROGRAM_GLOBAL_EXCHANGE;
+    bool works = type == POPLINER_PROGRAM_ON_TILE_EXECUTE || type == POPLINER_PROGRAM_DO_EXCHANGE ||
+                 type == POPLINER_PROGRAM_GLOBAL_EXCHANGE;
     return works && operation != PL_NONE && passes->step_runs[step] != 0
                ? chain->unit_of_operation[operation]
                : SIZE_MAX;

@@ -547,7 +547,8 @@ size_t popliner_stage_largest_variables(const popliner_stage_meter *meter, size_
         size_t place = count < most ? count++ : most - 1;
         for (; place > 0 && largest[place - 1].size_bytes < size_bytes; place--)
             largest[place] = largest[place - 1];
-        popliner_variable v = popliner_liveness_variable(meter->profile, i);
+        popliner_variable v = POPLINER_VARIABLE_INIT;
+        popliner_liveness_variable(meter->profile, i, &v, NULL);
         largest[place] = (popliner_stage_variable){i, size_bytes, v.name, v.category};
     }
     return count;

@@ -104,7 +104,7 @@ static uint32_t *find_calls(const popliner_profile *profile) {
         uint32_t parent = profile->step_parent[step];
         if (parent == PL_NONE)
             call_above[step] = PL_NONE;
-        else if (profile->program_type[profile->step_program[parent]] == PL_PROGRAM_CALL)
+        else if (profile->program_type[profile->step_program[parent]] == POPLINER_PROGRAM_CALL)
             call_above[step] = parent;
         else
             call_above[step] = call_above[parent];
@@ -214,7 +214,7 @@ static popliner_status find_own_operations(const popliner_profile *profile, draf
     for (size_t i = 0; i < all->count; i++) {
         draft *item = &all->items[i];
         for (size_t k = 0; k < item->num_programs && *item->raw_name == '\0'; k++)
-            item->raw_name = popliner_program_name(profile, item->programs[k]);
+            item->raw_name = pl_profile_program_name(profile, item->programs[k]);
     }
     return POPLINER_OK;
 }

@@ -349,6 +349,16 @@ popliner_status pl_rows_number(pl_rows *rows, int column, uint64_t most, uint64_
     return POPLINER_OK;
 }
 
+bool pl_rows_told(const pl_rows *rows, int column, uint64_t *value) {
+    if (sqlite3_column_type(rows->statement, column) != SQLITE_INTEGER)
+        return false;
+    sqlite3_int64 number = sqlite3_column_int64(rows->statement, column);
+    if (number < 0)
+        return false;
+    *value = (uint64_t)number;
+    return true;
+}
+
 bool pl_rows_is_null(const pl_rows *rows, int column) {
     return type_of(rows, column) == SQLITE_NULL;
 }

@@ -95,6 +95,10 @@ popliner_status pl_rows_number(pl_rows *rows, int column, uint64_t most, uint64_
 popliner_status pl_rows_number_or(pl_rows *rows, int column, uint64_t most, uint64_t otherwise,
                                   uint64_t *value, popliner_error *error);
 
+/* Whether a column holds a whole number that is not negative, which goes to *value: for what is not
+ * needed, and left as it is where the file tells nothing, or nonsense. */
+bool pl_rows_told(const pl_rows *rows, int column, uint64_t *value);
+
 bool pl_rows_is_null(const pl_rows *rows, int column);
 
 /* Text of the current row, "" for NULL; valid until the next row. */

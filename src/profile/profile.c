@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/failure.h"
+#include "base/growth.h"
 #include "base/machine.h"
 #include "popliner/read.h"
 #include "profile/debug_data.h"
@@ -32,6 +33,21 @@ static size_t useful_threads(const char *path, size_t num_threads) {
     return num_threads < most ? num_threads : (size_t)most;
 }
 
+/* Makes an array of each that has remained empty, so that none is NULL. */
+static bool make_empty_arrays(popliner_profile *profile) {
+    pl_field fields[PL_MOST_FIELDS];
+    size_t num_fields = pl_profile_fields(profile, fields);
+    bool memory = true;
+    for (size_t i = 0; i < num_fields; i++) {
+        if (pl_field_items(&fields[i]) != NULL)
+            continue;
+        void *items = pl_new_array(*fields[i].count + fields[i].extra_items, fields[i].item_size);
+        pl_field_set_items(&fields[i], items);
+        memory = memory && items != NULL;
+    }
+    return memory;
+}
+
 popliner_status pl_profile_read(const char *path, const popliner_read_options *options,
                                 const pl_aside *aside, popliner_profile **result,
                                 popliner_error *error) {
@@ -50,6 +66,8 @@ popliner_status pl_profile_read(const char *path, const popliner_read_options *o
     if (status == POPLINER_OK)
         status = pl_profile_read_target(&database, o->listener, profile, error);
     if (status == POPLINER_OK)
+        status = pl_profile_read_facts(&database, profile, error);
+    if (status == POPLINER_OK)
         status = pl_profile_read_variables(&database, profile, &ids, error);
     if (status == POPLINER_OK) {
         pl_database_open_helpers(&database, useful_threads(path, o->num_threads) - 1);
@@ -58,11 +76,15 @@ popliner_status pl_profile_read(const char *path, const popliner_read_options *o
     if (status == POPLINER_OK)
         status = pl_profile_read_programs(&database, profile, &ids, error);
     if (status == POPLINER_OK)
-        status = pl_profile_read_cycles(&database, o->listener, profile, &ids, error);
+        status = pl_profile_read_execution(&database, o->listener, profile, &ids, error);
+    if (status == POPLINER_OK)
+        status = pl_profile_read_cycles(&database, profile, &ids, error);
     if (status == POPLINER_OK)
         status = pl_profile_read_live_ranges(&database, profile, &ids, error);
     if (status == POPLINER_OK)
-        status = pl_profile_read_tile_memory(&database, profile, error);
+        status = pl_profile_read_tiles(&database, o->listener, profile, error);
+    if (status == POPLINER_OK && !make_empty_arrays(profile))
+        status = pl_fail_memory(error, "the profile");
     free_ids(&ids);
     pl_database_close(&database);
     if (status == POPLINER_OK)

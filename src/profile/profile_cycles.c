@@ -1,5 +1,5 @@
-/* How long programs take: estimates of the compiler, or measurements of an execution, and how often
- * Repeats repeat. All of it is optional.
+/* How long programs take: estimates of the compiler, or what the steps of the execution measured,
+ * and how often Repeats repeat. All of it is optional.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "profile/profile_data.h"
@@ -49,15 +49,6 @@ static bool find_number(const numbers *n, uint64_t id, uint64_t *value) {
     return index != PL_NONE;
 }
 
-/* A column that holds a whole number; where it does not, nothing is known. */
-static bool get_number(const pl_rows *rows, int column, uint64_t *value) {
-    if (sqlite3_column_type(rows->statement, column) != SQLITE_INTEGER)
-        return false;
-    sqlite3_int64 number = sqlite3_column_int64(rows->statement, column);
-    *value = (uint64_t)number;
-    return number >= 0;
-}
-
 /* The cycles of the slowest tile in each row of compilation_cycles_by_tile, by id. */
 static popliner_status read_slowest_tiles(const pl_database *database, numbers *slowest,
                                           popliner_error *error) {
@@ -69,7 +60,7 @@ static popliner_status read_slowest_tiles(const pl_database *database, numbers *
     while (status == POPLINER_OK && (status = pl_rows_next(&rows, &more, error)) == POPLINER_OK &&
            more) {
         uint64_t id;
-        if (!get_number(&rows, 0, &id) || pl_rows_is_null(&rows, 1))
+        if (!pl_rows_told(&rows, 0, &id) || pl_rows_is_null(&rows, 1))
             continue;
         size_t size_bytes;
         const uint8_t *rle = pl_rows_blob(&rows, 1, &size_bytes);
@@ -107,7 +98,7 @@ static popliner_status read_estimates(const pl_database *database, const char *t
         const uint8_t *end = cursor + size_bytes;
         uint64_t most = 0;
         bool is_known = false;
-        if (!get_number(&rows, 0, &id))
+        if (!pl_rows_told(&rows, 0, &id))
             continue;
         if (numbering != NULL)
             id = pl_id_map_find(numbering, id);
@@ -140,7 +131,7 @@ static popliner_status read_repeats(const pl_database *database, numbers *repeat
            more) {
         uint64_t id;
         uint64_t count;
-        if (get_number(&rows, 0, &id) && get_number(&rows, 1, &count) &&
+        if (pl_rows_told(&rows, 0, &id) && pl_rows_told(&rows, 1, &count) &&
             !add_number(repeats, id, count < UINT32_MAX ? count : UINT32_MAX))
             status = pl_fail_memory(error, "the repeats");
     }
@@ -155,23 +146,23 @@ enum { EXECUTES, DO_EXCHANGES, GLOBAL_EXCHANGES, CODE_COPIES, STREAM_COPIES, NUM
 static const struct {
     const char *name;
     pl_column columns[2];
-    pl_program_type type;
+    popliner_program_type type;
 } tables[NUM_TABLES] = {
     [EXECUTES] = {"compute_sets",
                   {{"compute_set", false}, {"cycles_by_tile_ids", false}},
-                  PL_PROGRAM_ON_TILE_EXECUTE},
+                  POPLINER_PROGRAM_ON_TILE_EXECUTE},
     [DO_EXCHANGES] = {"program_type_do_exchange",
                       {{"id", false}, {"cycles_by_tile_ids", false}},
-                      PL_PROGRAM_DO_EXCHANGE},
+                      POPLINER_PROGRAM_DO_EXCHANGE},
     [GLOBAL_EXCHANGES] = {"program_type_global_exchange",
                           {{"id", false}, {"estimated_cycles_by_tile_ids", false}},
-                          PL_PROGRAM_GLOBAL_EXCHANGE},
+                          POPLINER_PROGRAM_GLOBAL_EXCHANGE},
     [CODE_COPIES] = {"program_type_code_copy",
                      {{"id", false}, {"cycles_by_tile_ids", false}},
-                     PL_PROGRAM_CODE_COPY},
+                     POPLINER_PROGRAM_CODE_COPY},
     [STREAM_COPIES] = {"program_type_stream_copy_mid",
                        {{"id", false}, {"estimated_cycles_by_tile_ids", false}},
-                       PL_PROGRAM_STREAM_COPY_MID},
+                       POPLINER_PROGRAM_STREAM_COPY_MID},
 };
 
 /* Gives every program its estimate, and its repeats. */
@@ -187,14 +178,14 @@ static popliner_status estimate_programs(const pl_database *database, popliner_p
     for (; status == POPLINER_OK && program < p->num_programs; program++) {
         if ((status = pl_rows_next(&rows, &more, error)) != POPLINER_OK || !more)
             break;
-        pl_program_type type = (pl_program_type)p->program_type[program];
+        popliner_program_type type = (popliner_program_type)p->program_type[program];
         uint64_t index = UINT64_MAX;
         uint64_t value;
-        if (type == PL_PROGRAM_ON_TILE_EXECUTE)
+        if (type == POPLINER_PROGRAM_ON_TILE_EXECUTE)
             index = p->program_compute_set[program];
         else
-            get_number(&rows, 0, &index);
-        if (type == PL_PROGRAM_REPEAT && find_number(repeats, index, &value))
+            pl_rows_told(&rows, 0, &index);
+        if (type == POPLINER_PROGRAM_REPEAT && find_number(repeats, index, &value))
             p->program_repeats[program] = (uint32_t)value;
         for (int table = 0; table < NUM_TABLES; table++) {
             if (type == tables[table].type && find_number(&estimates[table], index, &value)) {
@@ -207,115 +198,35 @@ static popliner_status estimate_programs(const pl_database *database, popliner_p
     return status;
 }
 
-/* While the steps of an execution are read. */
-typedef struct execution {
-    numbers program_of_step; /* by the step's id */
-    uint64_t *cycles;        /* [num_programs]: over all of its executions */
-    uint64_t *executions;    /* [num_programs] */
-    size_t num_left_out;     /* rows that make no sense */
-} execution;
-
-static popliner_status read_step_programs(const pl_database *database, const pl_profile_ids *ids,
-                                          execution *x, popliner_error *error) {
-    static const pl_column columns[] = {{"id", false}, {"program", false}};
-    pl_rows rows = {0};
-    bool more = false;
-    popliner_status status = pl_rows_open(&rows, database, "steps", false, columns, 2, "", error);
-    while (status == POPLINER_OK && (status = pl_rows_next(&rows, &more, error)) == POPLINER_OK &&
-           more) {
-        uint64_t id;
-        uint64_t program_id;
-        if (pl_rows_is_null(&rows, 1))
-            continue; /* of no program, like a sync between two */
-        uint32_t program = get_number(&rows, 0, &id) && get_number(&rows, 1, &program_id)
-                               ? pl_id_map_find(&ids->programs, program_id)
-                               : PL_NONE;
-        if (program == PL_NONE)
-            x->num_left_out++;
-        else if (!add_number(&x->program_of_step, id, program))
-            status = pl_fail_memory(error, "the steps of the execution");
-    }
-    pl_rows_close(&rows);
-    pl_id_map_sort(&x->program_of_step.ids);
-    return status;
-}
-
-/* Sums the cycles of the steps, each as long as on its slowest IPU, by their programs. */
-static popliner_status read_step_cycles(const pl_database *database, execution *x,
-                                        popliner_error *error) {
-    static const pl_column columns[] = {{"step_id", true}, {"cycles", false}};
-    pl_rows rows = {0};
-    bool more = false;
-    uint64_t current = UINT64_MAX; /* the step of the last rows */
-    uint64_t current_cycles = 0;
-    popliner_status status =
-        pl_rows_open(&rows, database, "steps_by_ipu", false, columns, 2, "ORDER BY step_id", error);
-    while (status == POPLINER_OK && (status = pl_rows_next(&rows, &more, error)) == POPLINER_OK &&
-           more) {
-        uint64_t step;
-        uint64_t cycles;
-        uint64_t program;
-        if (!get_number(&rows, 0, &step) || !get_number(&rows, 1, &cycles)) {
-            x->num_left_out++;
-            continue;
-        }
-        if (!find_number(&x->program_of_step, step, &program))
-            continue;
-        cycles = cycles < most_cycles ? cycles : most_cycles;
-        if (step != current) {
-            x->executions[program]++;
-            current_cycles = 0;
-            current = step;
-        }
-        if (cycles > current_cycles) {
-            x->cycles[program] = add_cycles(x->cycles[program], cycles - current_cycles);
-            current_cycles = cycles;
-        }
-    }
-    pl_rows_close(&rows);
-    return status;
-}
-
-/* Replaces all estimates if anything was measured: the two are not to be mixed. */
-static popliner_status read_execution(const pl_database *database,
-                                      const popliner_listener *listener, popliner_profile *p,
-                                      const pl_profile_ids *ids, popliner_error *error) {
-    execution x = {.num_left_out = 0};
-    bool found = false;
-    popliner_status status = pl_database_has_table(database, "steps_by_ipu", &found, error);
-    if (status == POPLINER_OK && found)
-        status = read_step_programs(database, ids, &x, error);
-    if (status != POPLINER_OK || x.program_of_step.count == 0)
-        goto done;
-    x.cycles = pl_new_array(p->num_programs, sizeof *x.cycles);
-    x.executions = pl_new_array(p->num_programs, sizeof *x.executions);
-    if (x.cycles == NULL || x.executions == NULL) {
-        status = pl_fail_memory(error, "the steps of the execution");
-        goto done;
-    }
-    status = read_step_cycles(database, &x, error);
+/* Replaces all estimates if anything was measured: the two are not to be mixed. A program takes the
+ * mean of its executions, each as long as on its slowest IPU. */
+static popliner_status measure_programs(popliner_profile *p, popliner_error *error) {
+    uint64_t *cycles = pl_new_array(p->num_programs, sizeof *cycles);
+    uint64_t *executions = pl_new_array(p->num_programs, sizeof *executions);
     bool is_measured = false;
-    for (size_t i = 0; status == POPLINER_OK && i < p->num_programs; i++)
-        is_measured = is_measured || x.executions[i] > 0;
+    popliner_status status = cycles == NULL || executions == NULL
+                                 ? pl_fail_memory(error, "the steps of the execution")
+                                 : POPLINER_OK;
+    for (size_t step = 0; status == POPLINER_OK && step < p->num_execution_steps; step++) {
+        uint32_t program = p->execution_program[step];
+        if (program == PL_NONE ||
+            p->execution_ipus_start[step] == p->execution_ipus_start[step + 1])
+            continue;
+        cycles[program] = add_cycles(cycles[program], pl_profile_execution_cycles(p, step));
+        executions[program]++;
+        is_measured = true;
+    }
     for (size_t i = 0; is_measured && i < p->num_programs; i++) {
-        bool ran = x.executions[i] > 0;
-        p->program_cycles[i] = ran ? (x.cycles[i] + x.executions[i] / 2) / x.executions[i] : 0;
+        bool ran = executions[i] > 0;
+        p->program_cycles[i] = ran ? (cycles[i] + executions[i] / 2) / executions[i] : 0;
         p->program_cycles_source[i] = ran ? POPLINER_CYCLES_MEASURED : POPLINER_CYCLES_NONE;
     }
-done:
-    if (status == POPLINER_OK && x.num_left_out > 0)
-        pl_tell(listener, POPLINER_LEVEL_WARNING,
-                "The profile's execution holds %zu steps of no known program or without cycles; "
-                "they are left out.",
-                x.num_left_out);
-    free_numbers(&x.program_of_step);
-    free(x.cycles);
-    free(x.executions);
+    free(cycles);
+    free(executions);
     return status;
 }
 
-popliner_status pl_profile_read_cycles(const pl_database *database,
-                                       const popliner_listener *listener, popliner_profile *p,
+popliner_status pl_profile_read_cycles(const pl_database *database, popliner_profile *p,
                                        const pl_profile_ids *ids, popliner_error *error) {
     numbers slowest = {0};
     numbers repeats = {0};
@@ -338,7 +249,7 @@ popliner_status pl_profile_read_cycles(const pl_database *database,
     if (status == POPLINER_OK)
         status = estimate_programs(database, p, estimates, &repeats, error);
     if (status == POPLINER_OK)
-        status = read_execution(database, listener, p, ids, error);
+        status = measure_programs(p, error);
     if (status == POPLINER_OK) {
         p->num_timed_programs = p->num_programs;
         /* without any cycles, nobody asks for the repeats either */

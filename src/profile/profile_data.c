@@ -34,6 +34,10 @@ size_t pl_profile_fields(popliner_profile *p, pl_field *fields) {
     const pl_field all[] = {
         {"strings", &p->strings, 1, &p->strings_length, 0},
         {"series_bytes", &p->series_bytes, 1, &p->series_length, 0},
+        {"facts", &p->facts, sizeof *p->facts, &p->num_facts, 0},
+        {"option_name", &p->option_name, sizeof *p->option_name, &p->num_options, 0},
+        {"option_value", &p->option_value, sizeof *p->option_value, &p->num_options, 0},
+        {"option_is_default", &p->option_is_default, 1, &p->num_options, 0},
         {"vertex_type_name", &p->vertex_type_name, sizeof *p->vertex_type_name,
          &p->num_vertex_types, 0},
         {"vertex_type_size_bytes", &p->vertex_type_size_bytes, sizeof *p->vertex_type_size_bytes,
@@ -44,6 +48,8 @@ size_t pl_profile_fields(popliner_profile *p, pl_field *fields) {
          &p->num_compute_sets, 0},
         {"compute_set_debug_context", &p->compute_set_debug_context,
          sizeof *p->compute_set_debug_context, &p->num_compute_sets, 0},
+        {"compute_set_num_edges", &p->compute_set_num_edges, sizeof *p->compute_set_num_edges,
+         &p->num_compute_sets, 0},
         {"compute_set_vertices_start", &p->compute_set_vertices_start,
          sizeof *p->compute_set_vertices_start, &p->num_compute_sets, 1},
         {"compute_set_vertex_type", &p->compute_set_vertex_type, sizeof *p->compute_set_vertex_type,
@@ -57,8 +63,10 @@ size_t pl_profile_fields(popliner_profile *p, pl_field *fields) {
         {"program_type", &p->program_type, sizeof *p->program_type, &p->num_programs, 0},
         {"program_type_name", &p->program_type_name, sizeof *p->program_type_name, &p->num_programs,
          0},
-        {"program_has_children", &p->program_has_children, sizeof *p->program_has_children,
-         &p->num_programs, 0},
+        {"program_children_start", &p->program_children_start, sizeof *p->program_children_start,
+         &p->num_programs, 1},
+        {"program_child", &p->program_child, sizeof *p->program_child, &p->num_program_children, 0},
+        {"program_called", &p->program_called, sizeof *p->program_called, &p->num_programs, 0},
         {"program_debug_context", &p->program_debug_context, sizeof *p->program_debug_context,
          &p->num_programs, 0},
         {"program_name", &p->program_name, sizeof *p->program_name, &p->num_programs, 0},
@@ -85,8 +93,14 @@ size_t pl_profile_fields(popliner_profile *p, pl_field *fields) {
         {"unlowered_name", &p->unlowered_name, sizeof *p->unlowered_name, &p->num_unlowered, 0},
         {"unlowered_debug_context", &p->unlowered_debug_context, sizeof *p->unlowered_debug_context,
          &p->num_unlowered, 0},
+        {"unlowered_size_bytes", &p->unlowered_size_bytes, sizeof *p->unlowered_size_bytes,
+         &p->num_unlowered, 0},
+        {"unlowered_num_pieces", &p->unlowered_num_pieces, sizeof *p->unlowered_num_pieces,
+         &p->num_unlowered, 0},
         {"category_name", &p->category_name, sizeof *p->category_name, &p->num_categories, 0},
         {"category", &p->category, sizeof *p->category, &p->num_categories, 0},
+        {"category_memory", &p->category_memory, sizeof *p->category_memory, &p->num_category_parts,
+         0},
         {"tile_total_bytes", &p->tile_total_bytes, sizeof *p->tile_total_bytes,
          &p->target.num_tiles, 0},
         {"tile_total_including_gaps_bytes", &p->tile_total_including_gaps_bytes,
@@ -95,6 +109,38 @@ size_t pl_profile_fields(popliner_profile *p, pl_field *fields) {
          &p->target.num_tiles, 0},
         {"tile_not_always_live_peak_bytes", &p->tile_not_always_live_peak_bytes,
          sizeof *p->tile_not_always_live_peak_bytes, &p->target.num_tiles, 0},
+        {"tile_interleaved_bytes", &p->tile_interleaved_bytes, sizeof *p->tile_interleaved_bytes,
+         &p->target.num_tiles, 0},
+        {"tile_non_interleaved_bytes", &p->tile_non_interleaved_bytes,
+         sizeof *p->tile_non_interleaved_bytes, &p->target.num_tiles, 0},
+        {"tile_overflowed_bytes", &p->tile_overflowed_bytes, sizeof *p->tile_overflowed_bytes,
+         &p->target.num_tiles, 0},
+        {"run_name", &p->run_name, sizeof *p->run_name, &p->num_runs, 0},
+        {"run_start_microseconds", &p->run_start_microseconds, sizeof *p->run_start_microseconds,
+         &p->num_runs, 0},
+        {"run_elapsed_microseconds", &p->run_elapsed_microseconds,
+         sizeof *p->run_elapsed_microseconds, &p->num_runs, 0},
+        {"run_num_programs", &p->run_num_programs, sizeof *p->run_num_programs, &p->num_runs, 0},
+        {"run_first_step", &p->run_first_step, sizeof *p->run_first_step, &p->num_runs, 1},
+        {"execution_program", &p->execution_program, sizeof *p->execution_program,
+         &p->num_execution_steps, 0},
+        {"execution_type_name", &p->execution_type_name, sizeof *p->execution_type_name,
+         &p->num_execution_steps, 0},
+        {"execution_ipus_start", &p->execution_ipus_start, sizeof *p->execution_ipus_start,
+         &p->num_execution_steps, 1},
+        {"execution_ipu", &p->execution_ipu, sizeof *p->execution_ipu, &p->num_execution_ipus, 0},
+        {"execution_cycles", &p->execution_cycles, sizeof *p->execution_cycles,
+         &p->num_execution_ipus, 0},
+        {"execution_first_cycle", &p->execution_first_cycle, sizeof *p->execution_first_cycle,
+         &p->num_execution_ipus, 0},
+        {"execution_active_from", &p->execution_active_from, sizeof *p->execution_active_from,
+         &p->num_execution_ipus, 0},
+        {"execution_active_to", &p->execution_active_to, sizeof *p->execution_active_to,
+         &p->num_execution_ipus, 0},
+        {"execution_active_tiles", &p->execution_active_tiles, sizeof *p->execution_active_tiles,
+         &p->num_execution_ipus, 0},
+        {"execution_tile_balance", &p->execution_tile_balance, sizeof *p->execution_tile_balance,
+         &p->num_execution_ipus, 0},
     };
     _Static_assert(sizeof all / sizeof *all + 10 <= PL_MOST_FIELDS, "PL_MOST_FIELDS is too small");
     memcpy(fields, all, sizeof all);
@@ -134,34 +180,6 @@ void popliner_profile_free(popliner_profile *profile) {
     free(profile);
 }
 
-const popliner_target *popliner_profile_target(const popliner_profile *profile) {
-    return &profile->target;
-}
-
-popliner_profile_counts popliner_profile_get_counts(const popliner_profile *profile) {
-    return (popliner_profile_counts){
-        .num_programs = profile->num_programs,
-        .num_steps = profile->num_steps,
-        .num_compute_sets = profile->num_compute_sets,
-        .num_vertex_types = profile->num_vertex_types,
-        .num_variables = profile->num_variables,
-        .num_equivalence_classes = profile->num_classes,
-    };
-}
-
-popliner_cycles_source popliner_profile_cycles_source(const popliner_profile *profile) {
-    popliner_cycles_source source = POPLINER_CYCLES_NONE;
-    for (size_t i = 0; i < profile->num_timed_programs; i++) {
-        popliner_cycles_source of_program =
-            (popliner_cycles_source)profile->program_cycles_source[i];
-        if (of_program == POPLINER_CYCLES_ESTIMATED &&
-            profile->program_type[i] != PL_PROGRAM_ON_TILE_EXECUTE)
-            of_program = POPLINER_CYCLES_EXCHANGES;
-        source = of_program > source ? of_program : source;
-    }
-    return source;
-}
-
 size_t pl_profile_tile_of(const popliner_profile *profile, size_t variable) {
     size_t low = 0; /* the first tile that ends behind the variable is not before it */
     size_t high = profile->target.num_tiles - 1;
@@ -175,25 +193,12 @@ size_t pl_profile_tile_of(const popliner_profile *profile, size_t variable) {
     return low;
 }
 
-size_t popliner_profile_program_at(const popliner_profile *profile, size_t step) {
-    return profile->step_program[step];
-}
-
-const char *popliner_program_name(const popliner_profile *profile, size_t program) {
+const char *pl_profile_program_name(const popliner_profile *profile, size_t program) {
     const char *name = pl_profile_string(profile, profile->program_name[program]);
     uint32_t set = profile->program_compute_set[program];
     if (*name == '\0' && set != PL_NONE)
         name = pl_profile_string(profile, profile->compute_set_name[set]);
     return name;
-}
-
-popliner_tile_memory popliner_profile_tile_memory(const popliner_profile *profile, size_t tile) {
-    return (popliner_tile_memory){
-        .total_bytes = profile->tile_total_bytes[tile],
-        .total_including_gaps_bytes = profile->tile_total_including_gaps_bytes[tile],
-        .always_live_bytes = profile->tile_always_live_bytes[tile],
-        .not_always_live_peak_bytes = profile->tile_not_always_live_peak_bytes[tile],
-    };
 }
 
 pl_string pl_profile_add_string(popliner_profile *profile, const char *text) {
@@ -258,6 +263,43 @@ popliner_status pl_profile_read_series(popliner_profile *profile, pl_rows *rows,
     if (!pl_profile_add_series(profile, rle, size_bytes, series))
         return pl_fail_memory(error, "the numbers by tile");
     return POPLINER_OK;
+}
+
+/* Whether the varints, at least one, are all 0, one byte for each. */
+static bool is_all_zero(const uint8_t *list, size_t size_bytes) {
+    return list[0] == 0x80 && memcmp(list, list + 1, size_bytes - 1) == 0;
+}
+
+popliner_status pl_profile_read_list_series(popliner_profile *profile, pl_rows *rows, int column,
+                                            pl_series *series, popliner_error *error) {
+    size_t num_tiles = profile->target.num_tiles;
+    size_t size_bytes;
+    const uint8_t *blob = pl_rows_blob(rows, column, &size_bytes);
+    *series = (pl_series){0};
+    if (size_bytes == 0 || (size_bytes == num_tiles && is_all_zero(blob, size_bytes)))
+        return POPLINER_OK;
+    uint64_t *by_tile = pl_new_array(num_tiles, sizeof *by_tile);
+    pl_blob rle = {0};
+    popliner_status status = POPLINER_OK;
+    if (by_tile == NULL)
+        return pl_fail_memory(error, "the numbers by tile");
+    if (!pl_varint_list_read(blob, size_bytes, by_tile, num_tiles))
+        status =
+            pl_rows_fail(rows, column, error,
+                         "does not hold one number for each of the target's %zu tiles", num_tiles);
+    for (size_t tile = 0; status == POPLINER_OK && tile < num_tiles; tile++) {
+        if (by_tile[tile] > UINT32_MAX)
+            status = pl_rows_fail(rows, column, error, "holds %llu, more than a tile can have",
+                                  (unsigned long long)by_tile[tile]);
+    }
+    if (status == POPLINER_OK) {
+        pl_rle_write(&rle, by_tile, num_tiles);
+        if (rle.failed || !pl_profile_add_series(profile, rle.data, rle.size, series))
+            status = pl_fail_memory(error, "the numbers by tile");
+    }
+    free(rle.data);
+    free(by_tile);
+    return status;
 }
 
 void pl_series_add(const popliner_profile *profile, pl_series series, uint64_t factor,
@@ -332,6 +374,39 @@ static bool series_hold_tiles(const popliner_profile *profile, const pl_series *
     return true;
 }
 
+static bool facts_in_range(const popliner_profile *p) {
+    return p->num_facts == 0 ||
+           (p->num_facts == PL_NUM_FACTS && p->facts[PL_FACT_POPLAR_TEXT] < p->strings_length &&
+            p->facts[PL_FACT_POPLAR_HASH] < p->strings_length &&
+            p->facts[PL_FACT_TARGET_TYPE] < p->strings_length);
+}
+
+static bool program_tree_in_range(const popliner_profile *p) {
+    for (size_t i = 0; i < p->num_programs; i++) {
+        if (p->program_type[i] >= PL_NUM_PROGRAM_TYPES)
+            return false;
+    }
+    return starts_ascend_32(p->program_children_start, p->num_programs, p->num_program_children) &&
+           indices_in_range(p->program_child, p->num_program_children, p->num_programs, false) &&
+           indices_in_range(p->program_called, p->num_programs, p->num_programs, true);
+}
+
+static bool cycles_have_sources(const popliner_profile *p) {
+    for (size_t i = 0; i < p->num_timed_programs; i++) {
+        if (p->program_cycles_source[i] > POPLINER_CYCLES_MEASURED)
+            return false;
+    }
+    return true;
+}
+
+static bool execution_in_range(const popliner_profile *p) {
+    uint64_t num_run_steps = p->run_first_step[p->num_runs]; /* the last steps may be of no run */
+    return num_run_steps <= p->num_execution_steps &&
+           starts_ascend_64(p->run_first_step, p->num_runs, (size_t)num_run_steps) &&
+           indices_in_range(p->execution_program, p->num_execution_steps, p->num_programs, true) &&
+           starts_ascend_64(p->execution_ipus_start, p->num_execution_steps, p->num_execution_ipus);
+}
+
 popliner_status pl_profile_check(const popliner_profile *p, const char *path,
                                  popliner_error *error) {
     const char *wrong = NULL;
@@ -342,8 +417,14 @@ popliner_status pl_profile_check(const popliner_profile *p, const char *path,
         !strings_in_range(p->program_name, p->num_programs, strings) ||
         !strings_in_range(p->program_type_name, p->num_programs, strings) ||
         !strings_in_range(p->unlowered_name, p->num_unlowered, strings) ||
-        !strings_in_range(p->category_name, p->num_categories, strings))
+        !strings_in_range(p->category_name, p->num_categories, strings) ||
+        !strings_in_range(p->option_name, p->num_options, strings) ||
+        !strings_in_range(p->option_value, p->num_options, strings) ||
+        !strings_in_range(p->run_name, p->num_runs, strings) ||
+        !strings_in_range(p->execution_type_name, p->num_execution_steps, strings))
         wrong = "names";
+    else if (!facts_in_range(p))
+        wrong = "versions and numbers";
     else if (!starts_ascend_32(p->compute_set_vertices_start, p->num_compute_sets,
                                p->num_compute_set_vertices) ||
              !indices_in_range(p->compute_set_vertex_type, p->num_compute_set_vertices,
@@ -356,10 +437,15 @@ popliner_status pl_profile_check(const popliner_profile *p, const char *path,
         wrong = "variables of the programs";
     else if (!starts_ascend_32(p->program_lists_start, p->num_programs, p->num_program_lists) ||
              !indices_in_range(p->program_list, p->num_program_lists, p->num_lists, false) ||
-             !indices_in_range(p->program_compute_set, p->num_programs, p->num_compute_sets, true))
+             !indices_in_range(p->program_compute_set, p->num_programs, p->num_compute_sets,
+                               true) ||
+             !program_tree_in_range(p))
         wrong = "programs";
-    else if (p->num_timed_programs != 0 && p->num_timed_programs != p->num_programs)
+    else if ((p->num_timed_programs != 0 && p->num_timed_programs != p->num_programs) ||
+             !cycles_have_sources(p))
         wrong = "cycles of the programs";
+    else if (!execution_in_range(p))
+        wrong = "runs and executed steps";
     else if (!indices_in_range(p->step_program, p->num_steps, p->num_programs, false))
         wrong = "liveness steps";
     else if (!starts_ascend_32(p->class_ranges_start, p->num_classes, p->num_ranges))
@@ -368,7 +454,11 @@ popliner_status pl_profile_check(const popliner_profile *p, const char *path,
              !indices_in_range(p->variable_unlowered, p->num_variables, p->num_unlowered, true) ||
              !starts_ascend_64(p->tile_variables_start, p->target.num_tiles, p->num_variables))
         wrong = "lowered variables";
-    else if (!series_hold_tiles(p, p->vertex_type_code, p->num_vertex_types) ||
+    else if (p->num_category_parts != 0 &&
+             p->num_category_parts != p->num_categories * PL_NUM_CATEGORY_PARTS)
+        wrong = "memory by category";
+    else if (!series_hold_tiles(p, p->category_memory, p->num_category_parts) ||
+             !series_hold_tiles(p, p->vertex_type_code, p->num_vertex_types) ||
              !series_hold_tiles(p, p->compute_set_vertex_instances, p->num_compute_set_vertices) ||
              !series_hold_tiles(p, p->compute_set_state, p->num_compute_set_states) ||
              !series_hold_tiles(p, p->compute_set_descriptors, p->num_compute_set_states) ||

@@ -12,17 +12,8 @@
 #include "profile/category.h"
 #include "profile/database.h"
 
-typedef enum pl_program_type {
-    PL_PROGRAM_OTHER, /* nothing depends on which */
-    PL_PROGRAM_ON_TILE_EXECUTE,
-    PL_PROGRAM_DO_EXCHANGE,
-    PL_PROGRAM_GLOBAL_EXCHANGE,
-    PL_PROGRAM_CODE_COPY,
-    PL_PROGRAM_STREAM_COPY_MID,
-    PL_PROGRAM_CALL,
-    PL_PROGRAM_REPEAT,
-    PL_PROGRAM_SWITCH, /* OnEveryTileSwitch: one of its children runs */
-} pl_program_type;
+/* How many types of programs are known; they are numbered from 0. */
+enum { PL_NUM_PROGRAM_TYPES = POPLINER_PROGRAM_SYNC_ANS + 1 };
 
 /* One number per tile, kept RLE-encoded in popliner_profile.series_bytes: most are all zero or
  * change seldom, and each is wanted once. Size 0 stands for all zero. */
@@ -31,11 +22,41 @@ typedef struct pl_series {
     uint64_t size_bytes;
 } pl_series;
 
+/* Single numbers that the profile tells, in popliner_profile.facts; of texts their pl_string. */
+typedef enum pl_fact {
+    PL_FACT_FORMAT_MAJOR,
+    PL_FACT_FORMAT_MINOR,
+    PL_FACT_FORMAT_POINT,
+    PL_FACT_FORMAT_UNSTABLE,
+    PL_FACT_POPLAR_MAJOR,
+    PL_FACT_POPLAR_MINOR,
+    PL_FACT_POPLAR_POINT,
+    PL_FACT_POPLAR_TEXT,
+    PL_FACT_POPLAR_HASH,
+    PL_FACT_NUM_VERTICES,
+    PL_FACT_NUM_EDGES,
+    PL_FACT_TARGET_TYPE,
+    PL_FACT_TILES_PER_IPU,
+    PL_FACT_IPUS_PER_REPLICA,
+    PL_NUM_FACTS,
+} pl_fact;
+
+/* The parts that the compiler's account of a category has: its columns, in this order. */
+enum { PL_NUM_CATEGORY_PARTS = 6 };
+
 /* A string is the offset of its first byte in popliner_profile.strings; offset 0 is "". */
 typedef uint32_t pl_string;
 
 struct popliner_profile {
-    popliner_target target;
+    popliner_target target; /* its last three members are taken from the facts */
+
+    size_t num_facts; /* PL_NUM_FACTS, or 0: all of them 0 */
+    uint64_t *facts;
+
+    size_t num_options;
+    pl_string *option_name;
+    pl_string *option_value;
+    uint8_t *option_is_default;
 
     char *strings; /* NUL-terminated, one after another */
     size_t strings_length;
@@ -52,6 +73,7 @@ struct popliner_profile {
     size_t num_compute_sets;
     pl_string *compute_set_name;
     uint64_t *compute_set_debug_context;
+    uint64_t *compute_set_num_edges;
     uint32_t *compute_set_vertices_start; /* [num_compute_sets + 1] into the two below */
     size_t num_compute_set_vertices;
     uint32_t *compute_set_vertex_type;
@@ -71,9 +93,12 @@ struct popliner_profile {
     uint32_t *list_variable;
 
     size_t num_programs;
-    uint8_t *program_type; /* pl_program_type */
+    uint8_t *program_type; /* popliner_program_type */
     pl_string *program_type_name;
-    uint8_t *program_has_children;   /* 0 or 1 */
+    uint32_t *program_children_start; /* [num_programs + 1] into program_child */
+    size_t num_program_children;
+    uint32_t *program_child;
+    uint32_t *program_called;        /* body of the function that it calls, or PL_NONE */
     uint64_t *program_debug_context; /* 0: none */
     pl_string *program_name;
     uint32_t *program_compute_set; /* of OnTileExecute, else PL_NONE */
@@ -104,10 +129,16 @@ struct popliner_profile {
     size_t num_unlowered;
     pl_string *unlowered_name;
     uint64_t *unlowered_debug_context; /* the first one; 0: none */
+    uint64_t *unlowered_size_bytes;    /* of its pieces, the lowered variables */
+    uint32_t *unlowered_num_pieces;
 
     size_t num_categories;
     pl_string *category_name;
     uint8_t *category; /* pl_category */
+
+    /* The compiler's own account by category and tile. */
+    size_t num_category_parts;  /* PL_NUM_CATEGORY_PARTS for each category, or 0 */
+    pl_series *category_memory; /* by category and part */
 
     /* Whether what grows with the lowered variables was left out, see pl_profile_variable_fields. */
     bool lacks_variables;
@@ -126,7 +157,43 @@ struct popliner_profile {
     uint64_t *tile_total_including_gaps_bytes;
     uint64_t *tile_always_live_bytes;
     uint64_t *tile_not_always_live_peak_bytes;
+    uint64_t *tile_interleaved_bytes;
+    uint64_t *tile_non_interleaved_bytes;
+    uint64_t *tile_overflowed_bytes;
+
+    /* The execution, if the program ran. */
+    size_t num_runs;
+    pl_string *run_name;
+    uint64_t *run_start_microseconds;
+    uint64_t *run_elapsed_microseconds;
+    uint64_t *run_num_programs;
+    uint64_t *run_first_step; /* [num_runs + 1] */
+
+    size_t num_execution_steps;
+    uint32_t *execution_program;    /* or PL_NONE */
+    pl_string *execution_type_name; /* of the program, or of the sync */
+    uint64_t *execution_ipus_start; /* [num_execution_steps + 1] into those below */
+    size_t num_execution_ipus;
+    uint32_t *execution_ipu;
+    uint64_t *execution_cycles; /* of the slowest tile */
+    uint64_t *execution_first_cycle;
+    uint64_t *execution_active_from;
+    uint64_t *execution_active_to;
+    uint32_t *execution_active_tiles;
+    double *execution_tile_balance;
 };
+
+/* A single number; 0 where the profile does not tell. */
+static inline uint64_t pl_profile_fact(const popliner_profile *profile, pl_fact fact) {
+    return profile->num_facts == 0 ? 0 : profile->facts[fact];
+}
+
+static inline size_t pl_profile_num_children(const popliner_profile *profile, size_t program) {
+    return profile->program_children_start[program + 1] - profile->program_children_start[program];
+}
+
+/* The name of a program, or of the compute set that it executes; "" if neither has one. */
+const char *pl_profile_program_name(const popliner_profile *profile, size_t program);
 
 /* The tile of a lowered variable. O(log tiles). */
 size_t pl_profile_tile_of(const popliner_profile *profile, size_t variable);
@@ -170,6 +237,9 @@ popliner_status pl_profile_require_variables(const popliner_profile *profile,
 popliner_status pl_profile_check(const popliner_profile *profile, const char *path,
                                  popliner_error *error);
 
+/* Makes the target's members of the facts. After reading and loading. */
+void pl_profile_take_facts(popliner_profile *profile);
+
 /* While reading: adds a string or a series; PL_NONE / false when memory is short. */
 pl_string pl_profile_add_string(popliner_profile *profile, const char *text);
 bool pl_profile_add_series(popliner_profile *profile, const uint8_t *rle, size_t size_bytes,
@@ -202,12 +272,21 @@ popliner_status pl_profile_read(const char *path, const popliner_read_options *o
                                 const pl_aside *aside, popliner_profile **profile,
                                 popliner_error *error);
 
+/* While reading: a series from a list of varints, one number per tile; without a byte it is all
+ * zero. */
+popliner_status pl_profile_read_list_series(popliner_profile *profile, pl_rows *rows, int column,
+                                            pl_series *series, popliner_error *error);
+
 /* The parts of popliner_profile_read, in the order in which they need each other. */
 
-/* Version, target, and what the profile must have at all. */
+/* Version, target, and what the profile must have at all; makes room for the facts. */
 popliner_status pl_profile_read_target(const pl_database *database,
                                        const popliner_listener *listener, popliner_profile *profile,
                                        popliner_error *error);
+
+/* Other facts, and the options of the engine: all optional. */
+popliner_status pl_profile_read_facts(const pl_database *database, popliner_profile *profile,
+                                      popliner_error *error);
 
 /* Categories, unlowered variables, equivalence classes. */
 popliner_status pl_profile_read_variables(const pl_database *database, popliner_profile *profile,
@@ -223,18 +302,28 @@ popliner_status pl_profile_read_lowered(const pl_database *database,
 popliner_status pl_profile_read_programs(const pl_database *database, popliner_profile *profile,
                                          pl_profile_ids *ids, popliner_error *error);
 
-/* Cycles of the programs and counts of Repeats: all optional. Surprises in the tables of the
- * execution, which no real file has shown filled, are told to `listener` and left out. */
-popliner_status pl_profile_read_cycles(const pl_database *database,
-                                       const popliner_listener *listener, popliner_profile *profile,
+/* Runs, and what they executed: all optional. Surprises in these tables, which no real file has
+ * shown filled, are told to `listener` and left out. */
+popliner_status pl_profile_read_execution(const pl_database *database,
+                                          const popliner_listener *listener,
+                                          popliner_profile *profile, const pl_profile_ids *ids,
+                                          popliner_error *error);
+
+/* The cycles of an executed step on the slowest IPU; 0 if none was measured. */
+uint64_t pl_profile_execution_cycles(const popliner_profile *profile, size_t step);
+
+/* Cycles of the programs and counts of Repeats, after the execution: all optional. */
+popliner_status pl_profile_read_cycles(const pl_database *database, popliner_profile *profile,
                                        const pl_profile_ids *ids, popliner_error *error);
 
 /* The ranges of the classes, which are checked against the number of steps. */
 popliner_status pl_profile_read_live_ranges(const pl_database *database, popliner_profile *profile,
                                             pl_profile_ids *ids, popliner_error *error);
 
-/* The compiler's own account. */
-popliner_status pl_profile_read_tile_memory(const pl_database *database, popliner_profile *profile,
-                                            popliner_error *error);
+/* The compiler's own account: by tile, and by category and tile. Categories that are not known are
+ * told to `listener`. */
+popliner_status pl_profile_read_tiles(const pl_database *database,
+                                      const popliner_listener *listener, popliner_profile *profile,
+                                      popliner_error *error);
 
 #endif

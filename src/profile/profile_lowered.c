@@ -359,6 +359,22 @@ static bool allocate_variables(lowered *l, size_t count) {
            p->variable_category != NULL;
 }
 
+/* How large the unlowered variables are, from their pieces. */
+static popliner_status sum_up_pieces(popliner_profile *p, popliner_error *error) {
+    p->unlowered_size_bytes = pl_new_array(p->num_unlowered, sizeof *p->unlowered_size_bytes);
+    p->unlowered_num_pieces = pl_new_array(p->num_unlowered, sizeof *p->unlowered_num_pieces);
+    if (p->unlowered_size_bytes == NULL || p->unlowered_num_pieces == NULL)
+        return pl_fail_memory(error, "the names of variables");
+    for (size_t i = 0; i < p->num_variables; i++) {
+        uint32_t unlowered = p->variable_unlowered[i];
+        if (unlowered != PL_NONE) {
+            p->unlowered_size_bytes[unlowered] += p->variable_size_bytes[i];
+            p->unlowered_num_pieces[unlowered]++;
+        }
+    }
+    return POPLINER_OK;
+}
+
 popliner_status pl_profile_read_lowered(const pl_database *database,
                                         const popliner_read_options *options, const pl_aside *aside,
                                         popliner_profile *profile, pl_profile_ids *ids,
@@ -398,6 +414,8 @@ popliner_status pl_profile_read_lowered(const pl_database *database,
         status = pl_fail_memory(error, "the lowered variables");
     if (status == POPLINER_OK)
         status = sort_by_tile(&l, &ids->variables, error);
+    if (status == POPLINER_OK)
+        status = sum_up_pieces(profile, error);
     pl_id_map_sort(&ids->variables);
 done:
     for (size_t i = 0; l.piece_ids != NULL && i < scan.num_pieces; i++)

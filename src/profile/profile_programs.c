@@ -50,23 +50,16 @@ static popliner_status read_vertex_types(const pl_database *database, popliner_p
     return status;
 }
 
-/* The code of the vertex types: here the file has plain lists, which are kept as RLE like every
- * other series. */
 static popliner_status read_vertex_code(const pl_database *database, popliner_profile *p,
                                         pl_profile_ids *ids, popliner_error *error) {
     static const pl_column columns[] = {{"vertex_type", true}, {"code_bytes", true}};
-    size_t num_tiles = p->target.num_tiles;
     pl_rows rows = {0};
     bool more = false;
-    pl_blob rle = {0};
-    uint64_t *by_tile = pl_new_array(num_tiles, sizeof *by_tile);
     p->vertex_type_code = pl_new_array(p->num_vertex_types, sizeof *p->vertex_type_code);
-    popliner_status status = by_tile == NULL || p->vertex_type_code == NULL
-                                 ? pl_fail_memory(error, "the vertex types")
-                                 : POPLINER_OK;
-    if (status == POPLINER_OK)
-        status =
-            pl_rows_open(&rows, database, "memory_by_vertex_type", false, columns, 2, "", error);
+    if (p->vertex_type_code == NULL)
+        return pl_fail_memory(error, "the vertex types");
+    popliner_status status =
+        pl_rows_open(&rows, database, "memory_by_vertex_type", false, columns, 2, "", error);
     while (status == POPLINER_OK && (status = pl_rows_next(&rows, &more, error)) == POPLINER_OK &&
            more) {
         uint64_t id = 0;
@@ -74,50 +67,31 @@ static popliner_status read_vertex_code(const pl_database *database, popliner_pr
         if (status != POPLINER_OK)
             break;
         uint32_t type = pl_id_map_find(&ids->vertex_types, id);
-        size_t size_bytes;
-        const uint8_t *blob = pl_rows_blob(&rows, 1, &size_bytes);
-        if (type == PL_NONE) {
+        if (type == PL_NONE)
             status =
                 pl_rows_fail(&rows, 0, error, "is %llu, which table vertex_types does not have",
                              (unsigned long long)id);
-        } else if (size_bytes > 0) {
-            if (!pl_varint_list_read(blob, size_bytes, by_tile, num_tiles)) {
-                status = pl_rows_fail(&rows, 1, error,
-                                      "does not hold one number for each of the "
-                                      "target's %zu tiles",
-                                      num_tiles);
-                break;
-            }
-            for (size_t tile = 0; status == POPLINER_OK && tile < num_tiles; tile++) {
-                if (by_tile[tile] > UINT32_MAX)
-                    status = pl_rows_fail(&rows, 1, error, "holds %llu, more than a tile can have",
-                                          (unsigned long long)by_tile[tile]);
-            }
-            if (status != POPLINER_OK)
-                break;
-            rle.size = 0;
-            pl_rle_write(&rle, by_tile, num_tiles);
-            if (rle.failed ||
-                !pl_profile_add_series(p, rle.data, rle.size, &p->vertex_type_code[type]))
-                status = pl_fail_memory(error, "the code of vertex types");
-        }
+        else
+            status = pl_profile_read_list_series(p, &rows, 1, &p->vertex_type_code[type], error);
     }
     pl_rows_close(&rows);
-    free(rle.data);
-    free(by_tile);
     return status;
 }
 
 static popliner_status read_compute_sets(const pl_database *database, popliner_profile *p,
                                          pl_profile_ids *ids, pl_list_room *room,
                                          popliner_error *error) {
-    static const pl_column columns[] = {
-        {"compute_set", true}, {"name", false}, {"debug_id", false}, {"var_ids_diff_rle", false}};
+    static const pl_column columns[] = {{"compute_set", true},
+                                        {"name", false},
+                                        {"debug_id", false},
+                                        {"var_ids_diff_rle", false},
+                                        {"edge_count", false}};
     pl_rows rows = {0};
     bool more = false;
     size_t name_capacity = 0;
     size_t context_capacity = 0;
-    popliner_status status = pl_rows_open(&rows, database, "compute_sets", true, columns, 4,
+    size_t edge_capacity = 0;
+    popliner_status status = pl_rows_open(&rows, database, "compute_sets", true, columns, 5,
                                           "ORDER BY compute_set", error);
     while (status == POPLINER_OK && (status = pl_rows_next(&rows, &more, error)) == POPLINER_OK &&
            more) {
@@ -130,12 +104,16 @@ static popliner_status read_compute_sets(const pl_database *database, popliner_p
             break;
         void *names = p->compute_set_name;
         void *contexts = p->compute_set_debug_context;
+        void *edges = p->compute_set_num_edges;
         bool memory =
             pl_reserve(&names, &name_capacity, p->num_compute_sets + 1, sizeof(pl_string));
         p->compute_set_name = names;
         memory = memory && pl_reserve(&contexts, &context_capacity, p->num_compute_sets + 1,
                                       sizeof(uint64_t));
         p->compute_set_debug_context = contexts;
+        memory =
+            memory && pl_reserve(&edges, &edge_capacity, p->num_compute_sets + 1, sizeof(uint64_t));
+        p->compute_set_num_edges = edges;
         pl_string name = pl_profile_add_string(p, pl_rows_text(&rows, 1));
         if (!memory || name == PL_NONE ||
             !pl_id_map_add(&ids->compute_sets, id, (uint32_t)p->num_compute_sets)) {
@@ -143,6 +121,8 @@ static popliner_status read_compute_sets(const pl_database *database, popliner_p
             break;
         }
         p->compute_set_name[p->num_compute_sets] = name;
+        p->compute_set_num_edges[p->num_compute_sets] = 0;
+        pl_rows_told(&rows, 4, &p->compute_set_num_edges[p->num_compute_sets]);
         p->compute_set_debug_context[p->num_compute_sets++] = context;
         status = pl_profile_read_list(&rows, 3, p, ids, room, error);
     }
@@ -379,9 +359,11 @@ static popliner_status read_host_exchange(const pl_database *database, const pl_
 
 /* Everything that rows of `programs` refer to by their variant_index. */
 typedef struct variants {
-    pl_id_map types;      /* program_types.id to pl_program_type */
+    pl_id_map types;      /* program_types.id to popliner_program_type */
     pl_id_map type_names; /* program_types.id to pl_string */
     pl_id_map compute_set_of_execute;
+    pl_id_map program_of_function;
+    pl_id_map program_of_call;
     exchange_table do_exchanges;
     exchange_table global_exchanges;
     exchange_table code_copies;
@@ -392,31 +374,42 @@ static void free_variants(variants *v) {
     pl_id_map_free(&v->types);
     pl_id_map_free(&v->type_names);
     pl_id_map_free(&v->compute_set_of_execute);
+    pl_id_map_free(&v->program_of_function);
+    pl_id_map_free(&v->program_of_call);
     free_exchanges(&v->do_exchanges);
     free_exchanges(&v->global_exchanges);
     free_exchanges(&v->code_copies);
     free(v->host.entries);
 }
 
-static pl_program_type type_of_name(const char *name) {
+static popliner_program_type type_of_name(const char *name) {
     static const struct {
         const char *name;
-        pl_program_type type;
+        popliner_program_type type;
     } known[] = {
-        {"OnTileExecute", PL_PROGRAM_ON_TILE_EXECUTE},
-        {"DoExchange", PL_PROGRAM_DO_EXCHANGE},
-        {"GlobalExchange", PL_PROGRAM_GLOBAL_EXCHANGE},
-        {"CodeCopy", PL_PROGRAM_CODE_COPY},
-        {"StreamCopyMid", PL_PROGRAM_STREAM_COPY_MID},
-        {"Call", PL_PROGRAM_CALL},
-        {"Repeat", PL_PROGRAM_REPEAT},
-        {"OnEveryTileSwitch", PL_PROGRAM_SWITCH},
+        {"Sequence", POPLINER_PROGRAM_SEQUENCE},
+        {"RepeatWhile", POPLINER_PROGRAM_REPEAT_WHILE},
+        {"StreamCopyBegin", POPLINER_PROGRAM_STREAM_COPY_BEGIN},
+        {"StreamCopyEnd", POPLINER_PROGRAM_STREAM_COPY_END},
+        {"WriteUndef", POPLINER_PROGRAM_WRITE_UNDEF},
+        {"SetLocalConsensusFromVar", POPLINER_PROGRAM_SET_LOCAL_CONSENSUS_FROM_VAR},
+        {"Sync", POPLINER_PROGRAM_SYNC},
+        {"Sans", POPLINER_PROGRAM_SANS},
+        {"SyncAns", POPLINER_PROGRAM_SYNC_ANS},
+        {"OnTileExecute", POPLINER_PROGRAM_ON_TILE_EXECUTE},
+        {"DoExchange", POPLINER_PROGRAM_DO_EXCHANGE},
+        {"GlobalExchange", POPLINER_PROGRAM_GLOBAL_EXCHANGE},
+        {"CodeCopy", POPLINER_PROGRAM_CODE_COPY},
+        {"StreamCopyMid", POPLINER_PROGRAM_STREAM_COPY_MID},
+        {"Call", POPLINER_PROGRAM_CALL},
+        {"Repeat", POPLINER_PROGRAM_REPEAT},
+        {"OnEveryTileSwitch", POPLINER_PROGRAM_ON_EVERY_TILE_SWITCH},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (strcmp(name, known[i].name) == 0)
             return known[i].type;
     }
-    return PL_PROGRAM_OTHER;
+    return POPLINER_PROGRAM_OTHER;
 }
 
 static popliner_status read_program_types(const pl_database *database, popliner_profile *p,
@@ -443,32 +436,51 @@ static popliner_status read_program_types(const pl_database *database, popliner_
     return status;
 }
 
-static popliner_status read_executes(const pl_database *database, const pl_profile_ids *ids,
-                                     pl_id_map *compute_set_of_execute, popliner_error *error) {
-    static const pl_column columns[] = {{"id", true}, {"compute_set", true}};
+/* From the rows of the table `columns`: id and what the row refers to, as `numbering` knows it. Of
+ * what it does not know the rows are left out, unless it is the ids of the table `must_have`. */
+static popliner_status read_references(const pl_database *database, const char *table,
+                                       const pl_column columns[2], const pl_id_map *numbering,
+                                       const char *must_have, pl_id_map *references,
+                                       popliner_error *error) {
     pl_rows rows = {0};
     bool more = false;
-    popliner_status status =
-        pl_rows_open(&rows, database, "program_type_on_tile_execute", false, columns, 2, "", error);
+    popliner_status status = pl_rows_open(&rows, database, table, false, columns, 2, "", error);
     while (status == POPLINER_OK && (status = pl_rows_next(&rows, &more, error)) == POPLINER_OK &&
            more) {
         uint64_t id = 0;
-        uint64_t set_id = 0;
+        uint64_t other = 0;
         status = pl_rows_number(&rows, 0, INT64_MAX, &id, error);
         if (status == POPLINER_OK)
-            status = pl_rows_number(&rows, 1, INT64_MAX, &set_id, error);
+            status = pl_rows_number(&rows, 1, INT64_MAX, &other, error);
         if (status != POPLINER_OK)
             break;
-        uint32_t set = pl_id_map_find(&ids->compute_sets, set_id);
-        if (set == PL_NONE)
-            status =
-                pl_rows_fail(&rows, 1, error, "is %llu, which table compute_sets does not have",
-                             (unsigned long long)set_id);
-        else if (!pl_id_map_add(compute_set_of_execute, id, set))
+        uint32_t reference = pl_id_map_find(numbering, other);
+        if (reference == PL_NONE && must_have != NULL)
+            status = pl_rows_fail(&rows, 1, error, "is %llu, which table %s does not have",
+                                  (unsigned long long)other, must_have);
+        else if (reference != PL_NONE && !pl_id_map_add(references, id, reference))
             status = pl_fail_memory(error, "the programs");
     }
     pl_rows_close(&rows);
-    pl_id_map_sort(compute_set_of_execute);
+    pl_id_map_sort(references);
+    return status;
+}
+
+/* Which compute sets OnTileExecutes execute, and which programs Calls call. */
+static popliner_status read_executed(const pl_database *database, const pl_profile_ids *ids,
+                                     variants *v, popliner_error *error) {
+    static const pl_column execute[] = {{"id", true}, {"compute_set", true}};
+    static const pl_column function[] = {{"id", true}, {"program", true}};
+    static const pl_column call[] = {{"id", true}, {"function_id", true}};
+    popliner_status status =
+        read_references(database, "program_type_on_tile_execute", execute, &ids->compute_sets,
+                        "compute_sets", &v->compute_set_of_execute, error);
+    if (status == POPLINER_OK)
+        status = read_references(database, "function_programs", function, &ids->programs, NULL,
+                                 &v->program_of_function, error);
+    if (status == POPLINER_OK)
+        status = read_references(database, "program_type_call", call, &v->program_of_function, NULL,
+                                 &v->program_of_call, error);
     return status;
 }
 
@@ -487,7 +499,7 @@ static popliner_status read_variants(const pl_database *database, popliner_profi
         {"id", true}, {"-", false}, {"-", false}, {"destination_regions_id", false}};
     popliner_status status = read_program_types(database, p, v, error);
     if (status == POPLINER_OK)
-        status = read_executes(database, ids, &v->compute_set_of_execute, error);
+        status = read_executed(database, ids, v, error);
     if (status == POPLINER_OK)
         status = read_exchanges(database, p, ids, "program_type_do_exchange", do_exchange,
                                 &v->do_exchanges, error);
@@ -523,8 +535,8 @@ static popliner_status resolve_variant(pl_rows *rows, popliner_profile *p, const
                                        popliner_error *error) {
     const exchange_table *exchanges = NULL;
     bool memory = true;
-    switch ((pl_program_type)p->program_type[i]) {
-    case PL_PROGRAM_ON_TILE_EXECUTE:
+    switch ((popliner_program_type)p->program_type[i]) {
+    case POPLINER_PROGRAM_ON_TILE_EXECUTE:
         p->program_compute_set[i] = pl_id_map_find(&v->compute_set_of_execute, variant_index);
         if (p->program_compute_set[i] == PL_NONE)
             return pl_rows_fail(rows, 2, error,
@@ -533,16 +545,16 @@ static popliner_status resolve_variant(pl_rows *rows, popliner_profile *p, const
         /* the lists of the compute sets come first and in their order */
         memory = add_program_list(p, list_capacity, p->program_compute_set[i]);
         break;
-    case PL_PROGRAM_DO_EXCHANGE:
+    case POPLINER_PROGRAM_DO_EXCHANGE:
         exchanges = &v->do_exchanges;
         break;
-    case PL_PROGRAM_GLOBAL_EXCHANGE:
+    case POPLINER_PROGRAM_GLOBAL_EXCHANGE:
         exchanges = &v->global_exchanges;
         break;
-    case PL_PROGRAM_CODE_COPY:
+    case POPLINER_PROGRAM_CODE_COPY:
         exchanges = &v->code_copies;
         break;
-    case PL_PROGRAM_STREAM_COPY_MID: {
+    case POPLINER_PROGRAM_STREAM_COPY_MID: {
         size_t low = 0;
         size_t high = v->host.count;
         while (low < high) {
@@ -556,10 +568,10 @@ static popliner_status resolve_variant(pl_rows *rows, popliner_profile *p, const
             memory = add_program_list(p, list_capacity, v->host.entries[low].index);
         break;
     }
-    case PL_PROGRAM_CALL:
-    case PL_PROGRAM_REPEAT:
-    case PL_PROGRAM_SWITCH:
-    case PL_PROGRAM_OTHER:
+    case POPLINER_PROGRAM_CALL:
+        p->program_called[i] = pl_id_map_find(&v->program_of_call, variant_index);
+        break;
+    default:
         break;
     }
     uint32_t entry = exchanges == NULL ? PL_NONE : pl_id_map_find(&exchanges->ids, variant_index);
@@ -575,7 +587,8 @@ static popliner_status resolve_variant(pl_rows *rows, popliner_profile *p, const
 static bool allocate_programs(popliner_profile *p, size_t count) {
     p->program_type = pl_new_array(count, sizeof *p->program_type);
     p->program_type_name = pl_new_array(count, sizeof *p->program_type_name);
-    p->program_has_children = pl_new_array(count, sizeof *p->program_has_children);
+    p->program_children_start = pl_new_array(count + 1, sizeof *p->program_children_start);
+    p->program_called = pl_new_array(count, sizeof *p->program_called);
     p->program_debug_context = pl_new_array(count, sizeof *p->program_debug_context);
     p->program_name = pl_new_array(count, sizeof *p->program_name);
     p->program_compute_set = pl_new_array(count, sizeof *p->program_compute_set);
@@ -583,10 +596,10 @@ static bool allocate_programs(popliner_profile *p, size_t count) {
     p->program_exchange_code = pl_new_array(count, sizeof *p->program_exchange_code);
     p->program_lists_start = pl_new_array(count + 1, sizeof *p->program_lists_start);
     return p->program_type != NULL && p->program_type_name != NULL &&
-           p->program_has_children != NULL && p->program_debug_context != NULL &&
-           p->program_name != NULL && p->program_compute_set != NULL &&
-           p->program_control_code != NULL && p->program_exchange_code != NULL &&
-           p->program_lists_start != NULL;
+           p->program_children_start != NULL && p->program_called != NULL &&
+           p->program_debug_context != NULL && p->program_name != NULL &&
+           p->program_compute_set != NULL && p->program_control_code != NULL &&
+           p->program_exchange_code != NULL && p->program_lists_start != NULL;
 }
 
 static popliner_status read_program_ids(const pl_database *database, pl_profile_ids *ids,
@@ -610,8 +623,35 @@ static popliner_status read_program_ids(const pl_database *database, pl_profile_
     return status;
 }
 
+/* Adds the children in a column of the current row. */
+static popliner_status add_children(pl_rows *rows, int column, popliner_profile *p,
+                                    const pl_id_map *programs, size_t *capacity,
+                                    popliner_error *error) {
+    size_t size_bytes;
+    const uint8_t *cursor = pl_rows_blob(rows, column, &size_bytes);
+    const uint8_t *end = cursor + size_bytes;
+    while (cursor < end) {
+        uint64_t id;
+        if (!pl_varint_read(&cursor, end, &id))
+            return pl_rows_fail(rows, column, error, "is damaged: it ends inside a number");
+        uint32_t child = pl_id_map_find(programs, id);
+        if (child == PL_NONE)
+            return pl_rows_fail(rows, column, error,
+                                "holds %llu, which table programs does not have",
+                                (unsigned long long)id);
+        void *children = p->program_child;
+        if (p->num_program_children >= PL_NONE - 1 ||
+            !pl_reserve(&children, capacity, p->num_program_children + 1, sizeof *p->program_child))
+            return pl_fail_memory(error, "the programs");
+        p->program_child = children;
+        p->program_child[p->num_program_children++] = child;
+    }
+    return POPLINER_OK;
+}
+
 static popliner_status read_programs(const pl_database *database, popliner_profile *p,
-                                     const variants *v, popliner_error *error) {
+                                     const pl_profile_ids *ids, const variants *v,
+                                     popliner_error *error) {
     static const pl_column columns[] = {{"id", true},
                                         {"variant", true},
                                         {"variant_index", true},
@@ -622,6 +662,7 @@ static popliner_status read_programs(const pl_database *database, popliner_profi
     pl_rows rows = {0};
     bool more = false;
     size_t list_capacity = 0;
+    size_t child_capacity = 0;
     size_t i = 0;
     popliner_status status =
         pl_rows_open(&rows, database, "programs", true, columns, 7, "ORDER BY rowid", error);
@@ -629,7 +670,6 @@ static popliner_status read_programs(const pl_database *database, popliner_profi
            more && i < p->num_programs) {
         uint64_t variant = 0;
         uint64_t variant_index = 0;
-        size_t children_bytes = 0;
         status = pl_rows_number(&rows, 1, INT64_MAX, &variant, error);
         if (status == POPLINER_OK)
             status = pl_rows_number_or(&rows, 2, INT64_MAX, UINT64_MAX, &variant_index, error);
@@ -637,22 +677,24 @@ static popliner_status read_programs(const pl_database *database, popliner_profi
             status = pl_rows_number_or(&rows, 5, INT64_MAX, 0, &p->program_debug_context[i], error);
         if (status == POPLINER_OK)
             status = pl_profile_read_series(p, &rows, 6, &p->program_control_code[i], error);
+        if (status == POPLINER_OK)
+            status = add_children(&rows, 3, p, &ids->programs, &child_capacity, error);
         if (status != POPLINER_OK)
             break;
-        pl_rows_blob(&rows, 3, &children_bytes);
-        p->program_has_children[i] = children_bytes > 0;
         p->program_name[i] = pl_profile_add_string(p, pl_rows_text(&rows, 4));
         if (p->program_name[i] == PL_NONE) {
             status = pl_fail_memory(error, "the programs");
             break;
         }
         uint32_t type = pl_id_map_find(&v->types, variant);
-        p->program_type[i] = type == PL_NONE ? PL_PROGRAM_OTHER : (uint8_t)type;
+        p->program_type[i] = type == PL_NONE ? POPLINER_PROGRAM_OTHER : (uint8_t)type;
         uint32_t type_name = pl_id_map_find(&v->type_names, variant);
         p->program_type_name[i] = type_name == PL_NONE ? 0 : type_name;
         p->program_compute_set[i] = PL_NONE;
+        p->program_called[i] = PL_NONE;
         status = resolve_variant(&rows, p, v, i, variant_index, &list_capacity, error);
-        p->program_lists_start[++i] = (uint32_t)p->num_program_lists;
+        p->program_children_start[++i] = (uint32_t)p->num_program_children;
+        p->program_lists_start[i] = (uint32_t)p->num_program_lists;
     }
     pl_rows_close(&rows);
     if (status == POPLINER_OK && i < p->num_programs)
@@ -730,20 +772,17 @@ popliner_status pl_profile_read_programs(const pl_database *database, popliner_p
     if (status == POPLINER_OK)
         status = pl_profile_read_exchange_lists(database, p, ids, &room, error);
     if (status == POPLINER_OK)
-        status = read_variants(database, p, ids, &v, error);
-    if (status == POPLINER_OK)
         status = read_program_ids(database, ids, &num_programs, error);
+    if (status == POPLINER_OK)
+        status = read_variants(database, p, ids, &v, error);
     if (status == POPLINER_OK && !allocate_programs(p, num_programs))
         status = pl_fail_memory(error, "the programs");
     if (status == POPLINER_OK) {
         p->num_programs = num_programs;
-        status = read_programs(database, p, &v, error);
+        status = read_programs(database, p, ids, &v, error);
     }
     if (status == POPLINER_OK)
         status = read_steps(database, p, ids, error);
-    if (status == POPLINER_OK && p->list_start == NULL &&
-        (p->list_start = pl_new_array(1, sizeof *p->list_start)) == NULL)
-        status = pl_fail_memory(error, "the variables of programs");
     free_variants(&v);
     return status;
 }

@@ -1,4 +1,4 @@
-/* What the profile is of: schema version, target, and the compiler's own account by tile.
+/* What the profile is of: schema version and target.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "profile/profile_data.h"
@@ -14,13 +14,15 @@
 enum { MOST_TILES = 1 << 24 };
 
 static popliner_status read_version(const pl_database *database, const popliner_listener *listener,
-                                    popliner_error *error) {
-    static const pl_column columns[] = {{"major", true}, {"minor", false}, {"point", false}};
+                                    popliner_profile *profile, popliner_error *error) {
+    static const pl_column columns[] = {
+        {"major", true}, {"minor", false}, {"point", false}, {"is_unstable_format", false}};
     pl_rows rows = {0};
     bool more = false;
     uint64_t major = 0;
     uint64_t minor = 0;
     uint64_t point = 0;
+    uint64_t unstable = 0;
     bool found = false;
     popliner_status status = pl_database_has_table(database, "version_info", &found, error);
     if (status == POPLINER_OK && !found)
@@ -29,7 +31,7 @@ static popliner_status read_version(const pl_database *database, const popliner_
                        "profile (a stored analysis needs --load-from-file)",
                        database->path);
     if (status == POPLINER_OK)
-        status = pl_rows_open(&rows, database, "version_info", true, columns, 3, "", error);
+        status = pl_rows_open(&rows, database, "version_info", true, columns, 4, "", error);
     if (status == POPLINER_OK)
         status = pl_rows_next(&rows, &more, error);
     if (status == POPLINER_OK && !more)
@@ -41,9 +43,15 @@ static popliner_status read_version(const pl_database *database, const popliner_
         status = pl_rows_number_or(&rows, 1, UINT32_MAX, 0, &minor, error);
     if (status == POPLINER_OK)
         status = pl_rows_number_or(&rows, 2, UINT32_MAX, 0, &point, error);
+    if (status == POPLINER_OK)
+        pl_rows_told(&rows, 3, &unstable);
     pl_rows_close(&rows);
     if (status != POPLINER_OK)
         return status;
+    profile->facts[PL_FACT_FORMAT_MAJOR] = major;
+    profile->facts[PL_FACT_FORMAT_MINOR] = minor;
+    profile->facts[PL_FACT_FORMAT_POINT] = point;
+    profile->facts[PL_FACT_FORMAT_UNSTABLE] = unstable != 0;
     if (major != 3)
         return pl_fail(error, POPLINER_ERROR_INPUT,
                        "%s: has profile format version %llu.%llu.%llu; only versions 3.x are "
@@ -55,18 +63,20 @@ static popliner_status read_version(const pl_database *database, const popliner_
     return POPLINER_OK;
 }
 
-static popliner_status read_target_row(const pl_database *database, popliner_target *target,
+static popliner_status read_target_row(const pl_database *database, popliner_profile *profile,
                                        popliner_error *error) {
-    static const pl_column columns[] = {{"num_tiles", true},     {"num_ipus", false},
-                                        {"num_replicas", false}, {"bytes_per_tile", true},
-                                        {"architecture", false}, {"clock_frequency", false}};
+    static const pl_column columns[] = {
+        {"num_tiles", true},      {"num_ipus", false},         {"num_replicas", false},
+        {"bytes_per_tile", true}, {"architecture", false},     {"clock_frequency", false},
+        {"tiles_per_ipu", false}, {"ipus_per_replica", false}, {"type_", false}};
+    popliner_target *target = &profile->target;
     pl_rows rows = {0};
     bool more = false;
     uint64_t num_tiles = 0;
     uint64_t num_ipus = 1;
     uint64_t num_replicas = 1;
     popliner_status status =
-        pl_rows_open(&rows, database, "target_info", true, columns, 6, "", error);
+        pl_rows_open(&rows, database, "target_info", true, columns, 9, "", error);
     if (status == POPLINER_OK)
         status = pl_rows_next(&rows, &more, error);
     if (status == POPLINER_OK && !more)
@@ -84,11 +94,20 @@ static popliner_status read_target_row(const pl_database *database, popliner_tar
         status = pl_rows_number(&rows, 3, INT64_MAX, &target->bytes_per_tile, error);
     if (status == POPLINER_OK)
         status = pl_rows_number_or(&rows, 5, INT64_MAX, 0, &target->clock_hz, error);
-    if (status == POPLINER_OK)
+    if (status == POPLINER_OK) {
         snprintf(target->architecture, sizeof target->architecture, "%s", pl_rows_text(&rows, 4));
-    target->num_tiles = (size_t)num_tiles;
-    target->num_ipus = (size_t)num_ipus;
-    target->num_replicas = (size_t)num_replicas;
+        target->num_tiles = (size_t)num_tiles;
+        target->num_ipus = (size_t)num_ipus;
+        target->num_replicas = (size_t)num_replicas;
+        profile->facts[PL_FACT_TILES_PER_IPU] = num_tiles / (num_ipus > 0 ? num_ipus : 1);
+        pl_rows_told(&rows, 6, &profile->facts[PL_FACT_TILES_PER_IPU]);
+        profile->facts[PL_FACT_IPUS_PER_REPLICA] = num_ipus / (num_replicas > 0 ? num_replicas : 1);
+        pl_rows_told(&rows, 7, &profile->facts[PL_FACT_IPUS_PER_REPLICA]);
+        pl_string type = pl_profile_add_string(profile, pl_rows_text(&rows, 8));
+        profile->facts[PL_FACT_TARGET_TYPE] = type;
+        if (type == PL_NONE)
+            status = pl_fail_memory(error, "the profile");
+    }
     pl_rows_close(&rows);
     return status;
 }
@@ -97,11 +116,16 @@ popliner_status pl_profile_read_target(const pl_database *database,
                                        const popliner_listener *listener, popliner_profile *profile,
                                        popliner_error *error) {
     popliner_target *target = &profile->target;
-    popliner_status status = read_version(database, listener, error);
+    profile->facts = pl_new_array(PL_NUM_FACTS, sizeof *profile->facts);
+    if (profile->facts == NULL)
+        return pl_fail_memory(error, "the profile");
+    profile->num_facts = PL_NUM_FACTS;
+    popliner_status status = read_version(database, listener, profile, error);
     if (status == POPLINER_OK)
-        status = read_target_row(database, target, error);
+        status = read_target_row(database, profile, error);
     if (status != POPLINER_OK)
         return status;
+    pl_profile_take_facts(profile);
     if (target->num_replicas > 1)
         pl_tell(listener, POPLINER_LEVEL_WARNING,
                 "The profile was compiled for %zu replicas; profile a single replica, or the "
@@ -113,38 +137,4 @@ popliner_status pl_profile_read_target(const pl_database *database,
                 "it is already split.",
                 target->num_ipus);
     return POPLINER_OK;
-}
-
-popliner_status pl_profile_read_tile_memory(const pl_database *database, popliner_profile *profile,
-                                            popliner_error *error) {
-    static const pl_column columns[] = {{"tile", true},
-                                        {"total", false},
-                                        {"total_including_gaps", false},
-                                        {"always_live_bytes", false},
-                                        {"not_always_live_max_bytes", false}};
-    size_t num_tiles = profile->target.num_tiles;
-    profile->tile_total_bytes = pl_new_array(num_tiles, sizeof(uint64_t));
-    profile->tile_total_including_gaps_bytes = pl_new_array(num_tiles, sizeof(uint64_t));
-    profile->tile_always_live_bytes = pl_new_array(num_tiles, sizeof(uint64_t));
-    profile->tile_not_always_live_peak_bytes = pl_new_array(num_tiles, sizeof(uint64_t));
-    uint64_t *const by_tile[] = {
-        profile->tile_total_bytes, profile->tile_total_including_gaps_bytes,
-        profile->tile_always_live_bytes, profile->tile_not_always_live_peak_bytes};
-    for (size_t i = 0; i < 4; i++) {
-        if (by_tile[i] == NULL)
-            return pl_fail_memory(error, "the tiles");
-    }
-    pl_rows rows = {0};
-    bool more = false;
-    popliner_status status =
-        pl_rows_open(&rows, database, "memory_by_tile", false, columns, 5, "", error);
-    while (status == POPLINER_OK && (status = pl_rows_next(&rows, &more, error)) == POPLINER_OK &&
-           more) {
-        uint64_t tile = 0;
-        status = pl_rows_number(&rows, 0, num_tiles - 1, &tile, error);
-        for (int i = 0; status == POPLINER_OK && i < 4; i++)
-            status = pl_rows_number_or(&rows, i + 1, INT64_MAX, 0, &by_tile[i][tile], error);
-    }
-    pl_rows_close(&rows);
-    return status;
 }

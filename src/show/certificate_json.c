@@ -74,11 +74,10 @@ static json_t *peak_json(const popliner_certificate *c, const popliner_stage_det
     if (!c->is_measured)
         return json_null();
     size_t operation = popliner_chain_operation_at(in->chain, d->step);
-    bool has_step = d->step < popliner_profile_get_counts(in->profile).num_steps;
-    const char *program =
-        has_step
-            ? popliner_program_name(in->profile, popliner_profile_program_at(in->profile, d->step))
-            : NULL;
+    popliner_step step = POPLINER_STEP_INIT;
+    popliner_program program = POPLINER_PROGRAM_INIT;
+    if (popliner_profile_step(in->profile, d->step, &step, NULL) == POPLINER_OK)
+        popliner_profile_program(in->profile, step.program, &program, NULL);
     json_t *json = json_pack("{s:I, s:I, s:I}", "tile", (json_int_t)d->tile, "step",
                              (json_int_t)d->step, "bytes", (json_int_t)d->tile_bytes);
     bool done = put(json, "stash_bytes", json_integer((json_int_t)d->tile_stash_bytes));
@@ -89,7 +88,7 @@ static json_t *peak_json(const popliner_certificate *c, const popliner_stage_det
                                 ? NULL
                                 : popliner_operations_get(in->operations, operation).name)) &&
            done;
-    done = put(json, "program", text_or_null(program)) && done;
+    done = put(json, "program", text_or_null(program.name)) && done;
     done = put(json, "largest_variables", pl_report_variables_json(d)) && done;
     if (done)
         return json;

@@ -20,6 +20,11 @@ typedef struct context {
     size_t most;
 } context;
 
+static const char *name_of(const popliner_profile *profile, size_t program) {
+    popliner_program told = POPLINER_PROGRAM_INIT;
+    return popliner_profile_program(profile, program, &told, NULL) == POPLINER_OK ? told.name : "";
+}
+
 /* The debug context path of a variable, "" if it is not known. */
 static void find_path(const context *c, uint64_t id, char *path) {
     *path = '\0';
@@ -43,7 +48,7 @@ static void write_programs(const context *c, pl_text *text) {
         pl_text_format(text, "  %-24s %9zu %9zu  %9.2f%%\n", group->type, group->num_all,
                        group->num_seen, pl_report_percent(group->num_seen, group->num_all));
         for (size_t k = 0; k < num_missing && k < c->most; k++) {
-            const char *name = popliner_program_name(c->profile, group->missing[k]);
+            const char *name = name_of(c->profile, group->missing[k]);
             pl_text_format(text, "    missing %" PRIu32 " %s%s(%s)\n", group->missing[k], name,
                            *name == '\0' ? "" : " ", program_reason(c, group->missing[k]));
         }
@@ -75,7 +80,7 @@ static void write_missing(const context *c, const popliner_missing_variables *li
                        v->name, *v->name == '\0' ? "" : " ",
                        popliner_missing_reason_text(v->reason));
         for (size_t k = 0; k < v->num_programs && k < 3; k++) {
-            const char *name = popliner_program_name(c->profile, v->programs[k]);
+            const char *name = name_of(c->profile, v->programs[k]);
             pl_text_format(text, "               touched by program %" PRIu32 "%s%s\n",
                            v->programs[k], *name == '\0' ? "" : " ", name);
         }
@@ -99,7 +104,9 @@ static void write_bottleneck(const context *c, pl_text *text) {
         d->truth_bytes, d->explained_bytes, (int64_t)(d->explained_bytes - d->truth_bytes),
         pl_report_percent(d->explained_bytes, d->truth_bytes), d->model_tile, d->model_step,
         d->model_bytes);
-    size_t num_steps = popliner_profile_get_counts(c->profile).num_steps;
+    popliner_graph graph = POPLINER_GRAPH_INIT;
+    popliner_profile_graph(c->profile, &graph, NULL);
+    size_t num_steps = graph.num_steps;
     size_t own_steps = d->last_step >= d->first_step ? d->last_step - d->first_step + 1 : 0;
     pl_text_format(text, "  steps: %zu of %zu (%.2f%%)", own_steps, num_steps,
                    pl_report_percent(own_steps, num_steps));
@@ -143,10 +150,9 @@ static json_t *programs_as_json(const context *c) {
         json_t *missing = json_array();
         for (size_t k = 0; k < group->num_all - group->num_seen; k++) {
             uint32_t program = group->missing[k];
-            json_t *item =
-                json_pack("{s:I, s:o, s:s}", "program", (json_int_t)program, "name",
-                          pl_report_json_text(popliner_program_name(c->profile, program)), "reason",
-                          program_reason(c, program));
+            json_t *item = json_pack("{s:I, s:o, s:s}", "program", (json_int_t)program, "name",
+                                     pl_report_json_text(name_of(c->profile, program)), "reason",
+                                     program_reason(c, program));
             if (item == NULL || json_array_append_new(missing, item) != 0)
                 return NULL;
         }
@@ -184,9 +190,8 @@ static json_t *missing_as_json(const context *c, const popliner_missing_variable
         json_t *programs = json_array();
         find_path(c, v->debug_context, path);
         for (size_t k = 0; k < v->num_programs && k < 3; k++) {
-            json_t *program =
-                json_pack("{s:I, s:o}", "program", (json_int_t)v->programs[k], "name",
-                          pl_report_json_text(popliner_program_name(c->profile, v->programs[k])));
+            json_t *program = json_pack("{s:I, s:o}", "program", (json_int_t)v->programs[k], "name",
+                                        pl_report_json_text(name_of(c->profile, v->programs[k])));
             if (program == NULL || json_array_append_new(programs, program) != 0)
                 return NULL;
         }

@@ -48,6 +48,13 @@ static sums sum_memory(const popliner_stage_memory *memory) {
     };
 }
 
+/* The compiler's account of a tile that there is. */
+static popliner_tile_memory account_of(const popliner_profile *profile, size_t tile) {
+    popliner_tile_memory account = POPLINER_TILE_MEMORY_INIT;
+    popliner_profile_tile(profile, tile, &account, NULL);
+    return account;
+}
+
 popliner_status popliner_report_memory_totals(const popliner_profile *profile,
                                               const popliner_operations *operations,
                                               popliner_stage_meter *meter, char delimiter,
@@ -76,12 +83,11 @@ popliner_status popliner_report_memory_totals(const popliner_profile *profile,
         pl_text_format(&text, "Tile %zu%c", tile, delimiter);
     pl_text_format(&text, "\nAlways live");
     for (size_t tile = 0; tile < shown; tile++)
-        pl_text_format(&text, "%c%" PRIu64, delimiter,
-                       popliner_profile_tile_memory(profile, tile).always_live_bytes);
+        pl_text_format(&text, "%c%" PRIu64, delimiter, account_of(profile, tile).always_live_bytes);
     pl_text_format(&text, "\nNot-always live");
     for (size_t tile = 0; tile < shown; tile++)
         pl_text_format(&text, "%c%" PRIu64, delimiter,
-                       popliner_profile_tile_memory(profile, tile).not_always_live_peak_bytes);
+                       account_of(profile, tile).not_always_live_peak_bytes);
     pl_text_add(&text, "\n");
 done:
     popliner_stage_memory_clear(&memory);

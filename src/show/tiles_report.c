@@ -51,21 +51,27 @@ static size_t column_of(tiles_table *table, const char *category) {
 
 static popliner_status fill(tiles_table *table, const popliner_profile *profile,
                             popliner_error *error) {
-    size_t num_variables = popliner_profile_get_counts(profile).num_variables;
+    popliner_graph graph = POPLINER_GRAPH_INIT;
+    popliner_profile_graph(profile, &graph, NULL);
     table->num_tiles = popliner_profile_target(profile)->num_tiles;
     table->num_columns = NUM_MEASURES;
     memcpy(table->names, measures, sizeof measures);
-    for (size_t i = 0; i < num_variables; i++)
-        column_of(table, popliner_liveness_variable(profile, i).category);
+    for (size_t i = 0; i < graph.num_variables; i++) {
+        popliner_variable v = POPLINER_VARIABLE_INIT;
+        popliner_liveness_variable(profile, i, &v, NULL);
+        column_of(table, v.category);
+    }
     table->bytes = pl_new_array(table->num_tiles * table->num_columns, sizeof *table->bytes);
     if (table->bytes == NULL)
         return pl_fail_memory(error, "a report");
-    for (size_t i = 0; i < num_variables; i++) {
-        popliner_variable v = popliner_liveness_variable(profile, i);
+    for (size_t i = 0; i < graph.num_variables; i++) {
+        popliner_variable v = POPLINER_VARIABLE_INIT;
+        popliner_liveness_variable(profile, i, &v, NULL);
         table->bytes[v.tile * table->num_columns + column_of(table, v.category)] += v.size_bytes;
     }
     for (size_t tile = 0; tile < table->num_tiles; tile++) {
-        popliner_tile_memory memory = popliner_profile_tile_memory(profile, tile);
+        popliner_tile_memory memory = POPLINER_TILE_MEMORY_INIT;
+        popliner_profile_tile(profile, tile, &memory, NULL);
         uint64_t *row = table->bytes + tile * table->num_columns;
         row[ALWAYS_LIVE] = memory.always_live_bytes;
         row[NOT_ALWAYS_LIVE] = memory.not_always_live_peak_bytes;

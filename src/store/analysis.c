@@ -221,6 +221,8 @@ static popliner_status load_ground(popliner_analysis *a, popliner_error *error) 
     if (status == POPLINER_OK &&
         !pl_operations_check(a->operations, a->profile->num_programs, a->profile->num_steps))
         status = pl_array_reader_fail(&a->reader, "the operations", error);
+    if (status == POPLINER_OK)
+        pl_profile_take_facts(a->profile);
     return status;
 }
 

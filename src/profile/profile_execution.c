@@ -1,0 +1,233 @@
+/* Runs, and the steps that they executed. All of it is optional: no real file with such rows is
+ * known, so nothing that they hold keeps a profile from being read.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "profile/profile_data.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+
+/* So many names of types are kept but once; there are about twenty. */
+enum { MAX_TYPES = 32 };
+
+/* While an execution is read. */
+typedef struct execution {
+    popliner_profile *profile;
+    const pl_profile_ids *ids;
+    pl_id_map steps; /* by the id in the file */
+    pl_string types[MAX_TYPES];
+    size_t num_types;
+    size_t num_senseless;   /* rows */
+    uint64_t num_run_steps; /* that the runs tell of */
+} execution;
+
+/* The string of a type's name, of which steps share a few. */
+static pl_string keep_type(execution *x, const char *name) {
+    for (size_t i = 0; i < x->num_types; i++) {
+        if (strcmp(pl_profile_string(x->profile, x->types[i]), name) == 0)
+            return x->types[i];
+    }
+    pl_string string = pl_profile_add_string(x->profile, name);
+    if (string != PL_NONE && x->num_types < MAX_TYPES)
+        x->types[x->num_types++] = string;
+    return string;
+}
+
+static popliner_status read_steps(const pl_database *database, execution *x,
+                                  popliner_error *error) {
+    static const pl_column columns[] = {{"id", false}, {"program", false}, {"type", false}};
+    popliner_profile *p = x->profile;
+    const pl_field fields[] = {
+        {"program", &p->execution_program, sizeof *p->execution_program, NULL, 0},
+        {"type", &p->execution_type_name, sizeof *p->execution_type_name, NULL, 0}};
+    size_t capacity = 0;
+    pl_rows rows = {0};
+    bool more = false;
+    popliner_status status =
+        pl_rows_open(&rows, database, "steps", false, columns, 3, "ORDER BY 1", error);
+    while (status == POPLINER_OK && (status = pl_rows_next(&rows, &more, error)) == POPLINER_OK &&
+           more) {
+        uint64_t id;
+        uint64_t program_id;
+        uint32_t program = PL_NONE;
+        if (!pl_rows_told(&rows, 0, &id)) {
+            x->num_senseless++;
+            continue;
+        }
+        if (pl_rows_told(&rows, 1, &program_id))
+            program = pl_id_map_find(&x->ids->programs, program_id);
+        if (program == PL_NONE && !pl_rows_is_null(&rows, 1))
+            x->num_senseless++; /* but syncs between programs have none */
+        pl_string type = keep_type(x, pl_rows_text(&rows, 2));
+        if (type == PL_NONE || p->num_execution_steps >= PL_NONE - 1 ||
+            !pl_fields_reserve(fields, 2, &capacity, p->num_execution_steps + 1) ||
+            !pl_id_map_add(&x->steps, id, (uint32_t)p->num_execution_steps)) {
+            status = pl_fail_memory(error, "the steps of the execution");
+            break;
+        }
+        p->execution_program[p->num_execution_steps] = program;
+        p->execution_type_name[p->num_execution_steps++] = type;
+    }
+    pl_rows_close(&rows);
+    pl_id_map_sort(&x->steps);
+    return status;
+}
+
+enum { STEP_ID, IPU, CYCLES, FIRST_CYCLE, ACTIVE_FROM, ACTIVE_TO, ACTIVE_TILES, TILE_BALANCE };
+
+/* Puts the current row of steps_by_ipu, which has cycles, behind the others. */
+static void put_ipu(const pl_rows *rows, popliner_profile *p, uint64_t cycles) {
+    size_t i = p->num_execution_ipus++;
+    uint64_t ipu = 0;
+    uint64_t num_tiles = 0;
+    pl_rows_told(rows, IPU, &ipu);
+    pl_rows_told(rows, ACTIVE_TILES, &num_tiles);
+    p->execution_ipu[i] = ipu < UINT32_MAX ? (uint32_t)ipu : UINT32_MAX;
+    p->execution_active_tiles[i] = num_tiles < UINT32_MAX ? (uint32_t)num_tiles : UINT32_MAX;
+    p->execution_cycles[i] = cycles;
+    p->execution_first_cycle[i] = 0;
+    p->execution_active_from[i] = 0;
+    p->execution_active_to[i] = 0;
+    pl_rows_told(rows, FIRST_CYCLE, &p->execution_first_cycle[i]);
+    pl_rows_told(rows, ACTIVE_FROM, &p->execution_active_from[i]);
+    pl_rows_told(rows, ACTIVE_TO, &p->execution_active_to[i]);
+    p->execution_tile_balance[i] = sqlite3_column_double(rows->statement, TILE_BALANCE);
+}
+
+static popliner_status read_ipus(const pl_database *database, execution *x, popliner_error *error) {
+    static const pl_column columns[] = {{"step_id", false},
+                                        {"ipu", false},
+                                        {"cycles", false},
+                                        {"cycles_base", false},
+                                        {"active_cycles_from_min", false},
+                                        {"active_cycles_to_max", false},
+                                        {"active_tiles", false},
+                                        {"tile_balance", false}};
+    popliner_profile *p = x->profile;
+    const pl_field fields[] = {
+        {"ipu", &p->execution_ipu, sizeof *p->execution_ipu, NULL, 0},
+        {"cycles", &p->execution_cycles, sizeof *p->execution_cycles, NULL, 0},
+        {"first", &p->execution_first_cycle, sizeof *p->execution_first_cycle, NULL, 0},
+        {"from", &p->execution_active_from, sizeof *p->execution_active_from, NULL, 0},
+        {"to", &p->execution_active_to, sizeof *p->execution_active_to, NULL, 0},
+        {"tiles", &p->execution_active_tiles, sizeof *p->execution_active_tiles, NULL, 0},
+        {"balance", &p->execution_tile_balance, sizeof *p->execution_tile_balance, NULL, 0}};
+    size_t capacity = 0;
+    pl_rows rows = {0};
+    bool more = false;
+    p->execution_ipus_start =
+        pl_new_array(p->num_execution_steps + 1, sizeof *p->execution_ipus_start);
+    if (p->execution_ipus_start == NULL)
+        return pl_fail_memory(error, "the steps of the execution");
+    if (p->num_execution_steps == 0)
+        return POPLINER_OK;
+    popliner_status status = pl_rows_open(&rows, database, "steps_by_ipu", false, columns,
+                                          sizeof columns / sizeof *columns, "ORDER BY 1, 2", error);
+    while (status == POPLINER_OK && (status = pl_rows_next(&rows, &more, error)) == POPLINER_OK &&
+           more) {
+        uint64_t id;
+        uint64_t cycles;
+        if (!pl_rows_told(&rows, STEP_ID, &id) || !pl_rows_told(&rows, CYCLES, &cycles)) {
+            x->num_senseless++;
+            continue;
+        }
+        uint32_t step = pl_id_map_find(&x->steps, id);
+        if (step == PL_NONE)
+            continue;
+        if (!pl_fields_reserve(fields, sizeof fields / sizeof *fields, &capacity,
+                               p->num_execution_ipus + 1)) {
+            status = pl_fail_memory(error, "the steps of the execution");
+            break;
+        }
+        put_ipu(&rows, p, cycles);
+        /* both tables are read in the order of the steps */
+        p->execution_ipus_start[step + 1]++;
+    }
+    pl_rows_close(&rows);
+    for (size_t step = 0; step < p->num_execution_steps; step++)
+        p->execution_ipus_start[step + 1] += p->execution_ipus_start[step];
+    return status;
+}
+
+static popliner_status read_runs(const pl_database *database, execution *x, popliner_error *error) {
+    static const pl_column columns[] = {{"id", false},
+                                        {"name", false},
+                                        {"start_epoch_time_microseconds", false},
+                                        {"elapsed_microseconds", false},
+                                        {"num_programs", false},
+                                        {"num_steps", false}};
+    popliner_profile *p = x->profile;
+    /* a place more, for where the steps of the last one end */
+    const pl_field fields[] = {
+        {"name", &p->run_name, sizeof *p->run_name, NULL, 0},
+        {"start", &p->run_start_microseconds, sizeof *p->run_start_microseconds, NULL, 0},
+        {"elapsed", &p->run_elapsed_microseconds, sizeof *p->run_elapsed_microseconds, NULL, 0},
+        {"programs", &p->run_num_programs, sizeof *p->run_num_programs, NULL, 0},
+        {"steps", &p->run_first_step, sizeof *p->run_first_step, NULL, 0}};
+    size_t capacity = 0;
+    pl_rows rows = {0};
+    bool more = false;
+    popliner_status status =
+        pl_rows_open(&rows, database, "runs", false, columns, 6, "ORDER BY 1", error);
+    while (status == POPLINER_OK && (status = pl_rows_next(&rows, &more, error)) == POPLINER_OK &&
+           more) {
+        size_t i = p->num_runs;
+        uint64_t num_steps = 0;
+        pl_string name = pl_profile_add_string(p, pl_rows_text(&rows, 1));
+        if (name == PL_NONE || !pl_fields_reserve(fields, 5, &capacity, i + 2)) {
+            status = pl_fail_memory(error, "the runs");
+            break;
+        }
+        p->run_name[i] = name;
+        p->run_start_microseconds[i] = 0;
+        p->run_elapsed_microseconds[i] = 0;
+        p->run_num_programs[i] = 0;
+        pl_rows_told(&rows, 2, &p->run_start_microseconds[i]);
+        pl_rows_told(&rows, 3, &p->run_elapsed_microseconds[i]);
+        pl_rows_told(&rows, 4, &p->run_num_programs[i]);
+        pl_rows_told(&rows, 5, &num_steps);
+        uint64_t first_step = i > 0 ? p->run_first_step[i] : 0;
+        uint64_t steps_left = p->num_execution_steps - first_step;
+        p->run_first_step[i] = first_step;
+        p->run_first_step[i + 1] = first_step + (num_steps < steps_left ? num_steps : steps_left);
+        x->num_run_steps += num_steps <= UINT32_MAX ? num_steps : UINT32_MAX;
+        p->num_runs++;
+    }
+    pl_rows_close(&rows);
+    return status;
+}
+
+popliner_status pl_profile_read_execution(const pl_database *database,
+                                          const popliner_listener *listener,
+                                          popliner_profile *profile, const pl_profile_ids *ids,
+                                          popliner_error *error) {
+    execution x = {.profile = profile, .ids = ids};
+    popliner_status status = read_steps(database, &x, error);
+    if (status == POPLINER_OK)
+        status = read_ipus(database, &x, error);
+    if (status == POPLINER_OK)
+        status = read_runs(database, &x, error);
+    if (status == POPLINER_OK && x.num_senseless > 0)
+        pl_tell(listener, POPLINER_LEVEL_WARNING,
+                "The profile's execution holds %zu steps of no known program or without cycles; "
+                "they count for nothing.",
+                x.num_senseless);
+    if (status == POPLINER_OK && profile->num_runs > 0 &&
+        x.num_run_steps != profile->num_execution_steps)
+        pl_tell(listener, POPLINER_LEVEL_WARNING,
+                "The profile's runs have %llu steps together, but %zu are recorded: which belong "
+                "to which run is not certain.",
+                (unsigned long long)x.num_run_steps, profile->num_execution_steps);
+    pl_id_map_free(&x.steps);
+    return status;
+}
+
+uint64_t pl_profile_execution_cycles(const popliner_profile *p, size_t step) {
+    uint64_t slowest = 0;
+    for (uint64_t i = p->execution_ipus_start[step]; i < p->execution_ipus_start[step + 1]; i++)
+        slowest = p->execution_cycles[i] > slowest ? p->execution_cycles[i] : slowest;
+    return slowest;
+}

@@ -1,0 +1,343 @@
+/* What a profile tells of its program, one thing at a time.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "profile/walk.h"
+
+#include <string.h>
+
+#include "base/failure.h"
+#include "base/structs.h"
+#include "profile/blob_codec.h"
+
+popliner_status pl_walk_check_index(size_t index, size_t count, const char *what,
+                                    popliner_error *error) {
+    if (index < count)
+        return POPLINER_OK;
+    return pl_fail(error, POPLINER_ERROR_USAGE,
+                   "the profile has %zu %s, but number %zu is asked for", count, what, index);
+}
+
+/* ---- What the profile is of ---------------------------------------------------------------- */
+
+const popliner_target *popliner_profile_target(const popliner_profile *profile) {
+    return &profile->target;
+}
+
+static const char *fact_text(const popliner_profile *p, pl_fact fact) {
+    return pl_profile_string(p, (pl_string)pl_profile_fact(p, fact));
+}
+
+popliner_status popliner_profile_poplar_version(const popliner_profile *p,
+                                                popliner_poplar_version *version,
+                                                popliner_error *error) {
+    const popliner_poplar_version told = {
+        .text = fact_text(p, PL_FACT_POPLAR_TEXT),
+        .package_hash = fact_text(p, PL_FACT_POPLAR_HASH),
+        .major_number = (unsigned)pl_profile_fact(p, PL_FACT_POPLAR_MAJOR),
+        .minor_number = (unsigned)pl_profile_fact(p, PL_FACT_POPLAR_MINOR),
+        .point_number = (unsigned)pl_profile_fact(p, PL_FACT_POPLAR_POINT),
+        .format_major_number = (unsigned)pl_profile_fact(p, PL_FACT_FORMAT_MAJOR),
+        .format_minor_number = (unsigned)pl_profile_fact(p, PL_FACT_FORMAT_MINOR),
+        .format_point_number = (unsigned)pl_profile_fact(p, PL_FACT_FORMAT_POINT),
+        .is_unstable_format = pl_profile_fact(p, PL_FACT_FORMAT_UNSTABLE) != 0,
+    };
+    return pl_struct_fill(version, &told, sizeof told, "popliner_poplar_version", error);
+}
+
+popliner_status popliner_profile_graph(const popliner_profile *p, popliner_graph *graph,
+                                       popliner_error *error) {
+    const popliner_graph told = {
+        .num_compute_sets = p->num_compute_sets,
+        .num_vertices = pl_profile_fact(p, PL_FACT_NUM_VERTICES),
+        .num_edges = pl_profile_fact(p, PL_FACT_NUM_EDGES),
+        .num_vertex_types = p->num_vertex_types,
+        .num_variables = p->num_variables,
+        .num_unlowered_variables = p->num_unlowered,
+        .num_equivalence_classes = p->num_classes,
+        .num_categories = p->num_categories,
+        .num_programs = p->num_programs,
+        .num_steps = p->num_steps,
+        .num_engine_options = p->num_options,
+        .num_runs = p->num_runs,
+        .num_execution_steps = p->num_execution_steps,
+    };
+    return pl_struct_fill(graph, &told, sizeof told, "popliner_graph", error);
+}
+
+popliner_status popliner_profile_engine_option(const popliner_profile *p, size_t option,
+                                               popliner_engine_option *result,
+                                               popliner_error *error) {
+    popliner_status status = pl_walk_check_index(option, p->num_options, "engine options", error);
+    if (status != POPLINER_OK)
+        return status;
+    const popliner_engine_option told = {
+        .name = pl_profile_string(p, p->option_name[option]),
+        .value = pl_profile_string(p, p->option_value[option]),
+        .is_default = p->option_is_default[option] != 0,
+    };
+    return pl_struct_fill(result, &told, sizeof told, "popliner_engine_option", error);
+}
+
+/* ---- Memory as the compiler counts it ------------------------------------------------------- */
+
+popliner_status popliner_profile_tile(const popliner_profile *p, size_t tile,
+                                      popliner_tile_memory *memory, popliner_error *error) {
+    popliner_status status = pl_walk_check_index(tile, p->target.num_tiles, "tiles", error);
+    if (status != POPLINER_OK)
+        return status;
+    const popliner_tile_memory told = {
+        .total_bytes = p->tile_total_bytes[tile],
+        .total_including_gaps_bytes = p->tile_total_including_gaps_bytes[tile],
+        .always_live_bytes = p->tile_always_live_bytes[tile],
+        .not_always_live_peak_bytes = p->tile_not_always_live_peak_bytes[tile],
+        .interleaved_bytes = p->tile_interleaved_bytes[tile],
+        .non_interleaved_bytes = p->tile_non_interleaved_bytes[tile],
+        .overflowed_bytes = p->tile_overflowed_bytes[tile],
+    };
+    return pl_struct_fill(memory, &told, sizeof told, "popliner_tile_memory", error);
+}
+
+/* The sum of a series over the tiles. */
+static uint64_t sum_up(const popliner_profile *p, pl_series series) {
+    pl_runs runs = pl_runs_begin(p->series_bytes + series.offset, series.size_bytes);
+    uint64_t sum = 0;
+    uint64_t value;
+    uint64_t length;
+    while (pl_runs_next(&runs, &value, &length) > 0)
+        sum += value * length;
+    return sum;
+}
+
+/* How the i-th part of a category's account is called: the columns are read in this order. */
+static int part_of(int i) {
+    return POPLINER_BY_TILE_NON_INTERLEAVED_NON_OVERLAPPED + i;
+}
+
+/* The parts of a category's account; NULL if there is none. */
+static const pl_series *category_parts(const popliner_profile *p, size_t category) {
+    return p->num_category_parts == 0 ? NULL
+                                      : p->category_memory + category * PL_NUM_CATEGORY_PARTS;
+}
+
+popliner_status popliner_profile_category(const popliner_profile *p, size_t category,
+                                          popliner_category *result, popliner_error *error) {
+    popliner_status status = pl_walk_check_index(category, p->num_categories, "categories", error);
+    if (status != POPLINER_OK)
+        return status;
+    const pl_series *parts = category_parts(p, category);
+    popliner_category told = {.name = pl_profile_string(p, p->category_name[category])};
+    for (int i = 0; parts != NULL && i < PL_NUM_CATEGORY_PARTS; i++) {
+        int part = part_of(i);
+        uint64_t bytes = sum_up(p, parts[i]);
+        told.total_bytes += bytes;
+        if (part == POPLINER_BY_TILE_NON_INTERLEAVED_OVERLAPPED ||
+            part == POPLINER_BY_TILE_INTERLEAVED_OVERLAPPED ||
+            part == POPLINER_BY_TILE_OVERFLOWED_OVERLAPPED)
+            told.overlapped_bytes += bytes;
+        if (part == POPLINER_BY_TILE_INTERLEAVED_NON_OVERLAPPED ||
+            part == POPLINER_BY_TILE_INTERLEAVED_OVERLAPPED)
+            told.interleaved_bytes += bytes;
+        if (part == POPLINER_BY_TILE_OVERFLOWED_NON_OVERLAPPED ||
+            part == POPLINER_BY_TILE_OVERFLOWED_OVERLAPPED)
+            told.overflowed_bytes += bytes;
+    }
+    return pl_struct_fill(result, &told, sizeof told, "popliner_category", error);
+}
+
+popliner_status popliner_profile_by_tile(const popliner_profile *p, popliner_by_tile what,
+                                         size_t index, uint64_t *by_tile, popliner_error *error) {
+    const pl_series *all = NULL; /* but of categories, which have several parts */
+    size_t count = 0;
+    const char *name = "";
+    switch (what) {
+    case POPLINER_BY_TILE_CATEGORY:
+    case POPLINER_BY_TILE_NON_INTERLEAVED_NON_OVERLAPPED:
+    case POPLINER_BY_TILE_NON_INTERLEAVED_OVERLAPPED:
+    case POPLINER_BY_TILE_INTERLEAVED_NON_OVERLAPPED:
+    case POPLINER_BY_TILE_INTERLEAVED_OVERLAPPED:
+    case POPLINER_BY_TILE_OVERFLOWED_NON_OVERLAPPED:
+    case POPLINER_BY_TILE_OVERFLOWED_OVERLAPPED:
+        count = p->num_categories;
+        name = "categories";
+        break;
+    case POPLINER_BY_TILE_VERTEX_CODE:
+        all = p->vertex_type_code;
+        count = p->num_vertex_types;
+        name = "vertex types";
+        break;
+    case POPLINER_BY_TILE_VERTICES:
+        all = p->compute_set_vertex_instances;
+        count = p->num_compute_set_vertices;
+        name = "types of vertices in its compute sets";
+        break;
+    case POPLINER_BY_TILE_CONTROL_CODE:
+        all = p->program_control_code;
+        count = p->num_programs;
+        name = "programs";
+        break;
+    case POPLINER_BY_TILE_EXCHANGE_CODE:
+        all = p->program_exchange_code;
+        count = p->num_programs;
+        name = "programs";
+        break;
+    default:
+        return pl_fail(error, POPLINER_ERROR_USAGE, "%d is no popliner_by_tile", (int)what);
+    }
+    popliner_status status = pl_walk_check_index(index, count, name, error);
+    if (status != POPLINER_OK)
+        return status;
+    memset(by_tile, 0, p->target.num_tiles * sizeof *by_tile);
+    if (all != NULL) {
+        pl_series_add(p, all[index], 1, by_tile);
+        return POPLINER_OK;
+    }
+    const pl_series *parts = category_parts(p, index);
+    for (int i = 0; parts != NULL && i < PL_NUM_CATEGORY_PARTS; i++) {
+        if (what == POPLINER_BY_TILE_CATEGORY || (int)what == part_of(i))
+            pl_series_add(p, parts[i], 1, by_tile);
+    }
+    return POPLINER_OK;
+}
+
+/* ---- Programs ------------------------------------------------------------------------------- */
+
+popliner_cycles_source popliner_profile_cycles_source(const popliner_profile *p) {
+    popliner_cycles_source source = POPLINER_CYCLES_NONE;
+    for (size_t i = 0; i < p->num_timed_programs; i++) {
+        popliner_cycles_source of_program = (popliner_cycles_source)p->program_cycles_source[i];
+        if (of_program == POPLINER_CYCLES_ESTIMATED &&
+            p->program_type[i] != POPLINER_PROGRAM_ON_TILE_EXECUTE)
+            of_program = POPLINER_CYCLES_EXCHANGES;
+        source = of_program > source ? of_program : source;
+    }
+    return source;
+}
+
+popliner_status popliner_profile_program(const popliner_profile *p, size_t program,
+                                         popliner_program *result, popliner_error *error) {
+    popliner_status status = pl_walk_check_index(program, p->num_programs, "programs", error);
+    if (status != POPLINER_OK)
+        return status;
+    popliner_program told = {
+        .type = (popliner_program_type)p->program_type[program],
+        .type_name = pl_profile_string(p, p->program_type_name[program]),
+        .name = pl_profile_program_name(p, program),
+        .num_children = pl_profile_num_children(p, program),
+        .compute_set = pl_walk_index(p->program_compute_set[program]),
+        .called_program = pl_walk_index(p->program_called[program]),
+        .debug_context = p->program_debug_context[program],
+        .num_repeats = 1,
+        .cycles_source = POPLINER_CYCLES_NONE,
+    };
+    if (p->num_timed_programs > 0) {
+        told.num_repeats = p->program_repeats[program];
+        told.cycles = p->program_cycles[program];
+        told.cycles_source = (popliner_cycles_source)p->program_cycles_source[program];
+    }
+    return pl_struct_fill(result, &told, sizeof told, "popliner_program", error);
+}
+
+size_t popliner_profile_child(const popliner_profile *p, size_t program, size_t child) {
+    if (program >= p->num_programs || child >= pl_profile_num_children(p, program))
+        return SIZE_MAX;
+    return p->program_child[p->program_children_start[program] + child];
+}
+
+popliner_status popliner_profile_step(const popliner_profile *p, size_t step, popliner_step *result,
+                                      popliner_error *error) {
+    popliner_status status = pl_walk_check_index(step, p->num_steps, "liveness steps", error);
+    if (status != POPLINER_OK)
+        return status;
+    const popliner_step told = {.program = p->step_program[step],
+                                .parent_step = pl_walk_index(p->step_parent[step])};
+    return pl_struct_fill(result, &told, sizeof told, "popliner_step", error);
+}
+
+/* ---- What programs execute ------------------------------------------------------------------ */
+
+popliner_status popliner_profile_compute_set(const popliner_profile *p, size_t compute_set,
+                                             popliner_compute_set *result, popliner_error *error) {
+    popliner_status status =
+        pl_walk_check_index(compute_set, p->num_compute_sets, "compute sets", error);
+    if (status != POPLINER_OK)
+        return status;
+    size_t start = p->compute_set_vertices_start[compute_set];
+    size_t end = p->compute_set_vertices_start[compute_set + 1];
+    popliner_compute_set told = {
+        .name = pl_profile_string(p, p->compute_set_name[compute_set]),
+        .debug_context = p->compute_set_debug_context[compute_set],
+        .num_vertex_types = end - start,
+        .num_edges = p->compute_set_num_edges[compute_set],
+    };
+    for (size_t i = start; i < end; i++)
+        told.num_vertices += sum_up(p, p->compute_set_vertex_instances[i]);
+    return pl_struct_fill(result, &told, sizeof told, "popliner_compute_set", error);
+}
+
+/* The sum of `values` over those tiles where `marks` is not 0, and the number of these. */
+static uint64_t sum_up_marked(const popliner_profile *p, pl_series values, pl_series marks,
+                              size_t *num_tiles) {
+    pl_runs value_runs = pl_runs_begin(p->series_bytes + values.offset, values.size_bytes);
+    pl_runs mark_runs = pl_runs_begin(p->series_bytes + marks.offset, marks.size_bytes);
+    uint64_t value = 0;
+    uint64_t mark = 0;
+    uint64_t values_left = 0;
+    uint64_t marks_left = 0;
+    uint64_t sum = 0;
+    *num_tiles = 0;
+    for (;;) {
+        if (marks_left == 0 && pl_runs_next(&mark_runs, &mark, &marks_left) <= 0)
+            return sum;
+        if (values_left == 0 && pl_runs_next(&value_runs, &value, &values_left) <= 0) {
+            value = 0; /* a series without bytes is all zero */
+            values_left = UINT64_MAX;
+        }
+        uint64_t length = marks_left < values_left ? marks_left : values_left;
+        if (mark > 0) {
+            sum += value * length;
+            *num_tiles += (size_t)length;
+        }
+        marks_left -= length;
+        values_left -= length;
+    }
+}
+
+popliner_status popliner_profile_vertices(const popliner_profile *p, size_t compute_set,
+                                          size_t place, popliner_vertices *result,
+                                          popliner_error *error) {
+    popliner_status status =
+        pl_walk_check_index(compute_set, p->num_compute_sets, "compute sets", error);
+    if (status != POPLINER_OK)
+        return status;
+    size_t start = p->compute_set_vertices_start[compute_set];
+    size_t index = start + place;
+    status = pl_walk_check_index(place, p->compute_set_vertices_start[compute_set + 1] - start,
+                                 "types of vertices in the compute set", error);
+    if (status != POPLINER_OK)
+        return status;
+    uint32_t type = p->compute_set_vertex_type[index];
+    pl_series instances = p->compute_set_vertex_instances[index];
+    popliner_vertices told = {
+        .vertex_type = type,
+        .name = pl_profile_string(p, p->vertex_type_name[type]),
+        .num_vertices = sum_up(p, instances),
+        .index = index,
+    };
+    told.state_bytes = told.num_vertices * p->vertex_type_size_bytes[type];
+    told.code_bytes = sum_up_marked(p, p->vertex_type_code[type], instances, &told.num_tiles);
+    return pl_struct_fill(result, &told, sizeof told, "popliner_vertices", error);
+}
+
+popliner_status popliner_profile_vertex_type(const popliner_profile *p, size_t vertex_type,
+                                             popliner_vertex_type *result, popliner_error *error) {
+    popliner_status status =
+        pl_walk_check_index(vertex_type, p->num_vertex_types, "vertex types", error);
+    if (status != POPLINER_OK)
+        return status;
+    const popliner_vertex_type told = {
+        .name = pl_profile_string(p, p->vertex_type_name[vertex_type]),
+        .state_bytes = p->vertex_type_size_bytes[vertex_type],
+        .code_bytes = sum_up(p, p->vertex_type_code[vertex_type]),
+    };
+    return pl_struct_fill(result, &told, sizeof told, "popliner_vertex_type", error);
+}

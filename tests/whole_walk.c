@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "whole_walk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <xxhash.h>
+
+#include "popliner/liveness.h"
+#include "test.h"
+
+typedef struct walk {
+    const popliner_profile *profile;
+    popliner_graph graph;
+    uint64_t *by_tile;
+    uint64_t hash;
+} walk;
+
+static void add_number(walk *w, uint64_t number) {
+    w->hash = XXH3_64bits_withSeed(&number, sizeof number, w->hash);
+}
+
+static void add_text(walk *w, const char *text) {
+    assert_non_null(text);
+    w->hash = XXH3_64bits_withSeed(text, strlen(text) + 1, w->hash);
+}
+
+static void add_double(walk *w, double number) {
+    w->hash = XXH3_64bits_withSeed(&number, sizeof number, w->hash);
+}
+
+#define ASK(...) assert_int_equal((__VA_ARGS__), POPLINER_OK)
+
+static void add_by_tile(walk *w, popliner_by_tile what, size_t index) {
+    size_t num_tiles = popliner_profile_target(w->profile)->num_tiles;
+    ASK(popliner_profile_by_tile(w->profile, what, index, w->by_tile, NULL));
+    w->hash = XXH3_64bits_withSeed(w->by_tile, num_tiles * sizeof *w->by_tile, w->hash);
+}
+
+static void walk_target(walk *w) {
+    const popliner_target *target = popliner_profile_target(w->profile);
+    popliner_poplar_version version = POPLINER_POPLAR_VERSION_INIT;
+    add_number(w, target->num_tiles);
+    add_number(w, target->num_ipus);
+    add_number(w, target->num_replicas);
+    add_number(w, target->bytes_per_tile);
+    add_number(w, target->clock_hz);
+    add_text(w, target->architecture);
+    add_text(w, target->type);
+    add_number(w, target->tiles_per_ipu);
+    add_number(w, target->ipus_per_replica);
+    ASK(popliner_profile_poplar_version(w->profile, &version, NULL));
+    add_text(w, version.text);
+    add_text(w, version.package_hash);
+    add_number(w, version.major_number);
+    add_number(w, version.minor_number);
+    add_number(w, version.point_number);
+    add_number(w, version.format_major_number);
+    add_number(w, version.format_minor_number);
+    add_number(w, version.format_point_number);
+    add_number(w, version.is_unstable_format);
+    w->hash = XXH3_64bits_withSeed(&w->graph, sizeof w->graph, w->hash);
+    for (size_t i = 0; i < w->graph.num_engine_options; i++) {
+        popliner_engine_option option = POPLINER_ENGINE_OPTION_INIT;
+        ASK(popliner_profile_engine_option(w->profile, i, &option, NULL));
+        add_text(w, option.name);
+        add_text(w, option.value);
+        add_number(w, option.is_default);
+    }
+}
+
+static void walk_memory(walk *w) {
+    for (size_t tile = 0; tile < popliner_profile_target(w->profile)->num_tiles; tile++) {
+        popliner_tile_memory memory = POPLINER_TILE_MEMORY_INIT;
+        ASK(popliner_profile_tile(w->profile, tile, &memory, NULL));
+        w->hash = XXH3_64bits_withSeed(&memory, sizeof memory, w->hash);
+    }
+    for (size_t i = 0; i < w->graph.num_categories; i++) {
+        popliner_category category = POPLINER_CATEGORY_INIT;
+        ASK(popliner_profile_category(w->profile, i, &category, NULL));
+        add_text(w, category.name);
+        add_number(w, category.total_bytes);
+        add_number(w, category.overlapped_bytes);
+        add_number(w, category.interleaved_bytes);
+        add_number(w, category.overflowed_bytes);
+        for (int part = POPLINER_BY_TILE_CATEGORY; part <= POPLINER_BY_TILE_OVERFLOWED_OVERLAPPED;
+             part++)
+            add_by_tile(w, (popliner_by_tile)part, i);
+    }
+}
+
+static void walk_programs(walk *w) {
+    for (size_t i = 0; i < w->graph.num_programs; i++) {
+        popliner_program program = POPLINER_PROGRAM_INIT;
+        ASK(popliner_profile_program(w->profile, i, &program, NULL));
+        add_number(w, (uint64_t)program.type);
+        add_text(w, program.type_name);
+        add_text(w, program.name);
+        add_number(w, program.compute_set);
+        add_number(w, program.called_program);
+        add_number(w, program.debug_context);
+        add_number(w, program.num_repeats);
+        add_number(w, program.cycles);
+        add_number(w, (uint64_t)program.cycles_source);
+        for (size_t k = 0; k < program.num_children; k++)
+            add_number(w, popliner_profile_child(w->profile, i, k));
+        add_by_tile(w, POPLINER_BY_TILE_CONTROL_CODE, i);
+        add_by_tile(w, POPLINER_BY_TILE_EXCHANGE_CODE, i);
+    }
+    for (size_t i = 0; i < w->graph.num_steps; i++) {
+        popliner_step step = POPLINER_STEP_INIT;
+        ASK(popliner_profile_step(w->profile, i, &step, NULL));
+        add_number(w, step.program);
+        add_number(w, step.parent_step);
+    }
+}
+
+static void walk_compute_sets(walk *w) {
+    for (size_t i = 0; i < w->graph.num_compute_sets; i++) {
+        popliner_compute_set set = POPLINER_COMPUTE_SET_INIT;
+        ASK(popliner_profile_compute_set(w->profile, i, &set, NULL));
+        add_text(w, set.name);
+        add_number(w, set.debug_context);
+        add_number(w, set.num_vertices);
+        add_number(w, set.num_edges);
+        for (size_t k = 0; k < set.num_vertex_types; k++) {
+            popliner_vertices vertices = POPLINER_VERTICES_INIT;
+            ASK(popliner_profile_vertices(w->profile, i, k, &vertices, NULL));
+            add_number(w, vertices.vertex_type);
+            add_text(w, vertices.name);
+            add_number(w, vertices.num_vertices);
+            add_number(w, vertices.num_tiles);
+            add_number(w, vertices.state_bytes);
+            add_number(w, vertices.code_bytes);
+            add_by_tile(w, POPLINER_BY_TILE_VERTICES, vertices.index);
+        }
+    }
+    for (size_t i = 0; i < w->graph.num_vertex_types; i++) {
+        popliner_vertex_type type = POPLINER_VERTEX_TYPE_INIT;
+        ASK(popliner_profile_vertex_type(w->profile, i, &type, NULL));
+        add_text(w, type.name);
+        add_number(w, type.state_bytes);
+        add_number(w, type.code_bytes);
+        add_by_tile(w, POPLINER_BY_TILE_VERTEX_CODE, i);
+    }
+}
+
+static void walk_variables(walk *w) {
+    for (size_t i = 0; i < w->graph.num_variables; i++) {
+        popliner_variable variable = POPLINER_VARIABLE_INIT;
+        ASK(popliner_liveness_variable(w->profile, i, &variable, NULL));
+        add_number(w, variable.tile);
+        add_number(w, variable.size_bytes);
+        add_number(w, variable.offset_bytes);
+        add_number(w, variable.equivalence_class);
+        add_number(w, variable.is_always_live);
+        add_text(w, variable.name);
+        add_text(w, variable.category);
+        add_number(w, variable.category_index);
+        add_number(w, variable.unlowered_variable);
+    }
+    for (size_t i = 0; i < w->graph.num_unlowered_variables; i++) {
+        popliner_unlowered_variable variable = POPLINER_UNLOWERED_VARIABLE_INIT;
+        ASK(popliner_liveness_unlowered_variable(w->profile, i, &variable, NULL));
+        add_text(w, variable.name);
+        add_number(w, variable.debug_context);
+        add_number(w, variable.size_bytes);
+        add_number(w, variable.num_pieces);
+    }
+}
+
+static void walk_execution(walk *w) {
+    for (size_t i = 0; i < w->graph.num_runs; i++) {
+        popliner_run run = POPLINER_RUN_INIT;
+        ASK(popliner_profile_run(w->profile, i, &run, NULL));
+        add_text(w, run.name);
+        add_number(w, run.start_microseconds);
+        add_number(w, run.elapsed_microseconds);
+        add_number(w, run.num_programs);
+        add_number(w, run.first_step);
+        add_number(w, run.num_steps);
+    }
+    for (size_t i = 0; i < w->graph.num_execution_steps; i++) {
+        popliner_execution_step step = POPLINER_EXECUTION_STEP_INIT;
+        ASK(popliner_profile_execution_step(w->profile, i, &step, NULL));
+        add_number(w, step.program);
+        add_text(w, step.type_name);
+        add_number(w, step.run);
+        add_number(w, step.cycles);
+        for (size_t k = 0; k < step.num_ipus; k++) {
+            popliner_ipu_step ipu = POPLINER_IPU_STEP_INIT;
+            ASK(popliner_profile_ipu_step(w->profile, i, k, &ipu, NULL));
+            add_number(w, ipu.ipu);
+            add_number(w, ipu.cycles);
+            add_number(w, ipu.first_cycle);
+            add_number(w, ipu.active_from_cycles);
+            add_number(w, ipu.active_to_cycles);
+            add_number(w, ipu.num_active_tiles);
+            add_double(w, ipu.tile_balance);
+        }
+    }
+}
+
+static popliner_status visit(void *user, size_t program, popliner_program_type type) {
+    walk *w = user;
+    add_number(w, program);
+    add_number(w, (uint64_t)type);
+    return POPLINER_OK;
+}
+
+uint64_t whole_walk(const popliner_profile *profile) {
+    walk w = {.profile = profile, .graph = POPLINER_GRAPH_INIT};
+    w.by_tile = calloc(popliner_profile_target(profile)->num_tiles, sizeof *w.by_tile);
+    assert_non_null(w.by_tile);
+    ASK(popliner_profile_graph(profile, &w.graph, NULL));
+    walk_target(&w);
+    walk_memory(&w);
+    walk_programs(&w);
+    walk_compute_sets(&w);
+    walk_variables(&w);
+    walk_execution(&w);
+    add_number(&w, popliner_profile_cycles_source(profile));
+    ASK(popliner_profile_visit(profile, POPLINER_PROGRAM_ANY, visit, &w, NULL));
+    free(w.by_tile);
+    return w.hash;
+}
