@@ -4,6 +4,8 @@
 set -eu
 library=$1
 include=$2
+begin=$(mktemp)
+trap 'rm -f "$begin"' EXIT
 
 foreign=$(nm -D --defined-only "$library" | awk '$2 != "A" && $3 !~ /^popliner_/ {print $3}')
 if [ -n "$foreign" ]; then
@@ -21,6 +23,22 @@ for header in "$include"/popliner/*.h; do
         -fsyntax-only -x c++ -
     headers=$((headers + 1))
 done
+
+# the structures of the walk begin without a warning in every version of C, and in C++
+{
+    echo '#include "popliner/liveness.h"'
+    echo 'void begin(void); void begin(void) {'
+    grep -hoE 'POPLINER_[A-Z_]+_INIT' "$include"/popliner/profile.h "$include"/popliner/liveness.h |
+        sort -u | while read -r init; do
+        type=$(echo "${init%_INIT}" | tr 'A-Z' 'a-z')
+        echo "{ $type told = $init; (void)told; }"
+    done
+    echo '}'
+} > "$begin"
+for version in c99 c11 c17 c2x; do
+    cc -std=$version -Wall -Wextra -Wpedantic -Werror -I "$include" -fsyntax-only -x c "$begin"
+done
+c++ -std=c++17 -Wall -Wextra -Wpedantic -Werror -I "$include" -fsyntax-only -x c++ "$begin"
 
 # every function that a header declares is there
 for name in $(cat "$include"/popliner/*.h | grep -oE '\bpopliner_[a-z0-9_]+\(' | tr -d '(' |
