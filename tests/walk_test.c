@@ -532,6 +532,64 @@ static void check_unlowered_variables(const subject *s) {
     expect_end(rows);
 }
 
+/* ---- The execution, where there is one ------------------------------------------------------ */
+
+static void check_runs(const subject *s) {
+    sqlite3_stmt *rows = query(s, "SELECT name, start_epoch_time_microseconds, "
+                                  "elapsed_microseconds, num_programs, num_steps, "
+                                  "sum(num_steps) OVER (ORDER BY id) - num_steps FROM runs "
+                                  "ORDER BY id");
+    for (size_t i = 0; i < s->graph.num_runs; i++) {
+        popliner_run run = POPLINER_RUN_INIT;
+        ASK(popliner_profile_run(s->profile, i, &run, NULL));
+        assert_int_equal(sqlite3_step(rows), SQLITE_ROW);
+        assert_string_equal(run.name, text(rows, 0));
+        assert_int_equal(run.start_microseconds, number(rows, 1));
+        assert_int_equal(run.elapsed_microseconds, number(rows, 2));
+        assert_int_equal(run.num_programs, number(rows, 3));
+        assert_int_equal(run.num_steps, number(rows, 4));
+        assert_int_equal(run.first_step, number(rows, 5));
+        for (size_t k = 0; k < run.num_steps; k++) {
+            popliner_execution_step step = POPLINER_EXECUTION_STEP_INIT;
+            ASK(popliner_profile_execution_step(s->profile, run.first_step + k, &step, NULL));
+            assert_int_equal(step.run, i);
+        }
+    }
+    expect_end(rows);
+}
+
+static void check_executed_steps(const subject *s) {
+    sqlite3_stmt *steps =
+        query(s, "SELECT program, type, coalesce(max(cycles), 0), count(step_id) FROM steps "
+                 "LEFT JOIN steps_by_ipu ON step_id = id GROUP BY id ORDER BY id");
+    sqlite3_stmt *ipus =
+        query(s, "SELECT ipu, cycles, cycles_base, active_cycles_from_min, active_cycles_to_max, "
+                 "active_tiles, tile_balance FROM steps_by_ipu ORDER BY step_id, ipu");
+    for (size_t i = 0; i < s->graph.num_execution_steps; i++) {
+        popliner_execution_step step = POPLINER_EXECUTION_STEP_INIT;
+        ASK(popliner_profile_execution_step(s->profile, i, &step, NULL));
+        assert_int_equal(sqlite3_step(steps), SQLITE_ROW);
+        assert_int_equal(step.program, index_of(steps, 0));
+        assert_string_equal(step.type_name, text(steps, 1));
+        assert_int_equal(step.cycles, number(steps, 2));
+        assert_int_equal(step.num_ipus, number(steps, 3));
+        for (size_t k = 0; k < step.num_ipus; k++) {
+            popliner_ipu_step ipu = POPLINER_IPU_STEP_INIT;
+            ASK(popliner_profile_ipu_step(s->profile, i, k, &ipu, NULL));
+            assert_int_equal(sqlite3_step(ipus), SQLITE_ROW);
+            assert_int_equal(ipu.ipu, number(ipus, 0));
+            assert_int_equal(ipu.cycles, number(ipus, 1));
+            assert_int_equal(ipu.first_cycle, number(ipus, 2));
+            assert_int_equal(ipu.active_from_cycles, number(ipus, 3));
+            assert_int_equal(ipu.active_to_cycles, number(ipus, 4));
+            assert_int_equal(ipu.num_active_tiles, number(ipus, 5));
+            assert_true(ipu.tile_balance == sqlite3_column_double(ipus, 6));
+        }
+    }
+    expect_end(steps);
+    expect_end(ipus);
+}
+
 static void check_profile(const char *path) {
     subject s = begin(path, NULL);
     check_versions(&s);
@@ -547,6 +605,8 @@ static void check_profile(const char *path) {
     check_vertex_types(&s);
     check_variables(&s);
     check_unlowered_variables(&s);
+    check_runs(&s);
+    check_executed_steps(&s);
     end(&s);
 }
 
