@@ -235,7 +235,7 @@ static popliner_status take_program_id(void *user, pl_rows *rows, popliner_error
 }
 
 /* Adds the children in a column of the current row. */
-static popliner_status add_children(reader *r, const pl_rows *rows, int column,
+static popliner_status add_children(reader *r, pl_rows *rows, int column,
                                     popliner_error *error) {
     popliner_profile *p = r->profile;
     size_t size_bytes;

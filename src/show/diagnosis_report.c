@@ -9,6 +9,7 @@
 #include "diagnosis/diagnosis.h"
 #include "memory/memory_model.h"
 #include "popliner/report.h"
+#include "profile/profile_data.h"
 #include "show/report_parts.h"
 #include "solve/option_names.h"
 
