@@ -4,6 +4,7 @@
 #include "test.h"
 
 #include "popliner/certificate.h"
+#include "solve/plan_data.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@ static const char *const unit_names[] = {"A", "B", "C"};
 static const uint8_t counted_units[] = {0, 1, 1};
 
 /* One of each kind. */
-static popliner_constraint every_kind[] = {
+static const popliner_constraint every_kind[] = {
     {.kind = POPLINER_CONSTRAINT_MAX_STAGES, .number = 3},
     {.kind = POPLINER_CONSTRAINT_DEVICE_MAP, .number = 4},
     {.kind = POPLINER_CONSTRAINT_MIN_UNITS, .number = 5},
@@ -30,28 +31,43 @@ static const char *const by_field[] = {
     "required cut after A", "forbidden cut after B",  "pair B and C", "placement C=7"};
 
 static const popliner_option_names own_names = {
+    .struct_size = sizeof own_names,
     .max_stages = "-n",
     .max_stage_bytes = "-m",
     .max_stage_bytes_note = "(or less)",
     .constraints = {[POPLINER_CONSTRAINT_REQUIRED_CUT] = "cut"}};
 
+/* A plan for which there is no split; `why` tells of the first num_constraints of every_kind, of which
+ * the plan owns copies. */
+static popliner_plan *plan_without_split(const popliner_infeasibility *why) {
+    popliner_plan *plan = calloc(1, sizeof *plan);
+    assert_non_null(plan);
+    plan->status = POPLINER_PLAN_INFEASIBLE;
+    plan->infeasibility = *why;
+    plan->infeasibility.constraints = malloc(sizeof every_kind);
+    assert_non_null(plan->infeasibility.constraints);
+    memcpy(plan->infeasibility.constraints, every_kind, sizeof every_kind);
+    return plan;
+}
+
 static popliner_certificate *certificate_of(const popliner_infeasibility *why,
                                             const popliner_option_names *names) {
-    static popliner_plan plan;
-    static popliner_solver_options options;
+    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_certificate_input input = POPLINER_CERTIFICATE_INPUT_INIT;
     popliner_certificate *certificate = NULL;
-    plan = (popliner_plan){.status = POPLINER_PLAN_INFEASIBLE, .infeasibility = *why};
-    options = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_costs *costs;
+    assert_int_equal(popliner_costs_create(3, &costs, NULL), POPLINER_OK);
     options.counted_units = counted_units;
-    const popliner_certificate_input input = {.plan = &plan,
-                                              .options = &options,
-                                              .num_units = 3,
-                                              .unit_names = unit_names,
-                                              .time_unit = "cycles",
-                                              .cycles_per_time_unit = 1,
-                                              .cuts_per_unit = 1,
-                                              .option_names = names};
+    input.plan = plan_without_split(why);
+    input.costs = costs;
+    input.options = &options;
+    input.unit_names = unit_names;
+    input.time_unit = "cycles";
+    input.cycles_per_time_unit = 1;
+    input.cuts_per_unit = 1;
+    input.option_names = names;
     assert_int_equal(popliner_certificate_create(&input, &certificate, NULL), POPLINER_OK);
+    popliner_costs_free(costs);
     return certificate;
 }
 
@@ -59,7 +75,8 @@ static void assert_text(const popliner_infeasibility *why, const popliner_option
                         const char *expected) {
     popliner_certificate *certificate = certificate_of(why, names);
     char *text = NULL;
-    assert_int_equal(popliner_certificate_text(certificate, &text, NULL), POPLINER_OK);
+    assert_int_equal(popliner_certificate_text(certificate, POPLINER_CERTIFICATE_TEXT, &text, NULL),
+                     POPLINER_OK);
     assert_string_equal(text, expected);
     free(text);
     popliner_certificate_free(certificate);
@@ -70,7 +87,8 @@ static void assert_constraints(const popliner_infeasibility *why,
                                size_t count) {
     popliner_certificate *certificate = certificate_of(why, names);
     char *text = NULL;
-    assert_int_equal(popliner_certificate_json(certificate, &text, NULL), POPLINER_OK);
+    assert_int_equal(popliner_certificate_text(certificate, POPLINER_CERTIFICATE_JSON, &text, NULL),
+                     POPLINER_OK);
     json_t *json = json_loads(text, 0, NULL);
     const json_t *list = json_object_get(json_object_get(json, "infeasibility"), "constraints");
     assert_int_equal(json_array_size(list), count);
@@ -84,7 +102,6 @@ static void assert_constraints(const popliner_infeasibility *why,
 static void words_every_constraint(void **state) {
     (void)state;
     popliner_infeasibility why = {.obstacle = POPLINER_OBSTACLE_CONSTRAINTS,
-                                  .constraints = every_kind,
                                   .num_constraints = NUM_KINDS};
     assert_int_equal(NUM_KINDS, POPLINER_NUM_CONSTRAINT_KINDS);
     assert_constraints(&why, NULL, by_field, NUM_KINDS);

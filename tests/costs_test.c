@@ -8,7 +8,8 @@
 
 #include "costs/costs.h"
 #include "popliner/costs.h"
-#include "popliner/solver.h"
+#include "solve/greedy.h"
+#include "solve/plan_data.h"
 
 static void begins_with_zeros(void **state) {
     (void)state;
@@ -219,7 +220,6 @@ static void refuses_what_is_not_in_the_table(void **state) {
                            popliner_costs_set_peak_at(costs, 1, wrong[i][0], wrong[i][1], 1, to));
             ASSERT_REFUSED(words,
                            popliner_costs_set_cycles(costs, wrong[i][0], wrong[i][1], 1, to));
-            ASSERT_REFUSED(words, pl_costs_forbid(costs, wrong[i][0], wrong[i][1], to));
             ASSERT_REFUSED(words, pl_costs_shared_peak(costs, shared, 2, &bytes, to));
             assert_true(popliner_costs_peak(costs, wrong[i][0], wrong[i][1]) == UINT64_MAX);
             assert_true(popliner_costs_peak_at(costs, 1, wrong[i][0], wrong[i][1]) == UINT64_MAX);

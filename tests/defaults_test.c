@@ -7,16 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "diagnosis/diagnosis.h"
 #include "intervals/intervals.h"
+#include "memory/chain_data.h"
+#include "memory/stage.h"
+#include "model/layers.h"
 #include "popliner/analysis.h"
 #include "popliner/certificate.h"
 #include "popliner/costs.h"
-#include "popliner/diagnosis.h"
 #include "popliner/report.h"
 #include "popliner/solver.h"
 #include "profile/debug_info.h"
 #include "profile/profile_data.h"
 #include "profile/read.h"
+#include "solve/greedy.h"
+#include "solve/plan_data.h"
+#include "store/stored_analysis.h"
 #include "test_data.h"
 
 static popliner_costs *make_costs(void) {
@@ -46,30 +52,32 @@ static void layers(void **state) {
     pl_layers_free(without);
 }
 
+static popliner_analysis *read_sample(void) {
+    char *path = test_project_file("data/sample/profile.pop");
+    popliner_analysis *analysis;
+    assert_int_equal(popliner_analysis_read(path, NULL, NULL, &analysis, NULL), POPLINER_OK);
+    free(path);
+    return analysis;
+}
+
 static void diagnosis(void **state) {
     (void)state;
-    golden_case c = made_whole_case();
-    popliner_layers *of = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
-    popliner_chain *chain = make_chain(&c, of, POPLINER_MEMORY_MODEL_FULL);
-    pl_stage_meter *meter;
-    popliner_diagnosis with = {0};
-    popliner_diagnosis without = {0};
-    const popliner_diagnosis_options all = {.last_unit = SIZE_MAX};
-    assert_int_equal(pl_stage_meter_create(c.profile, c.operations, chain, &meter, NULL),
-                     POPLINER_OK);
-    assert_int_equal(pl_diagnose(c.profile, c.operations, of, chain, meter, &all, &with, NULL),
-                     POPLINER_OK);
-    assert_int_equal(pl_diagnose(c.profile, c.operations, of, chain, meter, NULL, &without, NULL),
-                     POPLINER_OK);
-    assert_false(without.layer_operations_only);
-    assert_true(without.truth_bytes > 0);
-    assert_int_equal(without.truth_bytes, with.truth_bytes);
-    assert_int_equal(without.explained_bytes, with.explained_bytes);
-    pl_diagnosis_clear(&with);
-    pl_diagnosis_clear(&without);
-    pl_stage_meter_free(meter);
-    pl_chain_free(chain);
-    pl_layers_free(of);
+    const popliner_diagnosis_options all = POPLINER_DIAGNOSIS_OPTIONS_INIT;
+    popliner_analysis *analysis = read_sample();
+    popliner_diagnosis *with;
+    popliner_diagnosis *without;
+    assert_int_equal(popliner_analysis_diagnose(analysis, &all, &with, NULL), POPLINER_OK);
+    assert_int_equal(popliner_analysis_diagnose(analysis, NULL, &without, NULL), POPLINER_OK);
+    const popliner_diagnosis_summary *expected = popliner_diagnosis_get_summary(with);
+    const popliner_diagnosis_summary *actual = popliner_diagnosis_get_summary(without);
+    assert_int_equal(actual->model, POPLINER_MEMORY_MODEL_FULL);
+    assert_false(actual->layer_operations_only);
+    assert_true(actual->truth_bytes > 0);
+    assert_int_equal(actual->truth_bytes, expected->truth_bytes);
+    assert_int_equal(actual->explained_bytes, expected->explained_bytes);
+    popliner_diagnosis_free(with);
+    popliner_diagnosis_free(without);
+    popliner_analysis_free(analysis);
 }
 
 /* Three stages, each with one unit: the default is 16 stages of any size and the smallest peak. */
@@ -78,7 +86,7 @@ static void assert_default_plan(popliner_plan *plan) {
     assert_int_equal(plan->num_stages, 3);
     assert_int_equal(plan->peak_bytes, 102);
     assert_int_equal(plan->cut_bytes, 12);
-    pl_plan_clear(plan);
+    popliner_plan_free(plan);
 }
 
 static popliner_status ask_peak(void *user, size_t first_unit, size_t last_unit,
@@ -91,15 +99,16 @@ static popliner_status ask_peak(void *user, size_t first_unit, size_t last_unit,
 static void solving(void **state) {
     const popliner_solver_options given = POPLINER_SOLVER_OPTIONS_INIT;
     popliner_costs *costs = make_costs();
-    popliner_plan plan = {0};
-    assert_int_equal(pl_solve(costs, &given, &plan, NULL), POPLINER_OK);
-    assert_default_plan(&plan);
-    assert_int_equal(pl_solve(costs, NULL, &plan, NULL), POPLINER_OK);
-    assert_default_plan(&plan);
-    assert_int_equal(pl_solve_greedily(3, ask_peak, costs, NULL, &plan, NULL), POPLINER_OK);
-    assert_int_equal(plan.status, POPLINER_PLAN_FEASIBLE);
-    assert_int_equal(plan.num_stages, 1); /* at least three units in each, and all fit */
-    pl_plan_clear(&plan);
+    popliner_plan *plan;
+    popliner_plan greedy = {0};
+    assert_int_equal(popliner_solve(costs, &given, &plan, NULL), POPLINER_OK);
+    assert_default_plan(plan);
+    assert_int_equal(popliner_solve(costs, NULL, &plan, NULL), POPLINER_OK);
+    assert_default_plan(plan);
+    assert_int_equal(pl_solve_greedily(3, ask_peak, costs, NULL, &greedy, NULL), POPLINER_OK);
+    assert_int_equal(greedy.status, POPLINER_PLAN_FEASIBLE);
+    assert_int_equal(greedy.num_stages, 1); /* at least three units in each, and all fit */
+    pl_plan_clear(&greedy);
 
     char *paths[] = {test_path(*state, "with"), test_path(*state, "without")};
     size_t sizes[2];
@@ -126,33 +135,41 @@ static void assert_holds(char *text, const char *part) {
     free(text);
 }
 
+static char *text_of(const popliner_certificate *certificate, popliner_certificate_form form) {
+    char *text = NULL;
+    assert_int_equal(popliner_certificate_text(certificate, form, &text, NULL), POPLINER_OK);
+    return text;
+}
+
 static void certificates(void **state) {
     (void)state;
     static const char *const names[] = {"a", "b", "c"};
     static const uint64_t value = 16;
     popliner_costs *costs = make_costs();
-    popliner_plan plan = {0};
+    popliner_certificate_input input = POPLINER_CERTIFICATE_INPUT_INIT;
+    popliner_sweep sweep = POPLINER_SWEEP_INIT;
     popliner_certificate *certificate;
-    char *text;
     assert_int_equal(popliner_costs_add_cycles(costs, NULL), POPLINER_OK);
-    assert_int_equal(pl_solve(costs, NULL, &plan, NULL), POPLINER_OK);
+    assert_int_equal(popliner_solve(costs, NULL, &input.plan, NULL), POPLINER_OK);
     /* no options, no time unit, and no numbers by which to divide */
-    const popliner_certificate_input input = {
-        .plan = &plan, .num_units = 3, .unit_names = names, .has_cycles = true};
+    input.costs = costs;
+    input.unit_names = names;
     assert_int_equal(popliner_certificate_create(&input, &certificate, NULL), POPLINER_OK);
-    assert_int_equal(popliner_certificate_json(certificate, &text, NULL), POPLINER_OK);
+    char *text = text_of(certificate, POPLINER_CERTIFICATE_JSON);
     assert_non_null(strstr(text, "\"num_ipus\": 16"));
     assert_holds(text, "\"time_unit\": \"cycles\"");
-    assert_int_equal(popliner_certificate_table(certificate, ',', &text, NULL), POPLINER_OK);
-    assert_holds(text, "stage,ipu,from,to,memory,cycles,cut\n0,0,a,a,100,0,7\n");
-    assert_int_equal(popliner_certificate_text(certificate, &text, NULL), POPLINER_OK);
-    assert_holds(text, ", 0 cycles");
-    popliner_certificate_free(certificate);
-    assert_int_equal(popliner_report_sweep("num-ipus", &value, &plan, 1, &input,
-                                           POPLINER_FORMAT_CSV, &text, NULL),
+    assert_holds(text_of(certificate, POPLINER_CERTIFICATE_CSV),
+                 "stage,ipu,from,to,memory,cycles,cut\n0,0,a,a,100,0,7\n");
+    assert_holds(text_of(certificate, POPLINER_CERTIFICATE_TEXT), ", 0 cycles");
+    const popliner_plan *plan = popliner_certificate_plan(certificate);
+    sweep.what = "num-ipus";
+    sweep.values = &value;
+    sweep.plans = &plan;
+    sweep.num_values = 1;
+    assert_int_equal(popliner_report_sweep(&sweep, &input, POPLINER_FORMAT_CSV, &text, NULL),
                      POPLINER_OK);
     assert_holds(text, "num-ipus,status,memory,traffic,used,split\n16,optimal,102,12,3,");
-    pl_plan_clear(&plan);
+    popliner_certificate_free(certificate);
     popliner_costs_free(costs);
 }
 
@@ -161,8 +178,8 @@ static void errors(void **state) {
     golden_case c = made_whole_case();
     char *missing = test_path(*state, "missing/file");
     const pl_layer_options bad_regex = {.name_regex = "("};
-    const popliner_diagnosis_options no_unit = {.first_unit = 9, .last_unit = 9};
-    const popliner_solver_options no_stage = {.max_stages = 0};
+    popliner_diagnosis_options no_unit = POPLINER_DIAGNOSIS_OPTIONS_INIT;
+    popliner_solver_options no_stage = POPLINER_SOLVER_OPTIONS_INIT;
     popliner_layers *of = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(&c, of, POPLINER_MEMORY_MODEL_FULL);
     popliner_costs *costs = make_costs();
@@ -170,28 +187,43 @@ static void errors(void **state) {
     pl_debug_info *info;
     popliner_operations *operations;
     popliner_analysis *analysis;
+    pl_stored_analysis *stored;
     popliner_costs_file *file;
     popliner_layers *no_layers;
     pl_stage_meter *meter;
     popliner_diagnosis diagnosis = {0};
+    popliner_diagnosis *made;
     popliner_plan plan = {0};
+    popliner_plan *solved;
+    no_unit.first_unit = 9;
+    no_unit.last_unit = 9;
+    no_stage.max_stages = 0;
     assert_int_equal(pl_read_profile(missing, NULL, &profile, NULL), POPLINER_ERROR_INPUT);
     assert_int_equal(pl_debug_info_read(missing, NULL, &info, NULL), POPLINER_ERROR_INPUT);
     assert_int_equal(pl_read_files(missing, missing, NULL, &profile, &info, NULL),
                      POPLINER_ERROR_INPUT);
-    assert_int_equal(popliner_analysis_load(missing, &profile, &operations, NULL),
+    assert_int_equal(popliner_analysis_read(missing, NULL, NULL, &analysis, NULL),
                      POPLINER_ERROR_INPUT);
-    assert_int_equal(popliner_analysis_open(missing, &analysis, NULL), POPLINER_ERROR_INPUT);
-    assert_int_equal(popliner_analysis_save(c.profile, c.operations, NULL, 0, NULL, missing, NULL),
+    assert_int_equal(popliner_analysis_load(missing, NULL, &analysis, NULL), POPLINER_ERROR_INPUT);
+    assert_int_equal(pl_stored_analysis_load(missing, &profile, &operations, NULL),
+                     POPLINER_ERROR_INPUT);
+    assert_int_equal(pl_stored_analysis_open(missing, &stored, NULL), POPLINER_ERROR_INPUT);
+    assert_int_equal(pl_stored_analysis_save(c.profile, c.operations, NULL, 0, NULL, missing, NULL),
                      POPLINER_ERROR_OUTPUT);
     assert_int_equal(popliner_costs_file_read(missing, NULL, &file, NULL), POPLINER_ERROR_INPUT);
     assert_int_equal(pl_layers_assign(c.profile, c.operations, &bad_regex, &no_layers, NULL),
                      POPLINER_ERROR_USAGE);
     assert_int_equal(pl_stage_meter_create(c.profile, c.operations, chain, &meter, NULL),
                      POPLINER_OK);
-    assert_int_equal(
-        pl_diagnose(c.profile, c.operations, of, chain, meter, &no_unit, &diagnosis, NULL),
-        POPLINER_ERROR_USAGE);
+    const pl_diagnosis_subject whole = {c.profile, c.operations, of, chain, meter};
+    assert_int_equal(pl_diagnose(&whole, &no_unit, &diagnosis, NULL), POPLINER_ERROR_USAGE);
+    analysis = read_sample();
+    assert_int_equal(popliner_analysis_diagnose(analysis, &no_unit, &made, NULL),
+                     POPLINER_ERROR_USAGE);
+    assert_int_equal(popliner_analysis_store(analysis, POPLINER_MEMORY_MODEL_FULL, missing, NULL),
+                     POPLINER_ERROR_OUTPUT);
+    popliner_analysis_free(analysis);
+    assert_int_equal(popliner_solve(costs, &no_stage, &solved, NULL), POPLINER_ERROR_USAGE);
     assert_int_equal(pl_solve(costs, &no_stage, &plan, NULL), POPLINER_ERROR_USAGE);
     assert_int_equal(pl_solve_greedily(0, ask_peak, costs, NULL, &plan, NULL),
                      POPLINER_ERROR_USAGE);
@@ -201,9 +233,8 @@ static void errors(void **state) {
     char *text;
     assert_int_equal(popliner_report_tiles(c.profile, POPLINER_FORMAT_CSV, &text, NULL),
                      POPLINER_ERROR_USAGE);
-    assert_int_equal(
-        pl_intervals_measure(c.profile, c.operations, chain, NULL, NULL, NULL, NULL, NULL),
-        POPLINER_ERROR_USAGE);
+    assert_int_equal(pl_intervals_measure(c.profile, c.operations, chain, NULL, NULL, NULL, NULL),
+                     POPLINER_ERROR_USAGE);
     c.profile->lacks_variables = false;
     pl_stage_meter_free(meter);
     popliner_costs_free(costs);

@@ -11,14 +11,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "model/operations.h"
 #include "model/operations_data.h"
 #include "model/regex.h"
-#include "popliner/analysis.h"
 #include "popliner/costs.h"
 #include "profile/profile_data.h"
 #include "profile/profile_exchanges.h"
+#include "profile/read.h"
 #include "scarce_memory.h"
 #include "show/report_parts.h"
+#include "store/stored_analysis.h"
 #include "test_data.h"
 
 /* ---- files of costs ------------------------------------------------------------------------- */
@@ -202,7 +204,7 @@ static popliner_status save(void *user, char **result, popliner_error *error) {
     uint64_t sum = 0;
     remove(stored_path);
     popliner_status status =
-        popliner_analysis_save(c.profile, c.operations, NULL, 0, NULL, stored_path, error);
+        pl_stored_analysis_save(c.profile, c.operations, NULL, 0, NULL, stored_path, error);
     int file = open(stored_path, O_RDONLY);
     assert_int_equal(file >= 0, status == POPLINER_OK);
     if (status != POPLINER_OK)
@@ -219,7 +221,7 @@ static popliner_status load(void *user, char **result, popliner_error *error) {
     popliner_operations *operations;
     pl_field fields[2 * PL_MOST_FIELDS];
     uint64_t sum = 0;
-    popliner_status status = popliner_analysis_load(stored_path, &profile, &operations, error);
+    popliner_status status = pl_stored_analysis_load(stored_path, &profile, &operations, error);
     if (status != POPLINER_OK)
         return status;
     size_t count = pl_profile_fields(profile, fields);

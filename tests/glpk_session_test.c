@@ -6,6 +6,7 @@
 
 #include "popliner/solver.h"
 #include "solve/glpk_session.h"
+#include "solve/plan_data.h"
 
 #include <errno.h>
 #include <glpk.h>
@@ -168,7 +169,7 @@ static popliner_costs *new_costs(calls *c) {
 static size_t solve(bool is_shared, size_t stops_at, popliner_status expected) {
     static const size_t map[] = {0, 1, 0, 1};
     calls c = {.caller = pthread_self(), .stops_at = stops_at};
-    const popliner_listener listener = {&c, hear, NULL};
+    const popliner_listener listener = {.user = &c, .message = hear};
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
     popliner_plan plan = {0};
     popliner_error error = {0};

@@ -197,7 +197,10 @@ static void check_messages(const golden_case *c) {
         pl_text_add(&told, "");
         assert_int_equal(
             assign(c->profile, c->operations,
-                   (pl_layer_options){.name_regex = runs[i].regex, .option_names = &command_names},
+                   (pl_layer_options){.name_regex = runs[i].regex,
+                                      .name_regex_name = command_names.name_regex,
+                                      .first_layer_regex_name = command_names.first_layer_regex,
+                                      .name_regex_hint = command_names.name_regex_hint},
                    &told, &layers, &error),
             POPLINER_OK);
         assert_same_line(told.data, expected, "WARNING: Only found layers");

@@ -10,10 +10,15 @@
 #include <string.h>
 
 #include "base/growth.h"
+#include "diagnosis/diagnosis.h"
+#include "memory/chain_data.h"
+#include "memory/stage.h"
+#include "model/layers.h"
 #include "popliner/certificate.h"
 #include "popliner/costs.h"
 #include "popliner/report.h"
 #include "popliner/solver.h"
+#include "solve/option_names.h"
 #include "test_data.h"
 
 /* Locales with a comma, and with a sign of two bytes, made for the test by localedef. */
@@ -49,51 +54,52 @@ static void add_text(pl_text *all, popliner_status status, char **text) {
 
 static void add_certificate(pl_text *all, popliner_costs *costs) {
     static const char *const names[] = {"a", "b", "c"};
+    static const popliner_certificate_form forms[] = {
+        POPLINER_CERTIFICATE_CSV, POPLINER_CERTIFICATE_TEXT, POPLINER_CERTIFICATE_JSON};
     static const uint64_t value = 2;
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
-    popliner_plan plan = {0};
+    popliner_certificate_input input = POPLINER_CERTIFICATE_INPUT_INIT;
+    popliner_sweep sweep = POPLINER_SWEEP_INIT;
     popliner_certificate *certificate;
     char *text = NULL;
     options.max_stages = 2;
     options.slack_percent = 12.5;
-    assert_int_equal(pl_solve(costs, &options, &plan, NULL), POPLINER_OK);
-    const popliner_certificate_input input = {.plan = &plan,
-                                              .options = &options,
-                                              .num_units = 3,
-                                              .unit_names = names,
-                                              .time_unit = "ms",
-                                              .cycles_per_time_unit = 1000000000,
-                                              .cuts_per_unit = 8,
-                                              .has_cycles = true};
+    assert_int_equal(popliner_solve(costs, &options, &input.plan, NULL), POPLINER_OK);
+    input.costs = costs;
+    input.options = &options;
+    input.unit_names = names;
+    input.time_unit = "ms";
+    input.cycles_per_time_unit = 1000000000;
+    input.cuts_per_unit = 8;
     assert_int_equal(popliner_certificate_create(&input, &certificate, NULL), POPLINER_OK);
-    add_text(all, popliner_certificate_table(certificate, ',', &text, NULL), &text);
-    add_text(all, popliner_certificate_text(certificate, &text, NULL), &text);
-    add_text(all, popliner_certificate_json(certificate, &text, NULL), &text);
-    add_text(all,
-             popliner_report_sweep("num-ipus", &value, &plan, 1, &input, POPLINER_FORMAT_CSV, &text,
-                                   NULL),
-             &text);
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        add_text(all, popliner_certificate_text(certificate, forms[i], &text, NULL), &text);
+    const popliner_plan *plan = popliner_certificate_plan(certificate);
+    sweep.what = "num-ipus";
+    sweep.values = &value;
+    sweep.plans = &plan;
+    sweep.num_values = 1;
+    add_text(all, popliner_report_sweep(&sweep, &input, POPLINER_FORMAT_CSV, &text, NULL), &text);
     popliner_certificate_free(certificate);
-    pl_plan_clear(&plan);
 }
 
 static void add_reports(pl_text *all, const golden_case *c) {
     popliner_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
     pl_stage_meter *meter;
+    popliner_diagnosis_options options = POPLINER_DIAGNOSIS_OPTIONS_INIT;
     popliner_diagnosis diagnosis = {0};
     char *text = NULL;
     assert_int_equal(pl_stage_meter_create(c->profile, c->operations, chain, &meter, NULL),
                      POPLINER_OK);
-    assert_int_equal(
-        pl_diagnose(c->profile, c->operations, layers, chain, meter, NULL, &diagnosis, NULL),
-        POPLINER_OK);
+    const pl_diagnosis_subject whole = {c->profile, c->operations, layers, chain, meter};
+    assert_int_equal(pl_diagnose(&whole, &options, &diagnosis, NULL), POPLINER_OK);
+    diagnosis.profile = c->profile;
+    diagnosis.operations = c->operations;
+    assert_int_equal(pl_option_names_take(NULL, &diagnosis.option_names, NULL), POPLINER_OK);
     for (popliner_format format = POPLINER_FORMAT_TSV; format <= POPLINER_FORMAT_JSON; format++) {
         add_text(all, popliner_report_tiles(c->profile, format, &text, NULL), &text);
-        add_text(all,
-                 popliner_report_diagnosis(&diagnosis, c->profile, c->operations, NULL, NULL,
-                                           format, 10, &text, NULL),
-                 &text);
+        add_text(all, popliner_report_diagnosis(&diagnosis, format, 10, &text, NULL), &text);
     }
     pl_diagnosis_clear(&diagnosis);
     pl_stage_meter_free(meter);
@@ -103,11 +109,11 @@ static void add_reports(pl_text *all, const golden_case *c) {
 
 static void add_messages(pl_text *all, const popliner_costs *costs, const char *directory) {
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
-    popliner_plan plan = {0};
+    popliner_plan *plan;
     popliner_costs_file *file;
     popliner_error error;
     options.slack_percent = -0.5;
-    assert_int_equal(pl_solve(costs, &options, &plan, &error), POPLINER_ERROR_USAGE);
+    assert_int_equal(popliner_solve(costs, &options, &plan, &error), POPLINER_ERROR_USAGE);
     pl_text_format(all, "%s\n", error.message);
     char *path = test_path(directory, "wrong.json");
     static const char wrong[] = "{\"format\": \"popliner-costs\", \"version\": 1, \"units\": "

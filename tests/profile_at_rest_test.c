@@ -14,11 +14,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "popliner/analysis.h"
-#include "popliner/operations.h"
+#include "model/operations.h"
 #include "profile/database.h"
 #include "profile/profile_data.h"
 #include "profile/read.h"
+#include "store/stored_analysis.h"
 
 /* ---- Databases and their writers ------------------------------------------------------------ */
 
@@ -569,24 +569,24 @@ static void tells_of_a_stored_analysis_that_changes(void **state) {
     popliner_profile *profile = NULL;
     pl_debug_info *info = NULL;
     popliner_operations *operations = NULL;
-    popliner_analysis *analysis = NULL;
+    pl_stored_analysis *analysis = NULL;
     if (pl_read_files(from, debug, NULL, &profile, &info, &error) != POPLINER_OK ||
         pl_operations_find(profile, info, &operations, &error) != POPLINER_OK ||
-        popliner_analysis_save(profile, operations, NULL, 0, NULL, path, &error) != POPLINER_OK)
+        pl_stored_analysis_save(profile, operations, NULL, 0, NULL, path, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
     pl_operations_free(operations);
     pl_debug_info_free(info);
     pl_profile_free(profile);
     set_time(path, 1000000000);
-    assert_int_equal(popliner_analysis_open(path, &analysis, &error), POPLINER_OK);
-    assert_true(popliner_analysis_profile(analysis)->lacks_variables);
+    assert_int_equal(pl_stored_analysis_open(path, &analysis, &error), POPLINER_OK);
+    assert_true(pl_stored_analysis_profile(analysis)->lacks_variables);
     set_time(path, 1000000001);
-    assert_int_equal(popliner_analysis_load_variables(analysis, NULL, &error),
+    assert_int_equal(pl_stored_analysis_load_variables(analysis, NULL, &error),
                      POPLINER_ERROR_INPUT);
     expect_message(&error, path, "changed while it was being read");
-    assert_int_equal(popliner_analysis_load_variables(analysis, NULL, &error),
+    assert_int_equal(pl_stored_analysis_load_variables(analysis, NULL, &error),
                      POPLINER_ERROR_INPUT);
-    popliner_analysis_close(analysis);
+    pl_stored_analysis_close(analysis);
     free(path);
     free(debug);
     free(from);

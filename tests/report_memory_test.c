@@ -6,12 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "diagnosis/diagnosis.h"
 #include "diagnosis/sharing.h"
+#include "intervals/stage_details.h"
+#include "memory/chain_data.h"
+#include "memory/stage.h"
+#include "model/layers.h"
 #include "model/operations_data.h"
-#include "popliner/certificate.h"
 #include "popliner/report.h"
 #include "profile/profile_data.h"
 #include "scarce_memory.h"
+#include "show/certificate_data.h"
+#include "show/reports.h"
+#include "solve/option_names.h"
 
 enum { NUM_UNITS = 4 };
 
@@ -24,7 +31,9 @@ typedef struct subject {
     popliner_plan_stage stages[2];
     popliner_plan plan;
     popliner_solver_options options;
-    popliner_certificate_input input;
+    popliner_costs *costs;
+    pl_certificate_input input;
+    popliner_certificate_input names;
 } subject;
 
 /* A name in UTF-8, one that is none, and one that needs an escape. */
@@ -82,23 +91,32 @@ static int begin(void **state) {
     s.options.ipu_limits = &limit;
     s.options.num_ipu_limits = 1;
     s.options.cut_rules = rules;
-    s.input = (popliner_certificate_input){.plan = &s.plan,
-                                           .options = &s.options,
-                                           .num_units = NUM_UNITS,
-                                           .unit_names = unit_names,
-                                           .time_unit = "ms",
-                                           .cycles_per_time_unit = 2,
-                                           .cuts_per_unit = 1,
-                                           .has_cycles = true,
-                                           .profile = s.c.profile,
-                                           .operations = s.c.operations,
-                                           .chain = s.chain,
-                                           .meter = s.meter};
+    s.input = (pl_certificate_input){.options = &s.options,
+                                     .num_units = NUM_UNITS,
+                                     .unit_names = unit_names,
+                                     .time_unit = "ms",
+                                     .cycles_per_time_unit = 2,
+                                     .cuts_per_unit = 1,
+                                     .has_cycles = true,
+                                     .profile = s.c.profile,
+                                     .operations = s.c.operations,
+                                     .chain = s.chain,
+                                     .meter = s.meter};
+    assert_int_equal(pl_option_names_take(NULL, &s.input.option_names, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_create(NUM_UNITS, &s.costs, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_add_cycles(s.costs, NULL), POPLINER_OK);
+    s.names = (popliner_certificate_input)POPLINER_CERTIFICATE_INPUT_INIT;
+    s.names.costs = s.costs;
+    s.names.options = &s.options;
+    s.names.unit_names = unit_names;
+    s.names.time_unit = "ms";
+    s.names.cycles_per_time_unit = 2;
     return 0;
 }
 
 static int end(void **state) {
     (void)state;
+    popliner_costs_free(s.costs);
     pl_stage_meter_free(s.meter);
     pl_chain_free(s.chain);
     pl_layers_free(s.layers);
@@ -112,72 +130,87 @@ static popliner_status make_tiles(void *user, char **text, popliner_error *error
 }
 
 static popliner_status make_diagnosis(void *user, char **text, popliner_error *error) {
-    const popliner_diagnosis_options options = {.last_unit = SIZE_MAX};
+    const popliner_diagnosis_options options = POPLINER_DIAGNOSIS_OPTIONS_INIT;
+    const pl_diagnosis_subject whole = {s.c.profile, s.c.operations, s.layers, s.chain, s.meter};
     popliner_diagnosis diagnosis = {0};
-    popliner_status status = pl_diagnose(s.c.profile, s.c.operations, s.layers, s.chain, s.meter,
-                                         &options, &diagnosis, error);
+    popliner_status status = pl_diagnose(&whole, &options, &diagnosis, error);
+    diagnosis.profile = s.c.profile;
+    diagnosis.operations = s.c.operations;
+    diagnosis.option_names = s.input.option_names;
     if (status == POPLINER_OK)
-        status = popliner_report_diagnosis(&diagnosis, s.c.profile, s.c.operations, NULL, NULL,
-                                           *(popliner_format *)user, 10, text, error);
+        status = popliner_report_diagnosis(&diagnosis, *(popliner_format *)user, 10, text, error);
     pl_diagnosis_clear(&diagnosis);
     return status;
 }
 
+/* A certificate of the plan, which it does not own: free it with free_certificate. */
+static popliner_status create_certificate(popliner_certificate **certificate,
+                                          popliner_error *error) {
+    popliner_plan plan = s.plan;
+    return pl_certificate_create(&s.input, false, &plan, NULL, certificate, error);
+}
+
+static void free_certificate(popliner_certificate *certificate) {
+    if (certificate != NULL)
+        certificate->plan = (popliner_plan){0};
+    popliner_certificate_free(certificate);
+}
+
 static popliner_status make_evaluation(void *user, char **text, popliner_error *error) {
     popliner_certificate *certificate;
-    popliner_status status = popliner_certificate_create(&s.input, &certificate, error);
+    s.options.max_stage_bytes = 2000;
+    popliner_status status = create_certificate(&certificate, error);
     if (status == POPLINER_OK)
-        status = popliner_report_evaluation(&s.plan, popliner_certificate_details(certificate),
-                                            s.chain, 2000, *(popliner_format *)user, text, error);
-    popliner_certificate_free(certificate);
+        status = popliner_report_evaluation(certificate, *(popliner_format *)user, text, error);
+    free_certificate(certificate);
     return status;
 }
 
 static popliner_status make_sweep(void *user, char **text, popliner_error *error) {
     static const uint64_t value = 4;
-    return popliner_report_sweep("num-ipus", &value, &s.plan, 1, &s.input, *(popliner_format *)user,
-                                 text, error);
-}
-
-typedef popliner_status (*certificate_writer)(const popliner_certificate *certificate, char **text,
-                                              popliner_error *error);
-
-static popliner_status write_table(const popliner_certificate *certificate, char **text,
-                                   popliner_error *error) {
-    return popliner_certificate_table(certificate, ',', text, error);
+    const popliner_plan *plan = &s.plan;
+    popliner_sweep sweep = POPLINER_SWEEP_INIT;
+    sweep.what = "num-ipus";
+    sweep.values = &value;
+    sweep.plans = &plan;
+    sweep.num_values = 1;
+    return popliner_report_sweep(&sweep, &s.names, *(popliner_format *)user, text, error);
 }
 
 static popliner_status make_certificate(void *user, char **text, popliner_error *error) {
     popliner_certificate *certificate;
-    popliner_status status = popliner_certificate_create(&s.input, &certificate, error);
+    popliner_status status = create_certificate(&certificate, error);
     if (status == POPLINER_OK)
-        status = (*(certificate_writer *)user)(certificate, text, error);
-    popliner_certificate_free(certificate);
+        status =
+            popliner_certificate_text(certificate, *(popliner_certificate_form *)user, text, error);
+    free_certificate(certificate);
     return status;
 }
 
 static popliner_status make_totals(void *user, char **text, popliner_error *error) {
     (void)user;
-    return popliner_report_memory_totals(s.c.profile, s.c.operations, s.meter, ',', text, error);
+    return pl_report_memory_totals(s.c.profile, s.c.operations, s.meter, ',', text, error);
 }
 
 static popliner_status make_layers(void *user, char **text, popliner_error *error) {
     (void)user;
-    return popliner_report_layers(s.chain, s.meter, ',', text, error);
+    return pl_report_layers(s.chain, s.meter, ',', text, error);
 }
 
 static popliner_status make_operations(void *user, char **text, popliner_error *error) {
     (void)user;
-    return popliner_report_operations(s.c.operations, s.layers, s.meter, NULL, ',', text, error);
+    return pl_report_operations(s.c.operations, s.layers, s.meter, NULL, ',', text, error);
 }
 
 static popliner_status make_square(void *user, char **text, popliner_error *error) {
-    (void)user;
     pl_sharing sharing = {0};
     popliner_status status =
         pl_sharing_measure(s.c.profile, s.c.operations, s.layers, &sharing, error);
+    const popliner_layer_pairs pairs = {sharing.num_layers, sharing.affinity_bytes,
+                                        sharing.communication_bytes};
     if (status == POPLINER_OK)
-        status = popliner_report_square(s.layers, sharing.affinity_bytes, ',', text, error);
+        status = popliner_report_layer_pairs(&pairs, s.layers, *(popliner_layer_table *)user, ',',
+                                             text, error);
     pl_sharing_clear(&sharing);
     return status;
 }
@@ -204,21 +237,20 @@ static void reports_of_the_model(void **state) {
     scarce_memory_check("the totals", make_totals, NULL);
     scarce_memory_check("the layers", make_layers, NULL);
     scarce_memory_check("the operations", make_operations, NULL);
-    scarce_memory_check("the square", make_square, NULL);
+    for (popliner_layer_table table = POPLINER_LAYER_TABLE_AFFINITY;
+         table <= POPLINER_LAYER_TABLE_COMMUNICATION; table++)
+        scarce_memory_check("the square", make_square, &table);
 }
 
 static void certificates(void **state) {
     (void)state;
-    static const certificate_writer writers[] = {popliner_certificate_json,
-                                                 popliner_certificate_stages_json,
-                                                 popliner_certificate_text, write_table};
     static const popliner_obstacle obstacles[] = {POPLINER_OBSTACLE_CONSTRAINTS,
                                                   POPLINER_OBSTACLE_CAPACITY};
-    for (size_t i = 0; i < sizeof writers / sizeof *writers; i++) {
-        certificate_writer writer = writers[i];
+    for (popliner_certificate_form form = POPLINER_CERTIFICATE_TEXT;
+         form <= POPLINER_CERTIFICATE_CSV; form++) {
         for (size_t k = 0; k < sizeof obstacles / sizeof *obstacles; k++) {
             s.plan.infeasibility.obstacle = obstacles[k];
-            assert_true(scarce_memory_check("the certificate", make_certificate, &writer) > 0);
+            assert_true(scarce_memory_check("the certificate", make_certificate, &form) > 0);
         }
     }
 }
@@ -227,8 +259,8 @@ static void certificates(void **state) {
 static void names_are_whole(void **state) {
     (void)state;
     char *text = NULL;
-    certificate_writer writer = popliner_certificate_json;
-    assert_int_equal(make_certificate(&writer, &text, NULL), POPLINER_OK);
+    popliner_certificate_form form = POPLINER_CERTIFICATE_JSON;
+    assert_int_equal(make_certificate(&form, &text, NULL), POPLINER_OK);
     json_t *document = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     assert_non_null(document);
     const json_t *options = json_object_get(document, "options");

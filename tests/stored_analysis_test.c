@@ -16,6 +16,7 @@
 #include <sqlite3.h>
 #include <xxhash.h>
 
+#include "diagnosis/diagnosis.h"
 #include "diagnosis/sharing.h"
 #include "intervals/intervals.h"
 #include "memory/chain_data.h"
@@ -538,7 +539,7 @@ static void replace_categories(const damage *d, size_t num_categories) {
 static bool diagnoses(const char *path) {
     golden_case c = {.name = "categories"};
     popliner_error error;
-    if (popliner_analysis_load(path, &c.profile, &c.operations, &error) != POPLINER_OK) {
+    if (pl_stored_analysis_load(path, &c.profile, &c.operations, &error) != POPLINER_OK) {
         assert_int_equal(error.status, POPLINER_ERROR_INPUT);
         assert_non_null(strstr(error.message, "categories"));
         return false;
@@ -546,15 +547,15 @@ static bool diagnoses(const char *path) {
     popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     for (popliner_memory_model model = POPLINER_MEMORY_MODEL_POPLINER;
          model <= POPLINER_MEMORY_MODEL_FULL; model++) {
-        const popliner_diagnosis_options options = {.last_unit = SIZE_MAX};
+        popliner_diagnosis_options options = POPLINER_DIAGNOSIS_OPTIONS_INIT;
         popliner_chain *chain = make_chain(&c, layers, model);
         pl_stage_meter *meter;
         popliner_diagnosis diagnosis = {0};
         assert_int_equal(pl_stage_meter_create(c.profile, c.operations, chain, &meter, &error),
                          POPLINER_OK);
-        assert_int_equal(pl_diagnose(c.profile, c.operations, layers, chain, meter, &options,
-                                     &diagnosis, &error),
-                         POPLINER_OK);
+        const pl_diagnosis_subject whole = {c.profile, c.operations, layers, chain, meter};
+        options.memory_model = model;
+        assert_int_equal(pl_diagnose(&whole, &options, &diagnosis, &error), POPLINER_OK);
         pl_diagnosis_clear(&diagnosis);
         pl_stage_meter_free(meter);
         pl_chain_free(chain);

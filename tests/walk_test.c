@@ -12,8 +12,10 @@
 
 #include <sqlite3.h>
 
-#include "popliner/analysis.h"
+#include "model/operations.h"
 #include "popliner/liveness.h"
+#include "profile/read.h"
+#include "store/stored_analysis.h"
 
 #define ASK(...) assert_int_equal((__VA_ARGS__), POPLINER_OK)
 
@@ -917,9 +919,9 @@ static void check_stored(const golden_case *c) {
     popliner_profile *profile = NULL;
     popliner_operations *operations = NULL;
     popliner_error error = {.message = ""};
-    if (popliner_analysis_save(c->profile, c->operations, NULL, 0, NULL, path, &error) !=
+    if (pl_stored_analysis_save(c->profile, c->operations, NULL, 0, NULL, path, &error) !=
             POPLINER_OK ||
-        popliner_analysis_load(path, &profile, &operations, &error) != POPLINER_OK)
+        pl_stored_analysis_load(path, &profile, &operations, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
     assert_int_equal(whole_walk(profile), whole_walk(c->profile));
     pl_profile_free(profile);
