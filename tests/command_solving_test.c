@@ -41,6 +41,8 @@ static int free_sample(void **state) {
 
 static void no_split_evaluates_to_less(void **state) {
     (void)state;
+    if (!test_takes_all())
+        return;
     uint64_t least[NUM_SAMPLE_UNITS + 1]; /* with at most so many stages */
     for (size_t count = 0; count <= NUM_SAMPLE_UNITS; count++)
         least[count] = UINT64_MAX;
@@ -416,6 +418,8 @@ static void is_right_for_every_golden_case(void **state) {
         snprintf(directory, sizeof directory, "%s%s", GOLDEN_DIRECTORY, names[i]);
         if (strcmp(names[i], "poptorch-inf") == 0)
             continue; /* 13 units: too many runs */
+        if (!test_takes_case(i, 3))
+            continue;
         measure_subject(&s, directory, POPLINER_SCHEDULE_NONE, POPLINER_RECOMPUTE_NONE);
         for (size_t k = 0; k < 4; k++) {
             asked a;
@@ -488,6 +492,8 @@ static void training_splits_are_best(void **state) {
     for (int recompute = POPLINER_RECOMPUTE_NONE; recompute <= POPLINER_RECOMPUTE_FULL;
          recompute++) {
         subject s;
+        if (!test_takes_case((size_t)recompute, 2))
+            continue;
         measure_subject(&s, TRAINING_DIRECTORY, POPLINER_SCHEDULE_TRAINING,
                         (popliner_recompute)recompute);
         for (size_t ipus = 1; ipus <= 4; ipus++)
@@ -993,6 +999,8 @@ static void written_programs_have_the_same_optimum(void **state) {
         for (size_t k = 0; k < sizeof objectives / sizeof *objectives; k++) {
             const char *arguments[20];
             size_t count = 0;
+            if (!test_takes_case(4 * i + k, 3))
+                continue;
             for (; questions[i][count] != NULL; count++)
                 arguments[count] = questions[i][count];
             const char *const more[] = {"--objective", objectives[k], "--write-lp", lp,

@@ -212,8 +212,10 @@ static void full_model_is_nearer_to_parts_compiled_alone(void **state) {
     printf("errors: at the worst tile; per tile mean and largest\n%-26s  n  %-10s %8s  %-32s  %s\n",
            "style", "stage", "truth", "full", "popliner");
     for (size_t i = 0; i < sizeof styles / sizeof *styles; i++)
-        check_style(&styles[i], 16, &all);
-    check_style(&styles[0], 7, &all);
+        if (test_takes_case(i, 3))
+            check_style(&styles[i], 16, &all);
+    if (test_takes_all())
+        check_style(&styles[0], 7, &all);
     assert_true(all.num_nearer * 10 >= all.num_stages * 9);
     assert_true(3 * all.errors[POPLINER_MEMORY_MODEL_FULL] <
                 all.errors[POPLINER_MEMORY_MODEL_POPLINER]);

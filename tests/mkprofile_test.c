@@ -3,7 +3,7 @@
  * checker of profiles is itself tried on real files and on damaged ones.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "test.h"
+#include "test_data.h"
 
 #include "ground_truth.h"
 #include "read/blob_codec.h"
@@ -229,6 +229,8 @@ static void every_style_is_sound(void **state) {
     for (int i = 0; i < 12; i++) {
         char name[40];
         char options[200];
+        if (!test_takes_case((size_t)i, 5))
+            continue;
         bool is_tensorflow = i % 3 == 2;
         bool is_outlined = i / 6 == 1;
         snprintf(name, sizeof name, "style%d", i);
@@ -260,10 +262,12 @@ static void every_style_is_sound(void **state) {
 static void presets_are_sound_when_small(void **state) {
     (void)state;
     make("tiny", "--preset bert-tiny --tiles 8 --vocabulary 500 --hidden 64");
-    make("large", "--tiles 16 --preset bert-large --hidden 64 --vocabulary 500");
     sqlite3 *db = open_made("tiny");
     assert_sound(db);
     sqlite3_close(db);
+    if (!test_takes_all())
+        return;
+    make("large", "--tiles 16 --preset bert-large --hidden 64 --vocabulary 500");
     db = open_made("large");
     assert_sound(db);
     assert_int_equal(ask(db, "SELECT num_tiles FROM target_info"), 16);
@@ -587,6 +591,8 @@ static void parts_are_like_the_whole(void **state) {
     static const char *const other_parts[] = {"0-last", "first-3", "0-3"};
     for (size_t i = 0; i < sizeof styles / sizeof styles[0]; i++) {
         char options[300];
+        if (!test_takes_case(i, 4))
+            continue;
         bool is_outlined = strstr(styles[i], "--outline") != NULL;
         snprintf(options, sizeof options, "%s --layers 4 --tiles 10 --force", styles[i]);
         make("whole", options);
@@ -781,6 +787,8 @@ static void planted_faults_are_those_told(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char options[PATH_BYTES * 2];
+        if (!test_takes_case(i, 3))
+            continue;
         snprintf(options, sizeof options, "--output '%s/faulty' --force %s", scratch,
                  cases[i].options);
         assert_int_equal(run_tool(options), 0);

@@ -270,9 +270,13 @@ static void names_needed_tables_and_does_without_others(void **state) {
     assert_true(num_tables > 60);
     for (size_t i = 0; i < num_tables; i++) {
         char sql[200];
+        size_t place = find_needed(tables[i]);
+        if (place == NUM_NEEDED && !test_takes_case(i, 4)) {
+            free(tables[i]);
+            continue;
+        }
         snprintf(sql, sizeof sql, "ALTER TABLE \"%s\" RENAME TO away", tables[i]);
         run(sqlite, sql);
-        size_t place = find_needed(tables[i]);
         if (place < NUM_NEEDED && !needed[place].optional)
             expect_refused(path, (const char *const[3]){tables[i]}, tables[i]);
         else
@@ -302,6 +306,10 @@ static void names_needed_columns_and_does_without_others(void **state) {
             bool is_needed = false;
             for (size_t n = 0; n < 5 && needed[i].columns[n] != NULL; n++)
                 is_needed = is_needed || strcmp(needed[i].columns[n], columns[k]) == 0;
+            if (!test_takes_case(i + k, 3)) {
+                free(columns[k]);
+                continue;
+            }
             snprintf(sql, sizeof sql, "ALTER TABLE %s RENAME COLUMN \"%s\" TO away",
                      needed[i].table, columns[k]);
             run(sqlite, sql);

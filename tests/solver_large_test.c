@@ -2,7 +2,7 @@
  * that there is: no search over values, no pruning, one table of all stages and units.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "test.h"
+#include "test_data.h"
 
 #include "popliner/costs.h"
 #include "popliner/solver.h"
@@ -445,7 +445,7 @@ static void limits_of_ipus(void **state) {
 
 static void a_thousand_units_and_64_stages(void **state) {
     (void)state;
-    const sizes s = {1000, MOST_STAGES, false, false, 100000};
+    const sizes s = {test_takes_all() ? 1000 : 400, MOST_STAGES, false, false, 100000};
     uint64_t seed = 41;
     popliner_costs *costs = random_costs(&s, &seed);
     for (size_t i = 0; i < NUM_LISTS; ++i) {

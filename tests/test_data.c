@@ -2,7 +2,6 @@
 #include "test_data.h"
 
 #include <dirent.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,23 @@ char *test_path(const char *directory, const char *name) {
     assert_non_null(path);
     snprintf(path, size, "%s/%s", directory, name);
     return path;
+}
+
+/* ---- Cases ---------------------------------------------------------------------------------- */
+
+bool test_takes_all(void) {
+    static bool is_told = false;
+    const char *all = getenv("POPLINER_TEST_ALL");
+    if (all != NULL && *all != '\0')
+        return true;
+    if (!is_told)
+        print_message("[  QUICK   ] not all cases\n"); /* tools/test looks for this */
+    is_told = true;
+    return false;
+}
+
+bool test_takes_case(size_t index, size_t every) {
+    return index % every == 0 || test_takes_all();
 }
 
 /* ---- Data ----------------------------------------------------------------------------------- */
@@ -41,6 +57,12 @@ static const char *golden_directory(void) {
     return NULL;
 }
 
+/* tests/golden_test.sh has the same ones. */
+static bool is_quick_case(const char *name) {
+    return strcmp(name, "popart-inf") == 0 || strcmp(name, "poptorch-train-outline") == 0 ||
+           strcmp(name, "tensorflow-train") == 0;
+}
+
 static int compare_names(const void *left, const void *right) {
     return strcmp(left, right);
 }
@@ -53,7 +75,8 @@ size_t test_golden_cases(char names[TEST_MOST_CASES][TEST_CASE_NAME]) {
     while (folders != NULL && (entry = readdir(folders)) != NULL) {
         char *folder = test_path(golden, entry->d_name);
         char *profile = test_path(folder, "profile.pop");
-        if (entry->d_name[0] != '.' && access(profile, R_OK) == 0) {
+        if (entry->d_name[0] != '.' && access(profile, R_OK) == 0 &&
+            (is_quick_case(entry->d_name) || test_takes_all())) {
             assert_true(count < TEST_MOST_CASES && strlen(entry->d_name) < TEST_CASE_NAME);
             strcpy(names[count++], entry->d_name);
         }
