@@ -486,13 +486,9 @@ static void survives_arrays_made_up_with_their_checksum(void **state) {
     for (size_t i = 0; i < count; i++) {
         for (int round = 0; round < 20; round++) {
             size_t size = size_of(&fields[i]);
-<<<<<<< /tmp/a_ours
             uint8_t bytes[MAX_BYTES];
-=======
-            uint8_t bytes[100];
             if (!test_takes_case((size_t)round, 3))
                 continue;
->>>>>>> /tmp/a_theirs
             memcpy(bytes, pl_field_items(&fields[i]), size);
             for (size_t k = 0; k < size; k++) {
                 random = test_random(random);
