@@ -201,7 +201,7 @@ static void refuses_wrong_usage(void **state) {
         {{"--solve", CASE_PROFILE, "-q", "-v"}, "--quiet and --verbose exclude each other"},
         {{"--solve", CASE_PROFILE, "--quiet", "--verbose"}, "exclude each other"},
         {{"--solve", CASE_PROFILE, "--load-from-file", CASE_DEBUG}, "needs no debug information"},
-        {{"--solv", CASE_PROFILE}, "--solv: unknown option; see popliner --help"},
+        {{"--solv", CASE_PROFILE}, "--solv: unknown option; did you mean --solve?"},
         {{"--solvee", CASE_PROFILE}, "--solvee: unknown option"},
         {{"--Solve", CASE_PROFILE}, "--Solve: unknown option"},
         {{"-solve", CASE_PROFILE}, "-solve: unknown option"},
@@ -276,13 +276,22 @@ static void refuses_what_is_no_profile(void **state) {
     assert_refused(&run, 3, "debug.cbor: is not an SQLite database");
     RUN(&run, in_scratch(""), "--solve");
     assert_refused(&run, 3, "the directory holds no profile.pop");
+    make_directory(in_scratch("report"));
+    make_directory(in_scratch("report/training"));
+    make_directory(in_scratch("report/inference"));
+    test_write_bytes(in_scratch("report/training/profile.pop"), "x", 1);
+    test_write_bytes(in_scratch("report/inference/profile.pop"), "x", 1);
+    RUN(&run, in_scratch("report"), "--solve");
+    assert_refused(&run, 3,
+                   "report: the directory holds no profile.pop, but inference/ and training/ do: "
+                   "name one of them\n");
     RUN(&run, "/dev/null", "--solve");
     assert_refused(&run, 3, "not a Poplar profile");
     remove(file);
     change_database(file, "CREATE TABLE people (name TEXT); INSERT INTO people VALUES ('Ada')");
     RUN(&run, file, "--solve");
     assert_refused(&run, 3, "but not a Poplar profile");
-    assert_holds(in_scratch(""), "file");
+    assert_holds(in_scratch(""), "file report");
 }
 
 static void refuses_profiles_of_other_kinds(void **state) {

@@ -78,6 +78,11 @@ typedef struct popliner_request {
 
 /* ---- making ---- */
 
+/* Whether the options make sense, for a caller who wants to know before anything is read. Errors:
+ * USAGE (struct_size; a regex that is invalid, with the offset); MEMORY. */
+popliner_status popliner_analysis_options_check(const popliner_analysis_options *options,
+                                                popliner_error *error);
+
 /* Finds the files of a report as Poplar lays them out. `path` names the profile, or a directory
  * that holds it as profile.pop; `debug_path` names the debug information, or is NULL: then it is
  * debug.cbor beside the profile, or else in the directory above (where PopTorch and TensorFlow put

@@ -78,7 +78,8 @@ typedef enum popliner_certificate_form {
      * and tail, which tell whether these units are in the stage; with a device map also ipu, and
      * mem is that of the whole IPU */
     POPLINER_CERTIFICATE_STAGES_JSON,
-    /* the stages as a table, a row each */
+    /* the stages as a table, a row each. Cycles that a profile does not tell, and cuts that the
+     * greedy algorithm does not count, are left empty */
     POPLINER_CERTIFICATE_TSV,
     POPLINER_CERTIFICATE_CSV,
 } popliner_certificate_form;

@@ -57,6 +57,35 @@ static popliner_status create(const popliner_analysis_options *options,
     return POPLINER_OK;
 }
 
+/* How the layers are found. */
+static pl_layer_options layer_options(const popliner_analysis *a) {
+    return (pl_layer_options){
+        .name_regex = a->layer_name_regex,
+        .first_layer_regex = a->first_layer_regex,
+        .order = a->layer_order,
+        .listener = &a->listener,
+        .name_regex_name = a->option_names.name_regex,
+        .first_layer_regex_name = a->option_names.first_layer_regex,
+        .name_regex_hint = a->option_names.name_regex_hint,
+    };
+}
+
+popliner_status popliner_analysis_options_check(const popliner_analysis_options *options,
+                                                popliner_error *error) {
+    popliner_analysis_options o = POPLINER_ANALYSIS_OPTIONS_INIT;
+    popliner_analysis *empty = NULL;
+    popliner_status status =
+        pl_struct_take(&o, sizeof o, options, "popliner_analysis_options", error);
+    if (status == POPLINER_OK)
+        status = create(&o, &empty, error);
+    if (status == POPLINER_OK) {
+        const pl_layer_options layers = layer_options(empty);
+        status = pl_layer_options_check(&layers, error);
+    }
+    popliner_analysis_free(empty);
+    return status;
+}
+
 /* Tells what was read. */
 static void tell_files(const popliner_analysis *a) {
     popliner_graph counts = POPLINER_GRAPH_INIT;
@@ -209,15 +238,7 @@ popliner_status popliner_analysis_layers(popliner_analysis *analysis,
                                          const popliner_layers **layers, popliner_error *error) {
     popliner_analysis *a = analysis;
     const popliner_operations *operations;
-    pl_layer_options options = {
-        .name_regex = a->layer_name_regex,
-        .first_layer_regex = a->first_layer_regex,
-        .order = a->layer_order,
-        .listener = &a->listener,
-        .name_regex_name = a->option_names.name_regex,
-        .first_layer_regex_name = a->option_names.first_layer_regex,
-        .name_regex_hint = a->option_names.name_regex_hint,
-    };
+    const pl_layer_options options = layer_options(a);
     popliner_status status = popliner_analysis_operations(a, &operations, error);
     double start = pl_clock_seconds();
     if (status == POPLINER_OK && a->layers == NULL) {

@@ -86,12 +86,14 @@ static popliner_status write_programs(const session *s, const request *r,
     return status;
 }
 
-/* The answer in the form that was asked for: an object, the original's array, or a table. */
+/* The answer in the format that was asked for, an object or a table; else that of a profile is the
+ * original's array. */
 static popliner_status print_plan(const session *s, const popliner_certificate *certificate,
                                   popliner_error *error) {
     popliner_format format = s->options.format;
     popliner_certificate_form form = format == POPLINER_FORMAT_JSON ? POPLINER_CERTIFICATE_JSON
-                                     : s->options.costs == NULL ? POPLINER_CERTIFICATE_STAGES_JSON
+                                     : s->options.costs == NULL && !s->options.has_format
+                                         ? POPLINER_CERTIFICATE_STAGES_JSON
                                      : format == POPLINER_FORMAT_CSV ? POPLINER_CERTIFICATE_CSV
                                                                      : POPLINER_CERTIFICATE_TSV;
     char *text = NULL;

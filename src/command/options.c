@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/nearest.h"
+#include "command/sizes.h"
+
 /* What an option does with its value. */
 typedef enum kind {
     KIND_HEADING,  /* no option: begins a group of the help */
@@ -65,17 +68,19 @@ static const option table[] = {
     {KIND_PERCENT, 0, "slack", "PERCENT", NULL, offsetof(options, slack_percent),
      "how far each objective may miss its best for the sake\nof the next (default: 0)"},
     {KIND_BYTES, 0, "mem-per-tile", "BYTES", NULL, offsetof(options, mem_per_tile_bytes),
-     "memory that a stage may use on a tile (default: the\nprofile's own, 638976 on a Mk2 IPU)"},
+     "memory that a stage may use on a tile, like 638976 or\n"
+     "624KiB: K = 1000, KiB = 1024, so also M, MiB, G, GiB,\n"
+     "for all BYTES (default: the profile's own, 638976 on\na Mk2 IPU)"},
     {KIND_REPEATED, 0, "ipu-mem-per-tile", "I=BYTES,...", NULL, offsetof(options, ipu_mem_per_tile),
      "the same for single IPUs, counted from 0"},
     {KIND_TEXT, 0, "sweep", "WHAT=A..B", NULL, offsetof(options, sweep),
      "with --solve: a table of the best splits for num-ipus\nor mem-per-tile from A to B; "
-     "mem-per-tile=A..B:STEP"},
+     "mem-per-tile=200K..600K:50K"},
     {KIND_SECONDS, 0, "time-limit", "SECONDS", NULL, offsetof(options, time_limit_seconds),
      "for each solve: then print the best known, as Ctrl-C\ndoes"},
     {KIND_TEXT, 0, "costs", "FILE", NULL, offsetof(options, costs),
-     "solve for costs from a file instead of a profile\n(docs/costs.md; layer graphs as JSON; "
-     "PipeDream's\ngraph.txt)"},
+     "solve for costs from a file, or from standard input\n(-), instead of a profile "
+     "(docs/costs.md; layer graphs\nas JSON; PipeDream's graph.txt)"},
     {KIND_TEXT, 0, "write-lp", "FILE", NULL, offsetof(options, write_lp),
      "with --solve: write the integer program of the first\nobjective as CPLEX LP"},
     {KIND_TEXT, 0, "write-mps", "FILE", NULL, offsetof(options, write_mps), "the same as free MPS"},
@@ -131,9 +136,11 @@ static const option table[] = {
 
     {KIND_HEADING, 0, "Output", NULL, NULL, 0, NULL},
     {KIND_CHOICE, 0, "format", "tsv|csv|json", "tsv|csv|json", 0,
-     "of the tables (default: tsv); json for --diagnose,\n--evaluate and --memory-totals; with "
-     "--solve, "
-     "json is\nthe answer with its proof (docs/certificate.md)"},
+     "of tables (default: tsv); --solve prints its stages as\n"
+     "one (default: as PopLiner's JSON), or with json the\n"
+     "answer with its proof (docs/certificate.md);\n"
+     "--memory-totals has json, too; --diagnose and\n"
+     "--evaluate have json alone (default: text to read)"},
     {KIND_COUNT, 0, "threads", "N", NULL, offsetof(options, num_threads),
      "threads that read and measure (default: one for each\nprocessor); the result is the same for "
      "any number"},
@@ -172,11 +179,17 @@ static int find_choice(const char *choices, const char *value) {
 static popliner_status set_choice(const option *o, const char *value, options *result,
                                   popliner_error *error) {
     int choice = find_choice(o->choices, value);
-    if (choice < 0)
-        return fail(error, "--%s %s: expected one of %s", o->name, value, o->choices);
-    if (strcmp(o->name, "format") == 0)
+    if (choice < 0) {
+        char hint[NEAREST_HINT_BYTES];
+        nearest n = nearest_begin(value, strlen(value));
+        nearest_offer_list(&n, o->choices, '|');
+        return fail(error, "--%s %s: expected one of %s%s", o->name, value, o->choices,
+                    nearest_hint(&n, "", "", hint));
+    }
+    if (strcmp(o->name, "format") == 0) {
         result->format = (popliner_format)choice;
-    else if (strcmp(o->name, "solver") == 0)
+        result->has_format = true;
+    } else if (strcmp(o->name, "solver") == 0)
         result->solver = choice == 0 ? SOLVER_ILP : SOLVER_GREEDY;
     else if (strcmp(o->name, "memory-model") == 0)
         result->memory_model = choice == 0 ? MODEL_FULL : MODEL_POPLINER;
@@ -202,6 +215,17 @@ static popliner_status set_number(const option *o, const char *value, uint64_t m
         return fail(error, "--%s %s: expected a number from 1 to %llu", o->name, value,
                     (unsigned long long)most);
     *number = parsed;
+    return POPLINER_OK;
+}
+
+static popliner_status set_bytes(const option *o, const char *value, uint64_t *bytes,
+                                 popliner_error *error) {
+    const char *end = size_take(value, bytes);
+    if (end == NULL || *end != '\0' || *bytes == 0)
+        return fail(error,
+                    "--%s %s: expected a whole number of bytes from 1 to %llu, like 638976, 624KiB "
+                    "or 1.5M",
+                    o->name, value, (unsigned long long)INT64_MAX);
     return POPLINER_OK;
 }
 
@@ -250,12 +274,14 @@ static popliner_status set_reserve(const option *o, const char *value, options *
         result->reserve_amount = (uint64_t)(percent * 100 + 0.5);
         return status;
     }
+    const char *end = size_take(value, &result->reserve_amount);
     result->reserve = RESERVE_BYTES;
-    if (strcmp(value, "0") == 0) {
-        result->reserve_amount = 0;
-        return POPLINER_OK;
-    }
-    return set_number(o, value, INT64_MAX, &result->reserve_amount, error);
+    if (end == NULL || *end != '\0')
+        return fail(error,
+                    "--%s %s: expected a whole number of bytes up to %llu, like 60000 or 60K, a "
+                    "percentage, like 5%%, or gaps",
+                    o->name, value, (unsigned long long)INT64_MAX);
+    return POPLINER_OK;
 }
 
 static popliner_status set(const option *o, const char *value, options *result,
@@ -276,7 +302,7 @@ static popliner_status set(const option *o, const char *value, options *result,
             *(size_t *)place = (size_t)number;
         break;
     case KIND_BYTES:
-        status = set_number(o, value, INT64_MAX, (uint64_t *)place, error);
+        status = set_bytes(o, value, (uint64_t *)place, error);
         break;
     case KIND_PERCENT:
         status = set_percent(o, value, (double *)place, error);
@@ -320,6 +346,18 @@ static const option *find(const char *argument, const char **value) {
             return o;
     }
     return NULL;
+}
+
+/* Refuses an argument that is no option, and names the one that it may have been meant to be. */
+static popliner_status fail_unknown(const char *argument, popliner_error *error) {
+    char hint[NEAREST_HINT_BYTES];
+    const char *name = argument + strspn(argument, "-");
+    nearest n = nearest_begin(name, strcspn(name, "="));
+    for (size_t i = 0; i < NUM_OPTIONS; i++)
+        if (table[i].kind != KIND_HEADING)
+            nearest_offer(&n, table[i].name, strlen(table[i].name));
+    return fail(error, "%s: unknown option%s", argument,
+                nearest_hint(&n, "--", "; see popliner --help", hint));
 }
 
 /* Whether an argument is an option of ours, and so not the value of the one before it: a value was
@@ -431,6 +469,28 @@ static popliner_status check_solving(const options *o, const given *g, popliner_
     return status == POPLINER_OK ? check_sweep(o, error) : status;
 }
 
+/* Whether all that is printed can be printed in the format that was asked for. */
+static popliner_status check_format(const options *o, popliner_error *error) {
+    if (!o->has_format)
+        return POPLINER_OK;
+    const char *name = o->format == POPLINER_FORMAT_CSV ? "csv" : "tsv";
+    if (o->format != POPLINER_FORMAT_JSON && (o->diagnose || o->evaluate != NULL))
+        return fail(error, "--format %s: --%s prints json, or text to read if no format is given",
+                    name, o->diagnose ? "diagnose" : "evaluate");
+    bool has_tables = o->operation_breakdown || o->layer_breakdown || o->memory_affinity ||
+                      o->interlayer_communication;
+    int num_documents = o->memory_totals + o->diagnose + (o->evaluate != NULL) + o->solve;
+    if (num_documents == 0 && !has_tables)
+        return fail(error, "--format: --save-to-file prints nothing");
+    if (o->format == POPLINER_FORMAT_JSON && has_tables)
+        return fail(error, "--format json: the breakdowns, --memory-affinity and "
+                           "--interlayer-communication are tables: choose tsv or csv");
+    if (o->format == POPLINER_FORMAT_JSON && num_documents > 1)
+        return fail(error, "--format json: give one of --solve, --evaluate, --diagnose and "
+                           "--memory-totals: each is a document of its own");
+    return POPLINER_OK;
+}
+
 static popliner_status check(const options *o, const given *g, popliner_error *error) {
     if (o->help || o->version)
         return POPLINER_OK;
@@ -455,15 +515,7 @@ static popliner_status check(const options *o, const given *g, popliner_error *e
                            "--layer-breakdown, "
                            "--operation-breakdown, --memory-totals, --memory-affinity, "
                            "--interlayer-communication, --save-to-file");
-    if (o->format == POPLINER_FORMAT_JSON && (o->operation_breakdown || o->layer_breakdown ||
-                                              o->memory_affinity || o->interlayer_communication))
-        return fail(error, "--format json: the breakdowns, --memory-affinity and "
-                           "--interlayer-communication are tables: choose tsv or csv");
-    if (o->format == POPLINER_FORMAT_JSON &&
-        o->memory_totals + o->diagnose + (o->evaluate != NULL) + o->solve > 1)
-        return fail(error, "--format json: give one of --solve, --evaluate, --diagnose and "
-                           "--memory-totals: each is a document of its own");
-    return POPLINER_OK;
+    return check_format(o, error);
 }
 
 popliner_status options_parse(int argc, char **argv, options *result, popliner_error *error) {
@@ -491,7 +543,7 @@ popliner_status options_parse(int argc, char **argv, options *result, popliner_e
         const char *value;
         const option *o = find(argument, &value);
         if (o == NULL)
-            return fail(error, "%s: unknown option; see popliner --help", argument);
+            return fail_unknown(argument, error);
         if (o->kind == KIND_FLAG && value != NULL)
             return fail(error, "--%s takes no value", o->name);
         if (o->kind != KIND_FLAG) {

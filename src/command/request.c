@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/request.h"
 
+#include "command/names.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/nearest.h"
 #include "command/session.h"
+#include "command/sizes.h"
+#include "command/sweep.h"
+#include "popliner/operations.h"
 
 void request_free(request *r) {
     free(r->unit_names);
@@ -65,6 +71,23 @@ size_t request_find_unit(const request *r, const char *name, size_t length) {
     return found;
 }
 
+const char *request_suggest(const request *r, const char *name, size_t length,
+                            const char *otherwise, char hint[NEAREST_HINT_BYTES]) {
+    nearest n = nearest_begin(name, length);
+    for (size_t unit = 0; unit < r->num_units; unit++)
+        nearest_offer(&n, r->unit_names[unit], strlen(r->unit_names[unit]));
+    return nearest_hint(&n, "", otherwise, hint);
+}
+
+const char *request_suggest_of_two(const request *r, const char *text, char separator,
+                                   const char *otherwise, char hint[NEAREST_HINT_BYTES]) {
+    const char *second = strchr(text, separator);
+    size_t length = second == NULL ? strlen(text) : (size_t)(second - text);
+    if (second == NULL || request_find_unit(r, text, length) == SIZE_MAX)
+        return request_suggest(r, text, length, otherwise, hint);
+    return request_suggest(r, second + 1, strlen(second + 1), otherwise, hint);
+}
+
 /* The number that a text begins with; *end is what follows. False if there is none. */
 static bool parse_number(const char *text, uint64_t most, uint64_t *number, const char **end) {
     *number = 0;
@@ -117,6 +140,22 @@ popliner_status request_begin(request *r, const session *s, popliner_memory_mode
     return status;
 }
 
+/* Refuses a list for the sake of one of its names. */
+static popliner_status no_objective(const char *list, const char *name, size_t length,
+                                    popliner_error *error) {
+    char hint[NEAREST_HINT_BYTES];
+    nearest n = nearest_begin(name, length);
+    for (int i = 0; i < POPLINER_NUM_OBJECTIVES; i++) {
+        const char *known = popliner_objective_name((popliner_objective)i);
+        if (strlen(known) != length || memcmp(known, name, length) != 0) /* one given twice */
+            nearest_offer(&n, known, strlen(known));
+    }
+    return session_fail(error, POPLINER_ERROR_USAGE,
+                        "--objective %s: expected some of memory, cycles, traffic, ipus, balance, "
+                        "each once, separated by commas%s",
+                        list, nearest_hint(&n, "", "", hint));
+}
+
 static popliner_status parse_objectives(request *r, const char *text, popliner_error *error) {
     for (const char *name = text; name != NULL;) {
         const char *end = strchr(name, ',');
@@ -131,10 +170,7 @@ static popliner_status parse_objectives(request *r, const char *text, popliner_e
             if (r->objectives[i] == (popliner_objective)found)
                 found = -1;
         if (found < 0 || r->solver.num_objectives == POPLINER_NUM_OBJECTIVES)
-            return session_fail(error, POPLINER_ERROR_USAGE,
-                                "--objective %s: expected some of memory, cycles, traffic, ipus, "
-                                "balance, each once, separated by commas",
-                                text);
+            return no_objective(text, name, length, error);
         r->objectives[r->solver.num_objectives++] = (popliner_objective)found;
         name = end == NULL ? NULL : end + 1;
     }
@@ -142,10 +178,13 @@ static popliner_status parse_objectives(request *r, const char *text, popliner_e
     return POPLINER_OK;
 }
 
-static popliner_status no_layer(const char *option, const char *text, popliner_error *error) {
-    return session_fail(error, POPLINER_ERROR_USAGE,
-                        "--%s %s: no layer of this name; --layer-breakdown lists them", option,
-                        text);
+/* Refuses the first `length` characters of an option's value: there is no such layer. */
+static popliner_status no_layer(const request *r, const char *option, const char *text,
+                                size_t length, popliner_error *error) {
+    char hint[NEAREST_HINT_BYTES];
+    return session_fail(error, POPLINER_ERROR_USAGE, "--%s %s: no layer of this name%s", option,
+                        text,
+                        request_suggest(r, text, length, "; --layer-breakdown lists them", hint));
 }
 
 static popliner_status parse_cuts(request *r, const repeated *list, const char *option,
@@ -153,7 +192,7 @@ static popliner_status parse_cuts(request *r, const repeated *list, const char *
     for (size_t i = 0; i < list->count; i++) {
         size_t unit = request_find_unit(r, list->texts[i], strlen(list->texts[i]));
         if (unit == SIZE_MAX)
-            return no_layer(option, list->texts[i], error);
+            return no_layer(r, option, list->texts[i], strlen(list->texts[i]), error);
         if (unit + 1 == r->num_units)
             return session_fail(error, POPLINER_ERROR_USAGE,
                                 "--%s %s: nothing comes behind this layer", option, list->texts[i]);
@@ -182,14 +221,29 @@ static popliner_status parse_pairs(request *r, const repeated *list, popliner_er
             if (pair.first_unit != SIZE_MAX && pair.second_unit != SIZE_MAX)
                 break;
         }
+        char hint[NEAREST_HINT_BYTES];
         if (pair.first_unit == SIZE_MAX || pair.second_unit == SIZE_MAX)
-            return session_fail(error, POPLINER_ERROR_USAGE,
-                                "--together %s: expected the names of two layers, like 0,5%s", text,
-                                strchr(text, ',') == NULL
-                                    ? ""
-                                    : "; --layer-breakdown lists the layers that there are");
+            return session_fail(
+                error, POPLINER_ERROR_USAGE,
+                "--together %s: expected the names of two layers, like 0,5%s", text,
+                request_suggest_of_two(
+                    r, text, ',', "; --layer-breakdown lists the layers that there are", hint));
         r->pairs[r->solver.num_pairs++] = pair;
     }
+    return POPLINER_OK;
+}
+
+/* "L=I"; `length` is that of L. */
+static popliner_status parse_place(const char *text, size_t *length, size_t *ipu,
+                                   popliner_error *error) {
+    const char *sign = strrchr(text, '=');
+    const char *end = NULL;
+    uint64_t number = 0;
+    if (sign == NULL || !parse_number(sign + 1, MOST_IPU, &number, &end) || *end != '\0')
+        return session_fail(error, POPLINER_ERROR_USAGE,
+                            "--place %s: expected a layer and its IPU, like 3=0", text);
+    *length = (size_t)(sign - text);
+    *ipu = (size_t)number;
     return POPLINER_OK;
 }
 
@@ -200,16 +254,15 @@ static popliner_status parse_placements(request *r, const repeated *list, poplin
     r->solver.placements = r->placements;
     for (size_t i = 0; i < list->count; i++) {
         const char *text = list->texts[i];
-        const char *sign = strrchr(text, '=');
-        const char *end = NULL;
-        uint64_t ipu = 0;
-        if (sign == NULL || !parse_number(sign + 1, MOST_IPU, &ipu, &end) || *end != '\0')
-            return session_fail(error, POPLINER_ERROR_USAGE,
-                                "--place %s: expected a layer and its IPU, like 3=0", text);
-        size_t unit = request_find_unit(r, text, (size_t)(sign - text));
-        if (unit == SIZE_MAX)
-            return no_layer("place", text, error);
-        r->placements[r->solver.num_placements++] = (popliner_placement){unit, (size_t)ipu};
+        size_t length;
+        popliner_placement placement;
+        popliner_status status = parse_place(text, &length, &placement.ipu, error);
+        if (status != POPLINER_OK)
+            return status;
+        placement.unit = request_find_unit(r, text, length);
+        if (placement.unit == SIZE_MAX)
+            return no_layer(r, "place", text, length, error);
+        r->placements[r->solver.num_placements++] = placement;
     }
     return POPLINER_OK;
 }
@@ -239,11 +292,10 @@ static popliner_status parse_limits(request *r, const repeated *list,
             uint64_t ipu = 0;
             uint64_t bytes = 0;
             if (!parse_number(rest, MOST_IPU, &ipu, &rest) || *rest != '=' ||
-                !parse_number(rest + 1, INT64_MAX, &bytes, &rest) ||
-                (*rest != ',' && *rest != '\0'))
+                (rest = size_take(rest + 1, &bytes)) == NULL || (*rest != ',' && *rest != '\0'))
                 return session_fail(
                     error, POPLINER_ERROR_USAGE,
-                    "--ipu-mem-per-tile %s: expected IPUs and bytes, like 0=500000,3=600000",
+                    "--ipu-mem-per-tile %s: expected IPUs and bytes, like 0=500000,3=600K",
                     list->texts[i]);
             set_limit(r, (popliner_ipu_limit){(size_t)ipu, bytes});
             if (*rest == '\0')
@@ -251,6 +303,35 @@ static popliner_status parse_limits(request *r, const repeated *list,
         }
     }
     return POPLINER_OK;
+}
+
+popliner_status request_check(const options *o, popliner_error *error) {
+    request r = {0};
+    size_t number;
+    size_t length;
+    sweep_range range;
+    popliner_analysis_options how = POPLINER_ANALYSIS_OPTIONS_INIT;
+    how.layer_name_regex = o->layer_name_regex;
+    how.first_layer_regex = o->inputs_regex_layer_0;
+    how.option_names = &command_names;
+    popliner_status status = popliner_analysis_options_check(&how, error);
+    if (status == POPLINER_OK && o->objective != NULL)
+        status = parse_objectives(&r, o->objective, error);
+    if (status == POPLINER_OK && o->device_map != NULL)
+        status = parse_device_map(o->device_map, &r.device_map, &number, error);
+    if (status == POPLINER_OK)
+        status = parse_limits(&r, &o->ipu_mem_per_tile, NULL, error);
+    if (status == POPLINER_OK && o->sweep != NULL)
+        status = sweep_parse(o->sweep, &range, error);
+    for (size_t i = 0; status == POPLINER_OK && i < o->place.count; i++)
+        status = parse_place(o->place.texts[i], &length, &number, error);
+    for (size_t i = 0; status == POPLINER_OK && i < o->together.count; i++)
+        if (strchr(o->together.texts[i], ',') == NULL)
+            status = session_fail(error, POPLINER_ERROR_USAGE,
+                                  "--together %s: expected the names of two layers, like 0,5",
+                                  o->together.texts[i]);
+    request_free(&r);
+    return status;
 }
 
 /* Takes --reserve off the limits of single IPUs. */

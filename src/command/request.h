@@ -4,6 +4,7 @@
 #ifndef PL_COMMAND_REQUEST_H
 #define PL_COMMAND_REQUEST_H
 
+#include "command/nearest.h"
 #include "command/session.h"
 #include "popliner/analysis.h"
 #include "popliner/costs.h"
@@ -26,8 +27,12 @@ typedef struct request {
 
 void request_free(request *r);
 
-/* What is known before the units are: the memory model (`otherwise`, unless the user chose one),
- * the schedule, the device map. Errors: USAGE, MEMORY. */
+/* Refuses values that no profile would make right, before anything is read. Names of layers have to
+ * wait. Errors: USAGE, which names the option; MEMORY. */
+popliner_status request_check(const options *o, popliner_error *error);
+
+/* What is known before the units are: the memory model (`otherwise`, unless the user chose one), the
+ * schedule, the device map. Errors: USAGE, MEMORY. */
 popliner_status request_begin(request *r, const session *s, popliner_memory_model otherwise,
                               popliner_error *error);
 
@@ -38,6 +43,13 @@ popliner_status request_name_file(request *r, const popliner_costs_file *file,
 
 /* The unit of this name, layers first; SIZE_MAX if there is none. */
 size_t request_find_unit(const request *r, const char *name, size_t length);
+
+/* The hint at the unit whose name is nearest to one that there is not, see nearest_hint; of "A,B" with
+ * any separator, at that for the first of the two that there is not. */
+const char *request_suggest(const request *r, const char *name, size_t length,
+                            const char *otherwise, char hint[NEAREST_HINT_BYTES]);
+const char *request_suggest_of_two(const request *r, const char *text, char separator,
+                                   const char *otherwise, char hint[NEAREST_HINT_BYTES]);
 
 /* Fills the solver's options. Limits of IPUs are those of the command line, and of `file` (may be
  * NULL) for the other IPUs. Errors: USAGE, which names the option; MEMORY. */

@@ -384,6 +384,27 @@ static pl_layer_options complete(const pl_layer_options *options) {
     return o;
 }
 
+/* Compiles both regexes; the caller frees them, also after a failure. */
+static popliner_status compile_regexes(const pl_layer_options *options, pl_regex **name_regex,
+                                       pl_regex **first_layer_regex, popliner_error *error) {
+    popliner_status status =
+        pl_regex_compile(options->name_regex, options->name_regex_name, name_regex, error);
+    if (status == POPLINER_OK)
+        status = pl_regex_compile(options->first_layer_regex, options->first_layer_regex_name,
+                                  first_layer_regex, error);
+    return status;
+}
+
+popliner_status pl_layer_options_check(const pl_layer_options *options, popliner_error *error) {
+    const pl_layer_options o = complete(options);
+    pl_regex *name_regex = NULL;
+    pl_regex *first_layer_regex = NULL;
+    popliner_status status = compile_regexes(&o, &name_regex, &first_layer_regex, error);
+    pl_regex_free(name_regex);
+    pl_regex_free(first_layer_regex);
+    return status;
+}
+
 popliner_status pl_layers_assign(const popliner_profile *profile,
                                  const popliner_operations *operations,
                                  const pl_layer_options *options, popliner_layers **result,
@@ -412,10 +433,7 @@ popliner_status pl_layers_assign(const popliner_profile *profile,
         status = pl_fail_memory(error, "the layers");
         goto done;
     }
-    status = pl_regex_compile(o.name_regex, o.name_regex_name, &f.name_regex, error);
-    if (status == POPLINER_OK)
-        status = pl_regex_compile(o.first_layer_regex, o.first_layer_regex_name,
-                                  &f.first_layer_regex, error);
+    status = compile_regexes(&o, &f.name_regex, &f.first_layer_regex, error);
     long current = UNIT_NONE;
     for (size_t i = count; status == POPLINER_OK && i-- > 0;) {
         popliner_layer_rule *rule = &layers->rule[i];

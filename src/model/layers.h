@@ -33,6 +33,10 @@ popliner_status pl_layers_assign(const popliner_profile *profile,
                                  const popliner_operations *operations,
                                  const pl_layer_options *options, popliner_layers **layers,
                                  popliner_error *error);
+/* Whether both regexes are valid, for a caller who wants to know before there is a profile. Errors:
+ * USAGE, with the offset in the regex; MEMORY. */
+popliner_status pl_layer_options_check(const pl_layer_options *options, popliner_error *error);
+
 void pl_layers_free(popliner_layers *layers);
 
 #endif

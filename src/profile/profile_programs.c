@@ -235,8 +235,7 @@ static popliner_status take_program_id(void *user, pl_rows *rows, popliner_error
 }
 
 /* Adds the children in a column of the current row. */
-static popliner_status add_children(reader *r, pl_rows *rows, int column,
-                                    popliner_error *error) {
+static popliner_status add_children(reader *r, pl_rows *rows, int column, popliner_error *error) {
     popliner_profile *p = r->profile;
     size_t size_bytes;
     const uint8_t *cursor = pl_rows_blob(rows, column, &size_bytes);

@@ -558,6 +558,7 @@ void pl_certificate_add_field(pl_text *text, const char *field, char delimiter) 
 
 static void add_table(const popliner_certificate *c, char delimiter, pl_text *text) {
     const popliner_plan *plan = &c->plan;
+    const bool is_of_profile = c->input.profile != NULL;
     pl_text_format(text, "stage%cipu%cfrom%cto%cmemory%c", delimiter, delimiter, delimiter,
                    delimiter, delimiter);
     pl_certificate_add_field(text, c->input.time_unit, delimiter);
@@ -569,9 +570,11 @@ static void add_table(const popliner_certificate *c, char delimiter, pl_text *te
         pl_text_format(text, "%c", delimiter);
         pl_certificate_add_field(text, c->input.unit_names[stage->last_unit], delimiter);
         pl_text_format(text, "%c%" PRIu64 "%c", delimiter, stage->peak_bytes, delimiter);
-        pl_certificate_add_number(text, stage->cycles, c->input.cycles_per_time_unit);
+        if (c->input.has_cycles || !is_of_profile)
+            pl_certificate_add_number(text, stage->cycles, c->input.cycles_per_time_unit);
         pl_text_format(text, "%c", delimiter);
-        pl_certificate_add_number(text, stage->cut_bytes, c->input.cuts_per_unit);
+        if (plan->num_values > 0 || !is_of_profile)
+            pl_certificate_add_number(text, stage->cut_bytes, c->input.cuts_per_unit);
         pl_text_add(text, "\n");
     }
 }

@@ -1,0 +1,396 @@
+/* What the command says of options before and while it works with them.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "command_run.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COSTS PROJECT_DIRECTORY "/data/costs/additive.json"
+
+static command_run run;
+
+/* ---- Wrong values --------------------------------------------------------------------------- */
+
+/* Whether a profile is there does not matter to what is wrong without it. */
+static void refuses_wrong_values_before_anything_is_read(void **state) {
+    (void)state;
+    static const struct {
+        const char *arguments[4];
+        const char *part;
+    } cases[] = {
+        {{"--objective", "memory,size"}, "--objective memory,size: expected some of memory, "},
+        {{"--objective", "memory,memory"}, "each once"},
+        {{"--objective", ","}, "--objective ,: expected"},
+        {{"--sweep", "num-ipus=3"}, "--sweep num-ipus=3: expected num-ipus=A..B or "},
+        {{"--sweep", "num-ipus=4..3"}, "--sweep num-ipus=4..3: expected"},
+        {{"--sweep", "mem-per-tile=1..1000000:1"}, "more than 10000 values"},
+        {{"--device-map", "0,1,"}, "--device-map 0,1,: expected the IPU of each stage"},
+        {{"--device-map", "0,65536"}, "--device-map 0,65536: expected"},
+        {{"--ipu-mem-per-tile", "0=1,1"}, "--ipu-mem-per-tile 0=1,1: expected IPUs and bytes"},
+        {{"--ipu-mem-per-tile", "0:100"}, "--ipu-mem-per-tile 0:100: expected"},
+        {{"--place", "3"}, "--place 3: expected a layer and its IPU, like 3=0"},
+        {{"--place", "3=first"}, "--place 3=first: expected"},
+        {{"--place", "0=0", "--place", "3="}, "--place 3=: expected"},
+        {{"--together", "3"}, "--together 3: expected the names of two layers, like 0,5"},
+        {{"--layer-name-regex", "a("}, "--layer-name-regex: invalid pattern 'a(': "},
+        {{"--inputs-regex-layer-0", "[a"}, "--inputs-regex-layer-0: invalid pattern '[a': "},
+    };
+    const char *missing = in_scratch("missing.pop");
+    const char *stored = in_scratch("stored");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *const *a = cases[i].arguments;
+        RUN(&run, missing, "--solve", a[0], a[1], a[2], a[3]);
+        assert_refused(&run, 2, cases[i].part);
+        RUN(&run, CASE_PROFILE, "--save-to-file", stored, "--solve", a[0], a[1], a[2], a[3]);
+        assert_refused(&run, 2, cases[i].part);
+    }
+    assert_holds(in_scratch(""), "");
+    /* right ones are not in the way */
+    RUN(&run, missing, "--solve", "--objective", "ipus,memory", "--place", "a=b=0", "--together",
+        "0,1", "--ipu-mem-per-tile", "0=1,3=5", "--layer-name-regex", "x(\\d)");
+    assert_refused(&run, 3, "missing.pop: cannot be read");
+}
+
+static void refuses_wrong_values_before_costs_are_read(void **state) {
+    (void)state;
+    const char *missing = in_scratch("missing.json");
+    RUN(&run, "--costs", missing, "--solve", "--objective", "size");
+    assert_refused(&run, 2, "--objective size: expected");
+    RUN(&run, "--costs", missing, "--solve", "--sweep", "ipus=1..3");
+    assert_refused(&run, 2, "--sweep ipus=1..3: expected");
+}
+
+/* ---- Mistyped names ------------------------------------------------------------------------- */
+
+static void names_the_nearest_option(void **state) {
+    (void)state;
+    static const struct {
+        const char *argument;
+        const char *message;
+    } cases[] = {
+        {"--slove", "--slove: unknown option; did you mean --solve?\n"},   /* exchanged */
+        {"--sole", "--sole: unknown option; did you mean --solve?\n"},     /* left out */
+        {"--ssolve", "--ssolve: unknown option; did you mean --solve?\n"}, /* put in */
+        {"--solwe", "--solwe: unknown option; did you mean --solve?\n"},   /* replaced */
+        {"--SOLVE", "--SOLVE: unknown option; did you mean --solve?\n"},   /* case */
+        {"-solve", "-solve: unknown option; did you mean --solve?\n"},     /* one dash */
+        {"--solver2=ilp", "--solver2=ilp: unknown option; did you mean --solver?\n"},
+        {"--num-ipu=3", "--num-ipu=3: unknown option; did you mean --num-ipus?\n"},
+        {"--layer-breakdonw", "did you mean --layer-breakdown?\n"},
+        {"--memory_afinity", "did you mean --memory-affinity?\n"},
+        /* nothing is near enough to be meant */
+        {"--so", "--so: unknown option; see popliner --help\n"},
+        {"--save", "--save: unknown option; see popliner --help\n"},
+        {"--frobnicate", "--frobnicate: unknown option; see popliner --help\n"},
+        {"-x", "-x: unknown option; see popliner --help\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        RUN(&run, cases[i].argument, CASE_PROFILE);
+        assert_refused(&run, 2, cases[i].message);
+    }
+}
+
+static void names_the_nearest_value(void **state) {
+    (void)state;
+    static const struct {
+        const char *arguments[2];
+        const char *message;
+    } cases[] = {
+        {{"--format", "jsn"}, "--format jsn: expected one of tsv|csv|json; did you mean json?\n"},
+        {{"--format", "CSV"}, "tsv|csv|json; did you mean csv?\n"},
+        {{"--solver", "gready"}, "ilp|greedy; did you mean greedy?\n"},
+        {{"--memory-model", "poplinr"}, "full|popliner; did you mean popliner?\n"},
+        {{"--schedule", "trainig"}, "none|inference|training; did you mean training?\n"},
+        {{"--recompute", "ful"}, "none|full; did you mean full?\n"},
+        {{"--layer-order", "step"}, "steps|natural; did you mean steps?\n"},
+        {{"--objective", "memroy"}, "separated by commas; did you mean memory?\n"},
+        {{"--objective", "memory,cycle,ipus"}, "separated by commas; did you mean cycles?\n"},
+        {{"--objective", "memory,memory"}, "separated by commas\n"},
+        {{"--objective", "speed"}, "separated by commas\n"},
+        {{"--solver", "simplex"}, "expected one of ilp|greedy\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        RUN(&run, CASE_PROFILE, "--solve", cases[i].arguments[0], cases[i].arguments[1]);
+        assert_refused(&run, 2, cases[i].message);
+    }
+}
+
+/* The layers are called Layer0 to Layer3 here. */
+static void names_the_nearest_layer(void **state) {
+    (void)state;
+    static const struct {
+        const char *arguments[3];
+        const char *message;
+    } cases[] = {
+        {{"--solve", "--cut-after", "Lyaer1"}, "no layer of this name; did you mean Layer1?\n"},
+        {{"--solve", "--no-cut-after", "layer2"}, "did you mean Layer2?\n"},
+        {{"--solve", "--cut-after", "head"}, "did you mean Head?\n"},
+        {{"--solve", "--place", "Leyer3=1"},
+         "--place Leyer3=1: no layer of this name; did you "
+         "mean Layer3?\n"},
+        {{"--solve", "--together", "Layr0,Layer1"}, "like 0,5; did you mean Layer0?\n"},
+        {{"--solve", "--together", "Layer0,Laier1"}, "like 0,5; did you mean Layer1?\n"},
+        {{"--evaluate=Layer0|Laye2", NULL}, "no layer 'Laye2'; did you mean Layer2?\n"},
+        {{"--diagnose", "--layers", "Layer0-Layre2"}, "or of one; did you mean Layer2?\n"},
+        {{"--diagnose", "--layers", "Layer2-Layer0"}, "in their order, like 2-5, or of one\n"},
+        {{"--solve", "--cut-after", "encoder"}, "no layer of this name; --layer-breakdown lists"},
+        {{"--evaluate=encoder", NULL}, "no layer 'encoder'\n"},
+        /* a number is wrong, not mistyped */
+        {{"--solve", "--cut-after", "100"}, "no layer of this name; --layer-breakdown lists"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *const *a = cases[i].arguments;
+        RUN(&run, CASE_PROFILE, "-q", "--layer-name-regex=Layer\\d", a[0], a[1], a[2]);
+        assert_refused(&run, 2, cases[i].message);
+    }
+}
+
+/* ---- Sizes ---------------------------------------------------------------------------------- */
+
+/* Whether the limit that an evaluation tells is so many bytes. */
+static void assert_limit(const char *bytes) {
+    char part[100];
+    assert_int_equal(run.status >= 0 && run.status <= 1, 1);
+    snprintf(part, sizeof part, " the limit of %s\n", bytes);
+    assert_contains(run.out, part);
+}
+
+static void takes_sizes_with_units(void **state) {
+    (void)state;
+    static const struct {
+        const char *size;
+        const char *bytes;
+    } cases[] = {
+        {"638976", "638976"},
+        {"624KiB", "638976"},
+        {"624K", "624000"},
+        {"638.976K", "638976"},
+        {"1.5M", "1500000"},
+        {"0.5MiB", "524288"},
+        {"00.50MiB", "524288"},
+        {"2MiB", "2097152"},
+        {"3G", "3000000000"},
+        {"1.000000001G", "1000000001"},
+        {"1.25GiB", "1342177280"},
+        {"0.0009765625KiB", "1"},
+        {"7.0", "7"},
+        {"9223372036854775.807K", "9223372036854775807"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        RUN(&run, CASE_PROFILE, "-q", "--evaluate=whole", "--mem-per-tile", cases[i].size);
+        assert_limit(cases[i].bytes);
+    }
+    RUN(&run, CASE_PROFILE, "-q", "--evaluate=whole", "--mem-per-tile=600K", "--reserve=1.5KiB");
+    assert_limit("598464");
+    RUN(&run, CASE_PROFILE, "-q", "--evaluate=whole", "--mem-per-tile=600K", "--reserve=0");
+    assert_limit("600000");
+}
+
+static void takes_sizes_of_single_ipus_and_sweeps(void **state) {
+    (void)state;
+    RUN(&run, CASE_PROFILE, "-q", "--solve", "--num-ipus=2", "--format=json",
+        "--ipu-mem-per-tile=1=0.2M,0=200KiB");
+    assert_contains(run.out, "\"1\": 200000");
+    assert_contains(run.out, "\"0\": 204800");
+    RUN(&run, CASE_PROFILE, "-q", "--solve", "--num-ipus=2", "--sweep",
+        "mem-per-tile=200K..0.3M:50KiB", "--format=csv");
+    assert_int_equal(run.status, 0);
+    assert_contains(run.out, "mem-per-tile,status,");
+    assert_contains(run.out, "\n200000,");
+    assert_contains(run.out, "\n251200,");
+    assert_lacks(run.out, "\n302400,");
+}
+
+static void refuses_what_is_no_size(void **state) {
+    (void)state;
+    static const char *const sizes[] = {"1k",
+                                        "1KB",
+                                        "1kib",
+                                        "1Ki",
+                                        "1 K",
+                                        "K",
+                                        ".5M",
+                                        "1.M",
+                                        "1.5.5",
+                                        "1..5",
+                                        "1K5",
+                                        "0K",
+                                        "1.5",
+                                        "1.0001K",
+                                        "0.3KiB",
+                                        "-1K",
+                                        "1e3K",
+                                        "0x1K",
+                                        "9223372036854775808",
+                                        "9223372036854775.808K",
+                                        "8589934592GiB",
+                                        "99999999999999999999G"};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        char limits[100];
+        char sweep[100];
+        RUN(&run, "missing.pop", "--solve", "--mem-per-tile", sizes[i]);
+        assert_refused(&run, 2,
+                       "expected a whole number of bytes from 1 to 9223372036854775807, "
+                       "like 638976, 624KiB or 1.5M");
+        if (strcmp(sizes[i], "0K") != 0) {
+            snprintf(limits, sizeof limits, "0=1M,1=%s", sizes[i]);
+            RUN(&run, "missing.pop", "--solve", "--ipu-mem-per-tile", limits);
+            assert_refused(&run, 2, "expected IPUs and bytes, like 0=500000,3=600K");
+            RUN(&run, "missing.pop", "--solve", "--reserve", sizes[i]);
+            assert_refused(&run, 2, "like 60000 or 60K, a percentage, like 5%, or gaps");
+        }
+        snprintf(sweep, sizeof sweep, "mem-per-tile=1..%s", sizes[i]);
+        RUN(&run, "missing.pop", "--solve", "--sweep", sweep);
+        assert_refused(&run, 2, "like num-ipus=2..8 or mem-per-tile=200K..600K:50K");
+    }
+    /* numbers that are no sizes have no units */
+    RUN(&run, "missing.pop", "--solve", "--num-ipus=1K");
+    assert_refused(&run, 2, "--num-ipus 1K: expected a whole number");
+    RUN(&run, "missing.pop", "--solve", "--sweep=num-ipus=1..1K");
+    assert_refused(&run, 2, "--sweep num-ipus=1..1K: expected");
+    RUN(&run, "--help");
+    assert_contains(run.out, "K = 1000, KiB = 1024");
+}
+
+/* ---- Standard input ------------------------------------------------------------------------- */
+
+static void reads_costs_from_standard_input(void **state) {
+    (void)state;
+    static const char graph[] = "node1 -- A -- forward_compute_time=1.0, "
+                                "backward_compute_time=2.0, activation_size=8.0, "
+                                "parameter_size=4.0\n"
+                                "node2 -- B -- forward_compute_time=1.0, "
+                                "backward_compute_time=2.0, activation_size=8.0, "
+                                "parameter_size=4.0\n"
+                                "\tnode1 -- node2\n";
+    const char *graph_path = in_scratch("graph.txt");
+    const char *const paths[] = {COSTS, graph_path};
+    test_write_bytes(graph_path, graph, strlen(graph));
+    for (size_t i = 0; i < 2; i++) {
+        RUN(&run, "--costs", paths[i], "--solve", "--num-ipus=3", "-q");
+        assert_int_equal(run.status, 0);
+        char *expected = strdup(run.out);
+        RUN_FROM(&run, paths[i], "--costs", "-", "--solve", "--num-ipus=3", "-q");
+        assert_int_equal(run.status, 0);
+        assert_string_equal(run.out, expected);
+        RUN_FROM(&run, paths[i], "--costs=-", "--solve", "--num-ipus=3", "-q");
+        assert_string_equal(run.out, expected);
+        free(expected);
+    }
+}
+
+static void refuses_what_is_wrong_on_standard_input(void **state) {
+    (void)state;
+    const char *file = in_scratch("costs");
+    test_write_bytes(file, "{\"format\":\n}", 13);
+    RUN_FROM(&run, file, "--costs", "-", "--solve");
+    assert_refused(&run, 3, "ERROR   standard input: line 2, column 1: ");
+    test_write_bytes(file, "", 0);
+    RUN_FROM(&run, file, "--costs", "-", "--solve");
+    assert_refused(&run, 3, "ERROR   standard input: no file of costs: ");
+    RUN_FROM(&run, in_scratch(""), "--costs", "-", "--solve");
+    assert_refused(&run, 3, "ERROR   standard input: cannot be read: Is a directory");
+    RUN_FROM(&run, "/dev/zero", "--costs", "-", "--solve");
+    assert_refused(&run, 3, "standard input: is longer than 256 MiB; give the name of a file");
+    /* what is read must not be overwritten, whatever it is called */
+    copy_file(COSTS, file, SIZE_MAX);
+    RUN_FROM(&run, file, "--costs", "-", "--solve", "--num-ipus=2", "--write-lp", file);
+    assert_refused(&run, 2, "would overwrite a file that is read");
+}
+
+/* ---- Formats -------------------------------------------------------------------------------- */
+
+/* The table of a split has the numbers of the same answer as JSON. */
+static void prints_splits_as_tables(void **state) {
+    (void)state;
+    static const struct {
+        const char *format;
+        char delimiter;
+    } formats[] = {{"csv", ','}, {"tsv", '\t'}};
+    RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=3", "--format=json", "-q");
+    assert_int_equal(run.status, 0);
+    json_t *answer = json_loads(run.out, 0, NULL);
+    json_t *stages = json_object_get(answer, "stages");
+    assert_int_equal(json_array_size(stages), 3);
+    for (size_t f = 0; f < 2; f++) {
+        char header[] = "stage,ipu,from,to,memory,cycles,cut\n";
+        for (char *c = header; *c != '\0'; c++)
+            *c = *c == ',' ? formats[f].delimiter : *c;
+        RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=3", "--format", formats[f].format, "-q");
+        assert_int_equal(run.status, 0);
+        assert_int_equal(strncmp(run.out, header, strlen(header)), 0);
+        const char *line = run.out + strlen(header);
+        size_t place;
+        json_t *stage;
+        json_array_foreach(stages, place, stage) {
+            const json_t *from = json_object_get(stage, "layer_from");
+            const json_t *memory = json_object_get(stage, "mem");
+            bool is_last = place + 1 == json_array_size(stages);
+            char expected[200];
+            const char d = formats[f].delimiter;
+            /* the profile tells no cycles, so that column is empty */
+            assert_true(json_is_null(json_object_get(stage, "cycles")));
+            snprintf(expected, sizeof expected, "%zu%c%zu%c%s%c%s%c%lld%c%c%lld\n", place, d, place,
+                     d, json_is_null(from) ? "Head" : json_string_value(from), d,
+                     is_last ? "Tail" : json_string_value(json_object_get(stage, "layer_to")), d,
+                     (long long)json_integer_value(json_object_get(memory, "max_tile_mem")), d, d,
+                     (long long)json_integer_value(json_object_get(stage, "cut_bytes")));
+            assert_int_equal(strncmp(line, expected, strlen(expected)), 0);
+            line += strlen(expected);
+        }
+        assert_string_equal(line, "");
+    }
+    json_decref(answer);
+    /* what was not calculated is empty, not 0 */
+    RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=1", "--solver=greedy", "--format=csv", "-q");
+    assert_contains(run.out, "\n0,0,None,3,");
+    assert_contains(run.out, ",,\n");
+}
+
+static void refuses_formats_that_an_action_has_not(void **state) {
+    (void)state;
+    static const struct {
+        const char *arguments[4];
+        const char *part;
+    } cases[] = {
+        {{"--diagnose", "--format=csv"},
+         "--format csv: --diagnose prints json, or text to read if no format is given\n"},
+        {{"--diagnose", "--format=tsv"}, "--format tsv: --diagnose prints json, or "},
+        {{"--evaluate=whole", "--format=csv"}, "--format csv: --evaluate prints json, or "},
+        {{"--evaluate=whole", "--layer-breakdown", "--format=tsv"}, "--evaluate prints json, or "},
+        {{"--layer-breakdown", "--format=json"}, "are tables: choose tsv or csv\n"},
+        {{"--operation-breakdown", "--format=json"}, "are tables: choose tsv or csv\n"},
+        {{"--memory-affinity", "--format=json"}, "are tables: choose tsv or csv\n"},
+        {{"--interlayer-communication", "--solve", "--format=json"}, "choose tsv or csv\n"},
+        {{"--solve", "--memory-totals", "--format=json"}, "each is a document of its own\n"},
+        {{"--save-to-file=stored", "--format=csv"}, "--format: --save-to-file prints nothing\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *const *a = cases[i].arguments;
+        RUN(&run, "missing.pop", a[0], a[1], a[2], a[3]);
+        assert_refused(&run, 2, cases[i].part);
+    }
+    RUN(&run, CASE_PROFILE, "--evaluate=whole", "--layer-breakdown", "-q");
+    assert_int_equal(run.status, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        SCRATCH_TEST(refuses_wrong_values_before_anything_is_read),
+        SCRATCH_TEST(refuses_wrong_values_before_costs_are_read),
+        SCRATCH_TEST(names_the_nearest_option),
+        SCRATCH_TEST(names_the_nearest_value),
+        SCRATCH_TEST(names_the_nearest_layer),
+        SCRATCH_TEST(takes_sizes_with_units),
+        SCRATCH_TEST(takes_sizes_of_single_ipus_and_sweeps),
+        SCRATCH_TEST(refuses_what_is_no_size),
+        SCRATCH_TEST(reads_costs_from_standard_input),
+        SCRATCH_TEST(refuses_what_is_wrong_on_standard_input),
+        SCRATCH_TEST(prints_splits_as_tables),
+        SCRATCH_TEST(refuses_formats_that_an_action_has_not),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
