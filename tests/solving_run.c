@@ -360,7 +360,8 @@ static size_t find_unit(const subject *s, const char *name) {
     size_t unit = 0;
     while (unit < s->num_units && strcmp(s->names[unit], name) != 0)
         unit++;
-    assert_true(unit < s->num_units);
+    if (unit == s->num_units)
+        fail_msg("there is no unit '%s'", name);
     return unit;
 }
 
@@ -418,7 +419,6 @@ static void read_constraint(const subject *s, const char *words, popliner_constr
         {"place", POPLINER_CONSTRAINT_PLACEMENT},
     };
     char name[200];
-    char other[200];
     size_t k = 0;
     assert_int_equal(sscanf(words, "%199s", name), 1);
     while (strcmp(known[k].option, name) != 0)
@@ -428,9 +428,11 @@ static void read_constraint(const subject *s, const char *words, popliner_constr
     if (it->kind == POPLINER_CONSTRAINT_DEVICE_MAP) {
         assert_int_equal(sscanf(words, "of %zu stages", &it->number), 1);
     } else if (it->kind == POPLINER_CONSTRAINT_PAIR) {
-        assert_int_equal(sscanf(words, "%199s and %199s", name, other), 2);
+        const char *and = strstr(words, " and "); /* which no name here holds */
+        assert_non_null(and);
+        snprintf(name, sizeof name, "%.*s", (int)(and-words), words);
         it->unit = find_unit(s, name);
-        it->second_unit = find_unit(s, other);
+        it->second_unit = find_unit(s, and+strlen(" and "));
     } else if (it->kind == POPLINER_CONSTRAINT_PLACEMENT) {
         assert_int_equal(sscanf(words, "%199[^=]=%zu", name, &it->ipu), 2);
         it->unit = find_unit(s, name);

@@ -67,7 +67,7 @@ double popliner_certificate_unexplained_share(const popliner_certificate *certif
 
 /* What text is made of a certificate. */
 typedef enum popliner_certificate_form {
-    /* for reading, a fact a line: the split, the proof, the bottleneck, why nothing fits */
+    /* for reading, a fact a line: the proof, the bottleneck, why nothing fits */
     POPLINER_CERTIFICATE_TEXT,
     /* the stages on one line, without a line end: "[ Head 0 1 | 2 3 Tail ]" */
     POPLINER_CERTIFICATE_LINE,

@@ -1,7 +1,7 @@
 /* Calls the library, so that it has to be linked. */
 #include <stdio.h>
 
-#include <popliner/version.h>
+#include <popliner/popliner.h>
 
 int main(void) {
     return puts(popliner_version()) < 0;

@@ -11,6 +11,7 @@
 int main(int argc, char **argv) {
     popliner_analysis *analysis = NULL;
     popliner_certificate *answer = NULL;
+    char *line = NULL;
     char *text = NULL;
     popliner_error error;
     if (argc != 3) {
@@ -26,12 +27,15 @@ int main(int argc, char **argv) {
     if (status == POPLINER_OK)
         status = popliner_analysis_solve(analysis, &request, &answer, &error);
     if (status == POPLINER_OK)
+        status = popliner_certificate_text(answer, POPLINER_CERTIFICATE_LINE, &line, &error);
+    if (status == POPLINER_OK)
         status = popliner_certificate_text(answer, POPLINER_CERTIFICATE_TEXT, &text, &error);
     if (status == POPLINER_OK)
-        fputs(text, stdout);
+        printf("%s\n%s", line, text);
     else
         fprintf(stderr, "split_profile: %s\n", error.message);
 
+    free(line);
     free(text);
     popliner_certificate_free(answer);
     popliner_analysis_free(analysis);
