@@ -31,6 +31,11 @@ typedef struct popliner_layer_options {
     const popliner_listener *listener; /* may be NULL */
 } popliner_layer_options;
 
+/* Whether both regexes are valid, for a caller who wants to know before it reads a profile. Errors:
+ * USAGE, with the offset in the regex; MEMORY. */
+popliner_status popliner_layer_options_check(const popliner_layer_options *options,
+                                             popliner_error *error);
+
 /* The assignment of operations to the units of the chain: unit 0 is what belongs to no layer, then
  * come the layers in the chosen order. Refers to nothing it was made from. Owned by the caller;
  * free with popliner_layers_free. */

@@ -43,9 +43,11 @@ static popliner_status load_ahead(session *s, popliner_error *error) {
 
 static popliner_status perform(session *s, popliner_error *error) {
     const options *o = &s->options;
-    if (o->costs != NULL)
+    popliner_status status = request_check(o, error);
+    if (status == POPLINER_OK && o->costs != NULL)
         return solve_costs_and_print(s, error);
-    popliner_status status = session_open(s, error);
+    if (status == POPLINER_OK)
+        status = session_open(s, error);
     if (status == POPLINER_OK)
         status = load_ahead(s, error);
     if (status == POPLINER_OK && o->save_to_file != NULL)

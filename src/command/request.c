@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "command/session.h"
+#include "command/sweep.h"
+#include "popliner/layers.h"
 
 void request_free(request *r) {
     free(r->unit_names);
@@ -189,12 +191,25 @@ static popliner_status parse_pairs(request *r, const repeated *list, popliner_er
         }
         if (pair.first_unit == SIZE_MAX || pair.second_unit == SIZE_MAX)
             return session_fail(error, POPLINER_ERROR_USAGE,
-                                "--together %s: expected the names of two layers, like 0,5%s", text,
-                                strchr(text, ',') == NULL
-                                    ? ""
-                                    : "; --layer-breakdown lists the layers that there are");
+                                "--together %s: expected the names of two layers, like 0,5; "
+                                "--layer-breakdown lists the layers that there are",
+                                text);
         r->pairs[r->solver.num_pairs++] = pair;
     }
+    return POPLINER_OK;
+}
+
+/* "L=I"; `length` is that of L. */
+static popliner_status parse_place(const char *text, size_t *length, size_t *ipu,
+                                   popliner_error *error) {
+    const char *sign = strrchr(text, '=');
+    const char *end = NULL;
+    uint64_t number = 0;
+    if (sign == NULL || !parse_number(sign + 1, MOST_IPU, &number, &end) || *end != '\0')
+        return session_fail(error, POPLINER_ERROR_USAGE,
+                            "--place %s: expected a layer and its IPU, like 3=0", text);
+    *length = (size_t)(sign - text);
+    *ipu = (size_t)number;
     return POPLINER_OK;
 }
 
@@ -205,16 +220,15 @@ static popliner_status parse_placements(request *r, const repeated *list, poplin
     r->solver.placements = r->placements;
     for (size_t i = 0; i < list->count; i++) {
         const char *text = list->texts[i];
-        const char *sign = strrchr(text, '=');
-        const char *end = NULL;
-        uint64_t ipu = 0;
-        if (sign == NULL || !parse_number(sign + 1, MOST_IPU, &ipu, &end) || *end != '\0')
-            return session_fail(error, POPLINER_ERROR_USAGE,
-                                "--place %s: expected a layer and its IPU, like 3=0", text);
-        size_t unit = request_find_unit(r, text, (size_t)(sign - text));
-        if (unit == SIZE_MAX)
+        size_t length;
+        popliner_placement placement;
+        popliner_status status = parse_place(text, &length, &placement.ipu, error);
+        if (status != POPLINER_OK)
+            return status;
+        placement.unit = request_find_unit(r, text, length);
+        if (placement.unit == SIZE_MAX)
             return no_layer("place", text, error);
-        r->placements[r->solver.num_placements++] = (popliner_placement){unit, (size_t)ipu};
+        r->placements[r->solver.num_placements++] = placement;
     }
     return POPLINER_OK;
 }
@@ -256,6 +270,33 @@ static popliner_status parse_limits(request *r, const repeated *list,
         }
     }
     return POPLINER_OK;
+}
+
+popliner_status request_check(const options *o, popliner_error *error) {
+    request r = {0};
+    size_t number;
+    size_t length;
+    sweep_range range;
+    const popliner_layer_options regexes = {o->layer_name_regex, o->inputs_regex_layer_0,
+                                            o->layer_order, NULL};
+    popliner_status status = popliner_layer_options_check(&regexes, error);
+    if (status == POPLINER_OK && o->objective != NULL)
+        status = parse_objectives(&r, o->objective, error);
+    if (status == POPLINER_OK && o->device_map != NULL)
+        status = parse_device_map(o->device_map, &r.device_map, &number, error);
+    if (status == POPLINER_OK)
+        status = parse_limits(&r, &o->ipu_mem_per_tile, NULL, error);
+    if (status == POPLINER_OK && o->sweep != NULL)
+        status = sweep_parse(o->sweep, &range, error);
+    for (size_t i = 0; status == POPLINER_OK && i < o->place.count; i++)
+        status = parse_place(o->place.texts[i], &length, &number, error);
+    for (size_t i = 0; status == POPLINER_OK && i < o->together.count; i++)
+        if (strchr(o->together.texts[i], ',') == NULL)
+            status = session_fail(error, POPLINER_ERROR_USAGE,
+                                  "--together %s: expected the names of two layers, like 0,5",
+                                  o->together.texts[i]);
+    request_free(&r);
+    return status;
 }
 
 /* Takes --reserve off the limits of single IPUs. */

@@ -26,6 +26,10 @@ typedef struct request {
 
 void request_free(request *r);
 
+/* Refuses values that no profile would make right, before anything is read. Names of layers have to
+ * wait. Errors: USAGE, which names the option; MEMORY. */
+popliner_status request_check(const options *o, popliner_error *error);
+
 /* What is known before the units are: the memory model (`otherwise`, unless the user chose one), the
  * schedule, the device map. Errors: USAGE, MEMORY. */
 popliner_status request_begin(request *r, const session *s, popliner_memory_model otherwise,

@@ -375,14 +375,36 @@ static void warn(finder *f, const char *name_regex, const popliner_listener *lis
                 name_regex);
 }
 
+static const char *name_regex_of(const popliner_layer_options *options) {
+    return options->name_regex != NULL ? options->name_regex : POPLINER_LAYER_NAME_REGEX;
+}
+
+/* Compiles both regexes; the caller frees them, also after a failure. */
+static popliner_status compile_regexes(const popliner_layer_options *options, pl_regex **name_regex,
+                                       pl_regex **first_layer_regex, popliner_error *error) {
+    const char *first_layer = options->first_layer_regex != NULL ? options->first_layer_regex
+                                                                 : POPLINER_FIRST_LAYER_REGEX;
+    popliner_status status =
+        pl_regex_compile(name_regex_of(options), "--layer-name-regex", name_regex, error);
+    if (status == POPLINER_OK)
+        status = pl_regex_compile(first_layer, "--inputs-regex-layer-0", first_layer_regex, error);
+    return status;
+}
+
+popliner_status popliner_layer_options_check(const popliner_layer_options *options,
+                                             popliner_error *error) {
+    pl_regex *name_regex = NULL;
+    pl_regex *first_layer_regex = NULL;
+    popliner_status status = compile_regexes(options, &name_regex, &first_layer_regex, error);
+    pl_regex_free(name_regex);
+    pl_regex_free(first_layer_regex);
+    return status;
+}
+
 popliner_status popliner_layers_assign(const popliner_profile *profile,
                                        const popliner_operations *operations,
                                        const popliner_layer_options *options,
                                        popliner_layers **result, popliner_error *error) {
-    const char *name_regex =
-        options->name_regex != NULL ? options->name_regex : POPLINER_LAYER_NAME_REGEX;
-    const char *first_layer_regex = options->first_layer_regex != NULL ? options->first_layer_regex
-                                                                       : POPLINER_FIRST_LAYER_REGEX;
     size_t count = popliner_operations_count(operations);
     long *units = pl_new_array(count, sizeof *units);
     popliner_layers *layers = calloc(1, sizeof *layers);
@@ -403,10 +425,7 @@ popliner_status popliner_layers_assign(const popliner_profile *profile,
         status = pl_fail_memory(error, "the layers");
         goto done;
     }
-    status = pl_regex_compile(name_regex, "--layer-name-regex", &f.name_regex, error);
-    if (status == POPLINER_OK)
-        status = pl_regex_compile(first_layer_regex, "--inputs-regex-layer-0", &f.first_layer_regex,
-                                  error);
+    status = compile_regexes(options, &f.name_regex, &f.first_layer_regex, error);
     long current = UNIT_NONE;
     for (size_t i = count; status == POPLINER_OK && i-- > 0;) {
         note why = NOTE_COUNT;
@@ -421,7 +440,7 @@ popliner_status popliner_layers_assign(const popliner_profile *profile,
     if (status == POPLINER_OK)
         status = order_layers(layers, options->order, units, error);
     if (status == POPLINER_OK)
-        warn(&f, name_regex, options->listener);
+        warn(&f, name_regex_of(options), options->listener);
 done:
     for (size_t i = 0; f.names_of != NULL && i < profile->num_unlowered; i++)
         free(f.names_of[i]);
