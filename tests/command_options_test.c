@@ -56,10 +56,98 @@ static void refuses_wrong_values_before_costs_are_read(void **state) {
     assert_refused(&run, 2, "--sweep ipus=1..3: expected");
 }
 
+/* ---- Mistyped names ------------------------------------------------------------------------- */
+
+static void names_the_nearest_option(void **state) {
+    (void)state;
+    static const struct {
+        const char *argument;
+        const char *message;
+    } cases[] = {
+        {"--slove", "--slove: unknown option; did you mean --solve?\n"},   /* exchanged */
+        {"--sole", "--sole: unknown option; did you mean --solve?\n"},     /* left out */
+        {"--ssolve", "--ssolve: unknown option; did you mean --solve?\n"}, /* put in */
+        {"--solwe", "--solwe: unknown option; did you mean --solve?\n"},   /* replaced */
+        {"--SOLVE", "--SOLVE: unknown option; did you mean --solve?\n"},   /* case */
+        {"-solve", "-solve: unknown option; did you mean --solve?\n"},     /* one dash */
+        {"--solver2=ilp", "--solver2=ilp: unknown option; did you mean --solver?\n"},
+        {"--num-ipu=3", "--num-ipu=3: unknown option; did you mean --num-ipus?\n"},
+        {"--layer-breakdonw", "did you mean --layer-breakdown?\n"},
+        {"--memory_afinity", "did you mean --memory-affinity?\n"},
+        /* nothing is near enough to be meant */
+        {"--so", "--so: unknown option; see popliner --help\n"},
+        {"--save", "--save: unknown option; see popliner --help\n"},
+        {"--frobnicate", "--frobnicate: unknown option; see popliner --help\n"},
+        {"-x", "-x: unknown option; see popliner --help\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        RUN(&run, cases[i].argument, CASE_PROFILE);
+        assert_refused(&run, 2, cases[i].message);
+    }
+}
+
+static void names_the_nearest_value(void **state) {
+    (void)state;
+    static const struct {
+        const char *arguments[2];
+        const char *message;
+    } cases[] = {
+        {{"--format", "jsn"}, "--format jsn: expected one of tsv|csv|json; did you mean json?\n"},
+        {{"--format", "CSV"}, "tsv|csv|json; did you mean csv?\n"},
+        {{"--solver", "gready"}, "ilp|greedy; did you mean greedy?\n"},
+        {{"--memory-model", "poplinr"}, "full|popliner; did you mean popliner?\n"},
+        {{"--schedule", "trainig"}, "none|inference|training; did you mean training?\n"},
+        {{"--recompute", "ful"}, "none|full; did you mean full?\n"},
+        {{"--layer-order", "step"}, "steps|natural; did you mean steps?\n"},
+        {{"--objective", "memroy"}, "separated by commas; did you mean memory?\n"},
+        {{"--objective", "memory,cycle,ipus"}, "separated by commas; did you mean cycles?\n"},
+        {{"--objective", "memory,memory"}, "separated by commas\n"},
+        {{"--objective", "speed"}, "separated by commas\n"},
+        {{"--solver", "simplex"}, "expected one of ilp|greedy\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        RUN(&run, CASE_PROFILE, "--solve", cases[i].arguments[0], cases[i].arguments[1]);
+        assert_refused(&run, 2, cases[i].message);
+    }
+}
+
+/* The layers are called Layer0 to Layer3 here. */
+static void names_the_nearest_layer(void **state) {
+    (void)state;
+    static const struct {
+        const char *arguments[3];
+        const char *message;
+    } cases[] = {
+        {{"--solve", "--cut-after", "Lyaer1"}, "no layer of this name; did you mean Layer1?\n"},
+        {{"--solve", "--no-cut-after", "layer2"}, "did you mean Layer2?\n"},
+        {{"--solve", "--cut-after", "head"}, "did you mean Head?\n"},
+        {{"--solve", "--place", "Leyer3=1"},
+         "--place Leyer3=1: no layer of this name; did you "
+         "mean Layer3?\n"},
+        {{"--solve", "--together", "Layr0,Layer1"}, "like 0,5; did you mean Layer0?\n"},
+        {{"--solve", "--together", "Layer0,Laier1"}, "like 0,5; did you mean Layer1?\n"},
+        {{"--evaluate=Layer0|Laye2", NULL}, "no layer 'Laye2'; did you mean Layer2?\n"},
+        {{"--diagnose", "--layers", "Layer0-Layre2"}, "or of one; did you mean Layer2?\n"},
+        {{"--diagnose", "--layers", "Layer2-Layer0"}, "in their order, like 2-5, or of one\n"},
+        {{"--solve", "--cut-after", "encoder"}, "no layer of this name; --layer-breakdown lists"},
+        {{"--evaluate=encoder", NULL}, "no layer 'encoder'\n"},
+        /* a number is wrong, not mistyped */
+        {{"--solve", "--cut-after", "100"}, "no layer of this name; --layer-breakdown lists"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *const *a = cases[i].arguments;
+        RUN(&run, CASE_PROFILE, "-q", "--layer-name-regex=Layer\\d", a[0], a[1], a[2]);
+        assert_refused(&run, 2, cases[i].message);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         SCRATCH_TEST(refuses_wrong_values_before_anything_is_read),
         SCRATCH_TEST(refuses_wrong_values_before_costs_are_read),
+        SCRATCH_TEST(names_the_nearest_option),
+        SCRATCH_TEST(names_the_nearest_value),
+        SCRATCH_TEST(names_the_nearest_layer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -199,7 +199,7 @@ static void refuses_wrong_usage(void **state) {
         {{"--solve", CASE_PROFILE, "-q", "-v"}, "--quiet and --verbose exclude each other"},
         {{"--solve", CASE_PROFILE, "--quiet", "--verbose"}, "exclude each other"},
         {{"--solve", CASE_PROFILE, "--load-from-file", CASE_DEBUG}, "needs no debug information"},
-        {{"--solv", CASE_PROFILE}, "--solv: unknown option; see popliner --help"},
+        {{"--solv", CASE_PROFILE}, "--solv: unknown option; did you mean --solve?"},
         {{"--solvee", CASE_PROFILE}, "--solvee: unknown option"},
         {{"--Solve", CASE_PROFILE}, "--Solve: unknown option"},
         {{"-solve", CASE_PROFILE}, "-solve: unknown option"},

@@ -18,11 +18,12 @@ static popliner_status parse_layers(const request *r, const char *layers, size_t
         *first =
             *last == SIZE_MAX ? SIZE_MAX : request_find_unit(r, layers, (size_t)(dash - layers));
     }
+    char hint[NEAREST_HINT_BYTES] = "";
     if (*first == SIZE_MAX || *last < *first)
-        return session_fail(error, POPLINER_ERROR_USAGE,
-                            "--layers %s: expected the names of two layers in their order, like "
-                            "2-5, or of one",
-                            layers);
+        return session_fail(
+            error, POPLINER_ERROR_USAGE,
+            "--layers %s: expected the names of two layers in their order, like 2-5, or of one%s",
+            layers, *first == SIZE_MAX ? request_suggest_of_two(r, layers, '-', "", hint) : "");
     return POPLINER_OK;
 }
 

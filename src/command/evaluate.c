@@ -21,9 +21,11 @@ static popliner_status parse_split(const request *r, const char *split, size_t *
         const char *end = strchr(name, '|');
         size_t length = end == NULL ? strlen(name) : (size_t)(end - name);
         size_t unit = request_find_unit(r, name, length);
+        char hint[NEAREST_HINT_BYTES];
         if (unit == SIZE_MAX)
-            return session_fail(error, POPLINER_ERROR_USAGE, "--evaluate %s: no layer '%.*s'",
-                                split, (int)length, name);
+            return session_fail(error, POPLINER_ERROR_USAGE, "--evaluate %s: no layer '%.*s'%s",
+                                split, (int)length, name,
+                                request_suggest(r, name, length, "", hint));
         if (unit < next_unit || unit + 1 == r->num_units)
             return session_fail(error, POPLINER_ERROR_USAGE,
                                 "--evaluate %s: nothing is left for a stage %s layer '%.*s'", split,

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/nearest.h"
+
 /* What an option does with its value. */
 typedef enum kind {
     KIND_HEADING,  /* no option: begins a group of the help */
@@ -172,8 +174,13 @@ static int find_choice(const char *choices, const char *value) {
 static popliner_status set_choice(const option *o, const char *value, options *result,
                                   popliner_error *error) {
     int choice = find_choice(o->choices, value);
-    if (choice < 0)
-        return fail(error, "--%s %s: expected one of %s", o->name, value, o->choices);
+    if (choice < 0) {
+        char hint[NEAREST_HINT_BYTES];
+        nearest n = nearest_begin(value, strlen(value));
+        nearest_offer_list(&n, o->choices, '|');
+        return fail(error, "--%s %s: expected one of %s%s", o->name, value, o->choices,
+                    nearest_hint(&n, "", "", hint));
+    }
     if (strcmp(o->name, "format") == 0)
         result->format = (popliner_format)choice;
     else if (strcmp(o->name, "solver") == 0)
@@ -320,6 +327,18 @@ static const option *find(const char *argument, const char **value) {
             return o;
     }
     return NULL;
+}
+
+/* Refuses an argument that is no option, and names the one that it may have been meant to be. */
+static popliner_status fail_unknown(const char *argument, popliner_error *error) {
+    char hint[NEAREST_HINT_BYTES];
+    const char *name = argument + strspn(argument, "-");
+    nearest n = nearest_begin(name, strcspn(name, "="));
+    for (size_t i = 0; i < NUM_OPTIONS; i++)
+        if (table[i].kind != KIND_HEADING)
+            nearest_offer(&n, table[i].name, strlen(table[i].name));
+    return fail(error, "%s: unknown option%s", argument,
+                nearest_hint(&n, "--", "; see popliner --help", hint));
 }
 
 /* Whether an argument is an option of ours, and so not the value of the one before it: a value was
@@ -491,7 +510,7 @@ popliner_status options_parse(int argc, char **argv, options *result, popliner_e
         const char *value;
         const option *o = find(argument, &value);
         if (o == NULL)
-            return fail(error, "%s: unknown option; see popliner --help", argument);
+            return fail_unknown(argument, error);
         if (o->kind == KIND_FLAG && value != NULL)
             return fail(error, "--%s takes no value", o->name);
         if (o->kind != KIND_FLAG) {

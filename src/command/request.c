@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/nearest.h"
 #include "command/session.h"
 #include "command/sweep.h"
 #include "popliner/layers.h"
@@ -72,6 +73,23 @@ size_t request_find_unit(const request *r, const char *name, size_t length) {
     return found;
 }
 
+const char *request_suggest(const request *r, const char *name, size_t length,
+                            const char *otherwise, char hint[NEAREST_HINT_BYTES]) {
+    nearest n = nearest_begin(name, length);
+    for (size_t unit = 0; unit < r->num_units; unit++)
+        nearest_offer(&n, r->unit_names[unit], strlen(r->unit_names[unit]));
+    return nearest_hint(&n, "", otherwise, hint);
+}
+
+const char *request_suggest_of_two(const request *r, const char *text, char separator,
+                                   const char *otherwise, char hint[NEAREST_HINT_BYTES]) {
+    const char *second = strchr(text, separator);
+    size_t length = second == NULL ? strlen(text) : (size_t)(second - text);
+    if (second == NULL || request_find_unit(r, text, length) == SIZE_MAX)
+        return request_suggest(r, text, length, otherwise, hint);
+    return request_suggest(r, second + 1, strlen(second + 1), otherwise, hint);
+}
+
 /* The number that a text begins with; *end is what follows. False if there is none. */
 static bool parse_number(const char *text, uint64_t most, uint64_t *number, const char **end) {
     *number = 0;
@@ -124,6 +142,22 @@ popliner_status request_begin(request *r, const session *s, popliner_memory_mode
     return status;
 }
 
+/* Refuses a list for the sake of one of its names. */
+static popliner_status no_objective(const char *list, const char *name, size_t length,
+                                    popliner_error *error) {
+    char hint[NEAREST_HINT_BYTES];
+    nearest n = nearest_begin(name, length);
+    for (int i = 0; i < POPLINER_NUM_OBJECTIVES; i++) {
+        const char *known = popliner_objective_name((popliner_objective)i);
+        if (strlen(known) != length || memcmp(known, name, length) != 0) /* one given twice */
+            nearest_offer(&n, known, strlen(known));
+    }
+    return session_fail(error, POPLINER_ERROR_USAGE,
+                        "--objective %s: expected some of memory, cycles, traffic, ipus, balance, "
+                        "each once, separated by commas%s",
+                        list, nearest_hint(&n, "", "", hint));
+}
+
 static popliner_status parse_objectives(request *r, const char *text, popliner_error *error) {
     for (const char *name = text; name != NULL;) {
         const char *end = strchr(name, ',');
@@ -138,10 +172,7 @@ static popliner_status parse_objectives(request *r, const char *text, popliner_e
             if (r->objectives[i] == (popliner_objective)found)
                 found = -1;
         if (found < 0 || r->solver.num_objectives == POPLINER_NUM_OBJECTIVES)
-            return session_fail(error, POPLINER_ERROR_USAGE,
-                                "--objective %s: expected some of memory, cycles, traffic, ipus, "
-                                "balance, each once, separated by commas",
-                                text);
+            return no_objective(text, name, length, error);
         r->objectives[r->solver.num_objectives++] = (popliner_objective)found;
         name = end == NULL ? NULL : end + 1;
     }
@@ -149,10 +180,13 @@ static popliner_status parse_objectives(request *r, const char *text, popliner_e
     return POPLINER_OK;
 }
 
-static popliner_status no_layer(const char *option, const char *text, popliner_error *error) {
-    return session_fail(error, POPLINER_ERROR_USAGE,
-                        "--%s %s: no layer of this name; --layer-breakdown lists them", option,
-                        text);
+/* Refuses the first `length` characters of an option's value: there is no such layer. */
+static popliner_status no_layer(const request *r, const char *option, const char *text,
+                                size_t length, popliner_error *error) {
+    char hint[NEAREST_HINT_BYTES];
+    return session_fail(error, POPLINER_ERROR_USAGE, "--%s %s: no layer of this name%s", option,
+                        text,
+                        request_suggest(r, text, length, "; --layer-breakdown lists them", hint));
 }
 
 static popliner_status parse_cuts(request *r, const repeated *list, const char *option,
@@ -160,7 +194,7 @@ static popliner_status parse_cuts(request *r, const repeated *list, const char *
     for (size_t i = 0; i < list->count; i++) {
         size_t unit = request_find_unit(r, list->texts[i], strlen(list->texts[i]));
         if (unit == SIZE_MAX)
-            return no_layer(option, list->texts[i], error);
+            return no_layer(r, option, list->texts[i], strlen(list->texts[i]), error);
         if (unit + 1 == r->num_units)
             return session_fail(error, POPLINER_ERROR_USAGE,
                                 "--%s %s: nothing comes behind this layer", option, list->texts[i]);
@@ -189,11 +223,13 @@ static popliner_status parse_pairs(request *r, const repeated *list, popliner_er
             if (pair.first_unit != SIZE_MAX && pair.second_unit != SIZE_MAX)
                 break;
         }
+        char hint[NEAREST_HINT_BYTES];
         if (pair.first_unit == SIZE_MAX || pair.second_unit == SIZE_MAX)
-            return session_fail(error, POPLINER_ERROR_USAGE,
-                                "--together %s: expected the names of two layers, like 0,5; "
-                                "--layer-breakdown lists the layers that there are",
-                                text);
+            return session_fail(
+                error, POPLINER_ERROR_USAGE,
+                "--together %s: expected the names of two layers, like 0,5%s", text,
+                request_suggest_of_two(
+                    r, text, ',', "; --layer-breakdown lists the layers that there are", hint));
         r->pairs[r->solver.num_pairs++] = pair;
     }
     return POPLINER_OK;
@@ -227,7 +263,7 @@ static popliner_status parse_placements(request *r, const repeated *list, poplin
             return status;
         placement.unit = request_find_unit(r, text, length);
         if (placement.unit == SIZE_MAX)
-            return no_layer("place", text, error);
+            return no_layer(r, "place", text, length, error);
         r->placements[r->solver.num_placements++] = placement;
     }
     return POPLINER_OK;

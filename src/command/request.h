@@ -4,6 +4,7 @@
 #ifndef PL_COMMAND_REQUEST_H
 #define PL_COMMAND_REQUEST_H
 
+#include "command/nearest.h"
 #include "command/session.h"
 #include "popliner/analysis.h"
 #include "popliner/costs_file.h"
@@ -42,6 +43,13 @@ popliner_status request_name_file(request *r, const popliner_costs_file *file,
 
 /* The unit of this name, layers first; SIZE_MAX if there is none. */
 size_t request_find_unit(const request *r, const char *name, size_t length);
+
+/* The hint at the unit whose name is nearest to one that there is not, see nearest_hint; of "A,B" with
+ * any separator, at that for the first of the two that there is not. */
+const char *request_suggest(const request *r, const char *name, size_t length,
+                            const char *otherwise, char hint[NEAREST_HINT_BYTES]);
+const char *request_suggest_of_two(const request *r, const char *text, char separator,
+                                   const char *otherwise, char hint[NEAREST_HINT_BYTES]);
 
 /* Fills the solver's options. Limits of IPUs are those of the command line, and of `file` (may be
  * NULL) for the other IPUs. Errors: USAGE, which names the option; MEMORY. */
