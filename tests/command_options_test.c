@@ -3,6 +3,9 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command_run.h"
 
+#include <stdio.h>
+#include <string.h>
+
 static command_run run;
 
 /* ---- Wrong values --------------------------------------------------------------------------- */
@@ -141,6 +144,113 @@ static void names_the_nearest_layer(void **state) {
     }
 }
 
+/* ---- Sizes ---------------------------------------------------------------------------------- */
+
+/* Whether the limit that an evaluation tells is so many bytes. */
+static void assert_limit(const char *bytes) {
+    char part[100];
+    assert_int_equal(run.status >= 0 && run.status <= 1, 1);
+    snprintf(part, sizeof part, " the limit of %s\n", bytes);
+    assert_contains(run.out, part);
+}
+
+static void takes_sizes_with_units(void **state) {
+    (void)state;
+    static const struct {
+        const char *size;
+        const char *bytes;
+    } cases[] = {
+        {"638976", "638976"},
+        {"624KiB", "638976"},
+        {"624K", "624000"},
+        {"638.976K", "638976"},
+        {"1.5M", "1500000"},
+        {"0.5MiB", "524288"},
+        {"00.50MiB", "524288"},
+        {"2MiB", "2097152"},
+        {"3G", "3000000000"},
+        {"1.000000001G", "1000000001"},
+        {"1.25GiB", "1342177280"},
+        {"0.0009765625KiB", "1"},
+        {"7.0", "7"},
+        {"9223372036854775.807K", "9223372036854775807"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        RUN(&run, CASE_PROFILE, "-q", "--evaluate=whole", "--mem-per-tile", cases[i].size);
+        assert_limit(cases[i].bytes);
+    }
+    RUN(&run, CASE_PROFILE, "-q", "--evaluate=whole", "--mem-per-tile=600K", "--reserve=1.5KiB");
+    assert_limit("598464");
+    RUN(&run, CASE_PROFILE, "-q", "--evaluate=whole", "--mem-per-tile=600K", "--reserve=0");
+    assert_limit("600000");
+}
+
+static void takes_sizes_of_single_ipus_and_sweeps(void **state) {
+    (void)state;
+    RUN(&run, CASE_PROFILE, "-q", "--solve", "--num-ipus=2", "--format=json",
+        "--ipu-mem-per-tile=1=0.2M,0=200KiB");
+    assert_contains(run.out, "\"1\": 200000");
+    assert_contains(run.out, "\"0\": 204800");
+    RUN(&run, CASE_PROFILE, "-q", "--solve", "--num-ipus=2", "--sweep",
+        "mem-per-tile=200K..0.3M:50KiB", "--format=csv");
+    assert_int_equal(run.status, 0);
+    assert_contains(run.out, "mem-per-tile,status,");
+    assert_contains(run.out, "\n200000,");
+    assert_contains(run.out, "\n251200,");
+    assert_lacks(run.out, "\n302400,");
+}
+
+static void refuses_what_is_no_size(void **state) {
+    (void)state;
+    static const char *const sizes[] = {"1k",
+                                        "1KB",
+                                        "1kib",
+                                        "1Ki",
+                                        "1 K",
+                                        "K",
+                                        ".5M",
+                                        "1.M",
+                                        "1.5.5",
+                                        "1..5",
+                                        "1K5",
+                                        "0K",
+                                        "1.5",
+                                        "1.0001K",
+                                        "0.3KiB",
+                                        "-1K",
+                                        "1e3K",
+                                        "0x1K",
+                                        "9223372036854775808",
+                                        "9223372036854775.808K",
+                                        "8589934592GiB",
+                                        "99999999999999999999G"};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        char limits[100];
+        char sweep[100];
+        RUN(&run, "missing.pop", "--solve", "--mem-per-tile", sizes[i]);
+        assert_refused(&run, 2,
+                       "expected a whole number of bytes from 1 to 9223372036854775807, "
+                       "like 638976, 624KiB or 1.5M");
+        if (strcmp(sizes[i], "0K") != 0) {
+            snprintf(limits, sizeof limits, "0=1M,1=%s", sizes[i]);
+            RUN(&run, "missing.pop", "--solve", "--ipu-mem-per-tile", limits);
+            assert_refused(&run, 2, "expected IPUs and bytes, like 0=500000,3=600K");
+            RUN(&run, "missing.pop", "--solve", "--reserve", sizes[i]);
+            assert_refused(&run, 2, "like 60000 or 60K, a percentage, like 5%, or gaps");
+        }
+        snprintf(sweep, sizeof sweep, "mem-per-tile=1..%s", sizes[i]);
+        RUN(&run, "missing.pop", "--solve", "--sweep", sweep);
+        assert_refused(&run, 2, "like num-ipus=2..8 or mem-per-tile=200K..600K:50K");
+    }
+    /* numbers that are no sizes have no units */
+    RUN(&run, "missing.pop", "--solve", "--num-ipus=1K");
+    assert_refused(&run, 2, "--num-ipus 1K: expected a whole number");
+    RUN(&run, "missing.pop", "--solve", "--sweep=num-ipus=1..1K");
+    assert_refused(&run, 2, "--sweep num-ipus=1..1K: expected");
+    RUN(&run, "--help");
+    assert_contains(run.out, "K = 1000, KiB = 1024");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         SCRATCH_TEST(refuses_wrong_values_before_anything_is_read),
@@ -148,6 +258,9 @@ int main(void) {
         SCRATCH_TEST(names_the_nearest_option),
         SCRATCH_TEST(names_the_nearest_value),
         SCRATCH_TEST(names_the_nearest_layer),
+        SCRATCH_TEST(takes_sizes_with_units),
+        SCRATCH_TEST(takes_sizes_of_single_ipus_and_sweeps),
+        SCRATCH_TEST(refuses_what_is_no_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

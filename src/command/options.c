@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "command/nearest.h"
+#include "command/sizes.h"
 
 /* What an option does with its value. */
 typedef enum kind {
@@ -67,12 +68,14 @@ static const option table[] = {
     {KIND_PERCENT, 0, "slack", "PERCENT", NULL, offsetof(options, slack_percent),
      "how far each objective may miss its best for the sake\nof the next (default: 0)"},
     {KIND_BYTES, 0, "mem-per-tile", "BYTES", NULL, offsetof(options, mem_per_tile_bytes),
-     "memory that a stage may use on a tile (default: the\nprofile's own, 638976 on a Mk2 IPU)"},
+     "memory that a stage may use on a tile, like 638976 or\n"
+     "624KiB: K = 1000, KiB = 1024, so also M, MiB, G, GiB,\n"
+     "for all BYTES (default: the profile's own, 638976 on\na Mk2 IPU)"},
     {KIND_REPEATED, 0, "ipu-mem-per-tile", "I=BYTES,...", NULL, offsetof(options, ipu_mem_per_tile),
      "the same for single IPUs, counted from 0"},
     {KIND_TEXT, 0, "sweep", "WHAT=A..B", NULL, offsetof(options, sweep),
      "with --solve: a table of the best splits for num-ipus\nor mem-per-tile from A to B; "
-     "mem-per-tile=A..B:STEP"},
+     "mem-per-tile=200K..600K:50K"},
     {KIND_SECONDS, 0, "time-limit", "SECONDS", NULL, offsetof(options, time_limit_seconds),
      "for each solve: then print the best known, as Ctrl-C\ndoes"},
     {KIND_TEXT, 0, "costs", "FILE", NULL, offsetof(options, costs),
@@ -212,6 +215,17 @@ static popliner_status set_number(const option *o, const char *value, uint64_t m
     return POPLINER_OK;
 }
 
+static popliner_status set_bytes(const option *o, const char *value, uint64_t *bytes,
+                                 popliner_error *error) {
+    const char *end = size_take(value, bytes);
+    if (end == NULL || *end != '\0' || *bytes == 0)
+        return fail(error,
+                    "--%s %s: expected a whole number of bytes from 1 to %llu, like 638976, 624KiB "
+                    "or 1.5M",
+                    o->name, value, (unsigned long long)INT64_MAX);
+    return POPLINER_OK;
+}
+
 static popliner_status set_percent(const option *o, const char *value, double *percent,
                                    popliner_error *error) {
     char *end = NULL;
@@ -257,12 +271,14 @@ static popliner_status set_reserve(const option *o, const char *value, options *
         result->reserve_amount = (uint64_t)(percent * 100 + 0.5);
         return status;
     }
+    const char *end = size_take(value, &result->reserve_amount);
     result->reserve = RESERVE_BYTES;
-    if (strcmp(value, "0") == 0) {
-        result->reserve_amount = 0;
-        return POPLINER_OK;
-    }
-    return set_number(o, value, INT64_MAX, &result->reserve_amount, error);
+    if (end == NULL || *end != '\0')
+        return fail(error,
+                    "--%s %s: expected a whole number of bytes up to %llu, like 60000 or 60K, a "
+                    "percentage, like 5%%, or gaps",
+                    o->name, value, (unsigned long long)INT64_MAX);
+    return POPLINER_OK;
 }
 
 static popliner_status set(const option *o, const char *value, options *result,
@@ -283,7 +299,7 @@ static popliner_status set(const option *o, const char *value, options *result,
             *(size_t *)place = (size_t)number;
         break;
     case KIND_BYTES:
-        status = set_number(o, value, INT64_MAX, (uint64_t *)place, error);
+        status = set_bytes(o, value, (uint64_t *)place, error);
         break;
     case KIND_PERCENT:
         status = set_percent(o, value, (double *)place, error);

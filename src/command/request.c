@@ -6,6 +6,7 @@
 
 #include "command/nearest.h"
 #include "command/session.h"
+#include "command/sizes.h"
 #include "command/sweep.h"
 #include "popliner/layers.h"
 
@@ -294,11 +295,10 @@ static popliner_status parse_limits(request *r, const repeated *list,
             uint64_t ipu = 0;
             uint64_t bytes = 0;
             if (!parse_number(rest, MOST_IPU, &ipu, &rest) || *rest != '=' ||
-                !parse_number(rest + 1, INT64_MAX, &bytes, &rest) ||
-                (*rest != ',' && *rest != '\0'))
+                (rest = size_take(rest + 1, &bytes)) == NULL || (*rest != ',' && *rest != '\0'))
                 return session_fail(
                     error, POPLINER_ERROR_USAGE,
-                    "--ipu-mem-per-tile %s: expected IPUs and bytes, like 0=500000,3=600000",
+                    "--ipu-mem-per-tile %s: expected IPUs and bytes, like 0=500000,3=600K",
                     list->texts[i]);
             set_limit(r, (popliner_ipu_limit){(size_t)ipu, bytes});
             if (*rest == '\0')

@@ -4,16 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/sizes.h"
+
 enum { USUAL_STEPS = 15, MOST_ROWS = 10000 };
 
-/* The number that a text begins with, at least 1; NULL if there is none, else what follows. */
-static const char *take_number(const char *text, uint64_t *number) {
-    char *end = NULL;
-    if (text == NULL || *text < '0' || *text > '9')
+/* The number, or the size, that a text begins with, at least 1; NULL if there is none, else what
+ * follows. */
+static const char *take_value(const char *text, const sweep_range *range, uint64_t *value) {
+    if (text == NULL)
         return NULL;
-    unsigned long long parsed = strtoull(text, &end, 10);
-    *number = parsed;
-    return parsed >= 1 && parsed <= INT64_MAX ? end : NULL;
+    const char *end = text + strspn(text, "0123456789");
+    const char *size_end = size_take(text, value);
+    if (range->of_ipus && size_end != end) /* IPUs have no unit */
+        return NULL;
+    return size_end != NULL && *value >= 1 ? size_end : NULL;
 }
 
 popliner_status sweep_parse(const char *text, sweep_range *range, popliner_error *error) {
@@ -23,18 +27,19 @@ popliner_status sweep_parse(const char *text, sweep_range *range, popliner_error
     const char *rest = range->of_ipus                               ? text + strlen(ipus)
                        : strncmp(text, memory, strlen(memory)) == 0 ? text + strlen(memory)
                                                                     : NULL;
-    rest = take_number(rest, &range->first);
-    rest = rest != NULL && strncmp(rest, "..", 2) == 0 ? take_number(rest + 2, &range->last) : NULL;
+    rest = take_value(rest, range, &range->first);
+    rest = rest != NULL && strncmp(rest, "..", 2) == 0 ? take_value(rest + 2, range, &range->last)
+                                                       : NULL;
     if (rest != NULL && *rest == '\0' && range->last >= range->first) {
         uint64_t width = range->last - range->first;
         range->step = range->of_ipus || width < USUAL_STEPS ? 1 : width / USUAL_STEPS;
     } else if (rest != NULL && *rest == ':') {
-        rest = take_number(rest + 1, &range->step);
+        rest = take_value(rest + 1, range, &range->step);
     }
     if (rest == NULL || *rest != '\0' || range->last < range->first)
         return session_fail(error, POPLINER_ERROR_USAGE,
                             "--sweep %s: expected num-ipus=A..B or mem-per-tile=A..B, and :STEP if "
-                            "wanted",
+                            "wanted, like num-ipus=2..8 or mem-per-tile=200K..600K:50K",
                             text);
     if ((range->last - range->first) / range->step >= MOST_ROWS)
         return session_fail(error, POPLINER_ERROR_USAGE,
