@@ -4,7 +4,10 @@
 #include "command_run.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#define COSTS PROJECT_DIRECTORY "/data/costs/additive.json"
 
 static command_run run;
 
@@ -251,6 +254,52 @@ static void refuses_what_is_no_size(void **state) {
     assert_contains(run.out, "K = 1000, KiB = 1024");
 }
 
+/* ---- Standard input ------------------------------------------------------------------------- */
+
+static void reads_costs_from_standard_input(void **state) {
+    (void)state;
+    static const char graph[] = "node1 -- A -- forward_compute_time=1.0, "
+                                "backward_compute_time=2.0, activation_size=8.0, "
+                                "parameter_size=4.0\n"
+                                "node2 -- B -- forward_compute_time=1.0, "
+                                "backward_compute_time=2.0, activation_size=8.0, "
+                                "parameter_size=4.0\n"
+                                "\tnode1 -- node2\n";
+    const char *graph_path = in_scratch("graph.txt");
+    const char *const paths[] = {COSTS, graph_path};
+    test_write_bytes(graph_path, graph, strlen(graph));
+    for (size_t i = 0; i < 2; i++) {
+        RUN(&run, "--costs", paths[i], "--solve", "--num-ipus=3", "-q");
+        assert_int_equal(run.status, 0);
+        char *expected = strdup(run.out);
+        RUN_FROM(&run, paths[i], "--costs", "-", "--solve", "--num-ipus=3", "-q");
+        assert_int_equal(run.status, 0);
+        assert_string_equal(run.out, expected);
+        RUN_FROM(&run, paths[i], "--costs=-", "--solve", "--num-ipus=3", "-q");
+        assert_string_equal(run.out, expected);
+        free(expected);
+    }
+}
+
+static void refuses_what_is_wrong_on_standard_input(void **state) {
+    (void)state;
+    const char *file = in_scratch("costs");
+    test_write_bytes(file, "{\"format\":\n}", 13);
+    RUN_FROM(&run, file, "--costs", "-", "--solve");
+    assert_refused(&run, 3, "ERROR   standard input: line 2, column 1: ");
+    test_write_bytes(file, "", 0);
+    RUN_FROM(&run, file, "--costs", "-", "--solve");
+    assert_refused(&run, 3, "ERROR   standard input: no file of costs: ");
+    RUN_FROM(&run, in_scratch(""), "--costs", "-", "--solve");
+    assert_refused(&run, 3, "ERROR   standard input: cannot be read: Is a directory");
+    RUN_FROM(&run, "/dev/zero", "--costs", "-", "--solve");
+    assert_refused(&run, 3, "standard input: is longer than 256 MiB; give the name of a file");
+    /* what is read must not be overwritten, whatever it is called */
+    copy_file(COSTS, file, SIZE_MAX);
+    RUN_FROM(&run, file, "--costs", "-", "--solve", "--num-ipus=2", "--write-lp", file);
+    assert_refused(&run, 2, "would overwrite a file that is read");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         SCRATCH_TEST(refuses_wrong_values_before_anything_is_read),
@@ -261,6 +310,8 @@ int main(void) {
         SCRATCH_TEST(takes_sizes_with_units),
         SCRATCH_TEST(takes_sizes_of_single_ipus_and_sweeps),
         SCRATCH_TEST(refuses_what_is_no_size),
+        SCRATCH_TEST(reads_costs_from_standard_input),
+        SCRATCH_TEST(refuses_what_is_wrong_on_standard_input),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -114,8 +114,8 @@ static int open_unnamed(void) {
     return copy;
 }
 
-/* Starts the command; -1 for `out` closes standard output. */
-static pid_t start(const char *const *arguments, int out, int err) {
+/* Starts the command; -1 for `out` closes standard output. Standard input is a file, or ours. */
+static pid_t start(const char *const *arguments, const char *in_path, int out, int err) {
     char *argv[MOST_ARGUMENTS] = {"popliner"};
     size_t count = 1;
     for (; arguments[count - 1] != NULL; count++) {
@@ -124,6 +124,9 @@ static pid_t start(const char *const *arguments, int out, int err) {
     }
     posix_spawn_file_actions_t actions;
     assert_int_equal(posix_spawn_file_actions_init(&actions), 0);
+    if (in_path != NULL)
+        assert_int_equal(
+            posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, in_path, O_RDONLY, 0), 0);
     if (out >= 0)
         assert_int_equal(posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO), 0);
     else
@@ -143,17 +146,21 @@ static int wait_for(pid_t child) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static void run_with(command_run *run, int out, const char *const *arguments) {
+static void run_with(command_run *run, const char *in_path, int out, const char *const *arguments) {
     int err = open_unnamed();
-    run->status = wait_for(start(arguments, out, err));
+    run->status = wait_for(start(arguments, in_path, out, err));
     lseek(err, 0, SEEK_SET);
     read_all(err, run->err, sizeof run->err);
     close(err);
 }
 
 void run_command(command_run *run, const char *const *arguments) {
+    run_command_from(run, NULL, arguments);
+}
+
+void run_command_from(command_run *run, const char *in_path, const char *const *arguments) {
     int out = open_unnamed();
-    run_with(run, out, arguments);
+    run_with(run, in_path, out, arguments);
     lseek(out, 0, SEEK_SET);
     run->out_size = read_all(out, run->out, sizeof run->out);
     close(out);
@@ -177,7 +184,7 @@ void run_command_interrupted(command_run *run, int signal_number, const char *to
                              const char *const *arguments) {
     int out = open_unnamed();
     int err = open_unnamed();
-    pid_t child = start(arguments, out, err);
+    pid_t child = start(arguments, NULL, out, err);
     for (int tries = 0; !holds(err, told); tries++) {
         assert_true(tries < 6000);
         pause_for(0.01);
@@ -198,7 +205,7 @@ void run_command_into(command_run *run, const char *out_path, const char *const 
     assert_true(out_path == NULL || out >= 0);
     run->out_size = 0;
     run->out[0] = '\0';
-    run_with(run, out, arguments);
+    run_with(run, NULL, out, arguments);
     if (out >= 0)
         close(out);
 }
@@ -211,7 +218,7 @@ void run_command_on_terminal(command_run *run, const char *const *arguments) {
     assert_true(terminal >= 0);
     assert_int_equal(fcntl(screen, F_SETFD, FD_CLOEXEC), 0);
     int out = open_unnamed();
-    pid_t child = start(arguments, out, terminal);
+    pid_t child = start(arguments, NULL, out, terminal);
     close(terminal);
     read_all(screen, run->err, sizeof run->err);
     run->status = wait_for(child);

@@ -30,6 +30,11 @@ typedef struct command_run {
 void run_command(command_run *run, const char *const *arguments);
 #define RUN(run, ...) run_command(run, (const char *const[]){__VA_ARGS__, NULL})
 
+/* The same, but standard input is the file `in_path`. */
+void run_command_from(command_run *run, const char *in_path, const char *const *arguments);
+#define RUN_FROM(run, in_path, ...)                                                                \
+    run_command_from(run, in_path, (const char *const[]){__VA_ARGS__, NULL})
+
 /* The same, but standard output is the file `out_path`, or closed if that is NULL. */
 void run_command_into(command_run *run, const char *out_path, const char *const *arguments);
 #define RUN_INTO(run, out_path, ...)                                                               \

@@ -371,6 +371,31 @@ static void refuses_what_is_no_file_of_costs(void **state) {
     assert_null(file);
 }
 
+static void reads_texts_in_memory(void **state) {
+    (void)state;
+    size_t size;
+    popliner_error error;
+    popliner_costs_file *file = NULL;
+    char *path = test_project_file("data/costs/additive.json");
+    uint8_t *bytes = test_read_bytes(path, &size);
+    char *text = calloc(size + 1, 1);
+    memcpy(text, bytes, size);
+    assert_int_equal(popliner_costs_file_parse(text, size, "a text", NULL, &file, &error),
+                     POPLINER_OK);
+    memset(text, 0, size); /* it is not kept */
+    assert_string_equal(popliner_costs_file_unit_name(file, 1), "embedding");
+    popliner_costs_file_free(file);
+    memcpy(text, bytes, size);
+    text[size / 2] = '\0';
+    assert_int_equal(popliner_costs_file_parse(text, size / 2, "a text", NULL, &file, &error),
+                     POPLINER_ERROR_INPUT);
+    assert_null(file);
+    assert_int_equal(strncmp(error.message, "a text: line ", 13), 0);
+    free(text);
+    free(bytes);
+    free(path);
+}
+
 static void refuses_wrong_values_by_their_place(void **state) {
     static const char *const cases[][2] = {
         {"{\"format\": 1}", "format: expected a text, found a number"},
@@ -674,6 +699,7 @@ int main(void) {
         cmocka_unit_test(pipelines_keep_stashes),
         cmocka_unit_test(stages_on_one_ipu_share_once),
         cmocka_unit_test(listed_intervals_by_hand),
+        cmocka_unit_test(reads_texts_in_memory),
         IN_DIRECTORY(a_name_is_enough),
         IN_DIRECTORY(random_costs_are_what_a_naive_count_says),
         IN_DIRECTORY(refuses_what_is_no_file_of_costs),

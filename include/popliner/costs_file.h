@@ -48,6 +48,12 @@ typedef struct popliner_costs_file popliner_costs_file;
  * Cost: O(bytes) and, for n units, O(n^2) times the number of regions and of stages to the end. */
 popliner_status popliner_costs_file_read(const char *path, const popliner_pipeline *pipeline,
                                          popliner_costs_file **file, popliner_error *error);
+
+/* The same for a text that is in memory already: `length` bytes and a NUL behind them. `name` is what
+ * errors call it. Neither is kept. */
+popliner_status popliner_costs_file_parse(const char *text, size_t length, const char *name,
+                                          const popliner_pipeline *pipeline,
+                                          popliner_costs_file **file, popliner_error *error);
 void popliner_costs_file_free(popliner_costs_file *file);
 
 /* The table. Borrowed: it lives as long as the file, which it may ask for shared peaks. */

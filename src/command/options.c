@@ -79,8 +79,8 @@ static const option table[] = {
     {KIND_SECONDS, 0, "time-limit", "SECONDS", NULL, offsetof(options, time_limit_seconds),
      "for each solve: then print the best known, as Ctrl-C\ndoes"},
     {KIND_TEXT, 0, "costs", "FILE", NULL, offsetof(options, costs),
-     "solve for costs from a file instead of a profile\n(docs/costs.md; layer graphs as JSON; "
-     "PipeDream's\ngraph.txt)"},
+     "solve for costs from a file, or from standard input\n(-), instead of a profile "
+     "(docs/costs.md; layer graphs\nas JSON; PipeDream's graph.txt)"},
     {KIND_TEXT, 0, "write-lp", "FILE", NULL, offsetof(options, write_lp),
      "with --solve: write the integer program of the first\nobjective as CPLEX LP"},
     {KIND_TEXT, 0, "write-mps", "FILE", NULL, offsetof(options, write_mps), "the same as free MPS"},

@@ -1,12 +1,33 @@
 /* --solve with --costs: the best split of what a file says.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdlib.h>
+#include <string.h>
+
 #include "command/answer.h"
 #include "command/commands.h"
 #include "command/request.h"
+#include "command/standard_input.h"
 #include "command/sweep.h"
 #include "command/written_files.h"
 #include "popliner/costs_file.h"
+
+static bool is_standard_input(const options *o) {
+    return strcmp(o->costs, "-") == 0;
+}
+
+static popliner_status read_file(const options *o, const popliner_pipeline *pipeline,
+                                 popliner_costs_file **file, popliner_error *error) {
+    char *text = NULL;
+    size_t length = 0;
+    if (!is_standard_input(o))
+        return popliner_costs_file_read(o->costs, pipeline, file, error);
+    popliner_status status = standard_input_read(&text, &length, error);
+    if (status == POPLINER_OK)
+        status = popliner_costs_file_parse(text, length, "standard input", pipeline, file, error);
+    free(text);
+    return status;
+}
 
 /* Reads the file and puts the options in terms of its units. */
 static popliner_status make_request(session *s, request *r, popliner_costs_file **file,
@@ -18,9 +39,10 @@ static popliner_status make_request(session *s, request *r, popliner_costs_file 
     const popliner_pipeline pipeline = {
         o->schedule, o->recompute, o->device_map == NULL ? SIZE_MAX : r->solver.num_mapped_stages};
     if (status == POPLINER_OK)
-        status = check_program_files(o, o->costs, NULL, error);
+        status =
+            check_program_files(o, is_standard_input(o) ? "/dev/stdin" : o->costs, NULL, error);
     if (status == POPLINER_OK)
-        status = popliner_costs_file_read(o->costs, &pipeline, file, error);
+        status = read_file(o, &pipeline, file, error);
     if (status != POPLINER_OK)
         return status;
     log_step(&s->log, "Reading the costs", start);

@@ -87,42 +87,44 @@ static bool is_graph_text(const char *text) {
     return strncmp(text, "node", 4) == 0 && separator != NULL && (end == NULL || separator < end);
 }
 
-popliner_status popliner_costs_file_read(const char *path, const popliner_pipeline *pipeline,
-                                         popliner_costs_file **file, popliner_error *error) {
+popliner_status popliner_costs_file_parse(const char *text, size_t length, const char *name,
+                                          const popliner_pipeline *pipeline,
+                                          popliner_costs_file **file, popliner_error *error) {
     static const char byte_order_mark[] = "\xef\xbb\xbf";
-    pl_text text = {0};
-    popliner_costs_file *made = NULL;
     *file = NULL;
-    popliner_status status = read_text(path, &text, error);
-    if (status != POPLINER_OK)
-        goto cleanup;
-    made = calloc(1, sizeof *made);
-    if (made == NULL) {
-        status = pl_fail_memory(error, "the costs of the file");
-        goto cleanup;
-    }
-
-    const char *bytes = text.data == NULL ? "" : text.data;
+    popliner_costs_file *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return pl_fail_memory(error, "the costs of the file");
+    const char *bytes = text;
     if (strncmp(bytes, byte_order_mark, strlen(byte_order_mark)) == 0)
         bytes += strlen(byte_order_mark);
-    size_t length = text.data == NULL ? 0 : text.length - (size_t)(bytes - text.data);
+    length -= (size_t)(bytes - text);
     const char *start = bytes + strspn(bytes, " \t\r\n");
+    popliner_status status;
     if (start[0] == '{')
-        status = read_json(bytes, length, path, pipeline, made, error);
+        status = read_json(bytes, length, name, pipeline, made, error);
     else if (is_graph_text(start))
-        status = pl_read_graph_text(bytes, length, path, made, error);
+        status = pl_read_graph_text(bytes, length, name, made, error);
     else
         status = pl_fail(error, POPLINER_ERROR_INPUT,
                          "%s: no file of costs: neither a JSON object nor a PipeDream profile, "
                          "whose first line would begin like 'node1 -- '",
-                         path);
-    if (status == POPLINER_OK) {
+                         name);
+    if (status == POPLINER_OK)
         *file = made;
-        made = NULL;
-    }
+    else
+        popliner_costs_file_free(made);
+    return status;
+}
 
-cleanup:
-    popliner_costs_file_free(made);
+popliner_status popliner_costs_file_read(const char *path, const popliner_pipeline *pipeline,
+                                         popliner_costs_file **file, popliner_error *error) {
+    pl_text text = {0};
+    *file = NULL;
+    popliner_status status = read_text(path, &text, error);
+    if (status == POPLINER_OK)
+        status = popliner_costs_file_parse(text.data == NULL ? "" : text.data, text.length, path,
+                                           pipeline, file, error);
     free(text.data);
     return status;
 }
