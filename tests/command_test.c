@@ -274,13 +274,22 @@ static void refuses_what_is_no_profile(void **state) {
     assert_refused(&run, 3, "debug.cbor: is not an SQLite database");
     RUN(&run, in_scratch(""), "--solve");
     assert_refused(&run, 3, "the directory holds no profile.pop");
+    make_directory(in_scratch("report"));
+    make_directory(in_scratch("report/training"));
+    make_directory(in_scratch("report/inference"));
+    test_write_bytes(in_scratch("report/training/profile.pop"), "x", 1);
+    test_write_bytes(in_scratch("report/inference/profile.pop"), "x", 1);
+    RUN(&run, in_scratch("report"), "--solve");
+    assert_refused(&run, 3,
+                   "report: the directory holds no profile.pop, but inference/ and training/ do: "
+                   "name one of them\n");
     RUN(&run, "/dev/null", "--solve");
     assert_refused(&run, 3, "not a Poplar profile");
     remove(file);
     change_database(file, "CREATE TABLE people (name TEXT); INSERT INTO people VALUES ('Ada')");
     RUN(&run, file, "--solve");
     assert_refused(&run, 3, "but not a Poplar profile");
-    assert_holds(in_scratch(""), "file");
+    assert_holds(in_scratch(""), "file report");
 }
 
 static void refuses_profiles_of_other_kinds(void **state) {

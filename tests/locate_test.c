@@ -179,6 +179,43 @@ static void says_what_is_missing(void **state) {
     }
 }
 
+/* Whether the directory is refused with these words behind its name. */
+static void expect_refused(const char *directory, const char *words) {
+    popliner_error error = {0};
+    char *profile_path;
+    char *debug_path;
+    assert_int_equal(popliner_locate(directory, NULL, &profile_path, &debug_path, &error),
+                     POPLINER_ERROR_INPUT);
+    test_assert_sentence(error.message);
+    assert_int_equal(strncmp(error.message, directory, strlen(directory)), 0);
+    assert_string_equal(error.message + strlen(directory), words);
+}
+
+static void names_the_reports_in_a_directory(void **state) {
+    touch(*state, "other/debug.cbor");
+    touch(*state, "file");
+    char *odd = test_path(*state, "odd/profile.pop");
+    char *odd_directory = test_path(*state, "odd");
+    mkdir(odd_directory, 0700);
+    mkdir(odd, 0700); /* a directory is no profile */
+    expect_refused(*state, ": the directory holds no profile.pop");
+    touch(*state, "training/profile.pop");
+    expect_refused(*state, ": the directory holds no profile.pop, but training/ does: name it");
+    touch(*state, "inference/profile.pop");
+    expect_refused(*state, ": the directory holds no profile.pop, but inference/ and training/ do: "
+                           "name one of them");
+    touch(*state, "a/profile.pop");
+    expect_refused(*state, ": the directory holds no profile.pop, but a/, inference/ and training/ "
+                           "do: name one of them");
+    touch(*state, "b/profile.pop");
+    touch(*state, "c/profile.pop");
+    touch(*state, "d/profile.pop");
+    expect_refused(*state, ": the directory holds no profile.pop, but a/, b/, c/, d/, inference/ "
+                           "and 1 more do: name one of them");
+    free(odd);
+    free(odd_directory);
+}
+
 #define IN_DIRECTORY(test)                                                                         \
     cmocka_unit_test_setup_teardown(test, test_begin_directory, test_end_directory)
 
@@ -195,6 +232,7 @@ int main(void) {
         IN_DIRECTORY(takes_the_debug_information_that_was_named),
         IN_DIRECTORY(takes_names_without_a_slash),
         IN_DIRECTORY(says_what_is_missing),
+        IN_DIRECTORY(names_the_reports_in_a_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "popliner/locate.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,55 @@ static char *directory_of(const char *path) {
     return pl_copy_string(path, slash == path ? 1 : (size_t)(slash - path));
 }
 
+/* "a/, b/ and c/ do: name one of them", of the directories in this one that hold a profile; nothing if
+ * there are none. False without memory. */
+static bool list_reports(const char *directory, pl_text *text) {
+    enum { MAX_NAMED = 5 };
+    struct dirent **entries = NULL;
+    size_t found[MAX_NAMED];
+    size_t num_found = 0;
+    bool memory = true;
+    int count = scandir(directory, &entries, NULL, alphasort);
+    for (int i = 0; memory && i < count; i++) {
+        const char *name = entries[i]->d_name;
+        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+            continue;
+        char *profile = join(directory, name, "/profile.pop");
+        memory = profile != NULL;
+        if (memory && is_file(profile) && num_found++ < MAX_NAMED)
+            found[num_found - 1] = (size_t)i;
+        free(profile);
+    }
+    size_t num_named = num_found < MAX_NAMED ? num_found : MAX_NAMED;
+    for (size_t i = 0; i < num_named; i++)
+        pl_text_format(text, "%s%s/",
+                       i == 0                                         ? ""
+                       : i + 1 == num_named && num_named == num_found ? " and "
+                                                                      : ", ",
+                       entries[found[i]]->d_name);
+    if (num_named < num_found)
+        pl_text_format(text, " and %zu more", num_found - num_named);
+    if (num_found > 0)
+        pl_text_add(text, num_found == 1 ? " does: name it" : " do: name one of them");
+    for (int i = 0; i < count; i++)
+        free(entries[i]);
+    free(entries);
+    return memory && !text->failed;
+}
+
+/* Refuses a directory that holds no profile. */
+static popliner_status fail_no_profile(const char *directory, popliner_error *error) {
+    pl_text reports = {0};
+    popliner_status status =
+        !list_reports(directory, &reports)
+            ? pl_fail_memory(error, "file names")
+            : pl_fail(error, POPLINER_ERROR_INPUT, "%s: the directory holds no profile.pop%s%s",
+                      directory, reports.length > 0 ? ", but " : "",
+                      reports.length > 0 ? reports.data : "");
+    free(reports.data);
+    return status;
+}
+
 popliner_status popliner_locate(const char *profile, const char *debug, char **profile_path,
                                 char **debug_path, popliner_error *error) {
     struct stat info;
@@ -49,10 +99,9 @@ popliner_status popliner_locate(const char *profile, const char *debug, char **p
         *profile_path = pl_copy_string(profile, strlen(profile));
     memory = *profile_path != NULL;
     if (memory && S_ISDIR(info.st_mode) && !is_file(*profile_path)) {
-        pl_fail(error, POPLINER_ERROR_INPUT, "%s: the directory holds no profile.pop", profile);
         free(*profile_path);
         *profile_path = NULL;
-        return POPLINER_ERROR_INPUT;
+        return fail_no_profile(profile, error);
     }
     if (memory && debug != NULL) {
         *debug_path = pl_copy_string(debug, strlen(debug));
