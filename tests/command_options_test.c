@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command_run.h"
 
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -300,6 +301,82 @@ static void refuses_what_is_wrong_on_standard_input(void **state) {
     assert_refused(&run, 2, "would overwrite a file that is read");
 }
 
+/* ---- Formats -------------------------------------------------------------------------------- */
+
+/* The table of a split has the numbers of the same answer as JSON. */
+static void prints_splits_as_tables(void **state) {
+    (void)state;
+    static const struct {
+        const char *format;
+        char delimiter;
+    } formats[] = {{"csv", ','}, {"tsv", '\t'}};
+    RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=3", "--format=json", "-q");
+    assert_int_equal(run.status, 0);
+    json_t *answer = json_loads(run.out, 0, NULL);
+    json_t *stages = json_object_get(answer, "stages");
+    assert_int_equal(json_array_size(stages), 3);
+    for (size_t f = 0; f < 2; f++) {
+        char header[] = "stage,ipu,from,to,memory,cycles,cut\n";
+        for (char *c = header; *c != '\0'; c++)
+            *c = *c == ',' ? formats[f].delimiter : *c;
+        RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=3", "--format", formats[f].format, "-q");
+        assert_int_equal(run.status, 0);
+        assert_int_equal(strncmp(run.out, header, strlen(header)), 0);
+        const char *line = run.out + strlen(header);
+        size_t place;
+        json_t *stage;
+        json_array_foreach(stages, place, stage) {
+            const json_t *from = json_object_get(stage, "layer_from");
+            const json_t *memory = json_object_get(stage, "mem");
+            bool is_last = place + 1 == json_array_size(stages);
+            char expected[200];
+            const char d = formats[f].delimiter;
+            /* the profile tells no cycles, so that column is empty */
+            assert_true(json_is_null(json_object_get(stage, "cycles")));
+            snprintf(expected, sizeof expected, "%zu%c%zu%c%s%c%s%c%lld%c%c%lld\n", place, d, place,
+                     d, json_is_null(from) ? "Head" : json_string_value(from), d,
+                     is_last ? "Tail" : json_string_value(json_object_get(stage, "layer_to")), d,
+                     (long long)json_integer_value(json_object_get(memory, "max_tile_mem")), d, d,
+                     (long long)json_integer_value(json_object_get(stage, "cut_bytes")));
+            assert_int_equal(strncmp(line, expected, strlen(expected)), 0);
+            line += strlen(expected);
+        }
+        assert_string_equal(line, "");
+    }
+    json_decref(answer);
+    /* what was not calculated is empty, not 0 */
+    RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=1", "--solver=greedy", "--format=csv", "-q");
+    assert_contains(run.out, "\n0,0,None,3,");
+    assert_contains(run.out, ",,\n");
+}
+
+static void refuses_formats_that_an_action_has_not(void **state) {
+    (void)state;
+    static const struct {
+        const char *arguments[4];
+        const char *part;
+    } cases[] = {
+        {{"--diagnose", "--format=csv"},
+         "--format csv: --diagnose prints json, or text to read if no format is given\n"},
+        {{"--diagnose", "--format=tsv"}, "--format tsv: --diagnose prints json, or "},
+        {{"--evaluate=whole", "--format=csv"}, "--format csv: --evaluate prints json, or "},
+        {{"--evaluate=whole", "--layer-breakdown", "--format=tsv"}, "--evaluate prints json, or "},
+        {{"--layer-breakdown", "--format=json"}, "are tables: choose tsv or csv\n"},
+        {{"--operation-breakdown", "--format=json"}, "are tables: choose tsv or csv\n"},
+        {{"--memory-affinity", "--format=json"}, "are tables: choose tsv or csv\n"},
+        {{"--interlayer-communication", "--solve", "--format=json"}, "choose tsv or csv\n"},
+        {{"--solve", "--memory-totals", "--format=json"}, "each is a document of its own\n"},
+        {{"--save-to-file=stored", "--format=csv"}, "--format: --save-to-file prints nothing\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *const *a = cases[i].arguments;
+        RUN(&run, "missing.pop", a[0], a[1], a[2], a[3]);
+        assert_refused(&run, 2, cases[i].part);
+    }
+    RUN(&run, CASE_PROFILE, "--evaluate=whole", "--layer-breakdown", "-q");
+    assert_int_equal(run.status, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         SCRATCH_TEST(refuses_wrong_values_before_anything_is_read),
@@ -312,6 +389,8 @@ int main(void) {
         SCRATCH_TEST(refuses_what_is_no_size),
         SCRATCH_TEST(reads_costs_from_standard_input),
         SCRATCH_TEST(refuses_what_is_wrong_on_standard_input),
+        SCRATCH_TEST(prints_splits_as_tables),
+        SCRATCH_TEST(refuses_formats_that_an_action_has_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -87,7 +87,8 @@ popliner_status popliner_certificate_json(const popliner_certificate *certificat
 popliner_status popliner_certificate_stages_json(const popliner_certificate *certificate,
                                                  char **text, popliner_error *error);
 
-/* The stages as a table, a row each. */
+/* The stages as a table, a row each. Cycles that a profile does not tell, and cuts that the greedy
+ * algorithm does not count, are left empty. */
 popliner_status popliner_certificate_table(const popliner_certificate *certificate, char delimiter,
                                            char **text, popliner_error *error);
 

@@ -84,7 +84,8 @@ static popliner_status write_programs(const session *s, const request *r,
     return status;
 }
 
-/* The answer in the form that was asked for: an object, the original's array, or a table. */
+/* The answer in the format that was asked for, an object or a table; else that of a profile is the
+ * original's array. */
 static popliner_status print_plan(const session *s, const popliner_certificate *certificate,
                                   popliner_error *error) {
     popliner_format format = s->options.format;
@@ -92,7 +93,7 @@ static popliner_status print_plan(const session *s, const popliner_certificate *
     popliner_status status;
     if (format == POPLINER_FORMAT_JSON)
         status = popliner_certificate_json(certificate, &text, error);
-    else if (s->options.costs != NULL)
+    else if (s->options.costs != NULL || s->options.has_format)
         status = popliner_certificate_table(certificate, format == POPLINER_FORMAT_CSV ? ',' : '\t',
                                             &text, error);
     else

@@ -136,9 +136,11 @@ static const option table[] = {
 
     {KIND_HEADING, 0, "Output", NULL, NULL, 0, NULL},
     {KIND_CHOICE, 0, "format", "tsv|csv|json", "tsv|csv|json", 0,
-     "of the tables (default: tsv); json for --diagnose,\n--evaluate and --memory-totals; with "
-     "--solve, "
-     "json is\nthe answer with its proof (docs/certificate.md)"},
+     "of tables (default: tsv); --solve prints its stages as\n"
+     "one (default: as PopLiner's JSON), or with json the\n"
+     "answer with its proof (docs/certificate.md);\n"
+     "--memory-totals has json, too; --diagnose and\n"
+     "--evaluate have json alone (default: text to read)"},
     {KIND_COUNT, 0, "threads", "N", NULL, offsetof(options, num_threads),
      "threads that read and measure (default: one for each\nprocessor); the result is the same for "
      "any number"},
@@ -184,9 +186,10 @@ static popliner_status set_choice(const option *o, const char *value, options *r
         return fail(error, "--%s %s: expected one of %s%s", o->name, value, o->choices,
                     nearest_hint(&n, "", "", hint));
     }
-    if (strcmp(o->name, "format") == 0)
+    if (strcmp(o->name, "format") == 0) {
         result->format = (popliner_format)choice;
-    else if (strcmp(o->name, "solver") == 0)
+        result->has_format = true;
+    } else if (strcmp(o->name, "solver") == 0)
         result->solver = choice == 0 ? SOLVER_ILP : SOLVER_GREEDY;
     else if (strcmp(o->name, "memory-model") == 0)
         result->memory_model = choice == 0 ? MODEL_FULL : MODEL_POPLINER;
@@ -466,6 +469,28 @@ static popliner_status check_solving(const options *o, const given *g, popliner_
     return status == POPLINER_OK ? check_sweep(o, error) : status;
 }
 
+/* Whether all that is printed can be printed in the format that was asked for. */
+static popliner_status check_format(const options *o, popliner_error *error) {
+    if (!o->has_format)
+        return POPLINER_OK;
+    const char *name = o->format == POPLINER_FORMAT_CSV ? "csv" : "tsv";
+    if (o->format != POPLINER_FORMAT_JSON && (o->diagnose || o->evaluate != NULL))
+        return fail(error, "--format %s: --%s prints json, or text to read if no format is given",
+                    name, o->diagnose ? "diagnose" : "evaluate");
+    bool has_tables = o->operation_breakdown || o->layer_breakdown || o->memory_affinity ||
+                      o->interlayer_communication;
+    int num_documents = o->memory_totals + o->diagnose + (o->evaluate != NULL) + o->solve;
+    if (num_documents == 0 && !has_tables)
+        return fail(error, "--format: --save-to-file prints nothing");
+    if (o->format == POPLINER_FORMAT_JSON && has_tables)
+        return fail(error, "--format json: the breakdowns, --memory-affinity and "
+                           "--interlayer-communication are tables: choose tsv or csv");
+    if (o->format == POPLINER_FORMAT_JSON && num_documents > 1)
+        return fail(error, "--format json: give one of --solve, --evaluate, --diagnose and "
+                           "--memory-totals: each is a document of its own");
+    return POPLINER_OK;
+}
+
 static popliner_status check(const options *o, const given *g, popliner_error *error) {
     if (o->help || o->version)
         return POPLINER_OK;
@@ -490,15 +515,7 @@ static popliner_status check(const options *o, const given *g, popliner_error *e
                            "--layer-breakdown, "
                            "--operation-breakdown, --memory-totals, --memory-affinity, "
                            "--interlayer-communication, --save-to-file");
-    if (o->format == POPLINER_FORMAT_JSON && (o->operation_breakdown || o->layer_breakdown ||
-                                              o->memory_affinity || o->interlayer_communication))
-        return fail(error, "--format json: the breakdowns, --memory-affinity and "
-                           "--interlayer-communication are tables: choose tsv or csv");
-    if (o->format == POPLINER_FORMAT_JSON &&
-        o->memory_totals + o->diagnose + (o->evaluate != NULL) + o->solve > 1)
-        return fail(error, "--format json: give one of --solve, --evaluate, --diagnose and "
-                           "--memory-totals: each is a document of its own");
-    return POPLINER_OK;
+    return check_format(o, error);
 }
 
 popliner_status options_parse(int argc, char **argv, options *result, popliner_error *error) {

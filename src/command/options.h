@@ -50,6 +50,7 @@ typedef struct options {
     bool load_from_file;
 
     popliner_format format;
+    bool has_format; /* it was asked for */
     solver_choice solver;
     model_choice memory_model;
     reserve_kind reserve;

@@ -490,6 +490,7 @@ popliner_status popliner_certificate_table(const popliner_certificate *certifica
                                            char **result, popliner_error *error) {
     const popliner_certificate *c = certificate;
     const popliner_plan *plan = &c->plan;
+    const bool is_of_profile = c->input.profile != NULL;
     pl_text text = {0};
     pl_text_format(&text, "stage%cipu%cfrom%cto%cmemory%c", delimiter, delimiter, delimiter,
                    delimiter, delimiter);
@@ -502,9 +503,11 @@ popliner_status popliner_certificate_table(const popliner_certificate *certifica
         pl_text_format(&text, "%c", delimiter);
         pl_certificate_add_field(&text, c->input.unit_names[stage->last_unit], delimiter);
         pl_text_format(&text, "%c%" PRIu64 "%c", delimiter, stage->peak_bytes, delimiter);
-        pl_certificate_add_number(&text, stage->cycles, c->input.cycles_per_time_unit);
+        if (c->input.has_cycles || !is_of_profile)
+            pl_certificate_add_number(&text, stage->cycles, c->input.cycles_per_time_unit);
         pl_text_format(&text, "%c", delimiter);
-        pl_certificate_add_number(&text, stage->cut_bytes, c->input.cuts_per_unit);
+        if (plan->num_values > 0 || !is_of_profile)
+            pl_certificate_add_number(&text, stage->cut_bytes, c->input.cuts_per_unit);
         pl_text_add(&text, "\n");
     }
     return pl_report_finish(&text, POPLINER_OK, result, error);
