@@ -41,9 +41,10 @@ static int free_sample(void **state) {
 
 static void no_split_evaluates_to_less(void **state) {
     (void)state;
-    uint64_t least[NUM_SAMPLE_UNITS + 1]; /* with at most so many stages */
+    /* with at most so many stages, each with so many layers at least */
+    uint64_t least[2][NUM_SAMPLE_UNITS + 1];
     for (size_t count = 0; count <= NUM_SAMPLE_UNITS; count++)
-        least[count] = UINT64_MAX;
+        least[0][count] = least[1][count] = UINT64_MAX;
     for (unsigned cuts = 0; cuts < 1u << (NUM_SAMPLE_UNITS - 1); cuts++) {
         char split[200] = "";
         size_t num_stages = 1;
@@ -64,18 +65,24 @@ static void no_split_evaluates_to_less(void **state) {
             most = bytes > most ? bytes : most;
         }
         json_decref(stages);
+        bool all_hold_layers = (cuts & 1) == 0 && (cuts >> (NUM_SAMPLE_UNITS - 2) & 1) == 0;
         for (size_t count = num_stages; count <= NUM_SAMPLE_UNITS; count++)
-            least[count] = most < least[count] ? most : least[count];
+            for (size_t layers = 0; layers <= all_hold_layers; layers++)
+                least[layers][count] = most < least[layers][count] ? most : least[layers][count];
     }
-    for (size_t count = 1; count <= NUM_SAMPLE_UNITS; count++) {
-        char number[20];
-        snprintf(number, sizeof number, "%zu", count);
-        json_t *answer = RUN_JSON(&run, 0, SAMPLE_DIRECTORY, "--num-ipus", number);
-        assert_string_equal(json_string_value(JSON_AT(answer, "status")), "optimal");
-        assert_int_equal(NUMBER_AT(answer, "totals", "memory"), least[count]);
-        assert_int_equal(NUMBER_AT(answer, "objectives", "0", "bound"), least[count]);
-        json_decref(answer);
-    }
+    for (size_t count = 1; count <= NUM_SAMPLE_UNITS; count++)
+        for (size_t layers = 0; layers <= 1; layers++) {
+            char number[20];
+            snprintf(number, sizeof number, "%zu", count);
+            json_t *answer = layers > 0 ? RUN_JSON(&run, 0, SAMPLE_DIRECTORY, "--num-ipus", number)
+                                        : RUN_JSON(&run, 0, SAMPLE_DIRECTORY, "--num-ipus", number,
+                                                   "--min-layers", "0");
+            assert_string_equal(json_string_value(JSON_AT(answer, "status")), "optimal");
+            assert_int_equal(NUMBER_AT(answer, "totals", "memory"), least[layers][count]);
+            assert_int_equal(NUMBER_AT(answer, "objectives", "0", "bound"), least[layers][count]);
+            assert_int_equal(NUMBER_AT(answer, "options", "min_layers"), layers);
+            json_decref(answer);
+        }
 }
 
 static const char *const lists[] = {
@@ -195,8 +202,7 @@ static void keeps_to_numbers_of_layers(void **state) {
             asked a;
             ask(&a, &sample);
             ask_ipus(&a, 4);
-            if (least > 0)
-                ask_least_layers(&a, least);
+            ask_least_layers(&a, least);
             if (most > 0)
                 ask_most_layers(&a, most);
             expect_best(&a);
@@ -384,7 +390,7 @@ static void ask_anything(asked *a, const subject *s, bool has_map) {
     if (draw(4) == 0)
         ask_most_layers(a, 1 + draw(3));
     if (draw(6) == 0)
-        ask_least_layers(a, 1 + draw(2));
+        ask_least_layers(a, draw(3));
     for (size_t i = draw(3); i > 0; i--) {
         size_t unit = draw(n - 1);
         if (a->cuts[unit + 1] == POPLINER_CUT_FREE)
@@ -817,7 +823,7 @@ static void says_why_nothing_fits(void **state) {
              " more than the 20000 of any IPU that it may be on: tile %" PRIu64 " at step %" PRIu64
              ", operation Layer0/",
              bytes, bytes - 20000, NUMBER_AT(stages, "1", "tile"), NUMBER_AT(stages, "1", "step"));
-    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--mem-per-tile", "20000");
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--mem-per-tile", "20000", "--min-layers", "0");
     assert_int_equal(run.status, 1);
     assert_contains(run.err, expected);
     /* the three largest variables there */
@@ -851,6 +857,147 @@ static void says_why_nothing_fits(void **state) {
     RUN(&run, "--costs", INTERVALS, "-q", "--solve", "--cut-after", "a", "--cut-after", "b");
     assert_int_equal(run.status, 1);
     assert_contains(run.err, "No split is possible: contradiction between ");
+}
+
+static void says_when_it_is_for_the_layer_of_each_stage(void **state) {
+    (void)state;
+    static const char tells[] = "Each stage holds at least one layer unless --min-layers 0 allows "
+                                "less.\n";
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--cut-after", "Head");
+    assert_int_equal(run.status, 1);
+    assert_contains(run.err, "contradiction between min-layers 1, cut-after Head.\n");
+    assert_contains(run.err, tells);
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--cut-after", "Head", "--min-layers", "0");
+    assert_int_equal(run.status, 0);
+    /* nobody who asked for it is told, nor where it does not matter */
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--cut-after", "Head", "--min-layers", "1");
+    assert_int_equal(run.status, 1);
+    assert_lacks(run.err, "--min-layers 0");
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--num-ipus", "1", "--cut-after", "1");
+    assert_int_equal(run.status, 1);
+    assert_lacks(run.err, "min-layers");
+
+    /* what is no layer fits on an IPU of its own alone */
+    static const char costs[] =
+        "{\"format\": \"popliner-costs\", \"version\": 1, \"units\": ["
+        "{\"name\": \"input\", \"layer\": false, \"memory\": 600},"
+        "{\"name\": \"a\", \"memory\": 500}, {\"name\": \"b\", \"memory\": 500}],"
+        "\"cuts\": [0, 0]}";
+    static const char enough[] = "Enough would be --min-layers 0, too: then a stage may hold no "
+                                 "layer.\n";
+    const char *path = in_scratch("costs.json");
+    test_write_bytes(path, costs, strlen(costs));
+    RUN(&run, "--costs", path, "-q", "--solve", "--mem-per-tile", "600");
+    assert_int_equal(run.status, 1);
+    assert_contains(run.err, "Enough would be --mem-per-tile 1100 ");
+    assert_contains(run.err, enough);
+    RUN(&run, "--costs", path, "-q", "--solve", "--mem-per-tile", "600", "--min-layers", "0");
+    assert_int_equal(run.status, 0);
+    RUN(&run, "--costs", path, "-q", "--solve", "--mem-per-tile", "600", "--num-ipus", "2");
+    assert_int_equal(run.status, 1);
+    assert_lacks(run.err, "min-layers"); /* 1000 for a and b would be too much */
+}
+
+/* ---- An IPU fewer --------------------------------------------------------------------------- */
+
+/* What the log has to say of an answer, from one for an IPU fewer. */
+static void expect_remark(const char *const *arguments) {
+    const char *all[20];
+    char number[30];
+    char expected[200];
+    char change[60] = "less than 0.1 % more";
+    size_t count = 0;
+    for (; arguments[count] != NULL; count++)
+        all[count] = arguments[count];
+    json_t *answer = run_json(&run, 0, arguments);
+    char *log = strdup(run.err);
+    uint64_t bytes = NUMBER_AT(answer, "totals", "memory");
+    size_t used = NUMBER_AT(answer, "totals", "ipus");
+    json_decref(answer);
+    if (used == 1) {
+        assert_lacks(log, "instead of 1 ");
+        free(log);
+        return;
+    }
+    snprintf(number, sizeof number, "%zu", used - 1);
+    all[count++] = "--num-ipus"; /* the last one counts */
+    all[count++] = number;
+    all[count++] = "--solve";
+    all[count++] = "--format=json";
+    all[count] = NULL;
+    run_command(&run, all);
+    answer = json_loads(run.out, 0, NULL);
+    uint64_t more = NUMBER_AT(answer, "totals", "memory") - bytes;
+    double percent = 100.0 * (double)more / (double)bytes;
+    if (more == 0)
+        strcpy(change, "no more");
+    else if (percent >= 0.05)
+        snprintf(change, sizeof change, "%.1f %% more", percent);
+    snprintf(expected, sizeof expected,
+             "With %zu IPU%s instead of %zu the largest tile is %" PRIu64 " bytes, %s.\n", used - 1,
+             used == 2 ? "" : "s", used, bytes + more, change);
+    if (run.status == 0 && percent < 1) {
+        assert_contains(log, expected);
+    } else {
+        assert_lacks(log, "the largest tile is");
+    }
+    json_decref(answer);
+    free(log);
+}
+
+static void tells_when_an_ipu_fewer_costs_little(void **state) {
+    (void)state;
+    static const char *const counts[] = {"1", "2", "3", "4", "5", "6"};
+    for (size_t i = 0; i < 6; i++)
+        for (size_t least = 0; least < 2; least++) {
+            const char *const with_layers[] = {CASE_PROFILE,   CASE_DEBUG, "--num-ipus", counts[i],
+                                               "--min-layers", counts[0],  NULL};
+            const char *const without[] = {CASE_PROFILE,   CASE_DEBUG, "--num-ipus", counts[i],
+                                           "--min-layers", "0",        NULL};
+            expect_remark(least > 0 ? with_layers : without);
+        }
+    /* 1000 where only 3 more are on the second IPU than there need be */
+    static const char format[] =
+        "{\"format\": \"popliner-costs\", \"version\": 1, \"units\": ["
+        "{\"name\": \"a\", \"memory\": 500000}, {\"name\": \"b\", \"memory\": 500000},"
+        "{\"name\": \"c\", \"memory\": 1000000}, {\"name\": \"d\", \"memory\": %d}],"
+        "\"cuts\": [8, 8, 8]}";
+    static const struct {
+        int bytes;
+        const char *told; /* NULL: nothing */
+    } cases[] = {
+        {3000, "With 2 IPUs instead of 3 the largest tile is 1003000 bytes, 0.3 % more.\n"},
+        {9949, "With 2 IPUs instead of 3 the largest tile is 1009949 bytes, 1.0 % more.\n"},
+        {400, "With 2 IPUs instead of 3 the largest tile is 1000400 bytes, less than 0.1 % more"},
+        {10000, NULL},
+        {200000, NULL},
+    };
+    const char *path = in_scratch("costs.json");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[400];
+        snprintf(text, sizeof text, format, cases[i].bytes);
+        test_write_bytes(path, text, strlen(text));
+        RUN(&run, "--costs", path, "--solve");
+        assert_int_equal(run.status, 0);
+        if (cases[i].told != NULL)
+            assert_contains(run.err, cases[i].told);
+        else
+            assert_lacks(run.err, "instead of");
+    }
+    /* not where it is no question: another objective, a limit, stages that are given, the original */
+    static const char *const silent[][3] = {{"--objective=traffic", NULL},
+                                            {"--mem-per-tile=1000399", NULL},
+                                            {"--device-map=0,1,2", NULL},
+                                            {"--sweep=num-ipus=2..3", NULL},
+                                            {"-q", NULL}};
+    char text[400];
+    snprintf(text, sizeof text, format, 400);
+    test_write_bytes(path, text, strlen(text));
+    for (size_t i = 0; i < sizeof silent / sizeof *silent; i++) {
+        RUN(&run, "--costs", path, "--solve", silent[i][0]);
+        assert_int_equal(run.status, 0);
+        assert_lacks(run.err, "instead of");
+    }
 }
 
 /* ---- Sweeps --------------------------------------------------------------------------------- */
@@ -975,14 +1122,15 @@ static void assert_only_answered(int status, const char *part) {
 static void written_programs_have_the_same_optimum(void **state) {
     (void)state;
     static const char *const objectives[] = {"memory", "cycles", "traffic", "ipus"};
-    static const char *const questions[][8] = {
+    static const char *const questions[][10] = {
         {SAMPLE_DIRECTORY, "--num-ipus", "3", NULL},
         {SAMPLE_DIRECTORY, "--mem-per-tile", "28000", "--cut-after", "0", NULL},
         {SAMPLE_DIRECTORY, "--device-map", "0,1,2", NULL},
         {SAMPLE_DIRECTORY, "--device-map", "0,1,0", NULL},
         /* the least traffic has two stages on one IPU that fit there alone, not together */
         {SAMPLE_DIRECTORY, "--device-map", "0,1,1,0", "--mem-per-tile", "35000", NULL},
-        {SAMPLE_DIRECTORY, "--device-map", "0,1,2,0,1", "--mem-per-tile", "34500", NULL},
+        {SAMPLE_DIRECTORY, "--device-map", "0,1,2,0,1", "--mem-per-tile", "34500", "--min-layers",
+         "0", NULL},
         {"--costs", REGIONS, "--device-map", "0,1,0", NULL},
         {"--costs", REGIONS, "--num-ipus", "3", NULL},
         {"--costs", INTERVALS, NULL},
@@ -1237,6 +1385,8 @@ int main(void) {
         SCRATCH_TEST(tables_hold_the_numbers_of_the_document),
         cmocka_unit_test(solves_published_graphs),
         cmocka_unit_test(says_why_nothing_fits),
+        SCRATCH_TEST(says_when_it_is_for_the_layer_of_each_stage),
+        SCRATCH_TEST(tells_when_an_ipu_fewer_costs_little),
         cmocka_unit_test(sweeps_are_runs_of_their_own),
         cmocka_unit_test(sweeps_are_tables),
         SCRATCH_TEST(written_programs_have_the_same_optimum),

@@ -39,7 +39,10 @@ static const question questions[] = {
       "--operation-breakdown", "--memory-totals", "--memory-affinity",
       "--interlayer-communication"}},
     {false, false, true, {"--solve", "--num-ipus=3", "--schedule=training", "--format=json"}},
-    {false, true, false, {"--solve", "--device-map=0,1,2", "--schedule=training"}},
+    {false,
+     true,
+     false,
+     {"--solve", "--device-map=0,1,2", "--schedule=training", "--min-layers=0"}},
     {false, false, false, {"--diagnose", "--evaluate"}},
 };
 

@@ -160,7 +160,8 @@ static void measure_cuts(subject *s) {
     for (size_t unit = 1; unit < s->num_units; unit++) {
         const char *all[20];
         size_t count = add_all(all, 0, s->arguments);
-        const char *const what[] = {"--cut-after", s->names[unit - 1], "--device-map", "0,1", NULL};
+        const char *const what[] = {
+            "--cut-after", s->names[unit - 1], "--device-map", "0,1", "--min-layers", "0", NULL};
         add_all(all, count, what);
         json_t *answer = run_json(&run, 0, all);
         popliner_costs_set_cut(s->costs, unit, NUMBER_AT(answer, "stages", "0", "cut_bytes"));
@@ -191,7 +192,7 @@ static void measure_cycles(subject *s) {
                                        num_cuts == 0   ? "0"
                                        : num_cuts == 1 ? "0,1"
                                                        : "0,1,2",
-                                       NULL};
+                                       "--min-layers", "0", NULL};
             add_all(all, count, map);
             json_t *answer = run_json(&run, 0, all);
             const json_t *cycles =
@@ -263,6 +264,7 @@ void ask(asked *a, const subject *s) {
     *a = (asked){.s = s, .options = POPLINER_SOLVER_OPTIONS_INIT};
     popliner_solver_options *o = &a->options;
     o->counted_units = s->counted;
+    o->min_units = 1; /* as the command does */
     o->cut_rules = a->cuts;
     o->objectives = a->objectives;
     o->pairs = a->pairs;

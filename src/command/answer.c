@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/remarks.h"
 #include "popliner/report.h"
 
 /* Logs a text line by line, and frees it. */
@@ -104,17 +105,21 @@ static popliner_status print_plan(const session *s, const popliner_certificate *
 popliner_status answer_print(session *s, const request *r, const popliner_certificate *certificate,
                              const popliner_costs *costs, popliner_error *error) {
     const options *o = &s->options;
+    const popliner_plan *plan = popliner_certificate_plan(certificate);
     popliner_status status = POPLINER_OK;
     /* where stages share an IPU, the details are of the IPU, which the certificate tells */
     if (o->costs == NULL && o->verbose && !request_shares_an_ipu(r))
         status = log_evaluation(s, certificate, error);
     if (status == POPLINER_OK)
         status = tell_plan(s, r, certificate, error);
+    if (status == POPLINER_OK && plan->status == POPLINER_PLAN_INFEASIBLE)
+        status = remark_min_layers(s, r, plan, costs, error);
+    else if (status == POPLINER_OK)
+        status = remark_fewer_ipus(s, r, plan, costs, error);
     if (status == POPLINER_OK)
         status = print_plan(s, certificate, error);
     /* the answer comes first: it is not to be lost for a program that cannot be written */
-    if (status == POPLINER_OK && costs != NULL &&
-        popliner_certificate_plan(certificate)->status != POPLINER_PLAN_INFEASIBLE)
+    if (status == POPLINER_OK && costs != NULL && plan->status != POPLINER_PLAN_INFEASIBLE)
         status = write_programs(s, r, costs, error);
     else if (status == POPLINER_OK && (o->write_lp != NULL || o->write_mps != NULL))
         log_message(&s->log, POPLINER_LEVEL_WARNING,

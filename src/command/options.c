@@ -15,6 +15,7 @@ typedef enum kind {
     KIND_FLAG,     /* bool at `offset` */
     KIND_TEXT,     /* const char * at `offset` */
     KIND_COUNT,    /* size_t at `offset`, at least 1 */
+    KIND_NUMBER,   /* the same, but may be 0 */
     KIND_BYTES,    /* uint64_t at `offset`, at least 1 */
     KIND_PERCENT,  /* double at `offset`, 0 to 100 */
     KIND_RESERVE,  /* bytes, "N%" or "gaps" */
@@ -97,8 +98,8 @@ static const option table[] = {
      "between variables on the worst tile (default: 0)"},
 
     {KIND_HEADING, 0, "Constraints (L, A, B: layers, or Head and Tail)", NULL, NULL, 0, NULL},
-    {KIND_COUNT, 0, "min-layers", "N", NULL, offsetof(options, min_layers),
-     "fewest layers of a stage"},
+    {KIND_NUMBER, 0, "min-layers", "N", NULL, offsetof(options, min_layers),
+     "fewest layers of a stage (default: 1); with 0 an IPU\nmay be for Head or Tail alone"},
     {KIND_COUNT, 0, "max-layers", "N", NULL, offsetof(options, max_layers),
      "most layers of a stage"},
     {KIND_REPEATED, 0, "cut-after", "L", NULL, offsetof(options, cut_after),
@@ -203,7 +204,7 @@ static popliner_status set_choice(const option *o, const char *value, options *r
     return POPLINER_OK;
 }
 
-static popliner_status set_number(const option *o, const char *value, uint64_t most,
+static popliner_status set_number(const option *o, const char *value, uint64_t min, uint64_t max,
                                   uint64_t *number, popliner_error *error) {
     char *end = NULL;
     errno = 0;
@@ -211,9 +212,9 @@ static popliner_status set_number(const option *o, const char *value, uint64_t m
     /* strtoull takes signs and spaces: digits alone are meant */
     if (*value == '\0' || strspn(value, "0123456789") != strlen(value))
         return fail(error, "--%s %s: expected a whole number", o->name, value);
-    if (errno == ERANGE || parsed == 0 || parsed > most)
-        return fail(error, "--%s %s: expected a number from 1 to %llu", o->name, value,
-                    (unsigned long long)most);
+    if (errno == ERANGE || parsed < min || parsed > max)
+        return fail(error, "--%s %s: expected a number from %llu to %llu", o->name, value,
+                    (unsigned long long)min, (unsigned long long)max);
     *number = parsed;
     return POPLINER_OK;
 }
@@ -297,7 +298,8 @@ static popliner_status set(const option *o, const char *value, options *result,
         *(const char **)place = value;
         break;
     case KIND_COUNT:
-        status = set_number(o, value, 1000000, &number, error);
+    case KIND_NUMBER:
+        status = set_number(o, value, o->kind == KIND_COUNT, 1000000, &number, error);
         if (status == POPLINER_OK)
             *(size_t *)place = (size_t)number;
         break;
@@ -519,7 +521,7 @@ static popliner_status check(const options *o, const given *g, popliner_error *e
 }
 
 popliner_status options_parse(int argc, char **argv, options *result, popliner_error *error) {
-    *result = (options){.tolerance_percent = 5};
+    *result = (options){.tolerance_percent = 5, .min_layers = MIN_LAYERS_USUAL};
     given g = {0};
     bool only_names = false; /* behind "--" */
     for (int i = 1; i < argc; i++) {

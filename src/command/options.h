@@ -32,6 +32,9 @@ typedef struct repeated {
     size_t count;
 } repeated;
 
+/* As --min-layers: 1, where there are layers and the solver knows of them. */
+#define MIN_LAYERS_USUAL SIZE_MAX
+
 /* What the user asked for. Texts belong to argv. */
 typedef struct options {
     const char *profile; /* or a directory, or a saved analysis */
@@ -62,7 +65,7 @@ typedef struct options {
     const char *objective; /* names separated by ',' */
     double slack_percent;
     repeated ipu_mem_per_tile; /* "I=BYTES,..." each */
-    size_t min_layers;
+    size_t min_layers;         /* MIN_LAYERS_USUAL: not said */
     size_t max_layers;
     repeated cut_after; /* a layer each, as below */
     repeated no_cut_after;

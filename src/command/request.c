@@ -257,8 +257,8 @@ static popliner_status parse_placements(request *r, const repeated *list, poplin
     r->solver.placements = r->placements;
     for (size_t i = 0; i < list->count; i++) {
         const char *text = list->texts[i];
-        size_t length;
-        popliner_placement placement;
+        size_t length = 0;
+        popliner_placement placement = {0};
         popliner_status status = parse_place(text, &length, &placement.ipu, error);
         if (status != POPLINER_OK)
             return status;
@@ -359,6 +359,14 @@ static void warn_limits(const request *r, session *s) {
     }
 }
 
+/* Nobody wants an IPU without a layer, unless there is none or somebody says so. */
+static size_t min_units(const request *r, const options *o) {
+    bool has_layers = r->num_units > 0 && memchr(r->counted_units, 1, r->num_units) != NULL;
+    if (o->min_layers != MIN_LAYERS_USUAL)
+        return o->min_layers;
+    return has_layers && o->solver != SOLVER_GREEDY;
+}
+
 popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
                                  const popliner_costs_file *file, popliner_error *error) {
     enum { USUAL_IPUS = 16 };
@@ -369,7 +377,7 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
     r->solver.max_stage_bytes = limit_bytes;
     r->solver.slack_percent = o->slack_percent;
     r->solver.time_limit_seconds = o->time_limit_seconds;
-    r->solver.min_units = o->min_layers;
+    r->solver.min_units = min_units(r, o);
     r->solver.max_units = o->max_layers;
     r->solver.counted_units = r->counted_units;
     r->solver.listener = &s->listener;

@@ -1,0 +1,20 @@
+/* What the log adds to an answer of --solve, for which something else is solved.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_COMMAND_REMARKS_H
+#define PL_COMMAND_REMARKS_H
+
+#include "command/request.h"
+#include "popliner/plan.h"
+
+/* Tells if with one IPU fewer the largest tile would be little larger, of a plan that is proven to
+ * have the smallest. `costs` are those that it was chosen by; NULL: nothing is told. */
+popliner_status remark_fewer_ipus(session *s, const request *r, const popliner_plan *plan,
+                                  const popliner_costs *costs, popliner_error *error);
+
+/* Tells of a plan that is infeasible if that is for the sake of the layer that each stage holds without
+ * anybody having asked for it. */
+popliner_status remark_min_layers(session *s, const request *r, const popliner_plan *plan,
+                                  const popliner_costs *costs, popliner_error *error);
+
+#endif
