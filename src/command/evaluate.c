@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "command/commands.h"
+#include "command/no_layers.h"
 #include "command/request.h"
 #include "popliner/report.h"
 
@@ -51,7 +52,13 @@ popliner_status evaluate_and_print(session *s, popliner_error *error) {
     asked.schedule = s->options.schedule;
     asked.recompute = s->options.recompute;
     asked.solver = &solver;
-    popliner_status status = session_limit(s, &solver.max_stage_bytes, error);
+    bool can = true;
+    popliner_status status = POPLINER_OK;
+    if (strcmp(s->options.evaluate, "whole") != 0)
+        status = can_split(s, &can, error);
+    if (status != POPLINER_OK || !can)
+        return status;
+    status = session_limit(s, &solver.max_stage_bytes, error);
     if (status == POPLINER_OK)
         status = popliner_analysis_chain(s->analysis, asked.memory_model, &chain, error);
     if (status == POPLINER_OK)

@@ -611,7 +611,7 @@ void options_print_help(FILE *stream) {
         "Tables and JSON go to standard output, the log to standard error.\n"
         "\n"
         "Exit status: 0 done, 1 no split fits (the best effort is printed), a stage of\n"
-        "--evaluate does not, or --diagnose is out of --tolerance, 2 wrong usage,\n"
-        "3 unreadable or unsupported input (or a file that cannot be written), 4 internal\n"
-        "error or not enough memory.\n");
+        "--evaluate does not, no layer was found, or --diagnose is out of --tolerance,\n"
+        "2 wrong usage, 3 unreadable or unsupported input (or a file that cannot be\n"
+        "written), 4 internal error or not enough memory.\n");
 }

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/answer.h"
 #include "command/commands.h"
+#include "command/no_layers.h"
 #include "command/request.h"
 #include "command/sweep.h"
 
@@ -92,7 +93,14 @@ static popliner_status solve_sweep(session *s, const request *r, popliner_error 
 
 popliner_status solve_and_print(session *s, popliner_error *error) {
     request r = {0};
-    popliner_status status = make_request(s, &r, error);
+    bool can = true;
+    popliner_status status = POPLINER_OK;
+    /* the original's algorithm goes on, as the original did */
+    if (s->options.solver != SOLVER_GREEDY)
+        status = can_split(s, &can, error);
+    if (status != POPLINER_OK || !can)
+        return status;
+    status = make_request(s, &r, error);
     if (status == POPLINER_OK)
         status = s->options.sweep != NULL ? solve_sweep(s, &r, error) : solve_once(s, &r, error);
     request_free(&r);

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "command/no_layers.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The first few operations, none twice: "'a', 'b' and 'c'"; "" if there are none. */
+static void list_operations(const popliner_operations *operations, char *text, size_t size) {
+    enum { MAX_SHOWN = 5 };
+    const char *shown[MAX_SHOWN];
+    size_t num_shown = 0;
+    size_t length = 0;
+    for (size_t i = 0; i < popliner_operations_count(operations) && num_shown < MAX_SHOWN; i++) {
+        const popliner_operation operation = popliner_operations_get(operations, i);
+        bool is_known = operation.is_tensor || *operation.name == '\0';
+        for (size_t k = 0; k < num_shown; k++)
+            is_known = is_known || strcmp(shown[k], operation.name) == 0;
+        if (!is_known)
+            shown[num_shown++] = operation.name;
+    }
+    *text = '\0';
+    for (size_t k = 0; k < num_shown && length < size; k++)
+        length += (size_t)snprintf(text + length, size - length, "%s'%.150s'",
+                                   k == 0              ? ""
+                                   : k + 1 < num_shown ? ", "
+                                                       : " and ",
+                                   shown[k]);
+}
+
+/* Names operations, and a regex that would find layers among them. */
+static popliner_status tell_candidates(session *s, popliner_error *error) {
+    const popliner_operations *operations = NULL;
+    const popliner_diagnosis_options all = {.last_unit = SIZE_MAX};
+    popliner_diagnosis diagnosis = {0};
+    char names[900];
+    popliner_status status = popliner_analysis_operations(s->analysis, &operations, error);
+    if (status == POPLINER_OK)
+        status = popliner_analysis_diagnose(s->analysis, POPLINER_MEMORY_MODEL_POPLINER, &all,
+                                            &diagnosis, error);
+    if (status != POPLINER_OK)
+        return status;
+    list_operations(operations, names, sizeof names);
+    if (*names != '\0')
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "The first operations are %s; --operation-breakdown lists all.", names);
+    if (*diagnosis.suggested_regex != '\0')
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "--layer-name-regex '%s' would find %zu layers, as in '%s'.",
+                    diagnosis.suggested_regex, diagnosis.suggested_layers,
+                    diagnosis.suggestion_example);
+    popliner_diagnosis_clear(&diagnosis);
+    return POPLINER_OK;
+}
+
+popliner_status can_split(session *s, bool *can, popliner_error *error) {
+    const popliner_layers *layers = NULL;
+    popliner_status status = popliner_analysis_layers(s->analysis, &layers, error);
+    *can = status == POPLINER_OK &&
+           (popliner_layers_num_units(layers) > 1 || s->options.num_ipus == 1);
+    if (status != POPLINER_OK || *can)
+        return status;
+    s->failed_softly = true;
+    log_message(&s->log, POPLINER_LEVEL_ERROR,
+                "No layer was found, so there is nothing to split: give --layer-name-regex a regex "
+                "that finds the layers in the names of operations, or --num-ipus 1.");
+    return tell_candidates(s, error);
+}
