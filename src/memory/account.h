@@ -17,6 +17,7 @@
 #include "popliner/operations.h"
 #include "popliner/profile.h"
 #include "profile/profile_data.h"
+#include "profile/touches.h"
 
 /* By tile. For a group of code, `truth` is what the compiler's always-live variables of the group
  * take, `explained` what the programs of all operations explain. A stage whose own programs explain
@@ -53,15 +54,30 @@ popliner_status pl_account_create(pl_account *account, const pl_memory_model *mo
                                   const popliner_operations *operations, popliner_error *error);
 void pl_account_free(pl_account *account);
 
-/* Whether a program makes a variable count where it runs. A copy from or to the host does not if
- * anything else touches the variable: each stage copies what it computes on, wherever the one copy
- * of the whole model is. */
-static inline bool pl_account_touch_counts(const pl_account *account,
-                                           const popliner_profile *profile, uint32_t program,
-                                           uint32_t variable) {
-    return account->variable_flags == NULL ||
-           profile->program_type[program] != PL_PROGRAM_STREAM_COPY_MID ||
-           (account->variable_flags[variable] & PL_VARIABLE_IS_COMPUTED_ON) == 0;
+/* The variables that a program makes count where it runs: walk with pl_account_touches_next. A copy
+ * from or to the host does not make a variable count that anything else touches: each stage copies
+ * what it computes on, wherever the one copy of the whole model is. */
+typedef struct pl_account_touches {
+    pl_touches touches;
+    const uint8_t *variable_flags; /* of a host copy; NULL where all count */
+} pl_account_touches;
+
+static inline pl_account_touches pl_account_touches_of(const pl_account *account,
+                                                       const popliner_profile *profile,
+                                                       uint32_t program) {
+    bool is_host_copy = profile->program_type[program] == PL_PROGRAM_STREAM_COPY_MID;
+    return (pl_account_touches){pl_touches_of(profile, program),
+                                is_host_copy ? account->variable_flags : NULL};
+}
+
+/* The next of them; false behind the last one. */
+static inline bool pl_account_touches_next(pl_account_touches *t, uint32_t *variable) {
+    while (pl_touches_next(&t->touches, variable)) {
+        if (t->variable_flags == NULL ||
+            (t->variable_flags[*variable] & PL_VARIABLE_IS_COMPUTED_ON) == 0)
+            return true;
+    }
+    return false;
 }
 
 /* Whether an always-live variable is counted as code, so that it is no data. */

@@ -9,7 +9,6 @@
 #include "memory/stage_data.h"
 #include "popliner/liveness.h"
 #include "profile/profile_data.h"
-#include "profile/touches.h"
 
 popliner_status popliner_stage_meter_create(const popliner_profile *profile,
                                             const popliner_operations *operations,
@@ -73,11 +72,10 @@ void pl_stage_add_variables(popliner_stage_meter *meter, popliner_operation oper
         if (meter->program_seen[program] == meter->stage_number)
             continue;
         meter->program_seen[program] = meter->stage_number;
-        pl_touches touches = pl_touches_of(p, program);
+        pl_account_touches touches = pl_account_touches_of(&meter->account, p, program);
         uint32_t variable;
-        while (pl_touches_next(&touches, &variable)) {
-            if (meter->variable_seen[variable] == meter->stage_number ||
-                !pl_account_touch_counts(&meter->account, p, program, variable))
+        while (pl_account_touches_next(&touches, &variable)) {
+            if (meter->variable_seen[variable] == meter->stage_number)
                 continue;
             meter->variable_seen[variable] = meter->stage_number;
             meter->variables[meter->num_variables++] = variable;

@@ -9,19 +9,15 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "profile/profile_data.h"
-#include "profile/touches.h"
 
 /* Marks with `mark` the variables that an operation touches. */
 static void mark_touched(popliner_stage_meter *meter, popliner_operation operation, uint8_t mark) {
-    const popliner_profile *p = meter->profile;
     for (size_t k = 0; k < operation.num_programs; k++) {
-        uint32_t program = operation.programs[k];
-        pl_touches touches = pl_touches_of(p, program);
+        pl_account_touches touches =
+            pl_account_touches_of(&meter->account, meter->profile, operation.programs[k]);
         uint32_t variable;
-        while (pl_touches_next(&touches, &variable)) {
-            if (pl_account_touch_counts(&meter->account, p, program, variable))
-                meter->touched_by[variable] |= mark;
-        }
+        while (pl_account_touches_next(&touches, &variable))
+            meter->touched_by[variable] |= mark;
     }
 }
 

@@ -6,7 +6,6 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "profile/profile_data.h"
-#include "profile/touches.h"
 
 /* Adds the current unit to the programs of an operation, and to their variables. */
 static bool add_operation(pl_unit_usage *usage, const popliner_profile *p,
@@ -22,11 +21,10 @@ static bool add_operation(pl_unit_usage *usage, const popliner_profile *p,
         uint32_t compute_set = p->program_compute_set[program];
         if (compute_set != PL_NONE && !pl_unit_sets_add(sets, &usage->compute_set_set[compute_set]))
             return false;
-        pl_touches touches = pl_touches_of(p, program);
+        pl_account_touches touches = pl_account_touches_of(account, p, program);
         uint32_t variable;
-        while (pl_touches_next(&touches, &variable)) {
-            if (pl_account_touch_counts(account, p, program, variable) &&
-                !pl_unit_sets_add(sets, &usage->variable_set[variable]))
+        while (pl_account_touches_next(&touches, &variable)) {
+            if (!pl_unit_sets_add(sets, &usage->variable_set[variable]))
                 return false;
         }
     }
