@@ -133,7 +133,7 @@ popliner_status popliner_costs_fill_peaks(popliner_costs *costs, popliner_peak_f
                 if (status != POPLINER_OK)
                     return status;
             }
-            /* one that is forbidden by itself, without any operation, says nothing of longer ones */
+            /* one that is forbidden by itself, without operations, says nothing of longer ones */
             bool is_forbidden = peak_bytes == POPLINER_PEAK_FORBIDDEN;
             pl_costs_set_peak_at(costs, 1, first, last,
                                  peak_bytes > max_bytes ? POPLINER_PEAK_FORBIDDEN : peak_bytes);
@@ -232,9 +232,9 @@ void pl_costs_forbid(popliner_costs *costs, size_t first_unit, size_t last_unit)
 
 uint64_t popliner_costs_peak_at(const popliner_costs *costs, size_t stages_to_end,
                                 size_t first_unit, size_t last_unit) {
-    size_t most_stages = costs->max_stages_to_end;
+    size_t max_stages = costs->max_stages_to_end;
     if (!is_interval(costs, first_unit, last_unit) || stages_to_end == 0 ||
-        (most_stages > 1 && stages_to_end > most_stages))
+        (max_stages > 1 && stages_to_end > max_stages))
         return POPLINER_PEAK_FORBIDDEN;
     return peaks_at(costs, stages_to_end)[place(costs, first_unit, last_unit)];
 }
@@ -280,10 +280,11 @@ popliner_status pl_costs_shared_peak(const popliner_costs *costs, const popliner
                                      size_t num_stages, uint64_t *peak_bytes,
                                      popliner_error *error) {
     popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < num_stages; ++i)
+    for (size_t i = 0; i < num_stages; ++i) {
         status = check_interval(costs, stages[i].first_unit, stages[i].last_unit, error);
-    if (status != POPLINER_OK)
-        return status;
+        if (status != POPLINER_OK)
+            return status;
+    }
     if (num_stages > 1 && costs->shared_peak != NULL) {
         popliner_error told;
         told.message[0] = '\0';

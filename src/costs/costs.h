@@ -27,7 +27,8 @@ const uint64_t *pl_costs_peaks_from(const popliner_costs *costs, size_t stages_t
 popliner_status pl_ask_peak(popliner_peak_function peak, void *user, size_t first_unit,
                             size_t last_unit, uint64_t *peak_bytes, popliner_error *error);
 
-/* Whether a longer interval never has fewer cycles: it may, where it saves those of a cut. O(n^2). */
+/* Whether a longer interval never has fewer cycles: it may, where it saves those of a cut.
+ * O(n^2). */
 bool pl_costs_cycles_never_shrink(const popliner_costs *costs);
 
 /* The same for cycles; NULL without such a table. */

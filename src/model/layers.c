@@ -323,9 +323,9 @@ static bool matches_any(finder *f, const char *pattern, const char **where) {
 
 /* Explains why a pattern matches nothing: how far it does match something. */
 static void explain_no_match(finder *f, const char *pattern, const popliner_listener *listener) {
-    enum { MOST_PATTERN = 400 };
+    enum { MAX_PATTERN = 400 };
     size_t length = strlen(pattern);
-    char *part = length <= MOST_PATTERN ? pl_copy_string(pattern, length) : NULL;
+    char *part = length <= MAX_PATTERN ? pl_copy_string(pattern, length) : NULL;
     const char *where = "";
     size_t offset = part == NULL ? 0 : length;
     for (; offset > 0; offset--) {
@@ -405,6 +405,28 @@ popliner_status pl_layer_options_check(const pl_layer_options *options, popliner
     return status;
 }
 
+/* From the last operation on: what follows one can tell its layer. */
+static popliner_status assign_all(finder *f, popliner_layers *layers, long *units,
+                                  popliner_error *error) {
+    bool is_of_framework = popliner_operations_are_of_framework(f->operations);
+    long current = UNIT_NONE;
+    for (size_t i = layers->num_operations; i-- > 0;) {
+        popliner_layer_rule *rule = &layers->rule[i];
+        *rule = POPLINER_LAYER_RULE_NONE;
+        popliner_status status =
+            assign(f, i, &current, &units[i], rule, &layers->num_named[i], error);
+        if (status != POPLINER_OK)
+            return status;
+        if (*rule != POPLINER_LAYER_RULE_NONE)
+            layers->num_named[i] = 0;
+        f->num_counted += *rule != POPLINER_LAYER_RULE_TENSOR;
+        f->num_found += *rule != POPLINER_LAYER_RULE_TENSOR && *rule != POPLINER_LAYER_RULE_NONE;
+        write_note(layers, i, is_of_framework);
+    }
+    f->any_result = layers->all_names.count > 0;
+    return POPLINER_OK;
+}
+
 popliner_status pl_layers_assign(const popliner_profile *profile,
                                  const popliner_operations *operations,
                                  const pl_layer_options *options, popliner_layers **result,
@@ -434,18 +456,8 @@ popliner_status pl_layers_assign(const popliner_profile *profile,
         goto done;
     }
     status = compile_regexes(&o, &f.name_regex, &f.first_layer_regex, error);
-    long current = UNIT_NONE;
-    for (size_t i = count; status == POPLINER_OK && i-- > 0;) {
-        popliner_layer_rule *rule = &layers->rule[i];
-        *rule = POPLINER_LAYER_RULE_NONE;
-        status = assign(&f, i, &current, &units[i], rule, &layers->num_named[i], error);
-        if (*rule != POPLINER_LAYER_RULE_NONE)
-            layers->num_named[i] = 0;
-        f.num_counted += *rule != POPLINER_LAYER_RULE_TENSOR;
-        f.num_found += *rule != POPLINER_LAYER_RULE_TENSOR && *rule != POPLINER_LAYER_RULE_NONE;
-        write_note(layers, i, popliner_operations_are_of_framework(operations));
-    }
-    f.any_result = layers->all_names.count > 0;
+    if (status == POPLINER_OK)
+        status = assign_all(&f, layers, units, error);
     if (status == POPLINER_OK)
         status = order_layers(layers, o.order, units, error);
     if (status == POPLINER_OK)
