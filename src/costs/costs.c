@@ -281,10 +281,11 @@ popliner_status popliner_costs_shared_peak(const popliner_costs *costs,
                                            const popliner_interval *stages, size_t num_stages,
                                            uint64_t *peak_bytes, popliner_error *error) {
     popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < num_stages; ++i)
+    for (size_t i = 0; i < num_stages; ++i) {
         status = check_interval(costs, stages[i].first_unit, stages[i].last_unit, error);
-    if (status != POPLINER_OK)
-        return status;
+        if (status != POPLINER_OK)
+            return status;
+    }
     if (num_stages > 1 && costs->shared_peak != NULL) {
         popliner_error told;
         told.message[0] = '\0';

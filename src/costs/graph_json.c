@@ -59,6 +59,18 @@ static char *make_name(reader *r, const char *name, int64_t id) {
     return NULL;
 }
 
+/* Remembers the first node of each colour; it may have none. */
+static popliner_status read_colour(reader *r, size_t i, const json_t *colour) {
+    pl_json_place place = pl_place("nodes[%zu].colorClass", i);
+    int64_t number = 0;
+    if (colour == NULL || json_is_null(colour))
+        return POPLINER_OK;
+    popliner_status status = read_integer(r, &place, colour, &number);
+    if (status == POPLINER_OK && !pl_id_map_add(&r->colours, (uint64_t)number, (uint32_t)i))
+        status = pl_fail_memory(r->json.error, "the colours of the graph");
+    return status;
+}
+
 static popliner_status read_node(reader *r, size_t i, const json_t *value) {
     pl_json_place place = pl_place("nodes[%zu]", i);
     pl_json_place id_place = pl_place("nodes[%zu].id", i);
@@ -70,7 +82,6 @@ static popliner_status read_node(reader *r, size_t i, const json_t *value) {
     const json_t *supported = json_object_get(value, "supportedOnFpga");
     const json_t *size = json_object_get(value, "size");
     const json_t *name_value = json_object_get(value, "name");
-    const json_t *colour = json_object_get(value, "colorClass");
     const char *name = NULL;
     bool is_supported = true;
     pl_graph_node node = {.group = (uint32_t)i};
@@ -95,13 +106,8 @@ static popliner_status read_node(reader *r, size_t i, const json_t *value) {
         pl_json_place name_place = pl_place("nodes[%zu].name", i);
         status = pl_json_text(&r->json, &name_place, name_value, &name);
     }
-    if (status == POPLINER_OK && colour != NULL && !json_is_null(colour)) {
-        pl_json_place colour_place = pl_place("nodes[%zu].colorClass", i);
-        int64_t number = 0;
-        status = read_integer(r, &colour_place, colour, &number);
-        if (status == POPLINER_OK && !pl_id_map_add(&r->colours, (uint64_t)number, (uint32_t)i))
-            status = pl_fail_memory(r->json.error, "the colours of the graph");
-    }
+    if (status == POPLINER_OK)
+        status = read_colour(r, i, json_object_get(value, "colorClass"));
     if (status != POPLINER_OK)
         return status;
 
@@ -222,14 +228,23 @@ static popliner_status read_all(reader *r, const json_t *root, popliner_costs_fi
         status = read_limit(r, root, "maxFPGAs", &num_ipus);
     if (status == POPLINER_OK)
         status = read_limit(r, root, "maxSizePerFPGA", &file->bytes_per_tile);
+    if (status != POPLINER_OK)
+        return status;
     file->num_ipus = (size_t)num_ipus;
-    for (size_t i = 0; status == POPLINER_OK && i < json_array_size(nodes); ++i)
+    for (size_t i = 0; i < json_array_size(nodes); ++i) {
         status = read_node(r, i, json_array_get(nodes, i));
-    if (status == POPLINER_OK)
-        status = resolve(r, nodes);
-    for (size_t i = 0; status == POPLINER_OK && i < json_array_size(edges); ++i)
+        if (status != POPLINER_OK)
+            return status;
+    }
+    status = resolve(r, nodes);
+    if (status != POPLINER_OK)
+        return status;
+    for (size_t i = 0; i < json_array_size(edges); ++i) {
         status = read_edge(r, i, json_array_get(edges, i));
-    return status;
+        if (status != POPLINER_OK)
+            return status;
+    }
+    return POPLINER_OK;
 }
 
 popliner_status pl_read_graph_json(const json_t *root, const char *path, popliner_costs_file *file,

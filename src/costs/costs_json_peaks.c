@@ -1,0 +1,112 @@
+/* The peaks of stages, from what their units need.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "costs/costs_json.h"
+
+#include <stdlib.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "costs/costs.h"
+
+/* The peak of a stage that needs memory[] and so many copies of kept[]. */
+static uint64_t peak_of(const pl_additive_costs *additive, const uint64_t *memory,
+                        const uint64_t *kept, size_t copies) {
+    uint64_t peak_bytes = 0;
+    for (size_t i = 0; i < additive->num_regions; ++i) {
+        uint64_t bytes = memory[i] + copies * kept[i];
+        if (bytes > additive->capacity_bytes[i])
+            return POPLINER_PEAK_FORBIDDEN;
+        peak_bytes = bytes > peak_bytes ? bytes : peak_bytes;
+    }
+    return peak_bytes;
+}
+
+popliner_status pl_costs_json_add_pipeline(pl_costs_json *r) {
+    size_t max_stages =
+        r->pipeline.most_stages < r->num_units ? r->pipeline.most_stages : r->num_units;
+    if (!r->has_kept || r->pipeline.schedule != POPLINER_SCHEDULE_TRAINING || max_stages < 2)
+        return POPLINER_OK;
+    return popliner_costs_add_pipeline(r->file->costs, max_stages, r->json.error);
+}
+
+void pl_costs_json_set_peaks(const pl_costs_json *r, size_t first, size_t last,
+                             const uint64_t *memory, const uint64_t *kept) {
+    popliner_costs *costs = r->file->costs;
+    for (size_t stages = 1; stages <= popliner_costs_most_stages_to_end(costs); ++stages)
+        pl_costs_set_peak_at(costs, stages, first, last,
+                             peak_of(&r->file->additive, memory, kept,
+                                     popliner_pipeline_copies(&r->pipeline, stages)));
+}
+
+/* What stages on one IPU need together: each unit's memory, what units share once, and the copies
+ * that each of the stages keeps. */
+static popliner_status shared_peak(void *user, const popliner_interval *stages, size_t num_stages,
+                                   uint64_t *peak_bytes, popliner_error *error) {
+    const popliner_costs_file *file = user;
+    const pl_additive_costs *a = &file->additive;
+    size_t width = a->num_regions;
+    uint64_t *bytes = pl_new_array(width, sizeof *bytes);
+    if (bytes == NULL)
+        return pl_fail_memory(error, "the memory of stages on one IPU");
+    for (size_t s = 0; s < num_stages; ++s) {
+        size_t from = stages[s].first_unit * width;
+        size_t to = (stages[s].last_unit + 1) * width;
+        size_t copies = popliner_pipeline_copies(&a->pipeline, stages[s].stages_to_end);
+        bool recomputes = a->pipeline.recompute == POPLINER_RECOMPUTE_FULL;
+        for (size_t i = 0; i < width; ++i) {
+            uint64_t kept = recomputes ? a->inputs[from + i]
+                                       : a->stash_before[to + i] - a->stash_before[from + i];
+            bytes[i] += a->memory_before[to + i] - a->memory_before[from + i] + copies * kept;
+        }
+    }
+    for (size_t k = 0; k < a->num_shared; ++k) {
+        const pl_shared_memory *shared = &a->shared[k];
+        bool is_used = false;
+        for (size_t s = 0, u = 0; !is_used && s < num_stages; ++s) {
+            while (u < shared->num_units && shared->units[u] < stages[s].first_unit)
+                ++u;
+            is_used = u < shared->num_units && shared->units[u] <= stages[s].last_unit;
+        }
+        for (size_t i = 0; is_used && i < width; ++i)
+            bytes[i] += shared->bytes[i];
+    }
+    *peak_bytes = peak_of(a, bytes, bytes, 0);
+    free(bytes);
+    return POPLINER_OK;
+}
+
+popliner_status pl_costs_json_fill_additive(pl_costs_json *r) {
+    pl_additive_costs *a = &r->file->additive;
+    popliner_costs *costs = r->file->costs;
+    size_t width = r->num_regions;
+    bool recomputes = r->pipeline.recompute == POPLINER_RECOMPUTE_FULL;
+    const uint64_t *kept_bytes = recomputes ? a->inputs : r->stash;
+    for (size_t i = 0; i < r->num_units * width; ++i) {
+        a->memory_before[i + width] = a->memory_before[i] + r->memory[i];
+        a->stash_before[i + width] = a->stash_before[i] + r->stash[i];
+        r->has_kept = r->has_kept || kept_bytes[i] > 0;
+    }
+    popliner_status status = pl_costs_json_add_pipeline(r);
+    if (status != POPLINER_OK)
+        return status;
+    uint64_t *kept = r->interval_bytes;
+    for (size_t first = 0; first < r->num_units; ++first) {
+        uint64_t cycles = 0;
+        pl_interval_sums_begin(&r->sums);
+        for (size_t last = first; last < r->num_units; ++last) {
+            for (size_t i = 0; i < width; ++i)
+                kept[i] = recomputes ? a->inputs[first * width + i]
+                                     : a->stash_before[(last + 1) * width + i] -
+                                           a->stash_before[first * width + i];
+            pl_costs_json_set_peaks(r, first, last, pl_interval_sums_extend(&r->sums), kept);
+            cycles += r->cycles[last];
+            if (r->has_cycles)
+                pl_costs_set_cycles(costs, first, last,
+                                    cycles + r->cut_cycles[first] + r->cut_cycles[last + 1]);
+        }
+    }
+    /* the inputs of a stage that begins earlier may be smaller */
+    popliner_costs_set_shared_peak(costs, shared_peak, r->file, !recomputes);
+    return POPLINER_OK;
+}
