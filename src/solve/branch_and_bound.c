@@ -140,20 +140,21 @@ static popliner_status find_end(search *s, size_t stage, size_t first_unit, size
     size_t first_stage = s->problem->first_on_ipu[stage];
     size_t min_end = first_unit; /* an end that is possible */
     size_t max_end = max_unit + 1;
-    popliner_status status = POPLINER_OK;
-    /* the longest one first: mostly it fits */
-    for (size_t middle = max_end; status == POPLINER_OK && min_end < max_end;
-         middle = max_end - (max_end - min_end) / 2) {
+    size_t middle = max_end; /* the longest one first: mostly it fits */
+    while (min_end < max_end) {
         bool fits = false;
         s->stages[stage] = (popliner_interval){first_unit, middle - 1, s->num_stages - stage};
-        status = measure(s, first_stage, &fits);
+        popliner_status status = measure(s, first_stage, &fits);
+        if (status != POPLINER_OK)
+            return status;
         if (fits)
             min_end = middle;
         else
             max_end = middle - 1;
+        middle = max_end - (max_end - min_end) / 2;
     }
     *end = min_end;
-    return status;
+    return POPLINER_OK;
 }
 
 /* Whether the stage is the last one on an IPU that it shares. */
@@ -164,28 +165,28 @@ static bool is_last_of_several(const search *s, size_t stage) {
 
 /* Whether the stages from `stage` on may reach the end of the chain if they begin at `unit`. */
 static popliner_status look_ahead(search *s, size_t stage, size_t unit, bool *reaches) {
-    popliner_status status = POPLINER_OK;
     size_t num_chosen = stage;
-    *reaches = true;
-    for (; status == POPLINER_OK && *reaches && stage < s->num_stages; ++stage) {
+    *reaches = false;
+    for (; stage < s->num_stages; ++stage) {
         if (unit >= s->num_units)
             unit = s->num_units - 1;
         size_t last = s->farthest[stage * s->num_units + unit];
-        if (last == NO_UNIT) {
-            *reaches = false;
-            break;
-        }
+        if (last == NO_UNIT)
+            return POPLINER_OK;
         bool are_others_chosen = is_last_of_several(s, stage);
         for (size_t other = num_chosen; other < stage; ++other)
             are_others_chosen =
                 are_others_chosen && !is_of(s, other, s->problem->first_on_ipu[stage]);
         size_t end = last + 1;
-        if (are_others_chosen)
-            status = find_end(s, stage, unit, last, &end);
+        if (are_others_chosen) {
+            popliner_status status = find_end(s, stage, unit, last, &end);
+            if (status != POPLINER_OK)
+                return status;
+        }
         unit = end;
     }
-    *reaches = *reaches && unit >= s->num_units;
-    return status;
+    *reaches = unit >= s->num_units;
+    return POPLINER_OK;
 }
 
 /* ---- the search ---- */
@@ -220,17 +221,19 @@ static popliner_status take(search *s) {
     pl_split split = {0};
     pl_objective_values values = {0};
     popliner_status status = POPLINER_OK;
-    for (size_t stage = 0; status == POPLINER_OK && stage < s->num_stages; ++stage)
-        if (!pl_split_append(&split, s->stages[stage].first_unit))
+    for (size_t stage = 0; stage < s->num_stages; ++stage)
+        if (!pl_split_append(&split, s->stages[stage].first_unit)) {
             status = pl_fail_memory(s->error, "the stages");
-    if (status == POPLINER_OK)
-        status = pl_split_evaluate(s->problem, &split, &values, NULL, s->error);
+            goto done;
+        }
+    status = pl_split_evaluate(s->problem, &split, &values, NULL, s->error);
     if (status == POPLINER_OK && pl_filter_admits(s->filter, &values)) {
         pl_split_move(s->split, &split);
         s->is_done = s->goal != PL_GOAL_FEWEST_CUT_BYTES || values.cut_bytes == 0;
         s->best_bytes = values.cut_bytes;
         s->max_bytes = values.cut_bytes - (values.cut_bytes > 0);
     }
+done:
     pl_split_clear(&split);
     return status;
 }
@@ -265,15 +268,16 @@ static popliner_status try_end(search *s, size_t stage, size_t first_unit, size_
 static popliner_status choose(search *s, size_t stage, size_t first_unit) {
     const uint8_t *ok = marks(s, stage, first_unit);
     size_t count = s->num_units - first_unit;
-    popliner_status status = POPLINER_OK;
     while (count > 0 && ok[count - 1] == 0)
         --count;
     if (count > 0 && is_last_of_several(s, stage)) {
         size_t end = 0;
-        status = find_end(s, stage, first_unit, first_unit + count - 1, &end);
+        popliner_status status = find_end(s, stage, first_unit, first_unit + count - 1, &end);
+        if (status != POPLINER_OK)
+            return status;
         count = end - first_unit;
     }
-    for (size_t i = 0; status == POPLINER_OK && !s->is_done && i < count; ++i) {
+    for (size_t i = 0; !s->is_done && i < count; ++i) {
         size_t d = s->goal == PL_GOAL_EARLIEST_CUTS ? i : count - 1 - i;
         if (ok[d] == 0)
             continue;
@@ -281,9 +285,11 @@ static popliner_status choose(search *s, size_t stage, size_t first_unit) {
             s->is_stopped = s->is_done = true;
             break;
         }
-        status = try_end(s, stage, first_unit, first_unit + d + 1);
+        popliner_status status = try_end(s, stage, first_unit, first_unit + d + 1);
+        if (status != POPLINER_OK)
+            return status;
     }
-    return status;
+    return POPLINER_OK;
 }
 
 /* ---- getting ready ---- */
@@ -299,7 +305,9 @@ static popliner_status mark(search *s, const pl_split *fixed) {
     }
     popliner_status status = pl_reachability_find(&reachability, s->error);
     uint8_t *ok = s->ok;
-    for (size_t stage = 0; status == POPLINER_OK && stage < s->num_stages; ++stage) {
+    if (status != POPLINER_OK)
+        goto done;
+    for (size_t stage = 0; stage < s->num_stages; ++stage) {
         size_t farthest = NO_UNIT;
         for (size_t i = 0; i < n; ok += n - i, ++i) {
             if (!pl_reachability_mark(&reachability, stage, i, ok))
@@ -312,6 +320,7 @@ static popliner_status mark(search *s, const pl_split *fixed) {
             s->farthest[stage * n + i] = farthest;
         }
     }
+done:
     pl_reachability_free(&reachability);
     return status;
 }
@@ -355,11 +364,12 @@ static popliner_status prepare(search *s, const pl_split *fixed) {
         u->last_stage = stage;
         u->limit_bytes = pl_filter_limit(s->problem, s->filter, pl_problem_ipu(s->problem, stage));
     }
-    popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < s->shared->count; ++i)
-        status = remember(s, s->shared->first_stage[i], i);
-    if (status == POPLINER_OK)
-        status = mark(s, fixed);
+    for (size_t i = 0; i < s->shared->count; ++i) {
+        popliner_status status = remember(s, s->shared->first_stage[i], i);
+        if (status != POPLINER_OK)
+            return status;
+    }
+    popliner_status status = mark(s, fixed);
     if (status == POPLINER_OK)
         fill_rest(s);
     return status;

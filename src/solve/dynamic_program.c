@@ -202,7 +202,7 @@ static popliner_status solve(tables *t, pl_goal goal, best *b, popliner_error *e
             return take(t, goal, is_any ? t->num_rows - 1 : max_stages, b, error);
         }
     }
-    for (size_t m = p->min_stages; status == POPLINER_OK && m <= max_stages; ++m) {
+    for (size_t m = p->min_stages; m <= max_stages; ++m) {
         if (p->depends_on_ipu)
             status = fill(t, m, m, false, error);
         if (status != POPLINER_OK || t->is_stopped)
@@ -210,6 +210,8 @@ static popliner_status solve(tables *t, pl_goal goal, best *b, popliner_error *e
         if (m >= t->num_rows)
             continue;
         status = take(t, goal, m, b, error);
+        if (status != POPLINER_OK)
+            return status;
         /* more stages are of no use; but a split from another window says nothing of this one */
         uint64_t cut_bytes = row_of(t, m)[0];
         if (is_any && cut_bytes != NO_SPLIT && cut_bytes <= t->filter.max_cut_bytes)
@@ -310,24 +312,26 @@ popliner_status pl_windows_find(pl_windows *windows, const pl_problem *problem,
     unlimited.ignores_ipu_limits = true;
     unlimited.plain_limit_bytes = POPLINER_PEAK_FORBIDDEN - 1;
     uint8_t *ok = pl_new_array(n, sizeof *ok);
-    popliner_status status =
-        ok == NULL ? pl_fail_memory(error, "the values of the intervals") : POPLINER_OK;
+    popliner_status status = POPLINER_OK;
+    if (ok == NULL)
+        return pl_fail_memory(error, "the values of the intervals");
     for (size_t to_end = 1; to_end <= max_to_end; ++to_end)
-        for (size_t first = 0; status == POPLINER_OK && first < n; ++first) {
+        for (size_t first = 0; first < n; ++first) {
             /* with cycles the peak, and so the place, does not decide what counts */
             pl_problem_mark(&anywhere, &unlimited, 0, to_end, first, ok);
             status = add_intervals(w, &capacity, problem, of_cycles, to_end, first, ok, error);
+            if (status != POPLINER_OK)
+                goto done;
         }
-    free(ok);
-    if (status != POPLINER_OK)
-        return status;
     qsort(w->intervals, w->count, sizeof *w->intervals, compare_values);
     w->first_of_unit = pl_new_array(n, sizeof *w->first_of_unit);
     w->next_of_unit = pl_new_array(w->count, sizeof *w->next_of_unit);
     w->num_stages = pl_new_array(n + 1, sizeof *w->num_stages);
     if (w->first_of_unit == NULL || w->next_of_unit == NULL || w->num_stages == NULL)
-        return pl_fail_memory(error, "the values of the intervals");
-    return POPLINER_OK;
+        status = pl_fail_memory(error, "the values of the intervals");
+done:
+    free(ok);
+    return status;
 }
 
 void pl_windows_free(pl_windows *windows) {

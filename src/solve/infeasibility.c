@@ -49,31 +49,32 @@ static popliner_status find_contradiction(const pl_problem *problem, const pl_st
     uint8_t *active = pl_new_array(count, sizeof *active);
     if (status == POPLINER_OK && active == NULL)
         status = pl_fail_memory(error, "the constraints");
-    if (status == POPLINER_OK)
-        memset(active, 1, count);
+    if (status != POPLINER_OK)
+        goto done;
+    memset(active, 1, count);
     /* a cut or a place is more telling than the number of IPUs, which is tried first; but without a
      * device map pairs and places mean something else, so that is tried last */
-    for (size_t k = 0; status == POPLINER_OK && k < count; ++k) {
+    for (size_t k = 0; k < count; ++k) {
         size_t i = problem->is_mapped ? (k + 1) % count : k;
         bool possible = false;
         active[i] = 0;
         status = is_possible(problem, active, stop, &possible, &plan->is_stopped, error);
+        if (status != POPLINER_OK)
+            goto done;
         active[i] = possible;
     }
     /* what was not looked at may not be needed: nothing is told then */
-    if (status == POPLINER_OK && plan->is_stopped) {
+    if (plan->is_stopped) {
         plan->infeasibility.obstacle = POPLINER_OBSTACLE_UNKNOWN;
         goto done;
     }
-    for (size_t i = 0; status == POPLINER_OK && i < count; ++i)
+    for (size_t i = 0; i < count; ++i)
         if (active[i] != 0)
             constraints[num_needed++] = constraints[i];
-    if (status == POPLINER_OK) {
-        plan->infeasibility.obstacle = POPLINER_OBSTACLE_CONSTRAINTS;
-        plan->infeasibility.constraints = constraints;
-        plan->infeasibility.num_constraints = num_needed;
-        constraints = NULL;
-    }
+    plan->infeasibility.obstacle = POPLINER_OBSTACLE_CONSTRAINTS;
+    plan->infeasibility.constraints = constraints;
+    plan->infeasibility.num_constraints = num_needed;
+    constraints = NULL;
 done:
     free(constraints);
     free(active);
@@ -95,7 +96,9 @@ static popliner_status add_places(const pl_problem *p, size_t num_stages, unit_s
     uint8_t *ok = pl_new_array(p->num_units, sizeof *ok);
     popliner_status status = ok == NULL ? pl_fail_memory(error, "the places of the units")
                                         : pl_reachability_find(&reachability, error);
-    for (size_t stage = 0; status == POPLINER_OK && stage < num_stages; ++stage) {
+    if (status != POPLINER_OK)
+        goto done;
+    for (size_t stage = 0; stage < num_stages; ++stage) {
         uint64_t limit = pl_filter_limit(p, &filter, pl_problem_ipu(p, stage));
         for (size_t first = 0; first < p->num_units; ++first) {
             if (!pl_reachability_mark(&reachability, stage, first, ok))
@@ -112,6 +115,7 @@ static popliner_status add_places(const pl_problem *p, size_t num_stages, unit_s
             }
         }
     }
+done:
     free(ok);
     pl_reachability_free(&reachability);
     return status;
@@ -122,21 +126,25 @@ static popliner_status find_large_unit(const pl_problem *p, popliner_infeasibili
                                        popliner_error *error) {
     unit_sizes sizes = {pl_new_array(p->num_units, sizeof(uint64_t)),
                         pl_new_array(p->num_units, sizeof(uint64_t))};
-    popliner_status status = sizes.min_bytes == NULL || sizes.limit_bytes == NULL
-                                 ? pl_fail_memory(error, "the sizes of the units")
-                                 : POPLINER_OK;
+    popliner_status status = POPLINER_OK;
     bool is_same_everywhere = !p->depends_on_ipu && !p->depends_on_end;
     pl_filter filter = pl_filter_of_limits(p);
-    for (size_t unit = 0; status == POPLINER_OK && unit < p->num_units; ++unit) {
+    if (sizes.min_bytes == NULL || sizes.limit_bytes == NULL) {
+        status = pl_fail_memory(error, "the sizes of the units");
+        goto done;
+    }
+    for (size_t unit = 0; unit < p->num_units; ++unit) {
         sizes.min_bytes[unit] =
             is_same_everywhere ? popliner_costs_peak(p->costs, unit, unit) : UINT64_MAX;
         sizes.limit_bytes[unit] = is_same_everywhere ? pl_filter_limit(p, &filter, 0) : 0;
     }
-    for (size_t n = p->min_stages;
-         status == POPLINER_OK && !is_same_everywhere && n <= p->max_stages; ++n)
+    for (size_t n = p->min_stages; !is_same_everywhere && n <= p->max_stages; ++n) {
         status = add_places(p, n, &sizes, error);
+        if (status != POPLINER_OK)
+            goto done;
+    }
     why->obstacle = POPLINER_OBSTACLE_CAPACITY;
-    for (size_t unit = 0; status == POPLINER_OK && unit < p->num_units; ++unit) {
+    for (size_t unit = 0; unit < p->num_units; ++unit) {
         /* what must not be a stage of its own has no size of its own */
         if (sizes.min_bytes[unit] == POPLINER_PEAK_FORBIDDEN ||
             sizes.min_bytes[unit] <= sizes.limit_bytes[unit])
@@ -147,6 +155,7 @@ static popliner_status find_large_unit(const pl_problem *p, popliner_infeasibili
         why->limit_bytes = sizes.limit_bytes[unit];
         break;
     }
+done:
     free(sizes.min_bytes);
     free(sizes.limit_bytes);
     return status;

@@ -43,14 +43,21 @@ static popliner_status collect_by_place(pl_integer_program *s, popliner_error *e
     popliner_status status = ok == NULL
                                  ? pl_fail_memory(error, "the intervals of the integer program")
                                  : pl_reachability_find(&reachability, error);
+    if (status != POPLINER_OK)
+        goto done;
     for (size_t place = 0; place < s->num_places; ++place)
-        for (size_t i = 0; status == POPLINER_OK && i < n; ++i) {
+        for (size_t i = 0; i < n; ++i) {
             if (!pl_reachability_mark(&reachability, place, i, ok))
                 continue;
-            for (size_t d = 0; d < n - i && status == POPLINER_OK; ++d)
-                if (ok[d] != 0)
-                    status = add_column(s, (pl_column){place, i, i + d}, error);
+            for (size_t d = 0; d < n - i; ++d) {
+                if (ok[d] == 0)
+                    continue;
+                status = add_column(s, (pl_column){place, i, i + d}, error);
+                if (status != POPLINER_OK)
+                    goto done;
+            }
         }
+done:
     free(ok);
     pl_reachability_free(&reachability);
     return status;
@@ -81,9 +88,13 @@ popliner_status pl_integer_program_collect(pl_integer_program *s, popliner_error
             if (ok[i * n + d] != 0 && behind[i + d + 1] + 1 < behind[i])
                 behind[i] = behind[i + d + 1] + 1;
     for (size_t i = 0; i < n; ++i)
-        for (size_t d = 0; d < n - i && status == POPLINER_OK; ++d)
-            if (ok[i * n + d] != 0 && before[i] + 1 + behind[i + d + 1] <= s->problem->max_stages)
-                status = add_column(s, (pl_column){0, i, i + d}, error);
+        for (size_t d = 0; d < n - i; ++d) {
+            if (ok[i * n + d] == 0 || before[i] + 1 + behind[i + d + 1] > s->problem->max_stages)
+                continue;
+            status = add_column(s, (pl_column){0, i, i + d}, error);
+            if (status != POPLINER_OK)
+                goto done;
+        }
 done:
     free(ok);
     free(before);
@@ -267,14 +278,16 @@ size_t pl_integer_program_list_known(const pl_integer_program *s, const pl_share
 popliner_status pl_integer_program_forbid_known(pl_integer_program *s, const pl_shared *shared,
                                                 pl_condition *conditions, popliner_error *error) {
     const pl_problem *p = s->problem;
-    popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < shared->count; ++i) {
+    for (size_t i = 0; i < shared->count; ++i) {
         size_t ipu = pl_problem_ipu(p, shared->first_stage[i]);
-        if (shared->peak_bytes[i] > pl_filter_limit(p, &s->filter, ipu))
-            status = pl_integer_program_forbid(
-                s, conditions, pl_integer_program_list_known(s, shared, i, conditions), error);
+        if (shared->peak_bytes[i] <= pl_filter_limit(p, &s->filter, ipu))
+            continue;
+        size_t count = pl_integer_program_list_known(s, shared, i, conditions);
+        popliner_status status = pl_integer_program_forbid(s, conditions, count, error);
+        if (status != POPLINER_OK)
+            return status;
     }
-    return status;
+    return POPLINER_OK;
 }
 
 /* Pairs of units on one IPU, which may be several stages of it: a column with the one unit needs a

@@ -41,6 +41,22 @@ static popliner_status add_largest(pl_integer_program *s, bool of_cycles, poplin
     return POPLINER_OK;
 }
 
+/* T is at least this peak, unless one of the conditions is not fulfilled. */
+static bool add_known_row(pl_integer_program *s, double peak, const pl_condition *conditions,
+                          size_t count) {
+    size_t largest = s->num_columns;
+    size_t row = s->program.num_rows;
+    if (!pl_mip_add_row(&s->program, -peak * ((double)count - 1.0), INFINITY) ||
+        !pl_integer_program_add_entry(s, row, largest, 1.0))
+        return false;
+    for (size_t a = 0; a < s->num_columns; ++a)
+        for (size_t k = 0; k < count; ++k)
+            if (pl_column_fulfils(&s->columns[a], &conditions[k]) &&
+                !pl_integer_program_add_entry(s, row, a, -peak))
+                return false;
+    return true;
+}
+
 /* T is at least what stages on one IPU are known to need together: their peak, unless one of them
  * is not there. */
 static popliner_status add_known(pl_integer_program *s, const pl_shared *shared,
@@ -48,21 +64,16 @@ static popliner_status add_known(pl_integer_program *s, const pl_shared *shared,
     pl_condition *conditions = pl_new_array(2 * s->num_places, sizeof *conditions);
     if (conditions == NULL)
         return pl_fail_memory(error, "the integer program");
-    size_t largest = s->num_columns;
-    bool memory = true;
-    for (size_t i = 0; memory && i < shared->count; ++i) {
+    popliner_status status = POPLINER_OK;
+    for (size_t i = 0; i < shared->count; ++i) {
         size_t count = pl_integer_program_list_known(s, shared, i, conditions);
-        double peak = (double)shared->peak_bytes[i];
-        size_t row = s->program.num_rows;
-        memory = pl_mip_add_row(&s->program, -peak * ((double)count - 1.0), INFINITY) &&
-                 pl_integer_program_add_entry(s, row, largest, 1.0);
-        for (size_t a = 0; memory && a < s->num_columns; ++a)
-            for (size_t k = 0; k < count; ++k)
-                if (pl_column_fulfils(&s->columns[a], &conditions[k]))
-                    memory = memory && pl_integer_program_add_entry(s, row, a, -peak);
+        if (!add_known_row(s, (double)shared->peak_bytes[i], conditions, count)) {
+            status = pl_integer_program_too_large(s, error);
+            break;
+        }
     }
     free(conditions);
-    return memory ? POPLINER_OK : pl_integer_program_too_large(s, error);
+    return status;
 }
 
 /* Forbids what stages on one IPU are known to need together, if it is too much. */
@@ -109,10 +120,12 @@ popliner_status pl_integer_program_write(const pl_problem *problem, const pl_fil
     if (status == POPLINER_OK && s.num_columns == 0)
         status = pl_fail(error, POPLINER_ERROR_USAGE,
                          "no interval is within the limits: there is no integer program to write");
-    for (size_t a = 0; status == POPLINER_OK && a < s.num_columns; ++a)
+    if (status != POPLINER_OK)
+        goto done;
+    for (size_t a = 0; a < s.num_columns; ++a)
         s.program.columns[a].cost =
             goal == PL_GOAL_ANY ? 0.0 : (double)pl_integer_program_cost(&s, goal, &s.columns[a]);
-    if (status == POPLINER_OK && problem->is_shared)
+    if (problem->is_shared)
         status = forbid_no_goods(&s, shared, error);
     if (status == POPLINER_OK && goal == PL_GOAL_ANY)
         status = add_largest(&s, of_cycles, error);
@@ -121,6 +134,7 @@ popliner_status pl_integer_program_write(const pl_problem *problem, const pl_fil
     if (status == POPLINER_OK)
         status =
             pl_glpk_write(&s.program, name_column, &s, format == POPLINER_PROGRAM_MPS, path, error);
+done:
     pl_integer_program_clear(&s);
     return status;
 }

@@ -67,46 +67,69 @@ static uint64_t cycles_of_ipu(const pl_integer_program *s, const pl_split *split
     return cycles;
 }
 
+/* Forbids the IPU whose first stage is i if it needs too much by itself. *is_fine: it does not. */
+static popliner_status forbid_ipu(pl_integer_program *s, const pl_split *split, size_t i,
+                                  const measured *m, pl_shared *shared, pl_condition *conditions,
+                                  bool *is_fine, popliner_error *error) {
+    const pl_problem *p = s->problem;
+    const pl_filter *f = &s->filter;
+    bool is_too_large = m->peaks_bytes[i] > pl_filter_limit(p, f, pl_problem_ipu(p, i));
+    *is_fine = !is_too_large && cycles_of_ipu(s, split, i) <= f->max_cycles;
+    if (*is_fine)
+        return POPLINER_OK;
+    if (is_too_large) {
+        popliner_status status = add_no_good(s, split, i, m, shared, error);
+        if (status != POPLINER_OK)
+            return status;
+    }
+    bool grows = is_too_large ? s->peaks_never_shrink : s->cycles_never_shrink;
+    size_t count = list_ipu(s, split, i, grows ? PL_CONTAINS : PL_SAME, conditions, 0);
+    return pl_integer_program_forbid(s, conditions, count, error);
+}
+
+/* Forbids the IPU whose first stage is i together with each that needs so much less that they are
+ * too far apart. *is_fine: there is none. */
+static popliner_status forbid_spread(pl_integer_program *s, const pl_split *split, size_t i,
+                                     const measured *m, pl_condition *conditions, bool *is_fine,
+                                     popliner_error *error) {
+    const pl_filter *f = &s->filter;
+    bool of_cycles = f->spread_is_of_cycles;
+    bool grows = of_cycles ? s->cycles_never_shrink : s->peaks_never_shrink;
+    uint64_t value = of_cycles ? cycles_of_ipu(s, split, i) : m->peaks_bytes[i];
+    *is_fine = true;
+    for (size_t j = 0; j < split->num_stages; ++j) {
+        uint64_t other = of_cycles ? cycles_of_ipu(s, split, j) : m->peaks_bytes[j];
+        if (s->problem->first_on_ipu[j] != j || other >= value || value - other <= f->max_spread)
+            continue;
+        *is_fine = false;
+        size_t count = list_ipu(s, split, i, grows ? PL_CONTAINS : PL_SAME, conditions, 0);
+        count = list_ipu(s, split, j, grows ? PL_IS_PART_OF : PL_SAME, conditions, count);
+        popliner_status status = pl_integer_program_forbid(s, conditions, count, error);
+        if (status != POPLINER_OK)
+            return status;
+    }
+    return POPLINER_OK;
+}
+
 /* Forbids IPUs that need too much, alone or compared with another one that needs so much less, and
  * all that must be as bad for the same reason. *is_fine: nothing was to be forbidden. */
 static popliner_status forbid_ipus(pl_integer_program *s, const pl_split *split, const measured *m,
                                    pl_shared *shared, pl_condition *conditions, bool *is_fine,
                                    popliner_error *error) {
-    const pl_problem *p = s->problem;
-    const pl_filter *f = &s->filter;
-    popliner_status status = POPLINER_OK;
-    bool spread_grows = f->spread_is_of_cycles ? s->cycles_never_shrink : s->peaks_never_shrink;
     *is_fine = true;
-    for (size_t i = 0; status == POPLINER_OK && i < split->num_stages; ++i) {
-        if (p->first_on_ipu[i] != i)
+    for (size_t i = 0; i < split->num_stages; ++i) {
+        bool is_small = true;
+        bool is_near = true;
+        if (s->problem->first_on_ipu[i] != i)
             continue;
-        uint64_t peak = m->peaks_bytes[i];
-        uint64_t cycles = cycles_of_ipu(s, split, i);
-        bool is_too_large = peak > pl_filter_limit(p, f, pl_problem_ipu(p, i));
-        bool is_too_slow = cycles > f->max_cycles;
-        if (is_too_large)
-            status = add_no_good(s, split, i, m, shared, error);
-        if (status == POPLINER_OK && (is_too_large || is_too_slow)) {
-            bool grows = is_too_large ? s->peaks_never_shrink : s->cycles_never_shrink;
-            size_t count = list_ipu(s, split, i, grows ? PL_CONTAINS : PL_SAME, conditions, 0);
-            status = pl_integer_program_forbid(s, conditions, count, error);
-        }
-        *is_fine = *is_fine && !is_too_large && !is_too_slow;
-        uint64_t value = f->spread_is_of_cycles ? cycles : peak;
-        for (size_t j = 0; status == POPLINER_OK && j < split->num_stages; ++j) {
-            uint64_t other =
-                f->spread_is_of_cycles ? cycles_of_ipu(s, split, j) : m->peaks_bytes[j];
-            if (p->first_on_ipu[j] != j || other >= value || value - other <= f->max_spread)
-                continue;
-            *is_fine = false;
-            size_t count =
-                list_ipu(s, split, i, spread_grows ? PL_CONTAINS : PL_SAME, conditions, 0);
-            count =
-                list_ipu(s, split, j, spread_grows ? PL_IS_PART_OF : PL_SAME, conditions, count);
-            status = pl_integer_program_forbid(s, conditions, count, error);
-        }
+        popliner_status status = forbid_ipu(s, split, i, m, shared, conditions, &is_small, error);
+        if (status == POPLINER_OK)
+            status = forbid_spread(s, split, i, m, conditions, &is_near, error);
+        if (status != POPLINER_OK)
+            return status;
+        *is_fine = *is_fine && is_small && is_near;
     }
-    return status;
+    return POPLINER_OK;
 }
 
 /* Forbids just this split. */
@@ -118,87 +141,117 @@ static popliner_status exclude(pl_integer_program *s, const pl_split *split,
     return pl_integer_program_forbid(s, conditions, split->num_stages, error);
 }
 
+/* A search by one program after another. */
+typedef struct search {
+    pl_integer_program *s;
+    pl_goal goal;
+    const pl_stop *stop;
+    const popliner_listener *listener;
+    pl_shared *shared;
+    pl_condition *conditions;
+    measured *m;
+    pl_split *best;
+    pl_search_result *result;
+    popliner_error *error;
+
+    uint64_t best_bytes;
+    size_t num_no_goods;
+    pl_split split;   /* the last program's answer */
+    double objective; /* what it is worth */
+    bool is_done;
+} search;
+
+/* Solves the program as it is now. The search is done if that has no answer, or none as good as the
+ * best one. */
+static popliner_status ask(search *r) {
+    pl_integer_program *s = r->s;
+    pl_mip_outcome outcome = PL_MIP_UNSOLVED;
+    r->objective = 0.0;
+    pl_split_clear(&r->split);
+    popliner_status status = pl_integer_program_solve(s, r->stop, r->listener, &outcome,
+                                                      &r->objective, &r->split, r->error);
+    if (status != POPLINER_OK)
+        return status;
+    r->is_done = true;
+    if (outcome == PL_MIP_UNSOLVED || outcome == PL_MIP_FEASIBLE) {
+        r->result->is_stopped = true;
+        return POPLINER_OK;
+    }
+    double known = (double)r->best_bytes / s->unit_of_one;
+    if (outcome == PL_MIP_IMPOSSIBLE ||
+        (r->best->num_stages > 0 &&
+         r->objective > known + 2 * pl_integer_program_tolerance(known))) {
+        r->result->bound_bytes = r->best_bytes;
+        return POPLINER_OK;
+    }
+    r->is_done = false;
+    return pl_split_evaluate(s->problem, &r->split, &r->m->values, r->m->peaks_bytes, r->error);
+}
+
+/* Keeps the answer if it is better than the best one, and forbids it. */
+static popliner_status take(search *r) {
+    bool is_within = pl_filter_admits(&r->s->filter, &r->m->values);
+    bool is_better = is_within && r->m->values.cut_bytes < r->best_bytes;
+    popliner_status status = exclude(r->s, &r->split, r->conditions, r->error);
+    if (is_better || (is_within && r->best->num_stages == 0)) {
+        r->best_bytes = r->m->values.cut_bytes;
+        pl_split_move(r->best, &r->split);
+        if (r->goal != PL_GOAL_FEWEST_CUT_BYTES) {
+            r->is_done = true;
+            return status;
+        }
+    }
+    if (status != POPLINER_OK)
+        return status;
+    /* sums that were cut off are all the same */
+    if (r->best_bytes == 0 || r->best_bytes >= PL_MAX_CUT_BYTES) {
+        r->result->bound_bytes = r->best->num_stages > 0 ? r->best_bytes : 0;
+        r->is_done = r->best->num_stages > 0;
+    }
+    return POPLINER_OK;
+}
+
+static popliner_status turn_to_branch_and_bound(search *r) {
+    r->shared->is_hard = true;
+    pl_split_clear(r->best);
+    return pl_branch_and_bound(r->s->problem, &r->s->filter, r->goal, r->s->fixed, r->stop,
+                               r->shared, r->best, r->result, r->error);
+}
+
 /* One program after another, until its answer is within the filter and, if the goal is the fewest
  * cut bytes, as good as any. With too many no-goods, branch and bound has to answer. */
-static popliner_status search(pl_integer_program *s, pl_goal goal, const pl_stop *stop,
-                              const popliner_listener *listener, pl_shared *shared,
-                              pl_condition *conditions, measured *m, pl_split *best,
-                              pl_search_result *result, popliner_error *error) {
-    popliner_status status = POPLINER_OK;
-    pl_split split = {0};
-    uint64_t best_bytes = UINT64_MAX;
-    size_t num_no_goods = 0;
+static popliner_status run(search *r) {
+    pl_integer_program *s = r->s;
     for (size_t ties = 0; ties <= MAX_EXCLUDED_SPLITS;) {
-        double objective = 0.0;
-        pl_mip_outcome outcome = PL_MIP_UNSOLVED;
-        pl_split_clear(&split);
-        status = pl_integer_program_solve(s, stop, listener, &outcome, &objective, &split, error);
-        if (status != POPLINER_OK)
-            goto done;
-        if (outcome == PL_MIP_UNSOLVED || outcome == PL_MIP_FEASIBLE) {
-            result->is_stopped = true;
-            goto done;
-        }
-        if (outcome == PL_MIP_IMPOSSIBLE) {
-            result->bound_bytes = best_bytes;
-            goto done;
-        }
-        double known = (double)best_bytes / s->unit_of_one;
-        if (best->num_stages > 0 && objective > known + 2 * pl_integer_program_tolerance(known)) {
-            result->bound_bytes = best_bytes;
-            goto done;
-        }
-        status = pl_split_evaluate(s->problem, &split, &m->values, m->peaks_bytes, error);
         bool is_fine = true;
-        if (status == POPLINER_OK)
-            status = forbid_ipus(s, &split, m, shared, conditions, &is_fine, error);
+        popliner_status status = ask(r);
+        if (status != POPLINER_OK || r->is_done)
+            return status;
+        status = forbid_ipus(s, &r->split, r->m, r->shared, r->conditions, &is_fine, r->error);
         if (status != POPLINER_OK)
-            goto done;
-        if (!is_fine && ++num_no_goods > MAX_NO_GOODS &&
-            pl_branch_and_bound_can(s->problem, &s->filter)) {
-            shared->is_hard = true;
-            pl_split_clear(best);
-            status = pl_branch_and_bound(s->problem, &s->filter, goal, s->fixed, stop, shared, best,
-                                         result, error);
-            goto done;
-        }
-        if (!is_fine)
+            return status;
+        if (!is_fine) {
+            if (++r->num_no_goods > MAX_NO_GOODS && pl_branch_and_bound_can(s->problem, &s->filter))
+                return turn_to_branch_and_bound(r);
             continue;
-        bool is_within = pl_filter_admits(&s->filter, &m->values);
-        bool is_better = is_within && m->values.cut_bytes < best_bytes;
-        if (is_better || (is_within && best->num_stages == 0)) {
-            best_bytes = m->values.cut_bytes;
-            status = exclude(s, &split, conditions, error);
-            pl_split_move(best, &split);
-            if (goal != PL_GOAL_FEWEST_CUT_BYTES)
-                goto done;
-        } else {
-            status = exclude(s, &split, conditions, error);
         }
-        if (status != POPLINER_OK)
-            goto done;
-        /* sums that were cut off are all the same */
-        if (best_bytes == 0 || best_bytes >= PL_MAX_CUT_BYTES) {
-            result->bound_bytes = best->num_stages > 0 ? best_bytes : 0;
-            if (best->num_stages > 0)
-                goto done;
-        }
+        status = take(r);
+        if (status != POPLINER_OK || r->is_done)
+            return status;
         ++ties;
-        double bound = (objective - pl_integer_program_tolerance(objective)) * s->unit_of_one;
-        result->bound_bytes = bound >= (double)best_bytes ? best_bytes
-                              : bound > 0.0               ? (uint64_t)bound
-                                                          : 0;
+        double bound = (r->objective - pl_integer_program_tolerance(r->objective)) * s->unit_of_one;
+        r->result->bound_bytes = bound >= (double)r->best_bytes ? r->best_bytes
+                                 : bound > 0.0                  ? (uint64_t)bound
+                                                                : 0;
     }
     pl_tell(
-        listener, POPLINER_LEVEL_WARNING,
+        r->listener, POPLINER_LEVEL_WARNING,
         "GLPK cannot tell more than %d splits apart that differ by a few bytes; the last of them "
         "may not be the best",
         MAX_EXCLUDED_SPLITS);
-    if (best->num_stages == 0)
-        result->is_stopped = true;
-done:
-    pl_split_clear(&split);
-    return status;
+    if (r->best->num_stages == 0)
+        r->result->is_stopped = true;
+    return POPLINER_OK;
 }
 
 /* pl_no_goods_search with the first stages fixed. */
@@ -217,6 +270,17 @@ static popliner_status find(const pl_problem *problem, const pl_filter *filter, 
     pl_condition *conditions = pl_new_array(2 * s.num_places, sizeof *conditions);
     m.peaks_bytes = pl_new_array(s.num_places, sizeof *m.peaks_bytes);
     m.stages = pl_new_array(s.num_places, sizeof *m.stages);
+    search r = {.s = &s,
+                .goal = goal,
+                .stop = stop,
+                .listener = listener,
+                .shared = shared,
+                .conditions = conditions,
+                .m = &m,
+                .best = split,
+                .result = result,
+                .error = error,
+                .best_bytes = UINT64_MAX};
     popliner_status status = conditions == NULL || m.peaks_bytes == NULL || m.stages == NULL
                                  ? pl_fail_memory(error, "the integer program")
                                  : POPLINER_OK;
@@ -225,7 +289,8 @@ static popliner_status find(const pl_problem *problem, const pl_filter *filter, 
     if (status == POPLINER_OK && s.num_columns > 0)
         status = pl_integer_program_forbid_known(&s, shared, conditions, error);
     if (status == POPLINER_OK && s.num_columns > 0)
-        status = search(&s, goal, stop, listener, shared, conditions, &m, split, result, error);
+        status = run(&r);
+    pl_split_clear(&r.split);
     pl_integer_program_clear(&s);
     free(conditions);
     free(m.peaks_bytes);

@@ -76,12 +76,15 @@ popliner_status pl_split_evaluate(const pl_problem *problem, const pl_split *spl
     size_t num_stages = split->num_stages;
     popliner_interval *stages = pl_new_array(num_stages, sizeof *stages);
     popliner_interval *together = pl_new_array(num_stages, sizeof *together);
-    popliner_status status =
-        stages == NULL || together == NULL ? pl_fail_memory(error, "the stages") : POPLINER_OK;
+    popliner_status status = POPLINER_OK;
     *values = (pl_objective_values){.min_peak_bytes = UINT64_MAX, .min_cycles = UINT64_MAX};
-    for (size_t i = 0; status == POPLINER_OK && i < num_stages; ++i)
+    if (stages == NULL || together == NULL) {
+        status = pl_fail_memory(error, "the stages");
+        goto done;
+    }
+    for (size_t i = 0; i < num_stages; ++i)
         stages[i] = pl_split_interval(problem, split, i);
-    for (size_t i = 0; status == POPLINER_OK && i < num_stages; ++i) {
+    for (size_t i = 0; i < num_stages; ++i) {
         if (i > 0)
             values->cut_bytes = pl_add_cut_bytes(
                 values->cut_bytes, popliner_costs_cut(problem->costs, stages[i].first_unit));
@@ -96,6 +99,8 @@ popliner_status pl_split_evaluate(const pl_problem *problem, const pl_split *spl
         uint64_t peak = 0;
         uint64_t cycles = 0;
         status = measure_ipu(problem, stages, num_stages, i, together, &peak, &cycles, error);
+        if (status != POPLINER_OK)
+            goto done;
         if (peaks_bytes != NULL)
             peaks_bytes[i] = peak;
         values->peak_bytes = peak > values->peak_bytes ? peak : values->peak_bytes;
@@ -104,6 +109,7 @@ popliner_status pl_split_evaluate(const pl_problem *problem, const pl_split *spl
         values->min_cycles = cycles < values->min_cycles ? cycles : values->min_cycles;
         ++values->num_ipus;
     }
+done:
     free(stages);
     free(together);
     return status;
@@ -180,62 +186,85 @@ static bool keeps_rules(const popliner_costs *costs, const popliner_solver_optio
            size >= options->min_units && (options->max_units == 0 || size <= options->max_units);
 }
 
-popliner_status pl_plan_check(const pl_problem *problem, const pl_filter *filter,
-                              const popliner_plan *plan, popliner_error *error) {
-    popliner_status status = POPLINER_OK;
-    pl_split split = {0};
-    pl_objective_values values = {0};
-    uint64_t *peaks_bytes = pl_new_array(plan->num_stages, sizeof *peaks_bytes);
-    if (peaks_bytes == NULL)
-        return pl_fail_memory(error, "the stages of the plan");
+/* Checks the stages one by one, and puts them into *split. */
+static popliner_status check_stages(const pl_problem *problem, const popliner_plan *plan,
+                                    pl_split *split, popliner_error *error) {
     if (plan->num_stages > problem->max_stages || plan->num_stages < problem->min_stages)
-        status = pl_fail(error, POPLINER_ERROR_INTERNAL,
-                         "the solver made %zu stages where %zu to %zu are allowed",
-                         plan->num_stages, problem->min_stages, problem->max_stages);
+        return pl_fail(error, POPLINER_ERROR_INTERNAL,
+                       "the solver made %zu stages where %zu to %zu are allowed", plan->num_stages,
+                       problem->min_stages, problem->max_stages);
     size_t next_unit = 0;
-    for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; ++i) {
+    for (size_t i = 0; i < plan->num_stages; ++i) {
         const popliner_plan_stage *stage = &plan->stages[i];
         if (stage->first_unit != next_unit || stage->last_unit < stage->first_unit ||
             stage->last_unit >= problem->num_units)
-            status = pl_fail(error, POPLINER_ERROR_INTERNAL,
-                             "stage %zu of the solver is units %zu to %zu, but unit %zu of %zu is "
-                             "the next to be placed",
-                             i, stage->first_unit, stage->last_unit, next_unit, problem->num_units);
-        else if (stage->ipu != pl_problem_ipu(problem, i) ||
-                 !keeps_rules(problem->costs, problem->options, stage))
-            status = pl_fail(error, POPLINER_ERROR_INTERNAL,
-                             "stage %zu of the solver, units %zu to %zu, breaks a constraint", i,
-                             stage->first_unit, stage->last_unit);
-        else if (!pl_split_append(&split, next_unit))
-            status = pl_fail_memory(error, "the stages of the plan");
+            return pl_fail(error, POPLINER_ERROR_INTERNAL,
+                           "stage %zu of the solver is units %zu to %zu, but unit %zu of %zu is "
+                           "the next to be placed",
+                           i, stage->first_unit, stage->last_unit, next_unit, problem->num_units);
+        if (stage->ipu != pl_problem_ipu(problem, i) ||
+            !keeps_rules(problem->costs, problem->options, stage))
+            return pl_fail(error, POPLINER_ERROR_INTERNAL,
+                           "stage %zu of the solver, units %zu to %zu, breaks a constraint", i,
+                           stage->first_unit, stage->last_unit);
+        if (!pl_split_append(split, next_unit))
+            return pl_fail_memory(error, "the stages of the plan");
         next_unit = stage->last_unit + 1;
     }
-    if (status == POPLINER_OK && next_unit != problem->num_units)
-        status = pl_fail(error, POPLINER_ERROR_INTERNAL, "the solver placed %zu units of %zu",
-                         next_unit, problem->num_units);
-    for (size_t i = 0; status == POPLINER_OK && i < problem->options->num_pairs; ++i)
-        if (!keeps_pair(plan, problem->options->pairs[i]))
-            status = pl_fail(error, POPLINER_ERROR_INTERNAL,
-                             "the solver put units %zu and %zu on different IPUs",
-                             problem->options->pairs[i].first_unit,
-                             problem->options->pairs[i].second_unit);
-    if (status == POPLINER_OK)
-        status = pl_split_evaluate(problem, &split, &values, peaks_bytes, error);
-    for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; ++i)
+    if (next_unit != problem->num_units)
+        return pl_fail(error, POPLINER_ERROR_INTERNAL, "the solver placed %zu units of %zu",
+                       next_unit, problem->num_units);
+    return POPLINER_OK;
+}
+
+static popliner_status check_pairs(const pl_problem *problem, const popliner_plan *plan,
+                                   popliner_error *error) {
+    for (size_t i = 0; i < problem->options->num_pairs; ++i) {
+        popliner_pair pair = problem->options->pairs[i];
+        if (!keeps_pair(plan, pair))
+            return pl_fail(error, POPLINER_ERROR_INTERNAL,
+                           "the solver put units %zu and %zu on different IPUs", pair.first_unit,
+                           pair.second_unit);
+    }
+    return POPLINER_OK;
+}
+
+/* Computes what the split is worth, with room for peaks_bytes[stages], and compares it. */
+static popliner_status check_values(const pl_problem *problem, const pl_filter *filter,
+                                    const popliner_plan *plan, const pl_split *split,
+                                    uint64_t *peaks_bytes, popliner_error *error) {
+    pl_objective_values values = {0};
+    popliner_status status = pl_split_evaluate(problem, split, &values, peaks_bytes, error);
+    if (status != POPLINER_OK)
+        return status;
+    for (size_t i = 0; i < plan->num_stages; ++i)
         if (peaks_bytes[i] != plan->stages[i].peak_bytes ||
             peaks_bytes[i] > pl_filter_limit(problem, filter, plan->stages[i].ipu))
-            status = pl_fail(error, POPLINER_ERROR_INTERNAL,
-                             "stage %zu of the solver needs %" PRIu64 " bytes, not %" PRIu64
-                             ", or more than it may",
-                             i, peaks_bytes[i], plan->stages[i].peak_bytes);
-    if (status == POPLINER_OK &&
-        (!pl_filter_admits(filter, &values) || values.peak_bytes != plan->peak_bytes ||
-         values.cycles != plan->cycles || values.cut_bytes != plan->cut_bytes ||
-         values.num_ipus != plan->num_ipus))
-        status = pl_fail(error, POPLINER_ERROR_INTERNAL,
-                         "the solver says that its split needs %" PRIu64 " bytes and cuts %" PRIu64
-                         ", but its stages say %" PRIu64 " and %" PRIu64,
-                         plan->peak_bytes, plan->cut_bytes, values.peak_bytes, values.cut_bytes);
+            return pl_fail(error, POPLINER_ERROR_INTERNAL,
+                           "stage %zu of the solver needs %" PRIu64 " bytes, not %" PRIu64
+                           ", or more than it may",
+                           i, peaks_bytes[i], plan->stages[i].peak_bytes);
+    if (!pl_filter_admits(filter, &values) || values.peak_bytes != plan->peak_bytes ||
+        values.cycles != plan->cycles || values.cut_bytes != plan->cut_bytes ||
+        values.num_ipus != plan->num_ipus)
+        return pl_fail(error, POPLINER_ERROR_INTERNAL,
+                       "the solver says that its split needs %" PRIu64 " bytes and cuts %" PRIu64
+                       ", but its stages say %" PRIu64 " and %" PRIu64,
+                       plan->peak_bytes, plan->cut_bytes, values.peak_bytes, values.cut_bytes);
+    return POPLINER_OK;
+}
+
+popliner_status pl_plan_check(const pl_problem *problem, const pl_filter *filter,
+                              const popliner_plan *plan, popliner_error *error) {
+    pl_split split = {0};
+    uint64_t *peaks_bytes = pl_new_array(plan->num_stages, sizeof *peaks_bytes);
+    if (peaks_bytes == NULL)
+        return pl_fail_memory(error, "the stages of the plan");
+    popliner_status status = check_stages(problem, plan, &split, error);
+    if (status == POPLINER_OK)
+        status = check_pairs(problem, plan, error);
+    if (status == POPLINER_OK)
+        status = check_values(problem, filter, plan, &split, peaks_bytes, error);
     pl_split_clear(&split);
     free(peaks_bytes);
     return status;
