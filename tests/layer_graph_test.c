@@ -131,7 +131,7 @@ static void refuses_no_nodes_and_too_many_units(void **state) {
     popliner_error error;
     assert_int_equal(pl_layer_graph_fill(&graph, "g", &file, &error), POPLINER_ERROR_INPUT);
     assert_string_equal(error.message, "g: the graph has no nodes");
-    for (uint32_t i = 0; i <= PL_MOST_UNITS; ++i)
+    for (uint32_t i = 0; i <= PL_MAX_UNITS; ++i)
         add_node(&graph, i, false, i, 1, 1, 1);
     assert_int_equal(pl_layer_graph_fill(&graph, "g", &file, &error), POPLINER_ERROR_INPUT);
     assert_string_equal(error.message,

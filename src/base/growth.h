@@ -9,8 +9,8 @@
 
 /* Makes room for at least `num_needed` items of `item_size` bytes in a malloc'ed array, which has
  * room for *capacity of them. `array` is the address of the pointer to it, whatever its items are;
- * the pointer is NULL and *capacity 0 at first. Grows by half as much again, so appending one by one
- * costs O(1) each. False, and nothing changed, when memory is short. */
+ * the pointer is NULL and *capacity 0 at first. Grows by half as much again, so appending one by
+ * one costs O(1) each. False, and nothing changed, when memory is short. */
 bool pl_grow(void *array, size_t *capacity, size_t num_needed, size_t item_size);
 
 /* One of several arrays that hold equally many items. */

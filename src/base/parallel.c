@@ -45,11 +45,11 @@ size_t pl_parallel_run(const pl_parallel *work) {
     /* the calling thread needs no task of its own while it is busy with `side_task` */
     size_t useful = work->count + (work->side_task != NULL && work->count > 0);
     size_t num_threads = work->num_threads < useful ? work->num_threads : useful;
-    size_t most_helpers = num_threads > 1 ? num_threads - 1 : 0;
+    size_t max_helpers = num_threads > 1 ? num_threads - 1 : 0;
     size_t num_helpers = 0;
-    helper *helpers = most_helpers == 0 ? NULL : calloc(most_helpers, sizeof *helpers);
+    helper *helpers = max_helpers == 0 ? NULL : calloc(max_helpers, sizeof *helpers);
     pthread_mutex_init(&c.lock, NULL);
-    for (; helpers != NULL && num_helpers < most_helpers; num_helpers++) {
+    for (; helpers != NULL && num_helpers < max_helpers; num_helpers++) {
         helper *h = &helpers[num_helpers];
         *h = (helper){.crew = &c, .worker = num_helpers + 1};
         if (pthread_create(&h->thread, NULL, help, h) != 0)

@@ -131,7 +131,7 @@ popliner_status popliner_costs_fill_peaks(popliner_costs *costs, popliner_peak_f
                 if (status != POPLINER_OK)
                     return status;
             }
-            /* one that is forbidden by itself, without any operation, says nothing of longer ones */
+            /* one that is forbidden by itself, without operations, says nothing of longer ones */
             bool is_forbidden = peak_bytes == POPLINER_PEAK_FORBIDDEN;
             pl_costs_set_peak_at(costs, 1, first, last,
                                  peak_bytes > max_bytes ? POPLINER_PEAK_FORBIDDEN : peak_bytes);
@@ -238,9 +238,9 @@ popliner_status popliner_costs_forbid(popliner_costs *costs, size_t first_unit, 
 
 uint64_t popliner_costs_peak_at(const popliner_costs *costs, size_t stages_to_end,
                                 size_t first_unit, size_t last_unit) {
-    size_t most_stages = costs->max_stages_to_end;
+    size_t max_stages = costs->max_stages_to_end;
     if (!is_interval(costs, first_unit, last_unit) || stages_to_end == 0 ||
-        (most_stages > 1 && stages_to_end > most_stages))
+        (max_stages > 1 && stages_to_end > max_stages))
         return POPLINER_PEAK_FORBIDDEN;
     return peaks_at(costs, stages_to_end)[place(costs, first_unit, last_unit)];
 }

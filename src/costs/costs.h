@@ -15,8 +15,8 @@ void pl_costs_set_peak_at(popliner_costs *costs, size_t stages_to_end, size_t fi
 void pl_costs_forbid(popliner_costs *costs, size_t first_unit, size_t last_unit);
 
 /* The peaks, in bytes, of the intervals that begin with `first_unit` as stages so far from the end:
- * element d is that of first_unit ... first_unit + d, and those that begin with the next unit follow.
- * Borrowed from the table. O(1). */
+ * element d is that of first_unit ... first_unit + d, and those that begin with the next unit
+ * follow. Borrowed from the table. O(1). */
 const uint64_t *pl_costs_peaks_from(const popliner_costs *costs, size_t stages_to_end,
                                     size_t first_unit);
 
@@ -25,7 +25,8 @@ const uint64_t *pl_costs_peaks_from(const popliner_costs *costs, size_t stages_t
 popliner_status pl_ask_peak(popliner_peak_function peak, void *user, size_t first_unit,
                             size_t last_unit, uint64_t *peak_bytes, popliner_error *error);
 
-/* Whether a longer interval never has fewer cycles: it may, where it saves those of a cut. O(n^2). */
+/* Whether a longer interval never has fewer cycles: it may, where it saves those of a cut.
+ * O(n^2). */
 bool pl_costs_cycles_never_shrink(const popliner_costs *costs);
 
 /* The same for cycles; NULL without such a table. */

@@ -10,15 +10,15 @@
 
 enum {
     /* A table of this many units takes 1 GiB; more are a mistake or need joining first. */
-    PL_MOST_UNITS = 16384,
+    PL_MAX_UNITS = 16384,
     /* Digits behind the point that times keep. */
     PL_TIME_DIGITS = 9,
     PL_TIME_SCALE = 1000000000,
 };
 
 /* The most that all bytes of a region (or all traffic) may add up to. With it, the copies of a
- * pipeline of PL_MOST_UNITS stages stay far below POPLINER_PEAK_FORBIDDEN. */
-#define PL_MOST_BYTES ((uint64_t)1 << 48)
+ * pipeline of PL_MAX_UNITS stages stay far below POPLINER_PEAK_FORBIDDEN. */
+#define PL_MAX_BYTES ((uint64_t)1 << 48)
 
 /* Memory that a stage needs once if it holds any of these units. */
 typedef struct pl_shared_memory {
@@ -56,8 +56,8 @@ struct popliner_costs_file {
     pl_additive_costs additive; /* empty for graphs and listed intervals */
 };
 
-/* Each fills the zeroed *file, whose owner frees it on failure, too. `path` is for messages. Errors:
- * INPUT, MEMORY. */
+/* Each fills the zeroed *file, whose owner frees it on failure, too. `path` is for messages.
+ * Errors: INPUT, MEMORY. */
 popliner_status pl_read_costs_json(const json_t *root, const char *path,
                                    const popliner_pipeline *pipeline, popliner_costs_file *file,
                                    popliner_error *error);
@@ -67,8 +67,8 @@ popliner_status pl_read_graph_json(const json_t *root, const char *path, popline
 popliner_status pl_read_graph_text(const char *text, size_t length, const char *path,
                                    popliner_costs_file *file, popliner_error *error);
 
-/* The keys that popliner's own format knows, for each kind of object in it, the required ones first;
- * docs/costs.schema.json lists the same. */
+/* The keys that popliner's own format knows, for each kind of object in it, the required ones
+ * first; docs/costs.schema.json lists the same. */
 typedef struct pl_known_keys {
     const char *object;
     size_t num_required;

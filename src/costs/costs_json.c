@@ -70,7 +70,7 @@ popliner_status pl_costs_json_bytes(const pl_costs_json *r, const pl_json_place 
         if (!json_is_number(value))
             return pl_json_refuse(&r->json, place,
                                   "expected a number of bytes, or a list of one for each region");
-        popliner_status status = pl_json_whole(&r->json, place, value, 0, PL_MOST_BYTES, &bytes[0]);
+        popliner_status status = pl_json_whole(&r->json, place, value, 0, PL_MAX_BYTES, &bytes[0]);
         if (status != POPLINER_OK)
             return status;
         for (size_t i = 1; i < r->num_regions; ++i)
@@ -84,7 +84,7 @@ popliner_status pl_costs_json_bytes(const pl_costs_json *r, const pl_json_place 
     for (size_t i = 0; i < r->num_regions; ++i) {
         pl_json_place item = pl_place("%s[%zu]", place->text, i);
         popliner_status status =
-            pl_json_whole(&r->json, &item, json_array_get(value, i), 0, PL_MOST_BYTES, &bytes[i]);
+            pl_json_whole(&r->json, &item, json_array_get(value, i), 0, PL_MAX_BYTES, &bytes[i]);
         if (status != POPLINER_OK)
             return status;
     }
@@ -103,10 +103,10 @@ popliner_status pl_costs_json_additive_bytes(pl_costs_json *r, const pl_json_pla
         return status;
     for (size_t i = 0; i < r->num_regions; ++i) {
         r->sum_bytes[i] += bytes[i];
-        if (r->sum_bytes[i] > PL_MOST_BYTES)
+        if (r->sum_bytes[i] > PL_MAX_BYTES)
             return pl_json_refuse(&r->json, &place,
                                   "with this, the bytes of %s add up to more than %" PRIu64,
-                                  r->regions.items[i], PL_MOST_BYTES);
+                                  r->regions.items[i], PL_MAX_BYTES);
     }
     return POPLINER_OK;
 }
@@ -181,9 +181,9 @@ static popliner_status read_head(pl_costs_json *r) {
     if (status == POPLINER_OK)
         status = pl_json_array(&r->json, &units_place, units);
     r->num_units = json_array_size(units);
-    if (status == POPLINER_OK && (r->num_units == 0 || r->num_units > PL_MOST_UNITS))
+    if (status == POPLINER_OK && (r->num_units == 0 || r->num_units > PL_MAX_UNITS))
         status = pl_json_refuse(&r->json, &units_place, "expected from 1 to %d units, found %zu",
-                                PL_MOST_UNITS, r->num_units);
+                                PL_MAX_UNITS, r->num_units);
     text = "cycles";
     if (status == POPLINER_OK && time_unit != NULL) {
         pl_json_place place = pl_place("time_unit");
@@ -230,7 +230,7 @@ static popliner_status read_cuts(pl_costs_json *r) {
     for (size_t i = 0; i < json_array_size(cuts); ++i) {
         pl_json_place place = pl_place("cuts[%zu]", i);
         uint64_t bytes = 0;
-        status = pl_json_whole(&r->json, &place, json_array_get(cuts, i), 0, PL_MOST_BYTES, &bytes);
+        status = pl_json_whole(&r->json, &place, json_array_get(cuts, i), 0, PL_MAX_BYTES, &bytes);
         if (status != POPLINER_OK)
             return status;
         pl_costs_set_cut(r->file->costs, i + 1, bytes);

@@ -83,8 +83,8 @@ popliner_status pl_costs_json_read_devices(pl_costs_json *r);
 /* Gives the table the peaks of the pipeline if they differ from the plain ones. */
 popliner_status pl_costs_json_add_pipeline(pl_costs_json *r);
 
-/* Sets the peaks of an interval, wherever it stands, that needs memory[num_regions] and keeps copies
- * of kept[num_regions]. */
+/* Sets the peaks of an interval, wherever it stands, that needs memory[num_regions] and keeps
+ * copies of kept[num_regions]. */
 void pl_costs_json_set_peaks(const pl_costs_json *r, size_t first, size_t last,
                              const uint64_t *memory, const uint64_t *kept);
 

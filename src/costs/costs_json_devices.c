@@ -46,7 +46,7 @@ static popliner_status read_limits(pl_costs_json *r, const json_t *memories) {
             return pl_json_refuse(&r->json, &memories_place,
                                   "\"%.100s\" is not the number of a device, from 0 to %zu", key,
                                   (file->num_ipus > 0 ? file->num_ipus : MAX_DEVICES) - 1);
-        status = pl_json_whole(&r->json, &place, value, 1, PL_MOST_BYTES, &limit->bytes);
+        status = pl_json_whole(&r->json, &place, value, 1, PL_MAX_BYTES, &limit->bytes);
         if (status != POPLINER_OK)
             return status;
         ++file->num_limits;
@@ -71,7 +71,7 @@ popliner_status pl_costs_json_read_devices(pl_costs_json *r) {
         status = pl_json_whole(&r->json, &count_place, count, 1, MAX_DEVICES, &num_ipus);
     r->file->num_ipus = (size_t)num_ipus;
     if (status == POPLINER_OK && memory != NULL)
-        status = pl_json_whole(&r->json, &memory_place, memory, 1, PL_MOST_BYTES,
+        status = pl_json_whole(&r->json, &memory_place, memory, 1, PL_MAX_BYTES,
                                &r->file->bytes_per_tile);
     if (status == POPLINER_OK && memories != NULL)
         status = read_limits(r, memories);

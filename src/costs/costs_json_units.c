@@ -40,7 +40,7 @@ static popliner_status read_region(pl_costs_json *r, size_t i, const json_t *reg
         status = read_name(r, &name_place, json_object_get(region, "name"), &r->regions);
     if (status == POPLINER_OK && capacity != NULL)
         status =
-            pl_json_whole(&r->json, &capacity_place, capacity, 0, PL_MOST_BYTES, capacity_bytes);
+            pl_json_whole(&r->json, &capacity_place, capacity, 0, PL_MAX_BYTES, capacity_bytes);
     return status;
 }
 

@@ -1,5 +1,5 @@
-/* The graphs of "Efficient Algorithms for Device Placement of DNN Graph Operators" as JSON, of which
- * the accelerators are used and the CPUs are not.
+/* The graphs of "Efficient Algorithms for Device Placement of DNN Graph Operators" as JSON, of
+ * which the accelerators are used and the CPUs are not.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "costs/json_values.h"
@@ -15,7 +15,7 @@
 #include "base/names.h"
 
 /* Doubles are exact up to here. */
-#define MOST_NUMBER ((uint64_t)1 << 53)
+#define MAX_NUMBER ((uint64_t)1 << 53)
 
 typedef struct reader {
     pl_json json;
@@ -93,7 +93,7 @@ static popliner_status read_node(reader *r, size_t i, const json_t *value) {
         status = pl_json_scaled(&r->json, &cycles_place, json_object_get(value, "fpgaLatency"),
                                 PL_TIME_SCALE, POPLINER_MOST_CYCLES, &node.cycles);
     if (status == POPLINER_OK && size != NULL)
-        status = pl_json_scaled(&r->json, &size_place, size, 1, PL_MOST_BYTES, &node.memory_bytes);
+        status = pl_json_scaled(&r->json, &size_place, size, 1, PL_MAX_BYTES, &node.memory_bytes);
     if (status == POPLINER_OK && flag != NULL)
         status = pl_json_flag(&r->json, &flag_place, flag, &node.is_backward);
     if (status == POPLINER_OK && supported != NULL)
@@ -118,10 +118,10 @@ static popliner_status read_node(reader *r, size_t i, const json_t *value) {
                               "with this node, the latencies add up to more than %.17g; use a "
                               "larger unit of time",
                               (double)POPLINER_MOST_CYCLES / PL_TIME_SCALE);
-    if (r->sum_bytes > PL_MOST_BYTES)
+    if (r->sum_bytes > PL_MAX_BYTES)
         return pl_json_refuse(&r->json, &size_place,
                               "with this node, the sizes add up to more than %" PRIu64 " bytes",
-                              PL_MOST_BYTES);
+                              PL_MAX_BYTES);
     node.name = make_name(r, name, node.number);
     if (!pl_layer_graph_add_node(&r->graph, node) ||
         !pl_id_map_add(&r->nodes, (uint64_t)node.number, (uint32_t)i))
@@ -208,9 +208,8 @@ static popliner_status read_limit(const reader *r, const json_t *root, const cha
     if (value == NULL)
         return POPLINER_OK;
     if (!json_is_number(value) || !(json_number_value(value) >= 1) ||
-        json_number_value(value) > (double)MOST_NUMBER)
-        return pl_json_refuse(&r->json, &place, "expected a number from 1 to %" PRIu64,
-                              MOST_NUMBER);
+        json_number_value(value) > (double)MAX_NUMBER)
+        return pl_json_refuse(&r->json, &place, "expected a number from 1 to %" PRIu64, MAX_NUMBER);
     *number = (uint64_t)json_number_value(value);
     return POPLINER_OK;
 }

@@ -81,18 +81,18 @@ static bool parse_number(span text, uint64_t *number) {
     return true;
 }
 
-/* A decimal times 10^digits, rounded; false if it is none or more than `most` (below 2^60). */
-static bool parse_decimal(span text, unsigned digits, uint64_t most, uint64_t *number) {
+/* A decimal times 10^digits, rounded; false if it is none or more than `max` (below 2^60). */
+static bool parse_decimal(span text, unsigned digits, uint64_t max, uint64_t *number) {
     size_t i = 0;
     *number = 0;
-    for (; i < text.length && text.at[i] >= '0' && text.at[i] <= '9' && *number <= most; ++i)
+    for (; i < text.length && text.at[i] >= '0' && text.at[i] <= '9' && *number <= max; ++i)
         *number = *number * 10 + (uint64_t)(text.at[i] - '0');
     if (i == 0)
         return false;
     bool has_point = i < text.length && text.at[i] == '.';
     bool round_up = false;
     i += has_point;
-    for (unsigned digit = 0; digit < digits && *number <= most; ++digit) {
+    for (unsigned digit = 0; digit < digits && *number <= max; ++digit) {
         bool is_digit = has_point && i < text.length && text.at[i] >= '0' && text.at[i] <= '9';
         *number = *number * 10 + (is_digit ? (uint64_t)(text.at[i] - '0') : 0);
         i += is_digit;
@@ -102,28 +102,28 @@ static bool parse_decimal(span text, unsigned digits, uint64_t most, uint64_t *n
     while (has_point && i < text.length && text.at[i] >= '0' && text.at[i] <= '9')
         ++i;
     *number += round_up;
-    return i == text.length && *number <= most;
+    return i == text.length && *number <= max;
 }
 
 /* A decimal, or "[a; b; ...]", of which the sum is taken. */
-static bool parse_decimals(span text, unsigned digits, uint64_t most, uint64_t *number) {
+static bool parse_decimals(span text, unsigned digits, uint64_t max, uint64_t *number) {
     if (text.length < 2 || text.at[0] != '[' || text.at[text.length - 1] != ']')
-        return parse_decimal(text, digits, most, number);
+        return parse_decimal(text, digits, max, number);
     span rest = {text.at + 1, text.length - 2};
     *number = 0;
     while (rest.length > 0) {
         uint64_t item = 0;
-        if (!parse_decimal(take_before(&rest, "; "), digits, most, &item))
+        if (!parse_decimal(take_before(&rest, "; "), digits, max, &item))
             return false;
         *number += item;
-        if (*number > most)
+        if (*number > max)
             return false;
     }
     return true;
 }
 
-/* "forward_compute_time=0.5, backward_compute_time=1, activation_size=8, parameter_size=4"; what else
- * is there is ignored. */
+/* "forward_compute_time=0.5, backward_compute_time=1, activation_size=8, parameter_size=4"; what
+ * else is there is ignored. */
 static popliner_status read_amounts(reader *r, span text, pl_graph_node *node) {
     static const char *const keys[] = {
         "forward_compute_time=", "backward_compute_time=", "activation_size=", "parameter_size="};
@@ -139,7 +139,7 @@ static popliner_status read_amounts(reader *r, span text, pl_graph_node *node) {
                 return refuse(r, "the same amount twice", item);
             found[k] = true;
             if (!parse_decimals(behind(item, strlen(keys[k])), k < 2 ? PL_TIME_DIGITS : 0,
-                                k < 2 ? POPLINER_MOST_CYCLES : PL_MOST_BYTES, &numbers[k]))
+                                k < 2 ? POPLINER_MOST_CYCLES : PL_MAX_BYTES, &numbers[k]))
                 return refuse(r, "not a decimal number, or too large", item);
         }
     }
@@ -231,8 +231,8 @@ static popliner_status check_nodes(reader *r) {
         r->sum_cycles += node->cycles;
         r->sum_bytes += node->memory_bytes;
         r->sum_traffic += node->traffic;
-        if (r->sum_cycles > POPLINER_MOST_CYCLES || r->sum_bytes > PL_MOST_BYTES ||
-            r->sum_traffic > PL_MOST_BYTES)
+        if (r->sum_cycles > POPLINER_MOST_CYCLES || r->sum_bytes > PL_MAX_BYTES ||
+            r->sum_traffic > PL_MAX_BYTES)
             return pl_fail(r->error, POPLINER_ERROR_INPUT,
                            "%s: with %s, the times or sizes add up to more than can be told apart",
                            r->path, node->name);

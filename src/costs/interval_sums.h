@@ -40,8 +40,8 @@ typedef struct pl_interval_sums {
 /* All functions that return bool return false when memory is short. */
 bool pl_interval_sums_init(pl_interval_sums *sums, size_t num_units, size_t width);
 
-/* Adds amounts[width] to the intervals that hold at least one of the units (distinct, ascending). All
- * amounts together must stay within 64 bits. */
+/* Adds amounts[width] to the intervals that hold at least one of the units (distinct, ascending).
+ * All amounts together must stay within 64 bits. */
 bool pl_interval_sums_add(pl_interval_sums *sums, const size_t *units, size_t num_units,
                           const uint64_t *amounts);
 

@@ -90,33 +90,33 @@ popliner_status pl_json_flag(const pl_json *json, const pl_json_place *place, co
 }
 
 popliner_status pl_json_whole(const pl_json *json, const pl_json_place *place, const json_t *value,
-                              uint64_t least, uint64_t most, uint64_t *number) {
+                              uint64_t min, uint64_t max, uint64_t *number) {
     if (!json_is_number(value))
         return pl_json_refuse(json, place, "expected a whole number, found %s", kind(value));
     double real = json_number_value(value);
     /* in integers where there are some: a double is no longer exact above 2^53 */
     bool fits = json_is_integer(value) ? json_integer_value(value) >= 0 &&
-                                             (uint64_t)json_integer_value(value) >= least &&
-                                             (uint64_t)json_integer_value(value) <= most
-                                       : real >= (double)least && real <= (double)most;
+                                             (uint64_t)json_integer_value(value) >= min &&
+                                             (uint64_t)json_integer_value(value) <= max
+                                       : real >= (double)min && real <= (double)max;
     if (!fits || real != floor(real))
         return pl_json_refuse(json, place,
-                              "%.17g is not a whole number from %" PRIu64 " to %" PRIu64, real,
-                              least, most);
+                              "%.17g is not a whole number from %" PRIu64 " to %" PRIu64, real, min,
+                              max);
     *number = json_is_integer(value) ? (uint64_t)json_integer_value(value) : (uint64_t)real;
     return POPLINER_OK;
 }
 
 popliner_status pl_json_scaled(const pl_json *json, const pl_json_place *place, const json_t *value,
-                               uint64_t scale, uint64_t most, uint64_t *number) {
+                               uint64_t scale, uint64_t max, uint64_t *number) {
     if (!json_is_number(value))
         return pl_json_refuse(json, place, "expected a number, found %s", kind(value));
     double real = json_number_value(value);
     if (real < 0)
         return pl_json_refuse(json, place, "%.17g is negative", real);
-    if (real > (double)most / (double)scale)
+    if (real > (double)max / (double)scale)
         return pl_json_refuse(json, place, "%.17g is more than %.17g; use a larger unit", real,
-                              (double)most / (double)scale);
+                              (double)max / (double)scale);
     *number = json_is_integer(value) ? (uint64_t)json_integer_value(value) * scale
                                      : (uint64_t)llround(real * (double)scale);
     return POPLINER_OK;

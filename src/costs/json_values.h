@@ -41,12 +41,12 @@ popliner_status pl_json_text(const pl_json *json, const pl_json_place *place, co
 popliner_status pl_json_flag(const pl_json *json, const pl_json_place *place, const json_t *value,
                              bool *flag);
 
-/* Whole, from `least` to `most` (at most 2^53); it may be written as 4096.0 or 4e3. */
+/* Whole, from `min` to `max` (at most 2^53); it may be written as 4096.0 or 4e3. */
 popliner_status pl_json_whole(const pl_json *json, const pl_json_place *place, const json_t *value,
-                              uint64_t least, uint64_t most, uint64_t *number);
+                              uint64_t min, uint64_t max, uint64_t *number);
 
-/* At least 0, multiplied by `scale` and rounded; `most` is the limit of the product, at most 2^53. */
+/* At least 0, multiplied by `scale` and rounded; `max` (at most 2^53) limits the product. */
 popliner_status pl_json_scaled(const pl_json *json, const pl_json_place *place, const json_t *value,
-                               uint64_t scale, uint64_t most, uint64_t *number);
+                               uint64_t scale, uint64_t max, uint64_t *number);
 
 #endif

@@ -183,8 +183,8 @@ static uint32_t pop(uint32_t *heap, size_t *count) {
     return top;
 }
 
-/* Numbers the components as units, in topological order. The rank of the first node of each unit ends
- * up in work[0]. */
+/* Numbers the components as units, in topological order. The rank of the first node of each unit
+ * ends up in work[0]. */
 static void place_components(ordering *o) {
     size_t count = o->graph->num_nodes;
     uint32_t *first_rank = o->work[0];
@@ -365,11 +365,11 @@ popliner_status pl_layer_graph_fill(const pl_layer_graph *graph, const char *pat
         status = pl_fail_memory(error, "the order of the graph's nodes");
         goto cleanup;
     }
-    if (o.num_units > PL_MOST_UNITS) {
+    if (o.num_units > PL_MAX_UNITS) {
         status = pl_fail(error, POPLINER_ERROR_INPUT,
                          "%s: the graph makes a chain of %zu units, but %d are the most that can "
                          "be split; join some of its nodes",
-                         path, o.num_units, PL_MOST_UNITS);
+                         path, o.num_units, PL_MAX_UNITS);
         goto cleanup;
     }
     file->names = pl_new_array(o.num_units, sizeof *file->names);

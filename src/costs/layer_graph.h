@@ -43,8 +43,8 @@ typedef struct pl_layer_graph {
 bool pl_layer_graph_add_node(pl_layer_graph *graph, pl_graph_node node);
 bool pl_layer_graph_add_edge(pl_layer_graph *graph, size_t from, size_t to);
 
-/* Fills the costs and names of *file. Each sum of an amount over all nodes must be within its limit:
- * POPLINER_MOST_CYCLES (for cycles and, if it takes any, traffic together), PL_MOST_BYTES.
+/* Fills the costs and names of *file. Each sum of an amount over all nodes must be within its
+ * limit: POPLINER_MOST_CYCLES (for cycles and, if it takes any, traffic together), PL_MAX_BYTES.
  * Errors: INPUT when there are no nodes or too many units; MEMORY. O(units^2 + edges log edges). */
 popliner_status pl_layer_graph_fill(const pl_layer_graph *graph, const char *path,
                                     popliner_costs_file *file, popliner_error *error);

@@ -324,9 +324,9 @@ static bool matches_any(finder *f, const char *pattern, const char **where) {
 
 /* Explains why a pattern matches nothing: how far it does match something. */
 static void explain_no_match(finder *f, const char *pattern, const popliner_listener *listener) {
-    enum { MOST_PATTERN = 400 };
+    enum { MAX_PATTERN = 400 };
     size_t length = strlen(pattern);
-    char *part = length <= MOST_PATTERN ? pl_copy_string(pattern, length) : NULL;
+    char *part = length <= MAX_PATTERN ? pl_copy_string(pattern, length) : NULL;
     const char *where = "";
     size_t offset = part == NULL ? 0 : length;
     for (; offset > 0; offset--) {

@@ -11,7 +11,7 @@
 
 /* A name of a few hundred characters needs a few hundred steps of a sane pattern; this bound keeps
  * an insane one ("(a+)+$") within some milliseconds per name. */
-enum { MOST_STEPS = 1000000 };
+enum { MAX_STEPS = 1000000 };
 
 struct pl_regex {
     char *option;
@@ -53,7 +53,7 @@ popliner_status pl_regex_compile(const char *pattern, const char *option, pl_reg
         pl_regex_free(regex);
         return pl_fail_memory(error, "a regular expression");
     }
-    pcre2_set_match_limit(regex->context, MOST_STEPS);
+    pcre2_set_match_limit(regex->context, MAX_STEPS);
     *result = regex;
     return POPLINER_OK;
 }

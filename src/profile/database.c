@@ -73,7 +73,7 @@ static popliner_status find_columns(const pl_database *database, const char *tab
 popliner_status pl_list_columns(const pl_database *database, const char *table, bool required,
                                 const pl_column *columns, size_t num_columns, bool *found,
                                 pl_text *sql, popliner_error *error) {
-    bool present[PL_MOST_COLUMNS] = {false};
+    bool present[PL_MAX_COLUMNS] = {false};
     popliner_status status = pl_database_has_table(database, table, found, error);
     if (status == POPLINER_OK && !*found && required)
         return pl_fail(error, POPLINER_ERROR_INPUT, "%s: has no table %s", database->path, table);
@@ -228,16 +228,16 @@ static int type_of(const pl_rows *rows, int column) {
                                 : sqlite3_column_type(rows->statement, column);
 }
 
-popliner_status pl_rows_number_or(pl_rows *rows, int column, uint64_t most, uint64_t otherwise,
+popliner_status pl_rows_number_or(pl_rows *rows, int column, uint64_t max, uint64_t otherwise,
                                   uint64_t *value, popliner_error *error) {
     if (pl_rows_is_null(rows, column)) {
         *value = otherwise;
         return POPLINER_OK;
     }
-    return pl_rows_number(rows, column, most, value, error);
+    return pl_rows_number(rows, column, max, value, error);
 }
 
-popliner_status pl_rows_number(pl_rows *rows, int column, uint64_t most, uint64_t *value,
+popliner_status pl_rows_number(pl_rows *rows, int column, uint64_t max, uint64_t *value,
                                popliner_error *error) {
     int type = type_of(rows, column);
     if (type == SQLITE_NULL)
@@ -246,9 +246,9 @@ popliner_status pl_rows_number(pl_rows *rows, int column, uint64_t most, uint64_
         return pl_rows_fail(rows, column, error, "is no whole number");
     sqlite3_int64 number = rows->values != NULL ? sqlite3_value_int64(rows->values[column])
                                                 : sqlite3_column_int64(rows->statement, column);
-    if (number < 0 || (uint64_t)number > most)
+    if (number < 0 || (uint64_t)number > max)
         return pl_rows_fail(rows, column, error, "is %lld, expected 0 to %llu", number,
-                            (unsigned long long)most);
+                            (unsigned long long)max);
     *value = (uint64_t)number;
     return POPLINER_OK;
 }

@@ -74,7 +74,7 @@ popliner_status pl_database_fail(const pl_database *database, const char *action
 popliner_status pl_database_has_table(const pl_database *database, const char *table, bool *found,
                                       popliner_error *error);
 
-enum { PL_MOST_COLUMNS = 16 };
+enum { PL_MAX_COLUMNS = 16 };
 
 /* A column to read. One that is not required reads as NULL where the table does not have it. */
 typedef struct pl_column {
@@ -135,12 +135,12 @@ popliner_status pl_rows_each(pl_rows *rows, const char *query, size_t num_column
  * neither NULL nor a whole number, or is negative; values[] then means nothing. */
 bool pl_rows_plain_numbers(const pl_rows *rows, size_t num_columns, int64_t *values);
 
-/* A whole number in [0, most] of the current row. NULL or text is an error. */
-popliner_status pl_rows_number(pl_rows *rows, int column, uint64_t most, uint64_t *value,
+/* A whole number in [0, max] of the current row. NULL or text is an error. */
+popliner_status pl_rows_number(pl_rows *rows, int column, uint64_t max, uint64_t *value,
                                popliner_error *error);
 
 /* The same, but NULL reads as `otherwise`. */
-popliner_status pl_rows_number_or(pl_rows *rows, int column, uint64_t most, uint64_t otherwise,
+popliner_status pl_rows_number_or(pl_rows *rows, int column, uint64_t max, uint64_t otherwise,
                                   uint64_t *value, popliner_error *error);
 
 bool pl_rows_is_null(const pl_rows *rows, int column);

@@ -73,12 +73,12 @@ const char *pl_debug_operation_name(const popliner_debug_info *info, uint32_t co
 
 bool popliner_debug_info_path(const popliner_debug_info *info, uint64_t id, char *path,
                               size_t size) {
-    enum { MOST_PARENTS = 100 };
-    uint32_t chain[MOST_PARENTS];
+    enum { MAX_PARENTS = 100 };
+    uint32_t chain[MAX_PARENTS];
     size_t length = 0;
     uint32_t context = pl_debug_find(info, id);
     bool known = context != PL_NONE;
-    for (; context != PL_NONE && length < MOST_PARENTS; context = pl_debug_parent(info, context)) {
+    for (; context != PL_NONE && length < MAX_PARENTS; context = pl_debug_parent(info, context)) {
         bool met = false; /* the parents are cyclic */
         for (size_t i = 0; i < length && !met; i++)
             met = chain[i] == context;

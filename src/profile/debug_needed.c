@@ -23,8 +23,8 @@ static void mark(marking *m, uint64_t id) {
     m->waiting[m->num_waiting++] = context;
 }
 
-/* Marks what the profile names, and whatever that leads to: parents, and the operations that outlined
- * calls stand for. */
+/* Marks what the profile names, and whatever that leads to: parents, and the operations that
+ * outlined calls stand for. */
 static void mark_needed(marking *m, const popliner_profile *p) {
     const popliner_debug_info *info = m->info;
     for (size_t i = 0; i < p->num_programs; i++)

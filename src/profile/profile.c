@@ -22,14 +22,14 @@ static void free_ids(pl_profile_ids *ids) {
 
 /* The number of threads wanted, as far as the file is large enough to keep them busy. */
 static size_t useful_threads(const char *path, size_t num_threads) {
-    enum { MOST_THREADS = 64, BYTES_PER_THREAD = 1 << 16 };
+    enum { MAX_THREADS = 64, BYTES_PER_THREAD = 1 << 16 };
     struct stat info = {0};
-    uint64_t most = stat(path, &info) == 0 ? (uint64_t)info.st_size / BYTES_PER_THREAD + 1 : 1;
-    if (most > MOST_THREADS)
-        most = MOST_THREADS;
+    uint64_t max = stat(path, &info) == 0 ? (uint64_t)info.st_size / BYTES_PER_THREAD + 1 : 1;
+    if (max > MAX_THREADS)
+        max = MAX_THREADS;
     if (num_threads == 0)
         num_threads = pl_machine_processors();
-    return num_threads < most ? num_threads : (size_t)most;
+    return num_threads < max ? num_threads : (size_t)max;
 }
 
 popliner_status pl_profile_read(const char *path, const popliner_read_options *options,

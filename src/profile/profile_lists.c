@@ -151,7 +151,7 @@ popliner_status pl_profile_read_exchange_lists(const pl_database *database, popl
                     .columns = columns,
                     .num_columns = 2,
                     .key = "id",
-                    .fewest_keys = 8,
+                    .min_keys = 8,
                     .order = "ORDER BY id, var_id",
                     .take = take_region,
                     .user = &e};

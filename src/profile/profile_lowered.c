@@ -70,8 +70,8 @@ static popliner_status ask(const pl_database *database, const char *table, const
     return status;
 }
 
-/* One row of vars_info into place `i`, if it is as nearly all rows are. False when it needs a second
- * look; nothing was stored then that read_variable does not store. */
+/* One row of vars_info into place `i`, if it is as nearly all rows are. False when it needs a
+ * second look; nothing was stored then that read_variable does not store. */
 static bool put_plain_variable(const int64_t *values, const lowered *l, size_t i) {
     popliner_profile *p = l->profile;
     const pl_profile_ids *ids = l->ids;
@@ -324,7 +324,7 @@ static popliner_status find_places(pl_scan *scan, size_t *num_places, popliner_e
 /* Refuses a profile that the memory cannot hold before it makes the machine swap, or other programs
  * be killed. */
 static popliner_status check_memory(const pl_database *database, size_t num_variables,
-                                    uint64_t most_bytes, popliner_error *error) {
+                                    uint64_t max_bytes, popliner_error *error) {
     /* A tenth less than what runs of the whole command were measured to take, so that nothing is
      * refused that would fit. */
     enum { BYTES_PER_VARIABLE = 20, BYTES_PER_REGION = 8, BYTES_PER_LIST_BYTE = 4 };
@@ -335,15 +335,15 @@ static popliner_status check_memory(const pl_database *database, size_t num_vari
     ask(database, "compute_sets", "sum(length(var_ids_diff_rle))", &list_bytes, &ignored);
     uint64_t needed = num_variables * (uint64_t)BYTES_PER_VARIABLE +
                       num_regions * BYTES_PER_REGION + list_bytes * BYTES_PER_LIST_BYTE;
-    if (most_bytes == 0)
-        most_bytes = pl_machine_memory_bytes();
-    if (needed <= most_bytes)
+    if (max_bytes == 0)
+        max_bytes = pl_machine_memory_bytes();
+    if (needed <= max_bytes)
         return POPLINER_OK;
     return pl_fail(error, POPLINER_ERROR_MEMORY,
                    "%s: needs about %llu MiB of memory for %zu lowered variables and what uses "
                    "them, but there are %llu MiB",
                    database->path, (unsigned long long)((needed >> 20) + 1), num_variables,
-                   (unsigned long long)(most_bytes >> 20));
+                   (unsigned long long)(max_bytes >> 20));
 }
 
 static bool allocate_variables(lowered *l, size_t count) {
@@ -369,7 +369,7 @@ popliner_status pl_profile_read_lowered(const pl_database *database,
                     .columns = columns,
                     .num_columns = NUM_COLUMNS,
                     .key = "rowid",
-                    .fewest_keys = 1 << 12,
+                    .min_keys = 1 << 12,
                     .order = "",
                     .task = "Reading lowered variables",
                     .listener = options->listener,

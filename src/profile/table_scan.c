@@ -10,7 +10,7 @@
 
 /* Small enough that threads finish together and progress moves, large enough that finding the
  * beginning of a piece does not count. */
-enum { MOST_PIECES = 256 };
+enum { MAX_PIECES = 256 };
 
 /* Sets *is_number and the bounds if all keys are numbers, which SQLite knows without a look at
  * every row where the key is the rowid or has an index. */
@@ -57,20 +57,20 @@ popliner_status pl_scan_open(pl_scan *scan, popliner_error *error) {
     scan->column_list = list.data;
     if (status != POPLINER_OK || !scan->found)
         return status;
-    scan->pieces = pl_new_array(MOST_PIECES, sizeof *scan->pieces);
+    scan->pieces = pl_new_array(MAX_PIECES, sizeof *scan->pieces);
     if (scan->pieces == NULL)
         return pl_fail_memory(error, "a table");
     status = find_bounds(scan, &is_number, error);
     if (status != POPLINER_OK)
         return status;
-    if (!is_number || scan->lowest < 0 || scan->highest > INT64_MAX - MOST_PIECES) {
+    if (!is_number || scan->lowest < 0 || scan->highest > INT64_MAX - MAX_PIECES) {
         pl_scan_do_not_cut(scan);
         return POPLINER_OK;
     }
     int64_t span = scan->highest - scan->lowest + 1;
-    int64_t keys = span / MOST_PIECES + 1;
-    if (keys < scan->fewest_keys)
-        keys = scan->fewest_keys;
+    int64_t keys = span / MAX_PIECES + 1;
+    if (keys < scan->min_keys)
+        keys = scan->min_keys;
     for (int64_t first = scan->lowest;; first += keys) {
         pl_piece *piece = &scan->pieces[scan->num_pieces++];
         bool is_last = scan->highest - first < keys;

@@ -21,10 +21,10 @@ typedef struct pl_scan {
     const char *table;
     const pl_column *columns;
     size_t num_columns;
-    const char *key;     /* the column by whose numbers the table is cut into pieces, or "rowid" */
-    int64_t fewest_keys; /* of a piece: they are rows enough to be worth one */
-    const char *order;   /* "ORDER BY ...", ascending in the key, or "" */
-    const char *task;    /* for pl_progress, or NULL */
+    const char *key;   /* the column by whose numbers the table is cut into pieces, or "rowid" */
+    int64_t min_keys;  /* of a piece: they are rows enough to be worth one */
+    const char *order; /* "ORDER BY ...", ascending in the key, or "" */
+    const char *task;  /* for pl_progress, or NULL */
     const popliner_listener *listener;
 
     /* Takes the current row, the row_in_piece-th of its piece. Called by one thread for all rows of

@@ -16,8 +16,8 @@ typedef enum pl_goal {
 } pl_goal;
 
 /* Finds such a split; *split must be empty and stays so if there is none. With a max_spread, every
- * smallest value that a stage may have is tried. *is_stopped becomes true, and the split stays empty,
- * if that is wanted meanwhile. Errors: MEMORY, INTERNAL.
+ * smallest value that a stage may have is tried. *is_stopped becomes true, and the split stays
+ * empty, if that is wanted meanwhile. Errors: MEMORY, INTERNAL.
  * Cost: O(n^2 * stages) time, once for each number of stages if what a stage may be depends on its
  * IPU; O(n^2 + n * stages) memory. */
 popliner_status pl_dynamic_program(const pl_problem *problem, const pl_filter *filter, pl_goal goal,
@@ -43,9 +43,9 @@ popliner_status pl_windows_find(pl_windows *windows, const pl_problem *problem,
                                 const pl_filter *filter, bool of_cycles, popliner_error *error);
 void pl_windows_free(pl_windows *windows);
 
-/* Goes on, from where it stands, to the next window of this width whose intervals can cover the chain
- * in as few stages as are allowed, which says nothing of other constraints. False if there is none.
- * O(n + intervals in the window) for each value that is passed. */
+/* Goes on, from where it stands, to the next window of this width whose intervals can cover the
+ * chain in as few stages as are allowed, which says nothing of other constraints. False if there is
+ * none. O(n + intervals in the window) for each value that is passed. */
 bool pl_windows_seek(pl_windows *windows, uint64_t width, uint64_t *min_value);
 
 /* Leaves the window where it stands. */

@@ -17,7 +17,7 @@ enum { APPLICATION_ID = 0x50504c4e, FORMAT_VERSION = 8 };
 enum { PIECE_BYTES = 1 << 26 };
 
 /* Room for the name of an array and of its group. */
-enum { MOST_NAME = 100 };
+enum { MAX_NAME = 100 };
 
 /* Of a piece, and of where it belongs: a damaged index can lead to the piece of another array. */
 static uint64_t piece_checksum(const char *name, int piece, size_t num_bytes, const void *bytes,
@@ -45,7 +45,7 @@ bool pl_array_writer_open(pl_array_writer *writer, const char *path) {
 
 bool pl_array_writer_add(pl_array_writer *writer, const char *group, const pl_field *field) {
     sqlite3_stmt *insert = writer->insert;
-    char name[MOST_NAME];
+    char name[MAX_NAME];
     size_t num_bytes = (*field->count + field->extra_items) * field->item_size;
     const uint8_t *bytes = pl_field_items(field);
     size_t done = 0;
@@ -149,7 +149,7 @@ static popliner_status select_array(pl_array_reader *reader, const char *name,
 
 popliner_status pl_array_reader_has(pl_array_reader *reader, const char *group, const char *name,
                                     bool *has, popliner_error *error) {
-    char full_name[MOST_NAME];
+    char full_name[MAX_NAME];
     snprintf(full_name, sizeof full_name, "%s%s", group, name);
     popliner_status status = select_array(reader, full_name, error);
     int code = status == POPLINER_OK ? sqlite3_step(reader->select) : SQLITE_DONE;
@@ -162,7 +162,7 @@ popliner_status pl_array_reader_has(pl_array_reader *reader, const char *group, 
 popliner_status pl_array_reader_load(pl_array_reader *reader, const char *group,
                                      const pl_field *field, popliner_error *error) {
     sqlite3_stmt *select = reader->select;
-    char name[MOST_NAME];
+    char name[MAX_NAME];
     uint8_t *bytes = NULL;
     size_t num_bytes = 0;
     size_t done = 0;

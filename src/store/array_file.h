@@ -19,7 +19,7 @@ typedef struct pl_array_writer {
  * has the reason. */
 bool pl_array_writer_open(pl_array_writer *writer, const char *path);
 
-/* Adds an array under its name behind `group`, which keeps arrays of one name apart ("" for one). */
+/* Adds an array under its name behind `group`, which keeps arrays of one name apart, or is "". */
 bool pl_array_writer_add(pl_array_writer *writer, const char *group, const pl_field *field);
 bool pl_array_writer_commit(pl_array_writer *writer);
 void pl_array_writer_close(pl_array_writer *writer);
@@ -39,8 +39,8 @@ void pl_array_reader_close(pl_array_reader *reader);
 popliner_status pl_array_reader_has(pl_array_reader *reader, const char *group, const char *name,
                                     bool *has, popliner_error *error);
 
-/* Loads one array from all of its pieces, which is then the field's. A count of SIZE_MAX becomes that
- * of the array, any other must be it. Errors: INPUT if it is missing or damaged, MEMORY. */
+/* Loads one array from all of its pieces, which is then the field's. A count of SIZE_MAX becomes
+ * that of the array, any other must be it. Errors: INPUT if it is missing or damaged, MEMORY. */
 popliner_status pl_array_reader_load(pl_array_reader *reader, const char *group,
                                      const pl_field *field, popliner_error *error);
 
