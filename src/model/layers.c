@@ -369,6 +369,28 @@ static void warn(finder *f, const char *name_regex, const popliner_option_names 
                 name_regex);
 }
 
+/* From the last operation on: what follows one can tell its layer. */
+static popliner_status assign_all(finder *f, popliner_layers *layers, long *units,
+                                  popliner_error *error) {
+    bool is_of_framework = popliner_operations_are_of_framework(f->operations);
+    long current = UNIT_NONE;
+    for (size_t i = layers->num_operations; i-- > 0;) {
+        popliner_layer_rule *rule = &layers->rule[i];
+        *rule = POPLINER_LAYER_RULE_NONE;
+        popliner_status status =
+            assign(f, i, &current, &units[i], rule, &layers->num_named[i], error);
+        if (status != POPLINER_OK)
+            return status;
+        if (*rule != POPLINER_LAYER_RULE_NONE)
+            layers->num_named[i] = 0;
+        f->num_counted += *rule != POPLINER_LAYER_RULE_TENSOR;
+        f->num_found += *rule != POPLINER_LAYER_RULE_TENSOR && *rule != POPLINER_LAYER_RULE_NONE;
+        write_note(layers, i, is_of_framework);
+    }
+    f->any_result = layers->all_names.count > 0;
+    return POPLINER_OK;
+}
+
 popliner_status popliner_layers_assign(const popliner_profile *profile,
                                        const popliner_operations *operations,
                                        const popliner_layer_options *options,
@@ -406,18 +428,8 @@ popliner_status popliner_layers_assign(const popliner_profile *profile,
     if (status == POPLINER_OK)
         status = pl_regex_compile(first_layer_regex, names.first_layer_regex, &f.first_layer_regex,
                                   error);
-    long current = UNIT_NONE;
-    for (size_t i = count; status == POPLINER_OK && i-- > 0;) {
-        popliner_layer_rule *rule = &layers->rule[i];
-        *rule = POPLINER_LAYER_RULE_NONE;
-        status = assign(&f, i, &current, &units[i], rule, &layers->num_named[i], error);
-        if (*rule != POPLINER_LAYER_RULE_NONE)
-            layers->num_named[i] = 0;
-        f.num_counted += *rule != POPLINER_LAYER_RULE_TENSOR;
-        f.num_found += *rule != POPLINER_LAYER_RULE_TENSOR && *rule != POPLINER_LAYER_RULE_NONE;
-        write_note(layers, i, popliner_operations_are_of_framework(operations));
-    }
-    f.any_result = layers->all_names.count > 0;
+    if (status == POPLINER_OK)
+        status = assign_all(&f, layers, units, error);
     if (status == POPLINER_OK)
         status = order_layers(layers, o->order, units, error);
     if (status == POPLINER_OK)

@@ -142,6 +142,17 @@ static uint32_t replaced_context(const popliner_debug_info *info, uint32_t call,
     return context;
 }
 
+/* Gives the program of a step to the operations of the calls that it runs in. */
+static bool add_to_calls(drafts *all, uint32_t program, uint32_t step, const uint32_t *call_above,
+                         const uint32_t *owner) {
+    for (uint32_t call = call_above[step]; call != PL_NONE; call = call_above[call]) {
+        if (owner[call] != PL_NONE && owner[call] != owner[step] &&
+            !add_program(all, owner[call], program))
+            return false;
+    }
+    return true;
+}
+
 /* Walks the steps and gives every program to the operations that own it; owner[num_steps] receives
  * the draft that each step runs for. */
 static popliner_status find_framework_operations(const popliner_profile *profile,
@@ -173,11 +184,7 @@ static popliner_status find_framework_operations(const popliner_profile *profile
             owner[step] = find_draft(all, info->context_id[context], context, name);
             memory = owner[step] != PL_NONE && add_program(all, owner[step], program);
         }
-        for (uint32_t call = call_above[step]; memory && call != PL_NONE; call = call_above[call]) {
-            if (owner[call] != PL_NONE && owner[call] != owner[step])
-                memory = add_program(all, owner[call], program);
-        }
-        if (!memory) {
+        if (!memory || !add_to_calls(all, program, (uint32_t)step, call_above, owner)) {
             status = pl_fail_memory(error, "the operations");
             goto done;
         }

@@ -62,12 +62,14 @@ static popliner_status find_columns(const pl_database *database, const char *tab
     if (code != SQLITE_DONE)
         status = pl_database_fail(database, "reading the columns of a table", error);
     sqlite3_finalize(statement);
-    for (size_t i = 0; status == POPLINER_OK && i < num_columns; i++) {
+    if (status != POPLINER_OK)
+        return status;
+    for (size_t i = 0; i < num_columns; i++) {
         if (columns[i].required && !present[i])
-            status = pl_fail(error, POPLINER_ERROR_INPUT, "%s: table %s has no column %s",
-                             database->path, table, columns[i].name);
+            return pl_fail(error, POPLINER_ERROR_INPUT, "%s: table %s has no column %s",
+                           database->path, table, columns[i].name);
     }
-    return status;
+    return POPLINER_OK;
 }
 
 popliner_status pl_list_columns(const pl_database *database, const char *table, bool required,

@@ -44,23 +44,28 @@ static void mark_needed(marking *m, const popliner_profile *p) {
     }
 }
 
+/* The places that the needed contexts will have. False when memory is short. */
+static bool number_contexts(const popliner_debug_info *info, const uint8_t *is_needed,
+                            pl_id_map *contexts) {
+    uint32_t count = 0;
+    for (size_t i = 0; i < info->num_contexts; i++)
+        if (is_needed[i] != 0 && !pl_id_map_add(contexts, info->context_id[i], count++))
+            return false;
+    return true;
+}
+
 /* Moves the needed contexts and their details to the front, and marks the names that they use.
  * False when memory is short, before anything has changed. */
 static bool keep_contexts(popliner_debug_info *info, const uint8_t *is_needed, uint32_t *new_name) {
     pl_id_map contexts = {0};
-    uint32_t count = 0;
-    bool memory = true;
-    for (size_t i = 0; memory && i < info->num_contexts; i++)
-        if (is_needed[i] != 0)
-            memory = pl_id_map_add(&contexts, info->context_id[i], count++);
-    if (!memory) {
+    if (!number_contexts(info, is_needed, &contexts)) {
         pl_id_map_free(&contexts);
         return false;
     }
     pl_id_map_free(&info->contexts);
     info->contexts = contexts;
     pl_id_map_sort(&info->contexts);
-    count = 0;
+    size_t count = 0;
     size_t num_details = 0;
     for (size_t i = 0; i < info->num_contexts; i++) {
         uint32_t details = info->context_details[i];

@@ -33,10 +33,28 @@ static char *directory_of(const char *path) {
     return pl_copy_string(path, slash == path ? 1 : (size_t)(slash - path));
 }
 
+/* Looks for a debug.cbor near the profile; *debug_path stays NULL without one. False when memory is
+ * short. */
+static bool find_debug(const char *profile_path, char **debug_path) {
+    static const char *const places[] = {"", "../"};
+    char *directory = directory_of(profile_path);
+    bool memory = directory != NULL;
+    for (size_t i = 0; memory && i < sizeof places / sizeof *places; i++) {
+        char *candidate = join(directory, places[i], "debug.cbor");
+        memory = candidate != NULL;
+        if (memory && is_file(candidate)) {
+            *debug_path = candidate;
+            break;
+        }
+        free(candidate);
+    }
+    free(directory);
+    return memory;
+}
+
 popliner_status popliner_locate(const char *profile, const char *debug, char **profile_path,
                                 char **debug_path, popliner_error *error) {
     struct stat info;
-    char *directory = NULL;
     bool memory = true;
     *profile_path = NULL;
     *debug_path = NULL;
@@ -58,19 +76,8 @@ popliner_status popliner_locate(const char *profile, const char *debug, char **p
         *debug_path = pl_copy_string(debug, strlen(debug));
         memory = *debug_path != NULL;
     } else if (memory) {
-        static const char *const places[] = {"", "../"};
-        directory = directory_of(*profile_path);
-        memory = directory != NULL;
-        for (size_t i = 0; memory && i < 2 && *debug_path == NULL; i++) {
-            char *candidate = join(directory, places[i], "debug.cbor");
-            memory = candidate != NULL;
-            if (memory && is_file(candidate))
-                *debug_path = candidate;
-            else
-                free(candidate);
-        }
+        memory = find_debug(*profile_path, debug_path);
     }
-    free(directory);
     if (!memory) {
         free(*profile_path);
         *profile_path = NULL;

@@ -125,20 +125,35 @@ static void free_piece(exchange_piece *piece) {
 /* Appends the lists of a piece to those of the profile. No target is in two pieces. */
 static bool append_piece(popliner_profile *p, pl_profile_ids *ids, pl_list_room *room,
                          const exchange_piece *piece) {
-    bool memory = true;
-    for (size_t i = 0; i < piece->num_targets && memory; i++) {
+    for (size_t i = 0; i < piece->num_targets; i++) {
         size_t start = piece->starts[i];
         size_t end = i + 1 < piece->num_targets ? piece->starts[i + 1] : piece->num_variables;
-        memory = pl_id_map_add(&ids->exchange_targets, piece->targets[i], (uint32_t)p->num_lists) &&
-                 reserve_variables(p, &room->variables, end - start);
-        if (memory) {
-            memcpy(p->list_variable + p->num_list_variables, piece->variables + start,
-                   (end - start) * sizeof *piece->variables);
-            p->num_list_variables += end - start;
-            memory = end_list(p, &room->starts);
-        }
+        if (!pl_id_map_add(&ids->exchange_targets, piece->targets[i], (uint32_t)p->num_lists) ||
+            !reserve_variables(p, &room->variables, end - start))
+            return false;
+        memcpy(p->list_variable + p->num_list_variables, piece->variables + start,
+               (end - start) * sizeof *piece->variables);
+        p->num_list_variables += end - start;
+        if (!end_list(p, &room->starts))
+            return false;
     }
-    return memory;
+    return true;
+}
+
+/* Appends all pieces, each of which is freed as soon as it is not needed any more. */
+static bool append_pieces(popliner_profile *p, pl_profile_ids *ids, pl_list_room *room,
+                          exchange_piece *pieces, size_t num_pieces) {
+    size_t num_variables = 0;
+    for (size_t i = 0; i < num_pieces; i++)
+        num_variables += pieces[i].num_variables;
+    if (!reserve_variables(p, &room->variables, num_variables))
+        return false;
+    for (size_t i = 0; i < num_pieces; i++) {
+        if (!append_piece(p, ids, room, &pieces[i]))
+            return false;
+        free_piece(&pieces[i]);
+    }
+    return true;
 }
 
 popliner_status pl_profile_read_exchange_lists(const pl_database *database, popliner_profile *p,
@@ -155,22 +170,16 @@ popliner_status pl_profile_read_exchange_lists(const pl_database *database, popl
                     .order = "ORDER BY id, var_id",
                     .take = take_region,
                     .user = &e};
-    size_t num_variables = 0;
     popliner_status status = pl_scan_open(&scan, error);
     if (status == POPLINER_OK &&
         (e.pieces = pl_new_array(scan.num_pieces, sizeof *e.pieces)) == NULL)
         status = pl_fail_memory(error, "the variables of exchanges");
     if (status == POPLINER_OK)
         status = pl_scan_run(&scan, error);
-    for (size_t i = 0; i < scan.num_pieces && status == POPLINER_OK; i++)
-        num_variables += e.pieces[i].num_variables;
-    if (status == POPLINER_OK && !reserve_variables(p, &room->variables, num_variables))
+    if (status == POPLINER_OK && !append_pieces(p, ids, room, e.pieces, scan.num_pieces))
         status = pl_fail_memory(error, "the variables of exchanges");
-    for (size_t i = 0; e.pieces != NULL && i < scan.num_pieces; i++) {
-        if (status == POPLINER_OK && !append_piece(p, ids, room, &e.pieces[i]))
-            status = pl_fail_memory(error, "the variables of exchanges");
+    for (size_t i = 0; e.pieces != NULL && i < scan.num_pieces; i++)
         free_piece(&e.pieces[i]);
-    }
     free(e.pieces);
     pl_id_map_sort(&ids->exchange_targets);
     pl_scan_close(&scan);
