@@ -51,8 +51,8 @@ static void find_own_steps(pl_stage_meter *meter, const size_t *operations, size
     }
 }
 
-/* The peak on one tile of the stage's variables meter->variables[first ... end - 1] and those that no
- * operation touches, over the stage's own steps. */
+/* The peak on one tile of the stage's variables meter->variables[first ... end - 1] and those that
+ * no operation touches, over the stage's own steps. */
 static popliner_status measure_tile(pl_stage_meter *meter, size_t tile, size_t first, size_t end,
                                     pl_stage_memory *memory, popliner_error *error) {
     const popliner_profile *p = meter->profile;

@@ -1,4 +1,5 @@
-/* PopLiner 1.0.0's memory model, quirks included, from its source: popliner/stage.h tells its rules.
+/* PopLiner 1.0.0's memory model, quirks included, from its source: popliner/stage.h tells its
+ * rules.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "memory/memory_model.h"
@@ -163,7 +164,8 @@ static popliner_status measure_variables(pl_stage_meter *meter, size_t first_ste
     return POPLINER_OK;
 }
 
-/* The same, but what was measured for the same variables before is taken again, whatever the steps. */
+/* The same, but what was measured for the same variables before is taken again, whatever the
+ * steps. */
 static popliner_status recall_variables(pl_stage_meter *meter, size_t first_step, size_t end_step,
                                         pl_stage_memory *memory, popliner_error *error) {
     memory_of_peaks *known = meter->work;
