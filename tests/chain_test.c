@@ -445,6 +445,20 @@ static void has_one_empty_unit_without_operations(void **state) {
     popliner_chain_free(NULL);
 }
 
+static void refuses_a_model_that_there_is_not(void **state) {
+    (void)state;
+    made_model m;
+    golden_case c = make_model(&m);
+    popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    popliner_chain *chain = NULL;
+    popliner_error error;
+    popliner_memory_model model = (popliner_memory_model)(POPLINER_MEMORY_MODEL_FULL + 1);
+    assert_int_equal(popliner_chain_create(c.profile, c.operations, layers, model, &chain, &error),
+                     POPLINER_ERROR_USAGE);
+    assert_null(chain);
+    popliner_layers_free(layers);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(places_operations_and_steps_by_the_rules),
@@ -454,6 +468,7 @@ int main(void) {
         cmocka_unit_test(gives_steps_to_the_operation_before),
         cmocka_unit_test(has_only_a_head_without_layers),
         cmocka_unit_test(has_one_empty_unit_without_operations),
+        cmocka_unit_test(refuses_a_model_that_there_is_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,8 +51,8 @@ typedef struct popliner_chain popliner_chain;
  *             no layer were placed that touch it otherwise than by a copy from or to the host.
  *             Every liveness step belongs to the unit of the operation that it runs for, or of the
  *             last one before it, or of the first one.
- * Errors: MEMORY; for FULL, USAGE if the variables are not loaded. Cost: O(steps), and for FULL one
- * pass over the variables that programs touch. */
+ * Errors: MEMORY; USAGE for no such model, and for FULL if the variables are not loaded. Cost:
+ * O(steps), and for FULL one pass over the variables that programs touch. */
 popliner_status popliner_chain_create(const popliner_profile *profile,
                                       const popliner_operations *operations,
                                       const popliner_layers *layers, popliner_memory_model model,

@@ -8,8 +8,9 @@
 #include "popliner/diagnosis.h"
 #include "popliner/error.h"
 
-/* Fills in the bottlenecks and what is missing, there and everywhere; the options say which units are
- * searched. Errors: MEMORY. Cost: a few passes over the variables and over what programs touch. */
+/* Fills in the bottlenecks and what is missing, there and everywhere; the options say which units
+ * are searched. Errors: MEMORY. Cost: a few passes over the variables and over what programs
+ * touch. */
 popliner_status pl_diagnose_bottleneck(const pl_explained *explained,
                                        const popliner_diagnosis_options *options,
                                        popliner_diagnosis *diagnosis, popliner_error *error);

@@ -94,8 +94,8 @@ static void count_operations(pl_explained *explained, pl_code_counter *counter,
     pl_code_counter_finish(counter, groups);
 }
 
-/* State that is told by compute set covers instances, fields and descriptors: what the first and the
- * last do not explain of it is of the fields. */
+/* State that is told by compute set covers instances, fields and descriptors: what the first and
+ * the last do not explain of it is of the fields. */
 static void part_told_state(pl_explained *explained, const uint64_t *state) {
     for (size_t tile = 0; tile < explained->profile->target.num_tiles; tile++) {
         uint64_t own = state[tile] - explained->code_bytes[PL_DIAGNOSED_DESCRIPTORS][tile];

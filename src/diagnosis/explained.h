@@ -50,8 +50,8 @@ popliner_status pl_explained_find(pl_explained *explained, popliner_stage_meter 
                                   bool layer_operations_only, popliner_error *error);
 void pl_explained_free(pl_explained *explained);
 
-/* Whether the variable is always live and of a category of code, so that it is explained by programs
- * rather than by being touched. */
+/* Whether the variable is always live and of a category of code, so that it is explained by
+ * programs rather than by being touched. */
 static inline bool pl_explained_is_code(const pl_explained *explained, size_t variable) {
     const popliner_profile *p = explained->profile;
     return explained->code_of_category[p->variable_category[variable]] < PL_NUM_DIAGNOSED_CODE &&

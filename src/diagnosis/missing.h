@@ -25,8 +25,8 @@ void pl_missing_add(pl_missing_bytes *missing, const popliner_profile *profile, 
 /* Adds what is missing of code on a tile, to its category, under no name. */
 void pl_missing_add_code(pl_missing_bytes *missing, const pl_explained *explained, size_t tile);
 
-/* Lists them with names and reasons, largest first; list->items is the caller's, also after an error.
- * Errors: MEMORY. Cost: one pass over what programs touch. */
+/* Lists them with names and reasons, largest first; list->items is the caller's, also after an
+ * error. Errors: MEMORY. Cost: one pass over what programs touch. */
 popliner_status pl_missing_list(const pl_missing_bytes *missing, const pl_explained *explained,
                                 popliner_missing_variables *list, popliner_error *error);
 

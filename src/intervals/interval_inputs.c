@@ -174,8 +174,8 @@ static popliner_status find_unit_steps(pl_interval_inputs *inputs, popliner_erro
     return POPLINER_OK;
 }
 
-/* The steps that count in a stage are those of its units, or all from its first to its last operation:
- * see peak_of_stage in tile_meter.c. */
+/* The steps that count in a stage are those of its units, or all from its first to its last
+ * operation: see peak_of_stage in tile_meter.c. */
 static popliner_status find_breaks(pl_interval_inputs *inputs, popliner_error *error) {
     const popliner_chain *chain = inputs->chain;
     inputs->is_break = pl_new_array(inputs->profile->num_steps + 1, 1);

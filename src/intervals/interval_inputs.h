@@ -46,16 +46,16 @@ typedef struct pl_interval_inputs {
     size_t *unit_runs_start; /* [num_units + 1] */
     pl_step_run *unit_run;
     uint32_t *run_of_step; /* [num_steps] */
-    /* Whether the steps that count in some stage can begin or end before a step: [num_steps + 1]. */
-    uint8_t *is_break;
+    /* Whether the steps that count in some stage can begin or end before a step. */
+    uint8_t *is_break; /* [num_steps + 1] */
     /* The sets of units that use something, as bits: [sets][set_words]. */
     size_t set_words;
     uint64_t *set_bits;
 } pl_interval_inputs;
 
 /* Finds them out for a pipeline of at most so many stages. Zero-initialise before, free with
- * pl_interval_inputs_free, also after an error. Refers to all that it is given. Errors: MEMORY. Cost:
- * two passes over the variables that programs touch, and O(vertex types * tiles + sets * tiles). */
+ * pl_interval_inputs_free, also after an error. Refers to all that it is given. Errors: MEMORY.
+ * Cost: two passes over the variables that programs touch, and O((vertex types + sets) * tiles). */
 popliner_status pl_interval_inputs_find(pl_interval_inputs *inputs, const popliner_profile *profile,
                                         const popliner_operations *operations,
                                         const popliner_chain *chain,

@@ -1,9 +1,9 @@
 /* The largest tile of every stage of a chain, wherever the stage stands in a pipeline.
  *
  * A tile needs the bytes of a plain stage and, for each place further from the end, more copies of
- * what it keeps: over the number of copies a line, and the largest of all tiles the upper envelope of
- * their lines. It has few pieces, most often one, where a table by place would have as many entries
- * as the pipeline stages.
+ * what it keeps: over the number of copies a line, and the largest of all tiles the upper envelope
+ * of their lines. It has few pieces, most often one, where a table by place would have as many
+ * entries as the pipeline stages.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_INTERVALS_PEAK_ENVELOPE_H
@@ -44,8 +44,8 @@ bool pl_peak_envelope_begin(pl_peak_envelope *tiles, size_t num_intervals,
                             const popliner_pipeline *pipeline);
 void pl_peak_envelope_free(pl_peak_envelope *tiles);
 
-/* Whether a tile of a stage (with its bytes, stash_bytes and number) is the largest for any place; of
- * equals that of the lower number is. O(pieces of the stage). */
+/* Whether a tile of a stage (with its bytes, stash_bytes and number) is the largest for any place;
+ * of equals that of the lower number is. O(pieces of the stage). */
 bool pl_peak_envelope_has_place_for(const pl_peak_envelope *tiles, size_t interval,
                                     const pl_peak_piece *tile);
 
@@ -70,8 +70,8 @@ const pl_peak_piece *pl_peak_envelope_find(const pl_peak_envelope *tiles, size_t
 uint64_t pl_peak_piece_bytes(const pl_peak_piece *tile, const popliner_pipeline *pipeline,
                              size_t stages_to_end);
 
-/* Gives the costs of a chain the peaks of all stages of a pipeline, of most_stages or as many as there
- * are places; the first unit alone is forbidden if nothing runs for it. Errors: MEMORY.
+/* Gives the costs of a chain the peaks of all stages of a pipeline, of most_stages or as many as
+ * there are places; the first unit alone is forbidden if nothing runs for it. Errors: MEMORY.
  * O(stages * places). */
 popliner_status pl_peak_envelope_fill(const pl_peak_envelope *tiles, const popliner_chain *chain,
                                       size_t most_stages, popliner_costs *costs,

@@ -39,8 +39,8 @@ struct popliner_stage_details {
     uint64_t *cycles;
 };
 
-/* Takes over sums and largest tiles of the stages, and the cuts and cycles of the costs; there is room
- * for the variables. If it fails, nothing was taken over. Errors: MEMORY. */
+/* Takes over sums and largest tiles of the stages, and the cuts and cycles of the costs; there is
+ * room for the variables. If it fails, nothing was taken over. Errors: MEMORY. */
 popliner_status pl_details_create(pl_detail_sums *sums, pl_peak_envelope *largest,
                                   const popliner_costs *costs, popliner_stage_details **details,
                                   popliner_error *error);
@@ -52,8 +52,8 @@ bool pl_details_serve(const popliner_pipeline *measured, const popliner_pipeline
 /* Adds to sums[count] those of other tiles. */
 void pl_detail_sums_add(pl_detail_sums *sums, const pl_detail_sums *others, size_t count);
 
-/* Its arrays, for storing and loading, of which there must be room for PL_DETAILS_FIELDS; returns how
- * many. */
+/* Its arrays, for storing and loading, of which there must be room for PL_DETAILS_FIELDS; returns
+ * how many. */
 enum { PL_DETAILS_FIELDS = 6 };
 size_t pl_details_fields(popliner_stage_details *details, pl_field *fields);
 

@@ -6,16 +6,16 @@
  * at u_k, and reach u_k. Costs that add up (code and state) are summed in a table of arrivals; live
  * variables are added to a tree over the steps, which knows their peak after every unit.
  *
- * Where stages have their own steps (pl_memory_model), the steps of a unit count only in stages that
- * have the unit, and there a variable that the unit touches counts in any case. So its bytes at those
- * steps may be in the base, with which all stages begin; a stage without the unit does not look at
- * them. The variable has to arrive only between the first and the last step of other units while it
- * is live. For most variables there are none. The others mostly live between the same units, so that
- * what arrives is few ranges, with the bytes of many variables; and all steps between the ends of two
- * such ranges are one place of the tree.
+ * Where stages have their own steps (pl_memory_model), the steps of a unit count only in stages
+ * that have the unit, and there a variable that the unit touches counts in any case. So its bytes
+ * at those steps may be in the base, with which all stages begin; a stage without the unit does not
+ * look at them. The variable has to arrive only between the first and the last step of other units
+ * while it is live. For most variables there are none. The others mostly live between the same
+ * units, so that what arrives is few ranges, with the bytes of many variables; and all steps
+ * between the ends of two such ranges are one place of the tree.
  *
- * What a pipeline keeps arrives likewise, but in stages that reach back to units of both passes: see
- * intervals/stash.h.
+ * What a pipeline keeps arrives likewise, but in stages that reach back to units of both passes:
+ * see intervals/stash.h.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "intervals/tile_meter.h"
@@ -38,8 +38,8 @@ struct pl_tile_arrival {
 /* Steps that count are lifted by so much, above all bytes that others can have. */
 static const uint64_t COUNTS = UINT64_C(1) << 62;
 
-/* Where the sets that arrive at `unit` in stages that may begin at `first_start` are listed: by unit,
- * then by first_start, so that those of one stage are one after another. */
+/* Where the sets that arrive at `unit` in stages that may begin at `first_start` are listed: by
+ * unit, then by first_start, so that those of one stage are one after another. */
 static size_t arrivals_place(size_t unit, size_t first_start) {
     return unit * (unit + 1) / 2 + first_start;
 }
@@ -136,8 +136,8 @@ static bool has_unit(const pl_interval_inputs *inputs, uint32_t set, uint32_t un
 }
 
 /* Divides a live range of something that the units of `set` touch: what it begins and ends with
- * while one of them runs goes into the base, the rest has to arrive. All of it has to where the steps
- * of other units count, too. */
+ * while one of them runs goes into the base, the rest has to arrive. All of it has to where the
+ * steps of other units count, too. */
 static bool divide_range(pl_tile_meter *meter, uint32_t set, size_t first_step, size_t end_step,
                          uint64_t bytes) {
     /* any number would do, since what is not in the base arrives; without one, units that take
@@ -321,8 +321,8 @@ static void add_unit(pl_tile_meter *meter, size_t start, size_t unit) {
     pl_peak_tree_settle(&meter->tree);
 }
 
-/* The peak of the live bytes in a stage, and if `step` is not NULL, where it is: over the steps of its
- * own units, wherever they are, or over all steps between its first and its last operation. */
+/* The peak of the live bytes in a stage, and if `step` is not NULL, where it is: over the steps of
+ * its own units, wherever they are, or over all steps between its first and its last operation. */
 static uint64_t peak_of_stage(const pl_tile_meter *meter, const stage_steps *steps,
                               uint32_t *step) {
     const popliner_operations *operations = meter->inputs->operations;

@@ -38,8 +38,8 @@ typedef struct pl_tile_meter {
     size_t arriving_capacity;
     size_t *arriving_start; /* for each unit and each start up to it, and one more */
 
-    /* The tile's steps in segments, within which all that arrives is the same. The base is what may be
-     * counted at a step in every stage to which the step belongs. */
+    /* The tile's steps in segments, within which all that arrives is the same. The base is what may
+     * be counted at a step in every stage to which the step belongs. */
     pl_curve base_curve;
     uint8_t *is_break;         /* [num_steps + 1]: whether a segment begins here */
     uint32_t *segment_of_step; /* [num_steps + 1] */

@@ -1,8 +1,8 @@
 /* The compiler's account of a profile, and what operations explain of it.
  *
- * A memory model that follows the account gives every stage what no operation explains, and no stage
- * more code than the compiler counts. The account of a model that does not is empty: it adds nothing
- * and limits nothing, so that nobody else has to ask which it is.
+ * A memory model that follows the account gives every stage what no operation explains, and no
+ * stage more code than the compiler counts. The account of a model that does not is empty: it adds
+ * nothing and limits nothing, so that nobody else has to ask which it is.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_MEMORY_ACCOUNT_H

@@ -21,8 +21,8 @@ enum {
 };
 
 /* The group that variables of a category belong to; PL_NUM_CODE_GROUPS for data and everything that
- * programs do not tell of. Vertex field data and copy descriptors are vertex state where the profile
- * tells them by compute set. */
+ * programs do not tell of. Vertex field data and copy descriptors are vertex state where the
+ * profile tells them by compute set. */
 int pl_code_group(const popliner_profile *profile, size_t category);
 
 /* The vertex types as a memory model tells them apart. */
@@ -36,8 +36,8 @@ popliner_status pl_vertex_kinds_find(pl_vertex_kinds *kinds, const pl_memory_mod
                                      const popliner_profile *profile, popliner_error *error);
 void pl_vertex_kinds_free(pl_vertex_kinds *kinds);
 
-/* Adds to by_tile_bytes[num_tiles] the instances of a compute set's vertices, times the size of their
- * type. */
+/* Adds to by_tile_bytes[num_tiles] the instances of a compute set's vertices, times the size of
+ * their type. */
 void pl_add_vertex_instances(const popliner_profile *profile, uint32_t compute_set,
                              uint64_t *by_tile_bytes);
 
@@ -45,8 +45,8 @@ void pl_add_vertex_instances(const popliner_profile *profile, uint32_t compute_s
  * and the model to take it. */
 bool pl_takes_told_state(const pl_memory_model *model, const popliner_profile *profile);
 
-/* Adds the state of a compute set's vertices to by_tile_bytes[num_tiles]: what is told, else that of
- * the instances. */
+/* Adds the state of a compute set's vertices to by_tile_bytes[num_tiles]: what is told, else that
+ * of the instances. */
 void pl_add_vertex_state(const pl_memory_model *model, const popliner_profile *profile,
                          uint32_t compute_set, uint64_t *by_tile_bytes);
 

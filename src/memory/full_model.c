@@ -52,8 +52,8 @@ static void find_own_steps(popliner_stage_meter *meter, const size_t *operations
     }
 }
 
-/* The peak on one tile of the stage's variables meter->variables[first ... end - 1] and those that no
- * operation touches, over the stage's own steps. */
+/* The peak on one tile of the stage's variables meter->variables[first ... end - 1] and those that
+ * no operation touches, over the stage's own steps. */
 static popliner_status measure_tile(popliner_stage_meter *meter, size_t tile, size_t first,
                                     size_t end, popliner_stage_memory *memory,
                                     popliner_error *error) {

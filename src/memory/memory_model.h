@@ -1,5 +1,5 @@
-/* What a memory model counts, as rules that everything else asks: a table of them for each model, in
- * a file of its own. Another model is another such file, and a row in memory_model.c.
+/* What a memory model counts, as rules that everything else asks: a table of them for each model,
+ * in a file of its own. Another model is another such file, and a row in memory_model.c.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_MEMORY_MEMORY_MODEL_H
@@ -38,8 +38,8 @@ typedef struct pl_memory_model {
 
     /* ---- code and vertex state ---- */
 
-    /* Changes the kinds, of which each vertex type has its own, where types count as one. NULL: none
-     * do. Errors: MEMORY. */
+    /* Changes the kinds, of which each vertex type has its own, where types count as one. NULL:
+     * none do. Errors: MEMORY. */
     popliner_status (*merge_vertex_types)(struct pl_vertex_kinds *kinds,
                                           const popliner_profile *profile, popliner_error *error);
 
@@ -67,8 +67,8 @@ typedef struct pl_memory_model {
     /* A longer stage may need less on a tile. */
     bool may_shrink;
 
-    /* A diagnosis compares the stage of all operations, at its own step, with the account. Otherwise
-     * it compares what is explained at the step of the account. */
+    /* A diagnosis compares the stage of all operations, at its own step, with the account.
+     * Otherwise it compares what is explained at the step of the account. */
     bool compares_own_step;
 
     /* ---- one stage, see memory/stage_data.h ---- */
@@ -78,8 +78,8 @@ typedef struct pl_memory_model {
     popliner_status (*begin_work)(popliner_stage_meter *meter, popliner_error *error);
     void (*free_work)(popliner_stage_meter *meter);
 
-    /* Marks the variables of a stage and finds variables_bytes and peak_step of each tile, which are
-     * 0 before. Errors: MEMORY. */
+    /* Marks the variables of a stage and finds variables_bytes and peak_step of each tile, which
+     * are 0 before. Errors: MEMORY. */
     popliner_status (*measure_data)(popliner_stage_meter *meter, const size_t *operations,
                                     size_t num_operations, popliner_stage_memory *memory,
                                     popliner_error *error);

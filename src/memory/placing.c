@@ -68,8 +68,9 @@ static uint64_t add_share(placing *w, uint32_t variable, uint64_t share) {
     return count;
 }
 
-/* The place to which most bytes of the variables belong that the operation in place `index` touches,
- * a variable of several places counting for each by its part; PLACE_UNKNOWN if none has any. */
+/* The place to which most bytes of the variables belong that the operation in place `index`
+ * touches, a variable of several places counting for each by its part; PLACE_UNKNOWN if none has
+ * any. */
 static uint32_t most_touched(placing *w, popliner_operation operation, uint32_t index) {
     const popliner_profile *p = w->profile;
     memset(w->shares, 0, w->num_places * sizeof *w->shares);

@@ -1,4 +1,5 @@
-/* PopLiner 1.0.0's memory model, quirks included, from its source: popliner/stage.h tells its rules.
+/* PopLiner 1.0.0's memory model, quirks included, from its source: popliner/stage.h tells its
+ * rules.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "memory/memory_model.h"
@@ -159,7 +160,8 @@ static popliner_status measure_variables(popliner_stage_meter *meter, size_t fir
     return POPLINER_OK;
 }
 
-/* The same, but what was measured for the same variables before is taken again, whatever the steps. */
+/* The same, but what was measured for the same variables before is taken again, whatever the
+ * steps. */
 static popliner_status recall_variables(popliner_stage_meter *meter, size_t first_step,
                                         size_t end_step, popliner_stage_memory *memory,
                                         popliner_error *error) {
