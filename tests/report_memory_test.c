@@ -37,8 +37,8 @@ typedef struct subject {
 } subject;
 
 /* A name in UTF-8, one that is none, and one that needs an escape. */
-static const char *const unit_names[NUM_UNITS] = {"\xc3\x84u\xc3\x9f"
-                                                  "eres",
+static const char *const unit_names[NUM_UNITS] = {("\xc3\x84u\xc3\x9f"
+                                                   "eres"),
                                                   "cut \xc3", "\"third\"", "Tail"};
 
 static subject s;
