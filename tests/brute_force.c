@@ -246,8 +246,8 @@ static bool is_earlier(uint32_t a, uint32_t b) {
     }
 }
 
-/* Of those that are still in, keeps the ones with at most so much above the smallest value, which it
- * returns. There must be one. */
+/* Of those that are still in, keeps the ones with at most so much above the smallest value, which
+ * it returns. There must be one. */
 static uint64_t keep_smallest(const trials *all, bool *is_in, popliner_objective objective,
                               double slack_percent) {
     uint64_t best = UINT64_MAX;
@@ -276,7 +276,8 @@ static void keep_earliest(const question *q, const trials *all, const bool *is_i
 /* ---- why nothing fits ---- */
 
 /* The first unit whose smallest peak alone, wherever it may stand, is above every limit that it may
- * have there. It may stand where a split has it that is within the constraints, whatever its memory. */
+ * have there. It may stand where a split has it that is within the constraints, whatever its
+ * memory. */
 static bool find_unit_too_large(const question *q, const trials *all,
                                 popliner_infeasibility *found) {
     uint64_t least_bytes[MOST_BRUTE_UNITS];

@@ -1,6 +1,6 @@
 /* The answer to any question that the solvers are asked, by trying every split: what they are held
- * against. It shares nothing with them but the table of costs, and is written as plan.h and solver.h
- * read.
+ * against. It shares nothing with them but the table of costs, and is written as plan.h and
+ * solver.h read.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_TESTS_BRUTE_FORCE_H

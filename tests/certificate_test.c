@@ -37,8 +37,8 @@ static const popliner_option_names own_names = {
     .max_stage_bytes_note = "(or less)",
     .constraints = {[POPLINER_CONSTRAINT_REQUIRED_CUT] = "cut"}};
 
-/* A plan for which there is no split; `why` tells of the first num_constraints of every_kind, of which
- * the plan owns copies. */
+/* A plan for which there is no split; `why` tells of the first num_constraints of every_kind, of
+ * which the plan owns copies. */
 static popliner_plan *plan_without_split(const popliner_infeasibility *why) {
     popliner_plan *plan = calloc(1, sizeof *plan);
     assert_non_null(plan);

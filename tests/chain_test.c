@@ -337,9 +337,9 @@ static void keeps_every_rule(void **state) {
     static const popliner_unit_kind all[] = {POPLINER_UNIT_HEAD, POPLINER_UNIT_LAYER,
                                              POPLINER_UNIT_LAYER, POPLINER_UNIT_TAIL};
     /* Operation 0 ends before layer 1 begins, at step 2: so its 1000 bytes belong to the head. 2
-     * touches 60 bytes of layer 1's and 61 of layer 2's; 4 the 7 bytes of both; 5 nothing; 6 the 60,
-     * which are both layers' by now, and those of the head; 7 those of the head, 8 what 6 touches. No
-     * tail: layer 2 ends at step 10. */
+     * touches 60 bytes of layer 1's and 61 of layer 2's; 4 the 7 bytes of both; 5 nothing; 6 the
+     * 60, which are both layers' by now, and those of the head; 7 those of the head, 8 what 6
+     * touches. No tail: layer 2 ends at step 10. */
     static const size_t units[] = {0, 1, 2, 2, 1, 1, 0, 0, 0, 2};
     assert_units(&c, all, 3, units);
 

@@ -552,7 +552,8 @@ static void add_unit(subject *s, const char *name, bool is_layer) {
     snprintf(s->names[s->num_units++], MOST_NAME, "%s", name);
 }
 
-/* data/costs/additive.json: everything adds up, and each of both stages beside a cut pays for it. */
+/* data/costs/additive.json: everything adds up, and each of both stages beside a cut pays for
+ * it. */
 static void calculate_additive(subject *s) {
     static const uint64_t memory[] = {4096, 300000, 200000, 200000, 250000};
     static const uint64_t millionths[] = {250000, 1500000, 3000000, 3000000, 2125000};
@@ -990,7 +991,8 @@ static void tells_when_an_ipu_fewer_costs_little(void **state) {
         else
             assert_lacks(run.err, "instead of");
     }
-    /* not where it is no question: another objective, a limit, stages that are given, the original */
+    /* not where it is no question: another objective, a limit, stages that are given, the
+     * original */
     static const char *const silent[][3] = {{"--objective=traffic", NULL},
                                             {"--mem-per-tile=1000399", NULL},
                                             {"--device-map=0,1,2", NULL},

@@ -1,5 +1,5 @@
-/* popliner's own format of costs: what the examples mean, by hand; whatever may be wrong with a file;
- * random files against a naive count.
+/* popliner's own format of costs: what the examples mean, by hand; whatever may be wrong with a
+ * file; random files against a naive count.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "test_data.h"

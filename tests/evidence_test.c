@@ -209,8 +209,8 @@ static void check_style(const style *one, size_t num_tiles, tally *all) {
     golden_free(&whole);
 }
 
-/* Over everything, full is nearer at nine stages of ten, and its errors come to less than a third of
- * the original's. */
+/* Over everything, full is nearer at nine stages of ten, and its errors come to less than a third
+ * of the original's. */
 static void full_model_is_nearer_to_parts_compiled_alone(void **state) {
     scratch = *state;
     tally all = {.num_stages = 0};

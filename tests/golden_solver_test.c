@@ -1,5 +1,6 @@
-/* The solvers on the costs of the golden cases: integer program, dynamic program and brute force over
- * all splits agree, in both memory models, for every number of IPUs and limits that bind or not.
+/* The solvers on the costs of the golden cases: integer program, dynamic program and brute force
+ * over all splits agree, in both memory models, for every number of IPUs and limits that bind or
+ * not.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "brute_force.h"

@@ -1,5 +1,5 @@
-/* The passes of a training evaluated the simple way, step by step and variable by variable, from the
- * definitions in popliner/intervals.h and popliner/stage.h alone.
+/* The passes of a training evaluated the simple way, step by step and variable by variable, from
+ * the definitions in popliner/intervals.h and popliner/stage.h alone.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_TESTS_NAIVE_PASSES_H

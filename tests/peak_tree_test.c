@@ -64,7 +64,8 @@ static void agrees_with_adding_up(void **state) {
             assert_same(&base, bytes, sizes[i]);
             assert_true(pl_peak_tree_copy(&tree, &base));
             for (int k = 0; k < 40; k++) {
-                /* twice a range as the sweep lifts those that count; more would not go into 64 bits */
+                /* twice a range as the sweep lifts those that count; more would not go into 64
+                 * bits */
                 uint64_t more_bytes = k % 20 == 10 ? LIFT : test_below(&random, 6);
                 draw_range(&random, sizes[i], &first, &end);
                 pl_peak_tree_add(&tree, first, end, more_bytes);

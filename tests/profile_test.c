@@ -714,8 +714,8 @@ static void ignores_what_was_not_allocated(void **state) {
     free(path);
 }
 
-/* Every class lives at the steps where the file says so in any of its ranges, and counts once there;
- * its ranges stand in order. */
+/* Every class lives at the steps where the file says so in any of its ranges, and counts once
+ * there; its ranges stand in order. */
 static void expect_ranges(const char *path) {
     popliner_profile *profile = expect_read(path, NULL, "ranges");
     sqlite3 *sqlite = open_database(path, SQLITE_OPEN_READONLY);

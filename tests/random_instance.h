@@ -1,6 +1,6 @@
 /* Random instances of what the solvers are asked. Peaks are made of parts that add up, parts that
- * several units use and parts of which the largest counts, so they are as costs.h wants them. Values
- * are few, so that most instances have ties.
+ * several units use and parts of which the largest counts, so they are as costs.h wants them.
+ * Values are few, so that most instances have ties.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_TESTS_RANDOM_INSTANCE_H

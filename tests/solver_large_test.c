@@ -1,5 +1,5 @@
-/* The solvers on chains of up to a thousand units and 64 stages, against the plainest dynamic program
- * that there is: no search over values, no pruning, one table of all stages and units.
+/* The solvers on chains of up to a thousand units and 64 stages, against the plainest dynamic
+ * program that there is: no search over values, no pruning, one table of all stages and units.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "test_data.h"

@@ -1,6 +1,6 @@
 /* The solvers against brute force on thousands of random instances: every list of objectives, every
- * constraint alone and together with others, pipelines and shared IPUs, with limits of which about a
- * third cannot be met. Values are few, so that most instances have ties.
+ * constraint alone and together with others, pipelines and shared IPUs, with limits of which about
+ * a third cannot be met. Values are few, so that most instances have ties.
  *
  * A failure prints its instance and the two numbers that make it: "solver_random_test TEST SEED"
  * solves that one again.

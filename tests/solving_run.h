@@ -1,6 +1,6 @@
-/* Questions put to the command and, at the same time, to brute force over a table of costs that does
- * not come from the solver: of a profile it is measured stage by stage with --evaluate, of a file of
- * costs the test calculates it.
+/* Questions put to the command and, at the same time, to brute force over a table of costs that
+ * does not come from the solver: of a profile it is measured stage by stage with --evaluate, of a
+ * file of costs the test calculates it.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_TESTS_SOLVING_RUN_H
@@ -35,8 +35,8 @@ typedef struct subject {
 } subject;
 
 /* Measures a profile in the full memory model by one --evaluate for each interval (and, for
- * training, each place of it), and by a run for each cut and for the cycles of each interval. Stages on one IPU
- * are known where they follow each other. */
+ * training, each place of it), and by a run for each cut and for the cycles of each interval.
+ * Stages on one IPU are known where they follow each other. */
 void measure_subject(subject *s, const char *directory, popliner_schedule schedule,
                      popliner_recompute recompute);
 void free_subject(subject *s);
@@ -89,8 +89,8 @@ void ask_place(asked *a, size_t unit, size_t ipu);
 void ask_map(asked *a, const char *map);
 
 /* Runs the command and expects the answer of brute force in every number, and the exit status that
- * goes with it; if nothing fits, that the remedies are enough and that one less is not. The quick run
- * asks one question of seven. */
+ * goes with it; if nothing fits, that the remedies are enough and that one less is not. The quick
+ * run asks one question of seven. */
 void expect_best(asked *a);
 
 /* Fills the arguments of the run that is asked for, without --solve; ends with NULL. */

@@ -1,5 +1,5 @@
-/* Measured stages in a stored analysis: found again for the same question, for no other, and refused
- * when anything in them has changed; and an analysis of which the variables are not loaded.
+/* Measured stages in a stored analysis: found again for the same question, for no other, and
+ * refused when anything in them has changed; and an analysis of which the variables are not loaded.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "golden_case.h"

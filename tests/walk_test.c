@@ -1,5 +1,6 @@
 /* The walk over a profile: everything that it tells, against the tables read by SQL; executions
- * made by hand, since no real file with one is known; files without what is optional; wrong arguments.
+ * made by hand, since no real file with one is known; files without what is optional; wrong
+ * arguments.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "golden_case.h"

@@ -52,7 +52,8 @@ typedef struct popliner_analysis_options {
     uint64_t max_memory_bytes; /* for reading; 0: the memory of the machine, where it is known */
     const popliner_listener
         *listener; /* may be NULL; copied, its `user` must outlive the analysis */
-    /* how texts call what can be changed; copied, but for the strings. NULL: by the fields' names */
+    /* how texts call what can be changed; copied, but for the strings. NULL: by the fields'
+     * names */
     const popliner_option_names *option_names;
 } popliner_analysis_options;
 

@@ -111,8 +111,9 @@ typedef struct popliner_interval {
     size_t stages_to_end;
 } popliner_interval;
 
-/* The peak of several stages (at least 2, ascending) that share one IPU, its code and its variables.
- * It must not be less than the peak of one of them. Answers as a popliner_peak_function does. */
+/* The peak of several stages (at least 2, ascending) that share one IPU, its code and its
+ * variables. It must not be less than the peak of one of them. Answers as a popliner_peak_function
+ * does. */
 typedef popliner_status (*popliner_shared_peak_function)(void *user,
                                                          const popliner_interval *stages,
                                                          size_t num_stages, uint64_t *peak_bytes,

@@ -81,8 +81,8 @@ typedef struct popliner_peak {
 } popliner_peak;
 
 /* The peak of every tile over the steps in [first_step, end_step), into peaks[num_tiles].
- * Errors, here and below: USAGE for a tile beyond the last, for steps that are not 0 <= first_step <=
- * end_step <= num_steps, or if the variables are not loaded; MEMORY.
+ * Errors, here and below: USAGE for a tile beyond the last, for steps that are not 0 <= first_step
+ * <= end_step <= num_steps, or if the variables are not loaded; MEMORY.
  * Cost: O(variables * ranges + tiles * steps). */
 popliner_status popliner_liveness_peaks(const popliner_profile *profile, const uint8_t *selection,
                                         size_t first_step, size_t end_step, popliner_peak *peaks,

@@ -234,9 +234,10 @@ typedef struct popliner_solver_options {
             NULL, NULL, NULL                                                                       \
     }
 
-/* How the users of a program know what the library calls by the names of its fields: some texts lead
- * to an option that may be changed, and a program gives these names so that its users find it. Begin
- * with POPLINER_OPTION_NAMES_INIT. The strings are the caller's. A member that is NULL stands for the default beside it. */
+/* How the users of a program know what the library calls by the names of its fields: some texts
+ * lead to an option that may be changed, and a program gives these names so that its users find it.
+ * Begin with POPLINER_OPTION_NAMES_INIT. The strings are the caller's. A member that is NULL stands
+ * for the default beside it. */
 typedef struct popliner_option_names {
     size_t struct_size;
     /* of pl_layer_options */
@@ -281,8 +282,8 @@ typedef struct popliner_option_names {
  * signals. What the caller does with GLPK itself (objects, hooks, limits) is not touched.
  *
  * `options` may be NULL. The caller frees *plan. Errors: USAGE (an option that makes no sense, by
- * name, or struct_size), MEMORY (also if no thread is to be had), INTERNAL (GLPK failed or its answer
- * does not check; the process goes on), and
+ * name, or struct_size), MEMORY (also if no thread is to be had), INTERNAL (GLPK failed or its
+ * answer does not check; the process goes on), and
  * those of the shared peaks.
  *
  * Cost: O(n^2 * stages) time for each value that is tried, about 40 for each objective; with peaks

@@ -31,8 +31,8 @@ void pl_tell(const popliner_listener *listener, popliner_level level, const char
 void pl_progress(const popliner_listener *listener, const char *task, uint64_t done,
                  uint64_t total);
 
-/* Tells a listener, which may be NULL or have no `step`, that a part of the work has ended that began
- * at `start_seconds` on the clock of base/clock.h. */
+/* Tells a listener, which may be NULL or have no `step`, that a part of the work has ended that
+ * began at `start_seconds` on the clock of base/clock.h. */
 void pl_step(const popliner_listener *listener, const char *task, double start_seconds);
 
 #endif

@@ -9,8 +9,8 @@
 #include "popliner/error.h"
 
 /* Copies what the caller filled over *own, a structure of own_size bytes that holds the defaults
- * and begins with its struct_size. The caller's may be shorter, where the program was compiled with an
- * older header: then the rest keeps its defaults. NULL leaves all of them.
+ * and begins with its struct_size. The caller's may be shorter, where the program was compiled with
+ * an older header: then the rest keeps its defaults. NULL leaves all of them.
  * `type` is the name of the structure, "popliner_solver_options". Errors: USAGE for a struct_size
  * that was never set, or is larger than what this library knows. */
 popliner_status pl_struct_take(void *own, size_t own_size, const void *callers, const char *type,

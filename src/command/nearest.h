@@ -18,9 +18,10 @@ typedef struct nearest {
 nearest nearest_begin(const char *text, size_t length);
 
 /* Keeps the name if it is nearer than those before: few characters have to be put in, left out,
- * exchanged for another or with their neighbour; at most one for every three that the text has, and no
- * more than three. Upper and lower case are the same. A number is near to no other: it is wrong, not
- * mistyped. O(length of the name times that of the text) where the lengths are similar, else O(1). */
+ * exchanged for another or with their neighbour; at most one for every three that the text has, and
+ * no more than three. Upper and lower case are the same. A number is near to no other: it is wrong,
+ * not mistyped. O(length of the name times that of the text) where the lengths are similar, else
+ * O(1). */
 void nearest_offer(nearest *n, const char *name, size_t length);
 
 /* Offers each of the names that a separator stands between. */

@@ -12,8 +12,8 @@
 popliner_status remark_fewer_ipus(session *s, const request *r, const popliner_plan *plan,
                                   const popliner_costs *costs, popliner_error *error);
 
-/* Tells of a plan that is infeasible if that is for the sake of the layer that each stage holds without
- * anybody having asked for it. */
+/* Tells of a plan that is infeasible if that is for the sake of the layer that each stage holds
+ * without anybody having asked for it. */
 popliner_status remark_min_layers(session *s, const request *r, const popliner_plan *plan,
                                   const popliner_costs *costs, popliner_error *error);
 

@@ -31,8 +31,8 @@ void request_free(request *r);
  * wait. Errors: USAGE, which names the option; MEMORY. */
 popliner_status request_check(const options *o, popliner_error *error);
 
-/* What is known before the units are: the memory model (`otherwise`, unless the user chose one), the
- * schedule, the device map. Errors: USAGE, MEMORY. */
+/* What is known before the units are: the memory model (`otherwise`, unless the user chose one),
+ * the schedule, the device map. Errors: USAGE, MEMORY. */
 popliner_status request_begin(request *r, const session *s, popliner_memory_model otherwise,
                               popliner_error *error);
 
@@ -44,8 +44,8 @@ popliner_status request_name_file(request *r, const popliner_costs_file *file,
 /* The unit of this name, layers first; SIZE_MAX if there is none. */
 size_t request_find_unit(const request *r, const char *name, size_t length);
 
-/* The hint at the unit whose name is nearest to one that there is not, see nearest_hint; of "A,B" with
- * any separator, at that for the first of the two that there is not. */
+/* The hint at the unit whose name is nearest to one that there is not, see nearest_hint; of "A,B"
+ * with any separator, at that for the first of the two that there is not. */
 const char *request_suggest(const request *r, const char *name, size_t length,
                             const char *otherwise, char hint[NEAREST_HINT_BYTES]);
 const char *request_suggest_of_two(const request *r, const char *text, char separator,

@@ -6,9 +6,9 @@
 
 #include <stdint.h>
 
-/* Reads the size that a text begins with: a decimal number, and behind it, if wanted, one of the units
- * K (1000), M, G, KiB (1024), MiB, GiB, written so. With a point it has to come to whole bytes.
- * Returns what follows; NULL if that is no size, or one above INT64_MAX. */
+/* Reads the size that a text begins with: a decimal number, and behind it, if wanted, one of the
+ * units K (1000), M, G, KiB (1024), MiB, GiB, written so. With a point it has to come to whole
+ * bytes. Returns what follows; NULL if that is no size, or one above INT64_MAX. */
 const char *size_take(const char *text, uint64_t *bytes);
 
 #endif

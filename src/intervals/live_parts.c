@@ -18,8 +18,8 @@ void pl_live_parts_free(pl_live_parts *parts) {
     *parts = (pl_live_parts){0};
 }
 
-/* Spreads set and steps over all bits: multiplication by odd numbers without pattern carries each bit
- * to those above it, of which the upper half is taken (Knuth, The Art of Computer Programming,
+/* Spreads set and steps over all bits: multiplication by odd numbers without pattern carries each
+ * bit to those above it, of which the upper half is taken (Knuth, The Art of Computer Programming,
  * vol. 3, 6.4). */
 static size_t hash(uint32_t set, uint32_t first_step, uint32_t end_step) {
     uint64_t mixed = (((uint64_t)first_step << 32 | end_step) ^ (uint64_t)set << 16) *

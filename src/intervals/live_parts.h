@@ -1,4 +1,5 @@
-/* When the variables of a tile are live that the same units touch: those live at the same time as one.
+/* When the variables of a tile are live that the same units touch: those live at the same time as
+ * one.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_INTERVALS_LIVE_PARTS_H

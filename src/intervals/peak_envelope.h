@@ -70,8 +70,8 @@ const pl_peak_piece *pl_peak_envelope_find(const pl_peak_envelope *tiles, size_t
 uint64_t pl_peak_piece_bytes(const pl_peak_piece *tile, const popliner_pipeline *pipeline,
                              size_t stages_to_end);
 
-/* Gives the costs of a chain the peaks of all stages of a pipeline, of max_stages or as many as there
- * are places; the first unit alone is forbidden if nothing runs for it. Errors: MEMORY.
+/* Gives the costs of a chain the peaks of all stages of a pipeline, of max_stages or as many as
+ * there are places; the first unit alone is forbidden if nothing runs for it. Errors: MEMORY.
  * O(stages * places). */
 popliner_status pl_peak_envelope_fill(const pl_peak_envelope *tiles, const popliner_chain *chain,
                                       size_t max_stages, popliner_costs *costs,

@@ -91,8 +91,8 @@ static void add_to_node(pl_peak_tree *tree, size_t node, int depth, uint64_t byt
 void pl_peak_tree_add(pl_peak_tree *tree, size_t first_place, size_t end_place, uint64_t bytes) {
     size_t left = first_place + tree->num_leaves;
     size_t end = end_place + tree->num_leaves;
-    /* what is the second child at the left end, or a first one at the right end, has no parent inside
-     * the range */
+    /* what is the second child at the left end, or a first one at the right end, has no parent
+     * inside the range */
     for (int depth = tree->depth; left < end; left /= 2, end /= 2, depth--) {
         if (left % 2 == 1)
             add_to_node(tree, left++, depth, bytes);

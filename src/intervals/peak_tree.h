@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 /* A segment tree: each node has what was added to all of its places at once and the most of what
- * was added below, so that adding to a range, however long, costs the depth of the tree at most, and
- * the most of all places is that of the first node. (Bentley, "Solutions to Klee's rectangle
+ * was added below, so that adding to a range, however long, costs the depth of the tree at most,
+ * and the most of all places is that of the first node. (Bentley, "Solutions to Klee's rectangle
  * problems", 1977, for the tree; that nothing has to be pushed down, because sums do not depend on
  * their order, is folklore.) What changes is noted and carried to the root for many ranges at once:
  * those of one unit lie close together. */

@@ -26,8 +26,8 @@ typedef struct pl_stash {
     pl_stash_arrival *arrivals;
 } pl_stash;
 
-/* Finds out for a usage of pl_passes_unit_usage. Zero-initialise before, free with pl_stash_free, also
- * after an error. Errors: MEMORY. O(units of all sets). */
+/* Finds out for a usage of pl_passes_unit_usage. Zero-initialise before, free with pl_stash_free,
+ * also after an error. Errors: MEMORY. O(units of all sets). */
 popliner_status pl_stash_create(pl_stash *stash, const popliner_chain *chain,
                                 const pl_passes *passes, const pl_unit_usage *usage,
                                 popliner_recompute recompute, popliner_error *error);

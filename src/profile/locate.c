@@ -34,8 +34,8 @@ static char *directory_of(const char *path) {
     return pl_copy_string(path, slash == path ? 1 : (size_t)(slash - path));
 }
 
-/* "a/, b/ and c/ do: name one of them", of the directories in this one that hold a profile; nothing if
- * there are none. False without memory. */
+/* "a/, b/ and c/ do: name one of them", of the directories in this one that hold a profile; nothing
+ * if there are none. False without memory. */
 static bool list_reports(const char *directory, pl_text *text) {
     enum { MAX_NAMED = 5 };
     struct dirent **entries = NULL;

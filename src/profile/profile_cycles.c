@@ -80,7 +80,8 @@ static popliner_status read_slowest_tiles(const pl_database *database, numbers *
 }
 
 /* The estimates of a table whose rows refer to compilation_cycles_by_tile, one id per IPU: the
- * slowest of all IPUs counts. With `numbering` rows are known by the numbers that it gives to ids. */
+ * slowest of all IPUs counts. With `numbering` rows are known by the numbers that it gives to
+ * ids. */
 static popliner_status read_estimates(const pl_database *database, const char *table,
                                       const pl_column columns[2], const pl_id_map *numbering,
                                       const numbers *slowest, numbers *estimates,

@@ -144,7 +144,8 @@ struct popliner_profile {
     size_t num_category_parts;  /* PL_NUM_CATEGORY_PARTS for each category, or 0 */
     pl_series *category_memory; /* by category and part */
 
-    /* Whether what grows with the lowered variables was left out, see pl_profile_variable_fields. */
+    /* Whether what grows with the lowered variables was left out, see
+     * pl_profile_variable_fields. */
     bool lacks_variables;
 
     /* Lowered variables, sorted by tile. One that was not allocated has size 0. */
@@ -202,8 +203,8 @@ const char *pl_profile_program_name(const popliner_profile *profile, size_t prog
 /* The tile of a lowered variable. O(log tiles). */
 size_t pl_profile_tile_of(const popliner_profile *profile, size_t variable);
 
-/* The same in a walk over ascending variables, from the tile of the one before (0 at first). O(1) for
- * each, over the whole walk. */
+/* The same in a walk over ascending variables, from the tile of the one before (0 at first). O(1)
+ * for each, over the whole walk. */
 static inline size_t pl_profile_tile_from(const popliner_profile *profile, size_t variable,
                                           size_t tile) {
     while (variable >= profile->tile_variables_start[tile + 1])

@@ -70,7 +70,8 @@ static popliner_status take_program_type(void *user, pl_rows *rows, popliner_err
     return POPLINER_OK;
 }
 
-/* Where a row refers to something that is known by its id: from the row's id to the number there. */
+/* Where a row refers to something that is known by its id: from the row's id to the number
+ * there. */
 typedef struct reference_reader {
     const pl_id_map *numbering;
     const char *must_have; /* the table whose ids they are, or NULL: other rows are left out */

@@ -55,7 +55,8 @@ static popliner_status measure_unit(popliner_certificate *c, popliner_error *err
                    why->unit, why->unit_bytes, c->unit.tile_bytes);
 }
 
-/* Measures the IPU of every stage; with is_evaluation the plan is told of its peak, else checked. */
+/* Measures the IPU of every stage; with is_evaluation the plan is told of its peak, else
+ * checked. */
 static popliner_status measure(popliner_certificate *c, bool is_evaluation, popliner_error *error) {
     popliner_plan *plan = &c->plan;
     popliner_status status = POPLINER_OK;

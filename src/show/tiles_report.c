@@ -148,7 +148,8 @@ static void write_text(const tiles_table *table, char delimiter, pl_text *text) 
     write_rows(table, NULL, table->num_tiles, delimiter, text);
 }
 
-/* Sets a value, which is taken over, under a name that the profile gave and that may be no UTF-8. */
+/* Sets a value, which is taken over, under a name that the profile gave and that may be no
+ * UTF-8. */
 static bool put_column(json_t *object, const char *name, json_t *value) {
     json_t *key = pl_report_json_text(name);
     bool done = pl_report_put(object, json_string_value(key), value);

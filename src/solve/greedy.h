@@ -15,7 +15,8 @@
  * cover the chain and may be none. Peaks are asked for on demand.
  *
  * Of the options only these two and the listener count. cut_bytes and cycles stay 0, and there are
- * no values: this solver knows no other costs. Errors: USAGE, MEMORY, and whatever `peak` returns. */
+ * no values: this solver knows no other costs. Errors: USAGE, MEMORY, and whatever `peak`
+ * returns. */
 popliner_status pl_solve_greedily(size_t num_units, popliner_peak_function peak, void *user,
                                   const popliner_solver_options *options, popliner_plan *plan,
                                   popliner_error *error);

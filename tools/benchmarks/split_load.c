@@ -1,5 +1,5 @@
-/* popliner-split-load GRAPH SPLIT: what a given split of a graph (Tarnawski et al., NeurIPS 2020) is
- * worth, node by node and without the library, so that it can judge both others' splits and the
+/* popliner-split-load GRAPH SPLIT: what a given split of a graph (Tarnawski et al., NeurIPS 2020)
+ * is worth, node by node and without the library, so that it can judge both others' splits and the
  * library's.
  *
  * SPLIT is either theirs, {"fpgas": [{"nodes": [id, ...]}, ...]}, or the answer of popliner --solve
