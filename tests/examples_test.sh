@@ -65,4 +65,9 @@ expect many_profiles "$expected" "$(./many_profiles "$sample" "$golden"/*/)"
 ./profile_tour "$sample/profile.pop" >"$scratch/tour"
 grep -q '[0-9]' "$scratch/tour"
 
-./host_with_glpk
+if [ -n "${POPLINER_TEST_ALL:-}" ]; then
+    ./host_with_glpk 1000
+else
+    echo "[  QUICK   ] not all cases"
+    ./host_with_glpk 60
+fi

@@ -1,15 +1,18 @@
 /* A program with GLPK objects, hooks and limits of its own finds all of them as they were, however
  * the solver ends: it is stopped at its first question, its second, and so on.
  *
+ *     host_with_glpk [QUESTIONS]
+ *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <glpk.h>
 #include <setjmp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <popliner/popliner.h>
 
-enum { NUM_UNITS = 24, MAX_QUESTIONS = 1000, LIMIT_MEGABYTES = 300 };
+enum { NUM_UNITS = 24, LIMIT_MEGABYTES = 300 };
 
 static size_t num_asked;
 static size_t stop_at;
@@ -85,7 +88,8 @@ static popliner_status stage_peak(void *user, size_t first_unit, size_t last_uni
     return POPLINER_OK;
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    const size_t max_questions = argc > 1 ? strtoul(argv[1], NULL, 10) : 1000;
     static const size_t device_map[] = {0, 1, 2, 0, 1, 2};
     popliner_costs *costs = NULL;
     popliner_error error;
@@ -107,7 +111,7 @@ int main(void) {
         status = popliner_costs_fill_peaks(costs, stage_peak, NULL, UINT64_MAX, &error);
     bool intact = status == POPLINER_OK;
     size_t num_solved = 0;
-    for (stop_at = 1; intact && stop_at <= MAX_QUESTIONS; stop_at++) {
+    for (stop_at = 1; intact && stop_at <= max_questions; stop_at++) {
         popliner_plan *plan = NULL;
         num_asked = 0;
         status = popliner_solve(costs, &options, &plan, &error);
@@ -125,7 +129,7 @@ int main(void) {
         intact = false;
     }
     if (intact)
-        printf("GLPK as it was after %d solves, %zu of them to the end\n", MAX_QUESTIONS,
+        printf("GLPK as it was after %zu solves, %zu of them to the end\n", max_questions,
                num_solved);
     return intact ? 0 : 1;
 }
