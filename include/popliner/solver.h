@@ -194,7 +194,7 @@ typedef struct popliner_solver_options {
     const popliner_ipu_limit *ipu_limits;
     size_t num_ipu_limits;
 
-    size_t min_units; /* of a stage */
+    size_t min_units; /* of a stage; the command asks for 1, which rules out a head alone */
     size_t max_units; /* of a stage; 0 for any */
     /* What counts for these two: one mark per unit, 0 for those that do not (a chain's head and
      * tail). NULL: all do. */
