@@ -212,7 +212,7 @@ static void full_model_is_nearer_to_parts_compiled_alone(void **state) {
     printf("errors: at the worst tile; per tile mean and largest\n%-26s  n  %-10s %8s  %-32s  %s\n",
            "style", "stage", "truth", "full", "popliner");
     for (size_t i = 0; i < sizeof styles / sizeof *styles; i++)
-        if (test_takes_case(i, 3))
+        if (test_takes_case(i, 5))
             check_style(&styles[i], 16, &all);
     if (test_takes_all())
         check_style(&styles[0], 7, &all);

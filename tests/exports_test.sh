@@ -7,13 +7,13 @@ library=$1
 include=$2
 node=POPLINER_$3
 
-foreign=$(nm -D --defined-only "$library" | awk '$2 != "A" {print $3}' |
-    grep -vE "^popliner_[a-z0-9_]+@@$node\$") || true
+symbols=$(nm -D --defined-only "$library" | awk '$2 != "A" {print $3}')
+foreign=$(echo "$symbols" | grep -vE "^popliner_[a-z0-9_]+@@$node\$") || true
 if [ -n "$foreign" ]; then
     echo "exported, but not as popliner_*@@$node: $foreign"
     exit 1
 fi
-exported=$(nm -D --defined-only "$library" | grep -c ' popliner_')
+exported=$(echo "$symbols" | grep -c '^popliner_')
 
 headers=0
 for header in "$include"/popliner/*.h; do
@@ -26,12 +26,11 @@ for header in "$include"/popliner/*.h; do
 done
 
 # every function that a header declares is there
-for name in $(cat "$include"/popliner/*.h | grep -oE '\bpopliner_[a-z0-9_]+\(' | tr -d '(' |
-    sort -u); do
-    nm -D --defined-only "$library" | grep -q " $name@@$node\$" || {
-        echo "declared but not exported: $name"
-        exit 1
-    }
-done
+missing=$(cat "$include"/popliner/*.h | grep -oE '\bpopliner_[a-z0-9_]+\(' | sort -u |
+    sed "s/($/@@$node/" | grep -vxF "$symbols") || true
+if [ -n "$missing" ]; then
+    echo "declared but not exported: $missing"
+    exit 1
+fi
 echo "$exported functions exported, $headers headers compiled"
 [ "$exported" -gt 30 ] && [ "$headers" -gt 10 ]

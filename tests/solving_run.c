@@ -571,7 +571,7 @@ static void check_remedies(const asked *a, const popliner_infeasibility *why) {
 
 void expect_best(asked *a) {
     static size_t num_asked = 0;
-    if (!test_takes_case(num_asked++, 7))
+    if (!test_takes_case(num_asked++, 11))
         return;
     const char *arguments[MOST_ASKED + 20];
     char difference[200];

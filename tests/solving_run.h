@@ -90,7 +90,7 @@ void ask_map(asked *a, const char *map);
 
 /* Runs the command and expects the answer of brute force in every number, and the exit status that
  * goes with it; if nothing fits, that the remedies are enough and that one less is not. The quick run
- * asks one question of seven. */
+ * asks one question of eleven. */
 void expect_best(asked *a);
 
 /* Fills the arguments of the run that is asked for, without --solve; ends with NULL. */

@@ -57,7 +57,6 @@ static const char *golden_directory(void) {
     return NULL;
 }
 
-/* tests/golden_test.sh has the same ones. */
 static bool is_quick_case(const char *name) {
     return strcmp(name, "popart-inf") == 0 || strcmp(name, "poptorch-train-outline") == 0 ||
            strcmp(name, "tensorflow-train") == 0;
