@@ -561,6 +561,32 @@ static void reads_beside_writers_that_come_and_go(void **state) {
     expect_one_state_or_refusal(*state, "WAL", true);
 }
 
+/* Changes the file of which it is told that a part has been read. */
+static void touch(void *user, const char *task, uint64_t done, uint64_t total) {
+    (void)task;
+    (void)done;
+    (void)total;
+    set_time(user, 1000000001);
+}
+
+/* What changes between the opening and the end of a reading, whatever the time of its threads. */
+static void tells_of_a_profile_that_changes(void **state) {
+    char *path = make_profile(*state, "DELETE");
+    popliner_error error = {.message = ""};
+    popliner_profile *profile = NULL;
+    popliner_listener listener = POPLINER_LISTENER_INIT;
+    pl_read_options options = {.num_threads = 2, .listener = &listener};
+    set_time(path, 1000000000);
+    assert_int_equal(pl_read_profile(path, &options, &profile, &error), POPLINER_OK);
+    pl_profile_free(profile);
+    listener.user = path;
+    listener.progress = touch;
+    assert_int_equal(pl_read_profile(path, &options, &profile, &error), POPLINER_ERROR_INPUT);
+    expect_message(&error, path, "changed while it was being read; read it again when");
+    assert_null(profile);
+    free(path);
+}
+
 static void tells_of_a_stored_analysis_that_changes(void **state) {
     char *from = test_project_file("data/sample/profile.pop");
     char *debug = test_project_file("data/sample/debug.cbor");
@@ -610,6 +636,7 @@ int main(void) {
         IN_DIRECTORY(reads_beside_a_writer_with_a_journal),
         IN_DIRECTORY(reads_beside_a_writer_with_a_log),
         IN_DIRECTORY(reads_beside_writers_that_come_and_go),
+        IN_DIRECTORY(tells_of_a_profile_that_changes),
         IN_DIRECTORY(tells_of_a_stored_analysis_that_changes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,6 +83,7 @@ popliner_status pl_profile_read(const char *path, const pl_read_options *options
         status = pl_profile_read_live_ranges(&database, profile, &ids, error);
     if (status == POPLINER_OK)
         status = pl_profile_read_tiles(&database, o->listener, profile, error);
+    status = pl_database_end_reading(&database, status, error);
     if (status == POPLINER_OK && !make_empty_arrays(profile))
         status = pl_fail_memory(error, "the profile");
     free_ids(&ids);
