@@ -430,6 +430,112 @@ static void loads_the_rest_when_asked(void **state) {
     free(path);
 }
 
+/* The text of a table, to be freed. */
+static char *table_of(popliner_analysis *analysis, popliner_table table,
+                      popliner_memory_model model, popliner_format format) {
+    popliner_error error = {.message = ""};
+    char *text = NULL;
+    check(popliner_report_table(analysis, table, model, format, &text, &error), &error);
+    return text;
+}
+
+/* A loaded analysis makes every table, alone and first of all, as one that was read. */
+static void loads_what_a_table_needs(void **state) {
+    popliner_analysis *analysis = read_sample();
+    popliner_error error = {.message = ""};
+    char *path = test_path(*state, "stored");
+    check(popliner_analysis_store(analysis, POPLINER_MEMORY_MODEL_FULL, path, &error), &error);
+    for (popliner_table table = POPLINER_TABLE_MEMORY_TOTALS; table <= POPLINER_TABLE_COMMUNICATION;
+         table++) {
+        for (popliner_format format = POPLINER_FORMAT_TSV; format <= POPLINER_FORMAT_JSON;
+             format++) {
+            if (format == POPLINER_FORMAT_JSON && table != POPLINER_TABLE_TILES)
+                continue;
+            for (size_t i = 0; i < 2; i++) {
+                popliner_analysis *loaded = load(path);
+                char *expected = table_of(analysis, table, models[i], format);
+                char *text = table_of(loaded, table, models[i], format);
+                assert_string_equal(text, expected);
+                free(text);
+                free(expected);
+                popliner_analysis_free(loaded);
+            }
+        }
+    }
+    popliner_analysis_free(analysis);
+    free(path);
+}
+
+/* The tables of pairs of layers hold the numbers that are to be had without text. */
+static void tells_pairs_of_layers(void **state) {
+    popliner_analysis *analysis = read_sample();
+    popliner_error error = {.message = ""};
+    popliner_layer_pairs *pairs = NULL;
+    const popliner_layers *layers = NULL;
+    (void)state;
+    check(popliner_analysis_pair_layers(analysis, &pairs, &error), &error);
+    check(popliner_analysis_layers(analysis, &layers, &error), &error);
+    size_t n = pairs->num_layers;
+    assert_true(n > 1);
+    for (popliner_table table = POPLINER_TABLE_AFFINITY; table <= POPLINER_TABLE_COMMUNICATION;
+         table++) {
+        const uint64_t *bytes =
+            table == POPLINER_TABLE_AFFINITY ? pairs->affinity_bytes : pairs->communication_bytes;
+        char *text = table_of(analysis, table, POPLINER_MEMORY_MODEL_FULL, POPLINER_FORMAT_CSV);
+        char *rest = text + strcspn(text, "\n") + 1; /* behind the header */
+        for (size_t i = 0; i < n; i++) {
+            const char *name = popliner_layers_name(layers, i + 1);
+            assert_int_equal(strncmp(rest, name, strlen(name)), 0);
+            rest += strlen(name);
+            for (size_t j = 0; j < n; j++) {
+                assert_int_equal(*rest, ',');
+                assert_int_equal(strtoull(rest + 1, &rest, 10), bytes[i * n + j]);
+            }
+            assert_int_equal(*rest++, '\n');
+        }
+        assert_int_equal(*rest, '\0');
+        free(text);
+    }
+    popliner_layer_pairs_free(pairs);
+    popliner_analysis_free(analysis);
+}
+
+static void refuses_tables_that_there_are_not(void **state) {
+    static const struct {
+        popliner_table table;
+        popliner_memory_model model;
+        popliner_format format;
+        const char *says;
+    } bad[] = {
+        {(popliner_table)6, POPLINER_MEMORY_MODEL_FULL, POPLINER_FORMAT_TSV, "no table 6"},
+        {(popliner_table)-1, POPLINER_MEMORY_MODEL_FULL, POPLINER_FORMAT_TSV, "no table -1"},
+        {POPLINER_TABLE_TILES, POPLINER_MEMORY_MODEL_FULL, (popliner_format)3, "no format 3"},
+        {POPLINER_TABLE_LAYERS, (popliner_memory_model)2, POPLINER_FORMAT_TSV, "memory model 2"},
+        {POPLINER_TABLE_OPERATIONS, (popliner_memory_model)2, POPLINER_FORMAT_CSV,
+         "memory model 2"},
+        {POPLINER_TABLE_MEMORY_TOTALS, POPLINER_MEMORY_MODEL_FULL, POPLINER_FORMAT_JSON, "JSON"},
+        {POPLINER_TABLE_OPERATIONS, POPLINER_MEMORY_MODEL_FULL, POPLINER_FORMAT_JSON, "JSON"},
+        {POPLINER_TABLE_LAYERS, POPLINER_MEMORY_MODEL_FULL, POPLINER_FORMAT_JSON, "JSON"},
+        {POPLINER_TABLE_AFFINITY, POPLINER_MEMORY_MODEL_FULL, POPLINER_FORMAT_JSON, "JSON"},
+        {POPLINER_TABLE_COMMUNICATION, POPLINER_MEMORY_MODEL_FULL, POPLINER_FORMAT_JSON, "JSON"},
+    };
+    popliner_analysis *analysis = read_sample();
+    popliner_error error = {.message = ""};
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char nothing[] = "";
+        char *text = nothing;
+        assert_usage(popliner_report_table(analysis, bad[i].table, bad[i].model, bad[i].format,
+                                           &text, &error),
+                     &error);
+        assert_non_null(strstr(error.message, bad[i].says));
+        assert_null(text);
+    }
+    /* these look at no memory model */
+    free(table_of(analysis, POPLINER_TABLE_TILES, (popliner_memory_model)2, POPLINER_FORMAT_TSV));
+    popliner_analysis_free(analysis);
+}
+
 /* ---- what makes no sense ---- */
 
 static void refuses_what_makes_no_sense(void **state) {
@@ -681,6 +787,10 @@ int main(void) {
                                         test_end_directory),
         cmocka_unit_test_setup_teardown(loads_the_rest_when_asked, test_begin_directory,
                                         test_end_directory),
+        cmocka_unit_test_setup_teardown(loads_what_a_table_needs, test_begin_directory,
+                                        test_end_directory),
+        cmocka_unit_test(tells_pairs_of_layers),
+        cmocka_unit_test(refuses_tables_that_there_are_not),
         cmocka_unit_test(refuses_what_makes_no_sense),
         cmocka_unit_test(takes_shorter_options),
         cmocka_unit_test(takes_shorter_solver_options),
