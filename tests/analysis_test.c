@@ -536,6 +536,52 @@ static void refuses_tables_that_there_are_not(void **state) {
     popliner_analysis_free(analysis);
 }
 
+/* ---- diagnoses ---- */
+
+/* Walks what is missing at a place and returns its bytes. */
+static uint64_t missing_bytes(const popliner_diagnosis *diagnosis, popliner_missing_place place,
+                              size_t count) {
+    uint64_t bytes = 0;
+    uint64_t last_bytes = UINT64_MAX;
+    for (size_t i = 0; i < count; i++) {
+        const popliner_missing_variable *v = popliner_diagnosis_missing_at(diagnosis, place, i);
+        assert_non_null(v);
+        assert_true(v->size_bytes <= last_bytes && *v->reason_text != '\0');
+        last_bytes = v->size_bytes;
+        bytes += v->size_bytes;
+    }
+    assert_null(popliner_diagnosis_missing_at(diagnosis, place, count));
+    assert_null(popliner_diagnosis_missing_at(diagnosis, place, SIZE_MAX));
+    return bytes;
+}
+
+static void tells_what_is_missing(void **state) {
+    popliner_analysis *analysis = read_sample();
+    popliner_diagnosis *diagnosis = NULL;
+    popliner_error error = {.message = ""};
+    uint64_t truth_bytes = 0;
+    uint64_t explained_bytes = 0;
+    (void)state;
+    check(popliner_analysis_diagnose(analysis, NULL, &diagnosis, &error), &error);
+    const popliner_diagnosis_summary *found = popliner_diagnosis_get_summary(diagnosis);
+    assert_int_equal(missing_bytes(diagnosis, POPLINER_MISSING_PLACE_HERE, found->num_missing_here),
+                     found->truth_bytes - found->explained_bytes);
+    for (size_t i = 0; i < found->num_categories; i++) {
+        truth_bytes += popliner_diagnosis_category_at(diagnosis, i)->truth_bytes;
+        explained_bytes += popliner_diagnosis_category_at(diagnosis, i)->explained_bytes;
+    }
+    assert_int_equal(
+        missing_bytes(diagnosis, POPLINER_MISSING_PLACE_EVERYWHERE, found->num_missing_everywhere),
+        truth_bytes - explained_bytes);
+    assert_null(popliner_diagnosis_missing_at(diagnosis, (popliner_missing_place)2, 0));
+    assert_null(popliner_diagnosis_missing_at(diagnosis, (popliner_missing_place)-1, 0));
+    assert_null(popliner_diagnosis_category_at(diagnosis, found->num_categories));
+    assert_null(popliner_diagnosis_programs_at(diagnosis, found->num_program_types));
+    assert_null(popliner_diagnosis_coverage_at(diagnosis, found->num_coverage));
+    popliner_diagnosis_free(diagnosis);
+    popliner_analysis_free(analysis);
+}
+
 /* ---- what makes no sense ---- */
 
 static void refuses_what_makes_no_sense(void **state) {
@@ -791,6 +837,7 @@ int main(void) {
                                         test_end_directory),
         cmocka_unit_test(tells_pairs_of_layers),
         cmocka_unit_test(refuses_tables_that_there_are_not),
+        cmocka_unit_test(tells_what_is_missing),
         cmocka_unit_test(refuses_what_makes_no_sense),
         cmocka_unit_test(takes_shorter_options),
         cmocka_unit_test(takes_shorter_solver_options),

@@ -44,7 +44,7 @@ typedef enum popliner_table {
     /* One row per unit of the chain, and an empty line behind them. In the full memory model with
      * one column more: what no operation explains. */
     POPLINER_TABLE_LAYERS,
-    /* popliner_layer_pairs, one of its two tables, with the names of the layers. */
+    /* Each one of the two tables of popliner_layer_pairs, with the names of the layers. */
     POPLINER_TABLE_AFFINITY,
     POPLINER_TABLE_COMMUNICATION,
 } popliner_table;
