@@ -87,7 +87,7 @@ static void check_answer(popliner_analysis *analysis, const popliner_costs *cost
         options.max_stage_bytes =
             popliner_profile_target(popliner_analysis_profile(analysis))->bytes_per_tile;
     brute_answer expected = brute_force(costs, &options);
-    assert_plan_is(popliner_certificate_plan(certificate), &expected);
+    assert_plan_is(popliner_certificate_get_info(certificate)->plan, &expected);
     popliner_certificate_free(certificate);
     num_solved++;
 }
@@ -170,7 +170,7 @@ static void check_evaluating(popliner_analysis *analysis, popliner_memory_model 
         check(popliner_analysis_evaluate(analysis, &request, first_units, num_cuts, &certificate,
                                          &error),
               &error);
-        const popliner_plan *plan = popliner_certificate_plan(certificate);
+        const popliner_plan *plan = popliner_certificate_get_info(certificate)->plan;
         uint64_t largest = 0;
         assert_int_equal(plan->num_stages, num_cuts + 1);
         for (size_t i = 0; i < plan->num_stages; i++) {
@@ -197,7 +197,7 @@ static void check_evaluating(popliner_analysis *analysis, popliner_memory_model 
         popliner_certificate_free(certificate);
     }
     check(popliner_analysis_solve(analysis, &request, &certificate, &error), &error);
-    assert_int_equal(popliner_certificate_plan(certificate)->peak_bytes, best_bytes);
+    assert_int_equal(popliner_certificate_get_info(certificate)->plan->peak_bytes, best_bytes);
     popliner_certificate_free(certificate);
 }
 
@@ -235,7 +235,7 @@ static void evaluates_stages_on_one_ipu(void **state) {
         limit.bytes -= (uint64_t)is_too_little;
         check(popliner_analysis_evaluate(analysis, &request, first_units, 2, &certificate, &error),
               &error);
-        const popliner_plan *plan = popliner_certificate_plan(certificate);
+        const popliner_plan *plan = popliner_certificate_get_info(certificate)->plan;
         assert_int_equal(plan->num_ipus, 2);
         assert_int_equal(plan->stages[0].peak_bytes, needed_bytes);
         assert_int_equal(plan->stages[2].peak_bytes, needed_bytes);
@@ -533,6 +533,51 @@ static void refuses_tables_that_there_are_not(void **state) {
     }
     /* these look at no memory model */
     free(table_of(analysis, POPLINER_TABLE_TILES, (popliner_memory_model)2, POPLINER_FORMAT_TSV));
+    popliner_analysis_free(analysis);
+}
+
+/* ---- certificates ---- */
+
+/* A certificate tells of its plan, and of a table of costs where it was chosen by one. */
+static void tells_what_a_certificate_holds(void **state) {
+    popliner_analysis *analysis = read_sample();
+    popliner_certificate *certificate = NULL;
+    popliner_error error = {.message = ""};
+    size_t num_units = popliner_chain_num_units(chain_of(analysis, POPLINER_MEMORY_MODEL_FULL));
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+        popliner_request request = POPLINER_REQUEST_INIT;
+        options.max_stages = 2;
+        options.method = i == 1 ? POPLINER_METHOD_GREEDY : POPLINER_METHOD_ILP;
+        request.solver = &options;
+        if (i < 2)
+            check(popliner_analysis_solve(analysis, &request, &certificate, &error), &error);
+        else
+            check(popliner_analysis_evaluate(analysis, &request, NULL, 0, &certificate, &error),
+                  &error);
+        const popliner_certificate_info *info = popliner_certificate_get_info(certificate);
+        size_t num_stages = popliner_plan_get_summary(info->plan)->num_stages;
+        uint64_t tile_bytes = 0;
+        uint64_t unexplained_bytes = 0;
+        if (i == 0)
+            assert_int_equal(popliner_costs_num_units(info->costs), num_units);
+        else
+            assert_null(info->costs);
+        for (size_t k = 0; k < num_stages; k++) {
+            const popliner_stage_detail *d = popliner_certificate_detail_at(certificate, k);
+            if (d->tile_bytes > tile_bytes ||
+                (d->tile_bytes == tile_bytes && d->tile_unexplained_bytes > unexplained_bytes)) {
+                tile_bytes = d->tile_bytes;
+                unexplained_bytes = d->tile_unexplained_bytes;
+            }
+        }
+        assert_null(popliner_certificate_detail_at(certificate, num_stages));
+        assert_int_equal(popliner_plan_get_summary(info->plan)->peak_bytes, tile_bytes);
+        assert_true(unexplained_bytes > 0);
+        assert_true(info->unexplained_share == (double)unexplained_bytes / (double)tile_bytes);
+        popliner_certificate_free(certificate);
+    }
     popliner_analysis_free(analysis);
 }
 
@@ -837,6 +882,7 @@ int main(void) {
                                         test_end_directory),
         cmocka_unit_test(tells_pairs_of_layers),
         cmocka_unit_test(refuses_tables_that_there_are_not),
+        cmocka_unit_test(tells_what_a_certificate_holds),
         cmocka_unit_test(tells_what_is_missing),
         cmocka_unit_test(refuses_what_makes_no_sense),
         cmocka_unit_test(takes_shorter_options),

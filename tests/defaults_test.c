@@ -161,7 +161,7 @@ static void certificates(void **state) {
     assert_holds(text_of(certificate, POPLINER_CERTIFICATE_CSV),
                  "stage,ipu,from,to,memory,cycles,cut\n0,0,a,a,100,0,7\n");
     assert_holds(text_of(certificate, POPLINER_CERTIFICATE_TEXT), ", 0 cycles");
-    const popliner_plan *plan = popliner_certificate_plan(certificate);
+    const popliner_plan *plan = popliner_certificate_get_info(certificate)->plan;
     sweep.what = "num-ipus";
     sweep.values = &value;
     sweep.plans = &plan;

@@ -75,7 +75,7 @@ static void add_certificate(pl_text *all, popliner_costs *costs) {
     assert_int_equal(popliner_certificate_create(&input, &certificate, NULL), POPLINER_OK);
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         add_text(all, popliner_certificate_text(certificate, forms[i], &text, NULL), &text);
-    const popliner_plan *plan = popliner_certificate_plan(certificate);
+    const popliner_plan *plan = popliner_certificate_get_info(certificate)->plan;
     sweep.what = "num-ipus";
     sweep.values = &value;
     sweep.plans = &plan;
