@@ -87,7 +87,7 @@ static void check_answer(popliner_analysis *analysis, const popliner_costs *cost
         options.max_stage_bytes =
             popliner_profile_target(popliner_analysis_profile(analysis))->bytes_per_tile;
     brute_answer expected = brute_force(costs, &options);
-    assert_plan_is(popliner_certificate_plan(certificate), &expected);
+    assert_plan_is(popliner_certificate_get_info(certificate)->plan, &expected);
     popliner_certificate_free(certificate);
     num_solved++;
 }
@@ -170,7 +170,7 @@ static void check_evaluating(popliner_analysis *analysis, popliner_memory_model 
         check(popliner_analysis_evaluate(analysis, &request, first_units, num_cuts, &certificate,
                                          &error),
               &error);
-        const popliner_plan *plan = popliner_certificate_plan(certificate);
+        const popliner_plan *plan = popliner_certificate_get_info(certificate)->plan;
         uint64_t largest = 0;
         assert_int_equal(plan->num_stages, num_cuts + 1);
         for (size_t i = 0; i < plan->num_stages; i++) {
@@ -197,7 +197,7 @@ static void check_evaluating(popliner_analysis *analysis, popliner_memory_model 
         popliner_certificate_free(certificate);
     }
     check(popliner_analysis_solve(analysis, &request, &certificate, &error), &error);
-    assert_int_equal(popliner_certificate_plan(certificate)->peak_bytes, best_bytes);
+    assert_int_equal(popliner_certificate_get_info(certificate)->plan->peak_bytes, best_bytes);
     popliner_certificate_free(certificate);
 }
 
@@ -235,7 +235,7 @@ static void evaluates_stages_on_one_ipu(void **state) {
         limit.bytes -= (uint64_t)is_too_little;
         check(popliner_analysis_evaluate(analysis, &request, first_units, 2, &certificate, &error),
               &error);
-        const popliner_plan *plan = popliner_certificate_plan(certificate);
+        const popliner_plan *plan = popliner_certificate_get_info(certificate)->plan;
         assert_int_equal(plan->num_ipus, 2);
         assert_int_equal(plan->stages[0].peak_bytes, needed_bytes);
         assert_int_equal(plan->stages[2].peak_bytes, needed_bytes);
@@ -428,6 +428,203 @@ static void loads_the_rest_when_asked(void **state) {
     check(popliner_analysis_load_rest(analysis, NULL, &error), &error);
     popliner_analysis_free(analysis);
     free(path);
+}
+
+/* The text of a table, to be freed. */
+static char *table_of(popliner_analysis *analysis, popliner_table table,
+                      popliner_memory_model model, popliner_format format) {
+    popliner_error error = {.message = ""};
+    char *text = NULL;
+    check(popliner_report_table(analysis, table, model, format, &text, &error), &error);
+    return text;
+}
+
+/* A loaded analysis makes every table, alone and first of all, as one that was read. */
+static void loads_what_a_table_needs(void **state) {
+    popliner_analysis *analysis = read_sample();
+    popliner_error error = {.message = ""};
+    char *path = test_path(*state, "stored");
+    check(popliner_analysis_store(analysis, POPLINER_MEMORY_MODEL_FULL, path, &error), &error);
+    for (popliner_table table = POPLINER_TABLE_MEMORY_TOTALS; table <= POPLINER_TABLE_COMMUNICATION;
+         table++) {
+        for (popliner_format format = POPLINER_FORMAT_TSV; format <= POPLINER_FORMAT_JSON;
+             format++) {
+            if (format == POPLINER_FORMAT_JSON && table != POPLINER_TABLE_TILES)
+                continue;
+            for (size_t i = 0; i < 2; i++) {
+                popliner_analysis *loaded = load(path);
+                char *expected = table_of(analysis, table, models[i], format);
+                char *text = table_of(loaded, table, models[i], format);
+                assert_string_equal(text, expected);
+                free(text);
+                free(expected);
+                popliner_analysis_free(loaded);
+            }
+        }
+    }
+    popliner_analysis_free(analysis);
+    free(path);
+}
+
+/* The tables of pairs of layers hold the numbers that are to be had without text. */
+static void tells_pairs_of_layers(void **state) {
+    popliner_analysis *analysis = read_sample();
+    popliner_error error = {.message = ""};
+    popliner_layer_pairs *pairs = NULL;
+    const popliner_layers *layers = NULL;
+    (void)state;
+    check(popliner_analysis_pair_layers(analysis, &pairs, &error), &error);
+    check(popliner_analysis_layers(analysis, &layers, &error), &error);
+    size_t n = pairs->num_layers;
+    assert_true(n > 1);
+    for (popliner_table table = POPLINER_TABLE_AFFINITY; table <= POPLINER_TABLE_COMMUNICATION;
+         table++) {
+        const uint64_t *bytes =
+            table == POPLINER_TABLE_AFFINITY ? pairs->affinity_bytes : pairs->communication_bytes;
+        char *text = table_of(analysis, table, POPLINER_MEMORY_MODEL_FULL, POPLINER_FORMAT_CSV);
+        char *rest = text + strcspn(text, "\n") + 1; /* behind the header */
+        for (size_t i = 0; i < n; i++) {
+            const char *name = popliner_layers_name(layers, i + 1);
+            assert_int_equal(strncmp(rest, name, strlen(name)), 0);
+            rest += strlen(name);
+            for (size_t j = 0; j < n; j++) {
+                assert_int_equal(*rest, ',');
+                assert_int_equal(strtoull(rest + 1, &rest, 10), bytes[i * n + j]);
+            }
+            assert_int_equal(*rest++, '\n');
+        }
+        assert_int_equal(*rest, '\0');
+        free(text);
+    }
+    popliner_layer_pairs_free(pairs);
+    popliner_analysis_free(analysis);
+}
+
+static void refuses_tables_that_there_are_not(void **state) {
+    static const struct {
+        popliner_table table;
+        popliner_memory_model model;
+        popliner_format format;
+        const char *says;
+    } bad[] = {
+        {(popliner_table)6, POPLINER_MEMORY_MODEL_FULL, POPLINER_FORMAT_TSV, "no table 6"},
+        {(popliner_table)-1, POPLINER_MEMORY_MODEL_FULL, POPLINER_FORMAT_TSV, "no table -1"},
+        {POPLINER_TABLE_TILES, POPLINER_MEMORY_MODEL_FULL, (popliner_format)3, "no format 3"},
+        {POPLINER_TABLE_LAYERS, (popliner_memory_model)2, POPLINER_FORMAT_TSV, "memory model 2"},
+        {POPLINER_TABLE_OPERATIONS, (popliner_memory_model)2, POPLINER_FORMAT_CSV,
+         "memory model 2"},
+        {POPLINER_TABLE_MEMORY_TOTALS, POPLINER_MEMORY_MODEL_FULL, POPLINER_FORMAT_JSON, "JSON"},
+        {POPLINER_TABLE_OPERATIONS, POPLINER_MEMORY_MODEL_FULL, POPLINER_FORMAT_JSON, "JSON"},
+        {POPLINER_TABLE_LAYERS, POPLINER_MEMORY_MODEL_FULL, POPLINER_FORMAT_JSON, "JSON"},
+        {POPLINER_TABLE_AFFINITY, POPLINER_MEMORY_MODEL_FULL, POPLINER_FORMAT_JSON, "JSON"},
+        {POPLINER_TABLE_COMMUNICATION, POPLINER_MEMORY_MODEL_FULL, POPLINER_FORMAT_JSON, "JSON"},
+    };
+    popliner_analysis *analysis = read_sample();
+    popliner_error error = {.message = ""};
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char nothing[] = "";
+        char *text = nothing;
+        assert_usage(popliner_report_table(analysis, bad[i].table, bad[i].model, bad[i].format,
+                                           &text, &error),
+                     &error);
+        assert_non_null(strstr(error.message, bad[i].says));
+        assert_null(text);
+    }
+    /* these look at no memory model */
+    free(table_of(analysis, POPLINER_TABLE_TILES, (popliner_memory_model)2, POPLINER_FORMAT_TSV));
+    popliner_analysis_free(analysis);
+}
+
+/* ---- certificates ---- */
+
+/* A certificate tells of its plan, and of a table of costs where it was chosen by one. */
+static void tells_what_a_certificate_holds(void **state) {
+    popliner_analysis *analysis = read_sample();
+    popliner_certificate *certificate = NULL;
+    popliner_error error = {.message = ""};
+    size_t num_units = popliner_chain_num_units(chain_of(analysis, POPLINER_MEMORY_MODEL_FULL));
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+        popliner_request request = POPLINER_REQUEST_INIT;
+        options.max_stages = 2;
+        options.method = i == 1 ? POPLINER_METHOD_GREEDY : POPLINER_METHOD_ILP;
+        request.solver = &options;
+        if (i < 2)
+            check(popliner_analysis_solve(analysis, &request, &certificate, &error), &error);
+        else
+            check(popliner_analysis_evaluate(analysis, &request, NULL, 0, &certificate, &error),
+                  &error);
+        const popliner_certificate_info *info = popliner_certificate_get_info(certificate);
+        size_t num_stages = popliner_plan_get_summary(info->plan)->num_stages;
+        uint64_t tile_bytes = 0;
+        uint64_t unexplained_bytes = 0;
+        if (i == 0)
+            assert_int_equal(popliner_costs_num_units(info->costs), num_units);
+        else
+            assert_null(info->costs);
+        for (size_t k = 0; k < num_stages; k++) {
+            const popliner_stage_detail *d = popliner_certificate_detail_at(certificate, k);
+            if (d->tile_bytes > tile_bytes ||
+                (d->tile_bytes == tile_bytes && d->tile_unexplained_bytes > unexplained_bytes)) {
+                tile_bytes = d->tile_bytes;
+                unexplained_bytes = d->tile_unexplained_bytes;
+            }
+        }
+        assert_null(popliner_certificate_detail_at(certificate, num_stages));
+        assert_int_equal(popliner_plan_get_summary(info->plan)->peak_bytes, tile_bytes);
+        assert_true(unexplained_bytes > 0);
+        assert_true(info->unexplained_share == (double)unexplained_bytes / (double)tile_bytes);
+        popliner_certificate_free(certificate);
+    }
+    popliner_analysis_free(analysis);
+}
+
+/* ---- diagnoses ---- */
+
+/* Walks what is missing at a place and returns its bytes. */
+static uint64_t missing_bytes(const popliner_diagnosis *diagnosis, popliner_missing_place place,
+                              size_t count) {
+    uint64_t bytes = 0;
+    uint64_t last_bytes = UINT64_MAX;
+    for (size_t i = 0; i < count; i++) {
+        const popliner_missing_variable *v = popliner_diagnosis_missing_at(diagnosis, place, i);
+        assert_non_null(v);
+        assert_true(v->size_bytes <= last_bytes && *v->reason_text != '\0');
+        last_bytes = v->size_bytes;
+        bytes += v->size_bytes;
+    }
+    assert_null(popliner_diagnosis_missing_at(diagnosis, place, count));
+    assert_null(popliner_diagnosis_missing_at(diagnosis, place, SIZE_MAX));
+    return bytes;
+}
+
+static void tells_what_is_missing(void **state) {
+    popliner_analysis *analysis = read_sample();
+    popliner_diagnosis *diagnosis = NULL;
+    popliner_error error = {.message = ""};
+    uint64_t truth_bytes = 0;
+    uint64_t explained_bytes = 0;
+    (void)state;
+    check(popliner_analysis_diagnose(analysis, NULL, &diagnosis, &error), &error);
+    const popliner_diagnosis_summary *found = popliner_diagnosis_get_summary(diagnosis);
+    assert_int_equal(missing_bytes(diagnosis, POPLINER_MISSING_PLACE_HERE, found->num_missing_here),
+                     found->truth_bytes - found->explained_bytes);
+    for (size_t i = 0; i < found->num_categories; i++) {
+        truth_bytes += popliner_diagnosis_category_at(diagnosis, i)->truth_bytes;
+        explained_bytes += popliner_diagnosis_category_at(diagnosis, i)->explained_bytes;
+    }
+    assert_int_equal(
+        missing_bytes(diagnosis, POPLINER_MISSING_PLACE_EVERYWHERE, found->num_missing_everywhere),
+        truth_bytes - explained_bytes);
+    assert_null(popliner_diagnosis_missing_at(diagnosis, (popliner_missing_place)2, 0));
+    assert_null(popliner_diagnosis_missing_at(diagnosis, (popliner_missing_place)-1, 0));
+    assert_null(popliner_diagnosis_category_at(diagnosis, found->num_categories));
+    assert_null(popliner_diagnosis_programs_at(diagnosis, found->num_program_types));
+    assert_null(popliner_diagnosis_coverage_at(diagnosis, found->num_coverage));
+    popliner_diagnosis_free(diagnosis);
+    popliner_analysis_free(analysis);
 }
 
 /* ---- what makes no sense ---- */
@@ -681,6 +878,12 @@ int main(void) {
                                         test_end_directory),
         cmocka_unit_test_setup_teardown(loads_the_rest_when_asked, test_begin_directory,
                                         test_end_directory),
+        cmocka_unit_test_setup_teardown(loads_what_a_table_needs, test_begin_directory,
+                                        test_end_directory),
+        cmocka_unit_test(tells_pairs_of_layers),
+        cmocka_unit_test(refuses_tables_that_there_are_not),
+        cmocka_unit_test(tells_what_a_certificate_holds),
+        cmocka_unit_test(tells_what_is_missing),
         cmocka_unit_test(refuses_what_makes_no_sense),
         cmocka_unit_test(takes_shorter_options),
         cmocka_unit_test(takes_shorter_solver_options),

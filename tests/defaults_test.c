@@ -15,11 +15,11 @@
 #include "popliner/analysis.h"
 #include "popliner/certificate.h"
 #include "popliner/costs.h"
-#include "popliner/report.h"
 #include "popliner/solver.h"
 #include "profile/debug_info.h"
 #include "profile/profile_data.h"
 #include "profile/read.h"
+#include "show/reports.h"
 #include "solve/greedy.h"
 #include "solve/plan_data.h"
 #include "store/stored_analysis.h"
@@ -161,7 +161,7 @@ static void certificates(void **state) {
     assert_holds(text_of(certificate, POPLINER_CERTIFICATE_CSV),
                  "stage,ipu,from,to,memory,cycles,cut\n0,0,a,a,100,0,7\n");
     assert_holds(text_of(certificate, POPLINER_CERTIFICATE_TEXT), ", 0 cycles");
-    const popliner_plan *plan = popliner_certificate_plan(certificate);
+    const popliner_plan *plan = popliner_certificate_get_info(certificate)->plan;
     sweep.what = "num-ipus";
     sweep.values = &value;
     sweep.plans = &plan;
@@ -231,7 +231,7 @@ static void errors(void **state) {
                      POPLINER_ERROR_OUTPUT);
     c.profile->lacks_variables = true;
     char *text;
-    assert_int_equal(popliner_report_tiles(c.profile, POPLINER_FORMAT_CSV, &text, NULL),
+    assert_int_equal(pl_report_tiles(c.profile, POPLINER_FORMAT_CSV, &text, NULL),
                      POPLINER_ERROR_USAGE);
     assert_int_equal(pl_intervals_measure(c.profile, c.operations, chain, NULL, NULL, NULL, NULL),
                      POPLINER_ERROR_USAGE);

@@ -622,6 +622,17 @@ static bool is_model_data(const char *category) {
            strcmp(category, "constant") == 0;
 }
 
+/* What docs/diagnosis.md calls the reasons. */
+static const char *const reason_words[] = {
+    [POPLINER_MISSING_NO_DEBUG_ID] = "no debug id",
+    [POPLINER_MISSING_UNKNOWN_CONTEXT] = "debug id not in the debug information",
+    [POPLINER_MISSING_NO_OPERATION] = "context chain without operation layer",
+    [POPLINER_MISSING_NO_LAYER] = "operation in no layer",
+    [POPLINER_MISSING_UNTOUCHED] = "touched by no program",
+    [POPLINER_MISSING_PROGRAMS] = "of missing programs, or the compiler's own",
+    [POPLINER_MISSING_COMPILER] = "the compiler's own",
+};
+
 /* A list against the variables of `tile` (SIZE_MAX: of all) that are live at `step` (SIZE_MAX: at
  * any). */
 static void check_missing(const subject *s, const expected *e,
@@ -692,8 +703,8 @@ static void check_missing(const subject *s, const expected *e,
             reason = POPLINER_MISSING_UNTOUCHED;
         if (item->reason != reason)
             fail_msg("%s: '%s' (%s) is missing because: %s, not: %s", s->c->name, item->name,
-                     item->category, popliner_missing_reason_text(item->reason),
-                     popliner_missing_reason_text(reason));
+                     item->category, item->reason_text, reason_words[reason]);
+        assert_string_equal(item->reason_text, reason_words[reason]);
     }
     free(size_of_item);
 }

@@ -18,6 +18,7 @@
 #include "popliner/costs.h"
 #include "popliner/report.h"
 #include "popliner/solver.h"
+#include "show/reports.h"
 #include "solve/option_names.h"
 #include "test_data.h"
 
@@ -74,7 +75,7 @@ static void add_certificate(pl_text *all, popliner_costs *costs) {
     assert_int_equal(popliner_certificate_create(&input, &certificate, NULL), POPLINER_OK);
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         add_text(all, popliner_certificate_text(certificate, forms[i], &text, NULL), &text);
-    const popliner_plan *plan = popliner_certificate_plan(certificate);
+    const popliner_plan *plan = popliner_certificate_get_info(certificate)->plan;
     sweep.what = "num-ipus";
     sweep.values = &value;
     sweep.plans = &plan;
@@ -98,7 +99,7 @@ static void add_reports(pl_text *all, const golden_case *c) {
     diagnosis.operations = c->operations;
     assert_int_equal(pl_option_names_take(NULL, &diagnosis.option_names, NULL), POPLINER_OK);
     for (popliner_format format = POPLINER_FORMAT_TSV; format <= POPLINER_FORMAT_JSON; format++) {
-        add_text(all, popliner_report_tiles(c->profile, format, &text, NULL), &text);
+        add_text(all, pl_report_tiles(c->profile, format, &text, NULL), &text);
         add_text(all, popliner_report_diagnosis(&diagnosis, format, 10, &text, NULL), &text);
     }
     pl_diagnosis_clear(&diagnosis);

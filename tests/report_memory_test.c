@@ -126,7 +126,7 @@ static int end(void **state) {
 /* ---- tasks ---- */
 
 static popliner_status make_tiles(void *user, char **text, popliner_error *error) {
-    return popliner_report_tiles(s.c.profile, *(popliner_format *)user, text, error);
+    return pl_report_tiles(s.c.profile, *(popliner_format *)user, text, error);
 }
 
 static popliner_status make_diagnosis(void *user, char **text, popliner_error *error) {
@@ -206,11 +206,12 @@ static popliner_status make_square(void *user, char **text, popliner_error *erro
     pl_sharing sharing = {0};
     popliner_status status =
         pl_sharing_measure(s.c.profile, s.c.operations, s.layers, &sharing, error);
-    const popliner_layer_pairs pairs = {sharing.num_layers, sharing.affinity_bytes,
-                                        sharing.communication_bytes};
     if (status == POPLINER_OK)
-        status = popliner_report_layer_pairs(&pairs, s.layers, *(popliner_layer_table *)user, ',',
-                                             text, error);
+        status = pl_report_layer_pairs(s.layers,
+                                       *(popliner_table *)user == POPLINER_TABLE_AFFINITY
+                                           ? sharing.affinity_bytes
+                                           : sharing.communication_bytes,
+                                       ',', text, error);
     pl_sharing_clear(&sharing);
     return status;
 }
@@ -237,8 +238,8 @@ static void reports_of_the_model(void **state) {
     scarce_memory_check("the totals", make_totals, NULL);
     scarce_memory_check("the layers", make_layers, NULL);
     scarce_memory_check("the operations", make_operations, NULL);
-    for (popliner_layer_table table = POPLINER_LAYER_TABLE_AFFINITY;
-         table <= POPLINER_LAYER_TABLE_COMMUNICATION; table++)
+    for (popliner_table table = POPLINER_TABLE_AFFINITY; table <= POPLINER_TABLE_COMMUNICATION;
+         table++)
         scarce_memory_check("the square", make_square, &table);
 }
 

@@ -19,8 +19,8 @@
 #include "memory/stage.h"
 #include "model/layers.h"
 #include "popliner/liveness.h"
-#include "popliner/report.h"
 #include "popliner/solver.h"
+#include "show/reports.h"
 #include "solve/plan_data.h"
 #include "store/stored_analysis.h"
 #include "test_data.h"
@@ -305,7 +305,7 @@ static void what_needs_variables_asks_for_them(void **state) {
         popliner_liveness_of_device(p, NULL, 0, counts.num_steps, steps_bytes, &error), &error);
     assert_needs_variables(popliner_liveness_extent(p, 0, NULL, &bytes[0], &bytes[1], &error),
                            &error);
-    assert_needs_variables(popliner_report_tiles(p, POPLINER_FORMAT_TSV, &text, &error), &error);
+    assert_needs_variables(pl_report_tiles(p, POPLINER_FORMAT_TSV, &text, &error), &error);
     assert_needs_variables(pl_stored_analysis_save(p, o, NULL, 0, NULL, s.path, &error), &error);
 
     /* and has them afterwards */

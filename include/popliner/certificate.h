@@ -48,22 +48,26 @@ popliner_status popliner_certificate_create(const popliner_certificate_input *in
 /* NULL is fine. */
 void popliner_certificate_free(popliner_certificate *certificate);
 
-/* The split, as long as the certificate lives. */
-const popliner_plan *popliner_certificate_plan(const popliner_certificate *certificate);
+/* What a certificate holds. */
+typedef struct popliner_certificate_info {
+    const popliner_plan *plan; /* the split */
+    /* What popliner_analysis_solve chose by: in a table made for a limit what is beyond it may be
+     * forbidden. NULL where the costs are the caller's, or where there was no table, as for the
+     * greedy algorithm. */
+    const popliner_costs *costs;
+    /* The greatest share of the plan's largest tile that no operation explains, from 0 to 1; 0
+     * without a profile. */
+    double unexplained_share;
+} popliner_certificate_info;
 
-/* What popliner_analysis_solve chose by, as long as the certificate lives: in a table made for a
- * limit what is beyond it may be forbidden. NULL where the costs are the caller's, or where there
- * was no table, as for the greedy algorithm. */
-const popliner_costs *popliner_certificate_costs(const popliner_certificate *certificate);
+/* As long as the certificate lives. O(1). */
+const popliner_certificate_info *
+popliner_certificate_get_info(const popliner_certificate *certificate);
 
 /* What was measured of the IPU of a stage of the plan, as long as the certificate lives; NULL
  * behind the last stage, and without a profile. */
 const popliner_stage_detail *popliner_certificate_detail_at(const popliner_certificate *certificate,
                                                             size_t stage);
-
-/* The greatest share of the plan's largest tile that no operation explains, from 0 to 1; 0 without
- * a profile. */
-double popliner_certificate_unexplained_share(const popliner_certificate *certificate);
 
 /* What text is made of a certificate. */
 typedef enum popliner_certificate_form {

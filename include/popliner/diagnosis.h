@@ -27,9 +27,6 @@ typedef enum popliner_missing_reason {
     POPLINER_MISSING_COMPILER,        /* no data of the model, but the compiler's own */
 } popliner_missing_reason;
 
-/* A sentence without a full stop for a reason; static text. */
-const char *popliner_missing_reason_text(popliner_missing_reason reason);
-
 /* The programs of one type. */
 typedef struct popliner_diagnosis_programs {
     const char *type; /* "OnTileExecute" */
@@ -53,10 +50,17 @@ typedef struct popliner_missing_variable {
     const char *category;
     uint64_t size_bytes; /* sum over the tiles in question */
     popliner_missing_reason reason;
-    size_t num_programs;    /* how many programs touch them */
-    uint32_t programs[3];   /* the first of these */
-    uint64_t debug_context; /* of the unlowered variable; 0 if it has none */
+    const char *reason_text; /* a few words for it, without a full stop */
+    size_t num_programs;     /* how many programs touch them */
+    uint32_t programs[3];    /* the first of these */
+    uint64_t debug_context;  /* of the unlowered variable; 0 if it has none */
 } popliner_missing_variable;
+
+/* Where something is missing. */
+typedef enum popliner_missing_place {
+    POPLINER_MISSING_PLACE_HERE,       /* at the bottleneck: the summary's tile and step */
+    POPLINER_MISSING_PLACE_EVERYWHERE, /* on all tiles */
+} popliner_missing_place;
 
 /* How many operations got their layer by which rule. */
 typedef struct popliner_coverage {
@@ -133,11 +137,10 @@ popliner_diagnosis_category_at(const popliner_diagnosis *diagnosis, size_t i);
 const popliner_coverage *popliner_diagnosis_coverage_at(const popliner_diagnosis *diagnosis,
                                                         size_t i);
 
-/* What is missing at the bottleneck, or on all tiles, the largest first. */
-const popliner_missing_variable *
-popliner_diagnosis_missing_here_at(const popliner_diagnosis *diagnosis, size_t i);
-const popliner_missing_variable *
-popliner_diagnosis_missing_everywhere_at(const popliner_diagnosis *diagnosis, size_t i);
+/* What is missing at a place, the largest first; NULL also for a place that there is not. */
+const popliner_missing_variable *popliner_diagnosis_missing_at(const popliner_diagnosis *diagnosis,
+                                                               popliner_missing_place place,
+                                                               size_t i);
 
 /* NULL is fine. */
 void popliner_diagnosis_free(popliner_diagnosis *diagnosis);

@@ -1,9 +1,8 @@
 /* popliner: results as text, in the formats of PopLiner 1.0.0.
  *
  * Every function makes one NUL-terminated UTF-8 text, complete with its last line end, which the
- * caller frees with free(). Columns are separated by `delimiter` (a tab or a comma); nothing is
- * quoted, as in the original. Errors: MEMORY; where it takes an analysis, those of
- * popliner_analysis_chain, too.
+ * caller frees with free(); *text is NULL after an error. Columns are separated by tabs or commas;
+ * nothing is quoted, as in the original. Errors: MEMORY.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_REPORT_H
@@ -17,8 +16,6 @@
 #include "popliner/chain.h"
 #include "popliner/diagnosis.h"
 #include "popliner/error.h"
-#include "popliner/operations.h"
-#include "popliner/profile.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -31,17 +28,34 @@ typedef enum popliner_format {
     POPLINER_FORMAT_JSON,
 } popliner_format;
 
-/* The total of all operations as one stage in PopLiner's memory model, then what the compiler
- * counts as always live and not always live on the first ten tiles. */
-popliner_status popliner_report_memory_totals(popliner_analysis *analysis, char delimiter,
-                                              char **text, popliner_error *error);
+/* The tables of an analysis. All but the second are in TSV or CSV alone. */
+typedef enum popliner_table {
+    /* The total of all operations as one stage in PopLiner's memory model, then what the compiler
+     * counts as always live and not always live on the first ten tiles. */
+    POPLINER_TABLE_MEMORY_TOTALS,
+    /* The compiler's account of every tile: what is always live, the most that is live beside it,
+     * the addresses in use, what the layout leaves unused between them, and the bytes of each
+     * category. First each of these with its smallest, mean and largest value and its sum over the
+     * tiles, then the ten tiles with most live memory, then all tiles. In every format. */
+    POPLINER_TABLE_TILES,
+    /* One row per operation, an empty line before each change of layer. Sums over the tiles,
+     * measured once per debug context: an outlined operation shows those of its first listing. */
+    POPLINER_TABLE_OPERATIONS,
+    /* One row per unit of the chain, and an empty line behind them. In the full memory model with
+     * one column more: what no operation explains. */
+    POPLINER_TABLE_LAYERS,
+    /* Each one of the two tables of popliner_layer_pairs, with the names of the layers. */
+    POPLINER_TABLE_AFFINITY,
+    POPLINER_TABLE_COMMUNICATION,
+} popliner_table;
 
-/* The compiler's account of every tile: what is always live, the most that is live beside it, the
- * addresses in use, what the layout leaves unused between them, and the bytes of each category.
- * First each of these with its smallest, mean and largest value and its sum over the tiles, then
- * the ten tiles with most live memory, then all tiles. Errors: also USAGE if the variables are not
- * loaded. */
-popliner_status popliner_report_tiles(const popliner_profile *profile, popliner_format format,
+/* Makes one table. `model` is that of operations and layers; the other tables do not look at it.
+ * What a loaded analysis lacks is loaded. Errors: also USAGE for a table or format that there is
+ * not, or a format that the table does not have; those of popliner_analysis_chain. Cost: a stage is
+ * measured for each row of operations and layers; pairs of layers are measured for the first of
+ * their tables. */
+popliner_status popliner_report_table(popliner_analysis *analysis, popliner_table table,
+                                      popliner_memory_model model, popliner_format format,
                                       char **text, popliner_error *error);
 
 /* The stages of a certificate against the limit that it was made for: total, worst tile, the step
@@ -56,27 +70,6 @@ popliner_status popliner_report_evaluation(const popliner_certificate *certifica
 popliner_status popliner_report_diagnosis(const popliner_diagnosis *diagnosis,
                                           popliner_format format, size_t max_rows, char **text,
                                           popliner_error *error);
-
-/* One row per operation, an empty line before each change of layer. Sums over the tiles, measured
- * once per debug context: an outlined operation shows those of its first listing. */
-popliner_status popliner_report_operations(popliner_analysis *analysis, popliner_memory_model model,
-                                           char delimiter, char **text, popliner_error *error);
-
-/* One row per unit of the chain, and an empty line behind them. In the full memory model with one
- * column more: what no operation explains. */
-popliner_status popliner_report_layers(popliner_analysis *analysis, popliner_memory_model model,
-                                       char delimiter, char **text, popliner_error *error);
-
-/* One of the tables over pairs of layers, with their names. */
-typedef enum popliner_layer_table {
-    POPLINER_LAYER_TABLE_AFFINITY,
-    POPLINER_LAYER_TABLE_COMMUNICATION,
-} popliner_layer_table;
-
-popliner_status popliner_report_layer_pairs(const popliner_layer_pairs *pairs,
-                                            const popliner_layers *layers,
-                                            popliner_layer_table table, char delimiter, char **text,
-                                            popliner_error *error);
 
 /* The best splits for several values of something. Begin with POPLINER_SWEEP_INIT. */
 typedef struct popliner_sweep {

@@ -187,6 +187,7 @@ void popliner_analysis_free(popliner_analysis *analysis) {
         pl_stage_meter_free(parts->meter);
         pl_chain_free(parts->chain);
     }
+    popliner_layer_pairs_free(a->pairs);
     pl_layers_free(a->layers);
     pl_operations_free(a->found_operations);
     pl_debug_info_free(a->info);

@@ -36,6 +36,7 @@ struct popliner_analysis {
     const popliner_profile *profile;
     const popliner_operations *operations; /* NULL before they are asked for */
     popliner_layers *layers;
+    popliner_layer_pairs *pairs; /* for reports; NULL before they are asked for */
     pl_model_parts models[PL_NUM_MEMORY_MODELS];
 
     /* Whose profile and operations are: those that were read, or what was loaded. */

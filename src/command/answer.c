@@ -33,11 +33,11 @@ static popliner_status log_evaluation(session *s, const popliner_certificate *ce
 static popliner_status tell_plan(session *s, const request *r,
                                  const popliner_certificate *certificate, popliner_error *error) {
     enum { MOST_UNEXPLAINED_PERCENT = 20 };
-    const popliner_plan *split = popliner_certificate_plan(certificate);
+    const popliner_plan *split = popliner_certificate_get_info(certificate)->plan;
     const popliner_plan_summary *plan = popliner_plan_get_summary(split);
     char *line = NULL;
     char *text = NULL;
-    double share = popliner_certificate_unexplained_share(certificate);
+    double share = popliner_certificate_get_info(certificate)->unexplained_share;
     popliner_status status =
         popliner_certificate_text(certificate, POPLINER_CERTIFICATE_LINE, &line, error);
     if (status == POPLINER_OK)
@@ -105,7 +105,7 @@ static popliner_status print_plan(const session *s, const popliner_certificate *
 popliner_status answer_print(session *s, const request *r, const popliner_certificate *certificate,
                              const popliner_costs *costs, popliner_error *error) {
     const options *o = &s->options;
-    const popliner_plan *plan = popliner_certificate_plan(certificate);
+    const popliner_plan *plan = popliner_certificate_get_info(certificate)->plan;
     popliner_status status = POPLINER_OK;
     /* where stages share an IPU, the details are of the IPU, which the certificate tells */
     if (o->costs == NULL && o->verbose && !request_shares_an_ipu(r))

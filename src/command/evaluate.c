@@ -73,7 +73,7 @@ popliner_status evaluate_and_print(session *s, popliner_error *error) {
         status = popliner_report_evaluation(certificate, s->options.format, &text, error);
     if (status == POPLINER_OK) {
         const popliner_plan_summary *plan =
-            popliner_plan_get_summary(popliner_certificate_plan(certificate));
+            popliner_plan_get_summary(popliner_certificate_get_info(certificate)->plan);
         s->failed_softly = s->failed_softly || plan->status == POPLINER_PLAN_INFEASIBLE;
         status = session_print(text, error);
     }

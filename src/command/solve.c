@@ -63,7 +63,8 @@ static popliner_status solve_once(session *s, const request *r, popliner_error *
     popliner_certificate *certificate = NULL;
     popliner_status status = popliner_analysis_solve(s->analysis, &r->asked, &certificate, error);
     if (status == POPLINER_OK)
-        status = answer_print(s, r, certificate, popliner_certificate_costs(certificate), error);
+        status = answer_print(s, r, certificate, popliner_certificate_get_info(certificate)->costs,
+                              error);
     popliner_certificate_free(certificate);
     return status;
 }

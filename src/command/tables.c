@@ -6,69 +6,42 @@
 #include "command/commands.h"
 #include "popliner/report.h"
 
-static char delimiter(const options *o) {
-    return o->format == POPLINER_FORMAT_CSV ? ',' : '\t';
+/* What is measured stage by stage is in PopLiner's model unless another was asked for. */
+static popliner_status print_table(const session *s, popliner_table table, popliner_error *error) {
+    popliner_memory_model model = session_memory_model(s, POPLINER_MEMORY_MODEL_POPLINER);
+    char *text = NULL;
+    popliner_status status =
+        popliner_report_table(s->analysis, table, model, s->options.format, &text, error);
+    return status == POPLINER_OK ? session_print(text, error) : status;
 }
 
 popliner_status print_sharing(session *s, popliner_error *error) {
-    popliner_layer_pairs *pairs = NULL;
-    char *text = NULL;
-    const popliner_layers *layers = NULL;
-    popliner_status status = popliner_analysis_pair_layers(s->analysis, &pairs, error);
-    if (status == POPLINER_OK)
-        status = popliner_analysis_layers(s->analysis, &layers, error);
-    if (status == POPLINER_OK && s->options.memory_affinity) {
-        status = popliner_report_layer_pairs(pairs, layers, POPLINER_LAYER_TABLE_AFFINITY,
-                                             delimiter(&s->options), &text, error);
-        if (status == POPLINER_OK)
-            status = session_print(text, error);
-    }
-    if (status == POPLINER_OK && s->options.interlayer_communication) {
-        status = popliner_report_layer_pairs(pairs, layers, POPLINER_LAYER_TABLE_COMMUNICATION,
-                                             delimiter(&s->options), &text, error);
-        if (status == POPLINER_OK)
-            status = session_print(text, error);
-    }
-    popliner_layer_pairs_free(pairs);
+    popliner_status status = POPLINER_OK;
+    if (s->options.memory_affinity)
+        status = print_table(s, POPLINER_TABLE_AFFINITY, error);
+    if (status == POPLINER_OK && s->options.interlayer_communication)
+        status = print_table(s, POPLINER_TABLE_COMMUNICATION, error);
     return status;
 }
 
 /* The original's few lines and, unless its model was asked for, the compiler's account in full. */
 popliner_status print_totals(session *s, popliner_error *error) {
     const options *o = &s->options;
-    char *text = NULL;
     popliner_status status = POPLINER_OK;
     if (o->format != POPLINER_FORMAT_JSON) {
-        status = popliner_report_memory_totals(s->analysis, delimiter(o), &text, error);
-        if (status == POPLINER_OK)
-            status = session_print(text, error);
+        status = print_table(s, POPLINER_TABLE_MEMORY_TOTALS, error);
         if (o->memory_model == MODEL_POPLINER)
             return status;
         putchar('\n');
     }
-    if (status == POPLINER_OK)
-        status =
-            popliner_report_tiles(popliner_analysis_profile(s->analysis), o->format, &text, error);
-    if (status == POPLINER_OK)
-        status = session_print(text, error);
-    return status;
+    return status == POPLINER_OK ? print_table(s, POPLINER_TABLE_TILES, error) : status;
 }
 
-/* The tables that are measured stage by stage: in PopLiner's model unless another was asked for. */
 popliner_status print_breakdowns(session *s, popliner_error *error) {
-    const options *o = &s->options;
-    popliner_memory_model model = session_memory_model(s, POPLINER_MEMORY_MODEL_POPLINER);
-    char *text = NULL;
     popliner_status status = POPLINER_OK;
-    if (o->operation_breakdown) {
-        status = popliner_report_operations(s->analysis, model, delimiter(o), &text, error);
-        if (status == POPLINER_OK)
-            status = session_print(text, error);
-    }
-    if (status == POPLINER_OK && o->layer_breakdown) {
-        status = popliner_report_layers(s->analysis, model, delimiter(o), &text, error);
-        if (status == POPLINER_OK)
-            status = session_print(text, error);
-    }
+    if (s->options.operation_breakdown)
+        status = print_table(s, POPLINER_TABLE_OPERATIONS, error);
+    if (status == POPLINER_OK && s->options.layer_breakdown)
+        status = print_table(s, POPLINER_TABLE_LAYERS, error);
     return status;
 }

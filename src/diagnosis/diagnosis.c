@@ -120,18 +120,19 @@ const popliner_coverage *popliner_diagnosis_coverage_at(const popliner_diagnosis
     return i < diagnosis->num_coverage ? &diagnosis->coverage[i] : NULL;
 }
 
-static const popliner_missing_variable *item_at(const popliner_missing_variables *list, size_t i) {
-    return i < list->count ? &list->items[i] : NULL;
-}
-
-const popliner_missing_variable *
-popliner_diagnosis_missing_here_at(const popliner_diagnosis *diagnosis, size_t i) {
-    return item_at(&diagnosis->missing_here, i);
-}
-
-const popliner_missing_variable *
-popliner_diagnosis_missing_everywhere_at(const popliner_diagnosis *diagnosis, size_t i) {
-    return item_at(&diagnosis->missing_everywhere, i);
+const popliner_missing_variable *popliner_diagnosis_missing_at(const popliner_diagnosis *diagnosis,
+                                                               popliner_missing_place place,
+                                                               size_t i) {
+    const popliner_missing_variables *list = NULL;
+    switch (place) {
+    case POPLINER_MISSING_PLACE_HERE:
+        list = &diagnosis->missing_here;
+        break;
+    case POPLINER_MISSING_PLACE_EVERYWHERE:
+        list = &diagnosis->missing_everywhere;
+        break;
+    }
+    return list != NULL && i < list->count ? &list->items[i] : NULL;
 }
 
 void popliner_diagnosis_free(popliner_diagnosis *diagnosis) {

@@ -92,6 +92,9 @@ void pl_diagnosis_clear(popliner_diagnosis *diagnosis);
 /* Why a program belongs to no operation; only for one that does not. */
 popliner_missing_reason pl_program_reason(const popliner_operations *operations, size_t program);
 
+/* A few words for a reason, without a full stop; static text. */
+const char *pl_missing_reason_text(popliner_missing_reason reason);
+
 /* Fills the summary from all else. */
 void pl_diagnosis_summarise(popliner_diagnosis *diagnosis);
 

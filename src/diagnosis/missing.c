@@ -9,7 +9,7 @@
 #include "model/operations_data.h"
 #include "profile/touches.h"
 
-const char *popliner_missing_reason_text(popliner_missing_reason reason) {
+const char *pl_missing_reason_text(popliner_missing_reason reason) {
     switch (reason) {
     case POPLINER_MISSING_NO_DEBUG_ID:
         return "no debug id";
@@ -170,6 +170,7 @@ popliner_status pl_missing_list(const pl_missing_bytes *missing, const pl_explai
             item->reason = POPLINER_MISSING_NO_LAYER;
         else
             item->reason = pl_program_reason(explained->operations, item->programs[0]);
+        item->reason_text = pl_missing_reason_text(item->reason);
     }
     qsort(list->items, list->count, sizeof *list->items, compare_missing);
     return POPLINER_OK;

@@ -165,6 +165,20 @@ static size_t find_bottleneck(const popliner_plan *plan) {
     return bottleneck;
 }
 
+/* The greatest share of the plan's largest tile that no operation explains. */
+static double find_unexplained_share(const popliner_certificate *c) {
+    double share = 0;
+    for (size_t i = 0; c->is_measured && i < c->plan.num_stages; i++) {
+        const popliner_stage_detail *d = &c->details[i];
+        if (d->tile_bytes != c->plan.peak_bytes || d->tile_bytes == 0)
+            continue;
+        double own = (double)d->tile_unexplained_bytes / (double)d->tile_bytes;
+        if (own > share)
+            share = own;
+    }
+    return share;
+}
+
 popliner_status pl_certificate_create(const pl_certificate_input *input, bool is_evaluation,
                                       popliner_plan *plan, popliner_costs *costs,
                                       popliner_certificate **certificate, popliner_error *error) {
@@ -187,6 +201,7 @@ popliner_status pl_certificate_create(const pl_certificate_input *input, bool is
         finish_evaluation(c);
     pl_plan_summarise(&c->plan);
     c->bottleneck = find_bottleneck(&c->plan);
+    c->info = (popliner_certificate_info){&c->plan, c->costs, find_unexplained_share(c)};
     *certificate = c;
     return POPLINER_OK;
 }
@@ -250,30 +265,15 @@ void popliner_certificate_free(popliner_certificate *certificate) {
     free(c);
 }
 
-const popliner_plan *popliner_certificate_plan(const popliner_certificate *certificate) {
-    return &certificate->plan;
-}
-
-const popliner_costs *popliner_certificate_costs(const popliner_certificate *certificate) {
-    return certificate->costs;
+const popliner_certificate_info *
+popliner_certificate_get_info(const popliner_certificate *certificate) {
+    return &certificate->info;
 }
 
 const popliner_stage_detail *popliner_certificate_detail_at(const popliner_certificate *certificate,
                                                             size_t stage) {
     bool is_known = certificate->is_measured && stage < certificate->plan.num_stages;
     return is_known ? &certificate->details[stage] : NULL;
-}
-
-double popliner_certificate_unexplained_share(const popliner_certificate *certificate) {
-    const popliner_plan *plan = &certificate->plan;
-    double share = 0;
-    for (size_t i = 0; certificate->is_measured && i < plan->num_stages; i++) {
-        const popliner_stage_detail *d = &certificate->details[i];
-        double own = (double)d->tile_unexplained_bytes / (double)d->tile_bytes;
-        if (d->tile_bytes == plan->peak_bytes && d->tile_bytes > 0 && own > share)
-            share = own;
-    }
-    return share;
 }
 
 const char *pl_certificate_layer(const popliner_certificate *certificate, size_t unit) {

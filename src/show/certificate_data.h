@@ -54,6 +54,7 @@ struct popliner_certificate {
     popliner_stage_detail unit;     /* of the unit that is too large, if there is one */
     size_t bottleneck; /* the stage with the largest tile, or with most cycles if these are what
                                  was asked for first */
+    popliner_certificate_info info; /* of the above */
 };
 
 /* Makes the certificate of a plan, which it takes over with the costs (NULL: none): *plan is empty

@@ -39,7 +39,7 @@ static void find_path(const context *c, uint64_t id, char *path) {
 
 /* Why a program that no counted operation has is missing. */
 static const char *program_reason(const context *c, uint32_t program) {
-    return popliner_missing_reason_text(pl_program_reason(c->operations, program));
+    return pl_missing_reason_text(pl_program_reason(c->operations, program));
 }
 
 /* ---- text ---- */
@@ -82,8 +82,7 @@ static void write_missing(const context *c, const popliner_missing_variables *li
         char path[PATH_ROOM];
         find_path(c, v->debug_context, path);
         pl_text_format(text, "  %11" PRIu64 "  %-22s %s%s(%s)\n", v->size_bytes, v->category,
-                       v->name, *v->name == '\0' ? "" : " ",
-                       popliner_missing_reason_text(v->reason));
+                       v->name, *v->name == '\0' ? "" : " ", v->reason_text);
         for (size_t k = 0; k < v->num_programs && k < 3; k++) {
             const char *name = name_of(c->profile, v->programs[k]);
             pl_text_format(text, "               touched by program %" PRIu32 "%s%s\n",
@@ -213,8 +212,8 @@ static json_t *missing_as_json(const context *c, const popliner_missing_variable
         json_t *item = json_pack(
             "{s:o, s:o, s:I, s:s, s:I, s:o, s:o}", "name", pl_report_json_text(v->name), "category",
             pl_report_json_text(v->category), "size_bytes", (json_int_t)v->size_bytes, "reason",
-            popliner_missing_reason_text(v->reason), "num_programs", (json_int_t)v->num_programs,
-            "programs", touching_as_json(c, v), "debug_context", pl_report_json_text(path));
+            v->reason_text, "num_programs", (json_int_t)v->num_programs, "programs",
+            touching_as_json(c, v), "debug_context", pl_report_json_text(path));
         done = pl_report_append(missing, item);
     }
     return pl_report_whole(missing, done);

@@ -225,14 +225,10 @@ popliner_status pl_report_layers(const popliner_chain *chain, pl_stage_meter *me
     return pl_report_finish(&text, status, result, error);
 }
 
-popliner_status popliner_report_layer_pairs(const popliner_layer_pairs *pairs,
-                                            const popliner_layers *layers,
-                                            popliner_layer_table table, char delimiter,
-                                            char **result, popliner_error *error) {
+popliner_status pl_report_layer_pairs(const popliner_layers *layers, const uint64_t *bytes,
+                                      char delimiter, char **result, popliner_error *error) {
     pl_text text = {0};
-    size_t n = pairs->num_layers;
-    const uint64_t *bytes = table == POPLINER_LAYER_TABLE_COMMUNICATION ? pairs->communication_bytes
-                                                                        : pairs->affinity_bytes;
+    size_t n = popliner_layers_num_units(layers) - 1;
     pl_text_add(&text, "layer");
     for (size_t j = 0; j < n; j++)
         pl_text_format(&text, "%c%s", delimiter, popliner_layers_name(layers, j + 1));

@@ -7,9 +7,9 @@
 
 #include "base/failure.h"
 #include "popliner/liveness.h"
-#include "popliner/report.h"
 #include "profile/profile_data.h"
 #include "show/report_parts.h"
+#include "show/reports.h"
 
 /* Columns before those of the categories. */
 enum { ALWAYS_LIVE, NOT_ALWAYS_LIVE, LIVE, TOTAL, WITH_GAPS, OVERHEAD, NUM_MEASURES };
@@ -193,8 +193,8 @@ static json_t *as_json(const tiles_table *table) {
                      rows_as_json(table, NULL, table->num_tiles));
 }
 
-popliner_status popliner_report_tiles(const popliner_profile *profile, popliner_format format,
-                                      char **result, popliner_error *error) {
+popliner_status pl_report_tiles(const popliner_profile *profile, popliner_format format,
+                                char **result, popliner_error *error) {
     pl_text text = {0};
     tiles_table table = {0};
     popliner_status status = pl_profile_require_variables(profile, error);
