@@ -201,7 +201,7 @@ static popliner_status read_head(pl_costs_json *r) {
             r->scale = PL_TIME_SCALE;
     look_for_cycles(r, units);
     look_for_cycles(r, json_object_get(r->root, "intervals"));
-    r->file->cycles_per_time_unit = r->scale;
+    r->file->info.cycles_per_time_unit = r->scale;
     return r->file->time_unit != NULL ? POPLINER_OK : pl_costs_json_fail_memory(r);
 }
 
