@@ -526,8 +526,8 @@ static void takes_shorter_solver_options(void **state) {
     popliner_plan *plan = NULL;
     popliner_error error = {.message = ""};
     (void)state;
-    check(popliner_costs_create(3, &costs, &error), &error);
-    check(popliner_costs_set_peak(costs, 0, 2, 10, &error), &error);
+    check(popliner_costs_create(3, 1, &costs, &error), &error);
+    check(popliner_costs_set_peak(costs, 0, 2, 1, 10, &error), &error);
     memset(&options, 0xff, sizeof options);
     options.struct_size = offsetof(popliner_solver_options, slack_percent);
     options.method = POPLINER_METHOD_DYNAMIC_PROGRAMMING;

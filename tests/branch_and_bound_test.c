@@ -73,8 +73,7 @@ static void make_costs(instance *in) {
         in->types[unit] &= (unsigned)random_below(in, 1u << NUM_TYPES);
         in->cycles[unit] = random_below(in, 10);
     }
-    assert_int_equal(popliner_costs_create(in->num_units, &in->costs, NULL), POPLINER_OK);
-    assert_int_equal(popliner_costs_add_cycles(in->costs, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_create(in->num_units, 1, &in->costs, NULL), POPLINER_OK);
     for (size_t first = 0; first < in->num_units; ++first) {
         uint64_t cycles = 0;
         if (first > 0)
@@ -82,7 +81,7 @@ static void make_costs(instance *in) {
         for (size_t last = first; last < in->num_units; ++last) {
             popliner_interval it = {first, last, 1};
             cycles += in->cycles[last];
-            popliner_costs_set_peak(in->costs, first, last, peak_of(in, &it, 1), NULL);
+            popliner_costs_set_peak(in->costs, first, last, 1, peak_of(in, &it, 1), NULL);
             popliner_costs_set_cycles(in->costs, first, last, cycles, NULL);
         }
     }

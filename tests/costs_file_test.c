@@ -63,8 +63,8 @@ static void additive_costs_by_hand(void **state) {
     assert_int_equal(info->num_ipu_limits, 1);
     assert_int_equal(info->ipu_limits[0].ipu, 0);
     assert_int_equal(info->ipu_limits[0].bytes, 500000);
-    assert_int_equal(popliner_costs_peak(costs, 0, 2), 504096);
-    assert_int_equal(popliner_costs_peak(costs, 4, 4), 250000);
+    assert_int_equal(popliner_costs_peak(costs, 0, 2, 1), 504096);
+    assert_int_equal(popliner_costs_peak(costs, 4, 4, 1), 250000);
     assert_int_equal(popliner_costs_cycles(costs, 0, 0), 250000000);
     assert_int_equal(popliner_costs_cycles(costs, 0, 1), 2250000000);
     assert_int_equal(popliner_costs_cycles(costs, 2, 3), 7000000000);
@@ -84,11 +84,11 @@ static void regions_by_hand(void **state) {
     assert_string_equal(info->time_unit, "cycles");
     assert_int_equal(info->cycles_per_time_unit, 1);
     assert_int_equal(info->num_ipus, 0);
-    assert_int_equal(popliner_costs_peak(costs, 0, 0), 125);
-    assert_int_equal(popliner_costs_peak(costs, 0, 1), 405); /* of tile 1: 50 + 300 + 30 + 25 */
-    assert_int_equal(popliner_costs_peak(costs, 1, 2), 680);
-    assert_true(popliner_costs_peak(costs, 1, 3) == POPLINER_PEAK_FORBIDDEN);
-    assert_int_equal(popliner_costs_peak(costs, 2, 3), 805);
+    assert_int_equal(popliner_costs_peak(costs, 0, 0, 1), 125);
+    assert_int_equal(popliner_costs_peak(costs, 0, 1, 1), 405); /* of tile 1: 50 + 300 + 30 + 25 */
+    assert_int_equal(popliner_costs_peak(costs, 1, 2, 1), 680);
+    assert_true(popliner_costs_peak(costs, 1, 3, 1) == POPLINER_PEAK_FORBIDDEN);
+    assert_int_equal(popliner_costs_peak(costs, 2, 3, 1), 805);
     assert_int_equal(popliner_costs_cycles(costs, 1, 3), 45);
     assert_int_equal(popliner_costs_cut(costs, 2), 32);
     popliner_costs_file_free(file);
@@ -100,21 +100,21 @@ static void pipelines_keep_stashes(void **state) {
     popliner_costs_file *file = read_example("data/costs/regions.json", &pipeline);
     popliner_costs *costs = popliner_costs_file_get_info(file)->costs;
     assert_int_equal(pl_costs_max_stages_to_end(costs), 4); /* there are 4 units */
-    assert_int_equal(popliner_costs_peak(costs, 1, 2), 680);
-    assert_int_equal(popliner_costs_peak_at(costs, 1, 1, 2), 680);
-    assert_int_equal(popliner_costs_peak_at(costs, 2, 1, 2), 740);
-    assert_int_equal(popliner_costs_peak_at(costs, 4, 1, 2), 820);
-    assert_int_equal(popliner_costs_peak_at(costs, 2, 0, 0), 149); /* tile 0: 125 + 3 * 8 */
+    assert_int_equal(popliner_costs_peak(costs, 1, 2, 1), 680);
+    assert_int_equal(popliner_costs_peak(costs, 1, 2, 1), 680);
+    assert_int_equal(popliner_costs_peak(costs, 1, 2, 2), 740);
+    assert_int_equal(popliner_costs_peak(costs, 1, 2, 4), 820);
+    assert_int_equal(popliner_costs_peak(costs, 0, 0, 2), 149); /* tile 0: 125 + 3 * 8 */
     /* a ... b with b's stash of tile 0: 100 + 200 + 70 + 25 + 5 * 18; of tile 1: 405 + 5 * 4 */
-    assert_int_equal(popliner_costs_peak_at(costs, 3, 0, 1), 485);
+    assert_int_equal(popliner_costs_peak(costs, 0, 1, 3), 485);
     popliner_costs_file_free(file);
 
     pipeline.recompute = POPLINER_RECOMPUTE_FULL;
     file = read_example("data/costs/regions.json", &pipeline);
     costs = popliner_costs_file_get_info(file)->costs;
-    assert_int_equal(popliner_costs_peak_at(costs, 2, 1, 2), 698); /* 680 + 3 * 6 */
-    assert_int_equal(popliner_costs_peak_at(costs, 3, 0, 1), 415); /* 405 + 5 * 2 */
-    assert_int_equal(popliner_costs_peak_at(costs, 3, 2, 3), 830); /* 805 + 5 * 5 */
+    assert_int_equal(popliner_costs_peak(costs, 1, 2, 2), 698); /* 680 + 3 * 6 */
+    assert_int_equal(popliner_costs_peak(costs, 0, 1, 3), 415); /* 405 + 5 * 2 */
+    assert_int_equal(popliner_costs_peak(costs, 2, 3, 3), 830); /* 805 + 5 * 5 */
     popliner_costs_file_free(file);
 
     pipeline.schedule = POPLINER_SCHEDULE_INFERENCE;
@@ -161,12 +161,12 @@ static void listed_intervals_by_hand(void **state) {
     popliner_costs_file *file = read_example("data/costs/intervals.json", &pipeline);
     const popliner_costs *costs = popliner_costs_file_get_info(file)->costs;
     assert_int_equal(pl_costs_max_stages_to_end(costs), 2);
-    assert_int_equal(popliner_costs_peak(costs, 0, 0), 40);
-    assert_int_equal(popliner_costs_peak_at(costs, 2, 0, 0), 55);
-    assert_int_equal(popliner_costs_peak_at(costs, 2, 0, 1), 78);
-    assert_int_equal(popliner_costs_peak_at(costs, 2, 1, 2), 50);
-    assert_true(popliner_costs_peak(costs, 1, 1) == POPLINER_PEAK_FORBIDDEN);
-    assert_true(popliner_costs_peak_at(costs, 2, 0, 2) == POPLINER_PEAK_FORBIDDEN);
+    assert_int_equal(popliner_costs_peak(costs, 0, 0, 1), 40);
+    assert_int_equal(popliner_costs_peak(costs, 0, 0, 2), 55);
+    assert_int_equal(popliner_costs_peak(costs, 0, 1, 2), 78);
+    assert_int_equal(popliner_costs_peak(costs, 1, 2, 2), 50);
+    assert_true(popliner_costs_peak(costs, 1, 1, 1) == POPLINER_PEAK_FORBIDDEN);
+    assert_true(popliner_costs_peak(costs, 0, 2, 2) == POPLINER_PEAK_FORBIDDEN);
     assert_int_equal(popliner_costs_cycles(costs, 0, 1), 11);
     assert_int_equal(popliner_costs_cut(costs, 2), 20);
     assert_int_equal(together(costs, (popliner_interval){0, 0, 2}, (popliner_interval){2, 2, 1}),
@@ -175,8 +175,8 @@ static void listed_intervals_by_hand(void **state) {
     pipeline.recompute = POPLINER_RECOMPUTE_FULL;
     file = read_example("data/costs/intervals.json", &pipeline);
     costs = popliner_costs_file_get_info(file)->costs;
-    assert_int_equal(popliner_costs_peak_at(costs, 2, 0, 0), 40);
-    assert_int_equal(popliner_costs_peak_at(costs, 2, 0, 1), 63);
+    assert_int_equal(popliner_costs_peak(costs, 0, 0, 2), 40);
+    assert_int_equal(popliner_costs_peak(costs, 0, 1, 2), 63);
     popliner_costs_file_free(file);
 }
 
@@ -189,7 +189,7 @@ static void a_name_is_enough(void **state) {
     const popliner_costs_file_info *info = popliner_costs_file_get_info(file);
     const popliner_costs *costs = info->costs;
     assert_int_equal(popliner_costs_num_units(costs), 1);
-    assert_int_equal(popliner_costs_peak(costs, 0, 0), 0);
+    assert_int_equal(popliner_costs_peak(costs, 0, 0, 1), 0);
     assert_false(popliner_costs_has_cycles(costs));
     assert_int_equal(info->num_ipus, 0);
     assert_int_equal(info->num_ipu_limits, 2);
@@ -317,7 +317,7 @@ static void random_costs_are_what_a_naive_count_says(void **state) {
                     uint64_t bytes = 0;
                     uint64_t expected = naive_peak(&c, &pipeline, stages, 1);
                     num_forbidden += expected == POPLINER_PEAK_FORBIDDEN;
-                    assert_true(popliner_costs_peak_at(costs, m, i, j) == expected);
+                    assert_true(popliner_costs_peak(costs, i, j, m) == expected);
                     if (j + 1 >= c.num_units)
                         continue;
                     stages[1].first_unit = j + 1 + draw(&seed, c.num_units - j - 1);

@@ -45,7 +45,7 @@ static popliner_status read_costs(void *user, char **result, popliner_error *err
             pl_text_format(&text, " cut %" PRIu64, popliner_costs_cut(costs, first));
         for (size_t last = first; last < num_units; last++)
             pl_text_format(&text, " %" PRIu64 "/%" PRIu64,
-                           popliner_costs_peak_at(costs, 2, first, last),
+                           popliner_costs_peak(costs, first, last, 2),
                            popliner_costs_cycles(costs, first, last));
     }
     popliner_costs_file_free(file);

@@ -71,9 +71,9 @@ static void json_graph_by_hand(void **state) {
     assert_string_equal(info->unit_names[0], "five");
     assert_string_equal(info->unit_names[1], "node7");
     assert_string_equal(info->unit_names[2], "six");
-    assert_int_equal(popliner_costs_peak(costs, 0, 0), 20);
-    assert_int_equal(popliner_costs_peak(costs, 0, 1), 60);
-    assert_int_equal(popliner_costs_peak(costs, 2, 2), 0);
+    assert_int_equal(popliner_costs_peak(costs, 0, 0, 1), 20);
+    assert_int_equal(popliner_costs_peak(costs, 0, 1, 1), 60);
+    assert_int_equal(popliner_costs_peak(costs, 2, 2, 1), 0);
     assert_int_equal(popliner_costs_cut(costs, 1), 4500000000);
     assert_int_equal(popliner_costs_cut(costs, 2), 1500000000);
     assert_int_equal(popliner_costs_cycles(costs, 0, 0), 6000000000);
@@ -180,8 +180,8 @@ static void text_graph_by_hand(void **state) {
     assert_int_equal(popliner_costs_cycles(costs, 0, 0), 3500000001);
     assert_int_equal(popliner_costs_cycles(costs, 2, 2), 250000002);
     assert_int_equal(popliner_costs_cycles(costs, 0, 2), 7750000003);
-    assert_int_equal(popliner_costs_peak(costs, 0, 2), 11);
-    assert_int_equal(popliner_costs_peak(costs, 1, 2), 4);
+    assert_int_equal(popliner_costs_peak(costs, 0, 2, 1), 11);
+    assert_int_equal(popliner_costs_peak(costs, 1, 2, 1), 4);
     assert_int_equal(popliner_costs_cut(costs, 1), 100);
     assert_int_equal(popliner_costs_cut(costs, 2), 105);
     popliner_costs_file_free(file);
@@ -286,7 +286,7 @@ static double best_time(const popliner_costs_file *file, size_t most_stages) {
             for (size_t i = 0; i < j; ++i) {
                 uint64_t cycles = popliner_costs_cycles(costs, i, j - 1);
                 cycles = cycles > before[i] ? cycles : before[i];
-                if ((limit == 0 || popliner_costs_peak(costs, i, j - 1) <= limit) &&
+                if ((limit == 0 || popliner_costs_peak(costs, i, j - 1, 1) <= limit) &&
                     cycles < now[j])
                     now[j] = cycles;
             }

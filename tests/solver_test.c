@@ -73,13 +73,13 @@ static uint64_t random_cut(table_kind kind, uint64_t *seed) {
 
 static popliner_costs *random_costs(table_kind kind, size_t num_units, uint64_t *seed) {
     popliner_costs *costs;
-    assert_int_equal(popliner_costs_create(num_units, &costs, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_create(num_units, 1, &costs, NULL), POPLINER_OK);
     for (size_t unit = 1; unit < num_units; ++unit)
         popliner_costs_set_cut(costs, unit, random_cut(kind, seed), NULL);
     if (kind != SHARING) {
         for (size_t i = 0; i < num_units; ++i)
             for (size_t j = i; j < num_units; ++j)
-                popliner_costs_set_peak(costs, i, j, random_peak(kind, seed), NULL);
+                popliner_costs_set_peak(costs, i, j, 1, random_peak(kind, seed), NULL);
         return costs;
     }
     uint64_t thing_bytes[48];
@@ -101,7 +101,7 @@ static popliner_costs *random_costs(table_kind kind, size_t num_units, uint64_t 
                 if (((uses[j] & ~used) >> t & 1) != 0)
                     bytes += thing_bytes[t];
             used |= uses[j];
-            popliner_costs_set_peak(costs, i, j, bytes, NULL);
+            popliner_costs_set_peak(costs, i, j, 1, bytes, NULL);
         }
     }
     free(uses);
@@ -174,7 +174,7 @@ static void equals_brute_force(void **state) {
         uint64_t max_stage_bytes = UINT64_MAX - random_below(&seed, 2);
         if (random_below(&seed, 2) == 0) {
             size_t i = random_below(&seed, n);
-            max_stage_bytes = popliner_costs_peak(costs, i, i + random_below(&seed, n - i));
+            max_stage_bytes = popliner_costs_peak(costs, i, i + random_below(&seed, n - i), 1);
         }
         if (!test_takes_case(instance, 5)) {
             popliner_costs_free(costs);
@@ -330,10 +330,10 @@ static void tells_single_bytes_apart(void **state) {
     const uint64_t large = (uint64_t)1 << 50;
     for (size_t best = 1; best < 6; ++best) {
         popliner_costs *costs;
-        assert_int_equal(popliner_costs_create(6, &costs, NULL), POPLINER_OK);
+        assert_int_equal(popliner_costs_create(6, 1, &costs, NULL), POPLINER_OK);
         for (size_t i = 0; i < 6; ++i)
             for (size_t j = i; j < 6; ++j)
-                popliner_costs_set_peak(costs, i, j, i == 0 && j == 5 ? 9 : 1, NULL);
+                popliner_costs_set_peak(costs, i, j, 1, i == 0 && j == 5 ? 9 : 1, NULL);
         for (size_t cut = 1; cut < 6; ++cut)
             popliner_costs_set_cut(costs, cut, large + (cut != best), NULL);
         popliner_solver_options options;
@@ -362,10 +362,10 @@ static void does_not_claim_what_it_cannot_tell(void **state) {
     static const size_t map[] = {0, 1, 0, 1, 2, 3};
     const uint64_t large = (uint64_t)1 << 50;
     popliner_costs *costs;
-    assert_int_equal(popliner_costs_create(14, &costs, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_create(14, 1, &costs, NULL), POPLINER_OK);
     for (size_t i = 0; i < 14; ++i)
         for (size_t j = i; j < 14; ++j)
-            popliner_costs_set_peak(costs, i, j, 1, NULL);
+            popliner_costs_set_peak(costs, i, j, 1, 1, NULL);
     for (size_t cut = 1; cut < 14; ++cut)
         popliner_costs_set_cut(costs, cut, large + (cut < 9), NULL);
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
@@ -395,7 +395,7 @@ static bool can_cover(const popliner_costs *costs, size_t max_stages, uint64_t p
     for (size_t q = 0; q < num_queued; ++q) {
         size_t i = queue[q];
         for (size_t end = i + 1; end <= n && i < n; ++end) {
-            uint64_t peak_bytes = popliner_costs_peak(costs, i, end - 1);
+            uint64_t peak_bytes = popliner_costs_peak(costs, i, end - 1, 1);
             if (peak_bytes == POPLINER_PEAK_FORBIDDEN || peak_bytes > peak_limit_bytes ||
                 stages_to[end] != 0)
                 continue;
@@ -502,10 +502,10 @@ static void a_thousand_units(void **state) {
 static void breaks_ties_by_the_earliest_cuts(void **state) {
     (void)state;
     popliner_costs *costs;
-    assert_int_equal(popliner_costs_create(5, &costs, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_create(5, 1, &costs, NULL), POPLINER_OK);
     for (size_t i = 0; i < 5; ++i)
         for (size_t j = i; j < 5; ++j)
-            popliner_costs_set_peak(costs, i, j, j - i < 2 ? 7 : 8, NULL);
+            popliner_costs_set_peak(costs, i, j, 1, j - i < 2 ? 7 : 8, NULL);
     for (size_t m = 0; m < 2; ++m) {
         popliner_plan plan;
         assert_int_equal(solve(costs, methods[m], 5, 100, &plan), POPLINER_OK);

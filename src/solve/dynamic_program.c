@@ -292,7 +292,7 @@ static popliner_status add_intervals(pl_windows *w, size_t *capacity, const pl_p
         if (ok[last - first] != 0)
             w->intervals[w->count++] = (struct pl_window_interval){
                 of_cycles ? popliner_costs_cycles(problem->costs, first, last)
-                          : popliner_costs_peak_at(problem->costs, to_end, first, last),
+                          : popliner_costs_peak(problem->costs, first, last, to_end),
                 first, last};
     return POPLINER_OK;
 }

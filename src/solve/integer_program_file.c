@@ -29,9 +29,8 @@ static popliner_status add_largest(pl_integer_program *s, bool of_cycles, poplin
             const pl_column *c = &s->columns[a];
             uint64_t value =
                 of_cycles ? popliner_costs_cycles(p->costs, c->first_unit, c->last_unit)
-                          : popliner_costs_peak_at(p->costs,
-                                                   s->num_places > 1 ? s->num_places - c->stage : 1,
-                                                   c->first_unit, c->last_unit);
+                          : popliner_costs_peak(p->costs, c->first_unit, c->last_unit,
+                                                s->num_places > 1 ? s->num_places - c->stage : 1);
             bool is_in = num_rows == p->num_units && !(of_cycles && p->is_shared)
                              ? c->first_unit <= r && r <= c->last_unit
                              : p->first_on_ipu[c->stage] == r;

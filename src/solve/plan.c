@@ -168,7 +168,7 @@ static bool keeps_rules(const popliner_costs *costs, const popliner_solver_optio
             options->placements[i].ipu != stage->ipu)
             return false;
     }
-    return popliner_costs_peak(costs, stage->first_unit, stage->last_unit) !=
+    return popliner_costs_peak(costs, stage->first_unit, stage->last_unit, 1) !=
                POPLINER_PEAK_FORBIDDEN &&
            size >= options->min_units && (options->max_units == 0 || size <= options->max_units);
 }

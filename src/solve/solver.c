@@ -187,7 +187,7 @@ static popliner_status peak_of_table(void *user, size_t first_unit, size_t last_
                                      uint64_t *peak_bytes, popliner_error *error) {
     const popliner_costs *const *costs = user;
     (void)error;
-    *peak_bytes = popliner_costs_peak(*costs, first_unit, last_unit);
+    *peak_bytes = popliner_costs_peak(*costs, first_unit, last_unit, 1);
     return POPLINER_OK;
 }
 
