@@ -541,7 +541,8 @@ static void takes_shorter_solver_options(void **state) {
     assert_int_equal(popliner_plan_value_at(plan, 0)->value, 0);
     assert_null(popliner_plan_stage_at(plan, 2));
     assert_null(popliner_plan_value_at(plan, 2));
-    assert_int_equal(popliner_plan_get_infeasibility(plan)->obstacle, POPLINER_OBSTACLE_NONE);
+    assert_int_equal(popliner_plan_get_summary(plan)->infeasibility->obstacle,
+                     POPLINER_OBSTACLE_NONE);
     popliner_plan_free(plan);
     options.struct_size = 0;
     assert_usage(popliner_solve(costs, &options, &plan, &error), &error);
