@@ -245,9 +245,12 @@ static void programs_are_exact_by_themselves(void **state) {
                 continue;
             if (goal == PL_GOAL_EARLIEST_CUTS)
                 filter.max_cut_bytes = expected.split.values[POPLINER_OBJECTIVE_TRAFFIC];
-            assert_int_equal(pl_no_goods_search(&problem, &filter, (pl_goal)goal, &never, NULL,
-                                                &shared, &split, &result, NULL),
-                             POPLINER_OK);
+            pl_shared_search search = {.problem = &problem,
+                                       .filter = &filter,
+                                       .goal = (pl_goal)goal,
+                                       .stop = &never,
+                                       .shared = &shared};
+            assert_int_equal(pl_no_goods_search(&search, &split, &result, NULL), POPLINER_OK);
             assert_false(result.is_stopped);
             assert_int_equal(split.num_stages, is_possible ? num_stages : 0);
             num_found += is_possible;
@@ -266,9 +269,8 @@ static void programs_are_exact_by_themselves(void **state) {
             if (is_possible && goal == PL_GOAL_ANY && filter.max_peak_bytes > 0) {
                 pl_filter less = filter;
                 --less.max_peak_bytes;
-                assert_int_equal(pl_no_goods_search(&problem, &less, PL_GOAL_ANY, &never, NULL,
-                                                    &shared, &split, &result, NULL),
-                                 POPLINER_OK);
+                search.filter = &less;
+                assert_int_equal(pl_no_goods_search(&search, &split, &result, NULL), POPLINER_OK);
                 assert_int_equal(split.num_stages, 0);
             }
         }
@@ -342,9 +344,12 @@ static void tells_single_bytes_apart(void **state) {
         pl_shared shared = {0};
         pl_split split = {0};
         pl_search_result result;
-        assert_int_equal(pl_no_goods_search(&problem, &filter, PL_GOAL_FEWEST_CUT_BYTES, &never,
-                                            NULL, &shared, &split, &result, NULL),
-                         POPLINER_OK);
+        const pl_shared_search search = {.problem = &problem,
+                                         .filter = &filter,
+                                         .goal = PL_GOAL_FEWEST_CUT_BYTES,
+                                         .stop = &never,
+                                         .shared = &shared};
+        assert_int_equal(pl_no_goods_search(&search, &split, &result, NULL), POPLINER_OK);
         assert_true(result.bound_bytes == large);
         assert_int_equal(split.num_stages, 2);
         assert_int_equal(split.first_units[1], best);
@@ -460,9 +465,12 @@ static void programs_find_the_peak_of_larger_tables(void **state) {
         for (uint64_t less = 0; less < 2; ++less) {
             pl_split split = {0};
             filter.max_peak_bytes = plan.peak_bytes - less;
-            assert_int_equal(pl_no_goods_search(&problem, &filter, PL_GOAL_ANY, &never, NULL,
-                                                &shared, &split, &result, NULL),
-                             POPLINER_OK);
+            const pl_shared_search search = {.problem = &problem,
+                                             .filter = &filter,
+                                             .goal = PL_GOAL_ANY,
+                                             .stop = &never,
+                                             .shared = &shared};
+            assert_int_equal(pl_no_goods_search(&search, &split, &result, NULL), POPLINER_OK);
             assert_int_equal(split.num_stages > 0, less == 0);
             pl_split_clear(&split);
         }
