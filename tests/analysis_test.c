@@ -574,6 +574,8 @@ static void tells_wrong_regexes(void **state) {
     check(popliner_analysis_read(path, NULL, &options, &analysis, &error), &error);
     assert_usage(popliner_analysis_layers(analysis, &layers, &error), &error);
     assert_null(layers);
+    /* the text leads to the field */
+    assert_ptr_equal(strstr(error.message, "layer_name_regex: "), error.message);
     assert_usage(popliner_analysis_solve(analysis, NULL, &certificate, &error), &error);
     check(popliner_analysis_operations(analysis, &operations, &error), &error);
     assert_true(popliner_operations_count(operations) > 0);
