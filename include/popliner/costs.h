@@ -39,8 +39,8 @@ typedef struct popliner_costs popliner_costs;
 
 /* Makes the table of a chain of `num_units` units (at least 1), in which every interval has peak 0
  * and every cut costs 0 bytes. In a pipeline an early stage keeps more activations than a late one:
- * then there are peaks for each place of it, and `max_stages` is how many stages there may be. It is
- * 1 where a stage costs the same wherever it stands.
+ * then there are peaks for each place in it, and `max_stages` is how many stages there may be. It
+ * is 1 where a stage costs the same wherever it stands.
  * Takes 4 * num_units * (num_units + 1) * max_stages bytes. Errors: USAGE for 0 units or stages,
  * MEMORY. */
 popliner_status popliner_costs_create(size_t num_units, size_t max_stages, popliner_costs **costs,
@@ -75,18 +75,19 @@ uint64_t popliner_costs_cut(const popliner_costs *costs, size_t unit);
 typedef popliner_status (*popliner_peak_function)(void *user, size_t first_unit, size_t last_unit,
                                                   uint64_t *peak_bytes, popliner_error *error);
 
-/* Fills the peaks of the last stage by asking `peak` for every interval, those that begin with unit 0 first, each row
- * from the shortest to the longest. A longer interval never needs less: once one needs more than
- * max_bytes, it and the longer ones with the same first unit are POPLINER_PEAK_FORBIDDEN, and not
- * asked for. Errors: those of `peak`. */
+/* Fills the peaks of the last stage by asking `peak` for every interval, those that begin with unit
+ * 0 first, each row from the shortest to the longest. A longer interval never needs less: once one
+ * needs more than max_bytes, it and the longer ones with the same first unit are
+ * POPLINER_PEAK_FORBIDDEN, and not asked for. Errors: those of `peak`. */
 popliner_status popliner_costs_fill_peaks(popliner_costs *costs, popliner_peak_function peak,
                                           void *user, uint64_t max_bytes, popliner_error *error);
 
+/* The most that an interval may have. */
 #define POPLINER_MAX_CYCLES (UINT64_MAX / 4096)
 
 /* What an IPU is busy with a stage for, what it sends and receives included, in any unit of time. A
  * longer interval may have fewer, where it sends less. The first that are set make the table have
- * cycles, 0 for every other interval; they take as much memory as the peaks of one place. O(1) but
+ * cycles, 0 for every other interval, and take as much memory as the peaks of one place. O(1) but
  * for that. Errors of setting: USAGE also for more than POPLINER_MAX_CYCLES, MEMORY. */
 popliner_status popliner_costs_set_cycles(popliner_costs *costs, size_t first_unit,
                                           size_t last_unit, uint64_t cycles, popliner_error *error);
@@ -134,8 +135,8 @@ typedef struct popliner_costs_file popliner_costs_file;
  * all): then the table has peaks for up to pipeline->max_stages stages to the end, but not for more
  * than there are units. It is not kept.
  *
- * Cycles: the table has them if the file speaks of time; see time_unit below. They may be
- * fewer for a longer interval where a cut costs time that the longer one does not need.
+ * Cycles: the table has them if the file speaks of time; see time_unit below. They may be fewer for
+ * a longer interval where a cut costs time that the longer one does not need.
  * Peaks: a stage's memory; POPLINER_PEAK_FORBIDDEN over the capacity of a region or if the file
  * lists its intervals but not this one. Stages that share an IPU have the peak of all their units
  * together, or the sum of their peaks if the file lists its intervals.
