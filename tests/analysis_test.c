@@ -723,8 +723,8 @@ static void takes_shorter_solver_options(void **state) {
     popliner_plan *plan = NULL;
     popliner_error error = {.message = ""};
     (void)state;
-    check(popliner_costs_create(3, &costs, &error), &error);
-    check(popliner_costs_set_peak(costs, 0, 2, 10, &error), &error);
+    check(popliner_costs_create(3, 1, &costs, &error), &error);
+    check(popliner_costs_set_peak(costs, 0, 2, 1, 10, &error), &error);
     memset(&options, 0xff, sizeof options);
     options.struct_size = offsetof(popliner_solver_options, slack_percent);
     options.method = POPLINER_METHOD_DYNAMIC_PROGRAMMING;
@@ -738,7 +738,8 @@ static void takes_shorter_solver_options(void **state) {
     assert_int_equal(popliner_plan_value_at(plan, 0)->value, 0);
     assert_null(popliner_plan_stage_at(plan, 2));
     assert_null(popliner_plan_value_at(plan, 2));
-    assert_int_equal(popliner_plan_get_infeasibility(plan)->obstacle, POPLINER_OBSTACLE_NONE);
+    assert_int_equal(popliner_plan_get_summary(plan)->infeasibility->obstacle,
+                     POPLINER_OBSTACLE_NONE);
     popliner_plan_free(plan);
     options.struct_size = 0;
     assert_usage(popliner_solve(costs, &options, &plan, &error), &error);
@@ -770,6 +771,8 @@ static void tells_wrong_regexes(void **state) {
     check(popliner_analysis_read(path, NULL, &options, &analysis, &error), &error);
     assert_usage(popliner_analysis_layers(analysis, &layers, &error), &error);
     assert_null(layers);
+    /* the text leads to the field */
+    assert_ptr_equal(strstr(error.message, "layer_name_regex: "), error.message);
     assert_usage(popliner_analysis_solve(analysis, NULL, &certificate, &error), &error);
     check(popliner_analysis_operations(analysis, &operations, &error), &error);
     assert_true(popliner_operations_count(operations) > 0);

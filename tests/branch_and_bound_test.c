@@ -73,8 +73,7 @@ static void make_costs(instance *in) {
         in->types[unit] &= (unsigned)random_below(in, 1u << NUM_TYPES);
         in->cycles[unit] = random_below(in, 10);
     }
-    assert_int_equal(popliner_costs_create(in->num_units, &in->costs, NULL), POPLINER_OK);
-    assert_int_equal(popliner_costs_add_cycles(in->costs, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_create(in->num_units, 1, &in->costs, NULL), POPLINER_OK);
     for (size_t first = 0; first < in->num_units; ++first) {
         uint64_t cycles = 0;
         if (first > 0)
@@ -82,7 +81,7 @@ static void make_costs(instance *in) {
         for (size_t last = first; last < in->num_units; ++last) {
             popliner_interval it = {first, last, 1};
             cycles += in->cycles[last];
-            popliner_costs_set_peak(in->costs, first, last, peak_of(in, &it, 1), NULL);
+            popliner_costs_set_peak(in->costs, first, last, 1, peak_of(in, &it, 1), NULL);
             popliner_costs_set_cycles(in->costs, first, last, cycles, NULL);
         }
     }
@@ -207,9 +206,12 @@ static bool check(instance *in) {
     for (size_t g = 0; g < sizeof goals / sizeof *goals; ++g) {
         pl_split split = {0};
         pl_search_result result = {0};
-        assert_int_equal(pl_no_goods_search(&in->problem, &in->filter, goals[g], &never, NULL,
-                                            &shared, &split, &result, NULL),
-                         POPLINER_OK);
+        const pl_shared_search search = {.problem = &in->problem,
+                                         .filter = &in->filter,
+                                         .goal = goals[g],
+                                         .stop = &never,
+                                         .shared = &shared};
+        assert_int_equal(pl_no_goods_search(&search, &split, &result, NULL), POPLINER_OK);
         assert_false(result.is_stopped);
         assert_int_equal(split.num_stages, e.num_splits > 0 ? in->options.num_mapped_stages : 0);
         if (e.num_splits > 0) {
@@ -256,9 +258,12 @@ static void next_peak_is_no_more_than_the_best(void **state) {
         pl_search_result result = {0};
         in.filter.plain_limit_bytes = POPLINER_PEAK_FORBIDDEN - 1;
         in.filter.max_peak_bytes = in.options.max_stage_bytes;
-        assert_int_equal(pl_no_goods_search(&in.problem, &in.filter, PL_GOAL_ANY, &never, NULL,
-                                            &shared, &split, &result, NULL),
-                         POPLINER_OK);
+        const pl_shared_search search = {.problem = &in.problem,
+                                         .filter = &in.filter,
+                                         .goal = PL_GOAL_ANY,
+                                         .stop = &never,
+                                         .shared = &shared};
+        assert_int_equal(pl_no_goods_search(&search, &split, &result, NULL), POPLINER_OK);
         if (split.num_stages == 0) {
             assert_true(result.next_peak_bytes > in.options.max_stage_bytes);
             assert_int_equal(try_all(&in, result.next_peak_bytes - 1).num_splits, 0);
@@ -284,9 +289,13 @@ static void keeps_to_fixed_stages(void **state) {
         pl_search_result result = {0};
         assert_true(pl_split_append(&fixed, 0) && pl_split_append(&fixed, e.earliest[1]));
         if (e.num_splits > 0) {
-            assert_int_equal(pl_branch_and_bound(&in.problem, &in.filter, PL_GOAL_EARLIEST_CUTS,
-                                                 &fixed, &never, &shared, &split, &result, NULL),
-                             POPLINER_OK);
+            pl_shared_search search = {.problem = &in.problem,
+                                       .filter = &in.filter,
+                                       .goal = PL_GOAL_EARLIEST_CUTS,
+                                       .fixed = &fixed,
+                                       .stop = &never,
+                                       .shared = &shared};
+            assert_int_equal(pl_branch_and_bound(&search, &split, &result, NULL), POPLINER_OK);
             assert_int_equal(split.num_stages, in.options.num_mapped_stages);
             assert_memory_equal(split.first_units, e.earliest,
                                 split.num_stages * sizeof *e.earliest);
@@ -294,9 +303,8 @@ static void keeps_to_fixed_stages(void **state) {
             pl_split_clear(&split);
             --fixed.first_units[1];
             if (fixed.first_units[1] > 0) {
-                assert_int_equal(pl_branch_and_bound(&in.problem, &in.filter, PL_GOAL_ANY, &fixed,
-                                                     &never, &shared, &split, &result, NULL),
-                                 POPLINER_OK);
+                search.goal = PL_GOAL_ANY;
+                assert_int_equal(pl_branch_and_bound(&search, &split, &result, NULL), POPLINER_OK);
                 assert_int_equal(split.num_stages, 0);
             }
         }
@@ -337,9 +345,12 @@ static void long_chains(void **state) {
     pl_split split = {0};
     pl_search_result result = {0};
     pl_stop at_once = {INFINITY, yes, NULL};
-    assert_int_equal(pl_branch_and_bound(&in.problem, &in.filter, PL_GOAL_ANY, NULL, &at_once,
-                                         &shared, &split, &result, NULL),
-                     POPLINER_OK);
+    const pl_shared_search search = {.problem = &in.problem,
+                                     .filter = &in.filter,
+                                     .goal = PL_GOAL_ANY,
+                                     .stop = &at_once,
+                                     .shared = &shared};
+    assert_int_equal(pl_branch_and_bound(&search, &split, &result, NULL), POPLINER_OK);
     assert_true(result.is_stopped);
     assert_int_equal(split.num_stages, 0);
     pl_shared_free(&shared);

@@ -76,8 +76,8 @@ static bool are_stages_possible(const question *q, const popliner_plan_stage *st
     if (q->options->device_map != NULL && num_stages != q->options->num_mapped_stages)
         return false;
     for (size_t k = 0; k < num_stages; ++k)
-        if (popliner_costs_peak_at(q->costs, num_stages - k, stages[k].first_unit,
-                                   stages[k].last_unit) == POPLINER_PEAK_FORBIDDEN)
+        if (popliner_costs_peak(q->costs, stages[k].first_unit, stages[k].last_unit,
+                                num_stages - k) == POPLINER_PEAK_FORBIDDEN)
             return false;
     return true;
 }
@@ -95,8 +95,8 @@ static uint64_t peak_of_ipu(const question *q, const popliner_plan_stage *stages
             *cycles += popliner_costs_cycles(q->costs, stages[i].first_unit, stages[i].last_unit);
         }
     if (num_there == 1)
-        return popliner_costs_peak_at(q->costs, there[0].stages_to_end, there[0].first_unit,
-                                      there[0].last_unit);
+        return popliner_costs_peak(q->costs, there[0].first_unit, there[0].last_unit,
+                                   there[0].stages_to_end);
     uint64_t peak_bytes = 0;
     assert_int_equal(pl_costs_shared_peak(q->costs, there, num_there, &peak_bytes, NULL),
                      POPLINER_OK);
@@ -293,7 +293,7 @@ static bool find_unit_too_large(const question *q, const trials *all,
             uint64_t limit_bytes;
             has_own_limit(q, stages[k].ipu, &limit_bytes);
             for (size_t unit = stages[k].first_unit; unit <= stages[k].last_unit; ++unit) {
-                uint64_t bytes = popliner_costs_peak_at(q->costs, num_stages - k, unit, unit);
+                uint64_t bytes = popliner_costs_peak(q->costs, unit, unit, num_stages - k);
                 if (bytes < least_bytes[unit])
                     least_bytes[unit] = bytes;
                 if (limit_bytes > most_limit_bytes[unit])

@@ -16,12 +16,11 @@
  *   0|1 2|3        5 17  2           6  5  5              11
  *   0 1|2|3       18 14  2           8  3  5               5
  *   0|1|2|3        5 13 14  2        6  2  3  5           12  */
-static popliner_costs *example_costs(void) {
+static popliner_costs *example_costs_of(size_t max_stages) {
     static const uint64_t own_bytes[] = {5, 3, 4, 2};
     static const uint64_t own_cycles[] = {6, 2, 3, 5};
     popliner_costs *costs;
-    assert_int_equal(popliner_costs_create(4, &costs, NULL), POPLINER_OK);
-    assert_int_equal(popliner_costs_add_cycles(costs, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_create(4, max_stages, &costs, NULL), POPLINER_OK);
     for (size_t i = 0; i < 4; ++i) {
         uint64_t bytes = 0;
         uint64_t cycles = 0;
@@ -29,7 +28,7 @@ static popliner_costs *example_costs(void) {
             bytes += own_bytes[j];
             cycles += own_cycles[j];
             bool has_both = i <= 2 && j >= 1;
-            popliner_costs_set_peak(costs, i, j, bytes + (has_both ? 10 : 0), NULL);
+            popliner_costs_set_peak(costs, i, j, 1, bytes + (has_both ? 10 : 0), NULL);
             popliner_costs_set_cycles(costs, i, j, cycles, NULL);
         }
     }
@@ -37,6 +36,10 @@ static popliner_costs *example_costs(void) {
     popliner_costs_set_cut(costs, 2, 1, NULL);
     popliner_costs_set_cut(costs, 3, 4, NULL);
     return costs;
+}
+
+static popliner_costs *example_costs(void) {
+    return example_costs_of(1);
 }
 
 /* The cuts of the answer as the decimal digits of a number: 13 for 0|1 2|3, 0 without any. */
@@ -184,7 +187,7 @@ static void leaves_slack(void **state) {
 static void breaks_ties(void **state) {
     (void)state;
     popliner_costs *costs;
-    assert_int_equal(popliner_costs_create(3, &costs, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_create(3, 1, &costs, NULL), POPLINER_OK);
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
     brute_answer answer = brute_force(costs, &options);
     assert_int_equal(cuts_of(&answer), 0);
@@ -252,13 +255,12 @@ static void obeys_constraints(void **state) {
 /* Each stage further from the end needs 10 bytes more: 24, 15 19, 28 16, 32 2, 25 ... */
 static void knows_places_in_a_pipeline(void **state) {
     (void)state;
-    popliner_costs *costs = example_costs();
-    assert_int_equal(popliner_costs_add_pipeline(costs, 3, NULL), POPLINER_OK);
+    popliner_costs *costs = example_costs_of(3);
     for (size_t t = 2; t <= 3; ++t)
         for (size_t i = 0; i < 4; ++i)
             for (size_t j = i; j < 4; ++j)
-                popliner_costs_set_peak_at(costs, t, i, j,
-                                           popliner_costs_peak(costs, i, j) + 10 * (t - 1), NULL);
+                popliner_costs_set_peak(costs, i, j, t,
+                                        popliner_costs_peak(costs, i, j, 1) + 10 * (t - 1), NULL);
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
     options.max_stages = 3;
     brute_answer answer = answer_of(costs, options);
@@ -273,7 +275,7 @@ static popliner_status largest(void *user, const popliner_interval *stages, size
     *peak_bytes = 0;
     for (size_t k = 0; k < num_stages; ++k) {
         uint64_t bytes = popliner_costs_peak(*(popliner_costs **)user, stages[k].first_unit,
-                                             stages[k].last_unit);
+                                             stages[k].last_unit, 1);
         *peak_bytes = bytes > *peak_bytes ? bytes : *peak_bytes;
         assert_int_equal(stages[k].stages_to_end, k == 0 ? 3 : 1);
     }
@@ -419,7 +421,7 @@ static void counts_what_contradicts(void **state) {
 static void respects_forbidden_stages(void **state) {
     (void)state;
     popliner_costs *costs = example_costs();
-    popliner_costs_set_peak(costs, 0, 0, POPLINER_PEAK_FORBIDDEN, NULL);
+    popliner_costs_set_peak(costs, 0, 0, 1, POPLINER_PEAK_FORBIDDEN, NULL);
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
     options.max_stage_bytes = UINT64_MAX;
     brute_answer answer = brute_force(costs, &options);

@@ -56,7 +56,7 @@ static popliner_certificate *certificate_of(const popliner_infeasibility *why,
     popliner_certificate_input input = POPLINER_CERTIFICATE_INPUT_INIT;
     popliner_certificate *certificate = NULL;
     popliner_costs *costs;
-    assert_int_equal(popliner_costs_create(3, &costs, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_create(3, 1, &costs, NULL), POPLINER_OK);
     options.counted_units = counted_units;
     input.plan = plan_without_split(why);
     input.costs = costs;

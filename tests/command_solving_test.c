@@ -369,7 +369,7 @@ static size_t draw(size_t count) {
 
 static void ask_anything(asked *a, const subject *s, bool has_map) {
     size_t n = s->num_units;
-    uint64_t whole = popliner_costs_peak(s->costs, 0, n - 1);
+    uint64_t whole = popliner_costs_peak(s->costs, 0, n - 1, 1);
     bool has_cycles = popliner_costs_has_cycles(s->costs);
     ask(a, s);
     const char *list = lists[draw(NUM_LISTS)];
@@ -570,8 +570,7 @@ static void calculate_additive(subject *s) {
     add_unit(s, "block 1", true);
     add_unit(s, "block 2", true);
     add_unit(s, "head", true);
-    assert_int_equal(popliner_costs_create(5, &s->costs, NULL), POPLINER_OK);
-    assert_int_equal(popliner_costs_add_cycles(s->costs, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_create(5, 1, &s->costs, NULL), POPLINER_OK);
     for (size_t first = 0; first < 5; first++) {
         uint64_t bytes = 0;
         uint64_t time = cut_millionths[first];
@@ -580,7 +579,7 @@ static void calculate_additive(subject *s) {
         for (size_t last = first; last < 5; last++) {
             bytes += memory[last];
             time += millionths[last];
-            popliner_costs_set_peak(s->costs, first, last, bytes, NULL);
+            popliner_costs_set_peak(s->costs, first, last, 1, bytes, NULL);
             popliner_costs_set_cycles(s->costs, first, last,
                                       (time + cut_millionths[last + 1]) * 1000, NULL);
         }
@@ -645,10 +644,7 @@ static void calculate_regions(subject *s, regions_pipeline *p) {
     add_unit(s, "b", true);
     add_unit(s, "c", true);
     add_unit(s, "d", true);
-    assert_int_equal(popliner_costs_create(4, &s->costs, NULL), POPLINER_OK);
-    assert_int_equal(popliner_costs_add_cycles(s->costs, NULL), POPLINER_OK);
-    if (p->trains)
-        assert_int_equal(popliner_costs_add_pipeline(s->costs, 4, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_create(4, p->trains ? 4 : 1, &s->costs, NULL), POPLINER_OK);
     popliner_costs_set_shared_peak(s->costs, regions_shared, p, !p->recomputes);
     for (size_t first = 0; first < 4; first++) {
         uint64_t time = 0;
@@ -659,8 +655,8 @@ static void calculate_regions(subject *s, regions_pipeline *p) {
             popliner_costs_set_cycles(s->costs, first, last, time, NULL);
             for (size_t to_end = 1; to_end <= (p->trains ? 4 : 1); to_end++) {
                 popliner_interval stage = {first, last, to_end};
-                popliner_costs_set_peak_at(s->costs, to_end, first, last,
-                                           regions_peak(&stage, 1, p->trains, p->recomputes), NULL);
+                popliner_costs_set_peak(s->costs, first, last, to_end,
+                                        regions_peak(&stage, 1, p->trains, p->recomputes), NULL);
             }
         }
     }
@@ -675,15 +671,14 @@ static void calculate_intervals(subject *s) {
     add_unit(s, "a", true);
     add_unit(s, "b", true);
     add_unit(s, "c", true);
-    assert_int_equal(popliner_costs_create(3, &s->costs, NULL), POPLINER_OK);
-    assert_int_equal(popliner_costs_add_cycles(s->costs, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_create(3, 1, &s->costs, NULL), POPLINER_OK);
     for (size_t first = 0; first < 3; first++)
         for (size_t last = first; last < 3; last++)
-            popliner_costs_set_peak(s->costs, first, last, POPLINER_PEAK_FORBIDDEN, NULL);
+            popliner_costs_set_peak(s->costs, first, last, 1, POPLINER_PEAK_FORBIDDEN, NULL);
     static const uint64_t listed[][4] = {
         {0, 0, 40, 7}, {0, 1, 60, 11}, {1, 2, 50, 9}, {2, 2, 30, 4}};
     for (size_t i = 0; i < 4; i++) {
-        popliner_costs_set_peak(s->costs, listed[i][0], listed[i][1], listed[i][2], NULL);
+        popliner_costs_set_peak(s->costs, listed[i][0], listed[i][1], 1, listed[i][2], NULL);
         popliner_costs_set_cycles(s->costs, listed[i][0], listed[i][1], listed[i][3], NULL);
     }
     popliner_costs_set_cut(s->costs, 1, 10, NULL);

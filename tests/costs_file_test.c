@@ -48,22 +48,23 @@ static popliner_costs_file *read_text(const char *directory, const char *text,
 static void additive_costs_by_hand(void **state) {
     (void)state;
     popliner_costs_file *file = read_example("data/costs/additive.json", NULL);
-    const popliner_costs *costs = popliner_costs_file_costs(file);
-    const uint8_t *counted = popliner_costs_file_counted_units(file);
-    assert_false(popliner_costs_file_is_graph(file));
+    const popliner_costs_file_info *info = popliner_costs_file_get_info(file);
+    const popliner_costs *costs = info->costs;
+    const uint8_t *counted = info->counted_units;
+    assert_false(info->is_graph);
     assert_int_equal(popliner_costs_num_units(costs), 5);
-    assert_string_equal(popliner_costs_file_unit_name(file, 0), "input");
-    assert_string_equal(popliner_costs_file_unit_name(file, 3), "block 2");
+    assert_string_equal(info->unit_names[0], "input");
+    assert_string_equal(info->unit_names[3], "block 2");
     assert_memory_equal(counted, "\0\1\1\1\1", 5);
-    assert_string_equal(popliner_costs_file_time_unit(file), "ms");
-    assert_int_equal(popliner_costs_file_cycles_per_time_unit(file), 1000000000);
-    assert_int_equal(popliner_costs_file_num_ipus(file), 3);
-    assert_int_equal(popliner_costs_file_bytes_per_tile(file), 638976);
-    assert_int_equal(popliner_costs_file_num_ipu_limits(file), 1);
-    assert_int_equal(popliner_costs_file_ipu_limit(file, 0).ipu, 0);
-    assert_int_equal(popliner_costs_file_ipu_limit(file, 0).bytes, 500000);
-    assert_int_equal(popliner_costs_peak(costs, 0, 2), 504096);
-    assert_int_equal(popliner_costs_peak(costs, 4, 4), 250000);
+    assert_string_equal(info->time_unit, "ms");
+    assert_int_equal(info->cycles_per_time_unit, 1000000000);
+    assert_int_equal(info->num_ipus, 3);
+    assert_int_equal(info->bytes_per_tile, 638976);
+    assert_int_equal(info->num_ipu_limits, 1);
+    assert_int_equal(info->ipu_limits[0].ipu, 0);
+    assert_int_equal(info->ipu_limits[0].bytes, 500000);
+    assert_int_equal(popliner_costs_peak(costs, 0, 2, 1), 504096);
+    assert_int_equal(popliner_costs_peak(costs, 4, 4, 1), 250000);
     assert_int_equal(popliner_costs_cycles(costs, 0, 0), 250000000);
     assert_int_equal(popliner_costs_cycles(costs, 0, 1), 2250000000);
     assert_int_equal(popliner_costs_cycles(costs, 2, 3), 7000000000);
@@ -77,16 +78,17 @@ static void additive_costs_by_hand(void **state) {
 static void regions_by_hand(void **state) {
     (void)state;
     popliner_costs_file *file = read_example("data/costs/regions.json", NULL);
-    const popliner_costs *costs = popliner_costs_file_costs(file);
-    assert_null(popliner_costs_file_counted_units(file));
-    assert_string_equal(popliner_costs_file_time_unit(file), "cycles");
-    assert_int_equal(popliner_costs_file_cycles_per_time_unit(file), 1);
-    assert_int_equal(popliner_costs_file_num_ipus(file), 0);
-    assert_int_equal(popliner_costs_peak(costs, 0, 0), 125);
-    assert_int_equal(popliner_costs_peak(costs, 0, 1), 405); /* of tile 1: 50 + 300 + 30 + 25 */
-    assert_int_equal(popliner_costs_peak(costs, 1, 2), 680);
-    assert_true(popliner_costs_peak(costs, 1, 3) == POPLINER_PEAK_FORBIDDEN);
-    assert_int_equal(popliner_costs_peak(costs, 2, 3), 805);
+    const popliner_costs_file_info *info = popliner_costs_file_get_info(file);
+    const popliner_costs *costs = info->costs;
+    assert_null(info->counted_units);
+    assert_string_equal(info->time_unit, "cycles");
+    assert_int_equal(info->cycles_per_time_unit, 1);
+    assert_int_equal(info->num_ipus, 0);
+    assert_int_equal(popliner_costs_peak(costs, 0, 0, 1), 125);
+    assert_int_equal(popliner_costs_peak(costs, 0, 1, 1), 405); /* of tile 1: 50 + 300 + 30 + 25 */
+    assert_int_equal(popliner_costs_peak(costs, 1, 2, 1), 680);
+    assert_true(popliner_costs_peak(costs, 1, 3, 1) == POPLINER_PEAK_FORBIDDEN);
+    assert_int_equal(popliner_costs_peak(costs, 2, 3, 1), 805);
     assert_int_equal(popliner_costs_cycles(costs, 1, 3), 45);
     assert_int_equal(popliner_costs_cut(costs, 2), 32);
     popliner_costs_file_free(file);
@@ -96,32 +98,32 @@ static void pipelines_keep_stashes(void **state) {
     (void)state;
     popliner_pipeline pipeline = {POPLINER_SCHEDULE_TRAINING, POPLINER_RECOMPUTE_NONE, 9};
     popliner_costs_file *file = read_example("data/costs/regions.json", &pipeline);
-    popliner_costs *costs = popliner_costs_file_costs(file);
+    popliner_costs *costs = popliner_costs_file_get_info(file)->costs;
     assert_int_equal(pl_costs_max_stages_to_end(costs), 4); /* there are 4 units */
-    assert_int_equal(popliner_costs_peak(costs, 1, 2), 680);
-    assert_int_equal(popliner_costs_peak_at(costs, 1, 1, 2), 680);
-    assert_int_equal(popliner_costs_peak_at(costs, 2, 1, 2), 740);
-    assert_int_equal(popliner_costs_peak_at(costs, 4, 1, 2), 820);
-    assert_int_equal(popliner_costs_peak_at(costs, 2, 0, 0), 149); /* tile 0: 125 + 3 * 8 */
+    assert_int_equal(popliner_costs_peak(costs, 1, 2, 1), 680);
+    assert_int_equal(popliner_costs_peak(costs, 1, 2, 1), 680);
+    assert_int_equal(popliner_costs_peak(costs, 1, 2, 2), 740);
+    assert_int_equal(popliner_costs_peak(costs, 1, 2, 4), 820);
+    assert_int_equal(popliner_costs_peak(costs, 0, 0, 2), 149); /* tile 0: 125 + 3 * 8 */
     /* a ... b with b's stash of tile 0: 100 + 200 + 70 + 25 + 5 * 18; of tile 1: 405 + 5 * 4 */
-    assert_int_equal(popliner_costs_peak_at(costs, 3, 0, 1), 485);
+    assert_int_equal(popliner_costs_peak(costs, 0, 1, 3), 485);
     popliner_costs_file_free(file);
 
     pipeline.recompute = POPLINER_RECOMPUTE_FULL;
     file = read_example("data/costs/regions.json", &pipeline);
-    costs = popliner_costs_file_costs(file);
-    assert_int_equal(popliner_costs_peak_at(costs, 2, 1, 2), 698); /* 680 + 3 * 6 */
-    assert_int_equal(popliner_costs_peak_at(costs, 3, 0, 1), 415); /* 405 + 5 * 2 */
-    assert_int_equal(popliner_costs_peak_at(costs, 3, 2, 3), 830); /* 805 + 5 * 5 */
+    costs = popliner_costs_file_get_info(file)->costs;
+    assert_int_equal(popliner_costs_peak(costs, 1, 2, 2), 698); /* 680 + 3 * 6 */
+    assert_int_equal(popliner_costs_peak(costs, 0, 1, 3), 415); /* 405 + 5 * 2 */
+    assert_int_equal(popliner_costs_peak(costs, 2, 3, 3), 830); /* 805 + 5 * 5 */
     popliner_costs_file_free(file);
 
     pipeline.schedule = POPLINER_SCHEDULE_INFERENCE;
     file = read_example("data/costs/regions.json", &pipeline);
-    assert_int_equal(pl_costs_max_stages_to_end(popliner_costs_file_costs(file)), 1);
+    assert_int_equal(pl_costs_max_stages_to_end(popliner_costs_file_get_info(file)->costs), 1);
     popliner_costs_file_free(file);
     pipeline.schedule = POPLINER_SCHEDULE_TRAINING;
     file = read_example("data/costs/additive.json", &pipeline); /* which stashes nothing */
-    assert_int_equal(pl_costs_max_stages_to_end(popliner_costs_file_costs(file)), 1);
+    assert_int_equal(pl_costs_max_stages_to_end(popliner_costs_file_get_info(file)->costs), 1);
     popliner_costs_file_free(file);
 }
 
@@ -137,7 +139,7 @@ static void stages_on_one_ipu_share_once(void **state) {
     (void)state;
     popliner_pipeline pipeline = {POPLINER_SCHEDULE_TRAINING, POPLINER_RECOMPUTE_NONE, 4};
     popliner_costs_file *file = read_example("data/costs/regions.json", &pipeline);
-    const popliner_costs *costs = popliner_costs_file_costs(file);
+    const popliner_costs *costs = popliner_costs_file_get_info(file)->costs;
     popliner_interval a = {0, 0, 3};
     popliner_interval b = {1, 1, 2};
     popliner_interval c = {2, 2, 1};
@@ -157,14 +159,14 @@ static void listed_intervals_by_hand(void **state) {
     (void)state;
     popliner_pipeline pipeline = {POPLINER_SCHEDULE_TRAINING, POPLINER_RECOMPUTE_NONE, 2};
     popliner_costs_file *file = read_example("data/costs/intervals.json", &pipeline);
-    const popliner_costs *costs = popliner_costs_file_costs(file);
+    const popliner_costs *costs = popliner_costs_file_get_info(file)->costs;
     assert_int_equal(pl_costs_max_stages_to_end(costs), 2);
-    assert_int_equal(popliner_costs_peak(costs, 0, 0), 40);
-    assert_int_equal(popliner_costs_peak_at(costs, 2, 0, 0), 55);
-    assert_int_equal(popliner_costs_peak_at(costs, 2, 0, 1), 78);
-    assert_int_equal(popliner_costs_peak_at(costs, 2, 1, 2), 50);
-    assert_true(popliner_costs_peak(costs, 1, 1) == POPLINER_PEAK_FORBIDDEN);
-    assert_true(popliner_costs_peak_at(costs, 2, 0, 2) == POPLINER_PEAK_FORBIDDEN);
+    assert_int_equal(popliner_costs_peak(costs, 0, 0, 1), 40);
+    assert_int_equal(popliner_costs_peak(costs, 0, 0, 2), 55);
+    assert_int_equal(popliner_costs_peak(costs, 0, 1, 2), 78);
+    assert_int_equal(popliner_costs_peak(costs, 1, 2, 2), 50);
+    assert_true(popliner_costs_peak(costs, 1, 1, 1) == POPLINER_PEAK_FORBIDDEN);
+    assert_true(popliner_costs_peak(costs, 0, 2, 2) == POPLINER_PEAK_FORBIDDEN);
     assert_int_equal(popliner_costs_cycles(costs, 0, 1), 11);
     assert_int_equal(popliner_costs_cut(costs, 2), 20);
     assert_int_equal(together(costs, (popliner_interval){0, 0, 2}, (popliner_interval){2, 2, 1}),
@@ -172,9 +174,9 @@ static void listed_intervals_by_hand(void **state) {
     popliner_costs_file_free(file);
     pipeline.recompute = POPLINER_RECOMPUTE_FULL;
     file = read_example("data/costs/intervals.json", &pipeline);
-    costs = popliner_costs_file_costs(file);
-    assert_int_equal(popliner_costs_peak_at(costs, 2, 0, 0), 40);
-    assert_int_equal(popliner_costs_peak_at(costs, 2, 0, 1), 63);
+    costs = popliner_costs_file_get_info(file)->costs;
+    assert_int_equal(popliner_costs_peak(costs, 0, 0, 2), 40);
+    assert_int_equal(popliner_costs_peak(costs, 0, 1, 2), 63);
     popliner_costs_file_free(file);
 }
 
@@ -184,15 +186,16 @@ static void a_name_is_enough(void **state) {
                   "{\"format\": \"popliner-costs\", \"version\": 1, \"units\": [{\"name\": \"x\"}],"
                   " \"devices\": {\"memories\": {\"17\": 3, \"2\": 4e3}}}",
                   NULL);
-    const popliner_costs *costs = popliner_costs_file_costs(file);
+    const popliner_costs_file_info *info = popliner_costs_file_get_info(file);
+    const popliner_costs *costs = info->costs;
     assert_int_equal(popliner_costs_num_units(costs), 1);
-    assert_int_equal(popliner_costs_peak(costs, 0, 0), 0);
+    assert_int_equal(popliner_costs_peak(costs, 0, 0, 1), 0);
     assert_false(popliner_costs_has_cycles(costs));
-    assert_int_equal(popliner_costs_file_num_ipus(file), 0);
-    assert_int_equal(popliner_costs_file_num_ipu_limits(file), 2);
-    assert_int_equal(popliner_costs_file_ipu_limit(file, 0).ipu, 2);
-    assert_int_equal(popliner_costs_file_ipu_limit(file, 0).bytes, 4000);
-    assert_int_equal(popliner_costs_file_ipu_limit(file, 1).ipu, 17);
+    assert_int_equal(info->num_ipus, 0);
+    assert_int_equal(info->num_ipu_limits, 2);
+    assert_int_equal(info->ipu_limits[0].ipu, 2);
+    assert_int_equal(info->ipu_limits[0].bytes, 4000);
+    assert_int_equal(info->ipu_limits[1].ipu, 17);
     popliner_costs_file_free(file);
     popliner_costs_file_free(NULL);
 }
@@ -304,7 +307,7 @@ static void random_costs_are_what_a_naive_count_says(void **state) {
             POPLINER_SCHEDULE_TRAINING,
             round % 2 == 0 ? POPLINER_RECOMPUTE_NONE : POPLINER_RECOMPUTE_FULL, 4};
         popliner_costs_file *file = read_text(*state, text.data, &pipeline);
-        const popliner_costs *costs = popliner_costs_file_costs(file);
+        const popliner_costs *costs = popliner_costs_file_get_info(file)->costs;
         size_t most = pl_costs_max_stages_to_end(costs);
         assert_int_equal(most, c.num_units < 4 ? c.num_units : 4);
         for (size_t i = 0; i < c.num_units; ++i)
@@ -314,7 +317,7 @@ static void random_costs_are_what_a_naive_count_says(void **state) {
                     uint64_t bytes = 0;
                     uint64_t expected = naive_peak(&c, &pipeline, stages, 1);
                     num_forbidden += expected == POPLINER_PEAK_FORBIDDEN;
-                    assert_true(popliner_costs_peak_at(costs, m, i, j) == expected);
+                    assert_true(popliner_costs_peak(costs, i, j, m) == expected);
                     if (j + 1 >= c.num_units)
                         continue;
                     stages[1].first_unit = j + 1 + draw(&seed, c.num_units - j - 1);
@@ -385,7 +388,7 @@ static void reads_texts_in_memory(void **state) {
     assert_int_equal(popliner_costs_file_parse(text, size, "a text", NULL, &file, &error),
                      POPLINER_OK);
     memset(text, 0, size); /* it is not kept */
-    assert_string_equal(popliner_costs_file_unit_name(file, 1), "embedding");
+    assert_string_equal(popliner_costs_file_get_info(file)->unit_names[1], "embedding");
     popliner_costs_file_free(file);
     memcpy(text, bytes, size);
     text[size / 2] = '\0';

@@ -14,11 +14,11 @@
 static void begins_with_zeros(void **state) {
     (void)state;
     popliner_costs *costs;
-    assert_int_equal(popliner_costs_create(4, &costs, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_create(4, 1, &costs, NULL), POPLINER_OK);
     assert_int_equal(popliner_costs_num_units(costs), 4);
     for (size_t i = 0; i < 4; ++i)
         for (size_t j = i; j < 4; ++j)
-            assert_int_equal(popliner_costs_peak(costs, i, j), 0);
+            assert_int_equal(popliner_costs_peak(costs, i, j, 1), 0);
     for (size_t unit = 1; unit < 4; ++unit)
         assert_int_equal(popliner_costs_cut(costs, unit), 0);
     popliner_costs_free(costs);
@@ -28,16 +28,16 @@ static void keeps_every_interval_apart(void **state) {
     (void)state;
     for (size_t n = 1; n <= 12; ++n) {
         popliner_costs *costs;
-        assert_int_equal(popliner_costs_create(n, &costs, NULL), POPLINER_OK);
+        assert_int_equal(popliner_costs_create(n, 1, &costs, NULL), POPLINER_OK);
         for (size_t i = 0; i < n; ++i)
             for (size_t j = i; j < n; ++j)
-                popliner_costs_set_peak(costs, i, j, 1000 * i + j + 1, NULL);
+                popliner_costs_set_peak(costs, i, j, 1, 1000 * i + j + 1, NULL);
         for (size_t unit = 1; unit < n; ++unit)
             popliner_costs_set_cut(costs, unit, 7 * unit, NULL);
         for (size_t i = 0; i < n; ++i) {
             const uint64_t *peaks = pl_costs_peaks_from(costs, 1, i);
             for (size_t j = i; j < n; ++j) {
-                assert_int_equal(popliner_costs_peak(costs, i, j), 1000 * i + j + 1);
+                assert_int_equal(popliner_costs_peak(costs, i, j, 1), 1000 * i + j + 1);
                 assert_int_equal(peaks[j - i], 1000 * i + j + 1);
             }
         }
@@ -50,10 +50,10 @@ static void keeps_every_interval_apart(void **state) {
 static void keeps_64_bits(void **state) {
     (void)state;
     popliner_costs *costs;
-    assert_int_equal(popliner_costs_create(2, &costs, NULL), POPLINER_OK);
-    popliner_costs_set_peak(costs, 0, 1, POPLINER_PEAK_FORBIDDEN, NULL);
+    assert_int_equal(popliner_costs_create(2, 1, &costs, NULL), POPLINER_OK);
+    popliner_costs_set_peak(costs, 0, 1, 1, POPLINER_PEAK_FORBIDDEN, NULL);
     popliner_costs_set_cut(costs, 1, UINT64_MAX - 5, NULL);
-    assert_true(popliner_costs_peak(costs, 0, 1) == UINT64_MAX);
+    assert_true(popliner_costs_peak(costs, 0, 1, 1) == UINT64_MAX);
     assert_true(popliner_costs_cut(costs, 1) == UINT64_MAX - 5);
     popliner_costs_free(costs);
     popliner_costs_free(NULL);
@@ -63,10 +63,15 @@ static void refuses_no_units_and_too_many(void **state) {
     (void)state;
     popliner_costs *costs;
     popliner_error error;
-    assert_int_equal(popliner_costs_create(0, &costs, &error), POPLINER_ERROR_USAGE);
+    assert_int_equal(popliner_costs_create(0, 1, &costs, &error), POPLINER_ERROR_USAGE);
     assert_null(costs);
     assert_int_equal(error.status, POPLINER_ERROR_USAGE);
-    assert_int_equal(popliner_costs_create(SIZE_MAX, &costs, &error), POPLINER_ERROR_MEMORY);
+    assert_int_equal(popliner_costs_create(SIZE_MAX, 1, &costs, &error), POPLINER_ERROR_MEMORY);
+    assert_null(costs);
+    assert_int_equal(popliner_costs_create(2, 0, &costs, &error), POPLINER_ERROR_USAGE);
+    assert_non_null(strstr(error.message, "max_stages is 1"));
+    assert_null(costs);
+    assert_int_equal(popliner_costs_create(2, SIZE_MAX, &costs, &error), POPLINER_ERROR_MEMORY);
     assert_null(costs);
 }
 
@@ -86,33 +91,54 @@ static void keeps_added_tables_apart(void **state) {
     (void)state;
     enum { N = 5, STAGES = 4 };
     popliner_costs *costs;
-    assert_int_equal(popliner_costs_create(N, &costs, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_create(N, 1, &costs, NULL), POPLINER_OK);
     assert_false(popliner_costs_has_cycles(costs));
     assert_int_equal(pl_costs_max_stages_to_end(costs), 1);
-    popliner_costs_set_peak(costs, 1, 2, 99, NULL);
-    assert_int_equal(popliner_costs_peak_at(costs, 7, 1, 2), 99);
+    popliner_costs_set_peak(costs, 1, 2, 1, 99, NULL);
+    assert_int_equal(popliner_costs_peak(costs, 1, 2, 7), 99);
     assert_int_equal(popliner_costs_cycles(costs, 1, 2), 0);
-    assert_int_equal(popliner_costs_add_cycles(costs, NULL), POPLINER_OK);
-    assert_int_equal(popliner_costs_add_pipeline(costs, 2, NULL), POPLINER_OK);
-    assert_int_equal(popliner_costs_add_pipeline(costs, STAGES, NULL), POPLINER_OK);
-    assert_int_equal(popliner_costs_peak_at(costs, 2, 1, 2), 0);
+    assert_int_equal(pl_costs_add_cycles(costs, NULL), POPLINER_OK);
+    assert_int_equal(pl_costs_add_pipeline(costs, 2, NULL), POPLINER_OK);
+    assert_int_equal(pl_costs_add_pipeline(costs, STAGES, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_peak(costs, 1, 2, 2), 0);
     for (size_t i = 0; i < N; ++i)
         for (size_t j = i; j < N; ++j) {
             popliner_costs_set_cycles(costs, i, j, 10000 + 10 * i + j, NULL);
             for (size_t k = 1; k <= STAGES; ++k)
-                popliner_costs_set_peak_at(costs, k, i, j, 1000 * k + 10 * i + j, NULL);
+                popliner_costs_set_peak(costs, i, j, k, 1000 * k + 10 * i + j, NULL);
         }
-    assert_int_equal(popliner_costs_add_cycles(costs, NULL), POPLINER_OK);
-    assert_int_equal(popliner_costs_add_pipeline(costs, 3, NULL), POPLINER_OK);
+    assert_int_equal(pl_costs_add_cycles(costs, NULL), POPLINER_OK);
+    assert_int_equal(pl_costs_add_pipeline(costs, 3, NULL), POPLINER_OK);
     assert_true(popliner_costs_has_cycles(costs));
     assert_int_equal(pl_costs_max_stages_to_end(costs), STAGES);
     for (size_t i = 0; i < N; ++i)
         for (size_t j = i; j < N; ++j) {
-            assert_int_equal(popliner_costs_peak(costs, i, j), 1000 + 10 * i + j);
+            assert_int_equal(popliner_costs_peak(costs, i, j, 1), 1000 + 10 * i + j);
             assert_int_equal(popliner_costs_cycles(costs, i, j), 10000 + 10 * i + j);
             for (size_t k = 1; k <= STAGES; ++k)
-                assert_int_equal(popliner_costs_peak_at(costs, k, i, j), 1000 * k + 10 * i + j);
+                assert_int_equal(popliner_costs_peak(costs, i, j, k), 1000 * k + 10 * i + j);
         }
+    popliner_costs_free(costs);
+}
+
+/* A table for a pipeline has all its peaks at once, and cycles from the first that are set. */
+static void makes_tables_when_they_are_needed(void **state) {
+    (void)state;
+    popliner_costs *costs;
+    assert_int_equal(popliner_costs_create(3, 2, &costs, NULL), POPLINER_OK);
+    assert_int_equal(pl_costs_max_stages_to_end(costs), 2);
+    assert_int_equal(popliner_costs_set_peak(costs, 0, 2, 2, 7, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_peak(costs, 0, 2, 1), 0);
+    assert_int_equal(popliner_costs_peak(costs, 0, 2, 2), 7);
+    assert_int_equal(popliner_costs_peak(costs, 1, 1, 2), 0);
+    assert_true(popliner_costs_peak(costs, 0, 2, 3) == POPLINER_PEAK_FORBIDDEN);
+    assert_false(popliner_costs_has_cycles(costs));
+    assert_int_equal(popliner_costs_set_cycles(costs, 1, 2, 0, NULL), POPLINER_OK);
+    assert_true(popliner_costs_has_cycles(costs));
+    assert_int_equal(popliner_costs_set_cycles(costs, 1, 1, 5, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_cycles(costs, 1, 2), 0);
+    assert_int_equal(popliner_costs_cycles(costs, 1, 1), 5);
+    assert_int_equal(popliner_costs_cycles(costs, 0, 2), 0);
     popliner_costs_free(costs);
 }
 
@@ -138,15 +164,15 @@ static void fills_up_to_the_limit(void **state) {
                                          {1, 3}, {2, 2}, {2, 3}, {3, 3}};
     popliner_costs *costs;
     asked a = {0};
-    assert_int_equal(popliner_costs_create(4, &costs, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_create(4, 1, &costs, NULL), POPLINER_OK);
     assert_int_equal(popliner_costs_fill_peaks(costs, ten_per_unit, &a, 25, NULL), POPLINER_OK);
     assert_int_equal(a.count, 9);
     assert_memory_equal(a.at, expected, sizeof expected);
-    assert_true(popliner_costs_peak(costs, 0, 0) == POPLINER_PEAK_FORBIDDEN);
-    assert_int_equal(popliner_costs_peak(costs, 0, 1), 20);
-    assert_true(popliner_costs_peak(costs, 0, 2) == POPLINER_PEAK_FORBIDDEN);
-    assert_true(popliner_costs_peak(costs, 0, 3) == POPLINER_PEAK_FORBIDDEN);
-    assert_int_equal(popliner_costs_peak(costs, 2, 3), 20);
+    assert_true(popliner_costs_peak(costs, 0, 0, 1) == POPLINER_PEAK_FORBIDDEN);
+    assert_int_equal(popliner_costs_peak(costs, 0, 1, 1), 20);
+    assert_true(popliner_costs_peak(costs, 0, 2, 1) == POPLINER_PEAK_FORBIDDEN);
+    assert_true(popliner_costs_peak(costs, 0, 3, 1) == POPLINER_PEAK_FORBIDDEN);
+    assert_int_equal(popliner_costs_peak(costs, 2, 3, 1), 20);
     popliner_costs_free(costs);
 }
 
@@ -164,9 +190,9 @@ static void adds_up_stages_on_one_ipu_or_asks(void **state) {
     uint64_t bytes = 0;
     uint64_t bit = 1000;
     popliner_interval two[] = {{0, 0, 1}, {2, 3, 1}};
-    assert_int_equal(popliner_costs_create(4, &costs, NULL), POPLINER_OK);
-    popliner_costs_set_peak(costs, 0, 0, 5, NULL);
-    popliner_costs_set_peak(costs, 2, 3, 7, NULL);
+    assert_int_equal(popliner_costs_create(4, 1, &costs, NULL), POPLINER_OK);
+    popliner_costs_set_peak(costs, 0, 0, 1, 5, NULL);
+    popliner_costs_set_peak(costs, 2, 3, 1, 7, NULL);
     assert_int_equal(pl_costs_shared_peak(costs, two, 2, &bytes, NULL), POPLINER_OK);
     assert_int_equal(bytes, 12);
     popliner_costs_set_shared_peak(costs, largest_and_a_bit, &bit, true);
@@ -175,7 +201,7 @@ static void adds_up_stages_on_one_ipu_or_asks(void **state) {
     assert_int_equal(pl_costs_shared_peak(costs, two, 1, &bytes, NULL), POPLINER_OK);
     assert_int_equal(bytes, 5);
     popliner_costs_set_shared_peak(costs, NULL, NULL, false);
-    popliner_costs_set_peak(costs, 0, 0, POPLINER_PEAK_FORBIDDEN, NULL);
+    popliner_costs_set_peak(costs, 0, 0, 1, POPLINER_PEAK_FORBIDDEN, NULL);
     assert_int_equal(pl_costs_shared_peak(costs, two, 2, &bytes, NULL), POPLINER_OK);
     assert_true(bytes == POPLINER_PEAK_FORBIDDEN);
     popliner_costs_free(costs);
@@ -198,40 +224,39 @@ static void refuses_what_is_not_in_the_table(void **state) {
     static const size_t wrong[][2] = {{0, 4},        {4, 4},        {2, 1},
                                       {0, SIZE_MAX}, {SIZE_MAX, 0}, {SIZE_MAX, SIZE_MAX}};
     popliner_costs *costs;
-    assert_int_equal(popliner_costs_create(4, &costs, NULL), POPLINER_OK);
-    ASSERT_REFUSED("the costs have no table of cycles; call popliner_costs_add_cycles first",
-                   popliner_costs_set_cycles(costs, 0, 0, 1, to));
-    assert_int_equal(popliner_costs_add_cycles(costs, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_create(4, 1, &costs, NULL), POPLINER_OK);
     ASSERT_REFUSED("4503599627370496 cycles are more than 4503599627370495; use a larger unit of "
                    "time",
                    popliner_costs_set_cycles(costs, 0, 0, POPLINER_MAX_CYCLES + 1, to));
+    assert_false(popliner_costs_has_cycles(costs));
     assert_int_equal(popliner_costs_set_cycles(costs, 0, 0, POPLINER_MAX_CYCLES, NULL),
                      POPLINER_OK);
     for (size_t stages = 1; stages <= 3; stages += 2) {
-        assert_int_equal(popliner_costs_add_pipeline(costs, stages, NULL), POPLINER_OK);
+        assert_int_equal(pl_costs_add_pipeline(costs, stages, NULL), POPLINER_OK);
         for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
             const popliner_interval shared[] = {{0, 0, 1}, {wrong[i][0], wrong[i][1], 1}};
             char words[100];
             uint64_t bytes = 0;
             snprintf(words, sizeof words, "units %zu to %zu are no stage of a chain of 4 units",
                      wrong[i][0], wrong[i][1]);
-            ASSERT_REFUSED(words, popliner_costs_set_peak(costs, wrong[i][0], wrong[i][1], 1, to));
             ASSERT_REFUSED(words,
-                           popliner_costs_set_peak_at(costs, 1, wrong[i][0], wrong[i][1], 1, to));
+                           popliner_costs_set_peak(costs, wrong[i][0], wrong[i][1], 1, 1, to));
+            ASSERT_REFUSED(words,
+                           popliner_costs_set_peak(costs, wrong[i][0], wrong[i][1], stages, 1, to));
             ASSERT_REFUSED(words,
                            popliner_costs_set_cycles(costs, wrong[i][0], wrong[i][1], 1, to));
             ASSERT_REFUSED(words, pl_costs_shared_peak(costs, shared, 2, &bytes, to));
-            assert_true(popliner_costs_peak(costs, wrong[i][0], wrong[i][1]) == UINT64_MAX);
-            assert_true(popliner_costs_peak_at(costs, 1, wrong[i][0], wrong[i][1]) == UINT64_MAX);
+            assert_true(popliner_costs_peak(costs, wrong[i][0], wrong[i][1], 1) == UINT64_MAX);
+            assert_true(popliner_costs_peak(costs, wrong[i][0], wrong[i][1], stages) == UINT64_MAX);
             assert_int_equal(popliner_costs_cycles(costs, wrong[i][0], wrong[i][1]), 0);
         }
     }
     ASSERT_REFUSED("the costs have peaks for 1 to 3 stages to the end, not for 4",
-                   popliner_costs_set_peak_at(costs, 4, 0, 0, 1, to));
+                   popliner_costs_set_peak(costs, 0, 0, 4, 1, to));
     ASSERT_REFUSED("the costs have peaks for 1 to 3 stages to the end, not for 0",
-                   popliner_costs_set_peak_at(costs, 0, 0, 0, 1, to));
-    assert_true(popliner_costs_peak_at(costs, 4, 0, 0) == UINT64_MAX);
-    assert_true(popliner_costs_peak_at(costs, 0, 0, 0) == UINT64_MAX);
+                   popliner_costs_set_peak(costs, 0, 0, 0, 1, to));
+    assert_true(popliner_costs_peak(costs, 0, 0, 4) == UINT64_MAX);
+    assert_true(popliner_costs_peak(costs, 0, 0, 0) == UINT64_MAX);
     ASSERT_REFUSED("a chain of 4 units has no cut before unit 0",
                    popliner_costs_set_cut(costs, 0, 1, to));
     ASSERT_REFUSED("a chain of 4 units has no cut before unit 4",
@@ -244,7 +269,7 @@ static void refuses_what_is_not_in_the_table(void **state) {
     for (size_t first = 0; first < 4; first++)
         for (size_t last = first; last < 4; last++)
             for (size_t stages = 1; stages <= 3; stages++)
-                assert_int_equal(popliner_costs_peak_at(costs, stages, first, last), 0);
+                assert_int_equal(popliner_costs_peak(costs, first, last, stages), 0);
     for (size_t unit = 1; unit < 4; unit++)
         assert_int_equal(popliner_costs_cut(costs, unit), 0);
     popliner_costs_free(costs);
@@ -297,7 +322,7 @@ static void checks_what_the_callers_functions_answer(void **state) {
     popliner_costs *costs;
     const popliner_interval two[] = {{0, 0, 1}, {2, 3, 1}};
     uint64_t bytes = 0;
-    assert_int_equal(popliner_costs_create(4, &costs, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_create(4, 1, &costs, NULL), POPLINER_OK);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         answer given = cases[i].given;
         popliner_error error = {.message = ""};
@@ -325,7 +350,7 @@ static void checks_what_the_callers_functions_answer(void **state) {
     popliner_costs_set_shared_peak(costs, answer_shared_peak, &nothing, true);
     assert_int_equal(popliner_costs_fill_peaks(costs, answer_peak, &nothing, 25, NULL),
                      POPLINER_OK);
-    assert_true(popliner_costs_peak(costs, 1, 2) == POPLINER_PEAK_FORBIDDEN);
+    assert_true(popliner_costs_peak(costs, 1, 2, 1) == POPLINER_PEAK_FORBIDDEN);
     assert_int_equal(pl_costs_shared_peak(costs, two, 2, &bytes, NULL), POPLINER_OK);
     assert_true(bytes == POPLINER_PEAK_FORBIDDEN);
     popliner_costs_free(costs);
@@ -339,6 +364,7 @@ int main(void) {
         cmocka_unit_test(refuses_no_units_and_too_many),
         cmocka_unit_test(adds_without_overflow),
         cmocka_unit_test(keeps_added_tables_apart),
+        cmocka_unit_test(makes_tables_when_they_are_needed),
         cmocka_unit_test(fills_up_to_the_limit),
         cmocka_unit_test(adds_up_stages_on_one_ipu_or_asks),
         cmocka_unit_test(refuses_what_is_not_in_the_table),

@@ -98,11 +98,10 @@ static void opens_files_of_any_name(void **state) {
 /* Expects that a walk over `table` cannot be opened, with these words in the message. */
 static void expect_no_walk(const pl_database *database, const char *table, bool required,
                            const pl_column *columns, size_t num_columns, const char *words) {
+    const pl_table read = {table, required, columns, num_columns, ""};
     popliner_error error = {0};
     pl_rows rows = {0};
-    assert_int_equal(
-        pl_rows_open(&rows, database, table, required, columns, num_columns, "", &error),
-        POPLINER_ERROR_INPUT);
+    assert_int_equal(pl_rows_open(&rows, database, &read, &error), POPLINER_ERROR_INPUT);
     pl_rows_close(&rows);
     test_assert_sentence(error.message);
     assert_non_null(strstr(error.message, database->path));
@@ -121,10 +120,10 @@ static void names_missing_tables_and_columns(void **state) {
     /* an optional table that exists must have its columns all the same */
     expect_no_walk(&database, "things", false, columns, 2, "table things has no column colour");
 
+    const pl_table others = {"others", false, columns, 2, ""};
     pl_rows rows = {0};
     bool more = true;
-    assert_int_equal(pl_rows_open(&rows, &database, "others", false, columns, 2, "", &error),
-                     POPLINER_OK);
+    assert_int_equal(pl_rows_open(&rows, &database, &others, &error), POPLINER_OK);
     assert_int_equal(pl_rows_next(&rows, &more, &error), POPLINER_OK);
     assert_false(more);
     pl_rows_close(&rows);
@@ -162,10 +161,10 @@ static void expect_number(const char *directory, const char *sql, uint64_t most,
     popliner_error error = {0};
     pl_database database;
     assert_int_equal(pl_database_open(&database, path, "a database", &error), POPLINER_OK);
+    const pl_table table = {"t", true, columns, 2, ""};
     pl_rows rows = {0};
     bool more = false;
-    assert_int_equal(pl_rows_open(&rows, &database, "t", true, columns, 2, "", &error),
-                     POPLINER_OK);
+    assert_int_equal(pl_rows_open(&rows, &database, &table, &error), POPLINER_OK);
     assert_int_equal(pl_rows_next(&rows, &more, &error), POPLINER_OK);
     assert_true(more);
     uint64_t value = 12345;
@@ -215,15 +214,14 @@ static void reads_text_and_blobs(void **state) {
     char *path = make_database(*state, "CREATE TABLE t (a, b); INSERT INTO t VALUES "
                                        "('text', x'008081'), (5, zeroblob(0)), (NULL, 'abc')");
     static const pl_column columns[] = {{"A", true}, {"B", true}}; /* names know no case */
+    static const pl_table table = {"t", true, columns, 2, "ORDER BY rowid"};
     popliner_error error = {0};
     pl_database database;
     assert_int_equal(pl_database_open(&database, path, "a database", &error), POPLINER_OK);
     pl_rows rows = {0};
     bool more = false;
     size_t size;
-    assert_int_equal(
-        pl_rows_open(&rows, &database, "t", true, columns, 2, "ORDER BY rowid", &error),
-        POPLINER_OK);
+    assert_int_equal(pl_rows_open(&rows, &database, &table, &error), POPLINER_OK);
     assert_int_equal(pl_rows_next(&rows, &more, &error), POPLINER_OK);
     assert_string_equal(pl_rows_text(&rows, 0), "text");
     assert_memory_equal(pl_rows_blob(&rows, 1, &size), "\0\x80\x81", 3);

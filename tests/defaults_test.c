@@ -27,10 +27,10 @@
 
 static popliner_costs *make_costs(void) {
     popliner_costs *costs;
-    assert_int_equal(popliner_costs_create(3, &costs, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_create(3, 1, &costs, NULL), POPLINER_OK);
     for (size_t first = 0; first < 3; first++)
         for (size_t last = first; last < 3; last++)
-            popliner_costs_set_peak(costs, first, last, 100 * (last - first + 1) + first, NULL);
+            popliner_costs_set_peak(costs, first, last, 1, 100 * (last - first + 1) + first, NULL);
     popliner_costs_set_cut(costs, 1, 7, NULL);
     popliner_costs_set_cut(costs, 2, 5, NULL);
     return costs;
@@ -92,7 +92,7 @@ static void assert_default_plan(popliner_plan *plan) {
 static popliner_status ask_peak(void *user, size_t first_unit, size_t last_unit,
                                 uint64_t *peak_bytes, popliner_error *error) {
     (void)error;
-    *peak_bytes = popliner_costs_peak(user, first_unit, last_unit);
+    *peak_bytes = popliner_costs_peak(user, first_unit, last_unit, 1);
     return POPLINER_OK;
 }
 
@@ -149,7 +149,7 @@ static void certificates(void **state) {
     popliner_certificate_input input = POPLINER_CERTIFICATE_INPUT_INIT;
     popliner_sweep sweep = POPLINER_SWEEP_INIT;
     popliner_certificate *certificate;
-    assert_int_equal(popliner_costs_add_cycles(costs, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_set_cycles(costs, 0, 0, 0, NULL), POPLINER_OK);
     assert_int_equal(popliner_solve(costs, NULL, &input.plan, NULL), POPLINER_OK);
     /* no options, no time unit, and no numbers by which to divide */
     input.costs = costs;

@@ -35,17 +35,17 @@ static popliner_status read_costs(void *user, char **result, popliner_error *err
         assert_null(file);
         return status;
     }
-    const popliner_costs *costs = popliner_costs_file_costs(file);
+    const popliner_costs_file_info *info = popliner_costs_file_get_info(file);
+    const popliner_costs *costs = info->costs;
     size_t num_units = popliner_costs_num_units(costs);
-    pl_text_format(&text, "%s %zu", popliner_costs_file_time_unit(file),
-                   popliner_costs_file_num_ipus(file));
+    pl_text_format(&text, "%s %zu", info->time_unit, info->num_ipus);
     for (size_t first = 0; first < num_units; first++) {
-        pl_text_format(&text, "\n%s", popliner_costs_file_unit_name(file, first));
+        pl_text_format(&text, "\n%s", info->unit_names[first]);
         if (first > 0)
             pl_text_format(&text, " cut %" PRIu64, popliner_costs_cut(costs, first));
         for (size_t last = first; last < num_units; last++)
             pl_text_format(&text, " %" PRIu64 "/%" PRIu64,
-                           popliner_costs_peak_at(costs, 2, first, last),
+                           popliner_costs_peak(costs, first, last, 2),
                            popliner_costs_cycles(costs, first, last));
     }
     popliner_costs_file_free(file);

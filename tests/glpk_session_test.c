@@ -152,13 +152,13 @@ static popliner_status shared_peak(void *user, const popliner_interval *stages, 
 
 static popliner_costs *new_costs(calls *c) {
     popliner_costs *costs = NULL;
-    assert_int_equal(popliner_costs_create(NUM_UNITS, &costs, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_create(NUM_UNITS, 1, &costs, NULL), POPLINER_OK);
     for (size_t first = 0; first < NUM_UNITS; ++first) {
         if (first > 0)
             popliner_costs_set_cut(costs, first, 1 + first * 7 % 5, NULL);
         for (size_t last = first; last < NUM_UNITS; ++last) {
             popliner_interval it = {first, last, 1};
-            popliner_costs_set_peak(costs, first, last, peak_of(&it, 1), NULL);
+            popliner_costs_set_peak(costs, first, last, 1, peak_of(&it, 1), NULL);
         }
     }
     popliner_costs_set_shared_peak(costs, shared_peak, c, true);

@@ -58,21 +58,22 @@ static void json_graph_by_hand(void **state) {
         "{\"sourceId\": 5, \"destId\": 9, \"cost\": 4.5},"
         "{\"sourceId\": 7, \"destId\": -6, \"cost\": 0.5},"
         "{\"sourceId\": 9, \"destId\": -6, \"cost\": 1, \"size\": 17}]}\n");
-    const popliner_costs *costs = popliner_costs_file_costs(file);
-    assert_true(popliner_costs_file_is_graph(file));
-    assert_string_equal(popliner_costs_file_time_unit(file), "units");
-    assert_int_equal(popliner_costs_file_cycles_per_time_unit(file), 1000000000);
-    assert_int_equal(popliner_costs_file_num_ipus(file), 3);
-    assert_int_equal(popliner_costs_file_bytes_per_tile(file), 100);
-    assert_int_equal(popliner_costs_file_num_ipu_limits(file), 0);
-    assert_null(popliner_costs_file_counted_units(file));
+    const popliner_costs_file_info *info = popliner_costs_file_get_info(file);
+    const popliner_costs *costs = info->costs;
+    assert_true(info->is_graph);
+    assert_string_equal(info->time_unit, "units");
+    assert_int_equal(info->cycles_per_time_unit, 1000000000);
+    assert_int_equal(info->num_ipus, 3);
+    assert_int_equal(info->bytes_per_tile, 100);
+    assert_int_equal(info->num_ipu_limits, 0);
+    assert_null(info->counted_units);
     assert_int_equal(popliner_costs_num_units(costs), 3);
-    assert_string_equal(popliner_costs_file_unit_name(file, 0), "five");
-    assert_string_equal(popliner_costs_file_unit_name(file, 1), "node7");
-    assert_string_equal(popliner_costs_file_unit_name(file, 2), "six");
-    assert_int_equal(popliner_costs_peak(costs, 0, 0), 20);
-    assert_int_equal(popliner_costs_peak(costs, 0, 1), 60);
-    assert_int_equal(popliner_costs_peak(costs, 2, 2), 0);
+    assert_string_equal(info->unit_names[0], "five");
+    assert_string_equal(info->unit_names[1], "node7");
+    assert_string_equal(info->unit_names[2], "six");
+    assert_int_equal(popliner_costs_peak(costs, 0, 0, 1), 20);
+    assert_int_equal(popliner_costs_peak(costs, 0, 1, 1), 60);
+    assert_int_equal(popliner_costs_peak(costs, 2, 2, 1), 0);
     assert_int_equal(popliner_costs_cut(costs, 1), 4500000000);
     assert_int_equal(popliner_costs_cut(costs, 2), 1500000000);
     assert_int_equal(popliner_costs_cycles(costs, 0, 0), 6000000000);
@@ -88,8 +89,8 @@ static void names_differ(void **state) {
     popliner_costs_file *file =
         read_good(*state, "{\"nodes\": [{\"id\": 1, \"name\": \"x\", \"fpgaLatency\": 1},"
                           "{\"id\": 2, \"name\": \"x\", \"fpgaLatency\": 1}], \"edges\": []}");
-    assert_string_equal(popliner_costs_file_unit_name(file, 0), "x");
-    assert_string_equal(popliner_costs_file_unit_name(file, 1), "x (2)");
+    assert_string_equal(popliner_costs_file_get_info(file)->unit_names[0], "x");
+    assert_string_equal(popliner_costs_file_get_info(file)->unit_names[1], "x (2)");
     popliner_costs_file_free(file);
 }
 
@@ -165,21 +166,22 @@ static const char text_graph[] =
 
 static void text_graph_by_hand(void **state) {
     popliner_costs_file *file = read_good(*state, text_graph);
-    const popliner_costs *costs = popliner_costs_file_costs(file);
-    assert_true(popliner_costs_file_is_graph(file));
-    assert_string_equal(popliner_costs_file_time_unit(file), "ms");
-    assert_int_equal(popliner_costs_file_cycles_per_time_unit(file), 1000000000);
-    assert_int_equal(popliner_costs_file_num_ipus(file), 0);
-    assert_int_equal(popliner_costs_file_bytes_per_tile(file), 0);
+    const popliner_costs_file_info *info = popliner_costs_file_get_info(file);
+    const popliner_costs *costs = info->costs;
+    assert_true(info->is_graph);
+    assert_string_equal(info->time_unit, "ms");
+    assert_int_equal(info->cycles_per_time_unit, 1000000000);
+    assert_int_equal(info->num_ipus, 0);
+    assert_int_equal(info->bytes_per_tile, 0);
     assert_int_equal(popliner_costs_num_units(costs), 3);
-    assert_string_equal(popliner_costs_file_unit_name(file, 0), "node2");
-    assert_string_equal(popliner_costs_file_unit_name(file, 1), "node3");
-    assert_string_equal(popliner_costs_file_unit_name(file, 2), "node10");
+    assert_string_equal(info->unit_names[0], "node2");
+    assert_string_equal(info->unit_names[1], "node3");
+    assert_string_equal(info->unit_names[2], "node10");
     assert_int_equal(popliner_costs_cycles(costs, 0, 0), 3500000001);
     assert_int_equal(popliner_costs_cycles(costs, 2, 2), 250000002);
     assert_int_equal(popliner_costs_cycles(costs, 0, 2), 7750000003);
-    assert_int_equal(popliner_costs_peak(costs, 0, 2), 11);
-    assert_int_equal(popliner_costs_peak(costs, 1, 2), 4);
+    assert_int_equal(popliner_costs_peak(costs, 0, 2, 1), 11);
+    assert_int_equal(popliner_costs_peak(costs, 1, 2, 1), 4);
     assert_int_equal(popliner_costs_cut(costs, 1), 100);
     assert_int_equal(popliner_costs_cut(costs, 2), 105);
     popliner_costs_file_free(file);
@@ -266,9 +268,10 @@ static popliner_costs_file *read_published(const char *name) {
 /* The smallest largest time, in the file's unit, of at most `most_stages` stages within the file's
  * limit; infinite if there is no split. best[k][j] is that of the first j units in k stages. */
 static double best_time(const popliner_costs_file *file, size_t most_stages) {
-    const popliner_costs *costs = popliner_costs_file_costs(file);
+    const popliner_costs_file_info *info = popliner_costs_file_get_info(file);
+    const popliner_costs *costs = info->costs;
     size_t num_units = popliner_costs_num_units(costs);
-    uint64_t limit = popliner_costs_file_bytes_per_tile(file);
+    uint64_t limit = info->bytes_per_tile;
     uint64_t *best = calloc(2 * (num_units + 1), sizeof *best);
     assert_non_null(best);
     uint64_t least = UINT64_MAX;
@@ -283,7 +286,7 @@ static double best_time(const popliner_costs_file *file, size_t most_stages) {
             for (size_t i = 0; i < j; ++i) {
                 uint64_t cycles = popliner_costs_cycles(costs, i, j - 1);
                 cycles = cycles > before[i] ? cycles : before[i];
-                if ((limit == 0 || popliner_costs_peak(costs, i, j - 1) <= limit) &&
+                if ((limit == 0 || popliner_costs_peak(costs, i, j - 1, 1) <= limit) &&
                     cycles < now[j])
                     now[j] = cycles;
             }
@@ -291,9 +294,8 @@ static double best_time(const popliner_costs_file *file, size_t most_stages) {
         least = now[num_units] < least ? now[num_units] : least;
     }
     free(best);
-    return least == UINT64_MAX
-               ? (double)INFINITY
-               : (double)least / (double)popliner_costs_file_cycles_per_time_unit(file);
+    return least == UINT64_MAX ? (double)INFINITY
+                               : (double)least / (double)info->cycles_per_time_unit;
 }
 
 /* How many intervals take less time than one inside them. */
@@ -361,10 +363,11 @@ static void published_graphs_have_their_known_optima(void **state) {
         missing += file == NULL;
         if (file == NULL)
             continue;
-        const popliner_costs *costs = popliner_costs_file_costs(file);
+        const popliner_costs_file_info *info = popliner_costs_file_get_info(file);
+        const popliner_costs *costs = info->costs;
         assert_int_equal(popliner_costs_num_units(costs), p->num_units);
-        assert_int_equal(popliner_costs_file_num_ipus(file), p->num_ipus);
-        assert_int_equal(popliner_costs_file_bytes_per_tile(file), p->bytes_per_tile);
+        assert_int_equal(info->num_ipus, p->num_ipus);
+        assert_int_equal(info->bytes_per_tile, p->bytes_per_tile);
         print_message("%s: %zu units, %zu intervals shrink:", p->name, p->num_units,
                       count_shrinking(costs));
         for (size_t k = 0; k < 6 && p->best[k].stages > 0; ++k) {
@@ -397,7 +400,8 @@ static void published_operator_graphs_are_chains(void **state) {
         popliner_costs_file *file = read_published(names[i]);
         if (file == NULL)
             skip();
-        assert_int_equal(popliner_costs_num_units(popliner_costs_file_costs(file)), num_units[i]);
+        assert_int_equal(popliner_costs_num_units(popliner_costs_file_get_info(file)->costs),
+                         num_units[i]);
         double time = best_time(file, 3);
         print_message("%s: 3: %.6f\n", names[i], time);
         assert_true(fabs(time - best[i]) < 5e-7);

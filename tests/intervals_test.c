@@ -50,7 +50,7 @@ static void assert_peaks(const golden_case *c, const popliner_chain *chain,
                      POPLINER_OK);
     for (size_t from = 0; from < num_units; from++) {
         for (size_t to = from; to < num_units; to++) {
-            uint64_t peak = popliner_costs_peak(costs, from, to);
+            uint64_t peak = popliner_costs_peak(costs, from, to, 1);
             if (to == 0 && unit_0_is_empty) {
                 assert_true(peak == POPLINER_PEAK_FORBIDDEN);
                 continue;
@@ -125,8 +125,8 @@ static void assert_details(const golden_case *c, const popliner_chain *chain,
                     pl_stage_details_get(details, c->profile, &options.pipeline, &stage);
                 assert_same_detail(&got, &expected);
                 if (to_end <= most_stages &&
-                    popliner_costs_peak_at(costs, to_end, from, to) != POPLINER_PEAK_FORBIDDEN)
-                    assert_int_equal(popliner_costs_peak_at(costs, to_end, from, to),
+                    popliner_costs_peak(costs, from, to, to_end) != POPLINER_PEAK_FORBIDDEN)
+                    assert_int_equal(popliner_costs_peak(costs, from, to, to_end),
                                      expected.tile_bytes);
                 if (to_end > 1)
                     continue;
@@ -253,9 +253,9 @@ static void forbids_a_first_stage_of_nothing(void **state) {
     assert_int_equal(popliner_layers_num_units(layers), 2);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_POPLINER);
     popliner_costs *costs = measure(&c, chain);
-    assert_true(popliner_costs_peak(costs, 0, 0) == POPLINER_PEAK_FORBIDDEN);
-    assert_true(popliner_costs_peak(costs, 0, 1) > 0);
-    assert_int_equal(popliner_costs_peak(costs, 0, 1), popliner_costs_peak(costs, 1, 1));
+    assert_true(popliner_costs_peak(costs, 0, 0, 1) == POPLINER_PEAK_FORBIDDEN);
+    assert_true(popliner_costs_peak(costs, 0, 1, 1) > 0);
+    assert_int_equal(popliner_costs_peak(costs, 0, 1, 1), popliner_costs_peak(costs, 1, 1, 1));
     popliner_costs_free(costs);
     pl_chain_free(chain);
     check_layers(&c, layers);
@@ -290,8 +290,8 @@ static void assert_same_costs(const popliner_costs *a, const popliner_costs *b) 
             assert_true(popliner_costs_cycles(a, first, last) ==
                         popliner_costs_cycles(b, first, last));
             for (size_t stages = 1; stages <= most_stages; stages++)
-                assert_true(popliner_costs_peak_at(a, stages, first, last) ==
-                            popliner_costs_peak_at(b, stages, first, last));
+                assert_true(popliner_costs_peak(a, first, last, stages) ==
+                            popliner_costs_peak(b, first, last, stages));
         }
     }
 }
@@ -323,7 +323,7 @@ static void check_threads(const golden_case *c) {
                     popliner_costs_free(costs);
             }
             size_t num_units = popliner_costs_num_units(expected);
-            uint64_t whole = popliner_costs_peak(expected, 0, num_units - 1);
+            uint64_t whole = popliner_costs_peak(expected, 0, num_units - 1, 1);
             limit_bytes = whole / 2;
             popliner_costs_free(expected);
         }

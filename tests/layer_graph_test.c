@@ -79,7 +79,7 @@ static void backward_nodes_follow_their_layer(void **state) {
     assert_chain(&graph, "1 2 3");
     popliner_costs_file *file = fill(&graph);
     assert_int_equal(popliner_costs_cycles(file->costs, 0, 1), 60);
-    assert_int_equal(popliner_costs_peak(file->costs, 1, 2), 2200);
+    assert_int_equal(popliner_costs_peak(file->costs, 1, 2, 1), 2200);
     assert_int_equal(popliner_costs_cut(file->costs, 1), 2); /* nodes 1 and 12 */
     assert_int_equal(popliner_costs_cut(file->costs, 2), 2);
     popliner_costs_file_free(file);
@@ -217,7 +217,7 @@ static void assert_costs(const pl_layer_graph *graph, const popliner_costs_file 
                 bytes += is_inside(units[i], first, last) ? graph->nodes[i].memory_bytes : 0;
             }
             assert_int_equal(popliner_costs_cycles(file->costs, first, last), cycles);
-            assert_int_equal(popliner_costs_peak(file->costs, first, last), bytes);
+            assert_int_equal(popliner_costs_peak(file->costs, first, last, 1), bytes);
         }
     for (size_t cut = 1; cut < file->num_names; ++cut) {
         uint64_t traffic = 0;

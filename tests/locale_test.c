@@ -160,7 +160,7 @@ static char *tell_everything(const char *directory) {
     char *path = test_path(directory, "costs.json");
     test_write_bytes(path, costs_json, strlen(costs_json));
     assert_int_equal(popliner_costs_file_read(path, NULL, &file, NULL), POPLINER_OK);
-    popliner_costs *costs = popliner_costs_file_costs(file);
+    popliner_costs *costs = popliner_costs_file_get_info(file)->costs;
     add_certificate(&all, costs);
     add_reports(&all, &c);
     add_messages(&all, costs, directory);
@@ -171,7 +171,7 @@ static char *tell_everything(const char *directory) {
     assert_int_equal(popliner_costs_file_read(path, NULL, &file, NULL), POPLINER_OK);
     pl_text_format(
         &all, "%llu",
-        (unsigned long long)popliner_costs_cycles(popliner_costs_file_costs(file), 0, 0));
+        (unsigned long long)popliner_costs_cycles(popliner_costs_file_get_info(file)->costs, 0, 0));
     popliner_costs_file_free(file);
     free(path);
     assert_false(all.failed);

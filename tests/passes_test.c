@@ -109,8 +109,8 @@ static void check_pipeline(const golden_case *c, const popliner_chain *chain) {
         assert_int_equal(pl_costs_max_stages_to_end(costs), most);
         for (size_t first = 0; first < n.num_units; first++) {
             for (size_t last = first; last < n.num_units; last++) {
-                uint64_t peak = popliner_costs_peak(costs, first, last);
-                assert_int_equal(peak, popliner_costs_peak(plain, first, last));
+                uint64_t peak = popliner_costs_peak(costs, first, last, 1);
+                assert_int_equal(peak, popliner_costs_peak(plain, first, last, 1));
                 random = test_random(random);
                 if (n.num_units > 8 && random >> 60 != 0)
                     continue; /* a sixteenth of the many will do */
@@ -130,7 +130,7 @@ static void check_pipeline(const golden_case *c, const popliner_chain *chain) {
                     }
                     if (peak == POPLINER_PEAK_FORBIDDEN)
                         largest = peak;
-                    assert_int_equal(popliner_costs_peak_at(costs, stages, first, last), largest);
+                    assert_int_equal(popliner_costs_peak(costs, first, last, stages), largest);
                 }
             }
         }
@@ -336,17 +336,16 @@ static void check_limit(const golden_case *c, const popliner_chain *chain) {
     for (size_t unit = 0; unit < num_units; unit++) {
         /* the limit is met exactly by some interval, or missed by one byte */
         options.max_bytes =
-            popliner_costs_peak(all, unit, unit + (num_units - 1 - unit) / 2) - unit % 2;
+            popliner_costs_peak(all, unit, unit + (num_units - 1 - unit) / 2, 1) - unit % 2;
         popliner_costs *some = measure(c, chain, &options);
         for (size_t first = 0; first < num_units; first++) {
             for (size_t last = first; last < num_units; last++) {
                 bool is_forbidden =
-                    is_full && popliner_costs_peak(all, first, last) > options.max_bytes;
+                    is_full && popliner_costs_peak(all, first, last, 1) > options.max_bytes;
                 for (size_t at = 1; at <= pl_costs_max_stages_to_end(all); at++) {
-                    uint64_t peak = popliner_costs_peak_at(some, at, first, last);
-                    assert_true(peak == (is_forbidden
-                                             ? POPLINER_PEAK_FORBIDDEN
-                                             : popliner_costs_peak_at(all, at, first, last)));
+                    uint64_t peak = popliner_costs_peak(some, first, last, at);
+                    assert_true(peak == (is_forbidden ? POPLINER_PEAK_FORBIDDEN
+                                                      : popliner_costs_peak(all, first, last, at)));
                 }
             }
         }
@@ -476,7 +475,7 @@ static void check_shared(const golden_case *c, const popliner_chain *chain) {
         for (size_t j = i; j < n; j++) {
             for (size_t at = 1; at <= n; at++) {
                 const popliner_interval one = {i, j, at};
-                uint64_t peak = popliner_costs_peak_at(costs, naive.trains ? at : 1, i, j);
+                uint64_t peak = popliner_costs_peak(costs, i, j, naive.trains ? at : 1);
                 assert_true(peak == POPLINER_PEAK_FORBIDDEN ||
                             shared_peak(&shared, &one, 1) == peak);
             }

@@ -11,11 +11,11 @@
  * before unit u carries 100 * u bytes. */
 static popliner_costs *example_costs(void) {
     popliner_costs *costs;
-    assert_int_equal(popliner_costs_create(4, &costs, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_create(4, 1, &costs, NULL), POPLINER_OK);
     for (size_t i = 0; i < 4; ++i)
         for (size_t j = i; j < 4; ++j)
-            popliner_costs_set_peak(costs, i, j, 10 * (j - i + 1) + i, NULL);
-    popliner_costs_set_peak(costs, 0, 3, POPLINER_PEAK_FORBIDDEN, NULL);
+            popliner_costs_set_peak(costs, i, j, 1, 10 * (j - i + 1) + i, NULL);
+    popliner_costs_set_peak(costs, 0, 3, 1, POPLINER_PEAK_FORBIDDEN, NULL);
     for (size_t unit = 1; unit < 4; ++unit)
         popliner_costs_set_cut(costs, unit, 100 * unit, NULL);
     return costs;

@@ -74,13 +74,11 @@ static void draw_parts(instance *in, unsigned features) {
 }
 
 static void fill_peaks(instance *in, size_t most_stages) {
-    assert_int_equal(popliner_costs_add_pipeline(in->costs, most_stages, NULL), POPLINER_OK);
     for (size_t t = 1; t <= most_stages; ++t)
         for (size_t i = 0; i < in->num_units; ++i)
             for (size_t j = i; j < in->num_units; ++j) {
                 const popliner_interval stage = {i, j, t};
-                popliner_costs_set_peak_at(in->costs, t, i, j, peak_of(&in->parts, &stage, 1),
-                                           NULL);
+                popliner_costs_set_peak(in->costs, i, j, t, peak_of(&in->parts, &stage, 1), NULL);
             }
 }
 
@@ -95,7 +93,6 @@ static void fill_cycles(instance *in) {
         own[unit] = below(in, range);
         most[unit] = below(in, 3) == 0 ? below(in, range) : 0;
     }
-    assert_int_equal(popliner_costs_add_cycles(in->costs, NULL), POPLINER_OK);
     for (size_t i = 0; i < in->num_units; ++i) {
         uint64_t sum = base;
         uint64_t largest = 0;
@@ -296,8 +293,8 @@ static void draw_constraints(instance *in, unsigned features) {
 static uint64_t draw_peak(instance *in) {
     size_t i = below(in, in->num_units);
     size_t j = i + below(in, in->num_units - i);
-    uint64_t bytes = popliner_costs_peak(in->costs, i, j);
-    return bytes == POPLINER_PEAK_FORBIDDEN ? popliner_costs_peak(in->costs, 0, 1) : bytes;
+    uint64_t bytes = popliner_costs_peak(in->costs, i, j, 1);
+    return bytes == POPLINER_PEAK_FORBIDDEN ? popliner_costs_peak(in->costs, 0, 1, 1) : bytes;
 }
 
 /* A limit near the smallest largest peak, which can be met or not. */
@@ -305,7 +302,8 @@ static uint64_t draw_limit(instance *in, uint64_t best_bytes, bool is_tight) {
     uint64_t less = 1 + below(in, 3);
     uint64_t low_bytes = best_bytes < less ? 0 : best_bytes - less;
     if (is_tight) {
-        uint64_t unit_bytes = popliner_costs_peak(in->costs, in->num_units - 1, in->num_units - 1);
+        uint64_t unit_bytes =
+            popliner_costs_peak(in->costs, in->num_units - 1, in->num_units - 1, 1);
         return below(in, 3) == 0 && unit_bytes < low_bytes ? unit_bytes : low_bytes;
     }
     switch (below(in, 6)) {
@@ -381,7 +379,6 @@ void draw_instance(const instance_wish *wish, uint64_t seed, instance *in) {
         o->objectives = NULL;
 
     draw_parts(in, features);
-    assert_int_equal(popliner_costs_create(in->num_units, &in->costs, NULL), POPLINER_OK);
     size_t most_stages = 1;
     if ((features & PIPELINE) != 0) {
         most_stages = o->max_stages > o->num_mapped_stages ? o->max_stages : o->num_mapped_stages;
@@ -389,6 +386,8 @@ void draw_instance(const instance_wish *wish, uint64_t seed, instance *in) {
         if (below(in, 4) != 0 && in->num_units > most_stages)
             most_stages = in->num_units;
     }
+    assert_int_equal(popliner_costs_create(in->num_units, most_stages, &in->costs, NULL),
+                     POPLINER_OK);
     fill_peaks(in, most_stages);
     fill_cuts(in, features);
     bool needs_cycles = below(in, 2) == 0;
@@ -425,7 +424,7 @@ static void print_triangle(const instance *in, const char *name, size_t stages_t
         for (size_t j = i; j < in->num_units; ++j) {
             uint64_t number = stages_to_end == 0
                                   ? popliner_costs_cycles(in->costs, i, j)
-                                  : popliner_costs_peak_at(in->costs, stages_to_end, i, j);
+                                  : popliner_costs_peak(in->costs, i, j, stages_to_end);
             if (number == POPLINER_PEAK_FORBIDDEN)
                 print_error("%sFORBIDDEN", j == i ? "" : ", ");
             else

@@ -103,8 +103,8 @@ static int begin(void **state) {
                                      .chain = s.chain,
                                      .meter = s.meter};
     assert_int_equal(pl_option_names_take(NULL, &s.input.option_names, NULL), POPLINER_OK);
-    assert_int_equal(popliner_costs_create(NUM_UNITS, &s.costs, NULL), POPLINER_OK);
-    assert_int_equal(popliner_costs_add_cycles(s.costs, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_create(NUM_UNITS, 1, &s.costs, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_set_cycles(s.costs, 0, 0, 0, NULL), POPLINER_OK);
     s.names = (popliner_certificate_input)POPLINER_CERTIFICATE_INPUT_INIT;
     s.names.costs = s.costs;
     s.names.options = &s.options;

@@ -34,7 +34,7 @@ typedef struct sizes {
 } sizes;
 
 /* What units use once, what adds up, and what of each stage to come is kept. */
-static void fill_peaks(popliner_costs *costs, const sizes *s, uint64_t *seed) {
+static void fill_peaks(popliner_costs *costs, const sizes *s, size_t most_stages, uint64_t *seed) {
     size_t n = s->num_units;
     uint64_t thing_bytes[NUM_THINGS];
     uint64_t *things = calloc(n, sizeof *things);
@@ -48,8 +48,6 @@ static void fill_peaks(popliner_costs *costs, const sizes *s, uint64_t *seed) {
         for (int k = 0; k < 4; ++k)
             things[unit] |= (uint64_t)1 << random_below(seed, NUM_THINGS);
     }
-    size_t most_stages = s->is_pipeline ? s->max_stages : 1;
-    assert_int_equal(popliner_costs_add_pipeline(costs, most_stages, NULL), POPLINER_OK);
     for (size_t i = 0; i < n; ++i) {
         uint64_t used = 0;
         uint64_t bytes = 0;
@@ -62,7 +60,7 @@ static void fill_peaks(popliner_costs *costs, const sizes *s, uint64_t *seed) {
                     bytes += thing_bytes[t];
             used |= things[j];
             for (size_t t = 1; t <= most_stages; ++t)
-                popliner_costs_set_peak_at(costs, t, i, j, bytes + (t - 1) * stashed_bytes, NULL);
+                popliner_costs_set_peak(costs, i, j, t, bytes + (t - 1) * stashed_bytes, NULL);
         }
     }
     free(things);
@@ -71,10 +69,10 @@ static void fill_peaks(popliner_costs *costs, const sizes *s, uint64_t *seed) {
 }
 
 static popliner_costs *random_costs(const sizes *s, uint64_t *seed) {
+    size_t most_stages = s->is_pipeline ? s->max_stages : 1;
     popliner_costs *costs;
-    assert_int_equal(popliner_costs_create(s->num_units, &costs, NULL), POPLINER_OK);
-    fill_peaks(costs, s, seed);
-    assert_int_equal(popliner_costs_add_cycles(costs, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_create(s->num_units, most_stages, &costs, NULL), POPLINER_OK);
+    fill_peaks(costs, s, most_stages, seed);
     for (size_t unit = 1; unit < s->num_units; ++unit)
         popliner_costs_set_cut(costs, unit, random_below(seed, s->range), NULL);
     uint64_t *own = calloc(s->num_units, sizeof *own);
@@ -117,7 +115,7 @@ static uint64_t limit_of(const plain *p, size_t ipu) {
  * `num_stages`; NONE if it must not be. */
 static uint64_t stage_value(const plain *p, popliner_objective objective, uint64_t limit_bytes,
                             size_t stages_to_end, size_t first, size_t end) {
-    uint64_t bytes = popliner_costs_peak_at(p->costs, stages_to_end, first, end - 1);
+    uint64_t bytes = popliner_costs_peak(p->costs, first, end - 1, stages_to_end);
     uint64_t cycles = popliner_costs_cycles(p->costs, first, end - 1);
     if (bytes > limit_bytes || bytes > p->most_bytes || cycles > p->most_cycles)
         return NONE;
@@ -285,8 +283,8 @@ static uint64_t value_of(const popliner_costs *costs, const popliner_plan *plan,
     uint64_t traffic_bytes = 0;
     for (size_t k = 0; k < plan->num_stages; ++k) {
         const popliner_plan_stage *stage = &plan->stages[k];
-        uint64_t bytes = popliner_costs_peak_at(costs, plan->num_stages - k, stage->first_unit,
-                                                stage->last_unit);
+        uint64_t bytes =
+            popliner_costs_peak(costs, stage->first_unit, stage->last_unit, plan->num_stages - k);
         uint64_t cycles = popliner_costs_cycles(costs, stage->first_unit, stage->last_unit);
         bool is_last = k + 1 == plan->num_stages;
         uint64_t cut_bytes = is_last ? 0 : popliner_costs_cut(costs, stage->last_unit + 1);
@@ -476,7 +474,7 @@ static void limits_that_are_one_byte_too_low(void **state) {
         size_t num_stages = 0;
         for (size_t first = 0; first < n; ++num_stages) {
             size_t end = first;
-            while (end < n && popliner_costs_peak(costs, first, end) <= limit_bytes)
+            while (end < n && popliner_costs_peak(costs, first, end, 1) <= limit_bytes)
                 ++end;
             assert_true(end > first);
             first = end;

@@ -73,13 +73,13 @@ static uint64_t random_cut(table_kind kind, uint64_t *seed) {
 
 static popliner_costs *random_costs(table_kind kind, size_t num_units, uint64_t *seed) {
     popliner_costs *costs;
-    assert_int_equal(popliner_costs_create(num_units, &costs, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_create(num_units, 1, &costs, NULL), POPLINER_OK);
     for (size_t unit = 1; unit < num_units; ++unit)
         popliner_costs_set_cut(costs, unit, random_cut(kind, seed), NULL);
     if (kind != SHARING) {
         for (size_t i = 0; i < num_units; ++i)
             for (size_t j = i; j < num_units; ++j)
-                popliner_costs_set_peak(costs, i, j, random_peak(kind, seed), NULL);
+                popliner_costs_set_peak(costs, i, j, 1, random_peak(kind, seed), NULL);
         return costs;
     }
     uint64_t thing_bytes[48];
@@ -101,7 +101,7 @@ static popliner_costs *random_costs(table_kind kind, size_t num_units, uint64_t 
                 if (((uses[j] & ~used) >> t & 1) != 0)
                     bytes += thing_bytes[t];
             used |= uses[j];
-            popliner_costs_set_peak(costs, i, j, bytes, NULL);
+            popliner_costs_set_peak(costs, i, j, 1, bytes, NULL);
         }
     }
     free(uses);
@@ -174,7 +174,7 @@ static void equals_brute_force(void **state) {
         uint64_t max_stage_bytes = UINT64_MAX - random_below(&seed, 2);
         if (random_below(&seed, 2) == 0) {
             size_t i = random_below(&seed, n);
-            max_stage_bytes = popliner_costs_peak(costs, i, i + random_below(&seed, n - i));
+            max_stage_bytes = popliner_costs_peak(costs, i, i + random_below(&seed, n - i), 1);
         }
         if (!test_takes_case(instance, 5)) {
             popliner_costs_free(costs);
@@ -245,9 +245,12 @@ static void programs_are_exact_by_themselves(void **state) {
                 continue;
             if (goal == PL_GOAL_EARLIEST_CUTS)
                 filter.max_cut_bytes = expected.split.values[POPLINER_OBJECTIVE_TRAFFIC];
-            assert_int_equal(pl_no_goods_search(&problem, &filter, (pl_goal)goal, &never, NULL,
-                                                &shared, &split, &result, NULL),
-                             POPLINER_OK);
+            pl_shared_search search = {.problem = &problem,
+                                       .filter = &filter,
+                                       .goal = (pl_goal)goal,
+                                       .stop = &never,
+                                       .shared = &shared};
+            assert_int_equal(pl_no_goods_search(&search, &split, &result, NULL), POPLINER_OK);
             assert_false(result.is_stopped);
             assert_int_equal(split.num_stages, is_possible ? num_stages : 0);
             num_found += is_possible;
@@ -266,9 +269,8 @@ static void programs_are_exact_by_themselves(void **state) {
             if (is_possible && goal == PL_GOAL_ANY && filter.max_peak_bytes > 0) {
                 pl_filter less = filter;
                 --less.max_peak_bytes;
-                assert_int_equal(pl_no_goods_search(&problem, &less, PL_GOAL_ANY, &never, NULL,
-                                                    &shared, &split, &result, NULL),
-                                 POPLINER_OK);
+                search.filter = &less;
+                assert_int_equal(pl_no_goods_search(&search, &split, &result, NULL), POPLINER_OK);
                 assert_int_equal(split.num_stages, 0);
             }
         }
@@ -330,10 +332,10 @@ static void tells_single_bytes_apart(void **state) {
     const uint64_t large = (uint64_t)1 << 50;
     for (size_t best = 1; best < 6; ++best) {
         popliner_costs *costs;
-        assert_int_equal(popliner_costs_create(6, &costs, NULL), POPLINER_OK);
+        assert_int_equal(popliner_costs_create(6, 1, &costs, NULL), POPLINER_OK);
         for (size_t i = 0; i < 6; ++i)
             for (size_t j = i; j < 6; ++j)
-                popliner_costs_set_peak(costs, i, j, i == 0 && j == 5 ? 9 : 1, NULL);
+                popliner_costs_set_peak(costs, i, j, 1, i == 0 && j == 5 ? 9 : 1, NULL);
         for (size_t cut = 1; cut < 6; ++cut)
             popliner_costs_set_cut(costs, cut, large + (cut != best), NULL);
         popliner_solver_options options;
@@ -342,9 +344,12 @@ static void tells_single_bytes_apart(void **state) {
         pl_shared shared = {0};
         pl_split split = {0};
         pl_search_result result;
-        assert_int_equal(pl_no_goods_search(&problem, &filter, PL_GOAL_FEWEST_CUT_BYTES, &never,
-                                            NULL, &shared, &split, &result, NULL),
-                         POPLINER_OK);
+        const pl_shared_search search = {.problem = &problem,
+                                         .filter = &filter,
+                                         .goal = PL_GOAL_FEWEST_CUT_BYTES,
+                                         .stop = &never,
+                                         .shared = &shared};
+        assert_int_equal(pl_no_goods_search(&search, &split, &result, NULL), POPLINER_OK);
         assert_true(result.bound_bytes == large);
         assert_int_equal(split.num_stages, 2);
         assert_int_equal(split.first_units[1], best);
@@ -362,10 +367,10 @@ static void does_not_claim_what_it_cannot_tell(void **state) {
     static const size_t map[] = {0, 1, 0, 1, 2, 3};
     const uint64_t large = (uint64_t)1 << 50;
     popliner_costs *costs;
-    assert_int_equal(popliner_costs_create(14, &costs, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_create(14, 1, &costs, NULL), POPLINER_OK);
     for (size_t i = 0; i < 14; ++i)
         for (size_t j = i; j < 14; ++j)
-            popliner_costs_set_peak(costs, i, j, 1, NULL);
+            popliner_costs_set_peak(costs, i, j, 1, 1, NULL);
     for (size_t cut = 1; cut < 14; ++cut)
         popliner_costs_set_cut(costs, cut, large + (cut < 9), NULL);
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
@@ -395,7 +400,7 @@ static bool can_cover(const popliner_costs *costs, size_t max_stages, uint64_t p
     for (size_t q = 0; q < num_queued; ++q) {
         size_t i = queue[q];
         for (size_t end = i + 1; end <= n && i < n; ++end) {
-            uint64_t peak_bytes = popliner_costs_peak(costs, i, end - 1);
+            uint64_t peak_bytes = popliner_costs_peak(costs, i, end - 1, 1);
             if (peak_bytes == POPLINER_PEAK_FORBIDDEN || peak_bytes > peak_limit_bytes ||
                 stages_to[end] != 0)
                 continue;
@@ -460,9 +465,12 @@ static void programs_find_the_peak_of_larger_tables(void **state) {
         for (uint64_t less = 0; less < 2; ++less) {
             pl_split split = {0};
             filter.max_peak_bytes = plan.peak_bytes - less;
-            assert_int_equal(pl_no_goods_search(&problem, &filter, PL_GOAL_ANY, &never, NULL,
-                                                &shared, &split, &result, NULL),
-                             POPLINER_OK);
+            const pl_shared_search search = {.problem = &problem,
+                                             .filter = &filter,
+                                             .goal = PL_GOAL_ANY,
+                                             .stop = &never,
+                                             .shared = &shared};
+            assert_int_equal(pl_no_goods_search(&search, &split, &result, NULL), POPLINER_OK);
             assert_int_equal(split.num_stages > 0, less == 0);
             pl_split_clear(&split);
         }
@@ -502,10 +510,10 @@ static void a_thousand_units(void **state) {
 static void breaks_ties_by_the_earliest_cuts(void **state) {
     (void)state;
     popliner_costs *costs;
-    assert_int_equal(popliner_costs_create(5, &costs, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_create(5, 1, &costs, NULL), POPLINER_OK);
     for (size_t i = 0; i < 5; ++i)
         for (size_t j = i; j < 5; ++j)
-            popliner_costs_set_peak(costs, i, j, j - i < 2 ? 7 : 8, NULL);
+            popliner_costs_set_peak(costs, i, j, 1, j - i < 2 ? 7 : 8, NULL);
     for (size_t m = 0; m < 2; ++m) {
         popliner_plan plan;
         assert_int_equal(solve(costs, methods[m], 5, 100, &plan), POPLINER_OK);

@@ -147,12 +147,12 @@ static void measure_peaks(subject *s, bool depends_on_end) {
         for (size_t last = first; last < n; last++) {
             size_t nearest = last + 1 == n ? 1 : 2;
             uint64_t bytes = evaluate(s, first, last, nearest, false);
-            popliner_costs_set_peak(s->costs, first, last, bytes, NULL);
+            popliner_costs_set_peak(s->costs, first, last, 1, bytes, NULL);
             for (size_t to_end = 2; depends_on_end && to_end <= n; to_end++) {
                 /* a place that the interval cannot have is not looked at */
                 if (to_end <= n - last)
                     bytes = evaluate(s, first, last, to_end, true);
-                popliner_costs_set_peak_at(s->costs, to_end, first, last, bytes, NULL);
+                popliner_costs_set_peak(s->costs, first, last, to_end, bytes, NULL);
             }
         }
 }
@@ -202,8 +202,9 @@ static void measure_cycles(subject *s) {
                 json_decref(answer);
                 return;
             }
-            assert_int_equal(popliner_costs_add_cycles(s->costs, NULL), POPLINER_OK);
-            popliner_costs_set_cycles(s->costs, first, last, number_of(cycles), NULL);
+            assert_int_equal(
+                popliner_costs_set_cycles(s->costs, first, last, number_of(cycles), NULL),
+                POPLINER_OK);
             json_decref(answer);
         }
 }
@@ -217,7 +218,7 @@ static popliner_status neighbours_peak(void *user, const popliner_interval *stag
     for (size_t i = 1; i < num_stages; i++)
         assert_int_equal(stages[i].first_unit, stages[i - 1].last_unit + 1);
     *peak_bytes =
-        popliner_costs_peak(s->costs, stages[0].first_unit, stages[num_stages - 1].last_unit);
+        popliner_costs_peak(s->costs, stages[0].first_unit, stages[num_stages - 1].last_unit, 1);
     return POPLINER_OK;
 }
 
@@ -232,9 +233,9 @@ void measure_subject(subject *s, const char *directory, popliner_schedule schedu
         s->pipeline[3] = "full";
     }
     name_units(s);
-    assert_int_equal(popliner_costs_create(s->num_units, &s->costs, NULL), POPLINER_OK);
-    if (trains)
-        assert_int_equal(popliner_costs_add_pipeline(s->costs, s->num_units, NULL), POPLINER_OK);
+    assert_int_equal(
+        popliner_costs_create(s->num_units, trains ? s->num_units : 1, &s->costs, NULL),
+        POPLINER_OK);
     measure_peaks(s, trains);
     measure_cuts(s);
     measure_cycles(s);

@@ -107,11 +107,11 @@ static void assert_same_details(const stored_case *s, const pl_measured_stages *
     assert_int_equal(a.parameter_bytes, b.parameter_bytes);
     assert_int_equal(a.tile, b.tile);
     assert_int_equal(a.tile_bytes, b.tile_bytes);
-    assert_int_equal(a.tile_bytes, popliner_costs_peak_at(costs, stage.stages_to_end,
-                                                          stage.first_unit, stage.last_unit));
+    assert_int_equal(a.tile_bytes, popliner_costs_peak(costs, stage.first_unit, stage.last_unit,
+                                                       stage.stages_to_end));
     assert_int_equal(a.tile_bytes,
-                     popliner_costs_peak_at(s->costs[pipeline->recompute], stage.stages_to_end,
-                                            stage.first_unit, stage.last_unit));
+                     popliner_costs_peak(s->costs[pipeline->recompute], stage.first_unit,
+                                         stage.last_unit, stage.stages_to_end));
     assert_int_equal(a.step, b.step);
     assert_int_equal(a.num_variables, b.num_variables);
     for (size_t i = 0; i < a.num_variables; i++) {
@@ -201,8 +201,8 @@ static void makes_tables_of_any_length(void **state) {
         for (size_t first = 0; first < num_units; first++)
             for (size_t last = first; last < num_units; last++)
                 for (size_t to_end = 1; to_end <= num_places; to_end++)
-                    assert_int_equal(popliner_costs_peak_at(costs, to_end, first, last),
-                                     popliner_costs_peak_at(expected, to_end, first, last));
+                    assert_int_equal(popliner_costs_peak(costs, first, last, to_end),
+                                     popliner_costs_peak(expected, first, last, to_end));
         popliner_costs_free(costs);
         popliner_costs_free(expected);
     }

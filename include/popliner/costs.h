@@ -6,8 +6,8 @@
  * holds its numbers for every interval. The solver reads nothing but this table: anything that can
  * fill it can be solved.
  *
- * Every table has peaks and cuts. Cycles, the peaks of a pipeline whose early stages need more, and
- * the peaks of stages that share an IPU are added by those who know them.
+ * Every table has peaks and cuts. Cycles, and the peaks of stages that share an IPU, are added by
+ * those who know them.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_COSTS_H
@@ -38,9 +38,12 @@ typedef struct popliner_ipu_limit {
 typedef struct popliner_costs popliner_costs;
 
 /* Makes the table of a chain of `num_units` units (at least 1), in which every interval has peak 0
- * and every cut costs 0 bytes. Takes 4 * num_units * (num_units + 1) bytes.
- * Errors: USAGE for 0 units, MEMORY. */
-popliner_status popliner_costs_create(size_t num_units, popliner_costs **costs,
+ * and every cut costs 0 bytes. In a pipeline an early stage keeps more activations than a late one:
+ * then there are peaks for each place in it, and `max_stages` is how many stages there may be. It
+ * is 1 where a stage costs the same wherever it stands.
+ * Takes 4 * num_units * (num_units + 1) * max_stages bytes. Errors: USAGE for 0 units or stages,
+ * MEMORY. */
+popliner_status popliner_costs_create(size_t num_units, size_t max_stages, popliner_costs **costs,
                                       popliner_error *error);
 void popliner_costs_free(popliner_costs *costs);
 
@@ -50,11 +53,15 @@ size_t popliner_costs_num_units(const popliner_costs *costs);
  * pipeline. Getters then return POPLINER_PEAK_FORBIDDEN for a peak, and 0 for cycles and cuts. */
 
 /* The largest memory, in bytes, that a tile needs at any moment for the stage of the units
- * first_unit ... last_unit, both included; first_unit <= last_unit < num_units. With a pipeline: of
- * the last stage. O(1). */
+ * first_unit ... last_unit, both included; first_unit <= last_unit < num_units. `stages_to_end`
+ * counts the stages that are still to come and the stage itself: 1 for the last one. It is at most
+ * the max_stages of the table; if that is 1, any peak that is asked for is that of the last stage.
+ * A stage further from the end never needs less. O(1). */
 popliner_status popliner_costs_set_peak(popliner_costs *costs, size_t first_unit, size_t last_unit,
-                                        uint64_t peak_bytes, popliner_error *error);
-uint64_t popliner_costs_peak(const popliner_costs *costs, size_t first_unit, size_t last_unit);
+                                        size_t stages_to_end, uint64_t peak_bytes,
+                                        popliner_error *error);
+uint64_t popliner_costs_peak(const popliner_costs *costs, size_t first_unit, size_t last_unit,
+                             size_t stages_to_end);
 
 /* What it costs to cut the chain before `unit`, in bytes, 1 <= unit < num_units. O(1). */
 popliner_status popliner_costs_set_cut(popliner_costs *costs, size_t unit, uint64_t cut_bytes,
@@ -68,41 +75,24 @@ uint64_t popliner_costs_cut(const popliner_costs *costs, size_t unit);
 typedef popliner_status (*popliner_peak_function)(void *user, size_t first_unit, size_t last_unit,
                                                   uint64_t *peak_bytes, popliner_error *error);
 
-/* Fills the peaks by asking `peak` for every interval, those that begin with unit 0 first, each row
- * from the shortest to the longest. A longer interval never needs less: once one needs more than
- * max_bytes, it and the longer ones with the same first unit are POPLINER_PEAK_FORBIDDEN, and not
- * asked for. Errors: those of `peak`. */
+/* Fills the peaks of the last stage by asking `peak` for every interval, those that begin with unit
+ * 0 first, each row from the shortest to the longest. A longer interval never needs less: once one
+ * needs more than max_bytes, it and the longer ones with the same first unit are
+ * POPLINER_PEAK_FORBIDDEN, and not asked for. Errors: those of `peak`. */
 popliner_status popliner_costs_fill_peaks(popliner_costs *costs, popliner_peak_function peak,
                                           void *user, uint64_t max_bytes, popliner_error *error);
 
-/* Adds a table of cycles, all 0: what an IPU is busy with a stage for, what it sends and receives
- * included, in any unit of time. A longer interval may have fewer, where it sends less. Nothing
- * happens if there is one. Takes as much memory as the peaks. Errors: MEMORY. */
-popliner_status popliner_costs_add_cycles(popliner_costs *costs, popliner_error *error);
-bool popliner_costs_has_cycles(const popliner_costs *costs);
-
-/* O(1). Without the table every interval has 0 cycles. Errors of setting: USAGE also without the
- * table, and for more than POPLINER_MAX_CYCLES. */
+/* The most that an interval may have. */
 #define POPLINER_MAX_CYCLES (UINT64_MAX / 4096)
+
+/* What an IPU is busy with a stage for, what it sends and receives included, in any unit of time. A
+ * longer interval may have fewer, where it sends less. The first that are set make the table have
+ * cycles, 0 for every other interval, and take as much memory as the peaks of one place. O(1) but
+ * for that. Errors of setting: USAGE also for more than POPLINER_MAX_CYCLES, MEMORY. */
 popliner_status popliner_costs_set_cycles(popliner_costs *costs, size_t first_unit,
                                           size_t last_unit, uint64_t cycles, popliner_error *error);
 uint64_t popliner_costs_cycles(const popliner_costs *costs, size_t first_unit, size_t last_unit);
-
-/* Adds peaks that depend on how many stages are still to come: in a pipeline an early stage keeps
- * more activations. `stages_to_end` counts the stage itself, so it is 1 for the last one; its peaks
- * are the plain ones. Those of 2 ... max_stages are 0 at first, to be set one by one. Nothing
- * happens if there are as many already. Each takes as much memory as the plain ones. Errors:
- * MEMORY. */
-popliner_status popliner_costs_add_pipeline(popliner_costs *costs, size_t max_stages,
-                                            popliner_error *error);
-
-/* O(1). 1 <= stages_to_end <= the max_stages that were added to set; to get it may be anything if
- * a stage costs the same wherever it stands. A stage further from the end never needs less. */
-popliner_status popliner_costs_set_peak_at(popliner_costs *costs, size_t stages_to_end,
-                                           size_t first_unit, size_t last_unit, uint64_t peak_bytes,
-                                           popliner_error *error);
-uint64_t popliner_costs_peak_at(const popliner_costs *costs, size_t stages_to_end,
-                                size_t first_unit, size_t last_unit);
+bool popliner_costs_has_cycles(const popliner_costs *costs);
 
 /* A stage and where it stands. */
 typedef struct popliner_interval {
@@ -135,9 +125,7 @@ void popliner_costs_set_shared_peak(popliner_costs *costs, popliner_shared_peak_
  * A graph is made a chain: its nodes in topological order, those that have to stay together as one
  * unit. */
 
-/* What a file says: the costs, the names of the units, and the devices if it knows them. Immutable
- * once read, but for its costs. Owned by the caller that read it; free with
- * popliner_costs_file_free. */
+/* A file that was read. Owned by the caller that read it; free with popliner_costs_file_free. */
 typedef struct popliner_costs_file popliner_costs_file;
 
 /* Reads the file at `path`, in whichever of the formats it is written.
@@ -147,8 +135,8 @@ typedef struct popliner_costs_file popliner_costs_file;
  * all): then the table has peaks for up to pipeline->max_stages stages to the end, but not for more
  * than there are units. It is not kept.
  *
- * Cycles: the table has them if the file speaks of time; see popliner_costs_file_time_unit. They
- * may be fewer for a longer interval where a cut costs time that the longer one does not need.
+ * Cycles: the table has them if the file speaks of time; see time_unit below. They may be fewer for
+ * a longer interval where a cut costs time that the longer one does not need.
  * Peaks: a stage's memory; POPLINER_PEAK_FORBIDDEN over the capacity of a region or if the file
  * lists its intervals but not this one. Stages that share an IPU have the peak of all their units
  * together, or the sum of their peaks if the file lists its intervals.
@@ -167,40 +155,37 @@ popliner_status popliner_costs_file_parse(const char *text, size_t length, const
                                           popliner_costs_file **file, popliner_error *error);
 void popliner_costs_file_free(popliner_costs_file *file);
 
-/* The table. Borrowed: it lives as long as the file, which it may ask for shared peaks. */
-popliner_costs *popliner_costs_file_costs(const popliner_costs_file *file);
+/* What a file says. */
+typedef struct popliner_costs_file_info {
+    /* The table. The caller may change it; it may ask the file for shared peaks. */
+    popliner_costs *costs;
+    const char *const *unit_names; /* one per unit of the costs */
+    /* One mark per unit, 0 for those that are no layer and 1 for the others; NULL if all are
+     * layers. */
+    const uint8_t *counted_units;
 
-/* The name of a unit, 0 <= unit < number of units of the costs. Borrowed. */
-const char *popliner_costs_file_unit_name(const popliner_costs_file *file, size_t unit);
+    bool is_graph; /* of which the time is what people look at first */
+    /* What the file's times are in: what it says, "ms" for PipeDream's profiles, "units" for the
+     * other graphs, else "cycles". */
+    const char *time_unit;
+    /* The table's cycles are the file's time times this, rounded for each number of the file: 1 if
+     * they are all whole in popliner's own format, else 1000000000. */
+    uint64_t cycles_per_time_unit;
+    /* The same for cuts: 1 where they are bytes; those of a JSON graph, whose edges cost time, too,
+     * are in the time unit. */
+    uint64_t cuts_per_unit;
 
-/* One mark per unit, 0 for those that are no layer and 1 for the others; NULL if all are layers.
- * Borrowed. */
-const uint8_t *popliner_costs_file_counted_units(const popliner_costs_file *file);
+    /* How many IPUs the file speaks of, and how many bytes a tile (or whatever it calls its devices
+     * and their memory) may use; 0 if it does not say. */
+    size_t num_ipus;
+    uint64_t bytes_per_tile;
+    /* The limits of IPUs that differ from that of the others, ascending by IPU. */
+    const popliner_ipu_limit *ipu_limits;
+    size_t num_ipu_limits;
+} popliner_costs_file_info;
 
-/* What the file's times are in: what it says, "ms" for PipeDream's profiles, "units" for the other
- * graphs, else "cycles". Borrowed. */
-const char *popliner_costs_file_time_unit(const popliner_costs_file *file);
-
-/* The table's cycles are the file's time times this, rounded for each number of the file: 1 if they
- * are all whole in popliner's own format, else 1000000000. */
-uint64_t popliner_costs_file_cycles_per_time_unit(const popliner_costs_file *file);
-
-/* The same for cuts: 1 where they are bytes; those of a JSON graph, whose edges cost time, too, are
- * in the time unit. */
-uint64_t popliner_costs_file_cuts_per_unit(const popliner_costs_file *file);
-
-/* How many IPUs the file speaks of, and how many bytes a tile (or whatever it calls its devices and
- * their memory) may use; 0 if it does not say. */
-size_t popliner_costs_file_num_ipus(const popliner_costs_file *file);
-uint64_t popliner_costs_file_bytes_per_tile(const popliner_costs_file *file);
-
-/* The limits of IPUs that differ from that of the others, ascending by IPU;
- * 0 <= i < popliner_costs_file_num_ipu_limits. */
-size_t popliner_costs_file_num_ipu_limits(const popliner_costs_file *file);
-popliner_ipu_limit popliner_costs_file_ipu_limit(const popliner_costs_file *file, size_t i);
-
-/* Whether the file is a graph, of which the time is what people look at first. */
-bool popliner_costs_file_is_graph(const popliner_costs_file *file);
+/* All that is handed out lives as long as the file. O(1). */
+const popliner_costs_file_info *popliner_costs_file_get_info(const popliner_costs_file *file);
 
 #ifdef __cplusplus
 }

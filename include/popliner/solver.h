@@ -128,13 +128,16 @@ typedef struct popliner_plan_summary {
     uint64_t cycles;     /* of the slowest IPU */
     uint64_t cut_bytes;  /* sum over the cuts, or UINT64_MAX - 1 if larger */
     uint64_t spread;     /* see POPLINER_OBJECTIVE_BALANCE */
+
+    /* Never NULL. The obstacle is NONE where the stages are within the limits, and of the greedy
+     * algorithm, which looks for no reasons. */
+    const popliner_infeasibility *infeasibility;
 } popliner_plan_summary;
 
 /* All that is handed out lives as long as the plan; NULL behind the last. O(1). */
 const popliner_plan_summary *popliner_plan_get_summary(const popliner_plan *plan);
 const popliner_plan_stage *popliner_plan_stage_at(const popliner_plan *plan, size_t stage);
 const popliner_plan_value *popliner_plan_value_at(const popliner_plan *plan, size_t i);
-const popliner_infeasibility *popliner_plan_get_infeasibility(const popliner_plan *plan);
 
 /* NULL is fine. */
 void popliner_plan_free(popliner_plan *plan);
@@ -216,7 +219,7 @@ typedef struct popliner_solver_options {
 
     double time_limit_seconds; /* 0 = none */
     /* Asked now and then whether to stop; may be NULL. Must return. Like the listener and the
-     * functions of the costs it is called by the thread that called pl_solve. */
+     * functions of the costs it is called by the thread that called popliner_solve. */
     bool (*should_stop)(void *user);
     void *should_stop_user;
 
@@ -240,10 +243,10 @@ typedef struct popliner_solver_options {
  * for the default beside it. */
 typedef struct popliner_option_names {
     size_t struct_size;
-    /* of pl_layer_options */
-    const char *name_regex;        /* "name_regex" */
-    const char *first_layer_regex; /* "first_layer_regex" */
-    const char *name_regex_hint;   /* sentences behind the advice to change it: "" */
+    /* of popliner_analysis_options */
+    const char *layer_name_regex;      /* "layer_name_regex" */
+    const char *first_layer_regex;     /* "first_layer_regex" */
+    const char *layer_name_regex_hint; /* sentences behind the advice to change it: "" */
 
     /* of popliner_solver_options, as what to change when nothing fits */
     const char *max_stages;           /* "max_stages" */

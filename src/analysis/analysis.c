@@ -64,9 +64,9 @@ static pl_layer_options layer_options(const popliner_analysis *a) {
         .first_layer_regex = a->first_layer_regex,
         .order = a->layer_order,
         .listener = &a->listener,
-        .name_regex_name = a->option_names.name_regex,
+        .name_regex_name = a->option_names.layer_name_regex,
         .first_layer_regex_name = a->option_names.first_layer_regex,
-        .name_regex_hint = a->option_names.name_regex_hint,
+        .name_regex_hint = a->option_names.layer_name_regex_hint,
     };
 }
 

@@ -46,7 +46,7 @@ static popliner_status tell_plan(session *s, const request *r,
         goto done;
     if (plan->status == POPLINER_PLAN_INFEASIBLE) {
         log_message(&s->log, POPLINER_LEVEL_INFO,
-                    popliner_plan_get_infeasibility(split)->obstacle == POPLINER_OBSTACLE_UNKNOWN
+                    plan->infeasibility->obstacle == POPLINER_OBSTACLE_UNKNOWN
                         ? "STOPPED: no split was found yet, and none is ruled out."
                     : plan->num_stages == 0 && s->options.solver != SOLVER_GREEDY
                         ? "FAILURE: Unable to fit model on IPUs."

@@ -3,9 +3,10 @@
 
 const popliner_option_names command_names = {
     .struct_size = sizeof command_names,
-    .name_regex = "--layer-name-regex",
+    .layer_name_regex = "--layer-name-regex",
     .first_layer_regex = "--inputs-regex-layer-0",
-    .name_regex_hint = "Use the --operation-breakdown flag to see the names of operations found.",
+    .layer_name_regex_hint =
+        "Use the --operation-breakdown flag to see the names of operations found.",
     .max_stages = "--num-ipus",
     .max_stage_bytes = "--mem-per-tile",
     .max_stage_bytes_note = "(plus what --reserve keeps free)",

@@ -64,12 +64,12 @@ static bool blames_min_layers(const popliner_infeasibility *why) {
 
 popliner_status remark_min_layers(session *s, const request *r, const popliner_plan *plan,
                                   const popliner_costs *costs, popliner_error *error) {
-    const popliner_infeasibility *why = popliner_plan_get_infeasibility(plan);
+    const popliner_plan_summary *own = popliner_plan_get_summary(plan);
+    const popliner_infeasibility *why = own->infeasibility;
     popliner_solver_options changed = r->solver;
     popliner_plan *other = NULL;
     popliner_status status = POPLINER_OK;
-    if (s->options.min_layers != MIN_LAYERS_USUAL || changed.min_units == 0 ||
-        popliner_plan_get_summary(plan)->is_stopped)
+    if (s->options.min_layers != MIN_LAYERS_USUAL || changed.min_units == 0 || own->is_stopped)
         return POPLINER_OK;
     if (why->obstacle == POPLINER_OBSTACLE_CONSTRAINTS && blames_min_layers(why))
         log_message(&s->log, POPLINER_LEVEL_WARNING,

@@ -47,13 +47,12 @@ popliner_status request_name_chain(request *r, const popliner_chain *chain, popl
     return status;
 }
 
-popliner_status request_name_file(request *r, const popliner_costs_file *file,
+popliner_status request_name_file(request *r, const popliner_costs_file_info *file,
                                   popliner_error *error) {
-    const uint8_t *counted = popliner_costs_file_counted_units(file);
-    popliner_status status =
-        begin_units(r, popliner_costs_num_units(popliner_costs_file_costs(file)), error);
+    const uint8_t *counted = file->counted_units;
+    popliner_status status = begin_units(r, popliner_costs_num_units(file->costs), error);
     for (size_t unit = 0; status == POPLINER_OK && unit < r->num_units; unit++) {
-        r->unit_names[unit] = popliner_costs_file_unit_name(file, unit);
+        r->unit_names[unit] = file->unit_names[unit];
         r->counted_units[unit] = counted == NULL || counted[unit] != 0;
     }
     return status;
@@ -277,16 +276,16 @@ static void set_limit(request *r, popliner_ipu_limit limit) {
 }
 
 static popliner_status parse_limits(request *r, const repeated *list,
-                                    const popliner_costs_file *file, popliner_error *error) {
-    size_t most = file == NULL ? 0 : popliner_costs_file_num_ipu_limits(file);
+                                    const popliner_costs_file_info *file, popliner_error *error) {
+    size_t most = file == NULL ? 0 : file->num_ipu_limits;
     for (size_t i = 0; i < list->count; i++)
         most += strlen(list->texts[i]) / 4 + 1;
     r->ipu_limits = new_array(most, sizeof *r->ipu_limits);
     if (r->ipu_limits == NULL)
         return fail_memory(error);
     r->solver.ipu_limits = r->ipu_limits;
-    for (size_t i = 0; file != NULL && i < popliner_costs_file_num_ipu_limits(file); i++)
-        set_limit(r, popliner_costs_file_ipu_limit(file, i));
+    for (size_t i = 0; file != NULL && i < file->num_ipu_limits; i++)
+        set_limit(r, file->ipu_limits[i]);
     for (size_t i = 0; i < list->count; i++) {
         for (const char *rest = list->texts[i];; rest++) {
             uint64_t ipu = 0;
@@ -367,10 +366,10 @@ static size_t min_units(const request *r, const options *o) {
 }
 
 popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
-                                 const popliner_costs_file *file, popliner_error *error) {
+                                 const popliner_costs_file_info *file, popliner_error *error) {
     enum { USUAL_IPUS = 16 };
     const options *o = &s->options;
-    size_t told_ipus = file == NULL ? 0 : popliner_costs_file_num_ipus(file);
+    size_t told_ipus = file == NULL ? 0 : file->num_ipus;
     popliner_status status = POPLINER_OK;
     r->solver.max_stages = o->num_ipus > 0 ? o->num_ipus : told_ipus > 0 ? told_ipus : USUAL_IPUS;
     r->solver.max_stage_bytes = limit_bytes;
@@ -388,7 +387,7 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
     r->solver.cut_rules = r->cut_rules;
     if (o->objective != NULL) {
         status = parse_objectives(r, o->objective, error);
-    } else if (file != NULL && popliner_costs_file_is_graph(file)) {
+    } else if (file != NULL && file->is_graph) {
         r->objectives[r->solver.num_objectives++] = POPLINER_OBJECTIVE_CYCLES;
         r->solver.objectives = r->objectives;
     }

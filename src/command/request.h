@@ -38,7 +38,7 @@ popliner_status request_begin(request *r, const session *s, popliner_memory_mode
 
 /* Names the units of a chain, or of a file of costs. Errors: MEMORY. */
 popliner_status request_name_chain(request *r, const popliner_chain *chain, popliner_error *error);
-popliner_status request_name_file(request *r, const popliner_costs_file *file,
+popliner_status request_name_file(request *r, const popliner_costs_file_info *file,
                                   popliner_error *error);
 
 /* The unit of this name, layers first; SIZE_MAX if there is none. */
@@ -54,7 +54,7 @@ const char *request_suggest_of_two(const request *r, const char *text, char sepa
 /* Fills the solver's options. Limits of IPUs are those of the command line, and of `file` (may be
  * NULL) for the other IPUs. Errors: USAGE, which names the option; MEMORY. */
 popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
-                                 const popliner_costs_file *file, popliner_error *error);
+                                 const popliner_costs_file_info *file, popliner_error *error);
 
 /* Whether stages are together on an IPU. */
 bool request_shares_an_ipu(const request *r);

@@ -47,15 +47,16 @@ static popliner_status make_request(session *s, request *r, popliner_costs_file 
     if (status != POPLINER_OK)
         return status;
     log_step(&s->log, "Reading the costs", start);
+    const popliner_costs_file_info *info = popliner_costs_file_get_info(*file);
     uint64_t memory = o->mem_per_tile_bytes;
     if (memory == 0)
-        memory = popliner_costs_file_bytes_per_tile(*file);
+        memory = info->bytes_per_tile;
     if (memory > 0)
         status = session_less_reserve(s, memory, &limit_bytes, error);
     if (status == POPLINER_OK)
-        status = request_name_file(r, *file, error);
+        status = request_name_file(r, info, error);
     if (status == POPLINER_OK)
-        status = request_complete(r, s, limit_bytes, *file, error);
+        status = request_complete(r, s, limit_bytes, info, error);
     return status;
 }
 
@@ -84,16 +85,17 @@ popliner_status solve_costs_and_print(session *s, popliner_error *error) {
     popliner_costs_file *file = NULL;
     popliner_status status = make_request(s, &r, &file, error);
     if (status == POPLINER_OK) {
+        const popliner_costs_file_info *info = popliner_costs_file_get_info(file);
         popliner_certificate_input input = POPLINER_CERTIFICATE_INPUT_INIT;
-        input.costs = popliner_costs_file_costs(file);
+        input.costs = info->costs;
         input.options = &r.solver;
         input.schedule = s->options.schedule;
         input.recompute = s->options.recompute;
         input.unit_names = r.unit_names;
         input.option_names = &command_names;
-        input.time_unit = popliner_costs_file_time_unit(file);
-        input.cycles_per_time_unit = popliner_costs_file_cycles_per_time_unit(file);
-        input.cuts_per_unit = popliner_costs_file_cuts_per_unit(file);
+        input.time_unit = info->time_unit;
+        input.cycles_per_time_unit = info->cycles_per_time_unit;
+        input.cuts_per_unit = info->cuts_per_unit;
         status = s->options.sweep != NULL ? sweep_print(s, input.costs, &r.solver, &input, error)
                                           : solve_once(s, &r, &input, error);
     }

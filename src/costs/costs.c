@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Triangles are in the order of base/triangle.h. */
+/* Triangles are in the order of costs/triangle.h. */
 struct popliner_costs {
     size_t num_units;
     uint64_t
@@ -29,12 +29,16 @@ static size_t triangle_size(const popliner_costs *costs) {
     return pl_triangle_size(costs->num_units);
 }
 
-popliner_status popliner_costs_create(size_t num_units, popliner_costs **costs,
+popliner_status popliner_costs_create(size_t num_units, size_t max_stages, popliner_costs **costs,
                                       popliner_error *error) {
     *costs = NULL;
     if (num_units == 0)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "a chain needs at least one unit, but there is none to split");
+    if (max_stages == 0)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "a pipeline has at least one stage; where it does not matter where a stage "
+                       "stands, max_stages is 1");
     /* so that the number of intervals, and their bytes, stay within size_t */
     if (num_units >= (size_t)1 << (sizeof(size_t) * 4 - 3))
         return pl_fail_memory(error, "the costs of the intervals");
@@ -49,6 +53,11 @@ popliner_status popliner_costs_create(size_t num_units, popliner_costs **costs,
     if (made->peaks_bytes == NULL || made->cuts_bytes == NULL) {
         popliner_costs_free(made);
         return pl_fail_memory(error, "the costs of the intervals");
+    }
+    popliner_status status = pl_costs_add_pipeline(made, max_stages, error);
+    if (status != POPLINER_OK) {
+        popliner_costs_free(made);
+        return status;
     }
     *costs = made;
     return POPLINER_OK;
@@ -105,15 +114,6 @@ static popliner_status check_interval(const popliner_costs *costs, size_t first_
                    costs->num_units);
 }
 
-popliner_status popliner_costs_set_peak(popliner_costs *costs, size_t first_unit, size_t last_unit,
-                                        uint64_t peak_bytes, popliner_error *error) {
-    return popliner_costs_set_peak_at(costs, 1, first_unit, last_unit, peak_bytes, error);
-}
-
-uint64_t popliner_costs_peak(const popliner_costs *costs, size_t first_unit, size_t last_unit) {
-    return popliner_costs_peak_at(costs, 1, first_unit, last_unit);
-}
-
 popliner_status pl_ask_peak(popliner_peak_function peak, void *user, size_t first_unit,
                             size_t last_unit, uint64_t *peak_bytes, popliner_error *error) {
     popliner_error told;
@@ -135,8 +135,8 @@ popliner_status popliner_costs_fill_peaks(popliner_costs *costs, popliner_peak_f
             }
             /* one that is forbidden by itself, without operations, says nothing of longer ones */
             bool is_forbidden = peak_bytes == POPLINER_PEAK_FORBIDDEN;
-            pl_costs_set_peak_at(costs, 1, first, last,
-                                 peak_bytes > max_bytes ? POPLINER_PEAK_FORBIDDEN : peak_bytes);
+            pl_costs_set_peak(costs, first, last, 1,
+                              peak_bytes > max_bytes ? POPLINER_PEAK_FORBIDDEN : peak_bytes);
             if (is_forbidden)
                 peak_bytes = 0;
         }
@@ -144,7 +144,7 @@ popliner_status popliner_costs_fill_peaks(popliner_costs *costs, popliner_peak_f
     return POPLINER_OK;
 }
 
-popliner_status popliner_costs_add_cycles(popliner_costs *costs, popliner_error *error) {
+popliner_status pl_costs_add_cycles(popliner_costs *costs, popliner_error *error) {
     if (costs->cycles == NULL)
         costs->cycles = pl_new_array(triangle_size(costs), sizeof *costs->cycles);
     return costs->cycles != NULL ? POPLINER_OK
@@ -167,13 +167,15 @@ popliner_status popliner_costs_set_cycles(popliner_costs *costs, size_t first_un
     popliner_status status = check_interval(costs, first_unit, last_unit, error);
     if (status != POPLINER_OK)
         return status;
-    if (costs->cycles == NULL)
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "the costs have no table of cycles; call popliner_costs_add_cycles first");
     if (cycles > POPLINER_MAX_CYCLES)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "%" PRIu64 " cycles are more than %" PRIu64 "; use a larger unit of time",
                        cycles, POPLINER_MAX_CYCLES);
+    if (costs->cycles == NULL) {
+        status = pl_costs_add_cycles(costs, error);
+        if (status != POPLINER_OK)
+            return status;
+    }
     pl_costs_set_cycles(costs, first_unit, last_unit, cycles);
     return POPLINER_OK;
 }
@@ -184,8 +186,8 @@ uint64_t popliner_costs_cycles(const popliner_costs *costs, size_t first_unit, s
                : costs->cycles[place(costs, first_unit, last_unit)];
 }
 
-popliner_status popliner_costs_add_pipeline(popliner_costs *costs, size_t max_stages,
-                                            popliner_error *error) {
+popliner_status pl_costs_add_pipeline(popliner_costs *costs, size_t max_stages,
+                                      popliner_error *error) {
     if (max_stages <= costs->max_stages_to_end)
         return POPLINER_OK;
     size_t size = triangle_size(costs);
@@ -205,15 +207,15 @@ size_t pl_costs_max_stages_to_end(const popliner_costs *costs) {
     return costs->max_stages_to_end;
 }
 
-void pl_costs_set_peak_at(popliner_costs *costs, size_t stages_to_end, size_t first_unit,
-                          size_t last_unit, uint64_t peak_bytes) {
+void pl_costs_set_peak(popliner_costs *costs, size_t first_unit, size_t last_unit,
+                       size_t stages_to_end, uint64_t peak_bytes) {
     assert(stages_to_end <= costs->max_stages_to_end);
     peaks_at(costs, stages_to_end)[place(costs, first_unit, last_unit)] = peak_bytes;
 }
 
-popliner_status popliner_costs_set_peak_at(popliner_costs *costs, size_t stages_to_end,
-                                           size_t first_unit, size_t last_unit, uint64_t peak_bytes,
-                                           popliner_error *error) {
+popliner_status popliner_costs_set_peak(popliner_costs *costs, size_t first_unit, size_t last_unit,
+                                        size_t stages_to_end, uint64_t peak_bytes,
+                                        popliner_error *error) {
     popliner_status status = check_interval(costs, first_unit, last_unit, error);
     if (status != POPLINER_OK)
         return status;
@@ -221,17 +223,17 @@ popliner_status popliner_costs_set_peak_at(popliner_costs *costs, size_t stages_
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "the costs have peaks for 1 to %zu stages to the end, not for %zu",
                        costs->max_stages_to_end, stages_to_end);
-    pl_costs_set_peak_at(costs, stages_to_end, first_unit, last_unit, peak_bytes);
+    pl_costs_set_peak(costs, first_unit, last_unit, stages_to_end, peak_bytes);
     return POPLINER_OK;
 }
 
 void pl_costs_forbid(popliner_costs *costs, size_t first_unit, size_t last_unit) {
     for (size_t stages = 1; stages <= costs->max_stages_to_end; ++stages)
-        pl_costs_set_peak_at(costs, stages, first_unit, last_unit, POPLINER_PEAK_FORBIDDEN);
+        pl_costs_set_peak(costs, first_unit, last_unit, stages, POPLINER_PEAK_FORBIDDEN);
 }
 
-uint64_t popliner_costs_peak_at(const popliner_costs *costs, size_t stages_to_end,
-                                size_t first_unit, size_t last_unit) {
+uint64_t popliner_costs_peak(const popliner_costs *costs, size_t first_unit, size_t last_unit,
+                             size_t stages_to_end) {
     size_t max_stages = costs->max_stages_to_end;
     if (!is_interval(costs, first_unit, last_unit) || stages_to_end == 0 ||
         (max_stages > 1 && stages_to_end > max_stages))
@@ -294,8 +296,8 @@ popliner_status pl_costs_shared_peak(const popliner_costs *costs, const popliner
     }
     *peak_bytes = 0;
     for (size_t i = 0; i < num_stages; ++i) {
-        uint64_t own_bytes = popliner_costs_peak_at(costs, stages[i].stages_to_end,
-                                                    stages[i].first_unit, stages[i].last_unit);
+        uint64_t own_bytes = popliner_costs_peak(costs, stages[i].first_unit, stages[i].last_unit,
+                                                 stages[i].stages_to_end);
         *peak_bytes = own_bytes > UINT64_MAX - *peak_bytes ? UINT64_MAX : *peak_bytes + own_bytes;
     }
     return POPLINER_OK;

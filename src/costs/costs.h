@@ -6,12 +6,20 @@
 
 #include "popliner/costs.h"
 
+/* Adds a table of cycles, all 0, unless there is one. Errors: MEMORY. */
+popliner_status pl_costs_add_cycles(popliner_costs *costs, popliner_error *error);
+
+/* Adds peaks, all 0, for pipelines of up to max_stages, as far as there are none: for those who
+ * learn how many there are when they have made the table. Errors: MEMORY. */
+popliner_status pl_costs_add_pipeline(popliner_costs *costs, size_t max_stages,
+                                      popliner_error *error);
+
 /* The setters without a check, for those who run over the intervals of the table itself. */
 void pl_costs_set_cut(popliner_costs *costs, size_t unit, uint64_t cut_bytes);
 void pl_costs_set_cycles(popliner_costs *costs, size_t first_unit, size_t last_unit,
                          uint64_t cycles);
-void pl_costs_set_peak_at(popliner_costs *costs, size_t stages_to_end, size_t first_unit,
-                          size_t last_unit, uint64_t peak_bytes);
+void pl_costs_set_peak(popliner_costs *costs, size_t first_unit, size_t last_unit,
+                       size_t stages_to_end, uint64_t peak_bytes);
 
 /* Forbids an interval as a stage, wherever it stands in the pipeline. O(max_stages_to_end). */
 void pl_costs_forbid(popliner_costs *costs, size_t first_unit, size_t last_unit);

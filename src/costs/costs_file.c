@@ -89,6 +89,16 @@ static bool is_graph_text(const char *text) {
     return strncmp(text, "node", 4) == 0 && separator != NULL && (end == NULL || separator < end);
 }
 
+/* Points to all that was read. */
+static void describe(popliner_costs_file *file) {
+    popliner_costs_file_info *info = &file->info;
+    info->costs = file->costs;
+    info->unit_names = (const char *const *)file->names;
+    info->counted_units = file->counted_units;
+    info->time_unit = file->time_unit;
+    info->ipu_limits = file->limits;
+}
+
 popliner_status popliner_costs_file_parse(const char *text, size_t length, const char *name,
                                           const popliner_pipeline *pipeline,
                                           popliner_costs_file **file, popliner_error *error) {
@@ -97,6 +107,7 @@ popliner_status popliner_costs_file_parse(const char *text, size_t length, const
     popliner_costs_file *made = calloc(1, sizeof *made);
     if (made == NULL)
         return pl_fail_memory(error, "the costs of the file");
+    made->info.cuts_per_unit = 1; /* bytes, if the format says nothing else */
     const char *bytes = text;
     if (strncmp(bytes, byte_order_mark, strlen(byte_order_mark)) == 0)
         bytes += strlen(byte_order_mark);
@@ -112,11 +123,13 @@ popliner_status popliner_costs_file_parse(const char *text, size_t length, const
                          "%s: no file of costs: neither a JSON object nor a PipeDream profile, "
                          "whose first line would begin like 'node1 -- '",
                          name);
-    if (status == POPLINER_OK)
-        *file = made;
-    else
+    if (status != POPLINER_OK) {
         popliner_costs_file_free(made);
-    return status;
+        return status;
+    }
+    describe(made);
+    *file = made;
+    return POPLINER_OK;
 }
 
 popliner_status popliner_costs_file_read(const char *path, const popliner_pipeline *pipeline,
@@ -131,46 +144,6 @@ popliner_status popliner_costs_file_read(const char *path, const popliner_pipeli
     return status;
 }
 
-popliner_costs *popliner_costs_file_costs(const popliner_costs_file *file) {
-    return file->costs;
-}
-
-const char *popliner_costs_file_unit_name(const popliner_costs_file *file, size_t unit) {
-    return file->names[unit];
-}
-
-const uint8_t *popliner_costs_file_counted_units(const popliner_costs_file *file) {
-    return file->counted_units;
-}
-
-const char *popliner_costs_file_time_unit(const popliner_costs_file *file) {
-    return file->time_unit;
-}
-
-uint64_t popliner_costs_file_cycles_per_time_unit(const popliner_costs_file *file) {
-    return file->cycles_per_time_unit;
-}
-
-size_t popliner_costs_file_num_ipus(const popliner_costs_file *file) {
-    return file->num_ipus;
-}
-
-uint64_t popliner_costs_file_bytes_per_tile(const popliner_costs_file *file) {
-    return file->bytes_per_tile;
-}
-
-size_t popliner_costs_file_num_ipu_limits(const popliner_costs_file *file) {
-    return file->num_limits;
-}
-
-popliner_ipu_limit popliner_costs_file_ipu_limit(const popliner_costs_file *file, size_t i) {
-    return file->limits[i];
-}
-
-uint64_t popliner_costs_file_cuts_per_unit(const popliner_costs_file *file) {
-    return file->cuts_per_unit == 0 ? 1 : file->cuts_per_unit;
-}
-
-bool popliner_costs_file_is_graph(const popliner_costs_file *file) {
-    return file->is_graph;
+const popliner_costs_file_info *popliner_costs_file_get_info(const popliner_costs_file *file) {
+    return &file->info;
 }

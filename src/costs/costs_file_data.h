@@ -41,22 +41,18 @@ typedef struct pl_additive_costs {
 } pl_additive_costs;
 
 struct popliner_costs_file {
+    /* What callers see. Readers fill its numbers; it gets the pointers when all is read. */
+    popliner_costs_file_info info;
     popliner_costs *costs;
     char **names; /* [num_names], owned as are the strings */
     size_t num_names;
     uint8_t *counted_units; /* NULL if all are */
     char *time_unit;
-    uint64_t cycles_per_time_unit;
-    uint64_t cuts_per_unit;
-    size_t num_ipus;
-    uint64_t bytes_per_tile;
-    popliner_ipu_limit *limits;
-    size_t num_limits;
-    bool is_graph;
+    popliner_ipu_limit *limits; /* [info.num_ipu_limits] */
     pl_additive_costs additive; /* empty for graphs and listed intervals */
 };
 
-/* Each fills the zeroed *file, whose owner frees it on failure, too. `path` is for messages.
+/* Each fills the empty *file, whose owner frees it on failure, too. `path` is for messages.
  * Errors: INPUT, MEMORY. */
 popliner_status pl_read_costs_json(const json_t *root, const char *path,
                                    const popliner_pipeline *pipeline, popliner_costs_file *file,

@@ -201,7 +201,7 @@ static popliner_status read_head(pl_costs_json *r) {
             r->scale = PL_TIME_SCALE;
     look_for_cycles(r, units);
     look_for_cycles(r, json_object_get(r->root, "intervals"));
-    r->file->cycles_per_time_unit = r->scale;
+    r->file->info.cycles_per_time_unit = r->scale;
     return r->file->time_unit != NULL ? POPLINER_OK : pl_costs_json_fail_memory(r);
 }
 
@@ -256,9 +256,9 @@ static popliner_status read_all(pl_costs_json *r) {
     if (status == POPLINER_OK)
         status = pl_costs_json_read_units(r, intervals != NULL);
     if (status == POPLINER_OK)
-        status = popliner_costs_create(r->num_units, &r->file->costs, r->json.error);
+        status = popliner_costs_create(r->num_units, 1, &r->file->costs, r->json.error);
     if (status == POPLINER_OK && r->has_cycles)
-        status = popliner_costs_add_cycles(r->file->costs, r->json.error);
+        status = pl_costs_add_cycles(r->file->costs, r->json.error);
     if (status == POPLINER_OK)
         status = pl_costs_json_read_shared(r);
     if (status == POPLINER_OK)

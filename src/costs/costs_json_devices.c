@@ -31,6 +31,7 @@ static int compare_limits(const void *left, const void *right) {
 static popliner_status read_limits(pl_costs_json *r, const json_t *memories) {
     pl_json_place memories_place = pl_place("devices.memories");
     popliner_costs_file *file = r->file;
+    size_t end = file->info.num_ipus > 0 ? file->info.num_ipus : MAX_DEVICES;
     const char *key = NULL;
     json_t *value = NULL;
     popliner_status status = pl_json_object(&r->json, &memories_place, memories);
@@ -41,17 +42,17 @@ static popliner_status read_limits(pl_costs_json *r, const json_t *memories) {
         return pl_costs_json_fail_memory(r);
     json_object_foreach((json_t *)memories, key, value) {
         pl_json_place place = pl_place("devices.memories.%s", key);
-        popliner_ipu_limit *limit = &file->limits[file->num_limits];
-        if (!parse_device(key, &limit->ipu) || (file->num_ipus > 0 && limit->ipu >= file->num_ipus))
+        popliner_ipu_limit *limit = &file->limits[file->info.num_ipu_limits];
+        if (!parse_device(key, &limit->ipu) || limit->ipu >= end)
             return pl_json_refuse(&r->json, &memories_place,
                                   "\"%.100s\" is not the number of a device, from 0 to %zu", key,
-                                  (file->num_ipus > 0 ? file->num_ipus : MAX_DEVICES) - 1);
+                                  end - 1);
         status = pl_json_whole(&r->json, &place, value, 1, PL_MAX_BYTES, &limit->bytes);
         if (status != POPLINER_OK)
             return status;
-        ++file->num_limits;
+        ++file->info.num_ipu_limits;
     }
-    qsort(file->limits, file->num_limits, sizeof *file->limits, compare_limits);
+    qsort(file->limits, file->info.num_ipu_limits, sizeof *file->limits, compare_limits);
     return POPLINER_OK;
 }
 
@@ -69,10 +70,10 @@ popliner_status pl_costs_json_read_devices(pl_costs_json *r) {
     popliner_status status = pl_costs_json_check_keys(r, PL_COSTS_KEYS_DEVICES, &place, devices);
     if (status == POPLINER_OK && count != NULL)
         status = pl_json_whole(&r->json, &count_place, count, 1, MAX_DEVICES, &num_ipus);
-    r->file->num_ipus = (size_t)num_ipus;
+    r->file->info.num_ipus = (size_t)num_ipus;
     if (status == POPLINER_OK && memory != NULL)
         status = pl_json_whole(&r->json, &memory_place, memory, 1, PL_MAX_BYTES,
-                               &r->file->bytes_per_tile);
+                               &r->file->info.bytes_per_tile);
     if (status == POPLINER_OK && memories != NULL)
         status = read_limits(r, memories);
     return status;

@@ -102,7 +102,7 @@ popliner_status pl_costs_json_fill_listed(pl_costs_json *r, const json_t *list) 
     for (size_t stages = 1; stages <= pl_costs_max_stages_to_end(costs); ++stages)
         for (size_t first = 0; first < r->num_units; ++first)
             for (size_t last = first; last < r->num_units; ++last)
-                pl_costs_set_peak_at(costs, stages, first, last, POPLINER_PEAK_FORBIDDEN);
+                pl_costs_set_peak(costs, first, last, stages, POPLINER_PEAK_FORBIDDEN);
     for (size_t i = 0; i < json_array_size(list); ++i) {
         status = read_interval(r, i, json_array_get(list, i));
         if (status != POPLINER_OK)

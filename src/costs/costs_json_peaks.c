@@ -28,15 +28,15 @@ popliner_status pl_costs_json_add_pipeline(pl_costs_json *r) {
         r->pipeline.max_stages < r->num_units ? r->pipeline.max_stages : r->num_units;
     if (!r->has_kept || r->pipeline.schedule != POPLINER_SCHEDULE_TRAINING || max_stages < 2)
         return POPLINER_OK;
-    return popliner_costs_add_pipeline(r->file->costs, max_stages, r->json.error);
+    return pl_costs_add_pipeline(r->file->costs, max_stages, r->json.error);
 }
 
 void pl_costs_json_set_peaks(const pl_costs_json *r, size_t first, size_t last,
                              const uint64_t *memory, const uint64_t *kept) {
     popliner_costs *costs = r->file->costs;
     for (size_t stages = 1; stages <= pl_costs_max_stages_to_end(costs); ++stages)
-        pl_costs_set_peak_at(
-            costs, stages, first, last,
+        pl_costs_set_peak(
+            costs, first, last, stages,
             peak_of(&r->file->additive, memory, kept, pl_pipeline_copies(&r->pipeline, stages)));
 }
 

@@ -226,10 +226,10 @@ static popliner_status read_all(reader *r, const json_t *root, popliner_costs_fi
     if (status == POPLINER_OK)
         status = read_limit(r, root, "maxFPGAs", &num_ipus);
     if (status == POPLINER_OK)
-        status = read_limit(r, root, "maxSizePerFPGA", &file->bytes_per_tile);
+        status = read_limit(r, root, "maxSizePerFPGA", &file->info.bytes_per_tile);
     if (status != POPLINER_OK)
         return status;
-    file->num_ipus = (size_t)num_ipus;
+    file->info.num_ipus = (size_t)num_ipus;
     for (size_t i = 0; i < json_array_size(nodes); ++i) {
         status = read_node(r, i, json_array_get(nodes, i));
         if (status != POPLINER_OK)
@@ -252,9 +252,9 @@ popliner_status pl_read_graph_json(const json_t *root, const char *path, popline
     popliner_status status = read_all(&r, root, file);
     if (status == POPLINER_OK)
         status = pl_layer_graph_fill(&r.graph, path, file, error);
-    file->is_graph = true;
-    file->cycles_per_time_unit = PL_TIME_SCALE;
-    file->cuts_per_unit = PL_TIME_SCALE;
+    file->info.is_graph = true;
+    file->info.cycles_per_time_unit = PL_TIME_SCALE;
+    file->info.cuts_per_unit = PL_TIME_SCALE;
     file->time_unit = pl_copy_string("units", strlen("units"));
     if (status == POPLINER_OK && file->time_unit == NULL)
         status = pl_fail_memory(error, "the unit of time");

@@ -286,8 +286,8 @@ popliner_status pl_read_graph_text(const char *text, size_t length, const char *
         status = pl_fail_memory(error, "the nodes of the graph");
     if (status == POPLINER_OK)
         status = pl_layer_graph_fill(&r.graph, path, file, error);
-    file->is_graph = true;
-    file->cycles_per_time_unit = PL_TIME_SCALE;
+    file->info.is_graph = true;
+    file->info.cycles_per_time_unit = PL_TIME_SCALE;
     file->time_unit = pl_copy_string("ms", strlen("ms"));
     if (status == POPLINER_OK && file->time_unit == NULL)
         status = pl_fail_memory(error, "the unit of time");

@@ -349,7 +349,7 @@ static void fill_table(popliner_costs *costs, amounts *a) {
         for (size_t last = first; last < num_units; ++last) {
             const uint64_t *totals = pl_interval_sums_extend(&a->sums);
             pl_costs_set_cycles(costs, first, last, totals[0]);
-            pl_costs_set_peak_at(costs, 1, first, last, totals[1]);
+            pl_costs_set_peak(costs, first, last, 1, totals[1]);
         }
     }
 }
@@ -386,9 +386,9 @@ popliner_status pl_layer_graph_fill(const pl_layer_graph *graph, const char *pat
         }
         file->num_names = unit + 1;
     }
-    status = popliner_costs_create(o.num_units, &file->costs, error);
+    status = popliner_costs_create(o.num_units, 1, &file->costs, error);
     if (status == POPLINER_OK)
-        status = popliner_costs_add_cycles(file->costs, error);
+        status = pl_costs_add_cycles(file->costs, error);
     if (status == POPLINER_OK)
         fill_table(file->costs, &a);
 

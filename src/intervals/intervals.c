@@ -138,7 +138,7 @@ static popliner_status fill_cycles(const pl_interval_inputs *inputs, popliner_co
         return POPLINER_OK;
     uint64_t *cycles = pl_new_array(num_units, sizeof *cycles);
     popliner_status status = cycles == NULL ? pl_fail_memory(error, "the cycles of the layers")
-                                            : popliner_costs_add_cycles(costs, error);
+                                            : pl_costs_add_cycles(costs, error);
     if (status == POPLINER_OK)
         status = pl_unit_cycles_find(inputs->profile, inputs->operations, inputs->chain,
                                      &inputs->passes, cycles, error);
@@ -201,7 +201,7 @@ popliner_status pl_intervals_measure(const popliner_profile *profile,
         *details = NULL;
     popliner_status status = pl_profile_require_variables(profile, error);
     if (status == POPLINER_OK)
-        status = popliner_costs_create(chain->num_units, &made, error);
+        status = popliner_costs_create(chain->num_units, 1, &made, error);
     if (status == POPLINER_OK) /* details are of pipelines of any length */
         status = pl_interval_inputs_find(&inputs, profile, operations, chain, options,
                                          details == NULL ? max_stages : SIZE_MAX, error);

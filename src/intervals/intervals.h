@@ -71,11 +71,11 @@ popliner_status pl_intervals_are_training(const popliner_profile *profile,
  *            the last layer and of what is behind it are both. Without training everything is
  *            forward.
  *
- *   peak_at  Only if the pipeline trains and the profile does, for up to pipeline.max_stages
- *            stages, but not more than there are units: the largest sum over the tiles of
- *            total_bytes and pl_pipeline_copies times what pl_stage_measure_stash gives. With full
- *            recomputation a stage that grows to the left may need less, as it then has other
- *            inputs.
+ *   peak     With more than one stage to the end only if the pipeline trains and the profile does,
+ *            for up to pipeline.max_stages stages, but not more than there are units: the largest
+ *            sum over the tiles of total_bytes and pl_pipeline_copies times what
+ *            pl_stage_measure_stash gives. With full recomputation a stage that grows to the left
+ *            may need less, as it then has other inputs.
  *
  *   cycles   Only with_cycles, and if the profile tells those of computing
  *            (popliner_profile_cycles_source is ESTIMATED or MEASURED): the sum over the liveness
@@ -105,7 +105,7 @@ typedef struct pl_shared_stages {
 } pl_shared_stages;
 
 /* A popliner_shared_peak_function; `user` is a pl_shared_stages. The largest sum over the
- * tiles of total_bytes of pl_stage_measure_shared and what each stage keeps, as in peak_at
+ * tiles of total_bytes of pl_stage_measure_shared and what each stage keeps, as in the peaks
  * above; for one stage it is that. Errors: MEMORY. Cost: that of measuring a stage. */
 popliner_status pl_intervals_shared_peak(void *user, const popliner_interval *stages,
                                          size_t num_stages, uint64_t *peak_bytes,

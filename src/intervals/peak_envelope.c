@@ -206,7 +206,7 @@ popliner_status pl_peak_envelope_fill(const pl_peak_envelope *tiles, const popli
     size_t num_units = popliner_costs_num_units(costs);
     size_t num_places = tiles->pipeline.max_stages;
     max_stages = max_stages < num_places ? max_stages : num_places;
-    popliner_status status = popliner_costs_add_pipeline(costs, max_stages, error);
+    popliner_status status = pl_costs_add_pipeline(costs, max_stages, error);
     if (status != POPLINER_OK)
         return status;
     for (size_t first = 0; first < num_units; first++)
@@ -216,9 +216,8 @@ popliner_status pl_peak_envelope_fill(const pl_peak_envelope *tiles, const popli
                 uint32_t next = tiles->pieces[i].next;
                 if (next != PL_NONE && tiles->pieces[next].from_stages == stages)
                     i = next;
-                pl_costs_set_peak_at(
-                    costs, stages, first, last,
-                    pl_peak_piece_bytes(&tiles->pieces[i], &tiles->pipeline, stages));
+                pl_costs_set_peak(costs, first, last, stages,
+                                  pl_peak_piece_bytes(&tiles->pieces[i], &tiles->pipeline, stages));
             }
         }
     if (!pl_chain_has_operations(chain, 0))

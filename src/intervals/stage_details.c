@@ -172,12 +172,12 @@ popliner_status pl_stage_details_costs(const pl_stage_details *details, const po
     bool trains = pipeline->schedule == POPLINER_SCHEDULE_TRAINING;
     popliner_costs *costs = NULL;
     *result = NULL;
-    popliner_status status = popliner_costs_create(num_units, &costs, error);
+    popliner_status status = popliner_costs_create(num_units, 1, &costs, error);
     if (status == POPLINER_OK)
         status = pl_peak_envelope_fill(&details->largest, chain, trains ? pipeline->max_stages : 1,
                                        costs, error);
     if (status == POPLINER_OK && details->num_cycles > 0)
-        status = popliner_costs_add_cycles(costs, error);
+        status = pl_costs_add_cycles(costs, error);
     if (status != POPLINER_OK) {
         popliner_costs_free(costs);
         return status;

@@ -40,16 +40,17 @@ popliner_status pl_database_has_table(const pl_database *database, const char *t
     return status;
 }
 
-/* Sets present[i] for each of `columns` that the table has. */
-static popliner_status find_columns(const pl_database *database, const char *table,
-                                    const pl_column *columns, size_t num_columns, bool *present,
-                                    popliner_error *error) {
+/* Sets present[i] for each of its columns that the table has. */
+static popliner_status find_columns(const pl_database *database, const pl_table *table,
+                                    bool *present, popliner_error *error) {
+    const pl_column *columns = table->columns;
+    size_t num_columns = table->num_columns;
     sqlite3_stmt *statement = NULL;
     popliner_status status = POPLINER_OK;
     int code = sqlite3_prepare_v2(database->sqlite, "SELECT name FROM pragma_table_info(?1)", -1,
                                   &statement, NULL);
     if (code == SQLITE_OK)
-        code = sqlite3_bind_text(statement, 1, table, -1, SQLITE_STATIC);
+        code = sqlite3_bind_text(statement, 1, table->name, -1, SQLITE_STATIC);
     while (code == SQLITE_OK || code == SQLITE_ROW) {
         code = sqlite3_step(statement);
         const char *name =
@@ -67,24 +68,24 @@ static popliner_status find_columns(const pl_database *database, const char *tab
     for (size_t i = 0; i < num_columns; i++) {
         if (columns[i].required && !present[i])
             return pl_fail(error, POPLINER_ERROR_INPUT, "%s: table %s has no column %s",
-                           database->path, table, columns[i].name);
+                           database->path, table->name, columns[i].name);
     }
     return POPLINER_OK;
 }
 
-popliner_status pl_list_columns(const pl_database *database, const char *table, bool required,
-                                const pl_column *columns, size_t num_columns, bool *found,
+popliner_status pl_list_columns(const pl_database *database, const pl_table *table, bool *found,
                                 pl_text *sql, popliner_error *error) {
     bool present[PL_MAX_COLUMNS] = {false};
-    popliner_status status = pl_database_has_table(database, table, found, error);
-    if (status == POPLINER_OK && !*found && required)
-        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: has no table %s", database->path, table);
+    popliner_status status = pl_database_has_table(database, table->name, found, error);
+    if (status == POPLINER_OK && !*found && table->required)
+        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: has no table %s", database->path,
+                       table->name);
     if (status == POPLINER_OK && *found)
-        status = find_columns(database, table, columns, num_columns, present, error);
-    for (size_t i = 0; i < num_columns; i++) {
+        status = find_columns(database, table, present, error);
+    for (size_t i = 0; i < table->num_columns; i++) {
         pl_text_add(sql, i > 0 ? ", " : "");
         if (present[i])
-            pl_text_format(sql, "\"%s\"", columns[i].name);
+            pl_text_format(sql, "\"%s\"", table->columns[i].name);
         else
             pl_text_add(sql, "NULL");
     }
@@ -93,18 +94,16 @@ popliner_status pl_list_columns(const pl_database *database, const char *table, 
     return status;
 }
 
-popliner_status pl_rows_open(pl_rows *rows, const pl_database *database, const char *table,
-                             bool required, const pl_column *columns, size_t num_columns,
-                             const char *tail, popliner_error *error) {
-    *rows = (pl_rows){.database = database, .table = table, .columns = columns};
+popliner_status pl_rows_open(pl_rows *rows, const pl_database *database, const pl_table *table,
+                             popliner_error *error) {
+    *rows = (pl_rows){.database = database, .table = table->name, .columns = table->columns};
     bool found = false;
     pl_text list = {0};
     pl_text sql = {0};
-    popliner_status status =
-        pl_list_columns(database, table, required, columns, num_columns, &found, &list, error);
+    popliner_status status = pl_list_columns(database, table, &found, &list, error);
     if (status != POPLINER_OK || !found)
         goto done;
-    pl_text_format(&sql, "SELECT %s FROM \"%s\" %s", list.data, table, tail);
+    pl_text_format(&sql, "SELECT %s FROM \"%s\" %s", list.data, table->name, table->tail);
     if (sql.failed)
         status = pl_fail_memory(error, "a query");
     else if (sqlite3_prepare_v2(database->sqlite, sql.data, -1, &rows->statement, NULL) !=
@@ -145,8 +144,7 @@ popliner_status pl_table_read(const pl_database *database, const pl_table *table
                               void *user, popliner_error *error) {
     pl_rows rows = {0};
     bool more = false;
-    popliner_status status = pl_rows_open(&rows, database, table->name, table->required,
-                                          table->columns, table->num_columns, table->tail, error);
+    popliner_status status = pl_rows_open(&rows, database, table, error);
     while (status == POPLINER_OK) {
         status = pl_rows_next(&rows, &more, error);
         if (status != POPLINER_OK || !more)

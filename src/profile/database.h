@@ -82,6 +82,16 @@ typedef struct pl_column {
     bool required;
 } pl_column;
 
+/* A table and what is read of it. A missing one is an error if `required`, else one without rows.
+ * `tail` is SQL behind the FROM clause ("ORDER BY id") or "". */
+typedef struct pl_table {
+    const char *name;
+    bool required;
+    const pl_column *columns;
+    size_t num_columns;
+    const char *tail;
+} pl_table;
+
 /* A walk over the rows of one table. Zero-initialise; close with pl_rows_close. */
 typedef struct pl_rows {
     const pl_database *database;
@@ -92,24 +102,13 @@ typedef struct pl_rows {
     size_t row;              /* number of the current row, from 1, for messages */
 } pl_rows;
 
-/* Begins a walk over `columns` of `table`; `tail` is SQL behind the FROM clause ("ORDER BY id") or
- * "". A missing table is an error if `required`, else a walk without rows. */
-popliner_status pl_rows_open(pl_rows *rows, const pl_database *database, const char *table,
-                             bool required, const pl_column *columns, size_t num_columns,
-                             const char *tail, popliner_error *error);
+/* Begins a walk over a table. The rows keep its name and columns, not the structure. */
+popliner_status pl_rows_open(pl_rows *rows, const pl_database *database, const pl_table *table,
+                             popliner_error *error);
 void pl_rows_close(pl_rows *rows);
 
 /* Moves to the next row; *more is false behind the last one. */
 popliner_status pl_rows_next(pl_rows *rows, bool *more, popliner_error *error);
-
-/* What pl_table_read reads; the fields are the arguments of pl_rows_open. */
-typedef struct pl_table {
-    const char *name;
-    bool required;
-    const pl_column *columns;
-    size_t num_columns;
-    const char *tail;
-} pl_table;
 
 /* Takes the current row; what it returns but OK ends the walk. */
 typedef popliner_status (*pl_take_row)(void *user, pl_rows *rows, popliner_error *error);
@@ -118,10 +117,9 @@ typedef popliner_status (*pl_take_row)(void *user, pl_rows *rows, popliner_error
 popliner_status pl_table_read(const pl_database *database, const pl_table *table, pl_take_row take,
                               void *user, popliner_error *error);
 
-/* SQL for `columns` of `table`, those that are not required and missing as NULL. Sets *found to
- * whether the table exists; if it is required, its absence is an error. Free sql->data. */
-popliner_status pl_list_columns(const pl_database *database, const char *table, bool required,
-                                const pl_column *columns, size_t num_columns, bool *found,
+/* SQL for the columns of a table, those that are not required and missing as NULL; the tail is not
+ * looked at. Sets *found to whether the table exists. Free sql->data. */
+popliner_status pl_list_columns(const pl_database *database, const pl_table *table, bool *found,
                                 pl_text *sql, popliner_error *error);
 
 /* Calls `take` for every row of a query whose columns are those of `rows`, and ends with the first

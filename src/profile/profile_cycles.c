@@ -51,10 +51,10 @@ static bool find_number(const numbers *n, uint64_t id, uint64_t *value) {
 static popliner_status read_slowest_tiles(const pl_database *database, numbers *slowest,
                                           popliner_error *error) {
     static const pl_column columns[] = {{"id", false}, {"cycles_by_tile_rle", false}};
+    static const pl_table table = {"compilation_cycles_by_tile", false, columns, 2, ""};
     pl_rows rows = {0};
     bool more = false;
-    popliner_status status =
-        pl_rows_open(&rows, database, "compilation_cycles_by_tile", false, columns, 2, "", error);
+    popliner_status status = pl_rows_open(&rows, database, &table, error);
     while (status == POPLINER_OK && (status = pl_rows_next(&rows, &more, error)) == POPLINER_OK &&
            more) {
         uint64_t id;
@@ -82,13 +82,12 @@ static popliner_status read_slowest_tiles(const pl_database *database, numbers *
 /* The estimates of a table whose rows refer to compilation_cycles_by_tile, one id per IPU: the
  * slowest of all IPUs counts. With `numbering` rows are known by the numbers that it gives to
  * ids. */
-static popliner_status read_estimates(const pl_database *database, const char *table,
-                                      const pl_column columns[2], const pl_id_map *numbering,
-                                      const numbers *slowest, numbers *estimates,
-                                      popliner_error *error) {
+static popliner_status read_estimates(const pl_database *database, const pl_table *table,
+                                      const pl_id_map *numbering, const numbers *slowest,
+                                      numbers *estimates, popliner_error *error) {
     pl_rows rows = {0};
     bool more = false;
-    popliner_status status = pl_rows_open(&rows, database, table, false, columns, 2, "", error);
+    popliner_status status = pl_rows_open(&rows, database, table, error);
     while (status == POPLINER_OK && (status = pl_rows_next(&rows, &more, error)) == POPLINER_OK &&
            more) {
         uint64_t id;
@@ -122,10 +121,10 @@ static popliner_status read_estimates(const pl_database *database, const char *t
 static popliner_status read_repeats(const pl_database *database, numbers *repeats,
                                     popliner_error *error) {
     static const pl_column columns[] = {{"id", false}, {"repeat_count", false}};
+    static const pl_table table = {"program_type_repeat", false, columns, 2, ""};
     pl_rows rows = {0};
     bool more = false;
-    popliner_status status =
-        pl_rows_open(&rows, database, "program_type_repeat", false, columns, 2, "", error);
+    popliner_status status = pl_rows_open(&rows, database, &table, error);
     while (status == POPLINER_OK && (status = pl_rows_next(&rows, &more, error)) == POPLINER_OK &&
            more) {
         uint64_t id;
@@ -169,11 +168,11 @@ static popliner_status estimate_programs(const pl_database *database, popliner_p
                                          const numbers estimates[NUM_TABLES],
                                          const numbers *repeats, popliner_error *error) {
     static const pl_column columns[] = {{"variant_index", false}};
+    static const pl_table programs = {"programs", true, columns, 1, "ORDER BY rowid"};
     pl_rows rows = {0};
     bool more = false;
     size_t program = 0;
-    popliner_status status =
-        pl_rows_open(&rows, database, "programs", true, columns, 1, "ORDER BY rowid", error);
+    popliner_status status = pl_rows_open(&rows, database, &programs, error);
     for (; status == POPLINER_OK && program < p->num_programs; program++) {
         if ((status = pl_rows_next(&rows, &more, error)) != POPLINER_OK || !more)
             break;
@@ -239,10 +238,11 @@ popliner_status pl_profile_read_cycles(const pl_database *database, popliner_pro
             : read_slowest_tiles(database, &slowest, error);
     for (size_t i = 0; status == POPLINER_OK && i < p->num_programs; i++)
         p->program_repeats[i] = 1;
-    for (int table = 0; status == POPLINER_OK && table < NUM_TABLES; table++)
-        status = read_estimates(database, tables[table].name, tables[table].columns,
-                                table == EXECUTES ? &ids->compute_sets : NULL, &slowest,
-                                &estimates[table], error);
+    for (int i = 0; status == POPLINER_OK && i < NUM_TABLES; i++) {
+        const pl_table table = {tables[i].name, false, tables[i].columns, 2, ""};
+        status = read_estimates(database, &table, i == EXECUTES ? &ids->compute_sets : NULL,
+                                &slowest, &estimates[i], error);
+    }
     if (status == POPLINER_OK)
         status = read_repeats(database, &repeats, error);
     if (status == POPLINER_OK)

@@ -44,10 +44,10 @@ static popliner_status read_steps(const pl_database *database, execution *x,
         {"program", &p->execution_program, sizeof *p->execution_program, NULL, 0},
         {"type", &p->execution_type_name, sizeof *p->execution_type_name, NULL, 0}};
     size_t capacity = 0;
+    static const pl_table table = {"steps", false, columns, 3, "ORDER BY 1"};
     pl_rows rows = {0};
     bool more = false;
-    popliner_status status =
-        pl_rows_open(&rows, database, "steps", false, columns, 3, "ORDER BY 1", error);
+    popliner_status status = pl_rows_open(&rows, database, &table, error);
     while (status == POPLINER_OK && (status = pl_rows_next(&rows, &more, error)) == POPLINER_OK &&
            more) {
         uint64_t id;
@@ -116,6 +116,8 @@ static popliner_status read_ipus(const pl_database *database, execution *x, popl
         {"tiles", &p->execution_active_tiles, sizeof *p->execution_active_tiles, NULL, 0},
         {"balance", &p->execution_tile_balance, sizeof *p->execution_tile_balance, NULL, 0}};
     size_t capacity = 0;
+    static const pl_table table = {"steps_by_ipu", false, columns, sizeof columns / sizeof *columns,
+                                   "ORDER BY 1, 2"};
     pl_rows rows = {0};
     bool more = false;
     p->execution_ipus_start =
@@ -124,8 +126,7 @@ static popliner_status read_ipus(const pl_database *database, execution *x, popl
         return pl_fail_memory(error, "the steps of the execution");
     if (p->num_execution_steps == 0)
         return POPLINER_OK;
-    popliner_status status = pl_rows_open(&rows, database, "steps_by_ipu", false, columns,
-                                          sizeof columns / sizeof *columns, "ORDER BY 1, 2", error);
+    popliner_status status = pl_rows_open(&rows, database, &table, error);
     while (status == POPLINER_OK && (status = pl_rows_next(&rows, &more, error)) == POPLINER_OK &&
            more) {
         uint64_t id;
@@ -168,10 +169,10 @@ static popliner_status read_runs(const pl_database *database, execution *x, popl
         {"programs", &p->run_num_programs, sizeof *p->run_num_programs, NULL, 0},
         {"steps", &p->run_first_step, sizeof *p->run_first_step, NULL, 0}};
     size_t capacity = 0;
+    static const pl_table table = {"runs", false, columns, 6, "ORDER BY 1"};
     pl_rows rows = {0};
     bool more = false;
-    popliner_status status =
-        pl_rows_open(&rows, database, "runs", false, columns, 6, "ORDER BY 1", error);
+    popliner_status status = pl_rows_open(&rows, database, &table, error);
     while (status == POPLINER_OK && (status = pl_rows_next(&rows, &more, error)) == POPLINER_OK &&
            more) {
         size_t i = p->num_runs;

@@ -38,10 +38,10 @@ static const fact_table fact_tables[] = {
 
 static popliner_status read_table(const pl_database *database, const fact_table *table,
                                   popliner_profile *p, popliner_error *error) {
+    const pl_table rows_of = {table->name, false, table->columns, table->num_columns, ""};
     pl_rows rows = {0};
     bool more = false;
-    popliner_status status = pl_rows_open(&rows, database, table->name, false, table->columns,
-                                          table->num_columns, "", error);
+    popliner_status status = pl_rows_open(&rows, database, &rows_of, error);
     if (status == POPLINER_OK)
         status = pl_rows_next(&rows, &more, error);
     for (size_t i = 0; status == POPLINER_OK && more && i < table->num_columns; i++) {
@@ -68,10 +68,10 @@ static popliner_status read_options(const pl_database *database, popliner_profil
         {"value", &p->option_value, sizeof *p->option_value, NULL, 0},
         {"is_default", &p->option_is_default, sizeof *p->option_is_default, NULL, 0}};
     size_t capacity = 0;
+    static const pl_table table = {"compilation_parameters", false, columns, 3, ""};
     pl_rows rows = {0};
     bool more = false;
-    popliner_status status =
-        pl_rows_open(&rows, database, "compilation_parameters", false, columns, 3, "", error);
+    popliner_status status = pl_rows_open(&rows, database, &table, error);
     while (status == POPLINER_OK && (status = pl_rows_next(&rows, &more, error)) == POPLINER_OK &&
            more) {
         size_t i = p->num_options;

@@ -17,6 +17,7 @@ static popliner_status read_version(const pl_database *database, const popliner_
                                     popliner_profile *profile, popliner_error *error) {
     static const pl_column columns[] = {
         {"major", true}, {"minor", false}, {"point", false}, {"is_unstable_format", false}};
+    static const pl_table table = {"version_info", true, columns, 4, ""};
     pl_rows rows = {0};
     bool more = false;
     uint64_t major = 0;
@@ -31,7 +32,7 @@ static popliner_status read_version(const pl_database *database, const popliner_
                                "Poplar profile",
                                database->path);
     if (status == POPLINER_OK)
-        status = pl_rows_open(&rows, database, "version_info", true, columns, 4, "", error);
+        status = pl_rows_open(&rows, database, &table, error);
     if (status == POPLINER_OK)
         status = pl_rows_next(&rows, &more, error);
     if (status == POPLINER_OK && !more)
@@ -70,13 +71,13 @@ static popliner_status read_target_row(const pl_database *database, popliner_pro
         {"bytes_per_tile", true}, {"architecture", false},     {"clock_frequency", false},
         {"tiles_per_ipu", false}, {"ipus_per_replica", false}, {"type_", false}};
     popliner_target *target = &profile->target;
+    static const pl_table table = {"target_info", true, columns, 9, ""};
     pl_rows rows = {0};
     bool more = false;
     uint64_t num_tiles = 0;
     uint64_t num_ipus = 1;
     uint64_t num_replicas = 1;
-    popliner_status status =
-        pl_rows_open(&rows, database, "target_info", true, columns, 9, "", error);
+    popliner_status status = pl_rows_open(&rows, database, &table, error);
     if (status == POPLINER_OK)
         status = pl_rows_next(&rows, &more, error);
     if (status == POPLINER_OK && !more)

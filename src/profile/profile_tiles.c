@@ -56,12 +56,12 @@ static popliner_status read_tiles(const pl_database *database, popliner_profile 
         if (*members[i] == NULL)
             return pl_fail_memory(error, "the tiles");
     }
-    pl_rows rows = {.database = database, .table = "memory_by_tile", .columns = tile_columns};
+    static const pl_table table = {"memory_by_tile", false, tile_columns, NUM_TILE_COLUMNS, ""};
+    pl_rows rows = {.database = database, .table = table.name, .columns = tile_columns};
     pl_text names = {0};
     pl_text sql = {0};
     bool found = false;
-    popliner_status status = pl_list_columns(database, rows.table, false, tile_columns,
-                                             NUM_TILE_COLUMNS, &found, &names, error);
+    popliner_status status = pl_list_columns(database, &table, &found, &names, error);
     if (status == POPLINER_OK && found) {
         pl_text_format(&sql, "SELECT %s FROM \"%s\"", names.data, rows.table);
         status = sql.failed
@@ -92,6 +92,8 @@ static popliner_status read_categories(const pl_database *database,
                                         {"interleaved_overlapped", false},
                                         {"overflowed_non_overlapped", false},
                                         {"overflowed_overlapped", false}};
+    static const pl_table table = {"memory_by_category", false, columns, PL_NUM_CATEGORY_PARTS + 1,
+                                   ""};
     pl_rows rows = {0};
     bool more = false;
     size_t num_unknown = 0;
@@ -99,8 +101,7 @@ static popliner_status read_categories(const pl_database *database,
         pl_new_array(p->num_categories * PL_NUM_CATEGORY_PARTS, sizeof *p->category_memory);
     if (p->category_memory == NULL)
         return pl_fail_memory(error, "the categories of memory");
-    popliner_status status = pl_rows_open(&rows, database, "memory_by_category", false, columns,
-                                          PL_NUM_CATEGORY_PARTS + 1, "", error);
+    popliner_status status = pl_rows_open(&rows, database, &table, error);
     while (status == POPLINER_OK && (status = pl_rows_next(&rows, &more, error)) == POPLINER_OK &&
            more) {
         size_t category =

@@ -138,9 +138,10 @@ static void write_coverage(const context *c, pl_text *text) {
                        d->coverage[i].num_operations,
                        100.0 * (double)d->coverage[i].num_operations / (double)d->num_operations);
     if (*d->suggested_regex != '\0')
-        pl_text_format(
-            text, "  Names such as '%s' have no layer; %s '%s' would find %zu in them.\n",
-            d->suggestion_example, c->names.name_regex, d->suggested_regex, d->suggested_layers);
+        pl_text_format(text,
+                       "  Names such as '%s' have no layer; %s '%s' would find %zu in them.\n",
+                       d->suggestion_example, c->names.layer_name_regex, d->suggested_regex,
+                       d->suggested_layers);
 }
 
 /* ---- JSON ---- */

@@ -393,23 +393,21 @@ bool pl_branch_and_bound_can(const pl_problem *problem, const pl_filter *filter)
            pl_costs_shared_peak_never_shrinks(problem->costs);
 }
 
-popliner_status pl_branch_and_bound(const pl_problem *problem, const pl_filter *filter,
-                                    pl_goal goal, const pl_split *fixed, const pl_stop *stop,
-                                    pl_shared *shared, pl_split *split, pl_search_result *result,
-                                    popliner_error *error) {
-    search s = {.problem = problem,
-                .filter = filter,
-                .goal = goal,
-                .stop = stop,
-                .shared = shared,
-                .num_units = problem->num_units,
-                .num_stages = problem->options->num_mapped_stages,
-                .max_bytes = filter->max_cut_bytes,
+popliner_status pl_branch_and_bound(const pl_shared_search *asked, pl_split *split,
+                                    pl_search_result *result, popliner_error *error) {
+    search s = {.problem = asked->problem,
+                .filter = asked->filter,
+                .goal = asked->goal,
+                .stop = asked->stop,
+                .shared = asked->shared,
+                .num_units = asked->problem->num_units,
+                .num_stages = asked->problem->options->num_mapped_stages,
+                .max_bytes = asked->filter->max_cut_bytes,
                 .split = split,
                 .error = error};
-    if (problem->max_stages < problem->min_stages)
+    if (s.problem->max_stages < s.problem->min_stages)
         return POPLINER_OK;
-    popliner_status status = prepare(&s, fixed);
+    popliner_status status = prepare(&s, asked->fixed);
     if (status == POPLINER_OK)
         status = choose(&s, 0, 0);
     result->bound_bytes = s.is_stopped ? 0 : s.best_bytes;

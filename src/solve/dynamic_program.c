@@ -281,18 +281,18 @@ static int compare_values(const void *a, const void *b) {
 }
 
 /* Adds the intervals from `first` on, as stages so far from the end. */
-static popliner_status add_intervals(pl_windows *w, size_t *capacity, const pl_problem *problem,
-                                     bool of_cycles, size_t to_end, size_t first, const uint8_t *ok,
+static popliner_status add_intervals(pl_windows *w, const pl_problem *problem, bool of_cycles,
+                                     size_t to_end, size_t first, const uint8_t *ok,
                                      popliner_error *error) {
     size_t n = w->num_units;
-    bool memory = pl_grow(&w->intervals, capacity, w->count + n - first, sizeof *w->intervals);
+    bool memory = pl_grow(&w->intervals, &w->capacity, w->count + n - first, sizeof *w->intervals);
     if (!memory)
         return pl_fail_memory(error, "the values of the intervals");
     for (size_t last = first; last < n; ++last)
         if (ok[last - first] != 0)
             w->intervals[w->count++] = (struct pl_window_interval){
                 of_cycles ? popliner_costs_cycles(problem->costs, first, last)
-                          : popliner_costs_peak_at(problem->costs, to_end, first, last),
+                          : popliner_costs_peak(problem->costs, first, last, to_end),
                 first, last};
     return POPLINER_OK;
 }
@@ -301,7 +301,6 @@ popliner_status pl_windows_find(pl_windows *windows, const pl_problem *problem,
                                 const pl_filter *filter, bool of_cycles, popliner_error *error) {
     pl_windows *w = windows;
     size_t n = problem->num_units;
-    size_t capacity = 0;
     w->num_units = n;
     w->max_stages = problem->max_stages;
     /* by how many stages are still to come, for that changes peaks; on which IPU it is does not */
@@ -319,7 +318,7 @@ popliner_status pl_windows_find(pl_windows *windows, const pl_problem *problem,
         for (size_t first = 0; first < n; ++first) {
             /* with cycles the peak, and so the place, does not decide what counts */
             pl_problem_mark(&anywhere, &unlimited, 0, to_end, first, ok);
-            status = add_intervals(w, &capacity, problem, of_cycles, to_end, first, ok, error);
+            status = add_intervals(w, problem, of_cycles, to_end, first, ok, error);
             if (status != POPLINER_OK)
                 goto done;
         }

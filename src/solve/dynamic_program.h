@@ -30,6 +30,7 @@ popliner_status pl_dynamic_program(const pl_problem *problem, const pl_filter *f
 typedef struct pl_windows {
     struct pl_window_interval *intervals; /* sorted by value; owned, like the next three */
     size_t count;
+    size_t capacity;
     size_t *first_of_unit; /* [units]: heads of lists in next_of_unit */
     size_t *next_of_unit;  /* [count] */
     size_t *num_stages;    /* [units + 1] */

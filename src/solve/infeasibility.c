@@ -108,7 +108,7 @@ static popliner_status add_places(const pl_problem *p, size_t num_stages, unit_s
             while (count > 0 && ok[count - 1] == 0)
                 --count;
             for (size_t unit = first; unit < first + count; ++unit) {
-                uint64_t bytes = popliner_costs_peak_at(p->costs, num_stages - stage, unit, unit);
+                uint64_t bytes = popliner_costs_peak(p->costs, unit, unit, num_stages - stage);
                 if (bytes < sizes->min_bytes[unit])
                     sizes->min_bytes[unit] = bytes;
                 if (limit > sizes->limit_bytes[unit])
@@ -136,7 +136,7 @@ static popliner_status find_large_unit(const pl_problem *p, popliner_infeasibili
     }
     for (size_t unit = 0; unit < p->num_units; ++unit) {
         sizes.min_bytes[unit] =
-            is_same_everywhere ? popliner_costs_peak(p->costs, unit, unit) : UINT64_MAX;
+            is_same_everywhere ? popliner_costs_peak(p->costs, unit, unit, 1) : UINT64_MAX;
         sizes.limit_bytes[unit] = is_same_everywhere ? pl_filter_limit(p, &filter, 0) : 0;
     }
     for (size_t n = p->min_stages; !is_same_everywhere && n <= p->max_stages; ++n) {

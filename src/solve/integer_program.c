@@ -133,7 +133,7 @@ uint64_t pl_integer_program_cost(const pl_integer_program *s, pl_goal goal, cons
     /* small stages are the most likely ones to get on with each other */
     if (!s->problem->is_shared)
         return 0;
-    return popliner_costs_peak_at(costs, s->num_places - c->stage, c->first_unit, c->last_unit);
+    return popliner_costs_peak(costs, c->first_unit, c->last_unit, s->num_places - c->stage);
 }
 
 /* Columns with their costs, and rows: one unit of flow leaves unit 0; what comes in before a unit

@@ -29,9 +29,8 @@ static popliner_status add_largest(pl_integer_program *s, bool of_cycles, poplin
             const pl_column *c = &s->columns[a];
             uint64_t value =
                 of_cycles ? popliner_costs_cycles(p->costs, c->first_unit, c->last_unit)
-                          : popliner_costs_peak_at(p->costs,
-                                                   s->num_places > 1 ? s->num_places - c->stage : 1,
-                                                   c->first_unit, c->last_unit);
+                          : popliner_costs_peak(p->costs, c->first_unit, c->last_unit,
+                                                s->num_places > 1 ? s->num_places - c->stage : 1);
             bool is_in = num_rows == p->num_units && !(of_cycles && p->is_shared)
                              ? c->first_unit <= r && r <= c->last_unit
                              : p->first_on_ipu[c->stage] == r;
@@ -98,9 +97,13 @@ static void name_column(const void *user, size_t index, char *name, size_t size)
 }
 
 popliner_status pl_integer_program_write(const pl_problem *problem, const pl_filter *filter,
-                                         pl_goal goal, bool of_cycles, const pl_shared *shared,
+                                         popliner_objective objective, const pl_shared *shared,
                                          popliner_program_format format, const char *path,
                                          popliner_error *error) {
+    pl_goal goal = objective == POPLINER_OBJECTIVE_TRAFFIC ? PL_GOAL_FEWEST_CUT_BYTES
+                   : objective == POPLINER_OBJECTIVE_IPUS  ? PL_GOAL_FEWEST_STAGES
+                                                           : PL_GOAL_ANY;
+    bool of_cycles = objective == POPLINER_OBJECTIVE_CYCLES;
     bool by_place = problem->is_mapped || problem->depends_on_end || problem->depends_on_ipu;
     if (problem->min_stages > problem->max_stages)
         return pl_fail(

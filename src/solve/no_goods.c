@@ -67,44 +67,59 @@ static uint64_t cycles_of_ipu(const pl_integer_program *s, const pl_split *split
     return cycles;
 }
 
+/* A search by one program after another. */
+typedef struct search {
+    const pl_shared_search *asked;
+    pl_integer_program *s;
+    pl_condition *conditions;
+    measured *m;
+    pl_split *best;
+    pl_search_result *result;
+    popliner_error *error;
+
+    uint64_t best_bytes;
+    size_t num_no_goods;
+    pl_split split;   /* the last program's answer */
+    double objective; /* what it is worth */
+    bool is_done;
+} search;
+
 /* Forbids the IPU whose first stage is i if it needs too much by itself. *is_fine: it does not. */
-static popliner_status forbid_ipu(pl_integer_program *s, const pl_split *split, size_t i,
-                                  const measured *m, pl_shared *shared, pl_condition *conditions,
-                                  bool *is_fine, popliner_error *error) {
-    const pl_problem *p = s->problem;
+static popliner_status forbid_ipu(search *r, size_t i, bool *is_fine) {
+    pl_integer_program *s = r->s;
     const pl_filter *f = &s->filter;
-    bool is_too_large = m->peaks_bytes[i] > pl_filter_limit(p, f, pl_problem_ipu(p, i));
-    *is_fine = !is_too_large && cycles_of_ipu(s, split, i) <= f->max_cycles;
+    bool is_too_large =
+        r->m->peaks_bytes[i] > pl_filter_limit(s->problem, f, pl_problem_ipu(s->problem, i));
+    *is_fine = !is_too_large && cycles_of_ipu(s, &r->split, i) <= f->max_cycles;
     if (*is_fine)
         return POPLINER_OK;
     if (is_too_large) {
-        popliner_status status = add_no_good(s, split, i, m, shared, error);
+        popliner_status status = add_no_good(s, &r->split, i, r->m, r->asked->shared, r->error);
         if (status != POPLINER_OK)
             return status;
     }
     bool grows = is_too_large ? s->peaks_never_shrink : s->cycles_never_shrink;
-    size_t count = list_ipu(s, split, i, grows ? PL_CONTAINS : PL_SAME, conditions, 0);
-    return pl_integer_program_forbid(s, conditions, count, error);
+    size_t count = list_ipu(s, &r->split, i, grows ? PL_CONTAINS : PL_SAME, r->conditions, 0);
+    return pl_integer_program_forbid(s, r->conditions, count, r->error);
 }
 
 /* Forbids the IPU whose first stage is i together with each that needs so much less that they are
  * too far apart. *is_fine: there is none. */
-static popliner_status forbid_spread(pl_integer_program *s, const pl_split *split, size_t i,
-                                     const measured *m, pl_condition *conditions, bool *is_fine,
-                                     popliner_error *error) {
+static popliner_status forbid_spread(search *r, size_t i, bool *is_fine) {
+    pl_integer_program *s = r->s;
     const pl_filter *f = &s->filter;
     bool of_cycles = f->spread_is_of_cycles;
     bool grows = of_cycles ? s->cycles_never_shrink : s->peaks_never_shrink;
-    uint64_t value = of_cycles ? cycles_of_ipu(s, split, i) : m->peaks_bytes[i];
+    uint64_t value = of_cycles ? cycles_of_ipu(s, &r->split, i) : r->m->peaks_bytes[i];
     *is_fine = true;
-    for (size_t j = 0; j < split->num_stages; ++j) {
-        uint64_t other = of_cycles ? cycles_of_ipu(s, split, j) : m->peaks_bytes[j];
+    for (size_t j = 0; j < r->split.num_stages; ++j) {
+        uint64_t other = of_cycles ? cycles_of_ipu(s, &r->split, j) : r->m->peaks_bytes[j];
         if (s->problem->first_on_ipu[j] != j || other >= value || value - other <= f->max_spread)
             continue;
         *is_fine = false;
-        size_t count = list_ipu(s, split, i, grows ? PL_CONTAINS : PL_SAME, conditions, 0);
-        count = list_ipu(s, split, j, grows ? PL_IS_PART_OF : PL_SAME, conditions, count);
-        popliner_status status = pl_integer_program_forbid(s, conditions, count, error);
+        size_t count = list_ipu(s, &r->split, i, grows ? PL_CONTAINS : PL_SAME, r->conditions, 0);
+        count = list_ipu(s, &r->split, j, grows ? PL_IS_PART_OF : PL_SAME, r->conditions, count);
+        popliner_status status = pl_integer_program_forbid(s, r->conditions, count, r->error);
         if (status != POPLINER_OK)
             return status;
     }
@@ -113,18 +128,16 @@ static popliner_status forbid_spread(pl_integer_program *s, const pl_split *spli
 
 /* Forbids IPUs that need too much, alone or compared with another one that needs so much less, and
  * all that must be as bad for the same reason. *is_fine: nothing was to be forbidden. */
-static popliner_status forbid_ipus(pl_integer_program *s, const pl_split *split, const measured *m,
-                                   pl_shared *shared, pl_condition *conditions, bool *is_fine,
-                                   popliner_error *error) {
+static popliner_status forbid_ipus(search *r, bool *is_fine) {
     *is_fine = true;
-    for (size_t i = 0; i < split->num_stages; ++i) {
+    for (size_t i = 0; i < r->split.num_stages; ++i) {
         bool is_small = true;
         bool is_near = true;
-        if (s->problem->first_on_ipu[i] != i)
+        if (r->s->problem->first_on_ipu[i] != i)
             continue;
-        popliner_status status = forbid_ipu(s, split, i, m, shared, conditions, &is_small, error);
+        popliner_status status = forbid_ipu(r, i, &is_small);
         if (status == POPLINER_OK)
-            status = forbid_spread(s, split, i, m, conditions, &is_near, error);
+            status = forbid_spread(r, i, &is_near);
         if (status != POPLINER_OK)
             return status;
         *is_fine = *is_fine && is_small && is_near;
@@ -141,26 +154,6 @@ static popliner_status exclude(pl_integer_program *s, const pl_split *split,
     return pl_integer_program_forbid(s, conditions, split->num_stages, error);
 }
 
-/* A search by one program after another. */
-typedef struct search {
-    pl_integer_program *s;
-    pl_goal goal;
-    const pl_stop *stop;
-    const popliner_listener *listener;
-    pl_shared *shared;
-    pl_condition *conditions;
-    measured *m;
-    pl_split *best;
-    pl_search_result *result;
-    popliner_error *error;
-
-    uint64_t best_bytes;
-    size_t num_no_goods;
-    pl_split split;   /* the last program's answer */
-    double objective; /* what it is worth */
-    bool is_done;
-} search;
-
 /* Solves the program as it is now. The search is done if that has no answer, or none as good as the
  * best one. */
 static popliner_status ask(search *r) {
@@ -168,8 +161,8 @@ static popliner_status ask(search *r) {
     pl_mip_outcome outcome = PL_MIP_UNSOLVED;
     r->objective = 0.0;
     pl_split_clear(&r->split);
-    popliner_status status = pl_integer_program_solve(s, r->stop, r->listener, &outcome,
-                                                      &r->objective, &r->split, r->error);
+    popliner_status status = pl_integer_program_solve(s, r->asked->stop, r->asked->listener,
+                                                      &outcome, &r->objective, &r->split, r->error);
     if (status != POPLINER_OK)
         return status;
     r->is_done = true;
@@ -196,7 +189,7 @@ static popliner_status take(search *r) {
     if (is_better || (is_within && r->best->num_stages == 0)) {
         r->best_bytes = r->m->values.cut_bytes;
         pl_split_move(r->best, &r->split);
-        if (r->goal != PL_GOAL_FEWEST_CUT_BYTES) {
+        if (r->asked->goal != PL_GOAL_FEWEST_CUT_BYTES) {
             r->is_done = true;
             return status;
         }
@@ -212,10 +205,9 @@ static popliner_status take(search *r) {
 }
 
 static popliner_status turn_to_branch_and_bound(search *r) {
-    r->shared->is_hard = true;
+    r->asked->shared->is_hard = true;
     pl_split_clear(r->best);
-    return pl_branch_and_bound(r->s->problem, &r->s->filter, r->goal, r->s->fixed, r->stop,
-                               r->shared, r->best, r->result, r->error);
+    return pl_branch_and_bound(r->asked, r->best, r->result, r->error);
 }
 
 /* One program after another, until its answer is within the filter and, if the goal is the fewest
@@ -227,7 +219,7 @@ static popliner_status run(search *r) {
         popliner_status status = ask(r);
         if (status != POPLINER_OK || r->is_done)
             return status;
-        status = forbid_ipus(s, &r->split, r->m, r->shared, r->conditions, &is_fine, r->error);
+        status = forbid_ipus(r, &is_fine);
         if (status != POPLINER_OK)
             return status;
         if (!is_fine) {
@@ -245,7 +237,7 @@ static popliner_status run(search *r) {
                                                                 : 0;
     }
     pl_tell(
-        r->listener, POPLINER_LEVEL_WARNING,
+        r->asked->listener, POPLINER_LEVEL_WARNING,
         "GLPK cannot tell more than %d splits apart that differ by a few bytes; the last of them "
         "may not be the best",
         MAX_EXCLUDED_SPLITS);
@@ -254,15 +246,14 @@ static popliner_status run(search *r) {
     return POPLINER_OK;
 }
 
-/* pl_no_goods_search with the first stages fixed. */
-static popliner_status find(const pl_problem *problem, const pl_filter *filter, pl_goal goal,
-                            const pl_split *fixed, const pl_stop *stop,
-                            const popliner_listener *listener, pl_shared *shared, pl_split *split,
+/* pl_no_goods_search by programs alone, where stages may be fixed. */
+static popliner_status find(const pl_shared_search *asked, pl_split *split,
                             pl_search_result *result, popliner_error *error) {
+    const pl_problem *problem = asked->problem;
     pl_integer_program s = {.problem = problem,
-                            .filter = *filter,
+                            .filter = *asked->filter,
                             .num_places = problem->options->num_mapped_stages,
-                            .fixed = fixed,
+                            .fixed = asked->fixed,
                             .peaks_never_shrink =
                                 pl_costs_shared_peak_never_shrinks(problem->costs),
                             .cycles_never_shrink = pl_costs_cycles_never_shrink(problem->costs)};
@@ -270,11 +261,8 @@ static popliner_status find(const pl_problem *problem, const pl_filter *filter, 
     pl_condition *conditions = pl_new_array(2 * s.num_places, sizeof *conditions);
     m.peaks_bytes = pl_new_array(s.num_places, sizeof *m.peaks_bytes);
     m.stages = pl_new_array(s.num_places, sizeof *m.stages);
-    search r = {.s = &s,
-                .goal = goal,
-                .stop = stop,
-                .listener = listener,
-                .shared = shared,
+    search r = {.asked = asked,
+                .s = &s,
                 .conditions = conditions,
                 .m = &m,
                 .best = split,
@@ -285,9 +273,9 @@ static popliner_status find(const pl_problem *problem, const pl_filter *filter, 
                                  ? pl_fail_memory(error, "the integer program")
                                  : POPLINER_OK;
     if (status == POPLINER_OK)
-        status = pl_integer_program_build(&s, goal, error);
+        status = pl_integer_program_build(&s, asked->goal, error);
     if (status == POPLINER_OK && s.num_columns > 0)
-        status = pl_integer_program_forbid_known(&s, shared, conditions, error);
+        status = pl_integer_program_forbid_known(&s, asked->shared, conditions, error);
     if (status == POPLINER_OK && s.num_columns > 0)
         status = run(&r);
     pl_split_clear(&r.split);
@@ -316,31 +304,30 @@ static uint64_t next_peak(const pl_problem *problem, const pl_shared *shared,
     return next;
 }
 
-popliner_status pl_no_goods_search(const pl_problem *problem, const pl_filter *filter, pl_goal goal,
-                                   const pl_stop *stop, const popliner_listener *listener,
-                                   pl_shared *shared, pl_split *split, pl_search_result *result,
-                                   popliner_error *error) {
+popliner_status pl_no_goods_search(const pl_shared_search *asked, pl_split *split,
+                                   pl_search_result *result, popliner_error *error) {
+    const pl_problem *problem = asked->problem;
     *result = (pl_search_result){0};
     if (problem->max_stages < problem->min_stages)
         return POPLINER_OK;
-    bool searches = shared->is_hard && pl_branch_and_bound_can(problem, filter);
-    if (goal != PL_GOAL_EARLIEST_CUTS || problem->max_stages == 1 || searches) {
-        popliner_status status = searches ? pl_branch_and_bound(problem, filter, goal, NULL, stop,
-                                                                shared, split, result, error)
-                                          : find(problem, filter, goal, NULL, stop, listener,
-                                                 shared, split, result, error);
+    bool searches = asked->shared->is_hard && pl_branch_and_bound_can(problem, asked->filter);
+    if (asked->goal != PL_GOAL_EARLIEST_CUTS || problem->max_stages == 1 || searches) {
+        popliner_status status = searches ? pl_branch_and_bound(asked, split, result, error)
+                                          : find(asked, split, result, error);
         if (split->num_stages == 0)
-            result->next_peak_bytes = next_peak(problem, shared, filter->max_peak_bytes);
+            result->next_peak_bytes =
+                next_peak(problem, asked->shared, asked->filter->max_peak_bytes);
         return status;
     }
     pl_split fixed = {0};
     pl_split found = {0};
+    pl_shared_search with_fixed = *asked;
+    with_fixed.fixed = &fixed;
     popliner_status status = POPLINER_OK;
     for (size_t stage = 0; stage < problem->max_stages; ++stage) {
         pl_split_clear(&found);
         if (stage > 0)
-            status =
-                find(problem, filter, goal, &fixed, stop, listener, shared, &found, result, error);
+            status = find(&with_fixed, &found, result, error);
         if (status != POPLINER_OK || (stage > 0 && found.num_stages == 0))
             break;
         if (!pl_split_append(&fixed, stage == 0 ? 0 : found.first_units[stage])) {

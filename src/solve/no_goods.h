@@ -5,17 +5,14 @@
 #ifndef PL_SOLVE_NO_GOODS_H
 #define PL_SOLVE_NO_GOODS_H
 
-#include "popliner/listener.h"
-#include "solve/dynamic_program.h"
 #include "solve/shared_stages.h"
 
-/* pl_dynamic_program for problems whose stages share IPUs; not for the goal FEWEST_STAGES. Exact:
+/* pl_dynamic_program for problems whose stages share IPUs; not for the goal FEWEST_STAGES, and
+ * without fixed stages. *split must be empty, and stays so if there is none. Exact:
  * GLPK solves without the memory that stages need together; this is measured for its answer, and
  * what does not fit is forbidden together with everything that contains it, until it fits.
  * Errors: MEMORY, INTERNAL, those of the shared peaks. */
-popliner_status pl_no_goods_search(const pl_problem *problem, const pl_filter *filter, pl_goal goal,
-                                   const pl_stop *stop, const popliner_listener *listener,
-                                   pl_shared *shared, pl_split *split, pl_search_result *result,
-                                   popliner_error *error);
+popliner_status pl_no_goods_search(const pl_shared_search *asked, pl_split *split,
+                                   pl_search_result *result, popliner_error *error);
 
 #endif

@@ -48,8 +48,13 @@ popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_go
     }
     if (p->is_shared) {
         pl_search_result result = {0};
-        status = pl_no_goods_search(p, filter, goal, search->stop, p->options->listener,
-                                    &search->shared, split, &result, error);
+        const pl_shared_search asked = {.problem = p,
+                                        .filter = filter,
+                                        .goal = goal,
+                                        .stop = search->stop,
+                                        .listener = p->options->listener,
+                                        .shared = &search->shared};
+        status = pl_no_goods_search(&asked, split, &result, error);
         is_stopped = result.is_stopped;
         found_bound = split->num_stages > 0 ? result.bound_bytes : result.next_peak_bytes;
     } else {

@@ -11,9 +11,9 @@ static void set(const char **name, const char *otherwise) {
 popliner_status pl_option_names_take(const popliner_option_names *callers,
                                      popliner_option_names *names, popliner_error *error) {
     static const popliner_option_names defaults = {
-        .name_regex = "name_regex",
+        .layer_name_regex = "layer_name_regex",
         .first_layer_regex = "first_layer_regex",
-        .name_regex_hint = "",
+        .layer_name_regex_hint = "",
         .max_stages = "max_stages",
         .max_stage_bytes = "max_stage_bytes",
         .max_stage_bytes_note = "",
@@ -29,9 +29,9 @@ popliner_status pl_option_names_take(const popliner_option_names *callers,
     *names = (popliner_option_names)POPLINER_OPTION_NAMES_INIT;
     popliner_status status =
         pl_struct_take(names, sizeof *names, callers, "popliner_option_names", error);
-    set(&names->name_regex, defaults.name_regex);
+    set(&names->layer_name_regex, defaults.layer_name_regex);
     set(&names->first_layer_regex, defaults.first_layer_regex);
-    set(&names->name_regex_hint, defaults.name_regex_hint);
+    set(&names->layer_name_regex_hint, defaults.layer_name_regex_hint);
     set(&names->max_stages, defaults.max_stages);
     set(&names->max_stage_bytes, defaults.max_stage_bytes);
     set(&names->max_stage_bytes_note, defaults.max_stage_bytes_note);

@@ -41,20 +41,26 @@ popliner_interval pl_split_interval(const pl_problem *problem, const pl_split *s
     return (popliner_interval){split->first_units[stage], end - 1, split->num_stages - stage};
 }
 
-/* The peak and cycles of all stages on the IPU of `stage`, the first one there. */
+/* What all stages on an IPU come to. */
+typedef struct ipu_load {
+    uint64_t peak_bytes;
+    uint64_t cycles;
+} ipu_load;
+
+/* The load of the IPU of `stage`, the first one there. `together` is room for all stages. */
 static popliner_status measure_ipu(const pl_problem *problem, const popliner_interval *stages,
                                    size_t num_stages, size_t stage, popliner_interval *together,
-                                   uint64_t *peak_bytes, uint64_t *cycles, popliner_error *error) {
+                                   ipu_load *load, popliner_error *error) {
     size_t count = 0;
-    *cycles = 0;
+    *load = (ipu_load){0};
     for (size_t other = stage; other < num_stages; ++other) {
         if (pl_problem_ipu(problem, other) != pl_problem_ipu(problem, stage))
             continue;
         together[count++] = stages[other];
-        *cycles += popliner_costs_cycles(problem->costs, stages[other].first_unit,
-                                         stages[other].last_unit);
+        load->cycles += popliner_costs_cycles(problem->costs, stages[other].first_unit,
+                                              stages[other].last_unit);
     }
-    return pl_costs_shared_peak(problem->costs, together, count, peak_bytes, error);
+    return pl_costs_shared_peak(problem->costs, together, count, &load->peak_bytes, error);
 }
 
 popliner_status pl_split_evaluate(const pl_problem *problem, const pl_split *split,
@@ -83,11 +89,12 @@ popliner_status pl_split_evaluate(const pl_problem *problem, const pl_split *spl
                 peaks_bytes[i] = peaks_bytes[first];
             continue;
         }
-        uint64_t peak = 0;
-        uint64_t cycles = 0;
-        status = measure_ipu(problem, stages, num_stages, i, together, &peak, &cycles, error);
+        ipu_load load;
+        status = measure_ipu(problem, stages, num_stages, i, together, &load, error);
         if (status != POPLINER_OK)
             goto done;
+        uint64_t peak = load.peak_bytes;
+        uint64_t cycles = load.cycles;
         if (peaks_bytes != NULL)
             peaks_bytes[i] = peak;
         values->peak_bytes = peak > values->peak_bytes ? peak : values->peak_bytes;
@@ -168,7 +175,7 @@ static bool keeps_rules(const popliner_costs *costs, const popliner_solver_optio
             options->placements[i].ipu != stage->ipu)
             return false;
     }
-    return popliner_costs_peak(costs, stage->first_unit, stage->last_unit) !=
+    return popliner_costs_peak(costs, stage->first_unit, stage->last_unit, 1) !=
                POPLINER_PEAK_FORBIDDEN &&
            size >= options->min_units && (options->max_units == 0 || size <= options->max_units);
 }

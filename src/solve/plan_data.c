@@ -27,6 +27,7 @@ void pl_plan_summarise(popliner_plan *plan) {
         .cycles = plan->cycles,
         .cut_bytes = plan->cut_bytes,
         .spread = plan->spread,
+        .infeasibility = &plan->infeasibility,
     };
 }
 
@@ -40,10 +41,6 @@ const popliner_plan_stage *popliner_plan_stage_at(const popliner_plan *plan, siz
 
 const popliner_plan_value *popliner_plan_value_at(const popliner_plan *plan, size_t i) {
     return i < plan->num_values ? &plan->values[i] : NULL;
-}
-
-const popliner_infeasibility *popliner_plan_get_infeasibility(const popliner_plan *plan) {
-    return &plan->infeasibility;
 }
 
 void popliner_plan_free(popliner_plan *plan) {

@@ -30,7 +30,8 @@ struct popliner_plan {
 /* Frees what the plan owns and makes it empty. NULL is fine. */
 void pl_plan_clear(popliner_plan *plan);
 
-/* Fills the summary from all else. */
+/* Fills the summary from all else. It points into the plan, so a plan that was copied needs another
+ * one. */
 void pl_plan_summarise(popliner_plan *plan);
 
 /* popliner_solve into a plan that is empty, by any method but GREEDY, of options that are

@@ -10,6 +10,8 @@
 
 #include "popliner/costs.h"
 #include "popliner/error.h"
+#include "popliner/listener.h"
+#include "solve/dynamic_program.h"
 
 /* Stages whose need together on one IPU was measured, mostly because it is too much: kept for all
  * later programs of the same problem. Zero-initialise; free with pl_shared_free. */
@@ -29,6 +31,17 @@ void pl_shared_free(pl_shared *shared);
 popliner_status pl_shared_add(pl_shared *shared, size_t width, const popliner_interval *stages,
                               size_t first_stage_on_ipu, uint64_t peak_bytes,
                               popliner_error *error);
+
+/* A search for the best split of a problem whose stages share IPUs. Nothing of it is owned. */
+typedef struct pl_shared_search {
+    const pl_problem *problem;
+    const pl_filter *filter;
+    pl_goal goal;
+    const pl_split *fixed; /* the first stages begin where these do; NULL: none is fixed */
+    const pl_stop *stop;
+    const popliner_listener *listener; /* may be NULL */
+    pl_shared *shared; /* what is measured is added, and what is there is not measured again */
+} pl_shared_search;
 
 /* What a search found. */
 typedef struct pl_search_result {

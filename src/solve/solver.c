@@ -165,13 +165,9 @@ static popliner_status write_program(const popliner_costs *costs,
                          "not share an IPU",
                          path);
     if (status == POPLINER_OK) {
-        pl_goal goal = first == POPLINER_OBJECTIVE_TRAFFIC ? PL_GOAL_FEWEST_CUT_BYTES
-                       : first == POPLINER_OBJECTIVE_IPUS  ? PL_GOAL_FEWEST_STAGES
-                                                           : PL_GOAL_ANY;
         pl_filter filter = pl_filter_of_limits(&problem);
         status =
-            pl_integer_program_write(&problem, &filter, goal, first == POPLINER_OBJECTIVE_CYCLES,
-                                     &search.shared, format, path, error);
+            pl_integer_program_write(&problem, &filter, first, &search.shared, format, path, error);
     }
 done:
     pl_plan_clear(&plan);
@@ -187,7 +183,7 @@ static popliner_status peak_of_table(void *user, size_t first_unit, size_t last_
                                      uint64_t *peak_bytes, popliner_error *error) {
     const popliner_costs *const *costs = user;
     (void)error;
-    *peak_bytes = popliner_costs_peak(*costs, first_unit, last_unit);
+    *peak_bytes = popliner_costs_peak(*costs, first_unit, last_unit, 1);
     return POPLINER_OK;
 }
 

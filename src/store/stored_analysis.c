@@ -76,37 +76,43 @@ static uint64_t bytes_of(const pl_field *fields, size_t num_fields) {
     return bytes;
 }
 
-/* Writes the file `part`, which is to become `path`: errors name the latter. */
-static popliner_status write_file(const popliner_profile *profile,
-                                  const popliner_operations *operations,
-                                  const pl_measured_stages *stages, size_t num_stages,
-                                  const popliner_listener *listener, const char *part,
-                                  const char *path, popliner_error *error) {
+/* What is stored, and where it is to be in the end: errors name that. */
+typedef struct contents {
+    const popliner_profile *profile;
+    const popliner_operations *operations;
+    const pl_measured_stages *stages; /* [num_stages] */
+    size_t num_stages;
+    const popliner_listener *listener;
+    const char *path;
+} contents;
+
+/* Writes the file `part`, which is to become c->path. */
+static popliner_status write_file(const contents *c, const char *part, popliner_error *error) {
     pl_array_writer writer = {0};
     pl_field fields[2 * PL_MOST_FIELDS];
     /* shallow copies: listing fields takes the addresses of members that may change */
-    popliner_profile profile_copy = *profile;
-    popliner_operations operations_copy = *operations;
+    popliner_profile profile_copy = *c->profile;
+    popliner_operations operations_copy = *c->operations;
     size_t num_fields = pl_profile_fields(&profile_copy, fields);
     num_fields += pl_operations_fields(&operations_copy, fields + num_fields);
-    bool saved =
-        pl_array_writer_open(&writer, part) && save_target(writer.sqlite, profile, operations);
+    bool saved = pl_array_writer_open(&writer, part) &&
+                 save_target(writer.sqlite, c->profile, c->operations);
     uint64_t done_bytes = 0;
     uint64_t total_bytes = bytes_of(fields, num_fields);
     for (size_t i = 0; saved && i < num_fields; i++) {
-        pl_progress(listener, "Storing the analysis", done_bytes, total_bytes);
+        pl_progress(c->listener, "Storing the analysis", done_bytes, total_bytes);
         saved = pl_array_writer_add(&writer, "", &fields[i]);
         done_bytes += bytes_of(&fields[i], 1);
     }
-    pl_progress(listener, "Storing the analysis", total_bytes, total_bytes);
+    pl_progress(c->listener, "Storing the analysis", total_bytes, total_bytes);
     popliner_status status = saved ? POPLINER_OK : POPLINER_ERROR_OUTPUT;
-    for (size_t i = 0; status == POPLINER_OK && i < num_stages; i++)
-        status = pl_stored_stages_save(&writer, i, operations, &stages[i], error);
+    for (size_t i = 0; status == POPLINER_OK && i < c->num_stages; i++)
+        status = pl_stored_stages_save(&writer, i, c->operations, &c->stages[i], error);
     if (status == POPLINER_OK && !pl_array_writer_commit(&writer))
         status = POPLINER_ERROR_OUTPUT;
     if (status == POPLINER_ERROR_OUTPUT)
         status = writer.sqlite == NULL ? pl_fail_memory(error, "storing the analysis")
-                                       : fail_saving(writer.sqlite, path, error);
+                                       : fail_saving(writer.sqlite, c->path, error);
     pl_array_writer_close(&writer);
     return status;
 }
@@ -126,7 +132,13 @@ popliner_status pl_stored_analysis_save(const popliner_profile *profile,
         return pl_fail_memory(error, "a file name");
     }
     unlink(part.data); /* a run of the same number may have been killed here */
-    status = write_file(profile, operations, stages, num_stages, listener, part.data, path, error);
+    const contents all = {.profile = profile,
+                          .operations = operations,
+                          .stages = stages,
+                          .num_stages = num_stages,
+                          .listener = listener,
+                          .path = path};
+    status = write_file(&all, part.data, error);
     if (status == POPLINER_OK && rename(part.data, path) != 0)
         status = fail_saving(NULL, path, error);
     if (status != POPLINER_OK)
@@ -143,11 +155,12 @@ static popliner_status load_target(const pl_array_reader *reader, popliner_profi
         {"byte_order", true},     {"checksum", true},     {"clock_hz", true}};
     const pl_database *database = &reader->database;
     popliner_target *target = &profile->target;
+    static const pl_table table = {"target", true, columns, 9, ""};
     pl_rows rows = {0};
     bool more = false;
     uint64_t numbers[4] = {0};
     uint64_t of_framework = 0;
-    popliner_status status = pl_rows_open(&rows, database, "target", true, columns, 9, "", error);
+    popliner_status status = pl_rows_open(&rows, database, &table, error);
     if (status == POPLINER_OK)
         status = pl_rows_next(&rows, &more, error);
     if (status == POPLINER_OK && !more)
@@ -181,12 +194,6 @@ static popliner_status load_target(const pl_array_reader *reader, popliner_profi
 }
 
 /* ---- loading ---- */
-
-struct pl_stored_analysis {
-    pl_array_reader reader;
-    popliner_profile *profile;
-    popliner_operations *operations;
-};
 
 void pl_stored_analysis_close(pl_stored_analysis *analysis) {
     if (analysis == NULL)
@@ -314,13 +321,12 @@ popliner_status pl_stored_analysis_find_stages(pl_stored_analysis *analysis,
                                                popliner_memory_model model,
                                                const popliner_pipeline *pipeline,
                                                pl_measured_stages *stages, popliner_error *error) {
+    const pl_wanted_stages wanted = {layers, model, pipeline};
     bool is_last = false;
     popliner_status status = POPLINER_OK;
     *stages = (pl_measured_stages){0};
     for (size_t i = 0; status == POPLINER_OK && stages->chain == NULL && !is_last; i++)
-        status =
-            pl_stored_stages_load(&analysis->reader, i, analysis->profile, analysis->operations,
-                                  layers, model, pipeline, stages, &is_last, error);
+        status = pl_stored_stages_load(analysis, i, &wanted, stages, &is_last, error);
     status = pl_database_end_reading(&analysis->reader.database, status, error);
     if (status != POPLINER_OK)
         pl_measured_stages_clear(stages);

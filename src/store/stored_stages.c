@@ -107,15 +107,15 @@ static popliner_pipeline pipeline_of(const record *r) {
 }
 
 /* Whether these stages are looked for. */
-static bool is_wanted(const record *r, const popliner_layers *layers, popliner_memory_model model,
-                      const popliner_pipeline *pipeline) {
+static bool is_wanted(const record *r, const pl_wanted_stages *wanted) {
     const popliner_pipeline measured = pipeline_of(r);
-    if (r->settings[SETTING_MODEL] != (uint64_t)model || pl_memory_model_find(model) == NULL)
+    if (r->settings[SETTING_MODEL] != (uint64_t)wanted->model ||
+        pl_memory_model_find(wanted->model) == NULL)
         return false;
     for (size_t i = 0; i < r->num_operations; i++)
-        if (r->layer_key[i] != pl_layer_key(layers, i))
+        if (r->layer_key[i] != pl_layer_key(wanted->layers, i))
             return false;
-    return pl_details_serve(&measured, pipeline);
+    return pl_details_serve(&measured, wanted->pipeline);
 }
 
 /* Whether all sizes belong together and nothing leads out of the profile. */
@@ -134,12 +134,11 @@ static void take(record *r, pl_measured_stages *stages) {
     r->details = NULL;
 }
 
-popliner_status pl_stored_stages_load(pl_array_reader *reader, size_t number,
-                                      const popliner_profile *profile,
-                                      const popliner_operations *operations,
-                                      const popliner_layers *layers, popliner_memory_model model,
-                                      const popliner_pipeline *pipeline, pl_measured_stages *stages,
+popliner_status pl_stored_stages_load(pl_stored_analysis *analysis, size_t number,
+                                      const pl_wanted_stages *wanted, pl_measured_stages *stages,
                                       bool *is_last, popliner_error *error) {
+    pl_array_reader *reader = &analysis->reader;
+    const popliner_operations *operations = analysis->operations;
     record r = {0};
     pl_field fields[MOST_FIELDS];
     char group[MOST_GROUP];
@@ -156,7 +155,7 @@ popliner_status pl_stored_stages_load(pl_array_reader *reader, size_t number,
     if (status == POPLINER_OK && (r.num_settings != NUM_SETTINGS ||
                                   r.num_operations != popliner_operations_count(operations)))
         status = pl_array_reader_fail(reader, "its stages", error);
-    if (status != POPLINER_OK || !is_wanted(&r, layers, model, pipeline))
+    if (status != POPLINER_OK || !is_wanted(&r, wanted))
         goto done;
     r.chain = calloc(1, sizeof *r.chain);
     r.details = calloc(1, sizeof *r.details);
@@ -164,14 +163,14 @@ popliner_status pl_stored_stages_load(pl_array_reader *reader, size_t number,
         status = pl_fail_memory(error, "the stored stages");
         goto done;
     }
-    r.chain->model = pl_memory_model_find(model);
+    r.chain->model = pl_memory_model_find(wanted->model);
     num_fields = list_contents(&r, fields);
     status = load(reader, group, fields, num_fields, error);
     r.details->largest.pipeline = pipeline_of(&r);
     r.details->largest.unused = PL_NONE;
     if (status == POPLINER_OK)
-        status = pl_chain_complete(r.chain, operations, layers, &is_right, error);
-    if (status == POPLINER_OK && (!is_right || !is_consistent(&r, profile)))
+        status = pl_chain_complete(r.chain, operations, wanted->layers, &is_right, error);
+    if (status == POPLINER_OK && (!is_right || !is_consistent(&r, analysis->profile)))
         status = pl_array_reader_fail(reader, "its stages", error);
     if (status == POPLINER_OK)
         take(&r, stages);

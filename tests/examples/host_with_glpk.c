@@ -106,7 +106,7 @@ int main(int argc, char **argv) {
     options.device_map = device_map;
     options.num_mapped_stages = sizeof device_map / sizeof *device_map;
     options.should_stop = should_stop;
-    popliner_status status = popliner_costs_create(NUM_UNITS, &costs, &error);
+    popliner_status status = popliner_costs_create(NUM_UNITS, 1, &costs, &error);
     if (status == POPLINER_OK)
         status = popliner_costs_fill_peaks(costs, stage_peak, NULL, UINT64_MAX, &error);
     bool intact = status == POPLINER_OK;

@@ -28,7 +28,8 @@ int main(void) {
     options.max_stages = 3;
     options.max_stage_bytes = 1000;
 
-    popliner_status status = popliner_costs_create(NUM_LAYERS, &costs, &error);
+    /* 1: a stage needs the same wherever in the pipeline it stands */
+    popliner_status status = popliner_costs_create(NUM_LAYERS, 1, &costs, &error);
     if (status == POPLINER_OK)
         status = popliner_costs_fill_peaks(costs, stage_peak, NULL, UINT64_MAX, &error);
     if (status == POPLINER_OK)

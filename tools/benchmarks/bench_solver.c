@@ -183,10 +183,8 @@ static void give_up(const char *what) {
 static popliner_costs *make_costs(const chain *c, const benchmark *b) {
     popliner_costs *costs;
     popliner_error error;
-    if (popliner_costs_create(c->num_units, &costs, &error) != POPLINER_OK ||
-        popliner_costs_add_cycles(costs, &error) != POPLINER_OK ||
-        (b->is_training &&
-         popliner_costs_add_pipeline(costs, b->max_stages, &error) != POPLINER_OK))
+    if (popliner_costs_create(c->num_units, b->is_training ? b->max_stages : 1, &costs, &error) !=
+        POPLINER_OK)
         give_up(error.message);
     for (size_t unit = 1; unit < c->num_units; ++unit)
         popliner_costs_set_cut(costs, unit, c->out_bytes[unit - 1], NULL);
@@ -196,13 +194,13 @@ static popliner_costs *make_costs(const chain *c, const benchmark *b) {
         for (size_t last = first; last < c->num_units; ++last) {
             add_unit(c, last, &n);
             cycles += c->cycles[last];
-            popliner_costs_set_peak(costs, first, last, peak_of(&n), NULL);
+            popliner_costs_set_peak(costs, first, last, 1, peak_of(&n), NULL);
             popliner_costs_set_cycles(costs, first, last,
                                       cycles + (last + 1 < c->num_units ? c->out_bytes[last] : 0),
                                       NULL);
             for (size_t to_end = 2; b->is_training && to_end <= b->max_stages; ++to_end)
-                popliner_costs_set_peak_at(costs, to_end, first, last,
-                                           peak_of(&n) + (2 * to_end - 1) * n.stash_bytes, NULL);
+                popliner_costs_set_peak(costs, first, last, to_end,
+                                        peak_of(&n) + (2 * to_end - 1) * n.stash_bytes, NULL);
         }
     }
     return costs;
