@@ -45,7 +45,7 @@ bool pl_id_map_add_run(pl_id_map *map, uint64_t id, uint32_t index, size_t count
     return true;
 }
 
-static int compare_entries(const void *left, const void *right) {
+int pl_id_entry_compare(const void *left, const void *right) {
     const pl_id_entry *a = left;
     const pl_id_entry *b = right;
     if (a->id != b->id)
@@ -59,7 +59,7 @@ void pl_id_map_sort(pl_id_map *map) {
         sorted = map->entries[i - 1].id < map->entries[i].id;
     if (sorted)
         return;
-    qsort(map->entries, map->count, sizeof *map->entries, compare_entries);
+    qsort(map->entries, map->count, sizeof *map->entries, pl_id_entry_compare);
     size_t kept = 0;
     for (size_t i = 0; i < map->count; i++) {
         if (kept == 0 || map->entries[kept - 1].id != map->entries[i].id)

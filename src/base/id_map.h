@@ -16,6 +16,9 @@ typedef struct pl_id_entry {
     uint32_t index;
 } pl_id_entry;
 
+/* For qsort(): by id, those of one id by index. */
+int pl_id_entry_compare(const void *left, const void *right);
+
 /* Zero-initialise; add every id; sort once; then find. As long as the i-th id added is first_id + i
  * with index i, as in nearly every table, nothing is stored at all. */
 typedef struct pl_id_map {
