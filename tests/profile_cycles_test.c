@@ -120,17 +120,14 @@ static size_t check_estimates(const char *path) {
     return num_estimated;
 }
 
+static void check_golden_profile(void *user, const test_golden_files *files) {
+    (void)user;
+    assert_true(check_estimates(files->profile) > 50);
+}
+
 static void reads_the_estimates_of_golden_profiles(void **state) {
     (void)state;
-    char names[TEST_MOST_CASES][TEST_CASE_NAME];
-    size_t count = test_golden_cases(names);
-    if (count == 0)
-        skip();
-    for (size_t i = 0; i < count; i++) {
-        char *path = test_golden_file(names[i], "profile.pop");
-        assert_true(check_estimates(path) > 50);
-        free(path);
-    }
+    test_each_golden_case(check_golden_profile, NULL);
 }
 
 /* In the sample the compute sets have estimates, too. */

@@ -152,34 +152,29 @@ static uint64_t json_number(const json_t *values, const char *key) {
     return (uint64_t)json_integer_value(number);
 }
 
+static void check_golden_profile(void *user, const test_golden_files *files) {
+    (void)user;
+    char *values_path = test_golden_file(files->name, "values.json");
+    assert_non_null(values_path);
+    check_counts(files->profile);
+    json_t *values = json_load_file(values_path, 0, NULL);
+    assert_non_null(values);
+    popliner_profile *profile = expect_read(files->profile, NULL, files->name);
+    popliner_graph counts = graph_of(profile);
+    assert_int_equal(counts.num_steps, json_number(values, "steps"));
+    assert_int_equal(counts.num_variables, json_number(values, "lowered_variables"));
+    assert_int_equal(popliner_profile_target(profile)->num_tiles, json_number(values, "tiles"));
+    /* the original counts the class 0 of what was not allocated, too */
+    assert_int_equal(counts.num_equivalence_classes + 1,
+                     json_number(values, "equivalence_classes"));
+    pl_profile_free(profile);
+    json_decref(values);
+    free(values_path);
+}
+
 static void reads_every_golden_profile(void **state) {
     (void)state;
-    static char names[TEST_MOST_CASES][TEST_CASE_NAME];
-    size_t num_cases = test_golden_cases(names);
-    if (num_cases == 0)
-        skip();
-    for (size_t i = 0; i < num_cases; i++) {
-        char *path = test_golden_file(names[i], "profile.pop");
-        char *values_path = test_golden_file(names[i], "values.json");
-        if (path != NULL && values_path != NULL) {
-            check_counts(path);
-            json_t *values = json_load_file(values_path, 0, NULL);
-            assert_non_null(values);
-            popliner_profile *profile = expect_read(path, NULL, names[i]);
-            popliner_graph counts = graph_of(profile);
-            assert_int_equal(counts.num_steps, json_number(values, "steps"));
-            assert_int_equal(counts.num_variables, json_number(values, "lowered_variables"));
-            assert_int_equal(popliner_profile_target(profile)->num_tiles,
-                             json_number(values, "tiles"));
-            /* the original counts the class 0 of what was not allocated, too */
-            assert_int_equal(counts.num_equivalence_classes + 1,
-                             json_number(values, "equivalence_classes"));
-            pl_profile_free(profile);
-            json_decref(values);
-        }
-        free(values_path);
-        free(path);
-    }
+    test_each_golden_case(check_golden_profile, NULL);
 }
 
 static void reads_the_real_profile(void **state) {

@@ -31,6 +31,17 @@ size_t test_golden_cases(char names[TEST_MOST_CASES][TEST_CASE_NAME]);
 char *test_golden_file(const char *golden_case, const char *file);
 char *test_firehose_file(const char *file);
 
+/* The files of a golden case. */
+typedef struct test_golden_files {
+    const char *name; /* of the case */
+    const char *profile;
+    const char *debug;
+} test_golden_files;
+
+/* Calls `check` with the files of every golden case, both of which must be there; skips the test if
+ * there is no case. */
+void test_each_golden_case(void (*check)(void *user, const test_golden_files *files), void *user);
+
 /* The same for any file of ../shared/data, and for one of the project, which must be there. */
 char *test_shared_file(const char *file);
 char *test_project_file(const char *file);

@@ -159,19 +159,14 @@ static void alter(const char *path, const char *sql) {
 
 /* ---- Tests ---------------------------------------------------------------------------------- */
 
+static void check_golden_case(void *user, const test_golden_files *files) {
+    const char *directory = user;
+    expect_same_bytes(directory, files->profile, files->debug);
+    expect_same_bytes(directory, files->profile, NULL);
+}
+
 static void golden_cases_are_the_same(void **state) {
-    char names[TEST_MOST_CASES][TEST_CASE_NAME];
-    size_t count = test_golden_cases(names);
-    for (size_t i = 0; i < count; i++) {
-        char *profile = test_golden_file(names[i], "profile.pop");
-        char *debug = test_golden_file(names[i], "debug.cbor");
-        expect_same_bytes(*state, profile, debug);
-        expect_same_bytes(*state, profile, NULL);
-        free(profile);
-        free(debug);
-    }
-    if (count == 0)
-        skip();
+    test_each_golden_case(check_golden_case, *state);
 }
 
 static void a_sample_is_the_same(void **state) {

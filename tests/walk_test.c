@@ -618,17 +618,14 @@ static void tells_of_the_sample_what_its_tables_hold(void **state) {
     check_profile(TEST_SAMPLE_DIRECTORY "/profile.pop");
 }
 
+static void check_golden_profile(void *user, const test_golden_files *files) {
+    (void)user;
+    check_profile(files->profile);
+}
+
 static void tells_of_golden_profiles_what_their_tables_hold(void **state) {
     (void)state;
-    char names[TEST_MOST_CASES][TEST_CASE_NAME];
-    size_t count = test_golden_cases(names);
-    if (count == 0)
-        skip();
-    for (size_t i = 0; i < count; i++) {
-        char *path = test_golden_file(names[i], "profile.pop");
-        check_profile(path);
-        free(path);
-    }
+    test_each_golden_case(check_golden_profile, NULL);
 }
 
 static void tells_of_the_real_profile_what_its_tables_hold(void **state) {
