@@ -338,6 +338,12 @@ static void alter(const damage *d, const char *sql) {
     sqlite3_close(sqlite);
 }
 
+/* Asserts that the file is refused once SQL was run on it. */
+static void assert_refused_after(const damage *d, const char *sql) {
+    alter(d, sql);
+    assert_refused(&d->c, d->path, sql);
+}
+
 /* As the format has it, for an array of one piece. */
 static uint64_t checksum_of(const char *name, const void *bytes, size_t size) {
     const uint64_t place[] = {XXH3_64bits(name, strlen(name)), 0, size};
@@ -422,16 +428,12 @@ static void refuses_missing_and_resized_arrays(void **state) {
             if (!test_takes_case(i + k, 3))
                 continue;
             snprintf(sql, sizeof sql, changes[k], fields[i].name);
-            alter(&d, sql);
-            assert_refused(&d.c, d.path, sql);
+            assert_refused_after(&d, sql);
         }
     }
-    alter(&d, "DELETE FROM arrays");
-    assert_refused(&d.c, d.path, "no arrays");
-    alter(&d, "DROP TABLE arrays");
-    assert_refused(&d.c, d.path, "no table of arrays");
-    alter(&d, "DROP TABLE target");
-    assert_refused(&d.c, d.path, "no table of the target");
+    assert_refused_after(&d, "DELETE FROM arrays");
+    assert_refused_after(&d, "DROP TABLE arrays");
+    assert_refused_after(&d, "DROP TABLE target");
     end_damage(&d);
 }
 
@@ -458,21 +460,15 @@ static void refuses_another_target(void **state) {
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
         for (size_t k = 0; k < sizeof values / sizeof *values; k++) {
             snprintf(sql, sizeof sql, "UPDATE target SET %s = %s", columns[i], values[k]);
-            alter(&d, sql);
-            assert_refused(&d.c, d.path, sql);
+            assert_refused_after(&d, sql);
         }
         snprintf(sql, sizeof sql, "ALTER TABLE target RENAME COLUMN %s TO other", columns[i]);
-        alter(&d, sql);
-        assert_refused(&d.c, d.path, sql);
+        assert_refused_after(&d, sql);
     }
-    alter(&d, "UPDATE target SET architecture = 'ipu21'");
-    assert_refused(&d.c, d.path, "another architecture");
-    alter(&d, "UPDATE target SET architecture = printf('%.1000c', 'x')");
-    assert_refused(&d.c, d.path, "a long architecture");
-    alter(&d, "UPDATE target SET architecture = NULL");
-    assert_refused(&d.c, d.path, "no architecture");
-    alter(&d, "DELETE FROM target");
-    assert_refused(&d.c, d.path, "no target");
+    assert_refused_after(&d, "UPDATE target SET architecture = 'ipu21'");
+    assert_refused_after(&d, "UPDATE target SET architecture = printf('%.1000c', 'x')");
+    assert_refused_after(&d, "UPDATE target SET architecture = NULL");
+    assert_refused_after(&d, "DELETE FROM target");
     end_damage(&d);
 }
 
