@@ -973,9 +973,6 @@ static void reads_every_golden_file(void **state) {
     test_each_golden_case(check_golden_file, NULL);
 }
 
-#define IN_DIRECTORY(test)                                                                         \
-    cmocka_unit_test_setup_teardown(test, test_begin_directory, test_end_directory)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         IN_DIRECTORY(reads_the_form_of_the_real_file),

@@ -713,10 +713,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adds_up_in_the_golden_cases),
         cmocka_unit_test(adds_up_in_the_real_profile),
-        cmocka_unit_test_setup_teardown(adds_up_without_debug_ids, test_begin_directory,
-                                        test_end_directory),
-        cmocka_unit_test_setup_teardown(adds_up_where_code_is_explained_wrongly,
-                                        test_begin_directory, test_end_directory),
+        IN_DIRECTORY(adds_up_without_debug_ids),
+        IN_DIRECTORY(adds_up_where_code_is_explained_wrongly),
         cmocka_unit_test(keeps_its_rules_where_code_is_explained_wrongly),
         cmocka_unit_test(keeps_every_rule),
         cmocka_unit_test(counts_a_compute_set_once),

@@ -569,11 +569,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tells_training_from_inference),
         cmocka_unit_test(knows_what_a_pipeline_keeps),
-        cmocka_unit_test_setup_teardown(outlining_changes_no_cut, test_begin_directory,
-                                        test_end_directory),
+        IN_DIRECTORY(outlining_changes_no_cut),
         cmocka_unit_test(counts_cycles),
-        cmocka_unit_test_setup_teardown(layers_alike_take_alike, test_begin_directory,
-                                        test_end_directory),
+        IN_DIRECTORY(layers_alike_take_alike),
         cmocka_unit_test(leaves_out_what_is_above_a_limit),
         cmocka_unit_test(longer_intervals_never_need_less),
         cmocka_unit_test(measures_stages_on_one_ipu),

@@ -592,9 +592,6 @@ static void tells_of_a_stored_analysis_that_changes(void **state) {
     free(from);
 }
 
-#define IN_DIRECTORY(test)                                                                         \
-    cmocka_unit_test_setup_teardown(test, test_begin_directory, test_end_directory)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         IN_DIRECTORY(refuses_half_a_transaction),

@@ -1198,9 +1198,6 @@ static void frees_nothing(void **state) {
     pl_profile_free(NULL);
 }
 
-#define IN_DIRECTORY(test)                                                                         \
-    cmocka_unit_test_setup_teardown(test, test_begin_directory, test_end_directory)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_every_golden_profile),

@@ -771,9 +771,6 @@ static void is_not_hindered_by_what_a_killed_run_left(void **state) {
     golden_free(&c);
 }
 
-#define IN_DIRECTORY(test)                                                                         \
-    cmocka_unit_test_setup_teardown(test, test_begin_directory, test_end_directory)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         IN_DIRECTORY(loads_what_was_stored),

@@ -50,6 +50,10 @@ char *test_project_file(const char *file);
 int test_begin_directory(void **state);
 int test_end_directory(void **state);
 
+/* The same, in the list of a file's tests. */
+#define IN_DIRECTORY(test)                                                                         \
+    cmocka_unit_test_setup_teardown(test, test_begin_directory, test_end_directory)
+
 /* directory/name; the caller frees it. */
 char *test_path(const char *directory, const char *name);
 

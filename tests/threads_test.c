@@ -365,9 +365,6 @@ static void warnings_of_the_debug_information_are_told(void **state) {
     free(debug);
 }
 
-#define IN_DIRECTORY(test)                                                                         \
-    cmocka_unit_test_setup_teardown(test, test_begin_directory, test_end_directory)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         IN_DIRECTORY(golden_cases_are_the_same),
