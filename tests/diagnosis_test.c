@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sqlite3.h>
-
 #include "diagnosis/diagnosis.h"
 #include "memory/chain_data.h"
 #include "memory/stage.h"
@@ -21,6 +19,7 @@
 #include "profile/blob_codec.h"
 #include "profile/profile_data.h"
 #include "test_data.h"
+#include "test_sql.h"
 
 static void *new_array(size_t count, size_t item_size) {
     void *items = calloc(count + 1, item_size);
@@ -387,30 +386,14 @@ static void check_programs(const subject *s, const popliner_diagnosis *d, const 
     assert_int_equal(num_all, p->num_programs);
 }
 
-/* The bytes of a category over all tiles, from the compiler's table: alone and overlapped, in three
- * kinds of memory. */
+/* The bytes of a category over all tiles. */
 static uint64_t read_category(sqlite3 *db, const char *name, size_t num_tiles, bool *is_known) {
-    sqlite3_stmt *statement = NULL;
+    uint64_t *by_tile = new_array(num_tiles, sizeof *by_tile);
     uint64_t sum = 0;
-    assert_int_equal(sqlite3_prepare_v2(db,
-                                        "SELECT interleaved_overlapped, non_interleaved_overlapped,"
-                                        " overflowed_overlapped, interleaved_non_overlapped,"
-                                        " non_interleaved_non_overlapped, overflowed_non_overlapped"
-                                        " FROM memory_by_category WHERE category_id = ?",
-                                        -1, &statement, NULL),
-                     SQLITE_OK);
-    sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
-    *is_known = sqlite3_step(statement) == SQLITE_ROW;
-    uint64_t *values = new_array(num_tiles, sizeof *values);
-    for (int column = 0; *is_known && column < 6; column++) {
-        const void *blob = sqlite3_column_blob(statement, column);
-        size_t size = (size_t)sqlite3_column_bytes(statement, column);
-        assert_true(pl_varint_list_read(blob, size, values, num_tiles));
-        for (size_t tile = 0; tile < num_tiles; tile++)
-            sum += values[tile];
-    }
-    free(values);
-    sqlite3_finalize(statement);
+    *is_known = test_category_bytes(db, name, num_tiles, by_tile);
+    for (size_t tile = 0; tile < num_tiles; tile++)
+        sum += by_tile[tile];
+    free(by_tile);
     return sum;
 }
 
@@ -456,8 +439,7 @@ static void check_categories(const subject *s, const popliner_diagnosis *d, cons
         size_of_all += p->variable_size_bytes[v];
     assert_int_equal(sum, size_of_all);
     /* none that has bytes is left out */
-    sqlite3_stmt *statement = NULL;
-    sqlite3_prepare_v2(db, "SELECT category_id FROM memory_by_category", -1, &statement, NULL);
+    sqlite3_stmt *statement = test_query(db, "SELECT category_id FROM memory_by_category");
     while (sqlite3_step(statement) == SQLITE_ROW) {
         const char *name = (const char *)sqlite3_column_text(statement, 0);
         bool is_known;

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sqlite3.h>
-
 #include "memory/chain_data.h"
 #include "memory/stage.h"
 #include "model/layers.h"
@@ -20,6 +18,7 @@
 #include "profile/profile_data.h"
 #include "profile/read.h"
 #include "test_data.h"
+#include "test_sql.h"
 
 static void *new_array(size_t count, size_t item_size) {
     void *items = calloc(count + 1, item_size);
@@ -415,17 +414,6 @@ static void adds_up_in_the_real_profile(void **state) {
 
 /* ---- Profiles that were altered ------------------------------------------------------------- */
 
-static void run_sql(const char *path, const char *sql) {
-    sqlite3 *sqlite = NULL;
-    char *message = NULL;
-    assert_int_equal(sqlite3_open_v2(path, &sqlite, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
-    sqlite3_exec(sqlite, "PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY", NULL, NULL,
-                 NULL);
-    if (sqlite3_exec(sqlite, sql, NULL, NULL, &message) != SQLITE_OK)
-        fail_msg("%s: %s", sql, message);
-    sqlite3_close(sqlite);
-}
-
 /* Reads a golden case of which the profile was altered, without debug.cbor if so wanted. */
 static golden_case load_altered(const char *directory, const char *name, const char *sql,
                                 bool with_debug_info) {
@@ -437,17 +425,12 @@ static golden_case load_altered(const char *directory, const char *name, const c
         free(debug);
         skip();
     }
-    size_t size;
-    uint8_t *bytes = test_read_bytes(from, &size);
-    char *path = test_path(directory, "profile.pop");
-    test_write_bytes(path, bytes, size);
-    run_sql(path, sql);
+    char *path = test_altered_copy(from, directory, sql);
     popliner_error error = {.message = ""};
     if (pl_read_profile(path, NULL, &c.profile, &error) != POPLINER_OK ||
         (with_debug_info && pl_debug_info_read(debug, NULL, &c.info, &error) != POPLINER_OK) ||
         pl_operations_find(c.profile, c.info, &c.operations, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
-    free(bytes);
     free(from);
     free(debug);
     free(path);

@@ -3,13 +3,12 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "test_data.h"
+#include "test_sql.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <sqlite3.h>
 
 #include "popliner/profile.h"
 #include "profile/blob_codec.h"
@@ -30,18 +29,7 @@ static void *new_array(size_t count, size_t item_size) {
 }
 
 static sqlite3_stmt *query(const subject *s, const char *sql) {
-    sqlite3_stmt *statement = NULL;
-    if (sqlite3_prepare_v2(s->sqlite, sql, -1, &statement, NULL) != SQLITE_OK)
-        fail_msg("%s: %s", sql, sqlite3_errmsg(s->sqlite));
-    return statement;
-}
-
-static uint64_t query_number(const subject *s, const char *sql) {
-    sqlite3_stmt *statement = query(s, sql);
-    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-    uint64_t number = (uint64_t)sqlite3_column_int64(statement, 0);
-    sqlite3_finalize(statement);
-    return number;
+    return test_query(s->sqlite, sql);
 }
 
 /* Adds the varint list in a column, one number per tile, to by_tile. */
@@ -324,8 +312,8 @@ static void check_vertices(const subject *s) {
     assert_int_equal(sqlite3_step(sets), SQLITE_DONE);
     sqlite3_finalize(sets);
     sqlite3_finalize(instances);
-    assert_int_equal(vertices, query_number(s, "SELECT num_vertices FROM graph_info"));
-    assert_int_equal(p->num_variables, query_number(s, "SELECT num_vars FROM graph_info"));
+    assert_int_equal(vertices, test_ask(s->sqlite, "SELECT num_vertices FROM graph_info"));
+    assert_int_equal(p->num_variables, test_ask(s->sqlite, "SELECT num_vars FROM graph_info"));
     free(by_tile);
     free(expected_by_tile);
 }
@@ -473,10 +461,11 @@ static size_t add_query(const subject *s, const char *sql, uint64_t variant, uin
 /* The ids in the files at hand are the places of the variables, see the check. */
 static void check_variables_of_programs(const subject *s) {
     const popliner_profile *p = s->profile;
-    assert_int_equal(query_number(s, "SELECT min(var_id) FROM vars_info"), 0);
-    assert_int_equal(query_number(s, "SELECT max(var_id) FROM vars_info"), p->num_variables - 1);
-    assert_int_equal(query_number(s, "SELECT count(*) FROM vars_info a JOIN vars_info b ON "
-                                     "b.var_id = a.var_id + 1 WHERE b.tile < a.tile"),
+    assert_int_equal(test_ask(s->sqlite, "SELECT min(var_id) FROM vars_info"), 0);
+    assert_int_equal(test_ask(s->sqlite, "SELECT max(var_id) FROM vars_info"),
+                     p->num_variables - 1);
+    assert_int_equal(test_ask(s->sqlite, "SELECT count(*) FROM vars_info a JOIN vars_info b ON "
+                                         "b.var_id = a.var_id + 1 WHERE b.tile < a.tile"),
                      0);
     /* a variable may be on both sides of an exchange */
     uint64_t *expected = new_array(p->num_variables * 4, sizeof *expected);
@@ -564,7 +553,7 @@ static bool begin(subject *s, char *path, const char *name) {
     popliner_error error = {0};
     if (pl_read_profile(path, NULL, &s->profile, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
-    assert_int_equal(sqlite3_open_v2(path, &s->sqlite, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    s->sqlite = test_open_sql(path, SQLITE_OPEN_READONLY);
     free(path);
     return true;
 }

@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <sqlite3.h>
 #include <xxhash.h>
 
 #include "diagnosis/diagnosis.h"
@@ -27,6 +26,7 @@
 #include "profile/read.h"
 #include "store/stored_analysis.h"
 #include "test_data.h"
+#include "test_sql.h"
 #include "whole_walk.h"
 
 /* ---- Comparing ------------------------------------------------------------------------------ */
@@ -214,16 +214,6 @@ static void make_tiny(golden_case *c) {
     assert_true(pl_operations_check(o, 2, 2));
 }
 
-/* Nothing here has to outlive a crash. */
-static sqlite3 *open_to_write(const char *path) {
-    sqlite3 *sqlite;
-    assert_int_equal(sqlite3_open(path, &sqlite), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(sqlite, "PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY",
-                                  NULL, NULL, NULL),
-                     SQLITE_OK);
-    return sqlite;
-}
-
 /* ---- What is stored is loaded --------------------------------------------------------------- */
 
 static char *directory; /* of the current test */
@@ -281,12 +271,8 @@ static void keeps_arrays_of_more_than_one_piece(void **state) {
     c.profile->series_length = length;
     save(&c, path);
     assert_true(loads(&c, path, "two pieces"));
-    sqlite3 *sqlite;
-    assert_int_equal(sqlite3_open(path, &sqlite), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(sqlite,
-                                  "DELETE FROM arrays WHERE name = 'series_bytes' AND piece = 1",
-                                  NULL, NULL, NULL),
-                     SQLITE_OK);
+    sqlite3 *sqlite = test_open_to_write(path);
+    test_run_sql(sqlite, "DELETE FROM arrays WHERE name = 'series_bytes' AND piece = 1");
     assert_int_equal(sqlite3_changes(sqlite), 1);
     sqlite3_close(sqlite);
     assert_refused(&c, path, "one of two pieces");
@@ -332,10 +318,7 @@ static void restore(const damage *d) {
 /* Restores the file and runs SQL on it. */
 static void alter(const damage *d, const char *sql) {
     restore(d);
-    sqlite3 *sqlite = open_to_write(d->path);
-    if (sqlite3_exec(sqlite, sql, NULL, NULL, NULL) != SQLITE_OK)
-        fail_msg("%s: %s", sql, sqlite3_errmsg(sqlite));
-    sqlite3_close(sqlite);
+    test_alter(d->path, sql);
 }
 
 /* Asserts that the file is refused once SQL was run on it. */
@@ -353,15 +336,11 @@ static uint64_t checksum_of(const char *name, const void *bytes, size_t size) {
 /* Replaces the bytes of one array, with their number and checksum if `honest`. */
 static void put_array(const damage *d, const char *name, const void *bytes, size_t size,
                       bool honest) {
-    sqlite3_stmt *update;
-    sqlite3 *sqlite = open_to_write(d->path);
-    assert_int_equal(sqlite3_prepare_v2(sqlite,
-                                        honest ? "UPDATE arrays SET bytes = ?2, checksum = ?3, "
-                                                 "num_bytes = length(?2) "
-                                                 "WHERE name = ?1"
-                                               : "UPDATE arrays SET bytes = ?2 WHERE name = ?1",
-                                        -1, &update, NULL),
-                     SQLITE_OK);
+    sqlite3 *sqlite = test_open_to_write(d->path);
+    sqlite3_stmt *update =
+        test_query(sqlite, honest ? "UPDATE arrays SET bytes = ?2, checksum = ?3, "
+                                    "num_bytes = length(?2) WHERE name = ?1"
+                                  : "UPDATE arrays SET bytes = ?2 WHERE name = ?1");
     sqlite3_bind_text(update, 1, name, -1, SQLITE_STATIC);
     sqlite3_bind_blob(update, 2, bytes, (int)size, SQLITE_STATIC);
     if (honest)

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "golden_case.h"
 #include "test_data.h"
+#include "test_sql.h"
 #include "whole_walk.h"
 
 #include <stdio.h>
@@ -36,7 +37,7 @@ static subject begin(const char *path, const popliner_listener *listener) {
         fail_msg("%s", error.message);
     ASK(popliner_profile_graph(s.profile, &s.graph, &error));
     s.num_tiles = popliner_profile_target(s.profile)->num_tiles;
-    assert_int_equal(sqlite3_open_v2(path, &s.sqlite, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    s.sqlite = test_open_sql(path, SQLITE_OPEN_READONLY);
     return s;
 }
 
@@ -46,10 +47,7 @@ static void end(subject *s) {
 }
 
 static sqlite3_stmt *query(const subject *s, const char *sql) {
-    sqlite3_stmt *statement = NULL;
-    if (sqlite3_prepare_v2(s->sqlite, sql, -1, &statement, NULL) != SQLITE_OK)
-        fail_msg("%s: %s", sql, sqlite3_errmsg(s->sqlite));
-    return statement;
+    return test_query(s->sqlite, sql);
 }
 
 static uint64_t number(sqlite3_stmt *row, int column) {
@@ -64,14 +62,6 @@ static uint64_t index_of(sqlite3_stmt *row, int column) {
 static const char *text(sqlite3_stmt *row, int column) {
     const char *told = (const char *)sqlite3_column_text(row, column);
     return told == NULL ? "" : told;
-}
-
-static uint64_t query_number(const subject *s, const char *sql) {
-    sqlite3_stmt *row = query(s, sql);
-    assert_int_equal(sqlite3_step(row), SQLITE_ROW);
-    uint64_t value = number(row, 0);
-    sqlite3_finalize(row);
-    return value;
 }
 
 static void expect_end(sqlite3_stmt *rows) {
@@ -176,16 +166,16 @@ static void check_graph(const subject *s) {
     assert_int_equal(g->num_edges, number(row, 2));
     assert_int_equal(g->num_variables, number(row, 3));
     expect_end(row);
-    assert_int_equal(g->num_vertex_types, query_number(s, "SELECT count(*) FROM vertex_types"));
+    assert_int_equal(g->num_vertex_types, test_ask(s->sqlite, "SELECT count(*) FROM vertex_types"));
     assert_int_equal(g->num_unlowered_variables,
-                     query_number(s, "SELECT count(*) FROM unlowered_vars"));
+                     test_ask(s->sqlite, "SELECT count(*) FROM unlowered_vars"));
     assert_int_equal(g->num_equivalence_classes,
-                     query_number(s, "SELECT count(*) FROM eq_classes"));
-    assert_int_equal(g->num_categories, query_number(s, "SELECT count(*) FROM var_categories"));
-    assert_int_equal(g->num_programs, query_number(s, "SELECT count(*) FROM programs"));
-    assert_int_equal(g->num_steps, query_number(s, "SELECT count(*) FROM depth_first_steps"));
-    assert_int_equal(g->num_runs, query_number(s, "SELECT count(*) FROM runs"));
-    assert_int_equal(g->num_execution_steps, query_number(s, "SELECT count(*) FROM steps"));
+                     test_ask(s->sqlite, "SELECT count(*) FROM eq_classes"));
+    assert_int_equal(g->num_categories, test_ask(s->sqlite, "SELECT count(*) FROM var_categories"));
+    assert_int_equal(g->num_programs, test_ask(s->sqlite, "SELECT count(*) FROM programs"));
+    assert_int_equal(g->num_steps, test_ask(s->sqlite, "SELECT count(*) FROM depth_first_steps"));
+    assert_int_equal(g->num_runs, test_ask(s->sqlite, "SELECT count(*) FROM runs"));
+    assert_int_equal(g->num_execution_steps, test_ask(s->sqlite, "SELECT count(*) FROM steps"));
 }
 
 static void check_options(const subject *s) {
@@ -283,7 +273,8 @@ static const char all_programs[] =
 
 /* The ids of these profiles are dense and begin with 0: they are the numbers of the walk. */
 static void check_programs(const subject *s) {
-    assert_int_equal(query_number(s, "SELECT max(id) FROM programs"), s->graph.num_programs - 1);
+    assert_int_equal(test_ask(s->sqlite, "SELECT max(id) FROM programs"),
+                     s->graph.num_programs - 1);
     sqlite3_stmt *rows = query(s, all_programs);
     for (size_t i = 0; i < s->graph.num_programs; i++) {
         popliner_program program = POPLINER_PROGRAM_INIT;
@@ -649,20 +640,7 @@ static void tells_of_the_real_profile_what_its_tables_hold(void **state) {
 
 /* A copy of the sample on which `sql` was run; the caller frees its path. */
 static char *altered(void **state, const char *sql) {
-    char *path = test_path(*state, "profile.pop");
-    sqlite3 *sqlite = NULL;
-    char *message = NULL;
-    size_t size;
-    uint8_t *bytes = test_read_bytes(TEST_SAMPLE_DIRECTORY "/profile.pop", &size);
-    test_write_bytes(path, bytes, size);
-    free(bytes);
-    assert_int_equal(sqlite3_open_v2(path, &sqlite, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
-    sqlite3_exec(sqlite, "PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY", NULL, NULL,
-                 NULL);
-    if (sqlite3_exec(sqlite, sql, NULL, NULL, &message) != SQLITE_OK)
-        fail_msg("%s: %s", sql, message);
-    sqlite3_close(sqlite);
-    return path;
+    return test_altered_copy(TEST_SAMPLE_DIRECTORY "/profile.pop", *state, sql);
 }
 
 static subject begin_altered(void **state, const char *sql, const popliner_listener *listener) {
@@ -803,8 +781,7 @@ static void tells_steps_of_no_known_program(void **state) {
 static void execute(sqlite3 *sqlite, const char *format, const char *table, const char *column) {
     char sql[500];
     snprintf(sql, sizeof sql, format, table, column);
-    if (sqlite3_exec(sqlite, sql, NULL, NULL, NULL) != SQLITE_OK)
-        fail_msg("%s: %s", sql, sqlite3_errmsg(sqlite));
+    test_run_sql(sqlite, sql);
 }
 
 /* Sets `name` to that of the table's column in this place; false if there is none. */
@@ -845,9 +822,7 @@ static void does_without_optional_columns(void **state) {
                                          "program_type_call",
                                          "function_programs"};
     char *path = altered(state, execution);
-    sqlite3 *sqlite = NULL;
-    assert_int_equal(sqlite3_open_v2(path, &sqlite, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
-    execute(sqlite, "PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY", "", "");
+    sqlite3 *sqlite = test_open_to_write(path);
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         char name[100];
         for (int place = 0; name_column(sqlite, tables[i], place, name); place++) {
