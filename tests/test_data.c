@@ -196,6 +196,21 @@ void test_write_bytes(const char *path, const void *bytes, size_t size) {
     assert_int_equal(fclose(file), 0);
 }
 
+/* ---- Arrays --------------------------------------------------------------------------------- */
+
+void *test_new_array(size_t count, size_t item_size) {
+    void *items = calloc(count + 1, item_size);
+    assert_non_null(items);
+    return items;
+}
+
+uint64_t test_sum(const uint64_t *values, size_t count) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += values[i];
+    return sum;
+}
+
 /* ---- What is told --------------------------------------------------------------------------- */
 
 static void on_message(void *user, popliner_level level, const char *text) {

@@ -1,5 +1,5 @@
-/* What tests of reading share: where the data is, files and directories of a test, and a listener
- * that remembers what it was told.
+/* What tests of reading share: where the data is, files and directories of a test, arrays, and a
+ * listener that remembers what it was told.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_TESTS_TEST_DATA_H
@@ -60,6 +60,11 @@ char *test_path(const char *directory, const char *name);
 /* The bytes of a file, which must exist; the caller frees them. */
 uint8_t *test_read_bytes(const char *path, size_t *size);
 void test_write_bytes(const char *path, const void *bytes, size_t size);
+
+/* A zeroed array; the caller frees it. */
+void *test_new_array(size_t count, size_t item_size);
+
+uint64_t test_sum(const uint64_t *values, size_t count);
 
 /* What a listener was told: how often and what last, by level, and whether progress ended. */
 typedef struct test_told {

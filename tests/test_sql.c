@@ -62,8 +62,7 @@ bool test_category_bytes(sqlite3 *sqlite, const char *name, size_t num_tiles, ui
                            " overflowed_overlapped, interleaved_non_overlapped,"
                            " non_interleaved_non_overlapped, overflowed_non_overlapped"
                            " FROM memory_by_category WHERE category_id = ?");
-    uint64_t *values = calloc(num_tiles + 1, sizeof *values);
-    assert_non_null(values);
+    uint64_t *values = test_new_array(num_tiles, sizeof *values);
     memset(by_tile, 0, num_tiles * sizeof *by_tile);
     sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
     int code = sqlite3_step(statement);

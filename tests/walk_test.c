@@ -116,13 +116,6 @@ static void expect_by_tile(const subject *s, popliner_by_tile what, size_t index
     free(by_tile);
 }
 
-static uint64_t sum(const uint64_t *values, size_t count) {
-    uint64_t total = 0;
-    for (size_t i = 0; i < count; i++)
-        total += values[i];
-    return total;
-}
-
 /* ---- What the profile is of ----------------------------------------------------------------- */
 
 static void check_versions(const subject *s) {
@@ -243,11 +236,11 @@ static void check_categories(const subject *s) {
             expect_by_tile(s, (popliner_by_tile)(part + 1), i, values);
             for (size_t tile = 0; tile < s->num_tiles; tile++)
                 all[tile] += values[tile];
-            totals[part] = sum(values, count);
+            totals[part] = test_sum(values, count);
             free(values);
         }
         expect_by_tile(s, POPLINER_BY_TILE_CATEGORY, i, all);
-        assert_int_equal(category.total_bytes, sum(all, s->num_tiles));
+        assert_int_equal(category.total_bytes, test_sum(all, s->num_tiles));
         assert_int_equal(category.overlapped_bytes, totals[1] + totals[3] + totals[5]);
         assert_int_equal(category.interleaved_bytes, totals[2] + totals[3]);
         assert_int_equal(category.overflowed_bytes, totals[4] + totals[5]);
@@ -402,7 +395,7 @@ static void check_vertices(const subject *s, size_t set, size_t place, sqlite3_s
     assert_int_equal(vertices.vertex_type, number(row, 1));
     assert_string_equal(vertices.name, text(row, 3));
     assert_int_equal(vertices.num_vertices, expected_count);
-    assert_int_equal(vertices.num_vertices, sum(by_tile, s->num_tiles));
+    assert_int_equal(vertices.num_vertices, test_sum(by_tile, s->num_tiles));
     assert_int_equal(vertices.num_tiles, num_tiles);
     assert_int_equal(vertices.state_bytes, expected_count * number(row, 4));
     assert_int_equal(vertices.code_bytes, code_bytes);
@@ -435,7 +428,7 @@ static void check_compute_sets(const subject *s) {
         uint64_t *counts = decode(sets, 4, &num_counts);
         assert_int_equal(set.num_vertex_types, num_types);
         assert_int_equal(num_counts, num_types);
-        assert_int_equal(set.num_vertices, sum(counts, num_counts));
+        assert_int_equal(set.num_vertices, test_sum(counts, num_counts));
         for (size_t place = 0; place < num_types; place++) {
             assert_int_equal(sqlite3_step(vertices), SQLITE_ROW);
             assert_int_equal(number(vertices, 0), i);
@@ -468,7 +461,7 @@ static void check_vertex_types(const subject *s) {
         uint64_t *code = decode(rows, 2, &count);
         assert_string_equal(type.name, text(rows, 0));
         assert_int_equal(type.state_bytes, number(rows, 1));
-        assert_int_equal(type.code_bytes, sum(code, count));
+        assert_int_equal(type.code_bytes, test_sum(code, count));
         expect_by_tile(s, POPLINER_BY_TILE_VERTEX_CODE, i, code);
         free(code);
     }
