@@ -134,14 +134,5 @@ const pl_exchange *pl_exchange_find(const pl_exchange_table *table, uint64_t id)
 }
 
 size_t pl_host_lists_find(const pl_host_lists *lists, uint64_t id) {
-    size_t low = 0;
-    size_t high = lists->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (lists->entries[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return pl_id_entries_place(lists->entries, lists->count, id);
 }
