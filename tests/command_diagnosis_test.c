@@ -5,13 +5,12 @@
 #include "command_run.h"
 
 #include <jansson.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
-#include "profile/blob_codec.h"
+#include "test_sql.h"
 
 static command_run run;
 
@@ -47,21 +46,14 @@ static const char *text(const json_t *object, const char *key) {
 }
 
 static sqlite3 *open_case(void) {
-    sqlite3 *db = NULL;
-    assert_int_equal(sqlite3_open_v2("file:" CASE_PROFILE "?immutable=1", &db,
-                                     SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL),
-                     SQLITE_OK);
-    return db;
+    return test_open_sql("file:" CASE_PROFILE "?immutable=1",
+                         SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
 }
 
 /* One number from the profile of the case. */
 static uint64_t ask(const char *sql) {
     sqlite3 *db = open_case();
-    sqlite3_stmt *statement = NULL;
-    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-    uint64_t value = (uint64_t)sqlite3_column_int64(statement, 0);
-    sqlite3_finalize(statement);
+    uint64_t value = test_ask(db, sql);
     sqlite3_close(db);
     return value;
 }
@@ -440,34 +432,6 @@ static uint64_t ask_of(const char *function, const char *expression) {
     return ask(sql);
 }
 
-/* A category's sizes by tile, from the six columns of the compiler's table. */
-static void read_category(const char *name, uint64_t *by_tile, size_t num_tiles) {
-    sqlite3 *db = open_case();
-    sqlite3_stmt *statement = NULL;
-    uint64_t *values = calloc(num_tiles, sizeof *values);
-    assert_non_null(values);
-    memset(by_tile, 0, num_tiles * sizeof *by_tile);
-    assert_int_equal(sqlite3_prepare_v2(db,
-                                        "SELECT interleaved_overlapped, non_interleaved_overlapped,"
-                                        " overflowed_overlapped, interleaved_non_overlapped,"
-                                        " non_interleaved_non_overlapped, overflowed_non_overlapped"
-                                        " FROM memory_by_category WHERE category_id = ?",
-                                        -1, &statement, NULL),
-                     SQLITE_OK);
-    sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
-    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-    for (int column = 0; column < 6; column++) {
-        assert_true(pl_varint_list_read(sqlite3_column_blob(statement, column),
-                                        (size_t)sqlite3_column_bytes(statement, column), values,
-                                        num_tiles));
-        for (size_t tile = 0; tile < num_tiles; tile++)
-            by_tile[tile] += values[tile];
-    }
-    free(values);
-    sqlite3_finalize(statement);
-    sqlite3_close(db);
-}
-
 static void expect_summary(const json_t *json, const char *name, uint64_t least, uint64_t most,
                            uint64_t sum) {
     const json_t *row = member(member(json, "summary"), name);
@@ -563,7 +527,9 @@ static void totals_as_json_are_the_compilers(void **state) {
             column++;
         if (column < sizeof columns / sizeof *columns)
             continue;
-        read_category(name, by_tile, 16);
+        sqlite3 *db = open_case();
+        assert_true(test_category_bytes(db, name, 16, by_tile));
+        sqlite3_close(db);
         uint64_t sum = 0;
         uint64_t least = UINT64_MAX;
         uint64_t most = 0;

@@ -236,18 +236,21 @@ static void refuses_what_is_no_stored_analysis(void **state) {
     RUN(&run, file, "--load-from-file", "--solve");
     assert_refused(&run, 3, "not a stored analysis");
     RUN(&run, CASE_PROFILE, "--load-from-file", "--solve");
-    assert_refused(&run, 3, "profile.pop: is no stored analysis");
+    assert_refused(&run, 3,
+                   "profile.pop: is no stored analysis; only files written by --save-to-file can "
+                   "be loaded");
     RUN(&run, CASE_DIRECTORY, "--load-from-file", "--solve");
     assert_refused(&run, 3, "is a directory, not a stored analysis");
     remove(file);
     change_database(file, "CREATE TABLE people (name TEXT)");
     RUN(&run, file, "--load-from-file", "--solve");
-    assert_refused(&run, 3, "is no stored analysis");
+    assert_refused(&run, 3, "is no stored analysis; only files written by --save-to-file");
     /* and a stored analysis is no profile */
     RUN(&run, CASE_PROFILE, "--save-to-file", in_scratch("stored"), "-q");
     assert_int_equal(run.status, 0);
     RUN(&run, in_scratch("stored"), "--solve");
-    assert_refused(&run, 3, "stored: ");
+    assert_refused(&run, 3, "stored: has no table version_info");
+    assert_contains(run.err, "(a stored analysis needs --load-from-file)");
     RUN(&run, in_scratch("stored"), CASE_DEBUG, "--load-from-file", "--solve");
     assert_refused(&run, 2, "a stored analysis needs no debug information");
     change_database(in_scratch("stored"), "PRAGMA user_version = 77");

@@ -224,21 +224,16 @@ static void check(const subject *s) {
 
 /* ---- Subjects ------------------------------------------------------------------------------- */
 
+static void check_golden_case(void *user, const test_golden_files *files) {
+    (void)user;
+    const subject s = {
+        .name = files->name, .profile = files->profile, .debug = files->debug, .split = "0"};
+    check(&s);
+}
+
 static void golden_cases_give_the_same(void **state) {
     (void)state;
-    char names[TEST_MOST_CASES][TEST_CASE_NAME];
-    size_t count = test_golden_cases(names);
-    if (count == 0)
-        skip();
-    for (size_t i = 0; i < count; i++) {
-        char *profile = test_golden_file(names[i], "profile.pop");
-        char *debug = test_golden_file(names[i], "debug.cbor");
-        assert_true(profile != NULL && debug != NULL);
-        const subject s = {.name = names[i], .profile = profile, .debug = debug, .split = "0"};
-        check(&s);
-        free(profile);
-        free(debug);
-    }
+    test_each_golden_case(check_golden_case, NULL);
 }
 
 static void the_sample_gives_the_same(void **state) {

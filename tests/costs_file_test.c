@@ -622,9 +622,6 @@ static void the_documentation_shows_the_example(void **state) {
     free(path);
 }
 
-#define IN_DIRECTORY(test)                                                                         \
-    cmocka_unit_test_setup_teardown(test, test_begin_directory, test_end_directory)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(additive_costs_by_hand),

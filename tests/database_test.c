@@ -326,9 +326,6 @@ static void fails_without_an_error_to_fill(void **state) {
     free(path);
 }
 
-#define IN_DIRECTORY(test)                                                                         \
-    cmocka_unit_test_setup_teardown(test, test_begin_directory, test_end_directory)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         IN_DIRECTORY(says_why_a_file_is_no_database),

@@ -952,34 +952,26 @@ static void reads_the_real_files(void **state) {
     free(cut_path);
 }
 
-static void reads_every_golden_file(void **state) {
-    (void)state;
-    static char names[TEST_MOST_CASES][TEST_CASE_NAME];
-    size_t num_cases = test_golden_cases(names);
-    if (num_cases == 0)
-        skip();
-    for (size_t i = 0; i < num_cases; i++) {
-        char *path = test_golden_file(names[i], "debug.cbor");
-        if (path == NULL)
-            continue;
-        test_told told;
-        popliner_listener listener = test_listen(&told);
-        pl_debug_info *info = NULL;
-        assert_int_equal(pl_debug_info_read(path, &listener, &info, NULL), POPLINER_OK);
-        assert_int_equal(told.messages[POPLINER_LEVEL_WARNING], 0);
-        assert_int_equal(told.progress_done, told.progress_total);
-        size_t operations = 0;
-        for (size_t k = 0; k < pl_debug_info_num_contexts(info); k++)
-            operations += info->context_is_operation[k] != 0;
-        assert_true(operations > 10);
-        walk_all(info);
-        pl_debug_info_free(info);
-        free(path);
-    }
+static void check_golden_file(void *user, const test_golden_files *files) {
+    (void)user;
+    test_told told;
+    popliner_listener listener = test_listen(&told);
+    pl_debug_info *info = NULL;
+    assert_int_equal(pl_debug_info_read(files->debug, &listener, &info, NULL), POPLINER_OK);
+    assert_int_equal(told.messages[POPLINER_LEVEL_WARNING], 0);
+    assert_int_equal(told.progress_done, told.progress_total);
+    size_t operations = 0;
+    for (size_t k = 0; k < pl_debug_info_num_contexts(info); k++)
+        operations += info->context_is_operation[k] != 0;
+    assert_true(operations > 10);
+    walk_all(info);
+    pl_debug_info_free(info);
 }
 
-#define IN_DIRECTORY(test)                                                                         \
-    cmocka_unit_test_setup_teardown(test, test_begin_directory, test_end_directory)
+static void reads_every_golden_file(void **state) {
+    (void)state;
+    test_each_golden_case(check_golden_file, NULL);
+}
 
 int main(void) {
     const struct CMUnitTest tests[] = {

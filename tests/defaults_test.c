@@ -245,11 +245,8 @@ static void errors(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layers),
-        cmocka_unit_test(diagnosis),
-        cmocka_unit_test_setup_teardown(solving, test_begin_directory, test_end_directory),
-        cmocka_unit_test(certificates),
-        cmocka_unit_test_setup_teardown(errors, test_begin_directory, test_end_directory),
+        cmocka_unit_test(layers),       cmocka_unit_test(diagnosis), IN_DIRECTORY(solving),
+        cmocka_unit_test(certificates), IN_DIRECTORY(errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sqlite3.h>
-
 #include "diagnosis/diagnosis.h"
 #include "memory/chain_data.h"
 #include "memory/stage.h"
@@ -21,12 +19,7 @@
 #include "profile/blob_codec.h"
 #include "profile/profile_data.h"
 #include "test_data.h"
-
-static void *new_array(size_t count, size_t item_size) {
-    void *items = calloc(count + 1, item_size);
-    assert_non_null(items);
-    return items;
-}
+#include "test_sql.h"
 
 /* One case in one memory model. */
 typedef struct subject {
@@ -243,7 +236,7 @@ static int code_of_variable(const subject *s, size_t variable) {
 
 /* Adds `factor` times a series, decoded anew. */
 static void add(const popliner_profile *p, pl_series series, uint64_t factor, uint64_t *by_tile) {
-    uint64_t *values = new_array(p->target.num_tiles, sizeof *values);
+    uint64_t *values = test_new_array(p->target.num_tiles, sizeof *values);
     if (series.size_bytes > 0)
         assert_true(pl_rle_read(p->series_bytes + series.offset, series.size_bytes, values,
                                 p->target.num_tiles));
@@ -261,7 +254,7 @@ static void add_vertex_code(const popliner_profile *p, bool is_full, const bool 
         const char *name = pl_profile_string(p, p->vertex_type_name[type]);
         uint32_t code_type = type;
         bool is_first = true;
-        bool *seen = new_array(num_tiles, sizeof *seen);
+        bool *seen = test_new_array(num_tiles, sizeof *seen);
         for (uint32_t other = 0; other < p->num_vertex_types; other++) {
             bool is_same = other == type;
             if (!is_full && strcmp(pl_profile_string(p, p->vertex_type_name[other]), name) == 0) {
@@ -272,7 +265,7 @@ static void add_vertex_code(const popliner_profile *p, bool is_full, const bool 
             for (size_t tile = 0; is_same && tile < num_tiles; tile++)
                 seen[tile] = seen[tile] || type_seen[other * num_tiles + tile];
         }
-        uint64_t *code = new_array(num_tiles, sizeof *code);
+        uint64_t *code = test_new_array(num_tiles, sizeof *code);
         add(p, p->vertex_type_code[code_type], 1, code);
         for (size_t tile = 0; is_first && tile < num_tiles; tile++)
             bytes[tile] += seen[tile] ? code[tile] : 0;
@@ -286,13 +279,13 @@ static expected expect(const subject *s, bool layers_only) {
     size_t num_tiles = p->target.num_tiles;
     bool is_full = popliner_chain_memory_model(s->chain) == POPLINER_MEMORY_MODEL_FULL;
     bool tells_state = is_full && p->num_compute_set_states > 0;
-    expected e = {.program_seen = new_array(p->num_programs, sizeof(bool)),
-                  .variable_seen = new_array(p->num_variables, sizeof(bool))};
-    bool *type_seen = new_array(p->num_vertex_types * num_tiles, sizeof *type_seen);
-    uint64_t *set_state = new_array(num_tiles, sizeof *set_state);
+    expected e = {.program_seen = test_new_array(p->num_programs, sizeof(bool)),
+                  .variable_seen = test_new_array(p->num_variables, sizeof(bool))};
+    bool *type_seen = test_new_array(p->num_vertex_types * num_tiles, sizeof *type_seen);
+    uint64_t *set_state = test_new_array(num_tiles, sizeof *set_state);
     for (int code = 0; code < NUM_CODES; code++) {
-        e.code[code] = new_array(num_tiles, sizeof(uint64_t));
-        e.truth[code] = new_array(num_tiles, sizeof(uint64_t));
+        e.code[code] = test_new_array(num_tiles, sizeof(uint64_t));
+        e.truth[code] = test_new_array(num_tiles, sizeof(uint64_t));
     }
     for (size_t i = 0; i < popliner_operations_count(s->c->operations); i++) {
         popliner_operation operation = popliner_operations_get(s->c->operations, i);
@@ -308,7 +301,7 @@ static expected expect(const subject *s, bool layers_only) {
             }
         }
     }
-    bool *set_seen = new_array(p->num_compute_sets, sizeof *set_seen);
+    bool *set_seen = test_new_array(p->num_compute_sets, sizeof *set_seen);
     for (size_t program = 0; program < p->num_programs; program++) {
         uint32_t set = p->program_compute_set[program];
         if (!e.program_seen[program])
@@ -326,7 +319,7 @@ static expected expect(const subject *s, bool layers_only) {
         for (uint32_t i = p->compute_set_vertices_start[set];
              i < p->compute_set_vertices_start[set + 1]; i++) {
             uint32_t type = p->compute_set_vertex_type[i];
-            uint64_t *instances = new_array(num_tiles, sizeof *instances);
+            uint64_t *instances = test_new_array(num_tiles, sizeof *instances);
             add(p, p->compute_set_vertex_instances[i], 1, instances);
             for (size_t tile = 0; tile < num_tiles; tile++) {
                 if (instances[tile] > 0)
@@ -387,30 +380,12 @@ static void check_programs(const subject *s, const popliner_diagnosis *d, const 
     assert_int_equal(num_all, p->num_programs);
 }
 
-/* The bytes of a category over all tiles, from the compiler's table: alone and overlapped, in three
- * kinds of memory. */
+/* The bytes of a category over all tiles. */
 static uint64_t read_category(sqlite3 *db, const char *name, size_t num_tiles, bool *is_known) {
-    sqlite3_stmt *statement = NULL;
-    uint64_t sum = 0;
-    assert_int_equal(sqlite3_prepare_v2(db,
-                                        "SELECT interleaved_overlapped, non_interleaved_overlapped,"
-                                        " overflowed_overlapped, interleaved_non_overlapped,"
-                                        " non_interleaved_non_overlapped, overflowed_non_overlapped"
-                                        " FROM memory_by_category WHERE category_id = ?",
-                                        -1, &statement, NULL),
-                     SQLITE_OK);
-    sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
-    *is_known = sqlite3_step(statement) == SQLITE_ROW;
-    uint64_t *values = new_array(num_tiles, sizeof *values);
-    for (int column = 0; *is_known && column < 6; column++) {
-        const void *blob = sqlite3_column_blob(statement, column);
-        size_t size = (size_t)sqlite3_column_bytes(statement, column);
-        assert_true(pl_varint_list_read(blob, size, values, num_tiles));
-        for (size_t tile = 0; tile < num_tiles; tile++)
-            sum += values[tile];
-    }
-    free(values);
-    sqlite3_finalize(statement);
+    uint64_t *by_tile = test_new_array(num_tiles, sizeof *by_tile);
+    *is_known = test_category_bytes(db, name, num_tiles, by_tile);
+    uint64_t sum = test_sum(by_tile, num_tiles);
+    free(by_tile);
     return sum;
 }
 
@@ -427,8 +402,8 @@ static void check_categories(const subject *s, const popliner_diagnosis *d, cons
         assert_true(is_known || row->truth_bytes == 0);
         sum += row->truth_bytes;
         /* explained: code that programs tell, and data that they touch */
-        uint64_t *explained = new_array(num_tiles, sizeof *explained);
-        uint64_t *truth = new_array(num_tiles, sizeof *truth);
+        uint64_t *explained = test_new_array(num_tiles, sizeof *explained);
+        uint64_t *truth = test_new_array(num_tiles, sizeof *truth);
         int code = code_of(s, row->name);
         if (code < NUM_CODES)
             memcpy(explained, e->code[code], num_tiles * sizeof *explained);
@@ -456,8 +431,7 @@ static void check_categories(const subject *s, const popliner_diagnosis *d, cons
         size_of_all += p->variable_size_bytes[v];
     assert_int_equal(sum, size_of_all);
     /* none that has bytes is left out */
-    sqlite3_stmt *statement = NULL;
-    sqlite3_prepare_v2(db, "SELECT category_id FROM memory_by_category", -1, &statement, NULL);
+    sqlite3_stmt *statement = test_query(db, "SELECT category_id FROM memory_by_category");
     while (sqlite3_step(statement) == SQLITE_ROW) {
         const char *name = (const char *)sqlite3_column_text(statement, 0);
         bool is_known;
@@ -473,7 +447,7 @@ static void check_categories(const subject *s, const popliner_diagnosis *d, cons
  * before all, of the first. */
 static size_t *expect_unit_of_step(const subject *s) {
     const popliner_operations *o = s->c->operations;
-    size_t *units = new_array(o->num_steps, sizeof *units);
+    size_t *units = test_new_array(o->num_steps, sizeof *units);
     uint32_t current = PL_NONE;
     for (size_t step = o->num_steps; step-- > 0;)
         current = o->step_operation[step] == PL_NONE ? current : o->step_operation[step];
@@ -489,7 +463,7 @@ static void check_bottleneck(const subject *s, const popliner_diagnosis *d, size
                              size_t last_unit) {
     const popliner_profile *p = s->c->profile;
     size_t *units = expect_unit_of_step(s);
-    int64_t *changes = new_array(p->num_steps + 1, sizeof *changes);
+    int64_t *changes = test_new_array(p->num_steps + 1, sizeof *changes);
     uint64_t most = 0;
     size_t most_tile = 0;
     size_t most_step = 0;
@@ -639,7 +613,7 @@ static void check_missing(const subject *s, const expected *e,
                           const popliner_missing_variables *list, size_t tile, size_t step) {
     const popliner_profile *p = s->c->profile;
     uint64_t sum = 0;
-    uint64_t *size_of_item = new_array(list->count, sizeof *size_of_item);
+    uint64_t *size_of_item = test_new_array(list->count, sizeof *size_of_item);
     for (size_t v = 0; v < p->num_variables; v++) {
         if ((tile != SIZE_MAX && pl_profile_tile_of(p, v) != tile) ||
             (step != SIZE_MAX && !popliner_liveness_is_live(p, v, step)) || e->variable_seen[v] ||

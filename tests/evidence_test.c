@@ -228,8 +228,7 @@ static void full_model_is_nearer_to_parts_compiled_alone(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(full_model_is_nearer_to_parts_compiled_alone,
-                                        test_begin_directory, test_end_directory),
+        IN_DIRECTORY(full_model_is_nearer_to_parts_compiled_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

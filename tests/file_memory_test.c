@@ -248,9 +248,6 @@ static void stored_analyses(void **state) {
     free(stored_path);
 }
 
-#define IN_DIRECTORY(test)                                                                         \
-    cmocka_unit_test_setup_teardown(test, test_begin_directory, test_end_directory)
-
 int main(void) {
     scarce_memory_prepare();
     const struct CMUnitTest tests[] = {

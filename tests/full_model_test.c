@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sqlite3.h>
-
 #include "memory/chain_data.h"
 #include "memory/stage.h"
 #include "model/layers.h"
@@ -20,12 +18,7 @@
 #include "profile/profile_data.h"
 #include "profile/read.h"
 #include "test_data.h"
-
-static void *new_array(size_t count, size_t item_size) {
-    void *items = calloc(count + 1, item_size);
-    assert_non_null(items);
-    return items;
-}
+#include "test_sql.h"
 
 static pl_stage_meter *make_meter(const golden_case *c, const popliner_chain *chain) {
     pl_stage_meter *meter;
@@ -56,7 +49,7 @@ static int group_of(const popliner_profile *p, size_t variable) {
 
 /* One number per tile, decoded anew. */
 static uint64_t *decode(const popliner_profile *p, pl_series series) {
-    uint64_t *by_tile = new_array(p->target.num_tiles, sizeof *by_tile);
+    uint64_t *by_tile = test_new_array(p->target.num_tiles, sizeof *by_tile);
     if (series.size_bytes > 0)
         assert_true(pl_rle_read(p->series_bytes + series.offset, series.size_bytes, by_tile,
                                 p->target.num_tiles));
@@ -72,7 +65,7 @@ static void add(uint64_t *sums, uint64_t *by_tile, size_t num_tiles) {
 /* What programs of any operation touch that are no copies from or to the host. */
 static bool *find_computed_on(const golden_case *c) {
     const popliner_profile *p = c->profile;
-    bool *computed_on = new_array(p->num_variables, sizeof *computed_on);
+    bool *computed_on = test_new_array(p->num_variables, sizeof *computed_on);
     for (size_t i = 0; i < popliner_operations_count(c->operations); i++) {
         popliner_operation operation = popliner_operations_get(c->operations, i);
         for (size_t k = 0; k < operation.num_programs; k++) {
@@ -96,9 +89,9 @@ static void explain(const golden_case *c, const size_t *operations, size_t count
     bool *computed_on = find_computed_on(c);
     const popliner_profile *p = c->profile;
     size_t num_tiles = p->target.num_tiles;
-    bool *program_seen = new_array(p->num_programs, sizeof *program_seen);
-    bool *set_seen = new_array(p->num_compute_sets, sizeof *set_seen);
-    bool *type_seen = new_array(p->num_vertex_types * num_tiles, sizeof *type_seen);
+    bool *program_seen = test_new_array(p->num_programs, sizeof *program_seen);
+    bool *set_seen = test_new_array(p->num_compute_sets, sizeof *set_seen);
+    bool *type_seen = test_new_array(p->num_vertex_types * num_tiles, sizeof *type_seen);
     for (size_t i = 0; i < count; i++) {
         popliner_operation operation = popliner_operations_get(c->operations, operations[i]);
         for (size_t k = 0; k < operation.num_programs; k++)
@@ -169,13 +162,13 @@ static expected_model expect_model(const golden_case *c) {
     size_t count = popliner_operations_count(c->operations);
     expected_model m;
     for (int group = 0; group < NUM_GROUPS; group++) {
-        m.truth[group] = new_array(num_tiles, sizeof(uint64_t));
-        m.explained[group] = new_array(num_tiles, sizeof(uint64_t));
+        m.truth[group] = test_new_array(num_tiles, sizeof(uint64_t));
+        m.explained[group] = test_new_array(num_tiles, sizeof(uint64_t));
     }
-    m.touched = new_array(p->num_variables, sizeof *m.touched);
-    m.unexplained = new_array(num_tiles, sizeof *m.unexplained);
-    m.always_live = new_array(num_tiles, sizeof *m.always_live);
-    size_t *all = new_array(count, sizeof *all);
+    m.touched = test_new_array(p->num_variables, sizeof *m.touched);
+    m.unexplained = test_new_array(num_tiles, sizeof *m.unexplained);
+    m.always_live = test_new_array(num_tiles, sizeof *m.always_live);
+    size_t *all = test_new_array(count, sizeof *all);
     for (size_t i = 0; i < count; i++)
         all[i] = i;
     explain(c, all, count, m.explained, m.touched);
@@ -212,7 +205,7 @@ static void free_model(expected_model *m) {
 /* The steps of a stage: of its operations, or of none where there are no operations at all. */
 static bool *expect_steps(const golden_case *c, const size_t *operations, size_t count) {
     const popliner_operations *o = c->operations;
-    bool *is_own = new_array(o->num_steps, sizeof *is_own);
+    bool *is_own = test_new_array(o->num_steps, sizeof *is_own);
     uint32_t current = PL_NONE;
     for (size_t step = o->num_steps; step-- > 0;) /* the first that runs, for the steps before it */
         current = o->step_operation[step] == PL_NONE ? current : o->step_operation[step];
@@ -235,13 +228,13 @@ static void assert_stage(const golden_case *c, const expected_model *m, const si
     uint64_t *const measured[] = {memory->vertex_code_bytes, memory->vertex_state_bytes,
                                   memory->exchange_code_bytes, memory->control_code_bytes};
     uint64_t *own[NUM_GROUPS];
-    bool *touched = new_array(p->num_variables, sizeof *touched);
+    bool *touched = test_new_array(p->num_variables, sizeof *touched);
     bool *is_own_step = expect_steps(c, operations, count);
-    uint64_t *variables = new_array(num_tiles, sizeof *variables);
-    uint64_t *total = new_array(num_tiles, sizeof *total);
-    uint64_t *live = new_array(p->num_steps * num_tiles, sizeof *live);
+    uint64_t *variables = test_new_array(num_tiles, sizeof *variables);
+    uint64_t *total = test_new_array(num_tiles, sizeof *total);
+    uint64_t *live = test_new_array(p->num_steps * num_tiles, sizeof *live);
     for (int group = 0; group < NUM_GROUPS; group++)
-        own[group] = new_array(num_tiles, sizeof(uint64_t));
+        own[group] = test_new_array(num_tiles, sizeof(uint64_t));
     explain(c, operations, count, own, touched);
     for (int group = 0; group < NUM_GROUPS; group++) {
         for (size_t tile = 0; tile < num_tiles; tile++) {
@@ -295,7 +288,7 @@ static void assert_stage(const golden_case *c, const expected_model *m, const si
 static void check_random_stages(const golden_case *c, pl_stage_meter *meter) {
     static const unsigned chances[] = {500, 30, 950, 100, 0, 1000}; /* of 1000 */
     size_t count = popliner_operations_count(c->operations);
-    size_t *chosen = new_array(count, sizeof *chosen);
+    size_t *chosen = test_new_array(count, sizeof *chosen);
     pl_stage_memory memory = {0};
     expected_model m = expect_model(c);
     uint64_t random = 67;
@@ -345,7 +338,7 @@ static void assert_never_shrinks(const golden_case *c, const popliner_chain *cha
     size_t num_units = popliner_chain_num_units(chain);
     size_t num_tiles = c->profile->target.num_tiles;
     pl_stage_memory memory = {0};
-    uint64_t *totals = new_array(num_units * num_units * num_tiles, sizeof *totals);
+    uint64_t *totals = test_new_array(num_units * num_units * num_tiles, sizeof *totals);
     for (size_t length = 0; length < num_units; length++) {
         for (size_t from = 0; from + length < num_units; from++) {
             size_t to = from + length;
@@ -415,17 +408,6 @@ static void adds_up_in_the_real_profile(void **state) {
 
 /* ---- Profiles that were altered ------------------------------------------------------------- */
 
-static void run_sql(const char *path, const char *sql) {
-    sqlite3 *sqlite = NULL;
-    char *message = NULL;
-    assert_int_equal(sqlite3_open_v2(path, &sqlite, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
-    sqlite3_exec(sqlite, "PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY", NULL, NULL,
-                 NULL);
-    if (sqlite3_exec(sqlite, sql, NULL, NULL, &message) != SQLITE_OK)
-        fail_msg("%s: %s", sql, message);
-    sqlite3_close(sqlite);
-}
-
 /* Reads a golden case of which the profile was altered, without debug.cbor if so wanted. */
 static golden_case load_altered(const char *directory, const char *name, const char *sql,
                                 bool with_debug_info) {
@@ -437,17 +419,12 @@ static golden_case load_altered(const char *directory, const char *name, const c
         free(debug);
         skip();
     }
-    size_t size;
-    uint8_t *bytes = test_read_bytes(from, &size);
-    char *path = test_path(directory, "profile.pop");
-    test_write_bytes(path, bytes, size);
-    run_sql(path, sql);
+    char *path = test_altered_copy(from, directory, sql);
     popliner_error error = {.message = ""};
     if (pl_read_profile(path, NULL, &c.profile, &error) != POPLINER_OK ||
         (with_debug_info && pl_debug_info_read(debug, NULL, &c.info, &error) != POPLINER_OK) ||
         pl_operations_find(c.profile, c.info, &c.operations, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
-    free(bytes);
     free(from);
     free(debug);
     free(path);
@@ -473,7 +450,7 @@ static void write_many(const char *name, bool as_list, char *sql, size_t size) {
     pl_blob blob = {0};
     golden_load(&c, name);
     size_t num_tiles = c.profile->target.num_tiles;
-    uint64_t *by_tile = new_array(num_tiles, sizeof *by_tile);
+    uint64_t *by_tile = test_new_array(num_tiles, sizeof *by_tile);
     for (size_t tile = 0; tile < num_tiles; tile++)
         by_tile[tile] = 100000;
     if (as_list)
@@ -713,10 +690,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adds_up_in_the_golden_cases),
         cmocka_unit_test(adds_up_in_the_real_profile),
-        cmocka_unit_test_setup_teardown(adds_up_without_debug_ids, test_begin_directory,
-                                        test_end_directory),
-        cmocka_unit_test_setup_teardown(adds_up_where_code_is_explained_wrongly,
-                                        test_begin_directory, test_end_directory),
+        IN_DIRECTORY(adds_up_without_debug_ids),
+        IN_DIRECTORY(adds_up_where_code_is_explained_wrongly),
         cmocka_unit_test(keeps_its_rules_where_code_is_explained_wrongly),
         cmocka_unit_test(keeps_every_rule),
         cmocka_unit_test(counts_a_compute_set_once),

@@ -2,13 +2,13 @@
  * finds its own GLPK as it left it.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "refused_threads.h"
 #include "test.h"
 
 #include "popliner/solver.h"
 #include "solve/glpk_session.h"
 #include "solve/plan_data.h"
 
-#include <errno.h>
 #include <glpk.h>
 #include <math.h>
 #include <pthread.h>
@@ -91,19 +91,6 @@ static void check_and_end(host *h) {
 /* ---- solving meanwhile ---- */
 
 enum { NUM_UNITS = 12 };
-
-static bool refuses_threads;
-
-int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
-                          void *(*begin)(void *), void *argument);
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
-                          void *(*begin)(void *), void *argument);
-
-/* The linker puts this in the place of pthread_create. */
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
-                          void *(*begin)(void *), void *argument) {
-    return refuses_threads ? EAGAIN : __real_pthread_create(thread, attributes, begin, argument);
-}
 
 /* Who is called, and how often. */
 typedef struct calls {

@@ -46,17 +46,16 @@ void golden_free(golden_case *c) {
     *c = (golden_case){0};
 }
 
+static void load_and_check(void *user, const test_golden_files *files) {
+    void (*const *check)(const golden_case *c) = user;
+    golden_case c;
+    golden_load(&c, files->name);
+    (*check)(&c);
+    golden_free(&c);
+}
+
 void golden_for_each(void (*check)(const golden_case *c)) {
-    char names[TEST_MOST_CASES][TEST_CASE_NAME];
-    size_t count = test_golden_cases(names);
-    if (count == 0)
-        skip();
-    for (size_t i = 0; i < count; i++) {
-        golden_case c;
-        golden_load(&c, names[i]);
-        check(&c);
-        golden_free(&c);
-    }
+    test_each_golden_case(load_and_check, &check);
 }
 
 bool golden_has_calls(const golden_case *c) {

@@ -409,9 +409,6 @@ static void published_operator_graphs_are_chains(void **state) {
     }
 }
 
-#define IN_DIRECTORY(test)                                                                         \
-    cmocka_unit_test_setup_teardown(test, test_begin_directory, test_end_directory)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         IN_DIRECTORY(json_graph_by_hand),

@@ -15,12 +15,6 @@
 
 /* ---- By brute force ------------------------------------------------------------------------- */
 
-static void *new_array(size_t count, size_t item_size) {
-    void *items = calloc(count + 1, item_size);
-    assert_non_null(items);
-    return items;
-}
-
 /* Straight from the ranges of its class. */
 static bool expect_live(const popliner_profile *p, size_t variable, size_t step) {
     uint32_t class_index = p->variable_class[variable];
@@ -35,7 +29,7 @@ static bool expect_live(const popliner_profile *p, size_t variable, size_t step)
 static uint64_t *expect_bytes(const popliner_profile *p, const uint8_t *selection,
                               uint64_t *always_live) {
     size_t num_tiles = p->target.num_tiles;
-    uint64_t *live = new_array(p->num_steps * num_tiles, sizeof *live);
+    uint64_t *live = test_new_array(p->num_steps * num_tiles, sizeof *live);
     memset(always_live, 0, num_tiles * sizeof *always_live);
     for (size_t v = 0; v < p->num_variables; v++) {
         uint32_t class_index = p->variable_class[v];
@@ -59,9 +53,9 @@ static void check_window(const golden_case *c, const uint8_t *selection, const u
     const popliner_profile *p = c->profile;
     size_t num_tiles = p->target.num_tiles;
     size_t num_steps = end_step > first_step ? end_step - first_step : 0;
-    popliner_peak *peaks = new_array(num_tiles, sizeof *peaks);
-    uint64_t *bytes = new_array(num_steps, sizeof *bytes);
-    uint64_t *sums = new_array(num_steps, sizeof *sums);
+    popliner_peak *peaks = test_new_array(num_tiles, sizeof *peaks);
+    uint64_t *bytes = test_new_array(num_steps, sizeof *bytes);
+    uint64_t *sums = test_new_array(num_steps, sizeof *sums);
     assert_int_equal(popliner_liveness_peaks(p, selection, first_step, end_step, peaks, NULL),
                      POPLINER_OK);
     for (size_t tile = 0; tile < num_tiles; tile++) {
@@ -108,7 +102,7 @@ static void check_extents(const golden_case *c, const uint8_t *selection) {
                 (selection == NULL || selection[v] != 0))
                 highest = end > highest ? end : highest;
         }
-        uint8_t *is_used = new_array(highest, 1);
+        uint8_t *is_used = test_new_array(highest, 1);
         for (size_t v = 0; v < p->num_variables; v++) {
             if (pl_profile_tile_of(p, v) == tile && (selection == NULL || selection[v] != 0) &&
                 p->variable_size_bytes[v] > 0)
@@ -128,8 +122,8 @@ static void check_extents(const golden_case *c, const uint8_t *selection) {
 static void check_random_selections(const golden_case *c) {
     const popliner_profile *p = c->profile;
     static const unsigned chances[] = {1000, 500, 50, 3, 0}; /* of 1000 */
-    uint8_t *selection = new_array(p->num_variables, 1);
-    uint64_t *always_live = new_array(p->target.num_tiles, sizeof *always_live);
+    uint8_t *selection = test_new_array(p->num_variables, 1);
+    uint64_t *always_live = test_new_array(p->target.num_tiles, sizeof *always_live);
     uint64_t random = 59;
     for (size_t round = 0; round <= sizeof chances / sizeof *chances; round++) {
         bool is_all = round == sizeof chances / sizeof *chances;
@@ -223,7 +217,7 @@ static void check_account(const golden_case *c, const char *path) {
     const popliner_profile *p = c->profile;
     sqlite3 *sqlite = NULL;
     assert_int_equal(sqlite3_open_v2(path, &sqlite, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
-    popliner_peak *peaks = new_array(p->target.num_tiles, sizeof *peaks);
+    popliner_peak *peaks = test_new_array(p->target.num_tiles, sizeof *peaks);
     assert_int_equal(popliner_liveness_peaks(p, NULL, 0, p->num_steps, peaks, NULL), POPLINER_OK);
     sqlite3_stmt *rows = query(sqlite, "SELECT tile, always_live_bytes, not_always_live_max_bytes, "
                                        "total, total_including_gaps FROM memory_by_tile");
@@ -245,8 +239,8 @@ static void check_account(const golden_case *c, const char *path) {
     sqlite3_finalize(rows);
 
     /* Changes from step to step, of one IPU or of all; a step without a row changes nothing. */
-    uint64_t *change = new_array(p->num_steps, sizeof *change);
-    uint64_t *bytes = new_array(p->num_steps, sizeof *bytes);
+    uint64_t *change = test_new_array(p->num_steps, sizeof *change);
+    uint64_t *bytes = test_new_array(p->num_steps, sizeof *bytes);
     rows = query(sqlite, "SELECT step_id, delta_bytes FROM memory_not_always_live_by_step_and_ipu "
                          "WHERE ipu IS NULL OR NOT EXISTS (SELECT 1 FROM "
                          "memory_not_always_live_by_step_and_ipu WHERE ipu IS NULL)");

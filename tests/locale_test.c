@@ -205,8 +205,7 @@ static void numbers_are_the_same_in_every_locale(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(numbers_are_the_same_in_every_locale, test_begin_directory,
-                                        test_end_directory),
+        IN_DIRECTORY(numbers_are_the_same_in_every_locale),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

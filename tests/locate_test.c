@@ -215,9 +215,6 @@ static void names_the_reports_in_a_directory(void **state) {
     free(odd_directory);
 }
 
-#define IN_DIRECTORY(test)                                                                         \
-    cmocka_unit_test_setup_teardown(test, test_begin_directory, test_end_directory)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         IN_DIRECTORY(finds_debug_information_beside_the_profile),

@@ -108,12 +108,9 @@ static void what_cannot_tell_its_progress_tells_its_time(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(short_tasks_have_no_bar, test_begin_directory,
-                                        test_end_directory),
-        cmocka_unit_test_setup_teardown(long_tasks_have_rate_and_time_left, test_begin_directory,
-                                        test_end_directory),
-        cmocka_unit_test_setup_teardown(what_cannot_tell_its_progress_tells_its_time,
-                                        test_begin_directory, test_end_directory),
+        IN_DIRECTORY(short_tasks_have_no_bar),
+        IN_DIRECTORY(long_tasks_have_rate_and_time_left),
+        IN_DIRECTORY(what_cannot_tell_its_progress_tells_its_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

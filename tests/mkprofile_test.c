@@ -10,6 +10,7 @@
 #include "popliner/profile.h"
 #include "profile/blob_codec.h"
 #include "profile/profile_data.h"
+#include "test_sql.h"
 
 #include <cbor.h>
 #include <stdio.h>
@@ -50,26 +51,15 @@ static bool exists(const char *name) {
 
 static sqlite3 *open_database(const char *path, bool is_immutable) {
     char uri[COMMAND_BYTES];
-    sqlite3 *db = NULL;
     snprintf(uri, sizeof uri, "file:%s%s", path, is_immutable ? "?immutable=1" : "");
     int flags = SQLITE_OPEN_URI | (is_immutable ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE);
-    assert_int_equal(sqlite3_open_v2(uri, &db, flags, NULL), SQLITE_OK);
-    return db;
+    return test_open_sql(uri, flags);
 }
 
 static sqlite3 *open_made(const char *name) {
     char path[PATH_BYTES * 2];
     snprintf(path, sizeof path, "%s/%s/profile.pop", scratch, name);
     return open_database(path, false);
-}
-
-static uint64_t ask(sqlite3 *db, const char *sql) {
-    sqlite3_stmt *statement = NULL;
-    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-    uint64_t value = (uint64_t)sqlite3_column_int64(statement, 0);
-    sqlite3_finalize(statement);
-    return value;
 }
 
 static void assert_sound(sqlite3 *db) {
@@ -250,13 +240,14 @@ static void every_style_is_sound(void **state) {
         assert_false(debug.is_in_order);
         assert_true(debug.operations > 20);
         assert_true((debug.calls > 0) == (is_outlined && !is_tensorflow));
-        uint64_t calls = ask(db, "SELECT count(*) FROM program_type_call");
+        uint64_t calls = test_ask(db, "SELECT count(*) FROM program_type_call");
         assert_true((calls > 0) == is_outlined);
-        assert_true(ask(db, "SELECT count(*) FROM function_programs") <= calls);
-        assert_int_equal(ask(db, "SELECT count(*) FROM sqlite_master WHERE type = 'table'"), 67);
+        assert_true(test_ask(db, "SELECT count(*) FROM function_programs") <= calls);
+        assert_int_equal(test_ask(db, "SELECT count(*) FROM sqlite_master WHERE type = 'table'"),
+                         67);
         /* addresses are shared, and some class has several ranges */
-        assert_true(ask(db, "SELECT count(*) FROM (SELECT 1 FROM eq_class_step GROUP BY "
-                            "eq_class_id HAVING count(*) > 1)") > 0);
+        assert_true(test_ask(db, "SELECT count(*) FROM (SELECT 1 FROM eq_class_step GROUP BY "
+                                 "eq_class_id HAVING count(*) > 1)") > 0);
         free_debug(&debug);
         sqlite3_close(db);
     }
@@ -273,7 +264,7 @@ static void presets_are_sound_when_small(void **state) {
     make("large", "--tiles 16 --preset bert-large --hidden 64 --vocabulary 500");
     db = open_made("large");
     assert_sound(db);
-    assert_int_equal(ask(db, "SELECT num_tiles FROM target_info"), 16);
+    assert_int_equal(test_ask(db, "SELECT num_tiles FROM target_info"), 16);
     sqlite3_close(db);
 }
 
@@ -386,12 +377,6 @@ static sqlite3 *open_part(const char *name, const char *whole) {
     return db;
 }
 
-static void execute_sql(sqlite3 *db, const char *sql) {
-    char *message = NULL;
-    if (sqlite3_exec(db, sql, NULL, NULL, &message) != SQLITE_OK)
-        fail_msg("%s: %s", sql, message);
-}
-
 /* What operations own, tile by tile; %s is main or whole. */
 static const char executes_sql[] =
     "SELECT c.name AS name, t.name AS type, t.size AS size, i.instances_by_tile AS instances, "
@@ -424,7 +409,7 @@ static void make_tables(sqlite3 *db) {
                 snprintf(sql, sizeof sql, "CREATE TEMP TABLE %s_%s AS ", in, queries[i].table);
             snprintf(sql + length, sizeof sql - (size_t)length, queries[i].sql, in, in, in, in, in,
                      in);
-            execute_sql(db, sql);
+            test_run_sql(db, sql);
         }
     }
 }
@@ -432,77 +417,87 @@ static void make_tables(sqlite3 *db) {
 /* Whatever the part has, the whole has too, of the same size on every tile. */
 static void assert_like_the_whole(sqlite3 *db, bool is_outlined) {
     make_tables(db);
-    assert_true(ask(db, "SELECT count(*) FROM main_executes") > 10);
-    assert_true(ask(db, "SELECT count(*) FROM main_exchanges") > 3);
-    assert_true(ask(db, "SELECT count(*) FROM main_variables") > 100);
-    assert_int_equal(ask(db, "SELECT count(*) FROM (SELECT * FROM main_exchanges EXCEPT SELECT * "
-                             "FROM whole_exchanges)"),
+    assert_true(test_ask(db, "SELECT count(*) FROM main_executes") > 10);
+    assert_true(test_ask(db, "SELECT count(*) FROM main_exchanges") > 3);
+    assert_true(test_ask(db, "SELECT count(*) FROM main_variables") > 100);
+    assert_int_equal(test_ask(db,
+                              "SELECT count(*) FROM (SELECT * FROM main_exchanges EXCEPT SELECT * "
+                              "FROM whole_exchanges)"),
                      0);
-    execute_sql(db, "CREATE TEMP TABLE other_executes AS SELECT * FROM main_executes EXCEPT SELECT "
-                    "* FROM whole_executes");
-    execute_sql(db, "CREATE TEMP TABLE other_variables AS SELECT * FROM main_variables EXCEPT "
-                    "SELECT * FROM whole_variables");
+    test_run_sql(db,
+                 "CREATE TEMP TABLE other_executes AS SELECT * FROM main_executes EXCEPT SELECT "
+                 "* FROM whole_executes");
+    test_run_sql(db, "CREATE TEMP TABLE other_variables AS SELECT * FROM main_variables EXCEPT "
+                     "SELECT * FROM whole_variables");
     if (!is_outlined) {
-        assert_int_equal(ask(db, "SELECT count(*) FROM other_executes"), 0);
-        assert_int_equal(ask(db, "SELECT count(*) FROM other_variables"), 0);
+        assert_int_equal(test_ask(db, "SELECT count(*) FROM other_executes"), 0);
+        assert_int_equal(test_ask(db, "SELECT count(*) FROM other_variables"), 0);
         return;
     }
     /* Those of functions are like others of another name, and the whole has none of their own. */
-    assert_int_equal(ask(db, "SELECT count(*) FROM (SELECT tail_of(name), type, size, instances, "
-                             "control FROM other_executes EXCEPT SELECT tail_of(name), type, size, "
-                             "instances, control FROM whole_executes)"),
+    assert_int_equal(
+        test_ask(db, "SELECT count(*) FROM (SELECT tail_of(name), type, size, instances, "
+                     "control FROM other_executes EXCEPT SELECT tail_of(name), type, size, "
+                     "instances, control FROM whole_executes)"),
+        0);
+    assert_int_equal(test_ask(db,
+                              "SELECT count(*) FROM other_executes WHERE name IN (SELECT name FROM "
+                              "whole_executes)"),
                      0);
-    assert_int_equal(ask(db, "SELECT count(*) FROM other_executes WHERE name IN (SELECT name FROM "
-                             "whole_executes)"),
+    assert_int_equal(test_ask(db,
+                              "SELECT count(*) FROM (SELECT tail_of(name), tile, size, category "
+                              "FROM other_variables EXCEPT SELECT tail_of(name), tile, size, "
+                              "category FROM whole_variables)"),
                      0);
-    assert_int_equal(ask(db, "SELECT count(*) FROM (SELECT tail_of(name), tile, size, category "
-                             "FROM other_variables EXCEPT SELECT tail_of(name), tile, size, "
-                             "category FROM whole_variables)"),
-                     0);
-    assert_int_equal(ask(db, "SELECT count(*) FROM other_variables WHERE name IN (SELECT name FROM "
-                             "whole_variables)"),
-                     0);
+    assert_int_equal(
+        test_ask(db, "SELECT count(*) FROM other_variables WHERE name IN (SELECT name FROM "
+                     "whole_variables)"),
+        0);
 }
 
 /* Every vertex type in use has its code, and the same as in the whole. */
 static void assert_same_code(sqlite3 *db) {
-    assert_int_equal(ask(db, "SELECT count(*) FROM (SELECT s.string, v.tile, v.size_bytes FROM "
-                             "main.vars_info v JOIN main.vars_string_table s ON s.id = "
-                             "v.name_base_id WHERE v.category IN (11, 18, 22, 8) EXCEPT SELECT "
-                             "s.string, v.tile, v.size_bytes FROM whole.vars_info v JOIN "
-                             "whole.vars_string_table s ON s.id = v.name_base_id)"),
+    assert_int_equal(test_ask(db,
+                              "SELECT count(*) FROM (SELECT s.string, v.tile, v.size_bytes FROM "
+                              "main.vars_info v JOIN main.vars_string_table s ON s.id = "
+                              "v.name_base_id WHERE v.category IN (11, 18, 22, 8) EXCEPT SELECT "
+                              "s.string, v.tile, v.size_bytes FROM whole.vars_info v JOIN "
+                              "whole.vars_string_table s ON s.id = v.name_base_id)"),
                      0);
     /* once on each tile */
-    assert_int_equal(ask(db, "SELECT count(*) FROM (SELECT 1 FROM vars_info WHERE category = 18 "
-                             "GROUP BY tile, name_base_id HAVING count(*) > 1)"),
+    assert_int_equal(test_ask(db,
+                              "SELECT count(*) FROM (SELECT 1 FROM vars_info WHERE category = 18 "
+                              "GROUP BY tile, name_base_id HAVING count(*) > 1)"),
                      0);
     /* what every program has */
-    assert_int_equal(ask(db, "SELECT count(*) FROM vars_info WHERE category = 11"),
-                     ask(db, "SELECT count(*) FROM whole.vars_info WHERE category = 11"));
-    assert_int_equal(ask(db, "SELECT count(*) FROM vars_info WHERE category = 22"),
-                     ask(db, "SELECT count(*) FROM whole.vars_info WHERE category = 22"));
-    assert_true(ask(db, "SELECT count(*) FROM vars_info WHERE category = 20") > 0);
+    assert_int_equal(test_ask(db, "SELECT count(*) FROM vars_info WHERE category = 11"),
+                     test_ask(db, "SELECT count(*) FROM whole.vars_info WHERE category = 11"));
+    assert_int_equal(test_ask(db, "SELECT count(*) FROM vars_info WHERE category = 22"),
+                     test_ask(db, "SELECT count(*) FROM whole.vars_info WHERE category = 22"));
+    assert_true(test_ask(db, "SELECT count(*) FROM vars_info WHERE category = 20") > 0);
 }
 
 /* No tile needs more than for the whole. One thing is kept longer in a part: what other parts use
  * is there to the end, where the whole has freed it long before; when nearly all of a training
  * model is in the part, its peak is higher by that. */
 static void assert_within_the_whole(sqlite3 *db) {
-    assert_int_equal(ask(db, "SELECT count(*) FROM main.memory_by_tile a JOIN "
-                             "whole.memory_by_tile b USING (tile) WHERE a.always_live_bytes >= "
-                             "b.always_live_bytes"),
+    assert_int_equal(test_ask(db,
+                              "SELECT count(*) FROM main.memory_by_tile a JOIN "
+                              "whole.memory_by_tile b USING (tile) WHERE a.always_live_bytes >= "
+                              "b.always_live_bytes"),
                      0);
-    execute_sql(db, "CREATE TEMP TABLE kept AS SELECT v.tile AS tile, sum(v.size_bytes) AS bytes "
-                    "FROM vars_info v JOIN eq_classes c ON c.id = v.equivalence_class WHERE NOT "
-                    "c.is_always_live AND v.var_id IN (SELECT r.var_id FROM host_exchange_to_host "
-                    "h JOIN exchange_regions r ON r.id = h.regions_id) GROUP BY 1");
-    assert_int_equal(ask(db, "SELECT count(*) FROM main.memory_by_tile a JOIN "
-                             "whole.memory_by_tile b USING (tile) LEFT JOIN kept USING (tile) "
-                             "WHERE a.not_always_live_max_bytes > b.not_always_live_max_bytes + "
-                             "ifnull(kept.bytes, 0)"),
+    test_run_sql(db, "CREATE TEMP TABLE kept AS SELECT v.tile AS tile, sum(v.size_bytes) AS bytes "
+                     "FROM vars_info v JOIN eq_classes c ON c.id = v.equivalence_class WHERE NOT "
+                     "c.is_always_live AND v.var_id IN (SELECT r.var_id FROM host_exchange_to_host "
+                     "h JOIN exchange_regions r ON r.id = h.regions_id) GROUP BY 1");
+    assert_int_equal(test_ask(db,
+                              "SELECT count(*) FROM main.memory_by_tile a JOIN "
+                              "whole.memory_by_tile b USING (tile) LEFT JOIN kept USING (tile) "
+                              "WHERE a.not_always_live_max_bytes > b.not_always_live_max_bytes + "
+                              "ifnull(kept.bytes, 0)"),
                      0);
-    assert_true(ask(db, "SELECT sum(total) FROM main.memory_by_tile") <
-                ask(db, "SELECT sum(total) FROM whole.memory_by_tile"));
+    assert_true(test_ask(db, "SELECT sum(total) FROM main.memory_by_tile") <
+                test_ask(db, "SELECT sum(total) FROM whole.memory_by_tile"));
 }
 
 static const char layer_end[] = /* of the last layer of a part, as an activation */
@@ -514,7 +509,7 @@ static uint64_t ask_life(sqlite3 *db, const char *edge, const char *what, int la
     char sql[500];
     snprintf(sql, sizeof sql, layer_end, edge, what, layer,
              strcmp(edge, "from") == 0 ? "ASC" : "DESC");
-    return ask(db, sql);
+    return test_ask(db, sql);
 }
 
 /* What comes from another part is there from its copy on; what another part uses, to the end. */
@@ -537,7 +532,7 @@ static void lives_reach_over_the_part(void **state) {
     for (size_t i = 0; i < 4; i++) {
         char sql[600];
         snprintf(sql, sizeof sql, copies, all[i].direction, all[i].what, all[i].layer);
-        steps[i] = ask(db, sql);
+        steps[i] = test_ask(db, sql);
         if (i < 2)
             assert_int_equal(ask_life(db, "from", all[i].what, all[i].layer), steps[i]);
         else
@@ -546,20 +541,21 @@ static void lives_reach_over_the_part(void **state) {
     /* The gradient arrives between forward and backward; results leave together. */
     assert_true(steps[0] < steps[1] && steps[1] < steps[2] && steps[2] == steps[3]);
     /* activations of the part are not copied */
-    assert_int_equal(ask(db, "SELECT count(*) FROM host_exchange_to_host WHERE stream LIKE "
-                             "'Layer1/FF/G%:0'"),
+    assert_int_equal(test_ask(db, "SELECT count(*) FROM host_exchange_to_host WHERE stream LIKE "
+                                  "'Layer1/FF/G%:0'"),
                      0);
     /* the mask of all layers comes again, the embedding does not */
-    assert_int_equal(ask(db, "SELECT count(*) FROM host_exchange_from_host WHERE stream = "
-                             "'Layer0/Attention/Z/Mask/Mul:0'"),
+    assert_int_equal(test_ask(db, "SELECT count(*) FROM host_exchange_from_host WHERE stream = "
+                                  "'Layer0/Attention/Z/Mask/Mul:0'"),
                      1);
-    assert_int_equal(ask(db, "SELECT count(*) FROM unlowered_vars WHERE name LIKE 'Embedding%'"),
+    assert_int_equal(
+        test_ask(db, "SELECT count(*) FROM unlowered_vars WHERE name LIKE 'Embedding%'"), 0);
+    assert_int_equal(test_ask(db,
+                              "SELECT count(*) FROM unlowered_vars WHERE name LIKE 'Layer3%' OR "
+                              "name LIKE 'Accl1___Layer0%'"),
                      0);
-    assert_int_equal(ask(db, "SELECT count(*) FROM unlowered_vars WHERE name LIKE 'Layer3%' OR "
-                             "name LIKE 'Accl1___Layer0%'"),
-                     0);
-    assert_true(ask(db, "SELECT count(*) FROM unlowered_vars WHERE name LIKE 'Accl1___Layer2%'") >
-                0);
+    assert_true(
+        test_ask(db, "SELECT count(*) FROM unlowered_vars WHERE name LIKE 'Accl1___Layer2%'") > 0);
     sqlite3_close(db);
 }
 
@@ -567,13 +563,13 @@ static void lives_reach_over_the_part(void **state) {
 static uint64_t cross_off(sqlite3 *missing, const char *part) {
     char sql[COMMAND_BYTES];
     snprintf(sql, sizeof sql, "ATTACH '%s/%s/profile.pop' AS part", scratch, part);
-    execute_sql(missing, sql);
-    execute_sql(missing,
-                "DELETE FROM names WHERE name IN (SELECT name FROM part.compute_sets UNION "
-                "SELECT name FROM part.programs UNION SELECT name FROM "
-                "part.unlowered_vars)");
-    execute_sql(missing, "DETACH part");
-    return ask(missing, "SELECT count(*) FROM names");
+    test_run_sql(missing, sql);
+    test_run_sql(missing,
+                 "DELETE FROM names WHERE name IN (SELECT name FROM part.compute_sets UNION "
+                 "SELECT name FROM part.programs UNION SELECT name FROM "
+                 "part.unlowered_vars)");
+    test_run_sql(missing, "DETACH part");
+    return test_ask(missing, "SELECT count(*) FROM names");
 }
 
 static void parts_are_like_the_whole(void **state) {
@@ -600,9 +596,9 @@ static void parts_are_like_the_whole(void **state) {
         snprintf(options, sizeof options, "%s --layers 4 --tiles 10 --force", styles[i]);
         make("whole", options);
         sqlite3 *missing = open_made("whole");
-        execute_sql(missing, "CREATE TEMP TABLE names AS SELECT name FROM compute_sets UNION "
-                             "SELECT name FROM programs WHERE name IS NOT NULL UNION SELECT name "
-                             "FROM unlowered_vars");
+        test_run_sql(missing, "CREATE TEMP TABLE names AS SELECT name FROM compute_sets UNION "
+                              "SELECT name FROM programs WHERE name IS NOT NULL UNION SELECT name "
+                              "FROM unlowered_vars");
         for (size_t k = 0; k < (i % 3 == 2 ? 6 : 3); k++) {
             const char *part = k < 3 ? parts[k] : other_parts[k - 3];
             snprintf(options, sizeof options, "%s --layers 4 --tiles 10 --force --only-layers %s",
@@ -616,10 +612,10 @@ static void parts_are_like_the_whole(void **state) {
             assert_same_code(db);
             assert_within_the_whole(db);
             if (k < 3) /* parts that leave some layers out need not even that */
-                assert_int_equal(ask(db, "SELECT count(*) FROM main.memory_by_tile a JOIN "
-                                         "whole.memory_by_tile b USING (tile) WHERE "
-                                         "a.not_always_live_max_bytes > "
-                                         "b.not_always_live_max_bytes"),
+                assert_int_equal(test_ask(db, "SELECT count(*) FROM main.memory_by_tile a JOIN "
+                                              "whole.memory_by_tile b USING (tile) WHERE "
+                                              "a.not_always_live_max_bytes > "
+                                              "b.not_always_live_max_bytes"),
                                  0);
             free_debug(&debug);
             sqlite3_close(db);
@@ -781,7 +777,7 @@ static void assert_runs(sqlite3 *db) {
     /* of steps that have one */
     sqlite3_stmt *num_programs =
         prepare(db, "SELECT count(program) FROM steps WHERE id >= ? AND id < ?");
-    uint64_t frequency = ask(db, "SELECT clock_frequency FROM target_info");
+    uint64_t frequency = test_ask(db, "SELECT clock_frequency FROM target_info");
     uint64_t num_runs = 0;
     uint64_t num_steps = 0;
     uint64_t last_end = 0;
@@ -872,12 +868,12 @@ static void assert_steps_of_programs(sqlite3 *db) {
         "SELECT count(*) FROM execution_info WHERE compilation_id NOT IN (SELECT compilation_id "
         "FROM compilation_info)",
     };
-    execute_sql(db, expected_executions);
+    test_run_sql(db, expected_executions);
     for (size_t i = 0; i < sizeof nothing / sizeof nothing[0]; i++) {
-        if (ask(db, nothing[i]) != 0)
+        if (test_ask(db, nothing[i]) != 0)
             fail_msg("found: %s", nothing[i]);
     }
-    assert_int_equal(ask(db, "SELECT count(*) FROM execution_info"), 1);
+    assert_int_equal(test_ask(db, "SELECT count(*) FROM execution_info"), 1);
 }
 
 static popliner_profile *read_made(const char *name) {
@@ -944,11 +940,11 @@ static void assert_compiled_alike(const char *executed, const char *compiled) {
                  "(SELECT count(*) FROM (SELECT * FROM main.'%s' EXCEPT SELECT * FROM whole.'%s'))",
                  name, name, name, name);
         if (!is_of_execution)
-            assert_int_equal(ask(db, sql), 0);
+            assert_int_equal(test_ask(db, sql), 0);
         snprintf(sql, sizeof sql, "SELECT count(*) FROM %s.'%s'",
                  is_of_execution ? "whole" : "main", name);
         if (is_of_execution)
-            assert_int_equal(ask(db, sql), 0);
+            assert_int_equal(test_ask(db, sql), 0);
     }
     sqlite3_finalize(tables);
     sqlite3_close(db);
@@ -1013,7 +1009,7 @@ static void equal_seeds_give_equal_executions(void **state) {
 static uint64_t ask_number(sqlite3 *db, const char *sql, uint64_t number) {
     char text[COMMAND_BYTES];
     snprintf(text, sizeof text, sql, (unsigned long long)number);
-    return ask(db, text);
+    return test_ask(db, text);
 }
 
 static bool has_operation(const debug_information *debug, uint64_t id) {
@@ -1029,9 +1025,9 @@ static bool is_touched(sqlite3 *db, const char *name) {
              "SELECT count(*) FROM exchange_regions r JOIN vars_info v USING (var_id) JOIN "
              "unlowered_vars u ON u.id = v.unlowered_var_id WHERE u.name = '%s'",
              name);
-    if (ask(db, sql) > 0)
+    if (test_ask(db, sql) > 0)
         return true;
-    uint64_t variables = ask(db, "SELECT max(var_id) + 1 FROM vars_info");
+    uint64_t variables = test_ask(db, "SELECT max(var_id) + 1 FROM vars_info");
     bool *is_wanted = calloc(variables, sizeof *is_wanted);
     assert_non_null(is_wanted);
     sqlite3_stmt *statement = NULL;
@@ -1078,7 +1074,7 @@ static void assert_planted(const char *name, const uint64_t wanted[3]) {
     FILE *file = fopen(path, "r");
     assert_non_null(file);
     assert_non_null(fgets(line, sizeof line, file)); /* the summary */
-    uint64_t steps = ask(db, "SELECT count(*) FROM depth_first_steps");
+    uint64_t steps = test_ask(db, "SELECT count(*) FROM depth_first_steps");
     while (fgets(line, sizeof line, file) != NULL) {
         char kind[50];
         char subject[200];
@@ -1096,7 +1092,7 @@ static void assert_planted(const char *name, const uint64_t wanted[3]) {
                      "c.is_always_live AND v.category = 0 AND v.size_bytes > 1000 AND "
                      "e.step_id_from <= %llu AND e.step_id_to > %llu",
                      subject, (unsigned long long)steps / 2, (unsigned long long)steps / 2);
-            assert_int_equal(ask(db, sql), ask(db, "SELECT num_tiles FROM target_info"));
+            assert_int_equal(test_ask(db, sql), test_ask(db, "SELECT num_tiles FROM target_info"));
             continue;
         }
         size_t which = strcmp(kind, "no-operation") == 0;
@@ -1119,9 +1115,9 @@ static void assert_planted(const char *name, const uint64_t wanted[3]) {
     fclose(file);
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(met[i], wanted[i]);
-    assert_int_equal(ask(db, "SELECT count(*) FROM programs WHERE ifnull(debug_id, 0) = 0"),
+    assert_int_equal(test_ask(db, "SELECT count(*) FROM programs WHERE ifnull(debug_id, 0) = 0"),
                      wanted[0]);
-    assert_int_equal(ask(db, "SELECT count(*) FROM unlowered_vars WHERE name LIKE 'fault%'"),
+    assert_int_equal(test_ask(db, "SELECT count(*) FROM unlowered_vars WHERE name LIKE 'fault%'"),
                      wanted[2]);
     assert_sound(db);
     free_debug(&debug);

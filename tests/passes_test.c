@@ -73,6 +73,19 @@ static void for_each_chain(const golden_case *c,
     }
 }
 
+/* The same for `count` chains over the model made by hand, with layers at random. */
+static void for_made_chains(size_t count, uint64_t random,
+                            void (*check)(const golden_case *c, const popliner_chain *chain)) {
+    golden_case made = made_case();
+    for (size_t i = 0; i < count; i++) {
+        popliner_layers *layers = assign_at_random(&made, 1 + i % 5, &random);
+        popliner_chain *chain = make_chain(&made, layers, (popliner_memory_model)(i % 2));
+        check(&made, chain);
+        pl_chain_free(chain);
+        pl_layers_free(layers);
+    }
+}
+
 /* ---- Pipelines ------------------------------------------------------------------------------ */
 
 /* The golden cases that train, as their names tell. */
@@ -151,15 +164,7 @@ static void check_pipelines(const golden_case *c) {
 static void knows_what_a_pipeline_keeps(void **state) {
     (void)state;
     golden_for_each(check_pipelines);
-    golden_case made = made_case();
-    uint64_t random = 59;
-    for (size_t i = 0; i < 50; i++) {
-        popliner_layers *layers = assign_at_random(&made, 1 + i % 5, &random);
-        popliner_chain *chain = make_chain(&made, layers, (popliner_memory_model)(i % 2));
-        check_pipeline(&made, chain);
-        pl_chain_free(chain);
-        pl_layers_free(layers);
-    }
+    for_made_chains(50, 59, check_pipeline);
 }
 
 /* With layers as the default finds them a profile trains if it says so. */
@@ -518,15 +523,7 @@ static void check_golden_shared(const golden_case *c) {
 static void measures_stages_on_one_ipu(void **state) {
     (void)state;
     golden_for_each(check_golden_shared);
-    golden_case made = made_case();
-    uint64_t random = 67;
-    for (size_t i = 0; i < 40; i++) {
-        popliner_layers *layers = assign_at_random(&made, 1 + i % 5, &random);
-        popliner_chain *chain = make_chain(&made, layers, (popliner_memory_model)(i % 2));
-        check_shared(&made, chain);
-        pl_chain_free(chain);
-        pl_layers_free(layers);
-    }
+    for_made_chains(40, 67, check_shared);
 }
 
 /* ---- Parameters ----------------------------------------------------------------------------- */
@@ -568,11 +565,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tells_training_from_inference),
         cmocka_unit_test(knows_what_a_pipeline_keeps),
-        cmocka_unit_test_setup_teardown(outlining_changes_no_cut, test_begin_directory,
-                                        test_end_directory),
+        IN_DIRECTORY(outlining_changes_no_cut),
         cmocka_unit_test(counts_cycles),
-        cmocka_unit_test_setup_teardown(layers_alike_take_alike, test_begin_directory,
-                                        test_end_directory),
+        IN_DIRECTORY(layers_alike_take_alike),
         cmocka_unit_test(leaves_out_what_is_above_a_limit),
         cmocka_unit_test(longer_intervals_never_need_less),
         cmocka_unit_test(measures_stages_on_one_ipu),

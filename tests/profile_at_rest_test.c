@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "test_data.h"
+#include "test_sql.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,12 +29,6 @@ static sqlite3 *open_to_write(const char *path) {
     return sqlite;
 }
 
-static void run(sqlite3 *sqlite, const char *sql) {
-    char *message = NULL;
-    if (sqlite3_exec(sqlite, sql, NULL, NULL, &message) != SQLITE_OK)
-        fail_msg("%s: %s", sql, message);
-}
-
 /* directory/x.pop, whose `a` is 1 in each of 3000 rows on some 60 pages; `mode` is that of the
  * journal. The caller frees the path. */
 static char *make_database(const char *directory, const char *mode) {
@@ -41,9 +36,10 @@ static char *make_database(const char *directory, const char *mode) {
     char *path = test_path(directory, "x.pop");
     sqlite3 *sqlite = open_to_write(path);
     snprintf(sql, sizeof sql, "PRAGMA journal_mode = %s; PRAGMA synchronous = OFF", mode);
-    run(sqlite, sql);
-    run(sqlite, "CREATE TABLE t (a, b); WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 "
-                "FROM n WHERE i < 3000) INSERT INTO t SELECT 1, hex(randomblob(40)) FROM n");
+    test_run_sql(sqlite, sql);
+    test_run_sql(sqlite,
+                 "CREATE TABLE t (a, b); WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 "
+                 "FROM n WHERE i < 3000) INSERT INTO t SELECT 1, hex(randomblob(40)) FROM n");
     assert_int_equal(sqlite3_close(sqlite), SQLITE_OK);
     return path;
 }
@@ -151,10 +147,10 @@ static char *make_died(const char *directory) {
     char *died = test_path(directory, "died.pop");
     sqlite3 *sqlite = open_to_write(path);
     /* so little room that it must write before the end */
-    run(sqlite, "PRAGMA cache_size = 5; BEGIN; UPDATE t SET a = 2");
+    test_run_sql(sqlite, "PRAGMA cache_size = 5; BEGIN; UPDATE t SET a = 2");
     copy(path, "", died, "");
     copy(path, "-journal", died, "-journal");
-    run(sqlite, "ROLLBACK");
+    test_run_sql(sqlite, "ROLLBACK");
     sqlite3_close(sqlite);
     free(path);
     return died;
@@ -169,7 +165,7 @@ static void refuses_half_a_transaction(void **state) {
     /* nothing was done to it; then what the message says is done */
     assert_true(exists(path, "-journal"));
     sqlite3 *sqlite = open_to_write(path);
-    run(sqlite, "SELECT count(*) FROM t");
+    test_run_sql(sqlite, "SELECT count(*) FROM t");
     sqlite3_close(sqlite);
     expect_state(path, 1);
     expect_state(link, 1);
@@ -185,7 +181,7 @@ static void passes_over_a_journal_that_is_done(void **state) {
         char *path = make_database(*state, "DELETE");
         sqlite3 *sqlite = open_to_write(path);
         snprintf(sql, sizeof sql, "PRAGMA journal_mode = %s; UPDATE t SET a = 3", modes[i]);
-        run(sqlite, sql);
+        test_run_sql(sqlite, sql);
         sqlite3_close(sqlite);
         assert_true(exists(path, "-journal"));
         expect_state(path, 3);
@@ -199,7 +195,7 @@ static void finds_the_log_beside_the_target_of_a_link(void **state) {
     char *folder = test_path(*state, "other");
     char *link = test_path(*state, "other/link.pop");
     sqlite3 *sqlite = open_to_write(path);
-    run(sqlite, "PRAGMA wal_autocheckpoint = 0; UPDATE t SET a = 2");
+    test_run_sql(sqlite, "PRAGMA wal_autocheckpoint = 0; UPDATE t SET a = 2");
     mkdir(folder, 0700);
     assert_int_equal(symlink("../x.pop", link), 0);
     expect_state(path, 2);
@@ -236,16 +232,17 @@ static void does_not_wait_long_for_a_writer(void **state) {
         char *path = make_database(*state, modes[i]);
         sqlite3 *sqlite = open_to_write(path);
         /* what has begun but not reached the file does not matter */
-        run(sqlite, "BEGIN IMMEDIATE; UPDATE t SET a = 2 WHERE rowid = 1");
+        test_run_sql(sqlite, "BEGIN IMMEDIATE; UPDATE t SET a = 2 WHERE rowid = 1");
         expect_state(path, 1);
-        run(sqlite, "ROLLBACK; PRAGMA locking_mode = EXCLUSIVE");
+        test_run_sql(sqlite, "ROLLBACK; PRAGMA locking_mode = EXCLUSIVE");
         sqlite3_close(sqlite);
         sqlite = open_to_write(path);
-        run(sqlite, "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; UPDATE t SET a = 2");
+        test_run_sql(sqlite,
+                     "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; UPDATE t SET a = 2");
         time_t begin = time(NULL);
         expect_refused(path, "another program is writing it; wait until that has ended");
         assert_true(time(NULL) - begin < 10);
-        run(sqlite, "COMMIT");
+        test_run_sql(sqlite, "COMMIT");
         sqlite3_close(sqlite);
         expect_state(path, 2);
         unlink(path);
@@ -257,7 +254,7 @@ static void all_connections_see_one_state(void **state) {
     char *path = make_database(*state, "WAL");
     sqlite3 *sqlite = open_to_write(path);
     pl_database database;
-    run(sqlite, "UPDATE t SET a = 1");
+    test_run_sql(sqlite, "UPDATE t SET a = 1");
     /* nothing happens */
     open_database(&database, path);
     pl_database_open_helpers(&database, 3);
@@ -270,10 +267,10 @@ static void all_connections_see_one_state(void **state) {
         snprintf(sql, sizeof sql, "UPDATE t SET a = %d", value);
         open_database(&database, path);
         if (value % 2 == 0)
-            run(sqlite, sql);
+            test_run_sql(sqlite, sql);
         pl_database_open_helpers(&database, 3);
         if (value % 2 == 1)
-            run(sqlite, sql);
+            test_run_sql(sqlite, sql);
         assert_int_equal(database.num_helpers, value % 2 == 1 ? 3 : 0);
         assert_int_equal(value_of(&database), value - 1);
         for (size_t i = 0; i < database.num_helpers; i++)
@@ -283,9 +280,9 @@ static void all_connections_see_one_state(void **state) {
         expect_state(path, value);
     }
     /* a log that begins anew, in which nothing grows */
-    run(sqlite, "PRAGMA wal_checkpoint(RESTART); UPDATE t SET a = 6");
+    test_run_sql(sqlite, "PRAGMA wal_checkpoint(RESTART); UPDATE t SET a = 6");
     open_database(&database, path);
-    run(sqlite, "UPDATE t SET a = 7");
+    test_run_sql(sqlite, "UPDATE t SET a = 7");
     pl_database_open_helpers(&database, 3);
     assert_int_equal(database.num_helpers, 0);
     expect_changed(&database);
@@ -307,7 +304,7 @@ static void tells_of_a_log_that_appears(void **state) {
         open_database(&database, path);
         /* the writer is gone when the change is looked for, or is still there */
         sqlite3 *sqlite = open_to_write(path);
-        run(sqlite, sql);
+        test_run_sql(sqlite, sql);
         if (value < 4)
             sqlite3_close(sqlite);
         pl_database_open_helpers(&database, 2);
@@ -430,7 +427,7 @@ static void reads_in_a_folder_that_cannot_be_written(void **state) {
     char *path = make_database(*state, "DELETE");
     without_write_access(*state, check_value_1, path);
     sqlite3 *sqlite = open_to_write(path);
-    run(sqlite, "PRAGMA journal_mode = WAL");
+    test_run_sql(sqlite, "PRAGMA journal_mode = WAL");
     sqlite3_close(sqlite);
     assert_false(exists(path, "-wal"));
     without_write_access(*state, check_value_1, path);
@@ -440,7 +437,7 @@ static void reads_in_a_folder_that_cannot_be_written(void **state) {
     /* what the log holds cannot be left out */
     char *copied = test_path(*state, "copied.pop");
     sqlite = open_to_write(path);
-    run(sqlite, "PRAGMA wal_autocheckpoint = 0; UPDATE t SET a = 2; UPDATE t SET a = 1");
+    test_run_sql(sqlite, "PRAGMA wal_autocheckpoint = 0; UPDATE t SET a = 2; UPDATE t SET a = 1");
     copy(path, "", copied, "");
     copy(path, "-wal", copied, "-wal");
     without_write_access(*state, check_refused, copied);
@@ -464,7 +461,7 @@ static char *make_profile(const char *directory, const char *mode) {
     sqlite3 *sqlite = open_to_write(path);
     snprintf(sql, sizeof sql, "PRAGMA journal_mode = %s; UPDATE vars_info SET size_bytes = 4",
              mode);
-    run(sqlite, sql);
+    test_run_sql(sqlite, sql);
     sqlite3_close(sqlite);
     free(from);
     return path;
@@ -541,7 +538,7 @@ static void expect_one_state_or_refusal(const char *directory, const char *mode,
     print_message("%s: %zu of %d read\n", mode, num_read, NUM_RUNS);
     /* what a killed writer leaves, SQLite mends */
     sqlite3 *sqlite = open_to_write(path);
-    run(sqlite, "SELECT count(*) FROM vars_info");
+    test_run_sql(sqlite, "SELECT count(*) FROM vars_info");
     sqlite3_close(sqlite);
     assert_int_equal(pl_read_profile(path, &options, &profile, &error), POPLINER_OK);
     assert_int_not_equal(common_size(profile), 0);
@@ -617,9 +614,6 @@ static void tells_of_a_stored_analysis_that_changes(void **state) {
     free(debug);
     free(from);
 }
-
-#define IN_DIRECTORY(test)                                                                         \
-    cmocka_unit_test_setup_teardown(test, test_begin_directory, test_end_directory)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

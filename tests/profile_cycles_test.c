@@ -3,22 +3,15 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "test_data.h"
+#include "test_sql.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <sqlite3.h>
-
 #include "popliner/profile.h"
 #include "profile/profile_data.h"
 #include "profile/read.h"
-
-static sqlite3 *open_file(const char *path, int flags) {
-    sqlite3 *sqlite = NULL;
-    assert_int_equal(sqlite3_open_v2(path, &sqlite, flags, NULL), SQLITE_OK);
-    return sqlite;
-}
 
 /* ---- Estimates ------------------------------------------------------------------------------ */
 
@@ -52,10 +45,8 @@ enum { MOST_NUMBERS = 10000 };
 /* The cycles of the slowest tile in one row of compilation_cycles_by_tile. */
 static uint64_t slowest_tile(sqlite3 *sqlite, uint64_t id) {
     static uint64_t values[MOST_NUMBERS];
-    sqlite3_stmt *select = NULL;
-    sqlite3_prepare_v2(sqlite,
-                       "SELECT cycles_by_tile_rle FROM compilation_cycles_by_tile WHERE id = ?", -1,
-                       &select, NULL);
+    sqlite3_stmt *select = test_query(
+        sqlite, "SELECT cycles_by_tile_rle FROM compilation_cycles_by_tile WHERE id = ?");
     sqlite3_bind_int64(select, 1, (sqlite3_int64)id);
     assert_int_equal(sqlite3_step(select), SQLITE_ROW);
     size_t size = (size_t)sqlite3_column_bytes(select, 0);
@@ -86,9 +77,8 @@ static size_t check_estimates(const char *path) {
     popliner_error error = {.message = ""};
     if (pl_read_profile(path, NULL, &p, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
-    sqlite3 *sqlite = open_file(path, SQLITE_OPEN_READONLY);
-    sqlite3_stmt *select = NULL;
-    assert_int_equal(sqlite3_prepare_v2(sqlite, all_programs, -1, &select, NULL), SQLITE_OK);
+    sqlite3 *sqlite = test_open_sql(path, SQLITE_OPEN_READONLY);
+    sqlite3_stmt *select = test_query(sqlite, all_programs);
     assert_int_equal(p->num_timed_programs, p->num_programs);
     size_t num_estimated = 0;
     popliner_cycles_source source = POPLINER_CYCLES_EXCHANGES;
@@ -120,17 +110,14 @@ static size_t check_estimates(const char *path) {
     return num_estimated;
 }
 
+static void check_golden_profile(void *user, const test_golden_files *files) {
+    (void)user;
+    assert_true(check_estimates(files->profile) > 50);
+}
+
 static void reads_the_estimates_of_golden_profiles(void **state) {
     (void)state;
-    char names[TEST_MOST_CASES][TEST_CASE_NAME];
-    size_t count = test_golden_cases(names);
-    if (count == 0)
-        skip();
-    for (size_t i = 0; i < count; i++) {
-        char *path = test_golden_file(names[i], "profile.pop");
-        assert_true(check_estimates(path) > 50);
-        free(path);
-    }
+    test_each_golden_case(check_golden_profile, NULL);
 }
 
 /* In the sample the compute sets have estimates, too. */
@@ -153,23 +140,10 @@ static void reads_the_estimates_of_the_real_profile(void **state) {
 /* A copy of the smallest golden profile on which `sql` was run; the caller frees its path. */
 static char *alter(void **state, const char *sql) {
     char *from = test_golden_file("popart-inf", "profile.pop");
-    char *path = test_path(*state, "profile.pop");
-    if (from == NULL) {
-        free(path);
+    if (from == NULL)
         skip();
-    }
-    size_t size;
-    uint8_t *bytes = test_read_bytes(from, &size);
-    test_write_bytes(path, bytes, size);
-    free(bytes);
+    char *path = test_altered_copy(from, *state, sql);
     free(from);
-    sqlite3 *sqlite = open_file(path, SQLITE_OPEN_READWRITE);
-    char *message = NULL;
-    if (sqlite3_exec(sqlite, "PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY", NULL, NULL,
-                     NULL) != SQLITE_OK ||
-        sqlite3_exec(sqlite, sql, NULL, NULL, &message) != SQLITE_OK)
-        fail_msg("%s: %s", sql, message);
-    sqlite3_close(sqlite);
     return path;
 }
 
@@ -308,20 +282,13 @@ int main(void) {
         cmocka_unit_test(reads_the_estimates_of_golden_profiles),
         cmocka_unit_test(reads_the_estimates_of_the_sample),
         cmocka_unit_test(reads_the_estimates_of_the_real_profile),
-        cmocka_unit_test_setup_teardown(prefers_what_was_measured, test_begin_directory,
-                                        test_end_directory),
-        cmocka_unit_test_setup_teardown(leaves_out_steps_that_make_no_sense, test_begin_directory,
-                                        test_end_directory),
-        cmocka_unit_test_setup_teardown(keeps_estimates_while_nothing_ran, test_begin_directory,
-                                        test_end_directory),
-        cmocka_unit_test_setup_teardown(reads_the_estimates_of_other_programs, test_begin_directory,
-                                        test_end_directory),
-        cmocka_unit_test_setup_teardown(refuses_damaged_estimates, test_begin_directory,
-                                        test_end_directory),
-        cmocka_unit_test_setup_teardown(knows_nothing_without_estimates, test_begin_directory,
-                                        test_end_directory),
-        cmocka_unit_test_setup_teardown(knows_no_count_of_a_repeat_that_does_not_tell,
-                                        test_begin_directory, test_end_directory),
+        IN_DIRECTORY(prefers_what_was_measured),
+        IN_DIRECTORY(leaves_out_steps_that_make_no_sense),
+        IN_DIRECTORY(keeps_estimates_while_nothing_ran),
+        IN_DIRECTORY(reads_the_estimates_of_other_programs),
+        IN_DIRECTORY(refuses_damaged_estimates),
+        IN_DIRECTORY(knows_nothing_without_estimates),
+        IN_DIRECTORY(knows_no_count_of_a_repeat_that_does_not_tell),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

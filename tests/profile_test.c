@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "test_data.h"
+#include "test_sql.h"
 
 #include <dirent.h>
 #include <stdbool.h>
@@ -23,28 +24,6 @@ static const char small_case[] = "popart-inf";
 
 /* ---- Copies and expectations ---------------------------------------------------------------- */
 
-static sqlite3 *open_database(const char *path, int flags) {
-    sqlite3 *sqlite = NULL;
-    assert_int_equal(sqlite3_open_v2(path, &sqlite, flags, NULL), SQLITE_OK);
-    return sqlite;
-}
-
-static void run(sqlite3 *sqlite, const char *sql) {
-    char *message = NULL;
-    if (sqlite3_exec(sqlite, sql, NULL, NULL, &message) != SQLITE_OK)
-        fail_msg("%s: %s", sql, message);
-}
-
-/* The first column of the first row. */
-static uint64_t query_number(sqlite3 *sqlite, const char *sql) {
-    sqlite3_stmt *statement = NULL;
-    assert_int_equal(sqlite3_prepare_v2(sqlite, sql, -1, &statement, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-    uint64_t number = (uint64_t)sqlite3_column_int64(statement, 0);
-    sqlite3_finalize(statement);
-    return number;
-}
-
 /* A copy of the small profile in the test's directory, or NULL when there is none to copy. */
 static char *copy_profile(const char *directory) {
     char *from = test_golden_file(small_case, "profile.pop");
@@ -59,20 +38,11 @@ static char *copy_profile(const char *directory) {
     return path;
 }
 
-static sqlite3 *open_copy(const char *path) {
-    sqlite3 *sqlite = open_database(path, SQLITE_OPEN_READWRITE);
-    run(sqlite, "PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY");
-    return sqlite;
-}
-
 /* A copy on which `sql` was run; NULL when there is none. */
 static char *altered(const char *directory, const char *sql) {
     char *path = copy_profile(directory);
-    if (path != NULL) {
-        sqlite3 *sqlite = open_copy(path);
-        run(sqlite, sql);
-        sqlite3_close(sqlite);
-    }
+    if (path != NULL)
+        test_alter(path, sql);
     return path;
 }
 
@@ -120,28 +90,27 @@ static popliner_graph graph_of(const popliner_profile *profile) {
 static void check_counts(const char *path) {
     popliner_profile *profile = expect_read(path, NULL, path);
     popliner_graph counts = graph_of(profile);
-    sqlite3 *sqlite = open_database(path, SQLITE_OPEN_READONLY);
-    assert_int_equal(counts.num_programs, query_number(sqlite, "SELECT count(*) FROM programs"));
-    assert_int_equal(counts.num_steps,
-                     query_number(sqlite, "SELECT count(*) FROM depth_first_steps"));
+    sqlite3 *sqlite = test_open_sql(path, SQLITE_OPEN_READONLY);
+    assert_int_equal(counts.num_programs, test_ask(sqlite, "SELECT count(*) FROM programs"));
+    assert_int_equal(counts.num_steps, test_ask(sqlite, "SELECT count(*) FROM depth_first_steps"));
     assert_int_equal(counts.num_compute_sets,
-                     query_number(sqlite, "SELECT num_compute_sets FROM graph_info"));
+                     test_ask(sqlite, "SELECT num_compute_sets FROM graph_info"));
     assert_int_equal(counts.num_vertex_types,
-                     query_number(sqlite, "SELECT count(*) FROM vertex_types"));
-    assert_int_equal(counts.num_variables, query_number(sqlite, "SELECT num_vars FROM graph_info"));
+                     test_ask(sqlite, "SELECT count(*) FROM vertex_types"));
+    assert_int_equal(counts.num_variables, test_ask(sqlite, "SELECT num_vars FROM graph_info"));
     assert_int_equal(counts.num_equivalence_classes,
-                     query_number(sqlite, "SELECT count(*) FROM eq_classes"));
+                     test_ask(sqlite, "SELECT count(*) FROM eq_classes"));
 
     const popliner_target *target = popliner_profile_target(profile);
-    assert_int_equal(target->num_tiles, query_number(sqlite, "SELECT num_tiles FROM target_info"));
-    assert_int_equal(target->num_ipus, query_number(sqlite, "SELECT num_ipus FROM target_info"));
+    assert_int_equal(target->num_tiles, test_ask(sqlite, "SELECT num_tiles FROM target_info"));
+    assert_int_equal(target->num_ipus, test_ask(sqlite, "SELECT num_ipus FROM target_info"));
     assert_int_equal(target->num_replicas,
-                     query_number(sqlite, "SELECT num_replicas FROM target_info"));
+                     test_ask(sqlite, "SELECT num_replicas FROM target_info"));
     assert_int_equal(target->bytes_per_tile,
-                     query_number(sqlite, "SELECT bytes_per_tile FROM target_info"));
+                     test_ask(sqlite, "SELECT bytes_per_tile FROM target_info"));
     char sql[100];
     snprintf(sql, sizeof sql, "SELECT architecture = '%s' FROM target_info", target->architecture);
-    assert_int_equal(query_number(sqlite, sql), 1);
+    assert_int_equal(test_ask(sqlite, sql), 1);
     sqlite3_close(sqlite);
     pl_profile_free(profile);
 }
@@ -152,34 +121,29 @@ static uint64_t json_number(const json_t *values, const char *key) {
     return (uint64_t)json_integer_value(number);
 }
 
+static void check_golden_profile(void *user, const test_golden_files *files) {
+    (void)user;
+    char *values_path = test_golden_file(files->name, "values.json");
+    assert_non_null(values_path);
+    check_counts(files->profile);
+    json_t *values = json_load_file(values_path, 0, NULL);
+    assert_non_null(values);
+    popliner_profile *profile = expect_read(files->profile, NULL, files->name);
+    popliner_graph counts = graph_of(profile);
+    assert_int_equal(counts.num_steps, json_number(values, "steps"));
+    assert_int_equal(counts.num_variables, json_number(values, "lowered_variables"));
+    assert_int_equal(popliner_profile_target(profile)->num_tiles, json_number(values, "tiles"));
+    /* the original counts the class 0 of what was not allocated, too */
+    assert_int_equal(counts.num_equivalence_classes + 1,
+                     json_number(values, "equivalence_classes"));
+    pl_profile_free(profile);
+    json_decref(values);
+    free(values_path);
+}
+
 static void reads_every_golden_profile(void **state) {
     (void)state;
-    static char names[TEST_MOST_CASES][TEST_CASE_NAME];
-    size_t num_cases = test_golden_cases(names);
-    if (num_cases == 0)
-        skip();
-    for (size_t i = 0; i < num_cases; i++) {
-        char *path = test_golden_file(names[i], "profile.pop");
-        char *values_path = test_golden_file(names[i], "values.json");
-        if (path != NULL && values_path != NULL) {
-            check_counts(path);
-            json_t *values = json_load_file(values_path, 0, NULL);
-            assert_non_null(values);
-            popliner_profile *profile = expect_read(path, NULL, names[i]);
-            popliner_graph counts = graph_of(profile);
-            assert_int_equal(counts.num_steps, json_number(values, "steps"));
-            assert_int_equal(counts.num_variables, json_number(values, "lowered_variables"));
-            assert_int_equal(popliner_profile_target(profile)->num_tiles,
-                             json_number(values, "tiles"));
-            /* the original counts the class 0 of what was not allocated, too */
-            assert_int_equal(counts.num_equivalence_classes + 1,
-                             json_number(values, "equivalence_classes"));
-            pl_profile_free(profile);
-            json_decref(values);
-        }
-        free(values_path);
-        free(path);
-    }
+    test_each_golden_case(check_golden_profile, NULL);
 }
 
 static void reads_the_real_profile(void **state) {
@@ -270,7 +234,7 @@ static void names_needed_tables_and_does_without_others(void **state) {
     char *path = copy_profile(*state);
     if (path == NULL)
         skip();
-    sqlite3 *sqlite = open_copy(path);
+    sqlite3 *sqlite = test_open_to_write(path);
     char *tables[100];
     size_t num_tables =
         query_texts(sqlite, "SELECT name FROM sqlite_master WHERE type = 'table'", tables);
@@ -283,13 +247,13 @@ static void names_needed_tables_and_does_without_others(void **state) {
             continue;
         }
         snprintf(sql, sizeof sql, "ALTER TABLE \"%s\" RENAME TO away", tables[i]);
-        run(sqlite, sql);
+        test_run_sql(sqlite, sql);
         if (place < NUM_NEEDED && !needed[place].optional)
             expect_refused(path, (const char *const[3]){tables[i]}, tables[i]);
         else
             pl_profile_free(expect_read(path, NULL, tables[i]));
         snprintf(sql, sizeof sql, "ALTER TABLE away RENAME TO \"%s\"", tables[i]);
-        run(sqlite, sql);
+        test_run_sql(sqlite, sql);
         free(tables[i]);
     }
     sqlite3_close(sqlite);
@@ -300,9 +264,9 @@ static void names_needed_columns_and_does_without_others(void **state) {
     char *path = copy_profile(*state);
     if (path == NULL)
         skip();
-    sqlite3 *sqlite = open_copy(path);
+    sqlite3 *sqlite = test_open_to_write(path);
     /* without `bitset` nothing tells which of these to ignore */
-    run(sqlite, "DELETE FROM vars_info WHERE bitset & 1 = 0");
+    test_run_sql(sqlite, "DELETE FROM vars_info WHERE bitset & 1 = 0");
     for (size_t i = 0; i < NUM_NEEDED; i++) {
         char sql[200];
         char *columns[100];
@@ -319,7 +283,7 @@ static void names_needed_columns_and_does_without_others(void **state) {
             }
             snprintf(sql, sizeof sql, "ALTER TABLE %s RENAME COLUMN \"%s\" TO away",
                      needed[i].table, columns[k]);
-            run(sqlite, sql);
+            test_run_sql(sqlite, sql);
             snprintf(sql, sizeof sql, "%s.%s", needed[i].table, columns[k]);
             if (is_needed)
                 expect_refused(path, (const char *const[3]){needed[i].table, columns[k]}, sql);
@@ -327,7 +291,7 @@ static void names_needed_columns_and_does_without_others(void **state) {
                 pl_profile_free(expect_read(path, NULL, sql));
             snprintf(sql, sizeof sql, "ALTER TABLE %s RENAME COLUMN away TO \"%s\"",
                      needed[i].table, columns[k]);
-            run(sqlite, sql);
+            test_run_sql(sqlite, sql);
             free(columns[k]);
         }
     }
@@ -353,14 +317,14 @@ static void does_without_categories(void **state) {
     if (path == NULL)
         skip();
     popliner_profile *profile = expect_read(path, NULL, "no categories");
-    sqlite3 *sqlite = open_database(path, SQLITE_OPEN_READONLY);
+    sqlite3 *sqlite = test_open_sql(path, SQLITE_OPEN_READONLY);
     uint64_t bytes = 0;
     for (size_t i = 0; i < profile->num_variables; i++) {
         assert_true(profile->variable_category[i] < profile->num_categories);
         bytes += profile->variable_size_bytes[i];
     }
-    assert_int_equal(
-        bytes, query_number(sqlite, "SELECT sum(size_bytes) FROM vars_info WHERE bitset & 1"));
+    assert_int_equal(bytes,
+                     test_ask(sqlite, "SELECT sum(size_bytes) FROM vars_info WHERE bitset & 1"));
     sqlite3_close(sqlite);
     pl_profile_free(profile);
     free(path);
@@ -694,7 +658,7 @@ static void ignores_what_was_not_allocated(void **state) {
     if (path == NULL)
         skip();
     popliner_profile *profile = expect_read(path, NULL, "not allocated");
-    sqlite3 *sqlite = open_database(path, SQLITE_OPEN_READONLY);
+    sqlite3 *sqlite = test_open_sql(path, SQLITE_OPEN_READONLY);
     sqlite3_stmt *statement;
     size_t seen = 0;
     sqlite3_prepare_v2(sqlite, "SELECT var_id, tile FROM vars_info WHERE bitset & 1 = 0", -1,
@@ -718,7 +682,7 @@ static void ignores_what_was_not_allocated(void **state) {
  * there; its ranges stand in order. */
 static void expect_ranges(const char *path) {
     popliner_profile *profile = expect_read(path, NULL, "ranges");
-    sqlite3 *sqlite = open_database(path, SQLITE_OPEN_READONLY);
+    sqlite3 *sqlite = test_open_sql(path, SQLITE_OPEN_READONLY);
     sqlite3_stmt *classes;
     sqlite3_stmt *ranges;
     sqlite3_prepare_v2(sqlite, "SELECT id, is_always_live FROM eq_classes ORDER BY rowid", -1,
@@ -898,24 +862,25 @@ static void sorts_variables_by_tile(void **state) {
         if (path == NULL)
             skip();
         popliner_profile *before = expect_read(path, NULL, "before");
-        sqlite3 *sqlite = open_copy(path);
+        sqlite3 *sqlite = test_open_to_write(path);
         assert_int_equal(sqlite3_create_function(sqlite, "shuffled_id", 1, SQLITE_UTF8, NULL,
                                                  sql_shuffled_id, NULL, NULL),
                          SQLITE_OK);
         assert_int_equal(sqlite3_create_function(sqlite, "shuffled_list", 1, SQLITE_UTF8, NULL,
                                                  sql_shuffled_list, NULL, NULL),
                          SQLITE_OK);
-        run(sqlite, RELAX("vars_info") RELAX("exchange_regions"));
-        run(sqlite, "UPDATE vars_info SET var_id = shuffled_id(var_id);"
-                    "UPDATE exchange_regions SET var_id = shuffled_id(var_id);"
-                    "UPDATE compute_sets SET var_ids_diff_rle = shuffled_list(var_ids_diff_rle) "
-                    "WHERE var_ids_diff_rle IS NOT NULL");
+        test_run_sql(sqlite, RELAX("vars_info") RELAX("exchange_regions"));
+        test_run_sql(sqlite,
+                     "UPDATE vars_info SET var_id = shuffled_id(var_id);"
+                     "UPDATE exchange_regions SET var_id = shuffled_id(var_id);"
+                     "UPDATE compute_sets SET var_ids_diff_rle = shuffled_list(var_ids_diff_rle) "
+                     "WHERE var_ids_diff_rle IS NOT NULL");
         char sql[300];
         snprintf(sql, sizeof sql,
                  "CREATE TABLE other AS SELECT * FROM vars_info %s; DROP TABLE vars_info; "
                  "ALTER TABLE other RENAME TO vars_info",
                  ways[i]);
-        run(sqlite, sql);
+        test_run_sql(sqlite, sql);
         sqlite3_close(sqlite);
         popliner_profile *after = expect_read(path, NULL, ways[i]);
         expect_same_variables(before, after);
@@ -944,11 +909,12 @@ static void follows_ids_not_places(void **state) {
     if (path == NULL)
         skip();
     popliner_profile *before = expect_read(path, NULL, "before");
-    sqlite3 *sqlite = open_copy(path);
+    sqlite3 *sqlite = test_open_to_write(path);
     assert_int_equal(sqlite3_create_function(sqlite, "moved_children", 1, SQLITE_UTF8, NULL,
                                              sql_moved_children, NULL, NULL),
                      SQLITE_OK);
-    run(sqlite,
+    test_run_sql(
+        sqlite,
         "UPDATE eq_classes SET id = id * 10 + 100000; UPDATE eq_class_step SET eq_class_id = "
         "eq_class_id * 10 + 100000; UPDATE vars_info SET equivalence_class = equivalence_class * "
         "10 + 100000 WHERE bitset & 1;"
@@ -1017,8 +983,8 @@ static void gives_every_exchange_its_variables(void **state) {
         if (path == NULL)
             skip();
         popliner_profile *before = expect_read(path, NULL, "before");
-        sqlite3 *sqlite = open_copy(path);
-        run(sqlite, ways[i].sql);
+        sqlite3 *sqlite = test_open_to_write(path);
+        test_run_sql(sqlite, ways[i].sql);
         sqlite3_close(sqlite);
         popliner_profile *after = expect_read(path, NULL, ways[i].sql);
         assert_int_equal(before->num_programs, after->num_programs);
@@ -1056,8 +1022,8 @@ static void refuses_what_is_no_profile(void **state) {
     test_write_bytes(path, "{\"contexts\": []}", 16);
     expect_refused(path, (const char *const[3]){"profile.pop"}, "text");
     remove(path);
-    sqlite3 *sqlite = open_database(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
-    run(sqlite, "CREATE TABLE moz_places (id INTEGER)");
+    sqlite3 *sqlite = test_open_sql(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+    test_run_sql(sqlite, "CREATE TABLE moz_places (id INTEGER)");
     sqlite3_close(sqlite);
     expect_refused(path, (const char *const[3]){"not a Poplar profile"}, "another database");
     free(path);
@@ -1139,9 +1105,9 @@ static void expect_untouched(char *directory, bool log_mode) {
     char *path = copy_profile(directory);
     if (path == NULL)
         skip();
-    sqlite3 *sqlite = open_copy(path);
+    sqlite3 *sqlite = test_open_to_write(path);
     if (log_mode)
-        run(sqlite, "PRAGMA journal_mode = WAL");
+        test_run_sql(sqlite, "PRAGMA journal_mode = WAL");
     sqlite3_close(sqlite);
     size_t size;
     uint8_t *before = test_read_bytes(path, &size);
@@ -1202,9 +1168,6 @@ static void frees_nothing(void **state) {
     (void)state;
     pl_profile_free(NULL);
 }
-
-#define IN_DIRECTORY(test)                                                                         \
-    cmocka_unit_test_setup_teardown(test, test_begin_directory, test_end_directory)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -3,13 +3,12 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "test_data.h"
+#include "test_sql.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <sqlite3.h>
 
 #include "popliner/profile.h"
 #include "profile/blob_codec.h"
@@ -23,25 +22,8 @@ typedef struct subject {
     sqlite3 *sqlite;
 } subject;
 
-static void *new_array(size_t count, size_t item_size) {
-    void *items = calloc(count + 1, item_size);
-    assert_non_null(items);
-    return items;
-}
-
 static sqlite3_stmt *query(const subject *s, const char *sql) {
-    sqlite3_stmt *statement = NULL;
-    if (sqlite3_prepare_v2(s->sqlite, sql, -1, &statement, NULL) != SQLITE_OK)
-        fail_msg("%s: %s", sql, sqlite3_errmsg(s->sqlite));
-    return statement;
-}
-
-static uint64_t query_number(const subject *s, const char *sql) {
-    sqlite3_stmt *statement = query(s, sql);
-    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-    uint64_t number = (uint64_t)sqlite3_column_int64(statement, 0);
-    sqlite3_finalize(statement);
-    return number;
+    return test_query(s->sqlite, sql);
 }
 
 /* Adds the varint list in a column, one number per tile, to by_tile. */
@@ -49,7 +31,7 @@ static void add_list(const subject *s, sqlite3_stmt *statement, int column, uint
     size_t num_tiles = s->profile->target.num_tiles;
     const void *blob = sqlite3_column_blob(statement, column);
     size_t size = (size_t)sqlite3_column_bytes(statement, column);
-    uint64_t *values = new_array(num_tiles, sizeof *values);
+    uint64_t *values = test_new_array(num_tiles, sizeof *values);
     assert_true(pl_varint_list_read(blob, size, values, num_tiles));
     for (size_t tile = 0; tile < num_tiles; tile++)
         by_tile[tile] += values[tile];
@@ -61,18 +43,11 @@ static void add_rle(const subject *s, sqlite3_stmt *statement, int column, uint6
     size_t num_tiles = s->profile->target.num_tiles;
     const void *blob = sqlite3_column_blob(statement, column);
     size_t size = (size_t)sqlite3_column_bytes(statement, column);
-    uint64_t *values = new_array(num_tiles, sizeof *values);
+    uint64_t *values = test_new_array(num_tiles, sizeof *values);
     assert_true(pl_rle_read(blob, size, values, num_tiles));
     for (size_t tile = 0; tile < num_tiles; tile++)
         by_tile[tile] += values[tile];
     free(values);
-}
-
-static uint64_t sum(const uint64_t *values, size_t count) {
-    uint64_t total = 0;
-    for (size_t i = 0; i < count; i++)
-        total += values[i];
-    return total;
 }
 
 static void expect_same(const subject *s, const char *what, const uint64_t *actual,
@@ -104,7 +79,7 @@ static void add_live(const popliner_profile *p, uint32_t class_index, uint64_t b
 
 static void check_live_bytes_of_tiles(const subject *s) {
     const popliner_profile *p = s->profile;
-    uint64_t *by_step = new_array(p->num_steps, sizeof *by_step);
+    uint64_t *by_step = test_new_array(p->num_steps, sizeof *by_step);
     sqlite3_stmt *rows = query(s, "SELECT tile, always_live_bytes, not_always_live_max_bytes, "
                                   "total, total_including_gaps FROM memory_by_tile ORDER BY tile");
     for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
@@ -155,7 +130,7 @@ static void measure_addresses(const popliner_profile *p, uint64_t *overlapped, u
             if (p->variable_size_bytes[i] > 0 && variable_end > end[tile])
                 end[tile] = variable_end;
         }
-        uint8_t *users = new_array(end[tile], 1); /* of each address: none, one, more */
+        uint8_t *users = test_new_array(end[tile], 1); /* of each address: none, one, more */
         for (size_t i = first; i < last; i++) {
             for (uint32_t byte = 0; byte < p->variable_size_bytes[i]; byte++) {
                 uint8_t *user = &users[p->variable_offset[i] + byte];
@@ -181,14 +156,14 @@ static void check_addresses(const subject *s) {
     const popliner_profile *p = s->profile;
     size_t num_tiles = p->target.num_tiles;
     size_t num_places = p->num_categories * num_tiles;
-    uint64_t *overlapped = new_array(num_places, sizeof *overlapped);
-    uint64_t *alone = new_array(num_places, sizeof *alone);
-    uint64_t *total = new_array(num_tiles, sizeof *total);
-    uint64_t *end = new_array(num_tiles, sizeof *end);
+    uint64_t *overlapped = test_new_array(num_places, sizeof *overlapped);
+    uint64_t *alone = test_new_array(num_places, sizeof *alone);
+    uint64_t *total = test_new_array(num_tiles, sizeof *total);
+    uint64_t *end = test_new_array(num_tiles, sizeof *end);
     measure_addresses(p, overlapped, alone, total, end);
 
-    uint64_t *expected_total = new_array(num_tiles, sizeof *expected_total);
-    uint64_t *expected_end = new_array(num_tiles, sizeof *expected_end);
+    uint64_t *expected_total = test_new_array(num_tiles, sizeof *expected_total);
+    uint64_t *expected_end = test_new_array(num_tiles, sizeof *expected_end);
     sqlite3_stmt *rows = query(s, "SELECT total, total_including_gaps, tile FROM memory_by_tile");
     while (sqlite3_step(rows) == SQLITE_ROW) {
         expected_total[sqlite3_column_int64(rows, 2)] = (uint64_t)sqlite3_column_int64(rows, 0);
@@ -198,8 +173,8 @@ static void check_addresses(const subject *s) {
     expect_same(s, "total", total, expected_total, num_tiles);
     expect_same(s, "total including gaps", end, expected_end, num_tiles);
 
-    uint64_t *expected_overlapped = new_array(num_places, sizeof *expected_overlapped);
-    uint64_t *expected_alone = new_array(num_places, sizeof *expected_alone);
+    uint64_t *expected_overlapped = test_new_array(num_places, sizeof *expected_overlapped);
+    uint64_t *expected_alone = test_new_array(num_places, sizeof *expected_alone);
     rows = query(s, "SELECT category_id, interleaved_overlapped, non_interleaved_overlapped, "
                     "overflowed_overlapped, interleaved_non_overlapped, "
                     "non_interleaved_non_overlapped, overflowed_non_overlapped "
@@ -233,7 +208,7 @@ static void check_addresses(const subject *s) {
 
 static void check_live_bytes_of_steps(const subject *s) {
     const popliner_profile *p = s->profile;
-    uint64_t *actual = new_array(p->num_steps, sizeof *actual);
+    uint64_t *actual = test_new_array(p->num_steps, sizeof *actual);
     for (size_t i = 0; i < p->num_variables; i++) {
         if (!p->class_always_live[p->variable_class[i]])
             add_live(p, p->variable_class[i], p->variable_size_bytes[i], actual);
@@ -244,7 +219,7 @@ static void check_live_bytes_of_steps(const subject *s) {
         "SELECT step_id, delta_bytes FROM memory_not_always_live_by_step_and_ipu WHERE ipu = 0",
     };
     for (size_t k = 0; k < 2; k++) {
-        uint64_t *expected = new_array(p->num_steps, sizeof *expected);
+        uint64_t *expected = test_new_array(p->num_steps, sizeof *expected);
         sqlite3_stmt *rows = query(s, queries[k]);
         size_t num_rows = 0;
         while (sqlite3_step(rows) == SQLITE_ROW) {
@@ -270,8 +245,8 @@ static void check_live_bytes_of_steps(const subject *s) {
 static void check_vertices(const subject *s) {
     const popliner_profile *p = s->profile;
     size_t num_tiles = p->target.num_tiles;
-    uint64_t *by_tile = new_array(num_tiles, sizeof *by_tile);
-    uint64_t *expected_by_tile = new_array(num_tiles, sizeof *expected_by_tile);
+    uint64_t *by_tile = test_new_array(num_tiles, sizeof *by_tile);
+    uint64_t *expected_by_tile = test_new_array(num_tiles, sizeof *expected_by_tile);
     uint64_t vertices = 0;
     sqlite3_stmt *sets = query(s, "SELECT vertex_types, vertex_counts, name, debug_id, compute_set "
                                   "FROM compute_sets ORDER BY compute_set");
@@ -282,8 +257,8 @@ static void check_vertices(const subject *s) {
         assert_string_equal(pl_profile_string(p, p->compute_set_name[set]),
                             (const char *)sqlite3_column_text(sets, 2));
         assert_int_equal(p->compute_set_debug_context[set], sqlite3_column_int64(sets, 3));
-        uint64_t *types = new_array(p->num_vertex_types, sizeof *types);
-        uint64_t *counts = new_array(p->num_vertex_types, sizeof *counts);
+        uint64_t *types = test_new_array(p->num_vertex_types, sizeof *types);
+        uint64_t *counts = test_new_array(p->num_vertex_types, sizeof *counts);
         size_t num_types =
             p->compute_set_vertices_start[set + 1] - (size_t)p->compute_set_vertices_start[set];
         assert_true(num_types <= p->num_vertex_types);
@@ -296,13 +271,13 @@ static void check_vertices(const subject *s) {
             uint32_t type = p->compute_set_vertex_type[i];
             memset(by_tile, 0, num_tiles * sizeof *by_tile);
             pl_series_add(p, p->compute_set_vertex_instances[i], 1, by_tile);
-            vertices += sum(by_tile, num_tiles);
+            vertices += test_sum(by_tile, num_tiles);
             /* type ids are their places in all files at hand; the list may have any order */
             size_t place = 0;
             while (place < num_types && types[place] != type)
                 place++;
             assert_true(place < num_types);
-            assert_int_equal(sum(by_tile, num_tiles), counts[place]);
+            assert_int_equal(test_sum(by_tile, num_tiles), counts[place]);
 
             memset(expected_by_tile, 0, num_tiles * sizeof *expected_by_tile);
             sqlite3_reset(instances);
@@ -324,8 +299,8 @@ static void check_vertices(const subject *s) {
     assert_int_equal(sqlite3_step(sets), SQLITE_DONE);
     sqlite3_finalize(sets);
     sqlite3_finalize(instances);
-    assert_int_equal(vertices, query_number(s, "SELECT num_vertices FROM graph_info"));
-    assert_int_equal(p->num_variables, query_number(s, "SELECT num_vars FROM graph_info"));
+    assert_int_equal(vertices, test_ask(s->sqlite, "SELECT num_vertices FROM graph_info"));
+    assert_int_equal(p->num_variables, test_ask(s->sqlite, "SELECT num_vars FROM graph_info"));
     free(by_tile);
     free(expected_by_tile);
 }
@@ -344,11 +319,11 @@ static uint64_t category_bytes(const popliner_profile *p, const char *name) {
 static void check_vertex_memory(const subject *s) {
     const popliner_profile *p = s->profile;
     size_t num_tiles = p->target.num_tiles;
-    uint64_t *pointers_and_data = new_array(num_tiles, sizeof *pointers_and_data);
-    uint64_t *descriptors = new_array(num_tiles, sizeof *descriptors);
-    uint64_t *of_sets = new_array(num_tiles, sizeof *of_sets);
-    uint64_t *code = new_array(num_tiles, sizeof *code);
-    uint64_t *expected_code = new_array(num_tiles, sizeof *expected_code);
+    uint64_t *pointers_and_data = test_new_array(num_tiles, sizeof *pointers_and_data);
+    uint64_t *descriptors = test_new_array(num_tiles, sizeof *descriptors);
+    uint64_t *of_sets = test_new_array(num_tiles, sizeof *of_sets);
+    uint64_t *code = test_new_array(num_tiles, sizeof *code);
+    uint64_t *expected_code = test_new_array(num_tiles, sizeof *expected_code);
 
     sqlite3_stmt *rows = query(s, "SELECT copy_ptr_bytes, edge_ptr_bytes, vertex_data_bytes, "
                                   "descriptor_bytes, code_bytes, vertex_type "
@@ -372,9 +347,9 @@ static void check_vertex_memory(const subject *s) {
     }
     sqlite3_finalize(rows);
     uint64_t held = category_bytes(p, "vertexInstanceState") + category_bytes(p, "vertexFieldData");
-    assert_int_equal(held, sum(pointers_and_data, num_tiles));
-    assert_int_equal(held, sum(of_sets, num_tiles));
-    assert_int_equal(category_bytes(p, "copyDescriptor"), sum(descriptors, num_tiles));
+    assert_int_equal(held, test_sum(pointers_and_data, num_tiles));
+    assert_int_equal(held, test_sum(of_sets, num_tiles));
+    assert_int_equal(category_bytes(p, "copyDescriptor"), test_sum(descriptors, num_tiles));
     free(pointers_and_data);
     free(descriptors);
     free(of_sets);
@@ -406,7 +381,7 @@ static void walk_program(walk *w, uint64_t program_id, uint32_t parent) {
     size_t size = (size_t)sqlite3_column_bytes(w->program, 0);
     assert_true(pl_varint_list_count(blob, size, &num_children));
     assert_int_equal(pl_profile_num_children(p, p->step_program[step]), num_children);
-    uint64_t *children = new_array(num_children + 1, sizeof *children);
+    uint64_t *children = test_new_array(num_children + 1, sizeof *children);
     assert_true(pl_varint_list_read(blob, size, children, num_children));
     if (sqlite3_column_type(w->program, 1) != SQLITE_NULL) {
         assert_int_equal(p->program_type[p->step_program[step]], POPLINER_PROGRAM_CALL);
@@ -473,16 +448,17 @@ static size_t add_query(const subject *s, const char *sql, uint64_t variant, uin
 /* The ids in the files at hand are the places of the variables, see the check. */
 static void check_variables_of_programs(const subject *s) {
     const popliner_profile *p = s->profile;
-    assert_int_equal(query_number(s, "SELECT min(var_id) FROM vars_info"), 0);
-    assert_int_equal(query_number(s, "SELECT max(var_id) FROM vars_info"), p->num_variables - 1);
-    assert_int_equal(query_number(s, "SELECT count(*) FROM vars_info a JOIN vars_info b ON "
-                                     "b.var_id = a.var_id + 1 WHERE b.tile < a.tile"),
+    assert_int_equal(test_ask(s->sqlite, "SELECT min(var_id) FROM vars_info"), 0);
+    assert_int_equal(test_ask(s->sqlite, "SELECT max(var_id) FROM vars_info"),
+                     p->num_variables - 1);
+    assert_int_equal(test_ask(s->sqlite, "SELECT count(*) FROM vars_info a JOIN vars_info b ON "
+                                         "b.var_id = a.var_id + 1 WHERE b.tile < a.tile"),
                      0);
     /* a variable may be on both sides of an exchange */
-    uint64_t *expected = new_array(p->num_variables * 4, sizeof *expected);
-    uint64_t *actual = new_array(p->num_variables * 4, sizeof *actual);
-    uint64_t *code = new_array(p->target.num_tiles, sizeof *code);
-    uint64_t *expected_code = new_array(p->target.num_tiles, sizeof *expected_code);
+    uint64_t *expected = test_new_array(p->num_variables * 4, sizeof *expected);
+    uint64_t *actual = test_new_array(p->num_variables * 4, sizeof *actual);
+    uint64_t *code = test_new_array(p->target.num_tiles, sizeof *code);
+    uint64_t *expected_code = test_new_array(p->target.num_tiles, sizeof *expected_code);
     sqlite3_stmt *programs = query(s, "SELECT t.name, p.variant_index, p.debug_id, p.name, "
                                       "p.control_code_bytes_by_tile, e.code_bytes_by_tile_rle "
                                       "FROM programs p JOIN program_types t ON t.id = p.variant "
@@ -564,7 +540,7 @@ static bool begin(subject *s, char *path, const char *name) {
     popliner_error error = {0};
     if (pl_read_profile(path, NULL, &s->profile, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
-    assert_int_equal(sqlite3_open_v2(path, &s->sqlite, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    s->sqlite = test_open_sql(path, SQLITE_OPEN_READONLY);
     free(path);
     return true;
 }

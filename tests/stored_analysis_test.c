@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <sqlite3.h>
 #include <xxhash.h>
 
 #include "diagnosis/diagnosis.h"
@@ -27,6 +26,7 @@
 #include "profile/read.h"
 #include "store/stored_analysis.h"
 #include "test_data.h"
+#include "test_sql.h"
 #include "whole_walk.h"
 
 /* ---- Comparing ------------------------------------------------------------------------------ */
@@ -214,16 +214,6 @@ static void make_tiny(golden_case *c) {
     assert_true(pl_operations_check(o, 2, 2));
 }
 
-/* Nothing here has to outlive a crash. */
-static sqlite3 *open_to_write(const char *path) {
-    sqlite3 *sqlite;
-    assert_int_equal(sqlite3_open(path, &sqlite), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(sqlite, "PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY",
-                                  NULL, NULL, NULL),
-                     SQLITE_OK);
-    return sqlite;
-}
-
 /* ---- What is stored is loaded --------------------------------------------------------------- */
 
 static char *directory; /* of the current test */
@@ -281,12 +271,8 @@ static void keeps_arrays_of_more_than_one_piece(void **state) {
     c.profile->series_length = length;
     save(&c, path);
     assert_true(loads(&c, path, "two pieces"));
-    sqlite3 *sqlite;
-    assert_int_equal(sqlite3_open(path, &sqlite), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(sqlite,
-                                  "DELETE FROM arrays WHERE name = 'series_bytes' AND piece = 1",
-                                  NULL, NULL, NULL),
-                     SQLITE_OK);
+    sqlite3 *sqlite = test_open_to_write(path);
+    test_run_sql(sqlite, "DELETE FROM arrays WHERE name = 'series_bytes' AND piece = 1");
     assert_int_equal(sqlite3_changes(sqlite), 1);
     sqlite3_close(sqlite);
     assert_refused(&c, path, "one of two pieces");
@@ -332,10 +318,13 @@ static void restore(const damage *d) {
 /* Restores the file and runs SQL on it. */
 static void alter(const damage *d, const char *sql) {
     restore(d);
-    sqlite3 *sqlite = open_to_write(d->path);
-    if (sqlite3_exec(sqlite, sql, NULL, NULL, NULL) != SQLITE_OK)
-        fail_msg("%s: %s", sql, sqlite3_errmsg(sqlite));
-    sqlite3_close(sqlite);
+    test_alter(d->path, sql);
+}
+
+/* Asserts that the file is refused once SQL was run on it. */
+static void assert_refused_after(const damage *d, const char *sql) {
+    alter(d, sql);
+    assert_refused(&d->c, d->path, sql);
 }
 
 /* As the format has it, for an array of one piece. */
@@ -347,15 +336,11 @@ static uint64_t checksum_of(const char *name, const void *bytes, size_t size) {
 /* Replaces the bytes of one array, with their number and checksum if `honest`. */
 static void put_array(const damage *d, const char *name, const void *bytes, size_t size,
                       bool honest) {
-    sqlite3_stmt *update;
-    sqlite3 *sqlite = open_to_write(d->path);
-    assert_int_equal(sqlite3_prepare_v2(sqlite,
-                                        honest ? "UPDATE arrays SET bytes = ?2, checksum = ?3, "
-                                                 "num_bytes = length(?2) "
-                                                 "WHERE name = ?1"
-                                               : "UPDATE arrays SET bytes = ?2 WHERE name = ?1",
-                                        -1, &update, NULL),
-                     SQLITE_OK);
+    sqlite3 *sqlite = test_open_to_write(d->path);
+    sqlite3_stmt *update =
+        test_query(sqlite, honest ? "UPDATE arrays SET bytes = ?2, checksum = ?3, "
+                                    "num_bytes = length(?2) WHERE name = ?1"
+                                  : "UPDATE arrays SET bytes = ?2 WHERE name = ?1");
     sqlite3_bind_text(update, 1, name, -1, SQLITE_STATIC);
     sqlite3_bind_blob(update, 2, bytes, (int)size, SQLITE_STATIC);
     if (honest)
@@ -422,16 +407,12 @@ static void refuses_missing_and_resized_arrays(void **state) {
             if (!test_takes_case(i + k, 3))
                 continue;
             snprintf(sql, sizeof sql, changes[k], fields[i].name);
-            alter(&d, sql);
-            assert_refused(&d.c, d.path, sql);
+            assert_refused_after(&d, sql);
         }
     }
-    alter(&d, "DELETE FROM arrays");
-    assert_refused(&d.c, d.path, "no arrays");
-    alter(&d, "DROP TABLE arrays");
-    assert_refused(&d.c, d.path, "no table of arrays");
-    alter(&d, "DROP TABLE target");
-    assert_refused(&d.c, d.path, "no table of the target");
+    assert_refused_after(&d, "DELETE FROM arrays");
+    assert_refused_after(&d, "DROP TABLE arrays");
+    assert_refused_after(&d, "DROP TABLE target");
     end_damage(&d);
 }
 
@@ -458,21 +439,15 @@ static void refuses_another_target(void **state) {
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
         for (size_t k = 0; k < sizeof values / sizeof *values; k++) {
             snprintf(sql, sizeof sql, "UPDATE target SET %s = %s", columns[i], values[k]);
-            alter(&d, sql);
-            assert_refused(&d.c, d.path, sql);
+            assert_refused_after(&d, sql);
         }
         snprintf(sql, sizeof sql, "ALTER TABLE target RENAME COLUMN %s TO other", columns[i]);
-        alter(&d, sql);
-        assert_refused(&d.c, d.path, sql);
+        assert_refused_after(&d, sql);
     }
-    alter(&d, "UPDATE target SET architecture = 'ipu21'");
-    assert_refused(&d.c, d.path, "another architecture");
-    alter(&d, "UPDATE target SET architecture = printf('%.1000c', 'x')");
-    assert_refused(&d.c, d.path, "a long architecture");
-    alter(&d, "UPDATE target SET architecture = NULL");
-    assert_refused(&d.c, d.path, "no architecture");
-    alter(&d, "DELETE FROM target");
-    assert_refused(&d.c, d.path, "no target");
+    assert_refused_after(&d, "UPDATE target SET architecture = 'ipu21'");
+    assert_refused_after(&d, "UPDATE target SET architecture = printf('%.1000c', 'x')");
+    assert_refused_after(&d, "UPDATE target SET architecture = NULL");
+    assert_refused_after(&d, "DELETE FROM target");
     end_damage(&d);
 }
 
@@ -774,9 +749,6 @@ static void is_not_hindered_by_what_a_killed_run_left(void **state) {
     free(path);
     golden_free(&c);
 }
-
-#define IN_DIRECTORY(test)                                                                         \
-    cmocka_unit_test_setup_teardown(test, test_begin_directory, test_end_directory)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -505,9 +505,6 @@ static void survives_stages_made_up_with_their_checksum(void **state) {
     end(&s);
 }
 
-#define IN_DIRECTORY(test)                                                                         \
-    cmocka_unit_test_setup_teardown(test, test_begin_directory, test_end_directory)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         IN_DIRECTORY(finds_what_was_stored),

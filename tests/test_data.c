@@ -111,6 +111,21 @@ char *test_golden_file(const char *golden_case, const char *file) {
     return if_readable(path);
 }
 
+void test_each_golden_case(void (*check)(void *user, const test_golden_files *files), void *user) {
+    char names[TEST_MOST_CASES][TEST_CASE_NAME];
+    size_t count = test_golden_cases(names);
+    if (count == 0)
+        skip();
+    for (size_t i = 0; i < count; i++) {
+        char *profile = test_golden_file(names[i], "profile.pop");
+        char *debug = test_golden_file(names[i], "debug.cbor");
+        assert_true(profile != NULL && debug != NULL);
+        check(user, &(test_golden_files){names[i], profile, debug});
+        free(profile);
+        free(debug);
+    }
+}
+
 char *test_firehose_file(const char *file) {
     return if_readable(test_path(TEST_SOURCE_DIR "/../shared/data/firehose", file));
 }
@@ -179,6 +194,21 @@ void test_write_bytes(const char *path, const void *bytes, size_t size) {
     if (size > 0)
         assert_int_equal(fwrite(bytes, 1, size, file), size);
     assert_int_equal(fclose(file), 0);
+}
+
+/* ---- Arrays --------------------------------------------------------------------------------- */
+
+void *test_new_array(size_t count, size_t item_size) {
+    void *items = calloc(count + 1, item_size);
+    assert_non_null(items);
+    return items;
+}
+
+uint64_t test_sum(const uint64_t *values, size_t count) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += values[i];
+    return sum;
 }
 
 /* ---- What is told --------------------------------------------------------------------------- */

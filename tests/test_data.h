@@ -1,5 +1,5 @@
-/* What tests of reading share: where the data is, files and directories of a test, and a listener
- * that remembers what it was told.
+/* What tests of reading share: where the data is, files and directories of a test, arrays, and a
+ * listener that remembers what it was told.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_TESTS_TEST_DATA_H
@@ -31,6 +31,17 @@ size_t test_golden_cases(char names[TEST_MOST_CASES][TEST_CASE_NAME]);
 char *test_golden_file(const char *golden_case, const char *file);
 char *test_firehose_file(const char *file);
 
+/* The files of a golden case. */
+typedef struct test_golden_files {
+    const char *name; /* of the case */
+    const char *profile;
+    const char *debug;
+} test_golden_files;
+
+/* Calls `check` with the files of every golden case, both of which must be there; skips the test if
+ * there is no case. */
+void test_each_golden_case(void (*check)(void *user, const test_golden_files *files), void *user);
+
 /* The same for any file of ../shared/data, and for one of the project, which must be there. */
 char *test_shared_file(const char *file);
 char *test_project_file(const char *file);
@@ -39,12 +50,21 @@ char *test_project_file(const char *file);
 int test_begin_directory(void **state);
 int test_end_directory(void **state);
 
+/* The same, in the list of a file's tests. */
+#define IN_DIRECTORY(test)                                                                         \
+    cmocka_unit_test_setup_teardown(test, test_begin_directory, test_end_directory)
+
 /* directory/name; the caller frees it. */
 char *test_path(const char *directory, const char *name);
 
 /* The bytes of a file, which must exist; the caller frees them. */
 uint8_t *test_read_bytes(const char *path, size_t *size);
 void test_write_bytes(const char *path, const void *bytes, size_t size);
+
+/* A zeroed array; the caller frees it. */
+void *test_new_array(size_t count, size_t item_size);
+
+uint64_t test_sum(const uint64_t *values, size_t count);
 
 /* What a listener was told: how often and what last, by level, and whether progress ended. */
 typedef struct test_told {

@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "test_data.h"
+#include "test_sql.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -10,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-
-#include <sqlite3.h>
 
 #include "model/operations.h"
 #include "popliner/operations.h"
@@ -141,17 +140,6 @@ static void make_sample(const char *directory, char **profile, char **debug) {
     *debug = test_path(directory, "debug.cbor");
 }
 
-static void alter(const char *path, const char *sql) {
-    sqlite3 *sqlite = NULL;
-    char *message = NULL;
-    assert_int_equal(sqlite3_open_v2(path, &sqlite, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
-    if (sqlite3_exec(sqlite, "PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY", NULL, NULL,
-                     NULL) != SQLITE_OK ||
-        sqlite3_exec(sqlite, sql, NULL, NULL, &message) != SQLITE_OK)
-        fail_msg("%s: %s", sql, message);
-    sqlite3_close(sqlite);
-}
-
 /* Replaces a table by one of the same rows in the order of `order`. */
 #define REMAKE(table, order)                                                                       \
     "CREATE TABLE remade AS SELECT * FROM " table " ORDER BY " order "; DROP TABLE " table         \
@@ -159,19 +147,14 @@ static void alter(const char *path, const char *sql) {
 
 /* ---- Tests ---------------------------------------------------------------------------------- */
 
+static void check_golden_case(void *user, const test_golden_files *files) {
+    const char *directory = user;
+    expect_same_bytes(directory, files->profile, files->debug);
+    expect_same_bytes(directory, files->profile, NULL);
+}
+
 static void golden_cases_are_the_same(void **state) {
-    char names[TEST_MOST_CASES][TEST_CASE_NAME];
-    size_t count = test_golden_cases(names);
-    for (size_t i = 0; i < count; i++) {
-        char *profile = test_golden_file(names[i], "profile.pop");
-        char *debug = test_golden_file(names[i], "debug.cbor");
-        expect_same_bytes(*state, profile, debug);
-        expect_same_bytes(*state, profile, NULL);
-        free(profile);
-        free(debug);
-    }
-    if (count == 0)
-        skip();
+    test_each_golden_case(check_golden_case, *state);
 }
 
 static void a_sample_is_the_same(void **state) {
@@ -210,7 +193,7 @@ static void odd_tables_are_the_same(void **state) {
         free(profile);
         free(debug);
         make_sample(*state, &profile, &debug);
-        alter(profile, odd[i]);
+        test_alter(profile, odd[i]);
         size_t size = 0;
         uint8_t *bytes = stored(*state, profile, debug, 1, &size);
         if (size != plain_size || memcmp(bytes, plain, size) != 0)
@@ -245,7 +228,7 @@ static void gaps_and_disorder_are_the_same(void **state) {
             continue;
         char *debug;
         make_sample(*state, &profile, &debug);
-        alter(profile, odd[i]);
+        test_alter(profile, odd[i]);
         expect_same_bytes(*state, profile, debug);
         free(profile);
         free(debug);
@@ -286,7 +269,7 @@ static void the_first_bad_row_is_told(void **state) {
         if (!test_takes_case(i, 3))
             continue;
         make_sample(*state, &profile, &debug);
-        alter(profile, bad[i].sql);
+        test_alter(profile, bad[i].sql);
         expect_same_error(profile, debug, POPLINER_ERROR_INPUT, bad[i].words);
         free(profile);
         free(debug);
@@ -335,7 +318,7 @@ static void errors_of_the_debug_information_come_second(void **state) {
     make_sample(*state, &profile, &debug);
     test_write_bytes(debug, "no CBOR", 7);
     expect_same_error(profile, debug, POPLINER_ERROR_INPUT, "debug.cbor: is no debug information");
-    alter(profile, "UPDATE vars_info SET tile = 999 WHERE var_id = 123");
+    test_alter(profile, "UPDATE vars_info SET tile = 999 WHERE var_id = 123");
     expect_same_error(profile, debug, POPLINER_ERROR_INPUT, "table vars_info, row 124");
     free(profile);
     free(debug);
@@ -369,9 +352,6 @@ static void warnings_of_the_debug_information_are_told(void **state) {
     free(profile);
     free(debug);
 }
-
-#define IN_DIRECTORY(test)                                                                         \
-    cmocka_unit_test_setup_teardown(test, test_begin_directory, test_end_directory)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "golden_case.h"
 #include "test_data.h"
+#include "test_sql.h"
 #include "whole_walk.h"
 
 #include <stdio.h>
@@ -36,7 +37,7 @@ static subject begin(const char *path, const popliner_listener *listener) {
         fail_msg("%s", error.message);
     ASK(popliner_profile_graph(s.profile, &s.graph, &error));
     s.num_tiles = popliner_profile_target(s.profile)->num_tiles;
-    assert_int_equal(sqlite3_open_v2(path, &s.sqlite, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    s.sqlite = test_open_sql(path, SQLITE_OPEN_READONLY);
     return s;
 }
 
@@ -46,10 +47,7 @@ static void end(subject *s) {
 }
 
 static sqlite3_stmt *query(const subject *s, const char *sql) {
-    sqlite3_stmt *statement = NULL;
-    if (sqlite3_prepare_v2(s->sqlite, sql, -1, &statement, NULL) != SQLITE_OK)
-        fail_msg("%s: %s", sql, sqlite3_errmsg(s->sqlite));
-    return statement;
+    return test_query(s->sqlite, sql);
 }
 
 static uint64_t number(sqlite3_stmt *row, int column) {
@@ -64,14 +62,6 @@ static uint64_t index_of(sqlite3_stmt *row, int column) {
 static const char *text(sqlite3_stmt *row, int column) {
     const char *told = (const char *)sqlite3_column_text(row, column);
     return told == NULL ? "" : told;
-}
-
-static uint64_t query_number(const subject *s, const char *sql) {
-    sqlite3_stmt *row = query(s, sql);
-    assert_int_equal(sqlite3_step(row), SQLITE_ROW);
-    uint64_t value = number(row, 0);
-    sqlite3_finalize(row);
-    return value;
 }
 
 static void expect_end(sqlite3_stmt *rows) {
@@ -126,13 +116,6 @@ static void expect_by_tile(const subject *s, popliner_by_tile what, size_t index
     free(by_tile);
 }
 
-static uint64_t sum(const uint64_t *values, size_t count) {
-    uint64_t total = 0;
-    for (size_t i = 0; i < count; i++)
-        total += values[i];
-    return total;
-}
-
 /* ---- What the profile is of ----------------------------------------------------------------- */
 
 static void check_versions(const subject *s) {
@@ -176,16 +159,16 @@ static void check_graph(const subject *s) {
     assert_int_equal(g->num_edges, number(row, 2));
     assert_int_equal(g->num_variables, number(row, 3));
     expect_end(row);
-    assert_int_equal(g->num_vertex_types, query_number(s, "SELECT count(*) FROM vertex_types"));
+    assert_int_equal(g->num_vertex_types, test_ask(s->sqlite, "SELECT count(*) FROM vertex_types"));
     assert_int_equal(g->num_unlowered_variables,
-                     query_number(s, "SELECT count(*) FROM unlowered_vars"));
+                     test_ask(s->sqlite, "SELECT count(*) FROM unlowered_vars"));
     assert_int_equal(g->num_equivalence_classes,
-                     query_number(s, "SELECT count(*) FROM eq_classes"));
-    assert_int_equal(g->num_categories, query_number(s, "SELECT count(*) FROM var_categories"));
-    assert_int_equal(g->num_programs, query_number(s, "SELECT count(*) FROM programs"));
-    assert_int_equal(g->num_steps, query_number(s, "SELECT count(*) FROM depth_first_steps"));
-    assert_int_equal(g->num_runs, query_number(s, "SELECT count(*) FROM runs"));
-    assert_int_equal(g->num_execution_steps, query_number(s, "SELECT count(*) FROM steps"));
+                     test_ask(s->sqlite, "SELECT count(*) FROM eq_classes"));
+    assert_int_equal(g->num_categories, test_ask(s->sqlite, "SELECT count(*) FROM var_categories"));
+    assert_int_equal(g->num_programs, test_ask(s->sqlite, "SELECT count(*) FROM programs"));
+    assert_int_equal(g->num_steps, test_ask(s->sqlite, "SELECT count(*) FROM depth_first_steps"));
+    assert_int_equal(g->num_runs, test_ask(s->sqlite, "SELECT count(*) FROM runs"));
+    assert_int_equal(g->num_execution_steps, test_ask(s->sqlite, "SELECT count(*) FROM steps"));
 }
 
 static void check_options(const subject *s) {
@@ -253,11 +236,11 @@ static void check_categories(const subject *s) {
             expect_by_tile(s, (popliner_by_tile)(part + 1), i, values);
             for (size_t tile = 0; tile < s->num_tiles; tile++)
                 all[tile] += values[tile];
-            totals[part] = sum(values, count);
+            totals[part] = test_sum(values, count);
             free(values);
         }
         expect_by_tile(s, POPLINER_BY_TILE_CATEGORY, i, all);
-        assert_int_equal(category.total_bytes, sum(all, s->num_tiles));
+        assert_int_equal(category.total_bytes, test_sum(all, s->num_tiles));
         assert_int_equal(category.overlapped_bytes, totals[1] + totals[3] + totals[5]);
         assert_int_equal(category.interleaved_bytes, totals[2] + totals[3]);
         assert_int_equal(category.overflowed_bytes, totals[4] + totals[5]);
@@ -283,7 +266,8 @@ static const char all_programs[] =
 
 /* The ids of these profiles are dense and begin with 0: they are the numbers of the walk. */
 static void check_programs(const subject *s) {
-    assert_int_equal(query_number(s, "SELECT max(id) FROM programs"), s->graph.num_programs - 1);
+    assert_int_equal(test_ask(s->sqlite, "SELECT max(id) FROM programs"),
+                     s->graph.num_programs - 1);
     sqlite3_stmt *rows = query(s, all_programs);
     for (size_t i = 0; i < s->graph.num_programs; i++) {
         popliner_program program = POPLINER_PROGRAM_INIT;
@@ -411,7 +395,7 @@ static void check_vertices(const subject *s, size_t set, size_t place, sqlite3_s
     assert_int_equal(vertices.vertex_type, number(row, 1));
     assert_string_equal(vertices.name, text(row, 3));
     assert_int_equal(vertices.num_vertices, expected_count);
-    assert_int_equal(vertices.num_vertices, sum(by_tile, s->num_tiles));
+    assert_int_equal(vertices.num_vertices, test_sum(by_tile, s->num_tiles));
     assert_int_equal(vertices.num_tiles, num_tiles);
     assert_int_equal(vertices.state_bytes, expected_count * number(row, 4));
     assert_int_equal(vertices.code_bytes, code_bytes);
@@ -444,7 +428,7 @@ static void check_compute_sets(const subject *s) {
         uint64_t *counts = decode(sets, 4, &num_counts);
         assert_int_equal(set.num_vertex_types, num_types);
         assert_int_equal(num_counts, num_types);
-        assert_int_equal(set.num_vertices, sum(counts, num_counts));
+        assert_int_equal(set.num_vertices, test_sum(counts, num_counts));
         for (size_t place = 0; place < num_types; place++) {
             assert_int_equal(sqlite3_step(vertices), SQLITE_ROW);
             assert_int_equal(number(vertices, 0), i);
@@ -477,7 +461,7 @@ static void check_vertex_types(const subject *s) {
         uint64_t *code = decode(rows, 2, &count);
         assert_string_equal(type.name, text(rows, 0));
         assert_int_equal(type.state_bytes, number(rows, 1));
-        assert_int_equal(type.code_bytes, sum(code, count));
+        assert_int_equal(type.code_bytes, test_sum(code, count));
         expect_by_tile(s, POPLINER_BY_TILE_VERTEX_CODE, i, code);
         free(code);
     }
@@ -618,17 +602,14 @@ static void tells_of_the_sample_what_its_tables_hold(void **state) {
     check_profile(TEST_SAMPLE_DIRECTORY "/profile.pop");
 }
 
+static void check_golden_profile(void *user, const test_golden_files *files) {
+    (void)user;
+    check_profile(files->profile);
+}
+
 static void tells_of_golden_profiles_what_their_tables_hold(void **state) {
     (void)state;
-    char names[TEST_MOST_CASES][TEST_CASE_NAME];
-    size_t count = test_golden_cases(names);
-    if (count == 0)
-        skip();
-    for (size_t i = 0; i < count; i++) {
-        char *path = test_golden_file(names[i], "profile.pop");
-        check_profile(path);
-        free(path);
-    }
+    test_each_golden_case(check_golden_profile, NULL);
 }
 
 static void tells_of_the_real_profile_what_its_tables_hold(void **state) {
@@ -652,20 +633,7 @@ static void tells_of_the_real_profile_what_its_tables_hold(void **state) {
 
 /* A copy of the sample on which `sql` was run; the caller frees its path. */
 static char *altered(void **state, const char *sql) {
-    char *path = test_path(*state, "profile.pop");
-    sqlite3 *sqlite = NULL;
-    char *message = NULL;
-    size_t size;
-    uint8_t *bytes = test_read_bytes(TEST_SAMPLE_DIRECTORY "/profile.pop", &size);
-    test_write_bytes(path, bytes, size);
-    free(bytes);
-    assert_int_equal(sqlite3_open_v2(path, &sqlite, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
-    sqlite3_exec(sqlite, "PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY", NULL, NULL,
-                 NULL);
-    if (sqlite3_exec(sqlite, sql, NULL, NULL, &message) != SQLITE_OK)
-        fail_msg("%s: %s", sql, message);
-    sqlite3_close(sqlite);
-    return path;
+    return test_altered_copy(TEST_SAMPLE_DIRECTORY "/profile.pop", *state, sql);
 }
 
 static subject begin_altered(void **state, const char *sql, const popliner_listener *listener) {
@@ -806,8 +774,7 @@ static void tells_steps_of_no_known_program(void **state) {
 static void execute(sqlite3 *sqlite, const char *format, const char *table, const char *column) {
     char sql[500];
     snprintf(sql, sizeof sql, format, table, column);
-    if (sqlite3_exec(sqlite, sql, NULL, NULL, NULL) != SQLITE_OK)
-        fail_msg("%s: %s", sql, sqlite3_errmsg(sqlite));
+    test_run_sql(sqlite, sql);
 }
 
 /* Sets `name` to that of the table's column in this place; false if there is none. */
@@ -848,9 +815,7 @@ static void does_without_optional_columns(void **state) {
                                          "program_type_call",
                                          "function_programs"};
     char *path = altered(state, execution);
-    sqlite3 *sqlite = NULL;
-    assert_int_equal(sqlite3_open_v2(path, &sqlite, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
-    execute(sqlite, "PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY", "", "");
+    sqlite3 *sqlite = test_open_to_write(path);
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         char name[100];
         for (int place = 0; name_column(sqlite, tables[i], place, name); place++) {
@@ -1100,24 +1065,15 @@ int main(void) {
         cmocka_unit_test(tells_of_the_sample_what_its_tables_hold),
         cmocka_unit_test(tells_of_golden_profiles_what_their_tables_hold),
         cmocka_unit_test(tells_of_the_real_profile_what_its_tables_hold),
-        cmocka_unit_test_setup_teardown(tells_what_was_executed, test_begin_directory,
-                                        test_end_directory),
-        cmocka_unit_test_setup_teardown(leaves_runs_no_more_steps_than_there_are,
-                                        test_begin_directory, test_end_directory),
-        cmocka_unit_test_setup_teardown(tells_steps_of_no_known_program, test_begin_directory,
-                                        test_end_directory),
-        cmocka_unit_test_setup_teardown(does_without_optional_columns, test_begin_directory,
-                                        test_end_directory),
-        cmocka_unit_test_setup_teardown(leaves_unknown_categories_out, test_begin_directory,
-                                        test_end_directory),
-        cmocka_unit_test_setup_teardown(refuses_children_that_are_no_programs, test_begin_directory,
-                                        test_end_directory),
-        cmocka_unit_test_setup_teardown(tells_the_same_of_a_stored_profile, test_begin_directory,
-                                        test_end_directory),
-        cmocka_unit_test_setup_teardown(tells_the_same_of_a_stored_execution, test_begin_directory,
-                                        test_end_directory),
-        cmocka_unit_test_setup_teardown(refuses_numbers_beyond_the_last, test_begin_directory,
-                                        test_end_directory),
+        IN_DIRECTORY(tells_what_was_executed),
+        IN_DIRECTORY(leaves_runs_no_more_steps_than_there_are),
+        IN_DIRECTORY(tells_steps_of_no_known_program),
+        IN_DIRECTORY(does_without_optional_columns),
+        IN_DIRECTORY(leaves_unknown_categories_out),
+        IN_DIRECTORY(refuses_children_that_are_no_programs),
+        IN_DIRECTORY(tells_the_same_of_a_stored_profile),
+        IN_DIRECTORY(tells_the_same_of_a_stored_execution),
+        IN_DIRECTORY(refuses_numbers_beyond_the_last),
         cmocka_unit_test(fills_structures_of_older_programs),
         cmocka_unit_test(stops_a_visit_with_the_visitors_status),
     };

@@ -45,7 +45,7 @@ bool pl_id_map_add_run(pl_id_map *map, uint64_t id, uint32_t index, size_t count
     return true;
 }
 
-static int compare_entries(const void *left, const void *right) {
+int pl_id_entry_compare(const void *left, const void *right) {
     const pl_id_entry *a = left;
     const pl_id_entry *b = right;
     if (a->id != b->id)
@@ -59,7 +59,7 @@ void pl_id_map_sort(pl_id_map *map) {
         sorted = map->entries[i - 1].id < map->entries[i].id;
     if (sorted)
         return;
-    qsort(map->entries, map->count, sizeof *map->entries, compare_entries);
+    qsort(map->entries, map->count, sizeof *map->entries, pl_id_entry_compare);
     size_t kept = 0;
     for (size_t i = 0; i < map->count; i++) {
         if (kept == 0 || map->entries[kept - 1].id != map->entries[i].id)
@@ -68,17 +68,22 @@ void pl_id_map_sort(pl_id_map *map) {
     map->count = kept;
 }
 
-uint32_t pl_id_map_search(const pl_id_map *map, uint64_t id) {
+size_t pl_id_entries_place(const pl_id_entry *entries, size_t count, uint64_t id) {
     size_t low = 0;
-    size_t high = map->count;
+    size_t high = count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (map->entries[middle].id < id)
+        if (entries[middle].id < id)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < map->count && map->entries[low].id == id ? map->entries[low].index : PL_NONE;
+    return low;
+}
+
+uint32_t pl_id_map_search(const pl_id_map *map, uint64_t id) {
+    size_t place = pl_id_entries_place(map->entries, map->count, id);
+    return place < map->count && map->entries[place].id == id ? map->entries[place].index : PL_NONE;
 }
 
 bool pl_id_map_renumber(pl_id_map *map, const uint32_t *new_index) {

@@ -16,6 +16,13 @@ typedef struct pl_id_entry {
     uint32_t index;
 } pl_id_entry;
 
+/* For qsort(): by id, those of one id by index. */
+int pl_id_entry_compare(const void *left, const void *right);
+
+/* Of entries in this order, the first of `id`, or what comes behind where it would be.
+ * O(log count). */
+size_t pl_id_entries_place(const pl_id_entry *entries, size_t count, uint64_t id);
+
 /* Zero-initialise; add every id; sort once; then find. As long as the i-th id added is first_id + i
  * with index i, as in nearly every table, nothing is stored at all. */
 typedef struct pl_id_map {

@@ -74,14 +74,6 @@ static popliner_status take_host_exchange(void *user, pl_rows *rows, popliner_er
     return POPLINER_OK;
 }
 
-static int compare_host_lists(const void *left, const void *right) {
-    const pl_id_entry *a = left;
-    const pl_id_entry *b = right;
-    if (a->id != b->id)
-        return a->id < b->id ? -1 : 1;
-    return (a->index > b->index) - (a->index < b->index);
-}
-
 static popliner_status read_host_exchanges(const pl_database *database, reader *r,
                                            pl_host_lists *host, popliner_error *error) {
     static const pl_column columns[] = {{"stream_copy_mid_id", true}, {"regions_id", false}};
@@ -92,7 +84,7 @@ static popliner_status read_host_exchanges(const pl_database *database, reader *
     if (status == POPLINER_OK)
         status = pl_table_read(database, &to_host, take_host_exchange, r, error);
     if (status == POPLINER_OK && host->count > 0)
-        qsort(host->entries, host->count, sizeof *host->entries, compare_host_lists);
+        qsort(host->entries, host->count, sizeof *host->entries, pl_id_entry_compare);
     return status;
 }
 
@@ -142,14 +134,5 @@ const pl_exchange *pl_exchange_find(const pl_exchange_table *table, uint64_t id)
 }
 
 size_t pl_host_lists_find(const pl_host_lists *lists, uint64_t id) {
-    size_t low = 0;
-    size_t high = lists->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (lists->entries[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return pl_id_entries_place(lists->entries, lists->count, id);
 }
