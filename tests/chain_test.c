@@ -17,9 +17,9 @@
 /* Marks the variables that the programs of an operation touch, with or without host copies. */
 static void mark_touched(const golden_case *c, size_t operation, bool with_copies, bool *touched) {
     const popliner_profile *p = c->profile;
-    popliner_operation o = popliner_operations_get(c->operations, operation);
-    for (size_t k = 0; k < o.num_programs; k++) {
-        uint32_t program = o.programs[k];
+    const popliner_operation *o = popliner_operations_at(c->operations, operation);
+    for (size_t k = 0; k < o->num_programs; k++) {
+        uint32_t program = o->programs[k];
         if (!with_copies && p->program_type[program] == POPLINER_PROGRAM_STREAM_COPY_MID)
             continue;
         for (uint32_t l = p->program_lists_start[program]; l < p->program_lists_start[program + 1];
@@ -80,21 +80,21 @@ static size_t *expect_places(const golden_case *c, const popliner_layers *layers
     assert_true(belongs != NULL && place != NULL);
     for (size_t i = 0; i < count; i++) {
         size_t layer = sure_layer(layers, i);
-        popliner_operation o = popliner_operations_get(c->operations, i);
+        const popliner_operation *o = popliner_operations_at(c->operations, i);
         if (layer == 0)
             continue;
         mark_touched(c, i, true, belongs + layer * num_variables);
-        first_step = o.first_step < first_step ? o.first_step : first_step;
-        last_step = o.last_step > last_step ? o.last_step : last_step;
+        first_step = o->first_step < first_step ? o->first_step : first_step;
+        last_step = o->last_step > last_step ? o->last_step : last_step;
     }
     for (size_t i = 0; i < count; i++) {
-        popliner_operation o = popliner_operations_get(c->operations, i);
+        const popliner_operation *o = popliner_operations_at(c->operations, i);
         place[i] = sure_layer(layers, i);
         if (place[i] > 0)
             continue;
-        if (first_step != SIZE_MAX && o.last_step >= first_step) {
+        if (first_step != SIZE_MAX && o->last_step >= first_step) {
             size_t most = place_most_touched(c, i, belongs, num_units + 1);
-            if (o.first_step > last_step && (most == SIZE_MAX || most == num_units - 1))
+            if (o->first_step > last_step && (most == SIZE_MAX || most == num_units - 1))
                 place[i] = num_units;
             else if (most != SIZE_MAX)
                 place[i] = most;
@@ -226,15 +226,15 @@ static void finds_heads_and_tails_in_the_golden_cases(void **state) {
     assert_int_equal(popliner_chain_kind(chain, 0), POPLINER_UNIT_HEAD);
     assert_int_equal(popliner_chain_kind(chain, last), POPLINER_UNIT_TAIL);
     for (size_t i = 0; i < popliner_operations_count(c.operations); i++) {
-        popliner_operation o = popliner_operations_get(c.operations, i);
+        const popliner_operation *o = popliner_operations_at(c.operations, i);
         for (size_t k = 0; k < popliner_operations_count(c.operations); k++) {
-            popliner_operation other = popliner_operations_get(c.operations, k);
+            const popliner_operation *other = popliner_operations_at(c.operations, k);
             if (popliner_layers_unit_of(layers, k) == 0)
                 continue;
             if (popliner_chain_unit_of(chain, i) == 0)
-                assert_true(o.last_step < other.first_step);
+                assert_true(o->last_step < other->first_step);
             if (popliner_chain_unit_of(chain, i) == last)
-                assert_true(o.first_step > other.last_step);
+                assert_true(o->first_step > other->last_step);
         }
     }
     pl_chain_free(chain);
@@ -255,6 +255,7 @@ typedef struct made_model {
     uint32_t last_step[MADE_OPERATIONS];
     uint32_t step_operation[MADE_STEPS];
     uint32_t list_variable[14];
+    popliner_operation items[MADE_OPERATIONS];
 } made_model;
 
 static golden_case make_model(made_model *m) {
@@ -311,12 +312,15 @@ static golden_case make_model(made_model *m) {
         .program = numbers,
         .num_steps = MADE_STEPS,
         .step_operation = m->step_operation,
+        .items = m->items,
     };
+    assert_true(pl_operations_complete(&m->operations));
     return (golden_case){"made by hand", &m->profile, NULL, &m->operations};
 }
 
 static void assert_units(const golden_case *c, const popliner_unit_kind *kinds, size_t num_units,
                          const size_t *units) {
+    assert_true(pl_operations_complete(c->operations)); /* some were changed since */
     popliner_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
     assert_int_equal(popliner_chain_num_units(chain), num_units);

@@ -295,10 +295,10 @@ static expected expect(const subject *s, bool layers_only) {
         e.truth[code] = new_array(num_tiles, sizeof(uint64_t));
     }
     for (size_t i = 0; i < popliner_operations_count(s->c->operations); i++) {
-        popliner_operation operation = popliner_operations_get(s->c->operations, i);
+        const popliner_operation *operation = popliner_operations_at(s->c->operations, i);
         bool in_layer = popliner_layers_unit_of(s->layers, i) > 0;
-        for (size_t k = 0; (in_layer || !layers_only) && k < operation.num_programs; k++) {
-            uint32_t program = operation.programs[k];
+        for (size_t k = 0; (in_layer || !layers_only) && k < operation->num_programs; k++) {
+            uint32_t program = operation->programs[k];
             e.program_seen[program] = true;
             for (uint32_t l = p->program_lists_start[program];
                  (in_layer || is_full) && l < p->program_lists_start[program + 1]; l++) {
@@ -598,9 +598,9 @@ static popliner_missing_reason expect_reason(const subject *s, const expected *e
     const popliner_profile *p = s->c->profile;
     char path[10];
     for (size_t i = 0; i < popliner_operations_count(s->c->operations); i++) {
-        popliner_operation operation = popliner_operations_get(s->c->operations, i);
-        for (size_t k = 0; k < operation.num_programs; k++) {
-            if (operation.programs[k] == program)
+        const popliner_operation *operation = popliner_operations_at(s->c->operations, i);
+        for (size_t k = 0; k < operation->num_programs; k++) {
+            if (operation->programs[k] == program)
                 return POPLINER_MISSING_NO_LAYER;
         }
     }

@@ -180,6 +180,7 @@ golden_case made_case(void) {
     static uint8_t tensors[] = {0, 0, 0, 0, 0};
     static uint32_t steps[] = {0, 1, 2, 3, 4};
     static uint32_t programs_start[] = {0, 1, 2, 3, 4, 5};
+    static popliner_operation items[5];
     static popliner_operations operations = {
         .count = 5,
         .of_framework = 1,
@@ -196,7 +197,9 @@ golden_case made_case(void) {
         .program = steps,
         .num_steps = 5,
         .step_operation = steps,
+        .items = items,
     };
+    assert_true(pl_operations_complete(&operations));
     return (golden_case){"made by hand", &profile, NULL, &operations};
 }
 
@@ -280,12 +283,15 @@ popliner_layers *assign_at_random(const golden_case *c, size_t num_layers, uint6
     }
     renamed.strings = strings.data;
     renamed.strings_length = strings.length;
+    renamed.items = NULL;
+    assert_true(pl_operations_complete(&renamed));
     const golden_case other = {c->name, c->profile, c->info, &renamed};
     popliner_layers *layers = assign_layers(&other, "\\d+", POPLINER_LAYER_ORDER_STEPS);
     free(strings.data);
     free(renamed.name);
     free(renamed.inputs);
     free(renamed.is_tensor);
+    free(renamed.items);
     return layers;
 }
 

@@ -91,7 +91,7 @@ static void check_breakdown(const golden_case *c, const char *file, const char *
             assert_true(count < popliner_operations_count(c->operations));
             const char *actual =
                 popliner_layers_name(layers, popliner_layers_unit_of(layers, count));
-            assert_string_equal(popliner_operations_get(c->operations, count).name, name);
+            assert_string_equal(popliner_operations_at(c->operations, count)->name, name);
             assert_string_equal(actual == NULL ? "None" : actual, layer);
             assert_string_equal(popliner_layers_note(layers, count), note);
             count++;
@@ -237,6 +237,7 @@ typedef struct made_list {
     uint32_t steps[MOST];
     uint32_t programs_start[MOST + 1];
     uint32_t program[MOST];
+    popliner_operation items[MOST];
     char strings[10000];
 } made_list;
 
@@ -263,6 +264,7 @@ static void make_list(made_list *list, const made_operation *operations, size_t 
     o->programs_start = list->programs_start;
     o->program = list->program;
     o->num_programs = count;
+    o->items = list->items;
     for (size_t i = 0; i < count; i++) {
         list->name[i] = add_string(list, operations[i].name);
         list->inputs[i] = add_string(list, operations[i].inputs);
@@ -271,6 +273,7 @@ static void make_list(made_list *list, const made_operation *operations, size_t 
         list->program[i] = (uint32_t)i;
         list->programs_start[i + 1] = (uint32_t)i + 1;
     }
+    assert_true(pl_operations_complete(o));
 }
 
 static void check_made(const popliner_profile *profile, const made_operation *operations,
@@ -495,14 +498,14 @@ static void finds_the_sets_of_the_real_profile(void **state) {
     size_t by_name = 0;
     size_t by_variables = 0;
     for (size_t i = 0; i < popliner_operations_count(c.operations); i++) {
-        popliner_operation operation = popliner_operations_get(c.operations, i);
+        const popliner_operation *operation = popliner_operations_at(c.operations, i);
         const char *note = "";
-        unsigned sets = sets_in(operation.name);
+        unsigned sets = sets_in(operation->name);
         if (sets != 1 && sets != 2) {
             sets = 0;
             note = "deduced_from_variable_names";
-            for (size_t k = 0; k < operation.num_programs; k++) {
-                uint32_t program = operation.programs[k];
+            for (size_t k = 0; k < operation->num_programs; k++) {
+                uint32_t program = operation->programs[k];
                 for (uint32_t l = p->program_lists_start[program];
                      l < p->program_lists_start[program + 1]; l++) {
                     uint32_t list = p->program_list[l];

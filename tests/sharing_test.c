@@ -79,10 +79,10 @@ static owners find_owners(const golden_case *c, const popliner_layers *layers) {
     assert_true(found.of_variable != NULL && found.of_program != NULL);
     assert_true(popliner_layers_num_units(layers) <= MOST_UNITS);
     for (size_t i = 0; i < popliner_operations_count(c->operations); i++) {
-        popliner_operation operation = popliner_operations_get(c->operations, i);
+        const popliner_operation *operation = popliner_operations_at(c->operations, i);
         uint64_t unit = (uint64_t)1 << popliner_layers_unit_of(layers, i);
-        for (size_t k = 0; k < operation.num_programs; k++) {
-            uint32_t program = operation.programs[k];
+        for (size_t k = 0; k < operation->num_programs; k++) {
+            uint32_t program = operation->programs[k];
             found.of_program[program] |= unit;
             for (uint32_t l = p->program_lists_start[program];
                  l < p->program_lists_start[program + 1]; l++) {
@@ -208,6 +208,7 @@ static void tells_the_calls_of_a_function_apart(void **state) {
         .tile_variables_start = (uint64_t[]){0, 2},
     };
     static char strings[] = "\0layer1\0layer2";
+    popliner_operation items[4];
     popliner_operations operations = {
         .count = 4,
         .of_framework = 1,
@@ -224,7 +225,9 @@ static void tells_the_calls_of_a_function_apart(void **state) {
         .program = (uint32_t[]){CALL_1, BODY, BODY, CALL_2, BODY, BODY},
         .num_steps = 4,
         .step_operation = (uint32_t[]){0, 1, 2, 3},
+        .items = items,
     };
+    assert_true(pl_operations_complete(&operations));
     const golden_case made = {"made by hand", &p, NULL, &operations};
     popliner_layers *layers = assign_layers(&made, NULL, POPLINER_LAYER_ORDER_STEPS);
     pl_sharing sharing = measure(&made, layers);

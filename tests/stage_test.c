@@ -197,12 +197,12 @@ static void expect_stage(const golden_case *c, const popliner_layers *layers,
     size_t first_in_layer = SIZE_MAX;
     memset(expected, 0, sizeof *expected);
     for (size_t i = 0; i < count; i++) {
-        popliner_operation operation = popliner_operations_get(c->operations, operations[i]);
+        const popliner_operation *operation = popliner_operations_at(c->operations, operations[i]);
         bool in_layer = popliner_layers_unit_of(layers, operations[i]) > 0;
         if (in_layer && first_in_layer == SIZE_MAX)
             first_in_layer = operations[i];
-        for (size_t k = 0; k < operation.num_programs; k++) {
-            uint32_t program = operation.programs[k];
+        for (size_t k = 0; k < operation->num_programs; k++) {
+            uint32_t program = operation->programs[k];
             program_seen[program] = true;
             for (uint32_t l = p->program_lists_start[program];
                  in_layer && l < p->program_lists_start[program + 1]; l++) {
@@ -231,8 +231,8 @@ static void expect_stage(const golden_case *c, const popliner_layers *layers,
     expect_vertex_code(p, type_seen, expected);
     if (count > 0) {
         size_t first = first_in_layer != SIZE_MAX ? first_in_layer : operations[0];
-        expect_variables(p, touched, popliner_operations_get(c->operations, first).first_step,
-                         popliner_operations_get(c->operations, operations[count - 1]).last_step,
+        expect_variables(p, touched, popliner_operations_at(c->operations, first)->first_step,
+                         popliner_operations_at(c->operations, operations[count - 1])->last_step,
                          expected);
     }
     for (size_t tile = 0; tile < p->target.num_tiles; tile++)
@@ -510,7 +510,7 @@ static void remembers_peaks_by_variables_alone(void **state) {
     for (size_t i = 0; i < popliner_operations_count(c.operations); i++) {
         /* Calls run, with the bodies that others call too, long after what is listed behind them */
         if (popliner_layers_unit_of(layers, i) > 0 &&
-            strncmp(popliner_operations_get(c.operations, i).name, "Call", 4) == 0)
+            strncmp(popliner_operations_at(c.operations, i)->name, "Call", 4) == 0)
             num_pairs += count_forgetful_pairs(&c, layers, i);
     }
     assert_true(num_pairs > 0);

@@ -99,10 +99,10 @@ static void assert_usage(const golden_case *c, const pl_unit_usage *usage,
     uint64_t *variables = calloc(p->num_variables, sizeof *variables);
     assert_true(programs != NULL && compute_sets != NULL && variables != NULL);
     for (size_t i = 0; i < popliner_operations_count(c->operations); i++) {
-        popliner_operation operation = popliner_operations_get(c->operations, i);
+        const popliner_operation *operation = popliner_operations_at(c->operations, i);
         uint64_t unit = (uint64_t)1 << unit_of[i];
-        for (size_t k = 0; k < operation.num_programs; k++) {
-            uint32_t program = operation.programs[k];
+        for (size_t k = 0; k < operation->num_programs; k++) {
+            uint32_t program = operation->programs[k];
             programs[program] |= unit;
             if (p->program_compute_set[program] != PL_NONE)
                 compute_sets[p->program_compute_set[program]] |= unit;

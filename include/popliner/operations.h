@@ -17,7 +17,8 @@ extern "C" {
  * analysis. */
 typedef struct popliner_operations popliner_operations;
 
-/* One operation. What it points to lives as long as the list. */
+/* One operation. Belongs to the list, with all that it points to; later versions may append
+ * members. */
 typedef struct popliner_operation {
     const char *name;         /* as PopLiner shows it, never empty */
     uint64_t debug_context;   /* id of its context; several operations may share one */
@@ -31,8 +32,9 @@ typedef struct popliner_operation {
 
 size_t popliner_operations_count(const popliner_operations *operations);
 
-/* The operation in place `index` < count. */
-popliner_operation popliner_operations_get(const popliner_operations *operations, size_t index);
+/* The operation in place `index`; NULL beyond the last. */
+const popliner_operation *popliner_operations_at(const popliner_operations *operations,
+                                                 size_t index);
 
 /* Whether the operations come from a framework's contexts, rather than from the programs' own. */
 bool popliner_operations_are_of_framework(const popliner_operations *operations);

@@ -11,13 +11,15 @@ static void list_operations(const popliner_operations *operations, char *text, s
     const char *shown[MAX_SHOWN];
     size_t num_shown = 0;
     size_t length = 0;
-    for (size_t i = 0; i < popliner_operations_count(operations) && num_shown < MAX_SHOWN; i++) {
-        const popliner_operation operation = popliner_operations_get(operations, i);
-        bool is_known = operation.is_tensor || *operation.name == '\0';
+    const popliner_operation *operation;
+    for (size_t i = 0;
+         num_shown < MAX_SHOWN && (operation = popliner_operations_at(operations, i)) != NULL;
+         i++) {
+        bool is_known = operation->is_tensor || *operation->name == '\0';
         for (size_t k = 0; k < num_shown; k++)
-            is_known = is_known || strcmp(shown[k], operation.name) == 0;
+            is_known = is_known || strcmp(shown[k], operation->name) == 0;
         if (!is_known)
-            shown[num_shown++] = operation.name;
+            shown[num_shown++] = operation->name;
     }
     *text = '\0';
     for (size_t k = 0; k < num_shown && length < size; k++)

@@ -6,6 +6,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "memory/code.h"
+#include "model/operations_data.h"
 #include "profile/touches.h"
 
 const pl_category pl_diagnosed_code[PL_NUM_DIAGNOSED_CODE] = {
@@ -82,9 +83,9 @@ static void count_operations(pl_explained *explained, pl_code_counter *counter,
         if (layer_operations_only && !in_layer)
             continue;
         explained->counted[explained->num_counted++] = i;
-        popliner_operation operation = popliner_operations_get(explained->operations, i);
-        for (size_t k = 0; k < operation.num_programs; k++) {
-            uint32_t program = operation.programs[k];
+        const popliner_operation *operation = pl_operation_at(explained->operations, i);
+        for (size_t k = 0; k < operation->num_programs; k++) {
+            uint32_t program = operation->programs[k];
             pl_code_counter_add(counter, program, groups);
             explained->program_seen[program] = 1;
             if (in_layer || all_have_data)

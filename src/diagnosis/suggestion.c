@@ -8,6 +8,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/names.h"
+#include "model/operations_data.h"
 
 /* A word with what stands between it and its number: "h/" or "layer_._". */
 typedef struct stem {
@@ -84,9 +85,9 @@ popliner_status pl_suggest_regex(const popliner_operations *operations,
     *example = '\0';
     *num_layers = 0;
     for (size_t i = 0; memory && i < popliner_operations_count(operations); i++) {
-        popliner_operation operation = popliner_operations_get(operations, i);
-        if (popliner_layers_unit_of(layers, i) == 0 && !operation.is_tensor)
-            memory = add_stems(&all, operation.name, i);
+        const popliner_operation *operation = pl_operation_at(operations, i);
+        if (popliner_layers_unit_of(layers, i) == 0 && !operation->is_tensor)
+            memory = add_stems(&all, operation->name, i);
     }
     for (size_t i = 0; i < all.names.count; i++) {
         if (all.items[i].num_numbers > 1 &&
@@ -104,7 +105,7 @@ popliner_status pl_suggest_regex(const popliner_operations *operations,
             memcpy(regex, text.data, text.length + 1);
             *num_layers = all.items[best].num_numbers;
             snprintf(example, example_size, "%s",
-                     popliner_operations_get(operations, all.items[best].first_operation).name);
+                     pl_operation_at(operations, all.items[best].first_operation)->name);
         }
         free(text.data);
     }

@@ -26,6 +26,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "costs/triangle.h"
+#include "model/operations_data.h"
 #include "profile/profile_data.h"
 
 /* Bytes that arrive, and where they are live. */
@@ -335,8 +336,8 @@ static uint64_t peak_of_stage(const pl_tile_meter *meter, const stage_steps *ste
             segment = step == NULL ? SIZE_MAX : pl_peak_tree_place(&meter->tree);
         }
     } else if (steps->first_operation != SIZE_MAX) {
-        size_t first = popliner_operations_get(operations, steps->first_operation).first_step;
-        size_t last = popliner_operations_get(operations, steps->last_operation).last_step;
+        size_t first = pl_operation_at(operations, steps->first_operation)->first_step;
+        size_t last = pl_operation_at(operations, steps->last_operation)->last_step;
         bytes = pl_peak_tree_most_within(&meter->tree, meter->segment_of_step[first],
                                          meter->segment_of_step[last + 1], &segment);
     }

@@ -9,6 +9,7 @@
 #include "memory/chain_data.h"
 #include "memory/memory_model.h"
 #include "memory/unit_usage.h"
+#include "model/operations_data.h"
 #include "profile/profile_data.h"
 #include "profile/touches.h"
 
@@ -71,11 +72,11 @@ static uint64_t add_share(placing *w, uint32_t variable, uint64_t share) {
 /* The place to which most bytes of the variables belong that the operation in place `index`
  * touches, a variable of several places counting for each by its part; PLACE_UNKNOWN if none has
  * any. */
-static uint32_t most_touched(placing *w, popliner_operation operation, uint32_t index) {
+static uint32_t most_touched(placing *w, const popliner_operation *operation, uint32_t index) {
     const popliner_profile *p = w->profile;
     memset(w->shares, 0, w->num_places * sizeof *w->shares);
-    for (size_t k = 0; k < operation.num_programs; k++) {
-        pl_touches touches = pl_touches_of(p, operation.programs[k]);
+    for (size_t k = 0; k < operation->num_programs; k++) {
+        pl_touches touches = pl_touches_of(p, operation->programs[k]);
         uint32_t variable;
         while (pl_touches_next(&touches, &variable)) {
             if (w->touched[variable] == index + 1)
@@ -106,10 +107,10 @@ static bool is_claimed(const placing *w, uint32_t variable, uint32_t place) {
 }
 
 /* What an operation in no layer touches belongs where the operation is, but for host copies. */
-static bool claim_variables(placing *w, popliner_operation operation, uint32_t place) {
+static bool claim_variables(placing *w, const popliner_operation *operation, uint32_t place) {
     const popliner_profile *p = w->profile;
-    for (size_t k = 0; k < operation.num_programs; k++) {
-        uint32_t program = operation.programs[k];
+    for (size_t k = 0; k < operation->num_programs; k++) {
+        uint32_t program = operation->programs[k];
         if (p->program_type[program] == POPLINER_PROGRAM_STREAM_COPY_MID)
             continue;
         pl_touches touches = pl_touches_of(p, program);
@@ -130,13 +131,13 @@ static bool claim_variables(placing *w, popliner_operation operation, uint32_t p
 }
 
 /* The place of an operation in no layer; `before` is that of the operation before it. */
-static uint32_t place_operation(placing *w, popliner_operation operation, uint32_t index,
+static uint32_t place_operation(placing *w, const popliner_operation *operation, uint32_t index,
                                 uint32_t before) {
     uint32_t tail = (uint32_t)w->num_places - 1;
-    if (w->first_layer_step == SIZE_MAX || operation.last_step < w->first_layer_step)
+    if (w->first_layer_step == SIZE_MAX || operation->last_step < w->first_layer_step)
         return 0;
     uint32_t most = most_touched(w, operation, index);
-    if (operation.first_step > w->last_layer_step && (most == PLACE_UNKNOWN || most + 1 == tail))
+    if (operation->first_step > w->last_layer_step && (most == PLACE_UNKNOWN || most + 1 == tail))
         return tail;
     return most == PLACE_UNKNOWN ? before : most;
 }
@@ -160,17 +161,17 @@ popliner_status pl_place_by_touches(popliner_chain *chain, const popliner_profil
                                       popliner_layers_num_units(chain->layers), NULL, error);
     for (size_t i = 0; status == POPLINER_OK && i < chain->num_operations; i++) {
         uint32_t layer = chain->unit_of_operation[i];
-        popliner_operation operation = popliner_operations_get(operations, i);
-        if (layer > 0 && operation.first_step < w.first_layer_step)
-            w.first_layer_step = operation.first_step;
-        if (layer > 0 && operation.last_step > w.last_layer_step)
-            w.last_layer_step = operation.last_step;
+        const popliner_operation *operation = pl_operation_at(operations, i);
+        if (layer > 0 && operation->first_step < w.first_layer_step)
+            w.first_layer_step = operation->first_step;
+        if (layer > 0 && operation->last_step > w.last_layer_step)
+            w.last_layer_step = operation->last_step;
     }
     uint32_t before = 0;
     for (size_t i = 0; status == POPLINER_OK && i < chain->num_operations; i++) {
         uint32_t place = chain->unit_of_operation[i];
         if (place == 0) {
-            popliner_operation operation = popliner_operations_get(operations, i);
+            const popliner_operation *operation = pl_operation_at(operations, i);
             place = place_operation(&w, operation, (uint32_t)i, before);
             if (!claim_variables(&w, operation, place))
                 status = pl_fail_memory(error, "the chain of layers");

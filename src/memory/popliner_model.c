@@ -11,6 +11,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "memory/stage_data.h"
+#include "model/operations_data.h"
 #include "profile/profile_data.h"
 
 /* ---- the chain ---- */
@@ -196,14 +197,14 @@ static popliner_status measure_data(pl_stage_meter *meter, const size_t *operati
     if (num_operations == 0)
         return POPLINER_OK;
     for (size_t i = 0; i < num_operations; i++) {
-        popliner_operation operation = popliner_operations_get(meter->operations, operations[i]);
+        const popliner_operation *operation = pl_operation_at(meter->operations, operations[i]);
         size_t unit = popliner_chain_unit_of(meter->chain, operations[i]);
         bool in_layer = popliner_chain_kind(meter->chain, unit) == POPLINER_UNIT_LAYER;
         if (i == 0 || (in_layer && !has_layer))
-            first_step = operation.first_step;
+            first_step = operation->first_step;
         has_layer = has_layer || in_layer;
-        if (!meter->is_shared || operation.last_step > last_step)
-            last_step = operation.last_step;
+        if (!meter->is_shared || operation->last_step > last_step)
+            last_step = operation->last_step;
         if (in_layer)
             pl_stage_add_variables(meter, operation);
     }

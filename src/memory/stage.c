@@ -7,6 +7,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "memory/stage_data.h"
+#include "model/operations_data.h"
 #include "popliner/liveness.h"
 #include "profile/profile_data.h"
 
@@ -72,10 +73,10 @@ void pl_stage_meter_forget_peaks(pl_stage_meter *meter) {
         model->forget_peaks(meter);
 }
 
-void pl_stage_add_variables(pl_stage_meter *meter, popliner_operation operation) {
+void pl_stage_add_variables(pl_stage_meter *meter, const popliner_operation *operation) {
     const popliner_profile *p = meter->profile;
-    for (size_t k = 0; k < operation.num_programs; k++) {
-        uint32_t program = operation.programs[k];
+    for (size_t k = 0; k < operation->num_programs; k++) {
+        uint32_t program = operation->programs[k];
         if (meter->program_seen[program] == meter->stage_number)
             continue;
         meter->program_seen[program] = meter->stage_number;
@@ -141,9 +142,9 @@ popliner_status pl_stage_measure(pl_stage_meter *meter, const size_t *operations
     meter->num_variables = 0;
     pl_code_counter_reset(&meter->code);
     for (size_t i = 0; i < num_operations; i++) {
-        popliner_operation operation = popliner_operations_get(meter->operations, operations[i]);
-        for (size_t k = 0; k < operation.num_programs; k++)
-            pl_code_counter_add(&meter->code, operation.programs[k], groups);
+        const popliner_operation *operation = pl_operation_at(meter->operations, operations[i]);
+        for (size_t k = 0; k < operation->num_programs; k++)
+            pl_code_counter_add(&meter->code, operation->programs[k], groups);
     }
     pl_code_counter_finish(&meter->code, groups);
     status = meter->chain->model->measure_data(meter, operations, num_operations, memory, error);

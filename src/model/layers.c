@@ -11,6 +11,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/names.h"
+#include "model/operations_data.h"
 #include "model/regex.h"
 #include "profile/profile_data.h"
 #include "profile/touches.h"
@@ -104,12 +105,13 @@ static popliner_status add_results_of_variable(finder *f, uint32_t unlowered,
 }
 
 /* Results of the regex on the names of all variables that the operation touches. */
-static popliner_status find_in_variables(finder *f, size_t index, popliner_operation operation,
+static popliner_status find_in_variables(finder *f, size_t index,
+                                         const popliner_operation *operation,
                                          popliner_error *error) {
     const popliner_profile *p = f->profile;
     f->found.count = 0;
-    for (size_t i = 0; i < operation.num_programs; i++) {
-        pl_touches touches = pl_touches_of(p, operation.programs[i]);
+    for (size_t i = 0; i < operation->num_programs; i++) {
+        pl_touches touches = pl_touches_of(p, operation->programs[i]);
         uint32_t variable;
         while (pl_touches_next(&touches, &variable)) {
             uint32_t unlowered = p->variable_unlowered[variable];
@@ -138,15 +140,15 @@ static bool set_inputs(finder *f, const char *inputs) {
 /* Applies the rules to one operation; *current is the layer of what follows it. */
 static popliner_status assign(finder *f, size_t index, long *current, long *unit,
                               popliner_layer_rule *rule, size_t *num_named, popliner_error *error) {
-    popliner_operation operation = popliner_operations_get(f->operations, index);
+    const popliner_operation *operation = pl_operation_at(f->operations, index);
     *unit = UNIT_NONE;
-    if (operation.is_tensor) {
+    if (operation->is_tensor) {
         *rule = POPLINER_LAYER_RULE_TENSOR;
         return POPLINER_OK;
     }
     f->found.count = 0;
     popliner_status status = pl_regex_find_all(
-        f->name_regex, operation.name, strlen(operation.name), add_result, &f->found, error);
+        f->name_regex, operation->name, strlen(operation->name), add_result, &f->found, error);
     if (status != POPLINER_OK)
         return status;
     if (f->found.count == 1) {
@@ -155,7 +157,7 @@ static popliner_status assign(finder *f, size_t index, long *current, long *unit
         return POPLINER_OK;
     }
 
-    if (!set_inputs(f, operation.inputs))
+    if (!set_inputs(f, operation->inputs))
         return pl_fail_memory(error, "the layers");
     f->found.count = 0;
     status = pl_regex_find_all(f->name_regex, f->inputs.data, f->inputs.length, add_result,
@@ -180,7 +182,7 @@ static popliner_status assign(finder *f, size_t index, long *current, long *unit
         }
     }
     *num_named = f->found.count;
-    bool is_call = strncmp(operation.name, "Call", 4) == 0;
+    bool is_call = strncmp(operation->name, "Call", 4) == 0;
     if (*num_named > 1 && is_call && of_framework)
         f->calls_of_several++;
     if (*num_named == 0 && is_call) {
@@ -306,11 +308,11 @@ static bool matches_any(finder *f, const char *pattern, const char **where) {
     if (pl_regex_compile(pattern, "", &regex, NULL) != POPLINER_OK)
         return false;
     for (size_t i = 0; !matches && i < popliner_operations_count(f->operations); i++) {
-        popliner_operation operation = popliner_operations_get(f->operations, i);
+        const popliner_operation *operation = pl_operation_at(f->operations, i);
         /* tensors are never matched against it */
-        if (operation.is_tensor || !set_inputs(f, operation.inputs))
+        if (operation->is_tensor || !set_inputs(f, operation->inputs))
             continue;
-        const char *const texts[] = {operation.name, f->inputs.data};
+        const char *const texts[] = {operation->name, f->inputs.data};
         for (size_t k = 0; !matches && k < 2; k++) {
             *where = texts[k];
             if (pl_regex_matches(regex, texts[k], strlen(texts[k]), &matches, NULL) != POPLINER_OK)

@@ -8,6 +8,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/structs.h"
+#include "model/operations_data.h"
 #include "show/report_parts.h"
 #include "solve/objectives.h"
 
@@ -392,8 +393,7 @@ static void add_peak(const popliner_certificate *c, const popliner_stage_detail 
     size_t operation = popliner_chain_operation_at(in->chain, d->step);
     pl_text_format(text, "tile %zu at step %zu", d->tile, d->step);
     if (operation != SIZE_MAX)
-        pl_text_format(text, ", operation %s",
-                       popliner_operations_get(in->operations, operation).name);
+        pl_text_format(text, ", operation %s", pl_operation_at(in->operations, operation)->name);
     for (size_t i = 0; i < d->num_variables && i < 3; i++) {
         const popliner_stage_variable *v = &d->variables[i];
         pl_text_format(text, "%s%s (%s, %" PRIu64 ")", i == 0 ? "; largest variables: " : ", ",

@@ -7,6 +7,7 @@
 
 #include "base/failure.h"
 #include "memory/chain_data.h"
+#include "model/operations_data.h"
 #include "show/report_parts.h"
 
 /* Adds `value`, which it takes, to an object; false when memory is short. */
@@ -81,11 +82,11 @@ static json_t *peak_json(const popliner_certificate *c, const popliner_stage_det
     bool done = put(json, "stash_bytes", json_integer((json_int_t)d->tile_stash_bytes));
     done =
         put(json, "unexplained_bytes", json_integer((json_int_t)d->tile_unexplained_bytes)) && done;
-    done = put(json, "operation",
-               text_or_null(operation == SIZE_MAX
-                                ? NULL
-                                : popliner_operations_get(in->operations, operation).name)) &&
-           done;
+    done =
+        put(json, "operation",
+            text_or_null(
+                operation == SIZE_MAX ? NULL : pl_operation_at(in->operations, operation)->name)) &&
+        done;
     done = put(json, "program", text_or_null(program.name)) && done;
     done = put(json, "largest_variables", pl_report_variables_json(d)) && done;
     if (done)

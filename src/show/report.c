@@ -10,6 +10,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "memory/chain_data.h"
+#include "model/operations_data.h"
 #include "show/report_parts.h"
 
 /* Column names, each followed by the delimiter. */
@@ -125,7 +126,7 @@ static popliner_status measure_contexts(const popliner_operations *operations,
     if (status != POPLINER_OK)
         return status;
     for (size_t i = 0; i < count; i++)
-        all[i] = (context_sums){popliner_operations_get(operations, i).debug_context, i, {0}};
+        all[i] = (context_sums){pl_operation_at(operations, i)->debug_context, i, {0}};
     qsort(all, count, sizeof *all, compare_contexts);
     for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
         pl_progress(listener, "Measuring the operations", i, count);
@@ -159,12 +160,12 @@ popliner_status pl_report_operations(const popliner_operations *operations,
     add_header(&text, header, sizeof header / sizeof *header, delimiter);
     size_t previous_unit = 0;
     for (size_t i = 0; i < popliner_operations_count(operations); i++) {
-        popliner_operation operation = popliner_operations_get(operations, i);
+        const popliner_operation *operation = pl_operation_at(operations, i);
         size_t unit = popliner_layers_unit_of(layers, i);
         if (unit != previous_unit)
             pl_text_add(&text, "\n");
         previous_unit = unit;
-        context_sums key = {operation.debug_context, 0, {0}};
+        context_sums key = {operation->debug_context, 0, {0}};
         size_t low = 0; /* the first context that is not before the key */
         size_t high = num_contexts;
         while (low < high) {
@@ -177,7 +178,7 @@ popliner_status pl_report_operations(const popliner_operations *operations,
         sums s = contexts[low].sums;
         pl_text_format(&text, "%s%c%s%c", shown_layer(layers, unit), delimiter,
                        popliner_layers_note(layers, i), delimiter);
-        pl_text_format(&text, "%s%c", operation.name, delimiter);
+        pl_text_format(&text, "%s%c", operation->name, delimiter);
         pl_text_format(&text, "%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "\n",
                        s.vertex_state, delimiter, s.vertex_code, delimiter, s.exchange_code,
                        delimiter, s.control_code, delimiter, s.variables);

@@ -225,6 +225,8 @@ static popliner_status load_ground(pl_stored_analysis *a, popliner_error *error)
     if (status == POPLINER_OK &&
         !pl_operations_check(a->operations, a->profile->num_programs, a->profile->num_steps))
         status = pl_array_reader_fail(&a->reader, "the operations", error);
+    if (status == POPLINER_OK && !pl_operations_complete(a->operations))
+        status = pl_fail_memory(error, "the stored analysis");
     if (status == POPLINER_OK)
         pl_profile_take_facts(a->profile);
     return status;
