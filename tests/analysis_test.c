@@ -16,6 +16,7 @@
 #include "memory/chain_data.h"
 #include "memory/stage.h"
 #include "model/layers.h"
+#include "model/layers_data.h"
 #include "popliner/analysis.h"
 #include "popliner/report.h"
 #include "solve/plan_data.h"
@@ -506,7 +507,7 @@ static void takes_shorter_options(void **state) {
     options.layer_name_regex = "nothing(x)";
     check(popliner_analysis_read(path, NULL, &options, &analysis, &error), &error);
     check(popliner_analysis_layers(analysis, &layers, &error), &error);
-    assert_int_equal(popliner_layers_num_units(layers), 1);
+    assert_int_equal(pl_layers_num_units(layers), 1);
     popliner_analysis_free(analysis);
     const size_t bad_sizes[] = {0, sizeof(size_t) - 1, sizeof options + 1};
     for (size_t i = 0; i < 3; i++) {

@@ -8,6 +8,7 @@
 
 #include "memory/chain_data.h"
 #include "model/layers.h"
+#include "model/layers_data.h"
 #include "model/operations_data.h"
 #include "popliner/chain.h"
 #include "profile/profile_data.h"
@@ -62,15 +63,15 @@ static size_t place_most_touched(const golden_case *c, size_t operation, const b
 
 /* A layer that was only guessed from what follows does not count. */
 static size_t sure_layer(const popliner_layers *layers, size_t operation) {
-    bool guessed =
-        strcmp(popliner_layers_note(layers, operation), "deduced_from_following_operation") == 0;
-    return guessed ? 0 : popliner_layers_unit_of(layers, operation);
+    bool guessed = strcmp(popliner_layers_at(layers, operation)->note,
+                          "deduced_from_following_operation") == 0;
+    return guessed ? 0 : popliner_layers_at(layers, operation)->unit;
 }
 
 /* Where each operation belongs in the full model: its layer, 0 for the head, num_units of the
  * layers for the tail. */
 static size_t *expect_places(const golden_case *c, const popliner_layers *layers) {
-    size_t num_units = popliner_layers_num_units(layers);
+    size_t num_units = pl_layers_num_units(layers);
     size_t num_variables = c->profile->num_variables;
     size_t count = popliner_operations_count(c->operations);
     size_t first_step = SIZE_MAX;
@@ -138,7 +139,7 @@ static void assert_lists(const golden_case *c, const popliner_chain *chain) {
 }
 
 static void check_layers(const golden_case *c, popliner_layers *layers) {
-    size_t num_units = popliner_layers_num_units(layers);
+    size_t num_units = pl_layers_num_units(layers);
     size_t count = popliner_operations_count(c->operations);
 
     popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_POPLINER);
@@ -148,10 +149,10 @@ static void check_layers(const golden_case *c, popliner_layers *layers) {
     assert_null(popliner_chain_name(chain, 0));
     for (size_t unit = 1; unit < num_units; unit++) {
         assert_int_equal(popliner_chain_kind(chain, unit), POPLINER_UNIT_LAYER);
-        assert_string_equal(popliner_chain_name(chain, unit), popliner_layers_name(layers, unit));
+        assert_string_equal(popliner_chain_name(chain, unit), pl_layers_name(layers, unit));
     }
     for (size_t i = 0; i < count; i++)
-        assert_int_equal(popliner_chain_unit_of(chain, i), popliner_layers_unit_of(layers, i));
+        assert_int_equal(popliner_chain_unit_of(chain, i), popliner_layers_at(layers, i)->unit);
     assert_lists(c, chain);
     pl_chain_free(chain);
 
@@ -172,8 +173,7 @@ static void check_layers(const golden_case *c, popliner_layers *layers) {
     }
     for (size_t layer = 1; layer < num_units; layer++) {
         assert_int_equal(popliner_chain_kind(chain, unit), POPLINER_UNIT_LAYER);
-        assert_string_equal(popliner_chain_name(chain, unit++),
-                            popliner_layers_name(layers, layer));
+        assert_string_equal(popliner_chain_name(chain, unit++), pl_layers_name(layers, layer));
     }
     if (has_tail) {
         assert_int_equal(popliner_chain_kind(chain, unit), POPLINER_UNIT_TAIL);
@@ -229,7 +229,7 @@ static void finds_heads_and_tails_in_the_golden_cases(void **state) {
         const popliner_operation *o = popliner_operations_at(c.operations, i);
         for (size_t k = 0; k < popliner_operations_count(c.operations); k++) {
             const popliner_operation *other = popliner_operations_at(c.operations, k);
-            if (popliner_layers_unit_of(layers, k) == 0)
+            if (popliner_layers_at(layers, k)->unit == 0)
                 continue;
             if (popliner_chain_unit_of(chain, i) == 0)
                 assert_true(o->last_step < other->first_step);

@@ -296,7 +296,7 @@ static expected expect(const subject *s, bool layers_only) {
     }
     for (size_t i = 0; i < popliner_operations_count(s->c->operations); i++) {
         const popliner_operation *operation = popliner_operations_at(s->c->operations, i);
-        bool in_layer = popliner_layers_unit_of(s->layers, i) > 0;
+        bool in_layer = popliner_layers_at(s->layers, i)->unit > 0;
         for (size_t k = 0; (in_layer || !layers_only) && k < operation->num_programs; k++) {
             uint32_t program = operation->programs[k];
             e.program_seen[program] = true;
@@ -719,7 +719,7 @@ static void check_diagnosis(const subject *s, bool layers_only, sqlite3 *db) {
     for (size_t i = 0; i < d.num_coverage; i++) {
         size_t count = 0;
         for (size_t k = 0; k < popliner_operations_count(s->c->operations); k++)
-            count += strcmp(popliner_layers_note(s->layers, k), d.coverage[i].note) == 0;
+            count += strcmp(popliner_layers_at(s->layers, k)->note, d.coverage[i].note) == 0;
         assert_int_equal(d.coverage[i].num_operations, count);
         num_noted += count;
     }

@@ -17,6 +17,7 @@
 #include "memory/chain_data.h"
 #include "memory/stage.h"
 #include "model/layers.h"
+#include "model/layers_data.h"
 #include "model/operations.h"
 #include "popliner/stage.h"
 #include "profile/read.h"
@@ -180,7 +181,7 @@ static void check_style(const style *one, size_t num_tiles, tally *all) {
     snprintf(options, sizeof options, "%s --tiles %zu", one->options, num_tiles);
     make_model(&whole, "whole", options);
     popliner_layers *layers = assign_layers(&whole, NULL, POPLINER_LAYER_ORDER_STEPS);
-    assert_int_equal(popliner_layers_num_units(layers), 1 + NUM_LAYERS);
+    assert_int_equal(pl_layers_num_units(layers), 1 + NUM_LAYERS);
     for (int model = 0; model < NUM_MODELS; model++) {
         models[model].chain = make_chain(&whole, layers, (popliner_memory_model)model);
         assert_int_equal(pl_stage_meter_create(whole.profile, whole.operations, models[model].chain,

@@ -8,6 +8,7 @@
 #include "base/growth.h"
 #include "memory/chain_data.h"
 #include "model/layers.h"
+#include "model/layers_data.h"
 #include "model/operations.h"
 #include "model/operations_data.h"
 #include "profile/profile_data.h"
@@ -256,8 +257,8 @@ popliner_layers *assign_layers(const golden_case *c, const char *regex,
 size_t unit_of_name(const popliner_layers *layers, const char *name) {
     if (name == NULL)
         return 0;
-    for (size_t unit = 1; unit < popliner_layers_num_units(layers); unit++) {
-        if (strcmp(popliner_layers_name(layers, unit), name) == 0)
+    for (size_t unit = 1; unit < pl_layers_num_units(layers); unit++) {
+        if (strcmp(pl_layers_name(layers, unit), name) == 0)
             return unit;
     }
     fail_msg("no layer is called %s", name);

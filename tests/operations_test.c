@@ -25,6 +25,8 @@ static void check_operations(const golden_case *c) {
     json_t *list = json_object_get(file, "operations");
     assert_true(json_array_size(list) > 0);
     assert_int_equal(popliner_operations_count(c->operations), json_array_size(list));
+    assert_null(popliner_operations_at(c->operations, json_array_size(list)));
+    assert_null(popliner_operations_at(c->operations, SIZE_MAX));
     assert_true(popliner_operations_are_of_framework(c->operations));
     for (size_t i = 0; i < json_array_size(list); i++) {
         const popliner_operation *actual = popliner_operations_at(c->operations, i);

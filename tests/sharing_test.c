@@ -8,6 +8,7 @@
 
 #include "diagnosis/sharing.h"
 #include "model/layers.h"
+#include "model/layers_data.h"
 #include "model/operations_data.h"
 #include "profile/profile_data.h"
 
@@ -16,7 +17,7 @@ static pl_sharing measure(const golden_case *c, const popliner_layers *layers) {
     popliner_error error = {.message = ""};
     if (pl_sharing_measure(c->profile, c->operations, layers, &sharing, &error) != POPLINER_OK)
         fail_msg("%s: %s", c->name, error.message);
-    assert_int_equal(sharing.num_layers, popliner_layers_num_units(layers) - 1);
+    assert_int_equal(sharing.num_layers, pl_layers_num_units(layers) - 1);
     return sharing;
 }
 
@@ -26,14 +27,14 @@ static pl_sharing measure(const golden_case *c, const popliner_layers *layers) {
 static void assert_table(const golden_case *c, const char *file, const popliner_layers *layers,
                          const uint64_t *bytes) {
     char *table = golden_text(c, file);
-    size_t n = popliner_layers_num_units(layers) - 1;
+    size_t n = pl_layers_num_units(layers) - 1;
     char *rest = NULL;
     const char *header = strtok_r(table, "\t\n", &rest);
     assert_string_equal(header, "layer");
     for (size_t i = 0; i < n; i++)
-        assert_string_equal(strtok_r(NULL, "\t\n", &rest), popliner_layers_name(layers, i + 1));
+        assert_string_equal(strtok_r(NULL, "\t\n", &rest), pl_layers_name(layers, i + 1));
     for (size_t i = 0; i < n; i++) {
-        assert_string_equal(strtok_r(NULL, "\t\n", &rest), popliner_layers_name(layers, i + 1));
+        assert_string_equal(strtok_r(NULL, "\t\n", &rest), pl_layers_name(layers, i + 1));
         for (size_t j = 0; j < n; j++) {
             const char *field = strtok_r(NULL, "\t\n", &rest);
             assert_non_null(field);
@@ -77,10 +78,10 @@ static owners find_owners(const golden_case *c, const popliner_layers *layers) {
     owners found = {calloc(p->num_variables + 1, sizeof(uint64_t)),
                     calloc(p->num_programs + 1, sizeof(uint64_t))};
     assert_true(found.of_variable != NULL && found.of_program != NULL);
-    assert_true(popliner_layers_num_units(layers) <= MOST_UNITS);
+    assert_true(pl_layers_num_units(layers) <= MOST_UNITS);
     for (size_t i = 0; i < popliner_operations_count(c->operations); i++) {
         const popliner_operation *operation = popliner_operations_at(c->operations, i);
-        uint64_t unit = (uint64_t)1 << popliner_layers_unit_of(layers, i);
+        uint64_t unit = (uint64_t)1 << popliner_layers_at(layers, i)->unit;
         for (size_t k = 0; k < operation->num_programs; k++) {
             uint32_t program = operation->programs[k];
             found.of_program[program] |= unit;

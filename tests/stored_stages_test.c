@@ -18,6 +18,7 @@
 #include "memory/chain_data.h"
 #include "memory/stage.h"
 #include "model/layers.h"
+#include "model/layers_data.h"
 #include "popliner/liveness.h"
 #include "popliner/report.h"
 #include "popliner/solver.h"
@@ -213,7 +214,7 @@ static void makes_tables_of_any_length(void **state) {
 static bool assigns_alike(const golden_case *c, const popliner_layers *a,
                           const popliner_layers *b) {
     for (size_t i = 0; i < popliner_operations_count(c->operations); i++)
-        if (popliner_layers_unit_of(a, i) != popliner_layers_unit_of(b, i))
+        if (popliner_layers_at(a, i)->unit != popliner_layers_at(b, i)->unit)
             return false;
     return true;
 }
@@ -230,7 +231,7 @@ static void finds_nothing_for_other_questions(void **state) {
     popliner_layers *const others[] = {
         assign_layers(&s.c, golden_every_op, POPLINER_LAYER_ORDER_STEPS),
         assign_layers(&s.c, golden_no_layers, POPLINER_LAYER_ORDER_STEPS),
-        assign_at_random(&s.c, popliner_layers_num_units(s.layers) - 1, &random),
+        assign_at_random(&s.c, pl_layers_num_units(s.layers) - 1, &random),
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         assert_false(assigns_alike(&s.c, others[i], s.layers));

@@ -55,11 +55,18 @@ static popliner_status tell_candidates(session *s, popliner_error *error) {
     return POPLINER_OK;
 }
 
+/* Whether any operation is in a layer. */
+static bool has_layer(const popliner_layers *layers) {
+    const popliner_layer_finding *layer = popliner_layers_at(layers, 0);
+    for (size_t i = 1; layer != NULL && layer->unit == 0; i++)
+        layer = popliner_layers_at(layers, i);
+    return layer != NULL;
+}
+
 popliner_status can_split(session *s, bool *can, popliner_error *error) {
     const popliner_layers *layers = NULL;
     popliner_status status = popliner_analysis_layers(s->analysis, &layers, error);
-    *can = status == POPLINER_OK &&
-           (popliner_layers_num_units(layers) > 1 || s->options.num_ipus == 1);
+    *can = status == POPLINER_OK && (s->options.num_ipus == 1 || has_layer(layers));
     if (status != POPLINER_OK || *can)
         return status;
     s->failed_softly = true;

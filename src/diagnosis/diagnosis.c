@@ -9,6 +9,7 @@
 #include "diagnosis/coverage.h"
 #include "diagnosis/explained.h"
 #include "diagnosis/program_types.h"
+#include "model/layers_data.h"
 #include "model/operations_data.h"
 
 /* The range of steps that the original shows. */
@@ -19,7 +20,7 @@ static void find_steps(const pl_explained *explained, popliner_diagnosis *d) {
     for (size_t i = 0; i < explained->num_counted; i++) {
         const popliner_operation *operation =
             pl_operation_at(explained->operations, explained->counted[i]);
-        bool in_layer = popliner_layers_unit_of(explained->layers, explained->counted[i]) > 0;
+        bool in_layer = pl_layers_unit_of(explained->layers, explained->counted[i]) > 0;
         if (i == 0 || (in_layer && !has_layer))
             d->first_step = operation->first_step;
         has_layer = has_layer || in_layer;

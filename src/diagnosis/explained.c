@@ -6,6 +6,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "memory/code.h"
+#include "model/layers_data.h"
 #include "model/operations_data.h"
 #include "profile/touches.h"
 
@@ -79,7 +80,7 @@ static void count_operations(pl_explained *explained, pl_code_counter *counter,
     bool all_have_data = !counter->model->has_unlayered_unit;
     pl_code_counter_reset(counter);
     for (size_t i = 0; i < popliner_operations_count(explained->operations); i++) {
-        bool in_layer = popliner_layers_unit_of(explained->layers, i) > 0;
+        bool in_layer = pl_layers_unit_of(explained->layers, i) > 0;
         if (layer_operations_only && !in_layer)
             continue;
         explained->counted[explained->num_counted++] = i;

@@ -7,6 +7,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "memory/unit_usage.h"
+#include "model/layers_data.h"
 #include "model/operations_data.h"
 #include "profile/profile_data.h"
 
@@ -85,7 +86,7 @@ static size_t find_step_units(const step_layers *s, uint32_t step, uint32_t *uni
         uint32_t operation = s->operations->step_operation[at];
         if (!owns || operation == PL_NONE)
             continue;
-        uint32_t unit = (uint32_t)popliner_layers_unit_of(s->layers, operation);
+        uint32_t unit = (uint32_t)pl_layers_unit_of(s->layers, operation);
         bool known = unit == 0;
         for (size_t i = 0; i < count; i++)
             known = known || units[i] == unit;
@@ -132,7 +133,7 @@ popliner_status pl_sharing_measure(const popliner_profile *profile,
     popliner_status status = pl_profile_require_variables(profile, error);
     if (status != POPLINER_OK)
         return status;
-    size_t n = popliner_layers_num_units(layers) - 1;
+    size_t n = pl_layers_num_units(layers) - 1;
     const step_layers steps = {profile, operations, layers};
     pl_unit_usage usage = {0};
     groups all = {0};
@@ -143,7 +144,7 @@ popliner_status pl_sharing_measure(const popliner_profile *profile,
     sharing->affinity_bytes = pl_new_array(n * n, sizeof *sharing->affinity_bytes);
     sharing->communication_bytes = pl_new_array(n * n, sizeof *sharing->communication_bytes);
     for (size_t i = 0; unit_of_operation != NULL && i < num_operations; i++)
-        unit_of_operation[i] = (uint32_t)popliner_layers_unit_of(layers, i);
+        unit_of_operation[i] = (uint32_t)pl_layers_unit_of(layers, i);
     if (counted == NULL || unit_of_operation == NULL || sharing->affinity_bytes == NULL ||
         sharing->communication_bytes == NULL)
         status = pl_fail_memory(error, "the tables of layers");

@@ -8,6 +8,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/names.h"
+#include "model/layers_data.h"
 #include "model/operations_data.h"
 
 /* A word with what stands between it and its number: "h/" or "layer_._". */
@@ -86,7 +87,7 @@ popliner_status pl_suggest_regex(const popliner_operations *operations,
     *num_layers = 0;
     for (size_t i = 0; memory && i < popliner_operations_count(operations); i++) {
         const popliner_operation *operation = pl_operation_at(operations, i);
-        if (popliner_layers_unit_of(layers, i) == 0 && !operation->is_tensor)
+        if (pl_layers_unit_of(layers, i) == 0 && !operation->is_tensor)
             memory = add_stems(&all, operation->name, i);
     }
     for (size_t i = 0; i < all.names.count; i++) {

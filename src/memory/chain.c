@@ -7,6 +7,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/id_map.h"
+#include "model/layers_data.h"
 #include "model/operations_data.h"
 #include "profile/profile_data.h"
 
@@ -35,7 +36,7 @@ popliner_unit_kind popliner_chain_kind(const popliner_chain *chain, size_t unit)
 }
 
 const char *popliner_chain_name(const popliner_chain *chain, size_t unit) {
-    return popliner_layers_name(chain->layers, chain->layer[unit]);
+    return pl_layers_name(chain->layers, chain->layer[unit]);
 }
 
 size_t popliner_chain_unit_of(const popliner_chain *chain, size_t operation) {
@@ -87,13 +88,13 @@ static bool place_steps(popliner_chain *chain, const popliner_operations *operat
 }
 
 uint32_t pl_layer_key(const popliner_layers *layers, size_t operation) {
-    return (uint32_t)popliner_layers_unit_of(layers, operation) << 1 |
+    return (uint32_t)pl_layers_unit_of(layers, operation) << 1 |
            (pl_layer_is_guess(layers, operation) ? 1 : 0);
 }
 
 /* Lists the units that exist, and turns places into their numbers. */
 static void number_units(popliner_chain *chain) {
-    size_t num_layers = popliner_layers_num_units(chain->layers) - 1;
+    size_t num_layers = pl_layers_num_units(chain->layers) - 1;
     bool has_unlayered_unit = chain->model->has_unlayered_unit;
     bool has_head = has_unlayered_unit || num_layers == 0;
     bool has_tail = false;
@@ -145,7 +146,7 @@ popliner_status pl_chain_create(const popliner_profile *profile,
                                 const popliner_operations *operations,
                                 const popliner_layers *layers, popliner_memory_model model,
                                 popliner_chain **result, popliner_error *error) {
-    size_t most_units = popliner_layers_num_units(layers) + 1;
+    size_t most_units = pl_layers_num_units(layers) + 1;
     *result = NULL;
     if (pl_memory_model_find(model) == NULL)
         return pl_fail(error, POPLINER_ERROR_USAGE, "there is no memory model %d", (int)model);
@@ -191,7 +192,7 @@ popliner_status pl_chain_complete(popliner_chain *chain, const popliner_operatio
     bool right =
         chain->num_units > 0 && chain->num_operations == popliner_operations_count(operations);
     for (size_t i = 0; right && i < chain->num_units; i++)
-        right = chain->layer[i] < popliner_layers_num_units(layers) &&
+        right = chain->layer[i] < pl_layers_num_units(layers) &&
                 (unsigned)chain->kind[i] <= POPLINER_UNIT_TAIL;
     for (size_t i = 0; right && i < chain->num_operations; i++)
         right = chain->unit_of_operation[i] < chain->num_units;

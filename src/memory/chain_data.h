@@ -9,6 +9,7 @@
 
 #include "base/fields.h"
 #include "memory/memory_model.h"
+#include "model/layers_data.h"
 #include "popliner/chain.h"
 #include "popliner/error.h"
 #include "popliner/operations.h"
@@ -58,7 +59,7 @@ static inline uint32_t pl_chain_first_data_unit(const popliner_chain *chain) {
 
 /* Whether the layer of an operation is but a guess from what follows it. */
 static inline bool pl_layer_is_guess(const popliner_layers *layers, size_t operation) {
-    return popliner_layers_rule(layers, operation) == POPLINER_LAYER_RULE_FOLLOWING;
+    return pl_layer_at(layers, operation)->rule == POPLINER_LAYER_RULE_FOLLOWING;
 }
 
 /* All that the chain depends on beside the profile: the unit of the operation in `layers`, and

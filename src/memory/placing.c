@@ -9,6 +9,7 @@
 #include "memory/chain_data.h"
 #include "memory/memory_model.h"
 #include "memory/unit_usage.h"
+#include "model/layers_data.h"
 #include "model/operations_data.h"
 #include "profile/profile_data.h"
 #include "profile/touches.h"
@@ -18,9 +19,8 @@ static const uint32_t PLACE_UNKNOWN = UINT32_MAX;
 
 /* The layer of an operation, 0 for one that is in none, or not surely. */
 static uint32_t sure_layer(const popliner_layers *layers, size_t operation) {
-    return pl_layer_is_guess(layers, operation)
-               ? 0
-               : (uint32_t)popliner_layers_unit_of(layers, operation);
+    return pl_layer_is_guess(layers, operation) ? 0
+                                                : (uint32_t)pl_layers_unit_of(layers, operation);
 }
 
 /* A place that a variable belongs to because of an operation in no layer. */
@@ -148,7 +148,7 @@ popliner_status pl_place_by_touches(popliner_chain *chain, const popliner_profil
     if (status != POPLINER_OK)
         return status;
     placing w = {.profile = profile, .first_layer_step = SIZE_MAX};
-    w.num_places = popliner_layers_num_units(chain->layers) + 1;
+    w.num_places = pl_layers_num_units(chain->layers) + 1;
     w.touched = pl_new_array(profile->num_variables, sizeof *w.touched);
     w.first_claim = pl_new_array(profile->num_variables, sizeof *w.first_claim);
     w.shares = pl_new_array(w.num_places, sizeof *w.shares);
@@ -158,7 +158,7 @@ popliner_status pl_place_by_touches(popliner_chain *chain, const popliner_profil
     status = w.touched == NULL || w.first_claim == NULL || w.shares == NULL
                  ? pl_fail_memory(error, "the chain of layers")
                  : pl_unit_usage_find(&w.usage, profile, operations, chain->unit_of_operation,
-                                      popliner_layers_num_units(chain->layers), NULL, error);
+                                      pl_layers_num_units(chain->layers), NULL, error);
     for (size_t i = 0; status == POPLINER_OK && i < chain->num_operations; i++) {
         uint32_t layer = chain->unit_of_operation[i];
         const popliner_operation *operation = pl_operation_at(operations, i);

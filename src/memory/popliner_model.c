@@ -11,6 +11,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "memory/stage_data.h"
+#include "model/layers_data.h"
 #include "model/operations_data.h"
 #include "profile/profile_data.h"
 
@@ -24,7 +25,7 @@ static popliner_status place_operations(popliner_chain *chain, const popliner_pr
     (void)operations;
     (void)error;
     for (size_t i = 0; i < chain->num_operations; i++)
-        chain->unit_of_operation[i] = (uint32_t)popliner_layers_unit_of(chain->layers, i);
+        chain->unit_of_operation[i] = (uint32_t)pl_layers_unit_of(chain->layers, i);
     return POPLINER_OK;
 }
 

@@ -10,6 +10,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "memory/chain_data.h"
+#include "model/layers_data.h"
 #include "model/operations_data.h"
 #include "show/report_parts.h"
 
@@ -22,7 +23,7 @@ static void add_header(pl_text *text, const char *const *names, size_t count, ch
 
 /* "None" for what is in no layer, in every format of the original. */
 static const char *shown_layer(const popliner_layers *layers, size_t unit) {
-    const char *name = popliner_layers_name(layers, unit);
+    const char *name = pl_layers_name(layers, unit);
     return name == NULL ? "None" : name;
 }
 
@@ -161,7 +162,7 @@ popliner_status pl_report_operations(const popliner_operations *operations,
     size_t previous_unit = 0;
     for (size_t i = 0; i < popliner_operations_count(operations); i++) {
         const popliner_operation *operation = pl_operation_at(operations, i);
-        size_t unit = popliner_layers_unit_of(layers, i);
+        size_t unit = pl_layers_unit_of(layers, i);
         if (unit != previous_unit)
             pl_text_add(&text, "\n");
         previous_unit = unit;
@@ -177,7 +178,7 @@ popliner_status pl_report_operations(const popliner_operations *operations,
         }
         sums s = contexts[low].sums;
         pl_text_format(&text, "%s%c%s%c", shown_layer(layers, unit), delimiter,
-                       popliner_layers_note(layers, i), delimiter);
+                       pl_layer_at(layers, i)->note, delimiter);
         pl_text_format(&text, "%s%c", operation->name, delimiter);
         pl_text_format(&text, "%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "\n",
                        s.vertex_state, delimiter, s.vertex_code, delimiter, s.exchange_code,
@@ -236,10 +237,10 @@ popliner_status popliner_report_layer_pairs(const popliner_layer_pairs *pairs,
                                                                         : pairs->affinity_bytes;
     pl_text_add(&text, "layer");
     for (size_t j = 0; j < n; j++)
-        pl_text_format(&text, "%c%s", delimiter, popliner_layers_name(layers, j + 1));
+        pl_text_format(&text, "%c%s", delimiter, pl_layers_name(layers, j + 1));
     pl_text_add(&text, "\n");
     for (size_t i = 0; i < n; i++) {
-        pl_text_add(&text, popliner_layers_name(layers, i + 1));
+        pl_text_add(&text, pl_layers_name(layers, i + 1));
         for (size_t j = 0; j < n; j++)
             pl_text_format(&text, "%c%" PRIu64, delimiter, bytes[i * n + j]);
         pl_text_add(&text, "\n");
