@@ -82,7 +82,7 @@ static void check_answer(popliner_analysis *analysis, const popliner_costs *cost
     uint8_t counted[MOST_BRUTE_UNITS];
     const popliner_chain *chain = chain_of(analysis, request->memory_model);
     for (size_t unit = 0; unit < popliner_chain_num_units(chain); unit++)
-        counted[unit] = popliner_chain_kind(chain, unit) == POPLINER_UNIT_LAYER;
+        counted[unit] = popliner_chain_unit_at(chain, unit)->kind == POPLINER_UNIT_LAYER;
     options.counted_units = counted;
     if (options.max_stage_bytes == POPLINER_TARGET_BYTES)
         options.max_stage_bytes =

@@ -138,22 +138,34 @@ static void assert_lists(const golden_case *c, const popliner_chain *chain) {
     }
 }
 
+static void assert_ends(const popliner_chain *chain, size_t num_units, size_t num_operations) {
+    for (size_t more = 0; more < 3; more++) {
+        assert_null(popliner_chain_unit_at(chain, num_units + more));
+        assert_int_equal(popliner_chain_unit_of(chain, num_operations + more), SIZE_MAX);
+    }
+    assert_null(popliner_chain_unit_at(chain, SIZE_MAX));
+    assert_int_equal(popliner_chain_unit_of(chain, SIZE_MAX), SIZE_MAX);
+    assert_int_equal(popliner_chain_operation_at(chain, SIZE_MAX), SIZE_MAX);
+}
+
 static void check_layers(const golden_case *c, popliner_layers *layers) {
     size_t num_units = pl_layers_num_units(layers);
     size_t count = popliner_operations_count(c->operations);
 
     popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_POPLINER);
-    assert_int_equal(popliner_chain_memory_model(chain), POPLINER_MEMORY_MODEL_POPLINER);
+    assert_int_equal(chain->model->id, POPLINER_MEMORY_MODEL_POPLINER);
     assert_int_equal(popliner_chain_num_units(chain), num_units);
-    assert_int_equal(popliner_chain_kind(chain, 0), POPLINER_UNIT_UNLAYERED);
-    assert_null(popliner_chain_name(chain, 0));
+    assert_int_equal(popliner_chain_unit_at(chain, 0)->kind, POPLINER_UNIT_UNLAYERED);
+    assert_null(popliner_chain_unit_at(chain, 0)->name);
     for (size_t unit = 1; unit < num_units; unit++) {
-        assert_int_equal(popliner_chain_kind(chain, unit), POPLINER_UNIT_LAYER);
-        assert_string_equal(popliner_chain_name(chain, unit), pl_layers_name(layers, unit));
+        assert_int_equal(popliner_chain_unit_at(chain, unit)->kind, POPLINER_UNIT_LAYER);
+        assert_string_equal(popliner_chain_unit_at(chain, unit)->name,
+                            pl_layers_name(layers, unit));
     }
     for (size_t i = 0; i < count; i++)
         assert_int_equal(popliner_chain_unit_of(chain, i), popliner_layers_at(layers, i)->unit);
     assert_lists(c, chain);
+    assert_ends(chain, num_units, count);
     pl_chain_free(chain);
 
     size_t *place = expect_places(c, layers);
@@ -164,20 +176,21 @@ static void check_layers(const golden_case *c, popliner_layers *layers) {
         has_tail = has_tail || place[i] == num_units;
     }
     chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
-    assert_int_equal(popliner_chain_memory_model(chain), POPLINER_MEMORY_MODEL_FULL);
+    assert_int_equal(chain->model->id, POPLINER_MEMORY_MODEL_FULL);
     assert_int_equal(popliner_chain_num_units(chain), num_units - 1 + has_head + has_tail);
     size_t unit = 0;
     if (has_head) {
-        assert_int_equal(popliner_chain_kind(chain, unit), POPLINER_UNIT_HEAD);
-        assert_null(popliner_chain_name(chain, unit++));
+        assert_int_equal(popliner_chain_unit_at(chain, unit)->kind, POPLINER_UNIT_HEAD);
+        assert_null(popliner_chain_unit_at(chain, unit++)->name);
     }
     for (size_t layer = 1; layer < num_units; layer++) {
-        assert_int_equal(popliner_chain_kind(chain, unit), POPLINER_UNIT_LAYER);
-        assert_string_equal(popliner_chain_name(chain, unit++), pl_layers_name(layers, layer));
+        assert_int_equal(popliner_chain_unit_at(chain, unit)->kind, POPLINER_UNIT_LAYER);
+        assert_string_equal(popliner_chain_unit_at(chain, unit++)->name,
+                            pl_layers_name(layers, layer));
     }
     if (has_tail) {
-        assert_int_equal(popliner_chain_kind(chain, unit), POPLINER_UNIT_TAIL);
-        assert_null(popliner_chain_name(chain, unit));
+        assert_int_equal(popliner_chain_unit_at(chain, unit)->kind, POPLINER_UNIT_TAIL);
+        assert_null(popliner_chain_unit_at(chain, unit)->name);
     }
     for (size_t i = 0; i < count; i++)
         assert_int_equal(popliner_chain_unit_of(chain, i), place[i] - (has_head ? 0 : 1));
@@ -223,8 +236,8 @@ static void finds_heads_and_tails_in_the_golden_cases(void **state) {
     popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
     size_t last = popliner_chain_num_units(chain) - 1;
-    assert_int_equal(popliner_chain_kind(chain, 0), POPLINER_UNIT_HEAD);
-    assert_int_equal(popliner_chain_kind(chain, last), POPLINER_UNIT_TAIL);
+    assert_int_equal(popliner_chain_unit_at(chain, 0)->kind, POPLINER_UNIT_HEAD);
+    assert_int_equal(popliner_chain_unit_at(chain, last)->kind, POPLINER_UNIT_TAIL);
     for (size_t i = 0; i < popliner_operations_count(c.operations); i++) {
         const popliner_operation *o = popliner_operations_at(c.operations, i);
         for (size_t k = 0; k < popliner_operations_count(c.operations); k++) {
@@ -325,7 +338,7 @@ static void assert_units(const golden_case *c, const popliner_unit_kind *kinds, 
     popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
     assert_int_equal(popliner_chain_num_units(chain), num_units);
     for (size_t unit = 0; unit < num_units; unit++)
-        assert_int_equal(popliner_chain_kind(chain, unit), kinds[unit]);
+        assert_int_equal(popliner_chain_unit_at(chain, unit)->kind, kinds[unit]);
     for (size_t i = 0; i < popliner_operations_count(c->operations); i++) {
         if (popliner_chain_unit_of(chain, i) != units[i])
             fail_msg("operation %zu is in unit %zu", i, popliner_chain_unit_of(chain, i));
@@ -414,7 +427,7 @@ static void has_only_a_head_without_layers(void **state) {
     popliner_layers *layers = assign_layers(&c, golden_no_layers, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
     assert_int_equal(popliner_chain_num_units(chain), 1);
-    assert_int_equal(popliner_chain_kind(chain, 0), POPLINER_UNIT_HEAD);
+    assert_int_equal(popliner_chain_unit_at(chain, 0)->kind, POPLINER_UNIT_HEAD);
     assert_true(pl_chain_has_operations(chain, 0));
     for (size_t i = 0; i < MADE_OPERATIONS; i++)
         assert_int_equal(popliner_chain_unit_of(chain, i), 0);
@@ -434,11 +447,11 @@ static void has_one_empty_unit_without_operations(void **state) {
         popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
         popliner_chain *chain = make_chain(&c, layers, model);
         assert_int_equal(popliner_chain_num_units(chain), 1);
-        assert_int_equal(popliner_chain_kind(chain, 0), model == POPLINER_MEMORY_MODEL_FULL
-                                                            ? POPLINER_UNIT_HEAD
-                                                            : POPLINER_UNIT_UNLAYERED);
+        assert_int_equal(popliner_chain_unit_at(chain, 0)->kind, model == POPLINER_MEMORY_MODEL_FULL
+                                                                     ? POPLINER_UNIT_HEAD
+                                                                     : POPLINER_UNIT_UNLAYERED);
         assert_false(pl_chain_has_operations(chain, 0));
-        assert_null(popliner_chain_name(chain, 0));
+        assert_null(popliner_chain_unit_at(chain, 0)->name);
         for (size_t step = 0; step < MADE_STEPS; step++)
             assert_int_equal(chain->operation_of_step[step], PL_NONE);
         pl_chain_free(chain);

@@ -84,7 +84,7 @@ static size_t unit_of_layer(const popliner_chain *chain, size_t layer) {
     char number[20];
     snprintf(number, sizeof number, "%zu", layer);
     for (size_t unit = 0; unit < popliner_chain_num_units(chain); unit++) {
-        const char *name = popliner_chain_name(chain, unit);
+        const char *name = popliner_chain_unit_at(chain, unit)->name;
         if (name != NULL && strcmp(name, number) == 0)
             return unit;
     }

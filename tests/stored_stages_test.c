@@ -147,10 +147,10 @@ static void finds_what_was_stored(void **state) {
             size_t num_units = popliner_chain_num_units(chain);
             assert_int_equal(popliner_chain_num_units(found.chain), num_units);
             for (size_t first = 0; first < num_units; first++) {
-                assert_int_equal(popliner_chain_kind(found.chain, first),
-                                 popliner_chain_kind(chain, first));
-                assert_string_equal(popliner_chain_label(found.chain, first),
-                                    popliner_chain_label(chain, first));
+                assert_int_equal(popliner_chain_unit_at(found.chain, first)->kind,
+                                 popliner_chain_unit_at(chain, first)->kind);
+                assert_string_equal(popliner_chain_unit_at(found.chain, first)->label,
+                                    popliner_chain_unit_at(chain, first)->label);
                 if (first > 0)
                     assert_int_equal(popliner_costs_cut(costs, first),
                                      popliner_costs_cut(s.costs[recompute], first));

@@ -41,8 +41,9 @@ static popliner_status begin_units(request *r, size_t num_units, popliner_error 
 popliner_status request_name_chain(request *r, const popliner_chain *chain, popliner_error *error) {
     popliner_status status = begin_units(r, popliner_chain_num_units(chain), error);
     for (size_t unit = 0; status == POPLINER_OK && unit < r->num_units; unit++) {
-        r->counted_units[unit] = popliner_chain_kind(chain, unit) == POPLINER_UNIT_LAYER;
-        r->unit_names[unit] = popliner_chain_label(chain, unit);
+        const popliner_chain_unit *it = popliner_chain_unit_at(chain, unit);
+        r->counted_units[unit] = it->kind == POPLINER_UNIT_LAYER;
+        r->unit_names[unit] = it->label;
     }
     return status;
 }

@@ -16,6 +16,7 @@ void pl_chain_free(popliner_chain *chain) {
         return;
     free(chain->kind);
     free(chain->layer);
+    free(chain->units);
     free(chain->unit_of_operation);
     free(chain->unit_operations_start);
     free(chain->unit_operation);
@@ -23,40 +24,16 @@ void pl_chain_free(popliner_chain *chain) {
     free(chain);
 }
 
-popliner_memory_model popliner_chain_memory_model(const popliner_chain *chain) {
-    return chain->model->id;
-}
-
 size_t popliner_chain_num_units(const popliner_chain *chain) {
     return chain->num_units;
 }
 
-popliner_unit_kind popliner_chain_kind(const popliner_chain *chain, size_t unit) {
-    return chain->kind[unit];
-}
-
-const char *popliner_chain_name(const popliner_chain *chain, size_t unit) {
-    return pl_layers_name(chain->layers, chain->layer[unit]);
+const popliner_chain_unit *popliner_chain_unit_at(const popliner_chain *chain, size_t unit) {
+    return unit < chain->num_units ? pl_chain_unit_at(chain, unit) : NULL;
 }
 
 size_t popliner_chain_unit_of(const popliner_chain *chain, size_t operation) {
-    return chain->unit_of_operation[operation];
-}
-
-const char *popliner_chain_label(const popliner_chain *chain, size_t unit) {
-    const char *name = popliner_chain_name(chain, unit);
-    if (name != NULL)
-        return name;
-    switch (popliner_chain_kind(chain, unit)) {
-    case POPLINER_UNIT_HEAD:
-        return "Head";
-    case POPLINER_UNIT_TAIL:
-        return "Tail";
-    case POPLINER_UNIT_UNLAYERED:
-    case POPLINER_UNIT_LAYER:
-        break;
-    }
-    return "None";
+    return operation < chain->num_operations ? pl_chain_unit_of(chain, operation) : SIZE_MAX;
 }
 
 size_t popliner_chain_operation_at(const popliner_chain *chain, size_t step) {
@@ -120,6 +97,35 @@ static void number_units(popliner_chain *chain) {
     }
 }
 
+static const char *label_of(popliner_unit_kind kind, const char *name) {
+    if (name != NULL)
+        return name;
+    switch (kind) {
+    case POPLINER_UNIT_HEAD:
+        return "Head";
+    case POPLINER_UNIT_TAIL:
+        return "Tail";
+    case POPLINER_UNIT_UNLAYERED:
+    case POPLINER_UNIT_LAYER:
+        break;
+    }
+    return "None";
+}
+
+/* Makes what is handed out of the units. */
+static bool describe_units(popliner_chain *chain) {
+    chain->units = pl_new_array(chain->num_units, sizeof *chain->units);
+    for (size_t unit = 0; chain->units != NULL && unit < chain->num_units; unit++) {
+        const char *name = pl_layers_name(chain->layers, chain->layer[unit]);
+        chain->units[unit] = (popliner_chain_unit){
+            .kind = chain->kind[unit],
+            .name = name,
+            .label = label_of(chain->kind[unit], name),
+        };
+    }
+    return chain->units != NULL;
+}
+
 /* Lists the operations of each unit. */
 static bool group_operations(popliner_chain *chain) {
     chain->unit_operations_start =
@@ -168,7 +174,7 @@ popliner_status pl_chain_create(const popliner_profile *profile,
     }
     if (status == POPLINER_OK) {
         number_units(chain);
-        if (!group_operations(chain))
+        if (!describe_units(chain) || !group_operations(chain))
             status = pl_fail_memory(error, "the chain of layers");
     }
     if (status == POPLINER_OK)
@@ -198,7 +204,8 @@ popliner_status pl_chain_complete(popliner_chain *chain, const popliner_operatio
         right = chain->unit_of_operation[i] < chain->num_units;
     *is_right = right;
     chain->layers = layers;
-    if (right && (!place_steps(chain, operations) || !group_operations(chain)))
+    if (right &&
+        (!describe_units(chain) || !place_steps(chain, operations) || !group_operations(chain)))
         return pl_fail_memory(error, "the chain of layers");
     return POPLINER_OK;
 }

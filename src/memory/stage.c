@@ -156,7 +156,7 @@ popliner_status pl_stage_measure_units(pl_stage_meter *meter, size_t first_unit,
                                        pl_stage_memory *memory, popliner_error *error) {
     size_t count = 0;
     for (size_t i = 0; i < popliner_operations_count(meter->operations); i++) {
-        size_t unit = popliner_chain_unit_of(meter->chain, i);
+        size_t unit = pl_chain_unit_of(meter->chain, i);
         if (unit >= first_unit && unit <= last_unit)
             meter->operation_buffer[count++] = i;
     }
@@ -168,7 +168,7 @@ popliner_status pl_stage_measure_shared(pl_stage_meter *meter, const popliner_in
                                         popliner_error *error) {
     size_t count = 0;
     for (size_t i = 0; i < popliner_operations_count(meter->operations); i++) {
-        size_t unit = popliner_chain_unit_of(meter->chain, i);
+        size_t unit = pl_chain_unit_of(meter->chain, i);
         bool is_of_stage = false;
         for (size_t k = 0; k < num_stages && !is_of_stage; k++)
             is_of_stage = unit >= stages[k].first_unit && unit <= stages[k].last_unit;

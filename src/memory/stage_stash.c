@@ -45,7 +45,7 @@ popliner_status pl_stage_measure_stash(pl_stage_meter *meter, popliner_recompute
         return POPLINER_OK;
     memset(meter->touched_by, 0, p->num_variables);
     for (size_t i = 0; i < popliner_operations_count(meter->operations); i++) {
-        size_t unit = popliner_chain_unit_of(meter->chain, i);
+        size_t unit = pl_chain_unit_of(meter->chain, i);
         uint8_t mark = 0;
         if (unit < first_unit) {
             mark = pl_is_forward(passes, unit, i) ? BEFORE : 0;

@@ -8,6 +8,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/structs.h"
+#include "memory/chain_data.h"
 #include "model/operations_data.h"
 #include "show/report_parts.h"
 #include "solve/objectives.h"
@@ -278,7 +279,7 @@ double popliner_certificate_unexplained_share(const popliner_certificate *certif
 }
 
 const char *pl_certificate_layer(const popliner_certificate *certificate, size_t unit) {
-    return certificate->is_measured ? popliner_chain_name(certificate->input.chain, unit)
+    return certificate->is_measured ? pl_chain_unit_at(certificate->input.chain, unit)->name
                                     : certificate->input.unit_names[unit];
 }
 
@@ -286,7 +287,7 @@ size_t pl_certificate_last_layer(const popliner_certificate *certificate,
                                  const popliner_plan_stage *stage) {
     bool has_tail =
         certificate->is_measured &&
-        popliner_chain_kind(certificate->input.chain, stage->last_unit) == POPLINER_UNIT_TAIL;
+        pl_chain_unit_at(certificate->input.chain, stage->last_unit)->kind == POPLINER_UNIT_TAIL;
     return has_tail && stage->last_unit > stage->first_unit ? stage->last_unit - 1
                                                             : stage->last_unit;
 }

@@ -43,8 +43,8 @@ static bool put_stage(const popliner_certificate *c, size_t i, json_t *json) {
     done = put(json, "mem", mem) && done;
     if (!c->is_measured || chain->model->has_unlayered_unit)
         return done;
-    bool has_head = popliner_chain_kind(chain, stage->first_unit) == POPLINER_UNIT_HEAD;
-    bool has_tail = popliner_chain_kind(chain, stage->last_unit) == POPLINER_UNIT_TAIL;
+    bool has_head = pl_chain_unit_at(chain, stage->first_unit)->kind == POPLINER_UNIT_HEAD;
+    bool has_tail = pl_chain_unit_at(chain, stage->last_unit)->kind == POPLINER_UNIT_TAIL;
     done = put(json, "head", json_boolean(has_head)) && done;
     return put(json, "tail", json_boolean(has_tail)) && done;
 }

@@ -213,7 +213,7 @@ popliner_status pl_report_layers(const popliner_chain *chain, pl_stage_meter *me
         if (status != POPLINER_OK)
             break;
         sums s = sum_memory(&memory);
-        pl_text_format(&text, "%s%c", popliner_chain_label(chain, unit), delimiter);
+        pl_text_format(&text, "%s%c", pl_chain_unit_at(chain, unit)->label, delimiter);
         pl_text_format(
             &text, "%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64,
             s.vertex_state, delimiter, s.vertex_code, delimiter, s.exchange_code, delimiter,
