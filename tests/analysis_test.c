@@ -19,15 +19,16 @@
 #include "model/layers_data.h"
 #include "popliner/analysis.h"
 #include "popliner/report.h"
+#include "profile/profile_data.h"
 #include "solve/plan_data.h"
 
 static const popliner_memory_model models[] = {POPLINER_MEMORY_MODEL_POPLINER,
                                                POPLINER_MEMORY_MODEL_FULL};
 
 static size_t count_variables(const popliner_profile *profile) {
-    popliner_graph graph = POPLINER_GRAPH_INIT;
-    assert_int_equal(popliner_profile_graph(profile, &graph, NULL), POPLINER_OK);
-    return graph.num_variables;
+    popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
+    assert_int_equal(popliner_profile_get_info(profile, &info, NULL), POPLINER_OK);
+    return info.num_variables;
 }
 
 static void check(popliner_status status, const popliner_error *error) {
@@ -85,8 +86,7 @@ static void check_answer(popliner_analysis *analysis, const popliner_costs *cost
         counted[unit] = popliner_chain_unit_at(chain, unit)->kind == POPLINER_UNIT_LAYER;
     options.counted_units = counted;
     if (options.max_stage_bytes == POPLINER_TARGET_BYTES)
-        options.max_stage_bytes =
-            popliner_profile_target(popliner_analysis_profile(analysis))->bytes_per_tile;
+        options.max_stage_bytes = popliner_analysis_profile(analysis)->target.bytes_per_tile;
     brute_answer expected = brute_force(costs, &options);
     assert_plan_is(popliner_certificate_plan(certificate), &expected);
     popliner_certificate_free(certificate);
@@ -181,9 +181,9 @@ static void check_evaluating(popliner_analysis *analysis, popliner_memory_model 
             check(
                 popliner_analysis_measure_stages(analysis, &request, &stage, 1, &measured, &error),
                 &error);
-            const popliner_stage_memory *memory = popliner_measurement_get_memory(measured);
+            const popliner_stage_memory *memory = measured->memory;
             uint64_t bytes = pl_tiles_max(memory->total_bytes, memory->num_tiles);
-            assert_int_equal(popliner_measurement_get_detail(measured)->tile_bytes, bytes);
+            assert_int_equal(measured->detail->tile_bytes, bytes);
             popliner_measurement_free(measured);
             assert_int_equal(plan->stages[i].peak_bytes, bytes);
             assert_int_equal(popliner_certificate_detail_at(certificate, i)->tile_bytes, bytes);
@@ -224,7 +224,7 @@ static void evaluates_stages_on_one_ipu(void **state) {
     popliner_measurement *measured = NULL;
     (void)state;
     check(popliner_analysis_measure_stages(analysis, NULL, shared, 2, &measured, &error), &error);
-    uint64_t needed_bytes = popliner_measurement_get_detail(measured)->tile_bytes;
+    uint64_t needed_bytes = measured->detail->tile_bytes;
     popliner_measurement_free(measured);
     popliner_ipu_limit limit = {0, needed_bytes};
     options.device_map = device_map;
@@ -271,9 +271,8 @@ static char *measure_all(popliner_analysis *analysis, const popliner_request *re
             popliner_interval stage = {first, last, 1};
             check(popliner_analysis_measure_stages(analysis, request, &stage, 1, &measured, &error),
                   &error);
-            length += (size_t)snprintf(
-                text + length, ROOM - length, "%llu ",
-                (unsigned long long)popliner_measurement_get_detail(measured)->total_bytes);
+            length += (size_t)snprintf(text + length, ROOM - length, "%llu ",
+                                       (unsigned long long)measured->detail->total_bytes);
             popliner_measurement_free(measured);
             assert_in_range(length, 1, ROOM - 100);
         }

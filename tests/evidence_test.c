@@ -20,6 +20,7 @@
 #include "model/layers_data.h"
 #include "model/operations.h"
 #include "popliner/stage.h"
+#include "profile/profile_data.h"
 #include "profile/read.h"
 #include "test_data.h"
 
@@ -136,7 +137,7 @@ static void check_stage(const style *one, const split *cuts, size_t stage, predi
     make_model(&part, "part", all);
     uint64_t *truth = calloc(num_tiles, sizeof *truth);
     assert_non_null(truth);
-    assert_int_equal(popliner_profile_target(part.profile)->num_tiles, num_tiles);
+    assert_int_equal(part.profile->target.num_tiles, num_tiles);
     for (size_t tile = 0; tile < num_tiles; tile++) {
         popliner_tile_memory account = POPLINER_TILE_MEMORY_INIT;
         popliner_profile_tile(part.profile, tile, &account, NULL);

@@ -49,8 +49,8 @@ static const char *difference(const popliner_profile *p, const popliner_operatio
     pl_field other_fields[2 * PL_MOST_FIELDS];
     size_t count = list_fields(p, o, fields);
     assert_int_equal(list_fields(other_p, other_o, other_fields), count);
-    const popliner_target *a = &p->target;
-    const popliner_target *b = &other_p->target;
+    const pl_target *a = &p->target;
+    const pl_target *b = &other_p->target;
     if (a->num_tiles != b->num_tiles || a->clock_hz != b->clock_hz || a->num_ipus != b->num_ipus ||
         a->num_replicas != b->num_replicas || a->bytes_per_tile != b->bytes_per_tile ||
         a->tiles_per_ipu != b->tiles_per_ipu || a->ipus_per_replica != b->ipus_per_replica ||
@@ -138,7 +138,7 @@ static void make_tiny(golden_case *c) {
     popliner_operations *o = calloc(1, sizeof *o);
     assert_true(p != NULL && o != NULL);
     *c = (golden_case){"tiny", p, NULL, o};
-    p->target = (popliner_target){2, 1, 1, 638976, 1850000000, "ipu2", "IPU", 2, 1};
+    p->target = (pl_target){2, 1, 1, 638976, 1850000000, "ipu2", "IPU", 2, 1};
     p->strings_length = 12;
     p->series_length = 2;
     p->num_facts = PL_NUM_FACTS;

@@ -22,6 +22,7 @@
 #include "popliner/liveness.h"
 #include "popliner/report.h"
 #include "popliner/solver.h"
+#include "profile/profile_data.h"
 #include "solve/plan_data.h"
 #include "store/stored_analysis.h"
 #include "test_data.h"
@@ -37,10 +38,10 @@ typedef struct stored_case {
     char *path;
 } stored_case;
 
-static popliner_graph graph_of(const popliner_profile *profile) {
-    popliner_graph graph = POPLINER_GRAPH_INIT;
-    assert_int_equal(popliner_profile_graph(profile, &graph, NULL), POPLINER_OK);
-    return graph;
+static popliner_profile_info info_of(const popliner_profile *profile) {
+    popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
+    assert_int_equal(popliner_profile_get_info(profile, &info, NULL), POPLINER_OK);
+    return info;
 }
 
 static void measure(stored_case *s, const popliner_chain *chain, popliner_recompute recompute) {
@@ -165,7 +166,7 @@ static void finds_what_was_stored(void **state) {
             for (size_t i = 0; i < popliner_operations_count(s.c.operations); i++)
                 assert_int_equal(popliner_chain_unit_of(found.chain, i),
                                  popliner_chain_unit_of(chain, i));
-            size_t num_steps = graph_of(s.c.profile).num_steps;
+            size_t num_steps = info_of(s.c.profile).num_steps;
             for (size_t step = 0; step < num_steps; step++)
                 assert_int_equal(popliner_chain_operation_at(found.chain, step),
                                  popliner_chain_operation_at(chain, step));
@@ -279,10 +280,10 @@ static void what_needs_variables_asks_for_them(void **state) {
     const popliner_profile *p = pl_stored_analysis_profile(analysis);
     const popliner_operations *o = pl_stored_analysis_operations(analysis);
     const popliner_chain *known = s.measured[0].chain;
-    popliner_graph counts = graph_of(p);
-    size_t num_tiles = popliner_profile_target(p)->num_tiles;
-    assert_int_equal(counts.num_variables, 0);
-    assert_int_equal(counts.num_steps, graph_of(s.c.profile).num_steps);
+    popliner_profile_info info = info_of(p);
+    size_t num_tiles = p->target.num_tiles;
+    assert_int_equal(info.num_variables, 0);
+    assert_int_equal(info.num_steps, info_of(s.c.profile).num_steps);
 
     popliner_chain *chain;
     pl_stage_meter *meter;
@@ -290,7 +291,7 @@ static void what_needs_variables_asks_for_them(void **state) {
     pl_sharing sharing = {0};
     char *text;
     uint64_t bytes[2];
-    uint64_t *steps_bytes = calloc(counts.num_steps, sizeof *steps_bytes);
+    uint64_t *steps_bytes = calloc(info.num_steps, sizeof *steps_bytes);
     popliner_peak *peaks = calloc(num_tiles, sizeof *peaks);
     assert_true(steps_bytes != NULL && peaks != NULL);
     assert_needs_variables(
@@ -298,12 +299,12 @@ static void what_needs_variables_asks_for_them(void **state) {
     assert_needs_variables(pl_stage_meter_create(p, o, known, &meter, &error), &error);
     assert_needs_variables(pl_intervals_measure(p, o, known, NULL, &costs, NULL, &error), &error);
     assert_needs_variables(pl_sharing_measure(p, o, s.layers, &sharing, &error), &error);
-    assert_needs_variables(popliner_liveness_peaks(p, NULL, 0, counts.num_steps, peaks, &error),
+    assert_needs_variables(popliner_liveness_peaks(p, NULL, 0, info.num_steps, peaks, &error),
                            &error);
     assert_needs_variables(
-        popliner_liveness_of_tile(p, 0, NULL, 0, counts.num_steps, steps_bytes, &error), &error);
+        popliner_liveness_of_tile(p, 0, NULL, 0, info.num_steps, steps_bytes, &error), &error);
     assert_needs_variables(
-        popliner_liveness_of_device(p, NULL, 0, counts.num_steps, steps_bytes, &error), &error);
+        popliner_liveness_of_device(p, NULL, 0, info.num_steps, steps_bytes, &error), &error);
     assert_needs_variables(popliner_liveness_extent(p, 0, NULL, &bytes[0], &bytes[1], &error),
                            &error);
     assert_needs_variables(popliner_report_tiles(p, POPLINER_FORMAT_TSV, &text, &error), &error);
@@ -311,7 +312,7 @@ static void what_needs_variables_asks_for_them(void **state) {
 
     /* and has them afterwards */
     assert_int_equal(pl_stored_analysis_load_variables(analysis, NULL, &error), POPLINER_OK);
-    assert_int_equal(graph_of(p).num_variables, graph_of(s.c.profile).num_variables);
+    assert_int_equal(info_of(p).num_variables, info_of(s.c.profile).num_variables);
     assert_int_equal(pl_chain_create(p, o, s.layers, POPLINER_MEMORY_MODEL_FULL, &chain, &error),
                      POPLINER_OK);
     pl_chain_free(chain);
@@ -343,7 +344,7 @@ static void stays_usable_when_variables_are_damaged(void **state) {
         assert_int_equal(pl_stored_analysis_load_variables(analysis, NULL, &error),
                          POPLINER_ERROR_INPUT);
         assert_non_null(strstr(error.message, "tile_variables_start"));
-        assert_int_equal(graph_of(pl_stored_analysis_profile(analysis)).num_variables, 0);
+        assert_int_equal(info_of(pl_stored_analysis_profile(analysis)).num_variables, 0);
     }
     pl_measured_stages found = find(analysis, s.layers, POPLINER_MEMORY_MODEL_FULL,
                                     POPLINER_SCHEDULE_NONE, POPLINER_RECOMPUTE_NONE);

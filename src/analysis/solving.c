@@ -12,6 +12,7 @@
 #include "costs/costs.h"
 #include "intervals/intervals.h"
 #include "memory/chain_data.h"
+#include "profile/profile_data.h"
 #include "show/certificate_data.h"
 #include "solve/greedy.h"
 #include "solve/owned_options.h"
@@ -127,7 +128,7 @@ static popliner_status take_options(task *t, const popliner_solver_options *call
     if (status != POPLINER_OK)
         return status;
     if (own->max_stage_bytes == POPLINER_TARGET_BYTES)
-        own->max_stage_bytes = popliner_profile_target(t->analysis->profile)->bytes_per_tile;
+        own->max_stage_bytes = t->analysis->profile->target.bytes_per_tile;
     if (own->listener == NULL)
         own->listener = &t->analysis->listener;
     if (own->counted_units != NULL)

@@ -252,7 +252,7 @@ popliner_status pl_profile_read_cycles(const pl_database *database, popliner_pro
     if (status == POPLINER_OK) {
         p->num_timed_programs = p->num_programs;
         /* without any cycles, nobody asks for the repeats either */
-        if (popliner_profile_cycles_source(p) == POPLINER_CYCLES_NONE)
+        if (pl_profile_cycles_source(p) == POPLINER_CYCLES_NONE)
             p->num_timed_programs = 0;
     }
     free_numbers(&slowest);

@@ -201,7 +201,19 @@ const char *pl_profile_program_name(const popliner_profile *profile, size_t prog
     return name;
 }
 
-uint64_t popliner_profile_layout_gap_bytes(const popliner_profile *profile) {
+popliner_cycles_source pl_profile_cycles_source(const popliner_profile *p) {
+    popliner_cycles_source source = POPLINER_CYCLES_NONE;
+    for (size_t i = 0; i < p->num_timed_programs; i++) {
+        popliner_cycles_source of_program = (popliner_cycles_source)p->program_cycles_source[i];
+        if (of_program == POPLINER_CYCLES_ESTIMATED &&
+            p->program_type[i] != POPLINER_PROGRAM_ON_TILE_EXECUTE)
+            of_program = POPLINER_CYCLES_EXCHANGES;
+        source = of_program > source ? of_program : source;
+    }
+    return source;
+}
+
+uint64_t pl_profile_layout_gap_bytes(const popliner_profile *profile) {
     uint64_t largest = 0;
     for (size_t tile = 0; tile < profile->target.num_tiles; tile++) {
         uint64_t live =

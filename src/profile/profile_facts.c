@@ -104,7 +104,7 @@ popliner_status pl_profile_read_facts(const pl_database *database, popliner_prof
 }
 
 void pl_profile_take_facts(popliner_profile *p) {
-    popliner_target *target = &p->target;
+    pl_target *target = &p->target;
     if (p->num_facts == 0)
         return;
     snprintf(target->type, sizeof target->type, "%s",

@@ -69,7 +69,7 @@ static popliner_status read_target_row(const pl_database *database, popliner_pro
         {"num_tiles", true},      {"num_ipus", false},         {"num_replicas", false},
         {"bytes_per_tile", true}, {"architecture", false},     {"clock_frequency", false},
         {"tiles_per_ipu", false}, {"ipus_per_replica", false}, {"type_", false}};
-    popliner_target *target = &profile->target;
+    pl_target *target = &profile->target;
     pl_rows rows = {0};
     bool more = false;
     uint64_t num_tiles = 0;
@@ -115,7 +115,7 @@ static popliner_status read_target_row(const pl_database *database, popliner_pro
 popliner_status pl_profile_read_target(const pl_database *database,
                                        const popliner_listener *listener, popliner_profile *profile,
                                        popliner_error *error) {
-    popliner_target *target = &profile->target;
+    pl_target *target = &profile->target;
     profile->facts = pl_new_array(PL_NUM_FACTS, sizeof *profile->facts);
     if (profile->facts == NULL)
         return pl_fail_memory(error, "the profile");

@@ -109,9 +109,7 @@ static void write_bottleneck(const context *c, pl_text *text) {
         d->truth_bytes, d->explained_bytes, (int64_t)(d->explained_bytes - d->truth_bytes),
         pl_report_percent(d->explained_bytes, d->truth_bytes), d->model_tile, d->model_step,
         d->model_bytes);
-    popliner_graph graph = POPLINER_GRAPH_INIT;
-    popliner_profile_graph(c->profile, &graph, NULL);
-    size_t num_steps = graph.num_steps;
+    size_t num_steps = c->profile->num_steps;
     size_t own_steps = d->last_step >= d->first_step ? d->last_step - d->first_step + 1 : 0;
     pl_text_format(text, "  steps: %zu of %zu (%.2f%%)", own_steps, num_steps,
                    pl_report_percent(own_steps, num_steps));

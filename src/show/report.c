@@ -12,6 +12,7 @@
 #include "memory/chain_data.h"
 #include "model/layers_data.h"
 #include "model/operations_data.h"
+#include "profile/profile_data.h"
 #include "show/report_parts.h"
 
 /* Column names, each followed by the delimiter. */
@@ -77,7 +78,7 @@ popliner_status pl_report_memory_totals(const popliner_profile *profile,
     if (status != POPLINER_OK)
         goto done;
 
-    size_t num_tiles = popliner_profile_target(profile)->num_tiles;
+    size_t num_tiles = profile->target.num_tiles;
     size_t shown = num_tiles < SHOWN_TILES ? num_tiles : SHOWN_TILES;
     /* the original holds this sum as a floating-point number, and shows it */
     pl_text_format(&text, "Total memory: %" PRIu64 ".0\n", sum_memory(&memory).total);

@@ -33,8 +33,7 @@ static popliner_status fail_saving(sqlite3 *sqlite, const char *path, popliner_e
 }
 
 /* Of everything that the row of the target holds. */
-static uint64_t target_checksum(const popliner_target *target,
-                                const popliner_operations *operations) {
+static uint64_t target_checksum(const pl_target *target, const popliner_operations *operations) {
     const uint64_t numbers[] = {target->num_tiles,      target->num_ipus, target->num_replicas,
                                 target->bytes_per_tile, target->clock_hz, operations->of_framework};
     uint64_t seed = XXH3_64bits(numbers, sizeof numbers);
@@ -47,7 +46,7 @@ static bool save_target(sqlite3 *sqlite, const popliner_profile *profile,
         "CREATE TABLE target (num_tiles, num_ipus, num_replicas, bytes_per_tile,"
         " architecture, of_framework, byte_order, checksum, clock_hz)";
     sqlite3_stmt *insert = NULL;
-    const popliner_target *target = &profile->target;
+    const pl_target *target = &profile->target;
     bool saved =
         sqlite3_exec(sqlite, create, NULL, NULL, NULL) == SQLITE_OK &&
         sqlite3_prepare_v2(sqlite, "INSERT INTO target VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
@@ -142,7 +141,7 @@ static popliner_status load_target(const pl_array_reader *reader, popliner_profi
         {"bytes_per_tile", true}, {"architecture", true}, {"of_framework", true},
         {"byte_order", true},     {"checksum", true},     {"clock_hz", true}};
     const pl_database *database = &reader->database;
-    popliner_target *target = &profile->target;
+    pl_target *target = &profile->target;
     pl_rows rows = {0};
     bool more = false;
     uint64_t numbers[4] = {0};
