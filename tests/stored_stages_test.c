@@ -302,11 +302,15 @@ static void what_needs_variables_asks_for_them(void **state) {
     assert_needs_variables(popliner_liveness_peaks(p, NULL, 0, info.num_steps, peaks, &error),
                            &error);
     assert_needs_variables(
-        popliner_liveness_of_tile(p, 0, NULL, 0, info.num_steps, steps_bytes, &error), &error);
-    assert_needs_variables(
-        popliner_liveness_of_device(p, NULL, 0, info.num_steps, steps_bytes, &error), &error);
+        popliner_liveness_by_step(p, 0, NULL, 0, info.num_steps, steps_bytes, &error), &error);
+    assert_needs_variables(popliner_liveness_by_step(p, POPLINER_ALL_TILES, NULL, 0, info.num_steps,
+                                                     steps_bytes, &error),
+                           &error);
     assert_needs_variables(popliner_liveness_extent(p, 0, NULL, &bytes[0], &bytes[1], &error),
                            &error);
+    popliner_tile_memory memory = POPLINER_TILE_MEMORY_INIT;
+    assert_int_equal(popliner_profile_tile(p, num_tiles - 1, &memory, NULL), POPLINER_OK);
+    assert_int_equal(memory.first_variable, memory.end_variable); /* none */
     assert_needs_variables(popliner_report_tiles(p, POPLINER_FORMAT_TSV, &text, &error), &error);
     assert_needs_variables(pl_stored_analysis_save(p, o, NULL, 0, NULL, s.path, &error), &error);
 

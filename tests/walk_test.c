@@ -1005,19 +1005,16 @@ static void refuses_numbers_beyond_the_last(void **state) {
                     popliner_profile_by_tile(p, (popliner_by_tile)what,
                                              g->num_programs + g->num_variables + more, &told,
                                              &error));
-        size_t first = 7;
-        size_t end_variable = 7;
-        popliner_liveness_tile_variables(p, s.num_tiles + more, &first, &end_variable);
-        assert_int_equal(first, end_variable);
         assert_false(popliner_liveness_is_live(p, g->num_variables + more, 0));
         assert_false(popliner_liveness_is_live(p, 0, g->num_steps + more));
         assert_int_equal(popliner_profile_child(p, g->num_programs + more, 0), SIZE_MAX);
         REFUSES(uint64_t, 7,
-                popliner_liveness_of_tile(p, s.num_tiles + more, NULL, 0, 1, &told, &error));
+                popliner_liveness_by_step(p, s.num_tiles + more, NULL, 0, 1, &told, &error));
         REFUSES(uint64_t, 7,
-                popliner_liveness_of_tile(p, 0, NULL, 0, g->num_steps + 1 + more, &told, &error));
-        REFUSES(uint64_t, 7, popliner_liveness_of_tile(p, 0, NULL, 2, 1, &told, &error));
-        REFUSES(uint64_t, 7, popliner_liveness_of_device(p, NULL, 2, 1, &told, &error));
+                popliner_liveness_by_step(p, 0, NULL, 0, g->num_steps + 1 + more, &told, &error));
+        REFUSES(uint64_t, 7, popliner_liveness_by_step(p, 0, NULL, 2, 1, &told, &error));
+        REFUSES(uint64_t, 7,
+                popliner_liveness_by_step(p, POPLINER_ALL_TILES, NULL, 2, 1, &told, &error));
     }
     /* an error need not be wanted */
     assert_int_equal(popliner_profile_step(p, SIZE_MAX, &(popliner_step)POPLINER_STEP_INIT, NULL),

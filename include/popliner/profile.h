@@ -115,7 +115,8 @@ popliner_status popliner_profile_engine_option(const popliner_profile *profile, 
 
 /* ---- Memory as the compiler counts it ------------------------------------------------------- */
 
-/* The compiler's own account of one tile's memory; all zero where the profile has none. */
+/* The compiler's own account of one tile's memory, all zero where the profile has none; and which
+ * lowered variables are on the tile. */
 typedef struct popliner_tile_memory {
     size_t struct_size;
     uint64_t total_bytes;                /* addresses in use at some time, without gaps */
@@ -125,10 +126,12 @@ typedef struct popliner_tile_memory {
     uint64_t interleaved_bytes;          /* of the total: in interleaved memory, ... */
     uint64_t non_interleaved_bytes;
     uint64_t overflowed_bytes; /* ... and behind the end of the memory */
+    size_t first_variable;     /* the tile's are first_variable ... end_variable - 1, for */
+    size_t end_variable;       /* popliner_liveness_variable; none as long as they are not loaded */
 } popliner_tile_memory;
 
 #define POPLINER_TILE_MEMORY_INIT                                                                  \
-    { sizeof(popliner_tile_memory), 0, 0, 0, 0, 0, 0, 0 }
+    { sizeof(popliner_tile_memory), 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 popliner_status popliner_profile_tile(const popliner_profile *profile, size_t tile,
                                       popliner_tile_memory *memory, popliner_error *error);

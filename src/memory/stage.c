@@ -201,10 +201,9 @@ static bool is_of_stage(const pl_stage_meter *meter, size_t variable) {
 
 size_t pl_stage_largest_variables(const pl_stage_meter *meter, size_t tile, size_t step,
                                   popliner_stage_variable *largest, size_t most) {
-    size_t first;
-    size_t end;
+    size_t first = (size_t)meter->profile->tile_variables_start[tile];
+    size_t end = (size_t)meter->profile->tile_variables_start[tile + 1];
     size_t count = 0;
-    popliner_liveness_tile_variables(meter->profile, tile, &first, &end);
     for (size_t i = first; i < end; i++) {
         uint64_t size_bytes = meter->profile->variable_size_bytes[i];
         bool is_larger = count < most || (most > 0 && size_bytes > largest[most - 1].size_bytes);

@@ -92,6 +92,8 @@ popliner_status popliner_profile_tile(const popliner_profile *p, size_t tile,
         .interleaved_bytes = p->tile_interleaved_bytes[tile],
         .non_interleaved_bytes = p->tile_non_interleaved_bytes[tile],
         .overflowed_bytes = p->tile_overflowed_bytes[tile],
+        .first_variable = (size_t)p->tile_variables_start[tile],
+        .end_variable = (size_t)p->tile_variables_start[tile + 1],
     };
     return pl_struct_fill(memory, &told, sizeof told, "popliner_tile_memory", error);
 }
