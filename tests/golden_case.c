@@ -215,7 +215,7 @@ static void add_missing_arrays(pl_field *fields, size_t count) {
 }
 
 golden_case made_whole_case(void) {
-    pl_field fields[PL_MOST_FIELDS];
+    pl_field fields[PL_MAX_FIELDS];
     golden_case c = made_case();
     c.operations->num_standings = c.profile->num_programs;
     add_missing_arrays(fields, pl_profile_fields(c.profile, fields));

@@ -102,7 +102,7 @@ static bool parse_number(const char *text, uint64_t most, uint64_t *number, cons
     return *end > text;
 }
 
-enum { MOST_IPU = 65535 };
+enum { MAX_IPU = 65535 };
 
 static popliner_status parse_device_map(const char *text, size_t **map, size_t *count,
                                         popliner_error *error) {
@@ -112,7 +112,7 @@ static popliner_status parse_device_map(const char *text, size_t **map, size_t *
         return fail_memory(error);
     for (const char *rest = text;; rest++) {
         uint64_t ipu;
-        if (!parse_number(rest, MOST_IPU, &ipu, &rest) || (*rest != ',' && *rest != '\0'))
+        if (!parse_number(rest, MAX_IPU, &ipu, &rest) || (*rest != ',' && *rest != '\0'))
             return session_fail(error, POPLINER_ERROR_USAGE,
                                 "--device-map %s: expected the IPU of each stage, like 0,1,2,0",
                                 text);
@@ -240,7 +240,7 @@ static popliner_status parse_place(const char *text, size_t *length, size_t *ipu
     const char *sign = strrchr(text, '=');
     const char *end = NULL;
     uint64_t number = 0;
-    if (sign == NULL || !parse_number(sign + 1, MOST_IPU, &number, &end) || *end != '\0')
+    if (sign == NULL || !parse_number(sign + 1, MAX_IPU, &number, &end) || *end != '\0')
         return session_fail(error, POPLINER_ERROR_USAGE,
                             "--place %s: expected a layer and its IPU, like 3=0", text);
     *length = (size_t)(sign - text);
@@ -292,7 +292,7 @@ static popliner_status parse_limits(request *r, const repeated *list,
         for (const char *rest = list->texts[i];; rest++) {
             uint64_t ipu = 0;
             uint64_t bytes = 0;
-            if (!parse_number(rest, MOST_IPU, &ipu, &rest) || *rest != '=' ||
+            if (!parse_number(rest, MAX_IPU, &ipu, &rest) || *rest != '=' ||
                 (rest = size_take(rest + 1, &bytes)) == NULL || (*rest != ',' && *rest != '\0'))
                 return session_fail(
                     error, POPLINER_ERROR_USAGE,

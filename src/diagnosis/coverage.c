@@ -20,10 +20,8 @@ popliner_status pl_diagnose_coverage(const popliner_operations *operations,
                                            d->coverage[place].num_named != found.num_named))
             place++;
         if (place == d->num_coverage) {
-            void *coverage = d->coverage;
-            if (!pl_reserve(&coverage, &capacity, place + 1, sizeof *d->coverage))
+            if (!pl_grow(&d->coverage, &capacity, place + 1, sizeof *d->coverage))
                 return pl_fail_memory(error, "the diagnosis");
-            d->coverage = coverage;
             d->coverage[d->num_coverage++] = found;
         }
         d->coverage[place].num_operations++;
@@ -33,7 +31,5 @@ popliner_status pl_diagnose_coverage(const popliner_operations *operations,
         num_found += pl_layers_unit_of(layers, i) > 0;
     if (!popliner_operations_are_of_framework(operations) || num_found * 2 >= d->num_operations)
         return POPLINER_OK; /* nothing to suggest */
-    return pl_suggest_regex(operations, layers, d->suggested_regex, sizeof d->suggested_regex,
-                            d->suggestion_example, sizeof d->suggestion_example,
-                            &d->suggested_layers, error);
+    return pl_suggest_regex(operations, layers, &d->suggestion, error);
 }

@@ -96,9 +96,9 @@ void pl_diagnosis_summarise(popliner_diagnosis *d) {
         .tiles_off = d->tiles_off,
         .first_step = d->first_step,
         .last_step = d->last_step,
-        .suggested_regex = d->suggested_regex,
-        .suggestion_example = d->suggestion_example,
-        .suggested_layers = d->suggested_layers,
+        .suggested_regex = d->suggestion.regex,
+        .suggestion_example = d->suggestion.example,
+        .suggested_layers = d->suggestion.num_layers,
     };
 }
 

@@ -152,7 +152,7 @@ popliner_status pl_chain_create(const popliner_profile *profile,
                                 const popliner_operations *operations,
                                 const popliner_layers *layers, popliner_memory_model model,
                                 popliner_chain **result, popliner_error *error) {
-    size_t most_units = pl_layers_num_units(layers) + 1;
+    size_t max_units = pl_layers_num_units(layers) + 1;
     *result = NULL;
     if (pl_memory_model_find(model) == NULL)
         return pl_fail(error, POPLINER_ERROR_USAGE, "there is no memory model %d", (int)model);
@@ -163,8 +163,8 @@ popliner_status pl_chain_create(const popliner_profile *profile,
     chain->layers = layers;
     chain->model = pl_memory_model_find(model);
     chain->num_operations = popliner_operations_count(operations);
-    chain->kind = pl_new_array(most_units, sizeof *chain->kind);
-    chain->layer = pl_new_array(most_units, sizeof *chain->layer);
+    chain->kind = pl_new_array(max_units, sizeof *chain->kind);
+    chain->layer = pl_new_array(max_units, sizeof *chain->layer);
     chain->unit_of_operation = pl_new_array(chain->num_operations, sizeof(uint32_t));
     if (chain->kind == NULL || chain->layer == NULL || chain->unit_of_operation == NULL ||
         !place_steps(chain, operations)) {

@@ -116,13 +116,11 @@ static bool claim_variables(placing *w, const popliner_operation *operation, uin
         pl_touches touches = pl_touches_of(p, program);
         uint32_t variable;
         while (pl_touches_next(&touches, &variable)) {
-            void *claims = w->claims;
             if (is_claimed(w, variable, place))
                 continue;
             if (w->num_claims >= PL_NONE - 1 ||
-                !pl_reserve(&claims, &w->capacity, w->num_claims + 1, sizeof *w->claims))
+                !pl_grow(&w->claims, &w->capacity, w->num_claims + 1, sizeof *w->claims))
                 return false;
-            w->claims = claims;
             w->claims[w->num_claims] = (claim){place, w->first_claim[variable]};
             w->first_claim[variable] = (uint32_t)++w->num_claims;
         }

@@ -126,16 +126,14 @@ static const remembered_peaks *find_peaks(const memory_of_peaks *known, uint64_t
 static popliner_status remember_peaks(memory_of_peaks *known, uint64_t hash, size_t num_variables,
                                       const pl_stage_memory *memory, popliner_error *error) {
     size_t array_bytes = memory->num_tiles * sizeof(uint64_t);
-    void *peaks = known->peaks;
     uint64_t *by_tile = malloc(2 * array_bytes);
     if (by_tile == NULL ||
-        !pl_reserve(&peaks, &known->capacity, known->num_peaks + 1, sizeof *known->peaks)) {
+        !pl_grow(&known->peaks, &known->capacity, known->num_peaks + 1, sizeof *known->peaks)) {
         free(by_tile);
         return pl_fail_memory(error, "the memory of a stage");
     }
     memcpy(by_tile, memory->variables_bytes, array_bytes);
     memcpy(by_tile + memory->num_tiles, memory->peak_step, array_bytes);
-    known->peaks = peaks;
     known->peaks[known->num_peaks++] = (remembered_peaks){hash, num_variables, by_tile};
     return POPLINER_OK;
 }

@@ -200,17 +200,18 @@ static bool is_of_stage(const pl_stage_meter *meter, size_t variable) {
 }
 
 size_t pl_stage_largest_variables(const pl_stage_meter *meter, size_t tile, size_t step,
-                                  popliner_stage_variable *largest, size_t most) {
+                                  popliner_stage_variable *largest, size_t max_count) {
     size_t first = (size_t)meter->profile->tile_variables_start[tile];
     size_t end = (size_t)meter->profile->tile_variables_start[tile + 1];
     size_t count = 0;
     for (size_t i = first; i < end; i++) {
         uint64_t size_bytes = meter->profile->variable_size_bytes[i];
-        bool is_larger = count < most || (most > 0 && size_bytes > largest[most - 1].size_bytes);
+        bool is_larger =
+            count < max_count || (max_count > 0 && size_bytes > largest[max_count - 1].size_bytes);
         if (!is_larger || size_bytes == 0 || !is_of_stage(meter, i) ||
             !popliner_liveness_is_live(meter->profile, i, step))
             continue;
-        size_t place = count < most ? count++ : most - 1;
+        size_t place = count < max_count ? count++ : max_count - 1;
         for (; place > 0 && largest[place - 1].size_bytes < size_bytes; place--)
             largest[place] = largest[place - 1];
         popliner_variable v = POPLINER_VARIABLE_INIT;

@@ -444,7 +444,7 @@ bool pl_operations_complete(popliner_operations *o) {
 void pl_operations_free(popliner_operations *operations) {
     if (operations == NULL)
         return;
-    pl_field fields[PL_MOST_FIELDS];
+    pl_field fields[PL_MAX_FIELDS];
     pl_fields_free(fields, pl_operations_fields(operations, fields));
     free(operations->items);
     free(operations);

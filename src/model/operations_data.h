@@ -55,7 +55,7 @@ static inline const popliner_operation *pl_operation_at(const popliner_operation
     return &operations->items[index];
 }
 
-/* Fills fields[PL_MOST_FIELDS] with every array of the list and returns how many they are. */
+/* Fills fields[PL_MAX_FIELDS] with every array of the list and returns how many they are. */
 size_t pl_operations_fields(popliner_operations *operations, pl_field *fields);
 
 /* Checks that every index is in range for a profile of so many programs and steps. */

@@ -142,14 +142,14 @@ size_t pl_profile_fields(popliner_profile *p, pl_field *fields) {
         {"execution_tile_balance", &p->execution_tile_balance, sizeof *p->execution_tile_balance,
          &p->num_execution_ipus, 0},
     };
-    _Static_assert(sizeof all / sizeof *all + 10 <= PL_MOST_FIELDS, "PL_MOST_FIELDS is too small");
+    _Static_assert(sizeof all / sizeof *all + 10 <= PL_MAX_FIELDS, "PL_MAX_FIELDS is too small");
     memcpy(fields, all, sizeof all);
     size_t count = sizeof all / sizeof *all;
     return count + pl_profile_variable_fields(p, fields + count);
 }
 
 bool pl_profile_leave_variables_out(popliner_profile *p) {
-    pl_field fields[PL_MOST_FIELDS];
+    pl_field fields[PL_MAX_FIELDS];
     size_t num_fields = pl_profile_variable_fields(p, fields);
     pl_fields_free(fields, num_fields);
     p->lacks_variables = true;
@@ -175,7 +175,7 @@ popliner_status pl_profile_require_variables(const popliner_profile *profile,
 void pl_profile_free(popliner_profile *profile) {
     if (profile == NULL)
         return;
-    pl_field fields[PL_MOST_FIELDS];
+    pl_field fields[PL_MAX_FIELDS];
     pl_fields_free(fields, pl_profile_fields(profile, fields));
     free(profile);
 }

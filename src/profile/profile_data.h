@@ -240,7 +240,7 @@ static inline const char *pl_profile_string(const popliner_profile *profile, pl_
 void pl_series_add(const popliner_profile *profile, pl_series series, uint64_t factor,
                    uint64_t *by_tile);
 
-/* Fills fields[PL_MOST_FIELDS] with every array of the profile and returns how many they are. */
+/* Fills fields[PL_MAX_FIELDS] with every array of the profile and returns how many they are. */
 size_t pl_profile_fields(popliner_profile *profile, pl_field *fields);
 
 /* The last of these: what grows with the lowered variables and what refers to them, so that nothing

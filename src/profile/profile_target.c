@@ -11,7 +11,7 @@
 #include "base/growth.h"
 
 /* More tiles than any machine has: 64 IPUs of 1472 tiles are 94,208. */
-enum { MOST_TILES = 1 << 24 };
+enum { MAX_TILES = 1 << 24 };
 
 static popliner_status read_version(const pl_database *database, const popliner_listener *listener,
                                     popliner_profile *profile, popliner_error *error) {
@@ -83,7 +83,7 @@ static popliner_status read_target_row(const pl_database *database, popliner_pro
         status =
             pl_fail(error, POPLINER_ERROR_INPUT, "%s: table target_info is empty", database->path);
     if (status == POPLINER_OK)
-        status = pl_rows_number(&rows, 0, MOST_TILES, &num_tiles, error);
+        status = pl_rows_number(&rows, 0, MAX_TILES, &num_tiles, error);
     if (status == POPLINER_OK && num_tiles == 0)
         status = pl_rows_fail(&rows, 0, error, "is 0");
     if (status == POPLINER_OK)

@@ -136,10 +136,11 @@ static void write_coverage(const context *c, pl_text *text) {
                        *d->coverage[i].note == '\0' ? "name" : d->coverage[i].note,
                        d->coverage[i].num_operations,
                        100.0 * (double)d->coverage[i].num_operations / (double)d->num_operations);
-    if (*d->suggested_regex != '\0')
-        pl_text_format(
-            text, "  Names such as '%s' have no layer; %s '%s' would find %zu in them.\n",
-            d->suggestion_example, c->names.name_regex, d->suggested_regex, d->suggested_layers);
+    if (*d->suggestion.regex != '\0')
+        pl_text_format(text,
+                       "  Names such as '%s' have no layer; %s '%s' would find %zu in them.\n",
+                       d->suggestion.example, c->names.name_regex, d->suggestion.regex,
+                       d->suggestion.num_layers);
 }
 
 /* ---- JSON ---- */
@@ -227,9 +228,9 @@ static json_t *coverage_as_json(const popliner_diagnosis *d) {
     }
     return json_pack("{s:I, s:o, s:o, s:o, s:I}", "operations", (json_int_t)d->num_operations,
                      "by_note", pl_report_whole(notes, done), "suggested_regex",
-                     pl_report_json_text(d->suggested_regex), "suggestion_example",
-                     pl_report_json_text(d->suggestion_example), "suggested_layers",
-                     (json_int_t)d->suggested_layers);
+                     pl_report_json_text(d->suggestion.regex), "suggestion_example",
+                     pl_report_json_text(d->suggestion.example), "suggested_layers",
+                     (json_int_t)d->suggestion.num_layers);
 }
 
 static json_t *as_json(const context *c) {

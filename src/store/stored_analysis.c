@@ -82,7 +82,7 @@ static popliner_status write_file(const popliner_profile *profile,
                                   const popliner_listener *listener, const char *part,
                                   const char *path, popliner_error *error) {
     pl_array_writer writer = {0};
-    pl_field fields[2 * PL_MOST_FIELDS];
+    pl_field fields[2 * PL_MAX_FIELDS];
     /* shallow copies: listing fields takes the addresses of members that may change */
     popliner_profile profile_copy = *profile;
     popliner_operations operations_copy = *operations;
@@ -206,7 +206,7 @@ const popliner_operations *pl_stored_analysis_operations(const pl_stored_analysi
 
 /* Loads everything but the variables. */
 static popliner_status load_ground(pl_stored_analysis *a, popliner_error *error) {
-    pl_field fields[2 * PL_MOST_FIELDS];
+    pl_field fields[2 * PL_MAX_FIELDS];
     size_t num_tiles = a->profile->target.num_tiles;
     size_t num_fields = pl_profile_fields(a->profile, fields);
     num_fields -= pl_profile_variable_fields(a->profile, fields + num_fields);
@@ -235,7 +235,7 @@ popliner_status pl_stored_analysis_load_variables(pl_stored_analysis *analysis,
                                                   const popliner_listener *listener,
                                                   popliner_error *error) {
     popliner_profile *p = analysis->profile;
-    pl_field fields[PL_MOST_FIELDS];
+    pl_field fields[PL_MAX_FIELDS];
     if (!p->lacks_variables)
         return POPLINER_OK;
     size_t num_fields = pl_profile_variable_fields(p, fields);
