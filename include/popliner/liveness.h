@@ -59,7 +59,8 @@ typedef struct popliner_unlowered_variable {
 #define POPLINER_UNLOWERED_VARIABLE_INIT                                                           \
     { sizeof(popliner_unlowered_variable), NULL, 0, 0, 0 }
 
-/* Errors: USAGE for a number that is not below popliner_profile_info.num_unlowered_variables. O(1). */
+/* Errors: USAGE for a number that is not below popliner_profile_info.num_unlowered_variables.
+ * O(1). */
 popliner_status popliner_liveness_unlowered_variable(const popliner_profile *profile,
                                                      size_t variable,
                                                      popliner_unlowered_variable *result,

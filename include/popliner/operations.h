@@ -61,8 +61,8 @@ typedef enum popliner_layer_rule {
     POPLINER_LAYER_RULE_NONE,        /* none: no rule applied */
 } popliner_layer_rule;
 
-/* The layer of an operation, and how it was found. Belongs to the layers, with its texts; later versions may append
- * members. */
+/* The layer of an operation, and how it was found. Belongs to the layers, with its texts; later
+ * versions may append members. */
 typedef struct popliner_layer_finding {
     size_t unit;      /* 0 for what belongs to no layer, then come the layers in the chosen order */
     const char *name; /* of the layer; NULL for unit 0 */

@@ -4,8 +4,8 @@
  * Tiles, programs, compute sets and all the rest are numbered from 0, in the order of the file; an
  * index that leads nowhere is SIZE_MAX. A function that fills a structure takes one that was begun
  * with its _INIT macro; the texts in it live as long as the profile. It fails with USAGE where an
- * index is not below the count of popliner_profile_info, or struct_size was never set, and
- * then fills nothing. `error` may be NULL everywhere. Unless told otherwise a call costs O(1).
+ * index is not below the count of popliner_profile_info, or struct_size was never set, and then
+ * fills nothing. `error` may be NULL everywhere. Unless told otherwise a call costs O(1).
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_PROFILE_H
@@ -28,9 +28,9 @@ typedef struct popliner_profile popliner_profile;
 
 /* ---- What the profile is of ---------------------------------------------------------------- */
 
-/* Where the cycles of a profile's programs come from: those of one execution of each, on its slowest
- * tile. Measured ones if the profile has execution steps (the mean over all executions, in whatever
- * runs), else what the compiler estimated. */
+/* Where the cycles of a profile's programs come from. They are those of one execution of each, on
+ * its slowest tile: measured ones if the profile has execution steps (the mean over all executions,
+ * in whatever runs), else what the compiler estimated. */
 typedef enum popliner_cycles_source {
     POPLINER_CYCLES_NONE,      /* nothing is known */
     POPLINER_CYCLES_EXCHANGES, /* estimates of exchanges and host copies alone: all that there is
