@@ -16,17 +16,19 @@
 #include "memory/chain_data.h"
 #include "memory/stage.h"
 #include "model/layers.h"
+#include "model/layers_data.h"
 #include "popliner/analysis.h"
 #include "popliner/report.h"
+#include "profile/profile_data.h"
 #include "solve/plan_data.h"
 
 static const popliner_memory_model models[] = {POPLINER_MEMORY_MODEL_POPLINER,
                                                POPLINER_MEMORY_MODEL_FULL};
 
 static size_t count_variables(const popliner_profile *profile) {
-    popliner_graph graph = POPLINER_GRAPH_INIT;
-    assert_int_equal(popliner_profile_graph(profile, &graph, NULL), POPLINER_OK);
-    return graph.num_variables;
+    popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
+    assert_int_equal(popliner_profile_get_info(profile, &info, NULL), POPLINER_OK);
+    return info.num_variables;
 }
 
 static void check(popliner_status status, const popliner_error *error) {
@@ -81,11 +83,10 @@ static void check_answer(popliner_analysis *analysis, const popliner_costs *cost
     uint8_t counted[MOST_BRUTE_UNITS];
     const popliner_chain *chain = chain_of(analysis, request->memory_model);
     for (size_t unit = 0; unit < popliner_chain_num_units(chain); unit++)
-        counted[unit] = popliner_chain_kind(chain, unit) == POPLINER_UNIT_LAYER;
+        counted[unit] = popliner_chain_unit_at(chain, unit)->kind == POPLINER_UNIT_LAYER;
     options.counted_units = counted;
     if (options.max_stage_bytes == POPLINER_TARGET_BYTES)
-        options.max_stage_bytes =
-            popliner_profile_target(popliner_analysis_profile(analysis))->bytes_per_tile;
+        options.max_stage_bytes = popliner_analysis_profile(analysis)->target.bytes_per_tile;
     brute_answer expected = brute_force(costs, &options);
     assert_plan_is(popliner_certificate_get_info(certificate)->plan, &expected);
     popliner_certificate_free(certificate);
@@ -180,9 +181,9 @@ static void check_evaluating(popliner_analysis *analysis, popliner_memory_model 
             check(
                 popliner_analysis_measure_stages(analysis, &request, &stage, 1, &measured, &error),
                 &error);
-            const popliner_stage_memory *memory = popliner_measurement_get_memory(measured);
+            const popliner_stage_memory *memory = measured->memory;
             uint64_t bytes = pl_tiles_max(memory->total_bytes, memory->num_tiles);
-            assert_int_equal(popliner_measurement_get_detail(measured)->tile_bytes, bytes);
+            assert_int_equal(measured->detail->tile_bytes, bytes);
             popliner_measurement_free(measured);
             assert_int_equal(plan->stages[i].peak_bytes, bytes);
             assert_int_equal(popliner_certificate_detail_at(certificate, i)->tile_bytes, bytes);
@@ -223,7 +224,7 @@ static void evaluates_stages_on_one_ipu(void **state) {
     popliner_measurement *measured = NULL;
     (void)state;
     check(popliner_analysis_measure_stages(analysis, NULL, shared, 2, &measured, &error), &error);
-    uint64_t needed_bytes = popliner_measurement_get_detail(measured)->tile_bytes;
+    uint64_t needed_bytes = measured->detail->tile_bytes;
     popliner_measurement_free(measured);
     popliner_ipu_limit limit = {0, needed_bytes};
     options.device_map = device_map;
@@ -270,9 +271,8 @@ static char *measure_all(popliner_analysis *analysis, const popliner_request *re
             popliner_interval stage = {first, last, 1};
             check(popliner_analysis_measure_stages(analysis, request, &stage, 1, &measured, &error),
                   &error);
-            length += (size_t)snprintf(
-                text + length, ROOM - length, "%llu ",
-                (unsigned long long)popliner_measurement_get_detail(measured)->total_bytes);
+            length += (size_t)snprintf(text + length, ROOM - length, "%llu ",
+                                       (unsigned long long)measured->detail->total_bytes);
             popliner_measurement_free(measured);
             assert_in_range(length, 1, ROOM - 100);
         }
@@ -470,11 +470,9 @@ static void loads_what_a_table_needs(void **state) {
 static void tells_pairs_of_layers(void **state) {
     popliner_analysis *analysis = read_sample();
     popliner_error error = {.message = ""};
-    popliner_layer_pairs *pairs = NULL;
-    const popliner_layers *layers = NULL;
+    const popliner_layer_pairs *pairs = NULL;
     (void)state;
     check(popliner_analysis_pair_layers(analysis, &pairs, &error), &error);
-    check(popliner_analysis_layers(analysis, &layers, &error), &error);
     size_t n = pairs->num_layers;
     assert_true(n > 1);
     for (popliner_table table = POPLINER_TABLE_AFFINITY; table <= POPLINER_TABLE_COMMUNICATION;
@@ -484,7 +482,7 @@ static void tells_pairs_of_layers(void **state) {
         char *text = table_of(analysis, table, POPLINER_MEMORY_MODEL_FULL, POPLINER_FORMAT_CSV);
         char *rest = text + strcspn(text, "\n") + 1; /* behind the header */
         for (size_t i = 0; i < n; i++) {
-            const char *name = popliner_layers_name(layers, i + 1);
+            const char *name = pairs->names[i];
             assert_int_equal(strncmp(rest, name, strlen(name)), 0);
             rest += strlen(name);
             for (size_t j = 0; j < n; j++) {
@@ -496,7 +494,6 @@ static void tells_pairs_of_layers(void **state) {
         assert_int_equal(*rest, '\0');
         free(text);
     }
-    popliner_layer_pairs_free(pairs);
     popliner_analysis_free(analysis);
 }
 
@@ -703,7 +700,7 @@ static void takes_shorter_options(void **state) {
     options.layer_name_regex = "nothing(x)";
     check(popliner_analysis_read(path, NULL, &options, &analysis, &error), &error);
     check(popliner_analysis_layers(analysis, &layers, &error), &error);
-    assert_int_equal(popliner_layers_num_units(layers), 1);
+    assert_int_equal(pl_layers_num_units(layers), 1);
     popliner_analysis_free(analysis);
     const size_t bad_sizes[] = {0, sizeof(size_t) - 1, sizeof options + 1};
     for (size_t i = 0; i < 3; i++) {

@@ -8,6 +8,7 @@
 
 #include "memory/chain_data.h"
 #include "model/layers.h"
+#include "model/layers_data.h"
 #include "model/operations_data.h"
 #include "popliner/chain.h"
 #include "profile/profile_data.h"
@@ -17,9 +18,9 @@
 /* Marks the variables that the programs of an operation touch, with or without host copies. */
 static void mark_touched(const golden_case *c, size_t operation, bool with_copies, bool *touched) {
     const popliner_profile *p = c->profile;
-    popliner_operation o = popliner_operations_get(c->operations, operation);
-    for (size_t k = 0; k < o.num_programs; k++) {
-        uint32_t program = o.programs[k];
+    const popliner_operation *o = popliner_operations_at(c->operations, operation);
+    for (size_t k = 0; k < o->num_programs; k++) {
+        uint32_t program = o->programs[k];
         if (!with_copies && p->program_type[program] == POPLINER_PROGRAM_STREAM_COPY_MID)
             continue;
         for (uint32_t l = p->program_lists_start[program]; l < p->program_lists_start[program + 1];
@@ -62,15 +63,15 @@ static size_t place_most_touched(const golden_case *c, size_t operation, const b
 
 /* A layer that was only guessed from what follows does not count. */
 static size_t sure_layer(const popliner_layers *layers, size_t operation) {
-    bool guessed =
-        strcmp(popliner_layers_note(layers, operation), "deduced_from_following_operation") == 0;
-    return guessed ? 0 : popliner_layers_unit_of(layers, operation);
+    bool guessed = strcmp(popliner_layers_at(layers, operation)->note,
+                          "deduced_from_following_operation") == 0;
+    return guessed ? 0 : popliner_layers_at(layers, operation)->unit;
 }
 
 /* Where each operation belongs in the full model: its layer, 0 for the head, num_units of the
  * layers for the tail. */
 static size_t *expect_places(const golden_case *c, const popliner_layers *layers) {
-    size_t num_units = popliner_layers_num_units(layers);
+    size_t num_units = pl_layers_num_units(layers);
     size_t num_variables = c->profile->num_variables;
     size_t count = popliner_operations_count(c->operations);
     size_t first_step = SIZE_MAX;
@@ -80,21 +81,21 @@ static size_t *expect_places(const golden_case *c, const popliner_layers *layers
     assert_true(belongs != NULL && place != NULL);
     for (size_t i = 0; i < count; i++) {
         size_t layer = sure_layer(layers, i);
-        popliner_operation o = popliner_operations_get(c->operations, i);
+        const popliner_operation *o = popliner_operations_at(c->operations, i);
         if (layer == 0)
             continue;
         mark_touched(c, i, true, belongs + layer * num_variables);
-        first_step = o.first_step < first_step ? o.first_step : first_step;
-        last_step = o.last_step > last_step ? o.last_step : last_step;
+        first_step = o->first_step < first_step ? o->first_step : first_step;
+        last_step = o->last_step > last_step ? o->last_step : last_step;
     }
     for (size_t i = 0; i < count; i++) {
-        popliner_operation o = popliner_operations_get(c->operations, i);
+        const popliner_operation *o = popliner_operations_at(c->operations, i);
         place[i] = sure_layer(layers, i);
         if (place[i] > 0)
             continue;
-        if (first_step != SIZE_MAX && o.last_step >= first_step) {
+        if (first_step != SIZE_MAX && o->last_step >= first_step) {
             size_t most = place_most_touched(c, i, belongs, num_units + 1);
-            if (o.first_step > last_step && (most == SIZE_MAX || most == num_units - 1))
+            if (o->first_step > last_step && (most == SIZE_MAX || most == num_units - 1))
                 place[i] = num_units;
             else if (most != SIZE_MAX)
                 place[i] = most;
@@ -137,22 +138,34 @@ static void assert_lists(const golden_case *c, const popliner_chain *chain) {
     }
 }
 
+static void assert_ends(const popliner_chain *chain, size_t num_units, size_t num_operations) {
+    for (size_t more = 0; more < 3; more++) {
+        assert_null(popliner_chain_unit_at(chain, num_units + more));
+        assert_int_equal(popliner_chain_unit_of(chain, num_operations + more), SIZE_MAX);
+    }
+    assert_null(popliner_chain_unit_at(chain, SIZE_MAX));
+    assert_int_equal(popliner_chain_unit_of(chain, SIZE_MAX), SIZE_MAX);
+    assert_int_equal(popliner_chain_operation_at(chain, SIZE_MAX), SIZE_MAX);
+}
+
 static void check_layers(const golden_case *c, popliner_layers *layers) {
-    size_t num_units = popliner_layers_num_units(layers);
+    size_t num_units = pl_layers_num_units(layers);
     size_t count = popliner_operations_count(c->operations);
 
     popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_POPLINER);
-    assert_int_equal(popliner_chain_memory_model(chain), POPLINER_MEMORY_MODEL_POPLINER);
+    assert_int_equal(chain->model->id, POPLINER_MEMORY_MODEL_POPLINER);
     assert_int_equal(popliner_chain_num_units(chain), num_units);
-    assert_int_equal(popliner_chain_kind(chain, 0), POPLINER_UNIT_UNLAYERED);
-    assert_null(popliner_chain_name(chain, 0));
+    assert_int_equal(popliner_chain_unit_at(chain, 0)->kind, POPLINER_UNIT_UNLAYERED);
+    assert_null(popliner_chain_unit_at(chain, 0)->name);
     for (size_t unit = 1; unit < num_units; unit++) {
-        assert_int_equal(popliner_chain_kind(chain, unit), POPLINER_UNIT_LAYER);
-        assert_string_equal(popliner_chain_name(chain, unit), popliner_layers_name(layers, unit));
+        assert_int_equal(popliner_chain_unit_at(chain, unit)->kind, POPLINER_UNIT_LAYER);
+        assert_string_equal(popliner_chain_unit_at(chain, unit)->name,
+                            pl_layers_name(layers, unit));
     }
     for (size_t i = 0; i < count; i++)
-        assert_int_equal(popliner_chain_unit_of(chain, i), popliner_layers_unit_of(layers, i));
+        assert_int_equal(popliner_chain_unit_of(chain, i), popliner_layers_at(layers, i)->unit);
     assert_lists(c, chain);
+    assert_ends(chain, num_units, count);
     pl_chain_free(chain);
 
     size_t *place = expect_places(c, layers);
@@ -163,21 +176,21 @@ static void check_layers(const golden_case *c, popliner_layers *layers) {
         has_tail = has_tail || place[i] == num_units;
     }
     chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
-    assert_int_equal(popliner_chain_memory_model(chain), POPLINER_MEMORY_MODEL_FULL);
+    assert_int_equal(chain->model->id, POPLINER_MEMORY_MODEL_FULL);
     assert_int_equal(popliner_chain_num_units(chain), num_units - 1 + has_head + has_tail);
     size_t unit = 0;
     if (has_head) {
-        assert_int_equal(popliner_chain_kind(chain, unit), POPLINER_UNIT_HEAD);
-        assert_null(popliner_chain_name(chain, unit++));
+        assert_int_equal(popliner_chain_unit_at(chain, unit)->kind, POPLINER_UNIT_HEAD);
+        assert_null(popliner_chain_unit_at(chain, unit++)->name);
     }
     for (size_t layer = 1; layer < num_units; layer++) {
-        assert_int_equal(popliner_chain_kind(chain, unit), POPLINER_UNIT_LAYER);
-        assert_string_equal(popliner_chain_name(chain, unit++),
-                            popliner_layers_name(layers, layer));
+        assert_int_equal(popliner_chain_unit_at(chain, unit)->kind, POPLINER_UNIT_LAYER);
+        assert_string_equal(popliner_chain_unit_at(chain, unit++)->name,
+                            pl_layers_name(layers, layer));
     }
     if (has_tail) {
-        assert_int_equal(popliner_chain_kind(chain, unit), POPLINER_UNIT_TAIL);
-        assert_null(popliner_chain_name(chain, unit));
+        assert_int_equal(popliner_chain_unit_at(chain, unit)->kind, POPLINER_UNIT_TAIL);
+        assert_null(popliner_chain_unit_at(chain, unit)->name);
     }
     for (size_t i = 0; i < count; i++)
         assert_int_equal(popliner_chain_unit_of(chain, i), place[i] - (has_head ? 0 : 1));
@@ -223,18 +236,18 @@ static void finds_heads_and_tails_in_the_golden_cases(void **state) {
     popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
     size_t last = popliner_chain_num_units(chain) - 1;
-    assert_int_equal(popliner_chain_kind(chain, 0), POPLINER_UNIT_HEAD);
-    assert_int_equal(popliner_chain_kind(chain, last), POPLINER_UNIT_TAIL);
+    assert_int_equal(popliner_chain_unit_at(chain, 0)->kind, POPLINER_UNIT_HEAD);
+    assert_int_equal(popliner_chain_unit_at(chain, last)->kind, POPLINER_UNIT_TAIL);
     for (size_t i = 0; i < popliner_operations_count(c.operations); i++) {
-        popliner_operation o = popliner_operations_get(c.operations, i);
+        const popliner_operation *o = popliner_operations_at(c.operations, i);
         for (size_t k = 0; k < popliner_operations_count(c.operations); k++) {
-            popliner_operation other = popliner_operations_get(c.operations, k);
-            if (popliner_layers_unit_of(layers, k) == 0)
+            const popliner_operation *other = popliner_operations_at(c.operations, k);
+            if (popliner_layers_at(layers, k)->unit == 0)
                 continue;
             if (popliner_chain_unit_of(chain, i) == 0)
-                assert_true(o.last_step < other.first_step);
+                assert_true(o->last_step < other->first_step);
             if (popliner_chain_unit_of(chain, i) == last)
-                assert_true(o.first_step > other.last_step);
+                assert_true(o->first_step > other->last_step);
         }
     }
     pl_chain_free(chain);
@@ -255,6 +268,7 @@ typedef struct made_model {
     uint32_t last_step[MADE_OPERATIONS];
     uint32_t step_operation[MADE_STEPS];
     uint32_t list_variable[14];
+    popliner_operation items[MADE_OPERATIONS];
 } made_model;
 
 static golden_case make_model(made_model *m) {
@@ -311,17 +325,20 @@ static golden_case make_model(made_model *m) {
         .program = numbers,
         .num_steps = MADE_STEPS,
         .step_operation = m->step_operation,
+        .items = m->items,
     };
+    assert_true(pl_operations_complete(&m->operations));
     return (golden_case){"made by hand", &m->profile, NULL, &m->operations};
 }
 
 static void assert_units(const golden_case *c, const popliner_unit_kind *kinds, size_t num_units,
                          const size_t *units) {
+    assert_true(pl_operations_complete(c->operations)); /* some were changed since */
     popliner_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
     assert_int_equal(popliner_chain_num_units(chain), num_units);
     for (size_t unit = 0; unit < num_units; unit++)
-        assert_int_equal(popliner_chain_kind(chain, unit), kinds[unit]);
+        assert_int_equal(popliner_chain_unit_at(chain, unit)->kind, kinds[unit]);
     for (size_t i = 0; i < popliner_operations_count(c->operations); i++) {
         if (popliner_chain_unit_of(chain, i) != units[i])
             fail_msg("operation %zu is in unit %zu", i, popliner_chain_unit_of(chain, i));
@@ -410,7 +427,7 @@ static void has_only_a_head_without_layers(void **state) {
     popliner_layers *layers = assign_layers(&c, golden_no_layers, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
     assert_int_equal(popliner_chain_num_units(chain), 1);
-    assert_int_equal(popliner_chain_kind(chain, 0), POPLINER_UNIT_HEAD);
+    assert_int_equal(popliner_chain_unit_at(chain, 0)->kind, POPLINER_UNIT_HEAD);
     assert_true(pl_chain_has_operations(chain, 0));
     for (size_t i = 0; i < MADE_OPERATIONS; i++)
         assert_int_equal(popliner_chain_unit_of(chain, i), 0);
@@ -430,11 +447,11 @@ static void has_one_empty_unit_without_operations(void **state) {
         popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
         popliner_chain *chain = make_chain(&c, layers, model);
         assert_int_equal(popliner_chain_num_units(chain), 1);
-        assert_int_equal(popliner_chain_kind(chain, 0), model == POPLINER_MEMORY_MODEL_FULL
-                                                            ? POPLINER_UNIT_HEAD
-                                                            : POPLINER_UNIT_UNLAYERED);
+        assert_int_equal(popliner_chain_unit_at(chain, 0)->kind, model == POPLINER_MEMORY_MODEL_FULL
+                                                                     ? POPLINER_UNIT_HEAD
+                                                                     : POPLINER_UNIT_UNLAYERED);
         assert_false(pl_chain_has_operations(chain, 0));
-        assert_null(popliner_chain_name(chain, 0));
+        assert_null(popliner_chain_unit_at(chain, 0)->name);
         for (size_t step = 0; step < MADE_STEPS; step++)
             assert_int_equal(chain->operation_of_step[step], PL_NONE);
         pl_chain_free(chain);

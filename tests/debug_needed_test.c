@@ -94,8 +94,8 @@ static void assert_kept(const pl_debug_info *kept, const pl_debug_info *all,
 }
 
 static void assert_same_operations(const popliner_operations *a, const popliner_operations *b) {
-    pl_field fields[PL_MOST_FIELDS];
-    pl_field others[PL_MOST_FIELDS];
+    pl_field fields[PL_MAX_FIELDS];
+    pl_field others[PL_MAX_FIELDS];
     popliner_operations copy = *a;
     popliner_operations other = *b;
     size_t count = pl_operations_fields(&copy, fields);

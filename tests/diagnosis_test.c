@@ -217,9 +217,8 @@ static const char *variable_name(const popliner_profile *p, size_t variable) {
 static int code_of(const subject *s, const char *category) {
     for (int code = 0; code < NUM_CODES; code++) {
         if (strcmp(category, code_names[code]) == 0)
-            return code == DESCRIPTORS &&
-                           (popliner_chain_memory_model(s->chain) != POPLINER_MEMORY_MODEL_FULL ||
-                            s->c->profile->num_compute_set_states == 0)
+            return code == DESCRIPTORS && (s->chain->model->id != POPLINER_MEMORY_MODEL_FULL ||
+                                           s->c->profile->num_compute_set_states == 0)
                        ? NUM_CODES
                        : code;
     }
@@ -277,7 +276,7 @@ static void add_vertex_code(const popliner_profile *p, bool is_full, const bool 
 static expected expect(const subject *s, bool layers_only) {
     const popliner_profile *p = s->c->profile;
     size_t num_tiles = p->target.num_tiles;
-    bool is_full = popliner_chain_memory_model(s->chain) == POPLINER_MEMORY_MODEL_FULL;
+    bool is_full = s->chain->model->id == POPLINER_MEMORY_MODEL_FULL;
     bool tells_state = is_full && p->num_compute_set_states > 0;
     expected e = {.program_seen = test_new_array(p->num_programs, sizeof(bool)),
                   .variable_seen = test_new_array(p->num_variables, sizeof(bool))};
@@ -288,10 +287,10 @@ static expected expect(const subject *s, bool layers_only) {
         e.truth[code] = test_new_array(num_tiles, sizeof(uint64_t));
     }
     for (size_t i = 0; i < popliner_operations_count(s->c->operations); i++) {
-        popliner_operation operation = popliner_operations_get(s->c->operations, i);
-        bool in_layer = popliner_layers_unit_of(s->layers, i) > 0;
-        for (size_t k = 0; (in_layer || !layers_only) && k < operation.num_programs; k++) {
-            uint32_t program = operation.programs[k];
+        const popliner_operation *operation = popliner_operations_at(s->c->operations, i);
+        bool in_layer = popliner_layers_at(s->layers, i)->unit > 0;
+        for (size_t k = 0; (in_layer || !layers_only) && k < operation->num_programs; k++) {
+            uint32_t program = operation->programs[k];
             e.program_seen[program] = true;
             for (uint32_t l = p->program_lists_start[program];
                  (in_layer || is_full) && l < p->program_lists_start[program + 1]; l++) {
@@ -572,9 +571,9 @@ static popliner_missing_reason expect_reason(const subject *s, const expected *e
     const popliner_profile *p = s->c->profile;
     char path[10];
     for (size_t i = 0; i < popliner_operations_count(s->c->operations); i++) {
-        popliner_operation operation = popliner_operations_get(s->c->operations, i);
-        for (size_t k = 0; k < operation.num_programs; k++) {
-            if (operation.programs[k] == program)
+        const popliner_operation *operation = popliner_operations_at(s->c->operations, i);
+        for (size_t k = 0; k < operation->num_programs; k++) {
+            if (operation->programs[k] == program)
                 return POPLINER_MISSING_NO_LAYER;
         }
     }
@@ -704,7 +703,7 @@ static void check_diagnosis(const subject *s, bool layers_only, sqlite3 *db) {
     for (size_t i = 0; i < d.num_coverage; i++) {
         size_t count = 0;
         for (size_t k = 0; k < popliner_operations_count(s->c->operations); k++)
-            count += strcmp(popliner_layers_note(s->layers, k), d.coverage[i].note) == 0;
+            count += strcmp(popliner_layers_at(s->layers, k)->note, d.coverage[i].note) == 0;
         assert_int_equal(d.coverage[i].num_operations, count);
         num_noted += count;
     }

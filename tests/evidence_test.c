@@ -17,8 +17,10 @@
 #include "memory/chain_data.h"
 #include "memory/stage.h"
 #include "model/layers.h"
+#include "model/layers_data.h"
 #include "model/operations.h"
 #include "popliner/stage.h"
+#include "profile/profile_data.h"
 #include "profile/read.h"
 #include "test_data.h"
 
@@ -83,7 +85,7 @@ static size_t unit_of_layer(const popliner_chain *chain, size_t layer) {
     char number[20];
     snprintf(number, sizeof number, "%zu", layer);
     for (size_t unit = 0; unit < popliner_chain_num_units(chain); unit++) {
-        const char *name = popliner_chain_name(chain, unit);
+        const char *name = popliner_chain_unit_at(chain, unit)->name;
         if (name != NULL && strcmp(name, number) == 0)
             return unit;
     }
@@ -135,7 +137,7 @@ static void check_stage(const style *one, const split *cuts, size_t stage, predi
     make_model(&part, "part", all);
     uint64_t *truth = calloc(num_tiles, sizeof *truth);
     assert_non_null(truth);
-    assert_int_equal(popliner_profile_target(part.profile)->num_tiles, num_tiles);
+    assert_int_equal(part.profile->target.num_tiles, num_tiles);
     for (size_t tile = 0; tile < num_tiles; tile++) {
         popliner_tile_memory account = POPLINER_TILE_MEMORY_INIT;
         popliner_profile_tile(part.profile, tile, &account, NULL);
@@ -180,7 +182,7 @@ static void check_style(const style *one, size_t num_tiles, tally *all) {
     snprintf(options, sizeof options, "%s --tiles %zu", one->options, num_tiles);
     make_model(&whole, "whole", options);
     popliner_layers *layers = assign_layers(&whole, NULL, POPLINER_LAYER_ORDER_STEPS);
-    assert_int_equal(popliner_layers_num_units(layers), 1 + NUM_LAYERS);
+    assert_int_equal(pl_layers_num_units(layers), 1 + NUM_LAYERS);
     for (int model = 0; model < NUM_MODELS; model++) {
         models[model].chain = make_chain(&whole, layers, (popliner_memory_model)model);
         assert_int_equal(pl_stage_meter_create(whole.profile, whole.operations, models[model].chain,

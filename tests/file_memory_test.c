@@ -219,7 +219,7 @@ static popliner_status load(void *user, char **result, popliner_error *error) {
     (void)user;
     popliner_profile *profile;
     popliner_operations *operations;
-    pl_field fields[2 * PL_MOST_FIELDS];
+    pl_field fields[2 * PL_MAX_FIELDS];
     uint64_t sum = 0;
     popliner_status status = pl_stored_analysis_load(stored_path, &profile, &operations, error);
     if (status != POPLINER_OK)

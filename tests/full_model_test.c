@@ -67,9 +67,9 @@ static bool *find_computed_on(const golden_case *c) {
     const popliner_profile *p = c->profile;
     bool *computed_on = test_new_array(p->num_variables, sizeof *computed_on);
     for (size_t i = 0; i < popliner_operations_count(c->operations); i++) {
-        popliner_operation operation = popliner_operations_get(c->operations, i);
-        for (size_t k = 0; k < operation.num_programs; k++) {
-            uint32_t program = operation.programs[k];
+        const popliner_operation *operation = popliner_operations_at(c->operations, i);
+        for (size_t k = 0; k < operation->num_programs; k++) {
+            uint32_t program = operation->programs[k];
             uint32_t end = p->program_lists_start[program + 1];
             for (uint32_t l = p->program_lists_start[program]; l < end; l++) {
                 uint32_t list = p->program_list[l];
@@ -93,9 +93,9 @@ static void explain(const golden_case *c, const size_t *operations, size_t count
     bool *set_seen = test_new_array(p->num_compute_sets, sizeof *set_seen);
     bool *type_seen = test_new_array(p->num_vertex_types * num_tiles, sizeof *type_seen);
     for (size_t i = 0; i < count; i++) {
-        popliner_operation operation = popliner_operations_get(c->operations, operations[i]);
-        for (size_t k = 0; k < operation.num_programs; k++)
-            program_seen[operation.programs[k]] = true;
+        const popliner_operation *operation = popliner_operations_at(c->operations, operations[i]);
+        for (size_t k = 0; k < operation->num_programs; k++)
+            program_seen[operation->programs[k]] = true;
     }
     for (size_t program = 0; program < p->num_programs; program++) {
         if (!program_seen[program])

@@ -8,6 +8,7 @@
 #include "base/growth.h"
 #include "memory/chain_data.h"
 #include "model/layers.h"
+#include "model/layers_data.h"
 #include "model/operations.h"
 #include "model/operations_data.h"
 #include "profile/profile_data.h"
@@ -179,6 +180,7 @@ golden_case made_case(void) {
     static uint8_t tensors[] = {0, 0, 0, 0, 0};
     static uint32_t steps[] = {0, 1, 2, 3, 4};
     static uint32_t programs_start[] = {0, 1, 2, 3, 4, 5};
+    static popliner_operation items[5];
     static popliner_operations operations = {
         .count = 5,
         .of_framework = 1,
@@ -195,7 +197,9 @@ golden_case made_case(void) {
         .program = steps,
         .num_steps = 5,
         .step_operation = steps,
+        .items = items,
     };
+    assert_true(pl_operations_complete(&operations));
     return (golden_case){"made by hand", &profile, NULL, &operations};
 }
 
@@ -210,7 +214,7 @@ static void add_missing_arrays(pl_field *fields, size_t count) {
 }
 
 golden_case made_whole_case(void) {
-    pl_field fields[PL_MOST_FIELDS];
+    pl_field fields[PL_MAX_FIELDS];
     golden_case c = made_case();
     c.operations->num_standings = c.profile->num_programs;
     add_missing_arrays(fields, pl_profile_fields(c.profile, fields));
@@ -252,8 +256,8 @@ popliner_layers *assign_layers(const golden_case *c, const char *regex,
 size_t unit_of_name(const popliner_layers *layers, const char *name) {
     if (name == NULL)
         return 0;
-    for (size_t unit = 1; unit < popliner_layers_num_units(layers); unit++) {
-        if (strcmp(popliner_layers_name(layers, unit), name) == 0)
+    for (size_t unit = 1; unit < pl_layers_num_units(layers); unit++) {
+        if (strcmp(pl_layers_name(layers, unit), name) == 0)
             return unit;
     }
     fail_msg("no layer is called %s", name);
@@ -279,12 +283,15 @@ popliner_layers *assign_at_random(const golden_case *c, size_t num_layers, uint6
     }
     renamed.strings = strings.data;
     renamed.strings_length = strings.length;
+    renamed.items = NULL;
+    assert_true(pl_operations_complete(&renamed));
     const golden_case other = {c->name, c->profile, c->info, &renamed};
     popliner_layers *layers = assign_layers(&other, "\\d+", POPLINER_LAYER_ORDER_STEPS);
     free(strings.data);
     free(renamed.name);
     free(renamed.inputs);
     free(renamed.is_tensor);
+    free(renamed.items);
     return layers;
 }
 

@@ -12,6 +12,7 @@
 #include "model/layers.h"
 #include "popliner/chain.h"
 #include "popliner/solver.h"
+#include "profile/profile_data.h"
 #include "solve/plan_data.h"
 
 static size_t num_solved; /* over all cases: the test must not pass by skipping */
@@ -56,7 +57,7 @@ static void check_chain(const golden_case *c, const popliner_layers *layers,
     if (num_units <= MOST_BRUTE_UNITS) {
         for (size_t num_ipus = 1; num_ipus <= num_units + 1; num_ipus++) {
             uint64_t best_bytes = best_peak(costs, num_ipus);
-            check_answer(c, costs, num_ipus, popliner_profile_target(c->profile)->bytes_per_tile);
+            check_answer(c, costs, num_ipus, c->profile->target.bytes_per_tile);
             check_answer(c, costs, num_ipus, best_bytes);
             check_answer(c, costs, num_ipus, best_bytes - 1);
         }

@@ -10,6 +10,7 @@
 #include "memory/chain_data.h"
 #include "memory/stage.h"
 #include "model/layers.h"
+#include "model/layers_data.h"
 #include "model/operations.h"
 #include "naive_passes.h"
 #include "popliner/stage.h"
@@ -250,7 +251,7 @@ static void forbids_a_first_stage_of_nothing(void **state) {
     pl_operations_free(c.operations);
     assert_int_equal(pl_operations_find(c.profile, NULL, &c.operations, NULL), POPLINER_OK);
     popliner_layers *layers = assign_layers(&c, every, POPLINER_LAYER_ORDER_STEPS);
-    assert_int_equal(popliner_layers_num_units(layers), 2);
+    assert_int_equal(pl_layers_num_units(layers), 2);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_POPLINER);
     popliner_costs *costs = measure(&c, chain);
     assert_true(popliner_costs_peak(costs, 0, 0, 1) == POPLINER_PEAK_FORBIDDEN);

@@ -11,6 +11,7 @@
 #include "base/growth.h"
 #include "command/names.h"
 #include "model/layers.h"
+#include "model/layers_data.h"
 #include "model/operations_data.h"
 #include "profile/profile_data.h"
 #include "test_data.h"
@@ -29,11 +30,14 @@ static void check_default_layers(const golden_case *c) {
         const json_t *expected = json_array_get(list, i);
         const char *layer = json_string_value(json_object_get(expected, "layer"));
         const char *note = json_string_value(json_object_get(expected, "note"));
-        size_t unit = popliner_layers_unit_of(layers, i);
-        if (!same_name(popliner_layers_name(layers, unit), layer))
+        const popliner_layer_finding *found = popliner_layers_at(layers, i);
+        if (!same_name(found->name, layer))
             fail_msg("%s: operation %zu is in another layer than %s", c->name, i, layer);
-        assert_string_equal(popliner_layers_note(layers, i), note);
+        assert_true(same_name(pl_layers_name(layers, found->unit), layer));
+        assert_string_equal(found->note, note);
     }
+    assert_null(popliner_layers_at(layers, json_array_size(list)));
+    assert_null(popliner_layers_at(layers, SIZE_MAX));
     pl_layers_free(layers);
     json_decref(file);
 }
@@ -51,9 +55,9 @@ static void check_orders(const golden_case *c) {
     for (int k = 0; k < 2; k++) {
         popliner_layers *layers = assign_layers(c, NULL, orders[k]);
         const json_t *names = json_object_get(values, keys[k]);
-        assert_int_equal(popliner_layers_num_units(layers), json_array_size(names));
+        assert_int_equal(pl_layers_num_units(layers), json_array_size(names));
         for (size_t unit = 0; unit < json_array_size(names); unit++)
-            assert_true(same_name(popliner_layers_name(layers, unit),
+            assert_true(same_name(pl_layers_name(layers, unit),
                                   json_string_value(json_array_get(names, unit))));
         pl_layers_free(layers);
     }
@@ -89,11 +93,10 @@ static void check_breakdown(const golden_case *c, const char *file, const char *
             const char *note = next_field(&rest);
             const char *name = next_field(&rest);
             assert_true(count < popliner_operations_count(c->operations));
-            const char *actual =
-                popliner_layers_name(layers, popliner_layers_unit_of(layers, count));
-            assert_string_equal(popliner_operations_get(c->operations, count).name, name);
+            const char *actual = pl_layers_name(layers, popliner_layers_at(layers, count)->unit);
+            assert_string_equal(popliner_operations_at(c->operations, count)->name, name);
             assert_string_equal(actual == NULL ? "None" : actual, layer);
-            assert_string_equal(popliner_layers_note(layers, count), note);
+            assert_string_equal(popliner_layers_at(layers, count)->note, note);
             count++;
         }
         line = next;
@@ -123,10 +126,10 @@ static void check_layer_lists(const golden_case *c) {
         char *table = golden_text(c, files[k]);
         popliner_layers *layers = assign_layers(c, golden_regex, orders[k]);
         char *line = strchr(table, '\n') + 1;
-        for (size_t unit = 0; unit < popliner_layers_num_units(layers); unit++) {
+        for (size_t unit = 0; unit < pl_layers_num_units(layers); unit++) {
             char *next = line + strcspn(line, "\n");
             next += *next != '\0';
-            const char *name = popliner_layers_name(layers, unit);
+            const char *name = pl_layers_name(layers, unit);
             assert_string_equal(name == NULL ? "None" : name, next_field(&line));
             line = next;
         }
@@ -237,6 +240,7 @@ typedef struct made_list {
     uint32_t steps[MOST];
     uint32_t programs_start[MOST + 1];
     uint32_t program[MOST];
+    popliner_operation items[MOST];
     char strings[10000];
 } made_list;
 
@@ -263,6 +267,7 @@ static void make_list(made_list *list, const made_operation *operations, size_t 
     o->programs_start = list->programs_start;
     o->program = list->program;
     o->num_programs = count;
+    o->items = list->items;
     for (size_t i = 0; i < count; i++) {
         list->name[i] = add_string(list, operations[i].name);
         list->inputs[i] = add_string(list, operations[i].inputs);
@@ -271,6 +276,7 @@ static void make_list(made_list *list, const made_operation *operations, size_t 
         list->program[i] = (uint32_t)i;
         list->programs_start[i + 1] = (uint32_t)i + 1;
     }
+    assert_true(pl_operations_complete(o));
 }
 
 static void check_made(const popliner_profile *profile, const made_operation *operations,
@@ -282,12 +288,12 @@ static void check_made(const popliner_profile *profile, const made_operation *op
     if (assign(profile, &list.operations, options, told, &layers, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
     for (size_t i = 0; i < count; i++) {
-        const char *layer = popliner_layers_name(layers, popliner_layers_unit_of(layers, i));
+        const char *layer = pl_layers_name(layers, popliner_layers_at(layers, i)->unit);
         if (!same_name(layer, operations[i].layer))
             fail_msg("%s is in layer %s instead of %s", operations[i].name, layer,
                      operations[i].layer);
         if (operations[i].note != NULL)
-            assert_string_equal(popliner_layers_note(layers, i), operations[i].note);
+            assert_string_equal(popliner_layers_at(layers, i)->note, operations[i].note);
     }
     pl_layers_free(layers);
 }
@@ -489,20 +495,20 @@ static void finds_the_sets_of_the_real_profile(void **state) {
     real_load(&c);
     const popliner_profile *p = c.profile;
     popliner_layers *layers = assign_layers(&c, "of Set (\\d+)", POPLINER_LAYER_ORDER_NATURAL);
-    assert_int_equal(popliner_layers_num_units(layers), 3);
-    assert_string_equal(popliner_layers_name(layers, 1), "0");
-    assert_string_equal(popliner_layers_name(layers, 2), "1");
+    assert_int_equal(pl_layers_num_units(layers), 3);
+    assert_string_equal(pl_layers_name(layers, 1), "0");
+    assert_string_equal(pl_layers_name(layers, 2), "1");
     size_t by_name = 0;
     size_t by_variables = 0;
     for (size_t i = 0; i < popliner_operations_count(c.operations); i++) {
-        popliner_operation operation = popliner_operations_get(c.operations, i);
+        const popliner_operation *operation = popliner_operations_at(c.operations, i);
         const char *note = "";
-        unsigned sets = sets_in(operation.name);
+        unsigned sets = sets_in(operation->name);
         if (sets != 1 && sets != 2) {
             sets = 0;
             note = "deduced_from_variable_names";
-            for (size_t k = 0; k < operation.num_programs; k++) {
-                uint32_t program = operation.programs[k];
+            for (size_t k = 0; k < operation->num_programs; k++) {
+                uint32_t program = operation->programs[k];
                 for (uint32_t l = p->program_lists_start[program];
                      l < p->program_lists_start[program + 1]; l++) {
                     uint32_t list = p->program_list[l];
@@ -516,10 +522,10 @@ static void finds_the_sets_of_the_real_profile(void **state) {
         }
         assert_true(sets < 4);
         size_t unit = sets == 1 ? 1 : sets == 2 ? 2 : 0;
-        assert_int_equal(popliner_layers_unit_of(layers, i), unit);
-        assert_string_equal(popliner_layers_note(layers, i), unit > 0    ? note
-                                                             : sets == 3 ? "2_variable_layers"
-                                                                         : "0_input_layers");
+        assert_int_equal(popliner_layers_at(layers, i)->unit, unit);
+        assert_string_equal(popliner_layers_at(layers, i)->note, unit > 0    ? note
+                                                                 : sets == 3 ? "2_variable_layers"
+                                                                             : "0_input_layers");
         by_name += unit > 0 && *note == '\0';
         by_variables += unit > 0 && *note != '\0';
     }
@@ -547,12 +553,11 @@ static void assert_natural_order(size_t count, const char *const *by_steps,
         popliner_error error;
         assert_int_equal(assign(&no_profile, &list.operations, options, NULL, &layers, &error),
                          POPLINER_OK);
-        assert_int_equal(popliner_layers_num_units(layers), count + 1);
-        assert_null(popliner_layers_name(layers, 0));
+        assert_int_equal(pl_layers_num_units(layers), count + 1);
+        assert_null(pl_layers_name(layers, 0));
         for (size_t i = 0; i < count; i++) {
-            assert_string_equal(popliner_layers_name(layers, i + 1),
-                                k == 0 ? by_steps[i] : natural[i]);
-            assert_string_equal(popliner_layers_name(layers, popliner_layers_unit_of(layers, i)),
+            assert_string_equal(pl_layers_name(layers, i + 1), k == 0 ? by_steps[i] : natural[i]);
+            assert_string_equal(pl_layers_name(layers, popliner_layers_at(layers, i)->unit),
                                 by_steps[i]);
         }
         pl_layers_free(layers);
@@ -603,9 +608,9 @@ static void orders_by_the_first_operation_that_is_in_the_layer(void **state) {
     make_list(&list, made, 4, true);
     assert_int_equal(assign(&no_profile, &list.operations, defaults, NULL, &layers, NULL),
                      POPLINER_OK);
-    assert_int_equal(popliner_layers_num_units(layers), 3);
-    assert_string_equal(popliner_layers_name(layers, 1), "3");
-    assert_string_equal(popliner_layers_name(layers, 2), "5");
+    assert_int_equal(pl_layers_num_units(layers), 3);
+    assert_string_equal(pl_layers_name(layers, 1), "3");
+    assert_string_equal(pl_layers_name(layers, 2), "5");
     pl_layers_free(layers);
 }
 

@@ -72,14 +72,15 @@ static void check_window(const golden_case *c, const uint8_t *selection, const u
         assert_int_equal(peaks[tile].peak_step, peak_step);
         memset(bytes, 0xff, (num_steps + 1) * sizeof *bytes);
         assert_int_equal(
-            popliner_liveness_of_tile(p, tile, selection, first_step, end_step, bytes, NULL),
+            popliner_liveness_by_step(p, tile, selection, first_step, end_step, bytes, NULL),
             POPLINER_OK);
         for (size_t i = 0; i < num_steps; i++)
             assert_int_equal(bytes[i], live[(first_step + i) * num_tiles + tile]);
         assert_true(bytes[num_steps] == UINT64_MAX); /* no more than was asked for */
     }
     memset(bytes, 0xff, (num_steps + 1) * sizeof *bytes);
-    assert_int_equal(popliner_liveness_of_device(p, selection, first_step, end_step, bytes, NULL),
+    assert_int_equal(popliner_liveness_by_step(p, POPLINER_ALL_TILES, selection, first_step,
+                                               end_step, bytes, NULL),
                      POPLINER_OK);
     assert_true(same_numbers("device", bytes, sums, num_steps));
     assert_true(bytes[num_steps] == UINT64_MAX);
@@ -161,13 +162,12 @@ static void check_variables(const golden_case *c) {
     size_t place = 0;
     uint64_t random = 61;
     for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
-        size_t first = SIZE_MAX;
-        size_t end = SIZE_MAX;
-        popliner_liveness_tile_variables(p, tile, &first, &end);
-        assert_int_equal(first, place);
+        popliner_tile_memory memory = POPLINER_TILE_MEMORY_INIT;
+        assert_int_equal(popliner_profile_tile(p, tile, &memory, NULL), POPLINER_OK);
+        assert_int_equal(memory.first_variable, place);
         for (; place < p->num_variables && pl_profile_tile_of(p, place) == tile; place++)
             ;
-        assert_int_equal(end, place);
+        assert_int_equal(memory.end_variable, place);
     }
     assert_int_equal(place, p->num_variables);
     for (size_t v = 0; v < p->num_variables; v++) {
@@ -252,8 +252,9 @@ static void check_account(const golden_case *c, const char *path) {
     assert_true(num_changes > 0);
     for (size_t step = 1; step < p->num_steps; step++)
         change[step] += change[step - 1];
-    assert_int_equal(popliner_liveness_of_device(p, NULL, 0, p->num_steps, bytes, NULL),
-                     POPLINER_OK);
+    assert_int_equal(
+        popliner_liveness_by_step(p, POPLINER_ALL_TILES, NULL, 0, p->num_steps, bytes, NULL),
+        POPLINER_OK);
     assert_true(same_numbers("device", bytes, change, p->num_steps));
     free(peaks);
     free(change);
@@ -291,7 +292,7 @@ static void reads_a_model_made_by_hand(void **state) {
     static const uint64_t expected[] = {1007, 10, 10, 7, 500};
     uint64_t bytes[5];
     popliner_peak peak;
-    assert_int_equal(popliner_liveness_of_tile(c.profile, 0, NULL, 0, 5, bytes, NULL), POPLINER_OK);
+    assert_int_equal(popliner_liveness_by_step(c.profile, 0, NULL, 0, 5, bytes, NULL), POPLINER_OK);
     assert_true(same_numbers("live", bytes, expected, 5));
     assert_int_equal(popliner_liveness_peaks(c.profile, NULL, 0, 5, &peak, NULL), POPLINER_OK);
     assert_int_equal(peak.always_live_bytes, 90);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory/chain_data.h"
 #include "model/operations_data.h"
 #include "profile/profile_data.h"
 
@@ -64,7 +65,7 @@ static size_t works(const naive_passes *n, size_t step) {
 }
 
 static bool is_layer(const naive_passes *n, size_t unit) {
-    return popliner_chain_kind(n->chain, unit) == POPLINER_UNIT_LAYER;
+    return popliner_chain_unit_at(n->chain, unit)->kind == POPLINER_UNIT_LAYER;
 }
 
 static void find_turn(naive_passes *n) {
@@ -100,7 +101,7 @@ static void find_passes(naive_passes *n) {
                 first = step;
         }
         if (first == SIZE_MAX)
-            first = popliner_operations_get(operations, i).first_step;
+            first = popliner_operations_at(operations, i)->first_step;
         if (!n->trains)
             n->passes[i] = NAIVE_FORWARD;
         else if (popliner_chain_unit_of(n->chain, i) >= n->last_layer)
@@ -116,9 +117,9 @@ static uint8_t *find_computed_on(const golden_case *c) {
     uint8_t *computed_on = calloc(p->num_variables + 1, 1);
     assert_non_null(computed_on);
     for (size_t i = 0; i < popliner_operations_count(c->operations); i++) {
-        popliner_operation operation = popliner_operations_get(c->operations, i);
-        for (size_t k = 0; k < operation.num_programs; k++) {
-            uint32_t program = operation.programs[k];
+        const popliner_operation *operation = popliner_operations_at(c->operations, i);
+        for (size_t k = 0; k < operation->num_programs; k++) {
+            uint32_t program = operation->programs[k];
             if (p->program_type[program] == POPLINER_PROGRAM_STREAM_COPY_MID)
                 continue;
             for (uint32_t l = p->program_lists_start[program];
@@ -135,13 +136,13 @@ static uint8_t *find_computed_on(const golden_case *c) {
 static void find_touches(naive_passes *n) {
     const golden_case *c = n->c;
     const popliner_profile *p = c->profile;
-    bool is_full = popliner_chain_memory_model(n->chain) == POPLINER_MEMORY_MODEL_FULL;
+    bool is_full = n->chain->model->id == POPLINER_MEMORY_MODEL_FULL;
     uint8_t *computed_on = find_computed_on(c);
     for (size_t i = 0; i < popliner_operations_count(c->operations); i++) {
-        popliner_operation operation = popliner_operations_get(c->operations, i);
+        const popliner_operation *operation = popliner_operations_at(c->operations, i);
         size_t unit = popliner_chain_unit_of(n->chain, i);
-        for (size_t k = 0; k < operation.num_programs; k++) {
-            uint32_t program = operation.programs[k];
+        for (size_t k = 0; k < operation->num_programs; k++) {
+            uint32_t program = operation->programs[k];
             for (uint32_t l = p->program_lists_start[program];
                  l < p->program_lists_start[program + 1]; l++) {
                 uint32_t list = p->program_list[l];
@@ -241,7 +242,7 @@ void naive_stash(const naive_passes *n, popliner_recompute recompute, size_t fir
     const popliner_profile *p = n->c->profile;
     bool is_inputs = recompute == POPLINER_RECOMPUTE_FULL;
     size_t own = first_unit;
-    if (popliner_chain_kind(n->chain, first_unit) == POPLINER_UNIT_UNLAYERED)
+    if (popliner_chain_unit_at(n->chain, first_unit)->kind == POPLINER_UNIT_UNLAYERED)
         own++;
     size_t step = n->turn;
     if (is_inputs) {

@@ -25,18 +25,20 @@ static void check_operations(const golden_case *c) {
     json_t *list = json_object_get(file, "operations");
     assert_true(json_array_size(list) > 0);
     assert_int_equal(popliner_operations_count(c->operations), json_array_size(list));
+    assert_null(popliner_operations_at(c->operations, json_array_size(list)));
+    assert_null(popliner_operations_at(c->operations, SIZE_MAX));
     assert_true(popliner_operations_are_of_framework(c->operations));
     for (size_t i = 0; i < json_array_size(list); i++) {
-        popliner_operation actual = popliner_operations_get(c->operations, i);
+        const popliner_operation *actual = popliner_operations_at(c->operations, i);
         const json_t *expected = json_array_get(list, i);
-        assert_string_equal(actual.name, json_string_value(json_object_get(expected, "name")));
-        assert_number(actual.name, actual.debug_context, expected, "context");
-        assert_number(actual.name, actual.num_programs, expected, "programs");
-        assert_number(actual.name, actual.first_step, expected, "first_step");
-        assert_number(actual.name, actual.last_step, expected, "last_step");
-        assert_int_equal(actual.is_tensor, json_is_true(json_object_get(expected, "is_tensor")));
-        for (size_t k = 1; k < actual.num_programs; k++)
-            assert_true(actual.programs[k - 1] < actual.programs[k]);
+        assert_string_equal(actual->name, json_string_value(json_object_get(expected, "name")));
+        assert_number(actual->name, actual->debug_context, expected, "context");
+        assert_number(actual->name, actual->num_programs, expected, "programs");
+        assert_number(actual->name, actual->first_step, expected, "first_step");
+        assert_number(actual->name, actual->last_step, expected, "last_step");
+        assert_int_equal(actual->is_tensor, json_is_true(json_object_get(expected, "is_tensor")));
+        for (size_t k = 1; k < actual->num_programs; k++)
+            assert_true(actual->programs[k - 1] < actual->programs[k]);
     }
     json_decref(file);
 }
@@ -54,12 +56,12 @@ static void check_steps(const golden_case *c) {
         uint32_t place = operations->step_operation[step];
         if (place == PL_NONE)
             continue;
-        popliner_operation operation = popliner_operations_get(operations, place);
+        const popliner_operation *operation = popliner_operations_at(operations, place);
         bool owns = false;
-        for (size_t k = 0; k < operation.num_programs; k++)
-            owns = owns || operation.programs[k] == c->profile->step_program[step];
+        for (size_t k = 0; k < operation->num_programs; k++)
+            owns = owns || operation->programs[k] == c->profile->step_program[step];
         assert_true(owns);
-        assert_true(step >= operation.first_step && step <= operation.last_step);
+        assert_true(step >= operation->first_step && step <= operation->last_step);
     }
 }
 
@@ -200,18 +202,18 @@ static popliner_operations *find(const model *m, const pl_debug_info *info) {
 static void assert_operation(const popliner_operations *operations, size_t index, const char *name,
                              uint64_t debug_context, size_t first_step, size_t last_step) {
     assert_true(index < popliner_operations_count(operations));
-    popliner_operation operation = popliner_operations_get(operations, index);
-    assert_string_equal(operation.name, name);
-    assert_int_equal(operation.debug_context, debug_context);
-    assert_int_equal(operation.first_step, first_step);
-    assert_int_equal(operation.last_step, last_step);
+    const popliner_operation *operation = popliner_operations_at(operations, index);
+    assert_string_equal(operation->name, name);
+    assert_int_equal(operation->debug_context, debug_context);
+    assert_int_equal(operation->first_step, first_step);
+    assert_int_equal(operation->last_step, last_step);
 }
 
 static void assert_programs(const popliner_operations *operations, size_t index, size_t count,
                             const uint32_t *programs) {
-    popliner_operation operation = popliner_operations_get(operations, index);
-    assert_int_equal(operation.num_programs, count);
-    assert_memory_equal(operation.programs, programs, count * sizeof *programs);
+    const popliner_operation *operation = popliner_operations_at(operations, index);
+    assert_int_equal(operation->num_programs, count);
+    assert_memory_equal(operation->programs, programs, count * sizeof *programs);
 }
 
 static void names_an_operation_for_every_call(void **state) {
@@ -282,7 +284,7 @@ static void composes_names_from_the_inner_call_to_the_outer(void **state) {
                                         "layer1/first", "layer1/second"};
     assert_int_equal(popliner_operations_count(operations), 8);
     for (size_t i = 0; i < 8; i++)
-        assert_string_equal(popliner_operations_get(operations, i).name, names[i]);
+        assert_string_equal(popliner_operations_at(operations, i)->name, names[i]);
     assert_operation(operations, 0, "Call(3)", outer0, 0, 11);
     assert_operation(operations, 2, "layer0/first", a0, 3, 11);
     assert_operation(operations, 3, "Call(2)", inner_b, 3, 11);
@@ -344,9 +346,9 @@ static void names_what_has_no_name(void **state) {
     popliner_operations *operations = find(&m, &m.info);
     assert_int_equal(popliner_operations_count(operations), 6);
     for (size_t i = 0; i < 6; i++) {
-        popliner_operation operation = popliner_operations_get(operations, i);
-        assert_string_equal(operation.name, names[i]);
-        assert_int_equal(operation.is_tensor, tensors[i]);
+        const popliner_operation *operation = popliner_operations_at(operations, i);
+        assert_string_equal(operation->name, names[i]);
+        assert_int_equal(operation->is_tensor, tensors[i]);
     }
     pl_operations_free(operations);
 }
@@ -453,9 +455,9 @@ static void lists_the_debug_ids_of_the_real_profile(void **state) {
         if (known)
             continue;
         assert_true(count < popliner_operations_count(c.operations));
-        popliner_operation operation = popliner_operations_get(c.operations, count++);
-        assert_int_equal(operation.debug_context, id);
-        assert_int_equal(operation.first_step, step);
+        const popliner_operation *operation = popliner_operations_at(c.operations, count++);
+        assert_int_equal(operation->debug_context, id);
+        assert_int_equal(operation->first_step, step);
         const char *name = "";
         size_t num_programs = 0;
         for (size_t program = 0; program < p->num_programs; program++) {
@@ -466,15 +468,15 @@ static void lists_the_debug_ids_of_the_real_profile(void **state) {
                 runs = runs || p->step_program[s] == program;
             num_programs += runs;
         }
-        assert_int_equal(operation.num_programs, num_programs);
-        for (size_t k = 0; k < operation.num_programs && *name == '\0'; k++) {
-            uint32_t program = operation.programs[k];
+        assert_int_equal(operation->num_programs, num_programs);
+        for (size_t k = 0; k < operation->num_programs && *name == '\0'; k++) {
+            uint32_t program = operation->programs[k];
             uint32_t set = p->program_compute_set[program];
             name = pl_profile_string(p, p->program_name[program]);
             if (*name == '\0' && set != PL_NONE)
                 name = pl_profile_string(p, p->compute_set_name[set]);
         }
-        assert_string_equal(operation.name, *name != '\0' ? name : "Anonymous");
+        assert_string_equal(operation->name, *name != '\0' ? name : "Anonymous");
     }
     assert_int_equal(popliner_operations_count(c.operations), count);
     assert_true(count > 10);

@@ -198,8 +198,8 @@ static size_t cuts_of(const char *name, const char *options, uint64_t cuts[20]) 
     popliner_costs *costs = measure(&c, chain, NULL);
     size_t count = 0;
     for (size_t unit = 1; unit < popliner_chain_num_units(chain); unit++) {
-        if (popliner_chain_kind(chain, unit) == POPLINER_UNIT_LAYER &&
-            popliner_chain_kind(chain, unit - 1) == POPLINER_UNIT_LAYER)
+        if (popliner_chain_unit_at(chain, unit)->kind == POPLINER_UNIT_LAYER &&
+            popliner_chain_unit_at(chain, unit - 1)->kind == POPLINER_UNIT_LAYER)
             cuts[count++] = popliner_costs_cut(costs, unit);
     }
     popliner_costs_free(costs);
@@ -313,8 +313,8 @@ static void layers_alike_take_alike(void **state) {
         assert_true(popliner_costs_has_cycles(costs));
         size_t middle = SIZE_MAX; /* a layer between others */
         for (size_t unit = 1; unit + 1 < popliner_chain_num_units(chain); unit++) {
-            if (popliner_chain_kind(chain, unit - 1) == POPLINER_UNIT_LAYER &&
-                popliner_chain_kind(chain, unit + 1) == POPLINER_UNIT_LAYER)
+            if (popliner_chain_unit_at(chain, unit - 1)->kind == POPLINER_UNIT_LAYER &&
+                popliner_chain_unit_at(chain, unit + 1)->kind == POPLINER_UNIT_LAYER)
                 middle = unit;
         }
         assert_true(middle != SIZE_MAX);
@@ -333,7 +333,7 @@ static void layers_alike_take_alike(void **state) {
 
 static void check_limit(const golden_case *c, const popliner_chain *chain) {
     size_t num_units = popliner_chain_num_units(chain);
-    bool is_full = popliner_chain_memory_model(chain) == POPLINER_MEMORY_MODEL_FULL;
+    bool is_full = chain->model->id == POPLINER_MEMORY_MODEL_FULL;
     pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
     options.pipeline.schedule = POPLINER_SCHEDULE_TRAINING;
     options.pipeline.max_stages = 3;
@@ -377,7 +377,7 @@ static void leaves_out_what_is_above_a_limit(void **state) {
 
 /* In the full model a longer interval never needs less on any tile. */
 static void check_growth(const golden_case *c, const popliner_chain *chain) {
-    if (popliner_chain_memory_model(chain) != POPLINER_MEMORY_MODEL_FULL)
+    if (chain->model->id != POPLINER_MEMORY_MODEL_FULL)
         return;
     pl_stage_meter *meter;
     pl_stage_memory memory = {0};
@@ -462,7 +462,7 @@ static uint64_t naive_shared_peak(const naive_passes *n, pl_stage_meter *meter,
 
 static void check_shared(const golden_case *c, const popliner_chain *chain) {
     size_t n = popliner_chain_num_units(chain);
-    bool is_full = popliner_chain_memory_model(chain) == POPLINER_MEMORY_MODEL_FULL;
+    bool is_full = chain->model->id == POPLINER_MEMORY_MODEL_FULL;
     uint64_t peaks[SHARED_UNITS][SHARED_UNITS][SHARED_UNITS][SHARED_UNITS];
     pl_shared_stages shared = {
         .pipeline = {POPLINER_SCHEDULE_TRAINING, POPLINER_RECOMPUTE_NONE, SHARED_UNITS}};
@@ -547,7 +547,8 @@ static void check_parameters(const golden_case *c) {
         }
         pl_stage_measure_units(meter, unit, unit, &memory, NULL);
         assert_int_equal(pl_stage_parameter_bytes(meter), expected);
-        assert_true(expected > 0 || popliner_chain_kind(chain, unit) != POPLINER_UNIT_LAYER);
+        assert_true(expected > 0 ||
+                    popliner_chain_unit_at(chain, unit)->kind != POPLINER_UNIT_LAYER);
     }
     pl_stage_memory_clear(&memory);
     pl_stage_meter_free(meter);

@@ -79,37 +79,34 @@ static popliner_profile *expect_read(const char *path, const popliner_listener *
     return profile;
 }
 
-static popliner_graph graph_of(const popliner_profile *profile) {
-    popliner_graph graph = POPLINER_GRAPH_INIT;
-    assert_int_equal(popliner_profile_graph(profile, &graph, NULL), POPLINER_OK);
-    return graph;
+static popliner_profile_info info_of(const popliner_profile *profile) {
+    popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
+    assert_int_equal(popliner_profile_get_info(profile, &info, NULL), POPLINER_OK);
+    return info;
 }
 
 /* ---- Golden profiles ------------------------------------------------------------------------ */
 
 static void check_counts(const char *path) {
     popliner_profile *profile = expect_read(path, NULL, path);
-    popliner_graph counts = graph_of(profile);
+    popliner_profile_info info = info_of(profile);
     sqlite3 *sqlite = test_open_sql(path, SQLITE_OPEN_READONLY);
-    assert_int_equal(counts.num_programs, test_ask(sqlite, "SELECT count(*) FROM programs"));
-    assert_int_equal(counts.num_steps, test_ask(sqlite, "SELECT count(*) FROM depth_first_steps"));
-    assert_int_equal(counts.num_compute_sets,
+    assert_int_equal(info.num_programs, test_ask(sqlite, "SELECT count(*) FROM programs"));
+    assert_int_equal(info.num_steps, test_ask(sqlite, "SELECT count(*) FROM depth_first_steps"));
+    assert_int_equal(info.num_compute_sets,
                      test_ask(sqlite, "SELECT num_compute_sets FROM graph_info"));
-    assert_int_equal(counts.num_vertex_types,
-                     test_ask(sqlite, "SELECT count(*) FROM vertex_types"));
-    assert_int_equal(counts.num_variables, test_ask(sqlite, "SELECT num_vars FROM graph_info"));
-    assert_int_equal(counts.num_equivalence_classes,
+    assert_int_equal(info.num_vertex_types, test_ask(sqlite, "SELECT count(*) FROM vertex_types"));
+    assert_int_equal(info.num_variables, test_ask(sqlite, "SELECT num_vars FROM graph_info"));
+    assert_int_equal(info.num_equivalence_classes,
                      test_ask(sqlite, "SELECT count(*) FROM eq_classes"));
 
-    const popliner_target *target = popliner_profile_target(profile);
-    assert_int_equal(target->num_tiles, test_ask(sqlite, "SELECT num_tiles FROM target_info"));
-    assert_int_equal(target->num_ipus, test_ask(sqlite, "SELECT num_ipus FROM target_info"));
-    assert_int_equal(target->num_replicas,
-                     test_ask(sqlite, "SELECT num_replicas FROM target_info"));
-    assert_int_equal(target->bytes_per_tile,
+    assert_int_equal(info.num_tiles, test_ask(sqlite, "SELECT num_tiles FROM target_info"));
+    assert_int_equal(info.num_ipus, test_ask(sqlite, "SELECT num_ipus FROM target_info"));
+    assert_int_equal(info.num_replicas, test_ask(sqlite, "SELECT num_replicas FROM target_info"));
+    assert_int_equal(info.bytes_per_tile,
                      test_ask(sqlite, "SELECT bytes_per_tile FROM target_info"));
     char sql[100];
-    snprintf(sql, sizeof sql, "SELECT architecture = '%s' FROM target_info", target->architecture);
+    snprintf(sql, sizeof sql, "SELECT architecture = '%s' FROM target_info", info.architecture);
     assert_int_equal(test_ask(sqlite, sql), 1);
     sqlite3_close(sqlite);
     pl_profile_free(profile);
@@ -129,13 +126,12 @@ static void check_golden_profile(void *user, const test_golden_files *files) {
     json_t *values = json_load_file(values_path, 0, NULL);
     assert_non_null(values);
     popliner_profile *profile = expect_read(files->profile, NULL, files->name);
-    popliner_graph counts = graph_of(profile);
-    assert_int_equal(counts.num_steps, json_number(values, "steps"));
-    assert_int_equal(counts.num_variables, json_number(values, "lowered_variables"));
-    assert_int_equal(popliner_profile_target(profile)->num_tiles, json_number(values, "tiles"));
+    popliner_profile_info info = info_of(profile);
+    assert_int_equal(info.num_steps, json_number(values, "steps"));
+    assert_int_equal(info.num_variables, json_number(values, "lowered_variables"));
+    assert_int_equal(info.num_tiles, json_number(values, "tiles"));
     /* the original counts the class 0 of what was not allocated, too */
-    assert_int_equal(counts.num_equivalence_classes + 1,
-                     json_number(values, "equivalence_classes"));
+    assert_int_equal(info.num_equivalence_classes + 1, json_number(values, "equivalence_classes"));
     pl_profile_free(profile);
     json_decref(values);
     free(values_path);
@@ -155,16 +151,15 @@ static void reads_the_real_profile(void **state) {
     test_told told;
     popliner_listener listener = test_listen(&told);
     popliner_profile *profile = expect_read(path, &listener, path);
-    popliner_graph counts = graph_of(profile);
-    const popliner_target *target = popliner_profile_target(profile);
-    assert_int_equal(counts.num_variables, 51880);
-    assert_int_equal(counts.num_programs, 111);
-    assert_int_equal(counts.num_steps, 111);
-    assert_int_equal(target->num_tiles, 1472);
-    assert_int_equal(target->num_ipus, 1);
-    assert_int_equal(target->num_replicas, 1);
-    assert_int_equal(target->bytes_per_tile, 638976);
-    assert_string_equal(target->architecture, "ipu2");
+    popliner_profile_info info = info_of(profile);
+    assert_int_equal(info.num_variables, 51880);
+    assert_int_equal(info.num_programs, 111);
+    assert_int_equal(info.num_steps, 111);
+    assert_int_equal(info.num_tiles, 1472);
+    assert_int_equal(info.num_ipus, 1);
+    assert_int_equal(info.num_replicas, 1);
+    assert_int_equal(info.bytes_per_tile, 638976);
+    assert_string_equal(info.architecture, "ipu2");
     assert_int_equal(told.messages[POPLINER_LEVEL_WARNING], 0);
     assert_int_equal(told.messages[POPLINER_LEVEL_ERROR], 0);
     assert_non_null(strstr(told.last[POPLINER_LEVEL_DEBUG], "3.8.0"));
@@ -603,9 +598,9 @@ static void reads_null_as_nothing(void **state) {
     assert_int_equal(memory.total_bytes, 0);
     assert_int_equal(memory.not_always_live_peak_bytes, 0);
     assert_int_not_equal(memory.always_live_bytes, 0);
-    assert_int_equal(popliner_profile_target(profile)->num_ipus, 1);
-    assert_int_equal(popliner_profile_target(profile)->num_replicas, 1);
-    assert_string_equal(popliner_profile_target(profile)->architecture, "");
+    assert_int_equal(info_of(profile).num_ipus, 1);
+    assert_int_equal(info_of(profile).num_replicas, 1);
+    assert_string_equal(info_of(profile).architecture, "");
     pl_profile_free(profile);
     free(path);
 }

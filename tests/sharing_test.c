@@ -8,6 +8,7 @@
 
 #include "diagnosis/sharing.h"
 #include "model/layers.h"
+#include "model/layers_data.h"
 #include "model/operations_data.h"
 #include "profile/profile_data.h"
 
@@ -16,7 +17,7 @@ static pl_sharing measure(const golden_case *c, const popliner_layers *layers) {
     popliner_error error = {.message = ""};
     if (pl_sharing_measure(c->profile, c->operations, layers, &sharing, &error) != POPLINER_OK)
         fail_msg("%s: %s", c->name, error.message);
-    assert_int_equal(sharing.num_layers, popliner_layers_num_units(layers) - 1);
+    assert_int_equal(sharing.num_layers, pl_layers_num_units(layers) - 1);
     return sharing;
 }
 
@@ -26,14 +27,14 @@ static pl_sharing measure(const golden_case *c, const popliner_layers *layers) {
 static void assert_table(const golden_case *c, const char *file, const popliner_layers *layers,
                          const uint64_t *bytes) {
     char *table = golden_text(c, file);
-    size_t n = popliner_layers_num_units(layers) - 1;
+    size_t n = pl_layers_num_units(layers) - 1;
     char *rest = NULL;
     const char *header = strtok_r(table, "\t\n", &rest);
     assert_string_equal(header, "layer");
     for (size_t i = 0; i < n; i++)
-        assert_string_equal(strtok_r(NULL, "\t\n", &rest), popliner_layers_name(layers, i + 1));
+        assert_string_equal(strtok_r(NULL, "\t\n", &rest), pl_layers_name(layers, i + 1));
     for (size_t i = 0; i < n; i++) {
-        assert_string_equal(strtok_r(NULL, "\t\n", &rest), popliner_layers_name(layers, i + 1));
+        assert_string_equal(strtok_r(NULL, "\t\n", &rest), pl_layers_name(layers, i + 1));
         for (size_t j = 0; j < n; j++) {
             const char *field = strtok_r(NULL, "\t\n", &rest);
             assert_non_null(field);
@@ -77,12 +78,12 @@ static owners find_owners(const golden_case *c, const popliner_layers *layers) {
     owners found = {calloc(p->num_variables + 1, sizeof(uint64_t)),
                     calloc(p->num_programs + 1, sizeof(uint64_t))};
     assert_true(found.of_variable != NULL && found.of_program != NULL);
-    assert_true(popliner_layers_num_units(layers) <= MOST_UNITS);
+    assert_true(pl_layers_num_units(layers) <= MOST_UNITS);
     for (size_t i = 0; i < popliner_operations_count(c->operations); i++) {
-        popliner_operation operation = popliner_operations_get(c->operations, i);
-        uint64_t unit = (uint64_t)1 << popliner_layers_unit_of(layers, i);
-        for (size_t k = 0; k < operation.num_programs; k++) {
-            uint32_t program = operation.programs[k];
+        const popliner_operation *operation = popliner_operations_at(c->operations, i);
+        uint64_t unit = (uint64_t)1 << popliner_layers_at(layers, i)->unit;
+        for (size_t k = 0; k < operation->num_programs; k++) {
+            uint32_t program = operation->programs[k];
             found.of_program[program] |= unit;
             for (uint32_t l = p->program_lists_start[program];
                  l < p->program_lists_start[program + 1]; l++) {
@@ -208,6 +209,7 @@ static void tells_the_calls_of_a_function_apart(void **state) {
         .tile_variables_start = (uint64_t[]){0, 2},
     };
     static char strings[] = "\0layer1\0layer2";
+    popliner_operation items[4];
     popliner_operations operations = {
         .count = 4,
         .of_framework = 1,
@@ -224,7 +226,9 @@ static void tells_the_calls_of_a_function_apart(void **state) {
         .program = (uint32_t[]){CALL_1, BODY, BODY, CALL_2, BODY, BODY},
         .num_steps = 4,
         .step_operation = (uint32_t[]){0, 1, 2, 3},
+        .items = items,
     };
+    assert_true(pl_operations_complete(&operations));
     const golden_case made = {"made by hand", &p, NULL, &operations};
     popliner_layers *layers = assign_layers(&made, NULL, POPLINER_LAYER_ORDER_STEPS);
     pl_sharing sharing = measure(&made, layers);

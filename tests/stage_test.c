@@ -10,6 +10,7 @@
 #include "memory/chain_data.h"
 #include "memory/stage.h"
 #include "model/layers.h"
+#include "model/layers_data.h"
 #include "popliner/stage.h"
 #include "profile/blob_codec.h"
 #include "profile/profile_data.h"
@@ -56,7 +57,7 @@ static void check_golden_arrays(const golden_case *c) {
     pl_stage_meter *meter = make_meter(c, chain);
     pl_stage_memory memory = {0};
     assert_int_equal(
-        pl_stage_measure_units(meter, 0, popliner_layers_num_units(layers) - 1, &memory, NULL),
+        pl_stage_measure_units(meter, 0, pl_layers_num_units(layers) - 1, &memory, NULL),
         POPLINER_OK);
     assert_arrays(c->name, &memory, json_object_get(arrays, "whole_model"));
     const json_t *solves = json_object_get(arrays, "solves");
@@ -197,12 +198,12 @@ static void expect_stage(const golden_case *c, const popliner_layers *layers,
     size_t first_in_layer = SIZE_MAX;
     memset(expected, 0, sizeof *expected);
     for (size_t i = 0; i < count; i++) {
-        popliner_operation operation = popliner_operations_get(c->operations, operations[i]);
-        bool in_layer = popliner_layers_unit_of(layers, operations[i]) > 0;
+        const popliner_operation *operation = popliner_operations_at(c->operations, operations[i]);
+        bool in_layer = popliner_layers_at(layers, operations[i])->unit > 0;
         if (in_layer && first_in_layer == SIZE_MAX)
             first_in_layer = operations[i];
-        for (size_t k = 0; k < operation.num_programs; k++) {
-            uint32_t program = operation.programs[k];
+        for (size_t k = 0; k < operation->num_programs; k++) {
+            uint32_t program = operation->programs[k];
             program_seen[program] = true;
             for (uint32_t l = p->program_lists_start[program];
                  in_layer && l < p->program_lists_start[program + 1]; l++) {
@@ -231,8 +232,8 @@ static void expect_stage(const golden_case *c, const popliner_layers *layers,
     expect_vertex_code(p, type_seen, expected);
     if (count > 0) {
         size_t first = first_in_layer != SIZE_MAX ? first_in_layer : operations[0];
-        expect_variables(p, touched, popliner_operations_get(c->operations, first).first_step,
-                         popliner_operations_get(c->operations, operations[count - 1]).last_step,
+        expect_variables(p, touched, popliner_operations_at(c->operations, first)->first_step,
+                         popliner_operations_at(c->operations, operations[count - 1])->last_step,
                          expected);
     }
     for (size_t tile = 0; tile < p->target.num_tiles; tile++)
@@ -316,7 +317,7 @@ static void measures_units_as_their_operations(void **state) {
         for (size_t to = from; to < 8; to++) {
             size_t num_chosen = 0;
             for (size_t i = 0; i < count; i++) {
-                size_t unit = popliner_layers_unit_of(layers, i);
+                size_t unit = popliner_layers_at(layers, i)->unit;
                 if (unit >= from && unit <= to)
                     chosen[num_chosen++] = i;
             }
@@ -458,7 +459,7 @@ static size_t count_forgetful_pairs(const golden_case *c, const popliner_layers 
     assert_int_equal(pl_stage_measure(exact, &operation, 1, &alone, NULL), POPLINER_OK);
     for (size_t later = operation + 1; later < popliner_operations_count(c->operations); later++) {
         const size_t both[] = {operation, later};
-        if (popliner_layers_unit_of(layers, later) != 0)
+        if (popliner_layers_at(layers, later)->unit != 0)
             continue;
         pl_stage_meter *meter = make_meter(c, chain);
         pl_stage_meter_remember_peaks(meter);
@@ -509,8 +510,8 @@ static void remembers_peaks_by_variables_alone(void **state) {
     size_t num_pairs = 0;
     for (size_t i = 0; i < popliner_operations_count(c.operations); i++) {
         /* Calls run, with the bodies that others call too, long after what is listed behind them */
-        if (popliner_layers_unit_of(layers, i) > 0 &&
-            strncmp(popliner_operations_get(c.operations, i).name, "Call", 4) == 0)
+        if (popliner_layers_at(layers, i)->unit > 0 &&
+            strncmp(popliner_operations_at(c.operations, i)->name, "Call", 4) == 0)
             num_pairs += count_forgetful_pairs(&c, layers, i);
     }
     assert_true(num_pairs > 0);
@@ -531,8 +532,8 @@ static void remembers_several_sets_of_variables(void **state) {
     pl_stage_memory b = {0};
     /* the same stage again is the same, whatever came between */
     for (int round = 0; round < 2; round++) {
-        for (size_t from = 1; from < popliner_layers_num_units(layers); from++) {
-            for (size_t to = from; to < popliner_layers_num_units(layers); to++) {
+        for (size_t from = 1; from < pl_layers_num_units(layers); from++) {
+            for (size_t to = from; to < pl_layers_num_units(layers); to++) {
                 assert_int_equal(pl_stage_measure_units(exact, from, to, &a, NULL), POPLINER_OK);
                 assert_int_equal(pl_stage_measure_units(remembering, from, to, &b, NULL),
                                  POPLINER_OK);

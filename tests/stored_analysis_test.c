@@ -45,12 +45,12 @@ static size_t size_of(const pl_field *field) {
 /* The name of what differs, or NULL. */
 static const char *difference(const popliner_profile *p, const popliner_operations *o,
                               const popliner_profile *other_p, const popliner_operations *other_o) {
-    pl_field fields[2 * PL_MOST_FIELDS];
-    pl_field other_fields[2 * PL_MOST_FIELDS];
+    pl_field fields[2 * PL_MAX_FIELDS];
+    pl_field other_fields[2 * PL_MAX_FIELDS];
     size_t count = list_fields(p, o, fields);
     assert_int_equal(list_fields(other_p, other_o, other_fields), count);
-    const popliner_target *a = &p->target;
-    const popliner_target *b = &other_p->target;
+    const pl_target *a = &p->target;
+    const pl_target *b = &other_p->target;
     if (a->num_tiles != b->num_tiles || a->clock_hz != b->clock_hz || a->num_ipus != b->num_ipus ||
         a->num_replicas != b->num_replicas || a->bytes_per_tile != b->bytes_per_tile ||
         a->tiles_per_ipu != b->tiles_per_ipu || a->ipus_per_replica != b->ipus_per_replica ||
@@ -138,7 +138,7 @@ static void make_tiny(golden_case *c) {
     popliner_operations *o = calloc(1, sizeof *o);
     assert_true(p != NULL && o != NULL);
     *c = (golden_case){"tiny", p, NULL, o};
-    p->target = (popliner_target){2, 1, 1, 638976, 1850000000, "ipu2", "IPU", 2, 1};
+    p->target = (pl_target){2, 1, 1, 638976, 1850000000, "ipu2", "IPU", 2, 1};
     p->strings_length = 12;
     p->series_length = 2;
     p->num_facts = PL_NUM_FACTS;
@@ -156,7 +156,7 @@ static void make_tiny(golden_case *c) {
     o->of_framework = 1;
     o->strings_length = 8;
     o->num_programs = o->num_standings = o->num_steps = 2;
-    pl_field fields[2 * PL_MOST_FIELDS];
+    pl_field fields[2 * PL_MAX_FIELDS];
     size_t count = list_fields(p, o, fields);
     for (size_t i = 0; i < count; i++) {
         void *items = calloc(size_of(&fields[i]), 1);
@@ -360,7 +360,7 @@ static void replace_array(const damage *d, const char *name, const void *bytes, 
 
 static void refuses_an_array_with_another_byte(void **state) {
     damage d;
-    pl_field fields[2 * PL_MOST_FIELDS];
+    pl_field fields[2 * PL_MAX_FIELDS];
     begin_damage(&d, state);
     size_t count = list_fields(d.c.profile, d.c.operations, fields);
     assert_true(count > 40);
@@ -398,7 +398,7 @@ static void refuses_missing_and_resized_arrays(void **state) {
         "INSERT INTO arrays SELECT name, 1, num_bytes, checksum, bytes FROM arrays WHERE name='%s'",
     };
     damage d;
-    pl_field fields[2 * PL_MOST_FIELDS];
+    pl_field fields[2 * PL_MAX_FIELDS];
     begin_damage(&d, state);
     size_t count = list_fields(d.c.profile, d.c.operations, fields);
     for (size_t i = 0; i < count; i++) {
@@ -454,7 +454,7 @@ static void refuses_another_target(void **state) {
 /* Whatever an array holds, if it comes with its checksum, it is found to be wrong, or harmless. */
 static void survives_arrays_made_up_with_their_checksum(void **state) {
     damage d;
-    pl_field fields[2 * PL_MOST_FIELDS];
+    pl_field fields[2 * PL_MAX_FIELDS];
     begin_damage(&d, state);
     size_t count = list_fields(d.c.profile, d.c.operations, fields);
     uint64_t random = 53;

@@ -18,8 +18,10 @@
 #include "memory/chain_data.h"
 #include "memory/stage.h"
 #include "model/layers.h"
+#include "model/layers_data.h"
 #include "popliner/liveness.h"
 #include "popliner/solver.h"
+#include "profile/profile_data.h"
 #include "show/reports.h"
 #include "solve/plan_data.h"
 #include "store/stored_analysis.h"
@@ -36,10 +38,10 @@ typedef struct stored_case {
     char *path;
 } stored_case;
 
-static popliner_graph graph_of(const popliner_profile *profile) {
-    popliner_graph graph = POPLINER_GRAPH_INIT;
-    assert_int_equal(popliner_profile_graph(profile, &graph, NULL), POPLINER_OK);
-    return graph;
+static popliner_profile_info info_of(const popliner_profile *profile) {
+    popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
+    assert_int_equal(popliner_profile_get_info(profile, &info, NULL), POPLINER_OK);
+    return info;
 }
 
 static void measure(stored_case *s, const popliner_chain *chain, popliner_recompute recompute) {
@@ -146,10 +148,10 @@ static void finds_what_was_stored(void **state) {
             size_t num_units = popliner_chain_num_units(chain);
             assert_int_equal(popliner_chain_num_units(found.chain), num_units);
             for (size_t first = 0; first < num_units; first++) {
-                assert_int_equal(popliner_chain_kind(found.chain, first),
-                                 popliner_chain_kind(chain, first));
-                assert_string_equal(popliner_chain_label(found.chain, first),
-                                    popliner_chain_label(chain, first));
+                assert_int_equal(popliner_chain_unit_at(found.chain, first)->kind,
+                                 popliner_chain_unit_at(chain, first)->kind);
+                assert_string_equal(popliner_chain_unit_at(found.chain, first)->label,
+                                    popliner_chain_unit_at(chain, first)->label);
                 if (first > 0)
                     assert_int_equal(popliner_costs_cut(costs, first),
                                      popliner_costs_cut(s.costs[recompute], first));
@@ -164,7 +166,7 @@ static void finds_what_was_stored(void **state) {
             for (size_t i = 0; i < popliner_operations_count(s.c.operations); i++)
                 assert_int_equal(popliner_chain_unit_of(found.chain, i),
                                  popliner_chain_unit_of(chain, i));
-            size_t num_steps = graph_of(s.c.profile).num_steps;
+            size_t num_steps = info_of(s.c.profile).num_steps;
             for (size_t step = 0; step < num_steps; step++)
                 assert_int_equal(popliner_chain_operation_at(found.chain, step),
                                  popliner_chain_operation_at(chain, step));
@@ -213,7 +215,7 @@ static void makes_tables_of_any_length(void **state) {
 static bool assigns_alike(const golden_case *c, const popliner_layers *a,
                           const popliner_layers *b) {
     for (size_t i = 0; i < popliner_operations_count(c->operations); i++)
-        if (popliner_layers_unit_of(a, i) != popliner_layers_unit_of(b, i))
+        if (popliner_layers_at(a, i)->unit != popliner_layers_at(b, i)->unit)
             return false;
     return true;
 }
@@ -230,7 +232,7 @@ static void finds_nothing_for_other_questions(void **state) {
     popliner_layers *const others[] = {
         assign_layers(&s.c, golden_every_op, POPLINER_LAYER_ORDER_STEPS),
         assign_layers(&s.c, golden_no_layers, POPLINER_LAYER_ORDER_STEPS),
-        assign_at_random(&s.c, popliner_layers_num_units(s.layers) - 1, &random),
+        assign_at_random(&s.c, pl_layers_num_units(s.layers) - 1, &random),
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         assert_false(assigns_alike(&s.c, others[i], s.layers));
@@ -278,10 +280,10 @@ static void what_needs_variables_asks_for_them(void **state) {
     const popliner_profile *p = pl_stored_analysis_profile(analysis);
     const popliner_operations *o = pl_stored_analysis_operations(analysis);
     const popliner_chain *known = s.measured[0].chain;
-    popliner_graph counts = graph_of(p);
-    size_t num_tiles = popliner_profile_target(p)->num_tiles;
-    assert_int_equal(counts.num_variables, 0);
-    assert_int_equal(counts.num_steps, graph_of(s.c.profile).num_steps);
+    popliner_profile_info info = info_of(p);
+    size_t num_tiles = p->target.num_tiles;
+    assert_int_equal(info.num_variables, 0);
+    assert_int_equal(info.num_steps, info_of(s.c.profile).num_steps);
 
     popliner_chain *chain;
     pl_stage_meter *meter;
@@ -289,7 +291,7 @@ static void what_needs_variables_asks_for_them(void **state) {
     pl_sharing sharing = {0};
     char *text;
     uint64_t bytes[2];
-    uint64_t *steps_bytes = calloc(counts.num_steps, sizeof *steps_bytes);
+    uint64_t *steps_bytes = calloc(info.num_steps, sizeof *steps_bytes);
     popliner_peak *peaks = calloc(num_tiles, sizeof *peaks);
     assert_true(steps_bytes != NULL && peaks != NULL);
     assert_needs_variables(
@@ -297,20 +299,24 @@ static void what_needs_variables_asks_for_them(void **state) {
     assert_needs_variables(pl_stage_meter_create(p, o, known, &meter, &error), &error);
     assert_needs_variables(pl_intervals_measure(p, o, known, NULL, &costs, NULL, &error), &error);
     assert_needs_variables(pl_sharing_measure(p, o, s.layers, &sharing, &error), &error);
-    assert_needs_variables(popliner_liveness_peaks(p, NULL, 0, counts.num_steps, peaks, &error),
+    assert_needs_variables(popliner_liveness_peaks(p, NULL, 0, info.num_steps, peaks, &error),
                            &error);
     assert_needs_variables(
-        popliner_liveness_of_tile(p, 0, NULL, 0, counts.num_steps, steps_bytes, &error), &error);
-    assert_needs_variables(
-        popliner_liveness_of_device(p, NULL, 0, counts.num_steps, steps_bytes, &error), &error);
+        popliner_liveness_by_step(p, 0, NULL, 0, info.num_steps, steps_bytes, &error), &error);
+    assert_needs_variables(popliner_liveness_by_step(p, POPLINER_ALL_TILES, NULL, 0, info.num_steps,
+                                                     steps_bytes, &error),
+                           &error);
     assert_needs_variables(popliner_liveness_extent(p, 0, NULL, &bytes[0], &bytes[1], &error),
                            &error);
+    popliner_tile_memory memory = POPLINER_TILE_MEMORY_INIT;
+    assert_int_equal(popliner_profile_tile(p, num_tiles - 1, &memory, NULL), POPLINER_OK);
+    assert_int_equal(memory.first_variable, memory.end_variable); /* none */
     assert_needs_variables(pl_report_tiles(p, POPLINER_FORMAT_TSV, &text, &error), &error);
     assert_needs_variables(pl_stored_analysis_save(p, o, NULL, 0, NULL, s.path, &error), &error);
 
     /* and has them afterwards */
     assert_int_equal(pl_stored_analysis_load_variables(analysis, NULL, &error), POPLINER_OK);
-    assert_int_equal(graph_of(p).num_variables, graph_of(s.c.profile).num_variables);
+    assert_int_equal(info_of(p).num_variables, info_of(s.c.profile).num_variables);
     assert_int_equal(pl_chain_create(p, o, s.layers, POPLINER_MEMORY_MODEL_FULL, &chain, &error),
                      POPLINER_OK);
     pl_chain_free(chain);
@@ -342,7 +348,7 @@ static void stays_usable_when_variables_are_damaged(void **state) {
         assert_int_equal(pl_stored_analysis_load_variables(analysis, NULL, &error),
                          POPLINER_ERROR_INPUT);
         assert_non_null(strstr(error.message, "tile_variables_start"));
-        assert_int_equal(graph_of(pl_stored_analysis_profile(analysis)).num_variables, 0);
+        assert_int_equal(info_of(pl_stored_analysis_profile(analysis)).num_variables, 0);
     }
     pl_measured_stages found = find(analysis, s.layers, POPLINER_MEMORY_MODEL_FULL,
                                     POPLINER_SCHEDULE_NONE, POPLINER_RECOMPUTE_NONE);

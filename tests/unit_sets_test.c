@@ -9,6 +9,7 @@
 #include "memory/chain_data.h"
 #include "memory/unit_usage.h"
 #include "model/layers.h"
+#include "model/layers_data.h"
 #include "profile/profile_data.h"
 
 static uint64_t bits_of(const pl_unit_sets *sets, uint32_t set) {
@@ -99,10 +100,10 @@ static void assert_usage(const golden_case *c, const pl_unit_usage *usage,
     uint64_t *variables = calloc(p->num_variables, sizeof *variables);
     assert_true(programs != NULL && compute_sets != NULL && variables != NULL);
     for (size_t i = 0; i < popliner_operations_count(c->operations); i++) {
-        popliner_operation operation = popliner_operations_get(c->operations, i);
+        const popliner_operation *operation = popliner_operations_at(c->operations, i);
         uint64_t unit = (uint64_t)1 << unit_of[i];
-        for (size_t k = 0; k < operation.num_programs; k++) {
-            uint32_t program = operation.programs[k];
+        for (size_t k = 0; k < operation->num_programs; k++) {
+            uint32_t program = operation->programs[k];
             programs[program] |= unit;
             if (p->program_compute_set[program] != PL_NONE)
                 compute_sets[p->program_compute_set[program]] |= unit;
@@ -134,9 +135,9 @@ static void check_usage(const golden_case *c) {
     for (size_t num_layers = 0; num_layers < 60; num_layers += 11) {
         popliner_layers *layers = assign_at_random(c, num_layers, &random);
         pl_unit_usage usage = {0};
-        size_t num_units = popliner_layers_num_units(layers);
+        size_t num_units = pl_layers_num_units(layers);
         for (size_t i = 0; i < count; i++)
-            unit_of[i] = (uint32_t)popliner_layers_unit_of(layers, i);
+            unit_of[i] = (uint32_t)popliner_layers_at(layers, i)->unit;
         assert_int_equal(
             pl_unit_usage_find(&usage, p, c->operations, unit_of, num_units, NULL, NULL),
             POPLINER_OK);

@@ -24,19 +24,19 @@
 /* One profile, read by the library and by SQL. */
 typedef struct subject {
     popliner_profile *profile;
-    popliner_graph graph;
+    popliner_profile_info info;
     size_t num_tiles;
     sqlite3 *sqlite;
 } subject;
 
 static subject begin(const char *path, const popliner_listener *listener) {
-    subject s = {.graph = POPLINER_GRAPH_INIT};
+    subject s = {.info = POPLINER_PROFILE_INFO_INIT};
     popliner_error error = {.message = ""};
     const pl_read_options options = {.listener = listener};
     if (pl_read_profile(path, &options, &s.profile, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
-    ASK(popliner_profile_graph(s.profile, &s.graph, &error));
-    s.num_tiles = popliner_profile_target(s.profile)->num_tiles;
+    ASK(popliner_profile_get_info(s.profile, &s.info, &error));
+    s.num_tiles = s.info.num_tiles;
     s.sqlite = test_open_sql(path, SQLITE_OPEN_READONLY);
     return s;
 }
@@ -119,38 +119,37 @@ static void expect_by_tile(const subject *s, popliner_by_tile what, size_t index
 /* ---- What the profile is of ----------------------------------------------------------------- */
 
 static void check_versions(const subject *s) {
-    popliner_poplar_version version = POPLINER_POPLAR_VERSION_INIT;
-    ASK(popliner_profile_poplar_version(s->profile, &version, NULL));
+    const popliner_profile_info *info = &s->info;
     sqlite3_stmt *row = query(s, "SELECT p.string, p.package_hash, p.major, p.minor, p.point, "
                                  "v.major, v.minor, v.point, v.is_unstable_format "
                                  "FROM poplar_version p, version_info v");
     assert_int_equal(sqlite3_step(row), SQLITE_ROW);
-    assert_string_equal(version.text, text(row, 0));
-    assert_string_equal(version.package_hash, text(row, 1));
-    assert_int_equal(version.major_number, number(row, 2));
-    assert_int_equal(version.minor_number, number(row, 3));
-    assert_int_equal(version.point_number, number(row, 4));
-    assert_int_equal(version.format_major_number, number(row, 5));
-    assert_int_equal(version.format_minor_number, number(row, 6));
-    assert_int_equal(version.format_point_number, number(row, 7));
-    assert_int_equal(version.is_unstable_format, number(row, 8));
+    assert_string_equal(info->poplar_version, text(row, 0));
+    assert_string_equal(info->poplar_package_hash, text(row, 1));
+    assert_int_equal(info->poplar_major_number, number(row, 2));
+    assert_int_equal(info->poplar_minor_number, number(row, 3));
+    assert_int_equal(info->poplar_point_number, number(row, 4));
+    assert_int_equal(info->format_major_number, number(row, 5));
+    assert_int_equal(info->format_minor_number, number(row, 6));
+    assert_int_equal(info->format_point_number, number(row, 7));
+    assert_int_equal(info->is_unstable_format, number(row, 8));
     expect_end(row);
 }
 
 static void check_target(const subject *s) {
-    const popliner_target *target = popliner_profile_target(s->profile);
+    const popliner_profile_info *info = &s->info;
     sqlite3_stmt *row = query(s, "SELECT tiles_per_ipu, ipus_per_replica, type_, clock_frequency "
                                  "FROM target_info");
     assert_int_equal(sqlite3_step(row), SQLITE_ROW);
-    assert_int_equal(target->tiles_per_ipu, number(row, 0));
-    assert_int_equal(target->ipus_per_replica, number(row, 1));
-    assert_string_equal(target->type, text(row, 2));
-    assert_int_equal(target->clock_hz, number(row, 3));
+    assert_int_equal(info->tiles_per_ipu, number(row, 0));
+    assert_int_equal(info->ipus_per_replica, number(row, 1));
+    assert_string_equal(info->target_type, text(row, 2));
+    assert_int_equal(info->clock_hz, number(row, 3));
     expect_end(row);
 }
 
 static void check_graph(const subject *s) {
-    const popliner_graph *g = &s->graph;
+    const popliner_profile_info *g = &s->info;
     sqlite3_stmt *row = query(s, "SELECT num_compute_sets, num_vertices, num_edges, num_vars "
                                  "FROM graph_info");
     assert_int_equal(sqlite3_step(row), SQLITE_ROW);
@@ -174,7 +173,7 @@ static void check_graph(const subject *s) {
 static void check_options(const subject *s) {
     sqlite3_stmt *rows =
         query(s, "SELECT name, value, is_default FROM compilation_parameters ORDER BY rowid");
-    for (size_t i = 0; i < s->graph.num_engine_options; i++) {
+    for (size_t i = 0; i < s->info.num_engine_options; i++) {
         popliner_engine_option option = POPLINER_ENGINE_OPTION_INIT;
         ASK(popliner_profile_engine_option(s->profile, i, &option, NULL));
         assert_int_equal(sqlite3_step(rows), SQLITE_ROW);
@@ -205,6 +204,10 @@ static void check_tiles(const subject *s) {
         assert_int_equal(memory.overflowed_bytes, number(rows, 6));
     }
     expect_end(rows);
+    assert_int_equal(s->info.layout_gap_bytes,
+                     test_ask(s->sqlite, "SELECT max(0, coalesce(max(total_including_gaps - "
+                                         "always_live_bytes - not_always_live_max_bytes), 0)) "
+                                         "FROM memory_by_tile"));
 }
 
 /* The columns of memory_by_category in the order of popliner_by_tile. */
@@ -222,7 +225,7 @@ static void check_categories(const subject *s) {
     sqlite3_stmt *rows = query(s, sql);
     uint64_t *all = calloc(s->num_tiles, sizeof *all);
     assert_non_null(all);
-    for (size_t i = 0; i < s->graph.num_categories; i++) {
+    for (size_t i = 0; i < s->info.num_categories; i++) {
         popliner_category category = POPLINER_CATEGORY_INIT;
         uint64_t totals[6];
         ASK(popliner_profile_category(s->profile, i, &category, NULL));
@@ -266,10 +269,9 @@ static const char all_programs[] =
 
 /* The ids of these profiles are dense and begin with 0: they are the numbers of the walk. */
 static void check_programs(const subject *s) {
-    assert_int_equal(test_ask(s->sqlite, "SELECT max(id) FROM programs"),
-                     s->graph.num_programs - 1);
+    assert_int_equal(test_ask(s->sqlite, "SELECT max(id) FROM programs"), s->info.num_programs - 1);
     sqlite3_stmt *rows = query(s, all_programs);
-    for (size_t i = 0; i < s->graph.num_programs; i++) {
+    for (size_t i = 0; i < s->info.num_programs; i++) {
         popliner_program program = POPLINER_PROGRAM_INIT;
         ASK(popliner_profile_program(s->profile, i, &program, NULL));
         assert_int_equal(sqlite3_step(rows), SQLITE_ROW);
@@ -295,13 +297,13 @@ static void check_programs(const subject *s) {
         free(code);
     }
     expect_end(rows);
-    assert_int_equal(popliner_profile_child(s->profile, s->graph.num_programs, 0), SIZE_MAX);
+    assert_int_equal(popliner_profile_child(s->profile, s->info.num_programs, 0), SIZE_MAX);
 }
 
 static void check_steps(const subject *s) {
     sqlite3_stmt *rows =
         query(s, "SELECT program_id, parent_step_id FROM depth_first_steps ORDER BY id");
-    for (size_t i = 0; i < s->graph.num_steps; i++) {
+    for (size_t i = 0; i < s->info.num_steps; i++) {
         popliner_step step = POPLINER_STEP_INIT;
         ASK(popliner_profile_step(s->profile, i, &step, NULL));
         assert_int_equal(sqlite3_step(rows), SQLITE_ROW);
@@ -342,7 +344,7 @@ static void check_visits(const subject *s, popliner_program_type type, const cha
     ASK(popliner_profile_visit(s->profile, type, expect_visit, &v, NULL));
     expect_end(v.expected);
     if (type == POPLINER_PROGRAM_ANY)
-        assert_int_equal(v.count, s->graph.num_programs);
+        assert_int_equal(v.count, s->info.num_programs);
 }
 
 static void check_all_visits(const subject *s) {
@@ -415,7 +417,7 @@ static void check_compute_sets(const subject *s) {
                  "m.code_bytes FROM vertex_instances i JOIN vertex_types t ON t.id = i.vertex_type "
                  "JOIN memory_by_vertex_type m ON m.vertex_type = t.id "
                  "ORDER BY i.compute_set, i.vertex_type");
-    for (size_t i = 0; i < s->graph.num_compute_sets; i++) {
+    for (size_t i = 0; i < s->info.num_compute_sets; i++) {
         popliner_compute_set set = POPLINER_COMPUTE_SET_INIT;
         ASK(popliner_profile_compute_set(s->profile, i, &set, NULL));
         assert_int_equal(sqlite3_step(sets), SQLITE_ROW);
@@ -445,15 +447,15 @@ static void check_compute_sets(const subject *s) {
     }
     expect_end(sets);
     expect_end(vertices);
-    assert_int_equal(total_vertices, s->graph.num_vertices);
-    assert_int_equal(total_edges, s->graph.num_edges);
+    assert_int_equal(total_vertices, s->info.num_vertices);
+    assert_int_equal(total_edges, s->info.num_edges);
 }
 
 static void check_vertex_types(const subject *s) {
     sqlite3_stmt *rows = query(s, "SELECT t.name, t.size, m.code_bytes FROM vertex_types t "
                                   "JOIN memory_by_vertex_type m ON m.vertex_type = t.id "
                                   "ORDER BY t.id");
-    for (size_t i = 0; i < s->graph.num_vertex_types; i++) {
+    for (size_t i = 0; i < s->info.num_vertex_types; i++) {
         popliner_vertex_type type = POPLINER_VERTEX_TYPE_INIT;
         size_t count;
         ASK(popliner_profile_vertex_type(s->profile, i, &type, NULL));
@@ -479,7 +481,7 @@ static void check_variables(const subject *s) {
            "FROM vars_info v LEFT JOIN unlowered_vars u ON u.id = v.unlowered_var_id "
            "JOIN var_categories c ON c.id = v.category "
            "WHERE v.var_id % 7 = 0 ORDER BY v.var_id"); /* counting is slow */
-    for (size_t i = 0; i < s->graph.num_variables; i += 7) {
+    for (size_t i = 0; i < s->info.num_variables; i += 7) {
         popliner_variable variable = POPLINER_VARIABLE_INIT;
         ASK(popliner_liveness_variable(s->profile, i, &variable, NULL));
         assert_int_equal(sqlite3_step(rows), SQLITE_ROW);
@@ -504,7 +506,7 @@ static void check_unlowered_variables(const subject *s) {
                  "FROM unlowered_vars u LEFT JOIN debug_ids d ON d.variable_id = u.id "
                  "LEFT JOIN vars_info v ON v.unlowered_var_id = u.id AND v.bitset & 1 "
                  "GROUP BY u.rowid ORDER BY u.rowid");
-    for (size_t i = 0; i < s->graph.num_unlowered_variables; i++) {
+    for (size_t i = 0; i < s->info.num_unlowered_variables; i++) {
         popliner_unlowered_variable variable = POPLINER_UNLOWERED_VARIABLE_INIT;
         size_t num_contexts;
         ASK(popliner_liveness_unlowered_variable(s->profile, i, &variable, NULL));
@@ -526,7 +528,7 @@ static void check_runs(const subject *s) {
                                   "elapsed_microseconds, num_programs, num_steps, "
                                   "sum(num_steps) OVER (ORDER BY id) - num_steps FROM runs "
                                   "ORDER BY id");
-    for (size_t i = 0; i < s->graph.num_runs; i++) {
+    for (size_t i = 0; i < s->info.num_runs; i++) {
         popliner_run run = POPLINER_RUN_INIT;
         ASK(popliner_profile_run(s->profile, i, &run, NULL));
         assert_int_equal(sqlite3_step(rows), SQLITE_ROW);
@@ -552,7 +554,7 @@ static void check_executed_steps(const subject *s) {
     sqlite3_stmt *ipus =
         query(s, "SELECT ipu, cycles, cycles_base, active_cycles_from_min, active_cycles_to_max, "
                  "active_tiles, tile_balance FROM steps_by_ipu ORDER BY step_id, ipu");
-    for (size_t i = 0; i < s->graph.num_execution_steps; i++) {
+    for (size_t i = 0; i < s->info.num_execution_steps; i++) {
         popliner_execution_step step = POPLINER_EXECUTION_STEP_INIT;
         ASK(popliner_profile_execution_step(s->profile, i, &step, NULL));
         assert_int_equal(sqlite3_step(steps), SQLITE_ROW);
@@ -619,12 +621,10 @@ static void tells_of_the_real_profile_what_its_tables_hold(void **state) {
         skip();
     check_profile(path);
     subject s = begin(path, NULL);
-    popliner_poplar_version version = POPLINER_POPLAR_VERSION_INIT;
-    ASK(popliner_profile_poplar_version(s.profile, &version, NULL));
-    assert_string_equal(version.text, "3.3.0 (de1f8de2a7)");
-    assert_int_equal(s.graph.num_vertices, 2990);
-    assert_int_equal(s.graph.num_execution_steps, 0);
-    assert_int_equal(popliner_profile_target(s.profile)->tiles_per_ipu, 1472);
+    assert_string_equal(s.info.poplar_version, "3.3.0 (de1f8de2a7)");
+    assert_int_equal(s.info.num_vertices, 2990);
+    assert_int_equal(s.info.num_execution_steps, 0);
+    assert_int_equal(s.info.tiles_per_ipu, 1472);
     end(&s);
     free(path);
 }
@@ -677,10 +677,10 @@ static void check_execution(const popliner_profile *profile) {
         {sizeof(popliner_run), "first", 1000, 70, 1, 0, 2},
         {sizeof(popliner_run), "second", 2000, 0, 2, 2, 2},
     };
-    popliner_graph graph = POPLINER_GRAPH_INIT;
-    ASK(popliner_profile_graph(profile, &graph, NULL));
-    assert_int_equal(graph.num_runs, 2);
-    assert_int_equal(graph.num_execution_steps, 5);
+    popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
+    ASK(popliner_profile_get_info(profile, &info, NULL));
+    assert_int_equal(info.num_runs, 2);
+    assert_int_equal(info.num_execution_steps, 5);
     for (size_t i = 0; i < 2; i++) {
         popliner_run run = POPLINER_RUN_INIT;
         ASK(popliner_profile_run(profile, i, &run, NULL));
@@ -757,7 +757,7 @@ static void tells_steps_of_no_known_program(void **state) {
              execution);
     subject s = begin_altered(state, sql, &listener);
     popliner_execution_step step = POPLINER_EXECUTION_STEP_INIT;
-    assert_int_equal(s.graph.num_execution_steps, 4);
+    assert_int_equal(s.info.num_execution_steps, 4);
     ASK(popliner_profile_execution_step(s.profile, 0, &step, NULL));
     assert_int_equal(step.program, SIZE_MAX);
     assert_int_equal(step.cycles, 55);
@@ -845,7 +845,7 @@ static void leaves_unknown_categories_out(void **state) {
         state, "UPDATE memory_by_category SET category_id = 'new' WHERE category_id = 'message'",
         &listener);
     uint64_t *by_tile = calloc(s.num_tiles, sizeof *by_tile);
-    for (size_t i = 0; i < s.graph.num_categories; i++) {
+    for (size_t i = 0; i < s.info.num_categories; i++) {
         popliner_category category = POPLINER_CATEGORY_INIT;
         ASK(popliner_profile_category(s.profile, i, &category, NULL));
         if (strcmp(category.name, "message") == 0) {
@@ -927,7 +927,7 @@ static void tells_the_same_of_a_stored_execution(void **state) {
 static void refuses_numbers_beyond_the_last(void **state) {
     subject s = begin_altered(state, execution, NULL);
     const popliner_profile *p = s.profile;
-    const popliner_graph *g = &s.graph;
+    const popliner_profile_info *g = &s.info;
     popliner_compute_set set = POPLINER_COMPUTE_SET_INIT;
     ASK(popliner_profile_compute_set(p, 0, &set, NULL));
     const size_t beyond[] = {0, 1, SIZE_MAX / 2};
@@ -969,19 +969,16 @@ static void refuses_numbers_beyond_the_last(void **state) {
                     popliner_profile_by_tile(p, (popliner_by_tile)what,
                                              g->num_programs + g->num_variables + more, &told,
                                              &error));
-        size_t first = 7;
-        size_t end_variable = 7;
-        popliner_liveness_tile_variables(p, s.num_tiles + more, &first, &end_variable);
-        assert_int_equal(first, end_variable);
         assert_false(popliner_liveness_is_live(p, g->num_variables + more, 0));
         assert_false(popliner_liveness_is_live(p, 0, g->num_steps + more));
         assert_int_equal(popliner_profile_child(p, g->num_programs + more, 0), SIZE_MAX);
         REFUSES(uint64_t, 7,
-                popliner_liveness_of_tile(p, s.num_tiles + more, NULL, 0, 1, &told, &error));
+                popliner_liveness_by_step(p, s.num_tiles + more, NULL, 0, 1, &told, &error));
         REFUSES(uint64_t, 7,
-                popliner_liveness_of_tile(p, 0, NULL, 0, g->num_steps + 1 + more, &told, &error));
-        REFUSES(uint64_t, 7, popliner_liveness_of_tile(p, 0, NULL, 2, 1, &told, &error));
-        REFUSES(uint64_t, 7, popliner_liveness_of_device(p, NULL, 2, 1, &told, &error));
+                popliner_liveness_by_step(p, 0, NULL, 0, g->num_steps + 1 + more, &told, &error));
+        REFUSES(uint64_t, 7, popliner_liveness_by_step(p, 0, NULL, 2, 1, &told, &error));
+        REFUSES(uint64_t, 7,
+                popliner_liveness_by_step(p, POPLINER_ALL_TILES, NULL, 2, 1, &told, &error));
     }
     /* an error need not be wanted */
     assert_int_equal(popliner_profile_step(p, SIZE_MAX, &(popliner_step)POPLINER_STEP_INIT, NULL),
@@ -993,19 +990,19 @@ static void fills_structures_of_older_programs(void **state) {
     (void)state;
     subject s = begin(TEST_SAMPLE_DIRECTORY "/profile.pop", NULL);
     popliner_error error = {.message = ""};
-    popliner_graph graph = POPLINER_GRAPH_INIT;
-    graph.struct_size = offsetof(popliner_graph, num_vertices);
-    graph.num_vertices = 77; /* which the caller does not have */
-    ASK(popliner_profile_graph(s.profile, &graph, &error));
-    assert_int_equal(graph.num_compute_sets, s.graph.num_compute_sets);
-    assert_int_equal(graph.num_vertices, 77);
-    assert_int_equal(graph.struct_size, offsetof(popliner_graph, num_vertices));
-    const size_t wrong[] = {0, 1, sizeof(size_t) - 1, sizeof graph + 1, SIZE_MAX};
+    popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
+    info.struct_size = offsetof(popliner_profile_info, num_vertices);
+    info.num_vertices = 77; /* which the caller does not have */
+    ASK(popliner_profile_get_info(s.profile, &info, &error));
+    assert_int_equal(info.num_compute_sets, s.info.num_compute_sets);
+    assert_int_equal(info.num_vertices, 77);
+    assert_int_equal(info.struct_size, offsetof(popliner_profile_info, num_vertices));
+    const size_t wrong[] = {0, 1, sizeof(size_t) - 1, sizeof info + 1, SIZE_MAX};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        graph.struct_size = wrong[i];
-        assert_int_equal(popliner_profile_graph(s.profile, &graph, &error), POPLINER_ERROR_USAGE);
-        assert_non_null(strstr(error.message, "begin with POPLINER_GRAPH_INIT"));
-        assert_int_equal(graph.num_vertices, 77);
+        info.struct_size = wrong[i];
+        assert_int_equal(popliner_profile_get_info(s.profile, &info, &error), POPLINER_ERROR_USAGE);
+        assert_non_null(strstr(error.message, "begin with POPLINER_PROFILE_INFO_INIT"));
+        assert_int_equal(info.num_vertices, 77);
     }
     end(&s);
 }

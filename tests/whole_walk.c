@@ -11,7 +11,7 @@
 
 typedef struct walk {
     const popliner_profile *profile;
-    popliner_graph graph;
+    popliner_profile_info info;
     uint64_t *by_tile;
     uint64_t hash;
 } walk;
@@ -32,35 +32,47 @@ static void add_double(walk *w, double number) {
 #define ASK(...) assert_int_equal((__VA_ARGS__), POPLINER_OK)
 
 static void add_by_tile(walk *w, popliner_by_tile what, size_t index) {
-    size_t num_tiles = popliner_profile_target(w->profile)->num_tiles;
+    size_t num_tiles = w->info.num_tiles;
     ASK(popliner_profile_by_tile(w->profile, what, index, w->by_tile, NULL));
     w->hash = XXH3_64bits_withSeed(w->by_tile, num_tiles * sizeof *w->by_tile, w->hash);
 }
 
 static void walk_target(walk *w) {
-    const popliner_target *target = popliner_profile_target(w->profile);
-    popliner_poplar_version version = POPLINER_POPLAR_VERSION_INIT;
-    add_number(w, target->num_tiles);
-    add_number(w, target->num_ipus);
-    add_number(w, target->num_replicas);
-    add_number(w, target->bytes_per_tile);
-    add_number(w, target->clock_hz);
-    add_text(w, target->architecture);
-    add_text(w, target->type);
-    add_number(w, target->tiles_per_ipu);
-    add_number(w, target->ipus_per_replica);
-    ASK(popliner_profile_poplar_version(w->profile, &version, NULL));
-    add_text(w, version.text);
-    add_text(w, version.package_hash);
-    add_number(w, version.major_number);
-    add_number(w, version.minor_number);
-    add_number(w, version.point_number);
-    add_number(w, version.format_major_number);
-    add_number(w, version.format_minor_number);
-    add_number(w, version.format_point_number);
-    add_number(w, version.is_unstable_format);
-    w->hash = XXH3_64bits_withSeed(&w->graph, sizeof w->graph, w->hash);
-    for (size_t i = 0; i < w->graph.num_engine_options; i++) {
+    const popliner_profile_info *info = &w->info;
+    add_number(w, info->num_tiles);
+    add_number(w, info->num_ipus);
+    add_number(w, info->num_replicas);
+    add_number(w, info->bytes_per_tile);
+    add_number(w, info->clock_hz);
+    add_text(w, info->architecture);
+    add_text(w, info->target_type);
+    add_number(w, info->tiles_per_ipu);
+    add_number(w, info->ipus_per_replica);
+    add_text(w, info->poplar_version);
+    add_text(w, info->poplar_package_hash);
+    add_number(w, info->poplar_major_number);
+    add_number(w, info->poplar_minor_number);
+    add_number(w, info->poplar_point_number);
+    add_number(w, info->format_major_number);
+    add_number(w, info->format_minor_number);
+    add_number(w, info->format_point_number);
+    add_number(w, info->is_unstable_format);
+    add_number(w, info->num_compute_sets);
+    add_number(w, info->num_vertices);
+    add_number(w, info->num_edges);
+    add_number(w, info->num_vertex_types);
+    add_number(w, info->num_variables);
+    add_number(w, info->num_unlowered_variables);
+    add_number(w, info->num_equivalence_classes);
+    add_number(w, info->num_categories);
+    add_number(w, info->num_programs);
+    add_number(w, info->num_steps);
+    add_number(w, info->num_engine_options);
+    add_number(w, info->num_runs);
+    add_number(w, info->num_execution_steps);
+    add_number(w, info->cycles_source);
+    add_number(w, info->layout_gap_bytes);
+    for (size_t i = 0; i < w->info.num_engine_options; i++) {
         popliner_engine_option option = POPLINER_ENGINE_OPTION_INIT;
         ASK(popliner_profile_engine_option(w->profile, i, &option, NULL));
         add_text(w, option.name);
@@ -70,12 +82,12 @@ static void walk_target(walk *w) {
 }
 
 static void walk_memory(walk *w) {
-    for (size_t tile = 0; tile < popliner_profile_target(w->profile)->num_tiles; tile++) {
+    for (size_t tile = 0; tile < w->info.num_tiles; tile++) {
         popliner_tile_memory memory = POPLINER_TILE_MEMORY_INIT;
         ASK(popliner_profile_tile(w->profile, tile, &memory, NULL));
         w->hash = XXH3_64bits_withSeed(&memory, sizeof memory, w->hash);
     }
-    for (size_t i = 0; i < w->graph.num_categories; i++) {
+    for (size_t i = 0; i < w->info.num_categories; i++) {
         popliner_category category = POPLINER_CATEGORY_INIT;
         ASK(popliner_profile_category(w->profile, i, &category, NULL));
         add_text(w, category.name);
@@ -90,7 +102,7 @@ static void walk_memory(walk *w) {
 }
 
 static void walk_programs(walk *w) {
-    for (size_t i = 0; i < w->graph.num_programs; i++) {
+    for (size_t i = 0; i < w->info.num_programs; i++) {
         popliner_program program = POPLINER_PROGRAM_INIT;
         ASK(popliner_profile_program(w->profile, i, &program, NULL));
         add_number(w, (uint64_t)program.type);
@@ -107,7 +119,7 @@ static void walk_programs(walk *w) {
         add_by_tile(w, POPLINER_BY_TILE_CONTROL_CODE, i);
         add_by_tile(w, POPLINER_BY_TILE_EXCHANGE_CODE, i);
     }
-    for (size_t i = 0; i < w->graph.num_steps; i++) {
+    for (size_t i = 0; i < w->info.num_steps; i++) {
         popliner_step step = POPLINER_STEP_INIT;
         ASK(popliner_profile_step(w->profile, i, &step, NULL));
         add_number(w, step.program);
@@ -116,7 +128,7 @@ static void walk_programs(walk *w) {
 }
 
 static void walk_compute_sets(walk *w) {
-    for (size_t i = 0; i < w->graph.num_compute_sets; i++) {
+    for (size_t i = 0; i < w->info.num_compute_sets; i++) {
         popliner_compute_set set = POPLINER_COMPUTE_SET_INIT;
         ASK(popliner_profile_compute_set(w->profile, i, &set, NULL));
         add_text(w, set.name);
@@ -135,7 +147,7 @@ static void walk_compute_sets(walk *w) {
             add_by_tile(w, POPLINER_BY_TILE_VERTICES, vertices.index);
         }
     }
-    for (size_t i = 0; i < w->graph.num_vertex_types; i++) {
+    for (size_t i = 0; i < w->info.num_vertex_types; i++) {
         popliner_vertex_type type = POPLINER_VERTEX_TYPE_INIT;
         ASK(popliner_profile_vertex_type(w->profile, i, &type, NULL));
         add_text(w, type.name);
@@ -146,7 +158,7 @@ static void walk_compute_sets(walk *w) {
 }
 
 static void walk_variables(walk *w) {
-    for (size_t i = 0; i < w->graph.num_variables; i++) {
+    for (size_t i = 0; i < w->info.num_variables; i++) {
         popliner_variable variable = POPLINER_VARIABLE_INIT;
         ASK(popliner_liveness_variable(w->profile, i, &variable, NULL));
         add_number(w, variable.tile);
@@ -159,7 +171,7 @@ static void walk_variables(walk *w) {
         add_number(w, variable.category_index);
         add_number(w, variable.unlowered_variable);
     }
-    for (size_t i = 0; i < w->graph.num_unlowered_variables; i++) {
+    for (size_t i = 0; i < w->info.num_unlowered_variables; i++) {
         popliner_unlowered_variable variable = POPLINER_UNLOWERED_VARIABLE_INIT;
         ASK(popliner_liveness_unlowered_variable(w->profile, i, &variable, NULL));
         add_text(w, variable.name);
@@ -170,7 +182,7 @@ static void walk_variables(walk *w) {
 }
 
 static void walk_execution(walk *w) {
-    for (size_t i = 0; i < w->graph.num_runs; i++) {
+    for (size_t i = 0; i < w->info.num_runs; i++) {
         popliner_run run = POPLINER_RUN_INIT;
         ASK(popliner_profile_run(w->profile, i, &run, NULL));
         add_text(w, run.name);
@@ -180,7 +192,7 @@ static void walk_execution(walk *w) {
         add_number(w, run.first_step);
         add_number(w, run.num_steps);
     }
-    for (size_t i = 0; i < w->graph.num_execution_steps; i++) {
+    for (size_t i = 0; i < w->info.num_execution_steps; i++) {
         popliner_execution_step step = POPLINER_EXECUTION_STEP_INIT;
         ASK(popliner_profile_execution_step(w->profile, i, &step, NULL));
         add_number(w, step.program);
@@ -209,17 +221,16 @@ static popliner_status visit(void *user, size_t program, popliner_program_type t
 }
 
 uint64_t whole_walk(const popliner_profile *profile) {
-    walk w = {.profile = profile, .graph = POPLINER_GRAPH_INIT};
-    w.by_tile = calloc(popliner_profile_target(profile)->num_tiles, sizeof *w.by_tile);
+    walk w = {.profile = profile, .info = POPLINER_PROFILE_INFO_INIT};
+    ASK(popliner_profile_get_info(profile, &w.info, NULL));
+    w.by_tile = calloc(w.info.num_tiles, sizeof *w.by_tile);
     assert_non_null(w.by_tile);
-    ASK(popliner_profile_graph(profile, &w.graph, NULL));
     walk_target(&w);
     walk_memory(&w);
     walk_programs(&w);
     walk_compute_sets(&w);
     walk_variables(&w);
     walk_execution(&w);
-    add_number(&w, popliner_profile_cycles_source(profile));
     ASK(popliner_profile_visit(profile, POPLINER_PROGRAM_ANY, visit, &w, NULL));
     free(w.by_tile);
     return w.hash;

@@ -225,11 +225,12 @@ popliner_status popliner_analysis_diagnose(popliner_analysis *analysis,
                                            const popliner_diagnosis_options *options,
                                            popliner_diagnosis **diagnosis, popliner_error *error);
 
-/* Which layers use the same memory, and what one hands to another. The caller frees *pairs. Errors:
- * those of popliner_analysis_layers; INPUT when a file that was loaded is damaged. Cost: one pass
- * over the variables that programs touch. */
+/* Which layers use the same memory, and what one hands to another. *pairs is the analysis's own.
+ * Errors: those of popliner_analysis_layers; INPUT when a file that was loaded is damaged. Cost: one
+ * pass over the variables that programs touch, the first time. */
 popliner_status popliner_analysis_pair_layers(popliner_analysis *analysis,
-                                              popliner_layer_pairs **pairs, popliner_error *error);
+                                              const popliner_layer_pairs **pairs,
+                                              popliner_error *error);
 
 #ifdef __cplusplus
 }

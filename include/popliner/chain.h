@@ -44,20 +44,24 @@ typedef enum popliner_unit_kind {
  * Owned by the analysis. */
 typedef struct popliner_chain popliner_chain;
 
-popliner_memory_model popliner_chain_memory_model(const popliner_chain *chain);
 size_t popliner_chain_num_units(const popliner_chain *chain);
-popliner_unit_kind popliner_chain_kind(const popliner_chain *chain, size_t unit);
 
-/* The name of the layer; NULL for a unit that is none. */
-const char *popliner_chain_name(const popliner_chain *chain, size_t unit);
+/* A unit of a chain. Belongs to the chain, with its texts; later versions may append members. */
+typedef struct popliner_chain_unit {
+    popliner_unit_kind kind;
+    const char *name;  /* of the layer; NULL for a unit that is none */
+    const char *label; /* how to call it: the name of its layer, "Head", "Tail", or "None" for what
+                          is in no layer */
+} popliner_chain_unit;
 
-/* How to call a unit: the name of its layer, "Head", "Tail", or "None" for what is in no layer. */
-const char *popliner_chain_label(const popliner_chain *chain, size_t unit);
+/* NULL beyond the last. */
+const popliner_chain_unit *popliner_chain_unit_at(const popliner_chain *chain, size_t unit);
 
-/* The unit that an operation belongs to. */
+/* The unit that an operation belongs to; SIZE_MAX for an operation beyond the last. */
 size_t popliner_chain_unit_of(const popliner_chain *chain, size_t operation);
 
-/* The operation that a liveness step runs for, or the last one before it; SIZE_MAX for none. */
+/* The operation that a liveness step runs for, or the last one before it; SIZE_MAX for none, and
+ * for a step beyond the last. */
 size_t popliner_chain_operation_at(const popliner_chain *chain, size_t step);
 
 #ifdef __cplusplus

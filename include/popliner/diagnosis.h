@@ -65,8 +65,8 @@ typedef enum popliner_missing_place {
 /* How many operations got their layer by which rule. */
 typedef struct popliner_coverage {
     popliner_layer_rule rule;
-    size_t num_named; /* as popliner_layers_num_named */
-    const char *note; /* as popliner_layers_note, "" for by name */
+    size_t num_named; /* as popliner_layer_finding.num_named */
+    const char *note; /* as popliner_layer_finding.note */
     size_t num_operations;
 } popliner_coverage;
 
@@ -147,11 +147,11 @@ void popliner_diagnosis_free(popliner_diagnosis *diagnosis);
 
 /* ---- pairs of layers ---- */
 
-/* Two square tables over the layers: row i, column j is item i * num_layers + j;
- * popliner_layers_name of i + 1 is the name of row i. Owned by the caller that asked for it; free
- * with popliner_layer_pairs_free. */
+/* Two square tables over the layers: row i, column j is item i * num_layers + j. Owned by the
+ * analysis. */
 typedef struct popliner_layer_pairs {
     size_t num_layers;
+    const char *const *names; /* [num_layers] */
     /* Bytes of the lowered variables that operations of both layers touch; on the diagonal, all
      * that the layer touches. Symmetric. */
     const uint64_t *affinity_bytes;
@@ -159,9 +159,6 @@ typedef struct popliner_layer_pairs {
      * at a step of an operation of layer i and ends (its last live step) at one of layer j. */
     const uint64_t *communication_bytes;
 } popliner_layer_pairs;
-
-/* NULL is fine. */
-void popliner_layer_pairs_free(popliner_layer_pairs *pairs);
 
 #ifdef __cplusplus
 }

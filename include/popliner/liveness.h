@@ -5,7 +5,8 @@
  * accounting; where variables share addresses, popliner_liveness_extent tells what they take up.
  *
  * Wherever a `selection` is asked for it is a mark per lowered variable, 0 for those to leave out,
- * or NULL for all of them. Variables are numbered from 0 to num_variables - 1, sorted by tile.
+ * or NULL for all of them. Variables are numbered from 0 to num_variables - 1, sorted by tile:
+ * popliner_profile_tile tells which are those of a tile.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_LIVENESS_H
@@ -58,7 +59,8 @@ typedef struct popliner_unlowered_variable {
 #define POPLINER_UNLOWERED_VARIABLE_INIT                                                           \
     { sizeof(popliner_unlowered_variable), NULL, 0, 0, 0 }
 
-/* Errors: USAGE for a number that is not below popliner_graph.num_unlowered_variables. O(1). */
+/* Errors: USAGE for a number that is not below popliner_profile_info.num_unlowered_variables.
+ * O(1). */
 popliner_status popliner_liveness_unlowered_variable(const popliner_profile *profile,
                                                      size_t variable,
                                                      popliner_unlowered_variable *result,
@@ -67,11 +69,6 @@ popliner_status popliner_liveness_unlowered_variable(const popliner_profile *pro
 /* Whether the variable is live at `step`; false if either is beyond the last. O(ranges of its
  * class). */
 bool popliner_liveness_is_live(const popliner_profile *profile, size_t variable, size_t step);
-
-/* The variables of a tile are those from *first to *end - 1; none, if the tile is beyond the last.
- * O(1). */
-void popliner_liveness_tile_variables(const popliner_profile *profile, size_t tile, size_t *first,
-                                      size_t *end);
 
 /* The most memory that a tile needs at any of some steps. */
 typedef struct popliner_peak {
@@ -88,18 +85,15 @@ popliner_status popliner_liveness_peaks(const popliner_profile *profile, const u
                                         size_t first_step, size_t end_step, popliner_peak *peaks,
                                         popliner_error *error);
 
-/* The not-always-live bytes of one tile at each of the steps in [first_step, end_step), into
- * bytes[end_step - first_step]. Errors: USAGE, MEMORY. O(its variables * ranges + steps). */
-popliner_status popliner_liveness_of_tile(const popliner_profile *profile, size_t tile,
+/* For the sum over all tiles. */
+#define POPLINER_ALL_TILES SIZE_MAX
+
+/* The not-always-live bytes of one tile, or of POPLINER_ALL_TILES together, at each of the steps in
+ * [first_step, end_step), into bytes[end_step - first_step]. Errors: USAGE, MEMORY. Cost: for a
+ * tile O(its variables * ranges + steps), for all O(variables + classes * ranges + steps). */
+popliner_status popliner_liveness_by_step(const popliner_profile *profile, size_t tile,
                                           const uint8_t *selection, size_t first_step,
                                           size_t end_step, uint64_t *bytes, popliner_error *error);
-
-/* The same summed over all tiles. Errors: USAGE, MEMORY.
- * O(variables + classes * ranges + steps). */
-popliner_status popliner_liveness_of_device(const popliner_profile *profile,
-                                            const uint8_t *selection, size_t first_step,
-                                            size_t end_step, uint64_t *bytes,
-                                            popliner_error *error);
 
 /* The addresses of a tile that some variable uses at some time: how many bytes, and the highest
  * end. The difference is what the layout leaves unused between them. Errors: USAGE, MEMORY.

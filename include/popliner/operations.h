@@ -17,7 +17,8 @@ extern "C" {
  * analysis. */
 typedef struct popliner_operations popliner_operations;
 
-/* One operation. What it points to lives as long as the list. */
+/* One operation. Belongs to the list, with all that it points to; later versions may append
+ * members. */
 typedef struct popliner_operation {
     const char *name;         /* as PopLiner shows it, never empty */
     uint64_t debug_context;   /* id of its context; several operations may share one */
@@ -31,8 +32,9 @@ typedef struct popliner_operation {
 
 size_t popliner_operations_count(const popliner_operations *operations);
 
-/* The operation in place `index` < count. */
-popliner_operation popliner_operations_get(const popliner_operations *operations, size_t index);
+/* The operation in place `index`; NULL beyond the last. */
+const popliner_operation *popliner_operations_at(const popliner_operations *operations,
+                                                 size_t index);
 
 /* Whether the operations come from a framework's contexts, rather than from the programs' own. */
 bool popliner_operations_are_of_framework(const popliner_operations *operations);
@@ -48,19 +50,6 @@ typedef enum popliner_layer_order {
     POPLINER_LAYER_ORDER_NATURAL, /* by name, runs of digits compared as numbers */
 } popliner_layer_order;
 
-/* The assignment of operations to the units of the chain: unit 0 is what belongs to no layer, then
- * come the layers in the chosen order. Owned by the analysis. */
-typedef struct popliner_layers popliner_layers;
-
-/* The number of units: 1 + the number of layers. */
-size_t popliner_layers_num_units(const popliner_layers *layers);
-
-/* The layer's name; NULL for unit 0. */
-const char *popliner_layers_name(const popliner_layers *layers, size_t unit);
-
-/* The unit of an operation. */
-size_t popliner_layers_unit_of(const popliner_layers *layers, size_t operation);
-
 /* How the layer of an operation was found. */
 typedef enum popliner_layer_rule {
     POPLINER_LAYER_RULE_NAME,        /* the regex on its name */
@@ -72,15 +61,27 @@ typedef enum popliner_layer_rule {
     POPLINER_LAYER_RULE_NONE,        /* none: no rule applied */
 } popliner_layer_rule;
 
-popliner_layer_rule popliner_layers_rule(const popliner_layers *layers, size_t operation);
+/* The layer of an operation, and how it was found. Belongs to the layers, with its texts; later
+ * versions may append members. */
+typedef struct popliner_layer_finding {
+    size_t unit;      /* 0 for what belongs to no layer, then come the layers in the chosen order */
+    const char *name; /* of the layer; NULL for unit 0 */
+    popliner_layer_rule rule;
+    size_t num_named; /* how many layers the names that were looked at last name, if no rule
+                         applied: not one */
+    /* The rule in the words of PopLiner's tables: "" (by its name), "deduced_from_input_names",
+     * "deduced_from_variable_names", "deduced_from_following_operation", "inputs_regex_layer_0",
+     * "tensor_filter", or "2_input_layers": the number of layers that its inputs name, if not
+     * one. */
+    const char *note;
+} popliner_layer_finding;
 
-/* How many layers the names that were looked at last name, if no rule applied: not one. */
-size_t popliner_layers_num_named(const popliner_layers *layers, size_t operation);
+/* The assignment of operations to layers. Their units are those of the chain of
+ * POPLINER_MEMORY_MODEL_POPLINER. Owned by the analysis. */
+typedef struct popliner_layers popliner_layers;
 
-/* The rule in the words of PopLiner's tables: "" (by its name), "deduced_from_input_names",
- * "deduced_from_variable_names", "deduced_from_following_operation", "inputs_regex_layer_0",
- * "tensor_filter", or "2_input_layers": the number of layers that its inputs name, if not one. */
-const char *popliner_layers_note(const popliner_layers *layers, size_t operation);
+/* The layer of the operation in place `operation`; NULL beyond the last. */
+const popliner_layer_finding *popliner_layers_at(const popliner_layers *layers, size_t operation);
 
 #ifdef __cplusplus
 }

@@ -4,8 +4,8 @@
  * Tiles, programs, compute sets and all the rest are numbered from 0, in the order of the file; an
  * index that leads nowhere is SIZE_MAX. A function that fills a structure takes one that was begun
  * with its _INIT macro; the texts in it live as long as the profile. It fails with USAGE where an
- * index is not below the count that popliner_profile_graph tells, or struct_size was never set, and
- * then fills nothing. `error` may be NULL everywhere. Unless told otherwise a call costs O(1).
+ * index is not below the count of popliner_profile_info, or struct_size was never set, and then
+ * fills nothing. `error` may be NULL everywhere. Unless told otherwise a call costs O(1).
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_PROFILE_H
@@ -28,46 +28,44 @@ typedef struct popliner_profile popliner_profile;
 
 /* ---- What the profile is of ---------------------------------------------------------------- */
 
-/* The device that the program was compiled for. Belongs to the profile; later versions may append
- * members. */
-typedef struct popliner_target {
-    size_t num_tiles; /* of the whole target: all IPUs of all replicas */
-    size_t num_ipus;
-    size_t num_replicas;
-    uint64_t bytes_per_tile;
-    uint64_t clock_hz;     /* 0 when not recorded */
-    char architecture[16]; /* "ipu1", "ipu2", "ipu21", ... or "" when not recorded */
-    char type[16];         /* "IPU", "IPU_MODEL", "CPU" or "" */
-    size_t tiles_per_ipu;
-    size_t ipus_per_replica;
-} popliner_target;
+/* Where the cycles of a profile's programs come from. They are those of one execution of each, on
+ * its slowest tile: measured ones if the profile has execution steps (the mean over all executions,
+ * in whatever runs), else what the compiler estimated. */
+typedef enum popliner_cycles_source {
+    POPLINER_CYCLES_NONE,      /* nothing is known */
+    POPLINER_CYCLES_EXCHANGES, /* estimates of exchanges and host copies alone: all that there is
+                                  without the engine option profiler.includeCycleEstimates */
+    POPLINER_CYCLES_ESTIMATED, /* estimates of computing, too */
+    POPLINER_CYCLES_MEASURED,  /* of programs that ran; those that did not count for nothing */
+} popliner_cycles_source;
 
-const popliner_target *popliner_profile_target(const popliner_profile *profile);
-
-/* Which Poplar compiled the program, and the version of the profile's format. */
-typedef struct popliner_poplar_version {
+/* What a profile is of, and how much of everything there is: below its counts are the indices of
+ * all functions here. */
+typedef struct popliner_profile_info {
     size_t struct_size;
-    const char *text;         /* "3.3.0 (de1f8de2a7)"; "" when not recorded */
-    const char *package_hash; /* likewise */
-    unsigned major_number;    /* of Poplar */
-    unsigned minor_number;
-    unsigned point_number;
-    unsigned format_major_number; /* of the profile's format */
+
+    /* which Poplar compiled the program, and the version of the profile's format */
+    const char *poplar_version;      /* "3.3.0 (de1f8de2a7)"; "" when not recorded */
+    const char *poplar_package_hash; /* likewise */
+    unsigned poplar_major_number;
+    unsigned poplar_minor_number;
+    unsigned poplar_point_number;
+    unsigned format_major_number;
     unsigned format_minor_number;
     unsigned format_point_number;
     bool is_unstable_format; /* may differ from the final format of this version */
-} popliner_poplar_version;
 
-#define POPLINER_POPLAR_VERSION_INIT                                                               \
-    { sizeof(popliner_poplar_version), NULL, NULL, 0, 0, 0, 0, 0, 0, false }
+    /* the device that the program was compiled for */
+    size_t num_tiles; /* of the whole target: all IPUs of all replicas */
+    size_t num_ipus;
+    size_t num_replicas;
+    size_t tiles_per_ipu;
+    size_t ipus_per_replica;
+    uint64_t bytes_per_tile;
+    uint64_t clock_hz;        /* 0 when not recorded */
+    const char *architecture; /* "ipu1", "ipu2", "ipu21", ... or "" when not recorded */
+    const char *target_type;  /* "IPU", "IPU_MODEL", "CPU" or "" */
 
-popliner_status popliner_profile_poplar_version(const popliner_profile *profile,
-                                                popliner_poplar_version *version,
-                                                popliner_error *error);
-
-/* How much of everything there is: below these numbers are the indices of all functions here. */
-typedef struct popliner_graph {
-    size_t struct_size;
     size_t num_compute_sets;
     uint64_t num_vertices; /* as the compiler tells, here and ... */
     uint64_t num_edges;    /* ... here, after lowering; 0 when not recorded */
@@ -82,13 +80,23 @@ typedef struct popliner_graph {
     size_t num_engine_options;
     size_t num_runs;            /* calls of Engine::run; 0 if the program was not run, or ... */
     size_t num_execution_steps; /* ... nothing of it was recorded */
-} popliner_graph;
 
-#define POPLINER_GRAPH_INIT                                                                        \
-    { sizeof(popliner_graph), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+    popliner_cycles_source cycles_source; /* the best that any program has */
+    /* The most that the layout leaves unused on any tile, beyond what is live there at most: what
+     * to keep free on every tile where a new layout is no better. 0 without the compiler's
+     * account. */
+    uint64_t layout_gap_bytes;
+} popliner_profile_info;
 
-popliner_status popliner_profile_graph(const popliner_profile *profile, popliner_graph *graph,
-                                       popliner_error *error);
+#define POPLINER_PROFILE_INFO_INIT                                                                 \
+    {                                                                                              \
+        sizeof(popliner_profile_info), NULL, NULL, 0, 0, 0, 0, 0, 0, false, 0, 0, 0, 0, 0, 0, 0,   \
+            NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, POPLINER_CYCLES_NONE, 0             \
+    }
+
+/* O(programs + tiles). */
+popliner_status popliner_profile_get_info(const popliner_profile *profile,
+                                          popliner_profile_info *info, popliner_error *error);
 
 /* One option of the engine that the program was compiled with. */
 typedef struct popliner_engine_option {
@@ -107,7 +115,8 @@ popliner_status popliner_profile_engine_option(const popliner_profile *profile, 
 
 /* ---- Memory as the compiler counts it ------------------------------------------------------- */
 
-/* The compiler's own account of one tile's memory; all zero where the profile has none. */
+/* The compiler's own account of one tile's memory, all zero where the profile has none; and which
+ * lowered variables are on the tile. */
 typedef struct popliner_tile_memory {
     size_t struct_size;
     uint64_t total_bytes;                /* addresses in use at some time, without gaps */
@@ -117,10 +126,12 @@ typedef struct popliner_tile_memory {
     uint64_t interleaved_bytes;          /* of the total: in interleaved memory, ... */
     uint64_t non_interleaved_bytes;
     uint64_t overflowed_bytes; /* ... and behind the end of the memory */
+    size_t first_variable;     /* the tile's are first_variable ... end_variable - 1, for */
+    size_t end_variable;       /* popliner_liveness_variable; none as long as they are not loaded */
 } popliner_tile_memory;
 
 #define POPLINER_TILE_MEMORY_INIT                                                                  \
-    { sizeof(popliner_tile_memory), 0, 0, 0, 0, 0, 0, 0 }
+    { sizeof(popliner_tile_memory), 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 popliner_status popliner_profile_tile(const popliner_profile *profile, size_t tile,
                                       popliner_tile_memory *memory, popliner_error *error);
@@ -192,20 +203,6 @@ typedef enum popliner_program_type {
     POPLINER_PROGRAM_ANY = -1 /* for popliner_profile_visit alone */
 } popliner_program_type;
 
-/* Where the cycles of a profile's programs come from. */
-typedef enum popliner_cycles_source {
-    POPLINER_CYCLES_NONE,      /* nothing is known */
-    POPLINER_CYCLES_EXCHANGES, /* estimates of exchanges and host copies alone: all that there is
-                                  without the engine option profiler.includeCycleEstimates */
-    POPLINER_CYCLES_ESTIMATED, /* estimates of computing, too */
-    POPLINER_CYCLES_MEASURED,  /* of programs that ran; those that did not count for nothing */
-} popliner_cycles_source;
-
-/* Cycles of one execution of each program, on its slowest tile: measured ones if the profile has
- * execution steps (the mean over all executions, in whatever runs), else what the compiler
- * estimated. O(programs). */
-popliner_cycles_source popliner_profile_cycles_source(const popliner_profile *profile);
-
 /* One program of the tree. A function's body is no child of the programs that call it. */
 typedef struct popliner_program {
     size_t struct_size;
@@ -217,7 +214,7 @@ typedef struct popliner_program {
     size_t called_program;                /* the body of the function that it calls, or SIZE_MAX */
     uint64_t debug_context;               /* id in debug.cbor; 0: none */
     uint64_t num_repeats;                 /* of a Repeat that tells, else 1 */
-    uint64_t cycles;                      /* see popliner_profile_cycles_source */
+    uint64_t cycles;                      /* see popliner_cycles_source */
     popliner_cycles_source cycles_source; /* NONE: `cycles` is 0 and means nothing */
 } popliner_program;
 
@@ -368,11 +365,6 @@ typedef struct popliner_ipu_step {
 popliner_status popliner_profile_ipu_step(const popliner_profile *profile, size_t step,
                                           size_t place, popliner_ipu_step *result,
                                           popliner_error *error);
-
-/* The most that the layout leaves unused on any tile, beyond what is live there at most: what to
- * keep free on every tile where a new layout is no better. 0 without the compiler's account.
- * O(tiles). */
-uint64_t popliner_profile_layout_gap_bytes(const popliner_profile *profile);
 
 #ifdef __cplusplus
 }

@@ -87,14 +87,12 @@ typedef struct popliner_stage_detail {
 } popliner_stage_detail;
 
 /* What was measured of stages that are together on one IPU. Owned by the caller that measured; free
- * with popliner_measurement_free. */
-typedef struct popliner_measurement popliner_measurement;
-
-/* By tile, and summed up; both as long as the measurement. */
-const popliner_stage_memory *
-popliner_measurement_get_memory(const popliner_measurement *measurement);
-const popliner_stage_detail *
-popliner_measurement_get_detail(const popliner_measurement *measurement);
+ * with popliner_measurement_free. Later versions may append members, here and to what it points
+ * to. */
+typedef struct popliner_measurement {
+    const popliner_stage_memory *memory; /* by tile */
+    const popliner_stage_detail *detail; /* summed up */
+} popliner_measurement;
 
 /* NULL is fine. */
 void popliner_measurement_free(popliner_measurement *measurement);

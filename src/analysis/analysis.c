@@ -14,6 +14,7 @@
 #include "model/layers.h"
 #include "model/operations.h"
 #include "profile/locate.h"
+#include "profile/profile_data.h"
 #include "profile/read.h"
 #include "solve/option_names.h"
 
@@ -88,14 +89,12 @@ popliner_status popliner_analysis_options_check(const popliner_analysis_options 
 
 /* Tells what was read. */
 static void tell_files(const popliner_analysis *a) {
-    popliner_graph counts = POPLINER_GRAPH_INIT;
-    popliner_profile_graph(a->profile, &counts, NULL);
+    const popliner_profile *p = a->profile;
     pl_tell(&a->listener, POPLINER_LEVEL_DEBUG,
             "%zu lowered variables, %zu equivalence classes, %zu programs, %zu liveness steps, %zu "
             "compute sets, %zu vertex types, %zu tiles",
-            counts.num_variables, counts.num_equivalence_classes, counts.num_programs,
-            counts.num_steps, counts.num_compute_sets, counts.num_vertex_types,
-            popliner_profile_target(a->profile)->num_tiles);
+            p->num_variables, p->num_classes, p->num_programs, p->num_steps, p->num_compute_sets,
+            p->num_vertex_types, p->target.num_tiles);
     if (a->info != NULL)
         pl_tell(&a->listener, POPLINER_LEVEL_DEBUG, "%zu debug contexts, %zu of them needed",
                 pl_debug_info_num_read(a->info), pl_debug_info_num_contexts(a->info));
@@ -187,7 +186,8 @@ void popliner_analysis_free(popliner_analysis *analysis) {
         pl_stage_meter_free(parts->meter);
         pl_chain_free(parts->chain);
     }
-    popliner_layer_pairs_free(a->pairs);
+    pl_sharing_clear(&a->sharing);
+    free(a->pair_names);
     pl_layers_free(a->layers);
     pl_operations_free(a->found_operations);
     pl_debug_info_free(a->info);

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "diagnosis/sharing.h"
 #include "popliner/analysis.h"
 #include "profile/debug_info.h"
 #include "store/stored_analysis.h"
@@ -36,7 +37,10 @@ struct popliner_analysis {
     const popliner_profile *profile;
     const popliner_operations *operations; /* NULL before they are asked for */
     popliner_layers *layers;
-    popliner_layer_pairs *pairs; /* for reports; NULL before they are asked for */
+    /* Once they are asked for; see popliner_analysis_pair_layers. */
+    pl_sharing sharing;
+    const char **pair_names; /* owned array */
+    popliner_layer_pairs pairs;
     pl_model_parts models[PL_NUM_MEMORY_MODELS];
 
     /* Whose profile and operations are: those that were read, or what was loaded. */

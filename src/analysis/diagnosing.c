@@ -7,9 +7,11 @@
 
 #include "base/clock.h"
 #include "base/failure.h"
+#include "base/growth.h"
 #include "base/structs.h"
 #include "diagnosis/diagnosis.h"
 #include "diagnosis/sharing.h"
+#include "model/layers_data.h"
 
 popliner_status popliner_analysis_diagnose(popliner_analysis *analysis,
                                            const popliner_diagnosis_options *options,
@@ -47,40 +49,35 @@ popliner_status popliner_analysis_diagnose(popliner_analysis *analysis,
     return POPLINER_OK;
 }
 
-/* Pairs of layers, and whose tables they are. */
-typedef struct layer_pairs {
-    popliner_layer_pairs shown;
-    pl_sharing sharing;
-} layer_pairs;
-
-popliner_status popliner_analysis_pair_layers(popliner_analysis *analysis,
-                                              popliner_layer_pairs **pairs, popliner_error *error) {
-    const popliner_layers *layers;
-    *pairs = NULL;
-    popliner_status status = popliner_analysis_layers(analysis, &layers, error);
-    if (status == POPLINER_OK)
-        status = pl_analysis_load_variables(analysis, error);
-    if (status != POPLINER_OK)
-        return status;
-    layer_pairs *made = calloc(1, sizeof *made);
-    if (made == NULL)
+/* Lists the names of the layers. Errors: MEMORY. */
+static popliner_status name_pairs(popliner_analysis *a, popliner_error *error) {
+    size_t num_layers = a->sharing.num_layers;
+    const char **names = pl_new_array(num_layers, sizeof *names);
+    if (names == NULL)
         return pl_fail_memory(error, "the tables of layers");
-    status =
-        pl_sharing_measure(analysis->profile, analysis->operations, layers, &made->sharing, error);
-    if (status != POPLINER_OK) {
-        free(made); /* which is empty */
-        return status;
-    }
-    made->shown = (popliner_layer_pairs){made->sharing.num_layers, made->sharing.affinity_bytes,
-                                         made->sharing.communication_bytes};
-    *pairs = &made->shown;
+    for (size_t i = 0; i < num_layers; i++)
+        names[i] = pl_layers_name(a->layers, i + 1);
+    a->pair_names = names;
+    a->pairs = (popliner_layer_pairs){num_layers, names, a->sharing.affinity_bytes,
+                                      a->sharing.communication_bytes};
     return POPLINER_OK;
 }
 
-void popliner_layer_pairs_free(popliner_layer_pairs *pairs) {
-    layer_pairs *own = (layer_pairs *)pairs; /* its first member */
-    if (own == NULL)
-        return;
-    pl_sharing_clear(&own->sharing);
-    free(own);
+popliner_status popliner_analysis_pair_layers(popliner_analysis *analysis,
+                                              const popliner_layer_pairs **pairs,
+                                              popliner_error *error) {
+    popliner_analysis *a = analysis;
+    const popliner_layers *layers;
+    *pairs = NULL;
+    popliner_status status = popliner_analysis_layers(a, &layers, error);
+    if (status == POPLINER_OK && a->pair_names == NULL) {
+        status = pl_analysis_load_variables(a, error);
+        if (status == POPLINER_OK)
+            status = pl_sharing_measure(a->profile, a->operations, layers, &a->sharing, error);
+        if (status == POPLINER_OK)
+            status = name_pairs(a, error);
+    }
+    if (status == POPLINER_OK)
+        *pairs = &a->pairs;
+    return status;
 }

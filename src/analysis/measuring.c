@@ -10,6 +10,7 @@
 #include "base/growth.h"
 #include "intervals/intervals.h"
 #include "memory/chain_data.h"
+#include "profile/profile_data.h"
 
 popliner_status pl_analysis_make_chain(popliner_analysis *analysis, popliner_memory_model model,
                                        popliner_error *error) {
@@ -108,33 +109,26 @@ static popliner_status check_stages(const popliner_chain *chain, const popliner_
 
 /* ---- single stages ---- */
 
-struct popliner_measurement {
+/* A measurement with all that it points to. */
+typedef struct own_measurement {
+    popliner_measurement told;   /* first, so that its address is that of the whole */
     popliner_stage_memory shown; /* of the next two */
     pl_stage_memory memory;
     uint64_t *kept_bytes; /* [num_tiles] */
     popliner_stage_detail detail;
-};
-
-const popliner_stage_memory *
-popliner_measurement_get_memory(const popliner_measurement *measurement) {
-    return &measurement->shown;
-}
-
-const popliner_stage_detail *
-popliner_measurement_get_detail(const popliner_measurement *measurement) {
-    return &measurement->detail;
-}
+} own_measurement;
 
 void popliner_measurement_free(popliner_measurement *measurement) {
-    if (measurement == NULL)
+    own_measurement *m = (own_measurement *)measurement;
+    if (m == NULL)
         return;
-    pl_stage_memory_clear(&measurement->memory);
-    free(measurement->kept_bytes);
-    free(measurement);
+    pl_stage_memory_clear(&m->memory);
+    free(m->kept_bytes);
+    free(m);
 }
 
 /* Adds what is kept to the totals, and shows the arrays. */
-static void finish_measurement(popliner_measurement *m) {
+static void finish_measurement(own_measurement *m) {
     const pl_stage_memory *own = &m->memory;
     for (size_t tile = 0; tile < own->num_tiles; tile++)
         own->total_bytes[tile] += m->kept_bytes[tile];
@@ -150,6 +144,7 @@ static void finish_measurement(popliner_measurement *m) {
         .total_bytes = own->total_bytes,
         .peak_step = own->peak_step,
     };
+    m->told = (popliner_measurement){&m->shown, &m->detail};
 }
 
 popliner_status popliner_analysis_measure_stages(popliner_analysis *analysis,
@@ -168,25 +163,27 @@ popliner_status popliner_analysis_measure_stages(popliner_analysis *analysis,
         return status;
     const pl_model_parts *parts = &analysis->models[r.memory_model];
     const popliner_pipeline pipeline = {r.schedule, r.recompute, 1};
-    size_t num_tiles = popliner_profile_target(analysis->profile)->num_tiles;
+    size_t num_tiles = analysis->profile->target.num_tiles;
     status = check_stages(parts->chain, stages, num_stages, error);
     if (status != POPLINER_OK)
         return status;
-    popliner_measurement *m = calloc(1, sizeof *m);
+    own_measurement *m = calloc(1, sizeof *m);
     if (m == NULL || (m->kept_bytes = pl_new_array(num_tiles, sizeof *m->kept_bytes)) == NULL) {
-        popliner_measurement_free(m);
-        return pl_fail_memory(error, "the memory of a stage");
+        status = pl_fail_memory(error, "the memory of a stage");
+        goto done;
     }
     status = pl_stage_measure_shared(parts->meter, stages, num_stages, &m->memory, error);
     if (status == POPLINER_OK)
         status = pl_stage_measure_kept(parts->meter, &pipeline, stages, num_stages, m->kept_bytes,
                                        error);
-    if (status != POPLINER_OK) {
-        popliner_measurement_free(m);
-        return status;
-    }
+    if (status != POPLINER_OK)
+        goto done;
     m->detail = pl_stage_detail_of(parts->meter, &m->memory, m->kept_bytes);
     finish_measurement(m);
-    *measurement = m;
-    return POPLINER_OK;
+done:
+    if (status == POPLINER_OK)
+        *measurement = &m->told;
+    else
+        popliner_measurement_free((popliner_measurement *)m);
+    return status;
 }

@@ -55,14 +55,13 @@ static popliner_status report_stages(popliner_analysis *a, popliner_table table,
 /* The two tables over pairs of layers, which are measured together. */
 static popliner_status report_pairs(popliner_analysis *a, popliner_table table, char delimiter,
                                     char **text, popliner_error *error) {
-    popliner_status status = POPLINER_OK;
-    if (a->pairs == NULL)
-        status = popliner_analysis_pair_layers(a, &a->pairs, error);
+    const popliner_layer_pairs *pairs;
+    popliner_status status = popliner_analysis_pair_layers(a, &pairs, error);
     if (status != POPLINER_OK)
         return status;
     return pl_report_layer_pairs(a->layers,
-                                 table == POPLINER_TABLE_AFFINITY ? a->pairs->affinity_bytes
-                                                                  : a->pairs->communication_bytes,
+                                 table == POPLINER_TABLE_AFFINITY ? pairs->affinity_bytes
+                                                                  : pairs->communication_bytes,
                                  delimiter, text, error);
 }
 

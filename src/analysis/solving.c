@@ -11,6 +11,8 @@
 #include "base/structs.h"
 #include "costs/costs.h"
 #include "intervals/intervals.h"
+#include "memory/chain_data.h"
+#include "profile/profile_data.h"
 #include "show/certificate_data.h"
 #include "solve/greedy.h"
 #include "solve/owned_options.h"
@@ -126,7 +128,7 @@ static popliner_status take_options(task *t, const popliner_solver_options *call
     if (status != POPLINER_OK)
         return status;
     if (own->max_stage_bytes == POPLINER_TARGET_BYTES)
-        own->max_stage_bytes = popliner_profile_target(t->analysis->profile)->bytes_per_tile;
+        own->max_stage_bytes = t->analysis->profile->target.bytes_per_tile;
     if (own->listener == NULL)
         own->listener = &t->analysis->listener;
     if (own->counted_units != NULL)
@@ -135,7 +137,8 @@ static popliner_status take_options(task *t, const popliner_solver_options *call
     if (t->solver.counted_units == NULL)
         return pl_fail_memory(error, "the options of the solver");
     for (size_t unit = 0; unit < num_units; unit++)
-        t->solver.counted_units[unit] = popliner_chain_kind(t->chain, unit) == POPLINER_UNIT_LAYER;
+        t->solver.counted_units[unit] =
+            pl_chain_unit_at(t->chain, unit)->kind == POPLINER_UNIT_LAYER;
     own->counted_units = t->solver.counted_units;
     return POPLINER_OK;
 }
@@ -349,7 +352,7 @@ static popliner_status certify(task *t, bool is_evaluation, popliner_plan *plan,
     if (names == NULL)
         return pl_fail_memory(error, "a report");
     for (size_t unit = 0; unit < num_units; unit++)
-        names[unit] = popliner_chain_label(t->chain, unit);
+        names[unit] = pl_chain_unit_at(t->chain, unit)->label;
     pl_certificate_input input = {
         .options = &t->solver.options,
         .pipeline = t->pipeline,

@@ -21,7 +21,7 @@ bool pl_fields_reserve(const pl_field *fields, size_t num_fields, size_t *capaci
     for (size_t i = 0; i < num_fields && needed > *capacity; i++) {
         void *items = pl_field_items(&fields[i]);
         grown = *capacity;
-        if (!pl_reserve(&items, &grown, needed, fields[i].item_size))
+        if (!pl_grow(&items, &grown, needed, fields[i].item_size))
             return false;
         pl_field_set_items(&fields[i], items);
     }

@@ -17,14 +17,14 @@ typedef struct pl_field {
 } pl_field;
 
 /* Room for the fields of the largest structure. */
-enum { PL_MOST_FIELDS = 96 };
+enum { PL_MAX_FIELDS = 96 };
 
 /* The array of a field, and giving it another; neither copies. */
 void *pl_field_items(const pl_field *field);
 void pl_field_set_items(const pl_field *field, void *items);
 
 /* Makes room for at least `needed` items in the arrays of all fields, which have room for *capacity
- * items each; grows as pl_reserve does. False when memory is short. */
+ * items each; grows as pl_grow does. False when memory is short. */
 bool pl_fields_reserve(const pl_field *fields, size_t num_fields, size_t *capacity, size_t needed);
 
 /* Frees the arrays of all fields. */

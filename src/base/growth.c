@@ -44,10 +44,6 @@ bool pl_grow_columns(const pl_column_room *columns, size_t num_columns, size_t *
     return true;
 }
 
-bool pl_reserve(void **items, size_t *capacity, size_t needed, size_t item_size) {
-    return pl_grow(items, capacity, needed, item_size);
-}
-
 void *pl_new_array(size_t count, size_t item_size) {
     return calloc(count > 0 ? count : 1, item_size);
 }

@@ -28,9 +28,6 @@ typedef struct pl_column_room {
 bool pl_grow_columns(const pl_column_room *columns, size_t num_columns, size_t *capacity,
                      size_t num_needed);
 
-/* pl_grow, for callers that have not moved to it yet. */
-bool pl_reserve(void **items, size_t *capacity, size_t needed, size_t item_size);
-
 /* calloc for arrays that may be empty: never NULL for lack of items. */
 void *pl_new_array(size_t count, size_t item_size);
 

@@ -32,7 +32,7 @@ static popliner_status log_evaluation(session *s, const popliner_certificate *ce
 
 static popliner_status tell_plan(session *s, const request *r,
                                  const popliner_certificate *certificate, popliner_error *error) {
-    enum { MOST_UNEXPLAINED_PERCENT = 20 };
+    enum { MAX_UNEXPLAINED_PERCENT = 20 };
     const popliner_plan *split = popliner_certificate_get_info(certificate)->plan;
     const popliner_plan_summary *plan = popliner_plan_get_summary(split);
     char *line = NULL;
@@ -64,7 +64,7 @@ static popliner_status tell_plan(session *s, const request *r,
         log_lines(s, POPLINER_LEVEL_INFO, text);
     }
     text = NULL;
-    if (share * 100 > MOST_UNEXPLAINED_PERCENT)
+    if (share * 100 > MAX_UNEXPLAINED_PERCENT)
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "%.0f%% of the largest tile is explained by no operation and counted in every "
                     "stage; see --diagnose for what is missing.",

@@ -88,19 +88,19 @@ static void finish_bar(log_state *log, int width) {
         log->bar_width = visible;
 }
 
-void log_waiting(log_state *log, const char *task, double start_seconds, double most_seconds,
+void log_waiting(log_state *log, const char *task, double start_seconds, double max_seconds,
                  const char *advice) {
     double now = log_seconds();
     /* so that both, as whole seconds, add up to the limit */
-    double left = most_seconds - (double)(unsigned long)(now - start_seconds) - 0.001;
+    double left = max_seconds - (double)(unsigned long)(now - start_seconds) - 0.001;
     char left_text[24];
     if (!log->shows_progress || now - start_seconds < 1 || now - log->waiting_seconds < 0.25)
         return;
     log->waiting_seconds = now;
     write_duration(left_text, sizeof left_text, left > 0 ? left : 0);
     finish_bar(log, fprintf(stderr, "\r%s for %.0f s%s%s%s", task, now - start_seconds,
-                            most_seconds > 0 ? ", at most " : "", most_seconds > 0 ? left_text : "",
-                            most_seconds > 0 ? " left" : advice));
+                            max_seconds > 0 ? ", at most " : "", max_seconds > 0 ? left_text : "",
+                            max_seconds > 0 ? " left" : advice));
 }
 
 static void on_progress(void *user, const char *task, uint64_t done, uint64_t total) {

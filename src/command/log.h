@@ -30,7 +30,7 @@ popliner_listener log_listener(log_state *log);
 
 /* Shows for how long something has been at work that cannot tell its progress, once that is longer
  * than a second, and, unless it is 0, for how long it may go on at most. */
-void log_waiting(log_state *log, const char *task, double start_seconds, double most_seconds,
+void log_waiting(log_state *log, const char *task, double start_seconds, double max_seconds,
                  const char *advice);
 
 /* Writes one formatted message. */

@@ -11,13 +11,15 @@ static void list_operations(const popliner_operations *operations, char *text, s
     const char *shown[MAX_SHOWN];
     size_t num_shown = 0;
     size_t length = 0;
-    for (size_t i = 0; i < popliner_operations_count(operations) && num_shown < MAX_SHOWN; i++) {
-        const popliner_operation operation = popliner_operations_get(operations, i);
-        bool is_known = operation.is_tensor || *operation.name == '\0';
+    const popliner_operation *operation;
+    for (size_t i = 0;
+         num_shown < MAX_SHOWN && (operation = popliner_operations_at(operations, i)) != NULL;
+         i++) {
+        bool is_known = operation->is_tensor || *operation->name == '\0';
         for (size_t k = 0; k < num_shown; k++)
-            is_known = is_known || strcmp(shown[k], operation.name) == 0;
+            is_known = is_known || strcmp(shown[k], operation->name) == 0;
         if (!is_known)
-            shown[num_shown++] = operation.name;
+            shown[num_shown++] = operation->name;
     }
     *text = '\0';
     for (size_t k = 0; k < num_shown && length < size; k++)
@@ -53,11 +55,18 @@ static popliner_status tell_candidates(session *s, popliner_error *error) {
     return POPLINER_OK;
 }
 
+/* Whether any operation is in a layer. */
+static bool has_layer(const popliner_layers *layers) {
+    const popliner_layer_finding *layer = popliner_layers_at(layers, 0);
+    for (size_t i = 1; layer != NULL && layer->unit == 0; i++)
+        layer = popliner_layers_at(layers, i);
+    return layer != NULL;
+}
+
 popliner_status can_split(session *s, bool *can, popliner_error *error) {
     const popliner_layers *layers = NULL;
     popliner_status status = popliner_analysis_layers(s->analysis, &layers, error);
-    *can = status == POPLINER_OK &&
-           (popliner_layers_num_units(layers) > 1 || s->options.num_ipus == 1);
+    *can = status == POPLINER_OK && (s->options.num_ipus == 1 || has_layer(layers));
     if (status != POPLINER_OK || *can)
         return status;
     s->failed_softly = true;

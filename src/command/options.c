@@ -252,8 +252,8 @@ static popliner_status set_seconds(const option *o, const char *value, double *s
 
 static popliner_status add_repeated(const option *o, const char *value, repeated *list,
                                     popliner_error *error) {
-    if (list->count == MOST_REPEATS)
-        return fail(error, "--%s is given more than %d times", o->name, MOST_REPEATS);
+    if (list->count == MAX_REPEATS)
+        return fail(error, "--%s is given more than %d times", o->name, MAX_REPEATS);
     list->texts[list->count++] = value;
     return POPLINER_OK;
 }

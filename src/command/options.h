@@ -26,9 +26,9 @@ typedef enum reserve_kind {
 typedef enum solver_choice { SOLVER_ILP, SOLVER_GREEDY } solver_choice;
 
 /* What an option was given that may be given more than once. */
-enum { MOST_REPEATS = 256 };
+enum { MAX_REPEATS = 256 };
 typedef struct repeated {
-    const char *texts[MOST_REPEATS];
+    const char *texts[MAX_REPEATS];
     size_t count;
 } repeated;
 

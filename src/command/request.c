@@ -41,8 +41,9 @@ static popliner_status begin_units(request *r, size_t num_units, popliner_error 
 popliner_status request_name_chain(request *r, const popliner_chain *chain, popliner_error *error) {
     popliner_status status = begin_units(r, popliner_chain_num_units(chain), error);
     for (size_t unit = 0; status == POPLINER_OK && unit < r->num_units; unit++) {
-        r->counted_units[unit] = popliner_chain_kind(chain, unit) == POPLINER_UNIT_LAYER;
-        r->unit_names[unit] = popliner_chain_label(chain, unit);
+        const popliner_chain_unit *it = popliner_chain_unit_at(chain, unit);
+        r->counted_units[unit] = it->kind == POPLINER_UNIT_LAYER;
+        r->unit_names[unit] = it->label;
     }
     return status;
 }
@@ -100,7 +101,7 @@ static bool parse_number(const char *text, uint64_t most, uint64_t *number, cons
     return *end > text;
 }
 
-enum { MOST_IPU = 65535 };
+enum { MAX_IPU = 65535 };
 
 static popliner_status parse_device_map(const char *text, size_t **map, size_t *count,
                                         popliner_error *error) {
@@ -110,7 +111,7 @@ static popliner_status parse_device_map(const char *text, size_t **map, size_t *
         return fail_memory(error);
     for (const char *rest = text;; rest++) {
         uint64_t ipu;
-        if (!parse_number(rest, MOST_IPU, &ipu, &rest) || (*rest != ',' && *rest != '\0'))
+        if (!parse_number(rest, MAX_IPU, &ipu, &rest) || (*rest != ',' && *rest != '\0'))
             return session_fail(error, POPLINER_ERROR_USAGE,
                                 "--device-map %s: expected the IPU of each stage, like 0,1,2,0",
                                 text);
@@ -238,7 +239,7 @@ static popliner_status parse_place(const char *text, size_t *length, size_t *ipu
     const char *sign = strrchr(text, '=');
     const char *end = NULL;
     uint64_t number = 0;
-    if (sign == NULL || !parse_number(sign + 1, MOST_IPU, &number, &end) || *end != '\0')
+    if (sign == NULL || !parse_number(sign + 1, MAX_IPU, &number, &end) || *end != '\0')
         return session_fail(error, POPLINER_ERROR_USAGE,
                             "--place %s: expected a layer and its IPU, like 3=0", text);
     *length = (size_t)(sign - text);
@@ -290,7 +291,7 @@ static popliner_status parse_limits(request *r, const repeated *list,
         for (const char *rest = list->texts[i];; rest++) {
             uint64_t ipu = 0;
             uint64_t bytes = 0;
-            if (!parse_number(rest, MOST_IPU, &ipu, &rest) || *rest != '=' ||
+            if (!parse_number(rest, MAX_IPU, &ipu, &rest) || *rest != '=' ||
                 (rest = size_take(rest + 1, &bytes)) == NULL || (*rest != ',' && *rest != '\0'))
                 return session_fail(
                     error, POPLINER_ERROR_USAGE,

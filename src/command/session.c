@@ -156,6 +156,7 @@ popliner_memory_model session_memory_model(const session *s, popliner_memory_mod
 popliner_status session_less_reserve(const session *s, uint64_t memory_bytes, uint64_t *limit_bytes,
                                      popliner_error *error) {
     uint64_t reserve = 0;
+    popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
     switch (s->options.reserve) {
     case RESERVE_NOTHING:
         break;
@@ -166,7 +167,8 @@ popliner_status session_less_reserve(const session *s, uint64_t memory_bytes, ui
         reserve = (uint64_t)((double)memory_bytes * (double)s->options.reserve_amount / 10000.0);
         break;
     case RESERVE_GAPS:
-        reserve = popliner_profile_layout_gap_bytes(popliner_analysis_profile(s->analysis));
+        popliner_profile_get_info(popliner_analysis_profile(s->analysis), &info, NULL);
+        reserve = info.layout_gap_bytes;
         break;
     }
     if (reserve > memory_bytes)
@@ -179,8 +181,11 @@ popliner_status session_less_reserve(const session *s, uint64_t memory_bytes, ui
 
 popliner_status session_limit(session *s, uint64_t *limit_bytes, popliner_error *error) {
     uint64_t memory = s->options.mem_per_tile_bytes;
-    if (memory == 0)
-        memory = popliner_profile_target(popliner_analysis_profile(s->analysis))->bytes_per_tile;
+    if (memory == 0) {
+        popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
+        popliner_profile_get_info(popliner_analysis_profile(s->analysis), &info, NULL);
+        memory = info.bytes_per_tile;
+    }
     popliner_status status = session_less_reserve(s, memory, limit_bytes, error);
     if (status == POPLINER_OK && *limit_bytes < memory)
         log_message(&s->log, POPLINER_LEVEL_INFO, "Keeping %llu of %llu bytes free on every tile",

@@ -18,11 +18,12 @@ static bool wants(const request *r, popliner_objective objective) {
 
 /* Refuses and warns of what the profile does not have. */
 static popliner_status check_profile(session *s, const request *r, popliner_error *error) {
-    const popliner_profile *profile = popliner_analysis_profile(s->analysis);
+    popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
     bool is_training = true;
-    popliner_status status = POPLINER_OK;
-    if (wants(r, POPLINER_OBJECTIVE_CYCLES) &&
-        popliner_profile_cycles_source(profile) < POPLINER_CYCLES_ESTIMATED)
+    popliner_status status =
+        popliner_profile_get_info(popliner_analysis_profile(s->analysis), &info, error);
+    if (status == POPLINER_OK && wants(r, POPLINER_OBJECTIVE_CYCLES) &&
+        info.cycles_source < POPLINER_CYCLES_ESTIMATED)
         status = session_fail(error, POPLINER_ERROR_USAGE,
                               "--objective %s: the profile has no cycles of computing; compile "
                               "with the engine option profiler.includeCycleEstimates set to true",

@@ -7,7 +7,7 @@
 #include "command/sizes.h"
 #include "popliner/report.h"
 
-enum { USUAL_STEPS = 15, MOST_ROWS = 10000 };
+enum { USUAL_STEPS = 15, MAX_ROWS = 10000 };
 
 /* The number, or the size, that a text begins with, at least 1; NULL if there is none, else what
  * follows. */
@@ -42,10 +42,10 @@ popliner_status sweep_parse(const char *text, sweep_range *range, popliner_error
                             "--sweep %s: expected num-ipus=A..B or mem-per-tile=A..B, and :STEP if "
                             "wanted, like num-ipus=2..8 or mem-per-tile=200K..600K:50K",
                             text);
-    if ((range->last - range->first) / range->step >= MOST_ROWS)
+    if ((range->last - range->first) / range->step >= MAX_ROWS)
         return session_fail(error, POPLINER_ERROR_USAGE,
                             "--sweep %s: these are more than %d values; give a larger step", text,
-                            MOST_ROWS);
+                            MAX_ROWS);
     return POPLINER_OK;
 }
 

@@ -57,7 +57,7 @@ static popliner_status find_bottleneck(const pl_explained *explained,
         size_t most_step = peaks[tile].peak_step;
         /* a tile whose peak over all steps is no larger cannot win over fewer steps */
         if (!all_steps && always_live + most > d->truth_bytes) {
-            status = popliner_liveness_of_tile(p, tile, NULL, 0, p->num_steps, bytes, error);
+            status = popliner_liveness_by_step(p, tile, NULL, 0, p->num_steps, bytes, error);
             most = 0;
             most_step = SIZE_MAX; /* until the first step of the units is met */
             for (size_t step = 0; status == POPLINER_OK && step < p->num_steps; step++) {

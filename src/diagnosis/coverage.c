@@ -4,6 +4,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "diagnosis/suggestion.h"
+#include "model/layers_data.h"
 
 popliner_status pl_diagnose_coverage(const popliner_operations *operations,
                                      const popliner_layers *layers, popliner_diagnosis *d,
@@ -11,28 +12,24 @@ popliner_status pl_diagnose_coverage(const popliner_operations *operations,
     size_t capacity = 0;
     d->num_operations = popliner_operations_count(operations);
     for (size_t i = 0; i < d->num_operations; i++) {
-        popliner_coverage found = {.rule = popliner_layers_rule(layers, i),
-                                   .num_named = popliner_layers_num_named(layers, i),
-                                   .note = popliner_layers_note(layers, i)};
+        const popliner_layer_finding *layer = pl_layer_at(layers, i);
+        popliner_coverage found = {
+            .rule = layer->rule, .num_named = layer->num_named, .note = layer->note};
         size_t place = 0;
         while (place < d->num_coverage && (d->coverage[place].rule != found.rule ||
                                            d->coverage[place].num_named != found.num_named))
             place++;
         if (place == d->num_coverage) {
-            void *coverage = d->coverage;
-            if (!pl_reserve(&coverage, &capacity, place + 1, sizeof *d->coverage))
+            if (!pl_grow(&d->coverage, &capacity, place + 1, sizeof *d->coverage))
                 return pl_fail_memory(error, "the diagnosis");
-            d->coverage = coverage;
             d->coverage[d->num_coverage++] = found;
         }
         d->coverage[place].num_operations++;
     }
     size_t num_found = 0;
     for (size_t i = 0; i < d->num_operations; i++)
-        num_found += popliner_layers_unit_of(layers, i) > 0;
+        num_found += pl_layers_unit_of(layers, i) > 0;
     if (!popliner_operations_are_of_framework(operations) || num_found * 2 >= d->num_operations)
         return POPLINER_OK; /* nothing to suggest */
-    return pl_suggest_regex(operations, layers, d->suggested_regex, sizeof d->suggested_regex,
-                            d->suggestion_example, sizeof d->suggestion_example,
-                            &d->suggested_layers, error);
+    return pl_suggest_regex(operations, layers, &d->suggestion, error);
 }

@@ -9,6 +9,8 @@
 #include "diagnosis/coverage.h"
 #include "diagnosis/explained.h"
 #include "diagnosis/program_types.h"
+#include "model/layers_data.h"
+#include "model/operations_data.h"
 
 /* The range of steps that the original shows. */
 static void find_steps(const pl_explained *explained, popliner_diagnosis *d) {
@@ -16,13 +18,13 @@ static void find_steps(const pl_explained *explained, popliner_diagnosis *d) {
     d->first_step = 1; /* no step, unless an operation counts */
     d->last_step = 0;
     for (size_t i = 0; i < explained->num_counted; i++) {
-        popliner_operation operation =
-            popliner_operations_get(explained->operations, explained->counted[i]);
-        bool in_layer = popliner_layers_unit_of(explained->layers, explained->counted[i]) > 0;
+        const popliner_operation *operation =
+            pl_operation_at(explained->operations, explained->counted[i]);
+        bool in_layer = pl_layers_unit_of(explained->layers, explained->counted[i]) > 0;
         if (i == 0 || (in_layer && !has_layer))
-            d->first_step = operation.first_step;
+            d->first_step = operation->first_step;
         has_layer = has_layer || in_layer;
-        d->last_step = operation.last_step;
+        d->last_step = operation->last_step;
     }
 }
 
@@ -94,9 +96,9 @@ void pl_diagnosis_summarise(popliner_diagnosis *d) {
         .tiles_off = d->tiles_off,
         .first_step = d->first_step,
         .last_step = d->last_step,
-        .suggested_regex = d->suggested_regex,
-        .suggestion_example = d->suggestion_example,
-        .suggested_layers = d->suggested_layers,
+        .suggested_regex = d->suggestion.regex,
+        .suggestion_example = d->suggestion.example,
+        .suggested_layers = d->suggestion.num_layers,
     };
 }
 

@@ -4,6 +4,7 @@
 #ifndef PL_DIAGNOSIS_DIAGNOSIS_H
 #define PL_DIAGNOSIS_DIAGNOSIS_H
 
+#include "diagnosis/suggestion.h"
 #include "memory/stage.h"
 #include "popliner/diagnosis.h"
 #include "popliner/error.h"
@@ -58,11 +59,7 @@ struct popliner_diagnosis {
     size_t num_coverage;
     size_t num_operations;
 
-    /* A regex that would find layers in the names of operations that have none, "" if there is no
-     * likely one, with an example and the number of layers that it finds. */
-    char suggested_regex[160];
-    char suggestion_example[160];
-    size_t suggested_layers;
+    pl_suggestion suggestion;
 
     /* Whose it is, for reports; info may be NULL. Set by the analysis. */
     const popliner_profile *profile;

@@ -6,6 +6,8 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "memory/code.h"
+#include "model/layers_data.h"
+#include "model/operations_data.h"
 #include "profile/touches.h"
 
 const pl_category pl_diagnosed_code[PL_NUM_DIAGNOSED_CODE] = {
@@ -78,13 +80,13 @@ static void count_operations(pl_explained *explained, pl_code_counter *counter,
     bool all_have_data = !counter->model->has_unlayered_unit;
     pl_code_counter_reset(counter);
     for (size_t i = 0; i < popliner_operations_count(explained->operations); i++) {
-        bool in_layer = popliner_layers_unit_of(explained->layers, i) > 0;
+        bool in_layer = pl_layers_unit_of(explained->layers, i) > 0;
         if (layer_operations_only && !in_layer)
             continue;
         explained->counted[explained->num_counted++] = i;
-        popliner_operation operation = popliner_operations_get(explained->operations, i);
-        for (size_t k = 0; k < operation.num_programs; k++) {
-            uint32_t program = operation.programs[k];
+        const popliner_operation *operation = pl_operation_at(explained->operations, i);
+        for (size_t k = 0; k < operation->num_programs; k++) {
+            uint32_t program = operation->programs[k];
             pl_code_counter_add(counter, program, groups);
             explained->program_seen[program] = 1;
             if (in_layer || all_have_data)

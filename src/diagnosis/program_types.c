@@ -17,10 +17,8 @@ popliner_status pl_diagnose_program_types(const pl_explained *explained, popline
         while (place < d->num_program_types && strcmp(d->programs[place].type, type) != 0)
             place++;
         if (place == d->num_program_types) {
-            void *programs = d->programs;
-            if (!pl_reserve(&programs, &capacity, place + 1, sizeof *d->programs))
+            if (!pl_grow(&d->programs, &capacity, place + 1, sizeof *d->programs))
                 return pl_fail_memory(error, "the diagnosis");
-            d->programs = programs;
             d->programs[d->num_program_types++] = (popliner_diagnosis_programs){.type = type};
         }
         popliner_diagnosis_programs *group = &d->programs[place];

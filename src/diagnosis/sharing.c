@@ -7,6 +7,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "memory/unit_usage.h"
+#include "model/layers_data.h"
 #include "model/operations_data.h"
 #include "profile/profile_data.h"
 
@@ -40,10 +41,8 @@ static popliner_status find_groups(groups *all, const popliner_profile *p,
         while (found != PL_NONE && all->items[found].set != set)
             found = all->items[found].next;
         if (found == PL_NONE) {
-            void *items = all->items;
-            if (!pl_reserve(&items, &all->capacity, all->count + 1, sizeof *all->items))
+            if (!pl_grow(&all->items, &all->capacity, all->count + 1, sizeof *all->items))
                 return pl_fail_memory(error, "the shared variables");
-            all->items = items;
             found = (uint32_t)all->count++;
             all->items[found] = (group){.set = set, .next = *first};
             *first = found;
@@ -85,7 +84,7 @@ static size_t find_step_units(const step_layers *s, uint32_t step, uint32_t *uni
         uint32_t operation = s->operations->step_operation[at];
         if (!owns || operation == PL_NONE)
             continue;
-        uint32_t unit = (uint32_t)popliner_layers_unit_of(s->layers, operation);
+        uint32_t unit = (uint32_t)pl_layers_unit_of(s->layers, operation);
         bool known = unit == 0;
         for (size_t i = 0; i < count; i++)
             known = known || units[i] == unit;
@@ -100,17 +99,17 @@ static size_t find_step_units(const step_layers *s, uint32_t step, uint32_t *uni
 static void add_communication(pl_sharing *sharing, const step_layers *s, const pl_unit_sets *sets,
                               uint32_t class_index, const group *g, uint32_t *counted,
                               uint32_t number) {
-    enum { MOST_UNITS = 64 }; /* one per nested call: no real program nests so deep */
+    enum { MAX_UNITS = 64 }; /* one per nested call: no real program nests so deep */
     const popliner_profile *p = s->profile;
     size_t n = sharing->num_layers;
     for (uint32_t r = p->class_ranges_start[class_index];
          r < p->class_ranges_start[class_index + 1]; r++) {
-        uint32_t begins[MOST_UNITS];
-        uint32_t ends[MOST_UNITS];
+        uint32_t begins[MAX_UNITS];
+        uint32_t ends[MAX_UNITS];
         if (p->range_first_step[r] == p->range_end_step[r])
             continue;
-        size_t num_begins = find_step_units(s, p->range_first_step[r], begins, MOST_UNITS);
-        size_t num_ends = find_step_units(s, p->range_end_step[r] - 1, ends, MOST_UNITS);
+        size_t num_begins = find_step_units(s, p->range_first_step[r], begins, MAX_UNITS);
+        size_t num_ends = find_step_units(s, p->range_end_step[r] - 1, ends, MAX_UNITS);
         for (size_t a = 0; a < num_begins; a++) {
             for (size_t b = 0; b < num_ends; b++) {
                 size_t pair = (begins[a] - 1) * n + ends[b] - 1;
@@ -132,7 +131,7 @@ popliner_status pl_sharing_measure(const popliner_profile *profile,
     popliner_status status = pl_profile_require_variables(profile, error);
     if (status != POPLINER_OK)
         return status;
-    size_t n = popliner_layers_num_units(layers) - 1;
+    size_t n = pl_layers_num_units(layers) - 1;
     const step_layers steps = {profile, operations, layers};
     pl_unit_usage usage = {0};
     groups all = {0};
@@ -143,7 +142,7 @@ popliner_status pl_sharing_measure(const popliner_profile *profile,
     sharing->affinity_bytes = pl_new_array(n * n, sizeof *sharing->affinity_bytes);
     sharing->communication_bytes = pl_new_array(n * n, sizeof *sharing->communication_bytes);
     for (size_t i = 0; unit_of_operation != NULL && i < num_operations; i++)
-        unit_of_operation[i] = (uint32_t)popliner_layers_unit_of(layers, i);
+        unit_of_operation[i] = (uint32_t)pl_layers_unit_of(layers, i);
     if (counted == NULL || unit_of_operation == NULL || sharing->affinity_bytes == NULL ||
         sharing->communication_bytes == NULL)
         status = pl_fail_memory(error, "the tables of layers");

@@ -8,6 +8,8 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/names.h"
+#include "model/layers_data.h"
+#include "model/operations_data.h"
 
 /* A word with what stands between it and its number: "h/" or "layer_._". */
 typedef struct stem {
@@ -33,10 +35,8 @@ static bool add_stem(stems *all, const char *bytes, size_t stem_length, size_t l
     text[stem_length] = '\0';
     size_t place = memory ? pl_names_number(&all->names, text) : SIZE_MAX;
     free(text);
-    void *items = all->items;
-    if (place == SIZE_MAX || !pl_reserve(&items, &all->capacity, place + 1, sizeof *all->items))
+    if (place == SIZE_MAX || !pl_grow(&all->items, &all->capacity, place + 1, sizeof *all->items))
         return false;
-    all->items = items;
     if (all->names.count > stems_before)
         all->items[place] = (stem){.first_operation = operation};
     all->items[place].num_numbers += all->numbered.count > numbers_before;
@@ -74,19 +74,16 @@ static bool add_stems(stems *all, const char *name, size_t operation) {
 }
 
 popliner_status pl_suggest_regex(const popliner_operations *operations,
-                                 const popliner_layers *layers, char *regex, size_t regex_size,
-                                 char *example, size_t example_size, size_t *num_layers,
+                                 const popliner_layers *layers, pl_suggestion *suggestion,
                                  popliner_error *error) {
     stems all = {.capacity = 0};
     bool memory = true;
     size_t best = SIZE_MAX;
-    *regex = '\0';
-    *example = '\0';
-    *num_layers = 0;
+    *suggestion = (pl_suggestion){.num_layers = 0};
     for (size_t i = 0; memory && i < popliner_operations_count(operations); i++) {
-        popliner_operation operation = popliner_operations_get(operations, i);
-        if (popliner_layers_unit_of(layers, i) == 0 && !operation.is_tensor)
-            memory = add_stems(&all, operation.name, i);
+        const popliner_operation *operation = pl_operation_at(operations, i);
+        if (pl_layers_unit_of(layers, i) == 0 && !operation->is_tensor)
+            memory = add_stems(&all, operation->name, i);
     }
     for (size_t i = 0; i < all.names.count; i++) {
         if (all.items[i].num_numbers > 1 &&
@@ -100,11 +97,11 @@ popliner_status pl_suggest_regex(const popliner_operations *operations,
             pl_text_format(&text, *c == '.' ? "\\%c" : "%c", *c);
         pl_text_add(&text, "(\\d+)");
         memory = !text.failed;
-        if (memory && text.length < regex_size) {
-            memcpy(regex, text.data, text.length + 1);
-            *num_layers = all.items[best].num_numbers;
-            snprintf(example, example_size, "%s",
-                     popliner_operations_get(operations, all.items[best].first_operation).name);
+        if (memory && text.length < sizeof suggestion->regex) {
+            memcpy(suggestion->regex, text.data, text.length + 1);
+            suggestion->num_layers = all.items[best].num_numbers;
+            snprintf(suggestion->example, sizeof suggestion->example, "%s",
+                     pl_operation_at(operations, all.items[best].first_operation)->name);
         }
         free(text.data);
     }

@@ -6,6 +6,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "model/operations_data.h"
 #include "profile/blob_codec.h"
 #include "profile/profile_data.h"
 
@@ -107,10 +108,10 @@ static popliner_status find_vertex_code(pl_interval_inputs *inputs, popliner_err
         pl_unit_sets_begin_unit(&inputs->kind_sets, (uint32_t)unit);
         for (size_t i = chain->unit_operations_start[unit];
              i < chain->unit_operations_start[unit + 1]; i++) {
-            popliner_operation operation =
-                popliner_operations_get(inputs->operations, chain->unit_operation[i]);
-            for (size_t k = 0; k < operation.num_programs; k++) {
-                uint32_t compute_set = p->program_compute_set[operation.programs[k]];
+            const popliner_operation *operation =
+                pl_operation_at(inputs->operations, chain->unit_operation[i]);
+            for (size_t k = 0; k < operation->num_programs; k++) {
+                uint32_t compute_set = p->program_compute_set[operation->programs[k]];
                 if (compute_set != PL_NONE && !add_compute_set(inputs, compute_set))
                     return pl_fail_memory(error, "the vertex code of the layers");
             }
@@ -189,8 +190,8 @@ static popliner_status find_breaks(pl_interval_inputs *inputs, popliner_error *e
             continue;
         const size_t *first = chain->unit_operation + chain->unit_operations_start[unit];
         const size_t *last = chain->unit_operation + chain->unit_operations_start[unit + 1] - 1;
-        inputs->is_break[popliner_operations_get(inputs->operations, *first).first_step] = 1;
-        inputs->is_break[popliner_operations_get(inputs->operations, *last).last_step + 1] = 1;
+        inputs->is_break[pl_operation_at(inputs->operations, *first)->first_step] = 1;
+        inputs->is_break[pl_operation_at(inputs->operations, *last)->last_step + 1] = 1;
     }
     return POPLINER_OK;
 }

@@ -165,14 +165,14 @@ static size_t list_live(const popliner_profile *p, const tile_variable *variable
 static popliner_status find_largest(const pl_interval_inputs *inputs, pl_stage_details *details,
                                     popliner_error *error) {
     const popliner_profile *p = inputs->profile;
-    size_t most_variables = 0;
+    size_t max_variables = 0;
     for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
         size_t count = (size_t)(p->tile_variables_start[tile + 1] - p->tile_variables_start[tile]);
-        most_variables = count > most_variables ? count : most_variables;
+        max_variables = count > max_variables ? count : max_variables;
     }
     tile_piece *pieces = sort_pieces(details);
-    tile_variable *variables = pl_new_array(most_variables, sizeof *variables); /* of one tile */
-    tile_variable *live = pl_new_array(most_variables, sizeof *live); /* those at one step */
+    tile_variable *variables = pl_new_array(max_variables, sizeof *variables); /* of one tile */
+    tile_variable *live = pl_new_array(max_variables, sizeof *live); /* those at one step */
     popliner_status status = pieces == NULL || variables == NULL || live == NULL
                                  ? pl_fail_memory(error, "the details of the stages")
                                  : POPLINER_OK;

@@ -134,7 +134,7 @@ static uint64_t link_cycles(const pl_interval_inputs *inputs, uint64_t bytes) {
 static popliner_status fill_cycles(const pl_interval_inputs *inputs, popliner_costs *costs,
                                    popliner_error *error) {
     size_t num_units = inputs->chain->num_units;
-    if (popliner_profile_cycles_source(inputs->profile) < POPLINER_CYCLES_ESTIMATED)
+    if (pl_profile_cycles_source(inputs->profile) < POPLINER_CYCLES_ESTIMATED)
         return POPLINER_OK;
     uint64_t *cycles = pl_new_array(num_units, sizeof *cycles);
     popliner_status status = cycles == NULL ? pl_fail_memory(error, "the cycles of the layers")

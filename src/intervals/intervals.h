@@ -78,7 +78,7 @@ popliner_status pl_intervals_are_training(const popliner_profile *profile,
  *            may need less, as it then has other inputs.
  *
  *   cycles   Only with_cycles, and if the profile tells those of computing
- *            (popliner_profile_cycles_source is ESTIMATED or MEASURED): the sum over the liveness
+ *            (pl_profile_cycles_source is ESTIMATED or MEASURED): the sum over the liveness
  *            steps that run for an operation of the interval of the cycles of their programs, times
  *            the counts of the Repeats around them; of a choice between programs that of the one
  *            with the most computing. And what crosses the two cuts of the interval, forward and

@@ -58,11 +58,9 @@ static bool grow_slots(pl_live_parts *parts) {
 
 bool pl_live_parts_add(pl_live_parts *parts, uint32_t set, uint32_t first_step, uint32_t end_step,
                        uint64_t bytes) {
-    void *all = parts->parts;
     if (parts->count >= UINT32_MAX ||
-        !pl_reserve(&all, &parts->capacity, parts->count + 1, sizeof *parts->parts))
+        !pl_grow(&parts->parts, &parts->capacity, parts->count + 1, sizeof *parts->parts))
         return false;
-    parts->parts = all;
     if (2 * (parts->count + 1) > parts->num_slots && !grow_slots(parts))
         return false;
     uint32_t *slot = find_slot(parts, set, first_step, end_step);

@@ -95,11 +95,9 @@ static uint32_t take_piece(pl_peak_envelope *tiles) {
         tiles->unused = tiles->pieces[i].next;
         return i;
     }
-    void *pieces = tiles->pieces;
     if (tiles->num_pieces >= PL_NONE ||
-        !pl_reserve(&pieces, &tiles->capacity, tiles->num_pieces + 1, sizeof *tiles->pieces))
+        !pl_grow(&tiles->pieces, &tiles->capacity, tiles->num_pieces + 1, sizeof *tiles->pieces))
         return PL_NONE;
-    tiles->pieces = pieces;
     return (uint32_t)tiles->num_pieces++;
 }
 

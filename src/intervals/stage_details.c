@@ -35,8 +35,9 @@ popliner_stage_detail pl_stage_detail_of(const pl_stage_meter *meter, const pl_s
     d.tile_unexplained_bytes = n > 0 ? memory->unexplained_bytes[d.tile] : 0;
     d.tile_stash_bytes = n > 0 ? kept_bytes[d.tile] : 0;
     d.step = n > 0 ? (size_t)memory->peak_step[d.tile] : 0;
-    d.num_variables =
-        pl_stage_largest_variables(meter, d.tile, d.step, d.variables, POPLINER_DETAIL_VARIABLES);
+    if (n > 0)
+        d.num_variables = pl_stage_largest_variables(meter, d.tile, d.step, d.variables,
+                                                     POPLINER_DETAIL_VARIABLES);
     return d;
 }
 

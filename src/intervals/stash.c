@@ -80,7 +80,6 @@ popliner_status pl_stash_create(pl_stash *stash, const popliner_chain *chain,
     const pl_unit_sets *sets = &usage->sets;
     bool skips_unit_0 = pl_chain_first_data_unit(chain) > 0;
     touching t = {.passes = pl_new_array(chain->num_units, 1)};
-    void *arrivals = NULL;
     size_t capacity = 0;
     stash->recompute = recompute;
     stash->num_units = chain->num_units;
@@ -91,8 +90,7 @@ popliner_status pl_stash_create(pl_stash *stash, const popliner_chain *chain,
         size_t first = stash->start[set];
         spread_set(&t, passes, sets, set, (uint32_t)chain->num_units);
         size_t most = t.end > t.first ? t.end - t.first : 0;
-        memory = pl_reserve(&arrivals, &capacity, first + most, sizeof(pl_stash_arrival));
-        stash->arrivals = arrivals;
+        memory = pl_grow(&stash->arrivals, &capacity, first + most, sizeof *stash->arrivals);
         if (!memory)
             break;
         pl_stash_arrival *next = most == 0 ? NULL : stash->arrivals + first;

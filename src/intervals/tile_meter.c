@@ -26,6 +26,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "costs/triangle.h"
+#include "model/operations_data.h"
 #include "profile/profile_data.h"
 
 /* Bytes that arrive, and where they are live. */
@@ -142,18 +143,18 @@ static bool divide_range(pl_tile_meter *meter, uint32_t set, size_t first_step, 
                          uint64_t bytes) {
     /* any number would do, since what is not in the base arrives; without one, units that take
      * turns would make this quadratic */
-    enum { MOST_RUNS = 8 };
+    enum { MAX_RUNS = 8 };
     const pl_interval_inputs *inputs = meter->inputs;
     bool has_own_steps = inputs->model->has_own_steps;
     size_t first = first_step; /* of what arrives */
     size_t end = end_step;
-    for (int i = 0; has_own_steps && i < MOST_RUNS && first < end; i++) {
+    for (int i = 0; has_own_steps && i < MAX_RUNS && first < end; i++) {
         const pl_step_run *run = &inputs->unit_run[inputs->run_of_step[first]];
         if (!has_unit(inputs, set, run->unit))
             break;
         first = run->end_step < end ? run->end_step : end;
     }
-    for (int i = 0; has_own_steps && i < MOST_RUNS && first < end; i++) {
+    for (int i = 0; has_own_steps && i < MAX_RUNS && first < end; i++) {
         const pl_step_run *run = &inputs->unit_run[inputs->run_of_step[end - 1]];
         if (!has_unit(inputs, set, run->unit))
             break;
@@ -224,11 +225,9 @@ static bool find_segments(pl_tile_meter *meter) {
 static bool sort_arrivals(pl_tile_meter *meter) {
     size_t num_sets = meter->inputs->usage.sets.count;
     const pl_live_part *parts = meter->parts.parts;
-    void *arrivals = meter->arrivals;
-    if (!pl_reserve(&arrivals, &meter->arrivals_capacity, meter->parts.count,
-                    sizeof *meter->arrivals))
+    if (!pl_grow(&meter->arrivals, &meter->arrivals_capacity, meter->parts.count,
+                 sizeof *meter->arrivals))
         return false;
-    meter->arrivals = arrivals;
     /* counted two places up and filled one place up, so that the starts are right in the end */
     memset(meter->set_start, 0, (num_sets + 2) * sizeof *meter->set_start);
     for (size_t i = 0; i < meter->parts.count; i++)
@@ -269,11 +268,9 @@ static bool list_arriving(pl_tile_meter *meter) {
             enter_set(meter, set, false);
     for (size_t place = 0; place < num_places; place++)
         meter->arriving_start[place + 2] += meter->arriving_start[place + 1];
-    void *sets = meter->arriving_sets;
-    if (!pl_reserve(&sets, &meter->arriving_capacity, meter->arriving_start[num_places + 1],
-                    sizeof *meter->arriving_sets))
+    if (!pl_grow(&meter->arriving_sets, &meter->arriving_capacity,
+                 meter->arriving_start[num_places + 1], sizeof *meter->arriving_sets))
         return false;
-    meter->arriving_sets = sets;
     for (uint32_t set = 0; set < num_sets; set++)
         if (meter->set_start[set] < meter->set_start[set + 1])
             enter_set(meter, set, true);
@@ -335,8 +332,8 @@ static uint64_t peak_of_stage(const pl_tile_meter *meter, const stage_steps *ste
             segment = step == NULL ? SIZE_MAX : pl_peak_tree_place(&meter->tree);
         }
     } else if (steps->first_operation != SIZE_MAX) {
-        size_t first = popliner_operations_get(operations, steps->first_operation).first_step;
-        size_t last = popliner_operations_get(operations, steps->last_operation).last_step;
+        size_t first = pl_operation_at(operations, steps->first_operation)->first_step;
+        size_t last = pl_operation_at(operations, steps->last_operation)->last_step;
         bytes = pl_peak_tree_most_within(&meter->tree, meter->segment_of_step[first],
                                          meter->segment_of_step[last + 1], &segment);
     }

@@ -5,6 +5,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "model/operations_data.h"
 #include "profile/profile_data.h"
 #include "profile/touches.h"
 
@@ -46,9 +47,9 @@ static popliner_status explain(pl_account *account, const pl_memory_model *model
         goto done;
     pl_code_counter_reset(&counter);
     for (size_t i = 0; i < popliner_operations_count(operations); i++) {
-        popliner_operation operation = popliner_operations_get(operations, i);
-        for (size_t k = 0; k < operation.num_programs; k++) {
-            uint32_t program = operation.programs[k];
+        const popliner_operation *operation = pl_operation_at(operations, i);
+        for (size_t k = 0; k < operation->num_programs; k++) {
+            uint32_t program = operation->programs[k];
             if (counter.program_seen[program] == counter.number)
                 continue;
             pl_code_counter_add(&counter, program, account->explained_bytes);

@@ -7,6 +7,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/id_map.h"
+#include "model/layers_data.h"
 #include "model/operations_data.h"
 #include "profile/profile_data.h"
 
@@ -15,6 +16,7 @@ void pl_chain_free(popliner_chain *chain) {
         return;
     free(chain->kind);
     free(chain->layer);
+    free(chain->units);
     free(chain->unit_of_operation);
     free(chain->unit_operations_start);
     free(chain->unit_operation);
@@ -22,40 +24,16 @@ void pl_chain_free(popliner_chain *chain) {
     free(chain);
 }
 
-popliner_memory_model popliner_chain_memory_model(const popliner_chain *chain) {
-    return chain->model->id;
-}
-
 size_t popliner_chain_num_units(const popliner_chain *chain) {
     return chain->num_units;
 }
 
-popliner_unit_kind popliner_chain_kind(const popliner_chain *chain, size_t unit) {
-    return chain->kind[unit];
-}
-
-const char *popliner_chain_name(const popliner_chain *chain, size_t unit) {
-    return popliner_layers_name(chain->layers, chain->layer[unit]);
+const popliner_chain_unit *popliner_chain_unit_at(const popliner_chain *chain, size_t unit) {
+    return unit < chain->num_units ? pl_chain_unit_at(chain, unit) : NULL;
 }
 
 size_t popliner_chain_unit_of(const popliner_chain *chain, size_t operation) {
-    return chain->unit_of_operation[operation];
-}
-
-const char *popliner_chain_label(const popliner_chain *chain, size_t unit) {
-    const char *name = popliner_chain_name(chain, unit);
-    if (name != NULL)
-        return name;
-    switch (popliner_chain_kind(chain, unit)) {
-    case POPLINER_UNIT_HEAD:
-        return "Head";
-    case POPLINER_UNIT_TAIL:
-        return "Tail";
-    case POPLINER_UNIT_UNLAYERED:
-    case POPLINER_UNIT_LAYER:
-        break;
-    }
-    return "None";
+    return operation < chain->num_operations ? pl_chain_unit_of(chain, operation) : SIZE_MAX;
 }
 
 size_t popliner_chain_operation_at(const popliner_chain *chain, size_t step) {
@@ -87,13 +65,13 @@ static bool place_steps(popliner_chain *chain, const popliner_operations *operat
 }
 
 uint32_t pl_layer_key(const popliner_layers *layers, size_t operation) {
-    return (uint32_t)popliner_layers_unit_of(layers, operation) << 1 |
+    return (uint32_t)pl_layers_unit_of(layers, operation) << 1 |
            (pl_layer_is_guess(layers, operation) ? 1 : 0);
 }
 
 /* Lists the units that exist, and turns places into their numbers. */
 static void number_units(popliner_chain *chain) {
-    size_t num_layers = popliner_layers_num_units(chain->layers) - 1;
+    size_t num_layers = pl_layers_num_units(chain->layers) - 1;
     bool has_unlayered_unit = chain->model->has_unlayered_unit;
     bool has_head = has_unlayered_unit || num_layers == 0;
     bool has_tail = false;
@@ -117,6 +95,35 @@ static void number_units(popliner_chain *chain) {
         else if (!has_head)
             (*unit)--; /* the first layer is unit 0 */
     }
+}
+
+static const char *label_of(popliner_unit_kind kind, const char *name) {
+    if (name != NULL)
+        return name;
+    switch (kind) {
+    case POPLINER_UNIT_HEAD:
+        return "Head";
+    case POPLINER_UNIT_TAIL:
+        return "Tail";
+    case POPLINER_UNIT_UNLAYERED:
+    case POPLINER_UNIT_LAYER:
+        break;
+    }
+    return "None";
+}
+
+/* Makes what is handed out of the units. */
+static bool describe_units(popliner_chain *chain) {
+    chain->units = pl_new_array(chain->num_units, sizeof *chain->units);
+    for (size_t unit = 0; chain->units != NULL && unit < chain->num_units; unit++) {
+        const char *name = pl_layers_name(chain->layers, chain->layer[unit]);
+        chain->units[unit] = (popliner_chain_unit){
+            .kind = chain->kind[unit],
+            .name = name,
+            .label = label_of(chain->kind[unit], name),
+        };
+    }
+    return chain->units != NULL;
 }
 
 /* Lists the operations of each unit. */
@@ -145,7 +152,7 @@ popliner_status pl_chain_create(const popliner_profile *profile,
                                 const popliner_operations *operations,
                                 const popliner_layers *layers, popliner_memory_model model,
                                 popliner_chain **result, popliner_error *error) {
-    size_t most_units = popliner_layers_num_units(layers) + 1;
+    size_t max_units = pl_layers_num_units(layers) + 1;
     *result = NULL;
     if (pl_memory_model_find(model) == NULL)
         return pl_fail(error, POPLINER_ERROR_USAGE, "there is no memory model %d", (int)model);
@@ -156,8 +163,8 @@ popliner_status pl_chain_create(const popliner_profile *profile,
     chain->layers = layers;
     chain->model = pl_memory_model_find(model);
     chain->num_operations = popliner_operations_count(operations);
-    chain->kind = pl_new_array(most_units, sizeof *chain->kind);
-    chain->layer = pl_new_array(most_units, sizeof *chain->layer);
+    chain->kind = pl_new_array(max_units, sizeof *chain->kind);
+    chain->layer = pl_new_array(max_units, sizeof *chain->layer);
     chain->unit_of_operation = pl_new_array(chain->num_operations, sizeof(uint32_t));
     if (chain->kind == NULL || chain->layer == NULL || chain->unit_of_operation == NULL ||
         !place_steps(chain, operations)) {
@@ -167,7 +174,7 @@ popliner_status pl_chain_create(const popliner_profile *profile,
     }
     if (status == POPLINER_OK) {
         number_units(chain);
-        if (!group_operations(chain))
+        if (!describe_units(chain) || !group_operations(chain))
             status = pl_fail_memory(error, "the chain of layers");
     }
     if (status == POPLINER_OK)
@@ -191,13 +198,14 @@ popliner_status pl_chain_complete(popliner_chain *chain, const popliner_operatio
     bool right =
         chain->num_units > 0 && chain->num_operations == popliner_operations_count(operations);
     for (size_t i = 0; right && i < chain->num_units; i++)
-        right = chain->layer[i] < popliner_layers_num_units(layers) &&
+        right = chain->layer[i] < pl_layers_num_units(layers) &&
                 (unsigned)chain->kind[i] <= POPLINER_UNIT_TAIL;
     for (size_t i = 0; right && i < chain->num_operations; i++)
         right = chain->unit_of_operation[i] < chain->num_units;
     *is_right = right;
     chain->layers = layers;
-    if (right && (!place_steps(chain, operations) || !group_operations(chain)))
+    if (right &&
+        (!describe_units(chain) || !place_steps(chain, operations) || !group_operations(chain)))
         return pl_fail_memory(error, "the chain of layers");
     return POPLINER_OK;
 }

@@ -9,6 +9,7 @@
 
 #include "base/fields.h"
 #include "memory/memory_model.h"
+#include "model/layers_data.h"
 #include "popliner/chain.h"
 #include "popliner/error.h"
 #include "popliner/operations.h"
@@ -18,8 +19,9 @@ struct popliner_chain {
     const popliner_layers *layers;
     const pl_memory_model *model;
     size_t num_units;
-    popliner_unit_kind *kind; /* [num_units] */
-    size_t *layer;            /* [num_units]: its number in `layers`, 0 for a unit that is none */
+    popliner_unit_kind *kind;   /* [num_units] */
+    size_t *layer;              /* [num_units]: its number in `layers`, 0 for a unit that is none */
+    popliner_chain_unit *units; /* [num_units], as they are handed out; made of these two */
     size_t num_operations;
     uint32_t *unit_of_operation;
     size_t *unit_operations_start; /* [num_units + 1] into unit_operation */
@@ -37,6 +39,17 @@ popliner_status pl_chain_create(const popliner_profile *profile,
                                 const popliner_layers *layers, popliner_memory_model model,
                                 popliner_chain **chain, popliner_error *error);
 void pl_chain_free(popliner_chain *chain);
+
+/* The unit in place `unit` < num_units. */
+static inline const popliner_chain_unit *pl_chain_unit_at(const popliner_chain *chain,
+                                                          size_t unit) {
+    return &chain->units[unit];
+}
+
+/* The unit of an operation that there is. */
+static inline size_t pl_chain_unit_of(const popliner_chain *chain, size_t operation) {
+    return chain->unit_of_operation[operation];
+}
 
 /* Whether the unit has any operation. */
 bool pl_chain_has_operations(const popliner_chain *chain, size_t unit);
@@ -58,7 +71,7 @@ static inline uint32_t pl_chain_first_data_unit(const popliner_chain *chain) {
 
 /* Whether the layer of an operation is but a guess from what follows it. */
 static inline bool pl_layer_is_guess(const popliner_layers *layers, size_t operation) {
-    return popliner_layers_rule(layers, operation) == POPLINER_LAYER_RULE_FOLLOWING;
+    return pl_layer_at(layers, operation)->rule == POPLINER_LAYER_RULE_FOLLOWING;
 }
 
 /* All that the chain depends on beside the profile: the unit of the operation in `layers`, and

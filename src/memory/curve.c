@@ -8,10 +8,8 @@
 
 bool pl_curve_begin(pl_curve *curve, size_t first_step, size_t end_step) {
     size_t count = end_step > first_step ? end_step - first_step + 1 : 1;
-    void *changes = curve->change_bytes;
-    if (!pl_reserve(&changes, &curve->capacity, count, sizeof *curve->change_bytes))
+    if (!pl_grow(&curve->change_bytes, &curve->capacity, count, sizeof *curve->change_bytes))
         return false;
-    curve->change_bytes = changes;
     memset(curve->change_bytes, 0, count * sizeof *curve->change_bytes);
     curve->first_step = first_step;
     curve->end_step = end_step > first_step ? end_step : first_step;

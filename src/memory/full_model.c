@@ -9,6 +9,7 @@
 #include "base/growth.h"
 #include "memory/placing.h"
 #include "memory/stage_data.h"
+#include "model/operations_data.h"
 #include "profile/profile_data.h"
 
 /* The model's own part of a meter: which steps are the stage's. */
@@ -89,7 +90,7 @@ static popliner_status measure_data(pl_stage_meter *meter, const size_t *operati
     popliner_status status = POPLINER_OK;
     find_own_steps(meter, operations, num_operations);
     for (size_t i = 0; i < num_operations; i++)
-        pl_stage_add_variables(meter, popliner_operations_get(meter->operations, operations[i]));
+        pl_stage_add_variables(meter, pl_operation_at(meter->operations, operations[i]));
     pl_stage_sort_variables(meter);
     size_t end = 0;
     for (size_t tile = 0; status == POPLINER_OK && tile < memory->num_tiles; tile++) {

@@ -61,13 +61,6 @@ bool popliner_liveness_is_live(const popliner_profile *p, size_t variable, size_
     return false;
 }
 
-void popliner_liveness_tile_variables(const popliner_profile *profile, size_t tile, size_t *first,
-                                      size_t *end) {
-    bool is_there = tile < profile->target.num_tiles;
-    *first = is_there ? (size_t)profile->tile_variables_start[tile] : 0;
-    *end = is_there ? (size_t)profile->tile_variables_start[tile + 1] : 0;
-}
-
 /* Fills the curve with the tile's variables that are not always live; returns the bytes of those
  * that are. */
 static bool fill_curve(pl_curve *curve, const popliner_profile *p, size_t tile,
@@ -117,46 +110,43 @@ popliner_status popliner_liveness_peaks(const popliner_profile *profile, const u
     return status;
 }
 
-popliner_status popliner_liveness_of_tile(const popliner_profile *profile, size_t tile,
+/* The same for the variables of all tiles: class by class, as there are fewer of these. */
+static bool fill_curve_of_all(pl_curve *curve, const popliner_profile *p, const uint8_t *selection,
+                              size_t first_step, size_t end_step) {
+    uint64_t *class_bytes = pl_new_array(p->num_classes, sizeof *class_bytes);
+    bool memory = class_bytes != NULL && pl_curve_begin(curve, first_step, end_step);
+    for (size_t i = 0; memory && i < p->num_variables; i++) {
+        if (selection == NULL || selection[i] != 0)
+            class_bytes[p->variable_class[i]] += p->variable_size_bytes[i];
+    }
+    for (uint32_t c = 0; memory && c < p->num_classes; c++) {
+        if (!p->class_always_live[c])
+            pl_curve_add(curve, p, c, class_bytes[c]);
+    }
+    free(class_bytes);
+    return memory;
+}
+
+popliner_status popliner_liveness_by_step(const popliner_profile *profile, size_t tile,
                                           const uint8_t *selection, size_t first_step,
                                           size_t end_step, uint64_t *bytes, popliner_error *error) {
     pl_curve curve = {0};
+    bool is_of_all = tile == POPLINER_ALL_TILES;
     uint64_t always_live_bytes;
-    popliner_status status = pl_walk_check_index(tile, profile->target.num_tiles, "tiles", error);
+    popliner_status status =
+        is_of_all ? POPLINER_OK
+                  : pl_walk_check_index(tile, profile->target.num_tiles, "tiles", error);
     if (status == POPLINER_OK)
         status = check_steps(profile, first_step, end_step, error);
     if (status != POPLINER_OK)
         return status;
-    if (fill_curve(&curve, profile, tile, selection, first_step, end_step, &always_live_bytes))
+    if (is_of_all ? fill_curve_of_all(&curve, profile, selection, first_step, end_step)
+                  : fill_curve(&curve, profile, tile, selection, first_step, end_step,
+                               &always_live_bytes))
         pl_curve_read(&curve, bytes);
     else
-        status = pl_fail_memory(error, "the liveness of a tile");
-    free(curve.change_bytes);
-    return status;
-}
-
-popliner_status popliner_liveness_of_device(const popliner_profile *p, const uint8_t *selection,
-                                            size_t first_step, size_t end_step, uint64_t *bytes,
-                                            popliner_error *error) {
-    pl_curve curve = {0};
-    popliner_status status = check_steps(p, first_step, end_step, error);
-    if (status != POPLINER_OK)
-        return status;
-    uint64_t *class_bytes = pl_new_array(p->num_classes, sizeof *class_bytes);
-    if (class_bytes == NULL || !pl_curve_begin(&curve, first_step, end_step)) {
-        status = pl_fail_memory(error, "the liveness of the device");
-    } else {
-        for (size_t i = 0; i < p->num_variables; i++) {
-            if (selection == NULL || selection[i] != 0)
-                class_bytes[p->variable_class[i]] += p->variable_size_bytes[i];
-        }
-        for (uint32_t c = 0; c < p->num_classes; c++) {
-            if (!p->class_always_live[c])
-                pl_curve_add(&curve, p, c, class_bytes[c]);
-        }
-        pl_curve_read(&curve, bytes);
-    }
-    free(class_bytes);
+        status = pl_fail_memory(error, is_of_all ? "the liveness of the device"
+                                                 : "the liveness of a tile");
     free(curve.change_bytes);
     return status;
 }

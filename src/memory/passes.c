@@ -254,7 +254,7 @@ popliner_status pl_passes_measure_cuts(const pl_passes *passes, const popliner_p
                                        const pl_unit_usage *usage, uint64_t *forward_bytes,
                                        uint64_t *backward_bytes, popliner_error *error) {
     pl_pass_bounds *bounds = pl_passes_bounds(passes, usage);
-    void *items = NULL;
+    carried *list = NULL;
     size_t capacity = 0;
     size_t count = 0;
     popliner_status status = bounds == NULL ? pl_fail_memory(error, "the cuts") : POPLINER_OK;
@@ -265,13 +265,11 @@ popliner_status pl_passes_measure_cuts(const pl_passes *passes, const popliner_p
         if ((b->first_forward == b->last_forward && b->first_backward == b->last_backward) ||
             p->class_always_live[class_index])
             continue;
-        if (!pl_reserve(&items, &capacity, count + 1, sizeof(carried)))
+        if (!pl_grow(&list, &capacity, count + 1, sizeof *list))
             status = pl_fail_memory(error, "the cuts");
         else
-            ((carried *)items)[count++] =
-                (carried){(uint64_t)set << 32 | class_index, p->variable_size_bytes[i]};
+            list[count++] = (carried){(uint64_t)set << 32 | class_index, p->variable_size_bytes[i]};
     }
-    carried *list = items;
     if (status == POPLINER_OK && count > 0)
         qsort(list, count, sizeof *list, compare_carried);
     for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
@@ -282,6 +280,6 @@ popliner_status pl_passes_measure_cuts(const pl_passes *passes, const popliner_p
                         backward_bytes);
     }
     free(bounds);
-    free(items);
+    free(list);
     return status;
 }

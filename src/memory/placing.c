@@ -9,6 +9,8 @@
 #include "memory/chain_data.h"
 #include "memory/memory_model.h"
 #include "memory/unit_usage.h"
+#include "model/layers_data.h"
+#include "model/operations_data.h"
 #include "profile/profile_data.h"
 #include "profile/touches.h"
 
@@ -17,9 +19,8 @@ static const uint32_t PLACE_UNKNOWN = UINT32_MAX;
 
 /* The layer of an operation, 0 for one that is in none, or not surely. */
 static uint32_t sure_layer(const popliner_layers *layers, size_t operation) {
-    return pl_layer_is_guess(layers, operation)
-               ? 0
-               : (uint32_t)popliner_layers_unit_of(layers, operation);
+    return pl_layer_is_guess(layers, operation) ? 0
+                                                : (uint32_t)pl_layers_unit_of(layers, operation);
 }
 
 /* A place that a variable belongs to because of an operation in no layer. */
@@ -71,11 +72,11 @@ static uint64_t add_share(placing *w, uint32_t variable, uint64_t share) {
 /* The place to which most bytes of the variables belong that the operation in place `index`
  * touches, a variable of several places counting for each by its part; PLACE_UNKNOWN if none has
  * any. */
-static uint32_t most_touched(placing *w, popliner_operation operation, uint32_t index) {
+static uint32_t most_touched(placing *w, const popliner_operation *operation, uint32_t index) {
     const popliner_profile *p = w->profile;
     memset(w->shares, 0, w->num_places * sizeof *w->shares);
-    for (size_t k = 0; k < operation.num_programs; k++) {
-        pl_touches touches = pl_touches_of(p, operation.programs[k]);
+    for (size_t k = 0; k < operation->num_programs; k++) {
+        pl_touches touches = pl_touches_of(p, operation->programs[k]);
         uint32_t variable;
         while (pl_touches_next(&touches, &variable)) {
             if (w->touched[variable] == index + 1)
@@ -106,22 +107,20 @@ static bool is_claimed(const placing *w, uint32_t variable, uint32_t place) {
 }
 
 /* What an operation in no layer touches belongs where the operation is, but for host copies. */
-static bool claim_variables(placing *w, popliner_operation operation, uint32_t place) {
+static bool claim_variables(placing *w, const popliner_operation *operation, uint32_t place) {
     const popliner_profile *p = w->profile;
-    for (size_t k = 0; k < operation.num_programs; k++) {
-        uint32_t program = operation.programs[k];
+    for (size_t k = 0; k < operation->num_programs; k++) {
+        uint32_t program = operation->programs[k];
         if (p->program_type[program] == POPLINER_PROGRAM_STREAM_COPY_MID)
             continue;
         pl_touches touches = pl_touches_of(p, program);
         uint32_t variable;
         while (pl_touches_next(&touches, &variable)) {
-            void *claims = w->claims;
             if (is_claimed(w, variable, place))
                 continue;
             if (w->num_claims >= PL_NONE - 1 ||
-                !pl_reserve(&claims, &w->capacity, w->num_claims + 1, sizeof *w->claims))
+                !pl_grow(&w->claims, &w->capacity, w->num_claims + 1, sizeof *w->claims))
                 return false;
-            w->claims = claims;
             w->claims[w->num_claims] = (claim){place, w->first_claim[variable]};
             w->first_claim[variable] = (uint32_t)++w->num_claims;
         }
@@ -130,13 +129,13 @@ static bool claim_variables(placing *w, popliner_operation operation, uint32_t p
 }
 
 /* The place of an operation in no layer; `before` is that of the operation before it. */
-static uint32_t place_operation(placing *w, popliner_operation operation, uint32_t index,
+static uint32_t place_operation(placing *w, const popliner_operation *operation, uint32_t index,
                                 uint32_t before) {
     uint32_t tail = (uint32_t)w->num_places - 1;
-    if (w->first_layer_step == SIZE_MAX || operation.last_step < w->first_layer_step)
+    if (w->first_layer_step == SIZE_MAX || operation->last_step < w->first_layer_step)
         return 0;
     uint32_t most = most_touched(w, operation, index);
-    if (operation.first_step > w->last_layer_step && (most == PLACE_UNKNOWN || most + 1 == tail))
+    if (operation->first_step > w->last_layer_step && (most == PLACE_UNKNOWN || most + 1 == tail))
         return tail;
     return most == PLACE_UNKNOWN ? before : most;
 }
@@ -147,7 +146,7 @@ popliner_status pl_place_by_touches(popliner_chain *chain, const popliner_profil
     if (status != POPLINER_OK)
         return status;
     placing w = {.profile = profile, .first_layer_step = SIZE_MAX};
-    w.num_places = popliner_layers_num_units(chain->layers) + 1;
+    w.num_places = pl_layers_num_units(chain->layers) + 1;
     w.touched = pl_new_array(profile->num_variables, sizeof *w.touched);
     w.first_claim = pl_new_array(profile->num_variables, sizeof *w.first_claim);
     w.shares = pl_new_array(w.num_places, sizeof *w.shares);
@@ -157,20 +156,20 @@ popliner_status pl_place_by_touches(popliner_chain *chain, const popliner_profil
     status = w.touched == NULL || w.first_claim == NULL || w.shares == NULL
                  ? pl_fail_memory(error, "the chain of layers")
                  : pl_unit_usage_find(&w.usage, profile, operations, chain->unit_of_operation,
-                                      popliner_layers_num_units(chain->layers), NULL, error);
+                                      pl_layers_num_units(chain->layers), NULL, error);
     for (size_t i = 0; status == POPLINER_OK && i < chain->num_operations; i++) {
         uint32_t layer = chain->unit_of_operation[i];
-        popliner_operation operation = popliner_operations_get(operations, i);
-        if (layer > 0 && operation.first_step < w.first_layer_step)
-            w.first_layer_step = operation.first_step;
-        if (layer > 0 && operation.last_step > w.last_layer_step)
-            w.last_layer_step = operation.last_step;
+        const popliner_operation *operation = pl_operation_at(operations, i);
+        if (layer > 0 && operation->first_step < w.first_layer_step)
+            w.first_layer_step = operation->first_step;
+        if (layer > 0 && operation->last_step > w.last_layer_step)
+            w.last_layer_step = operation->last_step;
     }
     uint32_t before = 0;
     for (size_t i = 0; status == POPLINER_OK && i < chain->num_operations; i++) {
         uint32_t place = chain->unit_of_operation[i];
         if (place == 0) {
-            popliner_operation operation = popliner_operations_get(operations, i);
+            const popliner_operation *operation = pl_operation_at(operations, i);
             place = place_operation(&w, operation, (uint32_t)i, before);
             if (!claim_variables(&w, operation, place))
                 status = pl_fail_memory(error, "the chain of layers");

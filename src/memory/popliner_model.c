@@ -11,6 +11,8 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "memory/stage_data.h"
+#include "model/layers_data.h"
+#include "model/operations_data.h"
 #include "profile/profile_data.h"
 
 /* ---- the chain ---- */
@@ -23,7 +25,7 @@ static popliner_status place_operations(popliner_chain *chain, const popliner_pr
     (void)operations;
     (void)error;
     for (size_t i = 0; i < chain->num_operations; i++)
-        chain->unit_of_operation[i] = (uint32_t)popliner_layers_unit_of(chain->layers, i);
+        chain->unit_of_operation[i] = (uint32_t)pl_layers_unit_of(chain->layers, i);
     return POPLINER_OK;
 }
 
@@ -124,16 +126,14 @@ static const remembered_peaks *find_peaks(const memory_of_peaks *known, uint64_t
 static popliner_status remember_peaks(memory_of_peaks *known, uint64_t hash, size_t num_variables,
                                       const pl_stage_memory *memory, popliner_error *error) {
     size_t array_bytes = memory->num_tiles * sizeof(uint64_t);
-    void *peaks = known->peaks;
     uint64_t *by_tile = malloc(2 * array_bytes);
     if (by_tile == NULL ||
-        !pl_reserve(&peaks, &known->capacity, known->num_peaks + 1, sizeof *known->peaks)) {
+        !pl_grow(&known->peaks, &known->capacity, known->num_peaks + 1, sizeof *known->peaks)) {
         free(by_tile);
         return pl_fail_memory(error, "the memory of a stage");
     }
     memcpy(by_tile, memory->variables_bytes, array_bytes);
     memcpy(by_tile + memory->num_tiles, memory->peak_step, array_bytes);
-    known->peaks = peaks;
     known->peaks[known->num_peaks++] = (remembered_peaks){hash, num_variables, by_tile};
     return POPLINER_OK;
 }
@@ -196,14 +196,14 @@ static popliner_status measure_data(pl_stage_meter *meter, const size_t *operati
     if (num_operations == 0)
         return POPLINER_OK;
     for (size_t i = 0; i < num_operations; i++) {
-        popliner_operation operation = popliner_operations_get(meter->operations, operations[i]);
-        size_t unit = popliner_chain_unit_of(meter->chain, operations[i]);
-        bool in_layer = popliner_chain_kind(meter->chain, unit) == POPLINER_UNIT_LAYER;
+        const popliner_operation *operation = pl_operation_at(meter->operations, operations[i]);
+        size_t unit = pl_chain_unit_of(meter->chain, operations[i]);
+        bool in_layer = pl_chain_unit_at(meter->chain, unit)->kind == POPLINER_UNIT_LAYER;
         if (i == 0 || (in_layer && !has_layer))
-            first_step = operation.first_step;
+            first_step = operation->first_step;
         has_layer = has_layer || in_layer;
-        if (!meter->is_shared || operation.last_step > last_step)
-            last_step = operation.last_step;
+        if (!meter->is_shared || operation->last_step > last_step)
+            last_step = operation->last_step;
         if (in_layer)
             pl_stage_add_variables(meter, operation);
     }

@@ -7,6 +7,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "memory/stage_data.h"
+#include "model/operations_data.h"
 #include "popliner/liveness.h"
 #include "profile/profile_data.h"
 
@@ -72,10 +73,10 @@ void pl_stage_meter_forget_peaks(pl_stage_meter *meter) {
         model->forget_peaks(meter);
 }
 
-void pl_stage_add_variables(pl_stage_meter *meter, popliner_operation operation) {
+void pl_stage_add_variables(pl_stage_meter *meter, const popliner_operation *operation) {
     const popliner_profile *p = meter->profile;
-    for (size_t k = 0; k < operation.num_programs; k++) {
-        uint32_t program = operation.programs[k];
+    for (size_t k = 0; k < operation->num_programs; k++) {
+        uint32_t program = operation->programs[k];
         if (meter->program_seen[program] == meter->stage_number)
             continue;
         meter->program_seen[program] = meter->stage_number;
@@ -141,9 +142,9 @@ popliner_status pl_stage_measure(pl_stage_meter *meter, const size_t *operations
     meter->num_variables = 0;
     pl_code_counter_reset(&meter->code);
     for (size_t i = 0; i < num_operations; i++) {
-        popliner_operation operation = popliner_operations_get(meter->operations, operations[i]);
-        for (size_t k = 0; k < operation.num_programs; k++)
-            pl_code_counter_add(&meter->code, operation.programs[k], groups);
+        const popliner_operation *operation = pl_operation_at(meter->operations, operations[i]);
+        for (size_t k = 0; k < operation->num_programs; k++)
+            pl_code_counter_add(&meter->code, operation->programs[k], groups);
     }
     pl_code_counter_finish(&meter->code, groups);
     status = meter->chain->model->measure_data(meter, operations, num_operations, memory, error);
@@ -155,7 +156,7 @@ popliner_status pl_stage_measure_units(pl_stage_meter *meter, size_t first_unit,
                                        pl_stage_memory *memory, popliner_error *error) {
     size_t count = 0;
     for (size_t i = 0; i < popliner_operations_count(meter->operations); i++) {
-        size_t unit = popliner_chain_unit_of(meter->chain, i);
+        size_t unit = pl_chain_unit_of(meter->chain, i);
         if (unit >= first_unit && unit <= last_unit)
             meter->operation_buffer[count++] = i;
     }
@@ -167,7 +168,7 @@ popliner_status pl_stage_measure_shared(pl_stage_meter *meter, const popliner_in
                                         popliner_error *error) {
     size_t count = 0;
     for (size_t i = 0; i < popliner_operations_count(meter->operations); i++) {
-        size_t unit = popliner_chain_unit_of(meter->chain, i);
+        size_t unit = pl_chain_unit_of(meter->chain, i);
         bool is_of_stage = false;
         for (size_t k = 0; k < num_stages && !is_of_stage; k++)
             is_of_stage = unit >= stages[k].first_unit && unit <= stages[k].last_unit;
@@ -199,18 +200,18 @@ static bool is_of_stage(const pl_stage_meter *meter, size_t variable) {
 }
 
 size_t pl_stage_largest_variables(const pl_stage_meter *meter, size_t tile, size_t step,
-                                  popliner_stage_variable *largest, size_t most) {
-    size_t first;
-    size_t end;
+                                  popliner_stage_variable *largest, size_t max_count) {
+    size_t first = (size_t)meter->profile->tile_variables_start[tile];
+    size_t end = (size_t)meter->profile->tile_variables_start[tile + 1];
     size_t count = 0;
-    popliner_liveness_tile_variables(meter->profile, tile, &first, &end);
     for (size_t i = first; i < end; i++) {
         uint64_t size_bytes = meter->profile->variable_size_bytes[i];
-        bool is_larger = count < most || (most > 0 && size_bytes > largest[most - 1].size_bytes);
+        bool is_larger =
+            count < max_count || (max_count > 0 && size_bytes > largest[max_count - 1].size_bytes);
         if (!is_larger || size_bytes == 0 || !is_of_stage(meter, i) ||
             !popliner_liveness_is_live(meter->profile, i, step))
             continue;
-        size_t place = count < most ? count++ : most - 1;
+        size_t place = count < max_count ? count++ : max_count - 1;
         for (; place > 0 && largest[place - 1].size_bytes < size_bytes; place--)
             largest[place] = largest[place - 1];
         popliner_variable v = POPLINER_VARIABLE_INIT;

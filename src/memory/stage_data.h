@@ -40,7 +40,7 @@ struct pl_stage_meter {
 };
 
 /* Adds to the stage the variables that an operation touches. */
-void pl_stage_add_variables(pl_stage_meter *meter, popliner_operation operation);
+void pl_stage_add_variables(pl_stage_meter *meter, const popliner_operation *operation);
 
 /* Puts the variables of the stage into the order of their tiles, which is their own. */
 void pl_stage_sort_variables(pl_stage_meter *meter);

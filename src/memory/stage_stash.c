@@ -9,13 +9,14 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "model/operations_data.h"
 #include "profile/profile_data.h"
 
 /* Marks with `mark` the variables that an operation touches. */
-static void mark_touched(pl_stage_meter *meter, popliner_operation operation, uint8_t mark) {
-    for (size_t k = 0; k < operation.num_programs; k++) {
+static void mark_touched(pl_stage_meter *meter, const popliner_operation *operation, uint8_t mark) {
+    for (size_t k = 0; k < operation->num_programs; k++) {
         pl_account_touches touches =
-            pl_account_touches_of(&meter->account, meter->profile, operation.programs[k]);
+            pl_account_touches_of(&meter->account, meter->profile, operation->programs[k]);
         uint32_t variable;
         while (pl_account_touches_next(&touches, &variable))
             meter->touched_by[variable] |= mark;
@@ -44,7 +45,7 @@ popliner_status pl_stage_measure_stash(pl_stage_meter *meter, popliner_recompute
         return POPLINER_OK;
     memset(meter->touched_by, 0, p->num_variables);
     for (size_t i = 0; i < popliner_operations_count(meter->operations); i++) {
-        size_t unit = popliner_chain_unit_of(meter->chain, i);
+        size_t unit = pl_chain_unit_of(meter->chain, i);
         uint8_t mark = 0;
         if (unit < first_unit) {
             mark = pl_is_forward(passes, unit, i) ? BEFORE : 0;
@@ -53,7 +54,7 @@ popliner_status pl_stage_measure_stash(pl_stage_meter *meter, popliner_recompute
             mark |= pl_is_backward(passes, unit, i) ? BACKWARD : 0;
         }
         if (mark != 0)
-            mark_touched(meter, popliner_operations_get(meter->operations, i), mark);
+            mark_touched(meter, pl_operation_at(meter->operations, i), mark);
     }
     bool keeps_inputs = recompute == POPLINER_RECOMPUTE_FULL;
     uint8_t wanted = keeps_inputs ? BEFORE | FORWARD : FORWARD | BACKWARD;

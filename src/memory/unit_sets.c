@@ -7,18 +7,9 @@
 #include "base/growth.h"
 
 static bool add_set(pl_unit_sets *sets, uint32_t rest_set, uint32_t last) {
-    void *rest = sets->rest;
-    void *last_unit = sets->last_unit;
-    void *with_current = sets->with_current;
-    bool room = sets->count < PL_NONE &&
-                pl_reserve(&rest, &sets->rest_capacity, sets->count + 1, sizeof(uint32_t));
-    sets->rest = rest;
-    room = room && pl_reserve(&last_unit, &sets->last_capacity, sets->count + 1, sizeof(uint32_t));
-    sets->last_unit = last_unit;
-    room =
-        room && pl_reserve(&with_current, &sets->next_capacity, sets->count + 1, sizeof(uint32_t));
-    sets->with_current = with_current;
-    if (!room)
+    const pl_column_room columns[] = {PL_COLUMN_ROOM(sets->rest), PL_COLUMN_ROOM(sets->last_unit),
+                                      PL_COLUMN_ROOM(sets->with_current)};
+    if (sets->count >= PL_NONE || !pl_grow_columns(columns, 3, &sets->capacity, sets->count + 1))
         return false;
     sets->rest[sets->count] = rest_set;
     sets->last_unit[sets->count] = last;

@@ -17,9 +17,7 @@
  *     for (s = set; s != 0; s = sets->rest[s]) ... sets->last_unit[s] ...  */
 typedef struct pl_unit_sets {
     size_t count;
-    size_t rest_capacity;
-    size_t last_capacity;
-    size_t next_capacity;
+    size_t capacity; /* of the next three */
     uint32_t *rest;
     uint32_t *last_unit;
     uint32_t *with_current; /* set and current_unit, or PL_NONE while not needed yet */

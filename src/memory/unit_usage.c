@@ -5,14 +5,15 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "model/operations_data.h"
 #include "profile/profile_data.h"
 
 /* Adds the current unit to the programs of an operation, and to their variables. */
 static bool add_operation(pl_unit_usage *usage, const popliner_profile *p,
-                          const pl_account *account, popliner_operation operation) {
+                          const pl_account *account, const popliner_operation *operation) {
     pl_unit_sets *sets = &usage->sets;
-    for (size_t k = 0; k < operation.num_programs; k++) {
-        uint32_t program = operation.programs[k];
+    for (size_t k = 0; k < operation->num_programs; k++) {
+        uint32_t program = operation->programs[k];
         uint32_t before = usage->program_set[program];
         if (!pl_unit_sets_add(sets, &usage->program_set[program]))
             return false;
@@ -71,8 +72,7 @@ popliner_status pl_unit_usage_find(pl_unit_usage *usage, const popliner_profile 
     for (size_t unit = 0; memory && unit < num_units; unit++) {
         pl_unit_sets_begin_unit(&usage->sets, (uint32_t)unit);
         for (size_t i = start[unit]; memory && i < start[unit + 1]; i++)
-            memory = add_operation(usage, profile, account,
-                                   popliner_operations_get(operations, order[i]));
+            memory = add_operation(usage, profile, account, pl_operation_at(operations, order[i]));
     }
     free(start);
     free(order);

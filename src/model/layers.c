@@ -11,24 +11,14 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/names.h"
+#include "model/layers_data.h"
+#include "model/operations_data.h"
 #include "model/regex.h"
 #include "profile/profile_data.h"
 #include "profile/touches.h"
 
 /* While layers are being found an operation's unit is one of these or the number of a name. */
 enum { UNIT_NONE = -1, UNIT_FIRST_LAYER = -2 };
-
-struct popliner_layers {
-    size_t num_operations;
-    /* of each operation */
-    size_t *unit;
-    popliner_layer_rule *rule;
-    size_t *num_named;
-    char (*note)[40];
-    size_t num_layers;
-    const char **names; /* unit u > 0 is names[u - 1]; the strings belong to all_names */
-    pl_names all_names; /* every result of the regex, also those that decided nothing */
-};
 
 /* The distinct results of the regex on the texts seen since the last begin. */
 typedef struct results {
@@ -104,12 +94,13 @@ static popliner_status add_results_of_variable(finder *f, uint32_t unlowered,
 }
 
 /* Results of the regex on the names of all variables that the operation touches. */
-static popliner_status find_in_variables(finder *f, size_t index, popliner_operation operation,
+static popliner_status find_in_variables(finder *f, size_t index,
+                                         const popliner_operation *operation,
                                          popliner_error *error) {
     const popliner_profile *p = f->profile;
     f->found.count = 0;
-    for (size_t i = 0; i < operation.num_programs; i++) {
-        pl_touches touches = pl_touches_of(p, operation.programs[i]);
+    for (size_t i = 0; i < operation->num_programs; i++) {
+        pl_touches touches = pl_touches_of(p, operation->programs[i]);
         uint32_t variable;
         while (pl_touches_next(&touches, &variable)) {
             uint32_t unlowered = p->variable_unlowered[variable];
@@ -135,27 +126,28 @@ static bool set_inputs(finder *f, const char *inputs) {
     return !f->inputs.failed;
 }
 
-/* Applies the rules to one operation; *current is the layer of what follows it. */
+/* Applies the rules to one operation: fills the rule and num_named of *it, and *unit. *current is
+ * the layer of what follows it. */
 static popliner_status assign(finder *f, size_t index, long *current, long *unit,
-                              popliner_layer_rule *rule, size_t *num_named, popliner_error *error) {
-    popliner_operation operation = popliner_operations_get(f->operations, index);
+                              popliner_layer_finding *it, popliner_error *error) {
+    const popliner_operation *operation = pl_operation_at(f->operations, index);
     *unit = UNIT_NONE;
-    if (operation.is_tensor) {
-        *rule = POPLINER_LAYER_RULE_TENSOR;
+    if (operation->is_tensor) {
+        it->rule = POPLINER_LAYER_RULE_TENSOR;
         return POPLINER_OK;
     }
     f->found.count = 0;
     popliner_status status = pl_regex_find_all(
-        f->name_regex, operation.name, strlen(operation.name), add_result, &f->found, error);
+        f->name_regex, operation->name, strlen(operation->name), add_result, &f->found, error);
     if (status != POPLINER_OK)
         return status;
     if (f->found.count == 1) {
-        *rule = POPLINER_LAYER_RULE_NAME;
+        it->rule = POPLINER_LAYER_RULE_NAME;
         *unit = *current = (long)f->found.seen[0];
         return POPLINER_OK;
     }
 
-    if (!set_inputs(f, operation.inputs))
+    if (!set_inputs(f, operation->inputs))
         return pl_fail_memory(error, "the layers");
     f->found.count = 0;
     status = pl_regex_find_all(f->name_regex, f->inputs.data, f->inputs.length, add_result,
@@ -163,7 +155,7 @@ static popliner_status assign(finder *f, size_t index, long *current, long *unit
     if (status != POPLINER_OK)
         return status;
     if (f->found.count == 1) {
-        *rule = POPLINER_LAYER_RULE_INPUTS;
+        it->rule = POPLINER_LAYER_RULE_INPUTS;
         *unit = *current = (long)f->found.seen[0];
         return POPLINER_OK;
     }
@@ -174,17 +166,17 @@ static popliner_status assign(finder *f, size_t index, long *current, long *unit
         if (status != POPLINER_OK)
             return status;
         if (f->found.count == 1) {
-            *rule = POPLINER_LAYER_RULE_VARIABLES;
+            it->rule = POPLINER_LAYER_RULE_VARIABLES;
             *unit = *current = (long)f->found.seen[0];
             return POPLINER_OK;
         }
     }
-    *num_named = f->found.count;
-    bool is_call = strncmp(operation.name, "Call", 4) == 0;
-    if (*num_named > 1 && is_call && of_framework)
+    it->num_named = f->found.count;
+    bool is_call = strncmp(operation->name, "Call", 4) == 0;
+    if (it->num_named > 1 && is_call && of_framework)
         f->calls_of_several++;
-    if (*num_named == 0 && is_call) {
-        *rule = POPLINER_LAYER_RULE_FOLLOWING;
+    if (it->num_named == 0 && is_call) {
+        it->rule = POPLINER_LAYER_RULE_FOLLOWING;
         *unit = *current;
         return POPLINER_OK;
     }
@@ -194,11 +186,11 @@ static popliner_status assign(finder *f, size_t index, long *current, long *unit
     if (status != POPLINER_OK)
         return status;
     if (matches) {
-        *rule = POPLINER_LAYER_RULE_FIRST_LAYER;
+        it->rule = POPLINER_LAYER_RULE_FIRST_LAYER;
         *unit = *current = UNIT_FIRST_LAYER;
         return POPLINER_OK;
     }
-    *rule = POPLINER_LAYER_RULE_NONE;
+    it->rule = POPLINER_LAYER_RULE_NONE;
     *current = UNIT_NONE;
     return POPLINER_OK;
 }
@@ -268,10 +260,12 @@ static popliner_status order_layers(popliner_layers *layers, popliner_layer_orde
     }
     layers->num_layers = count;
     for (size_t i = 0; i < layers->num_operations; i++) {
+        popliner_layer_finding *it = &layers->items[i];
         if (units[i] >= 0)
-            layers->unit[i] = place[units[i]] + 1;
+            it->unit = place[units[i]] + 1;
         else
-            layers->unit[i] = units[i] == UNIT_FIRST_LAYER && count > 0 ? 1 : 0;
+            it->unit = units[i] == UNIT_FIRST_LAYER && count > 0 ? 1 : 0;
+        it->name = pl_layers_name(layers, it->unit);
     }
 done:
     free(place);
@@ -289,10 +283,12 @@ static void write_note(popliner_layers *layers, size_t operation, bool of_framew
         [POPLINER_LAYER_RULE_FIRST_LAYER] = "inputs_regex_layer_0",
         [POPLINER_LAYER_RULE_TENSOR] = "tensor_filter",
     };
+    popliner_layer_finding *it = &layers->items[operation];
     char *text = layers->note[operation];
-    size_t num_named = layers->num_named[operation];
-    if (layers->rule[operation] != POPLINER_LAYER_RULE_NONE)
-        snprintf(text, sizeof *layers->note, "%s", texts[layers->rule[operation]]);
+    it->note = text;
+    size_t num_named = it->num_named;
+    if (it->rule != POPLINER_LAYER_RULE_NONE)
+        snprintf(text, sizeof *layers->note, "%s", texts[it->rule]);
     else
         snprintf(text, sizeof *layers->note, "%zu_%s_layers", num_named,
                  of_framework || num_named == 0 ? "input" : "variable");
@@ -306,11 +302,11 @@ static bool matches_any(finder *f, const char *pattern, const char **where) {
     if (pl_regex_compile(pattern, "", &regex, NULL) != POPLINER_OK)
         return false;
     for (size_t i = 0; !matches && i < popliner_operations_count(f->operations); i++) {
-        popliner_operation operation = popliner_operations_get(f->operations, i);
+        const popliner_operation *operation = pl_operation_at(f->operations, i);
         /* tensors are never matched against it */
-        if (operation.is_tensor || !set_inputs(f, operation.inputs))
+        if (operation->is_tensor || !set_inputs(f, operation->inputs))
             continue;
-        const char *const texts[] = {operation.name, f->inputs.data};
+        const char *const texts[] = {operation->name, f->inputs.data};
         for (size_t k = 0; !matches && k < 2; k++) {
             *where = texts[k];
             if (pl_regex_matches(regex, texts[k], strlen(texts[k]), &matches, NULL) != POPLINER_OK)
@@ -411,16 +407,16 @@ static popliner_status assign_all(finder *f, popliner_layers *layers, long *unit
     bool is_of_framework = popliner_operations_are_of_framework(f->operations);
     long current = UNIT_NONE;
     for (size_t i = layers->num_operations; i-- > 0;) {
-        popliner_layer_rule *rule = &layers->rule[i];
-        *rule = POPLINER_LAYER_RULE_NONE;
-        popliner_status status =
-            assign(f, i, &current, &units[i], rule, &layers->num_named[i], error);
+        popliner_layer_finding *it = &layers->items[i];
+        it->rule = POPLINER_LAYER_RULE_NONE;
+        popliner_status status = assign(f, i, &current, &units[i], it, error);
         if (status != POPLINER_OK)
             return status;
-        if (*rule != POPLINER_LAYER_RULE_NONE)
-            layers->num_named[i] = 0;
-        f->num_counted += *rule != POPLINER_LAYER_RULE_TENSOR;
-        f->num_found += *rule != POPLINER_LAYER_RULE_TENSOR && *rule != POPLINER_LAYER_RULE_NONE;
+        if (it->rule != POPLINER_LAYER_RULE_NONE)
+            it->num_named = 0;
+        f->num_counted += it->rule != POPLINER_LAYER_RULE_TENSOR;
+        f->num_found +=
+            it->rule != POPLINER_LAYER_RULE_TENSOR && it->rule != POPLINER_LAYER_RULE_NONE;
         write_note(layers, i, is_of_framework);
     }
     f->any_result = layers->all_names.count > 0;
@@ -444,14 +440,11 @@ popliner_status pl_layers_assign(const popliner_profile *profile,
     *result = NULL;
     if (layers != NULL) {
         layers->num_operations = count;
-        layers->unit = pl_new_array(count, sizeof *layers->unit);
-        layers->rule = pl_new_array(count, sizeof *layers->rule);
-        layers->num_named = pl_new_array(count, sizeof *layers->num_named);
+        layers->items = pl_new_array(count, sizeof *layers->items);
         layers->note = pl_new_array(count, sizeof *layers->note);
     }
-    if (units == NULL || layers == NULL || layers->unit == NULL || layers->rule == NULL ||
-        layers->num_named == NULL || layers->note == NULL || f.touched_by == NULL ||
-        f.names_of == NULL) {
+    if (units == NULL || layers == NULL || layers->items == NULL || layers->note == NULL ||
+        f.touched_by == NULL || f.names_of == NULL) {
         status = pl_fail_memory(error, "the layers");
         goto done;
     }
@@ -484,33 +477,11 @@ void pl_layers_free(popliner_layers *layers) {
         return;
     pl_names_free(&layers->all_names);
     free(layers->names);
-    free(layers->unit);
-    free(layers->rule);
-    free(layers->num_named);
+    free(layers->items);
     free(layers->note);
     free(layers);
 }
 
-size_t popliner_layers_num_units(const popliner_layers *layers) {
-    return layers->num_layers + 1;
-}
-
-const char *popliner_layers_name(const popliner_layers *layers, size_t unit) {
-    return unit == 0 ? NULL : layers->names[unit - 1];
-}
-
-size_t popliner_layers_unit_of(const popliner_layers *layers, size_t operation) {
-    return layers->unit[operation];
-}
-
-popliner_layer_rule popliner_layers_rule(const popliner_layers *layers, size_t operation) {
-    return layers->rule[operation];
-}
-
-size_t popliner_layers_num_named(const popliner_layers *layers, size_t operation) {
-    return layers->num_named[operation];
-}
-
-const char *popliner_layers_note(const popliner_layers *layers, size_t operation) {
-    return layers->note[operation];
+const popliner_layer_finding *popliner_layers_at(const popliner_layers *layers, size_t operation) {
+    return operation < layers->num_operations ? pl_layer_at(layers, operation) : NULL;
 }

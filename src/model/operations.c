@@ -369,6 +369,8 @@ popliner_status pl_operations_find(const popliner_profile *profile, const pl_deb
                                      operations->program_standing, error);
     if (status == POPLINER_OK)
         status = finish(profile, info, &all, operations, error);
+    if (status == POPLINER_OK && !pl_operations_complete(operations))
+        status = pl_fail_memory(error, "the operations");
 done:
     free(context_of_program);
     free_drafts(&all);
@@ -420,11 +422,31 @@ bool pl_operations_check(const popliner_operations *o, size_t num_programs, size
     return o->num_steps == num_steps && o->num_standings == num_programs;
 }
 
+bool pl_operations_complete(popliner_operations *o) {
+    if (o->items == NULL)
+        o->items = pl_new_array(o->count, sizeof *o->items);
+    for (size_t i = 0; o->items != NULL && i < o->count; i++) {
+        uint32_t first = o->programs_start[i];
+        o->items[i] = (popliner_operation){
+            .name = o->strings + o->name[i],
+            .debug_context = o->debug_context[i],
+            .inputs = o->strings + o->inputs[i],
+            .is_tensor = o->is_tensor[i] != 0,
+            .programs = o->program + first,
+            .num_programs = o->programs_start[i + 1] - first,
+            .first_step = o->first_step[i],
+            .last_step = o->last_step[i],
+        };
+    }
+    return o->items != NULL;
+}
+
 void pl_operations_free(popliner_operations *operations) {
     if (operations == NULL)
         return;
-    pl_field fields[PL_MOST_FIELDS];
+    pl_field fields[PL_MAX_FIELDS];
     pl_fields_free(fields, pl_operations_fields(operations, fields));
+    free(operations->items);
     free(operations);
 }
 
@@ -432,18 +454,9 @@ size_t popliner_operations_count(const popliner_operations *operations) {
     return operations->count;
 }
 
-popliner_operation popliner_operations_get(const popliner_operations *operations, size_t index) {
-    uint32_t first = operations->programs_start[index];
-    return (popliner_operation){
-        .name = operations->strings + operations->name[index],
-        .debug_context = operations->debug_context[index],
-        .inputs = operations->strings + operations->inputs[index],
-        .is_tensor = operations->is_tensor[index] != 0,
-        .programs = operations->program + first,
-        .num_programs = operations->programs_start[index + 1] - first,
-        .first_step = operations->first_step[index],
-        .last_step = operations->last_step[index],
-    };
+const popliner_operation *popliner_operations_at(const popliner_operations *operations,
+                                                 size_t index) {
+    return index < operations->count ? pl_operation_at(operations, index) : NULL;
 }
 
 bool popliner_operations_are_of_framework(const popliner_operations *operations) {

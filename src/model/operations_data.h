@@ -44,13 +44,26 @@ struct popliner_operations {
      * PL_NONE; the operations of the Calls around it own it, too. */
     size_t num_steps;
     uint32_t *step_operation;
+
+    /* As they are handed out, [count]; made of the above by pl_operations_complete. */
+    popliner_operation *items;
 };
 
-/* Fills fields[PL_MOST_FIELDS] with every array of the list and returns how many they are. */
+/* The operation in place `index` < count. */
+static inline const popliner_operation *pl_operation_at(const popliner_operations *operations,
+                                                        size_t index) {
+    return &operations->items[index];
+}
+
+/* Fills fields[PL_MAX_FIELDS] with every array of the list and returns how many they are. */
 size_t pl_operations_fields(popliner_operations *operations, pl_field *fields);
 
 /* Checks that every index is in range for a profile of so many programs and steps. */
 bool pl_operations_check(const popliner_operations *operations, size_t num_programs,
                          size_t num_steps);
+
+/* Makes what is handed out, once all arrays are there and will not move; or makes it again. False
+ * without memory. */
+bool pl_operations_complete(popliner_operations *operations);
 
 #endif

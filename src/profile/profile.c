@@ -35,7 +35,7 @@ static size_t useful_threads(const char *path, size_t num_threads) {
 
 /* Makes an array of each that has remained empty, so that none is NULL. */
 static bool make_empty_arrays(popliner_profile *profile) {
-    pl_field fields[PL_MOST_FIELDS];
+    pl_field fields[PL_MAX_FIELDS];
     size_t num_fields = pl_profile_fields(profile, fields);
     bool memory = true;
     for (size_t i = 0; i < num_fields; i++) {

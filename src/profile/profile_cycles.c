@@ -12,10 +12,10 @@
 #include "profile/blob_codec.h"
 
 /* So that sums and products of a few of them stay within 64 bits, and far from it. */
-static const uint64_t most_cycles = UINT64_MAX / 4096;
+static const uint64_t max_cycles = UINT64_MAX / 4096;
 
 static uint64_t add_cycles(uint64_t a, uint64_t b) {
-    return b > most_cycles || a > most_cycles - b ? most_cycles : a + b;
+    return b > max_cycles || a > max_cycles - b ? max_cycles : a + b;
 }
 
 /* Numbers by id: cycles of the rows of a table, for example. */
@@ -71,7 +71,7 @@ static popliner_status read_slowest_tiles(const pl_database *database, numbers *
             most = value > most ? value : most;
         if (got < 0)
             status = pl_rows_fail(&rows, 1, error, "is damaged: it ends inside a number or a run");
-        else if (!add_number(slowest, id, most < most_cycles ? most : most_cycles))
+        else if (!add_number(slowest, id, most < max_cycles ? most : max_cycles))
             status = pl_fail_memory(error, "the cycles of the programs");
     }
     pl_rows_close(&rows);
@@ -252,7 +252,7 @@ popliner_status pl_profile_read_cycles(const pl_database *database, popliner_pro
     if (status == POPLINER_OK) {
         p->num_timed_programs = p->num_programs;
         /* without any cycles, nobody asks for the repeats either */
-        if (popliner_profile_cycles_source(p) == POPLINER_CYCLES_NONE)
+        if (pl_profile_cycles_source(p) == POPLINER_CYCLES_NONE)
             p->num_timed_programs = 0;
     }
     free_numbers(&slowest);

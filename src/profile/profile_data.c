@@ -142,14 +142,14 @@ size_t pl_profile_fields(popliner_profile *p, pl_field *fields) {
         {"execution_tile_balance", &p->execution_tile_balance, sizeof *p->execution_tile_balance,
          &p->num_execution_ipus, 0},
     };
-    _Static_assert(sizeof all / sizeof *all + 10 <= PL_MOST_FIELDS, "PL_MOST_FIELDS is too small");
+    _Static_assert(sizeof all / sizeof *all + 10 <= PL_MAX_FIELDS, "PL_MAX_FIELDS is too small");
     memcpy(fields, all, sizeof all);
     size_t count = sizeof all / sizeof *all;
     return count + pl_profile_variable_fields(p, fields + count);
 }
 
 bool pl_profile_leave_variables_out(popliner_profile *p) {
-    pl_field fields[PL_MOST_FIELDS];
+    pl_field fields[PL_MAX_FIELDS];
     size_t num_fields = pl_profile_variable_fields(p, fields);
     pl_fields_free(fields, num_fields);
     p->lacks_variables = true;
@@ -175,7 +175,7 @@ popliner_status pl_profile_require_variables(const popliner_profile *profile,
 void pl_profile_free(popliner_profile *profile) {
     if (profile == NULL)
         return;
-    pl_field fields[PL_MOST_FIELDS];
+    pl_field fields[PL_MAX_FIELDS];
     pl_fields_free(fields, pl_profile_fields(profile, fields));
     free(profile);
 }
@@ -201,7 +201,19 @@ const char *pl_profile_program_name(const popliner_profile *profile, size_t prog
     return name;
 }
 
-uint64_t popliner_profile_layout_gap_bytes(const popliner_profile *profile) {
+popliner_cycles_source pl_profile_cycles_source(const popliner_profile *p) {
+    popliner_cycles_source source = POPLINER_CYCLES_NONE;
+    for (size_t i = 0; i < p->num_timed_programs; i++) {
+        popliner_cycles_source of_program = (popliner_cycles_source)p->program_cycles_source[i];
+        if (of_program == POPLINER_CYCLES_ESTIMATED &&
+            p->program_type[i] != POPLINER_PROGRAM_ON_TILE_EXECUTE)
+            of_program = POPLINER_CYCLES_EXCHANGES;
+        source = of_program > source ? of_program : source;
+    }
+    return source;
+}
+
+uint64_t pl_profile_layout_gap_bytes(const popliner_profile *profile) {
     uint64_t largest = 0;
     for (size_t tile = 0; tile < profile->target.num_tiles; tile++) {
         uint64_t live =

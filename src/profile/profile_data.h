@@ -51,8 +51,21 @@ enum { PL_NUM_CATEGORY_PARTS = 6 };
 /* A string is the offset of its first byte in popliner_profile.strings; offset 0 is "". */
 typedef uint32_t pl_string;
 
+/* The device that the program was compiled for: see popliner_profile_info. */
+typedef struct pl_target {
+    size_t num_tiles;
+    size_t num_ipus;
+    size_t num_replicas;
+    uint64_t bytes_per_tile;
+    uint64_t clock_hz;
+    char architecture[16];
+    char type[16];
+    size_t tiles_per_ipu;
+    size_t ipus_per_replica;
+} pl_target;
+
 struct popliner_profile {
-    popliner_target target; /* its last three members are taken from the facts */
+    pl_target target; /* its last three members are taken from the facts */
 
     size_t num_facts; /* PL_NUM_FACTS, or 0: all of them 0 */
     uint64_t *facts;
@@ -200,6 +213,12 @@ static inline size_t pl_profile_num_children(const popliner_profile *profile, si
 /* The name of a program, or of the compute set that it executes; "" if neither has one. */
 const char *pl_profile_program_name(const popliner_profile *profile, size_t program);
 
+/* The best source of cycles that any program has. O(programs). */
+popliner_cycles_source pl_profile_cycles_source(const popliner_profile *profile);
+
+/* layout_gap_bytes of popliner_profile_info. O(tiles). */
+uint64_t pl_profile_layout_gap_bytes(const popliner_profile *profile);
+
 /* The tile of a lowered variable. O(log tiles). */
 size_t pl_profile_tile_of(const popliner_profile *profile, size_t variable);
 
@@ -221,7 +240,7 @@ static inline const char *pl_profile_string(const popliner_profile *profile, pl_
 void pl_series_add(const popliner_profile *profile, pl_series series, uint64_t factor,
                    uint64_t *by_tile);
 
-/* Fills fields[PL_MOST_FIELDS] with every array of the profile and returns how many they are. */
+/* Fills fields[PL_MAX_FIELDS] with every array of the profile and returns how many they are. */
 size_t pl_profile_fields(popliner_profile *profile, pl_field *fields);
 
 /* The last of these: what grows with the lowered variables and what refers to them, so that nothing

@@ -7,14 +7,14 @@
 
 #include "base/failure.h"
 
-enum { MOST_FACTS = 5 };
+enum { MAX_FACTS = 5 };
 
 /* Which facts the first row of a table tells. */
 typedef struct fact_table {
     const char *name;
     size_t num_columns;
-    pl_column columns[MOST_FACTS];
-    pl_fact facts[MOST_FACTS];
+    pl_column columns[MAX_FACTS];
+    pl_fact facts[MAX_FACTS];
     size_t num_texts; /* the first columns hold texts */
 } fact_table;
 
@@ -104,7 +104,7 @@ popliner_status pl_profile_read_facts(const pl_database *database, popliner_prof
 }
 
 void pl_profile_take_facts(popliner_profile *p) {
-    popliner_target *target = &p->target;
+    pl_target *target = &p->target;
     if (p->num_facts == 0)
         return;
     snprintf(target->type, sizeof target->type, "%s",

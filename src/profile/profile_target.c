@@ -11,7 +11,7 @@
 #include "base/growth.h"
 
 /* More tiles than any machine has: 64 IPUs of 1472 tiles are 94,208. */
-enum { MOST_TILES = 1 << 24 };
+enum { MAX_TILES = 1 << 24 };
 
 static popliner_status read_version(const pl_database *database, const popliner_listener *listener,
                                     popliner_profile *profile, popliner_error *error) {
@@ -70,7 +70,7 @@ static popliner_status read_target_row(const pl_database *database, popliner_pro
         {"num_tiles", true},      {"num_ipus", false},         {"num_replicas", false},
         {"bytes_per_tile", true}, {"architecture", false},     {"clock_frequency", false},
         {"tiles_per_ipu", false}, {"ipus_per_replica", false}, {"type_", false}};
-    popliner_target *target = &profile->target;
+    pl_target *target = &profile->target;
     static const pl_table table = {"target_info", true, columns, 9, ""};
     pl_rows rows = {0};
     bool more = false;
@@ -84,7 +84,7 @@ static popliner_status read_target_row(const pl_database *database, popliner_pro
         status =
             pl_fail(error, POPLINER_ERROR_INPUT, "%s: table target_info is empty", database->path);
     if (status == POPLINER_OK)
-        status = pl_rows_number(&rows, 0, MOST_TILES, &num_tiles, error);
+        status = pl_rows_number(&rows, 0, MAX_TILES, &num_tiles, error);
     if (status == POPLINER_OK && num_tiles == 0)
         status = pl_rows_fail(&rows, 0, error, "is 0");
     if (status == POPLINER_OK)
@@ -116,7 +116,7 @@ static popliner_status read_target_row(const pl_database *database, popliner_pro
 popliner_status pl_profile_read_target(const pl_database *database,
                                        const popliner_listener *listener, popliner_profile *profile,
                                        popliner_error *error) {
-    popliner_target *target = &profile->target;
+    pl_target *target = &profile->target;
     profile->facts = pl_new_array(PL_NUM_FACTS, sizeof *profile->facts);
     if (profile->facts == NULL)
         return pl_fail_memory(error, "the profile");

@@ -19,34 +19,31 @@ popliner_status pl_walk_check_index(size_t index, size_t count, const char *what
 
 /* ---- What the profile is of ---------------------------------------------------------------- */
 
-const popliner_target *popliner_profile_target(const popliner_profile *profile) {
-    return &profile->target;
-}
-
 static const char *fact_text(const popliner_profile *p, pl_fact fact) {
     return pl_profile_string(p, (pl_string)pl_profile_fact(p, fact));
 }
 
-popliner_status popliner_profile_poplar_version(const popliner_profile *p,
-                                                popliner_poplar_version *version,
-                                                popliner_error *error) {
-    const popliner_poplar_version told = {
-        .text = fact_text(p, PL_FACT_POPLAR_TEXT),
-        .package_hash = fact_text(p, PL_FACT_POPLAR_HASH),
-        .major_number = (unsigned)pl_profile_fact(p, PL_FACT_POPLAR_MAJOR),
-        .minor_number = (unsigned)pl_profile_fact(p, PL_FACT_POPLAR_MINOR),
-        .point_number = (unsigned)pl_profile_fact(p, PL_FACT_POPLAR_POINT),
+popliner_status popliner_profile_get_info(const popliner_profile *p, popliner_profile_info *info,
+                                          popliner_error *error) {
+    const popliner_profile_info told = {
+        .poplar_version = fact_text(p, PL_FACT_POPLAR_TEXT),
+        .poplar_package_hash = fact_text(p, PL_FACT_POPLAR_HASH),
+        .poplar_major_number = (unsigned)pl_profile_fact(p, PL_FACT_POPLAR_MAJOR),
+        .poplar_minor_number = (unsigned)pl_profile_fact(p, PL_FACT_POPLAR_MINOR),
+        .poplar_point_number = (unsigned)pl_profile_fact(p, PL_FACT_POPLAR_POINT),
         .format_major_number = (unsigned)pl_profile_fact(p, PL_FACT_FORMAT_MAJOR),
         .format_minor_number = (unsigned)pl_profile_fact(p, PL_FACT_FORMAT_MINOR),
         .format_point_number = (unsigned)pl_profile_fact(p, PL_FACT_FORMAT_POINT),
         .is_unstable_format = pl_profile_fact(p, PL_FACT_FORMAT_UNSTABLE) != 0,
-    };
-    return pl_struct_fill(version, &told, sizeof told, "popliner_poplar_version", error);
-}
-
-popliner_status popliner_profile_graph(const popliner_profile *p, popliner_graph *graph,
-                                       popliner_error *error) {
-    const popliner_graph told = {
+        .num_tiles = p->target.num_tiles,
+        .num_ipus = p->target.num_ipus,
+        .num_replicas = p->target.num_replicas,
+        .tiles_per_ipu = p->target.tiles_per_ipu,
+        .ipus_per_replica = p->target.ipus_per_replica,
+        .bytes_per_tile = p->target.bytes_per_tile,
+        .clock_hz = p->target.clock_hz,
+        .architecture = p->target.architecture,
+        .target_type = p->target.type,
         .num_compute_sets = p->num_compute_sets,
         .num_vertices = pl_profile_fact(p, PL_FACT_NUM_VERTICES),
         .num_edges = pl_profile_fact(p, PL_FACT_NUM_EDGES),
@@ -60,8 +57,10 @@ popliner_status popliner_profile_graph(const popliner_profile *p, popliner_graph
         .num_engine_options = p->num_options,
         .num_runs = p->num_runs,
         .num_execution_steps = p->num_execution_steps,
+        .cycles_source = pl_profile_cycles_source(p),
+        .layout_gap_bytes = pl_profile_layout_gap_bytes(p),
     };
-    return pl_struct_fill(graph, &told, sizeof told, "popliner_graph", error);
+    return pl_struct_fill(info, &told, sizeof told, "popliner_profile_info", error);
 }
 
 popliner_status popliner_profile_engine_option(const popliner_profile *p, size_t option,
@@ -93,6 +92,8 @@ popliner_status popliner_profile_tile(const popliner_profile *p, size_t tile,
         .interleaved_bytes = p->tile_interleaved_bytes[tile],
         .non_interleaved_bytes = p->tile_non_interleaved_bytes[tile],
         .overflowed_bytes = p->tile_overflowed_bytes[tile],
+        .first_variable = (size_t)p->tile_variables_start[tile],
+        .end_variable = (size_t)p->tile_variables_start[tile + 1],
     };
     return pl_struct_fill(memory, &told, sizeof told, "popliner_tile_memory", error);
 }
@@ -200,18 +201,6 @@ popliner_status popliner_profile_by_tile(const popliner_profile *p, popliner_by_
 }
 
 /* ---- Programs ------------------------------------------------------------------------------- */
-
-popliner_cycles_source popliner_profile_cycles_source(const popliner_profile *p) {
-    popliner_cycles_source source = POPLINER_CYCLES_NONE;
-    for (size_t i = 0; i < p->num_timed_programs; i++) {
-        popliner_cycles_source of_program = (popliner_cycles_source)p->program_cycles_source[i];
-        if (of_program == POPLINER_CYCLES_ESTIMATED &&
-            p->program_type[i] != POPLINER_PROGRAM_ON_TILE_EXECUTE)
-            of_program = POPLINER_CYCLES_EXCHANGES;
-        source = of_program > source ? of_program : source;
-    }
-    return source;
-}
 
 popliner_status popliner_profile_program(const popliner_profile *p, size_t program,
                                          popliner_program *result, popliner_error *error) {

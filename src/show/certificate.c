@@ -8,6 +8,8 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/structs.h"
+#include "memory/chain_data.h"
+#include "model/operations_data.h"
 #include "show/report_parts.h"
 #include "solve/objectives.h"
 
@@ -277,7 +279,7 @@ const popliner_stage_detail *popliner_certificate_detail_at(const popliner_certi
 }
 
 const char *pl_certificate_layer(const popliner_certificate *certificate, size_t unit) {
-    return certificate->is_measured ? popliner_chain_name(certificate->input.chain, unit)
+    return certificate->is_measured ? pl_chain_unit_at(certificate->input.chain, unit)->name
                                     : certificate->input.unit_names[unit];
 }
 
@@ -285,7 +287,7 @@ size_t pl_certificate_last_layer(const popliner_certificate *certificate,
                                  const popliner_plan_stage *stage) {
     bool has_tail =
         certificate->is_measured &&
-        popliner_chain_kind(certificate->input.chain, stage->last_unit) == POPLINER_UNIT_TAIL;
+        pl_chain_unit_at(certificate->input.chain, stage->last_unit)->kind == POPLINER_UNIT_TAIL;
     return has_tail && stage->last_unit > stage->first_unit ? stage->last_unit - 1
                                                             : stage->last_unit;
 }
@@ -392,8 +394,7 @@ static void add_peak(const popliner_certificate *c, const popliner_stage_detail 
     size_t operation = popliner_chain_operation_at(in->chain, d->step);
     pl_text_format(text, "tile %zu at step %zu", d->tile, d->step);
     if (operation != SIZE_MAX)
-        pl_text_format(text, ", operation %s",
-                       popliner_operations_get(in->operations, operation).name);
+        pl_text_format(text, ", operation %s", pl_operation_at(in->operations, operation)->name);
     for (size_t i = 0; i < d->num_variables && i < 3; i++) {
         const popliner_stage_variable *v = &d->variables[i];
         pl_text_format(text, "%s%s (%s, %" PRIu64 ")", i == 0 ? "; largest variables: " : ", ",

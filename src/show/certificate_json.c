@@ -7,6 +7,7 @@
 
 #include "base/failure.h"
 #include "memory/chain_data.h"
+#include "model/operations_data.h"
 #include "show/report_parts.h"
 
 /* Adds `value`, which it takes, to an object; false when memory is short. */
@@ -42,8 +43,8 @@ static bool put_stage(const popliner_certificate *c, size_t i, json_t *json) {
     done = put(json, "mem", mem) && done;
     if (!c->is_measured || chain->model->has_unlayered_unit)
         return done;
-    bool has_head = popliner_chain_kind(chain, stage->first_unit) == POPLINER_UNIT_HEAD;
-    bool has_tail = popliner_chain_kind(chain, stage->last_unit) == POPLINER_UNIT_TAIL;
+    bool has_head = pl_chain_unit_at(chain, stage->first_unit)->kind == POPLINER_UNIT_HEAD;
+    bool has_tail = pl_chain_unit_at(chain, stage->last_unit)->kind == POPLINER_UNIT_TAIL;
     done = put(json, "head", json_boolean(has_head)) && done;
     return put(json, "tail", json_boolean(has_tail)) && done;
 }
@@ -81,11 +82,11 @@ static json_t *peak_json(const popliner_certificate *c, const popliner_stage_det
     bool done = put(json, "stash_bytes", json_integer((json_int_t)d->tile_stash_bytes));
     done =
         put(json, "unexplained_bytes", json_integer((json_int_t)d->tile_unexplained_bytes)) && done;
-    done = put(json, "operation",
-               text_or_null(operation == SIZE_MAX
-                                ? NULL
-                                : popliner_operations_get(in->operations, operation).name)) &&
-           done;
+    done =
+        put(json, "operation",
+            text_or_null(
+                operation == SIZE_MAX ? NULL : pl_operation_at(in->operations, operation)->name)) &&
+        done;
     done = put(json, "program", text_or_null(program.name)) && done;
     done = put(json, "largest_variables", pl_report_variables_json(d)) && done;
     if (done)

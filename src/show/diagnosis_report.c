@@ -108,9 +108,7 @@ static void write_bottleneck(const context *c, pl_text *text) {
         d->truth_bytes, d->explained_bytes, (int64_t)(d->explained_bytes - d->truth_bytes),
         pl_report_percent(d->explained_bytes, d->truth_bytes), d->model_tile, d->model_step,
         d->model_bytes);
-    popliner_graph graph = POPLINER_GRAPH_INIT;
-    popliner_profile_graph(c->profile, &graph, NULL);
-    size_t num_steps = graph.num_steps;
+    size_t num_steps = c->profile->num_steps;
     size_t own_steps = d->last_step >= d->first_step ? d->last_step - d->first_step + 1 : 0;
     pl_text_format(text, "  steps: %zu of %zu (%.2f%%)", own_steps, num_steps,
                    pl_report_percent(own_steps, num_steps));
@@ -137,11 +135,11 @@ static void write_coverage(const context *c, pl_text *text) {
                        *d->coverage[i].note == '\0' ? "name" : d->coverage[i].note,
                        d->coverage[i].num_operations,
                        100.0 * (double)d->coverage[i].num_operations / (double)d->num_operations);
-    if (*d->suggested_regex != '\0')
+    if (*d->suggestion.regex != '\0')
         pl_text_format(text,
                        "  Names such as '%s' have no layer; %s '%s' would find %zu in them.\n",
-                       d->suggestion_example, c->names.layer_name_regex, d->suggested_regex,
-                       d->suggested_layers);
+                       d->suggestion.example, c->names.layer_name_regex, d->suggestion.regex,
+                       d->suggestion.num_layers);
 }
 
 /* ---- JSON ---- */
@@ -229,9 +227,9 @@ static json_t *coverage_as_json(const popliner_diagnosis *d) {
     }
     return json_pack("{s:I, s:o, s:o, s:o, s:I}", "operations", (json_int_t)d->num_operations,
                      "by_note", pl_report_whole(notes, done), "suggested_regex",
-                     pl_report_json_text(d->suggested_regex), "suggestion_example",
-                     pl_report_json_text(d->suggestion_example), "suggested_layers",
-                     (json_int_t)d->suggested_layers);
+                     pl_report_json_text(d->suggestion.regex), "suggestion_example",
+                     pl_report_json_text(d->suggestion.example), "suggested_layers",
+                     (json_int_t)d->suggestion.num_layers);
 }
 
 static json_t *as_json(const context *c) {

@@ -13,9 +13,10 @@
 static void write_text(const popliner_plan_stage *stage, const popliner_stage_detail *d,
                        size_t number, const popliner_chain *chain, uint64_t limit_bytes,
                        pl_text *text) {
-    pl_text_format(text, "Stage %zu: %s", number, popliner_chain_label(chain, stage->first_unit));
+    pl_text_format(text, "Stage %zu: %s", number,
+                   pl_chain_unit_at(chain, stage->first_unit)->label);
     if (stage->last_unit > stage->first_unit)
-        pl_text_format(text, " to %s", popliner_chain_label(chain, stage->last_unit));
+        pl_text_format(text, " to %s", pl_chain_unit_at(chain, stage->last_unit)->label);
     pl_text_format(text,
                    "\n  total %" PRIu64 " bytes; worst tile %zu: %" PRIu64 " bytes at step %zu, ",
                    d->total_bytes, d->tile, d->tile_bytes, d->step);
@@ -32,7 +33,7 @@ static void write_text(const popliner_plan_stage *stage, const popliner_stage_de
 }
 
 static json_t *name_or_null(const popliner_chain *chain, size_t unit) {
-    const char *name = popliner_chain_name(chain, unit);
+    const char *name = pl_chain_unit_at(chain, unit)->name;
     return name == NULL ? json_null() : pl_report_json_text(name);
 }
 
@@ -40,8 +41,8 @@ static json_t *as_json(const popliner_plan_stage *stage, const popliner_stage_de
                        const popliner_chain *chain, uint64_t limit_bytes) {
     return json_pack(
         "{s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:b, s:o}", "unit_from",
-        pl_report_json_text(popliner_chain_label(chain, stage->first_unit)), "unit_to",
-        pl_report_json_text(popliner_chain_label(chain, stage->last_unit)), "layer_from",
+        pl_report_json_text(pl_chain_unit_at(chain, stage->first_unit)->label), "unit_to",
+        pl_report_json_text(pl_chain_unit_at(chain, stage->last_unit)->label), "layer_from",
         name_or_null(chain, stage->first_unit), "layer_to", name_or_null(chain, stage->last_unit),
         "total_bytes", (json_int_t)d->total_bytes, "tile", (json_int_t)d->tile, "tile_bytes",
         (json_int_t)d->tile_bytes, "step", (json_int_t)d->step, "headroom_bytes",

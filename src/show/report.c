@@ -10,6 +10,9 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "memory/chain_data.h"
+#include "model/layers_data.h"
+#include "model/operations_data.h"
+#include "profile/profile_data.h"
 #include "show/report_parts.h"
 
 /* Column names, each followed by the delimiter. */
@@ -21,7 +24,7 @@ static void add_header(pl_text *text, const char *const *names, size_t count, ch
 
 /* "None" for what is in no layer, in every format of the original. */
 static const char *shown_layer(const popliner_layers *layers, size_t unit) {
-    const char *name = popliner_layers_name(layers, unit);
+    const char *name = pl_layers_name(layers, unit);
     return name == NULL ? "None" : name;
 }
 
@@ -75,7 +78,7 @@ popliner_status pl_report_memory_totals(const popliner_profile *profile,
     if (status != POPLINER_OK)
         goto done;
 
-    size_t num_tiles = popliner_profile_target(profile)->num_tiles;
+    size_t num_tiles = profile->target.num_tiles;
     size_t shown = num_tiles < SHOWN_TILES ? num_tiles : SHOWN_TILES;
     /* the original holds this sum as a floating-point number, and shows it */
     pl_text_format(&text, "Total memory: %" PRIu64 ".0\n", sum_memory(&memory).total);
@@ -125,7 +128,7 @@ static popliner_status measure_contexts(const popliner_operations *operations,
     if (status != POPLINER_OK)
         return status;
     for (size_t i = 0; i < count; i++)
-        all[i] = (context_sums){popliner_operations_get(operations, i).debug_context, i, {0}};
+        all[i] = (context_sums){pl_operation_at(operations, i)->debug_context, i, {0}};
     qsort(all, count, sizeof *all, compare_contexts);
     for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
         pl_progress(listener, "Measuring the operations", i, count);
@@ -159,12 +162,12 @@ popliner_status pl_report_operations(const popliner_operations *operations,
     add_header(&text, header, sizeof header / sizeof *header, delimiter);
     size_t previous_unit = 0;
     for (size_t i = 0; i < popliner_operations_count(operations); i++) {
-        popliner_operation operation = popliner_operations_get(operations, i);
-        size_t unit = popliner_layers_unit_of(layers, i);
+        const popliner_operation *operation = pl_operation_at(operations, i);
+        size_t unit = pl_layers_unit_of(layers, i);
         if (unit != previous_unit)
             pl_text_add(&text, "\n");
         previous_unit = unit;
-        context_sums key = {operation.debug_context, 0, {0}};
+        context_sums key = {operation->debug_context, 0, {0}};
         size_t low = 0; /* the first context that is not before the key */
         size_t high = num_contexts;
         while (low < high) {
@@ -176,8 +179,8 @@ popliner_status pl_report_operations(const popliner_operations *operations,
         }
         sums s = contexts[low].sums;
         pl_text_format(&text, "%s%c%s%c", shown_layer(layers, unit), delimiter,
-                       popliner_layers_note(layers, i), delimiter);
-        pl_text_format(&text, "%s%c", operation.name, delimiter);
+                       pl_layer_at(layers, i)->note, delimiter);
+        pl_text_format(&text, "%s%c", operation->name, delimiter);
         pl_text_format(&text, "%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "\n",
                        s.vertex_state, delimiter, s.vertex_code, delimiter, s.exchange_code,
                        delimiter, s.control_code, delimiter, s.variables);
@@ -211,7 +214,7 @@ popliner_status pl_report_layers(const popliner_chain *chain, pl_stage_meter *me
         if (status != POPLINER_OK)
             break;
         sums s = sum_memory(&memory);
-        pl_text_format(&text, "%s%c", popliner_chain_label(chain, unit), delimiter);
+        pl_text_format(&text, "%s%c", pl_chain_unit_at(chain, unit)->label, delimiter);
         pl_text_format(
             &text, "%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64,
             s.vertex_state, delimiter, s.vertex_code, delimiter, s.exchange_code, delimiter,
@@ -228,13 +231,13 @@ popliner_status pl_report_layers(const popliner_chain *chain, pl_stage_meter *me
 popliner_status pl_report_layer_pairs(const popliner_layers *layers, const uint64_t *bytes,
                                       char delimiter, char **result, popliner_error *error) {
     pl_text text = {0};
-    size_t n = popliner_layers_num_units(layers) - 1;
+    size_t n = pl_layers_num_units(layers) - 1;
     pl_text_add(&text, "layer");
     for (size_t j = 0; j < n; j++)
-        pl_text_format(&text, "%c%s", delimiter, popliner_layers_name(layers, j + 1));
+        pl_text_format(&text, "%c%s", delimiter, pl_layers_name(layers, j + 1));
     pl_text_add(&text, "\n");
     for (size_t i = 0; i < n; i++) {
-        pl_text_add(&text, popliner_layers_name(layers, i + 1));
+        pl_text_add(&text, pl_layers_name(layers, i + 1));
         for (size_t j = 0; j < n; j++)
             pl_text_format(&text, "%c%" PRIu64, delimiter, bytes[i * n + j]);
         pl_text_add(&text, "\n");

@@ -51,12 +51,10 @@ static size_t column_of(tiles_table *table, const char *category) {
 
 static popliner_status fill(tiles_table *table, const popliner_profile *profile,
                             popliner_error *error) {
-    popliner_graph graph = POPLINER_GRAPH_INIT;
-    popliner_profile_graph(profile, &graph, NULL);
-    table->num_tiles = popliner_profile_target(profile)->num_tiles;
+    table->num_tiles = profile->target.num_tiles;
     table->num_columns = NUM_MEASURES;
     memcpy(table->names, measures, sizeof measures);
-    for (size_t i = 0; i < graph.num_variables; i++) {
+    for (size_t i = 0; i < profile->num_variables; i++) {
         popliner_variable v = POPLINER_VARIABLE_INIT;
         popliner_liveness_variable(profile, i, &v, NULL);
         column_of(table, v.category);
@@ -64,7 +62,7 @@ static popliner_status fill(tiles_table *table, const popliner_profile *profile,
     table->bytes = pl_new_array(table->num_tiles * table->num_columns, sizeof *table->bytes);
     if (table->bytes == NULL)
         return pl_fail_memory(error, "a report");
-    for (size_t i = 0; i < graph.num_variables; i++) {
+    for (size_t i = 0; i < profile->num_variables; i++) {
         popliner_variable v = POPLINER_VARIABLE_INIT;
         popliner_liveness_variable(profile, i, &v, NULL);
         table->bytes[v.tile * table->num_columns + column_of(table, v.category)] += v.size_bytes;

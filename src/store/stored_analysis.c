@@ -33,8 +33,7 @@ static popliner_status fail_saving(sqlite3 *sqlite, const char *path, popliner_e
 }
 
 /* Of everything that the row of the target holds. */
-static uint64_t target_checksum(const popliner_target *target,
-                                const popliner_operations *operations) {
+static uint64_t target_checksum(const pl_target *target, const popliner_operations *operations) {
     const uint64_t numbers[] = {target->num_tiles,      target->num_ipus, target->num_replicas,
                                 target->bytes_per_tile, target->clock_hz, operations->of_framework};
     uint64_t seed = XXH3_64bits(numbers, sizeof numbers);
@@ -47,7 +46,7 @@ static bool save_target(sqlite3 *sqlite, const popliner_profile *profile,
         "CREATE TABLE target (num_tiles, num_ipus, num_replicas, bytes_per_tile,"
         " architecture, of_framework, byte_order, checksum, clock_hz)";
     sqlite3_stmt *insert = NULL;
-    const popliner_target *target = &profile->target;
+    const pl_target *target = &profile->target;
     bool saved =
         sqlite3_exec(sqlite, create, NULL, NULL, NULL) == SQLITE_OK &&
         sqlite3_prepare_v2(sqlite, "INSERT INTO target VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
@@ -89,7 +88,7 @@ typedef struct contents {
 /* Writes the file `part`, which is to become c->path. */
 static popliner_status write_file(const contents *c, const char *part, popliner_error *error) {
     pl_array_writer writer = {0};
-    pl_field fields[2 * PL_MOST_FIELDS];
+    pl_field fields[2 * PL_MAX_FIELDS];
     /* shallow copies: listing fields takes the addresses of members that may change */
     popliner_profile profile_copy = *c->profile;
     popliner_operations operations_copy = *c->operations;
@@ -154,7 +153,7 @@ static popliner_status load_target(const pl_array_reader *reader, popliner_profi
         {"bytes_per_tile", true}, {"architecture", true}, {"of_framework", true},
         {"byte_order", true},     {"checksum", true},     {"clock_hz", true}};
     const pl_database *database = &reader->database;
-    popliner_target *target = &profile->target;
+    pl_target *target = &profile->target;
     static const pl_table table = {"target", true, columns, 9, ""};
     pl_rows rows = {0};
     bool more = false;
@@ -214,7 +213,7 @@ const popliner_operations *pl_stored_analysis_operations(const pl_stored_analysi
 
 /* Loads everything but the variables. */
 static popliner_status load_ground(pl_stored_analysis *a, popliner_error *error) {
-    pl_field fields[2 * PL_MOST_FIELDS];
+    pl_field fields[2 * PL_MAX_FIELDS];
     size_t num_tiles = a->profile->target.num_tiles;
     size_t num_fields = pl_profile_fields(a->profile, fields);
     num_fields -= pl_profile_variable_fields(a->profile, fields + num_fields);
@@ -232,6 +231,8 @@ static popliner_status load_ground(pl_stored_analysis *a, popliner_error *error)
     if (status == POPLINER_OK &&
         !pl_operations_check(a->operations, a->profile->num_programs, a->profile->num_steps))
         status = pl_array_reader_fail(&a->reader, "the operations", error);
+    if (status == POPLINER_OK && !pl_operations_complete(a->operations))
+        status = pl_fail_memory(error, "the stored analysis");
     if (status == POPLINER_OK)
         pl_profile_take_facts(a->profile);
     return status;
@@ -241,7 +242,7 @@ popliner_status pl_stored_analysis_load_variables(pl_stored_analysis *analysis,
                                                   const popliner_listener *listener,
                                                   popliner_error *error) {
     popliner_profile *p = analysis->profile;
-    pl_field fields[PL_MOST_FIELDS];
+    pl_field fields[PL_MAX_FIELDS];
     if (!p->lacks_variables)
         return POPLINER_OK;
     size_t num_fields = pl_profile_variable_fields(p, fields);

@@ -24,10 +24,10 @@ typedef struct record {
 
 enum { SETTING_MODEL, SETTING_SCHEDULE, SETTING_RECOMPUTE, SETTING_MAX_STAGES, NUM_SETTINGS };
 
-enum { MOST_FIELDS = 12, MOST_GROUP = 40 };
+enum { MAX_FIELDS = 12, MAX_GROUP = 40 };
 
 static void name_group(size_t number, char *group) {
-    snprintf(group, MOST_GROUP, "stages/%zu/", number);
+    snprintf(group, MAX_GROUP, "stages/%zu/", number);
 }
 
 /* What says which stages these are. */
@@ -63,8 +63,8 @@ popliner_status pl_stored_stages_save(pl_array_writer *writer, size_t number,
         .chain = &chain,
         .details = &details,
     };
-    pl_field fields[MOST_FIELDS];
-    char group[MOST_GROUP];
+    pl_field fields[MAX_FIELDS];
+    char group[MAX_GROUP];
     r.layer_key = pl_new_array(r.num_operations, sizeof *r.layer_key);
     if (r.layer_key == NULL)
         return pl_fail_memory(error, "the stored stages");
@@ -140,8 +140,8 @@ popliner_status pl_stored_stages_load(pl_stored_analysis *analysis, size_t numbe
     pl_array_reader *reader = &analysis->reader;
     const popliner_operations *operations = analysis->operations;
     record r = {0};
-    pl_field fields[MOST_FIELDS];
-    char group[MOST_GROUP];
+    pl_field fields[MAX_FIELDS];
+    char group[MAX_GROUP];
     bool has = false;
     bool is_right = false;
     *stages = (pl_measured_stages){0};

@@ -22,17 +22,14 @@ static popliner_status print_vertices(void *user, size_t number, popliner_progra
 }
 
 static popliner_status tour(const popliner_profile *profile, popliner_error *error) {
-    popliner_graph graph = POPLINER_GRAPH_INIT;
-    popliner_poplar_version version = POPLINER_POPLAR_VERSION_INIT;
+    popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
     popliner_execution_step step = POPLINER_EXECUTION_STEP_INIT;
-    popliner_status status = popliner_profile_graph(profile, &graph, error);
-    if (status == POPLINER_OK)
-        status = popliner_profile_poplar_version(profile, &version, error);
+    popliner_status status = popliner_profile_get_info(profile, &info, error);
     if (status != POPLINER_OK)
         return status;
-    printf("Number of compute sets: %zu\n", graph.num_compute_sets);
-    printf("Number of tiles: %zu\n", popliner_profile_target(profile)->num_tiles);
-    printf("Version of Poplar: %s\n", version.text);
+    printf("Number of compute sets: %zu\n", info.num_compute_sets);
+    printf("Number of tiles: %zu\n", info.num_tiles);
+    printf("Version of Poplar: %s\n", info.poplar_version);
     if (popliner_profile_execution_step(profile, 0, &step, NULL) == POPLINER_OK)
         printf("Cycles of the first step: %" PRIu64 "\n", step.cycles);
     else
