@@ -9,6 +9,16 @@
 #include "command/request.h"
 #include "popliner/report.h"
 
+/* Stages run on IPUs of their own, unless a device map says otherwise. */
+static popliner_status check_num_stages(const options *o, size_t num_stages,
+                                        popliner_error *error) {
+    if (o->num_ipus == 0 || num_stages <= o->num_ipus)
+        return POPLINER_OK;
+    return session_fail(error, POPLINER_ERROR_USAGE,
+                        "--evaluate %s: has %zu stages, more than --num-ipus %zu", o->evaluate,
+                        num_stages, o->num_ipus);
+}
+
 /* The units behind the cuts of a split that is given by the last layers of all stages but the
  * last. */
 static popliner_status parse_split(const request *r, const char *split, size_t **first_units,
@@ -66,6 +76,8 @@ popliner_status evaluate_and_print(session *s, popliner_error *error) {
         status = request_name_chain(&r, chain, error);
     if (status == POPLINER_OK)
         status = parse_split(&r, s->options.evaluate, &first_units, &num_cuts, error);
+    if (status == POPLINER_OK)
+        status = check_num_stages(&s->options, num_cuts + 1, error);
     if (status == POPLINER_OK)
         status = popliner_analysis_evaluate(s->analysis, &asked, first_units, num_cuts,
                                             &certificate, error);
