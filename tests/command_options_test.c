@@ -88,6 +88,8 @@ static const struct {
     {"--solver", "ilp", "--solve", false},
     {"--objective", "memory", "--solve", false},
     {"--slack", "1", "--solve", false},
+    {"--device-map", "0", "--solve --evaluate", false},
+    {"--ipu-mem-per-tile", "0=1K", "--solve --evaluate", false},
     {"--sweep", "num-ipus=1..2", "--solve", false},
     {"--time-limit", "5", "--solve", false},
     {"--write-lp", "lp", "--solve", false},

@@ -441,7 +441,7 @@ static const use uses[] = {
     {"solver", SOLVE, false},
     {"objective", SOLVE, false},
     {"slack", SOLVE, false},
-    {"ipu-mem-per-tile", SOLVE, false},
+    {"ipu-mem-per-tile", SOLVE | EVALUATE, false},
     {"sweep", SOLVE, false},
     {"time-limit", SOLVE, false},
     {"write-lp", SOLVE, false},
@@ -452,7 +452,7 @@ static const use uses[] = {
     {"no-cut-after", SOLVE, false},
     {"together", SOLVE, false},
     {"place", SOLVE, false},
-    {"device-map", SOLVE, false},
+    {"device-map", SOLVE | EVALUATE, false},
 };
 
 static const char *const unknown_to_greedy[] = {

@@ -358,6 +358,17 @@ static void warn_limits(const request *r, session *s) {
     }
 }
 
+popliner_status request_set_limits(request *r, session *s, uint64_t limit_bytes,
+                                   const popliner_costs_file *file, popliner_error *error) {
+    r->solver.max_stage_bytes = limit_bytes;
+    popliner_status status = parse_limits(r, &s->options.ipu_mem_per_tile, file, error);
+    if (status == POPLINER_OK)
+        status = reserve_on_ipus(r, s, error);
+    if (status == POPLINER_OK)
+        warn_limits(r, s);
+    return status;
+}
+
 /* Nobody wants an IPU without a layer, unless there is none or somebody says so. */
 static size_t min_units(const request *r, const options *o) {
     bool has_layers = r->num_units > 0 && memchr(r->counted_units, 1, r->num_units) != NULL;
@@ -373,7 +384,6 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
     size_t told_ipus = file == NULL ? 0 : popliner_costs_file_num_ipus(file);
     popliner_status status = POPLINER_OK;
     r->solver.max_stages = o->num_ipus > 0 ? o->num_ipus : told_ipus > 0 ? told_ipus : USUAL_IPUS;
-    r->solver.max_stage_bytes = limit_bytes;
     r->solver.slack_percent = o->slack_percent;
     r->solver.time_limit_seconds = o->time_limit_seconds;
     r->solver.min_units = min_units(r, o);
@@ -401,11 +411,7 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
     if (status == POPLINER_OK)
         status = parse_placements(r, &o->place, error);
     if (status == POPLINER_OK)
-        status = parse_limits(r, &o->ipu_mem_per_tile, file, error);
-    if (status == POPLINER_OK)
-        status = reserve_on_ipus(r, s, error);
-    if (status == POPLINER_OK)
-        warn_limits(r, s);
+        status = request_set_limits(r, s, limit_bytes, file, error);
     return status;
 }
 
