@@ -866,6 +866,40 @@ static void says_why_nothing_fits(void **state) {
     assert_contains(run.err, "No split is possible: contradiction between ");
 }
 
+/* The number behind "Enough would be --mem-per-tile". */
+static uint64_t told_to_be_enough(void) {
+    static const char words[] = "Enough would be --mem-per-tile ";
+    const char *place = strstr(run.err, words);
+    assert_non_null(place);
+    return strtoull(place + strlen(words), NULL, 10);
+}
+
+/* What the log says is enough is enough with the same reserve, and no byte less is. */
+static void what_is_enough_holds_the_reserve(void **state) {
+    (void)state;
+    static const char *const reserves[] = {"0", "1", "12345", "7%", "33.33%", "99.99%", "gaps"};
+    for (size_t i = 0; i < sizeof reserves / sizeof *reserves; i++) {
+        char memory[30];
+        RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--num-ipus=2", "--reserve", reserves[i],
+            "--mem-per-tile=20000");
+        assert_int_equal(run.status, 1);
+        uint64_t enough = told_to_be_enough();
+        for (uint64_t less = 0; less < 2; less++) {
+            snprintf(memory, sizeof memory, "%" PRIu64, enough - less);
+            RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--num-ipus=2", "--reserve", reserves[i],
+                "--mem-per-tile", memory);
+            assert_int_equal(run.status, less);
+        }
+    }
+    /* the words of it, by a number that is known */
+    RUN(&run, "--costs", REGIONS, "-q", "--solve", "--mem-per-tile=400", "--reserve=100");
+    assert_int_equal(run.status, 1);
+    assert_contains(run.err, "Enough would be --mem-per-tile 525 (of which --reserve keeps 100 "
+                             "free).\n");
+    RUN(&run, "--costs", REGIONS, "-q", "--solve", "--mem-per-tile=400", "--reserve=100%");
+    assert_contains(run.err, "--mem-per-tile 425 (plus what --reserve keeps free).\n");
+}
+
 static void says_when_it_is_for_the_layer_of_each_stage(void **state) {
     (void)state;
     static const char tells[] = "Each stage holds at least one layer unless --min-layers 0 allows "
@@ -1395,6 +1429,7 @@ int main(void) {
         SCRATCH_TEST(tables_hold_the_numbers_of_the_document),
         cmocka_unit_test(solves_published_graphs),
         cmocka_unit_test(says_why_nothing_fits),
+        cmocka_unit_test(what_is_enough_holds_the_reserve),
         SCRATCH_TEST(says_when_it_is_for_the_layer_of_each_stage),
         SCRATCH_TEST(tells_when_an_ipu_fewer_costs_little),
         cmocka_unit_test(sweeps_are_runs_of_their_own),
