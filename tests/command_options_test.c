@@ -32,6 +32,8 @@ static void refuses_wrong_values_before_anything_is_read(void **state) {
         {{"--ipu-mem-per-tile", "0=1,1"}, "--ipu-mem-per-tile 0=1,1: expected IPUs and bytes"},
         {{"--ipu-mem-per-tile", "0:100"}, "--ipu-mem-per-tile 0:100: expected"},
         {{"--place", "3"}, "--place 3: expected a layer and its IPU, like 3=0"},
+        {{"--place", "0=0,3"}, "--place 0=0,3: expected a layer and its IPU, like 3=0, or some: "},
+        {{"--place", "0=0,3=1,"}, "--place 0=0,3=1,: expected"},
         {{"--place", "3=first"}, "--place 3=first: expected"},
         {{"--place", "0=0", "--place", "3="}, "--place 3=: expected"},
         {{"--together", "3"}, "--together 3: expected the names of two layers, like 0,5"},
@@ -273,6 +275,8 @@ static void names_the_nearest_layer(void **state) {
         {{"--solve", "--place", "Leyer3=1"},
          "--place Leyer3=1: no layer of this name; did you "
          "mean Layer3?\n"},
+        {{"--solve", "--place", "Layer0=0,Leyer3=1,Layer2=1"},
+         "--place Leyer3=1: no layer of this name; did you mean Layer3?\n"},
         {{"--solve", "--together", "Layr0,Layer1"}, "like 0,5; did you mean Layer0?\n"},
         {{"--solve", "--together", "Layer0,Laier1"}, "like 0,5; did you mean Layer1?\n"},
         {{"--evaluate=Layer0|Laye2", NULL}, "no layer 'Laye2'; did you mean Layer2?\n"},
@@ -288,6 +292,43 @@ static void names_the_nearest_layer(void **state) {
         RUN(&run, CASE_PROFILE, "-q", "--layer-name-regex=Layer\\d", a[0], a[1], a[2]);
         assert_refused(&run, 2, cases[i].message);
     }
+}
+
+/* A list is what its members are one by one, and so in the answer; names may look like lists. */
+static void takes_lists_of_places(void **state) {
+    (void)state;
+    static const char costs[] =
+        "{\"format\": \"popliner-costs\", \"version\": 1, \"units\": [{\"name\": \"a\"}, "
+        "{\"name\": \"b=0,a\"}, {\"name\": \"c,d\"}, {\"name\": \"e\"}]}";
+    static const struct {
+        const char *list;
+        const char *members[4];
+    } cases[] = {
+        {"a=0,c,d=1", {"--place=a=0", "--place=c,d=1"}},
+        {"a=0,b=0,a=1,e=3", {"--place=a=0", "--place=b=0,a=1", "--place=e=3"}},
+        {"b=0,a=1,a=0", {"--place=b=0,a=1", "--place=a=0"}},
+    };
+    const char *file = in_scratch("costs");
+    test_write_bytes(file, costs, strlen(costs));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *const *m = cases[i].members;
+        RUN(&run, "--costs", file, "--solve", "--num-ipus=4", "--format=json", "-q", m[0], m[1],
+            m[2]);
+        assert_int_equal(run.status, 0);
+        char *expected = strdup(run.out);
+        RUN(&run, "--costs", file, "--solve", "--num-ipus=4", "--format=json", "-q", "--place",
+            cases[i].list);
+        assert_int_equal(run.status, 0);
+        assert_string_equal(run.out, expected);
+        free(expected);
+    }
+    RUN(&run, "--costs", file, "--solve", "-q", "--place=a=0,x=1");
+    assert_refused(&run, 2, "--place x=1: no layer of this name");
+    RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=3", "--place=1=0,2=1,3=2", "--format=csv", "-q");
+    assert_int_equal(run.status, 0);
+    assert_contains(run.out, "\n0,0,Head,1,");
+    assert_contains(run.out, "\n1,1,2,2,");
+    assert_contains(run.out, "\n2,2,3,Tail,");
 }
 
 /* ---- Sizes ---------------------------------------------------------------------------------- */
@@ -529,6 +570,7 @@ int main(void) {
         SCRATCH_TEST(names_the_nearest_option),
         SCRATCH_TEST(names_the_nearest_value),
         SCRATCH_TEST(names_the_nearest_layer),
+        SCRATCH_TEST(takes_lists_of_places),
         SCRATCH_TEST(takes_sizes_with_units),
         SCRATCH_TEST(takes_sizes_of_single_ipus_and_sweeps),
         SCRATCH_TEST(refuses_what_is_no_size),

@@ -108,7 +108,7 @@ static const option table[] = {
      "there must be none"},
     {KIND_REPEATED, 0, "together", "A,B", NULL, offsetof(options, together),
      "A and B must run on the same IPU"},
-    {KIND_REPEATED, 0, "place", "L=I", NULL, offsetof(options, place), "L must run on IPU I"},
+    {KIND_REPEATED, 0, "place", "L=I,...", NULL, offsetof(options, place), "L must run on IPU I"},
     {KIND_TEXT, 0, "device-map", "I,I,...", NULL, offsetof(options, device_map),
      "the IPU of each stage; stages on the same one share its\nmemory (default: 0,1,2,...)"},
     {KIND_CHOICE, 0, "schedule", "none|inference|training", "none|inference|training", 0,

@@ -72,7 +72,7 @@ typedef struct options {
     repeated cut_after; /* a layer each, as below */
     repeated no_cut_after;
     repeated together;      /* "A,B" each */
-    repeated place;         /* "L=I" each */
+    repeated place;         /* "L=I,..." each */
     const char *device_map; /* "I,I,..." */
     popliner_schedule schedule;
     popliner_recompute recompute;
