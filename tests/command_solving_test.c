@@ -1207,8 +1207,26 @@ static void written_programs_have_the_same_optimum(void **state) {
     json_decref(answer);
     RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--objective", "balance", "--write-lp", lp);
     assert_only_answered(2, "put another first");
+    /* what cannot be written is refused before the solving, and before anything is read */
     RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--write-mps", in_scratch("no/where"));
-    assert_only_answered(3, "no/where: the integer program cannot be written");
+    assert_refused(&run, 3, "no/where: the integer program cannot be written (No such file or ");
+    RUN(&run, "--costs", in_scratch("missing"), "-q", "--solve", "--write-lp", in_scratch(""));
+    assert_refused(&run, 3, ": the integer program cannot be written (Is a directory)");
+    RUN(&run, "--costs", in_scratch("missing"), "-q", "--solve", "--write-mps", "/dev/null/mps");
+    assert_refused(&run, 3, "--write-mps /dev/null/mps: the integer program cannot be written (");
+    /* a file that is there is not lost to a solve that fails */
+    const char *kept = in_scratch("kept");
+    copy_file(REGIONS, kept, SIZE_MAX);
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--mem-per-tile=1", "--write-lp", kept);
+    assert_int_equal(run.status, 1);
+    assert_contains(run.err, "--write-lp, --write-mps: not written");
+    assert_int_equal(hash_file(kept), hash_file(REGIONS));
+    RUN(&run, CASE_DIRECTORY, "-q", "--solve", "--cut-after=none", "--write-lp", kept);
+    assert_refused(&run, 2, "--cut-after none");
+    assert_int_equal(hash_file(kept), hash_file(REGIONS));
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--num-ipus=2", "--write-lp", kept);
+    assert_int_equal(run.status, 0);
+    assert_int_not_equal(hash_file(kept), hash_file(REGIONS));
     /* what is read stays what it is */
     char *copy = strdup(in_scratch("costs.json"));
     copy_file(REGIONS, copy, SIZE_MAX);
