@@ -866,6 +866,110 @@ static void says_why_nothing_fits(void **state) {
     assert_contains(run.err, "No split is possible: contradiction between ");
 }
 
+/* What is told to be in the way is: without it there is a split, with it there is none. */
+static void says_which_constraint_is_in_the_way(void **state) {
+    (void)state;
+    static const struct {
+        const char *constraints[3];
+        const char *in_the_way[3]; /* NULL: nothing is said of it */
+    } cases[] = {
+        {{"--place=2=0"}, {"--place 2=0"}},
+        {{"--together=1,3", "--cut-after=0"}, {"--together 1,3"}},
+        {{"--min-layers=2", "--no-cut-after=Head"}, {"--min-layers 2"}},
+        {{"--cut-after=0", "--no-cut-after=1", "--no-cut-after=2"},
+         {"--no-cut-after 1", "--no-cut-after 2"}},
+        {{"--max-layers=1", "--cut-after=0"}, {NULL}}, /* contradict each other */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *const *c = cases[i].constraints;
+        char expected[200] = "";
+        for (size_t k = 0; k < 3 && cases[i].in_the_way[k] != NULL; k++) {
+            size_t length = strlen(expected);
+            snprintf(expected + length, sizeof expected - length, "%s%s",
+                     k == 0 ? "It would fit without " : ", or without ", cases[i].in_the_way[k]);
+        }
+        RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--num-ipus=3", "--mem-per-tile=28000", c[0],
+            c[1], c[2]);
+        assert_int_equal(run.status, 1);
+        if (*expected != '\0')
+            assert_contains(run.err, strcat(expected, ".\n"));
+        else
+            assert_lacks(run.err, "It would fit");
+        /* one at a time is left out */
+        for (size_t left_out = 0; left_out < 3 && c[left_out] != NULL; left_out++) {
+            const char *kept[3] = {NULL};
+            char name[60];
+            size_t count = 0;
+            for (size_t k = 0; k < 3; k++)
+                if (k != left_out && c[k] != NULL)
+                    kept[count++] = c[k];
+            snprintf(name, sizeof name, "%s", c[left_out]);
+            *strchr(name, '=') = ' ';
+            if (cases[i].in_the_way[0] == NULL)
+                continue;
+            RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--num-ipus=3", "--mem-per-tile=28000",
+                kept[0], kept[1]);
+            assert_int_equal(run.status, strstr(expected, name) == NULL);
+        }
+    }
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--num-ipus=4", "--mem-per-tile=27400",
+        "--no-cut-after=1", "--together=1,2");
+    assert_contains(run.err, "It would fit without any constraints on layers; ");
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--num-ipus=4", "--mem-per-tile=27400");
+    assert_int_equal(run.status, 0);
+}
+
+/* Where IPUs differ, the one that is too small is told; and what the costs themselves forbid. */
+static void says_what_forbids_a_split(void **state) {
+    (void)state;
+    uint64_t bytes = evaluated_tile("1", "0");
+    char expected[200];
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--num-ipus=3", "--place=1=0",
+        "--mem-per-tile=28000", "--ipu-mem-per-tile=0=27500");
+    assert_int_equal(run.status, 1);
+    snprintf(expected, sizeof expected,
+             "The best effort needs %" PRIu64 " bytes on IPU 0, %" PRIu64
+             " more than its limit of 27500.\n",
+             bytes, bytes - 27500);
+    assert_contains(run.err, expected);
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--num-ipus=3", "--place=0=2");
+    assert_int_equal(run.status, 1);
+    assert_contains(run.err, "No split is possible with place 0=2 (6 units, 4 of them layers).\n");
+    assert_contains(run.err, "Stage k runs on IPU k: 1 unit before 0 cannot fill 2 IPUs. ");
+
+    /* tile 1 holds a to b and b to c, but neither all nor what is larger than itself */
+    static const struct {
+        const char *b;
+        const char *arguments[2];
+        const char *part; /* of what is told */
+    } cases[] = {
+        {"700", {"--num-ipus=1"}, "no stage that holds a to c: it is over the capacity of a reg"},
+        {"700", {"--together=a,c"}, "no stage that holds a to c: "},
+        {"700", {"--place=c=0"}, "no stage that holds a to c: "},
+        {"700", {"--no-cut-after=a", "--no-cut-after=b"}, NULL},
+        {"980", {"--no-cut-after=b"}, "no stage that holds b to c: "},
+        {"1300", {"--num-ipus=3"}, "no stage that holds b: it is over the capacity of a region"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char costs[400];
+        snprintf(costs, sizeof costs,
+                 "{\"format\": \"popliner-costs\", \"version\": 1, \"regions\": [\"tile 0\", "
+                 "{\"name\": \"tile 1\", \"capacity\": 1000}], \"units\": [{\"name\": \"a\", "
+                 "\"memory\": [1, 50]}, {\"name\": \"b\", \"memory\": [1, %s]}, {\"name\": \"c\", "
+                 "\"memory\": [1, 300]}]}",
+                 cases[i].b);
+        const char *file = in_scratch("costs.json");
+        test_write_bytes(file, costs, strlen(costs));
+        RUN(&run, "--costs", file, "-q", "--solve", cases[i].arguments[0], cases[i].arguments[1]);
+        assert_int_equal(run.status, 1);
+        assert_contains(run.err, "No split is possible");
+        if (cases[i].part != NULL)
+            assert_contains(run.err, cases[i].part);
+        else
+            assert_lacks(run.err, "The costs allow");
+    }
+}
+
 /* The number behind "Enough would be --mem-per-tile". */
 static uint64_t told_to_be_enough(void) {
     static const char words[] = "Enough would be --mem-per-tile ";
@@ -1447,6 +1551,8 @@ int main(void) {
         SCRATCH_TEST(tables_hold_the_numbers_of_the_document),
         cmocka_unit_test(solves_published_graphs),
         cmocka_unit_test(says_why_nothing_fits),
+        cmocka_unit_test(says_which_constraint_is_in_the_way),
+        SCRATCH_TEST(says_what_forbids_a_split),
         cmocka_unit_test(what_is_enough_holds_the_reserve),
         SCRATCH_TEST(says_when_it_is_for_the_layer_of_each_stage),
         SCRATCH_TEST(tells_when_an_ipu_fewer_costs_little),

@@ -145,10 +145,13 @@ popliner_status answer_print(session *s, const request *r, const popliner_certif
     if (status == POPLINER_OK)
         status = tell_plan(s, r, certificate, error);
     if (status == POPLINER_OK &&
-        popliner_plan_get_summary(plan)->status == POPLINER_PLAN_INFEASIBLE)
+        popliner_plan_get_summary(plan)->status == POPLINER_PLAN_INFEASIBLE) {
         status = remark_min_layers(s, r, plan, costs, error);
-    else if (status == POPLINER_OK)
+        if (status == POPLINER_OK)
+            status = remark_obstacles(s, r, plan, costs, error);
+    } else if (status == POPLINER_OK) {
         status = remark_fewer_ipus(s, r, plan, costs, error);
+    }
     if (status == POPLINER_OK)
         status = print_plan(s, certificate, error);
     /* the answer comes first: it is not to be lost for a program that cannot be written */
