@@ -151,6 +151,8 @@ popliner_status answer_print(session *s, const request *r, const popliner_certif
             status = remark_obstacles(s, r, plan, costs, error);
     } else if (status == POPLINER_OK) {
         status = remark_fewer_ipus(s, r, plan, costs, error);
+        if (status == POPLINER_OK)
+            status = remark_no_layers(s, r, plan, costs, error);
     }
     if (status == POPLINER_OK)
         status = print_plan(s, certificate, error);

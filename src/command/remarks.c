@@ -56,6 +56,36 @@ popliner_status remark_fewer_ipus(session *s, const request *r, const popliner_p
     return status;
 }
 
+popliner_status remark_no_layers(session *s, const request *r, const popliner_plan *plan,
+                                 const popliner_costs *costs, popliner_error *error) {
+    enum { LEAST_PERCENT = 5 }; /* that is worth an IPU without a layer */
+    popliner_solver_options changed = r->solver;
+    const popliner_plan_summary *own = popliner_plan_get_summary(plan);
+    popliner_plan *other = NULL;
+    /* where all units are layers, a stage cannot be without one */
+    if (costs == NULL || memchr(r->counted_units, 0, r->num_units) == NULL ||
+        changed.num_mapped_stages > 0 || s->options.quiet ||
+        s->options.min_layers != MIN_LAYERS_USUAL || changed.min_units == 0 ||
+        own->status != POPLINER_PLAN_OPTIMAL || !minimises_memory_first(plan))
+        return POPLINER_OK;
+    changed.min_units = 0;
+    popliner_status status = solve_again(s, costs, &changed, &other, error);
+    if (status != POPLINER_OK)
+        return status;
+    const popliner_plan_summary *found = popliner_plan_get_summary(other);
+    if (found->status == POPLINER_PLAN_OPTIMAL && found->peak_bytes < own->peak_bytes) {
+        double percent =
+            100 * (double)(own->peak_bytes - found->peak_bytes) / (double)own->peak_bytes;
+        if (percent >= LEAST_PERCENT)
+            log_message(&s->log, POPLINER_LEVEL_INFO,
+                        "With --min-layers 0 the largest tile would be %llu bytes on %zu IPUs, "
+                        "%.1f %% less: then an IPU may hold no layer.",
+                        (unsigned long long)found->peak_bytes, found->num_ipus, percent);
+    }
+    popliner_plan_free(other);
+    return POPLINER_OK;
+}
+
 /* Whether the number of layers of a stage is part of a contradiction. */
 static bool blames_min_layers(const popliner_infeasibility *why) {
     for (size_t i = 0; i < why->num_constraints; i++)

@@ -12,6 +12,11 @@
 popliner_status remark_fewer_ipus(session *s, const request *r, const popliner_plan *plan,
                                   const popliner_costs *costs, popliner_error *error);
 
+/* Tells if the largest tile would be noticeably smaller if a stage might hold no layer, of a plan that
+ * is proven to have the smallest and where nobody said how many layers it holds. */
+popliner_status remark_no_layers(session *s, const request *r, const popliner_plan *plan,
+                                 const popliner_costs *costs, popliner_error *error);
+
 /* Tells of a plan that is infeasible if that is for the sake of the layer that each stage holds
  * without anybody having asked for it. */
 popliner_status remark_min_layers(session *s, const request *r, const popliner_plan *plan,
