@@ -1,7 +1,7 @@
 #!/bin/sh
 # An installed popliner, moved to another folder, serves other projects through find_package and
-# pkg-config, and its documents link to files that are there. Arguments: cmake, the build folder, the
-# compiler, options for its sanitizers, the version.
+# pkg-config, and its documents link to files that are there. Arguments: cmake, the build folder,
+# the compiler, options for its sanitizers, the version.
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 set -eu

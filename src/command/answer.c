@@ -32,8 +32,8 @@ static popliner_status log_evaluation(session *s, const popliner_certificate *ce
     return status;
 }
 
-/* The library tells what would be enough as a stage needs it, behind the name and before the note of
- * names.c; here that becomes what the user has to give. Takes over *text. */
+/* The library tells what would be enough as a stage needs it, between the name and the note of
+ * names.c; here that becomes what the user has to give. *text may be replaced. */
 static popliner_status add_reserve(const session *s, const popliner_plan *plan, char **text,
                                    popliner_error *error) {
     const uint64_t enough_bytes = popliner_plan_get_infeasibility(plan)->enough_bytes;

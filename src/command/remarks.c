@@ -130,7 +130,7 @@ typedef struct variation {
     char left_out[200];
 } variation;
 
-/* The constraints that were given and may be left out: places, pairs, cuts and numbers of layers. */
+/* The constraints that were given and may be left out: places, pairs, cuts, numbers of layers. */
 static size_t count_constraints(const request *r, const options *o) {
     size_t count = r->solver.num_placements + r->solver.num_pairs + (r->solver.max_units > 0);
     for (size_t unit = 0; unit < r->num_units; unit++)

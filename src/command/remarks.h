@@ -12,8 +12,8 @@
 popliner_status remark_fewer_ipus(session *s, const request *r, const popliner_plan *plan,
                                   const popliner_costs *costs, popliner_error *error);
 
-/* Tells if the largest tile would be noticeably smaller if a stage might hold no layer, of a plan that
- * is proven to have the smallest and where nobody said how many layers it holds. */
+/* Tells if the largest tile would be noticeably smaller if a stage might hold no layer, of a plan
+ * that is proven to have the smallest and where nobody said how many layers a stage holds. */
 popliner_status remark_no_layers(session *s, const request *r, const popliner_plan *plan,
                                  const popliner_costs *costs, popliner_error *error);
 

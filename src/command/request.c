@@ -246,8 +246,8 @@ static popliner_status check_places(const char *text, popliner_error *error) {
     return POPLINER_OK;
 }
 
-/* Adds the first L=I of a text that was checked, and moves *rest behind its comma, or to NULL. Names
- * may hold commas and '=', too: the longest L that there is is meant. */
+/* Adds the first L=I of a text that was checked, and moves *rest behind its comma, or to NULL.
+ * Names may hold commas and '=', too: the longest L that there is is meant. */
 static popliner_status add_place(request *r, const char **rest, popliner_error *error) {
     const char *text = *rest;
     const char *end = NULL;

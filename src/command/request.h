@@ -51,9 +51,9 @@ const char *request_suggest(const request *r, const char *name, size_t length,
 const char *request_suggest_of_two(const request *r, const char *text, char separator,
                                    const char *otherwise, char hint[NEAREST_HINT_BYTES]);
 
-/* Sets the limit of each IPU, and those of single IPUs: those of the command line, and of `file` (may
- * be NULL) for other IPUs, all less --reserve. Warns of those where no stage can run. max_stages and
- * the device map have to be there. Errors: USAGE, which names the option; MEMORY. */
+/* Sets the limit of each IPU, and those of single IPUs: those of the command line, and of `file`
+ * (may be NULL) for other IPUs, all less --reserve. Warns of those where no stage can run.
+ * max_stages and the device map have to be there. Errors: USAGE, which names the option; MEMORY. */
 popliner_status request_set_limits(request *r, session *s, uint64_t limit_bytes,
                                    const popliner_costs_file *file, popliner_error *error);
 
