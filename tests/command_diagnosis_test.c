@@ -288,6 +288,61 @@ static void evaluation_counts_against_the_limit(void **state) {
     assert_contains(run.out, " 0 below the limit of ");
 }
 
+/* What stages need on the IPU that they share is what the solver says, and all stages together what
+ * one stage of everything needs. */
+static void evaluation_follows_the_device_map(void **state) {
+    (void)state;
+    RUN(&run, CASE_PROFILE, "--solve", "--device-map=0,1,0", "--cut-after=0", "--cut-after=2",
+        "--format=json", "-q");
+    assert_int_equal(run.status, 0);
+    json_t *answer = printed_json();
+    RUN(&run, CASE_PROFILE, "--evaluate=0|2", "--device-map=0,1,0", "--format=json", "-q");
+    assert_int_equal(run.status, 0);
+    json_t *json = printed_json();
+    assert_int_equal(json_array_size(json), 3);
+    for (size_t i = 0; i < 3; i++) {
+        const json_t *stage = json_array_get(json, i);
+        const json_t *solved = json_array_get(member(answer, "stages"), i);
+        assert_int_equal(number(stage, "ipu"), i == 1);
+        assert_int_equal(number(stage, "tile_bytes"),
+                         number(member(solved, "mem"), "max_tile_mem"));
+    }
+    json_decref(json);
+    json_decref(answer);
+    RUN(&run, CASE_PROFILE, "--evaluate=0|2", "--device-map=7,7,7", "-q");
+    assert_int_equal(run.status, 0);
+    assert_contains(run.out, "Stage 0 on IPU 7: Head to 0\n  with stages 1 and 2: total ");
+    assert_contains(run.out, "worst tile 7: 226446 bytes"); /* as below */
+    assert_contains(run.out, "Stage 1 on IPU 7: 1 to 2\n  counted with stage 0\n");
+    assert_contains(run.out, "Stage 2 on IPU 7: 3 to Tail\n  counted with stage 0\n");
+    RUN(&run, CASE_PROFILE, "--evaluate=0|2", "--device-map=0,1", "-q");
+    assert_refused(&run, 2, "--evaluate 0|2: has 3 stages, but --device-map 0,1 has 2");
+}
+
+static void evaluation_counts_against_the_limit_of_each_ipu(void **state) {
+    (void)state;
+    static const char *const maps[] = {"--device-map=1,0", "--device-map=0,1"};
+    for (size_t i = 0; i < 2; i++) {
+        RUN(&run, CASE_PROFILE, "--evaluate=0", maps[i], "--ipu-mem-per-tile=0=1000",
+            "--reserve=10%", "--mem-per-tile=1M", "--format=json", "-q");
+        assert_int_equal(run.status, 1);
+        json_t *json = printed_json();
+        for (size_t k = 0; k < 2; k++) {
+            const json_t *stage = json_array_get(json, k);
+            bool is_small = number(stage, "ipu") == 0;
+            json_int_t limit = is_small ? 900 : 900000;
+            assert_int_equal(number(stage, "ipu"), i == 0 ? 1 - k : k);
+            assert_int_equal(json_integer_value(member(stage, "headroom_bytes")),
+                             limit - (json_int_t)number(stage, "tile_bytes"));
+            assert_int_equal(json_is_false(member(stage, "fits")), is_small);
+        }
+        json_decref(json);
+    }
+    RUN(&run, CASE_PROFILE, "--evaluate=0", "--ipu-mem-per-tile=2=1000");
+    assert_int_equal(run.status, 0);
+    assert_contains(run.err, "The limit of IPU 2 does nothing: no stage can run there.");
+}
+
 static void evaluation_in_the_originals_model_is_the_originals(void **state) {
     (void)state;
     /* the stages that the original chose for this limit, with its own measurements */
@@ -845,6 +900,8 @@ int main(void) {
         cmocka_unit_test(verbose_lists_more),
         cmocka_unit_test(suggests_a_regex_that_finds_layers),
         cmocka_unit_test(evaluation_counts_against_the_limit),
+        cmocka_unit_test(evaluation_follows_the_device_map),
+        cmocka_unit_test(evaluation_counts_against_the_limit_of_each_ipu),
         cmocka_unit_test(evaluation_in_the_originals_model_is_the_originals),
         cmocka_unit_test(evaluation_cuts_behind_the_head_or_not_at_all),
         cmocka_unit_test(evaluation_refuses_splits_that_make_no_sense),

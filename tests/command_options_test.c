@@ -32,6 +32,8 @@ static void refuses_wrong_values_before_anything_is_read(void **state) {
         {{"--ipu-mem-per-tile", "0=1,1"}, "--ipu-mem-per-tile 0=1,1: expected IPUs and bytes"},
         {{"--ipu-mem-per-tile", "0:100"}, "--ipu-mem-per-tile 0:100: expected"},
         {{"--place", "3"}, "--place 3: expected a layer and its IPU, like 3=0"},
+        {{"--place", "0=0,3"}, "--place 0=0,3: expected a layer and its IPU, like 3=0, or some: "},
+        {{"--place", "0=0,3=1,"}, "--place 0=0,3=1,: expected"},
         {{"--place", "3=first"}, "--place 3=first: expected"},
         {{"--place", "0=0", "--place", "3="}, "--place 3=: expected"},
         {{"--together", "3"}, "--together 3: expected the names of two layers, like 0,5"},
@@ -61,6 +63,148 @@ static void refuses_wrong_values_before_costs_are_read(void **state) {
     assert_refused(&run, 2, "--objective size: expected");
     RUN(&run, "--costs", missing, "--solve", "--sweep", "ipus=1..3");
     assert_refused(&run, 2, "--sweep ipus=1..3: expected");
+}
+
+/* ---- What an action ignores ----------------------------------------------------------------- */
+
+/* Every option that is not for every run, and the actions that use it. Whether a profile is there
+ * does not matter. */
+static const struct {
+    const char *option;
+    const char *value;
+    const char *actions;    /* that use it */
+    bool is_only_warned_of; /* by actions that PopLiner 1.0.0 had: it ignored the option there */
+} uses[] = {
+    {"--num-ipus", "2", "--solve --evaluate", true},
+    {"--mem-per-tile", "600K", "--solve --evaluate", true},
+    {"--reserve", "5%", "--solve --evaluate", false},
+    {"--schedule", "training", "--solve --evaluate", false},
+    {"--recompute", "none", "--solve --evaluate", false},
+    {"--memory-model", "full",
+     "--solve --evaluate --diagnose --memory-totals --operation-breakdown --layer-breakdown "
+     "--save-to-file",
+     false},
+    {"--layers", "0", "--diagnose", false},
+    {"--layer-operations-only", NULL, "--diagnose", false},
+    {"--tolerance", "5", "--diagnose", false},
+    {"--solver", "ilp", "--solve", false},
+    {"--objective", "memory", "--solve", false},
+    {"--slack", "1", "--solve", false},
+    {"--device-map", "0", "--solve --evaluate", false},
+    {"--ipu-mem-per-tile", "0=1K", "--solve --evaluate", false},
+    {"--sweep", "num-ipus=1..2", "--solve", false},
+    {"--time-limit", "5", "--solve", false},
+    {"--write-lp", "lp", "--solve", false},
+    {"--write-mps", "mps", "--solve", false},
+    {"--min-layers", "1", "--solve", false},
+    {"--max-layers", "1", "--solve", false},
+    {"--cut-after", "0", "--solve", false},
+    {"--no-cut-after", "0", "--solve", false},
+    {"--together", "0,1", "--solve", false},
+    {"--place", "0=0", "--solve", false},
+    /* how it is read, and what is for every run */
+    {"--layer-name-regex", "x", NULL, false},
+    {"--inputs-regex-layer-0", "x", NULL, false},
+    {"--layer-order", "natural", NULL, false},
+    {"--load-from-file", NULL, NULL, false},
+    {"--threads", "1", NULL, false},
+    {"--quiet", NULL, NULL, false},
+    {"--verbose", NULL, NULL, false},
+};
+
+static void refuses_options_that_no_action_uses(void **state) {
+    (void)state;
+    const struct {
+        const char *name;
+        const char *value;
+        bool is_new; /* PopLiner 1.0.0 did not have it */
+    } actions[] = {
+        {"--solve", NULL, false},
+        {"--evaluate", "whole", true},
+        {"--diagnose", NULL, true},
+        {"--memory-totals", NULL, false},
+        {"--operation-breakdown", NULL, false},
+        {"--layer-breakdown", NULL, false},
+        {"--memory-affinity", NULL, false},
+        {"--interlayer-communication", NULL, false},
+        {"--save-to-file", in_scratch("stored"), false},
+    };
+    enum { NUM_ACTIONS = sizeof actions / sizeof *actions };
+    const char *missing = in_scratch("missing.pop");
+    char message[100];
+    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
+        for (size_t k = 0; k < NUM_ACTIONS; k++) {
+            if (!test_takes_case(i + k, 3))
+                continue;
+            const char *arguments[6] = {missing, uses[i].option};
+            size_t count = 2;
+            if (uses[i].value != NULL)
+                arguments[count++] = uses[i].value;
+            arguments[count++] = actions[k].name;
+            arguments[count] = actions[k].value;
+            run_command(&run, arguments);
+            if (uses[i].actions == NULL || strstr(uses[i].actions, actions[k].name) != NULL) {
+                assert_int_equal(run.status, 3);
+                assert_contains(run.err, "missing.pop: cannot be read");
+            } else if (uses[i].is_only_warned_of && !actions[k].is_new) {
+                assert_int_equal(run.status, 3);
+                snprintf(message, sizeof message, "WARNING %s does nothing here: ", uses[i].option);
+                assert_contains(run.err, message);
+            } else {
+                snprintf(message, sizeof message, "%s means something for --", uses[i].option);
+                assert_refused(&run, 2, message);
+                snprintf(message, sizeof message, ", not for %s\n", actions[k].name);
+                assert_contains(run.err, message);
+            }
+        }
+    /* one that uses it is enough */
+    RUN(&run, missing, "--solve", "--diagnose", "--layers=0", "--solver=ilp");
+    assert_refused(&run, 3, "missing.pop: cannot be read");
+    RUN(&run, missing, "--layers=0", "--memory-totals", "--evaluate=0", "--layer-breakdown");
+    assert_refused(&run, 2,
+                   "--layers means something for --diagnose only, not for --evaluate, "
+                   "--memory-totals and --layer-breakdown\n");
+    RUN(&run, missing, "--memory-totals", "--format=json", "--memory-model=popliner");
+    assert_refused(&run, 2, "--memory-model means nothing for --memory-totals --format json");
+}
+
+/* The number of IPUs is that of a given split, too. */
+static void refuses_splits_over_more_ipus_than_there_are(void **state) {
+    (void)state;
+    RUN(&run, CASE_PROFILE, "-q", "--evaluate=0|1", "--num-ipus=2");
+    assert_refused(&run, 2, "--evaluate 0|1: has 3 stages, more than --num-ipus 2");
+    RUN(&run, CASE_PROFILE, "-q", "--evaluate=0|1");
+    assert_int_equal(run.status, 0);
+    char *expected = strdup(run.out);
+    RUN(&run, CASE_PROFILE, "-q", "--evaluate=0|1", "--num-ipus=3");
+    assert_int_equal(run.status, 0);
+    assert_string_equal(run.out, expected);
+    free(expected);
+}
+
+static void tells_what_costs_leave_no_use_for(void **state) {
+    (void)state;
+    static const char unlimited[] = "{\"format\": \"popliner-costs\", \"version\": 1, \"units\": "
+                                    "[{\"name\": \"a\", \"memory\": 7}]}";
+    static const char graph[] = "node1 -- A -- forward_compute_time=1.0, "
+                                "backward_compute_time=2.0, activation_size=8.0, "
+                                "parameter_size=4.0\n";
+    const char *file = in_scratch("costs");
+    test_write_bytes(file, unlimited, strlen(unlimited));
+    RUN(&run, "--costs", file, "-q", "--solve", "--reserve=1");
+    assert_refused(&run, 2, "--reserve: the costs have no limit of memory ");
+    RUN(&run, "--costs", file, "-q", "--solve", "--reserve=1", "--sweep=num-ipus=1..2");
+    assert_refused(&run, 2, "--reserve: the costs have no limit of memory ");
+    static const char *const limits[] = {"--mem-per-tile=8", "--ipu-mem-per-tile=0=8",
+                                         "--sweep=mem-per-tile=8..9"};
+    for (size_t i = 0; i < 3; i++) {
+        RUN(&run, "--costs", file, "-q", "--solve", "--reserve=1", limits[i]);
+        assert_int_equal(run.status, 0);
+    }
+    test_write_bytes(file, graph, strlen(graph));
+    RUN(&run, "--costs", file, "--solve", "--schedule=training");
+    assert_int_equal(run.status, 0);
+    assert_contains(run.err, "WARNING --schedule training: a graph does not say what a pipeline ");
 }
 
 /* ---- Mistyped names ------------------------------------------------------------------------- */
@@ -131,6 +275,8 @@ static void names_the_nearest_layer(void **state) {
         {{"--solve", "--place", "Leyer3=1"},
          "--place Leyer3=1: no layer of this name; did you "
          "mean Layer3?\n"},
+        {{"--solve", "--place", "Layer0=0,Leyer3=1,Layer2=1"},
+         "--place Leyer3=1: no layer of this name; did you mean Layer3?\n"},
         {{"--solve", "--together", "Layr0,Layer1"}, "like 0,5; did you mean Layer0?\n"},
         {{"--solve", "--together", "Layer0,Laier1"}, "like 0,5; did you mean Layer1?\n"},
         {{"--evaluate=Layer0|Laye2", NULL}, "no layer 'Laye2'; did you mean Layer2?\n"},
@@ -146,6 +292,43 @@ static void names_the_nearest_layer(void **state) {
         RUN(&run, CASE_PROFILE, "-q", "--layer-name-regex=Layer\\d", a[0], a[1], a[2]);
         assert_refused(&run, 2, cases[i].message);
     }
+}
+
+/* A list is what its members are one by one, and so in the answer; names may look like lists. */
+static void takes_lists_of_places(void **state) {
+    (void)state;
+    static const char costs[] =
+        "{\"format\": \"popliner-costs\", \"version\": 1, \"units\": [{\"name\": \"a\"}, "
+        "{\"name\": \"b=0,a\"}, {\"name\": \"c,d\"}, {\"name\": \"e\"}]}";
+    static const struct {
+        const char *list;
+        const char *members[4];
+    } cases[] = {
+        {"a=0,c,d=1", {"--place=a=0", "--place=c,d=1"}},
+        {"a=0,b=0,a=1,e=3", {"--place=a=0", "--place=b=0,a=1", "--place=e=3"}},
+        {"b=0,a=1,a=0", {"--place=b=0,a=1", "--place=a=0"}},
+    };
+    const char *file = in_scratch("costs");
+    test_write_bytes(file, costs, strlen(costs));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *const *m = cases[i].members;
+        RUN(&run, "--costs", file, "--solve", "--num-ipus=4", "--format=json", "-q", m[0], m[1],
+            m[2]);
+        assert_int_equal(run.status, 0);
+        char *expected = strdup(run.out);
+        RUN(&run, "--costs", file, "--solve", "--num-ipus=4", "--format=json", "-q", "--place",
+            cases[i].list);
+        assert_int_equal(run.status, 0);
+        assert_string_equal(run.out, expected);
+        free(expected);
+    }
+    RUN(&run, "--costs", file, "--solve", "-q", "--place=a=0,x=1");
+    assert_refused(&run, 2, "--place x=1: no layer of this name");
+    RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=3", "--place=1=0,2=1,3=2", "--format=csv", "-q");
+    assert_int_equal(run.status, 0);
+    assert_contains(run.out, "\n0,0,Head,1,");
+    assert_contains(run.out, "\n1,1,2,2,");
+    assert_contains(run.out, "\n2,2,3,Tail,");
 }
 
 /* ---- Sizes ---------------------------------------------------------------------------------- */
@@ -381,9 +564,13 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         SCRATCH_TEST(refuses_wrong_values_before_anything_is_read),
         SCRATCH_TEST(refuses_wrong_values_before_costs_are_read),
+        SCRATCH_TEST(refuses_options_that_no_action_uses),
+        SCRATCH_TEST(refuses_splits_over_more_ipus_than_there_are),
+        SCRATCH_TEST(tells_what_costs_leave_no_use_for),
         SCRATCH_TEST(names_the_nearest_option),
         SCRATCH_TEST(names_the_nearest_value),
         SCRATCH_TEST(names_the_nearest_layer),
+        SCRATCH_TEST(takes_lists_of_places),
         SCRATCH_TEST(takes_sizes_with_units),
         SCRATCH_TEST(takes_sizes_of_single_ipus_and_sweeps),
         SCRATCH_TEST(refuses_what_is_no_size),

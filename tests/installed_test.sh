@@ -1,6 +1,7 @@
 #!/bin/sh
 # An installed popliner, moved to another folder, serves other projects through find_package and
-# pkg-config. Arguments: cmake, the build folder, the compiler, options for its sanitizers, the version.
+# pkg-config, and its documents link to files that are there. Arguments: cmake, the build folder,
+# the compiler, options for its sanitizers, the version.
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 set -eu
@@ -18,6 +19,19 @@ trap 'exit 1' HUP INT TERM
 "$cmake" --install "$build" --prefix "$scratch/before" >"$scratch/log"
 mv "$scratch/before" "$scratch/popliner"
 library_folder=$(dirname "$(find "$scratch/popliner" -name libpopliner.a)")
+
+documents=$scratch/popliner/share/doc/popliner
+find "$documents" -name '*.md' | while read -r document; do
+    sed -n 's/\](\([^)#]*\)/\n<\1\n/gp' "$document" | sed -n '/:/d; s/^<//p' |
+        while read -r link; do
+            [ -e "$(dirname "$document")/$link" ] || echo "${document#"$documents/"}: no $link"
+        done
+done >"$scratch/broken"
+[ -s "$documents/README.md" ]
+[ ! -s "$scratch/broken" ] || {
+    cat "$scratch/broken"
+    exit 1
+}
 
 configure() { # arguments...
     "$cmake" -S "$project" -B "$scratch/build" -DCMAKE_PREFIX_PATH="$scratch/popliner" \

@@ -58,9 +58,10 @@ popliner_status popliner_report_table(popliner_analysis *analysis, popliner_tabl
                                       popliner_memory_model model, popliner_format format,
                                       char **text, popliner_error *error);
 
-/* The stages of a certificate against the limit that it was made for: total, worst tile, the step
- * of its peak, headroom, and the five largest variables there. As text for reading, or as a JSON
- * array. Errors: also USAGE for a certificate that is of no profile. */
+/* The stages of a certificate against the limits that it was made for: total, worst tile, the step
+ * of its peak, headroom, and the five largest variables there; of stages that share an IPU, what
+ * all of them need there together. As text for reading, or as a JSON array. With a device map the
+ * IPU of each stage is told. Errors: also USAGE for a certificate that is of no profile. */
 popliner_status popliner_report_evaluation(const popliner_certificate *certificate,
                                            popliner_format format, char **text,
                                            popliner_error *error);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/answer.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/names.h"
 #include "command/remarks.h"
 #include "popliner/report.h"
 
@@ -30,6 +32,34 @@ static popliner_status log_evaluation(session *s, const popliner_certificate *ce
     return status;
 }
 
+/* The library tells what would be enough as a stage needs it, between the name and the note of
+ * names.c; here that becomes what the user has to give. *text may be replaced. */
+static popliner_status add_reserve(const session *s, const popliner_plan *plan, char **text,
+                                   popliner_error *error) {
+    const uint64_t enough_bytes = popliner_plan_get_summary(plan)->infeasibility->enough_bytes;
+    uint64_t memory_bytes = 0;
+    char as_told[120];
+    char to_give[120];
+    snprintf(as_told, sizeof as_told, "%s %llu %s", command_names.max_stage_bytes,
+             (unsigned long long)enough_bytes, command_names.max_stage_bytes_note);
+    const char *place = strstr(*text, as_told);
+    if (s->options.reserve == RESERVE_NOTHING || place == NULL ||
+        !session_memory_for_limit(s, enough_bytes, &memory_bytes))
+        return POPLINER_OK;
+    snprintf(to_give, sizeof to_give, "%s %llu (of which --reserve keeps %llu free)",
+             command_names.max_stage_bytes, (unsigned long long)memory_bytes,
+             (unsigned long long)(memory_bytes - enough_bytes));
+    size_t size = strlen(*text) + strlen(to_give) + 1;
+    char *changed = malloc(size);
+    if (changed == NULL)
+        return session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for a message");
+    snprintf(changed, size, "%.*s%s%s", (int)(place - *text), *text, to_give,
+             place + strlen(as_told));
+    free(*text);
+    *text = changed;
+    return POPLINER_OK;
+}
+
 static popliner_status tell_plan(session *s, const request *r,
                                  const popliner_certificate *certificate, popliner_error *error) {
     enum { MAX_UNEXPLAINED_PERCENT = 20 };
@@ -42,6 +72,8 @@ static popliner_status tell_plan(session *s, const request *r,
         popliner_certificate_text(certificate, POPLINER_CERTIFICATE_LINE, &line, error);
     if (status == POPLINER_OK)
         status = popliner_certificate_text(certificate, POPLINER_CERTIFICATE_TEXT, &text, error);
+    if (status == POPLINER_OK)
+        status = add_reserve(s, split, &text, error);
     if (status != POPLINER_OK)
         goto done;
     if (plan->status == POPLINER_PLAN_INFEASIBLE) {
@@ -113,10 +145,15 @@ popliner_status answer_print(session *s, const request *r, const popliner_certif
     if (status == POPLINER_OK)
         status = tell_plan(s, r, certificate, error);
     if (status == POPLINER_OK &&
-        popliner_plan_get_summary(plan)->status == POPLINER_PLAN_INFEASIBLE)
+        popliner_plan_get_summary(plan)->status == POPLINER_PLAN_INFEASIBLE) {
         status = remark_min_layers(s, r, plan, costs, error);
-    else if (status == POPLINER_OK)
+        if (status == POPLINER_OK)
+            status = remark_obstacles(s, r, plan, costs, error);
+    } else if (status == POPLINER_OK) {
         status = remark_fewer_ipus(s, r, plan, costs, error);
+        if (status == POPLINER_OK)
+            status = remark_no_layers(s, r, plan, costs, error);
+    }
     if (status == POPLINER_OK)
         status = print_plan(s, certificate, error);
     /* the answer comes first: it is not to be lost for a program that cannot be written */

@@ -9,6 +9,20 @@
 #include "command/request.h"
 #include "popliner/report.h"
 
+/* Refuses a split that has another number of stages than there are IPUs for. */
+static popliner_status check_num_stages(const options *o, const request *r, size_t num_stages,
+                                        popliner_error *error) {
+    if (r->solver.num_mapped_stages > 0 && r->solver.num_mapped_stages != num_stages)
+        return session_fail(error, POPLINER_ERROR_USAGE,
+                            "--evaluate %s: has %zu stages, but --device-map %s has %zu",
+                            o->evaluate, num_stages, o->device_map, r->solver.num_mapped_stages);
+    if (o->num_ipus > 0 && num_stages > o->num_ipus)
+        return session_fail(error, POPLINER_ERROR_USAGE,
+                            "--evaluate %s: has %zu stages, more than --num-ipus %zu", o->evaluate,
+                            num_stages, o->num_ipus);
+    return POPLINER_OK;
+}
+
 /* The units behind the cuts of a split that is given by the last layers of all stages but the
  * last. */
 static popliner_status parse_split(const request *r, const char *split, size_t **first_units,
@@ -46,28 +60,31 @@ popliner_status evaluate_and_print(session *s, popliner_error *error) {
     size_t *first_units = NULL;
     size_t num_cuts = 0;
     char *text = NULL;
-    /* of the solver's options the limit alone is meant for a given split */
-    popliner_solver_options solver = POPLINER_SOLVER_OPTIONS_INIT;
-    popliner_request asked = POPLINER_REQUEST_INIT;
-    asked.memory_model = session_memory_model(s, POPLINER_MEMORY_MODEL_FULL);
-    asked.schedule = s->options.schedule;
-    asked.recompute = s->options.recompute;
-    asked.solver = &solver;
+    uint64_t limit_bytes = 0;
     bool can = true;
     popliner_status status = POPLINER_OK;
     if (strcmp(s->options.evaluate, "whole") != 0)
         status = can_split(s, &can, error);
     if (status != POPLINER_OK || !can)
         return status;
-    status = session_limit(s, &solver.max_stage_bytes, error);
+    status = session_limit(s, &limit_bytes, error);
     if (status == POPLINER_OK)
-        status = popliner_analysis_chain(s->analysis, asked.memory_model, &chain, error);
+        status = request_begin(&r, s, POPLINER_MEMORY_MODEL_FULL, error);
+    r.solver.method = POPLINER_METHOD_ILP; /* whatever --solve beside it uses */
+    if (status == POPLINER_OK)
+        status = popliner_analysis_chain(s->analysis, r.asked.memory_model, &chain, error);
     if (status == POPLINER_OK)
         status = request_name_chain(&r, chain, error);
     if (status == POPLINER_OK)
         status = parse_split(&r, s->options.evaluate, &first_units, &num_cuts, error);
     if (status == POPLINER_OK)
-        status = popliner_analysis_evaluate(s->analysis, &asked, first_units, num_cuts,
+        status = check_num_stages(&s->options, &r, num_cuts + 1, error);
+    /* of the solver's options the limits alone are meant for a given split */
+    r.solver.max_stages = num_cuts + 1;
+    if (status == POPLINER_OK)
+        status = request_set_limits(&r, s, limit_bytes, NULL, error);
+    if (status == POPLINER_OK)
+        status = popliner_analysis_evaluate(s->analysis, &r.asked, first_units, num_cuts,
                                             &certificate, error);
     if (status == POPLINER_OK)
         status = popliner_report_evaluation(certificate, s->options.format, &text, error);

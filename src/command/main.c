@@ -41,9 +41,18 @@ static popliner_status load_ahead(session *s, popliner_error *error) {
     return status;
 }
 
+static void warn_of_unused(session *s) {
+    for (size_t i = 0; i < s->options.num_unused; i++)
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "--%s does nothing here: it means something for --solve and --evaluate only.",
+                    s->options.unused[i]);
+}
+
 static popliner_status perform(session *s, popliner_error *error) {
     const options *o = &s->options;
     popliner_status status = request_check(o, error);
+    if (status == POPLINER_OK)
+        warn_of_unused(s);
     if (status == POPLINER_OK && o->costs != NULL)
         return solve_costs_and_print(s, error);
     if (status == POPLINER_OK)

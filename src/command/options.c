@@ -108,7 +108,7 @@ static const option table[] = {
      "there must be none"},
     {KIND_REPEATED, 0, "together", "A,B", NULL, offsetof(options, together),
      "A and B must run on the same IPU"},
-    {KIND_REPEATED, 0, "place", "L=I", NULL, offsetof(options, place), "L must run on IPU I"},
+    {KIND_REPEATED, 0, "place", "L=I,...", NULL, offsetof(options, place), "L must run on IPU I"},
     {KIND_TEXT, 0, "device-map", "I,I,...", NULL, offsetof(options, device_map),
      "the IPU of each stage; stages on the same one share its\nmemory (default: 0,1,2,...)"},
     {KIND_CHOICE, 0, "schedule", "none|inference|training", "none|inference|training", 0,
@@ -383,12 +383,78 @@ static const char *first_given(const given *g, const char *const *names) {
     return NULL;
 }
 
-/* What is for one thing alone, and would be ignored by others without a word. */
-static const char *const solving_only[] = {"objective", "slack",        "ipu-mem-per-tile",
-                                           "sweep",     "time-limit",   "write-lp",
-                                           "write-mps", "min-layers",   "max-layers",
-                                           "cut-after", "no-cut-after", "together",
-                                           "place",     "device-map",   NULL};
+/* What can be done, as bits. */
+enum {
+    SOLVE = 1 << 0,
+    EVALUATE = 1 << 1,
+    DIAGNOSE = 1 << 2,
+    MEMORY_TOTALS = 1 << 3,
+    OPERATION_BREAKDOWN = 1 << 4,
+    LAYER_BREAKDOWN = 1 << 5,
+    MEMORY_AFFINITY = 1 << 6,
+    INTERLAYER_COMMUNICATION = 1 << 7,
+    SAVE_TO_FILE = 1 << 8,
+    NUM_ACTIONS = 9,
+    ALL_ACTIONS = (1 << NUM_ACTIONS) - 1,
+    NEW_ACTIONS = EVALUATE | DIAGNOSE, /* that PopLiner 1.0.0 did not have */
+};
+static const char *const action_names[NUM_ACTIONS] = {
+    "solve",
+    "evaluate",
+    "diagnose",
+    "memory-totals",
+    "operation-breakdown",
+    "layer-breakdown",
+    "memory-affinity",
+    "interlayer-communication",
+    "save-to-file",
+};
+
+static unsigned actions_of(const options *o) {
+    return (o->solve ? SOLVE : 0u) | (o->evaluate != NULL ? EVALUATE : 0u) |
+           (o->diagnose ? DIAGNOSE : 0u) | (o->memory_totals ? MEMORY_TOTALS : 0u) |
+           (o->operation_breakdown ? OPERATION_BREAKDOWN : 0u) |
+           (o->layer_breakdown ? LAYER_BREAKDOWN : 0u) |
+           (o->memory_affinity ? MEMORY_AFFINITY : 0u) |
+           (o->interlayer_communication ? INTERLAYER_COMMUNICATION : 0u) |
+           (o->save_to_file != NULL ? SAVE_TO_FILE : 0u);
+}
+
+/* Options that not every action uses: with others alone they would be ignored without a word. What
+ * is not here says what is read and how, or is for every run, but for --format, which has rules of
+ * its own. PopLiner 1.0.0 took the first two with anything, so there are scripts that do. */
+typedef struct use {
+    const char *option;
+    unsigned actions;
+    bool is_only_warned_of; /* with what PopLiner 1.0.0 had, too */
+} use;
+static const use uses[] = {
+    {"num-ipus", SOLVE | EVALUATE, true},
+    {"mem-per-tile", SOLVE | EVALUATE, true},
+    {"reserve", SOLVE | EVALUATE, false},
+    {"schedule", SOLVE | EVALUATE, false},
+    {"recompute", SOLVE | EVALUATE, false},
+    {"memory-model", ALL_ACTIONS & ~(MEMORY_AFFINITY | INTERLAYER_COMMUNICATION), false},
+    {"layers", DIAGNOSE, false},
+    {"layer-operations-only", DIAGNOSE, false},
+    {"tolerance", DIAGNOSE, false},
+    {"solver", SOLVE, false},
+    {"objective", SOLVE, false},
+    {"slack", SOLVE, false},
+    {"ipu-mem-per-tile", SOLVE | EVALUATE, false},
+    {"sweep", SOLVE, false},
+    {"time-limit", SOLVE, false},
+    {"write-lp", SOLVE, false},
+    {"write-mps", SOLVE, false},
+    {"min-layers", SOLVE, false},
+    {"max-layers", SOLVE, false},
+    {"cut-after", SOLVE, false},
+    {"no-cut-after", SOLVE, false},
+    {"together", SOLVE, false},
+    {"place", SOLVE, false},
+    {"device-map", SOLVE | EVALUATE, false},
+};
+
 static const char *const unknown_to_greedy[] = {
     "costs",    "objective", "slack",      "ipu-mem-per-tile", "sweep",     "time-limit",
     "write-lp", "write-mps", "min-layers", "max-layers",       "cut-after", "no-cut-after",
@@ -401,7 +467,6 @@ static const char *const profile_only[] = {"memory-model",
                                            "layer-operations-only",
                                            "tolerance",
                                            NULL};
-static const char *const pipeline_options[] = {"schedule", "recompute", NULL};
 
 /* What goes with a file of costs: solving alone. */
 static popliner_status check_costs(const options *o, const given *g, popliner_error *error) {
@@ -410,9 +475,7 @@ static popliner_status check_costs(const options *o, const given *g, popliner_er
                     o->costs, o->profile);
     if (!o->solve)
         return fail(error, "--costs %s: can be solved, and nothing else: give --solve", o->costs);
-    if (o->memory_totals || o->operation_breakdown || o->layer_breakdown || o->memory_affinity ||
-        o->interlayer_communication || o->diagnose || o->evaluate != NULL ||
-        o->save_to_file != NULL || o->load_from_file)
+    if (actions_of(o) != SOLVE || o->load_from_file)
         return fail(error, "--costs %s: can be solved, and nothing else", o->costs);
     if (o->reserve == RESERVE_GAPS)
         return fail(error, "--reserve gaps: costs from a file have no layout");
@@ -453,13 +516,7 @@ static popliner_status check_sweep(const options *o, popliner_error *error) {
 }
 
 static popliner_status check_solving(const options *o, const given *g, popliner_error *error) {
-    const char *name = first_given(g, solving_only);
-    if (name != NULL && !o->solve)
-        return fail(error, "--%s means something for --solve only", name);
-    name = first_given(g, pipeline_options);
-    if (name != NULL && !o->solve && o->evaluate == NULL)
-        return fail(error, "--%s means something for --solve and --evaluate only", name);
-    name = first_given(g, unknown_to_greedy);
+    const char *name = first_given(g, unknown_to_greedy);
     if (name != NULL && o->solver == SOLVER_GREEDY)
         return fail(error, "--solver greedy knows nothing of --%s", name);
     if (o->recompute != POPLINER_RECOMPUTE_NONE && o->schedule != POPLINER_SCHEDULE_TRAINING)
@@ -469,6 +526,46 @@ static popliner_status check_solving(const options *o, const given *g, popliner_
                     o->device_map);
     popliner_status status = check_written(o, error);
     return status == POPLINER_OK ? check_sweep(o, error) : status;
+}
+
+/* "--solve", "--solve and --evaluate": these actions, in the order of the names. */
+static void list_actions(unsigned actions, char *text, size_t size) {
+    size_t length = 0;
+    *text = '\0';
+    for (size_t i = 0; i < NUM_ACTIONS; i++) {
+        unsigned left = actions >> i;
+        if ((left & 1) != 0 && length < size)
+            length += (size_t)snprintf(text + length, size - length, "%s--%s",
+                                       length == 0 ? ""
+                                       : left > 1  ? ", "
+                                                   : " and ",
+                                       action_names[i]);
+    }
+}
+
+/* Whether what was given is used by something that is done. */
+static popliner_status check_uses(options *o, const given *g, popliner_error *error) {
+    const unsigned done = actions_of(o);
+    char of[200];
+    char others[200];
+    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++) {
+        const use *u = &uses[i];
+        if (first_given(g, (const char *const[]){u->option, NULL}) == NULL ||
+            (u->actions & done) != 0)
+            continue;
+        list_actions(u->actions, of, sizeof of);
+        list_actions(done, others, sizeof others);
+        if (!u->is_only_warned_of || (done & ~(unsigned)NEW_ACTIONS) == 0)
+            return fail(error, "--%s means something for %s only%s%s", u->option, of,
+                        done == 0 ? "" : ", not for ", others);
+        o->unused[o->num_unused++] = u->option;
+    }
+    /* as JSON it is the compiler's account alone */
+    if (first_given(g, (const char *const[]){"memory-model", NULL}) != NULL &&
+        done == MEMORY_TOTALS && o->format == POPLINER_FORMAT_JSON)
+        return fail(error, "--memory-model means nothing for --memory-totals --format json, which "
+                           "is the compiler's own account");
+    return POPLINER_OK;
 }
 
 /* Whether all that is printed can be printed in the format that was asked for. */
@@ -493,7 +590,7 @@ static popliner_status check_format(const options *o, popliner_error *error) {
     return POPLINER_OK;
 }
 
-static popliner_status check(const options *o, const given *g, popliner_error *error) {
+static popliner_status check(options *o, const given *g, popliner_error *error) {
     if (o->help || o->version)
         return POPLINER_OK;
     if (o->quiet && o->verbose)
@@ -510,9 +607,10 @@ static popliner_status check(const options *o, const given *g, popliner_error *e
                     "--load-from-file: a stored analysis needs no debug information, but "
                     "'%s' was given",
                     o->debug);
-    if (!o->memory_totals && !o->operation_breakdown && !o->layer_breakdown &&
-        !o->memory_affinity && !o->interlayer_communication && !o->solve && !o->diagnose &&
-        o->evaluate == NULL && o->save_to_file == NULL)
+    status = check_uses(o, g, error);
+    if (status != POPLINER_OK)
+        return status;
+    if (actions_of(o) == 0)
         return fail(error, "nothing to do: give at least one of --solve, --evaluate, --diagnose, "
                            "--layer-breakdown, "
                            "--operation-breakdown, --memory-totals, --memory-affinity, "

@@ -32,6 +32,8 @@ typedef struct repeated {
     size_t count;
 } repeated;
 
+enum { MOST_UNUSED = 2 };
+
 /* As --min-layers: 1, where there are layers and the solver knows of them. */
 #define MIN_LAYERS_USUAL SIZE_MAX
 
@@ -70,7 +72,7 @@ typedef struct options {
     repeated cut_after; /* a layer each, as below */
     repeated no_cut_after;
     repeated together;      /* "A,B" each */
-    repeated place;         /* "L=I" each */
+    repeated place;         /* "L=I,..." each */
     const char *device_map; /* "I,I,..." */
     popliner_schedule schedule;
     popliner_recompute recompute;
@@ -88,6 +90,10 @@ typedef struct options {
     bool verbose;
     bool help;
     bool version;
+
+    /* What was given that nothing which is done uses: to be warned of. */
+    const char *unused[MOST_UNUSED];
+    size_t num_unused;
 } options;
 
 /* Fills *result from the arguments. Errors: USAGE, with a sentence that names the option. */

@@ -2,6 +2,8 @@
 #include "command/remarks.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* Solves with options that are a little different, without a word. The table is there already, so
  * it takes no longer than the answer itself did, less GLPK's proof. */
@@ -54,6 +56,36 @@ popliner_status remark_fewer_ipus(session *s, const request *r, const popliner_p
     return status;
 }
 
+popliner_status remark_no_layers(session *s, const request *r, const popliner_plan *plan,
+                                 const popliner_costs *costs, popliner_error *error) {
+    enum { LEAST_PERCENT = 5 }; /* that is worth an IPU without a layer */
+    popliner_solver_options changed = r->solver;
+    const popliner_plan_summary *own = popliner_plan_get_summary(plan);
+    popliner_plan *other = NULL;
+    /* where all units are layers, a stage cannot be without one */
+    if (costs == NULL || memchr(r->counted_units, 0, r->num_units) == NULL ||
+        changed.num_mapped_stages > 0 || s->options.quiet ||
+        s->options.min_layers != MIN_LAYERS_USUAL || changed.min_units == 0 ||
+        own->status != POPLINER_PLAN_OPTIMAL || !minimises_memory_first(plan))
+        return POPLINER_OK;
+    changed.min_units = 0;
+    popliner_status status = solve_again(s, costs, &changed, &other, error);
+    if (status != POPLINER_OK)
+        return status;
+    const popliner_plan_summary *found = popliner_plan_get_summary(other);
+    if (found->status == POPLINER_PLAN_OPTIMAL && found->peak_bytes < own->peak_bytes) {
+        double percent =
+            100 * (double)(own->peak_bytes - found->peak_bytes) / (double)own->peak_bytes;
+        if (percent >= LEAST_PERCENT)
+            log_message(&s->log, POPLINER_LEVEL_INFO,
+                        "With --min-layers 0 the largest tile would be %llu bytes on %zu IPUs, "
+                        "%.1f %% less: then an IPU may hold no layer.",
+                        (unsigned long long)found->peak_bytes, found->num_ipus, percent);
+    }
+    popliner_plan_free(other);
+    return POPLINER_OK;
+}
+
 /* Whether the number of layers of a stage is part of a contradiction. */
 static bool blames_min_layers(const popliner_infeasibility *why) {
     for (size_t i = 0; i < why->num_constraints; i++)
@@ -85,4 +117,254 @@ popliner_status remark_min_layers(session *s, const request *r, const popliner_p
                     "Enough would be --min-layers 0, too: then a stage may hold no layer.");
     popliner_plan_free(other);
     return status;
+}
+
+/* ---- what stands in the way ---- */
+
+/* What is asked with something left out, and what that is. */
+typedef struct variation {
+    popliner_solver_options asked;
+    popliner_placement *placements;
+    popliner_pair *pairs;
+    popliner_cut_rule *cut_rules;
+    char left_out[200];
+} variation;
+
+/* The constraints that were given and may be left out: places, pairs, cuts, numbers of layers. */
+static size_t count_constraints(const request *r, const options *o) {
+    size_t count = r->solver.num_placements + r->solver.num_pairs + (r->solver.max_units > 0);
+    for (size_t unit = 0; unit < r->num_units; unit++)
+        count += r->cut_rules[unit] != POPLINER_CUT_FREE;
+    return count + (o->min_layers != MIN_LAYERS_USUAL && o->min_layers > 0);
+}
+
+/* All that is asked, but for constraint i in the order in which they were counted. */
+static void leave_out(const request *r, size_t i, variation *v) {
+    const popliner_solver_options *asked = &r->solver;
+    v->asked = *asked;
+    memcpy(v->placements, asked->placements, asked->num_placements * sizeof *v->placements);
+    memcpy(v->pairs, asked->pairs, asked->num_pairs * sizeof *v->pairs);
+    memcpy(v->cut_rules, asked->cut_rules, r->num_units * sizeof *v->cut_rules);
+    v->asked.placements = v->placements;
+    v->asked.pairs = v->pairs;
+    v->asked.cut_rules = v->cut_rules;
+    if (i < asked->num_placements) {
+        snprintf(v->left_out, sizeof v->left_out, "--place %s=%zu",
+                 r->unit_names[v->placements[i].unit], v->placements[i].ipu);
+        v->placements[i] = v->placements[--v->asked.num_placements];
+        return;
+    }
+    i -= asked->num_placements;
+    if (i < asked->num_pairs) {
+        snprintf(v->left_out, sizeof v->left_out, "--together %s,%s",
+                 r->unit_names[v->pairs[i].first_unit], r->unit_names[v->pairs[i].second_unit]);
+        v->pairs[i] = v->pairs[--v->asked.num_pairs];
+        return;
+    }
+    i -= asked->num_pairs;
+    for (size_t unit = 1; unit < r->num_units; unit++) {
+        if (v->cut_rules[unit] == POPLINER_CUT_FREE || i-- > 0)
+            continue;
+        snprintf(v->left_out, sizeof v->left_out, "--%s %s",
+                 v->cut_rules[unit] == POPLINER_CUT_REQUIRED ? "cut-after" : "no-cut-after",
+                 r->unit_names[unit - 1]);
+        v->cut_rules[unit] = POPLINER_CUT_FREE;
+        return;
+    }
+    if (i == 0 && asked->max_units > 0) {
+        snprintf(v->left_out, sizeof v->left_out, "--max-layers %zu", asked->max_units);
+        v->asked.max_units = 0;
+        return;
+    }
+    snprintf(v->left_out, sizeof v->left_out, "--min-layers %zu", asked->min_units);
+    v->asked.min_units = 0;
+}
+
+static popliner_solver_options without_constraints(const request *r) {
+    popliner_solver_options asked = r->solver;
+    asked.num_placements = 0;
+    asked.num_pairs = 0;
+    asked.cut_rules = NULL;
+    asked.max_units = 0;
+    return asked;
+}
+
+/* Whether there is a split. The number of IPUs takes the solver least. */
+static popliner_status try_to_fit(session *s, const popliner_costs *costs,
+                                  popliner_solver_options asked, bool *fits, bool *is_stopped,
+                                  popliner_error *error) {
+    static const popliner_objective ipus = POPLINER_OBJECTIVE_IPUS;
+    popliner_plan *plan = NULL;
+    asked.objectives = &ipus;
+    asked.num_objectives = 1;
+    popliner_status status = solve_again(s, costs, &asked, &plan, error);
+    if (status != POPLINER_OK)
+        return status;
+    *fits = popliner_plan_get_summary(plan)->status != POPLINER_PLAN_INFEASIBLE;
+    *is_stopped = popliner_plan_get_summary(plan)->is_stopped;
+    popliner_plan_free(plan);
+    return POPLINER_OK;
+}
+
+/* Names the constraints of which it is enough to leave out one, the first few. */
+static popliner_status tell_constraints_in_the_way(session *s, const request *r,
+                                                   const popliner_costs *costs,
+                                                   popliner_error *error) {
+    enum { MOST_TRIED = 16, MOST_TOLD = 3 };
+    const size_t count = count_constraints(r, &s->options);
+    char told[700] = "";
+    size_t num_told = 0;
+    bool is_stopped = false;
+    popliner_status status = POPLINER_OK;
+    if (count == 0 || count > MOST_TRIED)
+        return POPLINER_OK;
+    variation v = {
+        .placements = calloc(r->solver.num_placements + 1, sizeof *v.placements),
+        .pairs = calloc(r->solver.num_pairs + 1, sizeof *v.pairs),
+        .cut_rules = calloc(r->num_units + 1, sizeof *v.cut_rules),
+    };
+    if (v.placements == NULL || v.pairs == NULL || v.cut_rules == NULL)
+        status = session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for a message");
+    for (size_t i = 0; status == POPLINER_OK && i < count && num_told < MOST_TOLD && !is_stopped;
+         i++) {
+        bool is_enough = false;
+        leave_out(r, i, &v);
+        status = try_to_fit(s, costs, v.asked, &is_enough, &is_stopped, error);
+        if (status != POPLINER_OK || !is_enough)
+            continue;
+        size_t length = strlen(told);
+        snprintf(told + length, sizeof told - length, "%s%s", num_told > 0 ? ", or without " : "",
+                 v.left_out);
+        num_told++;
+    }
+    bool fits = false;
+    if (status == POPLINER_OK && num_told == 0 && count > 1 && !is_stopped)
+        status = try_to_fit(s, costs, without_constraints(r), &fits, &is_stopped, error);
+    if (num_told > 0)
+        log_message(&s->log, POPLINER_LEVEL_WARNING, "It would fit without %s.", told);
+    else if (fits)
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "It would fit without any constraints on layers; to leave out one of them is "
+                    "not enough.");
+    free(v.placements);
+    free(v.pairs);
+    free(v.cut_rules);
+    return status;
+}
+
+static uint64_t limit_of(const request *r, size_t ipu) {
+    for (size_t i = 0; i < r->solver.num_ipu_limits; i++)
+        if (r->ipu_limits[i].ipu == ipu)
+            return r->ipu_limits[i].bytes;
+    return r->solver.max_stage_bytes;
+}
+
+/* Where IPUs differ, the largest tile of all does not say which of them is too small. */
+static void tell_ipus_above_limits(session *s, const request *r, const popliner_plan *plan) {
+    const popliner_plan_stage *stage;
+    const popliner_plan_stage *earlier;
+    for (size_t i = 0; (stage = popliner_plan_stage_at(plan, i)) != NULL; i++) {
+        const uint64_t limit = limit_of(r, stage->ipu);
+        size_t first = 0;
+        while ((earlier = popliner_plan_stage_at(plan, first)) != stage &&
+               earlier->ipu != stage->ipu)
+            first++;
+        if (first == i && stage->peak_bytes > limit)
+            log_message(&s->log, POPLINER_LEVEL_WARNING,
+                        "The best effort needs %llu bytes on IPU %zu, %llu more than its limit of "
+                        "%llu.",
+                        (unsigned long long)stage->peak_bytes, stage->ipu,
+                        (unsigned long long)(stage->peak_bytes - limit), (unsigned long long)limit);
+    }
+}
+
+/* Whether the costs forbid every stage that holds these units. */
+static bool is_forbidden(const popliner_costs *costs, size_t first, size_t last) {
+    const size_t num_units = popliner_costs_num_units(costs);
+    for (size_t from = first + 1; from-- > 0;)
+        for (size_t to = last; to < num_units; to++)
+            if (popliner_costs_peak(costs, from, to, 1) != POPLINER_PEAK_FORBIDDEN)
+                return false;
+    return true;
+}
+
+/* The units that a constraint wants in one stage, where each stage has its own IPU. */
+static bool wants_one_stage(const popliner_constraint *c, size_t num_units, size_t *first,
+                            size_t *last) {
+    *first = 0;
+    *last = c->unit;
+    switch (c->kind) {
+    case POPLINER_CONSTRAINT_MAX_STAGES:
+        *last = num_units - 1;
+        return c->number == 1;
+    case POPLINER_CONSTRAINT_FORBIDDEN_CUT:
+        *first = c->unit;
+        *last = c->unit + 1;
+        return true;
+    case POPLINER_CONSTRAINT_PAIR:
+        *first = c->unit < c->second_unit ? c->unit : c->second_unit;
+        *last = c->unit < c->second_unit ? c->second_unit : c->unit;
+        return true;
+    case POPLINER_CONSTRAINT_PLACEMENT:
+        return c->ipu == 0;
+    case POPLINER_CONSTRAINT_DEVICE_MAP:
+    case POPLINER_CONSTRAINT_MIN_UNITS:
+    case POPLINER_CONSTRAINT_MAX_UNITS:
+    case POPLINER_CONSTRAINT_REQUIRED_CUT:
+    case POPLINER_NUM_CONSTRAINT_KINDS:
+        break;
+    }
+    return false;
+}
+
+/* Why a single constraint, or none at all, leaves no split: it is told by its name alone. */
+static void tell_contradiction(session *s, const request *r, const popliner_infeasibility *why,
+                               const popliner_costs *costs) {
+    enum { MOST_UNITS = 2000 }; /* looking through the stages takes their square */
+    const popliner_constraint *c = why->num_constraints > 0 ? why->constraints : NULL;
+    size_t first = 0;
+    size_t last = 0;
+    bool is_known = false;
+    if (why->num_constraints > 1 || r->solver.num_mapped_stages > 0)
+        return;
+    if (c != NULL && c->kind == POPLINER_CONSTRAINT_PLACEMENT && c->unit < c->ipu) {
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "Stage k runs on IPU k: %zu unit%s before %s cannot fill %zu IPU%s. "
+                    "--device-map gives stages other IPUs.",
+                    c->unit, c->unit == 1 ? "" : "s", r->unit_names[c->unit], c->ipu,
+                    c->ipu == 1 ? "" : "s");
+        return;
+    }
+    /* of a profile's stages none is forbidden in a way that the user could change */
+    if (s->options.costs == NULL || costs == NULL || r->num_units > MOST_UNITS)
+        return;
+    if (c != NULL)
+        is_known =
+            wants_one_stage(c, r->num_units, &first, &last) && is_forbidden(costs, first, last);
+    for (; c == NULL && !is_known && first < r->num_units; first += !is_known) {
+        last = first;
+        is_known = is_forbidden(costs, first, last);
+    }
+    if (is_known)
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "The costs allow no stage that holds %s%s%s: it is over the capacity of a "
+                    "region, or not listed.",
+                    r->unit_names[first], last > first ? " to " : "",
+                    last > first ? r->unit_names[last] : "");
+}
+
+popliner_status remark_obstacles(session *s, const request *r, const popliner_plan *plan,
+                                 const popliner_costs *costs, popliner_error *error) {
+    const popliner_infeasibility *why = popliner_plan_get_summary(plan)->infeasibility;
+    if (popliner_plan_get_summary(plan)->is_stopped || r->solver.method == POPLINER_METHOD_GREEDY)
+        return POPLINER_OK;
+    if (why->obstacle == POPLINER_OBSTACLE_CONSTRAINTS)
+        tell_contradiction(s, r, why, costs);
+    if (why->obstacle != POPLINER_OBSTACLE_CAPACITY && why->obstacle != POPLINER_OBSTACLE_UNIT)
+        return POPLINER_OK;
+    if (r->solver.num_ipu_limits > 0)
+        tell_ipus_above_limits(s, r, plan);
+    if (costs == NULL || r->solver.num_mapped_stages > 0)
+        return POPLINER_OK;
+    return tell_constraints_in_the_way(s, r, costs, error);
 }

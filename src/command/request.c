@@ -178,21 +178,22 @@ static popliner_status parse_objectives(request *r, const char *text, popliner_e
     return POPLINER_OK;
 }
 
-/* Refuses the first `length` characters of an option's value: there is no such layer. */
+/* Refuses `length` characters of an option's value, which begin with a name that no layer has. */
 static popliner_status no_layer(const request *r, const char *option, const char *text,
-                                size_t length, popliner_error *error) {
+                                size_t length, size_t name_length, popliner_error *error) {
     char hint[NEAREST_HINT_BYTES];
-    return session_fail(error, POPLINER_ERROR_USAGE, "--%s %s: no layer of this name%s", option,
-                        text,
-                        request_suggest(r, text, length, "; --layer-breakdown lists them", hint));
+    return session_fail(
+        error, POPLINER_ERROR_USAGE, "--%s %.*s: no layer of this name%s", option, (int)length,
+        text, request_suggest(r, text, name_length, "; --layer-breakdown lists them", hint));
 }
 
 static popliner_status parse_cuts(request *r, const repeated *list, const char *option,
                                   popliner_cut_rule rule, popliner_error *error) {
     for (size_t i = 0; i < list->count; i++) {
-        size_t unit = request_find_unit(r, list->texts[i], strlen(list->texts[i]));
+        size_t length = strlen(list->texts[i]);
+        size_t unit = request_find_unit(r, list->texts[i], length);
         if (unit == SIZE_MAX)
-            return no_layer(r, option, list->texts[i], strlen(list->texts[i]), error);
+            return no_layer(r, option, list->texts[i], length, length, error);
         if (unit + 1 == r->num_units)
             return session_fail(error, POPLINER_ERROR_USAGE,
                                 "--%s %s: nothing comes behind this layer", option, list->texts[i]);
@@ -233,38 +234,55 @@ static popliner_status parse_pairs(request *r, const repeated *list, popliner_er
     return POPLINER_OK;
 }
 
-/* "L=I"; `length` is that of L. */
-static popliner_status parse_place(const char *text, size_t *length, size_t *ipu,
-                                   popliner_error *error) {
+/* Whether a text may be "L=I,...": it ends with an IPU. */
+static popliner_status check_places(const char *text, popliner_error *error) {
     const char *sign = strrchr(text, '=');
     const char *end = NULL;
     uint64_t number = 0;
     if (sign == NULL || !parse_number(sign + 1, MAX_IPU, &number, &end) || *end != '\0')
         return session_fail(error, POPLINER_ERROR_USAGE,
-                            "--place %s: expected a layer and its IPU, like 3=0", text);
-    *length = (size_t)(sign - text);
-    *ipu = (size_t)number;
+                            "--place %s: expected a layer and its IPU, like 3=0, or some: 3=0,5=1",
+                            text);
+    return POPLINER_OK;
+}
+
+/* Adds the first L=I of a text that was checked, and moves *rest behind its comma, or to NULL.
+ * Names may hold commas and '=', too: the longest L that there is is meant. */
+static popliner_status add_place(request *r, const char **rest, popliner_error *error) {
+    const char *text = *rest;
+    const char *end = NULL;
+    size_t name_length = 0;
+    popliner_placement place = {.unit = SIZE_MAX};
+    for (size_t i = strlen(text); i-- > 0 && place.unit == SIZE_MAX;) {
+        uint64_t ipu = 0;
+        const char *behind = NULL;
+        if (text[i] != '=' || !parse_number(text + i + 1, MAX_IPU, &ipu, &behind) ||
+            (*behind != ',' && *behind != '\0'))
+            continue;
+        end = behind;
+        name_length = i;
+        place = (popliner_placement){request_find_unit(r, text, i), (size_t)ipu};
+    }
+    if (place.unit == SIZE_MAX)
+        return no_layer(r, "place", text, (size_t)(end - text), name_length, error);
+    r->placements[r->solver.num_placements++] = place;
+    *rest = *end == ',' ? end + 1 : NULL;
     return POPLINER_OK;
 }
 
 static popliner_status parse_placements(request *r, const repeated *list, popliner_error *error) {
-    r->placements = new_array(list->count, sizeof *r->placements);
+    popliner_status status = POPLINER_OK;
+    size_t most = 0;
+    for (size_t i = 0; i < list->count; i++)
+        most += strlen(list->texts[i]) / 2;
+    r->placements = new_array(most, sizeof *r->placements);
     if (r->placements == NULL)
         return fail_memory(error);
     r->solver.placements = r->placements;
-    for (size_t i = 0; i < list->count; i++) {
-        const char *text = list->texts[i];
-        size_t length = 0;
-        popliner_placement placement = {0};
-        popliner_status status = parse_place(text, &length, &placement.ipu, error);
-        if (status != POPLINER_OK)
-            return status;
-        placement.unit = request_find_unit(r, text, length);
-        if (placement.unit == SIZE_MAX)
-            return no_layer(r, "place", text, length, error);
-        r->placements[r->solver.num_placements++] = placement;
-    }
-    return POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && i < list->count; i++)
+        for (const char *rest = list->texts[i]; status == POPLINER_OK && rest != NULL;)
+            status = add_place(r, &rest, error);
+    return status;
 }
 
 /* Adds a limit, in the place of one for the same IPU that is there already. */
@@ -308,7 +326,6 @@ static popliner_status parse_limits(request *r, const repeated *list,
 popliner_status request_check(const options *o, popliner_error *error) {
     request r = {0};
     size_t number;
-    size_t length;
     sweep_range range;
     popliner_analysis_options how = POPLINER_ANALYSIS_OPTIONS_INIT;
     how.layer_name_regex = o->layer_name_regex;
@@ -324,7 +341,7 @@ popliner_status request_check(const options *o, popliner_error *error) {
     if (status == POPLINER_OK && o->sweep != NULL)
         status = sweep_parse(o->sweep, &range, error);
     for (size_t i = 0; status == POPLINER_OK && i < o->place.count; i++)
-        status = parse_place(o->place.texts[i], &length, &number, error);
+        status = check_places(o->place.texts[i], error);
     for (size_t i = 0; status == POPLINER_OK && i < o->together.count; i++)
         if (strchr(o->together.texts[i], ',') == NULL)
             status = session_fail(error, POPLINER_ERROR_USAGE,
@@ -358,6 +375,17 @@ static void warn_limits(const request *r, session *s) {
     }
 }
 
+popliner_status request_set_limits(request *r, session *s, uint64_t limit_bytes,
+                                   const popliner_costs_file_info *file, popliner_error *error) {
+    r->solver.max_stage_bytes = limit_bytes;
+    popliner_status status = parse_limits(r, &s->options.ipu_mem_per_tile, file, error);
+    if (status == POPLINER_OK)
+        status = reserve_on_ipus(r, s, error);
+    if (status == POPLINER_OK)
+        warn_limits(r, s);
+    return status;
+}
+
 /* Nobody wants an IPU without a layer, unless there is none or somebody says so. */
 static size_t min_units(const request *r, const options *o) {
     bool has_layers = r->num_units > 0 && memchr(r->counted_units, 1, r->num_units) != NULL;
@@ -373,7 +401,6 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
     size_t told_ipus = file == NULL ? 0 : file->num_ipus;
     popliner_status status = POPLINER_OK;
     r->solver.max_stages = o->num_ipus > 0 ? o->num_ipus : told_ipus > 0 ? told_ipus : USUAL_IPUS;
-    r->solver.max_stage_bytes = limit_bytes;
     r->solver.slack_percent = o->slack_percent;
     r->solver.time_limit_seconds = o->time_limit_seconds;
     r->solver.min_units = min_units(r, o);
@@ -401,11 +428,7 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
     if (status == POPLINER_OK)
         status = parse_placements(r, &o->place, error);
     if (status == POPLINER_OK)
-        status = parse_limits(r, &o->ipu_mem_per_tile, file, error);
-    if (status == POPLINER_OK)
-        status = reserve_on_ipus(r, s, error);
-    if (status == POPLINER_OK)
-        warn_limits(r, s);
+        status = request_set_limits(r, s, limit_bytes, file, error);
     return status;
 }
 

@@ -51,8 +51,13 @@ const char *request_suggest(const request *r, const char *name, size_t length,
 const char *request_suggest_of_two(const request *r, const char *text, char separator,
                                    const char *otherwise, char hint[NEAREST_HINT_BYTES]);
 
-/* Fills the solver's options. Limits of IPUs are those of the command line, and of `file` (may be
- * NULL) for the other IPUs. Errors: USAGE, which names the option; MEMORY. */
+/* Sets the limit of each IPU, and those of single IPUs: those of the command line, and of `file`
+ * (may be NULL) for other IPUs, all less --reserve. Warns of those where no stage can run.
+ * max_stages and the device map have to be there. Errors: USAGE, which names the option; MEMORY. */
+popliner_status request_set_limits(request *r, session *s, uint64_t limit_bytes,
+                                   const popliner_costs_file_info *file, popliner_error *error);
+
+/* Fills the solver's options. `file`: as above. Errors: USAGE, which names the option; MEMORY. */
 popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
                                  const popliner_costs_file_info *file, popliner_error *error);
 

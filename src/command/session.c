@@ -179,6 +179,29 @@ popliner_status session_less_reserve(const session *s, uint64_t memory_bytes, ui
     return POPLINER_OK;
 }
 
+bool session_memory_for_limit(const session *s, uint64_t limit_bytes, uint64_t *memory_bytes) {
+    const uint64_t most_bytes = INT64_MAX; /* of --mem-per-tile */
+    uint64_t too_little = 0;
+    uint64_t enough = limit_bytes > 0 ? limit_bytes : 1;
+    uint64_t left = 0;
+    popliner_error error;
+    while (session_less_reserve(s, enough, &left, &error) != POPLINER_OK || left < limit_bytes) {
+        if (enough > most_bytes / 2)
+            return false;
+        too_little = enough;
+        enough *= 2;
+    }
+    while (enough - too_little > 1) {
+        uint64_t middle = too_little + (enough - too_little) / 2;
+        if (session_less_reserve(s, middle, &left, &error) == POPLINER_OK && left >= limit_bytes)
+            enough = middle;
+        else
+            too_little = middle;
+    }
+    *memory_bytes = enough;
+    return true;
+}
+
 popliner_status session_limit(session *s, uint64_t *limit_bytes, popliner_error *error) {
     uint64_t memory = s->options.mem_per_tile_bytes;
     if (memory == 0) {

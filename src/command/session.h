@@ -41,6 +41,9 @@ popliner_status session_limit(session *s, uint64_t *limit_bytes, popliner_error 
 popliner_status session_less_reserve(const session *s, uint64_t memory_bytes, uint64_t *limit_bytes,
                                      popliner_error *error);
 
+/* The smallest memory of a tile of which --reserve leaves so much; false if there is none. */
+bool session_memory_for_limit(const session *s, uint64_t limit_bytes, uint64_t *memory_bytes);
+
 /* Fills *error and returns its status. */
 popliner_status session_fail(popliner_error *error, popliner_status status, const char *format,
                              ...);

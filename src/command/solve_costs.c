@@ -30,6 +30,26 @@ static popliner_status read_file(const options *o, const popliner_pipeline *pipe
     return status;
 }
 
+/* Refuses and warns of what would do nothing for what the file has. */
+static popliner_status check_file(session *s, const popliner_costs_file *file,
+                                  popliner_error *error) {
+    const options *o = &s->options;
+    const popliner_costs_file_info *info = popliner_costs_file_get_info(file);
+    sweep_range range = {.of_ipus = true};
+    popliner_status status = o->sweep == NULL ? POPLINER_OK : sweep_parse(o->sweep, &range, error);
+    if (status == POPLINER_OK && o->reserve != RESERVE_NOTHING && range.of_ipus &&
+        o->mem_per_tile_bytes == 0 && info->bytes_per_tile == 0 && o->ipu_mem_per_tile.count == 0 &&
+        info->num_ipu_limits == 0)
+        status = session_fail(error, POPLINER_ERROR_USAGE,
+                              "--reserve: the costs have no limit of memory to keep something free "
+                              "of; give --mem-per-tile");
+    if (status == POPLINER_OK && o->schedule == POPLINER_SCHEDULE_TRAINING && info->is_graph)
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "--schedule training: a graph does not say what a pipeline keeps, so nothing "
+                    "is kept.");
+    return status;
+}
+
 /* Reads the file and puts the options in terms of its units. */
 static popliner_status make_request(session *s, request *r, popliner_costs_file **file,
                                     popliner_error *error) {
@@ -44,6 +64,8 @@ static popliner_status make_request(session *s, request *r, popliner_costs_file 
             check_program_files(o, is_standard_input(o) ? "/dev/stdin" : o->costs, NULL, error);
     if (status == POPLINER_OK)
         status = read_file(o, &pipeline, file, error);
+    if (status == POPLINER_OK)
+        status = check_file(s, *file, error);
     if (status != POPLINER_OK)
         return status;
     log_step(&s->log, "Reading the costs", start);

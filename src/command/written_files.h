@@ -13,7 +13,8 @@
 popliner_status check_stored_file(const options *o, const char *profile, const char *debug,
                                   popliner_error *error);
 
-/* Refuses --write-lp and --write-mps over the files that are read (NULL: none). */
+/* Refuses --write-lp and --write-mps where no file can be written, or over the files that are read
+ * (NULL: none). A file that is there stays as it is: it is written when there is an answer. */
 popliner_status check_program_files(const options *o, const char *read, const char *also_read,
                                     popliner_error *error);
 

@@ -90,8 +90,8 @@ static popliner_status measure(popliner_certificate *c, bool is_evaluation, popl
     return status;
 }
 
-/* The most that an IPU may need. */
-static uint64_t limit_of(const popliner_solver_options *options, size_t ipu) {
+uint64_t pl_certificate_limit(const popliner_certificate *certificate, size_t ipu) {
+    const popliner_solver_options *options = &certificate->options.options;
     for (size_t i = 0; i < options->num_ipu_limits; i++)
         if (options->ipu_limits[i].ipu == ipu)
             return options->ipu_limits[i].bytes;
@@ -114,7 +114,7 @@ static void finish_evaluation(popliner_certificate *c) {
             plan->peak_bytes = stage->peak_bytes;
         if (stage->peak_bytes < min_peak_bytes)
             min_peak_bytes = stage->peak_bytes;
-        if (stage->peak_bytes > limit_of(&c->options.options, stage->ipu))
+        if (stage->peak_bytes > pl_certificate_limit(c, stage->ipu))
             plan->status = POPLINER_PLAN_INFEASIBLE;
     }
     plan->spread = plan->num_stages > 0 ? plan->peak_bytes - min_peak_bytes : 0;

@@ -74,6 +74,9 @@ popliner_status pl_certificate_take_input(const popliner_certificate_input *call
                                           popliner_solver_options *options,
                                           popliner_listener *listener, popliner_error *error);
 
+/* The most that an IPU may need. */
+uint64_t pl_certificate_limit(const popliner_certificate *certificate, size_t ipu);
+
 /* The name of a stage's first or last unit; NULL for what is in no layer. */
 const char *pl_certificate_layer(const popliner_certificate *certificate, size_t unit);
 

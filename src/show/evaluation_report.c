@@ -1,4 +1,4 @@
-/* The stages of a plan against a limit.
+/* The stages of a plan against their limits.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
@@ -10,15 +10,49 @@
 #include "show/certificate_data.h"
 #include "show/report_parts.h"
 
-static void write_text(const popliner_plan_stage *stage, const popliner_stage_detail *d,
-                       size_t number, const popliner_chain *chain, uint64_t limit_bytes,
-                       pl_text *text) {
-    pl_text_format(text, "Stage %zu: %s", number,
-                   pl_chain_unit_at(chain, stage->first_unit)->label);
+/* The first stage on the IPU of one of them. */
+static size_t first_on_ipu(const popliner_plan *plan, size_t stage) {
+    size_t first = 0;
+    while (plan->stages[first].ipu != plan->stages[stage].ipu)
+        first++;
+    return first;
+}
+
+/* The other stages that what is told of the first on an IPU is of: " with stages 2 and 5:". */
+static void write_others(const popliner_plan *plan, size_t stage, pl_text *text) {
+    size_t left = 0;
+    for (size_t i = stage + 1; i < plan->num_stages; i++)
+        left += plan->stages[i].ipu == plan->stages[stage].ipu;
+    if (left == 0)
+        return;
+    pl_text_add(text, left > 1 ? " with stages" : " with stage");
+    for (size_t i = stage + 1; i < plan->num_stages; i++)
+        if (plan->stages[i].ipu == plan->stages[stage].ipu) {
+            left--;
+            pl_text_format(text, " %zu%s", i, left > 1 ? "," : left == 1 ? " and" : ":");
+        }
+}
+
+static void write_text(const popliner_certificate *c, size_t number, pl_text *text) {
+    const popliner_plan_stage *stage = &c->plan.stages[number];
+    const popliner_stage_detail *d = &c->details[number];
+    const popliner_chain *chain = c->input.chain;
+    const uint64_t limit_bytes = pl_certificate_limit(c, stage->ipu);
+    const size_t first = first_on_ipu(&c->plan, number);
+    pl_text_format(text, "Stage %zu", number);
+    if (c->options.options.num_mapped_stages > 0)
+        pl_text_format(text, " on IPU %zu", stage->ipu);
+    pl_text_format(text, ": %s", pl_chain_unit_at(chain, stage->first_unit)->label);
     if (stage->last_unit > stage->first_unit)
         pl_text_format(text, " to %s", pl_chain_unit_at(chain, stage->last_unit)->label);
+    if (first < number) {
+        pl_text_format(text, "\n  counted with stage %zu\n", first);
+        return;
+    }
+    pl_text_add(text, "\n ");
+    write_others(&c->plan, number, text);
     pl_text_format(text,
-                   "\n  total %" PRIu64 " bytes; worst tile %zu: %" PRIu64 " bytes at step %zu, ",
+                   " total %" PRIu64 " bytes; worst tile %zu: %" PRIu64 " bytes at step %zu, ",
                    d->total_bytes, d->tile, d->tile_bytes, d->step);
     if (d->tile_bytes <= limit_bytes)
         pl_text_format(text, "%" PRIu64 " below the limit of %" PRIu64 "\n",
@@ -37,9 +71,12 @@ static json_t *name_or_null(const popliner_chain *chain, size_t unit) {
     return name == NULL ? json_null() : pl_report_json_text(name);
 }
 
-static json_t *as_json(const popliner_plan_stage *stage, const popliner_stage_detail *d,
-                       const popliner_chain *chain, uint64_t limit_bytes) {
-    return json_pack(
+static json_t *as_json(const popliner_certificate *c, size_t number) {
+    const popliner_plan_stage *stage = &c->plan.stages[number];
+    const popliner_stage_detail *d = &c->details[number];
+    const popliner_chain *chain = c->input.chain;
+    const uint64_t limit_bytes = pl_certificate_limit(c, stage->ipu);
+    json_t *json = json_pack(
         "{s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:b, s:o}", "unit_from",
         pl_report_json_text(pl_chain_unit_at(chain, stage->first_unit)->label), "unit_to",
         pl_report_json_text(pl_chain_unit_at(chain, stage->last_unit)->label), "layer_from",
@@ -48,15 +85,17 @@ static json_t *as_json(const popliner_plan_stage *stage, const popliner_stage_de
         (json_int_t)d->tile_bytes, "step", (json_int_t)d->step, "headroom_bytes",
         (json_int_t)limit_bytes - (json_int_t)d->tile_bytes, "fits", d->tile_bytes <= limit_bytes,
         "largest_variables", pl_report_variables_json(d));
+    if (json != NULL && c->options.options.num_mapped_stages > 0 &&
+        json_object_set_new(json, "ipu", json_integer((json_int_t)stage->ipu)) != 0) {
+        json_decref(json);
+        return NULL;
+    }
+    return json;
 }
 
 popliner_status popliner_report_evaluation(const popliner_certificate *certificate,
                                            popliner_format format, char **result,
                                            popliner_error *error) {
-    const popliner_plan *plan = &certificate->plan;
-    const popliner_stage_detail *details = certificate->details;
-    const popliner_chain *chain = certificate->input.chain;
-    uint64_t limit_bytes = certificate->options.options.max_stage_bytes;
     *result = NULL;
     if (!certificate->is_measured)
         return pl_fail(error, POPLINER_ERROR_USAGE,
@@ -64,18 +103,16 @@ popliner_status popliner_report_evaluation(const popliner_certificate *certifica
     pl_text text = {0};
     json_t *stages = json_array();
     popliner_status status = stages == NULL ? pl_fail_memory(error, "a report") : POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; i++) {
-        const popliner_plan_stage *stage = &plan->stages[i];
+    for (size_t i = 0; status == POPLINER_OK && i < certificate->plan.num_stages; i++) {
         if (format != POPLINER_FORMAT_JSON)
-            write_text(stage, &details[i], i, chain, limit_bytes, &text);
-        else if (json_array_append_new(stages, as_json(stage, &details[i], chain, limit_bytes)) !=
-                 0)
+            write_text(certificate, i, &text);
+        else if (json_array_append_new(stages, as_json(certificate, i)) != 0)
             status = pl_fail_memory(error, "a report");
     }
     if (status == POPLINER_OK && format == POPLINER_FORMAT_JSON)
         status = pl_report_json(stages, &text, error);
     else if (status == POPLINER_OK)
-        pl_text_format(&text, "Memory model: %s\n", chain->model->name);
+        pl_text_format(&text, "Memory model: %s\n", certificate->input.chain->model->name);
     json_decref(stages);
     return pl_report_finish(&text, status, result, error);
 }

@@ -221,6 +221,10 @@ def add_thorough_evaluations(m, subject):
         --reserve 10%
         --reserve 5000
         --reserve 700000
+        --num-ipus 1
+        --device-map 0,0 --format json
+        --device-map 1,0 --ipu-mem-per-tile 0=1,7=1
+        --device-map 0
         --schedule inference
         --schedule training --format json
         --schedule training --recompute full --format json
@@ -711,6 +715,9 @@ def add_usage(m):
         in/sample --threads 1
         in/sample --tolerance 5
         in/sample --layers 0
+        in/sample --solve --layers 0
+        in/sample --layer-breakdown --num-ipus 2 --mem-per-tile 1
+        in/sample --diagnose --num-ipus 2
         in/sample --format json
         in/sample --format json --layer-breakdown
         in/sample --format json --solve --diagnose
