@@ -236,6 +236,22 @@ uint64_t naive_cut(const naive_passes *n, size_t unit) {
     return bytes;
 }
 
+/* Whether some copy from or to the host names the variable. */
+static bool is_host_copied(const popliner_profile *p, size_t variable) {
+    for (size_t program = 0; program < p->num_programs; program++) {
+        for (uint32_t l = p->program_lists_start[program];
+             p->program_type[program] == POPLINER_PROGRAM_STREAM_COPY_MID &&
+             l < p->program_lists_start[program + 1];
+             l++) {
+            uint32_t list = p->program_list[l];
+            for (uint64_t v = p->list_start[list]; v < p->list_start[list + 1]; v++)
+                if (p->list_variable[v] == variable)
+                    return true;
+        }
+    }
+    return false;
+}
+
 void naive_stash(const naive_passes *n, popliner_recompute recompute, size_t first_unit,
                  size_t last_unit, uint64_t *by_tile) {
     const popliner_profile *p = n->c->profile;
@@ -254,7 +270,7 @@ void naive_stash(const naive_passes *n, popliner_recompute recompute, size_t fir
         if (p->class_always_live[p->variable_class[v]] || !stays(p, v, step, step) ||
             !touches(n, v, own, last_unit + 1, NAIVE_FORWARD))
             continue;
-        if (is_inputs ? touches(n, v, 0, first_unit, NAIVE_FORWARD)
+        if (is_inputs ? touches(n, v, 0, first_unit, NAIVE_FORWARD) || is_host_copied(p, v)
                       : touches(n, v, own, last_unit + 1, NAIVE_BACKWARD))
             by_tile[pl_profile_tile_of(p, v)] += p->variable_size_bytes[v];
     }

@@ -24,7 +24,8 @@ typedef enum popliner_schedule {
 
 typedef enum popliner_recompute {
     POPLINER_RECOMPUTE_NONE, /* what lives from the forward to the backward pass is stashed */
-    POPLINER_RECOMPUTE_FULL, /* only the inputs of a stage are */
+    /* only the inputs of a stage are: what comes from earlier stages, and from the host */
+    POPLINER_RECOMPUTE_FULL,
 } popliner_recompute;
 
 typedef struct popliner_pipeline {

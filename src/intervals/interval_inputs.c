@@ -133,7 +133,7 @@ static popliner_status find_passes(pl_interval_inputs *inputs, size_t max_stages
     if (status == POPLINER_OK && pipeline->schedule == POPLINER_SCHEDULE_TRAINING &&
         inputs->passes.is_training && max_stages > 1 && num_units > 1) {
         inputs->max_stages = max_stages < num_units ? max_stages : num_units;
-        status = pl_stash_create(&inputs->stash, inputs->chain, &inputs->passes,
+        status = pl_stash_create(&inputs->stash, inputs->profile, inputs->chain, &inputs->passes,
                                  &inputs->pass_usage, pipeline->recompute, error);
     }
     return status;

@@ -9,6 +9,7 @@
 #include "profile/profile_data.h"
 
 void pl_stash_free(pl_stash *stash) {
+    free(stash->host_copied);
     free(stash->start);
     free(stash->arrivals);
     *stash = (pl_stash){0};
@@ -74,9 +75,33 @@ static size_t list_of_inputs(const touching *t, bool skips_unit_0, pl_stash_arri
     return count;
 }
 
-popliner_status pl_stash_create(pl_stash *stash, const popliner_chain *chain,
-                                const pl_passes *passes, const pl_unit_usage *usage,
-                                popliner_recompute recompute, popliner_error *error) {
+/* Where an input that comes from the host arrives: at each unit that touches it forward, in the
+ * stages that have no such unit before. */
+static size_t list_of_fed(const touching *t, bool skips_unit_0, pl_stash_arrival *arrivals) {
+    size_t count = 0;
+    uint32_t starts_begin = 0;
+    for (uint32_t unit = skips_unit_0 && t->first == 0 ? 1 : t->first; unit < t->end; unit++) {
+        if ((t->passes[unit] & FORWARD) == 0)
+            continue;
+        arrivals[count++] = (pl_stash_arrival){unit, starts_begin, unit};
+        starts_begin = unit + 1;
+    }
+    return count;
+}
+
+/* Lists where the variables of the set arrive, of which the host brings some or none. */
+static size_t list_arrivals(const touching *t, popliner_recompute recompute, bool is_fed,
+                            bool skips_unit_0, pl_stash_arrival *arrivals) {
+    if (recompute != POPLINER_RECOMPUTE_FULL)
+        return is_fed ? 0 : list_of_both(t, skips_unit_0, arrivals);
+    return is_fed ? list_of_fed(t, skips_unit_0, arrivals)
+                  : list_of_inputs(t, skips_unit_0, arrivals);
+}
+
+popliner_status pl_stash_create(pl_stash *stash, const popliner_profile *profile,
+                                const popliner_chain *chain, const pl_passes *passes,
+                                const pl_unit_usage *usage, popliner_recompute recompute,
+                                popliner_error *error) {
     const pl_unit_sets *sets = &usage->sets;
     bool skips_unit_0 = pl_chain_first_data_unit(chain) > 0;
     touching t = {.passes = pl_new_array(chain->num_units, 1)};
@@ -85,22 +110,24 @@ popliner_status pl_stash_create(pl_stash *stash, const popliner_chain *chain,
     stash->recompute = recompute;
     stash->num_units = chain->num_units;
     stash->passes = passes;
-    stash->start = pl_new_array(sets->count + 1, sizeof *stash->start);
+    stash->start = pl_new_array(2 * sets->count + 1, sizeof *stash->start);
     bool memory = t.passes != NULL && stash->start != NULL;
+    if (recompute == POPLINER_RECOMPUTE_FULL) {
+        stash->host_copied = pl_mark_host_copied(profile);
+        memory = memory && stash->host_copied != NULL;
+    }
     for (uint32_t set = 0; memory && set < sets->count; set++) {
-        size_t first = stash->start[set];
         spread_set(&t, passes, sets, set, (uint32_t)chain->num_units);
         size_t most = t.end > t.first ? t.end - t.first : 0;
-        memory = pl_reserve(&arrivals, &capacity, first + most, sizeof(pl_stash_arrival));
-        stash->arrivals = arrivals;
-        if (!memory)
-            break;
-        pl_stash_arrival *next = most == 0 ? NULL : stash->arrivals + first;
-        size_t count = most == 0 ? 0
-                       : recompute == POPLINER_RECOMPUTE_FULL
-                           ? list_of_inputs(&t, skips_unit_0, next)
-                           : list_of_both(&t, skips_unit_0, next);
-        stash->start[set + 1] = first + count;
+        for (size_t list = 2 * set; memory && list < 2 * set + 2; list++) {
+            size_t first = stash->start[list];
+            memory = pl_reserve(&arrivals, &capacity, first + most, sizeof(pl_stash_arrival));
+            stash->arrivals = arrivals;
+            stash->start[list + 1] = first;
+            if (memory && most > 0)
+                stash->start[list + 1] += list_arrivals(&t, recompute, list % 2 == 1, skips_unit_0,
+                                                        stash->arrivals + first);
+        }
         for (uint32_t unit = t.first; unit < t.end; unit++)
             t.passes[unit] = 0;
     }
@@ -119,14 +146,15 @@ void pl_stash_add_tile(const pl_stash *stash, const popliner_profile *p, const p
                        size_t tile, uint64_t *arriving_bytes) {
     const pl_passes *passes = stash->passes;
     for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
-        uint32_t set = usage->variable_set[i];
         uint32_t class_index = p->variable_class[i];
         uint64_t bytes = p->variable_size_bytes[i];
         bool is_input = stash->recompute == POPLINER_RECOMPUTE_FULL;
-        if (stash->start[set] == stash->start[set + 1] || p->class_always_live[class_index] ||
+        bool is_fed = stash->host_copied != NULL && stash->host_copied[i] != 0;
+        size_t list = 2 * (size_t)usage->variable_set[i] + (is_fed ? 1 : 0);
+        if (stash->start[list] == stash->start[list + 1] || p->class_always_live[class_index] ||
             (!is_input && !pl_class_crosses(p, class_index, passes->turn_step)))
             continue;
-        for (size_t k = stash->start[set]; k < stash->start[set + 1]; k++) {
+        for (size_t k = stash->start[list]; k < stash->start[list + 1]; k++) {
             const pl_stash_arrival *a = &stash->arrivals[k];
             if (!is_input) {
                 add_to_starts(stash, a->unit, a->first_start, a->last_start, bytes, arriving_bytes);

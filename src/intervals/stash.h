@@ -20,17 +20,20 @@ typedef struct pl_stash {
     popliner_recompute recompute;
     size_t num_units;
     const pl_passes *passes; /* not owned */
-    /* By the sets of the usage of the passes: if it is live at the right time, a variable of the
-     * set arrives as said by arrivals[start[set] ... start[set + 1] - 1]. */
+    uint8_t *host_copied;    /* [num_variables], for inputs; else NULL */
+    /* Two lists for each set of the usage of the passes, the second for variables that were copied
+     * from the host: if it is live at the right time, a variable of list l arrives as said by
+     * arrivals[start[l] ... start[l + 1] - 1]. */
     size_t *start;
     pl_stash_arrival *arrivals;
 } pl_stash;
 
 /* Finds out for a usage of pl_passes_unit_usage. Zero-initialise before, free with pl_stash_free,
  * also after an error. Errors: MEMORY. O(units of all sets). */
-popliner_status pl_stash_create(pl_stash *stash, const popliner_chain *chain,
-                                const pl_passes *passes, const pl_unit_usage *usage,
-                                popliner_recompute recompute, popliner_error *error);
+popliner_status pl_stash_create(pl_stash *stash, const popliner_profile *profile,
+                                const popliner_chain *chain, const pl_passes *passes,
+                                const pl_unit_usage *usage, popliner_recompute recompute,
+                                popliner_error *error);
 void pl_stash_free(pl_stash *stash);
 
 /* Adds what the variables of a tile add to the stash of the stages beginning at s when they grow to

@@ -32,10 +32,16 @@ popliner_status pl_stage_measure_stash(pl_stage_meter *meter, popliner_recompute
     if (meter->touched_by == NULL) {
         popliner_status status =
             pl_passes_find(&meter->passes, p, meter->operations, meter->chain, error);
-        if (status == POPLINER_OK &&
-            (meter->touched_by = pl_new_array(p->num_variables, 1)) == NULL)
-            status = pl_fail_memory(error, "what a pipeline keeps");
+        if (status == POPLINER_OK) {
+            meter->host_copied = pl_mark_host_copied(p);
+            meter->touched_by = pl_new_array(p->num_variables, 1);
+            if (meter->host_copied == NULL || meter->touched_by == NULL)
+                status = pl_fail_memory(error, "what a pipeline keeps");
+        }
         if (status != POPLINER_OK) {
+            free(meter->host_copied);
+            free(meter->touched_by);
+            meter->host_copied = meter->touched_by = NULL;
             pl_passes_free(&meter->passes);
             return status;
         }
@@ -60,8 +66,10 @@ popliner_status pl_stage_measure_stash(pl_stage_meter *meter, popliner_recompute
     size_t step = keeps_inputs ? passes->forward_step[first_unit] : passes->turn_step;
     for (size_t i = 0, tile = 0; i < p->num_variables; i++) {
         tile = pl_profile_tile_from(p, i, tile);
-        if ((meter->touched_by[i] & wanted) == wanted &&
-            !p->class_always_live[p->variable_class[i]] &&
+        uint8_t marks = meter->touched_by[i];
+        if (keeps_inputs && meter->host_copied[i] != 0)
+            marks |= BEFORE;
+        if ((marks & wanted) == wanted && !p->class_always_live[p->variable_class[i]] &&
             pl_class_crosses(p, p->variable_class[i], step))
             by_tile_bytes[tile] += p->variable_size_bytes[i];
     }
