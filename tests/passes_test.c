@@ -98,7 +98,7 @@ static void check_pipeline(const golden_case *c, const popliner_chain *chain) {
                      POPLINER_OK);
     pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
     popliner_costs *plain = measure(c, chain, NULL);
-    options.pipeline.schedule = POPLINER_SCHEDULE_TRAINING;
+    options.pipeline.schedule = POPLINER_SCHEDULE_POPART;
     options.pipeline.max_stages = MOST_STAGES;
     uint64_t random = 71;
     for (int full = 0; full < 2; full++) {
@@ -330,7 +330,7 @@ static void check_limit(const golden_case *c, const popliner_chain *chain) {
     size_t num_units = popliner_chain_num_units(chain);
     bool is_full = popliner_chain_memory_model(chain) == POPLINER_MEMORY_MODEL_FULL;
     pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
-    options.pipeline.schedule = POPLINER_SCHEDULE_TRAINING;
+    options.pipeline.schedule = POPLINER_SCHEDULE_POPART;
     options.pipeline.max_stages = 3;
     popliner_costs *all = measure(c, chain, &options);
     for (size_t unit = 0; unit < num_units; unit++) {
@@ -461,7 +461,7 @@ static void check_shared(const golden_case *c, const popliner_chain *chain) {
     bool is_full = popliner_chain_memory_model(chain) == POPLINER_MEMORY_MODEL_FULL;
     uint64_t peaks[SHARED_UNITS][SHARED_UNITS][SHARED_UNITS][SHARED_UNITS];
     pl_shared_stages shared = {
-        .pipeline = {POPLINER_SCHEDULE_TRAINING, POPLINER_RECOMPUTE_NONE, SHARED_UNITS}};
+        .pipeline = {POPLINER_SCHEDULE_POPART, POPLINER_RECOMPUTE_NONE, SHARED_UNITS}};
     if (n > SHARED_UNITS)
         return;
     naive_passes naive;

@@ -10,6 +10,7 @@
 #include "base/growth.h"
 #include "base/structs.h"
 #include "costs/costs.h"
+#include "costs/pipeline.h"
 #include "intervals/intervals.h"
 #include "show/certificate_data.h"
 #include "solve/greedy.h"
@@ -41,7 +42,7 @@ popliner_status pl_analysis_take_request(const popliner_request *request, poplin
     popliner_listener listener;
     *own = (popliner_request)POPLINER_REQUEST_INIT;
     popliner_status status = pl_struct_take(own, sizeof *own, request, "popliner_request", error);
-    if (status == POPLINER_OK && (unsigned)own->schedule > POPLINER_SCHEDULE_TRAINING)
+    if (status == POPLINER_OK && pl_schedule_name(own->schedule) == NULL)
         status =
             pl_fail(error, POPLINER_ERROR_USAGE, "there is no schedule %d", (int)own->schedule);
     if (status == POPLINER_OK && (unsigned)own->recompute >= PL_NUM_RECOMPUTES)
@@ -215,7 +216,7 @@ static size_t longest_pipeline(const task *t, size_t max_stages) {
     size_t num_units = popliner_chain_num_units(t->chain);
     size_t affordable = MAX_NUMBERS / (num_units * (num_units + 1) / 2);
     size_t longest = num_units < affordable ? num_units : affordable;
-    if (t->pipeline.schedule != POPLINER_SCHEDULE_TRAINING || longest <= max_stages)
+    if (!pl_schedule_keeps(t->pipeline.schedule) || longest <= max_stages)
         return max_stages;
     if (longest < num_units)
         pl_tell(&t->analysis->listener, POPLINER_LEVEL_WARNING,

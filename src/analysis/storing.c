@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/failure.h"
+#include "costs/pipeline.h"
 #include "intervals/intervals.h"
 
 /* What is stored of one chain takes about so much at most, for each way of recomputing. */
@@ -19,7 +20,7 @@ static popliner_status measure_stages(popliner_analysis *a, popliner_memory_mode
     double start = pl_clock_seconds();
     if (parts->stages[recompute] != NULL && !parts->is_stored[recompute])
         return POPLINER_OK;
-    options.pipeline.schedule = POPLINER_SCHEDULE_TRAINING;
+    options.pipeline.schedule = PL_SCHEDULE_OF_MOST_COPIES;
     options.pipeline.recompute = recompute;
     options.with_cycles = true;
     options.num_threads = a->num_threads;

@@ -73,6 +73,7 @@ typedef struct options {
     repeated place;         /* "L=I" each */
     const char *device_map; /* "I,I,..." */
     popliner_schedule schedule;
+    const char *schedule_name; /* as it was given */
     popliner_recompute recompute;
     double time_limit_seconds;
     const char *sweep; /* "num-ipus=A..B" or "mem-per-tile=A..B:STEP" */

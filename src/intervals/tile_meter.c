@@ -25,6 +25,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "costs/pipeline.h"
 #include "costs/triangle.h"
 #include "profile/profile_data.h"
 
@@ -55,10 +56,9 @@ popliner_status pl_tile_meter_begin(pl_tile_meter *meter, const pl_interval_inpu
     size_t num_sums = count_sums(inputs);
     size_t num_steps = inputs->profile->num_steps;
     size_t num_intervals = pl_triangle_size(num_units);
-    popliner_pipeline pipeline = inputs->options->pipeline;
-    pipeline.max_stages = inputs->max_stages;
+    size_t max_copies = pl_pipeline_copies(&inputs->options->pipeline, inputs->max_stages);
     meter->inputs = inputs;
-    bool memory = pl_peak_envelope_begin(&meter->largest, num_intervals, &pipeline);
+    bool memory = pl_peak_envelope_begin(&meter->largest, num_intervals, max_copies);
     if (with_details)
         meter->sums = pl_new_array(num_intervals, sizeof *meter->sums);
     memory = memory && (!with_details || meter->sums != NULL);
