@@ -446,7 +446,7 @@ static void refuses_what_makes_no_sense(void **state) {
     bad[1].struct_size = sizeof bad[1] + 1;
     bad[2].memory_model = (popliner_memory_model)7;
     bad[3].schedule = (popliner_schedule)(POPLINER_SCHEDULE_SEQUENTIAL + 1);
-    bad[4].recompute = (popliner_recompute)2;
+    bad[4].recompute = (popliner_recompute)(POPLINER_RECOMPUTE_FULL + 1);
     bad[5].memory_model = (popliner_memory_model)-1;
     for (size_t i = 0; i < 6; i++) {
         assert_usage(popliner_analysis_solve(analysis, &bad[i], &certificate, &error), &error);

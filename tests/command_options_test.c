@@ -106,7 +106,7 @@ static void names_the_nearest_value(void **state) {
         {{"--schedule", "trainig"},
          "none|inference|training|popart|tf-grouped|tf-interleaved|sequential; did you mean "
          "training?\n"},
-        {{"--recompute", "ful"}, "none|full; did you mean full?\n"},
+        {{"--recompute", "ful"}, "none|standard|full; did you mean full?\n"},
         {{"--layer-order", "step"}, "steps|natural; did you mean steps?\n"},
         {{"--objective", "memroy"}, "separated by commas; did you mean memory?\n"},
         {{"--objective", "memory,cycle,ipus"}, "separated by commas; did you mean cycles?\n"},

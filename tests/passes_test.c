@@ -101,8 +101,8 @@ static void check_pipeline(const golden_case *c, const popliner_chain *chain) {
     options.pipeline.schedule = POPLINER_SCHEDULE_POPART;
     options.pipeline.max_stages = MOST_STAGES;
     uint64_t random = 71;
-    for (int full = 0; full < 2; full++) {
-        options.pipeline.recompute = full ? POPLINER_RECOMPUTE_FULL : POPLINER_RECOMPUTE_NONE;
+    for (int recompute = 0; recompute <= POPLINER_RECOMPUTE_FULL; recompute++) {
+        options.pipeline.recompute = (popliner_recompute)recompute;
         popliner_costs *costs = measure(c, chain, &options);
         size_t most = n.trains ? MOST_STAGES : 1;
         most = most < n.num_units ? most : n.num_units;

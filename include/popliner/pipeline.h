@@ -30,6 +30,9 @@ typedef enum popliner_schedule {
 
 typedef enum popliner_recompute {
     POPLINER_RECOMPUTE_NONE, /* what lives from the forward to the backward pass is stashed */
+    /* and what comes from other IPUs or goes to them, too, which nothing can recompute: PopART's
+     * standard, for a profile that was compiled with recomputation */
+    POPLINER_RECOMPUTE_STANDARD,
     /* only the inputs of a stage are: what comes from earlier stages, and from the host */
     POPLINER_RECOMPUTE_FULL,
 } popliner_recompute;

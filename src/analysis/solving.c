@@ -203,9 +203,9 @@ static popliner_status add_shared_peak(task *t, popliner_error *error) {
         return pl_fail_memory(error, "the costs of the intervals");
     *own = (shared_stages){t->analysis, t->model, t->pipeline};
     pl_costs_own_user(t->costs, own);
-    /* with full recomputation a stage that grows to the left has other inputs, and may keep less */
+    /* a stage that recomputes and grows has other inputs and outputs, and may keep less */
     popliner_costs_set_shared_peak(t->costs, shared_peak, own,
-                                   t->pipeline.recompute != POPLINER_RECOMPUTE_FULL);
+                                   t->pipeline.recompute == POPLINER_RECOMPUTE_NONE);
     return POPLINER_OK;
 }
 

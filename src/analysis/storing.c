@@ -42,8 +42,10 @@ static popliner_status measure_stages(popliner_analysis *a, popliner_memory_mode
 
 popliner_status popliner_analysis_store(popliner_analysis *analysis, popliner_memory_model model,
                                         const char *path, popliner_error *error) {
+    /* STANDARD is measured when it is asked for: it would be half as much again to store */
+    static const popliner_recompute stored[] = {POPLINER_RECOMPUTE_NONE, POPLINER_RECOMPUTE_FULL};
     popliner_analysis *a = analysis;
-    pl_measured_stages measured[PL_NUM_RECOMPUTES];
+    pl_measured_stages measured[sizeof stored / sizeof *stored];
     size_t num_measured = 0;
     bool is_training = false;
     popliner_status status = pl_analysis_begin(a, model, error);
@@ -58,14 +60,13 @@ popliner_status popliner_analysis_store(popliner_analysis *analysis, popliner_me
         status =
             pl_intervals_are_training(a->profile, a->operations, parts->chain, &is_training, error);
         /* plain stages are among those of a pipeline: its last ones */
-        size_t num_wanted = is_training && num_units > 1 ? PL_NUM_RECOMPUTES : 1;
-        while (status == POPLINER_OK && num_measured < num_wanted) {
-            status = measure_stages(a, model, (popliner_recompute)num_measured, error);
+        size_t num_wanted = is_training && num_units > 1 ? sizeof stored / sizeof *stored : 1;
+        for (; status == POPLINER_OK && num_measured < num_wanted; num_measured++) {
+            popliner_recompute recompute = stored[num_measured];
+            status = measure_stages(a, model, recompute, error);
             if (status != POPLINER_OK)
                 return status;
-            measured[num_measured] =
-                (pl_measured_stages){parts->chain, parts->stages[num_measured]};
-            num_measured++;
+            measured[num_measured] = (pl_measured_stages){parts->chain, parts->stages[recompute]};
         }
     }
     double start = pl_clock_seconds();

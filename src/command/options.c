@@ -43,6 +43,8 @@ static const popliner_schedule schedules[] = {
     POPLINER_SCHEDULE_SEQUENTIAL,
 };
 
+static const char *const recomputes[] = {"none", "standard", "full"};
+
 static const option table[] = {
     {KIND_HEADING, 0, "What to do (several may be given)", NULL, NULL, 0, NULL},
     {KIND_FLAG, 0, "solve", NULL, NULL, offsetof(options, solve),
@@ -124,8 +126,9 @@ static const option table[] = {
      "of the pipeline: popart (or training), tf-grouped,\n"
      "tf-interleaved, sequential, inference or none; the first\n"
      "three add the activations that early stages keep\n(default: none)"},
-    {KIND_CHOICE, 0, "recompute", "none|full", "none|full", 0,
-     "full: keep only the inputs of each stage"},
+    {KIND_CHOICE, 0, "recompute", "none|standard|full", "none|standard|full", 0,
+     "standard: keep also what comes from or goes to other\nIPUs; full: keep only the inputs of "
+     "each stage\n(default: none)"},
 
     {KIND_HEADING, 0, "Diagnosis", NULL, NULL, 0, NULL},
     {KIND_TEXT, 0, "layers", "A-B", NULL, offsetof(options, layers),
@@ -477,8 +480,10 @@ static popliner_status check_solving(const options *o, const given *g, popliner_
     if (o->recompute != POPLINER_RECOMPUTE_NONE && o->schedule != POPLINER_SCHEDULE_POPART &&
         o->schedule != POPLINER_SCHEDULE_TF_GROUPED &&
         o->schedule != POPLINER_SCHEDULE_TF_INTERLEAVED)
-        return fail(error, "--recompute full means something for --schedule training (popart), "
-                           "tf-grouped and tf-interleaved only");
+        return fail(error,
+                    "--recompute %s means something for --schedule training (popart), "
+                    "tf-grouped and tf-interleaved only",
+                    recomputes[o->recompute]);
     if (o->device_map != NULL && o->num_ipus > 0)
         return fail(error, "--device-map %s says which IPUs there are; leave out --num-ipus",
                     o->device_map);

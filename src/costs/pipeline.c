@@ -43,3 +43,12 @@ const char *pl_schedule_name(popliner_schedule number) {
     const schedule *s = find(number);
     return s == NULL ? NULL : s->name;
 }
+
+const char *pl_recompute_name(popliner_recompute recompute) {
+    static const char *const names[] = {
+        [POPLINER_RECOMPUTE_NONE] = "none",
+        [POPLINER_RECOMPUTE_STANDARD] = "standard",
+        [POPLINER_RECOMPUTE_FULL] = "full",
+    };
+    return (size_t)recompute < sizeof names / sizeof *names ? names[recompute] : NULL;
+}

@@ -25,4 +25,7 @@ bool pl_schedule_trains(popliner_schedule schedule);
 /* The name that its users know, static text; NULL if there is no such schedule. */
 const char *pl_schedule_name(popliner_schedule schedule);
 
+/* Likewise for what is recomputed. */
+const char *pl_recompute_name(popliner_recompute recompute);
+
 #endif

@@ -204,6 +204,9 @@ popliner_status pl_certificate_take_input(const popliner_certificate_input *call
                          "a certificate needs costs and the names of their units");
     if (status == POPLINER_OK && pl_schedule_name(own.schedule) == NULL)
         status = pl_fail(error, POPLINER_ERROR_USAGE, "there is no schedule %d", (int)own.schedule);
+    if (status == POPLINER_OK && pl_recompute_name(own.recompute) == NULL)
+        status = pl_fail(error, POPLINER_ERROR_USAGE, "there is no way %d of recomputing",
+                         (int)own.recompute);
     if (status == POPLINER_OK)
         status = pl_solver_options_take(own.options, options, listener, error);
     if (status != POPLINER_OK)

@@ -278,9 +278,7 @@ static json_t *options_json(const popliner_certificate *c) {
                o->time_limit_seconds > 0 ? json_real(o->time_limit_seconds) : json_null()) &&
            done;
     done = put(json, "schedule", json_string(pl_schedule_name(pipeline->schedule))) && done;
-    done = put(json, "recompute",
-               json_string(pipeline->recompute == POPLINER_RECOMPUTE_FULL ? "full" : "none")) &&
-           done;
+    done = put(json, "recompute", json_string(pl_recompute_name(pipeline->recompute))) && done;
     if (c->is_measured)
         done = put(json, "memory_model", json_string(c->input.chain->model->name)) && done;
     if (done)
