@@ -108,8 +108,8 @@ static void check_solving(const golden_case *c) {
         popliner_chain *chain = make_chain(c, layers, models[i]);
         pl_interval_options measuring = PL_INTERVAL_OPTIONS_INIT;
         popliner_costs *costs = NULL;
-        measuring.pipeline = (popliner_pipeline){POPLINER_SCHEDULE_TRAINING,
-                                                 POPLINER_RECOMPUTE_NONE, MOST_BRUTE_UNITS};
+        measuring.pipeline = (popliner_pipeline){POPLINER_SCHEDULE_POPART, POPLINER_RECOMPUTE_NONE,
+                                                 MOST_BRUTE_UNITS};
         check(pl_intervals_measure(c->profile, c->operations, chain, &measuring, &costs, NULL,
                                    &error),
               &error);
@@ -117,7 +117,7 @@ static void check_solving(const golden_case *c) {
             popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
             popliner_request request = POPLINER_REQUEST_INIT;
             request.memory_model = models[i];
-            request.schedule = POPLINER_SCHEDULE_TRAINING;
+            request.schedule = POPLINER_SCHEDULE_POPART;
             request.solver = &options;
             for (options.max_stages = 1; options.max_stages <= 4; options.max_stages++) {
                 uint64_t best_bytes = best_peak(costs, options.max_stages);
@@ -292,7 +292,7 @@ static char *ask(popliner_analysis *analysis, size_t question) {
     switch (question) {
     case 0: /* the best split */
     case 1: /* the best of a pipeline */
-        request.schedule = question == 0 ? POPLINER_SCHEDULE_NONE : POPLINER_SCHEDULE_TRAINING;
+        request.schedule = question == 0 ? POPLINER_SCHEDULE_NONE : POPLINER_SCHEDULE_POPART;
         request.recompute = POPLINER_RECOMPUTE_FULL;
         check(popliner_analysis_solve(analysis, &request, &certificate, &error), &error);
         break;
@@ -639,8 +639,8 @@ static void refuses_what_makes_no_sense(void **state) {
     bad[0].struct_size = 0;
     bad[1].struct_size = sizeof bad[1] + 1;
     bad[2].memory_model = (popliner_memory_model)7;
-    bad[3].schedule = (popliner_schedule)3;
-    bad[4].recompute = (popliner_recompute)2;
+    bad[3].schedule = (popliner_schedule)(POPLINER_SCHEDULE_SEQUENTIAL + 1);
+    bad[4].recompute = (popliner_recompute)(POPLINER_RECOMPUTE_FULL + 1);
     bad[5].memory_model = (popliner_memory_model)-1;
     for (size_t i = 0; i < 6; i++) {
         assert_usage(popliner_analysis_solve(analysis, &bad[i], &certificate, &error), &error);

@@ -247,8 +247,10 @@ static void names_the_nearest_value(void **state) {
         {{"--format", "CSV"}, "tsv|csv|json; did you mean csv?\n"},
         {{"--solver", "gready"}, "ilp|greedy; did you mean greedy?\n"},
         {{"--memory-model", "poplinr"}, "full|popliner; did you mean popliner?\n"},
-        {{"--schedule", "trainig"}, "none|inference|training; did you mean training?\n"},
-        {{"--recompute", "ful"}, "none|full; did you mean full?\n"},
+        {{"--schedule", "trainig"},
+         "none|inference|training|popart|tf-grouped|tf-interleaved|sequential; did you mean "
+         "training?\n"},
+        {{"--recompute", "ful"}, "none|standard|full; did you mean full?\n"},
         {{"--layer-order", "step"}, "steps|natural; did you mean steps?\n"},
         {{"--objective", "memroy"}, "separated by commas; did you mean memory?\n"},
         {{"--objective", "memory,cycle,ipus"}, "separated by commas; did you mean cycles?\n"},

@@ -500,7 +500,7 @@ static void training_splits_are_best(void **state) {
         subject s;
         if (!test_takes_case((size_t)recompute, 2))
             continue;
-        measure_subject(&s, TRAINING_DIRECTORY, POPLINER_SCHEDULE_TRAINING,
+        measure_subject(&s, TRAINING_DIRECTORY, POPLINER_SCHEDULE_POPART,
                         (popliner_recompute)recompute);
         for (size_t ipus = 1; ipus <= 4; ipus++)
             for (uint64_t bytes = 280000; bytes >= 120000; bytes -= 40000) {

@@ -96,7 +96,7 @@ static void regions_by_hand(void **state) {
 
 static void pipelines_keep_stashes(void **state) {
     (void)state;
-    popliner_pipeline pipeline = {POPLINER_SCHEDULE_TRAINING, POPLINER_RECOMPUTE_NONE, 9};
+    popliner_pipeline pipeline = {POPLINER_SCHEDULE_POPART, POPLINER_RECOMPUTE_NONE, 9};
     popliner_costs_file *file = read_example("data/costs/regions.json", &pipeline);
     popliner_costs *costs = popliner_costs_file_get_info(file)->costs;
     assert_int_equal(pl_costs_max_stages_to_end(costs), 4); /* there are 4 units */
@@ -121,7 +121,7 @@ static void pipelines_keep_stashes(void **state) {
     file = read_example("data/costs/regions.json", &pipeline);
     assert_int_equal(pl_costs_max_stages_to_end(popliner_costs_file_get_info(file)->costs), 1);
     popliner_costs_file_free(file);
-    pipeline.schedule = POPLINER_SCHEDULE_TRAINING;
+    pipeline.schedule = POPLINER_SCHEDULE_POPART;
     file = read_example("data/costs/additive.json", &pipeline); /* which stashes nothing */
     assert_int_equal(pl_costs_max_stages_to_end(popliner_costs_file_get_info(file)->costs), 1);
     popliner_costs_file_free(file);
@@ -137,7 +137,7 @@ static uint64_t together(const popliner_costs *costs, popliner_interval first,
 
 static void stages_on_one_ipu_share_once(void **state) {
     (void)state;
-    popliner_pipeline pipeline = {POPLINER_SCHEDULE_TRAINING, POPLINER_RECOMPUTE_NONE, 4};
+    popliner_pipeline pipeline = {POPLINER_SCHEDULE_POPART, POPLINER_RECOMPUTE_NONE, 4};
     popliner_costs_file *file = read_example("data/costs/regions.json", &pipeline);
     const popliner_costs *costs = popliner_costs_file_get_info(file)->costs;
     popliner_interval a = {0, 0, 3};
@@ -157,7 +157,7 @@ static void stages_on_one_ipu_share_once(void **state) {
 
 static void listed_intervals_by_hand(void **state) {
     (void)state;
-    popliner_pipeline pipeline = {POPLINER_SCHEDULE_TRAINING, POPLINER_RECOMPUTE_NONE, 2};
+    popliner_pipeline pipeline = {POPLINER_SCHEDULE_POPART, POPLINER_RECOMPUTE_NONE, 2};
     popliner_costs_file *file = read_example("data/costs/intervals.json", &pipeline);
     const popliner_costs *costs = popliner_costs_file_get_info(file)->costs;
     assert_int_equal(pl_costs_max_stages_to_end(costs), 2);
@@ -304,7 +304,7 @@ static void random_costs_are_what_a_naive_count_says(void **state) {
         random_costs c;
         make_random(&c, &text, &seed);
         popliner_pipeline pipeline = {
-            POPLINER_SCHEDULE_TRAINING,
+            POPLINER_SCHEDULE_POPART,
             round % 2 == 0 ? POPLINER_RECOMPUTE_NONE : POPLINER_RECOMPUTE_FULL, 4};
         popliner_costs_file *file = read_text(*state, text.data, &pipeline);
         const popliner_costs *costs = popliner_costs_file_get_info(file)->costs;
@@ -544,7 +544,7 @@ static void a_file_cut_off_anywhere_is_refused(void **state) {
 static void a_file_with_a_wrong_byte_is_read_or_refused(void **state) {
     static const char wrong[] = "0-\"}],x";
     char *wrong_path = test_path(*state, "costs.json");
-    popliner_pipeline pipeline = {POPLINER_SCHEDULE_TRAINING, POPLINER_RECOMPUTE_NONE, 3};
+    popliner_pipeline pipeline = {POPLINER_SCHEDULE_POPART, POPLINER_RECOMPUTE_NONE, 3};
     for (size_t i = 0; i < NUM_EXAMPLES; ++i) {
         char *path = test_project_file(examples[i]);
         size_t size = 0;

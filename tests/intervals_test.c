@@ -102,7 +102,7 @@ static void assert_details(const golden_case *c, const popliner_chain *chain,
     popliner_costs *costs;
     pl_stage_details *details;
     pl_stage_meter *meter;
-    options.pipeline = (popliner_pipeline){POPLINER_SCHEDULE_TRAINING, recompute, 3};
+    options.pipeline = (popliner_pipeline){POPLINER_SCHEDULE_POPART, recompute, 3};
     options.max_bytes = 1; /* does nothing: details are of all intervals */
     options.num_threads = 3;
     assert_int_equal(
@@ -309,7 +309,7 @@ static void check_threads(const golden_case *c) {
                 pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
                 popliner_costs *costs = NULL;
                 options.pipeline =
-                    (popliner_pipeline){POPLINER_SCHEDULE_TRAINING, POPLINER_RECOMPUTE_NONE, 3};
+                    (popliner_pipeline){POPLINER_SCHEDULE_POPART, POPLINER_RECOMPUTE_NONE, 3};
                 options.max_bytes = limit_bytes;
                 options.with_cycles = true;
                 options.num_threads = num_threads;

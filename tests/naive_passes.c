@@ -237,26 +237,48 @@ uint64_t naive_cut(const naive_passes *n, size_t unit) {
     return bytes;
 }
 
+/* Whether some copy from or to the host names the variable. */
+static bool is_host_copied(const popliner_profile *p, size_t variable) {
+    for (size_t program = 0; program < p->num_programs; program++) {
+        for (uint32_t l = p->program_lists_start[program];
+             p->program_type[program] == POPLINER_PROGRAM_STREAM_COPY_MID &&
+             l < p->program_lists_start[program + 1];
+             l++) {
+            uint32_t list = p->program_list[l];
+            for (uint64_t v = p->list_start[list]; v < p->list_start[list + 1]; v++)
+                if (p->list_variable[v] == variable)
+                    return true;
+        }
+    }
+    return false;
+}
+
 void naive_stash(const naive_passes *n, popliner_recompute recompute, size_t first_unit,
                  size_t last_unit, uint64_t *by_tile) {
     const popliner_profile *p = n->c->profile;
-    bool is_inputs = recompute == POPLINER_RECOMPUTE_FULL;
     size_t own = first_unit;
     if (popliner_chain_unit_at(n->chain, first_unit)->kind == POPLINER_UNIT_UNLAYERED)
         own++;
-    size_t step = n->turn;
-    if (is_inputs) {
-        step = SIZE_MAX;
-        for (size_t unit = first_unit; unit < n->num_units && step == SIZE_MAX; unit++)
-            step = begins(n, unit, NAIVE_FORWARD);
-    }
+    size_t begin = SIZE_MAX;  /* of its forward pass */
+    size_t behind = SIZE_MAX; /* of that of the next stage */
+    for (size_t unit = first_unit; unit < n->num_units && begin == SIZE_MAX; unit++)
+        begin = begins(n, unit, NAIVE_FORWARD);
+    for (size_t unit = last_unit + 1; unit < n->num_units && behind == SIZE_MAX; unit++)
+        behind = begins(n, unit, NAIVE_FORWARD);
     memset(by_tile, 0, p->target.num_tiles * sizeof *by_tile);
     for (size_t v = 0; n->trains && v < p->num_variables; v++) {
-        if (p->class_always_live[p->variable_class[v]] || !stays(p, v, step, step) ||
+        if (p->class_always_live[p->variable_class[v]] ||
             !touches(n, v, own, last_unit + 1, NAIVE_FORWARD))
             continue;
-        if (is_inputs ? touches(n, v, 0, first_unit, NAIVE_FORWARD)
-                      : touches(n, v, own, last_unit + 1, NAIVE_BACKWARD))
+        bool is_activation =
+            stays(p, v, n->turn, n->turn) && touches(n, v, own, last_unit + 1, NAIVE_BACKWARD);
+        bool is_input = stays(p, v, begin, begin) &&
+                        (touches(n, v, 0, first_unit, NAIVE_FORWARD) || is_host_copied(p, v));
+        bool is_output = stays(p, v, behind, behind) &&
+                         touches(n, v, last_unit + 1, n->num_units, NAIVE_FORWARD);
+        if ((recompute != POPLINER_RECOMPUTE_FULL && is_activation) ||
+            (recompute != POPLINER_RECOMPUTE_NONE && is_input) ||
+            (recompute == POPLINER_RECOMPUTE_STANDARD && is_output))
             by_tile[pl_profile_tile_of(p, v)] += p->variable_size_bytes[v];
     }
 }

@@ -111,11 +111,11 @@ static void check_pipeline(const golden_case *c, const popliner_chain *chain) {
                      POPLINER_OK);
     pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
     popliner_costs *plain = measure(c, chain, NULL);
-    options.pipeline.schedule = POPLINER_SCHEDULE_TRAINING;
+    options.pipeline.schedule = POPLINER_SCHEDULE_POPART;
     options.pipeline.max_stages = MOST_STAGES;
     uint64_t random = 71;
-    for (int full = 0; full < 2; full++) {
-        options.pipeline.recompute = full ? POPLINER_RECOMPUTE_FULL : POPLINER_RECOMPUTE_NONE;
+    for (int recompute = 0; recompute <= POPLINER_RECOMPUTE_FULL; recompute++) {
+        options.pipeline.recompute = (popliner_recompute)recompute;
         popliner_costs *costs = measure(c, chain, &options);
         size_t most = n.trains ? MOST_STAGES : 1;
         most = most < n.num_units ? most : n.num_units;
@@ -335,7 +335,7 @@ static void check_limit(const golden_case *c, const popliner_chain *chain) {
     size_t num_units = popliner_chain_num_units(chain);
     bool is_full = chain->model->id == POPLINER_MEMORY_MODEL_FULL;
     pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
-    options.pipeline.schedule = POPLINER_SCHEDULE_TRAINING;
+    options.pipeline.schedule = POPLINER_SCHEDULE_POPART;
     options.pipeline.max_stages = 3;
     popliner_costs *all = measure(c, chain, &options);
     for (size_t unit = 0; unit < num_units; unit++) {
@@ -465,7 +465,7 @@ static void check_shared(const golden_case *c, const popliner_chain *chain) {
     bool is_full = chain->model->id == POPLINER_MEMORY_MODEL_FULL;
     uint64_t peaks[SHARED_UNITS][SHARED_UNITS][SHARED_UNITS][SHARED_UNITS];
     pl_shared_stages shared = {
-        .pipeline = {POPLINER_SCHEDULE_TRAINING, POPLINER_RECOMPUTE_NONE, SHARED_UNITS}};
+        .pipeline = {POPLINER_SCHEDULE_POPART, POPLINER_RECOMPUTE_NONE, SHARED_UNITS}};
     if (n > SHARED_UNITS)
         return;
     naive_passes naive;

@@ -1,4 +1,4 @@
-/* The largest tile by place in a pipeline, against looking at all tiles for each place.
+/* The largest tile by number of copies, against looking at all tiles for each place.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "test.h"
@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "costs/pipeline.h"
 #include "intervals/peak_envelope.h"
 #include "profile/profile_data.h"
 #include "test_data.h"
@@ -26,12 +25,11 @@ static pl_peak_piece draw_tile(uint64_t *random, size_t tile) {
     };
 }
 
-/* The largest tile at a place, the first of equals. */
+/* The largest tile with so many copies, the first of equals. */
 static const pl_peak_piece *plain_largest(const pl_peak_piece *tiles, size_t num_tiles,
-                                          const popliner_pipeline *pipeline, size_t stages) {
+                                          size_t copies) {
     const pl_peak_piece *largest = &tiles[0];
     for (size_t i = 1; i < num_tiles; i++) {
-        uint64_t copies = pl_pipeline_copies(pipeline, stages);
         if (tiles[i].bytes + copies * tiles[i].stash_bytes >
             largest->bytes + copies * largest->stash_bytes)
             largest = &tiles[i];
@@ -39,20 +37,19 @@ static const pl_peak_piece *plain_largest(const pl_peak_piece *tiles, size_t num
     return largest;
 }
 
-static void assert_all_places(const pl_peak_envelope *largest, size_t interval,
+static void assert_all_copies(const pl_peak_envelope *largest, size_t interval,
                               const pl_peak_piece *tiles, size_t num_tiles) {
-    for (size_t stages = 1; stages <= largest->pipeline.max_stages; stages++) {
-        const pl_peak_piece *expected = plain_largest(tiles, num_tiles, &largest->pipeline, stages);
-        const pl_peak_piece *found = pl_peak_envelope_find(largest, interval, stages);
+    for (size_t copies = 0; copies <= largest->max_copies; copies++) {
+        const pl_peak_piece *expected = plain_largest(tiles, num_tiles, copies);
+        const pl_peak_piece *found = pl_peak_envelope_find(largest, interval, copies);
         assert_non_null(found);
         assert_int_equal(found->tile, expected->tile);
         assert_int_equal(found->bytes, expected->bytes);
         assert_int_equal(found->stash_bytes, expected->stash_bytes);
         assert_int_equal(found->unexplained_bytes, expected->unexplained_bytes);
         assert_int_equal(found->step, expected->step);
-        assert_int_equal(pl_peak_piece_bytes(found, &largest->pipeline, stages),
-                         expected->bytes + pl_pipeline_copies(&largest->pipeline, stages) *
-                                               expected->stash_bytes);
+        assert_int_equal(pl_peak_piece_bytes(found, copies),
+                         expected->bytes + copies * expected->stash_bytes);
     }
 }
 
@@ -70,17 +67,15 @@ static void agrees_with_looking_at_all_tiles(void **state) {
     uint64_t random = 83;
     size_t most_pieces = 0;
     for (int round = 0; round < 2000; round++) {
-        popliner_pipeline pipeline = {round % 4 == 0 ? POPLINER_SCHEDULE_NONE
-                                                     : POPLINER_SCHEDULE_TRAINING,
-                                      POPLINER_RECOMPUTE_NONE, 1 + test_below(&random, 12)};
+        size_t max_copies = round % 4 == 0 ? 0 : test_below(&random, 24);
         size_t num_tiles = 1 + test_below(&random, MOST_TILES);
         pl_peak_piece tiles[INTERVALS][MOST_TILES];
         uint32_t order[MOST_TILES];
         pl_peak_envelope largest[3] = {
             {.num_pieces = 0}}; /* by two threads, and by one in another order */
         for (int i = 0; i < 3; i++) {
-            assert_true(pl_peak_envelope_begin(&largest[i], INTERVALS, &pipeline));
-            assert_null(pl_peak_envelope_find(&largest[i], 0, 1));
+            assert_true(pl_peak_envelope_begin(&largest[i], INTERVALS, max_copies));
+            assert_null(pl_peak_envelope_find(&largest[i], 0, 0));
         }
         for (size_t i = 0; i < num_tiles; i++)
             order[i] = (uint32_t)i;
@@ -99,11 +94,11 @@ static void agrees_with_looking_at_all_tiles(void **state) {
         }
         assert_true(pl_peak_envelope_merge(&largest[0], &largest[1]));
         for (size_t interval = 0; interval < INTERVALS; interval++)
-            assert_all_places(&largest[0], interval, tiles[interval], num_tiles);
+            assert_all_copies(&largest[0], interval, tiles[interval], num_tiles);
         assert_true(pl_peak_envelope_pack(&largest[0]));
         assert_true(pl_peak_envelope_pack(&largest[2]));
         for (size_t interval = 0; interval < INTERVALS; interval++)
-            assert_all_places(&largest[0], interval, tiles[interval], num_tiles);
+            assert_all_copies(&largest[0], interval, tiles[interval], num_tiles);
         /* the same bytes, whatever the order */
         assert_int_equal(largest[0].num_pieces, largest[2].num_pieces);
         assert_memory_equal(largest[0].pieces, largest[2].pieces,
@@ -118,60 +113,56 @@ static void agrees_with_looking_at_all_tiles(void **state) {
     assert_true(most_pieces >= 4 * INTERVALS); /* or the test is too easy */
 }
 
-/* By hand: with 0, 3, 5, 7, ... copies. */
+/* By hand: with 0, 3, 5, 7 copies. */
 static void tells_pieces_that_are_calculated(void **state) {
     (void)state;
-    const popliner_pipeline pipeline = {POPLINER_SCHEDULE_TRAINING, POPLINER_RECOMPUTE_NONE, 4};
     pl_peak_envelope largest = {0};
-    assert_true(pl_peak_envelope_begin(&largest, 1, &pipeline));
+    assert_true(pl_peak_envelope_begin(&largest, 1, 7));
     /* 100, 103, 105, 107; 90, 108, 120, 132; 85, 106, 120, 134 */
     const pl_peak_piece tiles[] = {{.bytes = 100, .stash_bytes = 1, .tile = 5},
                                    {.bytes = 90, .stash_bytes = 6, .tile = 7},
                                    {.bytes = 85, .stash_bytes = 7, .tile = 6}};
+    static const size_t copies[] = {0, 3, 5, 7};
     static const uint32_t expected[] = {5, 7, 6, 6}; /* the lower number of two with 120 */
     for (size_t i = 0; i < 3; i++)
         assert_true(pl_peak_envelope_add(&largest, 0, &tiles[i]));
-    for (size_t stages = 1; stages <= 4; stages++)
-        assert_int_equal(pl_peak_envelope_find(&largest, 0, stages)->tile, expected[stages - 1]);
-    assert_int_equal(pl_peak_piece_bytes(pl_peak_envelope_find(&largest, 0, 4), &pipeline, 4), 134);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(pl_peak_envelope_find(&largest, 0, copies[i])->tile, expected[i]);
+    assert_int_equal(pl_peak_piece_bytes(pl_peak_envelope_find(&largest, 0, 7), 7), 134);
     /* one above all leaves nothing of the others, whose room is used again */
     const pl_peak_piece above = {.bytes = 200, .stash_bytes = 7, .tile = 9};
     assert_true(pl_peak_envelope_add(&largest, 0, &above));
     assert_true(pl_peak_envelope_pack(&largest));
     assert_int_equal(largest.num_pieces, 1);
-    assert_int_equal(largest.pieces[0].from_stages, 1);
+    assert_int_equal(largest.pieces[0].from_copies, 0);
     pl_peak_envelope_free(&largest);
 }
 
 static void refuses_what_is_not_packed_or_leads_out(void **state) {
     (void)state;
-    const popliner_pipeline pipeline = {POPLINER_SCHEDULE_TRAINING, POPLINER_RECOMPUTE_NONE, 3};
-    const pl_peak_piece good[] = {{.tile = 1, .step = 4, .from_stages = 1, .next = 1},
-                                  {.tile = 2, .step = 0, .from_stages = 3, .next = PL_NONE},
-                                  {.tile = 0, .step = 9, .from_stages = 1, .next = PL_NONE}};
+    const pl_peak_piece good[] = {{.tile = 1, .step = 4, .from_copies = 0, .next = 1},
+                                  {.tile = 2, .step = 0, .from_copies = 2, .next = PL_NONE},
+                                  {.tile = 0, .step = 9, .from_copies = 0, .next = PL_NONE}};
     const struct {
         size_t place;
         pl_peak_piece piece;
     } bad[] = {
-        {0, {.tile = 3, .from_stages = 1, .next = 1}},             /* no such tile */
-        {0, {.tile = 1, .step = 11, .from_stages = 1, .next = 1}}, /* no such step */
-        {0, {.tile = 1, .from_stages = 2, .next = 1}},             /* nothing for the last place */
-        {0, {.tile = 1, .from_stages = 0, .next = 1}},
-        {0, {.tile = 1, .from_stages = 1, .next = 0}},       /* a circle */
-        {0, {.tile = 1, .from_stages = 1, .next = 2}},       /* one left out */
-        {0, {.tile = 1, .from_stages = 1, .next = PL_NONE}}, /* which then is of no stage */
-        {1, {.tile = 1, .from_stages = 1, .next = PL_NONE}}, /* not behind the other */
-        {1, {.tile = 1, .from_stages = 4, .next = PL_NONE}}, /* no such place */
-        {1, {.tile = 1, .from_stages = 3, .next = 2}},       /* of the other stage */
-        {2, {.tile = 1, .from_stages = 1, .next = 3}},       /* none */
+        {0, {.tile = 3, .from_copies = 0, .next = 1}},             /* no such tile */
+        {0, {.tile = 1, .step = 11, .from_copies = 0, .next = 1}}, /* no such step */
+        {0, {.tile = 1, .from_copies = 1, .next = 1}},             /* nothing for no copies */
+        {0, {.tile = 1, .from_copies = UINT32_MAX, .next = 1}},
+        {0, {.tile = 1, .from_copies = 0, .next = 0}},       /* a circle */
+        {0, {.tile = 1, .from_copies = 0, .next = 2}},       /* one left out */
+        {0, {.tile = 1, .from_copies = 0, .next = PL_NONE}}, /* which then is of no stage */
+        {1, {.tile = 1, .from_copies = 0, .next = PL_NONE}}, /* not behind the other */
+        {1, {.tile = 1, .from_copies = 3, .next = PL_NONE}}, /* not looked at */
+        {1, {.tile = 1, .from_copies = 2, .next = 2}},       /* of the other stage */
+        {2, {.tile = 1, .from_copies = 0, .next = 3}},       /* none */
     };
     pl_peak_piece pieces[3];
     uint32_t first[] = {0, 2};
-    pl_peak_envelope tiles = {.pipeline = pipeline,
-                              .num_intervals = 2,
-                              .first = first,
-                              .num_pieces = 3,
-                              .pieces = pieces};
+    pl_peak_envelope tiles = {
+        .max_copies = 2, .num_intervals = 2, .first = first, .num_pieces = 3, .pieces = pieces};
     memcpy(pieces, good, sizeof pieces);
     assert_true(pl_peak_envelope_check(&tiles, 3, 10));
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

@@ -224,7 +224,7 @@ static popliner_status neighbours_peak(void *user, const popliner_interval *stag
 
 void measure_subject(subject *s, const char *directory, popliner_schedule schedule,
                      popliner_recompute recompute) {
-    bool trains = schedule == POPLINER_SCHEDULE_TRAINING;
+    bool trains = schedule == POPLINER_SCHEDULE_POPART;
     *s = (subject){.arguments = {directory}, .cycles_per_time_unit = 1};
     if (trains) {
         s->pipeline[0] = "--schedule";

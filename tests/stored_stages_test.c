@@ -46,7 +46,7 @@ static popliner_profile_info info_of(const popliner_profile *profile) {
 
 static void measure(stored_case *s, const popliner_chain *chain, popliner_recompute recompute) {
     pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
-    options.pipeline = (popliner_pipeline){POPLINER_SCHEDULE_TRAINING, recompute, 1};
+    options.pipeline = (popliner_pipeline){POPLINER_SCHEDULE_POPART, recompute, 1};
     options.with_cycles = true;
     /* of pipelines of any length, whatever most_stages are */
     assert_int_equal(pl_intervals_measure(s->c.profile, s->c.operations, chain, &options, NULL,
@@ -131,13 +131,13 @@ static void finds_what_was_stored(void **state) {
     begin(&s, state);
     const popliner_chain *chain = s.measured[0].chain;
     assert_int_equal(pl_stored_analysis_open(s.path, &analysis, NULL), POPLINER_OK);
-    for (int schedule = 0; schedule <= POPLINER_SCHEDULE_TRAINING; schedule++) {
+    for (int schedule = 0; schedule <= POPLINER_SCHEDULE_POPART; schedule++) {
         for (int recompute = 0; recompute < 2; recompute++) {
             popliner_pipeline pipeline = {(popliner_schedule)schedule,
                                           (popliner_recompute)recompute, PLACES};
             pl_measured_stages found = find(analysis, s.layers, POPLINER_MEMORY_MODEL_FULL,
                                             pipeline.schedule, pipeline.recompute);
-            bool trains = schedule == POPLINER_SCHEDULE_TRAINING;
+            bool trains = schedule == POPLINER_SCHEDULE_POPART;
             popliner_costs *costs;
             assert_non_null(found.chain);
             assert_true(pl_stage_details_serve(found.details, &pipeline));
@@ -178,15 +178,18 @@ static void finds_what_was_stored(void **state) {
     end(&s);
 }
 
-/* A table from the details may have as many stages as there are units, and no more. */
+/* A table from the details may have as many stages as there are units, and no more. It is the same
+ * as if it was measured for the schedule, whichever of those that keep something it is. */
 static void makes_tables_of_any_length(void **state) {
     stored_case s;
     begin(&s, state);
     size_t num_units = popliner_chain_num_units(s.measured[0].chain);
     assert_true(num_units >= PLACES);
-    for (size_t most_stages = 1; most_stages <= num_units + 1; most_stages++) {
-        popliner_pipeline pipeline = {POPLINER_SCHEDULE_TRAINING, POPLINER_RECOMPUTE_NONE,
-                                      most_stages};
+    static const popliner_schedule schedules[] = {
+        POPLINER_SCHEDULE_POPART, POPLINER_SCHEDULE_TF_GROUPED, POPLINER_SCHEDULE_TF_INTERLEAVED};
+    for (size_t i = 0; i < 3 * (num_units + 1); i++) {
+        size_t most_stages = i / 3 + 1;
+        popliner_pipeline pipeline = {schedules[i % 3], POPLINER_RECOMPUTE_NONE, most_stages};
         pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
         popliner_costs *costs;
         popliner_costs *expected;
@@ -249,7 +252,7 @@ static void finds_nothing_for_other_questions(void **state) {
         pl_stored_analysis_save(s.c.profile, s.c.operations, s.measured, 1, NULL, s.path, NULL),
         POPLINER_OK);
     assert_int_equal(pl_stored_analysis_open(s.path, &analysis, NULL), POPLINER_OK);
-    found = find(analysis, s.layers, POPLINER_MEMORY_MODEL_FULL, POPLINER_SCHEDULE_TRAINING,
+    found = find(analysis, s.layers, POPLINER_MEMORY_MODEL_FULL, POPLINER_SCHEDULE_POPART,
                  POPLINER_RECOMPUTE_FULL);
     assert_null(found.chain);
     found = find(analysis, s.layers, POPLINER_MEMORY_MODEL_FULL, POPLINER_SCHEDULE_INFERENCE,
@@ -370,7 +373,7 @@ enum { NUM_ARRAYS = sizeof arrays / sizeof *arrays };
 static popliner_status look(const stored_case *s, pl_measured_stages *found,
                             popliner_error *error) {
     pl_stored_analysis *analysis;
-    popliner_pipeline pipeline = {POPLINER_SCHEDULE_TRAINING, POPLINER_RECOMPUTE_NONE, 3};
+    popliner_pipeline pipeline = {POPLINER_SCHEDULE_POPART, POPLINER_RECOMPUTE_NONE, 3};
     assert_int_equal(pl_stored_analysis_open(s->path, &analysis, error), POPLINER_OK);
     popliner_status status = pl_stored_analysis_find_stages(
         analysis, s->layers, POPLINER_MEMORY_MODEL_FULL, &pipeline, found, error);

@@ -10,6 +10,7 @@
 #include "base/growth.h"
 #include "base/structs.h"
 #include "costs/costs.h"
+#include "costs/pipeline.h"
 #include "intervals/intervals.h"
 #include "memory/chain_data.h"
 #include "profile/profile_data.h"
@@ -43,7 +44,7 @@ popliner_status pl_analysis_take_request(const popliner_request *request, poplin
     popliner_listener listener;
     *own = (popliner_request)POPLINER_REQUEST_INIT;
     popliner_status status = pl_struct_take(own, sizeof *own, request, "popliner_request", error);
-    if (status == POPLINER_OK && (unsigned)own->schedule > POPLINER_SCHEDULE_TRAINING)
+    if (status == POPLINER_OK && pl_schedule_name(own->schedule) == NULL)
         status =
             pl_fail(error, POPLINER_ERROR_USAGE, "there is no schedule %d", (int)own->schedule);
     if (status == POPLINER_OK && (unsigned)own->recompute >= PL_NUM_RECOMPUTES)
@@ -205,9 +206,9 @@ static popliner_status add_shared_peak(task *t, popliner_error *error) {
         return pl_fail_memory(error, "the costs of the intervals");
     *own = (shared_stages){t->analysis, t->model, t->pipeline};
     pl_costs_own_user(t->costs, own);
-    /* with full recomputation a stage that grows to the left has other inputs, and may keep less */
+    /* a stage that recomputes and grows has other inputs and outputs, and may keep less */
     popliner_costs_set_shared_peak(t->costs, shared_peak, own,
-                                   t->pipeline.recompute != POPLINER_RECOMPUTE_FULL);
+                                   t->pipeline.recompute == POPLINER_RECOMPUTE_NONE);
     return POPLINER_OK;
 }
 
@@ -218,7 +219,7 @@ static size_t longest_pipeline(const task *t, size_t max_stages) {
     size_t num_units = popliner_chain_num_units(t->chain);
     size_t affordable = MAX_NUMBERS / (num_units * (num_units + 1) / 2);
     size_t longest = num_units < affordable ? num_units : affordable;
-    if (t->pipeline.schedule != POPLINER_SCHEDULE_TRAINING || longest <= max_stages)
+    if (!pl_schedule_keeps(t->pipeline.schedule) || longest <= max_stages)
         return max_stages;
     if (longest < num_units)
         pl_tell(&t->analysis->listener, POPLINER_LEVEL_WARNING,

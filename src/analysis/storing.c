@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/failure.h"
+#include "costs/pipeline.h"
 #include "intervals/intervals.h"
 
 /* What is stored of one chain takes about so much at most, for each way of recomputing. */
@@ -19,7 +20,7 @@ static popliner_status measure_stages(popliner_analysis *a, popliner_memory_mode
     double start = pl_clock_seconds();
     if (parts->stages[recompute] != NULL && !parts->is_stored[recompute])
         return POPLINER_OK;
-    options.pipeline.schedule = POPLINER_SCHEDULE_TRAINING;
+    options.pipeline.schedule = PL_SCHEDULE_OF_MOST_COPIES;
     options.pipeline.recompute = recompute;
     options.with_cycles = true;
     options.num_threads = a->num_threads;
@@ -41,8 +42,10 @@ static popliner_status measure_stages(popliner_analysis *a, popliner_memory_mode
 
 popliner_status popliner_analysis_store(popliner_analysis *analysis, popliner_memory_model model,
                                         const char *path, popliner_error *error) {
+    /* STANDARD is measured when it is asked for: it would be half as much again to store */
+    static const popliner_recompute stored[] = {POPLINER_RECOMPUTE_NONE, POPLINER_RECOMPUTE_FULL};
     popliner_analysis *a = analysis;
-    pl_measured_stages measured[PL_NUM_RECOMPUTES];
+    pl_measured_stages measured[sizeof stored / sizeof *stored];
     size_t num_measured = 0;
     bool is_training = false;
     popliner_status status = pl_analysis_begin(a, model, error);
@@ -57,14 +60,13 @@ popliner_status popliner_analysis_store(popliner_analysis *analysis, popliner_me
         status =
             pl_intervals_are_training(a->profile, a->operations, parts->chain, &is_training, error);
         /* plain stages are among those of a pipeline: its last ones */
-        size_t num_wanted = is_training && num_units > 1 ? PL_NUM_RECOMPUTES : 1;
-        while (status == POPLINER_OK && num_measured < num_wanted) {
-            status = measure_stages(a, model, (popliner_recompute)num_measured, error);
+        size_t num_wanted = is_training && num_units > 1 ? sizeof stored / sizeof *stored : 1;
+        for (; status == POPLINER_OK && num_measured < num_wanted; num_measured++) {
+            popliner_recompute recompute = stored[num_measured];
+            status = measure_stages(a, model, recompute, error);
             if (status != POPLINER_OK)
                 return status;
-            measured[num_measured] =
-                (pl_measured_stages){parts->chain, parts->stages[num_measured]};
-            num_measured++;
+            measured[num_measured] = (pl_measured_stages){parts->chain, parts->stages[recompute]};
         }
     }
     double start = pl_clock_seconds();

@@ -34,6 +34,17 @@ typedef struct option {
     const char *help; /* lines of at most 54 characters */
 } option;
 
+#define SCHEDULES "none|inference|training|popart|tf-grouped|tf-interleaved|sequential"
+
+/* In that order. */
+static const popliner_schedule schedules[] = {
+    POPLINER_SCHEDULE_NONE,       POPLINER_SCHEDULE_INFERENCE,  POPLINER_SCHEDULE_POPART,
+    POPLINER_SCHEDULE_POPART,     POPLINER_SCHEDULE_TF_GROUPED, POPLINER_SCHEDULE_TF_INTERLEAVED,
+    POPLINER_SCHEDULE_SEQUENTIAL,
+};
+
+static const char *const recomputes[] = {"none", "standard", "full"};
+
 static const option table[] = {
     {KIND_HEADING, 0, "What to do (several may be given)", NULL, NULL, 0, NULL},
     {KIND_FLAG, 0, "solve", NULL, NULL, offsetof(options, solve),
@@ -111,10 +122,13 @@ static const option table[] = {
     {KIND_REPEATED, 0, "place", "L=I,...", NULL, offsetof(options, place), "L must run on IPU I"},
     {KIND_TEXT, 0, "device-map", "I,I,...", NULL, offsetof(options, device_map),
      "the IPU of each stage; stages on the same one share its\nmemory (default: 0,1,2,...)"},
-    {KIND_CHOICE, 0, "schedule", "none|inference|training", "none|inference|training", 0,
-     "of the pipeline: training adds the activations that\nearly stages keep (default: none)"},
-    {KIND_CHOICE, 0, "recompute", "none|full", "none|full", 0,
-     "full: keep only the inputs of each stage"},
+    {KIND_CHOICE, 0, "schedule", "NAME", SCHEDULES, 0,
+     "of the pipeline: popart (or training), tf-grouped,\n"
+     "tf-interleaved, sequential, inference or none; the first\n"
+     "three add the activations that early stages keep\n(default: none)"},
+    {KIND_CHOICE, 0, "recompute", "none|standard|full", "none|standard|full", 0,
+     "standard: keep also what comes from or goes to other\nIPUs; full: keep only the inputs of "
+     "each stage\n(default: none)"},
 
     {KIND_HEADING, 0, "Diagnosis", NULL, NULL, 0, NULL},
     {KIND_TEXT, 0, "layers", "A-B", NULL, offsetof(options, layers),
@@ -194,9 +208,10 @@ static popliner_status set_choice(const option *o, const char *value, options *r
         result->solver = choice == 0 ? SOLVER_ILP : SOLVER_GREEDY;
     else if (strcmp(o->name, "memory-model") == 0)
         result->memory_model = choice == 0 ? MODEL_FULL : MODEL_POPLINER;
-    else if (strcmp(o->name, "schedule") == 0)
-        result->schedule = (popliner_schedule)choice;
-    else if (strcmp(o->name, "recompute") == 0)
+    else if (strcmp(o->name, "schedule") == 0) {
+        result->schedule = schedules[choice];
+        result->schedule_name = value;
+    } else if (strcmp(o->name, "recompute") == 0)
         result->recompute = (popliner_recompute)choice;
     else if (strcmp(o->name, "layer-order") == 0)
         result->layer_order =
@@ -515,12 +530,20 @@ static popliner_status check_sweep(const options *o, popliner_error *error) {
     return POPLINER_OK;
 }
 
+bool options_keep_activations(const options *o) {
+    return o->schedule == POPLINER_SCHEDULE_POPART || o->schedule == POPLINER_SCHEDULE_TF_GROUPED ||
+           o->schedule == POPLINER_SCHEDULE_TF_INTERLEAVED;
+}
+
 static popliner_status check_solving(const options *o, const given *g, popliner_error *error) {
     const char *name = first_given(g, unknown_to_greedy);
     if (name != NULL && o->solver == SOLVER_GREEDY)
         return fail(error, "--solver greedy knows nothing of --%s", name);
-    if (o->recompute != POPLINER_RECOMPUTE_NONE && o->schedule != POPLINER_SCHEDULE_TRAINING)
-        return fail(error, "--recompute full means something for --schedule training only");
+    if (o->recompute != POPLINER_RECOMPUTE_NONE && !options_keep_activations(o))
+        return fail(error,
+                    "--recompute %s means something for --schedule training (popart), "
+                    "tf-grouped and tf-interleaved only",
+                    recomputes[o->recompute]);
     if (o->device_map != NULL && o->num_ipus > 0)
         return fail(error, "--device-map %s says which IPUs there are; leave out --num-ipus",
                     o->device_map);

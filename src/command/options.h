@@ -75,6 +75,7 @@ typedef struct options {
     repeated place;         /* "L=I,..." each */
     const char *device_map; /* "I,I,..." */
     popliner_schedule schedule;
+    const char *schedule_name; /* as it was given */
     popliner_recompute recompute;
     double time_limit_seconds;
     const char *sweep; /* "num-ipus=A..B" or "mem-per-tile=A..B:STEP" */
@@ -100,5 +101,8 @@ typedef struct options {
 popliner_status options_parse(int argc, char **argv, options *result, popliner_error *error);
 
 void options_print_help(FILE *stream);
+
+/* Whether the schedule is one whose early stages keep activations. */
+bool options_keep_activations(const options *o);
 
 #endif

@@ -28,13 +28,15 @@ static popliner_status check_profile(session *s, const request *r, popliner_erro
                               "--objective %s: the profile has no cycles of computing; compile "
                               "with the engine option profiler.includeCycleEstimates set to true",
                               s->options.objective);
-    if (status == POPLINER_OK && s->options.schedule == POPLINER_SCHEDULE_TRAINING)
+    if (status == POPLINER_OK && options_keep_activations(&s->options))
         status =
             popliner_analysis_is_training(s->analysis, r->asked.memory_model, &is_training, error);
     if (status == POPLINER_OK && !is_training)
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "--schedule training: no layer computes again behind the last one, so nothing "
-                    "is kept for a backward pass.");
+        log_message(
+            &s->log, POPLINER_LEVEL_WARNING,
+            "--schedule %s: no layer computes again behind the last one, so nothing is kept "
+            "for a backward pass.",
+            s->options.schedule_name);
     return status;
 }
 

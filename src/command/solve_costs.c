@@ -43,10 +43,11 @@ static popliner_status check_file(session *s, const popliner_costs_file *file,
         status = session_fail(error, POPLINER_ERROR_USAGE,
                               "--reserve: the costs have no limit of memory to keep something free "
                               "of; give --mem-per-tile");
-    if (status == POPLINER_OK && o->schedule == POPLINER_SCHEDULE_TRAINING && info->is_graph)
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "--schedule training: a graph does not say what a pipeline keeps, so nothing "
-                    "is kept.");
+    if (status == POPLINER_OK && options_keep_activations(o) && info->is_graph)
+        log_message(
+            &s->log, POPLINER_LEVEL_WARNING,
+            "--schedule %s: a graph does not say what a pipeline keeps, so nothing is kept.",
+            o->schedule_name);
     return status;
 }
 

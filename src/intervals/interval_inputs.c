@@ -6,6 +6,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "costs/pipeline.h"
 #include "model/operations_data.h"
 #include "profile/blob_codec.h"
 #include "profile/profile_data.h"
@@ -131,10 +132,10 @@ static popliner_status find_passes(pl_interval_inputs *inputs, size_t max_stages
         status = pl_passes_unit_usage(&inputs->passes, &inputs->pass_usage, inputs->profile,
                                       inputs->operations, inputs->chain, &inputs->account, error);
     inputs->max_stages = 1;
-    if (status == POPLINER_OK && pipeline->schedule == POPLINER_SCHEDULE_TRAINING &&
+    if (status == POPLINER_OK && pl_schedule_keeps(pipeline->schedule) &&
         inputs->passes.is_training && max_stages > 1 && num_units > 1) {
         inputs->max_stages = max_stages < num_units ? max_stages : num_units;
-        status = pl_stash_create(&inputs->stash, inputs->chain, &inputs->passes,
+        status = pl_stash_create(&inputs->stash, inputs->profile, inputs->chain, &inputs->passes,
                                  &inputs->pass_usage, pipeline->recompute, error);
     }
     return status;

@@ -159,12 +159,12 @@ static popliner_status fill_cycles(const pl_interval_inputs *inputs, popliner_co
     return status;
 }
 
-/* The peaks in a pipeline, of what was measured. */
-static popliner_status fill_peaks(const pl_tile_meter *meter, size_t max_stages,
-                                  popliner_costs *costs, popliner_error *error) {
+/* The peaks in the pipeline, of what was measured. */
+static popliner_status fill_peaks(const pl_tile_meter *meter, popliner_costs *costs,
+                                  popliner_error *error) {
     const popliner_chain *chain = meter->inputs->chain;
-    popliner_status status =
-        pl_peak_envelope_fill(&meter->largest, chain, max_stages, costs, error);
+    popliner_status status = pl_peak_envelope_fill(&meter->largest, chain,
+                                                   &meter->inputs->options->pipeline, costs, error);
     for (size_t first = 0; status == POPLINER_OK && first < chain->num_units; first++)
         for (size_t last = meter->allowed_end[first]; last < chain->num_units; last++)
             pl_costs_forbid(costs, first, last);
@@ -176,7 +176,10 @@ static popliner_status make_details(pl_tile_meter *meter, const popliner_costs *
                                     pl_stage_details **details, popliner_error *error) {
     if (!pl_peak_envelope_pack(&meter->largest))
         return pl_fail_memory(error, "the details of the stages");
-    popliner_status status = pl_details_create(meter->sums, &meter->largest, costs, details, error);
+    popliner_pipeline pipeline = meter->inputs->options->pipeline;
+    pipeline.max_stages = meter->inputs->max_stages;
+    popliner_status status =
+        pl_details_create(meter->sums, &meter->largest, &pipeline, costs, details, error);
     if (status != POPLINER_OK)
         return status;
     meter->sums = NULL;
@@ -194,7 +197,6 @@ popliner_status pl_intervals_measure(const popliner_profile *profile,
     popliner_costs *made = NULL;
     pl_stage_details *made_details = NULL;
     options = options == NULL ? &usual : options;
-    size_t max_stages = options->pipeline.max_stages;
     if (costs != NULL)
         *costs = NULL;
     if (details != NULL)
@@ -204,7 +206,8 @@ popliner_status pl_intervals_measure(const popliner_profile *profile,
         status = popliner_costs_create(chain->num_units, 1, &made, error);
     if (status == POPLINER_OK) /* details are of pipelines of any length */
         status = pl_interval_inputs_find(&inputs, profile, operations, chain, options,
-                                         details == NULL ? max_stages : SIZE_MAX, error);
+                                         details == NULL ? options->pipeline.max_stages : SIZE_MAX,
+                                         error);
     if (status == POPLINER_OK)
         status = fill_cuts(&inputs, made, error);
     if (status == POPLINER_OK && options->with_cycles)
@@ -212,7 +215,7 @@ popliner_status pl_intervals_measure(const popliner_profile *profile,
     if (status == POPLINER_OK)
         status = measure_tiles(&inputs, options->listener, details != NULL, &meter, error);
     if (status == POPLINER_OK && costs != NULL)
-        status = fill_peaks(&meter, max_stages, made, error);
+        status = fill_peaks(&meter, made, error);
     if (status == POPLINER_OK && details != NULL)
         status = make_details(&meter, made, &made_details, error);
     pl_tile_meter_free(&meter);

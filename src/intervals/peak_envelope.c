@@ -11,9 +11,8 @@
 #include "memory/chain_data.h"
 #include "profile/profile_data.h"
 
-bool pl_peak_envelope_begin(pl_peak_envelope *tiles, size_t num_intervals,
-                            const popliner_pipeline *pipeline) {
-    tiles->pipeline = *pipeline;
+bool pl_peak_envelope_begin(pl_peak_envelope *tiles, size_t num_intervals, size_t max_copies) {
+    tiles->max_copies = max_copies;
     tiles->num_intervals = num_intervals;
     tiles->unused = PL_NONE;
     tiles->first = pl_new_array(num_intervals, sizeof *tiles->first);
@@ -28,50 +27,47 @@ void pl_peak_envelope_free(pl_peak_envelope *tiles) {
     *tiles = (pl_peak_envelope){0};
 }
 
-uint64_t pl_peak_piece_bytes(const pl_peak_piece *tile, const popliner_pipeline *pipeline,
-                             size_t stages_to_end) {
-    return tile->bytes + pl_pipeline_copies(pipeline, stages_to_end) * tile->stash_bytes;
+uint64_t pl_peak_piece_bytes(const pl_peak_piece *tile, size_t copies) {
+    return tile->bytes + copies * tile->stash_bytes;
 }
 
-static bool is_larger(const pl_peak_envelope *tiles, const pl_peak_piece *tile,
-                      const pl_peak_piece *other, size_t stages) {
-    uint64_t bytes = pl_peak_piece_bytes(tile, &tiles->pipeline, stages);
-    uint64_t other_bytes = pl_peak_piece_bytes(other, &tiles->pipeline, stages);
+static bool is_larger(const pl_peak_piece *tile, const pl_peak_piece *other, size_t copies) {
+    uint64_t bytes = pl_peak_piece_bytes(tile, copies);
+    uint64_t other_bytes = pl_peak_piece_bytes(other, copies);
     return bytes > other_bytes || (bytes == other_bytes && tile->tile < other->tile);
 }
 
-/* Behind the last place of a piece. */
+/* Behind the last number of copies of a piece. */
 static size_t end_of(const pl_peak_envelope *tiles, const pl_peak_piece *piece) {
-    return piece->next == PL_NONE ? tiles->pipeline.max_stages + 1
-                                  : tiles->pieces[piece->next].from_stages;
+    return piece->next == PL_NONE ? tiles->max_copies + 1 : tiles->pieces[piece->next].from_copies;
 }
 
-/* Places from_stages ... end_stages - 1. */
-typedef struct place_range {
-    size_t from_stages;
-    size_t end_stages;
-} place_range;
+/* Copies from_copies ... end_copies - 1. */
+typedef struct copy_range {
+    size_t from_copies;
+    size_t end_copies;
+} copy_range;
 
-/* The places of a piece where a tile is larger: as two lines cross once, all, none, or those on one
- * side of a place. */
-static place_range where_larger(const pl_peak_envelope *tiles, const pl_peak_piece *tile,
-                                const pl_peak_piece *piece) {
-    size_t low = piece->from_stages;
+/* The copies of a piece with which a tile is larger: as two lines cross once, all, none, or those on
+ * one side of a number. */
+static copy_range where_larger(const pl_peak_envelope *tiles, const pl_peak_piece *tile,
+                               const pl_peak_piece *piece) {
+    size_t low = piece->from_copies;
     size_t high = end_of(tiles, piece) - 1;
-    bool at_first = is_larger(tiles, tile, piece, low);
-    bool at_last = is_larger(tiles, tile, piece, high);
+    bool at_first = is_larger(tile, piece, low);
+    bool at_last = is_larger(tile, piece, high);
     if (at_first == at_last)
-        return at_first ? (place_range){low, high + 1} : (place_range){low, low};
+        return at_first ? (copy_range){low, high + 1} : (copy_range){low, low};
     /* the crossing is between low and high */
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
-        if (is_larger(tiles, tile, piece, middle) == at_first)
+        if (is_larger(tile, piece, middle) == at_first)
             low = middle;
         else
             high = middle;
     }
-    return at_first ? (place_range){piece->from_stages, high}
-                    : (place_range){high, end_of(tiles, piece)};
+    return at_first ? (copy_range){piece->from_copies, high}
+                    : (copy_range){high, end_of(tiles, piece)};
 }
 
 bool pl_peak_envelope_has_place_for(const pl_peak_envelope *tiles, size_t interval,
@@ -81,8 +77,8 @@ bool pl_peak_envelope_has_place_for(const pl_peak_envelope *tiles, size_t interv
         return true;
     for (; i != PL_NONE; i = tiles->pieces[i].next) {
         const pl_peak_piece *piece = &tiles->pieces[i];
-        if (is_larger(tiles, tile, piece, piece->from_stages) ||
-            is_larger(tiles, tile, piece, end_of(tiles, piece) - 1))
+        if (is_larger(tile, piece, piece->from_copies) ||
+            is_larger(tile, piece, end_of(tiles, piece) - 1))
             return true;
     }
     return false;
@@ -108,20 +104,20 @@ bool pl_peak_envelope_add(pl_peak_envelope *tiles, size_t interval, const pl_pea
     if (own == PL_NONE)
         return false;
     uint32_t *link = &tiles->first[interval]; /* to the piece that is looked at */
-    size_t from_stages = 0;                   /* of the tile itself, once it is known */
+    size_t from_copies = SIZE_MAX;            /* of the tile itself, once it is known */
     while (*link != PL_NONE) {
         uint32_t i = *link;
         pl_peak_piece *piece = &tiles->pieces[i];
-        place_range larger = where_larger(tiles, tile, piece);
-        bool is_none = larger.from_stages == larger.end_stages;
-        if (is_none && from_stages > 0)
+        copy_range larger = where_larger(tiles, tile, piece);
+        bool is_none = larger.from_copies == larger.end_copies;
+        if (is_none && from_copies != SIZE_MAX)
             break;
-        if (!is_none && from_stages == 0)
-            from_stages = larger.from_stages;
-        if (is_none || larger.from_stages > piece->from_stages) {
+        if (!is_none && from_copies == SIZE_MAX)
+            from_copies = larger.from_copies;
+        if (is_none || larger.from_copies > piece->from_copies) {
             link = &piece->next; /* it begins with what is left of it */
-        } else if (larger.end_stages < end_of(tiles, piece)) {
-            piece->from_stages = (uint32_t)larger.end_stages;
+        } else if (larger.end_copies < end_of(tiles, piece)) {
+            piece->from_copies = (uint32_t)larger.end_copies;
             break;
         } else {
             *link = piece->next;
@@ -130,7 +126,7 @@ bool pl_peak_envelope_add(pl_peak_envelope *tiles, size_t interval, const pl_pea
         }
     }
     tiles->pieces[own] = *tile;
-    tiles->pieces[own].from_stages = from_stages > 0 ? (uint32_t)from_stages : 1;
+    tiles->pieces[own].from_copies = from_copies != SIZE_MAX ? (uint32_t)from_copies : 0;
     tiles->pieces[own].next = *link;
     *link = own;
     return true;
@@ -171,39 +167,42 @@ bool pl_peak_envelope_pack(pl_peak_envelope *tiles) {
 bool pl_peak_envelope_check(const pl_peak_envelope *tiles, size_t num_tiles, size_t num_steps) {
     size_t count = 0;
     for (size_t interval = 0; interval < tiles->num_intervals; interval++) {
-        size_t least_stages = 1;
+        size_t least_copies = 0;
         if (count >= tiles->num_pieces || tiles->first[interval] != count)
             return false;
         for (bool goes_on = true; goes_on; count++) {
             const pl_peak_piece *piece = &tiles->pieces[count];
             goes_on = piece->next != PL_NONE;
             if (piece->tile >= num_tiles || piece->step > num_steps ||
-                piece->from_stages < least_stages ||
-                (least_stages == 1 && piece->from_stages > 1) ||
-                piece->from_stages > tiles->pipeline.max_stages ||
+                piece->from_copies < least_copies ||
+                (least_copies == 0 && piece->from_copies > 0) ||
+                piece->from_copies > tiles->max_copies ||
                 (goes_on && (piece->next != count + 1 || count + 1 >= tiles->num_pieces)))
                 return false;
-            least_stages = (size_t)piece->from_stages + 1;
+            least_copies = (size_t)piece->from_copies + 1;
         }
     }
     return count == tiles->num_pieces;
 }
 
 const pl_peak_piece *pl_peak_envelope_find(const pl_peak_envelope *tiles, size_t interval,
-                                           size_t stages_to_end) {
+                                           size_t copies) {
     const pl_peak_piece *found = NULL;
     for (uint32_t i = tiles->first[interval];
-         i != PL_NONE && tiles->pieces[i].from_stages <= stages_to_end; i = tiles->pieces[i].next)
+         i != PL_NONE && tiles->pieces[i].from_copies <= copies; i = tiles->pieces[i].next)
         found = &tiles->pieces[i];
     return found;
 }
 
 popliner_status pl_peak_envelope_fill(const pl_peak_envelope *tiles, const popliner_chain *chain,
-                                      size_t max_stages, popliner_costs *costs,
+                                      const popliner_pipeline *pipeline, popliner_costs *costs,
                                       popliner_error *error) {
     size_t num_units = popliner_costs_num_units(costs);
-    size_t num_places = tiles->pipeline.max_stages;
-    max_stages = max_stages < num_places ? max_stages : num_places;
+    size_t max_stages = 1;
+    while (max_stages < pipeline->max_stages && max_stages < num_units &&
+           pl_schedule_keeps(pipeline->schedule) &&
+           pl_pipeline_copies(pipeline, max_stages + 1) <= tiles->max_copies)
+        max_stages++;
     popliner_status status = pl_costs_add_pipeline(costs, max_stages, error);
     if (status != POPLINER_OK)
         return status;
@@ -211,11 +210,13 @@ popliner_status pl_peak_envelope_fill(const pl_peak_envelope *tiles, const popli
         for (size_t last = first; last < num_units; last++) {
             uint32_t i = tiles->first[pl_triangle_place(num_units, first, last)];
             for (size_t stages = 1; i != PL_NONE && stages <= max_stages; stages++) {
-                uint32_t next = tiles->pieces[i].next;
-                if (next != PL_NONE && tiles->pieces[next].from_stages == stages)
+                size_t copies = pl_pipeline_copies(pipeline, stages);
+                for (uint32_t next = tiles->pieces[i].next;
+                     next != PL_NONE && tiles->pieces[next].from_copies <= copies;
+                     next = tiles->pieces[i].next)
                     i = next;
                 pl_costs_set_peak(costs, first, last, stages,
-                                  pl_peak_piece_bytes(&tiles->pieces[i], &tiles->pipeline, stages));
+                                  pl_peak_piece_bytes(&tiles->pieces[i], copies));
             }
         }
     if (!pl_chain_has_operations(chain, 0))

@@ -62,8 +62,8 @@ popliner_status pl_stage_detail_measure(pl_stage_meter *meter, const popliner_pi
 /* ---- of all stages ---- */
 
 popliner_status pl_details_create(pl_detail_sums *sums, pl_peak_envelope *largest,
-                                  const popliner_costs *costs, pl_stage_details **result,
-                                  popliner_error *error) {
+                                  const popliner_pipeline *pipeline, const popliner_costs *costs,
+                                  pl_stage_details **result, popliner_error *error) {
     pl_stage_details *details = calloc(1, sizeof *details);
     *result = NULL;
     if (details == NULL)
@@ -83,6 +83,7 @@ popliner_status pl_details_create(pl_detail_sums *sums, pl_peak_envelope *larges
         for (size_t last = first; last < details->num_units; last++)
             details->cycles[pl_triangle_place(details->num_units, first, last)] =
                 popliner_costs_cycles(costs, first, last);
+    details->pipeline = *pipeline;
     details->sums = sums;
     details->largest = *largest;
     *largest = (pl_peak_envelope){0};
@@ -157,26 +158,25 @@ bool pl_details_check(const pl_stage_details *details, size_t num_units,
 }
 
 bool pl_details_serve(const popliner_pipeline *measured, const popliner_pipeline *wanted) {
-    return wanted->schedule != POPLINER_SCHEDULE_TRAINING ||
-           (measured->schedule == POPLINER_SCHEDULE_TRAINING &&
+    return !pl_schedule_keeps(wanted->schedule) ||
+           ((measured->schedule == wanted->schedule ||
+             measured->schedule == PL_SCHEDULE_OF_MOST_COPIES) &&
             (measured->max_stages == 1 || measured->recompute == wanted->recompute));
 }
 
 bool pl_stage_details_serve(const pl_stage_details *details, const popliner_pipeline *pipeline) {
-    return pl_details_serve(&details->largest.pipeline, pipeline);
+    return pl_details_serve(&details->pipeline, pipeline);
 }
 
 popliner_status pl_stage_details_costs(const pl_stage_details *details, const popliner_chain *chain,
                                        const popliner_pipeline *pipeline, popliner_costs **result,
                                        popliner_error *error) {
     size_t num_units = details->num_units;
-    bool trains = pipeline->schedule == POPLINER_SCHEDULE_TRAINING;
     popliner_costs *costs = NULL;
     *result = NULL;
     popliner_status status = popliner_costs_create(num_units, 1, &costs, error);
     if (status == POPLINER_OK)
-        status = pl_peak_envelope_fill(&details->largest, chain, trains ? pipeline->max_stages : 1,
-                                       costs, error);
+        status = pl_peak_envelope_fill(&details->largest, chain, pipeline, costs, error);
     if (status == POPLINER_OK && details->num_cycles > 0)
         status = pl_costs_add_cycles(costs, error);
     if (status != POPLINER_OK) {
@@ -200,8 +200,7 @@ popliner_stage_detail pl_stage_details_get(const pl_stage_details *details,
     size_t copies = pipeline == NULL ? 0 : pl_pipeline_copies(pipeline, stage->stages_to_end);
     size_t place = pl_triangle_place(details->num_units, stage->first_unit, stage->last_unit);
     const pl_detail_sums *sums = &details->sums[place];
-    const pl_peak_piece *largest =
-        pl_peak_envelope_find(&details->largest, place, copies == 0 ? 1 : stage->stages_to_end);
+    const pl_peak_piece *largest = pl_peak_envelope_find(&details->largest, place, copies);
     popliner_stage_detail d = {
         .variables_bytes = sums->variables_bytes,
         .vertex_code_bytes = sums->code_bytes[PL_VERTEX_CODE],

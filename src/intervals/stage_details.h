@@ -34,7 +34,8 @@ size_t pl_stage_details_size(size_t num_units);
 
 /* Whether the details tell of a pipeline what they would if they had been measured for it. Plain
  * stages are among those of any pipeline, as its last ones; and where a pipeline keeps nothing, it
- * does not matter what is recomputed. Its max_stages do not matter either. */
+ * does not matter what is recomputed. What was measured for the schedule that keeps most serves all
+ * schedules. Max_stages do not matter. */
 bool pl_stage_details_serve(const pl_stage_details *details, const popliner_pipeline *pipeline);
 
 /* The table of costs that pl_intervals_measure gives for a pipeline that the details serve,
@@ -75,7 +76,8 @@ typedef struct pl_detail_variables {
 struct pl_stage_details {
     size_t num_units;
     pl_detail_sums *sums;           /* [largest.num_intervals] */
-    pl_peak_envelope largest;       /* packed; its pipeline is what they were measured for */
+    popliner_pipeline pipeline;     /* that they were measured for */
+    pl_peak_envelope largest;       /* packed */
     pl_detail_variables *variables; /* [largest.num_pieces] */
     uint64_t *cuts_bytes;           /* [num_units], by the unit behind the cut */
     size_t num_cycles;              /* 0 if they are not known, else that of the stages */
@@ -85,8 +87,8 @@ struct pl_stage_details {
 /* Takes over sums and largest tiles of the stages, and the cuts and cycles of the costs; there is
  * room for the variables. If it fails, nothing was taken over. Errors: MEMORY. */
 popliner_status pl_details_create(pl_detail_sums *sums, pl_peak_envelope *largest,
-                                  const popliner_costs *costs, pl_stage_details **details,
-                                  popliner_error *error);
+                                  const popliner_pipeline *pipeline, const popliner_costs *costs,
+                                  pl_stage_details **details, popliner_error *error);
 
 /* Whether what was measured for a pipeline tells of another one, see pl_stage_details_serve;
  * max_stages of the former are 1 if it keeps nothing. */

@@ -25,6 +25,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "costs/pipeline.h"
 #include "costs/triangle.h"
 #include "model/operations_data.h"
 #include "profile/profile_data.h"
@@ -56,10 +57,9 @@ popliner_status pl_tile_meter_begin(pl_tile_meter *meter, const pl_interval_inpu
     size_t num_sums = count_sums(inputs);
     size_t num_steps = inputs->profile->num_steps;
     size_t num_intervals = pl_triangle_size(num_units);
-    popliner_pipeline pipeline = inputs->options->pipeline;
-    pipeline.max_stages = inputs->max_stages;
+    size_t max_copies = pl_pipeline_copies(&inputs->options->pipeline, inputs->max_stages);
     meter->inputs = inputs;
-    bool memory = pl_peak_envelope_begin(&meter->largest, num_intervals, &pipeline);
+    bool memory = pl_peak_envelope_begin(&meter->largest, num_intervals, max_copies);
     if (with_details)
         meter->sums = pl_new_array(num_intervals, sizeof *meter->sums);
     memory = memory && (!with_details || meter->sums != NULL);
@@ -67,6 +67,9 @@ popliner_status pl_tile_meter_begin(pl_tile_meter *meter, const pl_interval_inpu
         meter->arriving_bytes[sum] = pl_new_array((num_units + 1) * num_units, sizeof(uint64_t));
         memory = memory && meter->arriving_bytes[sum] != NULL;
     }
+    meter->stash_work.passes = pl_new_array(num_units, 1);
+    meter->stash_work.crosses = pl_new_array(num_units, 1);
+    memory = memory && meter->stash_work.passes != NULL && meter->stash_work.crosses != NULL;
     meter->arriving_start =
         pl_new_array(arrivals_place(num_units, 0) + 2, sizeof *meter->arriving_start);
     meter->allowed_end = pl_new_array(num_units, sizeof *meter->allowed_end);
@@ -91,6 +94,8 @@ void pl_tile_meter_free(pl_tile_meter *meter) {
     for (int sum = 0; sum < PL_NUM_SUMS; sum++)
         free(meter->arriving_bytes[sum]);
     pl_live_parts_free(&meter->parts);
+    free(meter->stash_work.passes);
+    free(meter->stash_work.crosses);
     free(meter->arrivals);
     free(meter->set_start);
     free(meter->arriving_sets);
@@ -428,7 +433,7 @@ popliner_status pl_tile_meter_measure(pl_tile_meter *meter, size_t tile, popline
                      meter->inputs->kind_code_bytes[type * num_tiles + tile]);
     if (meter->inputs->max_stages > 1)
         pl_stash_add_tile(&meter->inputs->stash, p, &meter->inputs->pass_usage, tile,
-                          meter->arriving_bytes[PL_SUM_STASH]);
+                          &meter->stash_work, meter->arriving_bytes[PL_SUM_STASH]);
     bool memory = sort_variables(meter, tile) && find_segments(meter) && sort_arrivals(meter) &&
                   list_arriving(meter);
     for (size_t start = 0; memory && start < num_units; start++)

@@ -30,8 +30,9 @@ typedef struct pl_tile_meter {
     /* For one tile: bytes that arrive at unit u in stages beginning at s, as differences over s. A
      * difference may be below zero: unsigned, it wraps around and comes out right in the sums. */
     uint64_t *arriving_bytes[PL_NUM_SUMS]; /* [num_units + 1][num_units] */
-    pl_live_parts parts;                   /* what has to arrive */
-    struct pl_tile_arrival *arrivals;      /* the same, by set */
+    pl_stash_work stash_work;
+    pl_live_parts parts;              /* what has to arrive */
+    struct pl_tile_arrival *arrivals; /* the same, by set */
     size_t arrivals_capacity;
     size_t *set_start;       /* [sets + 1] into arrivals, and one more */
     uint32_t *arriving_sets; /* by unit, then by the first start of their stages */

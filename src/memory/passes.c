@@ -203,6 +203,19 @@ bool pl_class_crosses(const popliner_profile *p, uint32_t class_index, size_t st
     return false;
 }
 
+uint8_t *pl_mark_host_copied(const popliner_profile *p) {
+    uint8_t *marks = pl_new_array(p->num_variables, sizeof *marks);
+    for (uint32_t program = 0; marks != NULL && program < p->num_programs; program++) {
+        if (p->program_type[program] != POPLINER_PROGRAM_STREAM_COPY_MID)
+            continue;
+        pl_touches touches = pl_touches_of(p, program);
+        uint32_t variable;
+        while (pl_touches_next(&touches, &variable))
+            marks[variable] = 1;
+    }
+    return marks;
+}
+
 /* Whether one range of the class crosses both steps. */
 static bool crosses_both(const popliner_profile *p, uint32_t class_index, size_t step,
                          size_t other) {

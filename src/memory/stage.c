@@ -59,6 +59,7 @@ void pl_stage_meter_free(pl_stage_meter *meter) {
     free(meter->operation_buffer);
     pl_passes_free(&meter->passes);
     free(meter->touched_by);
+    free(meter->host_copied);
     free(meter);
 }
 

@@ -36,7 +36,8 @@ struct pl_stage_meter {
 
     /* Once a stash is measured; see stage_stash.c. */
     pl_passes passes;
-    uint8_t *touched_by; /* [num_variables] */
+    uint8_t *touched_by;  /* [num_variables] */
+    uint8_t *host_copied; /* [num_variables] */
 };
 
 /* Adds to the stage the variables that an operation touches. */

@@ -26,17 +26,23 @@ static void mark_touched(pl_stage_meter *meter, const popliner_operation *operat
 popliner_status pl_stage_measure_stash(pl_stage_meter *meter, popliner_recompute recompute,
                                        size_t first_unit, size_t last_unit, uint64_t *by_tile_bytes,
                                        popliner_error *error) {
-    enum { FORWARD = 1, BACKWARD = 2, BEFORE = 4 };
+    enum { FORWARD = 1, BACKWARD = 2, BEFORE = 4, BEHIND = 8 };
     const popliner_profile *p = meter->profile;
     const pl_passes *passes = &meter->passes;
     memset(by_tile_bytes, 0, p->target.num_tiles * sizeof *by_tile_bytes);
     if (meter->touched_by == NULL) {
         popliner_status status =
             pl_passes_find(&meter->passes, p, meter->operations, meter->chain, error);
-        if (status == POPLINER_OK &&
-            (meter->touched_by = pl_new_array(p->num_variables, 1)) == NULL)
-            status = pl_fail_memory(error, "what a pipeline keeps");
+        if (status == POPLINER_OK) {
+            meter->host_copied = pl_mark_host_copied(p);
+            meter->touched_by = pl_new_array(p->num_variables, 1);
+            if (meter->host_copied == NULL || meter->touched_by == NULL)
+                status = pl_fail_memory(error, "what a pipeline keeps");
+        }
         if (status != POPLINER_OK) {
+            free(meter->host_copied);
+            free(meter->touched_by);
+            meter->host_copied = meter->touched_by = NULL;
             pl_passes_free(&meter->passes);
             return status;
         }
@@ -52,18 +58,29 @@ popliner_status pl_stage_measure_stash(pl_stage_meter *meter, popliner_recompute
         } else if (unit <= last_unit && unit >= pl_chain_first_data_unit(meter->chain)) {
             mark |= pl_is_forward(passes, unit, i) ? FORWARD : 0;
             mark |= pl_is_backward(passes, unit, i) ? BACKWARD : 0;
+        } else if (unit > last_unit) {
+            mark = pl_is_forward(passes, unit, i) ? BEHIND : 0;
         }
         if (mark != 0)
             mark_touched(meter, pl_operation_at(meter->operations, i), mark);
     }
-    bool keeps_inputs = recompute == POPLINER_RECOMPUTE_FULL;
-    uint8_t wanted = keeps_inputs ? BEFORE | FORWARD : FORWARD | BACKWARD;
-    size_t step = keeps_inputs ? passes->forward_step[first_unit] : passes->turn_step;
+    bool keeps_activations = recompute != POPLINER_RECOMPUTE_FULL;
+    bool keeps_inputs = recompute != POPLINER_RECOMPUTE_NONE;
+    bool keeps_outputs =
+        recompute == POPLINER_RECOMPUTE_STANDARD && last_unit + 1 < meter->chain->num_units;
     for (size_t i = 0, tile = 0; i < p->num_variables; i++) {
         tile = pl_profile_tile_from(p, i, tile);
-        if ((meter->touched_by[i] & wanted) == wanted &&
-            !p->class_always_live[p->variable_class[i]] &&
-            pl_class_crosses(p, p->variable_class[i], step))
+        uint8_t marks = meter->touched_by[i];
+        uint32_t class_index = p->variable_class[i];
+        if ((marks & FORWARD) == 0 || p->class_always_live[class_index])
+            continue;
+        bool is_input = (marks & BEFORE) != 0 || meter->host_copied[i] != 0;
+        if ((keeps_activations && (marks & BACKWARD) != 0 &&
+             pl_class_crosses(p, class_index, passes->turn_step)) ||
+            (keeps_inputs && is_input &&
+             pl_class_crosses(p, class_index, passes->forward_step[first_unit])) ||
+            (keeps_outputs && (marks & BEHIND) != 0 &&
+             pl_class_crosses(p, class_index, passes->forward_step[last_unit + 1])))
             by_tile_bytes[tile] += p->variable_size_bytes[i];
     }
     return POPLINER_OK;

@@ -8,6 +8,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/structs.h"
+#include "costs/pipeline.h"
 #include "memory/chain_data.h"
 #include "model/operations_data.h"
 #include "show/report_parts.h"
@@ -135,7 +136,7 @@ static popliner_status copy_input(popliner_certificate *c, const pl_certificate_
     bool memory = true;
     c->input = *input;
     c->is_measured = input->profile != NULL;
-    c->has_stash = input->pipeline.schedule == POPLINER_SCHEDULE_TRAINING;
+    c->has_stash = pl_schedule_keeps(input->pipeline.schedule);
     popliner_status status = pl_owned_options_copy(&c->options, input->options, num_units, error);
     if (status != POPLINER_OK)
         return status;
@@ -218,6 +219,11 @@ popliner_status pl_certificate_take_input(const popliner_certificate_input *call
     if (status == POPLINER_OK && (own.costs == NULL || own.unit_names == NULL))
         status = pl_fail(error, POPLINER_ERROR_USAGE,
                          "a certificate needs costs and the names of their units");
+    if (status == POPLINER_OK && pl_schedule_name(own.schedule) == NULL)
+        status = pl_fail(error, POPLINER_ERROR_USAGE, "there is no schedule %d", (int)own.schedule);
+    if (status == POPLINER_OK && pl_recompute_name(own.recompute) == NULL)
+        status = pl_fail(error, POPLINER_ERROR_USAGE, "there is no way %d of recomputing",
+                         (int)own.recompute);
     if (status == POPLINER_OK)
         status = pl_solver_options_take(own.options, options, listener, error);
     if (status != POPLINER_OK)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/failure.h"
+#include "costs/pipeline.h"
 #include "memory/chain_data.h"
 #include "model/operations_data.h"
 #include "show/report_parts.h"
@@ -258,7 +259,6 @@ static bool put_lists(const popliner_certificate *c, json_t *json) {
 }
 
 static json_t *options_json(const popliner_certificate *c) {
-    static const char *const schedules[] = {"none", "inference", "training"};
     const popliner_solver_options *o = c->input.options;
     const popliner_pipeline *pipeline = &c->input.pipeline;
     bool is_mapped = o->num_mapped_stages > 0;
@@ -278,10 +278,8 @@ static json_t *options_json(const popliner_certificate *c) {
     done = put(json, "time_limit_seconds",
                o->time_limit_seconds > 0 ? json_real(o->time_limit_seconds) : json_null()) &&
            done;
-    done = put(json, "schedule", json_string(schedules[pipeline->schedule])) && done;
-    done = put(json, "recompute",
-               json_string(pipeline->recompute == POPLINER_RECOMPUTE_FULL ? "full" : "none")) &&
-           done;
+    done = put(json, "schedule", json_string(pl_schedule_name(pipeline->schedule))) && done;
+    done = put(json, "recompute", json_string(pl_recompute_name(pipeline->recompute))) && done;
     if (c->is_measured)
         done = put(json, "memory_model", json_string(c->input.chain->model->name)) && done;
     if (done)

@@ -7,6 +7,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "costs/pipeline.h"
 #include "intervals/stage_details.h"
 #include "memory/chain_data.h"
 #include "profile/profile_data.h"
@@ -49,7 +50,7 @@ popliner_status pl_stored_stages_save(pl_array_writer *writer, size_t number,
     /* shallow copies: listing fields takes the addresses of members that may change */
     popliner_chain chain = *stages->chain;
     pl_stage_details details = *stages->details;
-    const popliner_pipeline *pipeline = &details.largest.pipeline;
+    const popliner_pipeline *pipeline = &details.pipeline;
     uint64_t settings[NUM_SETTINGS] = {
         [SETTING_MODEL] = (uint64_t)chain.model->id,
         [SETTING_SCHEDULE] = (uint64_t)pipeline->schedule,
@@ -121,7 +122,7 @@ static bool is_wanted(const record *r, const pl_wanted_stages *wanted) {
 /* Whether all sizes belong together and nothing leads out of the profile. */
 static bool is_consistent(const record *r, const popliner_profile *profile) {
     size_t num_units = r->chain->num_units;
-    size_t max_stages = r->details->largest.pipeline.max_stages;
+    size_t max_stages = r->details->pipeline.max_stages;
     return max_stages >= 1 && max_stages <= num_units &&
            pl_details_check(r->details, num_units, profile);
 }
@@ -166,7 +167,9 @@ popliner_status pl_stored_stages_load(pl_stored_analysis *analysis, size_t numbe
     r.chain->model = pl_memory_model_find(wanted->model);
     num_fields = list_contents(&r, fields);
     status = load(reader, group, fields, num_fields, error);
-    r.details->largest.pipeline = pipeline_of(&r);
+    r.details->pipeline = pipeline_of(&r);
+    r.details->largest.max_copies =
+        pl_pipeline_copies(&r.details->pipeline, r.details->pipeline.max_stages);
     r.details->largest.unused = PL_NONE;
     if (status == POPLINER_OK)
         status = pl_chain_complete(r.chain, operations, wanted->layers, &is_right, error);
