@@ -268,7 +268,7 @@ static void options_of_the_model_are_sound(void **state) {
     (void)state;
     static const char *const options[] = {
         "--framework popart --training --accumulate --skips 2 --outline",
-        "--framework poptorch --training --skips 1 --pieces 2",
+        "--framework poptorch --training --skips 1 --pieces 2 --map-in-turn",
         "--framework tensorflow --training --accumulate --skips 2",
         "--framework tensorflow --inference --skips 2 --only-layers first-1",
         "--framework popart --training --accumulate --skips 2 --only-layers 2-last",

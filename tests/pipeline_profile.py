@@ -10,14 +10,11 @@ sums, layouts and lives are worked out from the tables.
 
 import collections
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
 import tempfile
-
-CODE = {"controlCode", "vertexCode", "internalExchangeCode", "hostExchangeCode",
-        "globalExchangeCode"}
-
 
 def numbers(blob):
     result, value = [], 0
@@ -209,7 +206,8 @@ def check_graph(p):
 
 def check_walk(p):
     """Relation 8: steps are the walk through the programs, calls with their bodies."""
-    children = {number: numbers(blob) for number, blob in p.all("SELECT id, children FROM programs")}
+    children = {number: numbers(blob)
+                for number, blob in p.all("SELECT id, children FROM programs")}
     functions = dict(p.all("SELECT id, program FROM function_programs"))
     body = {number: functions[function] for number, function in p.all(
         "SELECT p.id, c.function_id FROM programs p JOIN program_types t ON t.id = p.variant "
@@ -436,6 +434,57 @@ def check(p, framework, schedule, trains):
     check_mapping(p, framework)
 
 
+STASHES = "(SELECT id FROM unlowered_vars WHERE name LIKE 'Stash__%')"
+CLONES = "(SELECT id FROM unlowered_vars WHERE name LIKE '%_copy1')"
+
+# What the checks must notice in a profile that was changed so.
+CHANGES = [
+    "UPDATE vars_info SET size_bytes = size_bytes + 4 WHERE var_id = 300",
+    "UPDATE vars_info SET tile = tile + 1 WHERE var_id = 300",
+    "UPDATE vars_info SET category = 3 WHERE var_id = (SELECT min(var_id) FROM vars_info WHERE "
+    "category = 0)",
+    "UPDATE target_info SET num_ipus = num_ipus - 1",
+    "UPDATE eq_classes SET is_always_live = 1 WHERE id = 40",
+    "UPDATE eq_class_step SET step_id_to = step_id_to + 1 WHERE eq_class_id = (SELECT "
+    f"equivalence_class FROM vars_info WHERE unlowered_var_id IN {STASHES} LIMIT 1)",
+    "UPDATE eq_class_step SET step_id_from = 0 WHERE eq_class_id = (SELECT equivalence_class FROM "
+    f"vars_info WHERE unlowered_var_id IN {CLONES} LIMIT 1)",
+    "UPDATE memory_by_tile SET total = total + 1 WHERE tile = 5",
+    "UPDATE memory_by_tile SET not_always_live_max_bytes = 0 WHERE tile = 2",
+    "UPDATE memory_not_always_live_by_step_and_ipu SET ipu = 0 WHERE ipu = 1",
+    "DELETE FROM memory_not_always_live_by_step_and_ipu WHERE ipu IS NULL",
+    "UPDATE memory_by_category SET non_interleaved_overlapped = non_interleaved_non_overlapped "
+    "WHERE category_id = 'message'",
+    "UPDATE compute_sets SET edge_count = edge_count + 1 WHERE compute_set = 3",
+    "UPDATE vertex_instances SET vertex_type = vertex_type + 1 WHERE compute_set = 4",
+    "UPDATE depth_first_steps SET program_id = program_id - 1 WHERE id = 20",
+    "UPDATE program_type_do_exchange SET source_regions_id = 0",
+    "UPDATE program_type_global_exchange SET bytes_sent_by_ipu_rle = bytes_received_by_ipu_rle",
+    "UPDATE program_type_do_exchange SET bytes_sent_by_ipu_rle = bytes_received_by_ipu_rle "
+    "WHERE bytes_sent_by_ipu_rle <> bytes_received_by_ipu_rle",
+    "UPDATE unlowered_vars SET name = 'Accum___' || name WHERE id = 3",
+    f"UPDATE unlowered_vars SET name = 'Stash__Squad/MatMul:0' WHERE id IN {STASHES}",
+]
+
+
+def check_changes(path, framework, schedule, trains):
+    """Whether the checks notice anything."""
+    changed = path + ".changed"
+    for change in CHANGES:
+        shutil.copyfile(path, changed)
+        db = sqlite3.connect(changed)
+        db.execute(change)
+        if db.total_changes == 0:
+            sys.exit(f"nothing to change: {change}")
+        db.commit()
+        db.close()
+        try:
+            check(Profile(changed), framework, schedule, trains)
+        except (SystemExit, KeyError, IndexError, ValueError):
+            continue
+        sys.exit(f"not noticed: {change}")
+
+
 def main():
     tool = sys.argv[1]
     everything = len(sys.argv) > 2 or os.environ.get("POPLINER_TEST_ALL")
@@ -457,6 +506,8 @@ def main():
             p = make(tool, directory, *options)
             print(framework, schedule, *more, cuts, flush=True)
             check(p, framework, schedule, trains)
+            if p.ipus == 3 and framework == "popart":
+                check_changes(os.path.join(directory, "profile.pop"), framework, schedule, trains)
         p = make(tool, directory, *options)
         other = make(tool, os.path.join(directory, "other"), *options, "--plan-seed", "9")
         check(other, framework, schedule, trains)

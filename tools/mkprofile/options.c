@@ -70,6 +70,9 @@ static const option options_known[] = {
      "layer"},
     {"--skips", OPTION_NUMBER, offsetof(mk_options, num_skips), 0, 500, "N",
      "long connections, from layer I to layer LAYERS-1-I for each I < N"},
+    {"--map-in-turn", OPTION_TRUE, offsetof(mk_options, maps_in_turn), 0, 0, NULL,
+     "each tensor starts at the tile where the one before it ended,\n"
+     "                           as frameworks map them; a pipeline's do"},
     {"--pipeline", OPTION_PIPELINE, 0, 0, 999, "A|B|...",
      "as a pipeline over several IPUs, cut after layers A, B, ..."},
     {"--schedule", OPTION_SCHEDULE, 0, 0, 0, "NAME",
@@ -338,6 +341,7 @@ static popliner_status settle_pipeline(mk_options *options, popliner_error *erro
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "--pipeline goes without --only-layers, --execution and --fault.");
     options->accumulate = options->training;
+    options->maps_in_turn = true;
     return POPLINER_OK;
 }
 

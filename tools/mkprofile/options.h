@@ -56,6 +56,7 @@ typedef struct mk_options {
     uint64_t seed;       /* of the model */
     uint64_t plan_seed;  /* of how it is planned: that of the model unless told */
     bool has_plan_seed;
+    bool maps_in_turn;             /* tensors start where the one before ended, not just anywhere */
     uint64_t debug_argument_bytes; /* of `args` in each poplibs record, about */
     uint64_t debug_nesting;        /* poplibs records inside that of a program */
     mk_part part;

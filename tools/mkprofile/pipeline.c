@@ -192,6 +192,22 @@ static void add_copies(pipeline *p) {
 
 /* ---- What is kept for the backward pass ------------------------------------------------------ */
 
+/* Whether the programs of an operation read its input number `which`. A call copies all of them in;
+ * others read no more than lowering.c makes them read, so that what one IPU frees is not kept. */
+static bool reads(const pipeline *p, size_t number, size_t which) {
+    const mk_operation *operation = mk_operation_at(p->plan, number);
+    if (which == 0 || operation->is_replaced)
+        return true;
+    switch (operation->work) {
+    case MK_WORK_MAP:
+    case MK_WORK_SOFTMAX:
+    case MK_WORK_TRANSFER:
+        return false;
+    default:
+        return true;
+    }
+}
+
 static void keep_in_stash(pipeline *p, size_t tensor, size_t ipu) {
     mk_network_plan *plan = p->plan;
     size_t copies = 2 * (p->num_stages - 1 - ipu) + 1;
@@ -254,7 +270,7 @@ static void keep_all(pipeline *p) {
         const size_t ipu = mk_operation_at(plan, i)->ipu;
         for (size_t k = 0; k < mk_operation_at(plan, i)->num_inputs; k++) {
             size_t tensor = mk_operation_at(plan, i)->inputs[k];
-            if (!is_moved(p, tensor) || !facts_of(p, tensor)->is_forward)
+            if (!is_moved(p, tensor) || !facts_of(p, tensor)->is_forward || !reads(p, i, k))
                 continue;
             if (facts_of(p, tensor)->kept == MK_NONE && p->is_popart)
                 keep_in_stash(p, tensor, ipu);
@@ -302,8 +318,10 @@ static void schedule_operation(pipeline *p, size_t number) {
     size_t count = mk_operation_at(plan, number)->num_replaced + 1;
     for (size_t i = number; i < number + count; i++) {
         const mk_operation *operation = mk_operation_at(plan, i);
-        for (size_t k = 0; k < operation->num_inputs && is_backward(p, i); k++)
-            schedule_once(p, &facts_of(p, operation->inputs[k])->restorer);
+        for (size_t k = 0; k < operation->num_inputs && is_backward(p, i); k++) {
+            if (reads(p, i, k))
+                schedule_once(p, &facts_of(p, operation->inputs[k])->restorer);
+        }
     }
     schedule(p, number);
     for (size_t i = number; i < number + count && p->is_popart; i++) {

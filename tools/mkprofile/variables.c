@@ -45,7 +45,7 @@ mk_tiles mk_map_tensor(mk_network_plan *plan, size_t ipu, uint64_t bytes, uint64
                        uint64_t denominator, uint64_t salt) {
     uint64_t all = plan->options.tiles_per_ipu;
     mk_tiles tiles = mk_choose_tiles(plan, ipu, bytes, numerator, denominator, salt);
-    if (plan->options.num_ipus == 1)
+    if (!plan->options.maps_in_turn)
         return tiles;
     if (plan->options.framework == MK_TENSORFLOW && tiles.count == all) {
         tiles.first = 0;

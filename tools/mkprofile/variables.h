@@ -17,7 +17,7 @@ typedef struct mk_span {
 mk_tiles mk_choose_tiles(const mk_network_plan *plan, size_t ipu, uint64_t bytes,
                          uint64_t numerator, uint64_t denominator, uint64_t salt);
 
-/* The same for a tensor. In a pipeline it starts where the one mapped before it ended. */
+/* The same for a tensor. If the options say so, it starts where the one mapped before it ended. */
 mk_tiles mk_map_tensor(mk_network_plan *plan, size_t ipu, uint64_t bytes, uint64_t numerator,
                        uint64_t denominator, uint64_t salt);
 
