@@ -167,9 +167,11 @@ static size_t wide_multiplication(mk_network_plan *plan, size_t output) {
 /* ---- Skips --------------------------------------------------------------------------------- */
 
 /* Names of what a layer does for connections over many layers, by mk_framework. */
-static const char *const skip_scopes[] = {"Layer%llu/Skip/%s", "bert/encoder/%llu/skip/%s",
-                                          "optimized/efficientnet-edgetpu-L/model/blocks_%llu/"
-                                          "skip/%s"};
+static const char *const skip_scopes[] = {
+    "Layer%llu/Skip/%s",
+    "bert/encoder/%llu/skip/%s",
+    "optimized/efficientnet-edgetpu-L/model/blocks_%llu/skip/%s",
+};
 
 /* What the layers at the start of such connections gave, by layer. */
 typedef struct skips {
