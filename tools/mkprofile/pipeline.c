@@ -32,11 +32,10 @@ typedef struct pipeline {
     bool is_popart;
     void *facts; /* tensor_facts, by tensor */
     size_t facts_capacity;
-    size_t num_base;  /* tensors of the model */
-    size_t *clones;   /* of them, by tensor, then program; MK_NONE for none */
-    mk_array sent;    /* sent */
-    size_t loop_end;  /* the first operation behind the loop */
-    size_t model_end; /* the first one that is not of the model */
+    size_t num_base; /* tensors of the model */
+    size_t *clones;  /* of them, by tensor, then program; MK_NONE for none */
+    mk_array sent;   /* sent */
+    size_t loop_end; /* the first operation behind the loop */
 } pipeline;
 
 /* ---- Programs of stages --------------------------------------------------------------------- */
