@@ -253,6 +253,48 @@ static void every_style_is_sound(void **state) {
     }
 }
 
+/* Connections over many layers, and accumulators; what a pipeline is like is tested by
+ * pipeline_profile.py. */
+static void options_of_the_model_are_sound(void **state) {
+    (void)state;
+    static const char *const options[] = {
+        "--framework popart --training --accumulate --skips 2 --outline",
+        "--framework poptorch --training --skips 1 --pieces 2 --map-in-turn",
+        "--framework tensorflow --training --accumulate --skips 2",
+        "--framework tensorflow --inference --skips 2 --only-layers first-1",
+        "--framework popart --training --accumulate --skips 2 --only-layers 2-last",
+    };
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+        char name[40];
+        char all[200];
+        if (!test_takes_case(i, 2))
+            continue;
+        snprintf(name, sizeof name, "model%zu", i);
+        snprintf(all, sizeof all, "%s --layers 4 --tiles 7 --seed %zu", options[i], i);
+        make(name, all);
+        sqlite3 *db = open_made(name);
+        assert_sound(db);
+        debug_information debug = read_debug(name);
+        assert_debug_ids_known(db, &debug);
+        free_debug(&debug);
+        sqlite3_close(db);
+    }
+}
+
+static void pipelines_refer_to_what_is_there(void **state) {
+    (void)state;
+    char why[500] = "";
+    make("pipeline", "--training --outline --skips 2 --layers 4 --tiles 7 --pipeline '0|2'");
+    sqlite3 *db = open_made("pipeline");
+    if (!lives_keep_apart(db, why, sizeof why) || !references_exist(db, why, sizeof why))
+        fail_msg("%s", why);
+    debug_information debug = read_debug("pipeline");
+    assert_debug_ids_known(db, &debug);
+    free_debug(&debug);
+    assert_int_equal(ask(db, "SELECT num_ipus FROM target_info"), 3);
+    sqlite3_close(db);
+}
+
 static void presets_are_sound_when_small(void **state) {
     (void)state;
     make("tiny", "--preset bert-tiny --tiles 8 --vocabulary 500 --hidden 64");
@@ -273,6 +315,11 @@ static void equal_options_give_equal_files(void **state) {
     make("first", "--training --outline --seed 5");
     make("second", "--training --outline --seed 5");
     make("third", "--training --outline --seed 6");
+    make("planned", "--training --outline --seed 5 --plan-seed 5");
+    make("replanned", "--training --outline --seed 5 --plan-seed 6");
+    assert_true(equal_files("first/profile.pop", "planned/profile.pop"));
+    assert_false(equal_files("first/profile.pop", "replanned/profile.pop"));
+    assert_true(equal_files("first/debug.cbor", "replanned/debug.cbor"));
     assert_true(equal_files("first/profile.pop", "second/profile.pop"));
     assert_true(equal_files("first/debug.cbor", "second/debug.cbor"));
     assert_false(equal_files("first/profile.pop", "third/profile.pop"));
@@ -312,6 +359,23 @@ static void refuses_bad_options(void **state) {
         "--output x --fault untouched:100001",
         "--output x --fault no-debug:1",
         "--output x --fault :1",
+        "--output x --pipeline",
+        "--output x --pipeline ''",
+        "--output x --pipeline '0|'",
+        "--output x --pipeline '|0'",
+        "--output x --pipeline Head",
+        "--output x --layers 3 --pipeline '1|1'",
+        "--output x --layers 3 --pipeline '1|0'",
+        "--output x --layers 3 --pipeline 2",
+        "--output x --pipeline 99999999999999999999",
+        "--output x --pipeline 0 --only-layers 0-1",
+        "--output x --pipeline 0 --execution",
+        "--output x --pipeline 0 --fault untouched:1",
+        "--output x --pipeline 0 --schedule interleaved",
+        "--output x --framework tensorflow --schedule interleaved",
+        "--output x --pipeline 0 --schedule gpipe",
+        "--output x --layers 4 --skips 3",
+        "--output x --plan-seed x",
         "x",
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -1264,6 +1328,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_checker_accepts_other_profiles),
         cmocka_unit_test(every_style_is_sound),
+        cmocka_unit_test(options_of_the_model_are_sound),
+        cmocka_unit_test(pipelines_refer_to_what_is_there),
         cmocka_unit_test(presets_are_sound_when_small),
         cmocka_unit_test(equal_options_give_equal_files),
         cmocka_unit_test(all_layers_are_the_whole),

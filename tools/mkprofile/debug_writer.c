@@ -221,7 +221,7 @@ static void add_framework_operation(const mk_network_plan *plan, record *fields,
 
 static void add_tensor(const mk_network_plan *plan, record *fields, const mk_context *context) {
     const mk_tensor *tensor = mk_tensor_at(plan, context->subject);
-    static const char *const types[] = {"Variable", "Variable", "Stream", "ActGrad"};
+    static const char *const types[] = {"Variable", "Variable", "Stream", "ActGrad", "Variable"};
     const char *name = mk_text(plan, tensor->name);
     const char *shape = shape_text(fields, tensor);
     if (context->kind == MK_CONTEXT_ONNX_VARIABLE) {

@@ -57,8 +57,8 @@ static void add_untouched(mk_network_plan *plan, size_t number) {
     mk_data data = {.name = name,
                     .identity = mk_identity(MK_OF_A_FAULT, number, 0),
                     .kind = MK_ACTIVATION,
-                    .bytes = bytes * plan->options.num_tiles,
-                    .tiles = mk_all_tiles(plan),
+                    .bytes = bytes * plan->options.tiles_per_ipu,
+                    .tiles = mk_all_tiles(plan, 0),
                     .context = context,
                     .occasion = MK_NONE};
     mk_span span = mk_add_data(plan, &data);

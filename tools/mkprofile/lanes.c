@@ -8,13 +8,17 @@
 #include <string.h>
 
 typedef struct temporary {
+    size_t ipu;
     uint64_t bytes;
     size_t variable;
 } temporary;
 
+/* Of each IPU, which has lanes of its own. */
 static int largest_first(const void *left, const void *right) {
     const temporary *a = left;
     const temporary *b = right;
+    if (a->ipu != b->ipu)
+        return a->ipu < b->ipu ? -1 : 1;
     if (a->bytes != b->bytes)
         return a->bytes < b->bytes ? 1 : -1;
     return (a->variable > b->variable) - (a->variable < b->variable);
@@ -57,29 +61,33 @@ popliner_status mk_assign_lanes(mk_network_plan *plan, popliner_error *error) {
     size_t capacity = 0;
     temporary *temporaries = pl_new_array(plan->variables.count, sizeof *temporaries);
     size_t count = 0;
+    size_t num_lanes = 0;
     if (temporaries == NULL) {
         status = pl_fail_memory(error, "the layout of temporaries");
         goto done;
     }
     for (size_t i = 0; i < plan->variables.count; i++) {
         if (mk_variable_at(plan, i)->section == MK_SECTION_TEMPORARY)
-            temporaries[count++] =
-                (temporary){.bytes = mk_variable_at(plan, i)->bytes, .variable = i};
+            temporaries[count++] = (temporary){.ipu = mk_variable_at(plan, i)->tiles.ipu,
+                                               .bytes = mk_variable_at(plan, i)->bytes,
+                                               .variable = i};
     }
     qsort(temporaries, count, sizeof *temporaries, largest_first);
     for (size_t i = 0; i < count; i++) {
         mk_variable *variable = mk_variable_at(plan, temporaries[i].variable);
+        if (i > 0 && temporaries[i].ipu != temporaries[i - 1].ipu)
+            num_lanes = 0;
         const mk_class *life = mk_class_at(plan, variable->class_id - 1);
         size_t lane = 0;
-        while (lane < plan->num_lanes && !is_free(plan, life, (uint64_t *)busy + lane * words))
+        while (lane < num_lanes && !is_free(plan, life, (uint64_t *)busy + lane * words))
             lane++;
-        if (lane == plan->num_lanes) {
+        if (lane == num_lanes) {
             if (!pl_grow(&busy, &capacity, lane + 1, lane_bytes)) {
                 status = pl_fail_memory(error, "the layout of temporaries");
                 goto done;
             }
             memset((uint64_t *)busy + lane * words, 0, lane_bytes);
-            plan->num_lanes++;
+            num_lanes++;
         }
         occupy(plan, life, (uint64_t *)busy + lane * words);
         variable->lane = lane;

@@ -62,7 +62,7 @@ popliner_status mk_layout_begin(mk_layout *layout, const mk_sizes *sizes, poplin
     layout->lowered = pl_new_array(variables, sizeof *layout->lowered);
     layout->allocated = pl_new_array(variables, sizeof *layout->allocated);
     layout->class_bytes = pl_new_array(plan->classes.count + 1, sizeof *layout->class_bytes);
-    layout->step_bytes = pl_new_array(steps, sizeof *layout->step_bytes);
+    layout->step_bytes = pl_new_array(plan->options.num_ipus * steps, sizeof *layout->step_bytes);
     layout->tile_changes = pl_new_array(steps, sizeof *layout->tile_changes);
     layout->edges = pl_new_array(variables * 2, sizeof *layout->edges);
     if (layout->address_order == NULL || layout->place == NULL || layout->lowered == NULL ||
@@ -108,7 +108,7 @@ static bool is_temporary(const mk_network_plan *plan, const mk_lowered *lowered)
 static uint64_t place_in_lane(const mk_network_plan *plan, uint64_t tile, const mk_lowered *lowered,
                               uint64_t lane_start, uint64_t lane_bytes) {
     const mk_variable *variable = mk_variable_at(plan, lowered->variable);
-    uint64_t random = mk_random(plan->options.seed + 1, variable->identity, tile);
+    uint64_t random = mk_random(plan->options.plan_seed + 1, variable->identity, tile);
     if (random % 2 == 0)
         return lane_start;
     uint64_t places = (lane_bytes - lowered->size_bytes) / variable->alignment + 1;
@@ -158,8 +158,10 @@ static void give_addresses(mk_layout *layout, uint64_t tile) {
     }
 }
 
-static void sum_lives(mk_layout *layout) {
+static void sum_lives(mk_layout *layout, uint64_t tile) {
     const mk_network_plan *plan = layout->sizes->plan;
+    int64_t *of_ipu =
+        layout->step_bytes + tile / plan->options.tiles_per_ipu * (plan->steps.count + 1);
     mk_tile_memory *memory = &layout->memory;
     memset(layout->class_bytes, 0, (plan->classes.count + 1) * sizeof *layout->class_bytes);
     memset(layout->tile_changes, 0, (plan->steps.count + 1) * sizeof *layout->tile_changes);
@@ -183,7 +185,7 @@ static void sum_lives(mk_layout *layout) {
     int64_t live = 0;
     for (size_t step = 0; step <= plan->steps.count; step++) {
         live += layout->tile_changes[step];
-        layout->step_bytes[step] += layout->tile_changes[step];
+        of_ipu[step] += layout->tile_changes[step];
         if ((uint64_t)live > memory->not_always_live_peak_bytes)
             memory->not_always_live_peak_bytes = (uint64_t)live;
     }
@@ -240,6 +242,6 @@ void mk_layout_tile(mk_layout *layout, uint64_t tile) {
     layout->memory = (mk_tile_memory){.end = 0};
     collect(layout, tile);
     give_addresses(layout, tile);
-    sum_lives(layout);
+    sum_lives(layout, tile);
     sum_addresses(layout);
 }

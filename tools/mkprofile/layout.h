@@ -35,7 +35,7 @@ typedef struct mk_layout {
     mk_tile_memory memory;
 
     uint64_t *class_bytes; /* on the tile, by class id */
-    int64_t *step_bytes;   /* on all tiles so far: change at each step */
+    int64_t *step_bytes;   /* on the tiles of an IPU so far: change at each step, by IPU */
     int64_t *tile_changes; /* the same, on this tile */
     struct edge *edges;    /* of the address ranges of temporaries */
 } mk_layout;

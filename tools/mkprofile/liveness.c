@@ -11,6 +11,7 @@ typedef struct life_key {
     size_t occasion;
     size_t first_step;
     size_t end_step;
+    size_t earlier; /* the life before that */
     size_t variable;
 } life_key;
 
@@ -26,6 +27,8 @@ static int compare_lives(const life_key *a, const life_key *b) {
         order = compare_numbers(a->end_step, b->end_step);
     if (order == 0)
         order = compare_numbers(a->occasion, b->occasion);
+    if (order == 0) /* no two variables share a part of their lives */
+        order = compare_numbers(a->earlier, b->earlier);
     return order;
 }
 
@@ -44,12 +47,30 @@ static life_key key_of(const mk_network_plan *plan, size_t number) {
                     .occasion = variable->occasion,
                     .first_step = variable->first_step,
                     .end_step = variable->end_step,
+                    .earlier = variable->earlier,
                     .variable = number};
-    if (key.first_step == MK_NONE) { /* never used: written off at once */
+    if (key.first_step == MK_NONE && key.earlier == 0) { /* never used: written off at once */
         key.first_step = 0;
         key.end_step = 1;
     }
     return key;
+}
+
+/* Adds a range to the class whose first one is `first`, or makes its last one longer. */
+static void add_range(mk_network_plan *plan, size_t first, size_t from, size_t to) {
+    mk_range *last = plan->ranges.count > first ? mk_range_at(plan, plan->ranges.count - 1) : NULL;
+    if (last != NULL && from <= last->to)
+        last->to = to > last->to ? to : last->to;
+    else
+        mk_append(plan, &plan->ranges, &(mk_range){.from = from, .to = to});
+}
+
+/* The parts of a life, which are told from the last to the first, in their order. */
+static void add_parts(mk_network_plan *plan, size_t first, size_t number) {
+    const mk_life_part part = *mk_life_part_at(plan, number);
+    if (part.earlier != 0)
+        add_parts(plan, first, part.earlier);
+    add_range(plan, first, part.steps.from, part.steps.to);
 }
 
 static void add_class(mk_network_plan *plan, const life_key *key) {
@@ -57,6 +78,10 @@ static void add_class(mk_network_plan *plan, const life_key *key) {
                       .first_range = plan->ranges.count};
     if (added.is_always_live) {
         mk_append(plan, &plan->ranges, &(mk_range){.from = 0, .to = plan->steps.count});
+    } else if (key->earlier != 0) {
+        add_parts(plan, added.first_range, key->earlier);
+        if (key->first_step != MK_NONE)
+            add_range(plan, added.first_range, key->first_step, key->end_step);
     } else if (key->occasion == MK_NONE) {
         mk_append(plan, &plan->ranges, &(mk_range){.from = key->first_step, .to = key->end_step});
     } else {

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "mkprofile/lowering.h"
 
+#include "base/growth.h"
+#include "mkprofile/pipeline_lowering.h"
 #include "mkprofile/programs.h"
 #include "mkprofile/random.h"
 #include "mkprofile/records.h"
 #include "mkprofile/vertex_types.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Names of the poplibs functions, by mk_work. */
-static const char *const apis[] = {"map",     "add",        "matMulGrouped", "groupNormalise",
-                                   "softmax", "multiSlice", "scaledAddTo",   "copy",
-                                   "call"};
+static const char *const apis[] = {
+    "map",  "add",  "matMulGrouped", "groupNormalise", "softmax", "multiSlice", "scaledAddTo",
+    "copy", "call", "dynamicUpdate", "dynamicSlice",   "fifo",    "copy",       "ipuCopy"};
 
 /* ---- Variables of tensors ------------------------------------------------------------------ */
 
@@ -25,6 +28,10 @@ static uint64_t tensor_bytes(const mk_network_plan *plan, size_t tensor) {
 static mk_span tensor_span(mk_builder *builder, size_t tensor) {
     mk_network_plan *plan = builder->plan;
     if (mk_tensor_at(plan, tensor)->first_variable == MK_NONE) {
+        mk_span original = {.first = MK_NONE};
+        bool is_clone = mk_tensor_at(plan, tensor)->original != MK_NONE;
+        if (is_clone)
+            original = tensor_span(builder, mk_tensor_at(plan, tensor)->original);
         const mk_tensor source = *mk_tensor_at(plan, tensor);
         uint64_t bytes = tensor_bytes(plan, tensor);
         bool is_activation = source.kind == MK_ACTIVATION;
@@ -32,16 +39,30 @@ static mk_span tensor_span(mk_builder *builder, size_t tensor) {
         if (context == 0)
             context = mk_add_context(plan, MK_CONTEXT_VARIABLE, builder->record, source.name,
                                      tensor, NULL);
-        mk_tiles tiles = mk_choose_tiles(plan, bytes / plan->options.num_pieces,
-                                         is_activation ? 7 : 1, is_activation ? 8 : 1, tensor);
+        mk_tiles tiles;
+        if (is_clone && !plan->is_out_of_memory) {
+            tiles = mk_variable_at(plan, original.first)->tiles;
+            tiles.ipu = source.ipu;
+            bytes *= source.num_copies;
+        } else {
+            tiles = mk_map_tensor(plan, source.ipu, bytes / plan->options.num_pieces,
+                                  is_activation ? 7 : 1, is_activation ? 8 : 1, tensor);
+        }
         mk_data data = {.name = mk_text(plan, source.name),
                         .identity = mk_identity(MK_OF_A_TENSOR, tensor, 0),
                         .kind = source.kind,
                         .bytes = bytes,
                         .tiles = tiles,
+                        .num_copies = source.num_copies,
+                        .original = original.first,
                         .context = context,
                         .occasion = MK_NONE};
         mk_span span = mk_add_data(plan, &data);
+        for (size_t i = 0; i < span.count; i++) {
+            mk_variable *variable = mk_variable_at(plan, span.first + i);
+            variable->may_be_carried = source.is_carried;
+            variable->spans_loop = source.spans_loop;
+        }
         mk_tensor *target = mk_tensor_at(plan, tensor);
         target->context = context;
         target->first_variable = span.first;
@@ -80,7 +101,8 @@ static mk_tiles tiles_of(const mk_builder *builder, mk_span span) {
 /* Tiles for a temporary of `bytes`: at most a share of all. */
 static mk_tiles tiles_for(mk_builder *builder, uint64_t bytes, uint64_t numerator,
                           uint64_t denominator) {
-    return mk_choose_tiles(builder->plan, bytes, numerator, denominator, mk_next_identity(builder));
+    return mk_choose_tiles(builder->plan, builder->ipu, bytes, numerator, denominator,
+                           mk_next_identity(builder));
 }
 
 static void execute(mk_builder *builder, const char *label, size_t vertex_type, mk_tiles tiles,
@@ -121,7 +143,7 @@ static void lower_binary(mk_builder *builder, uint64_t bytes, mk_span a, mk_span
 static void lower_matmul(mk_builder *builder, const mk_operation *operation, uint64_t bytes,
                          mk_span a, mk_span b, mk_span output) {
     const mk_network_plan *plan = builder->plan;
-    mk_tiles all = mk_all_tiles(plan);
+    mk_tiles all = mk_all_tiles(plan, builder->ipu);
     bool is_wide = plan->options.framework == MK_TENSORFLOW;
     uint64_t partial_bytes = operation->partial_bytes > 0 ? operation->partial_bytes : 1;
     uint64_t summed = bytes * 2;
@@ -205,7 +227,7 @@ static void lower_softmax(mk_builder *builder, uint64_t bytes, mk_span input, mk
 static void lower_gather(mk_builder *builder, uint64_t bytes, mk_span indices, mk_span dictionary,
                          mk_span output) {
     mk_network_plan *plan = builder->plan;
-    mk_tiles all = mk_all_tiles(plan);
+    mk_tiles all = mk_all_tiles(plan, builder->ipu);
     mk_tiles tiles = tiles_of(builder, output);
     mk_span message = mk_add_exchange(builder, indices, 4 * plan->options.sequence,
                                       tiles_for(builder, 4 * plan->options.sequence, 1, 1));
@@ -233,6 +255,23 @@ static void lower_gather(mk_builder *builder, uint64_t bytes, mk_span indices, m
 static void lower_update(mk_builder *builder, mk_span target, mk_span other, mk_span gradient) {
     mk_tiles tiles = tiles_of(builder, target);
     execute(builder, "scaledAdd", MK_TYPE_UPDATE, tiles, target, other, gradient);
+}
+
+static void lower_send(mk_builder *builder, const mk_operation *operation) {
+    mk_network_plan *plan = builder->plan;
+    size_t count = operation->num_sent;
+    mk_span *spans = pl_new_array(2 * count, sizeof *spans);
+    if (spans == NULL) {
+        plan->is_out_of_memory = true;
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const mk_sent sent = ((const mk_sent *)plan->sent.items)[operation->first_sent + i];
+        spans[i] = tensor_span(builder, sent.source);
+        spans[count + i] = tensor_span(builder, sent.destination);
+    }
+    mk_lower_send(builder, spans, spans + count, count);
+    free(spans);
 }
 
 /* The programs of one operation where the builder is. */
@@ -276,6 +315,26 @@ static void lower_work(mk_builder *builder, size_t number) {
         break;
     case MK_WORK_CALL:
         break;
+    case MK_WORK_STASH:
+        mk_lower_stash(builder, inputs[0], inputs[1]);
+        break;
+    case MK_WORK_RESTORE: {
+        bool in_place = operation.output == MK_NONE;
+        mk_lower_restore(builder, inputs[0], in_place ? inputs[1] : output, in_place);
+        break;
+    }
+    case MK_WORK_FIFO: {
+        bool has_buffer = operation.num_inputs > 1;
+        uint64_t depth = has_buffer ? mk_tensor_at(plan, operation.inputs[1])->num_copies : 0;
+        mk_lower_fifo(builder, inputs[0], inputs[1], depth, output);
+        break;
+    }
+    case MK_WORK_COPY:
+        mk_lower_fifo(builder, inputs[0], no_span, 0, output);
+        break;
+    case MK_WORK_SEND:
+        lower_send(builder, &operation);
+        break;
     }
 }
 
@@ -300,6 +359,7 @@ static void enter_operation(mk_builder *builder, size_t number, uint32_t record,
     snprintf(scope, scope_size, "%s/%llu/%s", name[0] != '\0' ? name : operation.type,
              (unsigned long long)operation.instance, api);
     builder->operation = number;
+    builder->ipu = operation.ipu;
     if (builder->occasion == MK_NONE) {
         know_by(builder, mk_identity(MK_OF_AN_OPERATION, number, 0), number + 1);
     } else {
@@ -321,20 +381,20 @@ static void enter_operation(mk_builder *builder, size_t number, uint32_t record,
 /* Steps of an occasion: the copy of the arguments is step 0, the call step 1, its body follows. */
 enum { STEP_OF_BODY = 2 };
 
-static mk_span copy_of_tensor(mk_network_plan *plan, size_t function, size_t tensor,
+static mk_span copy_of_tensor(mk_network_plan *plan, size_t function, size_t ipu, size_t tensor,
                               const char *what, size_t number) {
     const mk_tensor source = *mk_tensor_at(plan, tensor);
     char name[64];
     snprintf(name, sizeof name, "call_subgraph(%zu)/%s%zu", function - 1, what, number);
     uint64_t bytes = source.rows * source.columns * source.element_bytes;
     uint64_t identity = mk_identity(MK_OF_A_PARAMETER, function, (uint64_t)what[0] << 32 | number);
-    mk_data data = {.name = name,
-                    .identity = identity,
-                    .kind = MK_ACTIVATION,
-                    .bytes = bytes,
-                    .tiles =
-                        mk_choose_tiles(plan, bytes / plan->options.num_pieces, 1, 1, identity),
-                    .occasion = function};
+    mk_data data = {
+        .name = name,
+        .identity = identity,
+        .kind = MK_ACTIVATION,
+        .bytes = bytes,
+        .tiles = mk_choose_tiles(plan, ipu, bytes / plan->options.num_pieces, 1, 1, identity),
+        .occasion = function};
     return mk_add_data(plan, &data);
 }
 
@@ -350,16 +410,18 @@ static void build_function(mk_network_plan *plan, size_t call_number) {
                        .step = STEP_OF_BODY,
                        .occasion = function,
                        .operation = MK_NONE,
+                       .ipu = call.ipu,
                        .record = 1};
     for (size_t i = 0; i < call.num_inputs; i++) {
-        mk_span span = copy_of_tensor(plan, function, call.inputs[i], i == 0 ? "in" : "w", i);
+        mk_span span =
+            copy_of_tensor(plan, function, call.ipu, call.inputs[i], i == 0 ? "in" : "w", i);
         mk_occasion_at(plan, function)->inputs[i] = span.first;
         for (size_t k = 0; k < span.count; k++)
             mk_live_at(plan, span.first + k, 0);
     }
     for (size_t i = 0; i < call.num_replaced && i < MK_MAX_REPLACED; i++) {
         size_t output = mk_operation_at(plan, call_number + 1 + i)->output;
-        mk_span span = copy_of_tensor(plan, function, output, "out", i);
+        mk_span span = copy_of_tensor(plan, function, call.ipu, output, "out", i);
         mk_occasion_at(plan, function)->outputs[i] = span.first;
     }
     size_t root = mk_add_program(&body, MK_SEQUENCE, MK_NONE, 1, 8);
@@ -409,7 +471,7 @@ static void lower_call(mk_builder *builder, size_t number) {
 
     /* Lives of parameters and results count from the occasion, so only their use is told here. */
     mk_begin_execute(builder, "CopyIn");
-    mk_execute_vertices(builder, MK_TYPE_SHORT_COPY, mk_all_tiles(plan), 1, 1);
+    mk_execute_vertices(builder, MK_TYPE_SHORT_COPY, mk_all_tiles(plan, builder->ipu), 1, 1);
     for (size_t i = 0; i < call.num_inputs; i++) {
         mk_execute_use(builder, tensor_span(builder, call.inputs[i]));
         for (size_t k = 0; k < pieces; k++) {
@@ -423,7 +485,7 @@ static void lower_call(mk_builder *builder, size_t number) {
     mk_add_program(builder, MK_CALL, function, context, 24);
     repeat_body(builder, ready.body, builder->step - 1);
     mk_begin_execute(builder, "CopyOut");
-    mk_execute_vertices(builder, MK_TYPE_SHORT_COPY, mk_all_tiles(plan), 1, 0);
+    mk_execute_vertices(builder, MK_TYPE_SHORT_COPY, mk_all_tiles(plan, builder->ipu), 1, 0);
     for (size_t i = 0; i < call.num_replaced && i < MK_MAX_REPLACED; i++) {
         size_t output = mk_operation_at(plan, number + 1 + i)->output;
         mk_execute_use(builder, tensor_span(builder, output));
@@ -487,10 +549,43 @@ static void send(mk_builder *builder) {
     copy_listed(builder, true, first, 0);
 }
 
-static void lower_operations(mk_builder *builder) {
+/* What an operation makes is written anew, where it may hold what the last turn of a loop made. */
+static void write_results_anew(mk_builder *builder, size_t number) {
     mk_network_plan *plan = builder->plan;
-    bool has_gradients = false;
-    for (size_t number = 0; number < plan->operations.count; number++) {
+    size_t count = mk_operation_at(plan, number)->num_replaced + 1;
+    for (size_t i = number; i < number + count; i++) {
+        size_t output = mk_operation_at(plan, i)->output;
+        if (output == MK_NONE || !mk_tensor_at(plan, output)->is_carried)
+            continue;
+        mk_span span = tensor_span(builder, output);
+        for (size_t k = 0; k < span.count; k++)
+            mk_write_anew(plan, span.first + k);
+    }
+}
+
+static void lower_operation(mk_builder *builder, size_t number) {
+    mk_network_plan *plan = builder->plan;
+    plan->block++;
+    char scope[400];
+    mk_add_operation_records(plan, number, false);
+    enter_operation(builder, number, mk_operation_at(plan, number)->record, scope, sizeof scope);
+    mk_work work = mk_operation_at(plan, number)->work;
+    if (work < MK_WORK_STASH)
+        write_results_anew(builder, number);
+    if (work == MK_WORK_CALL)
+        lower_call(builder, number);
+    else
+        lower_work(builder, number);
+    size_t output = mk_operation_at(plan, number)->output;
+    if (number % STRAY_EVERY == STRAY_EVERY - 1 && output != MK_NONE && work < MK_WORK_STASH)
+        add_stray_copy(builder, output, number);
+}
+
+/* Operations from `first` up to, not including, `end`, in their order. */
+static void lower_operations(mk_builder *builder, size_t first, size_t end) {
+    mk_network_plan *plan = builder->plan;
+    bool has_gradients = first > 0; /* then only updates are left */
+    for (size_t number = first; number < end; number++) {
         if (plan->is_out_of_memory)
             return;
         if (mk_operation_at(plan, number)->is_replaced ||
@@ -500,33 +595,23 @@ static void lower_operations(mk_builder *builder) {
             has_gradients = true;
             receive(builder, MK_ARRIVES_FOR_BACKWARD);
         }
-        plan->block++;
-        char scope[400];
-        mk_add_operation_records(plan, number, false);
-        enter_operation(builder, number, mk_operation_at(plan, number)->record, scope,
-                        sizeof scope);
-        if (mk_operation_at(plan, number)->work == MK_WORK_CALL)
-            lower_call(builder, number);
-        else
-            lower_work(builder, number);
-        size_t output = mk_operation_at(plan, number)->output;
-        if (number % STRAY_EVERY == STRAY_EVERY - 1 && output != MK_NONE)
-            add_stray_copy(builder, output, number);
+        lower_operation(builder, number);
     }
     builder->operation = MK_NONE;
     builder->scope = "";
 }
 
-static bool is_here(const mk_network_plan *plan, size_t tensor, mk_tensor_kind kind) {
-    return mk_tensor_at(plan, tensor)->kind == kind && !mk_tensor_at(plan, tensor)->is_left_out;
+static bool is_here(const mk_network_plan *plan, size_t tensor, mk_tensor_kind kind, size_t ipu) {
+    const mk_tensor *it = mk_tensor_at(plan, tensor);
+    return it->kind == kind && !it->is_left_out && it->ipu == ipu;
 }
 
-/* Copies all tensors of a kind, in groups of so many. */
+/* Copies all tensors of a kind on the builder's IPU, in groups of so many. */
 static void copy_tensors(mk_builder *builder, mk_tensor_kind kind, bool to_host, size_t group) {
     mk_network_plan *plan = builder->plan;
     size_t first = plan->copied.count;
     for (size_t tensor = 0; tensor <= plan->tensors.count; tensor++) {
-        if (tensor < plan->tensors.count && is_here(plan, tensor, kind))
+        if (tensor < plan->tensors.count && is_here(plan, tensor, kind, builder->ipu))
             mk_append(plan, &plan->copied, &tensor);
         size_t count = plan->copied.count - first;
         if (count == group || (tensor == plan->tensors.count && count > 0)) {
@@ -539,15 +624,15 @@ static void copy_tensors(mk_builder *builder, mk_tensor_kind kind, bool to_host,
     }
 }
 
-static size_t count_tensors(const mk_network_plan *plan, mk_tensor_kind kind) {
+static size_t count_tensors(const mk_network_plan *plan, mk_tensor_kind kind, size_t ipu) {
     size_t count = 0;
     for (size_t tensor = 0; tensor < plan->tensors.count; tensor++)
-        count += is_here(plan, tensor, kind) ? 1 : 0;
+        count += is_here(plan, tensor, kind, ipu) ? 1 : 0;
     return count;
 }
 
-static size_t group_size(const mk_network_plan *plan, mk_tensor_kind kind) {
-    return count_tensors(plan, kind) / 3 + 1;
+static size_t group_size(const mk_network_plan *plan, mk_tensor_kind kind, size_t ipu) {
+    return count_tensors(plan, kind, ipu) / 3 + 1;
 }
 
 /* Weights and optimizer state to the device, or back. */
@@ -556,22 +641,21 @@ static void copy_model(mk_builder *builder, bool to_host) {
     size_t sequence = mk_add_program(builder, MK_SEQUENCE, MK_NONE, 1, 4);
     mk_place before = mk_open(builder, sequence);
     mk_add_program(builder, MK_SANS, MK_NONE, 1, 4);
-    copy_tensors(builder, MK_WEIGHT, to_host, group_size(plan, MK_WEIGHT));
-    if (plan->options.training)
-        copy_tensors(builder, MK_OPTIMIZER_STATE, to_host, group_size(plan, MK_OPTIMIZER_STATE));
+    for (size_t ipu = 0; ipu < plan->options.num_ipus; ipu++) {
+        builder->ipu = ipu;
+        copy_tensors(builder, MK_WEIGHT, to_host, group_size(plan, MK_WEIGHT, ipu));
+        if (plan->options.training)
+            copy_tensors(builder, MK_OPTIMIZER_STATE, to_host,
+                         group_size(plan, MK_OPTIMIZER_STATE, ipu));
+    }
+    builder->ipu = MK_EVERY_IPU;
     mk_add_program(builder, MK_SYNC_ANS, MK_NONE, 1, 4);
     mk_close(builder, before);
 }
 
-/* One batch: the inputs, the operations, the result. */
-static void run_batch(mk_builder *builder) {
+/* The result of the forward pass to the host, if it is here. */
+static void copy_result(mk_builder *builder) {
     mk_network_plan *plan = builder->plan;
-    mk_add_program(builder, MK_SANS, MK_NONE, 1, 4);
-    copy_tensors(builder, MK_STREAM, false, 1);
-    receive(builder, MK_ARRIVES_AT_START);
-    mk_add_program(builder, MK_SYNC_ANS, MK_NONE, 1, 4);
-    lower_operations(builder);
-    send(builder);
     size_t result = MK_NONE;
     for (size_t number = 0; number < plan->operations.count; number++) {
         const mk_operation *operation = mk_operation_at(plan, number);
@@ -582,21 +666,64 @@ static void run_batch(mk_builder *builder) {
     if (result == MK_NONE)
         return;
     size_t first = mk_append(plan, &plan->copied, &result);
+    builder->ipu = mk_tensor_at(plan, result)->ipu;
     mk_add_host_copy(builder, true, first, 1, 0);
+}
+
+/* One batch: the inputs, the operations, the result. Of a pipeline, one turn of its loop. */
+static void run_batch(mk_builder *builder) {
+    mk_network_plan *plan = builder->plan;
+    mk_add_program(builder, MK_SANS, MK_NONE, 1, 4);
+    for (size_t ipu = 0; ipu < plan->options.num_ipus; ipu++) {
+        builder->ipu = ipu;
+        copy_tensors(builder, MK_STREAM, false, 1);
+    }
+    builder->ipu = 0;
+    receive(builder, MK_ARRIVES_AT_START);
+    builder->ipu = MK_EVERY_IPU;
+    mk_add_program(builder, MK_SYNC_ANS, MK_NONE, 1, 4);
+    builder->ipu = 0;
+    if (plan->options.num_ipus == 1) {
+        lower_operations(builder, 0,
+                         plan->update_begin != MK_NONE ? plan->update_begin
+                                                       : plan->operations.count);
+        send(builder);
+        copy_result(builder);
+    }
+    for (size_t i = 0; i < plan->schedule.count && !plan->is_out_of_memory; i++) {
+        size_t number = mk_number_at(&plan->schedule, i);
+        if (number != MK_NONE) {
+            lower_operation(builder, number);
+            continue;
+        }
+        builder->operation = MK_NONE;
+        builder->scope = "";
+        copy_result(builder);
+    }
+    builder->operation = MK_NONE;
+    builder->scope = "";
+    builder->ipu = MK_EVERY_IPU;
 }
 
 static void run_model(mk_builder *builder) {
     mk_network_plan *plan = builder->plan;
     size_t sequence = mk_add_program(builder, MK_SEQUENCE, MK_NONE, 1, 4);
     mk_place before = mk_open(builder, sequence);
-    if (plan->options.training) {
-        mk_add_program(builder, MK_SYNC, MK_NONE, 1, 4);
+    if (plan->options.training || plan->options.num_ipus > 1) {
+        mk_add_program(builder, MK_SYNC, MK_SYNC_INTERNAL, 1, 4);
+        plan->loop_first_step = builder->step;
         size_t repeat = mk_add_program(builder, MK_REPEAT, 16, 1, 24);
         mk_place outside = mk_open(builder, repeat);
         size_t body = mk_add_program(builder, MK_SEQUENCE, MK_NONE, 1, 4);
         mk_open(builder, body);
         run_batch(builder);
         mk_close(builder, outside);
+        plan->loop_end_step = builder->step;
+        if (plan->update_begin != MK_NONE) {
+            builder->ipu = 0;
+            lower_operations(builder, plan->update_begin, plan->update_end);
+            builder->ipu = MK_EVERY_IPU;
+        }
     } else {
         run_batch(builder);
     }
@@ -624,6 +751,7 @@ void mk_lower(mk_network_plan *plan) {
                           .parent_step = MK_NONE,
                           .occasion = MK_NONE,
                           .operation = MK_NONE,
+                          .ipu = MK_EVERY_IPU,
                           .identity = mk_identity(MK_OF_THE_SYSTEM, 2, 0),
                           .api = "switchControlBroadcast",
                           .scope = "switchControlBroadcast"};
@@ -641,26 +769,35 @@ void mk_lower(mk_network_plan *plan) {
                                    .tiles = {.first = 0, .count = 1},
                                    .occasion = MK_NONE};
     plan->program_id = mk_add_compiler_data(plan, &program_id);
-    mk_compiler_data buffer = {.base_name = "instrumentationStreamBuffer",
-                               .identity = mk_identity(MK_OF_THE_SYSTEM, 1, 0),
-                               .category = MK_VARIABLE,
-                               .unlowered = MK_NONE,
-                               .bytes = 256,
-                               .tiles = mk_all_tiles(plan),
-                               .occasion = 0};
-    size_t window = mk_add_compiler_data(plan, &buffer);
-    mk_variable_at(plan, window)->first_step = 0;
-    mk_variable_at(plan, window)->end_step = 2;
+    for (size_t ipu = 0; ipu < plan->options.num_ipus; ipu++) {
+        mk_compiler_data buffer = {.base_name = "instrumentationStreamBuffer",
+                                   .identity = mk_identity(MK_OF_THE_SYSTEM, 1, 0),
+                                   .category = MK_VARIABLE,
+                                   .unlowered = MK_NONE,
+                                   .bytes = 256,
+                                   .tiles = mk_all_tiles(plan, ipu),
+                                   .occasion = mk_occasion_of_ipu(ipu, MK_WINDOWS)};
+        size_t window = mk_add_compiler_data(plan, &buffer);
+        mk_variable_at(plan, window)->first_step = 0;
+        mk_variable_at(plan, window)->end_step = 2;
+    }
 
     size_t control = mk_add_program(&builder, MK_SEQUENCE, MK_NONE, compilation, 36);
     mk_open(&builder, control);
     mk_add_program(&builder, MK_SANS, MK_NONE, root, 4);
+    builder.ipu = 0;
     mk_add_host_copy(&builder, false, 0, 0, compilation);
+    builder.ipu = MK_EVERY_IPU;
     mk_add_program(&builder, MK_SYNC_ANS, MK_NONE, root, 4);
     mk_live_at(plan, plan->program_id, builder.step - 3);
     builder.record = root;
-    mk_add_exchange(&builder, (mk_span){.first = plan->program_id, .count = 1},
-                    4 * plan->options.num_tiles, mk_all_tiles(plan));
+    builder.ipu = 0;
+    mk_span program_id_span = {.first = plan->program_id, .count = 1};
+    mk_add_exchange(&builder, program_id_span, 4 * plan->options.tiles_per_ipu,
+                    mk_all_tiles(plan, 0));
+    if (plan->options.num_ipus > 1)
+        mk_lower_broadcast(&builder, program_id_span);
+    builder.ipu = MK_EVERY_IPU;
     size_t choice = mk_add_program(&builder, MK_ON_EVERY_TILE_SWITCH, MK_NONE, compilation, 40);
     mk_place outside = mk_open(&builder, choice);
     copy_model(&builder, false);
@@ -670,6 +807,7 @@ void mk_lower(mk_network_plan *plan) {
     mk_add_program(&builder, MK_WRITE_UNDEF, MK_NONE, compilation, 0);
     if (plan->is_out_of_memory)
         return;
+    mk_settle_lives(plan);
     mk_number_programs(plan);
     mk_add_system_variables(plan);
 }

@@ -6,14 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The outlined functions; plan->occasions starts with the windows of the host copies. */
-enum {
-    FUNCTION_NORM = 1,
-    FUNCTION_NORM_GRADIENT = 2,
-    FUNCTION_FEED_FORWARD_GRADIENT = 3,
-    FUNCTION_END = 4,
-};
-
 enum { HALF = 2, WORD = 4 }; /* bytes of an element */
 
 static size_t add_tensor(mk_network_plan *plan, mk_tensor_kind kind, uint64_t rows,
@@ -29,6 +21,7 @@ static size_t add_tensor(mk_network_plan *plan, mk_tensor_kind kind, uint64_t ro
                         .columns = columns,
                         .element_bytes = element_bytes,
                         .first_variable = MK_NONE,
+                        .original = MK_NONE,
                         .place = plan->place};
     return mk_append(plan, &plan->tensors, &tensor);
 }
@@ -106,7 +99,7 @@ static size_t begin_call(mk_network_plan *plan, size_t function, const char *nam
     size_t call = add_operation(plan, MK_WORK_CALL, is_tensorflow ? "PartitionedCall" : "Call",
                                 MK_NONE, (operands){.count = 0}, is_tensorflow ? name : "");
     mk_operation *operation = mk_operation_at(plan, call);
-    operation->function = function;
+    operation->function = mk_occasion_of_ipu(mk_ipu_of_place(plan, plan->place), function);
     operation->transform = is_tensorflow ? NULL : "replaceWithCall";
     return call;
 }
@@ -153,7 +146,7 @@ static size_t norm(mk_network_plan *plan, const char *type, size_t input, size_t
     snprintf(name, sizeof name, format, (unsigned long long)layer);
     char call_name[280];
     snprintf(call_name, sizeof call_name, "%s/PartitionedCall", name);
-    size_t call = begin_call(plan, FUNCTION_NORM, call_name);
+    size_t call = begin_call(plan, MK_FUNCTION_NORM, call_name);
     size_t output = compute(plan, MK_WORK_NORM, type, plan->options.hidden,
                             three(input, gamma, beta), "%s", name);
     end_call(plan, call);
@@ -169,6 +162,46 @@ static size_t wide_multiplication(mk_network_plan *plan, size_t output) {
     size_t last = plan->operations.count - 1;
     mk_operation_at(plan, last)->partial_bytes = plan->options.sequence * hidden * WORD * splits;
     return output;
+}
+
+/* ---- Skips --------------------------------------------------------------------------------- */
+
+/* Names of what a layer does for connections over many layers, by mk_framework. */
+static const char *const skip_scopes[] = {
+    "Layer%llu/Skip/%s",
+    "bert/encoder/%llu/skip/%s",
+    "optimized/efficientnet-edgetpu-L/model/blocks_%llu/skip/%s",
+};
+
+/* What the layers at the start of such connections gave, by layer. */
+typedef struct skips {
+    size_t kept[500];
+} skips;
+
+static size_t skip_operation(mk_network_plan *plan, mk_work work, const char *type,
+                             unsigned long long layer, operands inputs) {
+    char name[128];
+    const char *scope = skip_scopes[plan->options.framework];
+    snprintf(name, sizeof name, scope, layer, type);
+    return compute(plan, work, type, plan->options.hidden, inputs, "%s", name);
+}
+
+/* The input of a layer, with what skipped the layers before it. */
+static size_t join_skip(mk_network_plan *plan, const skips *from, uint64_t layer, size_t input) {
+    uint64_t first = plan->options.num_layers - 1 - layer;
+    if (first >= plan->options.num_skips || first >= layer)
+        return input;
+    size_t joined =
+        skip_operation(plan, MK_WORK_BINARY, "Add", layer, two(input, from->kept[first]));
+    if (!plan->is_out_of_memory)
+        mk_operation_at(plan, plan->operations.count - 1)->joins_skip = true;
+    return joined;
+}
+
+/* Keeps the output of a layer if it skips some. */
+static void leave_skip(mk_network_plan *plan, skips *to, uint64_t layer, size_t output) {
+    if (layer < plan->options.num_skips && layer < plan->options.num_layers - 1 - layer)
+        to->kept[layer] = skip_operation(plan, MK_WORK_TRANSFER, "Identity", layer, one(output));
 }
 
 /* ---- PopART -------------------------------------------------------------------------------- */
@@ -226,6 +259,7 @@ static size_t popart_layer(mk_network_plan *plan, unsigned long long layer, size
 
 static size_t build_popart(mk_network_plan *plan) {
     const mk_options *options = &plan->options;
+    skips skipped;
     uint64_t hidden = options->hidden;
     size_t dictionary = add_weight(plan, options->vocabulary, hidden, "Embedding/Embedding_Dict");
     size_t positional = add_weight(plan, options->sequence, hidden, "Embedding/Positional_Dict");
@@ -254,7 +288,9 @@ static size_t build_popart(mk_network_plan *plan) {
     x = norm(plan, "GroupNormalization", x, gamma, beta, "Embedding/GroupNormalization", 0);
     for (uint64_t layer = 0; layer < options->num_layers; layer++) {
         plan->place = MK_LAYER(layer);
+        x = join_skip(plan, &skipped, layer, x);
         x = popart_layer(plan, layer, x, mask);
+        leave_skip(plan, &skipped, layer, x);
     }
     plan->place = MK_LAYER(options->num_layers);
     size_t head = add_weight(plan, hidden, 2, "Squad/SquadW");
@@ -329,6 +365,7 @@ static size_t poptorch_layer(mk_network_plan *plan, unsigned long long layer, si
 
 static size_t build_poptorch(mk_network_plan *plan) {
     const mk_options *options = &plan->options;
+    skips skipped;
     uint64_t hidden = options->hidden;
     size_t words =
         add_weight(plan, options->vocabulary, hidden, "bert.embeddings.word_embeddings.weight");
@@ -358,7 +395,9 @@ static size_t build_poptorch(mk_network_plan *plan) {
              "bert/embeddings/LayerNorm/Groupnormalization", 0);
     for (uint64_t layer = 0; layer < options->num_layers; layer++) {
         plan->place = MK_LAYER(layer);
+        x = join_skip(plan, &skipped, layer, x);
         x = poptorch_layer(plan, layer, x, mask);
+        leave_skip(plan, &skipped, layer, x);
     }
     plan->place = MK_LAYER(options->num_layers);
     size_t decoder = add_weight(plan, hidden, 2, "cls.predictions.decoder.weight");
@@ -405,7 +444,7 @@ static size_t tensorflow_block(mk_network_plan *plan, unsigned long long layer, 
     /* The residual is one operation in every block: it is what outlining finds. */
     char call_name[256];
     snprintf(call_name, sizeof call_name, "%s/PartitionedCall", scope);
-    size_t call = begin_call(plan, FUNCTION_NORM, call_name);
+    size_t call = begin_call(plan, MK_FUNCTION_NORM, call_name);
     x = compute(plan, MK_WORK_BINARY, "Add", channels, two(x, input),
                 "%s/ArithmeticOptimizer/AddOpsRewrite_Add", scope);
     end_call(plan, call);
@@ -414,6 +453,7 @@ static size_t tensorflow_block(mk_network_plan *plan, unsigned long long layer, 
 
 static size_t build_tensorflow(mk_network_plan *plan) {
     const mk_options *options = &plan->options;
+    skips skipped;
     const char *model = "optimized/efficientnet-edgetpu-L/model";
     char scope[128];
     size_t image = add_tensor(plan, MK_STREAM, options->sequence, options->hidden, HALF, "arg0.1");
@@ -424,7 +464,9 @@ static size_t build_tensorflow(mk_network_plan *plan) {
     x = compute(plan, MK_WORK_MAP, "Relu", options->hidden, one(x), "%s/Relu", scope);
     for (uint64_t layer = 0; layer < options->num_layers; layer++) {
         plan->place = MK_LAYER(layer);
+        x = join_skip(plan, &skipped, layer, x);
         x = tensorflow_block(plan, layer, x);
+        leave_skip(plan, &skipped, layer, x);
     }
     plan->place = MK_LAYER(options->num_layers);
     snprintf(scope, sizeof scope, "%s/head", model);
@@ -478,9 +520,30 @@ static bool has_gradient(const mk_network_plan *plan, size_t tensor) {
     return kind == MK_WEIGHT || kind == MK_ACTIVATION;
 }
 
+/* The gradient that comes from the next layer and the one that skipped it, added. */
+static void add_sum_of_gradients(mk_network_plan *plan, size_t *gradients, size_t forward) {
+    const mk_operation source = *mk_operation_at(plan, forward);
+    size_t near = gradient_tensor(plan, gradients, source.inputs[0]);
+    size_t far = gradient_tensor(plan, gradients, source.output);
+    const mk_tensor tensor = *mk_tensor_at(plan, near);
+    size_t sum = add_tensor(plan, MK_ACTIVATION, tensor.rows, tensor.columns, tensor.element_bytes,
+                            "%s_Sum", mk_text(plan, tensor.name));
+    char name[300];
+    bool is_tensorflow = plan->options.framework == MK_TENSORFLOW;
+    snprintf(name, sizeof name, is_tensorflow ? "gradients/%s_grad/AddN" : "%s",
+             mk_text(plan, source.name));
+    size_t number = add_operation(plan, MK_WORK_BINARY, "Sum", sum, two(near, far), name);
+    mk_operation_at(plan, number)->forward = forward;
+    gradients[source.inputs[0]] = sum;
+}
+
 static void add_gradients_of(mk_network_plan *plan, size_t *gradients, size_t forward) {
     const mk_operation source = *mk_operation_at(plan, forward);
-    size_t inputs = source.work == MK_WORK_MATMUL ? source.num_inputs : 1;
+    if (source.work == MK_WORK_TRANSFER && source.type[0] == 'I') {
+        add_sum_of_gradients(plan, gradients, forward);
+        return;
+    }
+    size_t inputs = source.work == MK_WORK_MATMUL || source.joins_skip ? source.num_inputs : 1;
     if (source.work == MK_WORK_GATHER)
         return;
     for (size_t which = 0; which < inputs && which < 2; which++) {
@@ -495,7 +558,35 @@ static void add_gradients_of(mk_network_plan *plan, size_t *gradients, size_t fo
     }
 }
 
-static void add_backward_pass(mk_network_plan *plan, size_t *gradients, size_t num_forward) {
+/* The accumulators of the weights that a forward operation reads, and what adds to them; in
+ * `accumulators`, by tensor. */
+static void add_accumulators(mk_network_plan *plan, const size_t *gradients, size_t *accumulators,
+                             size_t forward) {
+    const mk_operation source = *mk_operation_at(plan, forward);
+    for (size_t i = 0; i < source.num_inputs; i++) {
+        size_t weight = source.inputs[i];
+        const mk_tensor tensor = *mk_tensor_at(plan, weight);
+        if (tensor.kind != MK_WEIGHT || gradients[weight] == MK_NONE ||
+            accumulators[weight] != MK_NONE)
+            continue;
+        const char *name = mk_text(plan, tensor.name);
+        size_t accumulator =
+            add_tensor(plan, MK_ACCUMULATOR, tensor.rows, tensor.columns, HALF, "Accum___%s", name);
+        mk_tensor_at(plan, accumulator)->original = weight;
+        mk_tensor_at(plan, accumulator)->num_copies = 1;
+        accumulators[weight] = accumulator;
+        bool is_tensorflow = plan->options.framework == MK_TENSORFLOW;
+        char operation_name[320];
+        snprintf(operation_name, sizeof operation_name, "gradients/accumulate/%s", name);
+        size_t number = add_operation(plan, MK_WORK_UPDATE, "Accumulate", MK_NONE,
+                                      three(accumulator, gradients[weight], gradients[weight]),
+                                      is_tensorflow ? operation_name : "");
+        mk_operation_at(plan, number)->transform = is_tensorflow ? NULL : "accumulate";
+    }
+}
+
+static void add_backward_pass(mk_network_plan *plan, size_t *gradients, size_t *accumulators,
+                              size_t num_forward) {
     for (size_t k = num_forward; k-- > 0;) {
         const mk_operation source = *mk_operation_at(plan, k);
         if (source.work == MK_WORK_CALL)
@@ -507,19 +598,25 @@ static void add_backward_pass(mk_network_plan *plan, size_t *gradients, size_t n
         size_t call = MK_NONE;
         bool is_gelu = source.work == MK_WORK_MAP && source.type[0] == 'G';
         if (source.work == MK_WORK_NORM && source.type[0] == 'G')
-            call = begin_call(plan, FUNCTION_NORM_GRADIENT, call_name);
+            call = begin_call(plan, MK_FUNCTION_NORM_GRADIENT, call_name);
         else if (is_gelu)
-            call = begin_call(plan, FUNCTION_FEED_FORWARD_GRADIENT, call_name);
+            call = begin_call(plan, MK_FUNCTION_FEED_FORWARD_GRADIENT, call_name);
         add_gradients_of(plan, gradients, k);
         if (is_gelu && k > 0) /* and of the bias addition before it */
             add_gradients_of(plan, gradients, --k);
         end_call(plan, call);
+        if (!plan->options.accumulate)
+            continue;
+        add_accumulators(plan, gradients, accumulators, k);
+        if (is_gelu)
+            add_accumulators(plan, gradients, accumulators, k + 1);
     }
 }
 
 /* The optimizer's operations for one weight; Adam, as PopTorch splits it up, takes more of them. */
 static void add_update(mk_network_plan *plan, size_t weight, size_t gradient) {
     const mk_tensor tensor = *mk_tensor_at(plan, weight);
+    const size_t accumulated = gradient;
     plan->place = tensor.place;
     char name[300];
     snprintf(name, sizeof name, "%s", mk_text(plan, tensor.name));
@@ -555,6 +652,12 @@ static void add_update(mk_network_plan *plan, size_t weight, size_t gradient) {
                           is_tensorflow ? update_name : "");
         mk_operation_at(plan, number)->transform = is_tensorflow ? NULL : "adam";
     }
+    if (!plan->options.accumulate)
+        return;
+    size_t number = add_operation(plan, MK_WORK_UPDATE, "AccumulatorUpdate", MK_NONE,
+                                  three(accumulated, accumulated, accumulated),
+                                  is_tensorflow ? update_name : "");
+    mk_operation_at(plan, number)->transform = is_tensorflow ? NULL : "adam";
 }
 
 static void add_training(mk_network_plan *plan, size_t result) {
@@ -564,24 +667,32 @@ static void add_training(mk_network_plan *plan, size_t result) {
     size_t forward_tensors = plan->tensors.count;
     if (plan->is_out_of_memory)
         return;
-    size_t *gradients = malloc(forward_tensors * sizeof *gradients);
+    /* gradients, then accumulators */
+    size_t *gradients = malloc(2 * forward_tensors * sizeof *gradients);
     if (gradients == NULL) {
         plan->is_out_of_memory = true;
         return;
     }
-    for (size_t i = 0; i < forward_tensors; i++)
+    size_t *accumulators = gradients + forward_tensors;
+    for (size_t i = 0; i < 2 * forward_tensors; i++)
         gradients[i] = MK_NONE;
-    add_backward_pass(plan, gradients, num_forward);
+    add_backward_pass(plan, gradients, accumulators, num_forward);
+    bool accumulates = plan->options.accumulate;
+    if (accumulates)
+        plan->update_begin = plan->operations.count;
     for (size_t tensor = forward_tensors; tensor-- > 0;) {
         if (mk_tensor_at(plan, tensor)->kind == MK_WEIGHT && gradients[tensor] != MK_NONE)
-            add_update(plan, tensor, gradients[tensor]);
+            add_update(plan, tensor, accumulates ? accumulators[tensor] : gradients[tensor]);
     }
+    if (accumulates)
+        plan->update_end = plan->operations.count;
     free(gradients);
 }
 
 void mk_network_build(mk_network_plan *plan) {
-    for (size_t i = 0; i < FUNCTION_END; i++) {
-        mk_occasion occasion = {.is_function = i > 0, .body = MK_NONE};
+    for (size_t i = 0; i < plan->options.num_ipus * MK_OCCASIONS_OF_AN_IPU; i++) {
+        mk_occasion occasion = {.is_function = i % MK_OCCASIONS_OF_AN_IPU != MK_WINDOWS,
+                                .body = MK_NONE};
         mk_array_begin(plan, &occasion.starts, sizeof(size_t));
         mk_append(plan, &plan->occasions, &occasion);
         if (plan->is_out_of_memory)

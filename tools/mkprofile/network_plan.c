@@ -37,6 +37,10 @@ mk_exchange *mk_exchange_at(const mk_network_plan *plan, size_t number) {
     return (mk_exchange *)plan->exchanges.items + number;
 }
 
+mk_global_exchange *mk_global_exchange_at(const mk_network_plan *plan, size_t number) {
+    return (mk_global_exchange *)plan->global_exchanges.items + number;
+}
+
 mk_host_copy *mk_host_copy_at(const mk_network_plan *plan, size_t number) {
     return (mk_host_copy *)plan->host_copies.items + number;
 }
@@ -65,6 +69,10 @@ mk_context *mk_context_at(const mk_network_plan *plan, size_t number) {
     return (mk_context *)plan->contexts.items + number;
 }
 
+mk_life_part *mk_life_part_at(const mk_network_plan *plan, size_t number) {
+    return (mk_life_part *)plan->life_parts.items + number - 1;
+}
+
 mk_step *mk_step_at(const mk_network_plan *plan, size_t number) {
     return (mk_step *)plan->steps.items + number;
 }
@@ -75,6 +83,21 @@ mk_fault *mk_fault_at(const mk_network_plan *plan, size_t number) {
 
 size_t mk_number_at(const mk_array *array, size_t place) {
     return ((const size_t *)array->items)[place];
+}
+
+size_t mk_ipu_of_place(const mk_network_plan *plan, size_t place) {
+    size_t ipu = 0;
+    while (ipu + 1 < plan->options.num_ipus && place > MK_LAYER(plan->options.cuts[ipu]))
+        ipu++;
+    return ipu;
+}
+
+size_t mk_occasion_of_ipu(size_t ipu, size_t occasion) {
+    return ipu * MK_OCCASIONS_OF_AN_IPU + occasion;
+}
+
+bool mk_is_resident(mk_tensor_kind kind) {
+    return kind == MK_WEIGHT || kind == MK_OPTIMIZER_STATE || kind == MK_ACCUMULATOR;
 }
 
 const char *mk_text(const mk_network_plan *plan, size_t number) {
@@ -135,7 +158,11 @@ void mk_array_begin(mk_network_plan *plan, mk_array *array, size_t item_size) {
 
 popliner_status mk_network_plan_begin(mk_network_plan *plan, const mk_options *options,
                                       popliner_error *error) {
-    *plan = (mk_network_plan){.options = *options, .next_instance = 101, .backward_begin = MK_NONE};
+    *plan = (mk_network_plan){.options = *options,
+                              .next_instance = 101,
+                              .backward_begin = MK_NONE,
+                              .update_begin = MK_NONE,
+                              .update_end = MK_NONE};
     mk_array_begin(plan, &plan->tensors, sizeof(mk_tensor));
     mk_array_begin(plan, &plan->operations, sizeof(mk_operation));
     mk_array_begin(plan, &plan->programs, sizeof(mk_program));
@@ -143,6 +170,10 @@ popliner_status mk_network_plan_begin(mk_network_plan *plan, const mk_options *o
     mk_array_begin(plan, &plan->vertices, sizeof(mk_vertices));
     mk_array_begin(plan, &plan->compute_sets, sizeof(mk_compute_set));
     mk_array_begin(plan, &plan->exchanges, sizeof(mk_exchange));
+    mk_array_begin(plan, &plan->global_exchanges, sizeof(mk_global_exchange));
+    mk_array_begin(plan, &plan->schedule, sizeof(size_t));
+    mk_array_begin(plan, &plan->sent, sizeof(mk_sent));
+    mk_array_begin(plan, &plan->life_parts, sizeof(mk_life_part));
     mk_array_begin(plan, &plan->host_copies, sizeof(mk_host_copy));
     mk_array_begin(plan, &plan->copied, sizeof(size_t));
     mk_array_begin(plan, &plan->uses, sizeof(size_t));
@@ -169,6 +200,10 @@ void mk_network_plan_end(mk_network_plan *plan) {
     free(plan->vertices.items);
     free(plan->compute_sets.items);
     free(plan->exchanges.items);
+    free(plan->global_exchanges.items);
+    free(plan->schedule.items);
+    free(plan->sent.items);
+    free(plan->life_parts.items);
     free(plan->host_copies.items);
     free(plan->copied.items);
     free(plan->uses.items);

@@ -33,6 +33,7 @@ typedef enum mk_tensor_kind {
     MK_OPTIMIZER_STATE,
     MK_STREAM, /* comes from the host for every batch */
     MK_ACTIVATION,
+    MK_ACCUMULATOR, /* of the gradients of a weight */
 } mk_tensor_kind;
 
 /* Places of the model: what comes before the layers, each of them, what comes behind them. */
@@ -60,6 +61,11 @@ typedef struct mk_tensor {
     bool is_left_out; /* not in the part that is wanted */
     mk_arrival arrival;
     bool leaves; /* another part uses it */
+    size_t ipu;
+    size_t original;     /* tensor: this one has its elements on the tiles of the same numbers, */
+    uint64_t num_copies; /* so many times; else MK_NONE */
+    bool is_carried;     /* from one turn of the loop of a pipeline to the next */
+    bool spans_loop;     /* is needed in all of that loop */
 } mk_tensor;
 
 /* How an operation is lowered. */
@@ -73,6 +79,12 @@ typedef enum mk_work {
     MK_WORK_UPDATE,   /* of a weight, in place */
     MK_WORK_TRANSFER, /* a rearrangement without arithmetic */
     MK_WORK_CALL,     /* of an outlined function */
+    /* Of a pipeline (pipeline.h): */
+    MK_WORK_STASH,   /* adds a tensor to those that are kept for the backward pass */
+    MK_WORK_RESTORE, /* takes it from there */
+    MK_WORK_FIFO,    /* both at once */
+    MK_WORK_COPY,    /* on an IPU, to keep it for a while */
+    MK_WORK_SEND,    /* between IPUs */
 } mk_work;
 
 #define MK_MAX_INPUTS 6
@@ -92,7 +104,11 @@ typedef struct mk_operation {
     size_t num_replaced;    /* of a call: so many operations behind it are in the function */
     bool is_replaced;       /* lives in the function of the call before it */
     size_t place;
-    bool is_left_out;          /* not in the part that is wanted */
+    bool is_left_out; /* not in the part that is wanted */
+    bool joins_skip;  /* its second input skipped layers */
+    size_t ipu;
+    size_t first_sent; /* of MK_WORK_SEND: in plan.sent */
+    size_t num_sent;
     uint64_t instance;         /* number of the operation in its framework */
     uint32_t framework_record; /* debug ids: what its gradients are children of */
     uint32_t record;           /* what its programs descend from */
@@ -109,6 +125,7 @@ typedef enum mk_program_type {
     MK_CALL = 6,
     MK_ON_EVERY_TILE_SWITCH = 9,
     MK_DO_EXCHANGE = 11,
+    MK_GLOBAL_EXCHANGE = 12, /* this number is a guess */
     MK_STREAM_COPY_BEGIN = 17,
     MK_STREAM_COPY_MID = 18,
     MK_STREAM_COPY_END = 19,
@@ -122,7 +139,7 @@ typedef enum mk_program_type {
 typedef struct mk_program {
     mk_program_type type;
     size_t variant;  /* its number among the programs of its type that have a table */
-    size_t target;   /* compute set, exchange, host copy, function or repeat count */
+    size_t target;   /* compute set, exchange, host copy, function, repeat count or sync */
     size_t parent;   /* program, MK_NONE for a root */
     size_t children; /* first child, MK_NONE for a leaf */
     size_t next;     /* next sibling, MK_NONE for the last */
@@ -130,15 +147,23 @@ typedef struct mk_program {
     size_t id;        /* in the file: those of functions come after all others */
     size_t operation; /* MK_NONE for none */
     bool is_in_function;
+    size_t ipu;  /* that runs it, or MK_EVERY_IPU */
     size_t name; /* in plan.strings, MK_NONE when it has none */
     uint32_t context;
     uint64_t control_bytes; /* of its own control code on each tile that takes part */
 } mk_program;
 
-/* A set of tiles: `count` in a row from `first`, going on at tile 0. */
+/* All of them, where the number of an IPU is expected. */
+#define MK_EVERY_IPU SIZE_MAX
+
+/* The kinds of syncs: targets of their programs. */
+enum { MK_SYNC_INTERNAL, MK_SYNC_EXTERNAL };
+
+/* A set of tiles of an IPU: `count` in a row from `first`, going on at its tile 0. */
 typedef struct mk_tiles {
     uint64_t first;
     uint64_t count;
+    size_t ipu;
 } mk_tiles;
 
 typedef struct mk_vertex_type {
@@ -183,9 +208,25 @@ typedef struct mk_exchange {
     uint64_t identity;
 } mk_exchange;
 
+/* An exchange between IPUs. */
+typedef struct mk_global_exchange {
+    size_t first_source; /* in plan.uses */
+    size_t num_sources;
+    size_t first_destination;
+    size_t num_destinations;
+    uint64_t ipus; /* that take part, a bit for each */
+} mk_global_exchange;
+
+/* A tensor that is copied to another IPU. */
+typedef struct mk_sent {
+    size_t source;
+    size_t destination;
+} mk_sent;
+
 /* One StreamCopyMid: some tensors to or from the host. */
 typedef struct mk_host_copy {
     bool to_host;
+    size_t ipu;
     size_t first_tensor; /* in plan.copied */
     size_t num_tensors;
 } mk_host_copy;
@@ -209,9 +250,11 @@ typedef enum mk_category {
     MK_CONTROL_ID = 2,
     MK_MESSAGE = 3,
     MK_HOST_MESSAGE = 4,
+    MK_GLOBAL_MESSAGE = 5,
     MK_REARRANGEMENT = 6,
     MK_CONSTANT = 8,
     MK_HOST_PACKET_HEADER = 9,
+    MK_GLOBAL_PACKET_HEADER = 10,
     MK_STACK = 11,
     MK_VERTEX_STATE = 12,
     MK_COPY_DESCRIPTOR = 13,
@@ -220,6 +263,7 @@ typedef enum mk_category {
     MK_VERTEX_CODE = 18,
     MK_INTERNAL_EXCHANGE_CODE = 19,
     MK_HOST_EXCHANGE_CODE = 20,
+    MK_GLOBAL_EXCHANGE_CODE = 21,
     MK_INSTRUMENTATION = 22,
     MK_CATEGORY_COUNT = 27,
 } mk_category;
@@ -227,6 +271,7 @@ typedef enum mk_category {
 /* The rule that gives a logical variable its size on a tile. */
 typedef enum mk_rule {
     MK_RULE_SHARE,        /* bytes, more or less, on each of its tiles */
+    MK_RULE_CLONE,        /* what the variable `subject` has on the tile of the same number */
     MK_RULE_FIXED,        /* bytes, exactly */
     MK_RULE_STATE,        /* of the instances of `subject` (vertices) */
     MK_RULE_FIELDS,       /* likewise, their field data */
@@ -266,7 +311,8 @@ typedef struct mk_variable {
     mk_category category;
     mk_rule rule;
     size_t subject;
-    uint64_t bytes; /* on each of its tiles */
+    uint64_t bytes;      /* on each of its tiles */
+    uint64_t num_copies; /* of a clone: so many times what the other one has */
     uint64_t identity;
     mk_tiles tiles;
     uint64_t alignment;
@@ -280,6 +326,11 @@ typedef struct mk_variable {
     size_t occasion;     /* whose starts its steps count from, else MK_NONE */
     size_t first_step;   /* MK_NONE before the first use */
     size_t end_step;
+    size_t earlier;      /* its life before that (mk_life_part), 0 when there was none */
+    bool may_be_carried; /* may hold what the turn of the loop before wrote; */
+    bool is_carried;     /* it does */
+    bool is_written;     /* since the turn began */
+    bool spans_loop;
     size_t class_id;
     size_t lane; /* of a temporary: variables of a lane are never live together */
 } mk_variable;
@@ -293,6 +344,12 @@ typedef struct mk_range {
     size_t from;
     size_t to;
 } mk_range;
+
+/* Steps in which a variable was live before its current value was written. */
+typedef struct mk_life_part {
+    mk_range steps;
+    size_t earlier; /* the part before, as in mk_variable */
+} mk_life_part;
 
 /* A liveness class. */
 typedef struct mk_class {
@@ -362,26 +419,34 @@ typedef struct mk_network_plan {
     uint64_t next_instance;
     size_t place;          /* of what is added next */
     size_t backward_begin; /* the first operation behind the forward pass, MK_NONE if none is */
+    size_t update_begin;   /* the first one behind the loop of batches, likewise */
+    size_t update_end;
+    mk_array schedule; /* size_t: operations of the loop in their order, MK_NONE for the result */
+    mk_array sent;     /* mk_sent */
+    size_t loop_first_step;
+    size_t loop_end_step;
+    uint64_t next_tile[MK_MAX_IPUS]; /* where the mapping of the next tensor begins */
 
     mk_array programs;
     mk_array vertex_types;
     mk_array vertices;
     mk_array compute_sets;
     mk_array exchanges;
+    mk_array global_exchanges;
     mk_array host_copies;
     mk_array copied;     /* size_t: tensors */
     mk_array uses;       /* size_t: logical variables */
     mk_array steps;      /* mk_step */
-    mk_array occasions;  /* of which the first is the window of the host copies */
+    mk_array occasions;  /* by IPU */
     mk_array call_order; /* size_t: functions, in the order of their first call */
 
     mk_array variables;
     mk_array unlowered;
     mk_array classes; /* class ids start at 1: the first one here is class 1 */
     mk_array ranges;
-    size_t program_id; /* variable: which control program is to run */
-    size_t num_lanes;
-    size_t num_chunks; /* control code is cut into chunks of programs */
+    mk_array life_parts; /* numbered from 1 */
+    size_t program_id;   /* variable: which control program is to run */
+    size_t num_chunks;   /* control code is cut into chunks of programs */
     mk_array faults;
 
     mk_array contexts;
@@ -393,6 +458,18 @@ typedef struct mk_step {
     size_t program;
     size_t parent; /* step, MK_NONE for a root */
 } mk_step;
+
+/* The occasions of an IPU: the windows of its host copies, and the outlined functions. */
+enum {
+    MK_WINDOWS = 0,
+    MK_FUNCTION_NORM = 1,
+    MK_FUNCTION_NORM_GRADIENT = 2,
+    MK_FUNCTION_FEED_FORWARD_GRADIENT = 3,
+    MK_OCCASIONS_OF_AN_IPU = 4,
+};
+
+/* The number of one of them among those of all IPUs. */
+size_t mk_occasion_of_ipu(size_t ipu, size_t occasion);
 
 /* Programs per chunk of control code. */
 #define MK_CHUNK_PROGRAMS 64
@@ -420,6 +497,7 @@ mk_vertex_type *mk_vertex_type_at(const mk_network_plan *plan, size_t number);
 mk_vertices *mk_vertices_at(const mk_network_plan *plan, size_t number);
 mk_compute_set *mk_compute_set_at(const mk_network_plan *plan, size_t number);
 mk_exchange *mk_exchange_at(const mk_network_plan *plan, size_t number);
+mk_global_exchange *mk_global_exchange_at(const mk_network_plan *plan, size_t number);
 mk_host_copy *mk_host_copy_at(const mk_network_plan *plan, size_t number);
 mk_occasion *mk_occasion_at(const mk_network_plan *plan, size_t number);
 mk_variable *mk_variable_at(const mk_network_plan *plan, size_t number);
@@ -427,11 +505,18 @@ mk_unlowered *mk_unlowered_at(const mk_network_plan *plan, size_t number);
 mk_class *mk_class_at(const mk_network_plan *plan, size_t number);
 mk_range *mk_range_at(const mk_network_plan *plan, size_t number);
 mk_context *mk_context_at(const mk_network_plan *plan, size_t number);
+mk_life_part *mk_life_part_at(const mk_network_plan *plan, size_t number);
 mk_step *mk_step_at(const mk_network_plan *plan, size_t number);
 mk_fault *mk_fault_at(const mk_network_plan *plan, size_t number);
 
 /* The number at a place of an array of numbers. */
 size_t mk_number_at(const mk_array *array, size_t place);
+
+/* The IPU of a place. */
+size_t mk_ipu_of_place(const mk_network_plan *plan, size_t place);
+
+/* Whether a tensor is there before anything runs, and stays. */
+bool mk_is_resident(mk_tensor_kind kind);
 
 /* The text of a number of plan->strings. */
 const char *mk_text(const mk_network_plan *plan, size_t number);

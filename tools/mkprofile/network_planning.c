@@ -8,11 +8,14 @@
 #include "mkprofile/lowering.h"
 #include "mkprofile/network.h"
 #include "mkprofile/part.h"
+#include "mkprofile/pipeline.h"
 
 popliner_status mk_network_plan_make(mk_network_plan *plan, popliner_error *error) {
     mk_network_build(plan);
     if (!plan->is_out_of_memory)
         mk_take_part(plan);
+    if (!plan->is_out_of_memory)
+        mk_make_pipeline(plan);
     if (!plan->is_out_of_memory)
         mk_lower(plan);
     popliner_status status = POPLINER_OK;

@@ -15,6 +15,9 @@ typedef enum option_kind {
     OPTION_PRESET,
     OPTION_PART,
     OPTION_FAULT,
+    OPTION_PIPELINE,
+    OPTION_SCHEDULE,
+    OPTION_PLAN_SEED,
 } option_kind;
 
 /* One line of the help and what the option does: it fills the member at `offset`. */
@@ -40,12 +43,15 @@ static const option options_known[] = {
     {"--training", OPTION_TRUE, offsetof(mk_options, training), 0, 0, NULL,
      "with gradients and an optimizer"},
     {"--inference", OPTION_FALSE, offsetof(mk_options, training), 0, 0, NULL, "without"},
+    {"--accumulate", OPTION_TRUE, offsetof(mk_options, accumulate), 0, 0, NULL,
+     "gradients over several batches; a pipeline that trains does"},
     {"--outline", OPTION_TRUE, offsetof(mk_options, outline), 0, 0, NULL,
      "repeated operations become calls of functions"},
     {"--no-outline", OPTION_FALSE, offsetof(mk_options, outline), 0, 0, NULL, "they do not"},
     {"--layers", OPTION_NUMBER, offsetof(mk_options, num_layers), 1, 1000, "N",
      "layers of the model"},
-    {"--tiles", OPTION_NUMBER, offsetof(mk_options, num_tiles), 1, 100000, "N", "tiles of the IPU"},
+    {"--tiles", OPTION_NUMBER, offsetof(mk_options, tiles_per_ipu), 1, 100000, "N",
+     "tiles of an IPU"},
     {"--hidden", OPTION_NUMBER, offsetof(mk_options, hidden), 1, 65536, "N",
      "features (TensorFlow: channels)"},
     {"--sequence", OPTION_NUMBER, offsetof(mk_options, sequence), 1, 65536, "N",
@@ -62,6 +68,15 @@ static const option options_known[] = {
      "only layers A to B, as if compiled alone: first-B has what\n"
      "                           comes before layer 0 too, A-last what comes behind the last "
      "layer"},
+    {"--skips", OPTION_NUMBER, offsetof(mk_options, num_skips), 0, 500, "N",
+     "long connections, from layer I to layer LAYERS-1-I for each I < N"},
+    {"--map-in-turn", OPTION_TRUE, offsetof(mk_options, maps_in_turn), 0, 0, NULL,
+     "each tensor starts at the tile where the one before it ended,\n"
+     "                           as frameworks map them; a pipeline's do"},
+    {"--pipeline", OPTION_PIPELINE, 0, 0, 999, "A|B|...",
+     "as a pipeline over several IPUs, cut after layers A, B, ..."},
+    {"--schedule", OPTION_SCHEDULE, 0, 0, 0, "NAME",
+     "of a TensorFlow pipeline: grouped, interleaved or sequential"},
     {"--fault", OPTION_FAULT, 0, 0, 100000, "KIND:K",
      "plant K faults and print them: no-debug-id (programs),\n"
      "                           no-operation (programs) or untouched (variables)"},
@@ -71,6 +86,9 @@ static const option options_known[] = {
      "                           with such rows is known; they are near the estimates"},
     {"--seed", OPTION_NUMBER, offsetof(mk_options, seed), 0, UINT64_MAX, "N",
      "another seed gives another profile"},
+    {"--plan-seed", OPTION_PLAN_SEED, 0, 0, UINT64_MAX, "N",
+     "another one gives another mapping and planning of the same\n"
+     "                           model; that of --seed unless told"},
     {"--quiet", OPTION_TRUE, offsetof(mk_options, quiet), 0, 0, NULL, "say nothing but errors"},
     {"--help", OPTION_TRUE, offsetof(mk_options, help), 0, 0, NULL, "print this"},
     {"--version", OPTION_TRUE, offsetof(mk_options, version), 0, 0, NULL, "print the version"},
@@ -88,7 +106,7 @@ static const preset presets[] = {
     {"", /* no preset: small enough to read by eye */
      {.framework = MK_POPART,
       .num_layers = 2,
-      .num_tiles = 16,
+      .tiles_per_ipu = 16,
       .hidden = 64,
       .sequence = 32,
       .vocabulary = 512,
@@ -98,7 +116,7 @@ static const preset presets[] = {
     {"bert-tiny",
      {.framework = MK_POPTORCH,
       .num_layers = 3,
-      .num_tiles = 1472,
+      .tiles_per_ipu = 1472,
       .hidden = 256,
       .sequence = 128,
       .vocabulary = 30522,
@@ -109,7 +127,7 @@ static const preset presets[] = {
     {"bert-base",
      {.framework = MK_POPART,
       .num_layers = 12,
-      .num_tiles = 1472,
+      .tiles_per_ipu = 1472,
       .hidden = 768,
       .sequence = 256,
       .vocabulary = 30522,
@@ -120,7 +138,7 @@ static const preset presets[] = {
     {"bert-large",
      {.framework = MK_POPART,
       .num_layers = 24,
-      .num_tiles = 1472,
+      .tiles_per_ipu = 1472,
       .hidden = 1024,
       .sequence = 128,
       .vocabulary = 30400,
@@ -131,7 +149,7 @@ static const preset presets[] = {
     {"efficientnet",
      {.framework = MK_TENSORFLOW,
       .num_layers = 27,
-      .num_tiles = 1472,
+      .tiles_per_ipu = 1472,
       .hidden = 256,
       .sequence = 12544,
       .vocabulary = 1000,
@@ -253,6 +271,80 @@ static popliner_status settle_part(mk_options *options, popliner_error *error) {
     return POPLINER_OK;
 }
 
+/* A|B|...: layers, each behind the one before. */
+static popliner_status read_pipeline(const option *known, const char *text, mk_options *options,
+                                     popliner_error *error) {
+    options->num_ipus = 1;
+    for (const char *at = text;;) {
+        const char *end = at + strcspn(at, "|");
+        uint64_t layer;
+        if (!read_digits(at, end, &layer) || layer > known->max)
+            return pl_fail(error, POPLINER_ERROR_USAGE,
+                           "--pipeline takes the numbers of the layers to cut after, as in "
+                           "5|11|17, not \"%s\".",
+                           text);
+        if (options->num_ipus == MK_MAX_IPUS)
+            return pl_fail(error, POPLINER_ERROR_USAGE, "--pipeline: there are at most %d IPUs.",
+                           MK_MAX_IPUS);
+        if (options->num_ipus > 1 && layer <= options->cuts[options->num_ipus - 2])
+            return pl_fail(error, POPLINER_ERROR_USAGE,
+                           "--pipeline: layer %llu does not come behind layer %llu.",
+                           (unsigned long long)layer,
+                           (unsigned long long)options->cuts[options->num_ipus - 2]);
+        options->cuts[options->num_ipus++ - 1] = layer;
+        if (*end == '\0')
+            return POPLINER_OK;
+        at = end + 1;
+    }
+}
+
+static popliner_status read_schedule(const char *text, mk_schedule *schedule,
+                                     popliner_error *error) {
+    static const char *const names[] = {"grouped", "interleaved", "sequential"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(names[i], text) == 0) {
+            *schedule = (mk_schedule)i;
+            return POPLINER_OK;
+        }
+    }
+    return pl_fail(error, POPLINER_ERROR_USAGE,
+                   "--schedule takes grouped, interleaved or sequential, not \"%s\".", text);
+}
+
+/* What only one of two options can say. */
+static popliner_status settle_pipeline(mk_options *options, popliner_error *error) {
+    if (options->num_ipus == 0)
+        options->num_ipus = 1;
+    options->num_tiles = options->tiles_per_ipu * options->num_ipus;
+    if (!options->has_plan_seed)
+        options->plan_seed = options->seed;
+    if (options->num_skips > options->num_layers / 2)
+        return pl_fail(
+            error, POPLINER_ERROR_USAGE, "--skips: %llu layers have at most %llu such connections.",
+            (unsigned long long)options->num_layers, (unsigned long long)options->num_layers / 2);
+    if (options->num_ipus == 1) {
+        if (options->schedule != MK_GROUPED)
+            return pl_fail(error, POPLINER_ERROR_USAGE, "--schedule needs --pipeline.");
+        return POPLINER_OK;
+    }
+    if (options->cuts[options->num_ipus - 2] + 1 >= options->num_layers)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "--pipeline: no layer comes behind layer %llu, the last one is %llu.",
+                       (unsigned long long)options->cuts[options->num_ipus - 2],
+                       (unsigned long long)options->num_layers - 1);
+    if (options->schedule != MK_GROUPED && options->framework != MK_TENSORFLOW)
+        return pl_fail(error, POPLINER_ERROR_USAGE, "--schedule needs --framework tensorflow.");
+    bool has_faults = false;
+    for (size_t i = 0; i < MK_FAULT_KIND_COUNT; i++)
+        has_faults = has_faults || options->faults[i] > 0;
+    if (options->part.is_given || options->execution || has_faults)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "--pipeline goes without --only-layers, --execution and --fault.");
+    options->accumulate = options->training;
+    options->maps_in_turn = true;
+    return POPLINER_OK;
+}
+
 /* KIND:K; the last of a kind counts. */
 static popliner_status read_fault(const option *known, const char *text, mk_options *options,
                                   popliner_error *error) {
@@ -294,6 +386,13 @@ static popliner_status set_option(const option *known, const char *value, mk_opt
         return read_part(value, member, error);
     case OPTION_FAULT:
         return read_fault(known, value, options, error);
+    case OPTION_PIPELINE:
+        return read_pipeline(known, value, options, error);
+    case OPTION_SCHEDULE:
+        return read_schedule(value, &options->schedule, error);
+    case OPTION_PLAN_SEED:
+        options->has_plan_seed = true;
+        return read_number(known, value, &options->plan_seed, error);
     case OPTION_PRESET:
         return POPLINER_OK; /* read before all others */
     }
@@ -334,6 +433,8 @@ popliner_status mk_options_read(mk_options *options, int num_arguments, char *ar
     if (status == POPLINER_OK && !options->help && !options->version &&
         (options->directory == NULL || options->directory[0] == '\0'))
         status = pl_fail(error, POPLINER_ERROR_USAGE, "--output DIR is missing.");
+    if (status == POPLINER_OK)
+        status = settle_pipeline(options, error);
     if (status == POPLINER_OK)
         status = settle_part(options, error);
     return status;

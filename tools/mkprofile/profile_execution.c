@@ -104,7 +104,7 @@ static double balance(uint64_t sum, uint64_t count, uint64_t max) {
  * and from step to step. */
 static void measure_estimated(execution *x, const mk_program *program, size_t estimate) {
     size_t num_tiles = (size_t)x->profile->plan->options.num_tiles;
-    uint64_t seed = x->profile->plan->options.seed + 3;
+    uint64_t seed = x->profile->plan->options.plan_seed + 3;
     uint64_t permille = 900 + mk_random(seed, program->id, 0) % 301;
     uint64_t of_step = mk_random(seed, x->num_steps, 1);
     mk_lookup_rle(&x->estimates, estimate, x->cycles, num_tiles);
@@ -253,8 +253,8 @@ static void execute(execution *x, size_t number) {
         write_step(x, program);
         break;
     case MK_STREAM_COPY_BEGIN:
-        measure_equal(x, HOST_MIN_CYCLES +
-                             mk_random(plan->options.seed + 3, x->num_steps, 2) % HOST_MORE_CYCLES);
+        measure_equal(x, HOST_MIN_CYCLES + mk_random(plan->options.plan_seed + 3, x->num_steps, 2) %
+                                               HOST_MORE_CYCLES);
         write_step(x, program);
         break;
     case MK_STREAM_COPY_MID:
@@ -289,6 +289,7 @@ static void execute(execution *x, size_t number) {
         break;
     case MK_SANS:
     case MK_WRITE_UNDEF:
+    case MK_GLOBAL_EXCHANGE: /* there is one IPU */
     case MK_PROGRAM_TYPE_END:
         break;
     }

@@ -45,20 +45,24 @@ static size_t write_regions(mk_profile *profile, region_writer *writer, const si
 static void describe_region(const mk_profile *profile, size_t variable, char *text, size_t size) {
     const mk_network_plan *plan = profile->plan;
     const mk_variable *described = mk_variable_at(plan, variable);
-    size_t tile = (size_t)described->tiles.first;
+    size_t tile =
+        (size_t)(described->tiles.first + described->tiles.ipu * plan->options.tiles_per_ipu);
     snprintf(text, size, "%s: %s%zu[0,%llu)", mk_category_name(described->category),
              mk_base_name(plan, described->name), tile,
              (unsigned long long)mk_size_on_tile(&profile->sizes, variable, tile));
 }
 
+/* By IPU: the sum of the arrays over its tiles, or the most of a tile. */
 static void write_total(mk_profile *profile, mk_rows *rows, const uint64_t *a, const uint64_t *b,
                         bool is_maximum) {
-    uint64_t total = 0;
-    for (size_t tile = 0; tile < profile->plan->options.num_tiles; tile++) {
+    const mk_options *options = &profile->plan->options;
+    uint64_t totals[MK_MAX_IPUS] = {0};
+    for (size_t tile = 0; tile < options->num_tiles; tile++) {
+        uint64_t *total = &totals[tile / options->tiles_per_ipu];
         uint64_t bytes = a[tile] + (b != NULL ? b[tile] : 0);
-        total = !is_maximum ? total + bytes : bytes > total ? bytes : total;
+        *total = !is_maximum ? *total + bytes : bytes > *total ? bytes : *total;
     }
-    pl_rle_write(&profile->blob, &total, 1);
+    pl_rle_write(&profile->blob, totals, (size_t)options->num_ipus);
     mk_rows_blob(rows, &profile->blob);
 }
 
@@ -68,11 +72,23 @@ void mk_write_by_tile(mk_profile *profile, mk_rows *rows, const uint64_t *values
 }
 
 size_t mk_write_cycles(mk_profile *profile, mk_rows *rows, const uint64_t *cycles) {
-    size_t id = profile->num_cycles_rows++;
-    mk_rows_integer(rows, id);
-    mk_write_by_tile(profile, rows, cycles);
-    mk_rows_next(rows);
-    return id;
+    const mk_options *options = &profile->plan->options;
+    size_t first = profile->num_cycles_rows;
+    for (size_t ipu = 0; ipu < options->num_ipus; ipu++) {
+        mk_rows_integer(rows, profile->num_cycles_rows++);
+        pl_rle_write(&profile->blob, cycles + ipu * options->tiles_per_ipu,
+                     (size_t)options->tiles_per_ipu);
+        mk_rows_blob(rows, &profile->blob);
+        mk_rows_next(rows);
+    }
+    return first;
+}
+
+/* The list of the rows from `first` on, one for each IPU. */
+static void write_cycles_ids(mk_profile *profile, mk_rows *rows, size_t first) {
+    for (size_t ipu = 0; ipu < profile->plan->options.num_ipus; ipu++)
+        pl_varint_write(&profile->blob, first + ipu);
+    mk_rows_blob(rows, &profile->blob);
 }
 
 /* The cycles of sending and receiving; the result replaces `received`. */
@@ -131,10 +147,45 @@ static void write_exchange(mk_profile *profile, mk_rows *rows, mk_rows *cycles,
     write_total(profile, rows, received, sent, true);
     transfer_cycles(profile, received, sent);
     size_t cycles_id = mk_write_cycles(profile, cycles, received);
-    pl_varint_write(&profile->blob, cycles_id);
-    mk_rows_blob(rows, &profile->blob);
+    write_cycles_ids(profile, rows, cycles_id);
     mk_rows_integer(rows, source_id);
     mk_rows_integer(rows, destination_id);
+    mk_rows_next(rows);
+}
+
+/* The code is a variable of its own; the table has no column for it. */
+static void write_global_exchange(mk_profile *profile, mk_rows *rows, mk_rows *cycles,
+                                  region_writer *writer, size_t number) {
+    const mk_network_plan *plan = profile->plan;
+    const mk_global_exchange *exchange = mk_global_exchange_at(plan, number);
+    const size_t *uses = plan->uses.items;
+    const size_t *sources = uses + exchange->first_source;
+    const size_t *destinations = uses + exchange->first_destination;
+    uint64_t *received = profile->by_tile;
+    uint64_t *sent = profile->by_tile_too;
+    clear_scratch(profile);
+    size_t source_id = write_regions(profile, writer, sources, exchange->num_sources, sent);
+    size_t destination_id =
+        write_regions(profile, writer, destinations, exchange->num_destinations, received);
+    char source_text[700];
+    char destination_text[700];
+    describe_region(profile, sources[0], source_text, sizeof source_text);
+    describe_region(profile, destinations[0], destination_text, sizeof destination_text);
+    mk_rows_integer(rows, number);
+    mk_write_by_tile(profile, rows, received);
+    mk_write_by_tile(profile, rows, sent);
+    mk_rows_null(rows);
+    mk_rows_text(rows, source_text);
+    mk_rows_text(rows, destination_text);
+    write_total(profile, rows, received, NULL, false);
+    write_total(profile, rows, sent, NULL, false);
+    write_total(profile, rows, received, sent, true);
+    transfer_cycles(profile, received, sent);
+    size_t cycles_id = mk_write_cycles(profile, cycles, received);
+    write_cycles_ids(profile, rows, cycles_id);
+    mk_rows_integer(rows, source_id);
+    mk_rows_integer(rows, destination_id);
+    mk_rows_text(rows, "External");
     mk_rows_next(rows);
 }
 
@@ -183,8 +234,7 @@ static void write_stream_copy(mk_profile *profile, mk_rows *rows, mk_rows *hosts
     write_total(profile, rows, profile->by_tile, profile->by_tile_too, true);
     transfer_cycles(profile, profile->by_tile, profile->by_tile_too);
     size_t cycles_id = mk_write_cycles(profile, cycles, profile->by_tile);
-    pl_varint_write(&profile->blob, cycles_id);
-    mk_rows_blob(rows, &profile->blob);
+    write_cycles_ids(profile, rows, cycles_id);
     mk_rows_next(rows);
 }
 
@@ -208,6 +258,10 @@ static void write_transfers(mk_profile *profile, mk_rows *cycles) {
     profile->exchange_cycles = profile->num_cycles_rows;
     for (size_t i = 0; i < plan->exchanges.count; i++)
         write_exchange(profile, &exchanges, cycles, &writer, i);
+    mk_rows_end(&exchanges);
+    exchanges = mk_rows_begin(database, "program_type_global_exchange", 13);
+    for (size_t i = 0; i < plan->global_exchanges.count; i++)
+        write_global_exchange(profile, &exchanges, cycles, &writer, i);
     mk_rows_end(&exchanges);
     mk_rows_end(&writer.targets);
     mk_rows_end(&writer.regions);
@@ -277,8 +331,7 @@ static void write_compute_set(mk_profile *profile, mk_rows *rows, mk_rows *insta
     mk_rows_integer(rows, num_instances * 2);
     write_debug_id(rows, set->context);
     size_t cycles_id = mk_write_cycles(profile, cycles, cycles_by_tile);
-    pl_varint_write(&profile->blob, cycles_id);
-    mk_rows_blob(rows, &profile->blob);
+    write_cycles_ids(profile, rows, cycles_id);
     mk_rows_null(rows);
     append_var_ids(profile, set, vars);
     mk_rows_blob(rows, &profile->blob);
@@ -310,6 +363,7 @@ static const struct {
     {MK_CALL, "Call", "program_type_call"},
     {MK_ON_EVERY_TILE_SWITCH, "OnEveryTileSwitch", NULL},
     {MK_DO_EXCHANGE, "DoExchange", "program_type_do_exchange"},
+    {MK_GLOBAL_EXCHANGE, "GlobalExchange", "program_type_global_exchange"},
     {MK_STREAM_COPY_BEGIN, "StreamCopyBegin", NULL},
     {MK_STREAM_COPY_MID, "StreamCopyMid", "program_type_stream_copy"},
     {MK_STREAM_COPY_END, "StreamCopyEnd", NULL},
@@ -339,7 +393,8 @@ static bool has_table(mk_program_type type) {
 
 /* The index into the table of its type: that of what it runs, or its number among its like. */
 static size_t variant_index(const mk_program *program) {
-    return program->type == MK_DO_EXCHANGE || program->type == MK_STREAM_COPY_MID
+    return program->type == MK_DO_EXCHANGE || program->type == MK_GLOBAL_EXCHANGE ||
+                   program->type == MK_STREAM_COPY_MID
                ? program->target
                : program->variant;
 }
@@ -419,7 +474,7 @@ static void write_variants(mk_profile *profile) {
             mk_rows_next(&calls);
         } else if (program->type == MK_SYNC) {
             mk_rows_integer(&syncs, program->variant);
-            mk_rows_text(&syncs, "Internal");
+            mk_rows_text(&syncs, program->target == MK_SYNC_EXTERNAL ? "External" : "Internal");
             mk_rows_next(&syncs);
         } else if (program->type == MK_SANS || program->type == MK_SYNC_ANS) {
             mk_rows *rows = program->type == MK_SANS ? &sans : &sync_ans;

@@ -13,11 +13,22 @@ static void append_element_offsets(pl_blob *blob) {
 
 static void write_target_info(mk_profile *profile) {
     uint64_t tiles = profile->plan->options.num_tiles;
+    uint64_t tiles_per_ipu = profile->plan->options.tiles_per_ipu;
+    uint64_t num_ipus = profile->plan->options.num_ipus;
     uint64_t memory = tiles * MK_BYTES_PER_TILE;
     mk_rows rows = mk_rows_begin(&profile->database, "target_info", 46);
-    const uint64_t sizes[] = {
-        memory, MK_BYTES_PER_TILE, CLOCK_FREQUENCY, 10, 1, tiles, tiles, memory, 1, 1, tiles,
-        memory};
+    const uint64_t sizes[] = {memory / num_ipus,
+                              MK_BYTES_PER_TILE,
+                              CLOCK_FREQUENCY,
+                              10,
+                              num_ipus,
+                              tiles,
+                              tiles_per_ipu,
+                              memory,
+                              1,
+                              num_ipus,
+                              tiles,
+                              memory};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         mk_rows_integer(&rows, sizes[i]);
     mk_rows_text(&rows, "ipu2");
@@ -108,7 +119,7 @@ void mk_write_target(mk_profile *profile) {
     mk_rows rows = mk_rows_begin(&profile->database, "relative_sync_delay", 2);
     for (uint64_t tile = 0; tile < options->num_tiles; tile++) {
         mk_rows_integer(&rows, tile);
-        mk_rows_integer(&rows, tile / 2);
+        mk_rows_integer(&rows, tile % options->tiles_per_ipu / 2);
         mk_rows_next(&rows);
     }
     mk_rows_end(&rows);

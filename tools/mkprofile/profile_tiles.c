@@ -61,7 +61,8 @@ static void write_variable(mk_profile *profile, mk_rows *rows, size_t tile, size
     mk_rows_integer(rows, variable->category);
     mk_rows_integer(rows, variable->class_id);
     if (variable->section == MK_SECTION_TEMPORARY && place + 1 < profile->layout.num_lowered &&
-        mk_random(plan->options.seed + 2, variable->identity, tile) % ELEMENT_CONSTRAINT_EVERY ==
+        mk_random(plan->options.plan_seed + 2, variable->identity, tile) %
+                ELEMENT_CONSTRAINT_EVERY ==
             0) {
         pl_varint_write(&profile->blob, id + 1);
         mk_rows_blob(rows, &profile->blob);
@@ -120,16 +121,22 @@ static void write_categories(mk_profile *profile, const uint64_t *overlapped,
     mk_rows_end(&rows);
 }
 
-/* The changes per step, for the one IPU and for all of them. */
+/* The changes per step, for each IPU and for all of them. */
 static void write_step_changes(mk_profile *profile) {
     mk_rows rows = mk_rows_begin(&profile->database, "memory_not_always_live_by_step_and_ipu", 3);
-    for (int pass = 0; pass < 2; pass++) {
-        for (size_t step = 0; step < profile->plan->steps.count; step++) {
-            int64_t change = profile->layout.step_bytes[step];
+    size_t num_ipus = (size_t)profile->plan->options.num_ipus;
+    size_t num_steps = profile->plan->steps.count;
+    for (size_t ipu = 0; ipu <= num_ipus; ipu++) {
+        for (size_t step = 0; step < num_steps; step++) {
+            int64_t change = 0;
+            for (size_t i = 0; i < num_ipus; i++) {
+                if (i == ipu || ipu == num_ipus)
+                    change += profile->layout.step_bytes[i * (num_steps + 1) + step];
+            }
             if (change == 0)
                 continue;
-            if (pass == 0)
-                mk_rows_integer(&rows, 0);
+            if (ipu < num_ipus)
+                mk_rows_integer(&rows, ipu);
             else
                 mk_rows_null(&rows);
             mk_rows_integer(&rows, step);

@@ -24,6 +24,7 @@ size_t mk_add_program(mk_builder *builder, mk_program_type type, size_t target, 
                           .name = MK_NONE,
                           .context = context,
                           .control_bytes = control_bytes,
+                          .ipu = builder->ipu,
                           .is_in_function = builder->occasion != MK_NONE};
     size_t number = mk_append(plan, &plan->programs, &program);
     if (builder->parent != MK_NONE && !plan->is_out_of_memory) {
@@ -162,7 +163,8 @@ mk_span mk_add_exchange(mk_builder *builder, mk_span source, uint64_t bytes, mk_
         .senders = mk_variable_at(plan, source.first)->tiles,
         .receivers = tiles,
         .first_source = plan->uses.count,
-        .code_bytes = (is_convolution ? 80 : 16) + mk_random(plan->options.seed, number, 1) % 3 * 4,
+        .code_bytes =
+            (is_convolution ? 80 : 16) + mk_random(plan->options.plan_seed, number, 1) % 3 * 4,
         .identity = mk_next_identity(builder),
     };
     uint32_t parent = add_poplibs_records(builder);
@@ -180,6 +182,52 @@ mk_span mk_add_exchange(mk_builder *builder, mk_span source, uint64_t bytes, mk_
     return received;
 }
 
+static void use_all(mk_builder *builder, const mk_span *spans, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        mk_execute_use(builder, spans[i]);
+}
+
+void mk_add_move(mk_builder *builder, const char *label, const mk_span *sources, size_t num_sources,
+                 const mk_span *destinations, size_t num_destinations, mk_tiles senders,
+                 mk_tiles receivers) {
+    mk_network_plan *plan = builder->plan;
+    size_t parts = num_sources > num_destinations ? num_sources : num_destinations;
+    mk_exchange exchange = {.senders = senders,
+                            .receivers = receivers,
+                            .first_source = plan->uses.count,
+                            .code_bytes = 16 * parts,
+                            .identity = mk_next_identity(builder)};
+    uint32_t context =
+        mk_add_context(plan, MK_CONTEXT_PROGRAM, builder->record, 0, MK_NONE, "Copy");
+    size_t program = mk_add_program(builder, MK_DO_EXCHANGE, plan->exchanges.count, context, 8);
+    mk_program_at(plan, program)->name =
+        mk_intern_format(plan, "cs%zu_%s/%s", builder->message++, builder->scope, label);
+    use_all(builder, sources, num_sources);
+    exchange.num_sources = settle_uses(plan, exchange.first_source);
+    exchange.first_destination = plan->uses.count;
+    use_all(builder, destinations, num_destinations);
+    exchange.num_destinations = settle_uses(plan, exchange.first_destination);
+    mk_append(plan, &plan->exchanges, &exchange);
+}
+
+void mk_add_global_exchange(mk_builder *builder, const char *label, const mk_span *sources,
+                            size_t num_sources, const mk_span *destinations,
+                            size_t num_destinations, uint64_t ipus) {
+    mk_network_plan *plan = builder->plan;
+    mk_global_exchange exchange = {.first_source = plan->uses.count, .ipus = ipus};
+    uint32_t context =
+        mk_add_context(plan, MK_CONTEXT_PROGRAM, builder->record, 0, MK_NONE, "Copy");
+    size_t program =
+        mk_add_program(builder, MK_GLOBAL_EXCHANGE, plan->global_exchanges.count, context, 8);
+    mk_program_at(plan, program)->name = mk_intern_format(plan, "%s/%s", builder->scope, label);
+    use_all(builder, sources, num_sources);
+    exchange.num_sources = settle_uses(plan, exchange.first_source);
+    exchange.first_destination = plan->uses.count;
+    use_all(builder, destinations, num_destinations);
+    exchange.num_destinations = settle_uses(plan, exchange.first_destination);
+    mk_append(plan, &plan->global_exchanges, &exchange);
+}
+
 void mk_add_write_undef(mk_builder *builder, mk_span variables) {
     mk_add_program(builder, MK_WRITE_UNDEF, MK_NONE, builder->record, 0);
     for (size_t i = 0; i < variables.count; i++)
@@ -189,12 +237,14 @@ void mk_add_write_undef(mk_builder *builder, mk_span variables) {
 void mk_add_host_copy(mk_builder *builder, bool to_host, size_t first_tensor, size_t num_tensors,
                       uint32_t record) {
     mk_network_plan *plan = builder->plan;
-    mk_occasion *windows = mk_occasion_at(plan, 0);
+    mk_occasion *windows = mk_occasion_at(plan, mk_occasion_of_ipu(builder->ipu, MK_WINDOWS));
     mk_append(plan, &windows->starts, &builder->step);
     uint32_t context = mk_add_context(plan, MK_CONTEXT_PROGRAM, record, 0, MK_NONE, "StreamCopy");
     mk_add_program(builder, MK_STREAM_COPY_BEGIN, MK_NONE, context, 4);
-    mk_host_copy copy = {
-        .to_host = to_host, .first_tensor = first_tensor, .num_tensors = num_tensors};
+    mk_host_copy copy = {.to_host = to_host,
+                         .ipu = builder->ipu,
+                         .first_tensor = first_tensor,
+                         .num_tensors = num_tensors};
     mk_add_program(builder, MK_STREAM_COPY_MID, mk_append(plan, &plan->host_copies, &copy), context,
                    4);
     for (size_t i = 0; i < num_tensors && !plan->is_out_of_memory; i++) {

@@ -15,6 +15,7 @@ typedef struct mk_builder {
     size_t step;        /* the next liveness step; in a function, counted from its occasion */
     size_t occasion;    /* the function whose body is being built, else MK_NONE */
     size_t operation;   /* that is being lowered, else MK_NONE */
+    size_t ipu;         /* that runs the programs, or MK_EVERY_IPU */
     uint32_t record;    /* debug id that the programs descend from */
     const char *api;    /* what the operation calls in poplibs */
     const char *scope;  /* start of the names of its variables and compute sets */
@@ -49,6 +50,17 @@ void mk_end_execute(mk_builder *builder);
 
 /* Sends `source` to other tiles, where a new message of `bytes` on `tiles` receives it. */
 mk_span mk_add_exchange(mk_builder *builder, mk_span source, uint64_t bytes, mk_tiles tiles);
+
+/* Sends what `sources` hold to `destinations`, which must be there already; tiles that take part
+ * are `senders` and `receivers`. */
+void mk_add_move(mk_builder *builder, const char *label, const mk_span *sources, size_t num_sources,
+                 const mk_span *destinations, size_t num_destinations, mk_tiles senders,
+                 mk_tiles receivers);
+
+/* The same between IPUs, of which `ipus` has a bit for each that takes part. */
+void mk_add_global_exchange(mk_builder *builder, const char *label, const mk_span *sources,
+                            size_t num_sources, const mk_span *destinations,
+                            size_t num_destinations, uint64_t ipus);
 
 /* Marks variables as about to be written. */
 void mk_add_write_undef(mk_builder *builder, mk_span variables);

@@ -4,11 +4,19 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "mkprofile/random.h"
+#include "mkprofile/variables.h"
 
 #include <stdlib.h>
 
 bool mk_tiles_hold(const mk_network_plan *plan, mk_tiles tiles, uint64_t tile) {
-    uint64_t all = plan->options.num_tiles;
+    uint64_t all = plan->options.tiles_per_ipu;
+    if (tiles.ipu == MK_EVERY_IPU) {
+        tile %= all;
+    } else {
+        if (tile < tiles.ipu * all || tile >= (tiles.ipu + 1) * all)
+            return false;
+        tile -= tiles.ipu * all;
+    }
     uint64_t distance = tile >= tiles.first ? tile - tiles.first : tile + all - tiles.first;
     return distance < tiles.count;
 }
@@ -19,7 +27,7 @@ uint64_t mk_instances_on_tile(const mk_network_plan *plan, size_t number, uint64
         return 0;
     if (vertices->extra_instances == 0)
         return vertices->min_instances;
-    return vertices->min_instances + mk_random(plan->options.seed, vertices->identity, tile) %
+    return vertices->min_instances + mk_random(plan->options.plan_seed, vertices->identity, tile) %
                                          (vertices->extra_instances + 1);
 }
 
@@ -35,11 +43,14 @@ uint64_t mk_exchange_code_on_tile(const mk_network_plan *plan, size_t number, ui
     const mk_exchange *exchange = mk_exchange_at(plan, number);
     uint64_t instructions = exchange->code_bytes / 4;
     uint64_t min_instructions = instructions > 3 ? instructions - 3 : 1;
-    return 4 * (min_instructions + mk_random(plan->options.seed, exchange->identity, tile) % 7);
+    return 4 *
+           (min_instructions + mk_random(plan->options.plan_seed, exchange->identity, tile) % 7);
 }
 
 uint64_t mk_control_code_on_tile(const mk_network_plan *plan, size_t number, uint64_t tile) {
     const mk_program *program = mk_program_at(plan, number);
+    if (!mk_tiles_hold(plan, mk_all_tiles(plan, program->ipu), tile))
+        return 0;
     switch (program->type) {
     case MK_ON_TILE_EXECUTE: {
         const mk_compute_set *set = mk_compute_set_at(plan, program->target);
@@ -48,6 +59,10 @@ uint64_t mk_control_code_on_tile(const mk_network_plan *plan, size_t number, uin
                 return program->control_bytes + 4 * (set->num_vertices - 1);
         }
         return 4;
+    }
+    case MK_GLOBAL_EXCHANGE: {
+        uint64_t ipus = mk_global_exchange_at(plan, program->target)->ipus;
+        return (ipus >> tile / plan->options.tiles_per_ipu & 1) != 0 ? program->control_bytes : 0;
     }
     case MK_DO_EXCHANGE:
         return takes_part(plan, program->target, tile) ? program->control_bytes : 4;
@@ -79,7 +94,7 @@ popliner_status mk_sizes_begin(mk_sizes *sizes, const mk_network_plan *plan,
     for (size_t tile = 0; tile < tiles; tile++) {
         /* A few tiles hold more than their share, as in real mappings: they are what does not
          * fit. */
-        uint64_t random = mk_random(plan->options.seed, 3000000, tile);
+        uint64_t random = mk_random(plan->options.plan_seed, 3000000, tile);
         sizes->tile_permille[tile] = random % 32 == 0 ? 1160 : 965 + random / 32 % 61;
     }
     return POPLINER_OK;
@@ -98,7 +113,14 @@ bool mk_is_held(const mk_sizes *sizes, size_t number, uint64_t tile) {
         return sizes->has_type[variable->subject * plan->options.num_tiles + tile];
     if (variable->rule == MK_RULE_EXCHANGE)
         return takes_part(plan, variable->subject, tile);
+    if (variable->rule == MK_RULE_CONTROL_CODE && plan->options.num_ipus > 1)
+        return mk_size_on_tile(sizes, number, tile) > 0;
     return mk_tiles_hold(plan, variable->tiles, tile);
+}
+
+/* The tile of another IPU with the same number there. */
+static uint64_t same_tile(const mk_network_plan *plan, uint64_t tile, size_t ipu) {
+    return tile % plan->options.tiles_per_ipu + ipu * plan->options.tiles_per_ipu;
 }
 
 uint64_t mk_size_on_tile(const mk_sizes *sizes, size_t number, uint64_t tile) {
@@ -106,9 +128,14 @@ uint64_t mk_size_on_tile(const mk_sizes *sizes, size_t number, uint64_t tile) {
     const mk_variable *variable = mk_variable_at(plan, number);
     switch (variable->rule) {
     case MK_RULE_SHARE: {
-        uint64_t jitter = 980 + mk_random(plan->options.seed, variable->identity, tile) % 41;
+        uint64_t jitter = 980 + mk_random(plan->options.plan_seed, variable->identity, tile) % 41;
         uint64_t bytes = variable->bytes * sizes->tile_permille[tile] / 1000 * jitter / 1000;
         return bytes < 4 ? 4 : bytes / 4 * 4;
+    }
+    case MK_RULE_CLONE: {
+        const mk_variable *original = mk_variable_at(plan, variable->subject);
+        return variable->num_copies * mk_size_on_tile(sizes, variable->subject,
+                                                      same_tile(plan, tile, original->tiles.ipu));
     }
     case MK_RULE_FIXED:
         return variable->bytes;

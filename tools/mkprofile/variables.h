@@ -12,15 +12,20 @@ typedef struct mk_span {
     size_t count;
 } mk_span;
 
-/* So many tiles that `bytes` give each of them enough to be worth it, at most a share
+/* So many tiles of an IPU that `bytes` give each of them enough to be worth it, at most a share
  * (numerator / denominator) of all; where they start depends on `salt`. */
-mk_tiles mk_choose_tiles(const mk_network_plan *plan, uint64_t bytes, uint64_t numerator,
-                         uint64_t denominator, uint64_t salt);
+mk_tiles mk_choose_tiles(const mk_network_plan *plan, size_t ipu, uint64_t bytes,
+                         uint64_t numerator, uint64_t denominator, uint64_t salt);
+
+/* The same for a tensor. If the options say so, it starts where the one mapped before it ended. */
+mk_tiles mk_map_tensor(mk_network_plan *plan, size_t ipu, uint64_t bytes, uint64_t numerator,
+                       uint64_t denominator, uint64_t salt);
 
 /* What each of the tiles gets of `bytes`. */
 uint64_t mk_share(uint64_t bytes, mk_tiles tiles);
 
-mk_tiles mk_all_tiles(const mk_network_plan *plan);
+/* All tiles of an IPU, or of all of them. */
+mk_tiles mk_all_tiles(const mk_network_plan *plan, size_t ipu);
 
 /* A variable with an origin in the model. */
 typedef struct mk_data {
@@ -29,6 +34,8 @@ typedef struct mk_data {
     mk_tensor_kind kind; /* tells whether it is always live */
     uint64_t bytes;      /* on all of its tiles */
     mk_tiles tiles;
+    uint64_t num_copies; /* of the variables from `original` on, whose clone it is; 0 if of none */
+    size_t original;
     uint32_t context; /* debug id, 0 for none */
     size_t occasion;  /* whose starts its steps count from, else MK_NONE */
 } mk_data;
@@ -56,5 +63,11 @@ void mk_add_system_variables(mk_network_plan *plan);
 
 /* Extends the life of a variable to the step. */
 void mk_live_at(mk_network_plan *plan, size_t variable, size_t step);
+
+/* The next step at which the variable is live writes all of it: what it holds dies. */
+void mk_write_anew(mk_network_plan *plan, size_t variable);
+
+/* When all is lowered: extends lives over the ends of the loop of a pipeline. */
+void mk_settle_lives(mk_network_plan *plan);
 
 #endif

@@ -104,9 +104,27 @@ static const mk_vertex_type shared_types[MK_TYPE_COUNT] = {
      .code_bytes = 318},
 };
 
+static const mk_vertex_type pipeline_types[MK_TYPE_COUNT_OF_PIPELINES - MK_TYPE_COUNT] = {
+    {.name = "popops::DynamicUpdateSlice2D<half>",
+     .source = "asm",
+     .size_bytes = 20,
+     .pointer_bytes = 12,
+     .field_bytes = 8,
+     .code_bytes = 240},
+    {.name = "popops::DynamicSlice2D<half>",
+     .source = "asm",
+     .size_bytes = 20,
+     .pointer_bytes = 12,
+     .field_bytes = 8,
+     .code_bytes = 232},
+};
+
 void mk_add_shared_types(mk_network_plan *plan) {
+    bool is_pipeline = plan->options.num_ipus > 1;
     for (size_t i = 0; i < MK_TYPE_COUNT; i++)
         mk_append(plan, &plan->vertex_types, &shared_types[i]);
+    for (size_t i = MK_TYPE_COUNT; i < MK_TYPE_COUNT_OF_PIPELINES && is_pipeline; i++)
+        mk_append(plan, &plan->vertex_types, &pipeline_types[i - MK_TYPE_COUNT]);
 }
 
 size_t mk_add_generated_type(mk_network_plan *plan, const mk_operation *operation) {

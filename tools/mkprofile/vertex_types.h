@@ -26,6 +26,10 @@ enum {
     MK_TYPE_GELU,
     MK_TYPE_UPDATE,
     MK_TYPE_COUNT,
+    /* Those that pipelines alone have. */
+    MK_TYPE_DYNAMIC_UPDATE = MK_TYPE_COUNT,
+    MK_TYPE_DYNAMIC_SLICE,
+    MK_TYPE_COUNT_OF_PIPELINES,
 };
 
 void mk_add_shared_types(mk_network_plan *plan);
