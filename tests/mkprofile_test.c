@@ -291,7 +291,7 @@ static void pipelines_refer_to_what_is_there(void **state) {
     debug_information debug = read_debug("pipeline");
     assert_debug_ids_known(db, &debug);
     free_debug(&debug);
-    assert_int_equal(ask(db, "SELECT num_ipus FROM target_info"), 3);
+    assert_int_equal(test_ask(db, "SELECT num_ipus FROM target_info"), 3);
     sqlite3_close(db);
 }
 
