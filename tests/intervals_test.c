@@ -76,6 +76,7 @@ static void assert_same_detail(const popliner_stage_detail *a, const popliner_st
     assert_int_equal(a->exchange_code_bytes, b->exchange_code_bytes);
     assert_int_equal(a->control_code_bytes, b->control_code_bytes);
     assert_int_equal(a->unexplained_bytes, b->unexplained_bytes);
+    assert_int_equal(a->unexplained_always_live_bytes, b->unexplained_always_live_bytes);
     assert_int_equal(a->stash_bytes, b->stash_bytes);
     assert_int_equal(a->parameter_bytes, b->parameter_bytes);
     assert_int_equal(a->tile, b->tile);
@@ -163,9 +164,9 @@ static void check_layers(const golden_case *c, popliner_layers *layers) {
         popliner_costs *costs = measure(c, chain);
         assert_peaks(c, chain, costs);
         assert_cuts(c, chain, costs);
-        assert_details(c, chain,
-                       popliner_chain_num_units(chain) % 2 == 0 ? POPLINER_RECOMPUTE_NONE
-                                                                : POPLINER_RECOMPUTE_FULL);
+        assert_details(
+            c, chain,
+            (popliner_recompute)(popliner_chain_num_units(chain) % (POPLINER_RECOMPUTE_FULL + 1)));
         popliner_costs_free(costs);
         pl_chain_free(chain);
     }
@@ -239,6 +240,38 @@ static void agrees_for_the_real_profile(void **state) {
     uint64_t random = 31;
     check_layers(&c, assign_layers(&c, "of Set (\\d+)", POPLINER_LAYER_ORDER_STEPS));
     check_layers(&c, assign_at_random(&c, 8, &random));
+    golden_free(&c);
+}
+
+/* With programs that touch nothing: what only they touched is in every stage that runs while it is
+ * live, and is told apart from what is always live. */
+static void tells_what_no_operation_touches(void **state) {
+    (void)state;
+    golden_case c;
+    golden_load(&c, "popart-train");
+    popliner_profile *p = c.profile;
+    size_t kept = p->num_programs / 3;
+    for (size_t program = kept; program < p->num_programs; program++)
+        p->program_lists_start[program + 1] = p->program_lists_start[kept];
+    popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
+    pl_stage_details *details;
+    assert_int_equal(pl_intervals_measure(p, c.operations, chain, NULL, NULL, &details, NULL),
+                     POPLINER_OK);
+    size_t num_units = popliner_chain_num_units(chain);
+    size_t num_found = 0;
+    for (size_t from = 0; from < num_units; from++)
+        for (size_t to = from; to < num_units; to++) {
+            popliner_interval stage = {from, to, 1};
+            popliner_stage_detail d = pl_stage_details_get(details, p, NULL, &stage);
+            assert_true(d.unexplained_always_live_bytes > 0);
+            assert_true(d.unexplained_bytes >= d.unexplained_always_live_bytes);
+            num_found += d.unexplained_bytes > d.unexplained_always_live_bytes;
+        }
+    assert_true(num_found > num_units);
+    pl_stage_details_free(details);
+    pl_chain_free(chain);
+    check_layers(&c, layers);
     golden_free(&c);
 }
 
@@ -345,6 +378,7 @@ int main(void) {
         cmocka_unit_test(agrees_where_code_is_explained_wrongly),
         cmocka_unit_test(agrees_where_every_rule_matters),
         cmocka_unit_test(agrees_for_the_real_profile),
+        cmocka_unit_test(tells_what_no_operation_touches),
         cmocka_unit_test(forbids_a_first_stage_of_nothing),
         cmocka_unit_test(measures_a_model_without_operations),
         cmocka_unit_test(is_the_same_with_any_number_of_threads),

@@ -18,13 +18,14 @@
  *                  size; once per compute set
  *   exchange code, control code  as above
  *                  each of these four at most what the compiler counts of it on the tile
- *   variables      the always-live data that its operations touch, and, at the stage's own step
- *                  where most bytes are live, the other data that they touch and the data that no
- *                  operation touches; its own steps are those of its operations, see
+ *   variables      the always-live data that its operations touch, and the other data that they
+ *                  touch, at the stage's own step where most bytes are live, those that no
+ *                  operation touches among them; its own steps are those of its operations, see
  *                  popliner/chain.h
  *                  A copy from or to the host does not touch what other programs of operations
  *                  touch: each stage copies its own data.
- *   unexplained    everything always live that no operation explains, in every stage
+ *   unexplained    what no operation explains, in every stage: everything always live, and the
+ *                  data that no operation touches, as far as it is live at that step
  * So all operations together have, on every tile, always_live_bytes + not_always_live_peak_bytes of
  * the compiler's account.
  *
@@ -42,14 +43,15 @@ extern "C" {
 /* Bytes by tile, each array with num_tiles items. */
 typedef struct popliner_stage_memory {
     size_t num_tiles;
-    const uint64_t *variables_bytes; /* data: at the step of the stage where most of it is live */
+    const uint64_t *variables_bytes; /* data: at the step of the stage where most is live */
     const uint64_t *vertex_code_bytes;
     const uint64_t *vertex_state_bytes;
     const uint64_t *exchange_code_bytes;
     const uint64_t *control_code_bytes;
-    const uint64_t *unexplained_bytes; /* always live, of no operation: 0 in PopLiner's model */
-    const uint64_t *kept_bytes;        /* what it keeps for a pipeline, all copies */
-    const uint64_t *total_bytes;       /* the sum of these seven */
+    const uint64_t *unexplained_bytes;             /* of no operation: 0 in PopLiner's model */
+    const uint64_t *kept_bytes;                    /* what it keeps for a pipeline, all copies */
+    const uint64_t *total_bytes;                   /* the sum of these seven */
+    const uint64_t *unexplained_always_live_bytes; /* part of unexplained_bytes */
     const uint64_t *peak_step; /* no bytes: the first step at which variables_bytes are live */
 } popliner_stage_memory;
 
@@ -74,10 +76,11 @@ typedef struct popliner_stage_detail {
     uint64_t vertex_state_bytes;
     uint64_t exchange_code_bytes;
     uint64_t control_code_bytes;
-    uint64_t unexplained_bytes;
-    uint64_t stash_bytes; /* what it keeps for a pipeline, all copies */
+    uint64_t unexplained_bytes; /* of no operation, always live or at the steps of the peaks */
+    uint64_t stash_bytes;       /* what it keeps for a pipeline, all copies */
     uint64_t parameter_bytes;
-    size_t tile; /* the largest one, the first of equals */
+    uint64_t unexplained_always_live_bytes; /* part of unexplained_bytes */
+    size_t tile;                            /* the largest one, the first of equals */
     uint64_t tile_bytes;
     uint64_t tile_unexplained_bytes;
     uint64_t tile_stash_bytes;

@@ -140,6 +140,7 @@ static void finish_measurement(own_measurement *m) {
         .exchange_code_bytes = own->exchange_code_bytes,
         .control_code_bytes = own->control_code_bytes,
         .unexplained_bytes = own->unexplained_bytes,
+        .unexplained_always_live_bytes = own->unexplained_always_live_bytes,
         .kept_bytes = m->kept_bytes,
         .total_bytes = own->total_bytes,
         .peak_step = own->peak_step,

@@ -24,6 +24,7 @@ popliner_stage_detail pl_stage_detail_of(const pl_stage_meter *meter, const pl_s
         .stash_bytes = pl_tiles_sum(kept_bytes, n),
         .total_bytes = pl_tiles_sum(memory->total_bytes, n) + pl_tiles_sum(kept_bytes, n),
         .parameter_bytes = pl_stage_parameter_bytes(meter),
+        .unexplained_always_live_bytes = pl_tiles_sum(memory->unexplained_always_live_bytes, n),
     };
     for (size_t tile = 0; tile < n; tile++) {
         uint64_t bytes = memory->total_bytes[tile] + kept_bytes[tile];
@@ -114,6 +115,7 @@ void pl_detail_sums_add(pl_detail_sums *sums, const pl_detail_sums *others, size
     for (size_t i = 0; i < count; i++) {
         sums[i].variables_bytes += others[i].variables_bytes;
         sums[i].unexplained_bytes += others[i].unexplained_bytes;
+        sums[i].unexplained_always_live_bytes += others[i].unexplained_always_live_bytes;
         sums[i].stash_bytes += others[i].stash_bytes;
         sums[i].parameter_bytes += others[i].parameter_bytes;
         for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
@@ -210,6 +212,7 @@ popliner_stage_detail pl_stage_details_get(const pl_stage_details *details,
         .unexplained_bytes = sums->unexplained_bytes,
         .stash_bytes = copies * sums->stash_bytes,
         .parameter_bytes = sums->parameter_bytes,
+        .unexplained_always_live_bytes = sums->unexplained_always_live_bytes,
     };
     d.total_bytes = d.variables_bytes + d.vertex_code_bytes + d.vertex_state_bytes +
                     d.exchange_code_bytes + d.control_code_bytes + d.unexplained_bytes +

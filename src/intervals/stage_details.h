@@ -58,7 +58,8 @@ typedef struct pl_detail_sums {
     uint64_t variables_bytes;
     uint64_t code_bytes[PL_NUM_CODE_GROUPS];
     uint64_t unexplained_bytes;
-    uint64_t stash_bytes; /* one copy */
+    uint64_t unexplained_always_live_bytes; /* part of it */
+    uint64_t stash_bytes;                   /* one copy */
     uint64_t parameter_bytes;
 } pl_detail_sums;
 

@@ -79,6 +79,9 @@ popliner_status pl_tile_meter_begin(pl_tile_meter *meter, const pl_interval_inpu
     meter->segment_step = pl_new_array(num_steps, sizeof *meter->segment_step);
     meter->step_bytes = pl_new_array(num_steps, sizeof *meter->step_bytes);
     meter->segment_bytes = pl_new_array(num_steps, sizeof *meter->segment_bytes);
+    if (with_details)
+        meter->unexplained_bytes = pl_new_array(num_steps, sizeof *meter->unexplained_bytes);
+    memory = memory && (!with_details || meter->unexplained_bytes != NULL);
     if (!memory || meter->arriving_start == NULL || meter->allowed_end == NULL ||
         meter->set_start == NULL || meter->is_break == NULL || meter->segment_of_step == NULL ||
         meter->segment_step == NULL || meter->step_bytes == NULL || meter->segment_bytes == NULL)
@@ -106,6 +109,7 @@ void pl_tile_meter_free(pl_tile_meter *meter) {
     free(meter->segment_of_step);
     free(meter->segment_step);
     free(meter->step_bytes);
+    free(meter->unexplained_bytes);
     free(meter->segment_bytes);
     pl_peak_tree_free(&meter->base_tree);
     pl_peak_tree_free(&meter->tree);
@@ -135,6 +139,9 @@ static void add_unexplained(pl_tile_meter *meter, size_t tile) {
         pl_curve_add(&meter->base_curve, p, p->variable_class[variable],
                      p->variable_size_bytes[variable]);
     }
+    meter->has_unexplained = count > 0 && meter->unexplained_bytes != NULL;
+    if (meter->has_unexplained)
+        pl_curve_read(&meter->base_curve, meter->unexplained_bytes);
 }
 
 static bool has_unit(const pl_interval_inputs *inputs, uint32_t set, uint32_t unit) {
@@ -347,6 +354,16 @@ static uint64_t peak_of_stage(const pl_tile_meter *meter, const stage_steps *ste
     return bytes;
 }
 
+/* What no operation touches of the peak of a stage, if details are wanted, else 0. */
+static uint64_t unexplained_at_peak(const pl_tile_meter *meter, const stage_steps *steps,
+                                    uint64_t peak_bytes) {
+    uint32_t step;
+    if (!meter->has_unexplained || peak_bytes == 0)
+        return 0;
+    peak_of_stage(meter, steps, &step);
+    return meter->unexplained_bytes[step];
+}
+
 /* From differences over the starts to the bytes that arrive in stages beginning at `start`: called
  * for every start in order. */
 static void begin_start(pl_tile_meter *meter, size_t start) {
@@ -387,10 +404,14 @@ static bool measure_start(pl_tile_meter *meter, size_t tile, size_t start) {
         for (size_t sum = 0; sum < num_sums; sum++)
             sum_bytes[sum] += meter->arriving_bytes[sum][start * num_units + unit];
         size_t interval = pl_triangle_place(num_units, start, unit);
+        uint64_t peak_bytes = peak_of_stage(meter, &steps, NULL);
+        uint64_t unexplained_bytes = unexplained_at_peak(meter, &steps, peak_bytes);
+        uint64_t fixed_bytes = pl_account_fixed(&meter->inputs->account, tile);
         pl_detail_sums own = {
-            .variables_bytes = peak_of_stage(meter, &steps, NULL) + sum_bytes[PL_SUM_DATA],
+            .variables_bytes = peak_bytes - unexplained_bytes + sum_bytes[PL_SUM_DATA],
             .stash_bytes = sum_bytes[PL_SUM_STASH],
-            .unexplained_bytes = pl_account_fixed(&meter->inputs->account, tile),
+            .unexplained_bytes = unexplained_bytes + fixed_bytes,
+            .unexplained_always_live_bytes = fixed_bytes,
         };
         pl_peak_piece as_largest = {
             .bytes = own.variables_bytes + own.unexplained_bytes,

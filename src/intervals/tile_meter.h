@@ -45,10 +45,14 @@ typedef struct pl_tile_meter {
     uint8_t *is_break;         /* [num_steps + 1]: whether a segment begins here */
     uint32_t *segment_of_step; /* [num_steps + 1] */
     uint64_t *step_bytes;      /* [num_steps]: of the base */
-    uint64_t *segment_bytes;   /* [segments]: the most of the base */
-    uint32_t *segment_step;    /* [segments]: the first step that has it */
-    pl_peak_tree base_tree;    /* the base over the segments */
-    pl_peak_tree tree;         /* the same, and what has arrived in one stage */
+    /* [num_steps]: of what no operation touches, which is part of the base; only if details are
+     * wanted */
+    uint64_t *unexplained_bytes;
+    bool has_unexplained;    /* not 0 at some step */
+    uint64_t *segment_bytes; /* [segments]: the most of the base */
+    uint32_t *segment_step;  /* [segments]: the first step that has it */
+    pl_peak_tree base_tree;  /* the base over the segments */
+    pl_peak_tree tree;       /* the same, and what has arrived in one stage */
 } pl_tile_meter;
 
 /* Makes room. Errors: MEMORY. */

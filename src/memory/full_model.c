@@ -10,6 +10,7 @@
 #include "memory/placing.h"
 #include "memory/stage_data.h"
 #include "model/operations_data.h"
+#include "popliner/liveness.h"
 #include "profile/profile_data.h"
 
 /* The model's own part of a meter: which steps are the stage's. */
@@ -77,8 +78,13 @@ static popliner_status measure_tile(pl_stage_meter *meter, size_t tile, size_t f
         pl_curve_add(&meter->curve, p, p->variable_class[variable],
                      p->variable_size_bytes[variable]);
     }
-    memory->variables_bytes[tile] =
-        always_live_bytes + pl_curve_peak_of_marked(&meter->curve, steps->is_own, &peak_step);
+    uint64_t peak_bytes = pl_curve_peak_of_marked(&meter->curve, steps->is_own, &peak_step);
+    uint64_t unexplained_bytes = 0;
+    for (size_t i = 0; i < num_unexplained && peak_bytes > 0; i++)
+        if (popliner_liveness_is_live(p, unexplained[i], peak_step))
+            unexplained_bytes += p->variable_size_bytes[unexplained[i]];
+    memory->variables_bytes[tile] = always_live_bytes + peak_bytes - unexplained_bytes;
+    memory->unexplained_bytes[tile] = unexplained_bytes;
     memory->peak_step[tile] = peak_step;
     return POPLINER_OK;
 }

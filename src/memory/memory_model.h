@@ -81,8 +81,8 @@ typedef struct pl_memory_model {
     /* Forgets the peaks that it remembered; NULL if it never does. */
     void (*forget_peaks)(pl_stage_meter *meter);
 
-    /* Marks the variables of a stage and finds variables_bytes and peak_step of each tile, which
-     * are 0 before. Errors: MEMORY. */
+    /* Marks the variables of a stage and finds variables_bytes, peak_step, and of unexplained_bytes
+     * what is not always live, of each tile, which are 0 before. Errors: MEMORY. */
     popliner_status (*measure_data)(pl_stage_meter *meter, const size_t *operations,
                                     size_t num_operations, pl_stage_memory *memory,
                                     popliner_error *error);

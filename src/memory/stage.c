@@ -117,7 +117,8 @@ void pl_stage_sort_variables(pl_stage_meter *meter) {
 static void complete(const pl_stage_meter *meter, pl_stage_memory *memory,
                      uint64_t *const groups[PL_NUM_CODE_GROUPS]) {
     for (size_t tile = 0; tile < memory->num_tiles; tile++) {
-        memory->unexplained_bytes[tile] = pl_account_fixed(&meter->account, tile);
+        memory->unexplained_always_live_bytes[tile] = pl_account_fixed(&meter->account, tile);
+        memory->unexplained_bytes[tile] += memory->unexplained_always_live_bytes[tile];
         memory->total_bytes[tile] = memory->variables_bytes[tile] + memory->unexplained_bytes[tile];
         for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
             groups[group][tile] =

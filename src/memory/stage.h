@@ -19,14 +19,15 @@
  * pl_stage_memory_clear. */
 typedef struct pl_stage_memory {
     size_t num_tiles;
-    uint64_t *variables_bytes; /* data: at the step of the stage where most of it is live */
+    uint64_t *variables_bytes; /* data: at the step of the stage where most is live */
     uint64_t *vertex_code_bytes;
     uint64_t *vertex_state_bytes;
     uint64_t *exchange_code_bytes;
     uint64_t *control_code_bytes;
-    uint64_t *unexplained_bytes; /* always live, of no operation: 0 in PopLiner's model */
-    uint64_t *total_bytes;       /* the sum of these six */
-    uint64_t *peak_step;         /* no bytes: the first step at which variables_bytes are live */
+    uint64_t *unexplained_bytes;             /* of no operation: 0 in PopLiner's model */
+    uint64_t *total_bytes;                   /* the sum of these six */
+    uint64_t *unexplained_always_live_bytes; /* part of unexplained_bytes */
+    uint64_t *peak_step; /* no bytes: the first step at which variables_bytes are live */
 } pl_stage_memory;
 
 void pl_stage_memory_clear(pl_stage_memory *memory);

@@ -10,9 +10,15 @@
 popliner_status pl_stage_memory_begin(pl_stage_memory *memory, size_t num_tiles,
                                       popliner_error *error) {
     uint64_t **const arrays[] = {
-        &memory->variables_bytes,     &memory->vertex_code_bytes,  &memory->vertex_state_bytes,
-        &memory->exchange_code_bytes, &memory->control_code_bytes, &memory->unexplained_bytes,
-        &memory->total_bytes,         &memory->peak_step,
+        &memory->variables_bytes,
+        &memory->vertex_code_bytes,
+        &memory->vertex_state_bytes,
+        &memory->exchange_code_bytes,
+        &memory->control_code_bytes,
+        &memory->unexplained_bytes,
+        &memory->total_bytes,
+        &memory->peak_step,
+        &memory->unexplained_always_live_bytes,
     };
     if (memory->num_tiles != num_tiles)
         pl_stage_memory_clear(memory);
@@ -36,6 +42,7 @@ void pl_stage_memory_clear(pl_stage_memory *memory) {
     free(memory->exchange_code_bytes);
     free(memory->control_code_bytes);
     free(memory->unexplained_bytes);
+    free(memory->unexplained_always_live_bytes);
     free(memory->total_bytes);
     free(memory->peak_step);
     *memory = (pl_stage_memory){0};

@@ -103,6 +103,8 @@ json_t *pl_report_memory_json(const popliner_stage_detail *detail, bool has_unex
     if (has_unexplained)
         done = pl_report_put(mem, "unexplained",
                              json_integer((json_int_t)detail->unexplained_bytes)) &&
+               pl_report_put(mem, "unexplained_always_live",
+                             json_integer((json_int_t)detail->unexplained_always_live_bytes)) &&
                done;
     if (has_stash)
         done = pl_report_put(mem, "stash", json_integer((json_int_t)detail->stash_bytes)) && done;
