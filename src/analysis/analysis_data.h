@@ -8,6 +8,7 @@
 
 #include "popliner/analysis.h"
 #include "profile/debug_info.h"
+#include "profile/profile_checks.h"
 #include "store/stored_analysis.h"
 
 enum {
@@ -35,6 +36,7 @@ struct popliner_analysis {
 
     const popliner_profile *profile;
     const popliner_operations *operations; /* NULL before they are asked for */
+    popliner_check checks[PL_NUM_RELATIONS]; /* of the profile */
     popliner_layers *layers;
     pl_model_parts models[PL_NUM_MEMORY_MODELS];
 

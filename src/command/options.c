@@ -125,6 +125,10 @@ static const option table[] = {
      "exit status 1 if the explained bytes are further from\nthe truth at the bottleneck (default: "
      "5)"},
 
+    {KIND_FLAG, 0, "strict", NULL, NULL, offsetof(options, strict),
+     "exit status 3, and no answer, for any action on a\nprofile that contradicts itself (default: a warning,\n"
+     "and status 1 of --diagnose)"},
+
     {KIND_HEADING, 0, "Layers", NULL, NULL, 0, NULL},
     {KIND_TEXT, 0, "layer-name-regex", "REGEX", NULL, offsetof(options, layer_name_regex),
      "a layer's name is what the groups capture, or the\nwhole match (default: " //
@@ -400,6 +404,7 @@ static const char *const profile_only[] = {"memory-model",
                                            "layers",
                                            "layer-operations-only",
                                            "tolerance",
+                                           "strict",
                                            NULL};
 static const char *const pipeline_options[] = {"schedule", "recompute", NULL};
 
@@ -611,7 +616,8 @@ void options_print_help(FILE *stream) {
         "Tables and JSON go to standard output, the log to standard error.\n"
         "\n"
         "Exit status: 0 done, 1 no split fits (the best effort is printed), a stage of\n"
-        "--evaluate does not, no layer was found, or --diagnose is out of --tolerance,\n"
-        "2 wrong usage, 3 unreadable or unsupported input (or a file that cannot be\n"
-        "written), 4 internal error or not enough memory.\n");
+        "--evaluate does not, no layer was found, or --diagnose is out of --tolerance or\n"
+        "tells of a profile that contradicts itself, 2 wrong usage, 3 unreadable or\n"
+        "unsupported input (or a file that cannot be written; with --strict also a profile\n"
+        "that contradicts itself), 4 internal error or not enough memory.\n");
 }

@@ -72,6 +72,13 @@ static popliner_status find_columns(const pl_database *database, const char *tab
     return POPLINER_OK;
 }
 
+popliner_status pl_database_has_column(const pl_database *database, const char *table,
+                                       const char *column, bool *found, popliner_error *error) {
+    const pl_column columns[] = {{column, false}};
+    *found = false;
+    return find_columns(database, table, columns, 1, found, error);
+}
+
 popliner_status pl_list_columns(const pl_database *database, const char *table, bool required,
                                 const pl_column *columns, size_t num_columns, bool *found,
                                 pl_text *sql, popliner_error *error) {
