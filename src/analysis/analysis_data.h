@@ -35,7 +35,7 @@ struct popliner_analysis {
     popliner_option_names option_names; /* complete */
 
     const popliner_profile *profile;
-    const popliner_operations *operations; /* NULL before they are asked for */
+    const popliner_operations *operations;   /* NULL before they are asked for */
     popliner_check checks[PL_NUM_RELATIONS]; /* of the profile */
     popliner_layers *layers;
     pl_model_parts models[PL_NUM_MEMORY_MODELS];

@@ -72,10 +72,11 @@ popliner_status diagnose_and_print(session *s, popliner_error *error) {
         status = popliner_analysis_diagnose(s->analysis, &how, &diagnosis, error);
     bool contradicts = status == POPLINER_OK && warn_of_contradictions(s, diagnosis);
     if (contradicts && s->options.strict)
-        status = session_fail(error, POPLINER_ERROR_INPUT,
-                              "%s: the diagnosis does not add up (see the warnings), which --strict "
-                              "does not allow",
-                              s->options.profile);
+        status =
+            session_fail(error, POPLINER_ERROR_INPUT,
+                         "%s: the diagnosis does not add up (see the warnings), which --strict "
+                         "does not allow",
+                         s->options.profile);
     if (status == POPLINER_OK)
         status = popliner_report_diagnosis(diagnosis, s->options.format,
                                            shows_all ? SIZE_MAX : SHOWN, &text, error);

@@ -126,7 +126,8 @@ static const option table[] = {
      "5)"},
 
     {KIND_FLAG, 0, "strict", NULL, NULL, offsetof(options, strict),
-     "exit status 3, and no answer, for any action on a\nprofile that contradicts itself (default: a warning,\n"
+     "exit status 3, and no answer, for any action on a\nprofile that contradicts itself (default: "
+     "a warning,\n"
      "and status 1 of --diagnose)"},
 
     {KIND_HEADING, 0, "Layers", NULL, NULL, 0, NULL},
@@ -397,15 +398,10 @@ static const char *const unknown_to_greedy[] = {
     "costs",    "objective", "slack",      "ipu-mem-per-tile", "sweep",     "time-limit",
     "write-lp", "write-mps", "min-layers", "max-layers",       "cut-after", "no-cut-after",
     "together", "place",     "device-map", "schedule",         "recompute", NULL};
-static const char *const profile_only[] = {"memory-model",
-                                           "layer-name-regex",
-                                           "inputs-regex-layer-0",
-                                           "layer-order",
-                                           "layers",
-                                           "layer-operations-only",
-                                           "tolerance",
-                                           "strict",
-                                           NULL};
+static const char *const profile_only[] = {
+    "memory-model", "layer-name-regex", "inputs-regex-layer-0",
+    "layer-order",  "layers",           "layer-operations-only",
+    "tolerance",    "strict",           NULL};
 static const char *const pipeline_options[] = {"schedule", "recompute", NULL};
 
 /* What goes with a file of costs: solving alone. */

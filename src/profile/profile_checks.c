@@ -127,7 +127,8 @@ static bool allocate(checker *c) {
     for (int i = 0; i < NUM_STATE_PARTS; i++)
         memory = (c->of_sets[i] = pl_new_array(num_tiles, sizeof(uint64_t))) != NULL && memory;
     for (int i = 0; i < 2; i++)
-        memory = (c->step_change[i] = pl_new_array(p->num_steps, sizeof(int64_t))) != NULL && memory;
+        memory =
+            (c->step_change[i] = pl_new_array(p->num_steps, sizeof(int64_t))) != NULL && memory;
     c->instance_bytes = pl_new_array(num_tiles, sizeof(uint64_t));
     c->entry_instances = pl_new_array(p->num_compute_set_vertices, sizeof(uint64_t));
     c->type_instances = pl_new_array(p->num_vertex_types, sizeof(uint64_t));
@@ -180,6 +181,8 @@ static popliner_status read_tiles(checker *c, popliner_error *error) {
 static bool add_list(const uint8_t *blob, size_t size, size_t num_tiles, uint64_t *by_tile) {
     const uint8_t *end = blob + size;
     uint64_t value;
+    if (size == num_tiles && blob[0] == 0x80 && memcmp(blob, blob + 1, size - 1) == 0)
+        return true; /* all 0, as most are */
     for (size_t tile = 0; tile < num_tiles; tile++) {
         if (!pl_varint_read(&blob, end, &value))
             return false;
@@ -268,13 +271,11 @@ static void count_instances(checker *c) {
 }
 
 static popliner_status read_steps(checker *c, popliner_error *error) {
-    static const pl_column columns[] = {
-        {"step_id", false}, {"delta_bytes", false}, {"ipu", false}};
+    static const pl_column columns[] = {{"step_id", false}, {"delta_bytes", false}, {"ipu", false}};
     pl_rows rows = {0};
     bool more = false;
-    popliner_status status =
-        pl_rows_open(&rows, c->database, "memory_not_always_live_by_step_and_ipu", false, columns,
-                     3, "", error);
+    popliner_status status = pl_rows_open(
+        &rows, c->database, "memory_not_always_live_by_step_and_ipu", false, columns, 3, "", error);
     while (status == POPLINER_OK && (status = pl_rows_next(&rows, &more, error)) == POPLINER_OK &&
            more) {
         int is_of_ipu = !pl_rows_is_null(&rows, 2);
@@ -501,8 +502,8 @@ static popliner_status check_totals(checker *c, popliner_error *error) {
     if (status == POPLINER_OK)
         status = pl_database_has_table(c->database, "vertex_instances", &has[VERTICES], error);
     if (status == POPLINER_OK)
-        status = pl_rows_open(&rows, c->database, "graph_info", false, columns, NUM_TOTALS, "",
-                              error);
+        status =
+            pl_rows_open(&rows, c->database, "graph_info", false, columns, NUM_TOTALS, "", error);
     if (status == POPLINER_OK)
         status = pl_rows_next(&rows, &more, error);
     for (int i = 0; status == POPLINER_OK && more && i < NUM_TOTALS; i++) {
@@ -678,10 +679,9 @@ static popliner_status keep(const checker *c, popliner_profile *p, popliner_erro
 popliner_status pl_profile_find_checks(const pl_database *database, popliner_profile *profile,
                                        const pl_profile_ids *ids, popliner_error *error) {
     checker c = {.database = database, .profile = profile, .ids = ids};
-    popliner_status status = allocate(&c)
-                                 ? pl_tile_sums_find(profile, database->num_helpers + 1, &c.sums,
-                                                     error)
-                                 : pl_fail_memory(error, "the checks of the profile");
+    popliner_status status =
+        allocate(&c) ? pl_tile_sums_find(profile, database->num_helpers + 1, &c.sums, error)
+                     : pl_fail_memory(error, "the checks of the profile");
     if (status == POPLINER_OK)
         status = read_tables(&c, error);
     if (status == POPLINER_OK)

@@ -395,8 +395,7 @@ static bool facts_in_range(const popliner_profile *p) {
 
 static bool checks_in_range(const popliner_profile *p) {
     for (size_t i = 0; i < p->num_checks; i++) {
-        if (p->checks[i].where >= p->strings_length ||
-            p->checks[i].breached > p->checks[i].checked)
+        if (p->checks[i].where >= p->strings_length || p->checks[i].breached > p->checks[i].checked)
             return false;
     }
     return p->num_checks == PL_NUM_RELATIONS;

@@ -8,15 +8,23 @@
 #include "base/growth.h"
 #include "base/parallel.h"
 
-/* Addresses [first, end) that several variables have. */
+/* Addresses [first, end). */
 typedef struct extent {
     uint64_t first;
     uint64_t end;
 } extent;
 
+/* Variables of a tile, one behind the other in the file and in memory: most are. */
+typedef struct run {
+    uint64_t end;   /* address */
+    uint32_t first; /* place on the tile */
+    uint32_t next;  /* behind the last */
+} run;
+
 /* What one thread adds up in. */
 typedef struct worker {
-    uint64_t *keys; /* [most variables of a tile]: address << 32 | place on the tile */
+    run *runs;      /* [most variables of a tile] */
+    uint64_t *keys; /* [the same]: address << 32 | place in `runs` */
     uint64_t *other_keys;
     extent *shared;
     size_t shared_capacity;
@@ -46,26 +54,38 @@ static void sort_few(uint64_t *keys, size_t count) {
 
 /* Sorts the keys by address, by digits from the lowest: time that no order of the file can stretch.
  * Returns where they are then, in `keys` or in `other`. */
-static uint64_t *sort_keys(uint64_t *keys, uint64_t *other, size_t count, uint64_t highest) {
-    enum { FEW = 48, MANY = 1024, MOST_DIGITS = 1 << 11 };
+static uint64_t *sort_keys(uint64_t *keys, uint64_t *other, size_t count) {
+    enum { FEW = 48, MOST_BITS = 11 };
     if (count <= FEW) {
         sort_few(keys, count);
         return keys;
     }
-    unsigned bits = count < MANY ? 8 : 11;
-    uint64_t mask = (1u << bits) - 1;
-    for (unsigned shift = 32; shift < 64 && highest >> (shift - 32) > 0; shift += bits) {
-        uint32_t place[MOST_DIGITS] = {0};
+    uint64_t all = 0;
+    uint64_t falls = 0;
+    for (size_t i = 1; i < count; i++) {
+        all |= keys[i];
+        falls += keys[i] < keys[i - 1];
+    }
+    if (falls == 0)
+        return keys;
+    unsigned num_bits = 1;
+    while (((all | keys[0]) >> 32) >> num_bits > 0)
+        num_bits++;
+    unsigned num_digits = (num_bits + MOST_BITS - 1) / MOST_BITS;
+    unsigned bits = (num_bits + num_digits - 1) / num_digits;
+    uint32_t mask = (1u << bits) - 1;
+    for (unsigned shift = 32; num_digits > 0; num_digits--, shift += bits) {
+        uint32_t place[1 << MOST_BITS] = {0};
         uint32_t next = 0;
         for (size_t i = 0; i < count; i++)
-            place[keys[i] >> shift & mask]++;
-        for (size_t digit = 0; digit <= mask; digit++) {
+            place[(uint32_t)(keys[i] >> shift) & mask]++;
+        for (uint32_t digit = 0; digit <= mask; digit++) {
             uint32_t number = place[digit];
             place[digit] = next;
             next += number;
         }
         for (size_t i = 0; i < count; i++)
-            other[place[keys[i] >> shift & mask]++] = keys[i];
+            other[place[(uint32_t)(keys[i] >> shift) & mask]++] = keys[i];
         uint64_t *sorted = other;
         other = keys;
         keys = sorted;
@@ -73,35 +93,34 @@ static uint64_t *sort_keys(uint64_t *keys, uint64_t *other, size_t count, uint64
     return keys;
 }
 
-/* The variables of a tile by address: each key leads to one. */
+/* The runs of a tile by address: each key leads to one. */
 typedef struct tile_layout {
     const uint32_t *size_bytes; /* of the tile's variables, like the next */
     const uint8_t *category;
+    const run *runs;
     const uint64_t *keys;
     size_t count;
-    uint64_t *alone_bytes; /* [category * num_tiles] is that of the tile, like the next */
-    uint64_t *shared_bytes;
-    size_t num_tiles;
+    uint64_t *shared_bytes; /* [PL_MAX_CATEGORIES] */
 } tile_layout;
 
 static uint64_t begin_of(const tile_layout *l, size_t i) {
     return l->keys[i] >> 32;
 }
 
-static uint64_t end_of(const tile_layout *l, size_t i) {
-    return begin_of(l, i) + l->size_bytes[(uint32_t)l->keys[i]];
+static const run *run_of(const tile_layout *l, size_t i) {
+    return &l->runs[(uint32_t)l->keys[i]];
 }
 
-/* The addresses that several of the variables [first, end) have, whose addresses are without a gap.
- * They come out in order, and none touches the next. */
+/* The addresses that several of the runs [first, end) have, which cover memory without a gap. They
+ * come out in order, and none touches the next. */
 static bool find_shared(const tile_layout *l, size_t first, size_t end, worker *w, size_t *count) {
     *count = 0;
     if (!pl_grow(&w->shared, &w->shared_capacity, end - first, sizeof *w->shared))
         return false;
-    uint64_t covered = end_of(l, first);
+    uint64_t covered = run_of(l, first)->end;
     for (size_t i = first + 1; i < end; i++) {
         uint64_t from = begin_of(l, i);
-        uint64_t own_end = end_of(l, i);
+        uint64_t own_end = run_of(l, i)->end;
         uint64_t to = own_end < covered ? own_end : covered;
         if (*count > 0 && from <= w->shared[*count - 1].end) {
             if (to > w->shared[*count - 1].end)
@@ -114,50 +133,54 @@ static bool find_shared(const tile_layout *l, size_t first, size_t end, worker *
     return true;
 }
 
-/* Adds the variables [first, end) to their categories. What lies between two extents belongs to one
- * variable alone, so all walks over them together are short. */
-static void add_shared(const tile_layout *l, size_t first, size_t end, const extent *shared,
-                       size_t count) {
-    size_t begin = 0; /* the first extent that ends behind the variable's begin */
-    for (size_t i = first; i < end; i++) {
-        uint64_t from = begin_of(l, i);
-        uint64_t to = end_of(l, i);
+/* Adds what variables of a run share to their categories. What lies between two extents belongs to
+ * one run alone, so all walks over them together are short. */
+static void add_shared(const tile_layout *l, size_t i, const extent *shared,
+                       const extent *shared_end) {
+    const run *own = run_of(l, i);
+    uint64_t from = begin_of(l, i);
+    if (shared < shared_end && shared->first <= from && shared->end >= own->end) {
+        for (uint32_t place = own->first; place < own->next; place++)
+            l->shared_bytes[l->category[place]] += l->size_bytes[place];
+        return;
+    }
+    for (uint32_t place = own->first; place < own->next && shared < shared_end; place++) {
+        uint64_t to = from + l->size_bytes[place];
         uint64_t common = 0;
-        size_t item = l->category[(uint32_t)l->keys[i]] * l->num_tiles;
-        while (begin < count && shared[begin].end <= from)
-            begin++;
-        for (size_t k = begin; k < count && shared[k].first < to; k++) {
-            uint64_t low = shared[k].first > from ? shared[k].first : from;
-            common += (shared[k].end < to ? shared[k].end : to) - low;
-        }
-        l->shared_bytes[item] += common;
-        l->alone_bytes[item] += to - from - common;
+        while (shared < shared_end && shared->end <= from)
+            shared++;
+        for (const extent *e = shared; e < shared_end && e->first < to; e++)
+            common += (e->end < to ? e->end : to) - (e->first > from ? e->first : from);
+        l->shared_bytes[l->category[place]] += common;
+        from = to;
     }
 }
 
-/* Goes over the variables in the order of their addresses. */
+/* Goes over the runs in the order of their addresses. */
 static bool add_layout(const tile_layout *l, worker *w, uint64_t *covered_bytes,
                        uint64_t *last_end) {
     size_t i = 0;
     while (i < l->count) {
-        uint64_t from = begin_of(l, i);
-        uint64_t covered = end_of(l, i);
-        size_t next = i + 1;
-        for (; next < l->count && begin_of(l, next) < covered; next++) {
-            uint64_t own_end = end_of(l, next);
+        size_t first = i;
+        uint64_t covered = run_of(l, i)->end;
+        for (i++; i < l->count && begin_of(l, i) < covered; i++) {
+            uint64_t own_end = run_of(l, i)->end;
             covered = own_end > covered ? own_end : covered;
         }
-        if (next == i + 1) {
-            l->alone_bytes[l->category[(uint32_t)l->keys[i]] * l->num_tiles] += covered - from;
-        } else {
-            size_t count;
-            if (!find_shared(l, i, next, w, &count))
-                return false;
-            add_shared(l, i, next, w->shared, count);
-        }
-        *covered_bytes += covered - from;
+        *covered_bytes += covered - begin_of(l, first);
         *last_end = covered;
-        i = next;
+        if (i == first + 1)
+            continue;
+        size_t num_shared;
+        if (!find_shared(l, first, i, w, &num_shared))
+            return false;
+        const extent *shared = w->shared;
+        const extent *shared_end = w->shared + num_shared;
+        for (size_t k = first; k < i; k++) {
+            while (shared < shared_end && shared->end <= begin_of(l, k))
+                shared++;
+            add_shared(l, k, shared, shared_end);
+        }
     }
     return true;
 }
@@ -185,66 +208,108 @@ static void add_classes(const popliner_profile *p, worker *w, size_t count,
     int64_t most = 0;
     for (size_t step = 0; step < p->num_steps; step++) {
         bytes += w->change_bytes[step];
-        w->change_bytes[step] = 0;
         most = bytes > most ? bytes : most;
     }
-    w->change_bytes[p->num_steps] = 0;
+    memset(w->change_bytes, 0, (p->num_steps + 1) * sizeof *w->change_bytes);
     *most_bytes = (uint64_t)most;
+}
+
+/* The variables of a tile as runs, with what each class and each category has of them. */
+typedef struct tile_runs {
+    size_t num_runs;
+    size_t num_classes;
+} tile_runs;
+
+static tile_runs find_runs(const popliner_profile *p, size_t tile, worker *w,
+                           uint64_t *restrict category_bytes) {
+    size_t start = (size_t)p->tile_variables_start[tile];
+    uint32_t num_variables = (uint32_t)(p->tile_variables_start[tile + 1] - start);
+    const uint32_t *restrict sizes = p->variable_size_bytes + start;
+    const uint32_t *restrict classes = p->variable_class + start;
+    const uint32_t *restrict offsets = p->variable_offset + start;
+    const uint8_t *restrict categories = p->variable_category + start;
+    uint64_t *restrict class_bytes = w->tile_class_bytes;
+    uint32_t *restrict tile_classes = w->tile_classes;
+    run *restrict runs = w->runs;
+    uint64_t *restrict keys = w->keys;
+    size_t num_runs = 0;
+    size_t num_classes = 0;
+    uint64_t end = UINT64_MAX; /* of the run */
+    for (uint32_t i = 0; i < num_variables; i++) {
+        uint64_t size_bytes = sizes[i];
+        if (size_bytes == 0)
+            continue;
+        uint32_t c = classes[i];
+        uint64_t before_bytes = class_bytes[c];
+        class_bytes[c] = before_bytes + size_bytes;
+        if (before_bytes == 0)
+            tile_classes[num_classes++] = c;
+        category_bytes[categories[i]] += size_bytes;
+        uint64_t offset = offsets[i];
+        if (offset == end) {
+            end += size_bytes;
+            continue;
+        }
+        if (num_runs > 0) {
+            runs[num_runs - 1].end = end;
+            runs[num_runs - 1].next = i;
+        }
+        keys[num_runs] = offset << 32 | num_runs;
+        runs[num_runs++].first = i;
+        end = offset + size_bytes;
+    }
+    if (num_runs > 0) {
+        runs[num_runs - 1].end = end;
+        runs[num_runs - 1].next = num_variables;
+    }
+    return (tile_runs){num_runs, num_classes};
 }
 
 static bool add_tile(void *user, size_t worker_number, size_t tile) {
     const adding *a = user;
     const popliner_profile *p = a->profile;
     worker *w = &a->workers[worker_number];
-    size_t start = (size_t)p->tile_variables_start[tile];
-    size_t num_variables = (size_t)p->tile_variables_start[tile + 1] - start;
-    size_t num_keys = 0;
-    size_t num_classes = 0;
-    uint64_t last_key = 0;
-    uint64_t highest = 0;
-    bool sorted = true;
-    for (size_t i = 0; i < num_variables; i++) {
-        uint64_t size_bytes = p->variable_size_bytes[start + i];
-        uint32_t c = p->variable_class[start + i];
-        if (size_bytes == 0)
-            continue;
-        if (w->tile_class_bytes[c] == 0)
-            w->tile_classes[num_classes++] = c;
-        w->tile_class_bytes[c] += size_bytes;
-        uint64_t key = (uint64_t)p->variable_offset[start + i] << 32 | i;
-        sorted = sorted && key > last_key;
-        last_key = key;
-        highest |= key;
-        w->keys[num_keys++] = key;
-    }
-    add_classes(p, w, num_classes, &a->sums->always_live_bytes[tile],
-                &a->sums->not_always_live_bytes[tile]);
+    pl_tile_sums *sums = a->sums;
+    uint64_t category_bytes[PL_MAX_CATEGORIES] = {0};
+    uint64_t shared_bytes[PL_MAX_CATEGORIES] = {0};
+    tile_runs found = find_runs(p, tile, w, category_bytes);
+    add_classes(p, w, found.num_classes, &sums->always_live_bytes[tile],
+                &sums->not_always_live_bytes[tile]);
     const tile_layout layout = {
-        .size_bytes = p->variable_size_bytes + start,
-        .category = p->variable_category + start,
-        .keys = sorted ? w->keys : sort_keys(w->keys, w->other_keys, num_keys, highest >> 32),
-        .count = num_keys,
-        .alone_bytes = a->sums->alone_bytes + tile,
-        .shared_bytes = a->sums->shared_bytes + tile,
-        .num_tiles = p->target.num_tiles,
+        .size_bytes = p->variable_size_bytes + p->tile_variables_start[tile],
+        .category = p->variable_category + p->tile_variables_start[tile],
+        .runs = w->runs,
+        .keys = sort_keys(w->keys, w->other_keys, found.num_runs),
+        .count = found.num_runs,
+        .shared_bytes = shared_bytes,
     };
-    return add_layout(&layout, w, &a->sums->covered_bytes[tile], &a->sums->end[tile]);
+    if (!add_layout(&layout, w, &sums->covered_bytes[tile], &sums->end[tile]))
+        return false;
+    for (size_t category = 0; category < p->num_categories; category++) {
+        size_t item = category * p->target.num_tiles + tile;
+        sums->shared_bytes[item] = shared_bytes[category];
+        sums->alone_bytes[item] = category_bytes[category] - shared_bytes[category];
+    }
+    return true;
 }
 
 /* ---- all tiles ---- */
 
 static bool begin_worker(const popliner_profile *p, size_t most_variables, worker *w) {
+    w->runs = pl_new_array(most_variables, sizeof *w->runs);
     w->keys = pl_new_array(most_variables, sizeof *w->keys);
     w->other_keys = pl_new_array(most_variables, sizeof *w->other_keys);
     w->tile_class_bytes = pl_new_array(p->num_classes, sizeof *w->tile_class_bytes);
     w->tile_classes = pl_new_array(p->num_classes, sizeof *w->tile_classes);
     w->change_bytes = pl_new_array(p->num_steps + 1, sizeof *w->change_bytes);
     w->class_bytes = pl_new_array(p->num_classes, sizeof *w->class_bytes);
-    return w->keys != NULL && w->other_keys != NULL && w->tile_class_bytes != NULL &&
-           w->tile_classes != NULL && w->change_bytes != NULL && w->class_bytes != NULL;
+    return w->runs != NULL && w->keys != NULL && w->other_keys != NULL &&
+           w->tile_class_bytes != NULL && w->tile_classes != NULL && w->change_bytes != NULL &&
+           w->class_bytes != NULL;
 }
 
 static void end_worker(worker *w) {
+    free(w->runs);
     free(w->keys);
     free(w->other_keys);
     free(w->shared);

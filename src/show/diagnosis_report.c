@@ -165,11 +165,11 @@ static json_t *checks_as_json(const popliner_profile *profile) {
     bool done = checks != NULL;
     for (size_t i = 0; done && i < PL_NUM_RELATIONS; i++) {
         popliner_check check = pl_profile_check_of(profile, (popliner_relation)i);
-        done = pl_report_append(
-            checks, json_pack("{s:s, s:I, s:I, s:I, s:o}", "relation", check.name, "checked",
-                              (json_int_t)check.checked, "breached", (json_int_t)check.breached,
-                              "largest_bytes", (json_int_t)check.largest_bytes, "where",
-                              pl_report_json_text(check.where)));
+        done = pl_report_append(checks, json_pack("{s:s, s:I, s:I, s:I, s:o}", "relation",
+                                                  check.name, "checked", (json_int_t)check.checked,
+                                                  "breached", (json_int_t)check.breached,
+                                                  "largest_bytes", (json_int_t)check.largest_bytes,
+                                                  "where", pl_report_json_text(check.where)));
     }
     return pl_report_whole(checks, done);
 }
@@ -272,17 +272,17 @@ static json_t *as_json(const context *c) {
                   pl_report_percent(d->explained_bytes, d->truth_bytes), "program",
                   pl_report_json_text(d->program_name), "missing_variables",
                   missing_as_json(c, &d->missing_here));
-    return json_pack(
-        "{s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "memory_model",
-        pl_memory_model_find(d->model)->name, "layer_operations_only", d->layer_operations_only,
-        "bottleneck", bottleneck, "model_bottleneck",
-        json_pack("{s:I, s:I, s:I}", "tile", (json_int_t)d->model_tile, "step",
-                  (json_int_t)d->model_step, "bytes", (json_int_t)d->model_bytes),
-        "tiles_off",
-        d->tiles_off == SIZE_MAX ? json_null() : json_integer((json_int_t)d->tiles_off),
-        "categories", categories_as_json(d), "programs", programs_as_json(c), "missing_variables",
-        missing_as_json(c, &d->missing_everywhere), "coverage", coverage_as_json(d), "checks",
-        checks_as_json(c->profile));
+    return json_pack("{s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "memory_model",
+                     pl_memory_model_find(d->model)->name, "layer_operations_only",
+                     d->layer_operations_only, "bottleneck", bottleneck, "model_bottleneck",
+                     json_pack("{s:I, s:I, s:I}", "tile", (json_int_t)d->model_tile, "step",
+                               (json_int_t)d->model_step, "bytes", (json_int_t)d->model_bytes),
+                     "tiles_off",
+                     d->tiles_off == SIZE_MAX ? json_null()
+                                              : json_integer((json_int_t)d->tiles_off),
+                     "categories", categories_as_json(d), "programs", programs_as_json(c),
+                     "missing_variables", missing_as_json(c, &d->missing_everywhere), "coverage",
+                     coverage_as_json(d), "checks", checks_as_json(c->profile));
 }
 
 popliner_status popliner_report_diagnosis(const popliner_diagnosis *diagnosis,
