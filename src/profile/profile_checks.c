@@ -25,7 +25,7 @@ static const relation_text texts[PL_NUM_RELATIONS] = {
     [POPLINER_RELATION_NOT_ALWAYS_LIVE] = {"not_always_live", "tiles", " bytes",
                                            "the peaks of stages and the bottleneck"},
     [POPLINER_RELATION_LAYOUT] = {"layout", "tiles", " bytes",
-                                  "where variables lie, and the gaps of --reserve"},
+                                  "where variables lie, and the gaps between them"},
     [POPLINER_RELATION_CATEGORIES] = {"categories", "tiles", " bytes", "memory by category"},
     [POPLINER_RELATION_STEPS] = {"steps", "steps", " bytes", "which variables live at which step"},
     [POPLINER_RELATION_VERTEX_COUNTS] = {"vertex_counts", "compute sets", " vertices",
