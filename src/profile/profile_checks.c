@@ -693,7 +693,8 @@ popliner_status pl_profile_find_checks(const pl_database *database, popliner_pro
 }
 
 popliner_check pl_profile_check_of(const popliner_profile *p, popliner_relation relation) {
-    const pl_check *check = &p->checks[relation];
+    const pl_check none = {0};
+    const pl_check *check = p->num_checks == 0 ? &none : &p->checks[relation];
     return (popliner_check){
         .relation = relation,
         .name = texts[relation].name,

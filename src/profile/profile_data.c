@@ -398,7 +398,7 @@ static bool checks_in_range(const popliner_profile *p) {
         if (p->checks[i].where >= p->strings_length || p->checks[i].breached > p->checks[i].checked)
             return false;
     }
-    return p->num_checks == PL_NUM_RELATIONS;
+    return p->num_checks == 0 || p->num_checks == PL_NUM_RELATIONS;
 }
 
 static bool program_tree_in_range(const popliner_profile *p) {

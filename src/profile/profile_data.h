@@ -175,7 +175,7 @@ struct popliner_profile {
     uint64_t *tile_overflowed_bytes;
 
     /* Whether this account agrees with all else, by popliner_relation. */
-    size_t num_checks;
+    size_t num_checks; /* those that there are, or 0: nothing was checked */
     pl_check *checks;
 
     /* The execution, if the program ran. */
