@@ -4,8 +4,8 @@ profiles are clean, and each planted corruption is seen by the relation that oug
 
     profile_checks_test.py POPLINER CLEAN_DIRECTORIES... -- CORRUPTED_DIRECTORIES...
 
-POPLINER_TEST_ALL corrupts all of the latter in every way, and asks --strict and a stored analysis,
-too; otherwise every way is tried on one of them.
+POPLINER_TEST_ALL corrupts all of the latter in every way. Otherwise every third way is tried, on
+one of them, and a few of these are stored and asked for with --strict, too.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -396,7 +396,8 @@ def main():
     every = bool(os.environ.get("POPLINER_TEST_ALL"))
     clean = [folder for folder in clean if os.path.exists(os.path.join(folder, "profile.pop"))]
     tasks = [(try_clean, popliner, folder) for folder in clean]
-    for i, name in enumerate(CORRUPTIONS):
+    names = list(CORRUPTIONS) if every else list(CORRUPTIONS)[::3]
+    for i, name in enumerate(names):
         tasks += [(try_corruption, popliner, folder, name, every or i % 8 == 0)
                   for k, folder in enumerate(corrupted) if every or k == i % len(corrupted)]
     problems = []
@@ -411,8 +412,8 @@ def main():
                 num_planted += 1
     print(f"{len(clean)} clean profiles; {len(planted)} kinds of corruption, planted "
           f"{num_planted} times in {len(corrupted)} profiles; {len(problems)} problems")
-    if planted != set(CORRUPTIONS):
-        problems.append(f"never planted: {sorted(set(CORRUPTIONS) - planted)}")
+    if planted != set(names):
+        problems.append(f"never planted: {sorted(set(names) - planted)}")
     print(*problems, sep="\n")
     return 1 if problems else 0
 

@@ -613,7 +613,7 @@ void options_print_help(FILE *stream) {
         "\n"
         "Exit status: 0 done, 1 no split fits (the best effort is printed), a stage of\n"
         "--evaluate does not, no layer was found, or --diagnose is out of --tolerance or\n"
-        "the profile contradicts itself there, 2 wrong usage, 3 unreadable or unsupported input\n"
-        "(or a file that cannot be written; with --strict also a profile that contradicts\n"
+        "finds a contradiction, 2 wrong usage, 3 unreadable or unsupported input (or a\n"
+        "file that cannot be written, or with --strict a profile that contradicts\n"
         "itself), 4 internal error or not enough memory.\n");
 }
