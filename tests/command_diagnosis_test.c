@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "popliner/diagnosis.h"
+#include "profile/blob_codec.h"
 #include "test_sql.h"
 
 static command_run run;
@@ -95,6 +97,14 @@ static void diagnosis_as_json_has_all_its_keys(void **state) {
             json_integer_value(count);
         assert_int_equal(sum, number(coverage, "operations"));
         assert_string_equal(text(coverage, "suggested_regex"), "");
+        assert_int_equal(json_array_size(member(json, "checks")),
+                         POPLINER_RELATION_VERTEX_CODE + 1);
+        const json_t *steps = json_array_get(member(json, "checks"), POPLINER_RELATION_STEPS);
+        assert_string_equal(text(steps, "relation"), "steps");
+        assert_int_equal(number(steps, "checked"), ask("SELECT count(*) FROM depth_first_steps"));
+        assert_int_equal(number(steps, "breached"), 0);
+        assert_int_equal(number(steps, "largest_bytes"), 0);
+        assert_string_equal(text(steps, "where"), "");
         size_t place;
         const json_t *row;
         json_array_foreach(member(json, "categories"), place, row) {

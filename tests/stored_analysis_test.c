@@ -22,6 +22,7 @@
 #include "model/layers.h"
 #include "model/operations.h"
 #include "model/operations_data.h"
+#include "profile/profile_checks.h"
 #include "profile/profile_data.h"
 #include "profile/read.h"
 #include "store/stored_analysis.h"
@@ -145,6 +146,7 @@ static void make_tiny(golden_case *c) {
     p->num_options = p->num_program_children = p->num_runs = p->num_execution_steps = 1;
     p->num_execution_ipus = 1;
     p->num_category_parts = PL_NUM_CATEGORY_PARTS;
+    p->num_checks = PL_NUM_RELATIONS;
     p->num_vertex_types = p->num_compute_sets = p->num_compute_set_vertices = 1;
     p->num_compute_set_states = 1;
     p->num_timed_programs = 2;
@@ -204,6 +206,7 @@ static void make_tiny(golden_case *c) {
     SET(uint32_t, "variable_unlowered", 0, PL_NONE);
     SET(uint64_t, "tile_variables_start", 0, 1, 2);
     SET(uint64_t, "tile_total_bytes", 64, 32);
+    p->checks[POPLINER_RELATION_STEPS] = (pl_check){2, 1, 32, 8};
     memcpy(o->strings, "layer1", 7);
     SET(uint32_t, "operation_inputs", 6);
     SET(uint64_t, "operation_debug_context", 7);
@@ -283,7 +286,7 @@ static void keeps_arrays_of_more_than_one_piece(void **state) {
 /* ---- Damage --------------------------------------------------------------------------------- */
 
 /* Of any array of the tiny model. */
-enum { MAX_BYTES = 200 };
+enum { MAX_BYTES = 400 };
 
 /* A stored analysis of the tiny model, and another file to damage. */
 typedef struct damage {

@@ -140,6 +140,11 @@ const popliner_profile *popliner_analysis_profile(const popliner_analysis *analy
 popliner_status popliner_analysis_load_rest(popliner_analysis *analysis,
                                             const popliner_request *request, popliner_error *error);
 
+/* Whether the profile agrees with itself: relation i, the first being 0; NULL behind the last. They
+ * were checked when it was read, and are stored with it; of each that is breached the listener was
+ * warned. Lives as long as the analysis. O(1). */
+const popliner_check *popliner_analysis_check_at(const popliner_analysis *analysis, size_t i);
+
 /* The operations of the model. Errors: MEMORY. */
 popliner_status popliner_analysis_operations(popliner_analysis *analysis,
                                              const popliner_operations **operations,

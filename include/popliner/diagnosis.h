@@ -145,6 +145,33 @@ const popliner_missing_variable *popliner_diagnosis_missing_at(const popliner_di
 /* NULL is fine. */
 void popliner_diagnosis_free(popliner_diagnosis *diagnosis);
 
+/* ---- the profile against itself ---- */
+
+/* What ties the parts of a profile to each other; docs/profile-format.md numbers them. */
+typedef enum popliner_relation {
+    POPLINER_RELATION_ALWAYS_LIVE,     /* 1, by tile */
+    POPLINER_RELATION_NOT_ALWAYS_LIVE, /* 2, by tile */
+    POPLINER_RELATION_LAYOUT,          /* 3, by tile */
+    POPLINER_RELATION_CATEGORIES,      /* 4, by tile */
+    POPLINER_RELATION_STEPS,           /* 5, by liveness step */
+    POPLINER_RELATION_VERTEX_COUNTS,   /* 6, by compute set */
+    POPLINER_RELATION_TOTALS,          /* 6, the graph's totals */
+    POPLINER_RELATION_VERTEX_MEMORY,   /* 7, by tile: vertex types and compute sets */
+    POPLINER_RELATION_VERTEX_STATE,    /* 8 and 11, by tile */
+    POPLINER_RELATION_VERTEX_CODE,     /* 12, by tile */
+} popliner_relation;
+
+/* What came of one of them. */
+typedef struct popliner_check {
+    popliner_relation relation;
+    const char *name;       /* "always_live" */
+    size_t checked;         /* places: tiles, steps, ...; 0 where the profile lacks a table of it */
+    size_t breached;        /* of these, where it does not hold */
+    uint64_t largest_bytes; /* the largest difference; vertices or rows where these are counted */
+    const char *where;      /* it is: "tile 5, total"; "" for nowhere */
+    const char *untrusted;  /* what a breach puts in doubt: "memory by category" */
+} popliner_check;
+
 /* ---- pairs of layers ---- */
 
 /* Two square tables over the layers: row i, column j is item i * num_layers + j. Owned by the

@@ -87,6 +87,13 @@ popliner_status popliner_analysis_options_check(const popliner_analysis_options 
     return status;
 }
 
+/* Takes over what came of the relations, and warns of those that are breached. */
+static void take_checks(popliner_analysis *a) {
+    for (size_t i = 0; i < PL_NUM_RELATIONS; i++)
+        a->checks[i] = pl_profile_check_of(a->profile, (popliner_relation)i);
+    pl_profile_tell_checks(a->profile, &a->listener);
+}
+
 /* Tells what was read. */
 static void tell_files(const popliner_analysis *a) {
     const popliner_profile *p = a->profile;
@@ -132,6 +139,7 @@ popliner_status popliner_analysis_read(const char *path, const char *debug_path,
                                 : "Reading the profile and the debug information",
                 start);
         tell_files(a);
+        take_checks(a);
         *analysis = a;
     } else {
         popliner_analysis_free(a);
@@ -171,6 +179,7 @@ popliner_status popliner_analysis_load(const char *path, const popliner_analysis
     a->operations = pl_stored_analysis_operations(a->stored);
     pl_step(&a->listener, "Loading the analysis", start);
     tell_operations(a);
+    take_checks(a);
     *analysis = a;
     return POPLINER_OK;
 }
@@ -202,6 +211,10 @@ void popliner_analysis_free(popliner_analysis *analysis) {
 
 const popliner_profile *popliner_analysis_profile(const popliner_analysis *analysis) {
     return analysis->profile;
+}
+
+const popliner_check *popliner_analysis_check_at(const popliner_analysis *analysis, size_t i) {
+    return i < PL_NUM_RELATIONS ? &analysis->checks[i] : NULL;
 }
 
 popliner_status pl_analysis_load_variables(popliner_analysis *analysis, popliner_error *error) {

@@ -9,6 +9,7 @@
 #include "diagnosis/sharing.h"
 #include "popliner/analysis.h"
 #include "profile/debug_info.h"
+#include "profile/profile_checks.h"
 #include "store/stored_analysis.h"
 
 enum {
@@ -35,7 +36,8 @@ struct popliner_analysis {
     popliner_option_names option_names; /* complete */
 
     const popliner_profile *profile;
-    const popliner_operations *operations; /* NULL before they are asked for */
+    const popliner_operations *operations;   /* NULL before they are asked for */
+    popliner_check checks[PL_NUM_RELATIONS]; /* of the profile */
     popliner_layers *layers;
     /* Once they are asked for; see popliner_analysis_pair_layers. */
     pl_sharing sharing;

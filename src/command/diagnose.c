@@ -27,6 +27,31 @@ static popliner_status parse_layers(const request *r, const char *layers, size_t
     return POPLINER_OK;
 }
 
+/* Warns of what the diagnosis found wrong with itself: bytes that neither are explained nor missing,
+ * or explained beyond the truth. */
+static bool warn_of_contradictions(session *s, const popliner_diagnosis *diagnosis) {
+    const popliner_diagnosis_summary *found = popliner_diagnosis_get_summary(diagnosis);
+    bool any = false;
+    if (found->tiles_off > 0 && found->tiles_off != SIZE_MAX) {
+        any = true;
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "Explained and missing bytes do not add up to the compiler's account on %zu "
+                    "tiles. Do not trust what the diagnosis says is missing.",
+                    found->tiles_off);
+    }
+    const popliner_diagnosis_category *row;
+    for (size_t i = 0; (row = popliner_diagnosis_category_at(diagnosis, i)) != NULL; i++) {
+        if (row->tiles_exceeded == 0)
+            continue;
+        any = true;
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "More bytes of category %s are explained than the compiler counts on %zu "
+                    "tiles. Do not trust what stages need of it.",
+                    row->name, row->tiles_exceeded);
+    }
+    return any;
+}
+
 popliner_status diagnose_and_print(session *s, popliner_error *error) {
     enum { SHOWN = 20 };
     popliner_memory_model model = session_memory_model(s, POPLINER_MEMORY_MODEL_FULL);
@@ -45,6 +70,13 @@ popliner_status diagnose_and_print(session *s, popliner_error *error) {
         status = parse_layers(&r, s->options.layers, &how.first_unit, &how.last_unit, error);
     if (status == POPLINER_OK)
         status = popliner_analysis_diagnose(s->analysis, &how, &diagnosis, error);
+    bool contradicts = status == POPLINER_OK && warn_of_contradictions(s, diagnosis);
+    if (contradicts && s->options.strict)
+        status =
+            session_fail(error, POPLINER_ERROR_INPUT,
+                         "%s: the diagnosis does not add up (see the warnings), which --strict "
+                         "does not allow",
+                         s->options.profile);
     if (status == POPLINER_OK)
         status = popliner_report_diagnosis(diagnosis, s->options.format,
                                            shows_all ? SIZE_MAX : SHOWN, &text, error);
@@ -60,6 +92,7 @@ popliner_status diagnose_and_print(session *s, popliner_error *error) {
                         (unsigned long long)found->explained_bytes,
                         (unsigned long long)found->truth_bytes, s->options.tolerance_percent);
         }
+        s->failed_softly = s->failed_softly || contradicts || session_num_breaches(s) > 0;
         status = session_print(text, error);
     }
     popliner_diagnosis_free(diagnosis);

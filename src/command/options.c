@@ -139,6 +139,11 @@ static const option table[] = {
      "exit status 1 if the explained bytes are further from\nthe truth at the bottleneck (default: "
      "5)"},
 
+    {KIND_FLAG, 0, "strict", NULL, NULL, offsetof(options, strict),
+     "exit status 3, and no answer, for any action on a\nprofile that contradicts itself (default: "
+     "a warning,\n"
+     "and status 1 of --diagnose)"},
+
     {KIND_HEADING, 0, "Layers", NULL, NULL, 0, NULL},
     {KIND_TEXT, 0, "layer-name-regex", "REGEX", NULL, offsetof(options, layer_name_regex),
      "a layer's name is what the groups capture, or the\nwhole match (default: " //
@@ -474,14 +479,10 @@ static const char *const unknown_to_greedy[] = {
     "costs",    "objective", "slack",      "ipu-mem-per-tile", "sweep",     "time-limit",
     "write-lp", "write-mps", "min-layers", "max-layers",       "cut-after", "no-cut-after",
     "together", "place",     "device-map", "schedule",         "recompute", NULL};
-static const char *const profile_only[] = {"memory-model",
-                                           "layer-name-regex",
-                                           "inputs-regex-layer-0",
-                                           "layer-order",
-                                           "layers",
-                                           "layer-operations-only",
-                                           "tolerance",
-                                           NULL};
+static const char *const profile_only[] = {
+    "memory-model", "layer-name-regex", "inputs-regex-layer-0",
+    "layer-order",  "layers",           "layer-operations-only",
+    "tolerance",    "strict",           NULL};
 
 /* What goes with a file of costs: solving alone. */
 static popliner_status check_costs(const options *o, const given *g, popliner_error *error) {
@@ -732,7 +733,8 @@ void options_print_help(FILE *stream) {
         "Tables and JSON go to standard output, the log to standard error.\n"
         "\n"
         "Exit status: 0 done, 1 no split fits (the best effort is printed), a stage of\n"
-        "--evaluate does not, no layer was found, or --diagnose is out of --tolerance,\n"
-        "2 wrong usage, 3 unreadable or unsupported input (or a file that cannot be\n"
-        "written), 4 internal error or not enough memory.\n");
+        "--evaluate does not, no layer was found, or --diagnose is out of --tolerance or\n"
+        "finds a contradiction, 2 wrong usage, 3 unreadable or unsupported input (or a\n"
+        "file that cannot be written, or with --strict a profile that contradicts\n"
+        "itself), 4 internal error or not enough memory.\n");
 }

@@ -62,6 +62,7 @@ typedef struct options {
     uint64_t reserve_amount; /* bytes or hundredths of a percent */
     const char *layers;      /* "A-B" or "A" */
     double tolerance_percent;
+    bool strict; /* a profile that contradicts itself is refused */
     bool layer_operations_only;
     size_t num_ipus;       /* 0: 16, or what the file of costs says */
     const char *objective; /* names separated by ',' */

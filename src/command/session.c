@@ -120,6 +120,26 @@ static void add_hint(popliner_error *error) {
     snprintf(error->message + length, sizeof error->message - length, "%s", hint);
 }
 
+size_t session_num_breaches(const session *s) {
+    const popliner_check *check;
+    size_t num_breaches = 0;
+    for (size_t i = 0; (check = popliner_analysis_check_at(s->analysis, i)) != NULL; i++)
+        num_breaches += check->breached > 0;
+    return num_breaches;
+}
+
+/* With --strict: whether the profile agrees with itself. */
+static popliner_status check_profile(const session *s, popliner_error *error) {
+    size_t num_breaches = session_num_breaches(s);
+    if (!s->options.strict || num_breaches == 0)
+        return POPLINER_OK;
+    return session_fail(error, POPLINER_ERROR_INPUT,
+                        "%s: contradicts itself in %zu %s (see the warnings), which --strict does "
+                        "not allow; compile again, or leave out --strict",
+                        s->options.profile, num_breaches,
+                        num_breaches == 1 ? "relation" : "relations");
+}
+
 popliner_status session_open(session *s, popliner_error *error) {
     const options *o = &s->options;
     popliner_analysis_options how = POPLINER_ANALYSIS_OPTIONS_INIT;
@@ -136,7 +156,8 @@ popliner_status session_open(session *s, popliner_error *error) {
         add_hint(error);
         return status;
     }
-    return popliner_analysis_layers(s->analysis, &layers, error);
+    status = check_profile(s, error);
+    return status == POPLINER_OK ? popliner_analysis_layers(s->analysis, &layers, error) : status;
 }
 
 /* ---- memory ---- */

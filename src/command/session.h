@@ -27,8 +27,11 @@ void session_begin(session *s);
 void session_free(session *s);
 
 /* Reads the profile and the debug information, or the stored analysis, and finds operations and
- * layers. */
+ * layers. Errors: with --strict INPUT for a profile that contradicts itself. */
 popliner_status session_open(session *s, popliner_error *error);
+
+/* How many relations do not hold in the profile, of which the log was told. */
+size_t session_num_breaches(const session *s);
 
 /* The memory model that the user chose, or `otherwise`. */
 popliner_memory_model session_memory_model(const session *s, popliner_memory_model otherwise);

@@ -38,6 +38,14 @@ static uint64_t add_up(const pl_explained *explained, size_t tile, size_t step,
     return bytes;
 }
 
+static bool has_account_by_tile(const popliner_profile *p) {
+    for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
+        if (p->tile_always_live_bytes[tile] + p->tile_not_always_live_peak_bytes[tile] > 0)
+            return true;
+    }
+    return false;
+}
+
 /* The peaks of the compiler's account over the steps of the units in question. */
 static popliner_status find_bottleneck(const pl_explained *explained,
                                        const popliner_diagnosis_options *options,
@@ -46,16 +54,20 @@ static popliner_status find_bottleneck(const pl_explained *explained,
     const popliner_chain *chain = explained->chain;
     const popliner_profile *p = explained->profile;
     size_t last_unit = options->last_unit;
+    bool has_account = has_account_by_tile(p);
     uint64_t *bytes = pl_new_array(p->num_steps, sizeof *bytes);
     bool all_steps = options->first_unit == 0 && last_unit >= chain->num_units - 1;
     popliner_status status = bytes == NULL ? pl_fail_memory(error, "the diagnosis") : POPLINER_OK;
     if (status == POPLINER_OK)
         status = popliner_liveness_peaks(p, NULL, 0, p->num_steps, peaks, error);
     for (size_t tile = 0; status == POPLINER_OK && tile < p->target.num_tiles; tile++) {
-        uint64_t always_live = peaks[tile].always_live_bytes;
-        uint64_t most = peaks[tile].not_always_live_bytes;
+        uint64_t always_live =
+            has_account ? p->tile_always_live_bytes[tile] : peaks[tile].always_live_bytes;
+        uint64_t most = has_account ? p->tile_not_always_live_peak_bytes[tile]
+                                    : peaks[tile].not_always_live_bytes;
         size_t most_step = peaks[tile].peak_step;
-        /* a tile whose peak over all steps is no larger cannot win over fewer steps */
+        /* The compiler does not tell what a tile has at other steps than its largest. A tile whose
+         * peak over all steps is no larger cannot win over fewer steps. */
         if (!all_steps && always_live + most > d->truth_bytes) {
             status = popliner_liveness_by_step(p, tile, NULL, 0, p->num_steps, bytes, error);
             most = 0;
@@ -100,13 +112,11 @@ static void compare_everywhere(const pl_explained *explained, const popliner_pea
     const popliner_profile *p = explained->profile;
     const pl_stage_memory *stage = &explained->stage;
     bool compares_own_step = explained->chain->model->compares_own_step;
-    bool has_account = false;
     for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
         uint64_t missing_bytes;
         uint64_t bytes = add_up(explained, tile, peaks[tile].peak_step, NULL, &missing_bytes);
         uint64_t account_bytes =
             p->tile_always_live_bytes[tile] + p->tile_not_always_live_peak_bytes[tile];
-        has_account = has_account || account_bytes > 0;
         d->tiles_off += bytes + missing_bytes != account_bytes;
         uint64_t model_bytes = compares_own_step ? stage->total_bytes[tile] : bytes;
         if (model_bytes > d->model_bytes) {
@@ -116,7 +126,7 @@ static void compare_everywhere(const pl_explained *explained, const popliner_pea
         }
         pl_missing_add_code(missing, explained, tile);
     }
-    if (!has_account)
+    if (!has_account_by_tile(p))
         d->tiles_off = SIZE_MAX;
     for (size_t i = 0; i < p->num_variables; i++) {
         if (!explained->variable_seen[i] && !pl_explained_is_code(explained, i))

@@ -73,6 +73,14 @@ static popliner_status find_columns(const pl_database *database, const pl_table 
     return POPLINER_OK;
 }
 
+popliner_status pl_database_has_column(const pl_database *database, const char *name,
+                                       const char *column, bool *found, popliner_error *error) {
+    const pl_column columns[] = {{column, false}};
+    const pl_table table = {name, false, columns, 1, ""};
+    *found = false;
+    return find_columns(database, &table, found, error);
+}
+
 popliner_status pl_list_columns(const pl_database *database, const pl_table *table, bool *found,
                                 pl_text *sql, popliner_error *error) {
     bool present[PL_MAX_COLUMNS] = {false};

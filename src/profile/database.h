@@ -74,6 +74,10 @@ popliner_status pl_database_fail(const pl_database *database, const char *action
 popliner_status pl_database_has_table(const pl_database *database, const char *table, bool *found,
                                       popliner_error *error);
 
+/* The same for a column of a table or view, which may be missing itself. */
+popliner_status pl_database_has_column(const pl_database *database, const char *table,
+                                       const char *column, bool *found, popliner_error *error);
+
 enum { PL_MAX_COLUMNS = 16 };
 
 /* A column to read. One that is not required reads as NULL where the table does not have it. */

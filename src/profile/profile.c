@@ -10,6 +10,7 @@
 #include "base/growth.h"
 #include "base/machine.h"
 #include "profile/debug_data.h"
+#include "profile/profile_checks.h"
 #include "profile/read.h"
 
 static void free_ids(pl_profile_ids *ids) {
@@ -83,6 +84,8 @@ popliner_status pl_profile_read(const char *path, const pl_read_options *options
         status = pl_profile_read_live_ranges(&database, profile, &ids, error);
     if (status == POPLINER_OK)
         status = pl_profile_read_tiles(&database, o->listener, profile, error);
+    if (status == POPLINER_OK)
+        status = pl_profile_find_checks(&database, profile, &ids, error);
     status = pl_database_end_reading(&database, status, error);
     if (status == POPLINER_OK && !make_empty_arrays(profile))
         status = pl_fail_memory(error, "the profile");

@@ -7,6 +7,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "profile/blob_codec.h"
+#include "profile/profile_checks.h"
 
 size_t pl_profile_variable_fields(popliner_profile *p, pl_field *fields) {
     const pl_field all[] = {
@@ -115,6 +116,7 @@ size_t pl_profile_fields(popliner_profile *p, pl_field *fields) {
          sizeof *p->tile_non_interleaved_bytes, &p->target.num_tiles, 0},
         {"tile_overflowed_bytes", &p->tile_overflowed_bytes, sizeof *p->tile_overflowed_bytes,
          &p->target.num_tiles, 0},
+        {"checks", &p->checks, sizeof *p->checks, &p->num_checks, 0},
         {"run_name", &p->run_name, sizeof *p->run_name, &p->num_runs, 0},
         {"run_start_microseconds", &p->run_start_microseconds, sizeof *p->run_start_microseconds,
          &p->num_runs, 0},
@@ -403,6 +405,14 @@ static bool facts_in_range(const popliner_profile *p) {
             p->facts[PL_FACT_TARGET_TYPE] < p->strings_length);
 }
 
+static bool checks_in_range(const popliner_profile *p) {
+    for (size_t i = 0; i < p->num_checks; i++) {
+        if (p->checks[i].where >= p->strings_length || p->checks[i].breached > p->checks[i].checked)
+            return false;
+    }
+    return p->num_checks == 0 || p->num_checks == PL_NUM_RELATIONS;
+}
+
 static bool program_tree_in_range(const popliner_profile *p) {
     for (size_t i = 0; i < p->num_programs; i++) {
         if (p->program_type[i] >= PL_NUM_PROGRAM_TYPES)
@@ -489,6 +499,8 @@ popliner_status pl_profile_check(const popliner_profile *p, const char *path,
              !series_hold_tiles(p, p->program_control_code, p->num_programs) ||
              !series_hold_tiles(p, p->program_exchange_code, p->num_programs))
         wrong = "numbers by tile";
+    else if (!checks_in_range(p))
+        wrong = "checks";
     for (size_t i = 0; wrong == NULL && i < p->num_steps; i++) {
         if (p->step_parent[i] != PL_NONE && p->step_parent[i] >= i)
             wrong = "parents of the liveness steps";

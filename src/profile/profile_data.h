@@ -48,6 +48,14 @@ typedef enum pl_fact {
 /* The parts that the compiler's account of a category has: its columns, in this order. */
 enum { PL_NUM_CATEGORY_PARTS = 6 };
 
+/* What came of one relation that is checked; counts, but for the last. */
+typedef struct pl_check {
+    uint64_t checked;
+    uint64_t breached;
+    uint64_t largest_bytes;
+    uint64_t where; /* pl_string */
+} pl_check;
+
 /* A string is the offset of its first byte in popliner_profile.strings; offset 0 is "". */
 typedef uint32_t pl_string;
 
@@ -178,6 +186,10 @@ struct popliner_profile {
     uint64_t *tile_interleaved_bytes;
     uint64_t *tile_non_interleaved_bytes;
     uint64_t *tile_overflowed_bytes;
+
+    /* Whether this account agrees with all else, by popliner_relation. */
+    size_t num_checks; /* those that there are, or 0: nothing was checked */
+    pl_check *checks;
 
     /* The execution, if the program ran. */
     size_t num_runs;

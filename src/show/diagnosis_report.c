@@ -9,6 +9,7 @@
 #include "diagnosis/diagnosis.h"
 #include "memory/memory_model.h"
 #include "popliner/report.h"
+#include "profile/profile_checks.h"
 #include "profile/profile_data.h"
 #include "show/report_parts.h"
 #include "solve/option_names.h"
@@ -142,7 +143,34 @@ static void write_coverage(const context *c, pl_text *text) {
                        d->suggestion.num_layers);
 }
 
+static void write_checks(const context *c, pl_text *text) {
+    pl_text_add(text, "\nThe profile against itself     checked  breached      largest  where\n");
+    for (size_t i = 0; i < PL_NUM_RELATIONS; i++) {
+        popliner_check check = pl_profile_check_of(c->profile, (popliner_relation)i);
+        if (check.breached > 0)
+            pl_text_format(text, "  %-24s %11zu  %8zu  %11" PRIu64 "  %s\n", check.name,
+                           check.checked, check.breached, check.largest_bytes, check.where);
+        else
+            pl_text_format(text, "  %-24s %11zu  %8zu\n", check.name, check.checked,
+                           check.breached);
+    }
+}
+
 /* ---- JSON ---- */
+
+static json_t *checks_as_json(const popliner_profile *profile) {
+    json_t *checks = json_array();
+    bool done = checks != NULL;
+    for (size_t i = 0; done && i < PL_NUM_RELATIONS; i++) {
+        popliner_check check = pl_profile_check_of(profile, (popliner_relation)i);
+        done = pl_report_append(checks, json_pack("{s:s, s:I, s:I, s:I, s:o}", "relation",
+                                                  check.name, "checked", (json_int_t)check.checked,
+                                                  "breached", (json_int_t)check.breached,
+                                                  "largest_bytes", (json_int_t)check.largest_bytes,
+                                                  "where", pl_report_json_text(check.where)));
+    }
+    return pl_report_whole(checks, done);
+}
 
 static json_t *program_as_json(const context *c, uint32_t program) {
     return json_pack("{s:I, s:o}", "program", (json_int_t)program, "name",
@@ -242,16 +270,17 @@ static json_t *as_json(const context *c) {
                   pl_report_percent(d->explained_bytes, d->truth_bytes), "program",
                   pl_report_json_text(d->program_name), "missing_variables",
                   missing_as_json(c, &d->missing_here));
-    return json_pack(
-        "{s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "memory_model",
-        pl_memory_model_find(d->model)->name, "layer_operations_only", d->layer_operations_only,
-        "bottleneck", bottleneck, "model_bottleneck",
-        json_pack("{s:I, s:I, s:I}", "tile", (json_int_t)d->model_tile, "step",
-                  (json_int_t)d->model_step, "bytes", (json_int_t)d->model_bytes),
-        "tiles_off",
-        d->tiles_off == SIZE_MAX ? json_null() : json_integer((json_int_t)d->tiles_off),
-        "categories", categories_as_json(d), "programs", programs_as_json(c), "missing_variables",
-        missing_as_json(c, &d->missing_everywhere), "coverage", coverage_as_json(d));
+    return json_pack("{s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "memory_model",
+                     pl_memory_model_find(d->model)->name, "layer_operations_only",
+                     d->layer_operations_only, "bottleneck", bottleneck, "model_bottleneck",
+                     json_pack("{s:I, s:I, s:I}", "tile", (json_int_t)d->model_tile, "step",
+                               (json_int_t)d->model_step, "bytes", (json_int_t)d->model_bytes),
+                     "tiles_off",
+                     d->tiles_off == SIZE_MAX ? json_null()
+                                              : json_integer((json_int_t)d->tiles_off),
+                     "categories", categories_as_json(d), "programs", programs_as_json(c),
+                     "missing_variables", missing_as_json(c, &d->missing_everywhere), "coverage",
+                     coverage_as_json(d), "checks", checks_as_json(c->profile));
 }
 
 popliner_status popliner_report_diagnosis(const popliner_diagnosis *diagnosis,
@@ -274,6 +303,7 @@ popliner_status popliner_report_diagnosis(const popliner_diagnosis *diagnosis,
         write_categories(&c, &text);
         write_bottleneck(&c, &text);
         write_coverage(&c, &text);
+        write_checks(&c, &text);
     }
     return pl_report_finish(&text, status, result, error);
 }

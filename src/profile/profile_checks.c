@@ -1,0 +1,720 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "profile/profile_checks.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "profile/blob_codec.h"
+#include "profile/profile_tile_sums.h"
+
+/* How a relation is told of. */
+typedef struct relation_text {
+    const char *name;
+    const char *places;
+    const char *unit;      /* of the largest difference */
+    const char *untrusted; /* what a breach puts in doubt */
+} relation_text;
+
+static const relation_text texts[PL_NUM_RELATIONS] = {
+    [POPLINER_RELATION_ALWAYS_LIVE] = {"always_live", "tiles", " bytes",
+                                       "what each stage needs all the time"},
+    [POPLINER_RELATION_NOT_ALWAYS_LIVE] = {"not_always_live", "tiles", " bytes",
+                                           "the peaks of stages and the bottleneck"},
+    [POPLINER_RELATION_LAYOUT] = {"layout", "tiles", " bytes",
+                                  "where variables lie, and the gaps between them"},
+    [POPLINER_RELATION_CATEGORIES] = {"categories", "tiles", " bytes", "memory by category"},
+    [POPLINER_RELATION_STEPS] = {"steps", "steps", " bytes", "which variables live at which step"},
+    [POPLINER_RELATION_VERTEX_COUNTS] = {"vertex_counts", "compute sets", " vertices",
+                                         "how many vertices compute sets have, and their state"},
+    [POPLINER_RELATION_TOTALS] = {"totals", "totals", "",
+                                  "that the file is whole: rows may be missing"},
+    [POPLINER_RELATION_VERTEX_MEMORY] = {"vertex_memory", "tiles", " bytes",
+                                         "the vertex state of operations"},
+    [POPLINER_RELATION_VERTEX_STATE] = {"vertex_state", "tiles", " bytes",
+                                        "the vertex state of operations"},
+    [POPLINER_RELATION_VERTEX_CODE] = {"vertex_code", "tiles", " bytes",
+                                       "the vertex code of operations"},
+};
+
+/* ---- one relation ---- */
+
+/* What has come of a relation so far. */
+typedef struct tally {
+    uint64_t checked;
+    uint64_t breached;
+    uint64_t largest;
+    char where[160];
+    const char *kind; /* the place that is looked at: "tile" */
+    uint64_t number;
+    bool is_off; /* this place */
+} tally;
+
+static void begin_place(tally *t, const char *kind, uint64_t number) {
+    t->checked++;
+    t->kind = kind;
+    t->number = number;
+    t->is_off = false;
+}
+
+/* `what` and `part` say what of the place; both may be "". */
+static void note(tally *t, uint64_t difference, const char *what, const char *part) {
+    if (!t->is_off)
+        t->breached++;
+    t->is_off = true;
+    if (difference <= t->largest && t->where[0] != '\0')
+        return;
+    t->largest = difference;
+    if (t->kind == NULL)
+        snprintf(t->where, sizeof t->where, "%s", what);
+    else
+        snprintf(t->where, sizeof t->where, "%s %" PRIu64 "%s%s%s%s", t->kind, t->number,
+                 *what == '\0' ? "" : ", ", what, *part == '\0' ? "" : " ", part);
+}
+
+static void compare(tally *t, uint64_t told, uint64_t found, const char *what, const char *part) {
+    if (told != found)
+        note(t, told > found ? told - found : found - told, what, part);
+}
+
+/* ---- what the tables tell ---- */
+
+enum { NUM_KINDS = 3 }; /* of memory: their columns are in this order everywhere */
+static const char *const kind_names[NUM_KINDS] = {"non_interleaved", "interleaved", "overflowed"};
+
+enum { TILE, TOTAL, WITH_GAPS, ALWAYS, NOT_ALWAYS, FIRST_KIND, NUM_TILE_COLUMNS = 8 };
+enum { NUM_STATE_PARTS = 5, CODE = NUM_STATE_PARTS, NUM_VERTEX_PARTS };
+static const char *const part_names[NUM_VERTEX_PARTS] = {"vertex_data_bytes", "copy_ptr_bytes",
+                                                         "edge_ptr_bytes",    "descriptor_bytes",
+                                                         "padding_bytes",     "code_bytes"};
+enum { VERTEX_DATA, COPY_POINTERS, EDGE_POINTERS, DESCRIPTORS };
+
+typedef struct checker {
+    const pl_database *database;
+    const popliner_profile *profile;
+    const pl_profile_ids *ids;
+    pl_tile_sums sums;
+    tally tallies[PL_NUM_RELATIONS];
+
+    uint64_t *by_tile[NUM_TILE_COLUMNS]; /* [num_tiles], but that of the tile itself; 0 for NULL */
+    bool is_told[NUM_TILE_COLUMNS];      /* some row has a number */
+
+    /* bytes by tile, of vertex types and of compute sets */
+    uint64_t *of_types[NUM_VERTEX_PARTS];
+    uint64_t *of_sets[NUM_STATE_PARTS];
+    bool types_tell[NUM_VERTEX_PARTS];
+    bool sets_tell[NUM_STATE_PARTS];
+
+    uint64_t *instance_bytes;  /* by tile: vertices times the size of their type */
+    uint64_t *entry_instances; /* by entry of compute_set_vertex_type: over all tiles */
+    uint64_t *type_instances;  /* by vertex type: of one compute set, told less found */
+
+    int64_t *step_change[2]; /* for all IPUs at once, and the sum over IPUs */
+    bool step_is_told[2];
+} checker;
+
+static bool allocate(checker *c) {
+    const popliner_profile *p = c->profile;
+    size_t num_tiles = p->target.num_tiles;
+    bool memory = true;
+    for (int i = TOTAL; i < NUM_TILE_COLUMNS; i++)
+        memory = (c->by_tile[i] = pl_new_array(num_tiles, sizeof(uint64_t))) != NULL && memory;
+    for (int i = 0; i < NUM_VERTEX_PARTS; i++)
+        memory = (c->of_types[i] = pl_new_array(num_tiles, sizeof(uint64_t))) != NULL && memory;
+    for (int i = 0; i < NUM_STATE_PARTS; i++)
+        memory = (c->of_sets[i] = pl_new_array(num_tiles, sizeof(uint64_t))) != NULL && memory;
+    for (int i = 0; i < 2; i++)
+        memory =
+            (c->step_change[i] = pl_new_array(p->num_steps, sizeof(int64_t))) != NULL && memory;
+    c->instance_bytes = pl_new_array(num_tiles, sizeof(uint64_t));
+    c->entry_instances = pl_new_array(p->num_compute_set_vertices, sizeof(uint64_t));
+    c->type_instances = pl_new_array(p->num_vertex_types, sizeof(uint64_t));
+    return memory && c->instance_bytes != NULL && c->entry_instances != NULL &&
+           c->type_instances != NULL;
+}
+
+static void free_checker(checker *c) {
+    for (int i = TOTAL; i < NUM_TILE_COLUMNS; i++)
+        free(c->by_tile[i]);
+    for (int i = 0; i < NUM_VERTEX_PARTS; i++)
+        free(c->of_types[i]);
+    for (int i = 0; i < NUM_STATE_PARTS; i++)
+        free(c->of_sets[i]);
+    for (int i = 0; i < 2; i++)
+        free(c->step_change[i]);
+    free(c->instance_bytes);
+    free(c->entry_instances);
+    free(c->type_instances);
+    pl_tile_sums_free(&c->sums);
+}
+
+static popliner_status take_tile(void *user, pl_rows *rows, popliner_error *error) {
+    checker *c = user;
+    uint64_t tile = 0;
+    popliner_status status =
+        pl_rows_number(rows, TILE, c->profile->target.num_tiles - 1, &tile, error);
+    for (int i = TOTAL; status == POPLINER_OK && i < NUM_TILE_COLUMNS; i++)
+        c->is_told[i] = pl_rows_told(rows, i, &c->by_tile[i][tile]) || c->is_told[i];
+    return status;
+}
+
+static popliner_status read_tiles(checker *c, popliner_error *error) {
+    static const pl_column columns[] = {
+        {"tile", true},
+        {"total", false},
+        {"total_including_gaps", false},
+        {"always_live_bytes", false},
+        {"not_always_live_max_bytes", false},
+        {"non_interleaved", false},
+        {"interleaved", false},
+        {"overflowed", false},
+    };
+    static const pl_table table = {"memory_by_tile", false, columns, NUM_TILE_COLUMNS, ""};
+    return pl_table_read(c->database, &table, take_tile, c, error);
+}
+
+/* Adds one number per tile from a list, or from runs; false, with an unknown part of them added,
+ * if the blob holds something else. */
+static bool add_list(const uint8_t *blob, size_t size, size_t num_tiles, uint64_t *by_tile) {
+    const uint8_t *end = blob + size;
+    uint64_t value;
+    if (size == num_tiles && blob[0] == 0x80 && memcmp(blob, blob + 1, size - 1) == 0)
+        return true; /* all 0, as most are */
+    for (size_t tile = 0; tile < num_tiles; tile++) {
+        if (!pl_varint_read(&blob, end, &value))
+            return false;
+        by_tile[tile] += value;
+    }
+    return blob == end;
+}
+
+static bool add_runs(const uint8_t *blob, size_t size, size_t num_tiles, uint64_t *by_tile) {
+    pl_runs runs = pl_runs_begin(blob, size);
+    uint64_t value;
+    uint64_t length;
+    size_t tile = 0;
+    int more;
+    while ((more = pl_runs_next(&runs, &value, &length)) > 0) {
+        if (length > num_tiles - tile)
+            return false;
+        for (size_t end = tile + (size_t)length; value > 0 && tile < end; tile++)
+            by_tile[tile] += value;
+        tile += value > 0 ? 0 : (size_t)length;
+    }
+    return more == 0 && tile == num_tiles;
+}
+
+/* Tells of a blob that cannot be read. Where one is needed for more than a check, reading ends. */
+static void note_damage(tally *t, const pl_rows *rows, int column) {
+    char what[80];
+    snprintf(what, sizeof what, "%s.%s", rows->table, rows->columns[column].name);
+    begin_place(t, "row", rows->row);
+    note(t, 0, what, "is damaged");
+}
+
+static popliner_status take_type(void *user, pl_rows *rows, popliner_error *error) {
+    checker *c = user;
+    (void)error;
+    for (int i = 0; i < NUM_VERTEX_PARTS; i++) {
+        size_t size;
+        const uint8_t *blob = pl_rows_blob(rows, i, &size);
+        c->types_tell[i] = c->types_tell[i] || !pl_rows_is_null(rows, i);
+        if (size > 0 && !add_list(blob, size, c->profile->target.num_tiles, c->of_types[i]))
+            note_damage(&c->tallies[POPLINER_RELATION_VERTEX_MEMORY], rows, i);
+    }
+    return POPLINER_OK;
+}
+
+static popliner_status take_set(void *user, pl_rows *rows, popliner_error *error) {
+    checker *c = user;
+    (void)error;
+    for (int i = 0; i < NUM_STATE_PARTS; i++) {
+        size_t size;
+        const uint8_t *blob = pl_rows_blob(rows, i, &size);
+        c->sets_tell[i] = c->sets_tell[i] || !pl_rows_is_null(rows, i);
+        if (size > 0 && !add_runs(blob, size, c->profile->target.num_tiles, c->of_sets[i]))
+            note_damage(&c->tallies[POPLINER_RELATION_VERTEX_MEMORY], rows, i);
+    }
+    return POPLINER_OK;
+}
+
+static popliner_status read_vertex_memory(checker *c, popliner_error *error) {
+    pl_column columns[NUM_VERTEX_PARTS];
+    for (int i = 0; i < NUM_VERTEX_PARTS; i++)
+        columns[i] = (pl_column){part_names[i], false};
+    const pl_table types = {"memory_by_vertex_type", false, columns, NUM_VERTEX_PARTS, ""};
+    const pl_table sets = {"memory_by_compute_set", false, columns, NUM_STATE_PARTS, ""};
+    popliner_status status = pl_table_read(c->database, &types, take_type, c, error);
+    return status == POPLINER_OK ? pl_table_read(c->database, &sets, take_set, c, error) : status;
+}
+
+/* Adds up the vertices, which are read already. */
+static void count_instances(checker *c) {
+    const popliner_profile *p = c->profile;
+    for (size_t i = 0; i < p->num_compute_set_vertices; i++) {
+        pl_series series = p->compute_set_vertex_instances[i];
+        uint64_t size_bytes = p->vertex_type_size_bytes[p->compute_set_vertex_type[i]];
+        pl_runs runs = pl_runs_begin(p->series_bytes + series.offset, series.size_bytes);
+        uint64_t value;
+        uint64_t length;
+        size_t tile = 0;
+        while (pl_runs_next(&runs, &value, &length) > 0) {
+            c->entry_instances[i] += value * length;
+            for (size_t end = tile + (size_t)length; value > 0 && tile < end; tile++)
+                c->instance_bytes[tile] += value * size_bytes;
+            tile += value > 0 ? 0 : (size_t)length;
+        }
+    }
+}
+
+static popliner_status read_steps(checker *c, popliner_error *error) {
+    static const pl_column columns[] = {{"step_id", false}, {"delta_bytes", false}, {"ipu", false}};
+    static const pl_table table = {"memory_not_always_live_by_step_and_ipu", false, columns, 3, ""};
+    pl_rows rows = {0};
+    bool more = false;
+    popliner_status status = pl_rows_open(&rows, c->database, &table, error);
+    while (status == POPLINER_OK && (status = pl_rows_next(&rows, &more, error)) == POPLINER_OK &&
+           more) {
+        int is_of_ipu = !pl_rows_is_null(&rows, 2);
+        int64_t step = sqlite3_column_int64(rows.statement, 0);
+        int64_t change = sqlite3_column_int64(rows.statement, 1);
+        c->step_is_told[is_of_ipu] = true;
+        if (step >= 0 && (uint64_t)step < c->profile->num_steps) {
+            c->step_change[is_of_ipu][step] =
+                (int64_t)((uint64_t)c->step_change[is_of_ipu][step] + (uint64_t)change);
+        } else {
+            tally *t = &c->tallies[POPLINER_RELATION_STEPS];
+            begin_place(t, "row", rows.row);
+            note(t, change < 0 ? 0 - (uint64_t)change : (uint64_t)change, "no such step", "");
+        }
+    }
+    pl_rows_close(&rows);
+    return status;
+}
+
+/* ---- relations 1 to 4 ---- */
+
+static void check_tiles(checker *c, bool has_offsets) {
+    const pl_tile_sums *s = &c->sums;
+    for (size_t tile = 0; tile < c->profile->target.num_tiles; tile++) {
+        if (c->is_told[ALWAYS]) {
+            tally *t = &c->tallies[POPLINER_RELATION_ALWAYS_LIVE];
+            begin_place(t, "tile", tile);
+            compare(t, c->by_tile[ALWAYS][tile], s->always_live_bytes[tile], "", "");
+        }
+        if (c->is_told[NOT_ALWAYS]) {
+            tally *t = &c->tallies[POPLINER_RELATION_NOT_ALWAYS_LIVE];
+            begin_place(t, "tile", tile);
+            compare(t, c->by_tile[NOT_ALWAYS][tile], s->not_always_live_bytes[tile], "", "");
+        }
+        if (!c->is_told[TOTAL])
+            continue;
+        tally *t = &c->tallies[POPLINER_RELATION_LAYOUT];
+        begin_place(t, "tile", tile);
+        if (has_offsets)
+            compare(t, c->by_tile[TOTAL][tile], s->covered_bytes[tile], "total", "");
+        if (has_offsets && c->is_told[WITH_GAPS])
+            compare(t, c->by_tile[WITH_GAPS][tile], s->end[tile], "total_including_gaps", "");
+        /* how the kinds of memory add up where there are others is not known */
+        if (c->is_told[FIRST_KIND] && c->by_tile[FIRST_KIND + 1][tile] == 0 &&
+            c->by_tile[FIRST_KIND + 2][tile] == 0)
+            compare(t, c->by_tile[FIRST_KIND][tile], c->by_tile[TOTAL][tile], kind_names[0], "");
+    }
+}
+
+/* The account of a category on a tile against the variables that it has there. */
+static void check_category(checker *c, size_t category, size_t tile, bool has_offsets,
+                           uint64_t alone_bytes, uint64_t shared_bytes) {
+    const popliner_profile *p = c->profile;
+    tally *t = &c->tallies[POPLINER_RELATION_CATEGORIES];
+    const char *name = pl_profile_string(p, p->category_name[category]);
+    size_t item = category * p->target.num_tiles + tile;
+    if (has_offsets) {
+        compare(t, alone_bytes, c->sums.alone_bytes[item], name, "non_overlapped");
+        compare(t, shared_bytes, c->sums.shared_bytes[item], name, "overlapped");
+    } else {
+        compare(t, alone_bytes + shared_bytes,
+                c->sums.alone_bytes[item] + c->sums.shared_bytes[item], name, "");
+    }
+}
+
+static popliner_status check_categories(checker *c, bool has_offsets, popliner_error *error) {
+    const popliner_profile *p = c->profile;
+    tally *t = &c->tallies[POPLINER_RELATION_CATEGORIES];
+    size_t num_tiles = p->target.num_tiles;
+    size_t num_items = p->num_categories * num_tiles;
+    uint64_t *bytes = pl_new_array(2 * num_items + NUM_KINDS * num_tiles, sizeof *bytes);
+    if (bytes == NULL)
+        return pl_fail_memory(error, "the checks of the profile");
+    uint64_t *alone = bytes;
+    uint64_t *shared = bytes + num_items;
+    uint64_t *kinds = shared + num_items;
+    for (size_t category = 0; category < p->num_categories; category++) {
+        for (size_t kind = 0; kind < NUM_KINDS; kind++) {
+            const pl_series *parts =
+                p->category_memory + category * PL_NUM_CATEGORY_PARTS + 2 * kind;
+            pl_series_add(p, parts[0], 1, alone + category * num_tiles);
+            pl_series_add(p, parts[1], 1, shared + category * num_tiles);
+            pl_series_add(p, parts[0], 1, kinds + kind * num_tiles);
+            pl_series_add(p, parts[1], 1, kinds + kind * num_tiles);
+        }
+    }
+    for (size_t tile = 0; tile < num_tiles; tile++) {
+        begin_place(t, "tile", tile);
+        for (size_t category = 0; category < p->num_categories; category++)
+            check_category(c, category, tile, has_offsets, alone[category * num_tiles + tile],
+                           shared[category * num_tiles + tile]);
+        for (size_t kind = 0; kind < NUM_KINDS; kind++) {
+            uint64_t told = c->by_tile[FIRST_KIND + kind][tile];
+            uint64_t found = kinds[kind * num_tiles + tile];
+            if (c->is_told[FIRST_KIND + kind] && (told == 0) != (found == 0))
+                compare(t, told, found, kind_names[kind], "");
+        }
+    }
+    free(bytes);
+    return POPLINER_OK;
+}
+
+/* ---- relation 5 ---- */
+
+static popliner_status check_steps(checker *c, popliner_error *error) {
+    const popliner_profile *p = c->profile;
+    tally *t = &c->tallies[POPLINER_RELATION_STEPS];
+    if (!c->step_is_told[0] && !c->step_is_told[1])
+        return POPLINER_OK;
+    uint64_t *change = pl_new_array(p->num_steps + 1, sizeof *change); /* modulo 2^64 */
+    if (change == NULL)
+        return pl_fail_memory(error, "the checks of the profile");
+    for (size_t i = 0; i < p->num_classes; i++) {
+        for (uint32_t k = p->class_ranges_start[i];
+             !p->class_always_live[i] && k < p->class_ranges_start[i + 1]; k++) {
+            change[p->range_first_step[k]] += c->sums.class_bytes[i];
+            change[p->range_end_step[k]] -= c->sums.class_bytes[i];
+        }
+    }
+    uint64_t found = 0;
+    uint64_t told[2] = {0};
+    for (size_t step = 0; step < p->num_steps; step++) {
+        begin_place(t, "step", step);
+        found += change[step];
+        for (int i = 0; i < 2; i++) {
+            told[i] += (uint64_t)c->step_change[i][step];
+            if (!c->step_is_told[i] || told[i] == found)
+                continue;
+            uint64_t difference = told[i] - found; /* which may be negative */
+            note(t, difference > INT64_MAX ? 0 - difference : difference,
+                 i == 0 ? "" : "sum over IPUs", "");
+        }
+    }
+    free(change);
+    return POPLINER_OK;
+}
+
+/* ---- relation 6 ---- */
+
+/* Notes the difference of a type, once. */
+static void settle_type(checker *c, uint32_t type) {
+    uint64_t difference = c->type_instances[type];
+    c->type_instances[type] = 0;
+    if (difference != 0)
+        note(&c->tallies[POPLINER_RELATION_VERTEX_COUNTS],
+             difference > INT64_MAX ? 0 - difference : difference, "", "");
+}
+
+/* Compares what a compute set says of its vertices with the vertices. */
+static popliner_status take_counts(void *user, pl_rows *rows, popliner_error *error) {
+    checker *c = user;
+    const popliner_profile *p = c->profile;
+    tally *t = &c->tallies[POPLINER_RELATION_VERTEX_COUNTS];
+    uint64_t id = 0;
+    popliner_status status = pl_rows_number(rows, 0, INT64_MAX, &id, error);
+    if (status != POPLINER_OK || pl_rows_is_null(rows, 1) || pl_rows_is_null(rows, 2))
+        return status;
+    uint32_t set = pl_id_map_find(&c->ids->compute_sets, id);
+    if (set == PL_NONE)
+        return POPLINER_OK; /* the file cannot have changed */
+    uint32_t first = p->compute_set_vertices_start[set];
+    uint32_t end = p->compute_set_vertices_start[set + 1];
+    size_t sizes[2];
+    const uint8_t *types = pl_rows_blob(rows, 1, &sizes[0]);
+    const uint8_t *types_end = types + sizes[0];
+    const uint8_t *counts = pl_rows_blob(rows, 2, &sizes[1]);
+    const uint8_t *counts_end = counts + sizes[1];
+    begin_place(t, "compute set", id);
+    for (uint32_t i = first; i < end; i++) /* modulo 2^64, like what is told */
+        c->type_instances[p->compute_set_vertex_type[i]] -= c->entry_instances[i];
+    uint64_t type_id;
+    uint64_t count;
+    while (pl_varint_read(&types, types_end, &type_id) &&
+           pl_varint_read(&counts, counts_end, &count)) {
+        uint32_t type = pl_id_map_find(&c->ids->vertex_types, type_id);
+        if (type == PL_NONE)
+            note(t, count, "", "");
+        else
+            c->type_instances[type] += count;
+    }
+    if (types != types_end || counts != counts_end)
+        note(t, 0, "vertex_counts", "and vertex_types are of different lengths");
+    for (uint32_t i = first; i < end; i++)
+        settle_type(c, p->compute_set_vertex_type[i]);
+    types = types_end - sizes[0];
+    while (pl_varint_read(&types, types_end, &type_id)) {
+        uint32_t type = pl_id_map_find(&c->ids->vertex_types, type_id);
+        if (type != PL_NONE)
+            settle_type(c, type);
+    }
+    return POPLINER_OK;
+}
+
+static popliner_status check_counts(checker *c, popliner_error *error) {
+    static const pl_column columns[] = {
+        {"compute_set", true}, {"vertex_types", false}, {"vertex_counts", false}};
+    static const pl_table table = {"compute_sets", true, columns, 3, "ORDER BY compute_set"};
+    if (c->profile->num_compute_set_vertices == 0)
+        return POPLINER_OK;
+    return pl_table_read(c->database, &table, take_counts, c, error);
+}
+
+static popliner_status check_totals(checker *c, popliner_error *error) {
+    enum { VERTICES, EDGES, VARIABLES, SETS, NUM_TOTALS };
+    static const pl_column columns[NUM_TOTALS] = {[VERTICES] = {"num_vertices", false},
+                                                  [EDGES] = {"num_edges", false},
+                                                  [VARIABLES] = {"num_vars", false},
+                                                  [SETS] = {"num_compute_sets", false}};
+    const popliner_profile *p = c->profile;
+    uint64_t found[NUM_TOTALS] = {
+        [VARIABLES] = p->num_variables,
+        [SETS] = p->num_compute_sets,
+    };
+    bool has[NUM_TOTALS] = {[VARIABLES] = true, [SETS] = true};
+    static const pl_table table = {"graph_info", false, columns, NUM_TOTALS, ""};
+    tally *t = &c->tallies[POPLINER_RELATION_TOTALS];
+    pl_rows rows = {0};
+    bool more = false;
+    for (size_t i = 0; i < p->num_compute_set_vertices; i++)
+        found[VERTICES] += c->entry_instances[i];
+    for (size_t i = 0; i < p->num_compute_sets; i++)
+        found[EDGES] += p->compute_set_num_edges[i];
+    popliner_status status =
+        pl_database_has_column(c->database, "compute_sets", "edge_count", &has[EDGES], error);
+    if (status == POPLINER_OK)
+        status = pl_database_has_table(c->database, "vertex_instances", &has[VERTICES], error);
+    if (status == POPLINER_OK)
+        status = pl_rows_open(&rows, c->database, &table, error);
+    if (status == POPLINER_OK)
+        status = pl_rows_next(&rows, &more, error);
+    for (int i = 0; status == POPLINER_OK && more && i < NUM_TOTALS; i++) {
+        uint64_t told;
+        if (!has[i] || !pl_rows_told(&rows, i, &told))
+            continue;
+        begin_place(t, NULL, 0);
+        compare(t, told, found[i], columns[i].name, "");
+    }
+    pl_rows_close(&rows);
+    return status;
+}
+
+/* ---- relations 7, 8, 11 and 12 ---- */
+
+static void check_vertex_memory(checker *c) {
+    tally *t = &c->tallies[POPLINER_RELATION_VERTEX_MEMORY];
+    bool any = false;
+    for (int i = 0; i < NUM_STATE_PARTS; i++)
+        any = any || (c->types_tell[i] && c->sets_tell[i]);
+    for (size_t tile = 0; any && tile < c->profile->target.num_tiles; tile++) {
+        begin_place(t, "tile", tile);
+        for (int i = 0; i < NUM_STATE_PARTS; i++) {
+            if (c->types_tell[i] && c->sets_tell[i])
+                compare(t, c->of_types[i][tile], c->of_sets[i][tile], part_names[i], "");
+        }
+    }
+}
+
+/* Bytes of the variables of a category on a tile. */
+static uint64_t category_bytes(const checker *c, pl_category category, size_t tile) {
+    const popliner_profile *p = c->profile;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < p->num_categories; i++) {
+        size_t item = i * p->target.num_tiles + tile;
+        if (p->category[i] == category)
+            bytes += c->sums.alone_bytes[item] + c->sums.shared_bytes[item];
+    }
+    return bytes;
+}
+
+static void check_vertex_state(checker *c) {
+    tally *t = &c->tallies[POPLINER_RELATION_VERTEX_STATE];
+    bool tells_state =
+        c->types_tell[VERTEX_DATA] && c->types_tell[COPY_POINTERS] && c->types_tell[EDGE_POINTERS];
+    bool has_instances = c->profile->num_compute_set_vertices > 0;
+    for (size_t tile = 0; tile < c->profile->target.num_tiles; tile++) {
+        uint64_t instances = category_bytes(c, PL_CATEGORY_VERTEX_INSTANCE_STATE, tile);
+        uint64_t fields = category_bytes(c, PL_CATEGORY_VERTEX_FIELD_DATA, tile);
+        if (!tells_state && !c->types_tell[DESCRIPTORS] && !has_instances)
+            return;
+        begin_place(t, "tile", tile);
+        if (tells_state)
+            compare(t,
+                    c->of_types[VERTEX_DATA][tile] + c->of_types[COPY_POINTERS][tile] +
+                        c->of_types[EDGE_POINTERS][tile],
+                    instances + fields, "data and pointers", "");
+        if (c->types_tell[DESCRIPTORS])
+            compare(t, c->of_types[DESCRIPTORS][tile],
+                    category_bytes(c, PL_CATEGORY_COPY_DESCRIPTOR, tile), part_names[DESCRIPTORS],
+                    "");
+        if (has_instances)
+            compare(t, c->instance_bytes[tile], instances, "sizes of vertices", "");
+    }
+}
+
+static int compare_numbers(const void *left, const void *right) {
+    const int64_t *a = left;
+    const int64_t *b = right;
+    return (*a > *b) - (*a < *b);
+}
+
+/* The number that occurs most often among sorted ones, at least one; of several the smallest. */
+static int64_t most_frequent(const int64_t *numbers, size_t count) {
+    size_t most = 0;
+    int64_t number = numbers[0];
+    for (size_t i = 0, start = 0; i < count; i++) {
+        if (numbers[i] != numbers[start])
+            start = i;
+        if (i - start + 1 > most) {
+            most = i - start + 1;
+            number = numbers[i];
+        }
+    }
+    return number;
+}
+
+/* The code that belongs to no vertex type is the same on every tile. */
+static popliner_status check_vertex_code(checker *c, popliner_error *error) {
+    tally *t = &c->tallies[POPLINER_RELATION_VERTEX_CODE];
+    size_t num_tiles = c->profile->target.num_tiles;
+    if (!c->types_tell[CODE])
+        return POPLINER_OK;
+    int64_t *rest = pl_new_array(2 * num_tiles, sizeof *rest);
+    if (rest == NULL)
+        return pl_fail_memory(error, "the checks of the profile");
+    int64_t *sorted = rest + num_tiles;
+    for (size_t tile = 0; tile < num_tiles; tile++)
+        sorted[tile] = rest[tile] =
+            (int64_t)(category_bytes(c, PL_CATEGORY_VERTEX_CODE, tile) - c->of_types[CODE][tile]);
+    qsort(sorted, num_tiles, sizeof *sorted, compare_numbers);
+    int64_t usual = most_frequent(sorted, num_tiles);
+    for (size_t tile = 0; tile < num_tiles; tile++) {
+        begin_place(t, "tile", tile);
+        if (rest[tile] < 0)
+            note(t, 0 - (uint64_t)rest[tile], "more than vertexCode", "");
+        else if (rest[tile] != usual)
+            compare(t, (uint64_t)rest[tile], usual < 0 ? 0 : (uint64_t)usual, "", "");
+    }
+    free(rest);
+    return POPLINER_OK;
+}
+
+/* ---- all of them ---- */
+
+/* Reads what the relations need beside the profile. */
+static popliner_status read_tables(checker *c, popliner_error *error) {
+    popliner_status status = read_tiles(c, error);
+    if (status == POPLINER_OK)
+        status = read_vertex_memory(c, error);
+    if (status == POPLINER_OK)
+        status = read_steps(c, error);
+    if (status == POPLINER_OK)
+        count_instances(c);
+    return status;
+}
+
+static popliner_status check_all(checker *c, popliner_error *error) {
+    const popliner_profile *p = c->profile;
+    bool has_offsets = false;
+    bool has_categories = false;
+    popliner_status status =
+        pl_database_has_column(c->database, "vars_info", "offset", &has_offsets, error);
+    if (status == POPLINER_OK)
+        status =
+            pl_database_has_column(c->database, "vars_info", "category", &has_categories, error);
+    if (status != POPLINER_OK)
+        return status;
+    has_categories = has_categories && p->category[0] != PL_CATEGORY_NAMELESS;
+    check_tiles(c, has_offsets);
+    if (has_categories && p->num_category_parts > 0)
+        status = check_categories(c, has_offsets, error);
+    if (status == POPLINER_OK)
+        status = check_steps(c, error);
+    if (status == POPLINER_OK)
+        status = check_counts(c, error);
+    if (status == POPLINER_OK)
+        status = check_totals(c, error);
+    check_vertex_memory(c);
+    if (has_categories)
+        check_vertex_state(c);
+    if (status == POPLINER_OK && has_categories)
+        status = check_vertex_code(c, error);
+    return status;
+}
+
+/* Moves what has come of the relations into the profile. */
+static popliner_status keep(const checker *c, popliner_profile *p, popliner_error *error) {
+    p->checks = pl_new_array(PL_NUM_RELATIONS, sizeof *p->checks);
+    if (p->checks == NULL)
+        return pl_fail_memory(error, "the checks of the profile");
+    p->num_checks = PL_NUM_RELATIONS;
+    for (size_t i = 0; i < PL_NUM_RELATIONS; i++) {
+        const tally *t = &c->tallies[i];
+        pl_string where = pl_profile_add_string(p, t->where);
+        if (where == PL_NONE)
+            return pl_fail_memory(error, "the checks of the profile");
+        p->checks[i] = (pl_check){t->checked, t->breached, t->largest, where};
+    }
+    return POPLINER_OK;
+}
+
+popliner_status pl_profile_find_checks(const pl_database *database, popliner_profile *profile,
+                                       const pl_profile_ids *ids, popliner_error *error) {
+    checker c = {.database = database, .profile = profile, .ids = ids};
+    popliner_status status =
+        allocate(&c) ? pl_tile_sums_find(profile, database->num_helpers + 1, &c.sums, error)
+                     : pl_fail_memory(error, "the checks of the profile");
+    if (status == POPLINER_OK)
+        status = read_tables(&c, error);
+    if (status == POPLINER_OK)
+        status = check_all(&c, error);
+    if (status == POPLINER_OK)
+        status = keep(&c, profile, error);
+    free_checker(&c);
+    return status;
+}
+
+popliner_check pl_profile_check_of(const popliner_profile *p, popliner_relation relation) {
+    const pl_check none = {0};
+    const pl_check *check = p->num_checks == 0 ? &none : &p->checks[relation];
+    return (popliner_check){
+        .relation = relation,
+        .name = texts[relation].name,
+        .checked = (size_t)check->checked,
+        .breached = (size_t)check->breached,
+        .largest_bytes = check->largest_bytes,
+        .where = pl_profile_string(p, (pl_string)check->where),
+        .untrusted = texts[relation].untrusted,
+    };
+}
+
+void pl_profile_tell_checks(const popliner_profile *p, const popliner_listener *listener) {
+    for (size_t i = 0; i < p->num_checks; i++) {
+        const pl_check *check = &p->checks[i];
+        if (check->breached > 0)
+            pl_tell(listener, POPLINER_LEVEL_WARNING,
+                    "The profile contradicts itself: relation %s does not hold for %" PRIu64
+                    " of %" PRIu64 " %s, by up to %" PRIu64 "%s (%s). Do not trust %s.",
+                    texts[i].name, check->breached, check->checked, texts[i].places,
+                    check->largest_bytes, texts[i].unit,
+                    pl_profile_string(p, (pl_string)check->where), texts[i].untrusted);
+    }
+}

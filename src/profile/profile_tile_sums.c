@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "profile/profile_tile_sums.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "base/parallel.h"
+
+/* Addresses [first, end). */
+typedef struct extent {
+    uint64_t first;
+    uint64_t end;
+} extent;
+
+/* Variables of a tile, one behind the other in the file and in memory: most are. */
+typedef struct run {
+    uint64_t end;   /* address */
+    uint32_t first; /* place on the tile */
+    uint32_t next;  /* behind the last */
+} run;
+
+/* What one thread adds up in. */
+typedef struct worker {
+    run *runs;      /* [most variables of a tile] */
+    uint64_t *keys; /* [the same]: address << 32 | place in `runs` */
+    uint64_t *other_keys;
+    extent *shared;
+    size_t shared_capacity;
+    uint64_t *tile_class_bytes; /* [num_classes]: of one tile; 0 between tiles */
+    uint32_t *tile_classes;     /* [num_classes]: those that the tile has */
+    int64_t *change_bytes;      /* [num_steps + 1]; 0 between tiles */
+    uint64_t *class_bytes;      /* [num_classes]: of all tiles of this thread */
+} worker;
+
+typedef struct adding {
+    const popliner_profile *profile;
+    pl_tile_sums *sums;
+    worker *workers;
+} adding;
+
+/* ---- addresses ---- */
+
+static void sort_few(uint64_t *keys, size_t count) {
+    for (size_t i = 1; i < count; i++) {
+        uint64_t key = keys[i];
+        size_t k = i;
+        for (; k > 0 && keys[k - 1] > key; k--)
+            keys[k] = keys[k - 1];
+        keys[k] = key;
+    }
+}
+
+/* Sorts the keys by address, by digits from the lowest: time that no order of the file can stretch.
+ * Returns where they are then, in `keys` or in `other`. */
+static uint64_t *sort_keys(uint64_t *keys, uint64_t *other, size_t count) {
+    enum { FEW = 48, MOST_BITS = 11 };
+    if (count <= FEW) {
+        sort_few(keys, count);
+        return keys;
+    }
+    uint64_t all = 0;
+    uint64_t falls = 0;
+    for (size_t i = 1; i < count; i++) {
+        all |= keys[i];
+        falls += keys[i] < keys[i - 1];
+    }
+    if (falls == 0)
+        return keys;
+    unsigned num_bits = 1;
+    while (((all | keys[0]) >> 32) >> num_bits > 0)
+        num_bits++;
+    unsigned num_digits = (num_bits + MOST_BITS - 1) / MOST_BITS;
+    unsigned bits = (num_bits + num_digits - 1) / num_digits;
+    uint32_t mask = (1u << bits) - 1;
+    for (unsigned shift = 32; num_digits > 0; num_digits--, shift += bits) {
+        uint32_t place[1 << MOST_BITS] = {0};
+        uint32_t next = 0;
+        for (size_t i = 0; i < count; i++)
+            place[(uint32_t)(keys[i] >> shift) & mask]++;
+        for (uint32_t digit = 0; digit <= mask; digit++) {
+            uint32_t number = place[digit];
+            place[digit] = next;
+            next += number;
+        }
+        for (size_t i = 0; i < count; i++)
+            other[place[(uint32_t)(keys[i] >> shift) & mask]++] = keys[i];
+        uint64_t *sorted = other;
+        other = keys;
+        keys = sorted;
+    }
+    return keys;
+}
+
+/* The runs of a tile by address: each key leads to one. */
+typedef struct tile_layout {
+    const uint32_t *size_bytes; /* of the tile's variables, like the next */
+    const uint8_t *category;
+    const run *runs;
+    const uint64_t *keys;
+    size_t count;
+    uint64_t *shared_bytes; /* [PL_MAX_CATEGORIES] */
+} tile_layout;
+
+static uint64_t begin_of(const tile_layout *l, size_t i) {
+    return l->keys[i] >> 32;
+}
+
+static const run *run_of(const tile_layout *l, size_t i) {
+    return &l->runs[(uint32_t)l->keys[i]];
+}
+
+/* The addresses that several of the runs [first, end) have, which cover memory without a gap. They
+ * come out in order, and none touches the next. */
+static bool find_shared(const tile_layout *l, size_t first, size_t end, worker *w, size_t *count) {
+    *count = 0;
+    if (!pl_grow(&w->shared, &w->shared_capacity, end - first, sizeof *w->shared))
+        return false;
+    uint64_t covered = run_of(l, first)->end;
+    for (size_t i = first + 1; i < end; i++) {
+        uint64_t from = begin_of(l, i);
+        uint64_t own_end = run_of(l, i)->end;
+        uint64_t to = own_end < covered ? own_end : covered;
+        if (*count > 0 && from <= w->shared[*count - 1].end) {
+            if (to > w->shared[*count - 1].end)
+                w->shared[*count - 1].end = to;
+        } else {
+            w->shared[(*count)++] = (extent){from, to};
+        }
+        covered = own_end > covered ? own_end : covered;
+    }
+    return true;
+}
+
+/* Adds what variables of a run share to their categories. What lies between two extents belongs to
+ * one run alone, so all walks over them together are short. */
+static void add_shared(const tile_layout *l, size_t i, const extent *shared,
+                       const extent *shared_end) {
+    const run *own = run_of(l, i);
+    uint64_t from = begin_of(l, i);
+    if (shared < shared_end && shared->first <= from && shared->end >= own->end) {
+        for (uint32_t place = own->first; place < own->next; place++)
+            l->shared_bytes[l->category[place]] += l->size_bytes[place];
+        return;
+    }
+    for (uint32_t place = own->first; place < own->next && shared < shared_end; place++) {
+        uint64_t to = from + l->size_bytes[place];
+        uint64_t common = 0;
+        while (shared < shared_end && shared->end <= from)
+            shared++;
+        for (const extent *e = shared; e < shared_end && e->first < to; e++)
+            common += (e->end < to ? e->end : to) - (e->first > from ? e->first : from);
+        l->shared_bytes[l->category[place]] += common;
+        from = to;
+    }
+}
+
+/* Goes over the runs in the order of their addresses. */
+static bool add_layout(const tile_layout *l, worker *w, uint64_t *covered_bytes,
+                       uint64_t *last_end) {
+    size_t i = 0;
+    while (i < l->count) {
+        size_t first = i;
+        uint64_t covered = run_of(l, i)->end;
+        for (i++; i < l->count && begin_of(l, i) < covered; i++) {
+            uint64_t own_end = run_of(l, i)->end;
+            covered = own_end > covered ? own_end : covered;
+        }
+        *covered_bytes += covered - begin_of(l, first);
+        *last_end = covered;
+        if (i == first + 1)
+            continue;
+        size_t num_shared;
+        if (!find_shared(l, first, i, w, &num_shared))
+            return false;
+        const extent *shared = w->shared;
+        const extent *shared_end = w->shared + num_shared;
+        for (size_t k = first; k < i; k++) {
+            while (shared < shared_end && shared->end <= begin_of(l, k))
+                shared++;
+            add_shared(l, k, shared, shared_end);
+        }
+    }
+    return true;
+}
+
+/* ---- liveness ---- */
+
+/* Adds what the tile has of each class, and leaves the worker's sums of the tile 0. */
+static void add_classes(const popliner_profile *p, worker *w, size_t count,
+                        uint64_t *always_live_bytes, uint64_t *most_bytes) {
+    for (size_t i = 0; i < count; i++) {
+        uint32_t c = w->tile_classes[i];
+        uint64_t bytes = w->tile_class_bytes[c];
+        w->tile_class_bytes[c] = 0;
+        w->class_bytes[c] += bytes;
+        if (p->class_always_live[c]) {
+            *always_live_bytes += bytes;
+            continue;
+        }
+        for (uint32_t k = p->class_ranges_start[c]; k < p->class_ranges_start[c + 1]; k++) {
+            w->change_bytes[p->range_first_step[k]] += (int64_t)bytes;
+            w->change_bytes[p->range_end_step[k]] -= (int64_t)bytes;
+        }
+    }
+    int64_t bytes = 0;
+    int64_t most = 0;
+    for (size_t step = 0; step < p->num_steps; step++) {
+        bytes += w->change_bytes[step];
+        most = bytes > most ? bytes : most;
+    }
+    memset(w->change_bytes, 0, (p->num_steps + 1) * sizeof *w->change_bytes);
+    *most_bytes = (uint64_t)most;
+}
+
+/* The variables of a tile as runs, with what each class and each category has of them. */
+typedef struct tile_runs {
+    size_t num_runs;
+    size_t num_classes;
+} tile_runs;
+
+static tile_runs find_runs(const popliner_profile *p, size_t tile, worker *w,
+                           uint64_t *restrict category_bytes) {
+    size_t start = (size_t)p->tile_variables_start[tile];
+    uint32_t num_variables = (uint32_t)(p->tile_variables_start[tile + 1] - start);
+    const uint32_t *restrict sizes = p->variable_size_bytes + start;
+    const uint32_t *restrict classes = p->variable_class + start;
+    const uint32_t *restrict offsets = p->variable_offset + start;
+    const uint8_t *restrict categories = p->variable_category + start;
+    uint64_t *restrict class_bytes = w->tile_class_bytes;
+    uint32_t *restrict tile_classes = w->tile_classes;
+    run *restrict runs = w->runs;
+    uint64_t *restrict keys = w->keys;
+    size_t num_runs = 0;
+    size_t num_classes = 0;
+    uint64_t end = UINT64_MAX; /* of the run */
+    for (uint32_t i = 0; i < num_variables; i++) {
+        uint64_t size_bytes = sizes[i];
+        if (size_bytes == 0)
+            continue;
+        uint32_t c = classes[i];
+        uint64_t before_bytes = class_bytes[c];
+        class_bytes[c] = before_bytes + size_bytes;
+        if (before_bytes == 0)
+            tile_classes[num_classes++] = c;
+        category_bytes[categories[i]] += size_bytes;
+        uint64_t offset = offsets[i];
+        if (offset == end) {
+            end += size_bytes;
+            continue;
+        }
+        if (num_runs > 0) {
+            runs[num_runs - 1].end = end;
+            runs[num_runs - 1].next = i;
+        }
+        keys[num_runs] = offset << 32 | num_runs;
+        runs[num_runs++].first = i;
+        end = offset + size_bytes;
+    }
+    if (num_runs > 0) {
+        runs[num_runs - 1].end = end;
+        runs[num_runs - 1].next = num_variables;
+    }
+    return (tile_runs){num_runs, num_classes};
+}
+
+static bool add_tile(void *user, size_t worker_number, size_t tile) {
+    const adding *a = user;
+    const popliner_profile *p = a->profile;
+    worker *w = &a->workers[worker_number];
+    pl_tile_sums *sums = a->sums;
+    uint64_t category_bytes[PL_MAX_CATEGORIES] = {0};
+    uint64_t shared_bytes[PL_MAX_CATEGORIES] = {0};
+    tile_runs found = find_runs(p, tile, w, category_bytes);
+    add_classes(p, w, found.num_classes, &sums->always_live_bytes[tile],
+                &sums->not_always_live_bytes[tile]);
+    const tile_layout layout = {
+        .size_bytes = p->variable_size_bytes + p->tile_variables_start[tile],
+        .category = p->variable_category + p->tile_variables_start[tile],
+        .runs = w->runs,
+        .keys = sort_keys(w->keys, w->other_keys, found.num_runs),
+        .count = found.num_runs,
+        .shared_bytes = shared_bytes,
+    };
+    if (!add_layout(&layout, w, &sums->covered_bytes[tile], &sums->end[tile]))
+        return false;
+    for (size_t category = 0; category < p->num_categories; category++) {
+        size_t item = category * p->target.num_tiles + tile;
+        sums->shared_bytes[item] = shared_bytes[category];
+        sums->alone_bytes[item] = category_bytes[category] - shared_bytes[category];
+    }
+    return true;
+}
+
+/* ---- all tiles ---- */
+
+static bool begin_worker(const popliner_profile *p, size_t most_variables, worker *w) {
+    w->runs = pl_new_array(most_variables, sizeof *w->runs);
+    w->keys = pl_new_array(most_variables, sizeof *w->keys);
+    w->other_keys = pl_new_array(most_variables, sizeof *w->other_keys);
+    w->tile_class_bytes = pl_new_array(p->num_classes, sizeof *w->tile_class_bytes);
+    w->tile_classes = pl_new_array(p->num_classes, sizeof *w->tile_classes);
+    w->change_bytes = pl_new_array(p->num_steps + 1, sizeof *w->change_bytes);
+    w->class_bytes = pl_new_array(p->num_classes, sizeof *w->class_bytes);
+    return w->runs != NULL && w->keys != NULL && w->other_keys != NULL &&
+           w->tile_class_bytes != NULL && w->tile_classes != NULL && w->change_bytes != NULL &&
+           w->class_bytes != NULL;
+}
+
+static void end_worker(worker *w) {
+    free(w->runs);
+    free(w->keys);
+    free(w->other_keys);
+    free(w->shared);
+    free(w->tile_class_bytes);
+    free(w->tile_classes);
+    free(w->change_bytes);
+    free(w->class_bytes);
+}
+
+static bool allocate(const popliner_profile *p, pl_tile_sums *sums) {
+    size_t num_tiles = p->target.num_tiles;
+    sums->always_live_bytes = pl_new_array(num_tiles, sizeof(uint64_t));
+    sums->not_always_live_bytes = pl_new_array(num_tiles, sizeof(uint64_t));
+    sums->covered_bytes = pl_new_array(num_tiles, sizeof(uint64_t));
+    sums->end = pl_new_array(num_tiles, sizeof(uint64_t));
+    sums->alone_bytes = pl_new_array(p->num_categories * num_tiles, sizeof(uint64_t));
+    sums->shared_bytes = pl_new_array(p->num_categories * num_tiles, sizeof(uint64_t));
+    sums->class_bytes = pl_new_array(p->num_classes, sizeof(uint64_t));
+    return sums->always_live_bytes != NULL && sums->not_always_live_bytes != NULL &&
+           sums->covered_bytes != NULL && sums->end != NULL && sums->alone_bytes != NULL &&
+           sums->shared_bytes != NULL && sums->class_bytes != NULL;
+}
+
+void pl_tile_sums_free(pl_tile_sums *sums) {
+    free(sums->always_live_bytes);
+    free(sums->not_always_live_bytes);
+    free(sums->covered_bytes);
+    free(sums->end);
+    free(sums->alone_bytes);
+    free(sums->shared_bytes);
+    free(sums->class_bytes);
+    *sums = (pl_tile_sums){0};
+}
+
+popliner_status pl_tile_sums_find(const popliner_profile *p, size_t num_threads, pl_tile_sums *sums,
+                                  popliner_error *error) {
+    size_t num_tiles = p->target.num_tiles;
+    size_t most_variables = 0;
+    for (size_t tile = 0; tile < num_tiles; tile++) {
+        size_t count = (size_t)(p->tile_variables_start[tile + 1] - p->tile_variables_start[tile]);
+        most_variables = count > most_variables ? count : most_variables;
+    }
+    size_t num_workers = num_threads < num_tiles ? num_threads : num_tiles;
+    adding a = {.profile = p, .sums = sums};
+    a.workers = pl_new_array(num_workers, sizeof *a.workers);
+    bool memory = a.workers != NULL && allocate(p, sums);
+    for (size_t i = 0; memory && i < num_workers; i++)
+        memory = begin_worker(p, most_variables, &a.workers[i]);
+    const pl_parallel work = {
+        .num_threads = num_workers, .count = num_tiles, .task = add_tile, .user = &a};
+    memory = memory && pl_parallel_run(&work) == num_tiles;
+    for (size_t i = 0; a.workers != NULL && i < num_workers; i++) {
+        for (size_t c = 0; memory && c < p->num_classes; c++)
+            sums->class_bytes[c] += a.workers[i].class_bytes[c];
+        end_worker(&a.workers[i]);
+    }
+    free(a.workers);
+    return memory ? POPLINER_OK : pl_fail_memory(error, "the checks of the profile");
+}

@@ -1,0 +1,326 @@
+#!/usr/bin/env python3
+"""The relations that tie the parts of a profile to each other, from the SQLite file alone: written
+from docs/profile-format.md, sections 5 and 10 to 16, as a second opinion on what the library finds.
+
+    profile_relations.py PROFILE      prints them as the "checks" of popliner --diagnose
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+import json
+import sqlite3
+import sys
+from collections import Counter
+
+KINDS = ("non_interleaved", "interleaved", "overflowed")
+FIVE = ("vertex_data_bytes", "copy_ptr_bytes", "edge_ptr_bytes", "descriptor_bytes",
+        "padding_bytes")
+
+
+# ---- blobs (section 5) ----
+
+def varints(blob):
+    numbers = []
+    number = 0
+    for byte in blob or b"":
+        number = number << 7 | byte & 0x7F
+        if byte & 0x80:
+            numbers.append(number)
+            number = 0
+    return numbers
+
+
+def runs(blob):
+    source = iter(varints(blob))
+    numbers = []
+    for header in source:
+        if header & 1:
+            numbers += [next(source) for _ in range(header >> 1)]
+        else:
+            numbers += [next(source)] * (header >> 1)
+    return numbers
+
+
+# ---- the file ----
+
+class Profile:
+    """What the relations need of the file; a table or column that it lacks reads as nothing."""
+
+    def __init__(self, path):
+        self.sql = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        self.num_tiles, = next(self.sql.execute("SELECT num_tiles FROM target_info"))
+        self.num_steps, = next(self.sql.execute("SELECT count(*) FROM depth_first_steps"))
+        self.always = {number: bool(is_always)
+                       for number, is_always in self.rows("eq_classes", "id", "is_always_live")}
+        self.live = {}  # class: the steps at which it is live
+        for number, first, end in self.rows("eq_class_step", "eq_class_id", "step_id_from",
+                                            "step_id_to"):
+            self.live.setdefault(number, set()).update(range(first, end))
+        self.categories = dict(self.sql.execute(
+            "SELECT id, name FROM var_categories ORDER BY id")) if self.columns(
+                "var_categories") else {}
+        self.has_offsets = "offset" in self.columns("vars_info")
+        self.has_categories = "category" in self.columns("vars_info") and bool(self.categories)
+        # by tile: (size, offset, class, category's name) of the allocated variables
+        self.variables = [[] for _ in range(self.num_tiles)]
+        self.num_variables = 0
+        for tile, size, offset, number, category, bits in self.rows(
+                "vars_info", "tile", "size_bytes", "offset", "equivalence_class", "category",
+                "bitset"):
+            self.num_variables += 1
+            if (bits is None or bits & 1) and size > 0:
+                self.variables[tile].append(
+                    (size, offset or 0, number, self.categories.get(category, "")))
+        self.instances = {}  # (compute set, vertex type): by tile
+        for set_id, type_id, blob in self.rows("vertex_instances", "compute_set", "vertex_type",
+                                               "instances_by_tile"):
+            self.instances[set_id, type_id] = runs(blob) or [0] * self.num_tiles
+        self.by_category = [Counter() for _ in range(self.num_tiles)]
+        for tile, variables in enumerate(self.variables):
+            for size, _, _, category in variables:
+                self.by_category[tile][category] += size
+
+    def columns(self, table):
+        return [row[1] for row in self.sql.execute(f'PRAGMA table_info("{table}")')]
+
+    def rows(self, table, *columns, order=None):
+        there = self.columns(table)
+        if not there:
+            return []
+        chosen = ", ".join(f'"{name}"' if name in there else "NULL" for name in columns)
+        tail = f' ORDER BY "{order}"' if order else ""
+        return list(self.sql.execute(f'SELECT {chosen} FROM "{table}"{tail}'))
+
+    def account(self):
+        """By column of memory_by_tile, None for one without a number: by tile, 0 for NULL."""
+        names = ("total", "total_including_gaps", "always_live_bytes",
+                 "not_always_live_max_bytes") + KINDS
+        columns = {name: None for name in names}
+        for tile, *values in self.rows("memory_by_tile", "tile", *names):
+            for name, value in zip(names, values):
+                if value is not None:
+                    columns[name] = columns[name] or [0] * self.num_tiles
+                    columns[name][tile] = value
+        return columns
+
+    def curve(self, variables):
+        """Bytes at each step of those that are not always live (section 16)."""
+        sizes = Counter()
+        for size, _, number, _ in variables:
+            if not self.always[number]:
+                sizes[number] += size
+        curve = [0] * self.num_steps
+        for number, size in sizes.items():
+            for step in self.live.get(number, ()):
+                curve[step] += size
+        return curve
+
+
+class Check:
+    """Of one relation: the places that were looked at, those that are off, the largest gap."""
+
+    def __init__(self, relation):
+        self.relation = relation
+        self.checked = self.breached = self.largest = 0
+        self.where = ""
+
+    def place(self, name, *pairs):
+        """(what is told, what is found, what it is) in one place."""
+        self.checked += 1
+        self.breached += any(told != found for told, found, _ in pairs)
+        for told, found, what in pairs:
+            if told != found and (abs(told - found) > self.largest or not self.where):
+                self.largest = abs(told - found)
+                self.where = ", ".join(text for text in (name, what) if text)
+
+    def as_json(self):
+        return {"relation": self.relation, "checked": self.checked, "breached": self.breached,
+                "largest_bytes": self.largest, "where": self.where}
+
+
+# ---- addresses ----
+
+def split(variables):
+    """Covered bytes, and by category: bytes that a variable has alone, and with others."""
+    changes = Counter()
+    for size, offset, _, _ in variables:
+        changes[offset] += 1
+        changes[offset + size] -= 1
+    covered = depth = last = 0
+    shared = []  # where several variables are
+    for address in sorted(changes):
+        covered += address - last if depth else 0
+        if depth > 1:
+            shared.append((last, address))
+        depth += changes[address]
+        last = address
+    alone, common = Counter(), Counter()
+    for size, offset, _, category in variables:
+        bytes_shared = sum(max(0, min(end, offset + size) - max(first, offset))
+                           for first, end in shared)
+        alone[category] += size - bytes_shared
+        common[category] += bytes_shared
+    return covered, alone, common
+
+
+# ---- the relations ----
+
+def check_tiles(p, account):
+    always, not_always = Check("always_live"), Check("not_always_live")
+    layout, categories = Check("layout"), Check("categories")
+    told = {}  # category: six numbers by tile
+    for name, *blobs in p.rows("memory_by_category", "category_id",
+                               *(f"{kind}_{what}" for kind in KINDS
+                                 for what in ("non_overlapped", "overlapped"))):
+        told[name] = [varints(blob) or [0] * p.num_tiles for blob in blobs]
+    for tile, variables in enumerate(p.variables):
+        place = f"tile {tile}"
+        covered, alone, common = split(variables)
+        if account["always_live_bytes"]:
+            always.place(place, (account["always_live_bytes"][tile],
+                                 sum(v[0] for v in variables if p.always[v[2]]), ""))
+        if account["not_always_live_max_bytes"]:
+            not_always.place(place, (account["not_always_live_max_bytes"][tile],
+                                     max(p.curve(variables), default=0), ""))
+        if account["total"]:
+            total = account["total"][tile]
+            pairs = []
+            if p.has_offsets:
+                pairs.append((total, covered, "total"))
+                if account["total_including_gaps"]:
+                    end = max((offset + size for size, offset, _, _ in variables), default=0)
+                    pairs.append((account["total_including_gaps"][tile], end,
+                                  "total_including_gaps"))
+            others = [account[kind][tile] if account[kind] else 0 for kind in KINDS[1:]]
+            if account[KINDS[0]] and others == [0, 0]:
+                pairs.append((account[KINDS[0]][tile], total, KINDS[0]))
+            layout.place(place, *pairs)
+        if told and p.has_categories:
+            pairs = []
+            for name in p.categories.values():
+                six = [part[tile] for part in told.get(name, [[0] * p.num_tiles] * 6)]
+                if p.has_offsets:
+                    pairs += [(sum(six[0::2]), alone[name], f"{name} non_overlapped"),
+                              (sum(six[1::2]), common[name], f"{name} overlapped")]
+                else:
+                    pairs.append((sum(six), alone[name] + common[name], name))
+            for i, kind in enumerate(KINDS):
+                bytes_of_kind = sum(part[tile] for name in p.categories.values() if name in told
+                                    for part in told[name][2 * i:2 * i + 2])
+                if account[kind] and (account[kind][tile] == 0) != (bytes_of_kind == 0):
+                    pairs.append((account[kind][tile], bytes_of_kind, kind))
+            categories.place(place, *pairs)
+    return [always, not_always, layout, categories]
+
+
+def check_steps(p):
+    check = Check("steps")
+    changes = {True: None, False: None}
+    for number, (ipu, step, delta) in enumerate(p.rows("memory_not_always_live_by_step_and_ipu",
+                                                       "ipu", "step_id", "delta_bytes"), 1):
+        is_all = ipu is None
+        changes[is_all] = changes[is_all] or [0] * p.num_steps
+        if 0 <= step < p.num_steps:
+            changes[is_all][step] += delta
+        else:
+            check.place(f"row {number}", (delta, 0, "no such step"))
+    if changes[True] or changes[False]:
+        curve = p.curve([v for variables in p.variables for v in variables])
+        sums = {True: 0, False: 0}
+        for step in range(p.num_steps):
+            pairs = []
+            for is_all, what in ((True, ""), (False, "sum over IPUs")):
+                if changes[is_all]:
+                    sums[is_all] += changes[is_all][step]
+                    pairs.append((sums[is_all], curve[step], what))
+            check.place(f"step {step}", *pairs)
+    return [check]
+
+
+def check_counts(p):
+    counts, totals = Check("vertex_counts"), Check("totals")
+    if p.instances:
+        for set_id, types, numbers in p.rows("compute_sets", "compute_set", "vertex_types",
+                                             "vertex_counts", order="compute_set"):
+            if types is None or numbers is None:
+                continue
+            told, found = Counter(), Counter()
+            for type_id, number in zip(varints(types), varints(numbers)):
+                told[type_id] += number
+            for (other, type_id), by_tile in p.instances.items():
+                if other == set_id:
+                    found[type_id] += sum(by_tile)
+            counts.place(f"compute set {set_id}",
+                         *((told[i], found[i], "") for i in told.keys() | found.keys()))
+    edges = [count for count, in p.rows("compute_sets", "edge_count")]
+    found = {
+        "num_vertices": sum(sum(by_tile) for by_tile in p.instances.values())
+                        if p.columns("vertex_instances") else None,
+        "num_edges": sum(count or 0 for count in edges)
+                     if "edge_count" in p.columns("compute_sets") else None,
+        "num_vars": p.num_variables,
+        "num_compute_sets": len(edges),
+    }
+    for row in p.rows("graph_info", *found)[:1]:
+        for name, told in zip(found, row):
+            if told is not None and found[name] is not None:
+                totals.place(name, (told, found[name], ""))
+    return [counts, totals]
+
+
+def check_vertices(p):
+    def sums(table, names, decode):
+        """By column, None for one without a blob: by tile, over the rows."""
+        columns = {name: None for name in names}
+        for blobs in p.rows(table, *names):
+            for name, blob in zip(names, blobs):
+                if blob is not None:
+                    columns[name] = [a + b for a, b in zip(columns[name] or [0] * p.num_tiles,
+                                                           decode(blob) or [0] * p.num_tiles)]
+        return columns
+
+    memory, state, code = Check("vertex_memory"), Check("vertex_state"), Check("vertex_code")
+    types = sums("memory_by_vertex_type", FIVE + ("code_bytes",), varints)
+    sets = sums("memory_by_compute_set", FIVE, runs)
+    sizes = dict(p.sql.execute("SELECT id, size FROM vertex_types"))
+    instance_bytes = [0] * p.num_tiles
+    for (_, type_id), by_tile in p.instances.items():
+        for tile, number in enumerate(by_tile):
+            instance_bytes[tile] += number * sizes[type_id]
+    both = [name for name in FIVE if types[name] and sets[name]]
+    rest = []
+    for tile in range(p.num_tiles):
+        place = f"tile {tile}"
+        own = p.by_category[tile]
+        if both:
+            memory.place(place, *((types[name][tile], sets[name][tile], name) for name in both))
+        pairs = []
+        if all(types[name] for name in FIVE[:3]):
+            pairs.append((sum(types[name][tile] for name in FIVE[:3]),
+                          own["vertexInstanceState"] + own["vertexFieldData"],
+                          "data and pointers"))
+        if types["descriptor_bytes"]:
+            pairs.append((types["descriptor_bytes"][tile], own["copyDescriptor"],
+                          "descriptor_bytes"))
+        if p.instances:
+            pairs.append((instance_bytes[tile], own["vertexInstanceState"], "sizes of vertices"))
+        if pairs and p.has_categories:
+            state.place(place, *pairs)
+        if types["code_bytes"] and p.has_categories:
+            rest.append(own["vertexCode"] - types["code_bytes"][tile])
+    usual = min(rest, key=lambda number: (-rest.count(number), number), default=0)
+    for tile, number in enumerate(rest):
+        if number < 0:
+            code.place(f"tile {tile}", (number, 0, "more than vertexCode"))
+        else:
+            code.place(f"tile {tile}", (number, max(usual, 0), ""))
+    return [memory, state, code]
+
+
+def check(path):
+    p = Profile(path)
+    return [c.as_json() for c in (check_tiles(p, p.account()) + check_steps(p) + check_counts(p) +
+                                  check_vertices(p))]
+
+
+if __name__ == "__main__":
+    print(json.dumps(check(sys.argv[1]), indent=4))
