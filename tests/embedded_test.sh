@@ -1,7 +1,7 @@
 #!/bin/sh
 # Another project can have popliner inside it, and then builds and installs the library alone; and
-# what is built does not depend on the folder. Arguments: cmake, the source folder, the compiler, the
-# version.
+# what is built does not depend on the folder. Arguments: cmake, the source folder, the compiler,
+# the version.
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 set -eu
@@ -31,7 +31,8 @@ build_in() { # folder arguments...
     shift
     if [ ! -d "$folder" ]; then
         mkdir -p "$folder/source"
-        cp -R "$source/CMakeLists.txt" "$source/src" "$source/include" "$source/tools" "$folder/source"
+        cp -R "$source/CMakeLists.txt" "$source/src" "$source/include" "$source/tools" \
+            "$folder/source"
     fi
     quietly "$cmake" -S "$project" -B "$folder/build" -DPOPLINER_SOURCE="$folder/source" \
         -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_COMPILER="$compiler" "$@"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The command prints what PopLiner 1.0.0 printed for the profiles in tests/golden, byte for byte;
-# where the original raised, the command works; and its own solver is never worse than the original's.
+# where the original raised, the command works; its own solver is never worse than the original's.
 # Argument: the command.
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
@@ -179,7 +179,7 @@ check_greedy() { # case name
     expect_status "$wanted" "$expected: greedy"
 }
 
-# The default solver, in the original's memory model: proven, within the limit, and at least as good.
+# The default solver, in the original's memory model: proven, within the limit, at least as good.
 check_ilp() { # case name greedy's_status greedy's_largest_tile
     expected=$1/$2
     # shellcheck disable=SC2086 # several options, none with a space inside

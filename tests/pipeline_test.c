@@ -6,10 +6,10 @@
 #include "costs/pipeline.h"
 #include "popliner/pipeline.h"
 
-/* Stage k of S runs the forward pass of micro-batch m at time p m + k, and its backward pass at time
- * p m + 2 (S - 1) - k + (p - 1): with pace p = 1 all passes of all stages at one time, with p = 2
- * forward and backward passes in turn. How many micro-batches it is between the two with, at most,
- * at one time, that of the pass itself among them. */
+/* Stage k of S runs the forward pass of micro-batch m at time p m + k, and its backward pass at
+ * time p m + 2 (S - 1) - k + (p - 1): with pace p = 1 all passes of all stages at one time, with
+ * p = 2 forward and backward passes in turn. How many micro-batches it is between the two with,
+ * at most, at one time, that of the pass itself among them. */
 static size_t kept_at_once(size_t num_stages, size_t stage, size_t pace) {
     size_t most = 0;
     for (size_t now = 0; now < 16 * num_stages; now++) {
@@ -38,8 +38,8 @@ static void keeps_what_the_schedule_needs(void **state) {
     assert_int_equal(pl_pipeline_copies(&training, 4), 7);
 }
 
-/* TensorFlow has a queue between the passes of a stage, in which the micro-batch that is being worked
- * on is not. */
+/* TensorFlow has a queue between the passes of a stage, in which the micro-batch that is being
+ * worked on is not. */
 static void keeps_what_tensorflow_queues(void **state) {
     (void)state;
     popliner_pipeline grouped = {POPLINER_SCHEDULE_TF_GROUPED, POPLINER_RECOMPUTE_NONE, 16};

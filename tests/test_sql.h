@@ -32,8 +32,8 @@ sqlite3_stmt *test_query(sqlite3 *sqlite, const char *sql);
 /* The number in the first column of the first row. */
 uint64_t test_ask(sqlite3 *sqlite, const char *sql);
 
-/* The bytes of a category on each tile, from the profile's own table: alone and overlapped, in three
- * kinds of memory. False, with zeros, if the table does not have it. */
+/* The bytes of a category on each tile, from the profile's own table: alone and overlapped, in
+ * three kinds of memory. False, with zeros, if the table does not have it. */
 bool test_category_bytes(sqlite3 *sqlite, const char *name, size_t num_tiles, uint64_t *by_tile);
 
 #endif

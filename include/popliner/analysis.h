@@ -231,8 +231,8 @@ popliner_status popliner_analysis_diagnose(popliner_analysis *analysis,
                                            popliner_diagnosis **diagnosis, popliner_error *error);
 
 /* Which layers use the same memory, and what one hands to another. *pairs is the analysis's own.
- * Errors: those of popliner_analysis_layers; INPUT when a file that was loaded is damaged. Cost: one
- * pass over the variables that programs touch, the first time. */
+ * Errors: those of popliner_analysis_layers; INPUT when a file that was loaded is damaged. Cost:
+ * one pass over the variables that programs touch, the first time. */
 popliner_status popliner_analysis_pair_layers(popliner_analysis *analysis,
                                               const popliner_layer_pairs **pairs,
                                               popliner_error *error);

@@ -27,8 +27,8 @@ static popliner_status parse_layers(const request *r, const char *layers, size_t
     return POPLINER_OK;
 }
 
-/* Warns of what the diagnosis found wrong with itself: bytes that neither are explained nor missing,
- * or explained beyond the truth. */
+/* Warns of what the diagnosis found wrong with itself: bytes that neither are explained nor
+ * missing, or explained beyond the truth. */
 static bool warn_of_contradictions(session *s, const popliner_diagnosis *diagnosis) {
     const popliner_diagnosis_summary *found = popliner_diagnosis_get_summary(diagnosis);
     bool any = false;

@@ -8,7 +8,7 @@
 /* The first few operations, none twice: "'a', 'b' and 'c'"; "" if there are none. */
 static void list_operations(const popliner_operations *operations, char *text, size_t size) {
     enum { MAX_SHOWN = 5 };
-    const char *shown[MAX_SHOWN];
+    const char *shown[MAX_SHOWN] = {NULL};
     size_t num_shown = 0;
     size_t length = 0;
     const popliner_operation *operation;

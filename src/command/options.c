@@ -127,8 +127,9 @@ static const option table[] = {
      "tf-interleaved, sequential, inference or none; the first\n"
      "three add the activations that early stages keep\n(default: none)"},
     {KIND_CHOICE, 0, "recompute", "none|standard|full", "none|standard|full", 0,
-     "standard: keep also what comes from or goes to other\nIPUs; full: keep only the inputs of "
-     "each stage\n(default: none)"},
+     "full: keep only the inputs of each stage; standard: for a\n"
+     "profile compiled with recomputation, keep also what comes\n"
+     "from or goes to other IPUs (default: none)"},
 
     {KIND_HEADING, 0, "Diagnosis", NULL, NULL, 0, NULL},
     {KIND_TEXT, 0, "layers", "A-B", NULL, offsetof(options, layers),
@@ -495,6 +496,9 @@ static popliner_status check_costs(const options *o, const given *g, popliner_er
         return fail(error, "--costs %s: can be solved, and nothing else", o->costs);
     if (o->reserve == RESERVE_GAPS)
         return fail(error, "--reserve gaps: costs from a file have no layout");
+    if (o->recompute == POPLINER_RECOMPUTE_STANDARD)
+        return fail(error, "--recompute standard: costs from a file say themselves what is kept; "
+                           "leave it out, or give full");
     const char *name = first_given(g, profile_only);
     if (name != NULL)
         return fail(error, "--%s is for profiles and means nothing for --costs", name);

@@ -8,9 +8,9 @@
 
 #include "popliner/pipeline.h"
 
-/* How many copies a stage keeps beside what its own run needs, when stages_to_end (>= 1) stages, it
- * among them, are still to come, as popliner/pipeline.h says; 0 for the last one. It does not depend
- * on max_stages. O(1). */
+/* How many copies a stage keeps beside what its own run needs, when stages_to_end (>= 1) stages,
+ * it among them, are still to come, as popliner/pipeline.h says; 0 for the last one. It does not
+ * depend on max_stages. O(1). */
 size_t pl_pipeline_copies(const popliner_pipeline *pipeline, size_t stages_to_end);
 
 /* None keeps more, wherever the stage stands. */

@@ -48,8 +48,8 @@ typedef struct copy_range {
     size_t end_copies;
 } copy_range;
 
-/* The copies of a piece with which a tile is larger: as two lines cross once, all, none, or those on
- * one side of a number. */
+/* The copies of a piece with which a tile is larger: as two lines cross once, all, none, or
+ * those on one side of a number. */
 static copy_range where_larger(const pl_peak_envelope *tiles, const pl_peak_piece *tile,
                                const pl_peak_piece *piece) {
     size_t low = piece->from_copies;

@@ -60,8 +60,8 @@ bool pl_peak_envelope_merge(pl_peak_envelope *tiles, const pl_peak_envelope *fro
  * bytes. False when memory is short. */
 bool pl_peak_envelope_pack(pl_peak_envelope *tiles);
 
-/* Whether the arrays, which may come from a file, are packed, have a piece for each number of copies
- * of each stage, and name no other tiles or steps. */
+/* Whether the arrays, which may come from a file, are packed, have a piece for each number of
+ * copies of each stage, and name no other tiles or steps. */
 bool pl_peak_envelope_check(const pl_peak_envelope *tiles, size_t num_tiles, size_t num_steps);
 
 /* The piece for so many copies, NULL if no tile was added; and the bytes of its tile then. */

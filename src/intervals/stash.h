@@ -28,8 +28,8 @@ typedef struct pl_stash {
      * depends on when the variable is live. */
     size_t *start;
     pl_stash_arrival *arrivals;
-    /* [num_classes], for POPLINER_RECOMPUTE_STANDARD: whether it crosses the turn, or the begin of a
-     * unit's forward pass */
+    /* [num_classes], for POPLINER_RECOMPUTE_STANDARD: whether it crosses the turn, or the begin
+     * of a unit's forward pass */
     uint8_t *class_matters;
 } pl_stash;
 

@@ -95,8 +95,8 @@ popliner_status pl_passes_measure_cuts(const pl_passes *passes, const popliner_p
                                        const pl_unit_usage *usage, uint64_t *forward_bytes,
                                        uint64_t *backward_bytes, popliner_error *error);
 
-/* Which variables a copy from or to the host touches, into a new array [num_variables] of marks; NULL
- * without memory. O(what such copies touch). */
+/* Which variables a copy from or to the host touches, into a new array [num_variables] of marks;
+ * NULL without memory. O(what such copies touch). */
 uint8_t *pl_mark_host_copied(const popliner_profile *profile);
 
 #endif

@@ -83,11 +83,11 @@ popliner_status pl_stage_measure_shared(pl_stage_meter *meter, const popliner_in
  * micro-batch until its backward pass comes, into by_tile_bytes[num_tiles]: of the lowered
  * variables, not always live,
  *   NONE  those that its forward and its backward operations touch and that are live at the turn
- *   STANDARD  the same, and those that its forward operations touch and that either FULL counts or
- *         forward operations of units behind it touch, where they are live when the unit behind it
- *         begins its forward pass
- *   FULL  those that its forward operations touch, that units before it touch forward or a copy from
- *         the host brings, and that are live when its first unit begins its forward pass
+ *   FULL  those that its forward operations touch, that units before it touch forward or a copy
+ *         from the host brings, and that are live when its first unit begins its forward pass
+ *   STANDARD  those of NONE and of FULL, and those that its forward operations and forward
+ *         operations of units behind it touch and that are live when the unit behind it begins its
+ *         forward pass
  * both times with the step before. pl_intervals_measure tells what these mean. In PopLiner's
  * model operations in no layer do not count in a stage. All 0 for a profile that does not train. It
  * does not change which stage was measured last. Errors: MEMORY. Cost: O(variables), and O(steps)
