@@ -156,27 +156,34 @@ static size_t find_links(const mk_builder *builder, const mk_span *sources,
     return num_links;
 }
 
+/* Copies between IPUs that are made together. */
+typedef struct ipu_copies {
+    const mk_span *sources;      /* [count] */
+    const mk_span *destinations; /* [count] */
+    size_t count;
+    mk_span *scratch; /* [count] */
+} ipu_copies;
+
 /* Moves what goes over a link into its message, or out of it. */
-static void move_link(mk_builder *builder, const ipu_link *line, const mk_span *sources,
-                      const mk_span *destinations, size_t count, mk_span message, bool is_out,
-                      mk_span *scratch) {
+static void move_link(mk_builder *builder, const ipu_link *line, const ipu_copies *copies,
+                      mk_span message, bool is_out) {
     const mk_network_plan *plan = builder->plan;
-    size_t num_moved = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (is_of(builder, line, sources[i], destinations[i]))
-            scratch[num_moved++] = is_out ? destinations[i] : sources[i];
+    mk_spans moved = {.items = copies->scratch};
+    mk_spans through = {.items = &message, .count = 1};
+    for (size_t i = 0; i < copies->count; i++) {
+        if (is_of(builder, line, copies->sources[i], copies->destinations[i]))
+            copies->scratch[moved.count++] = is_out ? copies->destinations[i] : copies->sources[i];
     }
     builder->ipu = is_out ? line->to : line->from;
     mk_tiles all = mk_all_tiles(plan, builder->ipu);
     mk_tiles own = tiles_of(builder, message);
     if (!is_out) {
-        mk_add_move(builder, "GlobalPre/Copy/ExchangePre", scratch, num_moved, &message, 1, all,
-                    own);
+        mk_add_move(builder, "GlobalPre/Copy/ExchangePre", moved, through, all, own);
         return;
     }
-    for (size_t i = 0; i < num_moved; i++)
-        write_anew(builder, scratch[i]);
-    mk_add_move(builder, "ExchangePre", &message, 1, scratch, num_moved, own, all);
+    for (size_t i = 0; i < moved.count; i++)
+        write_anew(builder, moved.items[i]);
+    mk_add_move(builder, "ExchangePre", through, moved, own, all);
 }
 
 void mk_lower_send(mk_builder *builder, const mk_span *sources, const mk_span *destinations,
@@ -197,16 +204,15 @@ void mk_lower_send(mk_builder *builder, const mk_span *sources, const mk_span *d
         leaving[i] = add_global_message(builder, "GlobalPre", links[i].from, links[i].bytes);
         coming[i] = add_global_message(builder, "GlobalPost", links[i].to, links[i].bytes);
     }
+    const ipu_copies copies = {sources, destinations, count, spans + 2 * count};
     for (size_t i = 0; i < num_links; i++)
-        move_link(builder, &links[i], sources, destinations, count, leaving[i], false,
-                  spans + 2 * count);
+        move_link(builder, &links[i], &copies, leaving[i], false);
     add_external_sync(builder);
     builder->ipu = MK_EVERY_IPU;
-    mk_add_global_exchange(builder, "GlobalPre/GlobalExchange", leaving, num_links, coming,
-                           num_links, ipus);
+    mk_add_global_exchange(builder, "GlobalPre/GlobalExchange", (mk_spans){leaving, num_links},
+                           (mk_spans){coming, num_links}, ipus);
     for (size_t i = 0; i < num_links; i++)
-        move_link(builder, &links[i], sources, destinations, count, coming[i], true,
-                  spans + 2 * count);
+        move_link(builder, &links[i], &copies, coming[i], true);
 done:
     free(links);
     free(spans);
@@ -223,8 +229,8 @@ void mk_lower_broadcast(mk_builder *builder, mk_span program_id) {
     add_external_sync(builder);
     builder->ipu = MK_EVERY_IPU;
     uint64_t ipus = num_ipus == MK_MAX_IPUS ? UINT64_MAX : ((uint64_t)1 << num_ipus) - 1;
-    mk_add_global_exchange(builder, "GlobalPre/GlobalExchange", &program_id, 1, messages,
-                           num_ipus - 1, ipus);
+    mk_add_global_exchange(builder, "GlobalPre/GlobalExchange", (mk_spans){&program_id, 1},
+                           (mk_spans){messages, num_ipus - 1}, ipus);
     for (size_t ipu = 1; ipu < num_ipus; ipu++) {
         builder->ipu = ipu;
         mk_add_exchange(builder, messages[ipu - 1], COUNTER_BYTES * plan->options.tiles_per_ipu,

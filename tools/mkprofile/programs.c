@@ -182,16 +182,15 @@ mk_span mk_add_exchange(mk_builder *builder, mk_span source, uint64_t bytes, mk_
     return received;
 }
 
-static void use_all(mk_builder *builder, const mk_span *spans, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        mk_execute_use(builder, spans[i]);
+static void use_all(mk_builder *builder, mk_spans spans) {
+    for (size_t i = 0; i < spans.count; i++)
+        mk_execute_use(builder, spans.items[i]);
 }
 
-void mk_add_move(mk_builder *builder, const char *label, const mk_span *sources, size_t num_sources,
-                 const mk_span *destinations, size_t num_destinations, mk_tiles senders,
-                 mk_tiles receivers) {
+void mk_add_move(mk_builder *builder, const char *label, mk_spans sources, mk_spans destinations,
+                 mk_tiles senders, mk_tiles receivers) {
     mk_network_plan *plan = builder->plan;
-    size_t parts = num_sources > num_destinations ? num_sources : num_destinations;
+    size_t parts = sources.count > destinations.count ? sources.count : destinations.count;
     mk_exchange exchange = {.senders = senders,
                             .receivers = receivers,
                             .first_source = plan->uses.count,
@@ -202,17 +201,16 @@ void mk_add_move(mk_builder *builder, const char *label, const mk_span *sources,
     size_t program = mk_add_program(builder, MK_DO_EXCHANGE, plan->exchanges.count, context, 8);
     mk_program_at(plan, program)->name =
         mk_intern_format(plan, "cs%zu_%s/%s", builder->message++, builder->scope, label);
-    use_all(builder, sources, num_sources);
+    use_all(builder, sources);
     exchange.num_sources = settle_uses(plan, exchange.first_source);
     exchange.first_destination = plan->uses.count;
-    use_all(builder, destinations, num_destinations);
+    use_all(builder, destinations);
     exchange.num_destinations = settle_uses(plan, exchange.first_destination);
     mk_append(plan, &plan->exchanges, &exchange);
 }
 
-void mk_add_global_exchange(mk_builder *builder, const char *label, const mk_span *sources,
-                            size_t num_sources, const mk_span *destinations,
-                            size_t num_destinations, uint64_t ipus) {
+void mk_add_global_exchange(mk_builder *builder, const char *label, mk_spans sources,
+                            mk_spans destinations, uint64_t ipus) {
     mk_network_plan *plan = builder->plan;
     mk_global_exchange exchange = {.first_source = plan->uses.count, .ipus = ipus};
     uint32_t context =
@@ -220,10 +218,10 @@ void mk_add_global_exchange(mk_builder *builder, const char *label, const mk_spa
     size_t program =
         mk_add_program(builder, MK_GLOBAL_EXCHANGE, plan->global_exchanges.count, context, 8);
     mk_program_at(plan, program)->name = mk_intern_format(plan, "%s/%s", builder->scope, label);
-    use_all(builder, sources, num_sources);
+    use_all(builder, sources);
     exchange.num_sources = settle_uses(plan, exchange.first_source);
     exchange.first_destination = plan->uses.count;
-    use_all(builder, destinations, num_destinations);
+    use_all(builder, destinations);
     exchange.num_destinations = settle_uses(plan, exchange.first_destination);
     mk_append(plan, &plan->global_exchanges, &exchange);
 }

@@ -53,14 +53,12 @@ mk_span mk_add_exchange(mk_builder *builder, mk_span source, uint64_t bytes, mk_
 
 /* Sends what `sources` hold to `destinations`, which must be there already; tiles that take part
  * are `senders` and `receivers`. */
-void mk_add_move(mk_builder *builder, const char *label, const mk_span *sources, size_t num_sources,
-                 const mk_span *destinations, size_t num_destinations, mk_tiles senders,
-                 mk_tiles receivers);
+void mk_add_move(mk_builder *builder, const char *label, mk_spans sources, mk_spans destinations,
+                 mk_tiles senders, mk_tiles receivers);
 
 /* The same between IPUs, of which `ipus` has a bit for each that takes part. */
-void mk_add_global_exchange(mk_builder *builder, const char *label, const mk_span *sources,
-                            size_t num_sources, const mk_span *destinations,
-                            size_t num_destinations, uint64_t ipus);
+void mk_add_global_exchange(mk_builder *builder, const char *label, mk_spans sources,
+                            mk_spans destinations, uint64_t ipus);
 
 /* Marks variables as about to be written. */
 void mk_add_write_undef(mk_builder *builder, mk_span variables);

@@ -12,6 +12,12 @@ typedef struct mk_span {
     size_t count;
 } mk_span;
 
+/* A list of such rows. */
+typedef struct mk_spans {
+    const mk_span *items;
+    size_t count;
+} mk_spans;
+
 /* So many tiles of an IPU that `bytes` give each of them enough to be worth it, at most a share
  * (numerator / denominator) of all; where they start depends on `salt`. */
 mk_tiles mk_choose_tiles(const mk_network_plan *plan, size_t ipu, uint64_t bytes,
