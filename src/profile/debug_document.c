@@ -75,23 +75,6 @@ void pl_debug_on_text(pl_debug_document *d, const char *bytes, size_t length) {
     end_item(d);
 }
 
-void pl_debug_on_number(pl_debug_document *d, uint64_t number) {
-    if (d->depth == 0) {
-        d->is_malformed = true;
-        return;
-    }
-    const pl_debug_frame *top = &d->stack[d->depth - 1];
-    if (top->is_map && top->expects_key)
-        on_odd_key(d);
-    else if (top->place == PL_DEBUG_PLACE_STRINGS)
-        pl_debug_keep_name(&d->records, "", 0); /* no name, but it counts */
-    else if (top->place == PL_DEBUG_PLACE_RECORD)
-        pl_debug_record_number(&d->records, number);
-    else if (top->place == PL_DEBUG_PLACE_LIST)
-        pl_debug_list_number(&d->records, number);
-    end_item(d);
-}
-
 void pl_debug_on_other(pl_debug_document *d) {
     if (d->depth == 0) {
         d->is_malformed = true;
@@ -101,8 +84,19 @@ void pl_debug_on_other(pl_debug_document *d) {
     if (top->is_map && top->expects_key)
         on_odd_key(d);
     else if (top->place == PL_DEBUG_PLACE_STRINGS)
-        pl_debug_keep_name(&d->records, "", 0);
+        pl_debug_keep_name(&d->records, "", 0); /* no name, but it counts */
     end_item(d);
+}
+
+void pl_debug_on_number(pl_debug_document *d, uint64_t number) {
+    const pl_debug_frame *top = d->depth == 0 ? NULL : &d->stack[d->depth - 1];
+    if (top != NULL && !(top->is_map && top->expects_key)) {
+        if (top->place == PL_DEBUG_PLACE_RECORD)
+            pl_debug_record_number(&d->records, number);
+        else if (top->place == PL_DEBUG_PLACE_LIST)
+            pl_debug_list_number(&d->records, number);
+    }
+    pl_debug_on_other(d);
 }
 
 void pl_debug_on_bytes(pl_debug_document *d) {
