@@ -69,7 +69,8 @@ popliner_status popliner_report_evaluation(const popliner_certificate *certifica
                                            popliner_error *error);
 
 /* A diagnosis as text for reading, or as a JSON object. `max_rows` is how many missing variables
- * are listed at each place, in text also how many programs; JSON lists these all. */
+ * are listed at each place, and how many parts of each; in text also how many programs, which JSON
+ * lists all. */
 popliner_status popliner_report_diagnosis(const popliner_diagnosis *diagnosis,
                                           popliner_format format, size_t max_rows, char **text,
                                           popliner_error *error);
