@@ -23,17 +23,19 @@ typedef enum popliner_missing_reason {
     POPLINER_MISSING_NO_OPERATION,    /* no context above it is an operation */
     POPLINER_MISSING_NO_LAYER,        /* its operation is in no layer, and only layers count */
     POPLINER_MISSING_UNTOUCHED,       /* data that no program touches */
-    POPLINER_MISSING_PARENT,   /* control code of a program with children, beside theirs: operations
-                                count that of programs without children */
-    POPLINER_MISSING_COMPILER, /* no data of the model, but the compiler's own */
+    POPLINER_MISSING_PARENT,          /* a parent's own control code, which no operation counts */
+    POPLINER_MISSING_COMPILER,        /* no data of the model, but the compiler's own */
 } popliner_missing_reason;
+
+/* Room for more reasons than there are. */
+#define POPLINER_MAX_MISSING_REASONS 16
 
 /* Reasons without repeats, and a few words for each, without a full stop. Begins with that of the
  * first program, or of the largest part; POPLINER_MISSING_COMPILER comes last. */
 typedef struct popliner_missing_reasons {
     size_t count;
-    popliner_missing_reason at[POPLINER_MISSING_COMPILER + 1];
-    const char *text[POPLINER_MISSING_COMPILER + 1];
+    popliner_missing_reason at[POPLINER_MAX_MISSING_REASONS];
+    const char *text[POPLINER_MAX_MISSING_REASONS];
 } popliner_missing_reasons;
 
 /* A part of the code or vertex state of a category that is missing, and whose it is: the code of a

@@ -100,7 +100,7 @@ static void write_parts(const context *c, const popliner_missing_variable *v, pl
             continue;
         }
         bool is_type = part->vertex_type != NULL; /* else the first program stands for it */
-        pl_text_format(text, "               %11" PRIu64 "  ", part->size_bytes);
+        pl_text_format(text, "      %11" PRIu64 "  ", part->size_bytes);
         if (is_type)
             pl_text_format(text, "vertex type %s", part->vertex_type);
         else
@@ -108,19 +108,18 @@ static void write_parts(const context *c, const popliner_missing_variable *v, pl
         pl_text_add(text, " ");
         write_reasons(&part->reasons, text);
         for (size_t k = is_type ? 0 : 1; k < part->num_programs && k < 3; k++) {
-            pl_text_add(text, "                            of ");
+            pl_text_add(text, "                   of ");
             write_owner(c, part->programs[k], text);
             pl_text_add(text, "\n");
         }
         if (part->num_programs > 3)
-            pl_text_format(text, "                            and %zu more\n",
-                           part->num_programs - 3);
+            pl_text_format(text, "                   and %zu more\n", part->num_programs - 3);
     }
     if (v->num_parts > c->most)
-        pl_text_format(text, "               %11" PRIu64 "  of %zu more\n", others_bytes,
+        pl_text_format(text, "      %11" PRIu64 "  of %zu more\n", others_bytes,
                        v->num_parts - c->most);
     if (v->num_parts > 0 && v->compiler_bytes > 0)
-        pl_text_format(text, "               %11" PRIu64 "  %s\n", v->compiler_bytes,
+        pl_text_format(text, "      %11" PRIu64 "  %s\n", v->compiler_bytes,
                        pl_missing_reason_text(POPLINER_MISSING_COMPILER));
 }
 
@@ -134,9 +133,13 @@ static void write_missing(const context *c, const popliner_missing_variables *li
             continue;
         }
         find_path(c, v->debug_context, path);
-        pl_text_format(text, "  %11" PRIu64 "  %-22s %s%s", v->size_bytes, v->category, v->name,
-                       *v->name == '\0' ? "" : " ");
-        write_reasons(&v->reasons, text);
+        if (v->num_parts > 0 && v->num_programs == 0) { /* which have their reasons */
+            pl_text_format(text, "  %11" PRIu64 "  %s\n", v->size_bytes, v->category);
+        } else {
+            pl_text_format(text, "  %11" PRIu64 "  %-22s %s%s", v->size_bytes, v->category, v->name,
+                           *v->name == '\0' ? "" : " ");
+            write_reasons(&v->reasons, text);
+        }
         for (size_t k = 0; k < v->num_programs && k < 3; k++) {
             const char *name = name_of(c->profile, v->programs[k]);
             pl_text_format(text, "               touched by program %" PRIu32 "%s%s\n",
