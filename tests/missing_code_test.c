@@ -397,9 +397,9 @@ static void check_model(const golden_case *c, const found *f, const char *regex,
     pl_layers_free(layers);
 }
 
-static void check_case(const golden_case *c) {
+/* `path` is that of the profile, and freed. */
+static void check_case(const golden_case *c, char *path) {
     char uri[1000];
-    char *path = test_golden_file(c->name, "profile.pop");
     assert_non_null(path);
     snprintf(uri, sizeof uri, "file:%s?immutable=1", path);
     free(path);
@@ -417,19 +417,32 @@ static void check_case(const golden_case *c) {
     free_found(&f);
 }
 
+static void check_golden(const golden_case *c) {
+    check_case(c, test_golden_file(c->name, "profile.pop"));
+}
+
 static void names_the_owners_that_sql_finds(void **state) {
     (void)state;
     memset(num_named, 0, sizeof num_named);
-    golden_for_each(check_case);
+    golden_for_each(check_golden);
     for (int code = 0; code < NUM_CODES; code++) {
         if (num_named[code] == 0)
             fail_msg("the golden cases miss no %s of anybody", code_names[code]);
     }
 }
 
+static void names_those_of_the_real_profile(void **state) {
+    (void)state;
+    golden_case c;
+    real_load(&c);
+    check_case(&c, test_firehose_file("profile.pop"));
+    golden_free(&c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_the_owners_that_sql_finds),
+        cmocka_unit_test(names_those_of_the_real_profile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
