@@ -67,9 +67,9 @@ typedef struct popliner_diagnosis_category {
 } popliner_diagnosis_category;
 
 /* Variables of one name and category that no operation that counts explains. Those of code and
- * vertex state have no name, but parts: size_bytes is the sum of the parts, of compiler_bytes, and
- * of what programs touch of them, if they do. Belongs to the diagnosis; later versions may append
- * members. */
+ * vertex state have no name, but parts: size_bytes is the sum of the parts and of compiler_bytes,
+ * and of what programs touch of the category that is not always live. Belongs to the diagnosis;
+ * later versions may append members. */
 typedef struct popliner_missing_variable {
     const char *name; /* of the unlowered variable; "" if there is none */
     const char *category;
