@@ -3,15 +3,20 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "golden_case.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "memory/chain_data.h"
+#include "memory/stage.h"
 #include "model/layers.h"
 #include "model/layers_data.h"
 #include "model/operations_data.h"
 #include "popliner/chain.h"
 #include "profile/profile_data.h"
+#include "show/reports.h"
+#include "test_data.h"
 
 /* ---- The rules, by brute force -------------------------------------------------------------- */
 
@@ -255,6 +260,97 @@ static void finds_heads_and_tails_in_the_golden_cases(void **state) {
     golden_free(&c);
 }
 
+/* ---- The table ----------------------------------------------------------------------------- */
+
+static const char with_unit[] = "Layer\tNote\tFull name\tVertex state\tVertex code\tExchange code\t"
+                                "Control code\tVariables\tUnit\t\n";
+static const char without_unit[] = "Layer\tNote\tFull name\tVertex state\tVertex code\t"
+                                   "Exchange code\tControl code\tVariables\t\n";
+
+/* The table of operations; the caller frees it. */
+static char *operations_table(const golden_case *c, const popliner_layers *layers,
+                              popliner_memory_model model) {
+    popliner_chain *chain = make_chain(c, layers, model);
+    pl_stage_meter *meter;
+    char *text = NULL;
+    assert_int_equal(pl_stage_meter_create(c->profile, c->operations, chain, &meter, NULL),
+                     POPLINER_OK);
+    assert_int_equal(
+        pl_report_operations(c->operations, layers, chain, meter, NULL, '\t', &text, NULL),
+        POPLINER_OK);
+    pl_stage_meter_free(meter);
+    pl_chain_free(chain);
+    return text;
+}
+
+/* The field in place `column` of a row, of `size` characters. */
+static const char *field_of(const char *row, size_t column, size_t *size) {
+    for (; column > 0; column--)
+        row += strcspn(row, "\t\n") + 1;
+    *size = strcspn(row, "\t\n");
+    return row;
+}
+
+static void assert_field(const char *row, size_t column, const char *expected) {
+    size_t size;
+    const char *field = field_of(row, column, &size);
+    if (size != strlen(expected) || strncmp(field, expected, size) != 0)
+        fail_msg("column %zu is not '%s' in: %.200s", column, expected, row);
+}
+
+/* By default a Call is in the layer of what follows it. The full model places it by the variables
+ * that it touches, and its table tells where. */
+static void places_guessed_calls_by_what_they_touch(void **state) {
+    const char *directory = *state;
+    char command[2000];
+    golden_case c;
+    snprintf(command, sizeof command,
+             "'%s' --output '%s' --force --quiet --framework popart --training --outline "
+             "--layers 4 --tiles 8 --seed 103",
+             MKPROFILE_TOOL, directory);
+    int status = system(command);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    golden_load_directory(&c, directory);
+    check_layers(&c, assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS));
+
+    popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    size_t tail = pl_layers_num_units(layers);
+    size_t *place = expect_places(&c, layers);
+    char *table = operations_table(&c, layers, POPLINER_MEMORY_MODEL_FULL);
+    char *original = operations_table(&c, layers, POPLINER_MEMORY_MODEL_POPLINER);
+    assert_int_equal(strncmp(table, with_unit, strlen(with_unit)), 0);
+    assert_int_equal(strncmp(original, without_unit, strlen(without_unit)), 0);
+    const char *row = table + strlen(with_unit);
+    size_t num_moved = 0;
+    for (size_t i = 0; i < popliner_operations_count(c.operations); i++) {
+        const popliner_layer_finding *layer = popliner_layers_at(layers, i);
+        const char *name = popliner_operations_at(c.operations, i)->name;
+        row += *row == '\n'; /* before each change of layer */
+        assert_field(row, 0, layer->name == NULL ? "None" : layer->name);
+        assert_field(row, 1, layer->note);
+        assert_field(row, 2, name);
+        assert_field(row, 8,
+                     place[i] == 0      ? "Head"
+                     : place[i] == tail ? "Tail"
+                                        : pl_layers_name(layers, place[i]));
+        num_moved += layer->unit > 0 && place[i] != layer->unit;
+        if (strcmp(name, "Call(313)") == 0) {
+            assert_field(row, 0, "3");
+            assert_field(row, 1, "deduced_from_following_operation");
+            assert_field(row, 8, "0");
+        }
+        row = strchr(row, '\n') + 1;
+    }
+    assert_string_equal(row, "");
+    assert_non_null(strstr(table, "\tCall(313)\t"));
+    assert_true(num_moved > 0);
+    free(original);
+    free(table);
+    free(place);
+    pl_layers_free(layers);
+    golden_free(&c);
+}
+
 /* ---- By hand -------------------------------------------------------------------------------- */
 
 enum { MADE_OPERATIONS = 10, MADE_STEPS = 12 };
@@ -482,6 +578,7 @@ int main(void) {
         cmocka_unit_test(places_operations_and_steps_by_the_rules),
         cmocka_unit_test(places_those_of_the_real_profile),
         cmocka_unit_test(finds_heads_and_tails_in_the_golden_cases),
+        IN_DIRECTORY(places_guessed_calls_by_what_they_touch),
         cmocka_unit_test(keeps_every_rule),
         cmocka_unit_test(gives_steps_to_the_operation_before),
         cmocka_unit_test(has_only_a_head_without_layers),

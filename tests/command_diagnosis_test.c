@@ -544,6 +544,97 @@ static void totals_cope_with_odd_categories(void **state) {
     json_decref(json);
 }
 
+/* Of the programs in the middle of the case, those with even numbers lose their debug ids, and the
+ * others have one that is nowhere: so every variable that only some of them touch is missing for
+ * one reason, or for both. */
+static void a_variable_has_the_reasons_of_all_its_programs(void **state) {
+    (void)state;
+    static const char *const expected[] = {"no debug id", "debug id not in the debug information"};
+    const char *file =
+        changed_case("UPDATE programs SET debug_id = CASE id % 2 WHEN 0 THEN 0 ELSE 888888888 END"
+                     " WHERE id BETWEEN 100 AND 130;"
+                     "UPDATE compute_sets SET debug_id = 0");
+    RUN(&run, file, CASE_DEBUG, "--diagnose", "--format=json", "--tolerance=100", "-q");
+    assert_int_equal(run.status, 0);
+    json_t *json = printed_json();
+    size_t num_with[3] = {0}; /* items with so many reasons */
+    size_t i;
+    size_t k;
+    const json_t *item;
+    const json_t *program;
+    json_array_foreach(member(json, "missing_variables"), i, item) {
+        const json_t *reasons = member(item, "reasons");
+        assert_string_equal(json_string_value(json_array_get(reasons, 0)), text(item, "reason"));
+        size_t count = 0;
+        bool is_planted = number(item, "num_programs") > 0 && number(item, "num_programs") <= 3;
+        json_array_foreach(member(item, "programs"), k, program) is_planted =
+            is_planted && number(program, "program") >= 100 && number(program, "program") <= 130;
+        if (!is_planted || json_array_size(member(item, "parts")) > 0)
+            continue;
+        bool is_told[2] = {false};
+        json_array_foreach(member(item, "programs"), k, program) {
+            size_t kind = number(program, "program") % 2;
+            if (!is_told[kind])
+                assert_string_equal(json_string_value(json_array_get(reasons, count++)),
+                                    expected[kind]);
+            is_told[kind] = true;
+        }
+        assert_int_equal(json_array_size(reasons), count);
+        assert_int_equal(number(item, "compiler_bytes"), 0);
+        num_with[count]++;
+    }
+    json_decref(json);
+    assert_true(num_with[1] > 0);
+    assert_true(num_with[2] > 0);
+    RUN(&run, file, CASE_DEBUG, "--diagnose", "--tolerance=100", "-v");
+    assert_contains(run.out, " (no debug id; debug id not in the debug information)\n");
+}
+
+/* The control code of faulty programs is listed under their numbers. All parts, and what is the
+ * compiler's own, are what is missing. (How much each has is compared with SQL elsewhere.) */
+static void missing_code_is_listed_by_program(void **state) {
+    (void)state;
+    RUN(&run,
+        changed_case("UPDATE programs SET debug_id = 0, name = 'mine' WHERE id IN (150, 151, 152);"
+                     "UPDATE compute_sets SET debug_id = 0"),
+        CASE_DEBUG, "--diagnose", "--format=json", "--tolerance=100", "-q");
+    assert_int_equal(run.status, 0);
+    json_t *json = printed_json();
+    size_t num_named = 0;
+    size_t i;
+    size_t k;
+    const json_t *item;
+    const json_t *part;
+    json_array_foreach(member(json, "missing_variables"), i, item) {
+        uint64_t sum = number(item, "compiler_bytes");
+        bool is_control = strcmp(text(item, "category"), "controlCode") == 0;
+        json_array_foreach(member(item, "parts"), k, part) {
+            const json_t *first = json_array_get(member(part, "programs"), 0);
+            sum += number(part, "size_bytes");
+            assert_true(number(part, "num_programs") > 0);
+            assert_int_equal(json_is_string(member(part, "vertex_type")),
+                             strcmp(text(item, "category"), "vertexCode") == 0);
+            if (!is_control || strcmp(text(first, "name"), "mine") != 0)
+                continue;
+            assert_true(number(first, "program") >= 150 && number(first, "program") <= 152);
+            assert_string_equal(json_string_value(json_array_get(member(part, "reasons"), 0)),
+                                "no debug id");
+            num_named++;
+        }
+        if (number(item, "num_programs") == 0 && sum > 0)
+            assert_int_equal(sum, number(item, "size_bytes"));
+    }
+    json_decref(json);
+    assert_int_equal(num_named, 3);
+    RUN(&run, in_scratch("profile.pop"), CASE_DEBUG, "--diagnose", "--tolerance=100", "-v");
+    for (int program = 150; program <= 152; program++) {
+        char line[100];
+        snprintf(line, sizeof line, "  program %d mine (no debug id)\n", program);
+        assert_contains(run.out, line);
+    }
+    assert_lacks(run.out, "of missing programs");
+}
+
 static void a_diagnosis_without_operations_has_no_step(void **state) {
     (void)state;
     RUN(&run, CASE_PROFILE, "--diagnose", "--layer-name-regex=nothing(\\d+)", "-q",
@@ -918,6 +1009,8 @@ int main(void) {
         cmocka_unit_test(reserve_lowers_the_limit),
         cmocka_unit_test(refuses_reserves_and_other_wrong_values),
         SCRATCH_TEST(totals_cope_with_odd_categories),
+        SCRATCH_TEST(a_variable_has_the_reasons_of_all_its_programs),
+        SCRATCH_TEST(missing_code_is_listed_by_program),
         cmocka_unit_test(a_diagnosis_without_operations_has_no_step),
         cmocka_unit_test(totals_as_json_are_the_compilers),
         cmocka_unit_test(totals_as_text_begin_with_the_originals),

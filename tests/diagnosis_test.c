@@ -546,25 +546,6 @@ static bool touches_missing(const subject *s, const expected *e, uint32_t progra
     return false;
 }
 
-/* Whether some program that is missing has code or vertices of the category. */
-static bool misses_code(const subject *s, const expected *e, const char *category) {
-    const popliner_profile *p = s->c->profile;
-    bool is_vertex =
-        strcmp(category, "vertexCode") == 0 || strcmp(category, "vertexInstanceState") == 0 ||
-        strcmp(category, "vertexFieldData") == 0 || strcmp(category, "copyDescriptor") == 0;
-    for (size_t program = 0; program < p->num_programs; program++) {
-        if (e->program_seen[program])
-            continue;
-        if ((is_vertex && p->program_compute_set[program] != PL_NONE) ||
-            (strcmp(category, "internalExchangeCode") == 0 &&
-             p->program_exchange_code[program].size_bytes > 0) ||
-            (strcmp(category, "controlCode") == 0 &&
-             p->program_control_code[program].size_bytes > 0))
-            return true;
-    }
-    return false;
-}
-
 /* From the debug id and the operations alone. */
 static popliner_missing_reason expect_reason(const subject *s, const expected *e,
                                              uint32_t program) {
@@ -602,9 +583,55 @@ static const char *const reason_words[] = {
     [POPLINER_MISSING_NO_OPERATION] = "context chain without operation layer",
     [POPLINER_MISSING_NO_LAYER] = "operation in no layer",
     [POPLINER_MISSING_UNTOUCHED] = "touched by no program",
-    [POPLINER_MISSING_PROGRAMS] = "of missing programs, or the compiler's own",
+    [POPLINER_MISSING_PARENT] = "of a program with children, beside theirs",
     [POPLINER_MISSING_COMPILER] = "the compiler's own",
 };
+
+/* Adds a reason that is not there yet. */
+static void expect_also(popliner_missing_reason *reasons, size_t *count,
+                        popliner_missing_reason reason) {
+    for (size_t i = 0; i < *count; i++) {
+        if (reasons[i] == reason)
+            return;
+    }
+    reasons[(*count)++] = reason;
+}
+
+/* The reasons of all programs that touch an item, in their order, then those of its parts; whose
+ * these are is another test's. `is_unique`: no other item has its name and category. */
+static void check_reasons(const subject *s, const expected *e,
+                          const popliner_missing_variable *item, bool is_unique) {
+    popliner_missing_reason reasons[POPLINER_MISSING_COMPILER + 1];
+    size_t count = 0;
+    uint64_t named_bytes = 0;
+    for (uint32_t program = 0; is_unique && program < s->c->profile->num_programs; program++) {
+        if (touches_missing(s, e, program, item))
+            expect_also(reasons, &count, expect_reason(s, e, program));
+    }
+    for (size_t i = 0; i < item->num_parts; i++) {
+        for (size_t k = 0; k < item->parts[i].reasons.count; k++)
+            expect_also(reasons, &count, item->parts[i].reasons.at[k]);
+        named_bytes += item->parts[i].size_bytes;
+    }
+    bool is_own = code_of(s, item->category) < NUM_CODES || !is_model_data(item->category);
+    if (item->num_programs == 0)
+        assert_int_equal(item->compiler_bytes, is_own ? item->size_bytes - named_bytes : 0);
+    if (item->compiler_bytes > 0)
+        expect_also(reasons, &count, POPLINER_MISSING_COMPILER);
+    if (count == 0)
+        expect_also(reasons, &count, POPLINER_MISSING_UNTOUCHED);
+    assert_int_equal(item->reason, item->reasons.at[0]);
+    assert_string_equal(item->reason_text, item->reasons.text[0]);
+    for (size_t i = 0; i < item->reasons.count; i++)
+        assert_string_equal(item->reasons.text[i], reason_words[item->reasons.at[i]]);
+    if (!is_unique)
+        return;
+    if (item->reasons.count != count ||
+        memcmp(item->reasons.at, reasons, count * sizeof *reasons) != 0)
+        fail_msg("%s: '%s' (%s) is missing for %zu reasons, first: %s, not for %zu, first: %s",
+                 s->c->name, item->name, item->category, item->reasons.count, item->reason_text,
+                 count, reason_words[reasons[0]]);
+}
 
 /* A list against the variables of `tile` (SIZE_MAX: of all) that are live at `step` (SIZE_MAX: at
  * any). */
@@ -667,17 +694,7 @@ static void check_missing(const subject *s, const expected *e,
                      item->name, item->category, item->num_programs, num_programs);
         for (size_t k = 0; k < item->num_programs && k < 3; k++)
             assert_true(touches_missing(s, e, item->programs[k], item));
-        popliner_missing_reason reason = POPLINER_MISSING_COMPILER;
-        if (item->num_programs > 0)
-            reason = expect_reason(s, e, item->programs[0]);
-        else if (misses_code(s, e, item->category))
-            reason = POPLINER_MISSING_PROGRAMS;
-        else if (is_model_data(item->category))
-            reason = POPLINER_MISSING_UNTOUCHED;
-        if (item->reason != reason)
-            fail_msg("%s: '%s' (%s) is missing because: %s, not: %s", s->c->name, item->name,
-                     item->category, item->reason_text, reason_words[reason]);
-        assert_string_equal(item->reason_text, reason_words[reason]);
+        check_reasons(s, e, item, num_items == 1);
     }
     free(size_of_item);
 }

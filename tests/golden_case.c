@@ -40,6 +40,10 @@ void golden_load(golden_case *c, const char *name) {
     load(c, name, profile, debug);
 }
 
+void golden_load_directory(golden_case *c, const char *directory) {
+    load(c, directory, test_path(directory, "profile.pop"), test_path(directory, "debug.cbor"));
+}
+
 void golden_free(golden_case *c) {
     pl_operations_free(c->operations);
     pl_debug_info_free(c->info);

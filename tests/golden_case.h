@@ -27,6 +27,9 @@ typedef struct golden_case {
 void golden_load(golden_case *c, const char *name);
 void golden_free(golden_case *c);
 
+/* Reads the files of a directory, which must be there, as a case of its name. */
+void golden_load_directory(golden_case *c, const char *directory);
+
 /* Calls `check` for every golden case; skips the test if there is none. */
 void golden_for_each(void (*check)(const golden_case *c));
 

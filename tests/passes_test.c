@@ -16,11 +16,9 @@
 #include "memory/chain_data.h"
 #include "memory/stage.h"
 #include "model/layers.h"
-#include "model/operations.h"
 #include "naive_passes.h"
 #include "popliner/stage.h"
 #include "profile/profile_data.h"
-#include "profile/read.h"
 #include "test_data.h"
 
 /* Where profiles are made; NULL in tests that make none. */
@@ -40,19 +38,13 @@ static popliner_costs *measure(const golden_case *c, const popliner_chain *chain
 static void make_model(golden_case *c, const char *name, const char *options) {
     char command[2000];
     char path[500];
-    popliner_error error = {.message = ""};
     snprintf(command, sizeof command, "'%s' --output '%s/%s' --force --quiet %s", MKPROFILE_TOOL,
              scratch, name, options);
     int status = system(command);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    *c = (golden_case){.name = name};
-    snprintf(path, sizeof path, "%s/%s/profile.pop", scratch, name);
-    if (pl_read_profile(path, NULL, &c->profile, &error) != POPLINER_OK)
-        fail_msg("%s", error.message);
-    snprintf(path, sizeof path, "%s/%s/debug.cbor", scratch, name);
-    if (pl_debug_info_read(path, NULL, &c->info, &error) != POPLINER_OK ||
-        pl_operations_find(c->profile, c->info, &c->operations, &error) != POPLINER_OK)
-        fail_msg("%s", error.message);
+    snprintf(path, sizeof path, "%s/%s", scratch, name);
+    golden_load_directory(c, path);
+    c->name = name;
 }
 
 /* Calls `check` for chains of several kinds over the operations of a case. */

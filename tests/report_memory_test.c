@@ -199,7 +199,7 @@ static popliner_status make_layers(void *user, char **text, popliner_error *erro
 
 static popliner_status make_operations(void *user, char **text, popliner_error *error) {
     (void)user;
-    return pl_report_operations(s.c.operations, s.layers, s.meter, NULL, ',', text, error);
+    return pl_report_operations(s.c.operations, s.layers, s.chain, s.meter, NULL, ',', text, error);
 }
 
 static popliner_status make_square(void *user, char **text, popliner_error *error) {
@@ -231,6 +231,20 @@ static void reports_in_every_format(void **state) {
         for (popliner_format format = POPLINER_FORMAT_TSV; format <= POPLINER_FORMAT_JSON; format++)
             assert_true(scarce_memory_check(reports[i].what, reports[i].make, &format) > 0);
     }
+}
+
+/* The variables of the model are control code: some of a program with children, some nobody's. */
+static void diagnoses_of_code(void **state) {
+    (void)state;
+    s.c.profile->category[0] = PL_CATEGORY_CONTROL_CODE;
+    for (popliner_format format = POPLINER_FORMAT_TSV; format <= POPLINER_FORMAT_JSON; format++) {
+        char *text = NULL;
+        assert_true(scarce_memory_check("the diagnosis", make_diagnosis, &format) > 0);
+        assert_int_equal(make_diagnosis(&format, &text, NULL), POPLINER_OK);
+        assert_non_null(strstr(text, pl_missing_reason_text(POPLINER_MISSING_PARENT)));
+        free(text);
+    }
+    s.c.profile->category[0] = PL_CATEGORY_VARIABLE;
 }
 
 static void reports_of_the_model(void **state) {
@@ -278,6 +292,7 @@ int main(void) {
     scarce_memory_prepare();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(reports_in_every_format, begin, end),
+        cmocka_unit_test_setup_teardown(diagnoses_of_code, begin, end),
         cmocka_unit_test_setup_teardown(reports_of_the_model, begin, end),
         cmocka_unit_test_setup_teardown(certificates, begin, end),
         cmocka_unit_test_setup_teardown(names_are_whole, begin, end),

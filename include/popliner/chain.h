@@ -37,6 +37,10 @@ typedef enum popliner_unit_kind {
  *                 variable that belongs to n places counts for each with an nth of its bytes; the
  *                 earlier of equals in the chain), or to where the operation before it belongs (the
  *                 head, if there is none) if they belong nowhere.
+ *             An operation whose layer is but a guess from what follows it
+ *             (POPLINER_LAYER_RULE_FOLLOWING, the note "deduced_from_following_operation": a Call)
+ *             is in no layer here: such a layer neither counts among the layers above nor makes
+ *             variables belong to it.
  *             A variable belongs to the layers whose operations touch it, and to where operations
  *             in no layer were placed that touch it otherwise than by a copy from or to the host.
  *             Every liveness step belongs to the unit of the operation that it runs for, or of the

@@ -16,16 +16,38 @@
 extern "C" {
 #endif
 
-/* Why a program belongs to no operation that counts, or a variable is touched by none. */
+/* Why a program belongs to no operation that counts, or memory is explained by none. */
 typedef enum popliner_missing_reason {
     POPLINER_MISSING_NO_DEBUG_ID,     /* its program has no debug id */
     POPLINER_MISSING_UNKNOWN_CONTEXT, /* the debug id is not in the debug information */
     POPLINER_MISSING_NO_OPERATION,    /* no context above it is an operation */
     POPLINER_MISSING_NO_LAYER,        /* its operation is in no layer, and only layers count */
     POPLINER_MISSING_UNTOUCHED,       /* data that no program touches */
-    POPLINER_MISSING_PROGRAMS,        /* code of programs that are missing themselves, in part */
+    POPLINER_MISSING_PARENT,          /* a parent's own control code, which no operation counts */
     POPLINER_MISSING_COMPILER,        /* no data of the model, but the compiler's own */
 } popliner_missing_reason;
+
+/* Room for more reasons than there are. */
+#define POPLINER_MAX_MISSING_REASONS 16
+
+/* Reasons without repeats, and a few words for each, without a full stop. Begins with that of the
+ * first program, or of the largest part; POPLINER_MISSING_COMPILER comes last. */
+typedef struct popliner_missing_reasons {
+    size_t count;
+    popliner_missing_reason at[POPLINER_MAX_MISSING_REASONS];
+    const char *text[POPLINER_MAX_MISSING_REASONS];
+} popliner_missing_reasons;
+
+/* A part of the code or vertex state of a category that is missing, and whose it is: the code of a
+ * vertex type, the state of a compute set, the code of a program. Code that a program which counts
+ * has as well, on the tile in question, is not missing. */
+typedef struct popliner_missing_part {
+    const char *vertex_type; /* the name of the type whose code it is; NULL if it is no such code */
+    uint64_t size_bytes;     /* sum over the tiles in question */
+    popliner_missing_reasons reasons; /* of all its programs */
+    size_t num_programs;              /* how many programs have it there */
+    uint32_t programs[3];             /* the first of these */
+} popliner_missing_part;
 
 /* The programs of one type. */
 typedef struct popliner_diagnosis_programs {
@@ -44,16 +66,24 @@ typedef struct popliner_diagnosis_category {
     size_t tiles_exceeded; /* on which more is explained than there is */
 } popliner_diagnosis_category;
 
-/* Variables of one name and category that no operation that counts explains. */
+/* Variables of one name and category that no operation that counts explains. Those of code and
+ * vertex state have no name, but parts: size_bytes is the sum of the parts and of compiler_bytes,
+ * and of what programs touch of the category that is not always live. Belongs to the diagnosis;
+ * later versions may append members. */
 typedef struct popliner_missing_variable {
     const char *name; /* of the unlowered variable; "" if there is none */
     const char *category;
-    uint64_t size_bytes; /* sum over the tiles in question */
-    popliner_missing_reason reason;
-    const char *reason_text; /* a few words for it, without a full stop */
-    size_t num_programs;     /* how many programs touch them */
-    uint32_t programs[3];    /* the first of these */
-    uint64_t debug_context;  /* of the unlowered variable; 0 if it has none */
+    uint64_t size_bytes;            /* sum over the tiles in question */
+    popliner_missing_reason reason; /* the first of the reasons, as below */
+    const char *reason_text;        /* a few words for it, without a full stop */
+    size_t num_programs;            /* how many programs touch them */
+    uint32_t programs[3];           /* the first of these */
+    uint64_t debug_context;         /* of the unlowered variable; 0 if it has none */
+
+    popliner_missing_reasons reasons;   /* of all programs that touch them, and of all parts */
+    const popliner_missing_part *parts; /* [num_parts], the largest first */
+    size_t num_parts;
+    uint64_t compiler_bytes; /* the compiler's own: no data of the model, and of no program */
 } popliner_missing_variable;
 
 /* Where something is missing. */

@@ -39,7 +39,9 @@ typedef enum popliner_table {
      * tiles, then the ten tiles with most live memory, then all tiles. In every format. */
     POPLINER_TABLE_TILES,
     /* One row per operation, an empty line before each change of layer. Sums over the tiles,
-     * measured once per debug context: an outlined operation shows those of its first listing. */
+     * measured once per debug context: an outlined operation shows those of its first listing. In
+     * the full memory model with one column more: the label of the unit that counts the operation,
+     * which for one in no layer, or in a guessed one, tells where it was placed. */
     POPLINER_TABLE_OPERATIONS,
     /* One row per unit of the chain, and an empty line behind them. In the full memory model with
      * one column more: what no operation explains. */
@@ -67,7 +69,8 @@ popliner_status popliner_report_evaluation(const popliner_certificate *certifica
                                            popliner_error *error);
 
 /* A diagnosis as text for reading, or as a JSON object. `max_rows` is how many missing variables
- * are listed at each place, in text also how many programs; JSON lists these all. */
+ * are listed at each place, and how many parts of each; in text also how many programs, which JSON
+ * lists all. */
 popliner_status popliner_report_diagnosis(const popliner_diagnosis *diagnosis,
                                           popliner_format format, size_t max_rows, char **text,
                                           popliner_error *error);

@@ -45,8 +45,8 @@ static popliner_status report_stages(popliner_analysis *a, popliner_table table,
         return status;
     const pl_model_parts *parts = &a->models[model];
     if (table == POPLINER_TABLE_OPERATIONS)
-        return pl_report_operations(a->operations, a->layers, parts->meter, &a->listener, delimiter,
-                                    text, error);
+        return pl_report_operations(a->operations, a->layers, parts->chain, parts->meter,
+                                    &a->listener, delimiter, text, error);
     if (table == POPLINER_TABLE_LAYERS)
         return pl_report_layers(parts->chain, parts->meter, delimiter, text, error);
     return pl_report_memory_totals(a->profile, a->operations, parts->meter, delimiter, text, error);

@@ -102,7 +102,7 @@ static popliner_status compare_there(const pl_explained *explained, pl_missing_b
         d->explained_bytes = explained->stage.total_bytes[d->tile];
     if (p->num_steps > 0)
         d->program_name = pl_profile_program_name(p, p->step_program[d->step]);
-    return pl_missing_list(missing, explained, &d->missing_here, error);
+    return pl_missing_list(missing, explained, d->tile, &d->missing_here, error);
 }
 
 /* The tile where the model explains most; whether the account adds up on every tile; and what is
@@ -149,7 +149,7 @@ popliner_status pl_diagnose_bottleneck(const pl_explained *explained,
     if (status == POPLINER_OK) {
         memset(missing.bytes, 0, missing.count * sizeof *missing.bytes);
         compare_everywhere(explained, peaks, &missing, d);
-        status = pl_missing_list(&missing, explained, &d->missing_everywhere, error);
+        status = pl_missing_list(&missing, explained, SIZE_MAX, &d->missing_everywhere, error);
     }
     free(peaks);
     free(missing.bytes);

@@ -8,6 +8,7 @@
 #include "diagnosis/categories.h"
 #include "diagnosis/coverage.h"
 #include "diagnosis/explained.h"
+#include "diagnosis/missing.h"
 #include "diagnosis/program_types.h"
 #include "model/layers_data.h"
 #include "model/operations_data.h"
@@ -67,8 +68,8 @@ void pl_diagnosis_clear(popliner_diagnosis *diagnosis) {
         free((uint32_t *)diagnosis->programs[i].missing);
     free(diagnosis->programs);
     free(diagnosis->categories);
-    free(diagnosis->missing_here.items);
-    free(diagnosis->missing_everywhere.items);
+    pl_missing_list_clear(&diagnosis->missing_here);
+    pl_missing_list_clear(&diagnosis->missing_everywhere);
     free(diagnosis->coverage);
     *diagnosis = (popliner_diagnosis){0};
 }

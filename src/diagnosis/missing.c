@@ -6,6 +6,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "diagnosis/named_code.h"
 #include "model/operations_data.h"
 #include "profile/touches.h"
 
@@ -21,8 +22,8 @@ const char *pl_missing_reason_text(popliner_missing_reason reason) {
         return "operation in no layer";
     case POPLINER_MISSING_UNTOUCHED:
         return "touched by no program";
-    case POPLINER_MISSING_PROGRAMS:
-        return "of missing programs, or the compiler's own";
+    case POPLINER_MISSING_PARENT:
+        return "of a program with children, beside theirs";
     case POPLINER_MISSING_COMPILER:
         break;
     }
@@ -74,30 +75,13 @@ void pl_missing_add_code(pl_missing_bytes *missing, const pl_explained *explaine
     }
 }
 
-/* Whether programs are missing that may have code of this kind. */
-static bool misses_code(const pl_explained *explained, int code) {
-    const popliner_profile *p = explained->profile;
-    for (size_t program = 0; program < p->num_programs; program++) {
-        bool has_code = p->program_compute_set[program] != PL_NONE;
-        if (code == PL_DIAGNOSED_EXCHANGE)
-            has_code = p->program_exchange_code[program].size_bytes > 0;
-        else if (code == PL_DIAGNOSED_CONTROL)
-            has_code = p->program_control_code[program].size_bytes > 0;
-        if (!explained->program_seen[program] && has_code)
-            return true;
+void pl_missing_reasons_add(popliner_missing_reasons *reasons, popliner_missing_reason reason) {
+    for (size_t i = 0; i < reasons->count; i++) {
+        if (reasons->at[i] == reason)
+            return;
     }
-    return false;
-}
-
-/* Why something is missing that no program touches. */
-static popliner_missing_reason reason_untouched(const pl_explained *explained,
-                                                pl_category category) {
-    for (int code = 0; code < PL_NUM_DIAGNOSED_CODE; code++) {
-        if (category == pl_diagnosed_code[code] && misses_code(explained, code))
-            return POPLINER_MISSING_PROGRAMS;
-    }
-    return pl_category_is_model_data(category) ? POPLINER_MISSING_UNTOUCHED
-                                               : POPLINER_MISSING_COMPILER;
+    reasons->at[reasons->count] = reason;
+    reasons->text[reasons->count++] = pl_missing_reason_text(reason);
 }
 
 static int compare_missing(const void *left, const void *right) {
@@ -128,13 +112,54 @@ static void find_touching_programs(const pl_explained *explained, const uint32_t
             if (item->num_programs < SHOWN)
                 item->programs[item->num_programs] = program;
             item->num_programs++;
+            pl_missing_reasons_add(&item->reasons,
+                                   explained->program_seen[program]
+                                       ? POPLINER_MISSING_NO_LAYER
+                                       : pl_program_reason(explained->operations, program));
         }
     }
 }
 
+/* The parts of an item of code, and what of it is nobody's. */
+static popliner_status name_item(const pl_explained *explained, bool has_name, size_t tile,
+                                 size_t category, popliner_missing_variable *item,
+                                 popliner_error *error) {
+    int code = explained->code_of_category[category];
+    pl_named_code named = {0};
+    popliner_status status = POPLINER_OK;
+    if (code < PL_NUM_DIAGNOSED_CODE && !has_name) {
+        status = pl_name_code(explained, code, tile, &named, error);
+        item->parts = named.parts;
+        item->num_parts = named.num_parts;
+        /* the rest, and variables of the category that are not always live */
+        item->compiler_bytes =
+            item->num_programs == 0 ? item->size_bytes - named.named_bytes : named.rest_bytes;
+    } else if (item->num_programs == 0 &&
+               !pl_category_is_model_data((pl_category)explained->profile->category[category])) {
+        item->compiler_bytes = item->size_bytes;
+    }
+    return status;
+}
+
+/* Completes the reasons, which are those of the programs that touch the item. */
+static void complete_reasons(popliner_missing_variable *item) {
+    for (size_t part = 0; part < item->num_parts; part++) {
+        for (size_t i = 0; i < item->parts[part].reasons.count; i++)
+            pl_missing_reasons_add(&item->reasons, item->parts[part].reasons.at[i]);
+    }
+    if (item->compiler_bytes > 0)
+        pl_missing_reasons_add(&item->reasons, POPLINER_MISSING_COMPILER);
+    if (item->reasons.count == 0)
+        pl_missing_reasons_add(&item->reasons, POPLINER_MISSING_UNTOUCHED);
+    item->reason = item->reasons.at[0];
+    item->reason_text = item->reasons.text[0];
+}
+
 popliner_status pl_missing_list(const pl_missing_bytes *missing, const pl_explained *explained,
-                                popliner_missing_variables *list, popliner_error *error) {
+                                size_t tile, popliner_missing_variables *list,
+                                popliner_error *error) {
     const popliner_profile *p = explained->profile;
+    popliner_status status = POPLINER_OK;
     size_t count = 0;
     for (size_t key = 0; key < missing->count; key++)
         count += missing->bytes[key] > 0;
@@ -142,9 +167,8 @@ popliner_status pl_missing_list(const pl_missing_bytes *missing, const pl_explai
     uint32_t *place_of_key = pl_new_array(missing->count, sizeof *place_of_key);
     uint32_t *last_program = pl_new_array(count, sizeof *last_program);
     if (list->items == NULL || place_of_key == NULL || last_program == NULL) {
-        free(place_of_key);
-        free(last_program);
-        return pl_fail_memory(error, "the diagnosis");
+        status = pl_fail_memory(error, "the diagnosis");
+        goto done;
     }
     for (size_t key = 0; key < missing->count; key++) {
         if (missing->bytes[key] == 0)
@@ -160,18 +184,25 @@ popliner_status pl_missing_list(const pl_missing_bytes *missing, const pl_explai
         };
     }
     find_touching_programs(explained, place_of_key, last_program, list);
+    for (size_t key = 0; status == POPLINER_OK && key < missing->count; key++) {
+        if (place_of_key[key] == 0)
+            continue;
+        popliner_missing_variable *item = &list->items[place_of_key[key] - 1];
+        bool has_name = key / p->num_categories < p->num_unlowered;
+        status = name_item(explained, has_name, tile, key % p->num_categories, item, error);
+        complete_reasons(item);
+    }
+    if (status == POPLINER_OK)
+        qsort(list->items, list->count, sizeof *list->items, compare_missing);
+done:
     free(place_of_key);
     free(last_program);
-    for (size_t i = 0; i < list->count; i++) {
-        popliner_missing_variable *item = &list->items[i];
-        if (item->num_programs == 0)
-            item->reason = reason_untouched(explained, pl_category_from_name(item->category));
-        else if (explained->program_seen[item->programs[0]])
-            item->reason = POPLINER_MISSING_NO_LAYER;
-        else
-            item->reason = pl_program_reason(explained->operations, item->programs[0]);
-        item->reason_text = pl_missing_reason_text(item->reason);
-    }
-    qsort(list->items, list->count, sizeof *list->items, compare_missing);
-    return POPLINER_OK;
+    return status;
+}
+
+void pl_missing_list_clear(popliner_missing_variables *list) {
+    for (size_t i = 0; i < list->count; i++)
+        free((popliner_missing_part *)list->items[i].parts);
+    free(list->items);
+    *list = (popliner_missing_variables){0};
 }

@@ -25,9 +25,16 @@ void pl_missing_add(pl_missing_bytes *missing, const popliner_profile *profile, 
 /* Adds what is missing of code on a tile, to its category, under no name. */
 void pl_missing_add_code(pl_missing_bytes *missing, const pl_explained *explained, size_t tile);
 
-/* Lists them with names and reasons, largest first; list->items is the caller's, also after an
- * error. Errors: MEMORY. Cost: one pass over what programs touch. */
+/* Lists them with names, reasons and the parts of code, largest first. They are missing on a tile,
+ * or on all (SIZE_MAX). list->items is the caller's, also after an error: see
+ * pl_missing_list_clear. Errors: MEMORY. Cost: one pass over what programs touch, and those of
+ * pl_name_code. */
 popliner_status pl_missing_list(const pl_missing_bytes *missing, const pl_explained *explained,
-                                popliner_missing_variables *list, popliner_error *error);
+                                size_t tile, popliner_missing_variables *list,
+                                popliner_error *error);
+void pl_missing_list_clear(popliner_missing_variables *list);
+
+/* Adds a reason, unless it is there. */
+void pl_missing_reasons_add(popliner_missing_reasons *reasons, popliner_missing_reason reason);
 
 #endif

@@ -77,13 +77,70 @@ static void write_categories(const context *c, pl_text *text) {
     }
 }
 
+static void write_reasons(const popliner_missing_reasons *reasons, pl_text *text) {
+    for (size_t i = 0; i < reasons->count; i++)
+        pl_text_format(text, "%s%s", i == 0 ? "(" : "; ", reasons->text[i]);
+    pl_text_add(text, ")\n");
+}
+
+/* A program of a part, which is called by its type if it has no name. */
+static void write_owner(const context *c, uint32_t program, pl_text *text) {
+    const popliner_profile *p = c->profile;
+    const char *name = name_of(p, program);
+    pl_text_format(text, "program %" PRIu32 " %s", program,
+                   *name == '\0' ? pl_profile_string(p, p->program_type_name[program]) : name);
+}
+
+/* Whose the code of an item is. */
+static void write_parts(const context *c, const popliner_missing_variable *v, pl_text *text) {
+    uint64_t others_bytes = 0;
+    for (size_t i = 0; i < v->num_parts; i++) {
+        const popliner_missing_part *part = &v->parts[i];
+        if (i >= c->most) {
+            others_bytes += part->size_bytes;
+            continue;
+        }
+        bool is_type = part->vertex_type != NULL; /* else the first program stands for it */
+        pl_text_format(text, "      %11" PRIu64 "  ", part->size_bytes);
+        if (is_type)
+            pl_text_format(text, "vertex type %s", part->vertex_type);
+        else
+            write_owner(c, part->programs[0], text);
+        pl_text_add(text, " ");
+        write_reasons(&part->reasons, text);
+        for (size_t k = is_type ? 0 : 1; k < part->num_programs && k < 3; k++) {
+            pl_text_add(text, "                   of ");
+            write_owner(c, part->programs[k], text);
+            pl_text_add(text, "\n");
+        }
+        if (part->num_programs > 3)
+            pl_text_format(text, "                   and %zu more\n", part->num_programs - 3);
+    }
+    if (v->num_parts > c->most)
+        pl_text_format(text, "      %11" PRIu64 "  of %zu more\n", others_bytes,
+                       v->num_parts - c->most);
+    if (v->num_parts > 0 && v->compiler_bytes > 0)
+        pl_text_format(text, "      %11" PRIu64 "  %s\n", v->compiler_bytes,
+                       pl_missing_reason_text(POPLINER_MISSING_COMPILER));
+}
+
 static void write_missing(const context *c, const popliner_missing_variables *list, pl_text *text) {
-    for (size_t i = 0; i < list->count && i < c->most; i++) {
+    uint64_t others_bytes = 0;
+    for (size_t i = 0; i < list->count; i++) {
         const popliner_missing_variable *v = &list->items[i];
         char path[PATH_ROOM];
+        if (i >= c->most) {
+            others_bytes += v->size_bytes;
+            continue;
+        }
         find_path(c, v->debug_context, path);
-        pl_text_format(text, "  %11" PRIu64 "  %-22s %s%s(%s)\n", v->size_bytes, v->category,
-                       v->name, *v->name == '\0' ? "" : " ", v->reason_text);
+        if (v->num_parts > 0 && v->num_programs == 0) { /* which have their reasons */
+            pl_text_format(text, "  %11" PRIu64 "  %s\n", v->size_bytes, v->category);
+        } else {
+            pl_text_format(text, "  %11" PRIu64 "  %-22s %s%s", v->size_bytes, v->category, v->name,
+                           *v->name == '\0' ? "" : " ");
+            write_reasons(&v->reasons, text);
+        }
         for (size_t k = 0; k < v->num_programs && k < 3; k++) {
             const char *name = name_of(c->profile, v->programs[k]);
             pl_text_format(text, "               touched by program %" PRIu32 "%s%s\n",
@@ -93,9 +150,11 @@ static void write_missing(const context *c, const popliner_missing_variables *li
             pl_text_format(text, "               and %zu more\n", v->num_programs - 3);
         if (*path != '\0')
             pl_text_format(text, "               debug context %s\n", path);
+        write_parts(c, v, text);
     }
     if (list->count > c->most)
-        pl_text_format(text, "  and %zu more\n", list->count - c->most);
+        pl_text_format(text, "  and %zu more of %" PRIu64 " bytes\n", list->count - c->most,
+                       others_bytes);
 }
 
 static void write_bottleneck(const context *c, pl_text *text) {
@@ -221,12 +280,38 @@ static json_t *categories_as_json(const popliner_diagnosis *d) {
     return pl_report_whole(categories, done);
 }
 
-static json_t *touching_as_json(const context *c, const popliner_missing_variable *v) {
+/* The first of the programs, of which the array has but three. */
+static json_t *first_programs_as_json(const context *c, const uint32_t first[3],
+                                      size_t num_programs) {
     json_t *programs = json_array();
     bool done = programs != NULL;
-    for (size_t i = 0; done && i < v->num_programs && i < 3; i++)
-        done = pl_report_append(programs, program_as_json(c, v->programs[i]));
+    for (size_t i = 0; done && i < num_programs && i < 3; i++)
+        done = pl_report_append(programs, program_as_json(c, first[i]));
     return pl_report_whole(programs, done);
+}
+
+static json_t *reasons_as_json(const popliner_missing_reasons *reasons) {
+    json_t *list = json_array();
+    bool done = list != NULL;
+    for (size_t i = 0; done && i < reasons->count; i++)
+        done = pl_report_append(list, json_string(reasons->text[i]));
+    return pl_report_whole(list, done);
+}
+
+static json_t *parts_as_json(const context *c, const popliner_missing_variable *v) {
+    json_t *parts = json_array();
+    bool done = parts != NULL;
+    for (size_t i = 0; done && i < v->num_parts && i < c->most; i++) {
+        const popliner_missing_part *part = &v->parts[i];
+        json_t *item = json_pack(
+            "{s:o, s:I, s:o, s:I, s:o}", "vertex_type",
+            part->vertex_type == NULL ? json_null() : pl_report_json_text(part->vertex_type),
+            "size_bytes", (json_int_t)part->size_bytes, "reasons", reasons_as_json(&part->reasons),
+            "num_programs", (json_int_t)part->num_programs, "programs",
+            first_programs_as_json(c, part->programs, part->num_programs));
+        done = pl_report_append(parts, item);
+    }
+    return pl_report_whole(parts, done);
 }
 
 static json_t *missing_as_json(const context *c, const popliner_missing_variables *list) {
@@ -236,11 +321,14 @@ static json_t *missing_as_json(const context *c, const popliner_missing_variable
         const popliner_missing_variable *v = &list->items[i];
         char path[PATH_ROOM];
         find_path(c, v->debug_context, path);
-        json_t *item = json_pack(
-            "{s:o, s:o, s:I, s:s, s:I, s:o, s:o}", "name", pl_report_json_text(v->name), "category",
-            pl_report_json_text(v->category), "size_bytes", (json_int_t)v->size_bytes, "reason",
-            v->reason_text, "num_programs", (json_int_t)v->num_programs, "programs",
-            touching_as_json(c, v), "debug_context", pl_report_json_text(path));
+        json_t *item =
+            json_pack("{s:o, s:o, s:I, s:s, s:o, s:I, s:o, s:o, s:o, s:I}", "name",
+                      pl_report_json_text(v->name), "category", pl_report_json_text(v->category),
+                      "size_bytes", (json_int_t)v->size_bytes, "reason", v->reason_text, "reasons",
+                      reasons_as_json(&v->reasons), "num_programs", (json_int_t)v->num_programs,
+                      "programs", first_programs_as_json(c, v->programs, v->num_programs),
+                      "debug_context", pl_report_json_text(path), "parts", parts_as_json(c, v),
+                      "compiler_bytes", (json_int_t)v->compiler_bytes);
         done = pl_report_append(missing, item);
     }
     return pl_report_whole(missing, done);

@@ -145,12 +145,14 @@ static popliner_status measure_contexts(const popliner_operations *operations,
 }
 
 popliner_status pl_report_operations(const popliner_operations *operations,
-                                     const popliner_layers *layers, pl_stage_meter *meter,
-                                     const popliner_listener *listener, char delimiter,
-                                     char **result, popliner_error *error) {
+                                     const popliner_layers *layers, const popliner_chain *chain,
+                                     pl_stage_meter *meter, const popliner_listener *listener,
+                                     char delimiter, char **result, popliner_error *error) {
     static const char *const header[] = {"Layer",        "Note",        "Full name",
                                          "Vertex state", "Vertex code", "Exchange code",
-                                         "Control code", "Variables"};
+                                         "Control code", "Variables",   "Unit"};
+    enum { NUM_COLUMNS = sizeof header / sizeof *header };
+    bool has_unit = !chain->model->has_unlayered_unit; /* which is the layer otherwise */
     pl_text text = {0};
     context_sums *contexts = NULL;
     size_t num_contexts = 0;
@@ -159,7 +161,7 @@ popliner_status pl_report_operations(const popliner_operations *operations,
         measure_contexts(operations, meter, listener, &contexts, &num_contexts, error);
     if (status != POPLINER_OK)
         goto done;
-    add_header(&text, header, sizeof header / sizeof *header, delimiter);
+    add_header(&text, header, has_unit ? NUM_COLUMNS : NUM_COLUMNS - 1, delimiter);
     size_t previous_unit = 0;
     for (size_t i = 0; i < popliner_operations_count(operations); i++) {
         const popliner_operation *operation = pl_operation_at(operations, i);
@@ -181,9 +183,13 @@ popliner_status pl_report_operations(const popliner_operations *operations,
         pl_text_format(&text, "%s%c%s%c", shown_layer(layers, unit), delimiter,
                        pl_layer_at(layers, i)->note, delimiter);
         pl_text_format(&text, "%s%c", operation->name, delimiter);
-        pl_text_format(&text, "%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "\n",
+        pl_text_format(&text, "%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64,
                        s.vertex_state, delimiter, s.vertex_code, delimiter, s.exchange_code,
                        delimiter, s.control_code, delimiter, s.variables);
+        if (has_unit)
+            pl_text_format(&text, "%c%s", delimiter,
+                           pl_chain_unit_at(chain, pl_chain_unit_of(chain, i))->label);
+        pl_text_add(&text, "\n");
     }
 done:
     free(contexts);
