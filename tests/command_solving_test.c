@@ -498,7 +498,7 @@ static void training_splits_are_best(void **state) {
     for (int recompute = POPLINER_RECOMPUTE_NONE; recompute <= POPLINER_RECOMPUTE_FULL;
          recompute++) {
         subject s;
-        if (!test_takes_case((size_t)recompute, 2))
+        if (!test_takes_case((size_t)recompute, 3))
             continue;
         measure_subject(&s, TRAINING_DIRECTORY, POPLINER_SCHEDULE_POPART,
                         (popliner_recompute)recompute);

@@ -202,13 +202,13 @@ static void check(const subject *s) {
         const question *q = &questions[i];
         ask(&first, s, q, false, thread_options[0]);
         for (size_t t = 1; t < NUM_THREAD_OPTIONS; t++) {
-            if (!test_takes_case(t, 3))
+            if (!test_takes_case(t, 6))
                 continue;
             ask(&other, s, q, false, thread_options[t]);
             assert_same_answers();
         }
         for (size_t t = 0; t < NUM_THREAD_OPTIONS && q->asks_stored; t++) {
-            if (!test_takes_case(t, 3))
+            if (!test_takes_case(t, 6))
                 continue;
             ask(&other, s, q, true, thread_options[t]);
             assert_same_answers();

@@ -264,8 +264,8 @@ folders=$(echo */)
 set -f
 if [ -z "${POPLINER_TEST_ALL:-}" ]; then
     echo "[  QUICK   ] not all cases"
-    folders="popart-inf poptorch-train-outline tensorflow-train"
-    minimum=742
+    folders="popart-inf tensorflow-train"
+    minimum=496
 fi
 [ -n "$folders" ]
 for folder in $folders; do

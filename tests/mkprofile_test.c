@@ -222,7 +222,7 @@ static void every_style_is_sound(void **state) {
     for (int i = 0; i < 12; i++) {
         char name[40];
         char options[200];
-        if (!test_takes_case((size_t)i, 5))
+        if (!test_takes_case((size_t)i, 12))
             continue;
         bool is_tensorflow = i % 3 == 2;
         bool is_outlined = i / 6 == 1;
@@ -654,7 +654,7 @@ static void parts_are_like_the_whole(void **state) {
     static const char *const other_parts[] = {"0-last", "first-3", "0-3"};
     for (size_t i = 0; i < sizeof styles / sizeof styles[0]; i++) {
         char options[300];
-        if (!test_takes_case(i, 6))
+        if (!test_takes_case(i, 10))
             continue;
         bool is_outlined = strstr(styles[i], "--outline") != NULL;
         snprintf(options, sizeof options, "%s --layers 4 --tiles 10 --force", styles[i]);

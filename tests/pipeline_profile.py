@@ -497,7 +497,7 @@ def main():
         cases.append(("tensorflow", schedule, True, ["--skips", "1"], "0|1|2"))
     if not everything:
         print("[  QUICK   ] pipeline_profile")
-        cases = [cases[0], cases[7], cases[8], cases[9]]
+        cases = [cases[0], cases[8], cases[9]]
     with tempfile.TemporaryDirectory() as directory:
         for framework, schedule, trains, more, cuts in cases:
             options = ["--framework", framework, "--training" if trains else "--inference",

@@ -407,7 +407,7 @@ static void refuses_missing_and_resized_arrays(void **state) {
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < sizeof changes / sizeof *changes; k++) {
             char sql[400];
-            if (!test_takes_case(i + k, 3))
+            if (!test_takes_case(i + k, 6))
                 continue;
             snprintf(sql, sizeof sql, changes[k], fields[i].name);
             assert_refused_after(&d, sql);
@@ -465,7 +465,7 @@ static void survives_arrays_made_up_with_their_checksum(void **state) {
         for (int round = 0; round < 20; round++) {
             size_t size = size_of(&fields[i]);
             uint8_t bytes[MAX_BYTES];
-            if (!test_takes_case((size_t)round, 3))
+            if (!test_takes_case((size_t)round, 6))
                 continue;
             memcpy(bytes, pl_field_items(&fields[i]), size);
             for (size_t k = 0; k < size; k++) {
@@ -580,7 +580,7 @@ static void survives_any_other_byte(void **state) {
         /* most of the file is empty space */
         if (i >= 100 && d.bytes[i] == 0 && i % 1009 != 0)
             continue;
-        if (!test_takes_case(num_places++, 5))
+        if (!test_takes_case(num_places++, 12))
             continue;
         change_byte(&d, file, i, d.bytes[i] ^ (uint8_t)(1u << i % 8));
         change_byte(&d, file, i, (uint8_t)~d.bytes[i]);

@@ -89,7 +89,7 @@ static void expect_same_bytes(const char *directory, const char *profile, const 
     uint8_t *first = stored(directory, profile, debug, thread_counts[0], &first_size);
     for (size_t i = 1; i < NUM_THREAD_COUNTS; i++) {
         size_t size = 0;
-        if (!test_takes_case(i, 3))
+        if (!test_takes_case(i, 6))
             continue;
         uint8_t *bytes = stored(directory, profile, debug, thread_counts[i], &size);
         if (size != first_size || memcmp(bytes, first, size) != 0)
@@ -104,7 +104,7 @@ static void expect_same_error(const char *profile, const char *debug, popliner_s
                               const char *words) {
     popliner_error first = {.message = ""};
     for (size_t i = 0; i < NUM_THREAD_COUNTS; i++) {
-        if (!test_takes_case(i, 3))
+        if (!test_takes_case(i, 6))
             continue;
         popliner_error error = {.message = ""};
         popliner_profile *read = (popliner_profile *)&error;
@@ -224,7 +224,7 @@ static void gaps_and_disorder_are_the_same(void **state) {
     };
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
         char *profile;
-        if (!test_takes_case(i, 3))
+        if (!test_takes_case(i, 6))
             continue;
         char *debug;
         make_sample(*state, &profile, &debug);
@@ -266,7 +266,7 @@ static void the_first_bad_row_is_told(void **state) {
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         char *profile;
         char *debug;
-        if (!test_takes_case(i, 3))
+        if (!test_takes_case(i, 6))
             continue;
         make_sample(*state, &profile, &debug);
         test_alter(profile, bad[i].sql);

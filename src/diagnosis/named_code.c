@@ -66,8 +66,8 @@ static bool begin_naming(naming *n, int code) {
     return true;
 }
 
-/* Makes a part of n->by_tile, as far as it is missing, and empties it. *part is its number + 1, or 0
- * if nothing of it is missing. */
+/* Makes a part of n->by_tile, as far as it is missing, and empties it. *part is its number + 1, or
+ * 0 if nothing of it is missing. */
 static bool take(naming *n, const char *vertex_type, uint32_t *part) {
     size_t num_tiles = n->explained->profile->target.num_tiles;
     uint64_t size_bytes = 0;
