@@ -696,7 +696,7 @@ static void all_layers_are_the_whole(void **state) {
                                          "--framework tensorflow --fault untouched:2"};
     for (size_t i = 0; i < sizeof styles / sizeof styles[0]; i++) {
         char options[300];
-        if (!test_takes_case(i, 2))
+        if (!test_takes_case(i, 4))
             continue;
         snprintf(options, sizeof options, "%s --force", styles[i]);
         make("whole", options);
@@ -1214,7 +1214,7 @@ static void planted_faults_are_those_told(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char options[PATH_BYTES * 2];
-        if (!test_takes_case(i, 3))
+        if (!test_takes_case(i, 6))
             continue;
         snprintf(options, sizeof options, "--output '%s/faulty' --force %s", scratch,
                  cases[i].options);
