@@ -32,7 +32,7 @@ typedef struct repeated {
     size_t count;
 } repeated;
 
-enum { MOST_UNUSED = 2 };
+enum { MAX_UNUSED = 2 };
 
 /* As --min-layers: 1, where there are layers and the solver knows of them. */
 #define MIN_LAYERS_USUAL SIZE_MAX
@@ -94,7 +94,7 @@ typedef struct options {
     bool version;
 
     /* What was given that nothing which is done uses: to be warned of. */
-    const char *unused[MOST_UNUSED];
+    const char *unused[MAX_UNUSED];
     size_t num_unused;
 } options;
 

@@ -210,13 +210,13 @@ static popliner_status try_to_fit(session *s, const popliner_costs *costs,
 static popliner_status tell_constraints_in_the_way(session *s, const request *r,
                                                    const popliner_costs *costs,
                                                    popliner_error *error) {
-    enum { MOST_TRIED = 16, MOST_TOLD = 3 };
+    enum { MAX_TRIED = 16, MAX_TOLD = 3 };
     const size_t count = count_constraints(r, &s->options);
     char told[700] = "";
     size_t num_told = 0;
     bool is_stopped = false;
     popliner_status status = POPLINER_OK;
-    if (count == 0 || count > MOST_TRIED)
+    if (count == 0 || count > MAX_TRIED)
         return POPLINER_OK;
     variation v = {
         .placements = calloc(r->solver.num_placements + 1, sizeof *v.placements),
@@ -225,7 +225,7 @@ static popliner_status tell_constraints_in_the_way(session *s, const request *r,
     };
     if (v.placements == NULL || v.pairs == NULL || v.cut_rules == NULL)
         status = session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for a message");
-    for (size_t i = 0; status == POPLINER_OK && i < count && num_told < MOST_TOLD && !is_stopped;
+    for (size_t i = 0; status == POPLINER_OK && i < count && num_told < MAX_TOLD && !is_stopped;
          i++) {
         bool is_enough = false;
         leave_out(r, i, &v);
@@ -320,7 +320,7 @@ static bool wants_one_stage(const popliner_constraint *c, size_t num_units, size
 /* Why a single constraint, or none at all, leaves no split: it is told by its name alone. */
 static void tell_contradiction(session *s, const request *r, const popliner_infeasibility *why,
                                const popliner_costs *costs) {
-    enum { MOST_UNITS = 2000 }; /* looking through the stages takes their square */
+    enum { MAX_UNITS = 2000 }; /* looking through the stages takes their square */
     const popliner_constraint *c = why->num_constraints > 0 ? why->constraints : NULL;
     size_t first = 0;
     size_t last = 0;
@@ -336,7 +336,7 @@ static void tell_contradiction(session *s, const request *r, const popliner_infe
         return;
     }
     /* of a profile's stages none is forbidden in a way that the user could change */
-    if (s->options.costs == NULL || costs == NULL || r->num_units > MOST_UNITS)
+    if (s->options.costs == NULL || costs == NULL || r->num_units > MAX_UNITS)
         return;
     if (c != NULL)
         is_known =

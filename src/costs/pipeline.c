@@ -4,18 +4,17 @@
 /* A stage keeps `each` copies for every stage behind it, and `more` if there is any. */
 typedef struct schedule {
     const char *name;
-    bool trains;
     size_t each;
     size_t more;
 } schedule;
 
 static const schedule schedules[] = {
-    [POPLINER_SCHEDULE_NONE] = {"none", false, 0, 0},
-    [POPLINER_SCHEDULE_INFERENCE] = {"inference", false, 0, 0},
-    [POPLINER_SCHEDULE_POPART] = {"popart", true, 2, 1},
-    [POPLINER_SCHEDULE_TF_GROUPED] = {"tf-grouped", true, 2, 0},
-    [POPLINER_SCHEDULE_TF_INTERLEAVED] = {"tf-interleaved", true, 1, 0},
-    [POPLINER_SCHEDULE_SEQUENTIAL] = {"sequential", true, 0, 0},
+    [POPLINER_SCHEDULE_NONE] = {"none", 0, 0},
+    [POPLINER_SCHEDULE_INFERENCE] = {"inference", 0, 0},
+    [POPLINER_SCHEDULE_POPART] = {"popart", 2, 1},
+    [POPLINER_SCHEDULE_TF_GROUPED] = {"tf-grouped", 2, 0},
+    [POPLINER_SCHEDULE_TF_INTERLEAVED] = {"tf-interleaved", 1, 0},
+    [POPLINER_SCHEDULE_SEQUENTIAL] = {"sequential", 0, 0},
 };
 
 static const schedule *find(popliner_schedule number) {
@@ -32,11 +31,6 @@ size_t pl_pipeline_copies(const popliner_pipeline *pipeline, size_t stages_to_en
 bool pl_schedule_keeps(popliner_schedule number) {
     const schedule *s = find(number);
     return s != NULL && s->each > 0;
-}
-
-bool pl_schedule_trains(popliner_schedule number) {
-    const schedule *s = find(number);
-    return s != NULL && s->trains;
 }
 
 const char *pl_schedule_name(popliner_schedule number) {

@@ -19,9 +19,6 @@ static const popliner_schedule PL_SCHEDULE_OF_MOST_COPIES = POPLINER_SCHEDULE_PO
 /* Whether any stage keeps something. */
 bool pl_schedule_keeps(popliner_schedule schedule);
 
-/* Whether a schedule is for training only. */
-bool pl_schedule_trains(popliner_schedule schedule);
-
 /* The name that its users know, static text; NULL if there is no such schedule. */
 const char *pl_schedule_name(popliner_schedule schedule);
 

@@ -354,16 +354,6 @@ static uint64_t peak_of_stage(const pl_tile_meter *meter, const stage_steps *ste
     return bytes;
 }
 
-/* What no operation touches of the peak of a stage, if details are wanted, else 0. */
-static uint64_t unexplained_at_peak(const pl_tile_meter *meter, const stage_steps *steps,
-                                    uint64_t peak_bytes) {
-    uint32_t step;
-    if (!meter->has_unexplained || peak_bytes == 0)
-        return 0;
-    peak_of_stage(meter, steps, &step);
-    return meter->unexplained_bytes[step];
-}
-
 /* From differences over the starts to the bytes that arrive in stages beginning at `start`: called
  * for every start in order. */
 static void begin_start(pl_tile_meter *meter, size_t start) {
@@ -404,8 +394,10 @@ static bool measure_start(pl_tile_meter *meter, size_t tile, size_t start) {
         for (size_t sum = 0; sum < num_sums; sum++)
             sum_bytes[sum] += meter->arriving_bytes[sum][start * num_units + unit];
         size_t interval = pl_triangle_place(num_units, start, unit);
-        uint64_t peak_bytes = peak_of_stage(meter, &steps, NULL);
-        uint64_t unexplained_bytes = unexplained_at_peak(meter, &steps, peak_bytes);
+        uint32_t step;
+        uint64_t peak_bytes = peak_of_stage(meter, &steps, meter->has_unexplained ? &step : NULL);
+        uint64_t unexplained_bytes =
+            meter->has_unexplained && peak_bytes > 0 ? meter->unexplained_bytes[step] : 0;
         uint64_t fixed_bytes = pl_account_fixed(&meter->inputs->account, tile);
         pl_detail_sums own = {
             .variables_bytes = peak_bytes - unexplained_bytes + sum_bytes[PL_SUM_DATA],

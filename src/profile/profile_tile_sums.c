@@ -55,7 +55,7 @@ static void sort_few(uint64_t *keys, size_t count) {
 /* Sorts the keys by address, by digits from the lowest: time that no order of the file can stretch.
  * Returns where they are then, in `keys` or in `other`. */
 static uint64_t *sort_keys(uint64_t *keys, uint64_t *other, size_t count) {
-    enum { FEW = 48, MOST_BITS = 11 };
+    enum { FEW = 48, MAX_BITS = 11 };
     if (count <= FEW) {
         sort_few(keys, count);
         return keys;
@@ -71,11 +71,11 @@ static uint64_t *sort_keys(uint64_t *keys, uint64_t *other, size_t count) {
     unsigned num_bits = 1;
     while (((all | keys[0]) >> 32) >> num_bits > 0)
         num_bits++;
-    unsigned num_digits = (num_bits + MOST_BITS - 1) / MOST_BITS;
+    unsigned num_digits = (num_bits + MAX_BITS - 1) / MAX_BITS;
     unsigned bits = (num_bits + num_digits - 1) / num_digits;
     uint32_t mask = (1u << bits) - 1;
     for (unsigned shift = 32; num_digits > 0; num_digits--, shift += bits) {
-        uint32_t place[1 << MOST_BITS] = {0};
+        uint32_t place[1 << MAX_BITS] = {0};
         uint32_t next = 0;
         for (size_t i = 0; i < count; i++)
             place[(uint32_t)(keys[i] >> shift) & mask]++;
