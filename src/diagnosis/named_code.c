@@ -8,8 +8,8 @@
 #include "base/growth.h"
 #include "diagnosis/missing.h"
 #include "memory/code.h"
-#include "profile/blob_codec.h"
 #include "profile/profile_data.h"
+#include "profile/tile_runs.h"
 
 /* Who has something: programs that count, programs that are missing, or both. */
 enum { SEEN = 1, MISSED = 2 };
@@ -104,41 +104,16 @@ static void add_program(naming *n, uint32_t part, uint32_t program) {
 
 /* ---- vertex code ---- */
 
-/* A walk over the tiles where a vertex of a compute set has instances. */
-typedef struct tile_runs {
-    pl_runs runs;
-    size_t end_tile;
-} tile_runs;
-
-static tile_runs tiles_of(const popliner_profile *p, uint32_t vertex) {
-    pl_series instances = p->compute_set_vertex_instances[vertex];
-    return (tile_runs){pl_runs_begin(p->series_bytes + instances.offset, instances.size_bytes), 0};
-}
-
-/* The next of them, [*first, *end); false behind the last. */
-static bool next_tiles(tile_runs *walk, size_t *first, size_t *end) {
-    uint64_t value;
-    uint64_t length;
-    while (pl_runs_next(&walk->runs, &value, &length) > 0) {
-        *first = walk->end_tile;
-        walk->end_tile += length;
-        *end = walk->end_tile;
-        if (value > 0)
-            return true;
-    }
-    return false;
-}
-
 static void find_type_users(naming *n) {
     const popliner_profile *p = n->explained->profile;
     for (uint32_t set = 0; set < p->num_compute_sets; set++) {
         for (uint32_t i = p->compute_set_vertices_start[set];
              i < p->compute_set_vertices_start[set + 1]; i++) {
             uint8_t *users = n->type_users + p->compute_set_vertex_type[i] * p->target.num_tiles;
-            tile_runs walk = tiles_of(p, i);
+            pl_tile_runs walk = pl_tile_runs_of(p, p->compute_set_vertex_instances[i]);
             size_t tile;
             size_t end;
-            while (next_tiles(&walk, &tile, &end)) {
+            while (pl_tile_runs_next(&walk, &tile, &end)) {
                 for (; tile < end; tile++)
                     users[tile] |= n->set_users[set];
             }
@@ -151,10 +126,10 @@ static void find_type_users(naming *n) {
 static bool is_missed(const naming *n, uint32_t vertex) {
     const popliner_profile *p = n->explained->profile;
     const uint8_t *users = n->type_users + p->compute_set_vertex_type[vertex] * p->target.num_tiles;
-    tile_runs walk = tiles_of(p, vertex);
+    pl_tile_runs walk = pl_tile_runs_of(p, p->compute_set_vertex_instances[vertex]);
     size_t tile;
     size_t end;
-    while (next_tiles(&walk, &tile, &end)) {
+    while (pl_tile_runs_next(&walk, &tile, &end)) {
         for (; tile < end; tile++) {
             if (tile >= n->first_tile && tile < n->end_tile && users[tile] == MISSED)
                 return true;

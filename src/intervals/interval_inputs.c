@@ -8,8 +8,8 @@
 #include "base/growth.h"
 #include "costs/pipeline.h"
 #include "model/operations_data.h"
-#include "profile/blob_codec.h"
 #include "profile/profile_data.h"
+#include "profile/tile_runs.h"
 
 void pl_interval_inputs_free(pl_interval_inputs *inputs) {
     pl_account_free(&inputs->account);
@@ -73,17 +73,15 @@ static bool add_compute_set(pl_interval_inputs *inputs, uint32_t compute_set) {
     for (uint32_t i = p->compute_set_vertices_start[compute_set];
          i < p->compute_set_vertices_start[compute_set + 1]; i++) {
         uint32_t kind = inputs->kinds.kind_of_type[p->compute_set_vertex_type[i]];
-        pl_series instances = p->compute_set_vertex_instances[i];
-        pl_runs runs = pl_runs_begin(p->series_bytes + instances.offset, instances.size_bytes);
-        uint32_t *set = inputs->kind_set + kind * num_tiles;
-        uint64_t value;
-        uint64_t length;
-        while (pl_runs_next(&runs, &value, &length) > 0) {
-            for (uint64_t tile = 0; value > 0 && tile < length; tile++) {
-                if (!pl_unit_sets_add(&inputs->kind_sets, &set[tile]))
+        uint32_t *sets = inputs->kind_set + kind * num_tiles;
+        pl_tile_runs walk = pl_tile_runs_of(p, p->compute_set_vertex_instances[i]);
+        size_t tile;
+        size_t end;
+        while (pl_tile_runs_next(&walk, &tile, &end)) {
+            for (; tile < end; tile++) {
+                if (!pl_unit_sets_add(&inputs->kind_sets, &sets[tile]))
                     return false;
             }
-            set += length;
         }
     }
     return true;

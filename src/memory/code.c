@@ -6,8 +6,8 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "profile/blob_codec.h"
 #include "profile/profile_data.h"
+#include "profile/tile_runs.h"
 
 int pl_code_group(const popliner_profile *profile, size_t category) {
     switch ((pl_category)profile->category[category]) {
@@ -110,17 +110,12 @@ static void add_compute_set(pl_code_counter *counter, uint32_t set, uint64_t *st
     for (uint32_t i = p->compute_set_vertices_start[set];
          i < p->compute_set_vertices_start[set + 1]; i++) {
         uint32_t kind = counter->kinds.kind_of_type[p->compute_set_vertex_type[i]];
-        pl_series instances = p->compute_set_vertex_instances[i];
         uint8_t *seen = counter->type_seen + kind * num_tiles;
-        pl_runs runs = pl_runs_begin(p->series_bytes + instances.offset, instances.size_bytes);
-        size_t tile = 0;
-        uint64_t value;
-        uint64_t length;
-        while (pl_runs_next(&runs, &value, &length) > 0) {
-            if (value > 0)
-                memset(seen + tile, 1, length);
-            tile += length;
-        }
+        pl_tile_runs walk = pl_tile_runs_of(p, p->compute_set_vertex_instances[i]);
+        size_t first;
+        size_t end;
+        while (pl_tile_runs_next(&walk, &first, &end))
+            memset(seen + first, 1, end - first);
     }
 }
 

@@ -215,29 +215,30 @@ static void note_damage(tally *t, const pl_rows *rows, int column) {
     note(t, 0, what, "is damaged");
 }
 
+/* Adds the blobs of a row, a part of memory each, by tile; tells[] notes which parts are told. */
+static void take_parts(checker *c, pl_rows *rows, int num_parts,
+                       bool (*add)(const uint8_t *, size_t, size_t, uint64_t *), bool *tells,
+                       uint64_t *const *by_tile) {
+    for (int i = 0; i < num_parts; i++) {
+        size_t size;
+        const uint8_t *blob = pl_rows_blob(rows, i, &size);
+        tells[i] = tells[i] || !pl_rows_is_null(rows, i);
+        if (size > 0 && !add(blob, size, c->profile->target.num_tiles, by_tile[i]))
+            note_damage(&c->tallies[POPLINER_RELATION_VERTEX_MEMORY], rows, i);
+    }
+}
+
 static popliner_status take_type(void *user, pl_rows *rows, popliner_error *error) {
     checker *c = user;
     (void)error;
-    for (int i = 0; i < NUM_VERTEX_PARTS; i++) {
-        size_t size;
-        const uint8_t *blob = pl_rows_blob(rows, i, &size);
-        c->types_tell[i] = c->types_tell[i] || !pl_rows_is_null(rows, i);
-        if (size > 0 && !add_list(blob, size, c->profile->target.num_tiles, c->of_types[i]))
-            note_damage(&c->tallies[POPLINER_RELATION_VERTEX_MEMORY], rows, i);
-    }
+    take_parts(c, rows, NUM_VERTEX_PARTS, add_list, c->types_tell, c->of_types);
     return POPLINER_OK;
 }
 
 static popliner_status take_set(void *user, pl_rows *rows, popliner_error *error) {
     checker *c = user;
     (void)error;
-    for (int i = 0; i < NUM_STATE_PARTS; i++) {
-        size_t size;
-        const uint8_t *blob = pl_rows_blob(rows, i, &size);
-        c->sets_tell[i] = c->sets_tell[i] || !pl_rows_is_null(rows, i);
-        if (size > 0 && !add_runs(blob, size, c->profile->target.num_tiles, c->of_sets[i]))
-            note_damage(&c->tallies[POPLINER_RELATION_VERTEX_MEMORY], rows, i);
-    }
+    take_parts(c, rows, NUM_STATE_PARTS, add_runs, c->sets_tell, c->of_sets);
     return POPLINER_OK;
 }
 
@@ -255,18 +256,10 @@ static popliner_status read_vertex_memory(checker *c, popliner_error *error) {
 static void count_instances(checker *c) {
     const popliner_profile *p = c->profile;
     for (size_t i = 0; i < p->num_compute_set_vertices; i++) {
-        pl_series series = p->compute_set_vertex_instances[i];
-        uint64_t size_bytes = p->vertex_type_size_bytes[p->compute_set_vertex_type[i]];
-        pl_runs runs = pl_runs_begin(p->series_bytes + series.offset, series.size_bytes);
-        uint64_t value;
-        uint64_t length;
-        size_t tile = 0;
-        while (pl_runs_next(&runs, &value, &length) > 0) {
-            c->entry_instances[i] += value * length;
-            for (size_t end = tile + (size_t)length; value > 0 && tile < end; tile++)
-                c->instance_bytes[tile] += value * size_bytes;
-            tile += value > 0 ? 0 : (size_t)length;
-        }
+        pl_series instances = p->compute_set_vertex_instances[i];
+        c->entry_instances[i] = pl_series_sum(p, instances);
+        pl_series_add(p, instances, p->vertex_type_size_bytes[p->compute_set_vertex_type[i]],
+                      c->instance_bytes);
     }
 }
 

@@ -339,6 +339,16 @@ void pl_series_add(const popliner_profile *profile, pl_series series, uint64_t f
     }
 }
 
+uint64_t pl_series_sum(const popliner_profile *profile, pl_series series) {
+    pl_runs runs = pl_runs_begin(profile->series_bytes + series.offset, series.size_bytes);
+    uint64_t sum = 0;
+    uint64_t value;
+    uint64_t length;
+    while (pl_runs_next(&runs, &value, &length) > 0)
+        sum += value * length;
+    return sum;
+}
+
 static bool strings_in_range(const pl_string *strings, size_t count, size_t length) {
     for (size_t i = 0; i < count; i++) {
         if (strings[i] >= length)

@@ -252,6 +252,9 @@ static inline const char *pl_profile_string(const popliner_profile *profile, pl_
 void pl_series_add(const popliner_profile *profile, pl_series series, uint64_t factor,
                    uint64_t *by_tile);
 
+/* The sum of a series over the tiles. O(its runs). */
+uint64_t pl_series_sum(const popliner_profile *profile, pl_series series);
+
 /* Fills fields[PL_MAX_FIELDS] with every array of the profile and returns how many they are. */
 size_t pl_profile_fields(popliner_profile *profile, pl_field *fields);
 

@@ -98,17 +98,6 @@ popliner_status popliner_profile_tile(const popliner_profile *p, size_t tile,
     return pl_struct_fill(memory, &told, sizeof told, "popliner_tile_memory", error);
 }
 
-/* The sum of a series over the tiles. */
-static uint64_t sum_up(const popliner_profile *p, pl_series series) {
-    pl_runs runs = pl_runs_begin(p->series_bytes + series.offset, series.size_bytes);
-    uint64_t sum = 0;
-    uint64_t value;
-    uint64_t length;
-    while (pl_runs_next(&runs, &value, &length) > 0)
-        sum += value * length;
-    return sum;
-}
-
 /* How the i-th part of a category's account is called: the columns are read in this order. */
 static int part_of(int i) {
     return POPLINER_BY_TILE_NON_INTERLEAVED_NON_OVERLAPPED + i;
@@ -129,7 +118,7 @@ popliner_status popliner_profile_category(const popliner_profile *p, size_t cate
     popliner_category told = {.name = pl_profile_string(p, p->category_name[category])};
     for (int i = 0; parts != NULL && i < PL_NUM_CATEGORY_PARTS; i++) {
         int part = part_of(i);
-        uint64_t bytes = sum_up(p, parts[i]);
+        uint64_t bytes = pl_series_sum(p, parts[i]);
         told.total_bytes += bytes;
         if (part == POPLINER_BY_TILE_NON_INTERLEAVED_OVERLAPPED ||
             part == POPLINER_BY_TILE_INTERLEAVED_OVERLAPPED ||
@@ -259,7 +248,7 @@ popliner_status popliner_profile_compute_set(const popliner_profile *p, size_t c
         .num_edges = p->compute_set_num_edges[compute_set],
     };
     for (size_t i = start; i < end; i++)
-        told.num_vertices += sum_up(p, p->compute_set_vertex_instances[i]);
+        told.num_vertices += pl_series_sum(p, p->compute_set_vertex_instances[i]);
     return pl_struct_fill(result, &told, sizeof told, "popliner_compute_set", error);
 }
 
@@ -309,7 +298,7 @@ popliner_status popliner_profile_vertices(const popliner_profile *p, size_t comp
     popliner_vertices told = {
         .vertex_type = type,
         .name = pl_profile_string(p, p->vertex_type_name[type]),
-        .num_vertices = sum_up(p, instances),
+        .num_vertices = pl_series_sum(p, instances),
         .index = index,
     };
     told.state_bytes = told.num_vertices * p->vertex_type_size_bytes[type];
@@ -326,7 +315,7 @@ popliner_status popliner_profile_vertex_type(const popliner_profile *p, size_t v
     const popliner_vertex_type told = {
         .name = pl_profile_string(p, p->vertex_type_name[vertex_type]),
         .state_bytes = p->vertex_type_size_bytes[vertex_type],
-        .code_bytes = sum_up(p, p->vertex_type_code[vertex_type]),
+        .code_bytes = pl_series_sum(p, p->vertex_type_code[vertex_type]),
     };
     return pl_struct_fill(result, &told, sizeof told, "popliner_vertex_type", error);
 }
