@@ -67,6 +67,11 @@ typedef struct popliner_request {
     popliner_memory_model memory_model;
     popliner_schedule schedule;
     popliner_recompute recompute;
+    /* popliner_effect: what compiling stages by themselves adds. Only the full model knows effects
+     * and accumulators, and not for the greedy algorithm. */
+    unsigned effects;
+    popliner_accumulators accumulators;
+    popliner_need need; /* what is taken for the memory of a stage where limits are kept */
     /* NULL: POPLINER_SOLVER_OPTIONS_INIT. Without counted_units the layers count. */
     const popliner_solver_options *solver;
 } popliner_request;
@@ -74,7 +79,8 @@ typedef struct popliner_request {
 #define POPLINER_REQUEST_INIT                                                                      \
     {                                                                                              \
         sizeof(popliner_request), POPLINER_MEMORY_MODEL_FULL, POPLINER_SCHEDULE_NONE,              \
-            POPLINER_RECOMPUTE_NONE, NULL                                                          \
+            POPLINER_RECOMPUTE_NONE, POPLINER_EFFECTS_ALL, POPLINER_ACCUMULATORS_AUTO,             \
+            POPLINER_NEED_EXPECTED, NULL                                                           \
     }
 
 /* ---- making ---- */

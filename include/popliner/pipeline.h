@@ -1,4 +1,4 @@
-/* popliner: what a pipeline adds to the memory of its stages.
+/* popliner: what a pipeline, and compiling a stage by itself, add to the memory of stages.
  *
  * While later stages work on earlier micro-batches, a stage that trains has to keep the activations
  * of each until its backward pass comes: every activation that lives from the forward to the
@@ -6,6 +6,8 @@
  * it keeps depends on the schedule and on d, the number of stages behind it. The last stage keeps
  * none: its forward and backward pass run as one, and its only copy is the activation itself, which
  * is counted anyway.
+ *
+ * docs/internals/memory-models.md has the rule of each effect, and its sources.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_PIPELINE_H
@@ -37,10 +39,44 @@ typedef enum popliner_recompute {
     POPLINER_RECOMPUTE_FULL,
 } popliner_recompute;
 
+/* What a compiler adds to a stage that is compiled by itself: a set of bits. Only the full memory
+ * model knows them. */
+typedef enum popliner_effect {
+    POPLINER_EFFECT_LAYOUT = 1,  /* memory that the layout leaves unused, as in the profile */
+    POPLINER_EFFECT_PASSING = 2, /* tensors that skip a stage pass through its IPU */
+    /* what a stage hands on, or is handed, stays as long as a cycle of the pipeline; 2 d copies of
+     * PopART and 2 d + 1 of grouped TensorFlow are added to what the profile counts */
+    POPLINER_EFFECT_BUFFERS = 4,
+} popliner_effect;
+
+#define POPLINER_EFFECTS_ALL 7u
+
+/* Accumulators of gradients, that a stage of a pipeline that trains has for its parameters. */
+typedef enum popliner_accumulators {
+    POPLINER_ACCUMULATORS_NONE, /* beyond those of the profile, here and below */
+    POPLINER_ACCUMULATORS_FP16, /* as many bytes as the parameters, if these have two each */
+    POPLINER_ACCUMULATORS_FP32, /* twice as many */
+    POPLINER_ACCUMULATORS_AUTO, /* FP16, but none where the profile has some */
+} popliner_accumulators;
+
+/* What is known of the memory that a stage will need: three numbers. */
+typedef enum popliner_need {
+    POPLINER_NEED_EXPECTED, /* by the memory model, with the effects that were chosen */
+    POPLINER_NEED_LEAST,    /* what operations explain, and what the compiler always adds */
+    POPLINER_NEED_MOST,     /* with the worst layout, all copies, and three spreads more */
+    POPLINER_NUM_NEEDS,
+} popliner_need;
+
+/* By how much the largest tile of a stage changes (sigma) when its planning and mapping do and
+ * nothing else does, as a share: the largest of docs/benchmarks.md. */
+#define POPLINER_SPREAD 0.034
+
 typedef struct popliner_pipeline {
     popliner_schedule schedule;
     popliner_recompute recompute;
     size_t max_stages; /* that are to be known; at least 1 */
+    unsigned effects;  /* popliner_effect; of costs from a file this and the next mean nothing */
+    popliner_accumulators accumulators;
 } popliner_pipeline;
 
 #ifdef __cplusplus

@@ -26,6 +26,8 @@
  *                  touch: each stage copies its own data.
  *   unexplained    what no operation explains, in every stage: everything always live, and the
  *                  data that no operation touches, as far as it is live at that step
+ * docs/internals/memory-models.md tells what compiling a stage by itself adds to that
+ * (popliner/pipeline.h).
  * So all operations together have, on every tile, always_live_bytes + not_always_live_peak_bytes of
  * the compiler's account.
  *
@@ -35,6 +37,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include "popliner/pipeline.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -48,11 +52,17 @@ typedef struct popliner_stage_memory {
     const uint64_t *vertex_state_bytes;
     const uint64_t *exchange_code_bytes;
     const uint64_t *control_code_bytes;
-    const uint64_t *unexplained_bytes;             /* of no operation: 0 in PopLiner's model */
-    const uint64_t *kept_bytes;                    /* what it keeps for a pipeline, all copies */
-    const uint64_t *total_bytes;                   /* the sum of these seven */
+    const uint64_t *unexplained_bytes; /* of no operation: 0 in PopLiner's model */
+    const uint64_t *kept_bytes;        /* what it keeps for a pipeline, all copies */
+    /* What compiling it by itself adds, of the effects that were asked for: what is handed on and
+     * in, accumulators of gradients, and what the layout leaves unused. */
+    const uint64_t *buffer_bytes;
+    const uint64_t *accumulator_bytes;
+    const uint64_t *layout_bytes;
+    const uint64_t *total_bytes;                   /* the sum of these ten */
     const uint64_t *unexplained_always_live_bytes; /* part of unexplained_bytes */
     const uint64_t *peak_step; /* no bytes: the first step at which variables_bytes are live */
+    const uint64_t *need_bytes[POPLINER_NUM_NEEDS]; /* EXPECTED is total_bytes */
 } popliner_stage_memory;
 
 /* A variable of a stage, see popliner/liveness.h for what belongs to the number. The texts live as
@@ -70,7 +80,7 @@ typedef struct popliner_stage_variable {
 /* The memory of an IPU, summed up, and its largest tile. Plain memory; the names in it live as long
  * as the profile. */
 typedef struct popliner_stage_detail {
-    uint64_t total_bytes; /* over all tiles, like the next eight */
+    uint64_t total_bytes; /* over all tiles, like the next eleven */
     uint64_t variables_bytes;
     uint64_t vertex_code_bytes;
     uint64_t vertex_state_bytes;
@@ -78,16 +88,38 @@ typedef struct popliner_stage_detail {
     uint64_t control_code_bytes;
     uint64_t unexplained_bytes; /* of no operation, always live or at the steps of the peaks */
     uint64_t stash_bytes;       /* what it keeps for a pipeline, all copies */
+    uint64_t buffer_bytes;      /* what is handed on and in */
+    uint64_t accumulator_bytes; /* that the profile has not */
+    uint64_t layout_bytes;      /* that nothing uses */
     uint64_t parameter_bytes;
     uint64_t unexplained_always_live_bytes; /* part of unexplained_bytes */
     size_t tile;                            /* the largest one, the first of equals */
     uint64_t tile_bytes;
     uint64_t tile_unexplained_bytes;
     uint64_t tile_stash_bytes;
+    uint64_t tile_layout_bytes;
     size_t step; /* of its peak */
     size_t num_variables;
     popliner_stage_variable variables[POPLINER_DETAIL_VARIABLES]; /* the largest there and then */
+    uint64_t need_bytes[POPLINER_NUM_NEEDS]; /* of the largest tile each; EXPECTED is tile_bytes */
 } popliner_stage_detail;
+
+/* Whether a stage fits in so many bytes on its largest tile, by what is known of its needs. */
+typedef enum popliner_verdict {
+    POPLINER_FITS_FOR_CERTAIN, /* with what it needs at most */
+    POPLINER_FITS_PROBABLY,    /* with what is expected */
+    POPLINER_FITS_PERHAPS,     /* with what it needs at least */
+    POPLINER_FITS_NOT,
+} popliner_verdict;
+
+popliner_verdict popliner_verdict_of(const popliner_stage_detail *detail, uint64_t limit_bytes);
+
+/* "fits for certain", "probably fits", "may not fit", "does not fit". */
+const char *popliner_verdict_text(popliner_verdict verdict);
+
+/* How far what is expected is below so many bytes, or above them if less than 0, in spreads of
+ * popliner/pipeline.h. */
+double popliner_margin_spreads(const popliner_stage_detail *detail, uint64_t limit_bytes);
 
 /* What was measured of stages that are together on one IPU. Owned by the caller that measured; free
  * with popliner_measurement_free. Later versions may append members, here and to what it points

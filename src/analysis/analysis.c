@@ -274,15 +274,18 @@ popliner_status pl_analysis_begin(popliner_analysis *analysis, popliner_memory_m
 
 popliner_status popliner_analysis_chain(popliner_analysis *analysis, popliner_memory_model model,
                                         const popliner_chain **chain, popliner_error *error) {
-    static const popliner_pipeline any = {POPLINER_SCHEDULE_NONE, POPLINER_RECOMPUTE_NONE, 1};
+    popliner_request usual = POPLINER_REQUEST_INIT;
     const pl_stage_details *stages;
     *chain = NULL;
     popliner_status status = pl_analysis_begin(analysis, model, error);
     if (status != POPLINER_OK)
         return status;
     /* without the variables the chain of stored stages is to be had for less */
-    if (!analysis->has_variables && analysis->models[model].chain == NULL)
-        status = pl_analysis_find_stages(analysis, model, &any, &stages, error);
+    if (!analysis->has_variables && analysis->models[model].chain == NULL) {
+        usual.memory_model = model;
+        popliner_pipeline pipeline = pl_analysis_pipeline(&usual);
+        status = pl_analysis_find_stages(analysis, model, &pipeline, &stages, error);
+    }
     if (status == POPLINER_OK && (analysis->has_variables || analysis->models[model].chain == NULL))
         status = pl_analysis_make_meter(analysis, model, error);
     *chain = analysis->models[model].chain;

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "costs/pipeline.h"
 #include "diagnosis/sharing.h"
 #include "popliner/analysis.h"
 #include "profile/debug_info.h"
@@ -15,16 +16,18 @@
 enum {
     PL_NUM_MEMORY_MODELS = POPLINER_MEMORY_MODEL_FULL + 1,
     PL_NUM_RECOMPUTES = POPLINER_RECOMPUTE_FULL + 1,
+    PL_NUM_STAGE_PLACES = PL_NUM_RECOMPUTES + 1,
 };
 
 /* What was made for a memory model; NULL before. */
 typedef struct pl_model_parts {
     popliner_chain *chain;
     pl_stage_meter *meter;
-    /* All stages, measured for a pipeline that trains, by its way of recomputing. */
-    pl_stage_details *stages[PL_NUM_RECOMPUTES];
-    bool is_stored[PL_NUM_RECOMPUTES]; /* these stages come from the file that was loaded */
-    bool told_not_stored;              /* that they had to be measured, once */
+    /* All stages, by pl_stages_place. */
+    pl_stage_details *stages[PL_NUM_STAGE_PLACES];
+    bool is_stored[PL_NUM_STAGE_PLACES]; /* these stages come from the file that was loaded */
+    bool told_not_stored;                /* that they had to be measured, once */
+    bool told_accumulators;              /* that the profile has none, once */
 } pl_model_parts;
 
 struct popliner_analysis {
@@ -52,6 +55,15 @@ struct popliner_analysis {
     pl_stored_analysis *stored;
     bool has_variables;
 };
+
+/* Where stages measured for a pipeline are kept: those of one that keeps nothing come first, the
+ * others by what is recomputed. */
+static inline size_t pl_stages_place(const popliner_pipeline *pipeline) {
+    return pl_schedule_keeps(pipeline->schedule) ? 1 + (size_t)pipeline->recompute : 0;
+}
+
+/* The pipeline of a request that was taken. Its max_stages mean nothing. */
+popliner_pipeline pl_analysis_pipeline(const popliner_request *request);
 
 /* Completes what the caller asks (NULL: nothing) with the defaults. Errors: USAGE. */
 popliner_status pl_analysis_take_request(const popliner_request *request, popliner_request *own,

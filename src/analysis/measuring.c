@@ -46,7 +46,7 @@ popliner_status pl_analysis_make_meter(popliner_analysis *analysis, popliner_mem
 /* The stages in memory that serve a pipeline, or NULL. */
 static const pl_stage_details *known_stages(const pl_model_parts *parts,
                                             const popliner_pipeline *pipeline) {
-    for (size_t i = 0; i < PL_NUM_RECOMPUTES; i++)
+    for (size_t i = 0; i < PL_NUM_STAGE_PLACES; i++)
         if (parts->stages[i] != NULL && pl_stage_details_serve(parts->stages[i], pipeline))
             return parts->stages[i];
     return NULL;
@@ -69,10 +69,11 @@ popliner_status pl_analysis_find_stages(popliner_analysis *analysis, popliner_me
         parts->chain = found.chain;
     else
         pl_chain_free(found.chain);
-    /* whatever else is there does not serve this way of recomputing */
-    pl_stage_details_free(parts->stages[pipeline->recompute]);
-    parts->stages[pipeline->recompute] = found.details;
-    parts->is_stored[pipeline->recompute] = true;
+    /* whatever else is there does not serve */
+    size_t place = pl_stages_place(pipeline);
+    pl_stage_details_free(parts->stages[place]);
+    parts->stages[place] = found.details;
+    parts->is_stored[place] = true;
     *stages = found.details;
     pl_step(&analysis->listener, "Loading the measured stages", start);
     return POPLINER_OK;
@@ -113,8 +114,7 @@ static popliner_status check_stages(const popliner_chain *chain, const popliner_
 typedef struct own_measurement {
     popliner_measurement told;   /* first, so that its address is that of the whole */
     popliner_stage_memory shown; /* of the next two */
-    pl_stage_memory memory;
-    uint64_t *kept_bytes; /* [num_tiles] */
+    pl_ipu_memory memory;
     popliner_stage_detail detail;
 } own_measurement;
 
@@ -122,16 +122,13 @@ void popliner_measurement_free(popliner_measurement *measurement) {
     own_measurement *m = (own_measurement *)measurement;
     if (m == NULL)
         return;
-    pl_stage_memory_clear(&m->memory);
-    free(m->kept_bytes);
+    pl_ipu_memory_clear(&m->memory);
     free(m);
 }
 
-/* Adds what is kept to the totals, and shows the arrays. */
+/* Shows the arrays. */
 static void finish_measurement(own_measurement *m) {
-    const pl_stage_memory *own = &m->memory;
-    for (size_t tile = 0; tile < own->num_tiles; tile++)
-        own->total_bytes[tile] += m->kept_bytes[tile];
+    const pl_stage_memory *own = &m->memory.stage;
     m->shown = (popliner_stage_memory){
         .num_tiles = own->num_tiles,
         .variables_bytes = own->variables_bytes,
@@ -141,10 +138,15 @@ static void finish_measurement(own_measurement *m) {
         .control_code_bytes = own->control_code_bytes,
         .unexplained_bytes = own->unexplained_bytes,
         .unexplained_always_live_bytes = own->unexplained_always_live_bytes,
-        .kept_bytes = m->kept_bytes,
-        .total_bytes = own->total_bytes,
+        .kept_bytes = m->memory.kept_bytes,
+        .buffer_bytes = own->buffer_bytes,
+        .accumulator_bytes = own->accumulator_bytes,
+        .layout_bytes = m->memory.layout_bytes,
+        .total_bytes = m->memory.need_bytes[POPLINER_NEED_EXPECTED],
         .peak_step = own->peak_step,
     };
+    for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
+        m->shown.need_bytes[need] = m->memory.need_bytes[need];
     m->told = (popliner_measurement){&m->shown, &m->detail};
 }
 
@@ -163,28 +165,20 @@ popliner_status popliner_analysis_measure_stages(popliner_analysis *analysis,
     if (status != POPLINER_OK)
         return status;
     const pl_model_parts *parts = &analysis->models[r.memory_model];
-    const popliner_pipeline pipeline = {r.schedule, r.recompute, 1};
-    size_t num_tiles = analysis->profile->target.num_tiles;
+    const popliner_pipeline pipeline = pl_analysis_pipeline(&r);
     status = check_stages(parts->chain, stages, num_stages, error);
     if (status != POPLINER_OK)
         return status;
     own_measurement *m = calloc(1, sizeof *m);
-    if (m == NULL || (m->kept_bytes = pl_new_array(num_tiles, sizeof *m->kept_bytes)) == NULL) {
-        status = pl_fail_memory(error, "the memory of a stage");
-        goto done;
-    }
-    status = pl_stage_measure_shared(parts->meter, stages, num_stages, &m->memory, error);
-    if (status == POPLINER_OK)
-        status = pl_stage_measure_kept(parts->meter, &pipeline, stages, num_stages, m->kept_bytes,
-                                       error);
-    if (status != POPLINER_OK)
-        goto done;
-    m->detail = pl_stage_detail_of(parts->meter, &m->memory, m->kept_bytes);
-    finish_measurement(m);
-done:
-    if (status == POPLINER_OK)
+    if (m == NULL)
+        return pl_fail_memory(error, "the memory of a stage");
+    status = pl_stage_measure_ipu(parts->meter, &pipeline, stages, num_stages, &m->memory, error);
+    if (status == POPLINER_OK) {
+        m->detail = pl_stage_detail_of(parts->meter, &m->memory);
+        finish_measurement(m);
         *measurement = &m->told;
-    else
+    } else {
         popliner_measurement_free((popliner_measurement *)m);
+    }
     return status;
 }

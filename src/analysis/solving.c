@@ -24,6 +24,7 @@ typedef struct task {
     popliner_analysis *analysis;
     popliner_memory_model model;
     popliner_pipeline pipeline; /* its max_stages mean nothing */
+    popliner_need need;
     const popliner_chain *chain;
     const pl_stage_details *stages; /* those that were stored, or NULL */
     pl_owned_options solver;
@@ -50,6 +51,14 @@ popliner_status pl_analysis_take_request(const popliner_request *request, poplin
     if (status == POPLINER_OK && (unsigned)own->recompute >= PL_NUM_RECOMPUTES)
         status = pl_fail(error, POPLINER_ERROR_USAGE, "there is no way of recomputing %d",
                          (int)own->recompute);
+    if (status == POPLINER_OK && (own->effects & ~POPLINER_EFFECTS_ALL) != 0)
+        status = pl_fail(error, POPLINER_ERROR_USAGE, "there are no effects 0x%x",
+                         own->effects & ~POPLINER_EFFECTS_ALL);
+    if (status == POPLINER_OK && pl_accumulators_name(own->accumulators) == NULL)
+        status = pl_fail(error, POPLINER_ERROR_USAGE, "there are no accumulators %d",
+                         (int)own->accumulators);
+    if (status == POPLINER_OK && (unsigned)own->need >= POPLINER_NUM_NEEDS)
+        status = pl_fail(error, POPLINER_ERROR_USAGE, "there is no need %d", (int)own->need);
     /* the method is looked at before the rest of the options can be taken */
     if (status == POPLINER_OK)
         status = pl_solver_options_take(own->solver, &options, &listener, error);
@@ -61,10 +70,21 @@ static bool is_greedy(const popliner_request *request) {
     return request->solver != NULL && request->solver->method == POPLINER_METHOD_GREEDY;
 }
 
+popliner_pipeline pl_analysis_pipeline(const popliner_request *request) {
+    bool has_effects = request->memory_model == POPLINER_MEMORY_MODEL_FULL && !is_greedy(request);
+    return (popliner_pipeline){
+        .schedule = request->schedule,
+        .recompute = request->recompute,
+        .max_stages = 1,
+        .effects = has_effects ? request->effects : 0,
+        .accumulators = has_effects ? request->accumulators : POPLINER_ACCUMULATORS_NONE,
+    };
+}
+
 /* Finds stages that were stored. */
 static popliner_status find_stored(popliner_analysis *a, const popliner_request *request,
                                    const pl_stage_details **stages, popliner_error *error) {
-    const popliner_pipeline pipeline = {request->schedule, request->recompute, 1};
+    const popliner_pipeline pipeline = pl_analysis_pipeline(request);
     pl_model_parts *parts = &a->models[request->memory_model];
     *stages = NULL;
     if (is_greedy(request))
@@ -90,7 +110,7 @@ popliner_status popliner_analysis_load_rest(popliner_analysis *analysis,
         status = pl_analysis_take_request(request, &r, error);
     if (status != POPLINER_OK || request == NULL || analysis->stored == NULL || is_greedy(&r))
         return status;
-    const popliner_pipeline pipeline = {r.schedule, r.recompute, 1};
+    const popliner_pipeline pipeline = pl_analysis_pipeline(&r);
     status = pl_analysis_begin(analysis, r.memory_model, error);
     if (status == POPLINER_OK)
         status = pl_analysis_find_stages(analysis, r.memory_model, &pipeline, &stages, error);
@@ -171,7 +191,8 @@ static popliner_status begin_task(task *t, popliner_analysis *analysis,
         return status;
     t->model = r.memory_model;
     t->chain = analysis->models[t->model].chain;
-    t->pipeline = (popliner_pipeline){r.schedule, r.recompute, 1};
+    t->pipeline = pl_analysis_pipeline(&r);
+    t->need = is_greedy(&r) ? POPLINER_NEED_EXPECTED : r.need;
     status = take_options(t, r.solver, error);
     /* what stages need together is not stored */
     if (status == POPLINER_OK && shares_an_ipu(&t->solver.options))
@@ -186,6 +207,7 @@ typedef struct shared_stages {
     popliner_analysis *analysis;
     popliner_memory_model model;
     popliner_pipeline pipeline;
+    popliner_need need;
 } shared_stages;
 
 /* A popliner_shared_peak_function. */
@@ -193,7 +215,7 @@ static popliner_status shared_peak(void *user, const popliner_interval *stages, 
                                    uint64_t *peak_bytes, popliner_error *error) {
     const shared_stages *own = user;
     popliner_status status = pl_analysis_make_meter(own->analysis, own->model, error);
-    pl_shared_stages shared = {own->analysis->models[own->model].meter, own->pipeline};
+    pl_shared_stages shared = {own->analysis->models[own->model].meter, own->pipeline, own->need};
     if (status == POPLINER_OK)
         status = pl_intervals_shared_peak(&shared, stages, num_stages, peak_bytes, error);
     return status;
@@ -204,11 +226,10 @@ static popliner_status add_shared_peak(task *t, popliner_error *error) {
     shared_stages *own = malloc(sizeof *own);
     if (own == NULL)
         return pl_fail_memory(error, "the costs of the intervals");
-    *own = (shared_stages){t->analysis, t->model, t->pipeline};
+    *own = (shared_stages){t->analysis, t->model, t->pipeline, t->need};
     pl_costs_own_user(t->costs, own);
-    /* a stage that recomputes and grows has other inputs and outputs, and may keep less */
     popliner_costs_set_shared_peak(t->costs, shared_peak, own,
-                                   t->pipeline.recompute == POPLINER_RECOMPUTE_NONE);
+                                   pl_pipeline_never_shrinks(&t->pipeline, t->need));
     return POPLINER_OK;
 }
 
@@ -244,6 +265,7 @@ static popliner_status measure_costs(task *t, uint64_t max_bytes, popliner_error
         max_stages = num_mapped;
     options.pipeline = t->pipeline;
     options.pipeline.max_stages = max_stages;
+    options.need = t->need;
     options.max_bytes = max_bytes;
     options.with_cycles = true;
     options.num_threads = a->num_threads;
@@ -251,7 +273,8 @@ static popliner_status measure_costs(task *t, uint64_t max_bytes, popliner_error
     popliner_costs_free(t->costs);
     t->costs = NULL;
     if (t->stages != NULL) {
-        status = pl_stage_details_costs(t->stages, t->chain, &options.pipeline, &t->costs, error);
+        status = pl_stage_details_costs(t->stages, t->chain, &options.pipeline, t->need, &t->costs,
+                                        error);
     } else {
         status = pl_intervals_measure(a->profile, a->operations, t->chain, &options, &t->costs,
                                       NULL, error);
@@ -357,6 +380,7 @@ static popliner_status certify(task *t, bool is_evaluation, popliner_plan *plan,
     pl_certificate_input input = {
         .options = &t->solver.options,
         .pipeline = t->pipeline,
+        .need = t->need,
         .num_units = num_units,
         .unit_names = names,
         .time_unit = "cycles",

@@ -8,20 +8,20 @@
 #include "costs/pipeline.h"
 #include "intervals/intervals.h"
 
-/* What is stored of one chain takes about so much at most, for each way of recomputing. */
+/* What is stored of one chain takes about so much at most, for each kind of pipeline. */
 static const size_t max_stored_bytes = (size_t)64 << 20;
 
-/* Measures all stages of a chain in a pipeline that trains, and keeps them. */
+/* Measures all stages of a chain for a pipeline, and keeps them. */
 static popliner_status measure_stages(popliner_analysis *a, popliner_memory_model model,
-                                      popliner_recompute recompute, popliner_error *error) {
+                                      const popliner_pipeline *pipeline, popliner_error *error) {
     pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
     pl_model_parts *parts = &a->models[model];
     pl_stage_details *details = NULL;
     double start = pl_clock_seconds();
-    if (parts->stages[recompute] != NULL && !parts->is_stored[recompute])
+    size_t place = pl_stages_place(pipeline);
+    if (parts->stages[place] != NULL && !parts->is_stored[place])
         return POPLINER_OK;
-    options.pipeline.schedule = PL_SCHEDULE_OF_MOST_COPIES;
-    options.pipeline.recompute = recompute;
+    options.pipeline = *pipeline;
     options.with_cycles = true;
     options.num_threads = a->num_threads;
     options.listener = &a->listener;
@@ -29,21 +29,28 @@ static popliner_status measure_stages(popliner_analysis *a, popliner_memory_mode
                                                   NULL, &details, error);
     if (status != POPLINER_OK)
         return status;
-    pl_stage_details_free(parts->stages[recompute]);
-    parts->stages[recompute] = details;
-    parts->is_stored[recompute] = false;
+    pl_stage_details_free(parts->stages[place]);
+    parts->stages[place] = details;
+    parts->is_stored[place] = false;
     pl_step(&a->listener,
-            recompute == POPLINER_RECOMPUTE_FULL
-                ? "Measuring all stages, to be stored, with recomputing"
-                : "Measuring all stages, to be stored",
+            place == 0 ? "Measuring all stages, to be stored"
+            : pipeline->recompute == POPLINER_RECOMPUTE_FULL
+                ? "Measuring all stages, to be stored, for training with recomputing"
+                : "Measuring all stages, to be stored, for training",
             start);
     return POPLINER_OK;
 }
 
 popliner_status popliner_analysis_store(popliner_analysis *analysis, popliner_memory_model model,
                                         const char *path, popliner_error *error) {
-    /* STANDARD is measured when it is asked for: it would be half as much again to store */
-    static const popliner_recompute stored[] = {POPLINER_RECOMPUTE_NONE, POPLINER_RECOMPUTE_FULL};
+    /* what is asked for more rarely is measured then: it would be as much again to store */
+    static const struct {
+        popliner_schedule schedule;
+        popliner_recompute recompute;
+    } stored[] = {{POPLINER_SCHEDULE_NONE, POPLINER_RECOMPUTE_NONE},
+                  {POPLINER_SCHEDULE_POPART, POPLINER_RECOMPUTE_NONE},
+                  {POPLINER_SCHEDULE_POPART, POPLINER_RECOMPUTE_FULL}};
+    popliner_request request = POPLINER_REQUEST_INIT;
     popliner_analysis *a = analysis;
     pl_measured_stages measured[sizeof stored / sizeof *stored];
     size_t num_measured = 0;
@@ -59,14 +66,17 @@ popliner_status popliner_analysis_store(popliner_analysis *analysis, popliner_me
     if (pl_stage_details_size(num_units) <= max_stored_bytes) {
         status =
             pl_intervals_are_training(a->profile, a->operations, parts->chain, &is_training, error);
-        /* plain stages are among those of a pipeline: its last ones */
-        size_t num_wanted = is_training && num_units > 1 ? sizeof stored / sizeof *stored : 1;
+        size_t num_wanted = is_training ? sizeof stored / sizeof *stored : 1;
         for (; status == POPLINER_OK && num_measured < num_wanted; num_measured++) {
-            popliner_recompute recompute = stored[num_measured];
-            status = measure_stages(a, model, recompute, error);
+            request.memory_model = model;
+            request.schedule = stored[num_measured].schedule;
+            request.recompute = stored[num_measured].recompute;
+            popliner_pipeline pipeline = pl_analysis_pipeline(&request);
+            status = measure_stages(a, model, &pipeline, error);
             if (status != POPLINER_OK)
                 return status;
-            measured[num_measured] = (pl_measured_stages){parts->chain, parts->stages[recompute]};
+            measured[num_measured] =
+                (pl_measured_stages){parts->chain, parts->stages[pl_stages_place(&pipeline)]};
         }
     }
     double start = pl_clock_seconds();

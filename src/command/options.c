@@ -19,6 +19,7 @@ typedef enum kind {
     KIND_BYTES,    /* uint64_t at `offset`, at least 1 */
     KIND_PERCENT,  /* double at `offset`, 0 to 100 */
     KIND_RESERVE,  /* bytes, "N%" or "gaps" */
+    KIND_EFFECTS,  /* names separated by ',', or "none" */
     KIND_SECONDS,  /* double at `offset`, above 0 */
     KIND_REPEATED, /* repeated at `offset` */
     KIND_CHOICE,   /* one of `choices`, see set_choice */
@@ -42,6 +43,9 @@ static const popliner_schedule schedules[] = {
     POPLINER_SCHEDULE_POPART,     POPLINER_SCHEDULE_TF_GROUPED, POPLINER_SCHEDULE_TF_INTERLEAVED,
     POPLINER_SCHEDULE_SEQUENTIAL,
 };
+
+/* In the order of their bits, but for the last. */
+#define EFFECTS "layout|passing|buffers|none"
 
 static const char *const recomputes[] = {"none", "standard", "full"};
 
@@ -131,6 +135,20 @@ static const option table[] = {
      "profile compiled with recomputation, keep also what comes\n"
      "from or goes to other IPUs (default: none)"},
 
+    {KIND_EFFECTS, 0, "effects", "LIST|none", EFFECTS, 0,
+     "what compiling a stage by itself adds: layout, passing,\n"
+     "buffers (default: all; without layout if --reserve is\n"
+     "given; none with PopLiner's memory model)"},
+    {KIND_CHOICE, 0, "accumulators", "none|fp16|fp32|auto", "none|fp16|fp32|auto", 0,
+     "of gradients, in a pipeline that trains: auto adds as\n"
+     "many bytes as the parameters where the profile has none,\n"
+     "fp16 the same in any case, fp32 twice as many (default:\n"
+     "auto)"},
+    {KIND_CHOICE, 0, "risk", "low|expected|high", "low|expected|high", 0,
+     "what is taken for the memory of a stage: low: what it\n"
+     "needs at most; high: what it needs at least (default:\n"
+     "expected)"},
+
     {KIND_HEADING, 0, "Diagnosis", NULL, NULL, 0, NULL},
     {KIND_TEXT, 0, "layers", "A-B", NULL, offsetof(options, layers),
      "look for the bottleneck in these layers only"},
@@ -219,6 +237,12 @@ static popliner_status set_choice(const option *o, const char *value, options *r
         result->schedule_name = value;
     } else if (strcmp(o->name, "recompute") == 0)
         result->recompute = (popliner_recompute)choice;
+    else if (strcmp(o->name, "accumulators") == 0)
+        result->accumulators = (popliner_accumulators)choice;
+    else if (strcmp(o->name, "risk") == 0)
+        result->need = choice == 0   ? POPLINER_NEED_MOST
+                       : choice == 1 ? POPLINER_NEED_EXPECTED
+                                     : POPLINER_NEED_LEAST;
     else if (strcmp(o->name, "layer-order") == 0)
         result->layer_order =
             choice == 0 ? POPLINER_LAYER_ORDER_STEPS : POPLINER_LAYER_ORDER_NATURAL;
@@ -306,6 +330,32 @@ static popliner_status set_reserve(const option *o, const char *value, options *
     return POPLINER_OK;
 }
 
+static popliner_status set_effects(const option *o, const char *value, options *result,
+                                   popliner_error *error) {
+    result->has_effects = true;
+    result->effects = 0;
+    if (strcmp(value, "none") == 0)
+        return POPLINER_OK;
+    for (const char *name = value;; name++) {
+        char own[16] = "";
+        size_t length = strcspn(name, ",");
+        if (length < sizeof own)
+            memcpy(own, name, length);
+        int choice = find_choice(o->choices, own);
+        if (choice < 0 || 1u << choice > POPLINER_EFFECTS_ALL) {
+            char hint[NEAREST_HINT_BYTES];
+            nearest n = nearest_begin(name, length);
+            nearest_offer_list(&n, o->choices, '|');
+            return fail(error, "--%s %s: expected none, or some of layout,passing,buffers%s",
+                        o->name, value, nearest_hint(&n, "", "", hint));
+        }
+        result->effects |= 1u << choice;
+        name += length;
+        if (*name == '\0')
+            return POPLINER_OK;
+    }
+}
+
 static popliner_status set(const option *o, const char *value, options *result,
                            popliner_error *error) {
     char *place = (char *)result + o->offset;
@@ -332,6 +382,9 @@ static popliner_status set(const option *o, const char *value, options *result,
         break;
     case KIND_RESERVE:
         status = set_reserve(o, value, result, error);
+        break;
+    case KIND_EFFECTS:
+        status = set_effects(o, value, result, error);
         break;
     case KIND_CHOICE:
         status = set_choice(o, value, result, error);
@@ -455,6 +508,9 @@ static const use uses[] = {
     {"reserve", SOLVE | EVALUATE, false},
     {"schedule", SOLVE | EVALUATE, false},
     {"recompute", SOLVE | EVALUATE, false},
+    {"effects", SOLVE | EVALUATE, false},
+    {"accumulators", SOLVE | EVALUATE, false},
+    {"risk", SOLVE | EVALUATE, false},
     {"memory-model", ALL_ACTIONS & ~(MEMORY_AFFINITY | INTERLAYER_COMMUNICATION), false},
     {"layers", DIAGNOSE, false},
     {"layer-operations-only", DIAGNOSE, false},
@@ -477,13 +533,22 @@ static const use uses[] = {
 };
 
 static const char *const unknown_to_greedy[] = {
-    "costs",    "objective", "slack",      "ipu-mem-per-tile", "sweep",     "time-limit",
-    "write-lp", "write-mps", "min-layers", "max-layers",       "cut-after", "no-cut-after",
-    "together", "place",     "device-map", "schedule",         "recompute", NULL};
-static const char *const profile_only[] = {
-    "memory-model", "layer-name-regex", "inputs-regex-layer-0",
-    "layer-order",  "layers",           "layer-operations-only",
-    "tolerance",    "strict",           NULL};
+    "costs",        "objective", "slack",      "ipu-mem-per-tile", "sweep",     "time-limit",
+    "write-lp",     "write-mps", "min-layers", "max-layers",       "cut-after", "no-cut-after",
+    "together",     "place",     "device-map", "schedule",         "recompute", "effects",
+    "accumulators", "risk",      NULL};
+static const char *const profile_only[] = {"memory-model",
+                                           "layer-name-regex",
+                                           "inputs-regex-layer-0",
+                                           "layer-order",
+                                           "layers",
+                                           "layer-operations-only",
+                                           "tolerance",
+                                           "strict",
+                                           "effects",
+                                           "accumulators",
+                                           "risk",
+                                           NULL};
 
 /* What goes with a file of costs: solving alone. */
 static popliner_status check_costs(const options *o, const given *g, popliner_error *error) {
@@ -538,6 +603,19 @@ static popliner_status check_sweep(const options *o, popliner_error *error) {
 bool options_keep_activations(const options *o) {
     return o->schedule == POPLINER_SCHEDULE_POPART || o->schedule == POPLINER_SCHEDULE_TF_GROUPED ||
            o->schedule == POPLINER_SCHEDULE_TF_INTERLEAVED;
+}
+
+/* Settles which effects there are, and what does not go with them. */
+static popliner_status check_effects(options *o, const given *g, popliner_error *error) {
+    static const char *const names[] = {"effects", "accumulators", "risk", NULL};
+    const char *name = first_given(g, names);
+    if (name != NULL && o->memory_model == MODEL_POPLINER)
+        return fail(error, "--%s: PopLiner's memory model knows nothing of it", name);
+    /* what is kept free takes the place of what the layout wastes */
+    if (!o->has_effects)
+        o->effects = POPLINER_EFFECTS_ALL &
+                     ~(o->reserve == RESERVE_NOTHING ? 0u : (unsigned)POPLINER_EFFECT_LAYOUT);
+    return POPLINER_OK;
 }
 
 static popliner_status check_solving(const options *o, const given *g, popliner_error *error) {
@@ -624,6 +702,8 @@ static popliner_status check(options *o, const given *g, popliner_error *error) 
     if (o->quiet && o->verbose)
         return fail(error, "--quiet and --verbose exclude each other");
     popliner_status status = check_solving(o, g, error);
+    if (status == POPLINER_OK)
+        status = check_effects(o, g, error);
     if (status != POPLINER_OK)
         return status;
     if (o->costs != NULL)
@@ -647,7 +727,9 @@ static popliner_status check(options *o, const given *g, popliner_error *error) 
 }
 
 popliner_status options_parse(int argc, char **argv, options *result, popliner_error *error) {
-    *result = (options){.tolerance_percent = 5, .min_layers = MIN_LAYERS_USUAL};
+    *result = (options){.tolerance_percent = 5,
+                        .min_layers = MIN_LAYERS_USUAL,
+                        .accumulators = POPLINER_ACCUMULATORS_AUTO};
     given g = {0};
     bool only_names = false; /* behind "--" */
     for (int i = 1; i < argc; i++) {

@@ -78,6 +78,10 @@ typedef struct options {
     popliner_schedule schedule;
     const char *schedule_name; /* as it was given */
     popliner_recompute recompute;
+    unsigned effects; /* popliner_effect */
+    bool has_effects; /* they were asked for */
+    popliner_accumulators accumulators;
+    popliner_need need;
     double time_limit_seconds;
     const char *sweep; /* "num-ipus=A..B" or "mem-per-tile=A..B:STEP" */
     const char *write_lp;

@@ -59,7 +59,10 @@ static popliner_status make_request(session *s, request *r, popliner_costs_file 
     double start = log_seconds();
     popliner_status status = request_begin(r, s, POPLINER_MEMORY_MODEL_FULL, error);
     const popliner_pipeline pipeline = {
-        o->schedule, o->recompute, o->device_map == NULL ? SIZE_MAX : r->solver.num_mapped_stages};
+        .schedule = o->schedule,
+        .recompute = o->recompute,
+        .max_stages = o->device_map == NULL ? SIZE_MAX : r->solver.num_mapped_stages,
+    };
     if (status == POPLINER_OK)
         status =
             check_program_files(o, is_standard_input(o) ? "/dev/stdin" : o->costs, NULL, error);

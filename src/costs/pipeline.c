@@ -1,31 +1,76 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "costs/pipeline.h"
 
-/* A stage keeps `each` copies for every stage behind it, and `more` if there is any. */
+/* A stage keeps `each` copies for every stage behind it, and `more` if there is any; with buffers
+ * `more_buffered` instead, of which the last stage has `last_buffered`. */
 typedef struct schedule {
     const char *name;
+    pl_schedule_kind kind;
     size_t each;
     size_t more;
+    size_t more_buffered;
+    size_t last_buffered;
 } schedule;
 
 static const schedule schedules[] = {
-    [POPLINER_SCHEDULE_NONE] = {"none", 0, 0},
-    [POPLINER_SCHEDULE_INFERENCE] = {"inference", 0, 0},
-    [POPLINER_SCHEDULE_POPART] = {"popart", 2, 1},
-    [POPLINER_SCHEDULE_TF_GROUPED] = {"tf-grouped", 2, 0},
-    [POPLINER_SCHEDULE_TF_INTERLEAVED] = {"tf-interleaved", 1, 0},
-    [POPLINER_SCHEDULE_SEQUENTIAL] = {"sequential", 0, 0},
+    [POPLINER_SCHEDULE_NONE] = {"none", PL_SCHEDULE_PLAIN, 0, 0, 0, 0},
+    [POPLINER_SCHEDULE_INFERENCE] = {"inference", PL_SCHEDULE_PLAIN, 0, 0, 0, 0},
+    [POPLINER_SCHEDULE_POPART] = {"popart", PL_SCHEDULE_IN_CYCLES, 2, 1, 0, 0},
+    [POPLINER_SCHEDULE_TF_GROUPED] = {"tf-grouped", PL_SCHEDULE_IN_CYCLES, 2, 0, 1, 1},
+    [POPLINER_SCHEDULE_TF_INTERLEAVED] = {"tf-interleaved", PL_SCHEDULE_IN_SLICES, 1, 0, 0, 0},
+    [POPLINER_SCHEDULE_SEQUENTIAL] = {"sequential", PL_SCHEDULE_IN_SLICES, 0, 0, 0, 0},
 };
 
 static const schedule *find(popliner_schedule number) {
     return (size_t)number < sizeof schedules / sizeof *schedules ? &schedules[number] : NULL;
 }
 
-size_t pl_pipeline_copies(const popliner_pipeline *pipeline, size_t stages_to_end) {
+static size_t count_copies(const schedule *s, bool with_buffers, size_t stages_to_end) {
+    if (stages_to_end <= 1)
+        return with_buffers ? s->last_buffered : 0;
+    return s->each * (stages_to_end - 1) + (with_buffers ? s->more_buffered : s->more);
+}
+
+size_t pl_pipeline_copies_for(const popliner_pipeline *pipeline, popliner_need need,
+                              size_t stages_to_end) {
     const schedule *s = find(pipeline->schedule);
-    if (s == NULL || stages_to_end <= 1)
+    if (s == NULL)
         return 0;
-    return s->each * (stages_to_end - 1) + s->more;
+    size_t with = count_copies(s, true, stages_to_end);
+    size_t without = count_copies(s, false, stages_to_end);
+    if (need == POPLINER_NEED_LEAST)
+        return with < without ? with : without;
+    if (need == POPLINER_NEED_MOST)
+        return with > without ? with : without;
+    return (pipeline->effects & POPLINER_EFFECT_BUFFERS) != 0 ? with : without;
+}
+
+size_t pl_pipeline_copies(const popliner_pipeline *pipeline, size_t stages_to_end) {
+    return pl_pipeline_copies_for(pipeline, POPLINER_NEED_EXPECTED, stages_to_end);
+}
+
+size_t pl_most_copies(size_t stages_to_end) {
+    size_t most = 0;
+    for (size_t i = 0; i < sizeof schedules / sizeof *schedules; i++) {
+        size_t with = count_copies(&schedules[i], true, stages_to_end);
+        size_t without = count_copies(&schedules[i], false, stages_to_end);
+        most = with > most ? with : most;
+        most = without > most ? without : most;
+    }
+    return most;
+}
+
+pl_schedule_kind pl_schedule_kind_of(popliner_schedule number) {
+    const schedule *s = find(number);
+    return s == NULL ? PL_SCHEDULE_PLAIN : s->kind;
+}
+
+bool pl_pipeline_never_shrinks(const popliner_pipeline *pipeline, popliner_need need) {
+    bool has_buffers =
+        pl_schedule_kind_of(pipeline->schedule) == PL_SCHEDULE_IN_CYCLES &&
+        (need == POPLINER_NEED_MOST || (pipeline->effects & POPLINER_EFFECT_BUFFERS) != 0);
+    return pipeline->recompute == POPLINER_RECOMPUTE_NONE && !has_buffers &&
+           need != POPLINER_NEED_LEAST;
 }
 
 bool pl_schedule_keeps(popliner_schedule number) {
@@ -45,4 +90,19 @@ const char *pl_recompute_name(popliner_recompute recompute) {
         [POPLINER_RECOMPUTE_FULL] = "full",
     };
     return (size_t)recompute < sizeof names / sizeof *names ? names[recompute] : NULL;
+}
+
+const char *pl_accumulators_name(popliner_accumulators accumulators) {
+    static const char *const names[] = {
+        [POPLINER_ACCUMULATORS_NONE] = "none",
+        [POPLINER_ACCUMULATORS_FP16] = "fp16",
+        [POPLINER_ACCUMULATORS_FP32] = "fp32",
+        [POPLINER_ACCUMULATORS_AUTO] = "auto",
+    };
+    return (size_t)accumulators < sizeof names / sizeof *names ? names[accumulators] : NULL;
+}
+
+const char *pl_effect_name(size_t i) {
+    static const char *const names[] = {"layout", "passing", "buffers"};
+    return i < sizeof names / sizeof *names ? names[i] : NULL;
 }

@@ -9,20 +9,39 @@
 #include "popliner/pipeline.h"
 
 /* How many copies a stage keeps beside what its own run needs, when stages_to_end (>= 1) stages,
- * it among them, are still to come, as popliner/pipeline.h says; 0 for the last one. It does not
- * depend on max_stages. O(1). */
+ * it among them, are still to come, as popliner/pipeline.h says. Those that are expected; for
+ * another need the fewest or the most, whichever effects were chosen. It does not depend on
+ * max_stages. O(1). */
 size_t pl_pipeline_copies(const popliner_pipeline *pipeline, size_t stages_to_end);
+size_t pl_pipeline_copies_for(const popliner_pipeline *pipeline, popliner_need need,
+                              size_t stages_to_end);
 
-/* None keeps more, wherever the stage stands. */
-static const popliner_schedule PL_SCHEDULE_OF_MOST_COPIES = POPLINER_SCHEDULE_POPART;
+/* No schedule has more copies of anything, so far from the end. */
+size_t pl_most_copies(size_t stages_to_end);
 
 /* Whether any stage keeps something. */
 bool pl_schedule_keeps(popliner_schedule schedule);
 
+/* Schedules that count the same but for the number of copies. */
+typedef enum pl_schedule_kind {
+    PL_SCHEDULE_PLAIN,     /* none, inference: nothing but the stage itself */
+    PL_SCHEDULE_IN_SLICES, /* it trains; what is sent leaves before the other pass runs */
+    PL_SCHEDULE_IN_CYCLES, /* it trains; what is sent leaves at the end of a cycle of both */
+} pl_schedule_kind;
+pl_schedule_kind pl_schedule_kind_of(popliner_schedule schedule);
+
+/* Whether a stage never needs less when it grows. What it hands on or recomputes can become less,
+ * and so can what operations explain at the step of the peak. */
+bool pl_pipeline_never_shrinks(const popliner_pipeline *pipeline, popliner_need need);
+
 /* The name that its users know, static text; NULL if there is no such schedule. */
 const char *pl_schedule_name(popliner_schedule schedule);
 
-/* Likewise for what is recomputed. */
+/* Likewise for what is recomputed, and for accumulators. */
 const char *pl_recompute_name(popliner_recompute recompute);
+const char *pl_accumulators_name(popliner_accumulators accumulators);
+
+/* The same of effect i, the bit 1 << i; NULL behind the last one. */
+const char *pl_effect_name(size_t i);
 
 #endif

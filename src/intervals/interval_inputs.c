@@ -16,7 +16,11 @@ void pl_interval_inputs_free(pl_interval_inputs *inputs) {
     pl_unit_usage_free(&inputs->usage);
     pl_unit_usage_free(&inputs->pass_usage);
     pl_passes_free(&inputs->passes);
+    pl_passing_free(&inputs->passing);
+    free(inputs->was_kept);
     pl_stash_free(&inputs->stash);
+    free(inputs->handed);
+    pl_unit_usage_free(&inputs->parameters);
     pl_vertex_kinds_free(&inputs->kinds);
     pl_unit_sets_free(&inputs->kind_sets);
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
@@ -123,19 +127,55 @@ static popliner_status find_vertex_code(pl_interval_inputs *inputs, popliner_err
 static popliner_status find_passes(pl_interval_inputs *inputs, size_t max_stages,
                                    popliner_error *error) {
     const popliner_pipeline *pipeline = &inputs->options->pipeline;
+    const pl_passes *passes = &inputs->passes;
     size_t num_units = inputs->chain->num_units;
     popliner_status status =
         pl_passes_find(&inputs->passes, inputs->profile, inputs->operations, inputs->chain, error);
     if (status == POPLINER_OK)
-        status = pl_passes_unit_usage(&inputs->passes, &inputs->pass_usage, inputs->profile,
+        status = pl_passes_unit_usage(passes, &inputs->pass_usage, inputs->profile,
                                       inputs->operations, inputs->chain, &inputs->account, error);
-    inputs->max_stages = 1;
-    if (status == POPLINER_OK && pl_schedule_keeps(pipeline->schedule) &&
-        inputs->passes.is_training && max_stages > 1 && num_units > 1) {
-        inputs->max_stages = max_stages < num_units ? max_stages : num_units;
-        status = pl_stash_create(&inputs->stash, inputs->profile, inputs->chain, &inputs->passes,
+    max_stages = max_stages < num_units ? max_stages : num_units;
+    inputs->keeps =
+        passes->is_training && pl_pipeline_copies_for(pipeline, POPLINER_NEED_MOST, max_stages) > 0;
+    inputs->max_stages = inputs->keeps ? max_stages : 1;
+    if (status == POPLINER_OK && inputs->keeps)
+        status = pl_stash_create(&inputs->stash, inputs->profile, inputs->chain, passes,
                                  &inputs->pass_usage, pipeline->recompute, error);
-    }
+    return status;
+}
+
+/* Which needs are wanted, and what of the effects they ask for. */
+static popliner_status find_effects(pl_interval_inputs *inputs, bool with_all_needs,
+                                    popliner_error *error) {
+    const popliner_profile *p = inputs->profile;
+    const pl_passes *passes = &inputs->passes;
+    const popliner_pipeline *pipeline = &inputs->options->pipeline;
+    unsigned effects = inputs->model->follows_account ? pipeline->effects : 0;
+    inputs->rule = (pl_need_rule){
+        .has_needs = inputs->model->follows_account,
+        .has_layout = (effects & POPLINER_EFFECT_LAYOUT) != 0,
+        .worst = pl_layout_worst(p),
+    };
+    for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
+        inputs->wants_need[need] = with_all_needs || need == (int)inputs->options->need;
+    popliner_status status = pl_passing_find(&inputs->passing, passes, &inputs->pass_usage,
+                                             (effects & POPLINER_EFFECT_PASSING) != 0, error);
+    if (status != POPLINER_OK || !inputs->model->follows_account || !passes->is_training)
+        return status;
+    inputs->was_kept = pl_new_array(p->num_classes, 1);
+    if (inputs->was_kept == NULL)
+        return pl_fail_memory(error, "the passes of the training");
+    for (uint32_t i = 0; i < p->num_classes; i++)
+        inputs->was_kept[i] = pl_class_crosses(p, i, passes->turn_step) ? 1 : 0;
+    bool has_buffers =
+        (effects & POPLINER_EFFECT_BUFFERS) != 0 || inputs->wants_need[POPLINER_NEED_MOST];
+    if (has_buffers && pl_schedule_kind_of(pipeline->schedule) == PL_SCHEDULE_IN_CYCLES &&
+        (inputs->handed = pl_passes_bounds(passes, &inputs->pass_usage)) == NULL)
+        return pl_fail_memory(error, "the buffers of the stages");
+    inputs->accumulator_factor = pl_accumulator_factor(pipeline, p, true);
+    if (inputs->accumulator_factor > 0)
+        status = pl_parameters_usage(&inputs->parameters, passes, p, inputs->operations,
+                                     inputs->chain, &inputs->account, error);
     return status;
 }
 
@@ -174,6 +214,12 @@ static popliner_status find_unit_steps(pl_interval_inputs *inputs, popliner_erro
     return POPLINER_OK;
 }
 
+/* Before and from the turn on other units may count a variable, and other buffers are there. */
+static void break_at_turn(pl_interval_inputs *inputs) {
+    if (inputs->passes.turn_step <= inputs->profile->num_steps)
+        inputs->is_break[inputs->passes.turn_step] = 1;
+}
+
 /* The steps that count in a stage are those of its units, or all from its first to its last
  * operation: see peak_of_stage in tile_meter.c. */
 static popliner_status find_breaks(pl_interval_inputs *inputs, popliner_error *error) {
@@ -192,11 +238,12 @@ static popliner_status find_breaks(pl_interval_inputs *inputs, popliner_error *e
         inputs->is_break[pl_operation_at(inputs->operations, *first)->first_step] = 1;
         inputs->is_break[pl_operation_at(inputs->operations, *last)->last_step + 1] = 1;
     }
+    break_at_turn(inputs);
     return POPLINER_OK;
 }
 
 static popliner_status find_set_bits(pl_interval_inputs *inputs, popliner_error *error) {
-    const pl_unit_sets *sets = &inputs->usage.sets;
+    const pl_unit_sets *sets = &inputs->passing.sets;
     inputs->set_words = inputs->chain->num_units / 64 + 1;
     inputs->set_bits = pl_new_array(sets->count * inputs->set_words, sizeof *inputs->set_bits);
     if (inputs->set_bits == NULL)
@@ -215,7 +262,7 @@ popliner_status pl_interval_inputs_find(pl_interval_inputs *inputs, const poplin
                                         const popliner_operations *operations,
                                         const popliner_chain *chain,
                                         const pl_interval_options *options, size_t max_stages,
-                                        popliner_error *error) {
+                                        bool with_all_needs, popliner_error *error) {
     inputs->profile = profile;
     inputs->operations = operations;
     inputs->chain = chain;
@@ -233,6 +280,8 @@ popliner_status pl_interval_inputs_find(pl_interval_inputs *inputs, const poplin
         status = find_vertex_code(inputs, error);
     if (status == POPLINER_OK)
         status = find_passes(inputs, max_stages, error);
+    if (status == POPLINER_OK)
+        status = find_effects(inputs, with_all_needs, error);
     if (status == POPLINER_OK)
         status = find_unit_steps(inputs, error);
     if (status == POPLINER_OK)

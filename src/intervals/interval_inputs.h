@@ -9,7 +9,10 @@
 #include "memory/account.h"
 #include "memory/chain_data.h"
 #include "memory/code.h"
+#include "memory/needs.h"
+#include "memory/parameters.h"
 #include "memory/passes.h"
+#include "memory/passing.h"
 #include "memory/unit_usage.h"
 
 /* Liveness steps one after another that belong to the same unit. */
@@ -31,8 +34,16 @@ typedef struct pl_interval_inputs {
     pl_unit_usage usage;
     pl_passes passes;
     pl_unit_usage pass_usage; /* of the passes, see pl_passes_unit_usage */
-    pl_stash stash;           /* only for a pipeline that trains */
+    pl_passing passing;       /* who counts the variables of its sets that are not always live */
+    uint8_t *was_kept;        /* [classes], only if it trains: it is live across the turn */
+    pl_stash stash;           /* only for a pipeline that keeps something */
     size_t max_stages;        /* of the pipeline: 1 for one that keeps nothing */
+    bool keeps;
+    pl_pass_bounds *handed; /* of pass_usage, if a stage hands on what stays; else NULL */
+    uint64_t accumulator_factor;
+    pl_unit_usage parameters; /* if that is not 0 */
+    pl_need_rule rule;
+    bool wants_need[POPLINER_NUM_NEEDS];
 
     /* State and code of all programs with the same set of units: [sets][tiles]. */
     uint64_t *set_bytes[PL_NUM_CODE_GROUPS];
@@ -48,19 +59,35 @@ typedef struct pl_interval_inputs {
     uint32_t *run_of_step; /* [num_steps] */
     /* Whether the steps that count in some stage can begin or end before a step. */
     uint8_t *is_break; /* [num_steps + 1] */
-    /* The sets of units that use something, as bits: [sets][set_words]. */
+    /* The sets of units of `passing`, as bits: [sets][set_words]. */
     size_t set_words;
     uint64_t *set_bits;
 } pl_interval_inputs;
 
-/* Finds them out for a pipeline of at most so many stages. Zero-initialise before, free with
+/* The units that count a variable, if it is not always live, at steps before the turn or from it
+ * on: a set of passing.sets. O(1). */
+static inline uint32_t pl_units_counting(const pl_interval_inputs *inputs, uint64_t variable,
+                                         bool is_before_turn) {
+    uint32_t set = inputs->pass_usage.variable_set[variable];
+    uint32_t class_index = inputs->profile->variable_class[variable];
+    if (inputs->profile->class_always_live[class_index])
+        return inputs->passing.touching[set];
+    if (is_before_turn)
+        return inputs->passing.forward[set];
+    return inputs->was_kept != NULL && inputs->was_kept[class_index] != 0
+               ? inputs->passing.touching[set]
+               : inputs->passing.backward[set];
+}
+
+/* Finds them out for a pipeline of at most so many stages, and for all needs or the one of the
+ * options. Zero-initialise before, free with
  * pl_interval_inputs_free, also after an error. Refers to all that it is given. Errors: MEMORY.
  * Cost: two passes over the variables that programs touch, and O((vertex types + sets) * tiles). */
 popliner_status pl_interval_inputs_find(pl_interval_inputs *inputs, const popliner_profile *profile,
                                         const popliner_operations *operations,
                                         const popliner_chain *chain,
                                         const pl_interval_options *options, size_t max_stages,
-                                        popliner_error *error);
+                                        bool with_all_needs, popliner_error *error);
 void pl_interval_inputs_free(pl_interval_inputs *inputs);
 
 #endif

@@ -14,9 +14,8 @@
 #include "profile/profile_data.h"
 
 /* Whether a unit of the set is in the stage. */
-static bool touches(const pl_interval_inputs *inputs, uint32_t set, size_t first_unit,
-                    size_t last_unit) {
-    const pl_unit_sets *sets = &inputs->usage.sets;
+static bool counts(const pl_interval_inputs *inputs, const pl_unit_sets *sets, uint32_t set,
+                   size_t first_unit, size_t last_unit) {
     while (set != 0 && sets->last_unit[set] > last_unit)
         set = sets->rest[set];
     return set != 0 && sets->last_unit[set] >= first_unit &&
@@ -82,20 +81,21 @@ static int compare_tile_variables(const void *left, const void *right) {
     return (a->variable > b->variable) - (a->variable < b->variable);
 }
 
-/* Whether the variable counts as data in a stage, by the rules of pl_stage_measure. */
-static bool is_of_stage(const pl_interval_inputs *inputs, uint32_t variable, size_t first_unit,
-                        size_t last_unit) {
-    bool is_touched = touches(inputs, inputs->usage.variable_set[variable], first_unit, last_unit);
-    return pl_account_is_data(&inputs->account, inputs->profile, variable, is_touched);
+/* Whether the variable counts as data in a stage, at a step, by the rules of pl_stage_measure. */
+static bool is_of_stage(const pl_interval_inputs *inputs, uint32_t variable, size_t step,
+                        size_t first_unit, size_t last_unit) {
+    uint32_t set = pl_units_counting(inputs, variable, step < inputs->passes.turn_step);
+    bool is_counted = counts(inputs, &inputs->passing.sets, set, first_unit, last_unit);
+    return pl_account_is_data(&inputs->account, inputs->profile, variable, is_counted);
 }
 
 /* Picks the first of these variables, largest first, that are of the stage. */
 static void pick(const pl_interval_inputs *inputs, const tile_variable *variables, size_t count,
-                 size_t first_unit, size_t last_unit, pl_detail_variables *picked) {
+                 size_t step, size_t first_unit, size_t last_unit, pl_detail_variables *picked) {
     const popliner_profile *p = inputs->profile;
     for (size_t i = 0; i < count && picked->count < POPLINER_DETAIL_VARIABLES; i++) {
         uint32_t variable = variables[i].variable;
-        if (!is_of_stage(inputs, variable, first_unit, last_unit))
+        if (!is_of_stage(inputs, variable, step, first_unit, last_unit))
             continue;
         uint32_t place = picked->count++;
         picked->variable[place] = variable;
@@ -126,7 +126,7 @@ static int compare_tile_pieces(const void *left, const void *right) {
 }
 
 static tile_piece *sort_pieces(const pl_stage_details *details) {
-    const pl_peak_envelope *largest = &details->largest;
+    const pl_peak_envelope *largest = &details->largest[POPLINER_NEED_EXPECTED];
     tile_piece *sorted = pl_new_array(largest->num_pieces, sizeof *sorted);
     if (sorted == NULL)
         return NULL;
@@ -178,14 +178,15 @@ static popliner_status find_largest(const pl_interval_inputs *inputs, pl_stage_d
                                  : POPLINER_OK;
     size_t count = 0;
     size_t num_live = 0;
-    for (size_t i = 0; status == POPLINER_OK && i < details->largest.num_pieces; i++) {
+    for (size_t i = 0;
+         status == POPLINER_OK && i < details->largest[POPLINER_NEED_EXPECTED].num_pieces; i++) {
         const tile_piece *piece = &pieces[i];
         bool is_new = i == 0 || piece->tile != pieces[i - 1].tile;
         if (is_new)
             count = list_of_tile(p, piece->tile, variables);
         if (is_new || piece->step != pieces[i - 1].step)
             num_live = list_live(p, variables, count, piece->step, live);
-        pick(inputs, live, num_live, piece->first_unit, piece->last_unit,
+        pick(inputs, live, num_live, piece->step, piece->first_unit, piece->last_unit,
              &details->variables[piece->piece]);
     }
     free(pieces);

@@ -163,8 +163,9 @@ static popliner_status fill_cycles(const pl_interval_inputs *inputs, popliner_co
 static popliner_status fill_peaks(const pl_tile_meter *meter, popliner_costs *costs,
                                   popliner_error *error) {
     const popliner_chain *chain = meter->inputs->chain;
-    popliner_status status = pl_peak_envelope_fill(&meter->largest, chain,
-                                                   &meter->inputs->options->pipeline, costs, error);
+    const pl_interval_options *options = meter->inputs->options;
+    popliner_status status = pl_peak_envelope_fill(&meter->largest[options->need], chain,
+                                                   &options->pipeline, options->need, costs, error);
     for (size_t first = 0; status == POPLINER_OK && first < chain->num_units; first++)
         for (size_t last = meter->allowed_end[first]; last < chain->num_units; last++)
             pl_costs_forbid(costs, first, last);
@@ -174,12 +175,13 @@ static popliner_status fill_peaks(const pl_tile_meter *meter, popliner_costs *co
 /* The details of what was measured, which is then theirs. */
 static popliner_status make_details(pl_tile_meter *meter, const popliner_costs *costs,
                                     pl_stage_details **details, popliner_error *error) {
-    if (!pl_peak_envelope_pack(&meter->largest))
-        return pl_fail_memory(error, "the details of the stages");
-    popliner_pipeline pipeline = meter->inputs->options->pipeline;
-    pipeline.max_stages = meter->inputs->max_stages;
+    for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
+        if (!pl_peak_envelope_pack(&meter->largest[need]))
+            return pl_fail_memory(error, "the details of the stages");
+    pl_details_key key = {meter->inputs->options->pipeline, meter->inputs->passes.is_training};
+    key.pipeline.max_stages = meter->inputs->max_stages;
     popliner_status status =
-        pl_details_create(meter->sums, &meter->largest, &pipeline, costs, details, error);
+        pl_details_create(meter->sums, meter->largest, &key, costs, details, error);
     if (status != POPLINER_OK)
         return status;
     meter->sums = NULL;
@@ -207,7 +209,7 @@ popliner_status pl_intervals_measure(const popliner_profile *profile,
     if (status == POPLINER_OK) /* details are of pipelines of any length */
         status = pl_interval_inputs_find(&inputs, profile, operations, chain, options,
                                          details == NULL ? options->pipeline.max_stages : SIZE_MAX,
-                                         error);
+                                         details != NULL, error);
     if (status == POPLINER_OK)
         status = fill_cuts(&inputs, made, error);
     if (status == POPLINER_OK && options->with_cycles)
@@ -248,21 +250,11 @@ popliner_status pl_intervals_shared_peak(void *user, const popliner_interval *st
                                          size_t num_stages, uint64_t *peak_bytes,
                                          popliner_error *error) {
     pl_shared_stages *shared = user;
-    pl_stage_memory memory = {0};
-    uint64_t *kept_bytes = NULL;
+    pl_ipu_memory memory = {0};
     popliner_status status =
-        pl_stage_measure_shared(shared->meter, stages, num_stages, &memory, error);
-    if (status == POPLINER_OK &&
-        (kept_bytes = pl_new_array(memory.num_tiles, sizeof *kept_bytes)) == NULL)
-        status = pl_fail_memory(error, "what a pipeline keeps");
+        pl_stage_measure_ipu(shared->meter, &shared->pipeline, stages, num_stages, &memory, error);
     if (status == POPLINER_OK)
-        status = pl_stage_measure_kept(shared->meter, &shared->pipeline, stages, num_stages,
-                                       kept_bytes, error);
-    for (size_t tile = 0; status == POPLINER_OK && tile < memory.num_tiles; tile++)
-        memory.total_bytes[tile] += kept_bytes[tile];
-    if (status == POPLINER_OK)
-        *peak_bytes = pl_tiles_max(memory.total_bytes, memory.num_tiles);
-    free(kept_bytes);
-    pl_stage_memory_clear(&memory);
+        *peak_bytes = pl_tiles_max(memory.need_bytes[shared->need], memory.stage.num_tiles);
+    pl_ipu_memory_clear(&memory);
     return status;
 }

@@ -26,6 +26,7 @@
 
 typedef struct pl_interval_options {
     popliner_pipeline pipeline;
+    popliner_need need;           /* that is to be known; with details all are */
     uint64_t max_bytes;           /* that a tile may need: what is beyond need not be known */
     bool with_cycles;             /* fill the table of cycles, too */
     double link_bytes_per_second; /* for the cycles of what crosses a cut; 0: it takes none */
@@ -35,8 +36,8 @@ typedef struct pl_interval_options {
 
 #define PL_INTERVAL_OPTIONS_INIT                                                                   \
     {                                                                                              \
-        {POPLINER_SCHEDULE_NONE, POPLINER_RECOMPUTE_NONE, 1}, UINT64_MAX, false,                   \
-            PL_LINK_BYTES_PER_SECOND, 0, NULL                                                      \
+        {POPLINER_SCHEDULE_NONE, POPLINER_RECOMPUTE_NONE, 1, 0, POPLINER_ACCUMULATORS_NONE},       \
+            POPLINER_NEED_EXPECTED, UINT64_MAX, false, PL_LINK_BYTES_PER_SECOND, 0, NULL           \
     }
 
 /* Whether the layers of the chain train: one that is not the last of those that compute computes
@@ -52,9 +53,9 @@ popliner_status pl_intervals_are_training(const popliner_profile *profile,
  * The caller frees *costs and *details; `costs` or `details` may be NULL if they are not wanted,
  * and `options` for PL_INTERVAL_OPTIONS_INIT.
  *
- *   peak     The largest total_bytes of a tile that pl_stage_measure_units gives for the
- *            interval. In the full model, where a longer interval never needs less on any tile,
- *            those above max_bytes are POPLINER_PEAK_FORBIDDEN, and not measured further, unless
+ *   peak     The largest need of a tile that pl_stage_measure_ipu gives for the interval, in the
+ *            last place of the pipeline. In the full model, where a longer interval never needs
+ *            less on any tile before buffers are added, those above max_bytes are POPLINER_PEAK_FORBIDDEN, and not measured further, unless
  *            details are asked for, which are of all intervals: max_bytes does nothing then; in
  *            PopLiner's model a longer interval may end earlier (see popliner/stage.h), so that
  *            max_bytes does nothing. Unit 0 alone is forbidden as a stage when it has no
@@ -72,10 +73,9 @@ popliner_status pl_intervals_are_training(const popliner_profile *profile,
  *            forward.
  *
  *   peak     With more than one stage to the end only if the pipeline trains and the profile does,
- *            for up to pipeline.max_stages stages, but not more than there are units: the largest
- *            sum over the tiles of total_bytes and pl_pipeline_copies times what
- *            pl_stage_measure_stash gives. With full recomputation a stage that grows to the left
- *            may need less, as it then has other inputs.
+ *            for up to pipeline.max_stages stages, but not more than there are units: the same
+ *            further from the end. With full recomputation a stage that grows to the left may need
+ *            less, as it then has other inputs.
  *
  *   cycles   Only with_cycles, and if the profile tells those of computing
  *            (pl_profile_cycles_source is ESTIMATED or MEASURED): the sum over the liveness
@@ -102,11 +102,12 @@ popliner_status pl_intervals_measure(const popliner_profile *profile,
 typedef struct pl_shared_stages {
     pl_stage_meter *meter; /* not owned; measures another stage each time */
     popliner_pipeline pipeline;
+    popliner_need need;
 } pl_shared_stages;
 
-/* A popliner_shared_peak_function; `user` is a pl_shared_stages. The largest sum over the
- * tiles of total_bytes of pl_stage_measure_shared and what each stage keeps, as in the peaks
- * above; for one stage it is that. Errors: MEMORY. Cost: that of measuring a stage. */
+/* A popliner_shared_peak_function; `user` is a pl_shared_stages. The largest need of a tile that
+ * pl_stage_measure_ipu gives, as in the peaks above; for one stage it is that. Errors: MEMORY.
+ * Cost: that of measuring a stage. */
 popliner_status pl_intervals_shared_peak(void *user, const popliner_interval *stages,
                                          size_t num_stages, uint64_t *peak_bytes,
                                          popliner_error *error);

@@ -195,13 +195,13 @@ const pl_peak_piece *pl_peak_envelope_find(const pl_peak_envelope *tiles, size_t
 }
 
 popliner_status pl_peak_envelope_fill(const pl_peak_envelope *tiles, const popliner_chain *chain,
-                                      const popliner_pipeline *pipeline, popliner_costs *costs,
-                                      popliner_error *error) {
+                                      const popliner_pipeline *pipeline, popliner_need need,
+                                      popliner_costs *costs, popliner_error *error) {
     size_t num_units = popliner_costs_num_units(costs);
     size_t max_stages = 1;
     while (max_stages < pipeline->max_stages && max_stages < num_units &&
            pl_schedule_keeps(pipeline->schedule) &&
-           pl_pipeline_copies(pipeline, max_stages + 1) <= tiles->max_copies)
+           pl_pipeline_copies_for(pipeline, need, max_stages + 1) <= tiles->max_copies)
         max_stages++;
     popliner_status status = pl_costs_add_pipeline(costs, max_stages, error);
     if (status != POPLINER_OK)
@@ -210,7 +210,7 @@ popliner_status pl_peak_envelope_fill(const pl_peak_envelope *tiles, const popli
         for (size_t last = first; last < num_units; last++) {
             uint32_t i = tiles->first[pl_triangle_place(num_units, first, last)];
             for (size_t stages = 1; i != PL_NONE && stages <= max_stages; stages++) {
-                size_t copies = pl_pipeline_copies(pipeline, stages);
+                size_t copies = pl_pipeline_copies_for(pipeline, need, stages);
                 for (uint32_t next = tiles->pieces[i].next;
                      next != PL_NONE && tiles->pieces[next].from_copies <= copies;
                      next = tiles->pieces[i].next)

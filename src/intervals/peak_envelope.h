@@ -19,9 +19,11 @@
 
 /* One piece. Made without gaps, for it is stored as it is. */
 typedef struct pl_peak_piece {
-    uint64_t bytes;       /* of a plain stage */
+    uint64_t bytes;       /* without copies */
     uint64_t stash_bytes; /* one copy of what it keeps */
     uint64_t unexplained_bytes;
+    uint64_t layout_bytes;      /* part of bytes that nothing uses */
+    uint64_t copy_layout_bytes; /* part of stash_bytes */
     uint32_t tile;
     uint32_t step;        /* of the peak */
     uint32_t from_copies; /* from which on, as far as the next piece, this is largest */
@@ -70,10 +72,10 @@ const pl_peak_piece *pl_peak_envelope_find(const pl_peak_envelope *tiles, size_t
 uint64_t pl_peak_piece_bytes(const pl_peak_piece *tile, size_t copies);
 
 /* Gives the costs of a chain the peaks of all stages of a pipeline of max_stages, or of as many as
- * there are copies looked at for; the first unit alone is forbidden if nothing runs for it. Errors:
- * MEMORY. O(stages * places). */
+ * there are copies looked at for, `tiles` being those of a need; the first unit alone is forbidden
+ * if nothing runs for it. Errors: MEMORY. O(stages * places). */
 popliner_status pl_peak_envelope_fill(const pl_peak_envelope *tiles, const popliner_chain *chain,
-                                      const popliner_pipeline *pipeline, popliner_costs *costs,
-                                      popliner_error *error);
+                                      const popliner_pipeline *pipeline, popliner_need need,
+                                      popliner_costs *costs, popliner_error *error);
 
 #endif

@@ -11,31 +11,37 @@
 #include "costs/triangle.h"
 #include "profile/profile_data.h"
 
-popliner_stage_detail pl_stage_detail_of(const pl_stage_meter *meter, const pl_stage_memory *memory,
-                                         const uint64_t *kept_bytes) {
-    size_t n = memory->num_tiles;
+popliner_stage_detail pl_stage_detail_of(const pl_stage_meter *meter, const pl_ipu_memory *memory) {
+    const pl_stage_memory *stage = &memory->stage;
+    const uint64_t *need_bytes = memory->need_bytes[POPLINER_NEED_EXPECTED];
+    size_t n = stage->num_tiles;
     popliner_stage_detail d = {
-        .variables_bytes = pl_tiles_sum(memory->variables_bytes, n),
-        .vertex_code_bytes = pl_tiles_sum(memory->vertex_code_bytes, n),
-        .vertex_state_bytes = pl_tiles_sum(memory->vertex_state_bytes, n),
-        .exchange_code_bytes = pl_tiles_sum(memory->exchange_code_bytes, n),
-        .control_code_bytes = pl_tiles_sum(memory->control_code_bytes, n),
-        .unexplained_bytes = pl_tiles_sum(memory->unexplained_bytes, n),
-        .stash_bytes = pl_tiles_sum(kept_bytes, n),
-        .total_bytes = pl_tiles_sum(memory->total_bytes, n) + pl_tiles_sum(kept_bytes, n),
+        .variables_bytes = pl_tiles_sum(stage->variables_bytes, n),
+        .vertex_code_bytes = pl_tiles_sum(stage->vertex_code_bytes, n),
+        .vertex_state_bytes = pl_tiles_sum(stage->vertex_state_bytes, n),
+        .exchange_code_bytes = pl_tiles_sum(stage->exchange_code_bytes, n),
+        .control_code_bytes = pl_tiles_sum(stage->control_code_bytes, n),
+        .unexplained_bytes = pl_tiles_sum(stage->unexplained_bytes, n),
+        .stash_bytes = pl_tiles_sum(memory->kept_bytes, n),
+        .buffer_bytes = pl_tiles_sum(stage->buffer_bytes, n),
+        .accumulator_bytes = pl_tiles_sum(stage->accumulator_bytes, n),
+        .layout_bytes = pl_tiles_sum(memory->layout_bytes, n),
+        .total_bytes = pl_tiles_sum(need_bytes, n),
         .parameter_bytes = pl_stage_parameter_bytes(meter),
-        .unexplained_always_live_bytes = pl_tiles_sum(memory->unexplained_always_live_bytes, n),
+        .unexplained_always_live_bytes = pl_tiles_sum(stage->unexplained_always_live_bytes, n),
     };
     for (size_t tile = 0; tile < n; tile++) {
-        uint64_t bytes = memory->total_bytes[tile] + kept_bytes[tile];
-        if (bytes > d.tile_bytes) {
-            d.tile_bytes = bytes;
+        if (need_bytes[tile] > d.tile_bytes) {
+            d.tile_bytes = need_bytes[tile];
             d.tile = tile;
         }
     }
-    d.tile_unexplained_bytes = n > 0 ? memory->unexplained_bytes[d.tile] : 0;
-    d.tile_stash_bytes = n > 0 ? kept_bytes[d.tile] : 0;
-    d.step = n > 0 ? (size_t)memory->peak_step[d.tile] : 0;
+    for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
+        d.need_bytes[need] = pl_tiles_max(memory->need_bytes[need], n);
+    d.tile_unexplained_bytes = n > 0 ? stage->unexplained_bytes[d.tile] : 0;
+    d.tile_stash_bytes = n > 0 ? memory->kept_bytes[d.tile] : 0;
+    d.tile_layout_bytes = n > 0 ? memory->layout_bytes[d.tile] : 0;
+    d.step = n > 0 ? (size_t)stage->peak_step[d.tile] : 0;
     if (n > 0)
         d.num_variables = pl_stage_largest_variables(meter, d.tile, d.step, d.variables,
                                                      POPLINER_DETAIL_VARIABLES);
@@ -45,34 +51,30 @@ popliner_stage_detail pl_stage_detail_of(const pl_stage_meter *meter, const pl_s
 popliner_status pl_stage_detail_measure(pl_stage_meter *meter, const popliner_pipeline *pipeline,
                                         const popliner_interval *stages, size_t num_stages,
                                         popliner_stage_detail *detail, popliner_error *error) {
-    pl_stage_memory memory = {0};
-    uint64_t *kept_bytes = NULL;
-    popliner_status status = pl_stage_measure_shared(meter, stages, num_stages, &memory, error);
-    if (status == POPLINER_OK &&
-        (kept_bytes = pl_new_array(memory.num_tiles, sizeof *kept_bytes)) == NULL)
-        status = pl_fail_memory(error, "a report");
+    pl_ipu_memory memory = {0};
+    popliner_status status =
+        pl_stage_measure_ipu(meter, pipeline, stages, num_stages, &memory, error);
     if (status == POPLINER_OK)
-        status = pl_stage_measure_kept(meter, pipeline, stages, num_stages, kept_bytes, error);
-    if (status == POPLINER_OK)
-        *detail = pl_stage_detail_of(meter, &memory, kept_bytes);
-    free(kept_bytes);
-    pl_stage_memory_clear(&memory);
+        *detail = pl_stage_detail_of(meter, &memory);
+    pl_ipu_memory_clear(&memory);
     return status;
 }
 
 /* ---- of all stages ---- */
 
 popliner_status pl_details_create(pl_detail_sums *sums, pl_peak_envelope *largest,
-                                  const popliner_pipeline *pipeline, const popliner_costs *costs,
+                                  const pl_details_key *key, const popliner_costs *costs,
                                   pl_stage_details **result, popliner_error *error) {
     pl_stage_details *details = calloc(1, sizeof *details);
     *result = NULL;
     if (details == NULL)
         return pl_fail_memory(error, "the details of the stages");
     details->num_units = popliner_costs_num_units(costs);
-    details->variables = pl_new_array(largest->num_pieces, sizeof *details->variables);
+    details->variables =
+        pl_new_array(largest[POPLINER_NEED_EXPECTED].num_pieces, sizeof *details->variables);
     details->cuts_bytes = pl_new_array(details->num_units, sizeof *details->cuts_bytes);
-    details->num_cycles = popliner_costs_has_cycles(costs) ? largest->num_intervals : 0;
+    details->num_cycles =
+        popliner_costs_has_cycles(costs) ? pl_triangle_size(details->num_units) : 0;
     details->cycles = pl_new_array(details->num_cycles, sizeof *details->cycles);
     if (details->variables == NULL || details->cuts_bytes == NULL || details->cycles == NULL) {
         pl_stage_details_free(details);
@@ -84,10 +86,10 @@ popliner_status pl_details_create(pl_detail_sums *sums, pl_peak_envelope *larges
         for (size_t last = first; last < details->num_units; last++)
             details->cycles[pl_triangle_place(details->num_units, first, last)] =
                 popliner_costs_cycles(costs, first, last);
-    details->pipeline = *pipeline;
+    details->key = *key;
     details->sums = sums;
-    details->largest = *largest;
-    *largest = (pl_peak_envelope){0};
+    memcpy(details->largest, largest, sizeof details->largest);
+    memset(largest, 0, sizeof details->largest);
     *result = details;
     return POPLINER_OK;
 }
@@ -96,7 +98,8 @@ void pl_stage_details_free(pl_stage_details *details) {
     if (details == NULL)
         return;
     free(details->sums);
-    pl_peak_envelope_free(&details->largest);
+    for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
+        pl_peak_envelope_free(&details->largest[need]);
     free(details->variables);
     free(details->cuts_bytes);
     free(details->cycles);
@@ -104,7 +107,8 @@ void pl_stage_details_free(pl_stage_details *details) {
 }
 
 size_t pl_stage_details_size(size_t num_units) {
-    const size_t bytes_each = sizeof(pl_detail_sums) + sizeof(pl_peak_piece) +
+    const size_t bytes_each = sizeof(pl_detail_sums) +
+                              POPLINER_NUM_NEEDS * (sizeof(pl_peak_piece) + sizeof(uint32_t)) +
                               sizeof(pl_detail_variables) + 2 * sizeof(uint64_t);
     if (num_units > (size_t)1 << (sizeof(size_t) * 2))
         return SIZE_MAX;
@@ -118,18 +122,28 @@ void pl_detail_sums_add(pl_detail_sums *sums, const pl_detail_sums *others, size
         sums[i].unexplained_always_live_bytes += others[i].unexplained_always_live_bytes;
         sums[i].stash_bytes += others[i].stash_bytes;
         sums[i].parameter_bytes += others[i].parameter_bytes;
+        sums[i].buffer_bytes += others[i].buffer_bytes;
+        sums[i].accumulator_bytes += others[i].accumulator_bytes;
+        sums[i].layout_bytes += others[i].layout_bytes;
+        sums[i].copy_layout_bytes += others[i].copy_layout_bytes;
         for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
             sums[i].code_bytes[group] += others[i].code_bytes[group];
     }
 }
 
 size_t pl_details_fields(pl_stage_details *d, pl_field *fields) {
-    pl_peak_envelope *l = &d->largest;
+    pl_peak_envelope *expected = &d->largest[POPLINER_NEED_EXPECTED];
+    pl_peak_envelope *least = &d->largest[POPLINER_NEED_LEAST];
+    pl_peak_envelope *most = &d->largest[POPLINER_NEED_MOST];
     const pl_field all[PL_DETAILS_FIELDS] = {
-        {"stage_sums", &d->sums, sizeof *d->sums, &l->num_intervals, 0},
-        {"stage_largest", &l->first, sizeof *l->first, &l->num_intervals, 0},
-        {"largest_tiles", &l->pieces, sizeof *l->pieces, &l->num_pieces, 0},
-        {"largest_variables", &d->variables, sizeof *d->variables, &l->num_pieces, 0},
+        {"stage_sums", &d->sums, sizeof *d->sums, &expected->num_intervals, 0},
+        {"expected_first", &expected->first, sizeof *expected->first, &expected->num_intervals, 0},
+        {"expected_tiles", &expected->pieces, sizeof *expected->pieces, &expected->num_pieces, 0},
+        {"least_first", &least->first, sizeof *least->first, &least->num_intervals, 0},
+        {"least_tiles", &least->pieces, sizeof *least->pieces, &least->num_pieces, 0},
+        {"most_first", &most->first, sizeof *most->first, &most->num_intervals, 0},
+        {"most_tiles", &most->pieces, sizeof *most->pieces, &most->num_pieces, 0},
+        {"largest_variables", &d->variables, sizeof *d->variables, &expected->num_pieces, 0},
         {"cuts_bytes", &d->cuts_bytes, sizeof *d->cuts_bytes, &d->num_units, 0},
         {"cycles", &d->cycles, sizeof *d->cycles, &d->num_cycles, 0},
     };
@@ -139,13 +153,15 @@ size_t pl_details_fields(pl_stage_details *d, pl_field *fields) {
 
 bool pl_details_check(const pl_stage_details *details, size_t num_units,
                       const popliner_profile *profile) {
-    const pl_peak_envelope *largest = &details->largest;
+    const pl_peak_envelope *largest = &details->largest[POPLINER_NEED_EXPECTED];
     if (num_units >= UINT32_MAX || details->num_units != num_units ||
-        largest->num_intervals != pl_triangle_size(num_units) ||
-        (details->num_cycles != 0 && details->num_cycles != largest->num_intervals) ||
-        !pl_peak_envelope_check(largest, profile->target.num_tiles, profile->num_steps))
+        (details->num_cycles != 0 && details->num_cycles != largest->num_intervals))
         return false;
     bool is_right = true;
+    for (int need = 0; is_right && need < POPLINER_NUM_NEEDS; need++)
+        is_right = details->largest[need].num_intervals == pl_triangle_size(num_units) &&
+                   pl_peak_envelope_check(&details->largest[need], profile->target.num_tiles,
+                                          profile->num_steps);
     for (size_t i = 0; is_right && i < details->num_cycles; i++)
         is_right = details->cycles[i] <= POPLINER_MAX_CYCLES;
     for (size_t i = 0; is_right && i < largest->num_pieces; i++) {
@@ -159,26 +175,33 @@ bool pl_details_check(const pl_stage_details *details, size_t num_units,
     return is_right;
 }
 
-bool pl_details_serve(const popliner_pipeline *measured, const popliner_pipeline *wanted) {
-    return !pl_schedule_keeps(wanted->schedule) ||
-           ((measured->schedule == wanted->schedule ||
-             measured->schedule == PL_SCHEDULE_OF_MOST_COPIES) &&
-            (measured->max_stages == 1 || measured->recompute == wanted->recompute));
+bool pl_details_serve(const pl_details_key *measured, const popliner_pipeline *wanted) {
+    const popliner_pipeline *own = &measured->pipeline;
+    pl_schedule_kind kind = pl_schedule_kind_of(wanted->schedule);
+    if (own->effects != wanted->effects)
+        return false;
+    if (!measured->is_training)
+        return true;
+    return kind == pl_schedule_kind_of(own->schedule) &&
+           (kind == PL_SCHEDULE_PLAIN || own->accumulators == wanted->accumulators) &&
+           (!pl_schedule_keeps(wanted->schedule) ||
+            (own->max_stages > 1 && own->recompute == wanted->recompute));
 }
 
 bool pl_stage_details_serve(const pl_stage_details *details, const popliner_pipeline *pipeline) {
-    return pl_details_serve(&details->pipeline, pipeline);
+    return pl_details_serve(&details->key, pipeline);
 }
 
 popliner_status pl_stage_details_costs(const pl_stage_details *details, const popliner_chain *chain,
-                                       const popliner_pipeline *pipeline, popliner_costs **result,
-                                       popliner_error *error) {
+                                       const popliner_pipeline *pipeline, popliner_need need,
+                                       popliner_costs **result, popliner_error *error) {
     size_t num_units = details->num_units;
     popliner_costs *costs = NULL;
     *result = NULL;
     popliner_status status = popliner_costs_create(num_units, 1, &costs, error);
     if (status == POPLINER_OK)
-        status = pl_peak_envelope_fill(&details->largest, chain, pipeline, costs, error);
+        status =
+            pl_peak_envelope_fill(&details->largest[need], chain, pipeline, need, costs, error);
     if (status == POPLINER_OK && details->num_cycles > 0)
         status = pl_costs_add_cycles(costs, error);
     if (status != POPLINER_OK) {
@@ -202,7 +225,8 @@ popliner_stage_detail pl_stage_details_get(const pl_stage_details *details,
     size_t copies = pipeline == NULL ? 0 : pl_pipeline_copies(pipeline, stage->stages_to_end);
     size_t place = pl_triangle_place(details->num_units, stage->first_unit, stage->last_unit);
     const pl_detail_sums *sums = &details->sums[place];
-    const pl_peak_piece *largest = pl_peak_envelope_find(&details->largest, place, copies);
+    const pl_peak_envelope *expected = &details->largest[POPLINER_NEED_EXPECTED];
+    const pl_peak_piece *largest = pl_peak_envelope_find(expected, place, copies);
     popliner_stage_detail d = {
         .variables_bytes = sums->variables_bytes,
         .vertex_code_bytes = sums->code_bytes[PL_VERTEX_CODE],
@@ -211,20 +235,32 @@ popliner_stage_detail pl_stage_details_get(const pl_stage_details *details,
         .control_code_bytes = sums->code_bytes[PL_CONTROL_CODE],
         .unexplained_bytes = sums->unexplained_bytes,
         .stash_bytes = copies * sums->stash_bytes,
+        .buffer_bytes = sums->buffer_bytes,
+        .accumulator_bytes = sums->accumulator_bytes,
+        .layout_bytes = sums->layout_bytes + copies * sums->copy_layout_bytes,
         .parameter_bytes = sums->parameter_bytes,
         .unexplained_always_live_bytes = sums->unexplained_always_live_bytes,
     };
     d.total_bytes = d.variables_bytes + d.vertex_code_bytes + d.vertex_state_bytes +
                     d.exchange_code_bytes + d.control_code_bytes + d.unexplained_bytes +
-                    d.stash_bytes;
+                    d.stash_bytes + d.buffer_bytes + d.accumulator_bytes + d.layout_bytes;
+    for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
+        size_t own_copies = pipeline == NULL ? 0
+                                             : pl_pipeline_copies_for(pipeline, (popliner_need)need,
+                                                                      stage->stages_to_end);
+        const pl_peak_piece *piece =
+            pl_peak_envelope_find(&details->largest[need], place, own_copies);
+        d.need_bytes[need] = piece == NULL ? 0 : pl_peak_piece_bytes(piece, own_copies);
+    }
     if (largest == NULL) /* of no tile */
         return d;
     d.tile = largest->tile;
-    d.tile_bytes = largest->bytes + copies * largest->stash_bytes;
+    d.tile_bytes = d.need_bytes[POPLINER_NEED_EXPECTED];
     d.tile_unexplained_bytes = largest->unexplained_bytes;
-    d.tile_stash_bytes = copies * largest->stash_bytes;
+    d.tile_stash_bytes = copies * (largest->stash_bytes - largest->copy_layout_bytes);
+    d.tile_layout_bytes = largest->layout_bytes + copies * largest->copy_layout_bytes;
     d.step = largest->step;
-    const pl_detail_variables *variables = &details->variables[largest - details->largest.pieces];
+    const pl_detail_variables *variables = &details->variables[largest - expected->pieces];
     d.num_variables = variables->count;
     for (size_t i = 0; i < d.num_variables; i++) {
         uint32_t unlowered = variables->unlowered[i];

@@ -46,9 +46,31 @@ static size_t arrivals_place(size_t unit, size_t first_start) {
     return unit * (unit + 1) / 2 + first_start;
 }
 
-/* Sums that there are: that of what is kept comes last. */
+/* Sums that there are. */
 static size_t count_sums(const pl_interval_inputs *inputs) {
-    return inputs->max_stages > 1 ? PL_NUM_SUMS : PL_SUM_STASH;
+    return inputs->accumulator_factor > 0 ? PL_NUM_SUMS
+           : inputs->keeps                ? PL_SUM_ACCUMULATORS
+                                          : PL_SUM_STASH;
+}
+
+static bool begin_largest(pl_tile_meter *meter, bool with_details) {
+    const pl_interval_inputs *inputs = meter->inputs;
+    bool memory = true;
+    for (int need = 0; memory && need < POPLINER_NUM_NEEDS; need++) {
+        size_t max_copies = with_details
+                                ? pl_most_copies(inputs->max_stages)
+                                : pl_pipeline_copies_for(&inputs->options->pipeline,
+                                                         (popliner_need)need, inputs->max_stages);
+        if (inputs->wants_need[need])
+            memory = pl_peak_envelope_begin(&meter->largest[need],
+                                            pl_triangle_size(inputs->chain->num_units), max_copies);
+    }
+    if (inputs->handed != NULL) {
+        meter->handed_on = pl_new_array(inputs->chain->num_units + 1, sizeof *meter->handed_on);
+        meter->handed_in = pl_new_array(inputs->chain->num_units + 1, sizeof *meter->handed_in);
+        memory = memory && meter->handed_on != NULL && meter->handed_in != NULL;
+    }
+    return memory;
 }
 
 popliner_status pl_tile_meter_begin(pl_tile_meter *meter, const pl_interval_inputs *inputs,
@@ -57,9 +79,9 @@ popliner_status pl_tile_meter_begin(pl_tile_meter *meter, const pl_interval_inpu
     size_t num_sums = count_sums(inputs);
     size_t num_steps = inputs->profile->num_steps;
     size_t num_intervals = pl_triangle_size(num_units);
-    size_t max_copies = pl_pipeline_copies(&inputs->options->pipeline, inputs->max_stages);
+    bool with_unexplained = with_details || inputs->wants_need[POPLINER_NEED_LEAST];
     meter->inputs = inputs;
-    bool memory = pl_peak_envelope_begin(&meter->largest, num_intervals, max_copies);
+    bool memory = begin_largest(meter, with_details);
     if (with_details)
         meter->sums = pl_new_array(num_intervals, sizeof *meter->sums);
     memory = memory && (!with_details || meter->sums != NULL);
@@ -73,15 +95,15 @@ popliner_status pl_tile_meter_begin(pl_tile_meter *meter, const pl_interval_inpu
     meter->arriving_start =
         pl_new_array(arrivals_place(num_units, 0) + 2, sizeof *meter->arriving_start);
     meter->allowed_end = pl_new_array(num_units, sizeof *meter->allowed_end);
-    meter->set_start = pl_new_array(inputs->usage.sets.count + 2, sizeof *meter->set_start);
+    meter->set_start = pl_new_array(inputs->passing.sets.count + 2, sizeof *meter->set_start);
     meter->is_break = pl_new_array(num_steps + 1, 1);
     meter->segment_of_step = pl_new_array(num_steps + 1, sizeof *meter->segment_of_step);
     meter->segment_step = pl_new_array(num_steps, sizeof *meter->segment_step);
     meter->step_bytes = pl_new_array(num_steps, sizeof *meter->step_bytes);
     meter->segment_bytes = pl_new_array(num_steps, sizeof *meter->segment_bytes);
-    if (with_details)
+    if (with_unexplained)
         meter->unexplained_bytes = pl_new_array(num_steps, sizeof *meter->unexplained_bytes);
-    memory = memory && (!with_details || meter->unexplained_bytes != NULL);
+    memory = memory && (!with_unexplained || meter->unexplained_bytes != NULL);
     if (!memory || meter->arriving_start == NULL || meter->allowed_end == NULL ||
         meter->set_start == NULL || meter->is_break == NULL || meter->segment_of_step == NULL ||
         meter->segment_step == NULL || meter->step_bytes == NULL || meter->segment_bytes == NULL)
@@ -92,8 +114,11 @@ popliner_status pl_tile_meter_begin(pl_tile_meter *meter, const pl_interval_inpu
 }
 
 void pl_tile_meter_free(pl_tile_meter *meter) {
-    pl_peak_envelope_free(&meter->largest);
+    for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
+        pl_peak_envelope_free(&meter->largest[need]);
     free(meter->sums);
+    free(meter->handed_on);
+    free(meter->handed_in);
     for (int sum = 0; sum < PL_NUM_SUMS; sum++)
         free(meter->arriving_bytes[sum]);
     pl_live_parts_free(&meter->parts);
@@ -180,11 +205,37 @@ static bool divide_range(pl_tile_meter *meter, uint32_t set, size_t first_step, 
            pl_live_parts_add(&meter->parts, set, (uint32_t)first, (uint32_t)end, bytes);
 }
 
+/* Divides all live ranges of a variable, at the turn, too, where others count it then. */
+static bool divide_class(pl_tile_meter *meter, uint64_t variable) {
+    const pl_interval_inputs *inputs = meter->inputs;
+    const popliner_profile *p = inputs->profile;
+    uint32_t class_index = p->variable_class[variable];
+    uint64_t bytes = p->variable_size_bytes[variable];
+    uint32_t before = pl_units_counting(inputs, variable, true);
+    uint32_t behind = pl_units_counting(inputs, variable, false);
+    bool memory = true;
+    for (uint32_t k = p->class_ranges_start[class_index];
+         memory && k < p->class_ranges_start[class_index + 1]; k++) {
+        size_t first = p->range_first_step[k];
+        size_t end = p->range_end_step[k];
+        size_t turn = inputs->passes.turn_step;
+        if (before == behind || end <= turn) {
+            memory = divide_range(meter, before, first, end, bytes);
+        } else {
+            if (first < turn)
+                memory = divide_range(meter, before, first, turn, bytes);
+            memory = memory && divide_range(meter, behind, first < turn ? turn : first, end, bytes);
+        }
+    }
+    return memory;
+}
+
 /* Sorts the tile's variables: sums up the always-live ones, puts into the base what may be there in
  * all stages, and makes parts of everything else. */
 static bool sort_variables(pl_tile_meter *meter, size_t tile) {
     const popliner_profile *p = meter->inputs->profile;
     const pl_unit_usage *usage = &meter->inputs->usage;
+    const pl_unit_usage *parameters = &meter->inputs->parameters;
     bool adds_always_live = meter->inputs->model->adds_always_live;
     pl_live_parts_empty(&meter->parts);
     if (!pl_curve_begin(&meter->base_curve, 0, p->num_steps))
@@ -199,12 +250,14 @@ static bool sort_variables(pl_tile_meter *meter, size_t tile) {
         if (adds_always_live && p->class_always_live[class_index]) {
             if (!pl_account_is_code(&meter->inputs->account, i))
                 add_arrivals(meter, PL_SUM_DATA, &usage->sets, set, bytes);
+            if (meter->inputs->accumulator_factor > 0)
+                add_arrivals(meter, PL_SUM_ACCUMULATORS, &parameters->sets,
+                             pl_parameter_units(parameters, p, &meter->inputs->account, i),
+                             bytes * meter->inputs->accumulator_factor);
             continue;
         }
-        for (uint32_t k = p->class_ranges_start[class_index];
-             k < p->class_ranges_start[class_index + 1]; k++)
-            if (!divide_range(meter, set, p->range_first_step[k], p->range_end_step[k], bytes))
-                return false;
+        if (!divide_class(meter, i))
+            return false;
     }
     return true;
 }
@@ -235,7 +288,7 @@ static bool find_segments(pl_tile_meter *meter) {
 
 /* Makes arrivals of the parts, by their set. */
 static bool sort_arrivals(pl_tile_meter *meter) {
-    size_t num_sets = meter->inputs->usage.sets.count;
+    size_t num_sets = meter->inputs->passing.sets.count;
     const pl_live_part *parts = meter->parts.parts;
     if (!pl_grow(&meter->arrivals, &meter->arrivals_capacity, meter->parts.count,
                  sizeof *meter->arrivals))
@@ -255,7 +308,7 @@ static bool sort_arrivals(pl_tile_meter *meter) {
 
 /* Counts a set at each place where it arrives (two places up), or lists it (one place up). */
 static void enter_set(pl_tile_meter *meter, uint32_t arriving, bool is_listing) {
-    const pl_unit_sets *sets = &meter->inputs->usage.sets;
+    const pl_unit_sets *sets = &meter->inputs->passing.sets;
     uint32_t first_data_unit = meter->inputs->first_data_unit;
     uint32_t set = arriving;
     for (; set != 0 && sets->last_unit[set] >= first_data_unit; set = sets->rest[set]) {
@@ -272,7 +325,7 @@ static void enter_set(pl_tile_meter *meter, uint32_t arriving, bool is_listing) 
 
 /* Lists the sets that something arrives of. */
 static bool list_arriving(pl_tile_meter *meter) {
-    size_t num_sets = meter->inputs->usage.sets.count;
+    size_t num_sets = meter->inputs->passing.sets.count;
     size_t num_places = arrivals_place(meter->inputs->usage.num_units, 0);
     memset(meter->arriving_start, 0, (num_places + 2) * sizeof *meter->arriving_start);
     for (uint32_t set = 0; set < num_sets; set++)
@@ -330,28 +383,79 @@ static void add_unit(pl_tile_meter *meter, size_t start, size_t unit) {
     pl_peak_tree_settle(&meter->tree);
 }
 
-/* The peak of the live bytes in a stage, and if `step` is not NULL, where it is: over the steps of
- * its own units, wherever they are, or over all steps between its first and its last operation. */
-static uint64_t peak_of_stage(const pl_tile_meter *meter, const stage_steps *steps,
-                              uint32_t *step) {
+/* The most live bytes in a stage. */
+typedef struct stage_peak {
+    bool has_steps;
+    uint64_t bytes;
+    uint64_t buffer_bytes; /* that are there beside them */
+    size_t segment;
+    uint32_t step;              /* only if that was asked for */
+    uint64_t unexplained_bytes; /* part of bytes; likewise */
+} stage_peak;
+
+/* The same over the steps of its own units between two places of the tree. */
+static stage_peak peak_within(const pl_tile_meter *meter, uint32_t first, uint32_t end,
+                              uint64_t buffer_bytes) {
+    stage_peak peak = {.buffer_bytes = buffer_bytes};
+    uint64_t max_bytes = pl_peak_tree_most_within(&meter->tree, first, end, &peak.segment);
+    peak.has_steps = max_bytes >= COUNTS;
+    peak.bytes = peak.has_steps ? max_bytes - COUNTS : 0;
+    return peak;
+}
+
+/* With what stays of what is handed on or in over the cut behind `unit`: the larger of both passes,
+ * with that counted or not. */
+static stage_peak peak_with_buffers(const pl_tile_meter *meter, size_t unit, bool counts_buffers) {
+    size_t turn = meter->inputs->passes.turn_step;
+    size_t num_steps = meter->inputs->profile->num_steps;
+    uint32_t turn_segment = meter->segment_of_step[turn];
+    stage_peak forward = peak_within(meter, 0, turn_segment, meter->handed_in[unit + 1]);
+    stage_peak backward = peak_within(meter, turn_segment, meter->segment_of_step[num_steps],
+                                      meter->handed_on[unit + 1]);
+    uint64_t forward_bytes = forward.bytes + (counts_buffers ? forward.buffer_bytes : 0);
+    uint64_t backward_bytes = backward.bytes + (counts_buffers ? backward.buffer_bytes : 0);
+    stage_peak larger = backward.has_steps && (!forward.has_steps || backward_bytes > forward_bytes)
+                            ? backward
+                            : forward;
+    if (!counts_buffers || !larger.has_steps)
+        larger.buffer_bytes = 0;
+    return larger;
+}
+
+/* Without that: over the steps of its own units, wherever they are, or over all steps between its
+ * first and its last operation. */
+static stage_peak plain_peak(const pl_tile_meter *meter, const stage_steps *steps,
+                             bool with_segment) {
     const popliner_operations *operations = meter->inputs->operations;
-    size_t segment = SIZE_MAX;
-    uint64_t bytes = 0;
+    stage_peak peak = {.has_steps = false};
     if (meter->inputs->model->has_own_steps) {
         uint64_t max_bytes = pl_peak_tree_most(&meter->tree);
-        if (max_bytes >= COUNTS) {
-            bytes = max_bytes - COUNTS;
-            segment = step == NULL ? SIZE_MAX : pl_peak_tree_place(&meter->tree);
-        }
+        peak.has_steps = max_bytes >= COUNTS;
+        peak.bytes = peak.has_steps ? max_bytes - COUNTS : 0;
+        if (peak.has_steps && with_segment)
+            peak.segment = pl_peak_tree_place(&meter->tree);
     } else if (steps->first_operation != SIZE_MAX) {
         size_t first = pl_operation_at(operations, steps->first_operation)->first_step;
         size_t last = pl_operation_at(operations, steps->last_operation)->last_step;
-        bytes = pl_peak_tree_most_within(&meter->tree, meter->segment_of_step[first],
-                                         meter->segment_of_step[last + 1], &segment);
+        peak.bytes = pl_peak_tree_most_within(&meter->tree, meter->segment_of_step[first],
+                                              meter->segment_of_step[last + 1], &peak.segment);
+        peak.has_steps = true;
     }
-    if (step != NULL)
-        *step = segment == SIZE_MAX ? 0 : meter->segment_step[segment];
-    return bytes;
+    return peak;
+}
+
+/* The peak of a stage that ends with `unit`. */
+static stage_peak peak_of_stage(const pl_tile_meter *meter, const stage_steps *steps, size_t unit,
+                                bool counts_buffers) {
+    bool with_step = meter->sums != NULL || meter->has_unexplained;
+    stage_peak peak = counts_buffers && meter->handed_on != NULL
+                          ? peak_with_buffers(meter, unit, true)
+                          : plain_peak(meter, steps, with_step);
+    if (with_step && peak.has_steps)
+        peak.step = meter->segment_step[peak.segment];
+    if (meter->has_unexplained && peak.bytes > 0)
+        peak.unexplained_bytes = meter->unexplained_bytes[peak.step];
+    return peak;
 }
 
 /* From differences over the starts to the bytes that arrive in stages beginning at `start`: called
@@ -367,14 +471,108 @@ static void begin_start(pl_tile_meter *meter, size_t start) {
     }
 }
 
-/* Adds a tile to a stage; steps are those of the stage. */
-static bool add_to_stage(pl_tile_meter *meter, size_t interval, const stage_steps *steps,
-                         pl_peak_piece *tile) {
-    if (!pl_peak_envelope_has_place_for(&meter->largest, interval, tile))
-        return true;
+/* Adds the need of a tile to those of a stage. */
+static bool add_need(pl_tile_meter *meter, popliner_need need, size_t interval, size_t tile,
+                     const stage_peak *peak, uint64_t bytes, uint64_t stash_bytes,
+                     uint64_t unexplained_bytes) {
+    pl_need_line line = pl_need_of(&meter->inputs->rule, need, &meter->layout, bytes, stash_bytes);
+    pl_peak_piece piece = {
+        .bytes = line.bytes,
+        .stash_bytes = line.copy_bytes,
+        .unexplained_bytes = unexplained_bytes,
+        .layout_bytes = line.bytes - bytes,
+        .copy_layout_bytes = line.copy_bytes - stash_bytes,
+        .tile = (uint32_t)tile,
+        .step = peak->step,
+    };
+    return pl_peak_envelope_add(&meter->largest[need], interval, &piece);
+}
+
+/* What of a stage on a tile has nothing to do with steps. */
+typedef struct steady_bytes {
+    uint64_t code_bytes[PL_NUM_CODE_GROUPS];
+    uint64_t all_code_bytes;
+    uint64_t data_bytes;  /* always live */
+    uint64_t fixed_bytes; /* of no operation */
+    uint64_t stash_bytes; /* one copy */
+    uint64_t accumulator_bytes;
+} steady_bytes;
+
+static steady_bytes find_steady(const pl_tile_meter *meter, size_t tile,
+                                const uint64_t *sum_bytes) {
+    const pl_account *account = &meter->inputs->account;
+    steady_bytes s = {
+        .data_bytes = sum_bytes[PL_SUM_DATA],
+        .fixed_bytes = pl_account_fixed(account, tile),
+        .stash_bytes = sum_bytes[PL_SUM_STASH],
+        .accumulator_bytes = sum_bytes[PL_SUM_ACCUMULATORS],
+    };
+    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
+        s.code_bytes[group] = pl_account_limit(account, group, tile, sum_bytes[group]);
+        s.all_code_bytes += s.code_bytes[group];
+    }
+    return s;
+}
+
+/* Adds what is told of the stage over all tiles. */
+static void add_sums(pl_tile_meter *meter, size_t interval, const stage_peak *peak,
+                     const steady_bytes *s, uint64_t bytes) {
+    pl_need_line line = pl_need_of(&meter->inputs->rule, POPLINER_NEED_EXPECTED, &meter->layout,
+                                   bytes, s->stash_bytes);
+    pl_detail_sums own = {
+        .variables_bytes = peak->bytes - peak->unexplained_bytes + s->data_bytes,
+        .stash_bytes = s->stash_bytes,
+        .unexplained_bytes = peak->unexplained_bytes + s->fixed_bytes,
+        .unexplained_always_live_bytes = s->fixed_bytes,
+        .buffer_bytes = peak->buffer_bytes,
+        .accumulator_bytes = s->accumulator_bytes,
+        .layout_bytes = line.bytes - bytes,
+        .copy_layout_bytes = line.copy_bytes - s->stash_bytes,
+    };
+    memcpy(own.code_bytes, s->code_bytes, sizeof own.code_bytes);
+    pl_detail_sums_add(&meter->sums[interval], &own, 1);
+}
+
+/* Adds a tile to the stage from `start` to `unit`; false when memory is short. */
+static bool add_to_stage(pl_tile_meter *meter, size_t tile, size_t start, size_t unit,
+                         const stage_steps *steps, const uint64_t *sum_bytes) {
+    const pl_interval_inputs *inputs = meter->inputs;
+    const bool *wants = inputs->wants_need;
+    size_t interval = pl_triangle_place(inputs->usage.num_units, start, unit);
+    bool has_buffers = (inputs->options->pipeline.effects & POPLINER_EFFECT_BUFFERS) != 0;
+    steady_bytes s = find_steady(meter, tile, sum_bytes);
+    uint64_t steady = s.all_code_bytes + s.data_bytes + s.fixed_bytes;
+    stage_peak plain = peak_of_stage(meter, steps, unit, false);
+    if (meter->sums == NULL && !inputs->model->may_shrink) {
+        /* what never becomes less when the stage grows */
+        bool has_all = inputs->options->need != POPLINER_NEED_LEAST;
+        uint64_t bytes = plain.bytes + steady + (has_all ? s.accumulator_bytes : 0);
+        pl_need_line line =
+            pl_need_of(&inputs->rule, inputs->options->need, &meter->layout, bytes, s.stash_bytes);
+        if ((has_all || !meter->has_unexplained) && line.bytes > inputs->options->max_bytes) {
+            meter->allowed_end[start] = unit;
+            return true;
+        }
+    }
+    stage_peak buffered =
+        meter->handed_on != NULL ? peak_of_stage(meter, steps, unit, true) : plain;
+    const stage_peak *peak = has_buffers ? &buffered : &plain;
+    uint64_t bytes = peak->bytes + peak->buffer_bytes + s.accumulator_bytes + steady;
     if (meter->sums != NULL)
-        peak_of_stage(meter, steps, &tile->step);
-    return pl_peak_envelope_add(&meter->largest, interval, tile);
+        add_sums(meter, interval, peak, &s, bytes);
+    if (wants[POPLINER_NEED_EXPECTED] &&
+        !add_need(meter, POPLINER_NEED_EXPECTED, interval, tile, peak, bytes, s.stash_bytes,
+                  peak->unexplained_bytes + s.fixed_bytes))
+        return false;
+    if (wants[POPLINER_NEED_LEAST] &&
+        !add_need(meter, POPLINER_NEED_LEAST, interval, tile, &plain,
+                  plain.bytes - (inputs->rule.has_needs ? plain.unexplained_bytes : 0) + steady,
+                  s.stash_bytes, s.fixed_bytes))
+        return false;
+    bytes = buffered.bytes + buffered.buffer_bytes + s.accumulator_bytes + steady;
+    return !wants[POPLINER_NEED_MOST] ||
+           add_need(meter, POPLINER_NEED_MOST, interval, tile, &buffered, bytes, s.stash_bytes,
+                    buffered.unexplained_bytes + s.fixed_bytes);
 }
 
 /* Adds a tile to the stages that begin at `start`. */
@@ -393,35 +591,7 @@ static bool measure_start(pl_tile_meter *meter, size_t tile, size_t start) {
         add_unit_steps(&steps, meter->inputs->chain, unit);
         for (size_t sum = 0; sum < num_sums; sum++)
             sum_bytes[sum] += meter->arriving_bytes[sum][start * num_units + unit];
-        size_t interval = pl_triangle_place(num_units, start, unit);
-        uint32_t step;
-        uint64_t peak_bytes = peak_of_stage(meter, &steps, meter->has_unexplained ? &step : NULL);
-        uint64_t unexplained_bytes =
-            meter->has_unexplained && peak_bytes > 0 ? meter->unexplained_bytes[step] : 0;
-        uint64_t fixed_bytes = pl_account_fixed(&meter->inputs->account, tile);
-        pl_detail_sums own = {
-            .variables_bytes = peak_bytes - unexplained_bytes + sum_bytes[PL_SUM_DATA],
-            .stash_bytes = sum_bytes[PL_SUM_STASH],
-            .unexplained_bytes = unexplained_bytes + fixed_bytes,
-            .unexplained_always_live_bytes = fixed_bytes,
-        };
-        pl_peak_piece as_largest = {
-            .bytes = own.variables_bytes + own.unexplained_bytes,
-            .stash_bytes = own.stash_bytes,
-            .unexplained_bytes = own.unexplained_bytes,
-            .tile = (uint32_t)tile,
-        };
-        for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
-            own.code_bytes[group] =
-                pl_account_limit(&meter->inputs->account, group, tile, sum_bytes[group]);
-            as_largest.bytes += own.code_bytes[group];
-        }
-        if (meter->sums != NULL)
-            pl_detail_sums_add(&meter->sums[interval], &own, 1);
-        else if (!meter->inputs->model->may_shrink &&
-                 as_largest.bytes > meter->inputs->options->max_bytes)
-            meter->allowed_end[start] = unit;
-        if (meter->allowed_end[start] > unit && !add_to_stage(meter, interval, &steps, &as_largest))
+        if (!add_to_stage(meter, tile, start, unit, &steps, sum_bytes))
             return false;
     }
     return true;
@@ -444,7 +614,14 @@ popliner_status pl_tile_meter_measure(pl_tile_meter *meter, size_t tile, popline
         add_arrivals(meter, PL_VERTEX_CODE, &meter->inputs->kind_sets,
                      meter->inputs->kind_set[type * num_tiles + tile],
                      meter->inputs->kind_code_bytes[type * num_tiles + tile]);
-    if (meter->inputs->max_stages > 1)
+    if (meter->handed_on != NULL) {
+        memset(meter->handed_on, 0, (num_units + 1) * sizeof *meter->handed_on);
+        memset(meter->handed_in, 0, (num_units + 1) * sizeof *meter->handed_in);
+        pl_passes_add_tile_cuts(&meter->inputs->passes, p, &meter->inputs->pass_usage,
+                                meter->inputs->handed, tile, meter->handed_on, meter->handed_in);
+    }
+    meter->layout = pl_layout_of_tile(p, tile);
+    if (meter->inputs->keeps)
         pl_stash_add_tile(&meter->inputs->stash, p, &meter->inputs->pass_usage, tile,
                           &meter->stash_work, meter->arriving_bytes[PL_SUM_STASH]);
     bool memory = sort_variables(meter, tile) && find_segments(meter) && sort_arrivals(meter) &&
@@ -465,8 +642,11 @@ popliner_status pl_tile_meter_merge(pl_tile_meter *meter, const pl_tile_meter *o
         if (other->allowed_end[first] < meter->allowed_end[first])
             meter->allowed_end[first] = other->allowed_end[first];
     if (meter->sums != NULL)
-        pl_detail_sums_add(meter->sums, other->sums, meter->largest.num_intervals);
-    return pl_peak_envelope_merge(&meter->largest, &other->largest)
-               ? POPLINER_OK
-               : pl_fail_memory(error, "the intervals");
+        pl_detail_sums_add(meter->sums, other->sums,
+                           pl_triangle_size(meter->inputs->chain->num_units));
+    bool memory = true;
+    for (int need = 0; memory && need < POPLINER_NUM_NEEDS; need++)
+        memory = !meter->inputs->wants_need[need] ||
+                 pl_peak_envelope_merge(&meter->largest[need], &other->largest[need]);
+    return memory ? POPLINER_OK : pl_fail_memory(error, "the intervals");
 }

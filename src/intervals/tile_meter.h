@@ -11,9 +11,9 @@
 #include "intervals/stage_details.h"
 #include "memory/curve.h"
 
-/* What the sums over arrivals are kept apart by: the groups of code, always-live data, and what a
- * pipeline keeps, which is no part of the peak of a plain stage. */
-enum { PL_SUM_DATA = PL_NUM_CODE_GROUPS, PL_SUM_STASH, PL_NUM_SUMS };
+/* What the sums over arrivals are kept apart by: the groups of code, always-live data, what a
+ * pipeline keeps, which is no part of the peak of a plain stage, and accumulators. */
+enum { PL_SUM_DATA = PL_NUM_CODE_GROUPS, PL_SUM_STASH, PL_SUM_ACCUMULATORS, PL_NUM_SUMS };
 
 struct pl_tile_arrival;
 
@@ -21,8 +21,8 @@ struct pl_tile_arrival;
 typedef struct pl_tile_meter {
     const pl_interval_inputs *inputs;
     /* Of the tiles that were measured, by stage; owned. */
-    pl_peak_envelope largest;
-    pl_detail_sums *sums; /* only if details are wanted */
+    pl_peak_envelope largest[POPLINER_NUM_NEEDS]; /* of the needs that are wanted */
+    pl_detail_sums *sums;                         /* only if details are wanted */
     /* By the first unit: the stages that reach this unit need more than max_bytes. Owned. Without
      * details only, for these are of all stages. */
     size_t *allowed_end;
@@ -31,6 +31,11 @@ typedef struct pl_tile_meter {
      * difference may be below zero: unsigned, it wraps around and comes out right in the sums. */
     uint64_t *arriving_bytes[PL_NUM_SUMS]; /* [num_units + 1][num_units] */
     pl_stash_work stash_work;
+    /* What crosses each cut, by the unit behind it, forward and backward; [num_units + 1], NULL
+     * where it does not stay. */
+    uint64_t *handed_on;
+    uint64_t *handed_in;
+    pl_layout layout;
     pl_live_parts parts;              /* what has to arrive */
     struct pl_tile_arrival *arrivals; /* the same, by set */
     size_t arrivals_capacity;
@@ -45,8 +50,8 @@ typedef struct pl_tile_meter {
     uint8_t *is_break;         /* [num_steps + 1]: whether a segment begins here */
     uint32_t *segment_of_step; /* [num_steps + 1] */
     uint64_t *step_bytes;      /* [num_steps]: of the base */
-    /* [num_steps]: of what no operation touches, which is part of the base; only if details are
-     * wanted */
+    /* [num_steps]: of what no operation touches, which is part of the base; only if details, or
+     * what a stage needs at least, are wanted */
     uint64_t *unexplained_bytes;
     bool has_unexplained;    /* not 0 at some step */
     uint64_t *segment_bytes; /* [segments]: the most of the base */

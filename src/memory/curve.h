@@ -36,9 +36,9 @@ void pl_curve_add_steps(pl_curve *curve, size_t first_step, size_t end_step, uin
 uint64_t pl_curve_peak(const pl_curve *curve, size_t first_step, size_t end_step,
                        size_t *peak_step);
 
-/* The same over the curve's steps that have a mark: is_marked[step] != 0. */
-uint64_t pl_curve_peak_of_marked(const pl_curve *curve, const uint8_t *is_marked,
-                                 size_t *peak_step);
+/* The same over those of these steps that have a mark: is_marked[step] != 0. False if none has. */
+bool pl_curve_peak_of_marked(const pl_curve *curve, const uint8_t *is_marked, size_t first_step,
+                             size_t end_step, uint64_t *peak_bytes, size_t *peak_step);
 
 /* The sum at each of the curve's steps, into bytes[end_step - first_step]. */
 void pl_curve_read(const pl_curve *curve, uint64_t *bytes);

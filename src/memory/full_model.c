@@ -53,6 +53,61 @@ static void find_own_steps(pl_stage_meter *meter, const size_t *operations, size
     }
 }
 
+/* The most live bytes at steps of one pass, and the first step with them. */
+typedef struct pass_peak {
+    bool has_steps;
+    uint64_t bytes;
+    size_t step;
+    uint64_t buffer_bytes; /* that are there at all of its steps */
+} pass_peak;
+
+/* The larger one, with the buffers or without them; the first of equals. */
+static const pass_peak *larger_of(const pass_peak *first, const pass_peak *second,
+                                  bool with_buffers) {
+    uint64_t first_bytes = first->bytes + (with_buffers ? first->buffer_bytes : 0);
+    uint64_t second_bytes = second->bytes + (with_buffers ? second->buffer_bytes : 0);
+    return second->has_steps && (!first->has_steps || second_bytes > first_bytes) ? second : first;
+}
+
+/* Adds what passes through the stage on a tile, at the steps of the pass in which it does. */
+static void add_passing(pl_stage_meter *meter, size_t tile) {
+    const popliner_profile *p = meter->profile;
+    size_t turn_step =
+        meter->passes.turn_step < p->num_steps ? meter->passes.turn_step : p->num_steps;
+    for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
+        if (meter->variable_seen[i] == meter->stage_number)
+            continue;
+        for (int is_before = 0; is_before < 2; is_before++) {
+            if (!pl_stage_is_passed(meter, (size_t)i, is_before != 0))
+                continue;
+            uint32_t class_index = p->variable_class[i];
+            for (uint32_t k = p->class_ranges_start[class_index];
+                 k < p->class_ranges_start[class_index + 1]; k++) {
+                size_t first = p->range_first_step[k];
+                size_t end = p->range_end_step[k];
+                if (is_before != 0)
+                    end = end < turn_step ? end : turn_step;
+                else
+                    first = first > turn_step ? first : turn_step;
+                if (first < end)
+                    pl_curve_add_steps(&meter->curve, first, end, p->variable_size_bytes[i]);
+            }
+        }
+    }
+}
+
+/* What no operation touches at the step of a peak. */
+static uint64_t unexplained_at(const pl_stage_meter *meter, size_t tile, const pass_peak *peak) {
+    const popliner_profile *p = meter->profile;
+    const uint32_t *unexplained;
+    size_t count = pl_account_unexplained(&meter->account, tile, &unexplained);
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < count && peak->bytes > 0; i++)
+        if (popliner_liveness_is_live(p, unexplained[i], peak->step))
+            bytes += p->variable_size_bytes[unexplained[i]];
+    return bytes;
+}
+
 /* The peak on one tile of the stage's variables meter->variables[first ... end - 1] and those that
  * no operation touches, over the stage's own steps. */
 static popliner_status measure_tile(pl_stage_meter *meter, size_t tile, size_t first, size_t end,
@@ -62,7 +117,6 @@ static popliner_status measure_tile(pl_stage_meter *meter, size_t tile, size_t f
     const uint32_t *unexplained;
     size_t num_unexplained = pl_account_unexplained(&meter->account, tile, &unexplained);
     uint64_t always_live_bytes = 0;
-    size_t peak_step;
     if (!pl_curve_begin(&meter->curve, 0, p->num_steps))
         return pl_fail_memory(error, "the memory of a stage");
     for (size_t i = first; i < end; i++) {
@@ -78,14 +132,29 @@ static popliner_status measure_tile(pl_stage_meter *meter, size_t tile, size_t f
         pl_curve_add(&meter->curve, p, p->variable_class[variable],
                      p->variable_size_bytes[variable]);
     }
-    uint64_t peak_bytes = pl_curve_peak_of_marked(&meter->curve, steps->is_own, &peak_step);
-    uint64_t unexplained_bytes = 0;
-    for (size_t i = 0; i < num_unexplained && peak_bytes > 0; i++)
-        if (popliner_liveness_is_live(p, unexplained[i], peak_step))
-            unexplained_bytes += p->variable_size_bytes[unexplained[i]];
-    memory->variables_bytes[tile] = always_live_bytes + peak_bytes - unexplained_bytes;
+    if ((meter->effects & POPLINER_EFFECT_PASSING) != 0)
+        add_passing(meter, tile);
+    bool is_handed = meter->handed_on != NULL;
+    size_t turn_step = is_handed ? meter->passes.turn_step : p->num_steps;
+    pass_peak forward = {.buffer_bytes = is_handed ? meter->handed_in[tile] : 0};
+    pass_peak backward = {.buffer_bytes = is_handed ? meter->handed_on[tile] : 0};
+    forward.has_steps = pl_curve_peak_of_marked(&meter->curve, steps->is_own, 0, turn_step,
+                                                &forward.bytes, &forward.step);
+    backward.has_steps = pl_curve_peak_of_marked(&meter->curve, steps->is_own, turn_step,
+                                                 p->num_steps, &backward.bytes, &backward.step);
+    bool has_buffers = (meter->effects & POPLINER_EFFECT_BUFFERS) != 0;
+    const pass_peak *plain = larger_of(&forward, &backward, false);
+    const pass_peak *buffered = larger_of(&forward, &backward, true);
+    const pass_peak *expected = has_buffers ? buffered : plain;
+    uint64_t unexplained_bytes = unexplained_at(meter, tile, expected);
+    memory->variables_bytes[tile] = always_live_bytes + expected->bytes - unexplained_bytes;
     memory->unexplained_bytes[tile] = unexplained_bytes;
-    memory->peak_step[tile] = peak_step;
+    memory->buffer_bytes[tile] = has_buffers && expected->has_steps ? expected->buffer_bytes : 0;
+    memory->peak_step[tile] = expected->has_steps ? expected->step : 0;
+    memory->least_bytes[tile] =
+        always_live_bytes + plain->bytes - unexplained_at(meter, tile, plain);
+    memory->most_bytes[tile] =
+        always_live_bytes + buffered->bytes + (buffered->has_steps ? buffered->buffer_bytes : 0);
     return POPLINER_OK;
 }
 

@@ -13,6 +13,7 @@
 void pl_passes_free(pl_passes *passes) {
     free(passes->step_runs);
     free(passes->operation_is_backward);
+    free(passes->operation_is_behind);
     free(passes->forward_step);
     free(passes->backward_step);
     *passes = (pl_passes){0};
@@ -90,16 +91,18 @@ static void find_turn(pl_passes *passes, const popliner_profile *p,
         passes->turn_step = SIZE_MAX;
 }
 
-static void find_backward_operations(pl_passes *passes, const popliner_profile *p,
-                                     const popliner_operations *operations) {
+/* Marks the operations that do not begin before a step. */
+static void mark_behind(const pl_passes *passes, const popliner_profile *p,
+                        const popliner_operations *operations, size_t step_behind,
+                        uint8_t *is_behind) {
     for (size_t i = 0; i < operations->count; i++)
-        passes->operation_is_backward[i] = operations->first_step[i] >= passes->turn_step;
+        is_behind[i] = operations->first_step[i] >= step_behind;
     /* where an operation has steps of its own, those of other calls of its programs do not matter;
      * its first one comes last here */
     for (size_t step = p->num_steps; step-- > 0;) {
         uint32_t operation = operations->step_operation[step];
         if (operation != PL_NONE && passes->step_runs[step] != 0)
-            passes->operation_is_backward[operation] = step >= passes->turn_step;
+            is_behind[operation] = step >= step_behind;
     }
 }
 
@@ -138,15 +141,19 @@ popliner_status pl_passes_find(pl_passes *passes, const popliner_profile *profil
     passes->step_runs = pl_new_array(profile->num_steps, sizeof *passes->step_runs);
     passes->operation_is_backward =
         pl_new_array(operations->count, sizeof *passes->operation_is_backward);
+    passes->operation_is_behind =
+        pl_new_array(operations->count, sizeof *passes->operation_is_behind);
     passes->forward_step = pl_new_array(chain->num_units, sizeof *passes->forward_step);
     passes->backward_step = pl_new_array(chain->num_units, sizeof *passes->backward_step);
     if (passes->step_runs == NULL || passes->operation_is_backward == NULL ||
-        passes->forward_step == NULL || passes->backward_step == NULL ||
-        !find_running_steps(passes, profile))
+        passes->operation_is_behind == NULL || passes->forward_step == NULL ||
+        passes->backward_step == NULL || !find_running_steps(passes, profile))
         return pl_fail_memory(error, "the passes of the training");
     find_turn(passes, profile, operations, chain);
-    find_backward_operations(passes, profile, operations);
+    mark_behind(passes, profile, operations, passes->turn_step, passes->operation_is_backward);
     find_border_steps(passes, profile, operations, chain);
+    size_t behind = passes->is_training ? passes->backward_step[passes->last_layer] : SIZE_MAX;
+    mark_behind(passes, profile, operations, behind, passes->operation_is_behind);
     return POPLINER_OK;
 }
 
@@ -240,6 +247,11 @@ static int compare_carried(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
+static bool is_carried(const popliner_profile *p, const pl_pass_bounds *b, size_t variable) {
+    return (b->first_forward != b->last_forward || b->first_backward != b->last_backward) &&
+           !p->class_always_live[p->variable_class[variable]];
+}
+
 static bool is_on_both_sides(uint32_t first, uint32_t last, size_t border) {
     return first != PL_NO_UNIT && first < border && border <= last;
 }
@@ -275,8 +287,7 @@ popliner_status pl_passes_measure_cuts(const pl_passes *passes, const popliner_p
         uint32_t set = usage->variable_set[i];
         const pl_pass_bounds *b = &bounds[set];
         uint32_t class_index = p->variable_class[i];
-        if ((b->first_forward == b->last_forward && b->first_backward == b->last_backward) ||
-            p->class_always_live[class_index])
+        if (!is_carried(p, b, i))
             continue;
         if (!pl_grow(&list, &capacity, count + 1, sizeof *list))
             status = pl_fail_memory(error, "the cuts");
@@ -295,4 +306,15 @@ popliner_status pl_passes_measure_cuts(const pl_passes *passes, const popliner_p
     free(bounds);
     free(list);
     return status;
+}
+
+void pl_passes_add_tile_cuts(const pl_passes *passes, const popliner_profile *p,
+                             const pl_unit_usage *usage, const pl_pass_bounds *bounds, size_t tile,
+                             uint64_t *forward_bytes, uint64_t *backward_bytes) {
+    for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
+        const pl_pass_bounds *b = &bounds[usage->variable_set[i]];
+        const carried own = {p->variable_class[i], p->variable_size_bytes[i]};
+        if (is_carried(p, b, i))
+            add_carried(passes, p, &own, b, forward_bytes, backward_bytes);
+    }
 }

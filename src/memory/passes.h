@@ -31,6 +31,8 @@ typedef struct pl_passes {
     size_t last_layer;              /* its unit; 0 if no layer works */
     uint8_t *step_runs;             /* [num_steps] */
     uint8_t *operation_is_backward; /* [operations]: by its steps alone */
+    uint8_t *operation_is_behind;   /* [operations]: it begins when a unit before the last layer has
+                                       begun its backward pass */
     /* By the unit behind a border, from 1: the first step at which that unit (or the nearest behind
      * it that does) works forward, and at which the unit before it (or the nearest before that)
      * works backward. SIZE_MAX if none does; and for backward behind the last layer, where the two
@@ -55,6 +57,12 @@ static inline bool pl_is_forward(const pl_passes *passes, size_t unit, size_t op
 static inline bool pl_is_backward(const pl_passes *passes, size_t unit, size_t operation) {
     return passes->is_training &&
            (unit >= passes->last_layer || passes->operation_is_backward[operation] != 0);
+}
+
+/* Whether an operation certainly belongs to the forward pass, as far as that can be told: of the
+ * last layer and what is behind it those that begin before an earlier unit works backward. */
+static inline bool pl_begins_forward(const pl_passes *passes, size_t unit, size_t operation) {
+    return pl_is_forward(passes, unit, operation) && passes->operation_is_behind[operation] == 0;
 }
 
 /* Finds who touches what in which pass: unit u of the usage is that of the chain forward, or, if it
@@ -94,6 +102,12 @@ bool pl_class_crosses(const popliner_profile *profile, uint32_t class_index, siz
 popliner_status pl_passes_measure_cuts(const pl_passes *passes, const popliner_profile *profile,
                                        const pl_unit_usage *usage, uint64_t *forward_bytes,
                                        uint64_t *backward_bytes, popliner_error *error);
+
+/* Adds those of one tile to forward_bytes[num_units] and backward_bytes[num_units]. `bounds` are
+ * those of `usage`. O(variables of the tile * borders). */
+void pl_passes_add_tile_cuts(const pl_passes *passes, const popliner_profile *profile,
+                             const pl_unit_usage *usage, const pl_pass_bounds *bounds, size_t tile,
+                             uint64_t *forward_bytes, uint64_t *backward_bytes);
 
 /* Which variables a copy from or to the host touches, into a new array [num_variables] of marks;
  * NULL without memory. O(what such copies touch). */

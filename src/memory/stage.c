@@ -58,6 +58,9 @@ void pl_stage_meter_free(pl_stage_meter *meter) {
     free(meter->variables);
     free(meter->operation_buffer);
     pl_passes_free(&meter->passes);
+    pl_unit_usage_free(&meter->pass_usage);
+    pl_unit_usage_free(&meter->parameters);
+    free(meter->bounds);
     free(meter->touched_by);
     free(meter->host_copied);
     free(meter);
@@ -119,18 +122,27 @@ static void complete(const pl_stage_meter *meter, pl_stage_memory *memory,
     for (size_t tile = 0; tile < memory->num_tiles; tile++) {
         memory->unexplained_always_live_bytes[tile] = pl_account_fixed(&meter->account, tile);
         memory->unexplained_bytes[tile] += memory->unexplained_always_live_bytes[tile];
-        memory->total_bytes[tile] = memory->variables_bytes[tile] + memory->unexplained_bytes[tile];
+        uint64_t code_bytes = 0;
         for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
             groups[group][tile] =
                 pl_account_limit(&meter->account, group, tile, groups[group][tile]);
-            memory->total_bytes[tile] += groups[group][tile];
+            code_bytes += groups[group][tile];
         }
+        memory->total_bytes[tile] = memory->variables_bytes[tile] +
+                                    memory->unexplained_bytes[tile] + memory->buffer_bytes[tile] +
+                                    code_bytes;
+        uint64_t fixed_bytes = code_bytes + memory->unexplained_always_live_bytes[tile];
+        memory->least_bytes[tile] += fixed_bytes;
+        memory->most_bytes[tile] += fixed_bytes;
+        if (!meter->chain->model->follows_account) /* it has no other needs */
+            memory->least_bytes[tile] = memory->most_bytes[tile] = memory->total_bytes[tile];
     }
 }
 
-popliner_status pl_stage_measure(pl_stage_meter *meter, const size_t *operations,
-                                 size_t num_operations, pl_stage_memory *memory,
-                                 popliner_error *error) {
+/* Measures the operations with the effects that the meter is set to. */
+static popliner_status measure(pl_stage_meter *meter, const size_t *operations,
+                               size_t num_operations, pl_stage_memory *memory,
+                               popliner_error *error) {
     popliner_status status = pl_stage_memory_begin(memory, meter->profile->target.num_tiles, error);
     if (status != POPLINER_OK)
         return status;
@@ -154,6 +166,13 @@ popliner_status pl_stage_measure(pl_stage_meter *meter, const size_t *operations
     return status;
 }
 
+popliner_status pl_stage_measure(pl_stage_meter *meter, const size_t *operations,
+                                 size_t num_operations, pl_stage_memory *memory,
+                                 popliner_error *error) {
+    meter->effects = 0;
+    return measure(meter, operations, num_operations, memory, error);
+}
+
 popliner_status pl_stage_measure_units(pl_stage_meter *meter, size_t first_unit, size_t last_unit,
                                        pl_stage_memory *memory, popliner_error *error) {
     size_t count = 0;
@@ -165,9 +184,9 @@ popliner_status pl_stage_measure_units(pl_stage_meter *meter, size_t first_unit,
     return pl_stage_measure(meter, meter->operation_buffer, count, memory, error);
 }
 
-popliner_status pl_stage_measure_shared(pl_stage_meter *meter, const popliner_interval *stages,
-                                        size_t num_stages, pl_stage_memory *memory,
-                                        popliner_error *error) {
+popliner_status pl_stage_measure_intervals(pl_stage_meter *meter, const popliner_interval *stages,
+                                           size_t num_stages, pl_stage_memory *memory,
+                                           popliner_error *error) {
     size_t count = 0;
     for (size_t i = 0; i < popliner_operations_count(meter->operations); i++) {
         size_t unit = pl_chain_unit_of(meter->chain, i);
@@ -178,7 +197,7 @@ popliner_status pl_stage_measure_shared(pl_stage_meter *meter, const popliner_in
             meter->operation_buffer[count++] = i;
     }
     meter->is_shared = num_stages > 1;
-    popliner_status status = pl_stage_measure(meter, meter->operation_buffer, count, memory, error);
+    popliner_status status = measure(meter, meter->operation_buffer, count, memory, error);
     meter->is_shared = false;
     return status;
 }
@@ -195,10 +214,12 @@ uint64_t pl_stage_parameter_bytes(const pl_stage_meter *meter) {
     return bytes;
 }
 
-/* Whether the variable counts as data in the stage that was measured last. */
-static bool is_of_stage(const pl_stage_meter *meter, size_t variable) {
-    return pl_account_is_data(&meter->account, meter->profile, variable,
-                              meter->variable_seen[variable] == meter->stage_number);
+/* Whether the variable counts as data, at a step, in the stage that was measured last. */
+static bool is_of_stage(const pl_stage_meter *meter, size_t variable, size_t step) {
+    bool is_seen = meter->variable_seen[variable] == meter->stage_number;
+    return pl_account_is_data(
+        &meter->account, meter->profile, variable,
+        is_seen || pl_stage_is_passed(meter, variable, step < meter->passes.turn_step));
 }
 
 size_t pl_stage_largest_variables(const pl_stage_meter *meter, size_t tile, size_t step,
@@ -210,7 +231,7 @@ size_t pl_stage_largest_variables(const pl_stage_meter *meter, size_t tile, size
         uint64_t size_bytes = meter->profile->variable_size_bytes[i];
         bool is_larger =
             count < max_count || (max_count > 0 && size_bytes > largest[max_count - 1].size_bytes);
-        if (!is_larger || size_bytes == 0 || !is_of_stage(meter, i) ||
+        if (!is_larger || size_bytes == 0 || !is_of_stage(meter, i, step) ||
             !popliner_liveness_is_live(meter->profile, i, step))
             continue;
         size_t place = count < max_count ? count++ : max_count - 1;

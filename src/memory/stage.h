@@ -24,10 +24,14 @@ typedef struct pl_stage_memory {
     uint64_t *vertex_state_bytes;
     uint64_t *exchange_code_bytes;
     uint64_t *control_code_bytes;
-    uint64_t *unexplained_bytes;             /* of no operation: 0 in PopLiner's model */
-    uint64_t *total_bytes;                   /* the sum of these six */
+    uint64_t *unexplained_bytes; /* of no operation: 0 in PopLiner's model */
+    uint64_t *buffer_bytes;      /* of effects that were asked for, like the next */
+    uint64_t *accumulator_bytes;
+    uint64_t *total_bytes;                   /* the sum of these eight */
     uint64_t *unexplained_always_live_bytes; /* part of unexplained_bytes */
-    uint64_t *peak_step; /* no bytes: the first step at which variables_bytes are live */
+    uint64_t *peak_step;   /* no bytes: the first step at which variables_bytes are live */
+    uint64_t *least_bytes; /* the same total for the other needs, see pl_need_of */
+    uint64_t *most_bytes;
 } pl_stage_memory;
 
 void pl_stage_memory_clear(pl_stage_memory *memory);
@@ -71,13 +75,14 @@ popliner_status pl_stage_measure(pl_stage_meter *meter, const size_t *operations
 popliner_status pl_stage_measure_units(pl_stage_meter *meter, size_t first_unit, size_t last_unit,
                                        pl_stage_memory *memory, popliner_error *error);
 
-/* The same for all operations of several stages that share an IPU; only their units matter, which
- * must not overlap. Where these are one stage, it is pl_stage_measure_units. In PopLiner's
- * model the steps of several end with the last one of any operation, so that they never need less
- * than one of them, nor than they did before one has grown. */
-popliner_status pl_stage_measure_shared(pl_stage_meter *meter, const popliner_interval *stages,
-                                        size_t num_stages, pl_stage_memory *memory,
-                                        popliner_error *error);
+/* The same for all operations of several stages that share an IPU; their units must not overlap.
+ * Where these are one stage, and `pipeline` (which may be NULL) asks for no effects, it is
+ * pl_stage_measure_units. Of the pipeline only schedule, effects and accumulators are looked at. In
+ * PopLiner's model the steps of several end with the last one of any operation, so that they never
+ * need less than one of them, nor than they did before one has grown. */
+popliner_status pl_stage_measure_shared(pl_stage_meter *meter, const popliner_pipeline *pipeline,
+                                        const popliner_interval *stages, size_t num_stages,
+                                        pl_stage_memory *memory, popliner_error *error);
 
 /* The bytes by tile of one copy of what the stage first_unit ... last_unit has to keep of a
  * micro-batch until its backward pass comes, into by_tile_bytes[num_tiles]: of the lowered
@@ -96,12 +101,24 @@ popliner_status pl_stage_measure_stash(pl_stage_meter *meter, popliner_recompute
                                        size_t first_unit, size_t last_unit, uint64_t *by_tile_bytes,
                                        popliner_error *error);
 
-/* What several stages on one IPU keep for a pipeline (NULL: nothing), each so many copies of its
- * stash as its place asks for, into kept_bytes[num_tiles]. Like pl_stage_measure_stash, whose
- * errors and costs it has for each stage. */
-popliner_status pl_stage_measure_kept(pl_stage_meter *meter, const popliner_pipeline *pipeline,
-                                      const popliner_interval *stages, size_t num_stages,
-                                      uint64_t *kept_bytes, popliner_error *error);
+/* What an IPU needs, each array with num_tiles items. Zero-initialise before the first use; free
+ * with pl_ipu_memory_clear. */
+typedef struct pl_ipu_memory {
+    pl_stage_memory stage;
+    uint64_t *kept_bytes;   /* for a pipeline, all copies; expected, like the next */
+    uint64_t *layout_bytes; /* that nothing uses */
+    uint64_t *need_bytes[POPLINER_NUM_NEEDS];
+} pl_ipu_memory;
+
+void pl_ipu_memory_clear(pl_ipu_memory *memory);
+
+/* Measures stages on one IPU, with what they keep in a pipeline (NULL: nothing, and no effects),
+ * each so many copies of its stash as its place asks for. It is the stage that the meter has
+ * measured last. Errors and cost: those of pl_stage_measure_shared, and of pl_stage_measure_stash
+ * for each stage. */
+popliner_status pl_stage_measure_ipu(pl_stage_meter *meter, const popliner_pipeline *pipeline,
+                                     const popliner_interval *stages, size_t num_stages,
+                                     pl_ipu_memory *memory, popliner_error *error);
 
 /* The bytes, over all tiles, of the variables that operations of the stage measured last touch,
  * that are always live and whose category is "variable": its parameters, but also the optimizer's
@@ -112,7 +129,7 @@ uint64_t pl_stage_parameter_bytes(const pl_stage_meter *meter);
 
 /* The largest data variables of the stage that was measured last, on `tile`, that are live at
  * `step`: at most max_count of them into largest[], by size, then by number. Returns how many. In
- * the full model these include what no operation touches. O(variables of the tile * max_count). */
+ * the full model these include what no operation touches, and what passes through. O(variables of the tile * max_count). */
 size_t pl_stage_largest_variables(const pl_stage_meter *meter, size_t tile, size_t step,
                                   popliner_stage_variable *largest, size_t max_count);
 

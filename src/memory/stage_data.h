@@ -11,7 +11,10 @@
 #include "memory/chain_data.h"
 #include "memory/code.h"
 #include "memory/curve.h"
+#include "memory/needs.h"
+#include "memory/parameters.h"
 #include "memory/passes.h"
+#include "memory/passing.h"
 #include "memory/stage.h"
 
 struct pl_stage_meter {
@@ -34,14 +37,39 @@ struct pl_stage_meter {
     bool is_shared;           /* the stage is several on one IPU */
     bool remembers_peaks;     /* as pl_stage_meter_remember_peaks asks */
 
-    /* Once a stash is measured; see stage_stash.c. */
+    /* What effects ask about the current stage; NULL or 0 for none of them. The stages are the
+     * caller's. */
+    unsigned effects;
+    const popliner_interval *stages; /* [num_stages] */
+    size_t num_stages;
+    const uint64_t *handed_on; /* [tiles] over the cuts behind the stages, forward */
+    const uint64_t *handed_in; /* [tiles] the same backward */
+
+    /* Once a stash or an effect is measured; see stage_stash.c and stage_effects.c. */
     pl_passes passes;
+    bool has_passes;
     uint8_t *touched_by;  /* [num_variables] */
     uint8_t *host_copied; /* [num_variables] */
+    pl_unit_usage pass_usage;
+    pl_pass_bounds *bounds; /* those of pass_usage */
+    pl_unit_usage parameters;
+    bool has_parameters;
 };
+
+/* Makes sure that the passes are there. Errors: MEMORY. */
+popliner_status pl_stage_need_passes(pl_stage_meter *meter, popliner_error *error);
+
+/* Whether a variable that the current stage does not touch passes through it, at steps before the
+ * turn, or else from it on. */
+bool pl_stage_is_passed(const pl_stage_meter *meter, size_t variable, bool is_before_turn);
 
 /* Adds to the stage the variables that an operation touches. */
 void pl_stage_add_variables(pl_stage_meter *meter, const popliner_operation *operation);
+
+/* pl_stage_measure for all operations of several stages that share an IPU. */
+popliner_status pl_stage_measure_intervals(pl_stage_meter *meter, const popliner_interval *stages,
+                                           size_t num_stages, pl_stage_memory *memory,
+                                           popliner_error *error);
 
 /* Puts the variables of the stage into the order of their tiles, which is their own. */
 void pl_stage_sort_variables(pl_stage_meter *meter);

@@ -19,6 +19,10 @@ popliner_status pl_stage_memory_begin(pl_stage_memory *memory, size_t num_tiles,
         &memory->total_bytes,
         &memory->peak_step,
         &memory->unexplained_always_live_bytes,
+        &memory->buffer_bytes,
+        &memory->accumulator_bytes,
+        &memory->least_bytes,
+        &memory->most_bytes,
     };
     if (memory->num_tiles != num_tiles)
         pl_stage_memory_clear(memory);
@@ -45,6 +49,10 @@ void pl_stage_memory_clear(pl_stage_memory *memory) {
     free(memory->unexplained_always_live_bytes);
     free(memory->total_bytes);
     free(memory->peak_step);
+    free(memory->buffer_bytes);
+    free(memory->accumulator_bytes);
+    free(memory->least_bytes);
+    free(memory->most_bytes);
     *memory = (pl_stage_memory){0};
 }
 

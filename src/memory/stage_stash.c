@@ -1,7 +1,6 @@
 /* What a stage keeps for a pipeline, measured for one stage by itself.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "costs/pipeline.h"
 #include "memory/stage_data.h"
 
 #include <stdlib.h>
@@ -30,23 +29,19 @@ popliner_status pl_stage_measure_stash(pl_stage_meter *meter, popliner_recompute
     const popliner_profile *p = meter->profile;
     const pl_passes *passes = &meter->passes;
     memset(by_tile_bytes, 0, p->target.num_tiles * sizeof *by_tile_bytes);
-    if (meter->touched_by == NULL) {
-        popliner_status status =
-            pl_passes_find(&meter->passes, p, meter->operations, meter->chain, error);
-        if (status == POPLINER_OK) {
-            meter->host_copied = pl_mark_host_copied(p);
-            meter->touched_by = pl_new_array(p->num_variables, 1);
-            if (meter->host_copied == NULL || meter->touched_by == NULL)
-                status = pl_fail_memory(error, "what a pipeline keeps");
-        }
-        if (status != POPLINER_OK) {
+    popliner_status status = pl_stage_need_passes(meter, error);
+    if (status == POPLINER_OK && meter->touched_by == NULL) {
+        meter->host_copied = pl_mark_host_copied(p);
+        meter->touched_by = pl_new_array(p->num_variables, 1);
+        if (meter->host_copied == NULL || meter->touched_by == NULL) {
             free(meter->host_copied);
             free(meter->touched_by);
             meter->host_copied = meter->touched_by = NULL;
-            pl_passes_free(&meter->passes);
-            return status;
+            status = pl_fail_memory(error, "what a pipeline keeps");
         }
     }
+    if (status != POPLINER_OK)
+        return status;
     if (!passes->is_training)
         return POPLINER_OK;
     memset(meter->touched_by, 0, p->num_variables);
@@ -84,28 +79,4 @@ popliner_status pl_stage_measure_stash(pl_stage_meter *meter, popliner_recompute
             by_tile_bytes[tile] += p->variable_size_bytes[i];
     }
     return POPLINER_OK;
-}
-
-popliner_status pl_stage_measure_kept(pl_stage_meter *meter, const popliner_pipeline *pipeline,
-                                      const popliner_interval *stages, size_t num_stages,
-                                      uint64_t *kept_bytes, popliner_error *error) {
-    size_t num_tiles = meter->profile->target.num_tiles;
-    memset(kept_bytes, 0, num_tiles * sizeof *kept_bytes);
-    if (pipeline == NULL)
-        return POPLINER_OK;
-    popliner_status status = POPLINER_OK;
-    uint64_t *copy_bytes = pl_new_array(num_tiles, sizeof *copy_bytes);
-    if (copy_bytes == NULL)
-        return pl_fail_memory(error, "what a pipeline keeps");
-    for (size_t i = 0; status == POPLINER_OK && i < num_stages; i++) {
-        size_t copies = pl_pipeline_copies(pipeline, stages[i].stages_to_end);
-        if (copies == 0)
-            continue;
-        status = pl_stage_measure_stash(meter, pipeline->recompute, stages[i].first_unit,
-                                        stages[i].last_unit, copy_bytes, error);
-        for (size_t tile = 0; status == POPLINER_OK && tile < num_tiles; tile++)
-            kept_bytes[tile] += copies * copy_bytes[tile];
-    }
-    free(copy_bytes);
-    return status;
 }

@@ -49,13 +49,13 @@ static popliner_status measure_unit(popliner_certificate *c, popliner_error *err
     for (size_t to_end = 1; to_end <= longest; to_end++) {
         popliner_interval unit = {why->unit, why->unit, to_end};
         popliner_status status = tell_ipu(c, &unit, 1, &c->unit, error);
-        if (status != POPLINER_OK || c->unit.tile_bytes == why->unit_bytes)
+        if (status != POPLINER_OK || c->unit.need_bytes[c->input.need] == why->unit_bytes)
             return status;
     }
     return pl_fail(error, POPLINER_ERROR_INTERNAL,
                    "unit %zu was planned with %" PRIu64 " bytes on its largest tile, but measures "
                    "%" PRIu64 "; please report this",
-                   why->unit, why->unit_bytes, c->unit.tile_bytes);
+                   why->unit, why->unit_bytes, c->unit.need_bytes[c->input.need]);
 }
 
 /* Measures the IPU of every stage; with is_evaluation the plan is told of its peak, else
@@ -78,12 +78,12 @@ static popliner_status measure(popliner_certificate *c, bool is_evaluation, popl
         size_t count = list_ipu(plan, plan->stages[i].ipu, stages);
         status = tell_ipu(c, stages, count, &c->details[i], error);
         if (status == POPLINER_OK && !is_evaluation &&
-            c->details[i].tile_bytes != plan->stages[i].peak_bytes)
+            c->details[i].need_bytes[c->input.need] != plan->stages[i].peak_bytes)
             status =
                 pl_fail(error, POPLINER_ERROR_INTERNAL,
                         "stage %zu was planned with %" PRIu64 " bytes on its largest tile, but "
                         "measures %" PRIu64 "; please report this",
-                        i, plan->stages[i].peak_bytes, c->details[i].tile_bytes);
+                        i, plan->stages[i].peak_bytes, c->details[i].need_bytes[c->input.need]);
     }
     if (status == POPLINER_OK && plan->infeasibility.obstacle == POPLINER_OBSTACLE_UNIT)
         status = measure_unit(c, error);
@@ -109,7 +109,7 @@ static void finish_evaluation(popliner_certificate *c) {
         size_t first = 0;
         while (plan->stages[first].ipu != stage->ipu)
             first++;
-        stage->peak_bytes = c->details[i].tile_bytes;
+        stage->peak_bytes = c->details[i].need_bytes[c->input.need];
         plan->num_ipus += first == i;
         if (stage->peak_bytes > plan->peak_bytes)
             plan->peak_bytes = stage->peak_bytes;

@@ -23,6 +23,7 @@
 typedef struct pl_certificate_input {
     const popliner_solver_options *options;
     popliner_pipeline pipeline; /* its max_stages mean nothing */
+    popliner_need need;         /* that the plan's peaks are */
     size_t num_units;
     const char *const *unit_names; /* [num_units] */
     const char *time_unit;         /* of the cycles */

@@ -33,10 +33,10 @@ static json_t *count_or_null(uint64_t count) {
 static bool put_stage(const popliner_certificate *c, size_t i, json_t *json) {
     const popliner_plan_stage *stage = &c->plan.stages[i];
     const popliner_chain *chain = c->input.chain;
-    json_t *mem =
-        c->is_measured
-            ? pl_report_memory_json(&c->details[i], chain->model->follows_account, c->has_stash)
-            : json_pack("{s:I}", "max_tile_mem", (json_int_t)stage->peak_bytes);
+    json_t *mem = c->is_measured
+                      ? pl_report_memory_json(&c->details[i], chain->model->follows_account,
+                                              &c->input.pipeline)
+                      : json_pack("{s:I}", "max_tile_mem", (json_int_t)stage->peak_bytes);
     bool done = put(json, "layer_from", text_or_null(pl_certificate_layer(c, stage->first_unit)));
     done = put(json, "layer_to",
                text_or_null(pl_certificate_layer(c, pl_certificate_last_layer(c, stage)))) &&
@@ -81,6 +81,7 @@ static json_t *peak_json(const popliner_certificate *c, const popliner_stage_det
     json_t *json = json_pack("{s:I, s:I, s:I}", "tile", (json_int_t)d->tile, "step",
                              (json_int_t)d->step, "bytes", (json_int_t)d->tile_bytes);
     bool done = put(json, "stash_bytes", json_integer((json_int_t)d->tile_stash_bytes));
+    done = put(json, "layout_bytes", json_integer((json_int_t)d->tile_layout_bytes)) && done;
     done =
         put(json, "unexplained_bytes", json_integer((json_int_t)d->tile_unexplained_bytes)) && done;
     done =
@@ -117,6 +118,13 @@ static bool knows_cuts(const popliner_certificate *c) {
     return c->plan.num_values > 0;
 }
 
+/* What a stage needs, in a model that knows what compiling adds. */
+static json_t *needs_json(const popliner_certificate *c, size_t i) {
+    if (!c->is_measured || !c->input.chain->model->follows_account)
+        return json_null();
+    return pl_report_needs_json(&c->details[i], pl_certificate_limit(c, c->plan.stages[i].ipu));
+}
+
 static json_t *stage_json(const popliner_certificate *c, size_t i) {
     const popliner_plan_stage *stage = &c->plan.stages[i];
     json_t *json = json_object();
@@ -136,6 +144,7 @@ static json_t *stage_json(const popliner_certificate *c, size_t i) {
                c->is_measured ? json_integer((json_int_t)c->details[i].parameter_bytes)
                               : json_null()) &&
            done;
+    done = put(json, "needs", needs_json(c, i)) && done;
     done = put(json, "peak", peak_json(c, c->is_measured ? &c->details[i] : NULL)) && done;
     if (done)
         return json;
@@ -258,7 +267,23 @@ static bool put_lists(const popliner_certificate *c, json_t *json) {
     return put(json, "ipu_mem_per_tile", limits) && done;
 }
 
+static json_t *effects_json(unsigned effects) {
+    json_t *list = json_array();
+    for (size_t i = 0; list != NULL && pl_effect_name(i) != NULL; i++)
+        if ((effects >> i & 1) != 0 &&
+            json_array_append_new(list, json_string(pl_effect_name(i))) != 0) {
+            json_decref(list);
+            list = NULL;
+        }
+    return list;
+}
+
 static json_t *options_json(const popliner_certificate *c) {
+    static const char *const risks[] = {
+        [POPLINER_NEED_EXPECTED] = "expected",
+        [POPLINER_NEED_LEAST] = "high",
+        [POPLINER_NEED_MOST] = "low",
+    };
     const popliner_solver_options *o = c->input.options;
     const popliner_pipeline *pipeline = &c->input.pipeline;
     bool is_mapped = o->num_mapped_stages > 0;
@@ -280,8 +305,14 @@ static json_t *options_json(const popliner_certificate *c) {
            done;
     done = put(json, "schedule", json_string(pl_schedule_name(pipeline->schedule))) && done;
     done = put(json, "recompute", json_string(pl_recompute_name(pipeline->recompute))) && done;
-    if (c->is_measured)
+    if (c->is_measured) {
         done = put(json, "memory_model", json_string(c->input.chain->model->name)) && done;
+        done = put(json, "effects", effects_json(pipeline->effects)) && done;
+        done =
+            put(json, "accumulators", json_string(pl_accumulators_name(pipeline->accumulators))) &&
+            done;
+        done = put(json, "risk", json_string(risks[c->input.need])) && done;
+    }
     if (done)
         return json;
     json_decref(json);

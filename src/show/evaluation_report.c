@@ -60,6 +60,13 @@ static void write_text(const popliner_certificate *c, size_t number, pl_text *te
     else
         pl_text_format(text, "%" PRIu64 " ABOVE the limit of %" PRIu64 "\n",
                        d->tile_bytes - limit_bytes, limit_bytes);
+    if (chain->model->follows_account)
+        pl_text_format(text,
+                       "  %s: at least %" PRIu64 ", expected %" PRIu64 ", at most %" PRIu64
+                       " bytes; margin %+.1f spreads\n",
+                       popliner_verdict_text(popliner_verdict_of(d, limit_bytes)),
+                       d->need_bytes[POPLINER_NEED_LEAST], d->need_bytes[POPLINER_NEED_EXPECTED],
+                       d->need_bytes[POPLINER_NEED_MOST], popliner_margin_spreads(d, limit_bytes));
     for (size_t i = 0; i < d->num_variables; i++) {
         const popliner_stage_variable *v = &d->variables[i];
         pl_text_format(text, "  %10" PRIu64 "  %-16s %s\n", v->size_bytes, v->category, v->name);
@@ -76,6 +83,7 @@ static json_t *as_json(const popliner_certificate *c, size_t number) {
     const popliner_stage_detail *d = &c->details[number];
     const popliner_chain *chain = c->input.chain;
     const uint64_t limit_bytes = pl_certificate_limit(c, stage->ipu);
+    const bool fits = d->need_bytes[c->input.need] <= limit_bytes;
     json_t *json = json_pack(
         "{s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:b, s:o}", "unit_from",
         pl_report_json_text(pl_chain_unit_at(chain, stage->first_unit)->label), "unit_to",
@@ -83,8 +91,15 @@ static json_t *as_json(const popliner_certificate *c, size_t number) {
         name_or_null(chain, stage->first_unit), "layer_to", name_or_null(chain, stage->last_unit),
         "total_bytes", (json_int_t)d->total_bytes, "tile", (json_int_t)d->tile, "tile_bytes",
         (json_int_t)d->tile_bytes, "step", (json_int_t)d->step, "headroom_bytes",
-        (json_int_t)limit_bytes - (json_int_t)d->tile_bytes, "fits", d->tile_bytes <= limit_bytes,
-        "largest_variables", pl_report_variables_json(d));
+        (json_int_t)limit_bytes - (json_int_t)d->tile_bytes, "fits", fits, "largest_variables",
+        pl_report_variables_json(d));
+    if (json != NULL && chain->model->follows_account &&
+        (json_object_set_new(json, "needs", pl_report_needs_json(d, limit_bytes)) != 0 ||
+         json_object_set_new(json, "mem", pl_report_memory_json(d, true, &c->input.pipeline)) !=
+             0)) {
+        json_decref(json);
+        return NULL;
+    }
     if (json != NULL && c->options.options.num_mapped_stages > 0 &&
         json_object_set_new(json, "ipu", json_integer((json_int_t)stage->ipu)) != 0) {
         json_decref(json);

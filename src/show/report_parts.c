@@ -6,6 +6,7 @@
 
 #include "base/failure.h"
 #include "base/plain_locale.h"
+#include "costs/pipeline.h"
 
 popliner_status pl_report_finish(pl_text *text, popliner_status status, char **result,
                                  popliner_error *error) {
@@ -90,8 +91,9 @@ double pl_report_percent(uint64_t bytes, uint64_t truth_bytes) {
     return 100 * ((double)bytes - (double)truth_bytes) / (double)truth_bytes;
 }
 
-json_t *pl_report_memory_json(const popliner_stage_detail *detail, bool has_unexplained,
-                              bool has_stash) {
+json_t *pl_report_memory_json(const popliner_stage_detail *detail, bool is_full,
+                              const popliner_pipeline *pipeline) {
+    bool is_training = pl_schedule_kind_of(pipeline->schedule) != PL_SCHEDULE_PLAIN;
     json_t *mem = json_pack(
         "{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "total_mem", (json_int_t)detail->total_bytes,
         "max_tile_mem", (json_int_t)detail->tile_bytes, "variables",
@@ -100,15 +102,31 @@ json_t *pl_report_memory_json(const popliner_stage_detail *detail, bool has_unex
         (json_int_t)detail->exchange_code_bytes, "control_code",
         (json_int_t)detail->control_code_bytes);
     bool done = mem != NULL;
-    if (has_unexplained)
+    if (is_full)
         done = pl_report_put(mem, "unexplained",
                              json_integer((json_int_t)detail->unexplained_bytes)) &&
                pl_report_put(mem, "unexplained_always_live",
                              json_integer((json_int_t)detail->unexplained_always_live_bytes)) &&
+               pl_report_put(mem, "layout", json_integer((json_int_t)detail->layout_bytes)) && done;
+    if (is_full && is_training)
+        done = pl_report_put(mem, "buffers", json_integer((json_int_t)detail->buffer_bytes)) &&
+               pl_report_put(mem, "accumulators",
+                             json_integer((json_int_t)detail->accumulator_bytes)) &&
                done;
-    if (has_stash)
+    if (pl_schedule_keeps(pipeline->schedule))
         done = pl_report_put(mem, "stash", json_integer((json_int_t)detail->stash_bytes)) && done;
     return pl_report_whole(mem, done);
+}
+
+json_t *pl_report_needs_json(const popliner_stage_detail *detail, uint64_t limit_bytes) {
+    const uint64_t *need_bytes = detail->need_bytes;
+    const char *verdict = popliner_verdict_text(popliner_verdict_of(detail, limit_bytes));
+    return json_pack("{s:I, s:I, s:I, s:s, s:I, s:f}", "at_least_bytes",
+                     (json_int_t)need_bytes[POPLINER_NEED_LEAST], "expected_bytes",
+                     (json_int_t)need_bytes[POPLINER_NEED_EXPECTED], "at_most_bytes",
+                     (json_int_t)need_bytes[POPLINER_NEED_MOST], "verdict", verdict, "margin_bytes",
+                     (json_int_t)limit_bytes - (json_int_t)need_bytes[POPLINER_NEED_EXPECTED],
+                     "margin_spreads", popliner_margin_spreads(detail, limit_bytes));
 }
 
 json_t *pl_report_variables_json(const popliner_stage_detail *detail) {

@@ -11,6 +11,7 @@
 #include "base/growth.h"
 #include "popliner/chain.h"
 #include "popliner/error.h"
+#include "popliner/pipeline.h"
 #include "popliner/stage.h"
 
 /* Hands the text over to *result, unless memory ran short or `status` is a failure already; then it
@@ -33,10 +34,13 @@ json_t *pl_report_whole(json_t *json, bool is_whole);
 /* Adds a document to the text, indented as Python's json does, and a line end. */
 popliner_status pl_report_json(const json_t *document, pl_text *text, popliner_error *error);
 
-/* The object `mem` of the original's output, with `unexplained` and `stash` if wanted. NULL without
- * memory. */
-json_t *pl_report_memory_json(const popliner_stage_detail *detail, bool has_unexplained,
-                              bool has_stash);
+/* The object `mem` of the original's output, with what the full memory model and the pipeline add.
+ * NULL without memory. */
+json_t *pl_report_memory_json(const popliner_stage_detail *detail, bool is_full,
+                              const popliner_pipeline *pipeline);
+
+/* What a stage needs, and whether it fits. NULL without memory. */
+json_t *pl_report_needs_json(const popliner_stage_detail *detail, uint64_t limit_bytes);
 
 /* The largest variables as an array of objects. NULL without memory. */
 json_t *pl_report_variables_json(const popliner_stage_detail *detail);

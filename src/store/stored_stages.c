@@ -23,9 +23,18 @@ typedef struct record {
     pl_stage_details *details;
 } record;
 
-enum { SETTING_MODEL, SETTING_SCHEDULE, SETTING_RECOMPUTE, SETTING_MAX_STAGES, NUM_SETTINGS };
+enum {
+    SETTING_MODEL,
+    SETTING_SCHEDULE,
+    SETTING_RECOMPUTE,
+    SETTING_MAX_STAGES,
+    SETTING_EFFECTS,
+    SETTING_ACCUMULATORS,
+    SETTING_TRAINING,
+    NUM_SETTINGS
+};
 
-enum { MAX_FIELDS = 12, MAX_GROUP = 40 };
+enum { MAX_FIELDS = 16, MAX_GROUP = 40 };
 
 static void name_group(size_t number, char *group) {
     snprintf(group, MAX_GROUP, "stages/%zu/", number);
@@ -50,12 +59,15 @@ popliner_status pl_stored_stages_save(pl_array_writer *writer, size_t number,
     /* shallow copies: listing fields takes the addresses of members that may change */
     popliner_chain chain = *stages->chain;
     pl_stage_details details = *stages->details;
-    const popliner_pipeline *pipeline = &details.pipeline;
+    const popliner_pipeline *pipeline = &details.key.pipeline;
     uint64_t settings[NUM_SETTINGS] = {
         [SETTING_MODEL] = (uint64_t)chain.model->id,
         [SETTING_SCHEDULE] = (uint64_t)pipeline->schedule,
         [SETTING_RECOMPUTE] = (uint64_t)pipeline->recompute,
         [SETTING_MAX_STAGES] = pipeline->max_stages,
+        [SETTING_EFFECTS] = pipeline->effects,
+        [SETTING_ACCUMULATORS] = (uint64_t)pipeline->accumulators,
+        [SETTING_TRAINING] = details.key.is_training ? 1 : 0,
     };
     record r = {
         .num_settings = NUM_SETTINGS,
@@ -99,17 +111,23 @@ static popliner_status load(pl_array_reader *reader, const char *group, const pl
     return status;
 }
 
-static popliner_pipeline pipeline_of(const record *r) {
-    return (popliner_pipeline){
-        .schedule = (popliner_schedule)r->settings[SETTING_SCHEDULE],
-        .recompute = (popliner_recompute)r->settings[SETTING_RECOMPUTE],
-        .max_stages = (size_t)r->settings[SETTING_MAX_STAGES],
+static pl_details_key key_of(const record *r) {
+    return (pl_details_key){
+        .pipeline =
+            {
+                .schedule = (popliner_schedule)r->settings[SETTING_SCHEDULE],
+                .recompute = (popliner_recompute)r->settings[SETTING_RECOMPUTE],
+                .max_stages = (size_t)r->settings[SETTING_MAX_STAGES],
+                .effects = (unsigned)r->settings[SETTING_EFFECTS],
+                .accumulators = (popliner_accumulators)r->settings[SETTING_ACCUMULATORS],
+            },
+        .is_training = r->settings[SETTING_TRAINING] != 0,
     };
 }
 
 /* Whether these stages are looked for. */
 static bool is_wanted(const record *r, const pl_wanted_stages *wanted) {
-    const popliner_pipeline measured = pipeline_of(r);
+    const pl_details_key measured = key_of(r);
     if (r->settings[SETTING_MODEL] != (uint64_t)wanted->model ||
         pl_memory_model_find(wanted->model) == NULL)
         return false;
@@ -122,7 +140,7 @@ static bool is_wanted(const record *r, const pl_wanted_stages *wanted) {
 /* Whether all sizes belong together and nothing leads out of the profile. */
 static bool is_consistent(const record *r, const popliner_profile *profile) {
     size_t num_units = r->chain->num_units;
-    size_t max_stages = r->details->pipeline.max_stages;
+    size_t max_stages = r->details->key.pipeline.max_stages;
     return max_stages >= 1 && max_stages <= num_units &&
            pl_details_check(r->details, num_units, profile);
 }
@@ -167,10 +185,11 @@ popliner_status pl_stored_stages_load(pl_stored_analysis *analysis, size_t numbe
     r.chain->model = pl_memory_model_find(wanted->model);
     num_fields = list_contents(&r, fields);
     status = load(reader, group, fields, num_fields, error);
-    r.details->pipeline = pipeline_of(&r);
-    r.details->largest.max_copies =
-        pl_pipeline_copies(&r.details->pipeline, r.details->pipeline.max_stages);
-    r.details->largest.unused = PL_NONE;
+    r.details->key = key_of(&r);
+    for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
+        r.details->largest[need].max_copies = pl_most_copies(r.details->key.pipeline.max_stages);
+        r.details->largest[need].unused = PL_NONE;
+    }
     if (status == POPLINER_OK)
         status = pl_chain_complete(r.chain, operations, wanted->layers, &is_right, error);
     if (status == POPLINER_OK && (!is_right || !is_consistent(&r, analysis->profile)))

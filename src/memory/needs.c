@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "memory/needs.h"
+
+#include "profile/profile_data.h"
+
+/* 1 + 3 * POPLINER_SPREAD, in thousandths */
+enum { MOST_PER_THOUSAND = 1102 };
+
+pl_layout pl_layout_of_tile(const popliner_profile *p, size_t tile) {
+    uint64_t end_bytes = p->tile_total_including_gaps_bytes[tile];
+    uint64_t live_bytes =
+        p->tile_always_live_bytes[tile] + p->tile_not_always_live_peak_bytes[tile];
+    /* where the profile tells no total, or one that contradicts itself */
+    uint64_t total_bytes =
+        p->tile_total_bytes[tile] > live_bytes ? p->tile_total_bytes[tile] : live_bytes;
+    return (pl_layout){
+        .unused_bytes = end_bytes > total_bytes ? end_bytes - total_bytes : 0,
+        .fragmented_bytes = total_bytes - live_bytes,
+        .live_bytes = live_bytes,
+    };
+}
+
+/* Whether a larger share of the live bytes fragments. */
+static bool fragments_more(const pl_layout *layout, const pl_layout *other) {
+    return layout->live_bytes > 0 &&
+           (other->live_bytes == 0 || layout->fragmented_bytes * other->live_bytes >
+                                          other->fragmented_bytes * layout->live_bytes);
+}
+
+pl_layout pl_layout_worst(const popliner_profile *p) {
+    pl_layout worst = {0, 0, 0};
+    for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
+        pl_layout own = pl_layout_of_tile(p, tile);
+        if (fragments_more(&own, &worst)) {
+            worst.fragmented_bytes = own.fragmented_bytes;
+            worst.live_bytes = own.live_bytes;
+        }
+        if (own.live_bytes > 0 && own.unused_bytes > worst.unused_bytes)
+            worst.unused_bytes = own.unused_bytes;
+    }
+    return worst;
+}
+
+/* bytes * part / whole, rounded up, also where the product is beyond 64 bits. */
+static uint64_t share_of(uint64_t bytes, uint64_t part, uint64_t whole) {
+    uint64_t rest = bytes % whole;
+    return bytes / whole * part + (rest * part + whole - 1) / whole;
+}
+
+uint64_t pl_layout_fragments(const pl_layout *layout, uint64_t live_bytes) {
+    return layout->live_bytes == 0
+               ? 0
+               : share_of(live_bytes, layout->fragmented_bytes, layout->live_bytes);
+}
+
+static pl_need_line lay_out(const pl_layout *layout, pl_need_line line) {
+    if (layout->live_bytes == 0)
+        return line;
+    return (pl_need_line){
+        line.bytes + layout->unused_bytes + pl_layout_fragments(layout, line.bytes),
+        line.copy_bytes + pl_layout_fragments(layout, line.copy_bytes),
+    };
+}
+
+pl_need_line pl_need_of(const pl_need_rule *rule, popliner_need need, const pl_layout *layout,
+                        uint64_t bytes, uint64_t copy_bytes) {
+    pl_need_line line = {bytes, copy_bytes};
+    if (!rule->has_needs || need == POPLINER_NEED_LEAST)
+        return line;
+    if (need == POPLINER_NEED_EXPECTED)
+        return rule->has_layout ? lay_out(layout, line) : line;
+    line = lay_out(&rule->worst, line);
+    return (pl_need_line){share_of(line.bytes, MOST_PER_THOUSAND, 1000),
+                          share_of(line.copy_bytes, MOST_PER_THOUSAND, 1000)};
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "memory/parameters.h"
+
+#include <stdlib.h>
+#include <strings.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "costs/pipeline.h"
+#include "memory/chain_data.h"
+#include "model/operations_data.h"
+
+static bool is_accumulator_name(const char *name) {
+    static const char word[] = "accum";
+    for (; *name != '\0'; name++)
+        if (strncasecmp(name, word, sizeof word - 1) == 0)
+            return true;
+    return false;
+}
+
+bool pl_has_accumulators(const popliner_profile *p) {
+    uint32_t last_looked_at = PL_NONE; /* variables of a name mostly lie one after another */
+    for (size_t i = 0; i < p->num_variables; i++) {
+        uint32_t unlowered = p->variable_unlowered[i];
+        if (unlowered == PL_NONE || unlowered == last_looked_at ||
+            !p->class_always_live[p->variable_class[i]] ||
+            p->category[p->variable_category[i]] != PL_CATEGORY_VARIABLE)
+            continue;
+        if (is_accumulator_name(pl_profile_string(p, p->unlowered_name[unlowered])))
+            return true;
+        last_looked_at = unlowered;
+    }
+    return false;
+}
+
+uint64_t pl_accumulator_factor(const popliner_pipeline *pipeline, const popliner_profile *profile,
+                               bool is_training) {
+    if (!is_training || pl_schedule_kind_of(pipeline->schedule) == PL_SCHEDULE_PLAIN)
+        return 0;
+    switch (pipeline->accumulators) {
+    case POPLINER_ACCUMULATORS_NONE:
+        return 0;
+    case POPLINER_ACCUMULATORS_FP16:
+        return 1;
+    case POPLINER_ACCUMULATORS_FP32:
+        return 2;
+    case POPLINER_ACCUMULATORS_AUTO:
+        return pl_has_accumulators(profile) ? 0 : 1;
+    }
+    return 0;
+}
+
+popliner_status pl_parameters_usage(pl_unit_usage *usage, const pl_passes *passes,
+                                    const popliner_profile *profile,
+                                    const popliner_operations *operations,
+                                    const popliner_chain *chain, const pl_account *account,
+                                    popliner_error *error) {
+    uint32_t *unit = pl_new_array(operations->count, sizeof *unit);
+    if (unit == NULL)
+        return pl_fail_memory(error, "the parameters");
+    for (size_t i = 0; i < operations->count; i++) {
+        unit[i] = chain->unit_of_operation[i];
+        if (!pl_begins_forward(passes, unit[i], i))
+            unit[i] = (uint32_t)chain->num_units;
+    }
+    popliner_status status =
+        pl_unit_usage_find(usage, profile, operations, unit, chain->num_units + 1, account, error);
+    free(unit);
+    return status;
+}

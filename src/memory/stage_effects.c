@@ -1,0 +1,153 @@
+/* What compiling adds to a stage, measured for stages by themselves.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "memory/stage_data.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "costs/pipeline.h"
+#include "profile/profile_data.h"
+
+popliner_status pl_stage_need_passes(pl_stage_meter *meter, popliner_error *error) {
+    if (meter->has_passes)
+        return POPLINER_OK;
+    popliner_status status =
+        pl_passes_find(&meter->passes, meter->profile, meter->operations, meter->chain, error);
+    meter->has_passes = status == POPLINER_OK;
+    if (!meter->has_passes)
+        pl_passes_free(&meter->passes);
+    return status;
+}
+
+/* Makes sure that it is known who touches what in which pass. */
+static popliner_status need_bounds(pl_stage_meter *meter, popliner_error *error) {
+    popliner_status status = pl_stage_need_passes(meter, error);
+    if (status != POPLINER_OK || meter->bounds != NULL)
+        return status;
+    status = pl_passes_unit_usage(&meter->passes, &meter->pass_usage, meter->profile,
+                                  meter->operations, meter->chain, &meter->account, error);
+    if (status == POPLINER_OK &&
+        (meter->bounds = pl_passes_bounds(&meter->passes, &meter->pass_usage)) == NULL)
+        status = pl_fail_memory(error, "the passes of the training");
+    if (status != POPLINER_OK)
+        pl_unit_usage_free(&meter->pass_usage);
+    return status;
+}
+
+static popliner_status need_parameters(pl_stage_meter *meter, popliner_error *error) {
+    if (meter->has_parameters)
+        return POPLINER_OK;
+    popliner_status status =
+        pl_parameters_usage(&meter->parameters, &meter->passes, meter->profile, meter->operations,
+                            meter->chain, &meter->account, error);
+    meter->has_parameters = status == POPLINER_OK;
+    if (!meter->has_parameters)
+        pl_unit_usage_free(&meter->parameters);
+    return status;
+}
+
+bool pl_stage_is_passed(const pl_stage_meter *meter, size_t variable, bool is_before_turn) {
+    uint32_t class_index = meter->profile->variable_class[variable];
+    if ((meter->effects & POPLINER_EFFECT_PASSING) == 0 ||
+        meter->profile->class_always_live[class_index])
+        return false;
+    const pl_pass_bounds *b = &meter->bounds[meter->pass_usage.variable_set[variable]];
+    for (size_t i = 0; i < meter->num_stages; i++) {
+        const popliner_interval *stage = &meter->stages[i];
+        if (is_before_turn
+                ? pl_passes_forward(b, stage->first_unit, stage->last_unit)
+                : pl_passes_backward(
+                      b, pl_class_crosses(meter->profile, class_index, meter->passes.turn_step),
+                      stage->first_unit, stage->last_unit))
+            return true;
+    }
+    return false;
+}
+
+/* What crosses the cuts behind the stages, by tile. */
+static popliner_status measure_handed(const pl_stage_meter *meter, uint64_t *handed_on,
+                                      uint64_t *handed_in, popliner_error *error) {
+    size_t num_units = meter->chain->num_units;
+    uint64_t *forward_bytes = pl_new_array(num_units, sizeof *forward_bytes);
+    uint64_t *backward_bytes = pl_new_array(num_units, sizeof *backward_bytes);
+    bool memory = forward_bytes != NULL && backward_bytes != NULL;
+    for (size_t tile = 0; memory && tile < meter->profile->target.num_tiles; tile++) {
+        memset(forward_bytes, 0, num_units * sizeof *forward_bytes);
+        memset(backward_bytes, 0, num_units * sizeof *backward_bytes);
+        pl_passes_add_tile_cuts(&meter->passes, meter->profile, &meter->pass_usage, meter->bounds,
+                                tile, forward_bytes, backward_bytes);
+        for (size_t i = 0; i < meter->num_stages; i++) {
+            size_t behind = meter->stages[i].last_unit + 1;
+            handed_on[tile] += behind < num_units ? forward_bytes[behind] : 0;
+            handed_in[tile] += behind < num_units ? backward_bytes[behind] : 0;
+        }
+    }
+    free(forward_bytes);
+    free(backward_bytes);
+    return memory ? POPLINER_OK : pl_fail_memory(error, "the buffers of a stage");
+}
+
+/* Adds accumulators for the parameters of the stages. */
+static void add_accumulators(const pl_stage_meter *meter, uint64_t factor,
+                             pl_stage_memory *memory) {
+    const popliner_profile *p = meter->profile;
+    const pl_unit_sets *sets = &meter->parameters.sets;
+    for (size_t i = 0, tile = 0; i < p->num_variables; i++) {
+        bool is_own = false;
+        tile = pl_profile_tile_from(p, i, tile);
+        for (uint32_t set = pl_parameter_units(&meter->parameters, p, &meter->account, i);
+             set != 0 && !is_own; set = sets->rest[set])
+            for (size_t k = 0; k < meter->num_stages; k++)
+                is_own = is_own || (sets->last_unit[set] >= meter->stages[k].first_unit &&
+                                    sets->last_unit[set] <= meter->stages[k].last_unit);
+        uint64_t bytes = is_own ? factor * p->variable_size_bytes[i] : 0;
+        memory->accumulator_bytes[tile] += bytes;
+        memory->total_bytes[tile] += bytes;
+        memory->most_bytes[tile] += bytes;
+    }
+}
+
+popliner_status pl_stage_measure_shared(pl_stage_meter *meter, const popliner_pipeline *pipeline,
+                                        const popliner_interval *stages, size_t num_stages,
+                                        pl_stage_memory *memory, popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    uint64_t *handed_on = NULL;
+    uint64_t *handed_in = NULL;
+    uint64_t factor = 0;
+    meter->effects = 0;
+    meter->handed_on = meter->handed_in = NULL;
+    if (pipeline == NULL || !meter->chain->model->follows_account)
+        return pl_stage_measure_intervals(meter, stages, num_stages, memory, error);
+    status = need_bounds(meter, error);
+    if (status == POPLINER_OK)
+        factor = pl_accumulator_factor(pipeline, meter->profile, meter->passes.is_training);
+    if (status == POPLINER_OK && factor > 0)
+        status = need_parameters(meter, error);
+    if (status != POPLINER_OK)
+        return status;
+    meter->effects = pipeline->effects;
+    meter->stages = stages;
+    meter->num_stages = num_stages;
+    if (meter->passes.is_training &&
+        pl_schedule_kind_of(pipeline->schedule) == PL_SCHEDULE_IN_CYCLES) {
+        size_t num_tiles = meter->profile->target.num_tiles;
+        handed_on = pl_new_array(num_tiles, sizeof *handed_on);
+        handed_in = pl_new_array(num_tiles, sizeof *handed_in);
+        status = handed_on == NULL || handed_in == NULL
+                     ? pl_fail_memory(error, "the buffers of a stage")
+                     : measure_handed(meter, handed_on, handed_in, error);
+        meter->handed_on = handed_on;
+        meter->handed_in = handed_in;
+    }
+    if (status == POPLINER_OK)
+        status = pl_stage_measure_intervals(meter, stages, num_stages, memory, error);
+    if (status == POPLINER_OK && factor > 0)
+        add_accumulators(meter, factor, memory);
+    free(handed_on);
+    free(handed_in);
+    meter->handed_on = meter->handed_in = NULL;
+    return status;
+}

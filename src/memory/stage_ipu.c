@@ -1,0 +1,105 @@
+/* What an IPU needs: its stages, what they keep, and the layout.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "memory/stage_data.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "costs/pipeline.h"
+#include "profile/profile_data.h"
+
+void pl_ipu_memory_clear(pl_ipu_memory *memory) {
+    pl_stage_memory_clear(&memory->stage);
+    free(memory->kept_bytes);
+    free(memory->layout_bytes);
+    for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
+        free(memory->need_bytes[need]);
+    *memory = (pl_ipu_memory){0};
+}
+
+static bool make_arrays(pl_ipu_memory *memory, size_t num_tiles) {
+    uint64_t **const arrays[] = {
+        &memory->kept_bytes,
+        &memory->layout_bytes,
+        &memory->need_bytes[POPLINER_NEED_EXPECTED],
+        &memory->need_bytes[POPLINER_NEED_LEAST],
+        &memory->need_bytes[POPLINER_NEED_MOST],
+    };
+    bool made = true;
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        free(*arrays[i]);
+        *arrays[i] = pl_new_array(num_tiles, sizeof **arrays[i]);
+        made = made && *arrays[i] != NULL;
+    }
+    return made;
+}
+
+/* For a need, how many copies there are of copy_bytes[num_tiles]: of one stage its own, of several
+ * one of what all of their copies come to. stash_bytes is that of each stage. */
+static size_t count_copies(const popliner_pipeline *pipeline, popliner_need need,
+                           const popliner_interval *stages, size_t num_stages, size_t num_tiles,
+                           const uint64_t *stash_bytes, uint64_t *copy_bytes) {
+    memset(copy_bytes, 0, num_tiles * sizeof *copy_bytes);
+    if (pipeline == NULL)
+        return 0;
+    for (size_t i = 0; i < num_stages; i++) {
+        size_t copies =
+            num_stages == 1 ? 1 : pl_pipeline_copies_for(pipeline, need, stages[i].stages_to_end);
+        for (size_t tile = 0; tile < num_tiles; tile++)
+            copy_bytes[tile] += copies * stash_bytes[i * num_tiles + tile];
+    }
+    return num_stages == 1 ? pl_pipeline_copies_for(pipeline, need, stages[0].stages_to_end) : 1;
+}
+
+static void add_need(const pl_stage_meter *meter, const pl_need_rule *rule, popliner_need need,
+                     size_t copies, const uint64_t *copy_bytes, pl_ipu_memory *memory) {
+    const uint64_t *base_bytes = need == POPLINER_NEED_LEAST  ? memory->stage.least_bytes
+                                 : need == POPLINER_NEED_MOST ? memory->stage.most_bytes
+                                                              : memory->stage.total_bytes;
+    for (size_t tile = 0; tile < memory->stage.num_tiles; tile++) {
+        pl_layout layout = pl_layout_of_tile(meter->profile, tile);
+        pl_need_line line = pl_need_of(rule, need, &layout, base_bytes[tile], copy_bytes[tile]);
+        memory->need_bytes[need][tile] = line.bytes + copies * line.copy_bytes;
+        if (need == POPLINER_NEED_EXPECTED) {
+            memory->kept_bytes[tile] = copies * copy_bytes[tile];
+            memory->layout_bytes[tile] =
+                memory->need_bytes[need][tile] - base_bytes[tile] - memory->kept_bytes[tile];
+        }
+    }
+}
+
+popliner_status pl_stage_measure_ipu(pl_stage_meter *meter, const popliner_pipeline *pipeline,
+                                     const popliner_interval *stages, size_t num_stages,
+                                     pl_ipu_memory *memory, popliner_error *error) {
+    size_t num_tiles = meter->profile->target.num_tiles;
+    const pl_need_rule rule = {
+        .has_needs = meter->chain->model->follows_account,
+        .has_layout = pipeline != NULL && (pipeline->effects & POPLINER_EFFECT_LAYOUT) != 0,
+        .worst = pl_layout_worst(meter->profile),
+    };
+    uint64_t *stash_bytes = pl_new_array(num_stages * num_tiles, sizeof *stash_bytes);
+    uint64_t *copy_bytes = pl_new_array(num_tiles, sizeof *copy_bytes);
+    popliner_status status = POPLINER_OK;
+    if (stash_bytes == NULL || copy_bytes == NULL || !make_arrays(memory, num_tiles))
+        status = pl_fail_memory(error, "the memory of a stage");
+    if (status == POPLINER_OK)
+        status =
+            pl_stage_measure_shared(meter, pipeline, stages, num_stages, &memory->stage, error);
+    for (size_t i = 0; status == POPLINER_OK && pipeline != NULL && i < num_stages; i++) {
+        if (pl_pipeline_copies_for(pipeline, POPLINER_NEED_MOST, stages[i].stages_to_end) > 0)
+            status =
+                pl_stage_measure_stash(meter, pipeline->recompute, stages[i].first_unit,
+                                       stages[i].last_unit, stash_bytes + i * num_tiles, error);
+    }
+    for (int need = 0; status == POPLINER_OK && need < POPLINER_NUM_NEEDS; need++) {
+        size_t copies = count_copies(pipeline, (popliner_need)need, stages, num_stages, num_tiles,
+                                     stash_bytes, copy_bytes);
+        add_need(meter, &rule, (popliner_need)need, copies, copy_bytes, memory);
+    }
+    free(stash_bytes);
+    free(copy_bytes);
+    return status;
+}
