@@ -13,6 +13,7 @@
 #include "costs/pipeline.h"
 #include "intervals/intervals.h"
 #include "memory/chain_data.h"
+#include "memory/parameters.h"
 #include "profile/profile_data.h"
 #include "show/certificate_data.h"
 #include "solve/greedy.h"
@@ -25,6 +26,7 @@ typedef struct task {
     popliner_memory_model model;
     popliner_pipeline pipeline; /* its max_stages mean nothing */
     popliner_need need;
+    bool is_greedy;
     const popliner_chain *chain;
     const pl_stage_details *stages; /* those that were stored, or NULL */
     pl_owned_options solver;
@@ -173,6 +175,37 @@ static bool shares_an_ipu(const popliner_solver_options *o) {
     return false;
 }
 
+/* Warns, once, of a profile that was taken without accumulators that a pipeline will have. */
+static popliner_status tell_accumulators(task *t, popliner_error *error) {
+    popliner_analysis *a = t->analysis;
+    pl_model_parts *parts = &a->models[t->model];
+    popliner_accumulators wanted = t->pipeline.accumulators;
+    bool is_training = false;
+    if (parts->told_accumulators || t->model != POPLINER_MEMORY_MODEL_FULL || t->is_greedy ||
+        pl_schedule_kind_of(t->pipeline.schedule) == PL_SCHEDULE_PLAIN ||
+        (wanted != POPLINER_ACCUMULATORS_NONE && wanted != POPLINER_ACCUMULATORS_AUTO))
+        return POPLINER_OK;
+    popliner_status status = POPLINER_OK;
+    bool has_accumulators = true;
+    if (t->stages != NULL) {
+        is_training = t->stages->key.is_training;
+        has_accumulators = t->stages->key.has_accumulators;
+    } else {
+        status =
+            pl_intervals_are_training(a->profile, a->operations, t->chain, &is_training, error);
+        if (status == POPLINER_OK && is_training)
+            has_accumulators = pl_has_accumulators(a->profile);
+    }
+    parts->told_accumulators = true;
+    if (status == POPLINER_OK && is_training && !has_accumulators)
+        pl_tell(&a->listener, POPLINER_LEVEL_WARNING,
+                "The profile has no accumulators of gradients, but a pipeline that trains has: %s.",
+                wanted == POPLINER_ACCUMULATORS_AUTO
+                    ? "as many bytes as its parameters are added to each stage"
+                    : "none are added, so stages will need more");
+    return status;
+}
+
 /* Makes the request ready. A single split is measured where the variables are there already. */
 static popliner_status begin_task(task *t, popliner_analysis *analysis,
                                   const popliner_request *request, bool is_evaluation,
@@ -192,8 +225,11 @@ static popliner_status begin_task(task *t, popliner_analysis *analysis,
     t->model = r.memory_model;
     t->chain = analysis->models[t->model].chain;
     t->pipeline = pl_analysis_pipeline(&r);
-    t->need = is_greedy(&r) ? POPLINER_NEED_EXPECTED : r.need;
+    t->is_greedy = is_greedy(&r);
+    t->need = t->is_greedy ? POPLINER_NEED_EXPECTED : r.need;
     status = take_options(t, r.solver, error);
+    if (status == POPLINER_OK)
+        status = tell_accumulators(t, error);
     /* what stages need together is not stored */
     if (status == POPLINER_OK && shares_an_ipu(&t->solver.options))
         status = pl_analysis_make_meter(analysis, t->model, error);

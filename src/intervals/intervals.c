@@ -178,7 +178,11 @@ static popliner_status make_details(pl_tile_meter *meter, const popliner_costs *
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
         if (!pl_peak_envelope_pack(&meter->largest[need]))
             return pl_fail_memory(error, "the details of the stages");
-    pl_details_key key = {meter->inputs->options->pipeline, meter->inputs->passes.is_training};
+    pl_details_key key = {
+        .pipeline = meter->inputs->options->pipeline,
+        .is_training = meter->inputs->passes.is_training,
+        .has_accumulators = pl_has_accumulators(meter->inputs->profile),
+    };
     key.pipeline.max_stages = meter->inputs->max_stages;
     popliner_status status =
         pl_details_create(meter->sums, meter->largest, &key, costs, details, error);

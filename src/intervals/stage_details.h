@@ -76,7 +76,8 @@ typedef struct pl_detail_variables {
 /* What they were measured for. */
 typedef struct pl_details_key {
     popliner_pipeline pipeline; /* max_stages 1 if nothing is kept */
-    bool is_training;           /* the profile */
+    bool is_training;           /* the profile, here and below */
+    bool has_accumulators;
 } pl_details_key;
 
 /* Stages are in the order of costs/triangle.h. All arrays are owned. */

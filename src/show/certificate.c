@@ -436,6 +436,36 @@ static void add_bottleneck(const popliner_certificate *c, pl_text *text) {
     pl_text_add(text, ".\n");
 }
 
+/* How sure it is that the stages fit: of the one with the smallest margin. */
+static void add_verdict(const popliner_certificate *c, pl_text *text) {
+    const popliner_plan *plan = &c->plan;
+    if (!c->is_measured || !c->input.chain->model->follows_account || plan->num_stages == 0 ||
+        plan->num_values == 0)
+        return;
+    size_t worst = 0;
+    double smallest = 0;
+    for (size_t i = 0; i < plan->num_stages; i++) {
+        double margin =
+            popliner_margin_spreads(&c->details[i], pl_certificate_limit(c, plan->stages[i].ipu));
+        if (i == 0 || margin < smallest) {
+            smallest = margin;
+            worst = i;
+        }
+    }
+    const popliner_stage_detail *d = &c->details[worst];
+    const uint64_t *need_bytes = d->need_bytes;
+    uint64_t limit_bytes = pl_certificate_limit(c, plan->stages[worst].ipu);
+    popliner_verdict verdict = popliner_verdict_of(d, limit_bytes);
+    pl_text_format(text,
+                   "%s %s: at least %" PRIu64 ", expected %" PRIu64 ", at most %" PRIu64
+                   " bytes of %" PRIu64 ", %.1f spreads of %.1f %% %s.\n",
+                   plan->num_stages > 1 ? "The tightest stage" : "The stage",
+                   popliner_verdict_text(verdict), need_bytes[POPLINER_NEED_LEAST],
+                   need_bytes[POPLINER_NEED_EXPECTED], need_bytes[POPLINER_NEED_MOST], limit_bytes,
+                   smallest < 0 ? -smallest : smallest, 100 * POPLINER_SPREAD,
+                   smallest < 0 ? "too much" : "to spare");
+}
+
 /* What would be enough. */
 static void add_remedies(const popliner_certificate *c, pl_text *text) {
     const popliner_infeasibility *why = &c->plan.infeasibility;
@@ -551,6 +581,7 @@ static void add_text(const popliner_certificate *c, pl_text *text) {
     add_obstacle(c, text);
     add_proof(c, text);
     add_bottleneck(c, text);
+    add_verdict(c, text);
 }
 
 void pl_certificate_add_field(pl_text *text, const char *field, char delimiter) {

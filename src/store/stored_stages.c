@@ -31,6 +31,7 @@ enum {
     SETTING_EFFECTS,
     SETTING_ACCUMULATORS,
     SETTING_TRAINING,
+    SETTING_HAS_ACCUMULATORS,
     NUM_SETTINGS
 };
 
@@ -68,6 +69,7 @@ popliner_status pl_stored_stages_save(pl_array_writer *writer, size_t number,
         [SETTING_EFFECTS] = pipeline->effects,
         [SETTING_ACCUMULATORS] = (uint64_t)pipeline->accumulators,
         [SETTING_TRAINING] = details.key.is_training ? 1 : 0,
+        [SETTING_HAS_ACCUMULATORS] = details.key.has_accumulators ? 1 : 0,
     };
     record r = {
         .num_settings = NUM_SETTINGS,
@@ -122,6 +124,7 @@ static pl_details_key key_of(const record *r) {
                 .accumulators = (popliner_accumulators)r->settings[SETTING_ACCUMULATORS],
             },
         .is_training = r->settings[SETTING_TRAINING] != 0,
+        .has_accumulators = r->settings[SETTING_HAS_ACCUMULATORS] != 0,
     };
 }
 
