@@ -308,7 +308,9 @@ static void a_training_gives_the_same(void **state) {
     check_made("training",
                "--layers 3 --tiles 32 --training --outline --hidden 64 --sequence 32 "
                "--vocabulary 500",
-               (const char *const[]){"--mem-per-tile=61080", NULL}, false);
+               (const char *const[]){"--mem-per-tile=61080", "--effects=none",
+                                     "--accumulators=none", NULL},
+               false);
 }
 
 int main(void) {
