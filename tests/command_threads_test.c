@@ -42,7 +42,8 @@ static const question questions[] = {
     {false,
      true,
      false,
-     {"--solve", "--device-map=0,1,2", "--schedule=training", "--min-layers=0"}},
+     {"--solve", "--device-map=0,1,2", "--schedule=training", "--min-layers=0", "--effects=none",
+      "--accumulators=none"}},
     {false, false, false, {"--diagnose", "--evaluate"}},
 };
 
@@ -308,9 +309,7 @@ static void a_training_gives_the_same(void **state) {
     check_made("training",
                "--layers 3 --tiles 32 --training --outline --hidden 64 --sequence 32 "
                "--vocabulary 500",
-               (const char *const[]){"--mem-per-tile=61080", "--effects=none",
-                                     "--accumulators=none", NULL},
-               false);
+               (const char *const[]){"--mem-per-tile=61080", NULL}, false);
 }
 
 int main(void) {
