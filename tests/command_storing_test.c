@@ -189,6 +189,69 @@ static void solving_again_needs_no_variables(void **state) {
     assert_refused(&run, 3, "is damaged (stages/0/expected_tiles)");
 }
 
+/* The usual questions of every schedule, and others, are answered alike from a stored analysis; the
+ * first of them without variables. */
+static void every_schedule_is_answered_alike(void **state) {
+    (void)state;
+    enum { WITHOUT_VARIABLES = 9 };
+    static const char *const questions[][MOST_OPTIONS] = {
+        {"--solve", "--format=json", "--schedule=none"},
+        {"--solve", "--format=json", "--schedule=inference"},
+        {"--solve", "--format=json", "--schedule=popart", "--num-ipus=3"},
+        {"--solve", "--format=json", "--schedule=tf-grouped", "--num-ipus=3"},
+        {"--solve", "--format=json", "--schedule=tf-grouped", "--recompute=full"},
+        {"--solve", "--format=json", "--schedule=popart", "--risk=low"},
+        {"--solve", "--format=json", "--schedule=popart", "--risk=high"},
+        {"--solve", "--format=json", "--risk=low", "--mem-per-tile=30000"},
+        {"--solve", "--format=json", "--risk=high", "--mem-per-tile=30000"},
+        /* measured when they are asked */
+        {"--solve", "--format=json", "--schedule=tf-interleaved", "--num-ipus=3"},
+        {"--solve", "--format=json", "--schedule=sequential", "--num-ipus=3"},
+        {"--solve", "--format=json", "--effects=none"},
+        {"--solve", "--format=json", "--effects=layout", "--schedule=popart"},
+        {"--solve", "--format=json", "--effects=passing,buffers", "--schedule=tf-grouped"},
+        {"--solve", "--format=json", "--accumulators=fp32", "--schedule=popart"},
+        {"--solve", "--format=json", "--schedule=popart", "--recompute=standard"},
+        {"--solve", "--format=json", "--reserve=1000", "--schedule=popart", "--risk=low"},
+        {"--evaluate=0", "--format=json", "--schedule=popart"},
+        {"--evaluate=0", "--format=json", "--effects=buffers", "--schedule=tf-grouped"},
+    };
+    static const char *const cases[] = {"popart-train-outline", "popart-train", "tensorflow-inf",
+                                        "tensorflow-train", "poptorch-train-outline"};
+    const char *stored = in_scratch("stored");
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        char profile[500];
+        char debug[500];
+        if (!test_takes_case(k, 5))
+            continue;
+        snprintf(profile, sizeof profile, GOLDEN_DIRECTORY "%s/profile.pop", cases[k]);
+        snprintf(debug, sizeof debug, GOLDEN_DIRECTORY "%s/debug.cbor", cases[k]);
+        RUN(&run, profile, debug, "--save-to-file", stored, "-q");
+        assert_int_equal(run.status, 0);
+        for (size_t i = sizeof questions / sizeof *questions; i-- > 0;) {
+            if (i + 1 == WITHOUT_VARIABLES)
+                change_database(stored, "DELETE FROM arrays WHERE name LIKE 'variable%'");
+            if (strncmp(cases[k], "popart", 6) != 0 && strncmp(questions[i][0], "--ev", 4) == 0)
+                continue; /* its layers have other names */
+            run_over(&run, questions[i], profile, debug);
+            run_over(&loaded, questions[i], "--load-from-file", stored);
+            assert_true(run.status == 0 || run.status == 1);
+            assert_int_equal(loaded.status, run.status);
+            assert_true(run.out_size > 0);
+            assert_string_equal(loaded.out, run.out);
+            assert_same_log(&loaded, &run);
+        }
+        /* those of a pipeline that nothing was stored for do need the variables */
+        if (strstr(cases[k], "train") == NULL)
+            continue;
+        RUN(&run, stored, "--load-from-file", "--solve", "--effects=none", "-q");
+        assert_refused(&run, 3, "is damaged (variable_size_bytes)");
+        RUN(&run, stored, "--load-from-file", "--solve", "--schedule=popart", "--accumulators=fp32",
+            "-q");
+        assert_refused(&run, 3, "is damaged (variable_size_bytes)");
+    }
+}
+
 static void stored_analyses_need_no_profile(void **state) {
     (void)state;
     const char *profile = in_scratch("profile.pop");
@@ -395,6 +458,7 @@ int main(void) {
         SCRATCH_TEST(stored_analyses_print_the_same),
         SCRATCH_TEST(analyses_of_either_model_serve_both),
         SCRATCH_TEST(solving_again_needs_no_variables),
+        SCRATCH_TEST(every_schedule_is_answered_alike),
         SCRATCH_TEST(stored_analyses_need_no_profile),
         SCRATCH_TEST(storing_goes_with_other_actions),
         SCRATCH_TEST(refuses_what_is_no_stored_analysis),
