@@ -161,6 +161,56 @@ static void every_sweep_is_as_described(void **state) {
     json_decref(RUN_JSON(&run, 0, "--costs", INTERVALS, "--sweep", "mem-per-tile=30..70:10"));
 }
 
+/* What --evaluate tells of a stage's needs is described, too, and says the same as --solve. */
+static void evaluations_have_the_same_needs(void **state) {
+    (void)state;
+    static const char *const options[][2] = {
+        {"--schedule=popart", "--risk=low"},
+        {"--schedule=tf-grouped", "--effects=layout"},
+        {"--schedule=sequential", "--accumulators=fp32"},
+        {"--schedule=none", "--mem-per-tile=1"},
+    };
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        char complaint[SCHEMA_COMPLAINT_SIZE];
+        RUN(&run, TRAINING, "--evaluate=0|1", "--format=json", "-q", options[i][0], options[i][1]);
+        assert_true(run.status == 0 || run.status == 1);
+        json_t *evaluated = json_loads(run.out, 0, NULL);
+        assert_int_equal(json_array_size(evaluated), 3);
+        RUN(&run, TRAINING, "--solve", "--device-map=0,1,2", "--cut-after=0", "--cut-after=1",
+            "--format=json", "-q", options[i][0], options[i][1]);
+        json_t *solved = json_loads(run.out, 0, NULL);
+        for (size_t k = 0; k < 3; k++) {
+            const json_t *own = json_array_get(evaluated, k);
+            const json_t *other = json_array_get(JSON_AT(solved, "stages"), k);
+            if (!certificate_schema_describes("needs", JSON_AT(own, "needs"), complaint) ||
+                !certificate_schema_describes("measured_memory", JSON_AT(own, "mem"), complaint))
+                fail_msg("not as the schema says: %s", complaint);
+            assert_true(json_equal(JSON_AT(own, "needs"), JSON_AT(other, "needs")));
+            assert_true(json_equal(JSON_AT(own, "mem"), JSON_AT(other, "mem")));
+            /* it adds up, and the margin is that of what is expected */
+            uint64_t least = NUMBER_AT(own, "needs", "at_least_bytes");
+            uint64_t expected = NUMBER_AT(own, "needs", "expected_bytes");
+            assert_true(least <= expected);
+            assert_true(expected <= NUMBER_AT(own, "needs", "at_most_bytes"));
+            assert_int_equal(expected, NUMBER_AT(own, "tile_bytes"));
+            assert_int_equal(expected, NUMBER_AT(own, "mem", "max_tile_mem"));
+            assert_int_equal(json_integer_value(JSON_AT(own, "needs", "margin_bytes")),
+                             json_integer_value(JSON_AT(own, "headroom_bytes")));
+            uint64_t parts = 0;
+            const char *key;
+            json_t *value;
+            json_object_foreach(JSON_AT(own, "mem"), key, value) {
+                bool is_part = strcmp(key, "total_mem") != 0 && strcmp(key, "max_tile_mem") != 0 &&
+                               strcmp(key, "unexplained_always_live") != 0;
+                parts += is_part ? number_of(value) : 0;
+            }
+            assert_int_equal(parts, NUMBER_AT(own, "mem", "total_mem"));
+        }
+        json_decref(evaluated);
+        json_decref(solved);
+    }
+}
+
 /* ---- Nothing else --------------------------------------------------------------------------- */
 
 /* Keys that need not be there. */
@@ -250,6 +300,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_answer_is_as_described),
         cmocka_unit_test(every_sweep_is_as_described),
+        cmocka_unit_test(evaluations_have_the_same_needs),
         cmocka_unit_test(nothing_else_is_accepted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

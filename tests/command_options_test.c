@@ -80,6 +80,9 @@ static const struct {
     {"--reserve", "5%", "--solve --evaluate", false},
     {"--schedule", "training", "--solve --evaluate", false},
     {"--recompute", "none", "--solve --evaluate", false},
+    {"--effects", "none", "--solve --evaluate", false},
+    {"--accumulators", "none", "--solve --evaluate", false},
+    {"--risk", "expected", "--solve --evaluate", false},
     {"--memory-model", "full",
      "--solve --evaluate --diagnose --memory-totals --operation-breakdown --layer-breakdown "
      "--save-to-file",
@@ -251,6 +254,15 @@ static void names_the_nearest_value(void **state) {
          "none|inference|training|popart|tf-grouped|tf-interleaved|sequential; did you mean "
          "training?\n"},
         {{"--recompute", "ful"}, "none|standard|full; did you mean full?\n"},
+        {{"--effects", "layuot"},
+         "--effects layuot: expected none, or some of layout,passing,buffers; did you mean "
+         "layout?\n"},
+        {{"--effects", "layout,bufers"}, "layout,passing,buffers; did you mean buffers?\n"},
+        {{"--effects", "layout,none"}, "--effects layout,none: expected none, or some of "},
+        {{"--effects", "layout,"}, "expected none, or some of layout,passing,buffers"},
+        {{"--effects", "layoutlayoutlayout"}, "expected none, or some of layout,passing,buffers"},
+        {{"--accumulators", "fp61"}, "none|fp16|fp32|auto; did you mean fp16?\n"},
+        {{"--risk", "hihg"}, "low|expected|high; did you mean high?\n"},
         {{"--layer-order", "step"}, "steps|natural; did you mean steps?\n"},
         {{"--objective", "memroy"}, "separated by commas; did you mean memory?\n"},
         {{"--objective", "memory,cycle,ipus"}, "separated by commas; did you mean cycles?\n"},
@@ -261,6 +273,23 @@ static void names_the_nearest_value(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         RUN(&run, CASE_PROFILE, "--solve", cases[i].arguments[0], cases[i].arguments[1]);
         assert_refused(&run, 2, cases[i].message);
+    }
+}
+
+/* Only the full model knows effects, and the greedy algorithm does not use it. */
+static void effects_are_of_the_full_model(void **state) {
+    (void)state;
+    static const char *const options[] = {"--effects=layout", "--accumulators=auto",
+                                          "--risk=expected"};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        RUN(&run, CASE_PROFILE, "--solve", "--memory-model=popliner", options[i]);
+        assert_refused(&run, 2, "PopLiner's memory model knows nothing of it");
+        RUN(&run, CASE_PROFILE, "--solve", "--solver=greedy", options[i]);
+        assert_int_equal(run.status, 2);
+        assert_string_equal(run.out, "");
+        RUN(&run, "--costs", PROJECT_DIRECTORY "/data/costs/additive.json", "--solve", options[i]);
+        assert_int_equal(run.status, 2);
+        assert_string_equal(run.out, "");
     }
 }
 
@@ -571,6 +600,7 @@ int main(void) {
         SCRATCH_TEST(tells_what_costs_leave_no_use_for),
         SCRATCH_TEST(names_the_nearest_option),
         SCRATCH_TEST(names_the_nearest_value),
+        cmocka_unit_test(effects_are_of_the_full_model),
         SCRATCH_TEST(names_the_nearest_layer),
         SCRATCH_TEST(takes_lists_of_places),
         SCRATCH_TEST(takes_sizes_with_units),

@@ -83,6 +83,10 @@ static void assert_same_detail(const popliner_stage_detail *a, const popliner_st
     assert_int_equal(a->tile_bytes, b->tile_bytes);
     assert_int_equal(a->tile_unexplained_bytes, b->tile_unexplained_bytes);
     assert_int_equal(a->tile_stash_bytes, b->tile_stash_bytes);
+    assert_int_equal(a->buffer_bytes, b->buffer_bytes);
+    assert_int_equal(a->accumulator_bytes, b->accumulator_bytes);
+    assert_int_equal(a->layout_bytes, b->layout_bytes);
+    assert_int_equal(a->tile_layout_bytes, b->tile_layout_bytes);
     assert_int_equal(a->step, b->step);
     assert_int_equal(a->num_variables, b->num_variables);
     for (size_t i = 0; i < a->num_variables; i++) {

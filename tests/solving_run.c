@@ -38,7 +38,7 @@ uint64_t number_of(const json_t *number) {
     return (uint64_t)json_integer_value(number);
 }
 
-bool certificate_schema_accepts(const char *name, const json_t *document, char *complaint) {
+static const json_t *certificate_schema(void) {
     static json_t *schema; /* one for the whole program */
     if (schema == NULL) {
         size_t size;
@@ -49,8 +49,16 @@ bool certificate_schema_accepts(const char *name, const json_t *document, char *
         free(bytes);
         free(path);
     }
-    return schema_accepts(schema, NULL, document, complaint) &&
-           schema_accepts(schema, name, document, complaint);
+    return schema;
+}
+
+bool certificate_schema_describes(const char *name, const json_t *part, char *complaint) {
+    return schema_accepts(certificate_schema(), name, part, complaint);
+}
+
+bool certificate_schema_accepts(const char *name, const json_t *document, char *complaint) {
+    return schema_accepts(certificate_schema(), NULL, document, complaint) &&
+           schema_accepts(certificate_schema(), name, document, complaint);
 }
 
 json_t *run_json(command_run *r, int status, const char *const *arguments) {

@@ -50,6 +50,9 @@ json_t *run_json(command_run *run, int status, const char *const *arguments);
 /* Whether a document is what docs/certificate.schema.json calls `name` ("answer" or "sweep"). */
 bool certificate_schema_accepts(const char *name, const json_t *document, char *complaint);
 
+/* Whether a part of a document is what the schema calls so. */
+bool certificate_schema_describes(const char *name, const json_t *part, char *complaint);
+
 /* An item of an item of ... a document: keys, or numbers as text; ends with NULL. */
 json_t *json_at(const json_t *document, const char *const *keys);
 #define JSON_AT(document, ...) json_at(document, (const char *const[]){__VA_ARGS__, NULL})
