@@ -65,7 +65,7 @@ static bool begin_largest(pl_tile_meter *meter, bool with_details) {
             memory = pl_peak_envelope_begin(&meter->largest[need],
                                             pl_triangle_size(inputs->chain->num_units), max_copies);
     }
-    if (inputs->handed != NULL) {
+    if (inputs->has_buffers) {
         meter->handed_on = pl_new_array(inputs->chain->num_units + 1, sizeof *meter->handed_on);
         meter->handed_in = pl_new_array(inputs->chain->num_units + 1, sizeof *meter->handed_in);
         memory = memory && meter->handed_on != NULL && meter->handed_in != NULL;
@@ -218,7 +218,7 @@ static bool divide_class(pl_tile_meter *meter, uint64_t variable) {
          memory && k < p->class_ranges_start[class_index + 1]; k++) {
         size_t first = p->range_first_step[k];
         size_t end = p->range_end_step[k];
-        size_t turn = inputs->passes.turn_step;
+        size_t turn = inputs->pass_usage->passes.turn_step;
         if (before == behind || end <= turn) {
             memory = divide_range(meter, before, first, end, bytes);
         } else {
@@ -406,7 +406,7 @@ static stage_peak peak_within(const pl_tile_meter *meter, uint32_t first, uint32
 /* With what stays of what is handed on or in over the cut behind `unit`: the larger of both passes,
  * with that counted or not. */
 static stage_peak peak_with_buffers(const pl_tile_meter *meter, size_t unit, bool counts_buffers) {
-    size_t turn = meter->inputs->passes.turn_step;
+    size_t turn = meter->inputs->pass_usage->passes.turn_step;
     size_t num_steps = meter->inputs->profile->num_steps;
     uint32_t turn_segment = meter->segment_of_step[turn];
     stage_peak forward = peak_within(meter, 0, turn_segment, meter->handed_in[unit + 1]);
@@ -617,12 +617,12 @@ popliner_status pl_tile_meter_measure(pl_tile_meter *meter, size_t tile, popline
     if (meter->handed_on != NULL) {
         memset(meter->handed_on, 0, (num_units + 1) * sizeof *meter->handed_on);
         memset(meter->handed_in, 0, (num_units + 1) * sizeof *meter->handed_in);
-        pl_passes_add_tile_cuts(&meter->inputs->passes, p, &meter->inputs->pass_usage,
-                                meter->inputs->handed, tile, meter->handed_on, meter->handed_in);
+        pl_passes_add_tile_cuts(meter->inputs->pass_usage, p, tile, meter->handed_on,
+                                meter->handed_in);
     }
     meter->layout = pl_layout_of_tile(p, tile);
     if (meter->inputs->keeps)
-        pl_stash_add_tile(&meter->inputs->stash, p, &meter->inputs->pass_usage, tile,
+        pl_stash_add_tile(&meter->inputs->stash, p, &meter->inputs->pass_usage->usage, tile,
                           &meter->stash_work, meter->arriving_bytes[PL_SUM_STASH]);
     bool memory = sort_variables(meter, tile) && find_segments(meter) && sort_arrivals(meter) &&
                   list_arriving(meter);

@@ -27,9 +27,10 @@ popliner_status pl_stage_measure_stash(pl_stage_meter *meter, popliner_recompute
                                        popliner_error *error) {
     enum { FORWARD = 1, BACKWARD = 2, BEFORE = 4, BEHIND = 8 };
     const popliner_profile *p = meter->profile;
-    const pl_passes *passes = &meter->passes;
+    const pl_passes *passes = &meter->pass_usage.passes;
+    const pl_pass_usage *pass_usage;
     memset(by_tile_bytes, 0, p->target.num_tiles * sizeof *by_tile_bytes);
-    popliner_status status = pl_stage_need_passes(meter, error);
+    popliner_status status = pl_stage_meter_pass_usage(meter, &pass_usage, error);
     if (status == POPLINER_OK && meter->touched_by == NULL) {
         meter->host_copied = pl_mark_host_copied(p);
         meter->touched_by = pl_new_array(p->num_variables, 1);
