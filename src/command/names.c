@@ -18,4 +18,5 @@ const popliner_option_names command_names = {
                     [POPLINER_CONSTRAINT_FORBIDDEN_CUT] = "no-cut-after",
                     [POPLINER_CONSTRAINT_PAIR] = "together",
                     [POPLINER_CONSTRAINT_PLACEMENT] = "place"},
+    .ipu = "--ipu",
 };

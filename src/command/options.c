@@ -131,6 +131,11 @@ static const option table[] = {
      "profile compiled with recomputation, keep also what comes\n"
      "from or goes to other IPUs (default: none)"},
 
+    {KIND_HEADING, 0, "Profiles of pipelines", NULL, NULL, 0, NULL},
+    {KIND_NUMBER, 0, "ipu", "N", NULL, offsetof(options, ipu),
+     "tables, --diagnose and --save-to-file for the tiles of\nthis IPU alone, which are numbered "
+     "from 0 then\n(default: of all IPUs)"},
+
     {KIND_HEADING, 0, "Diagnosis", NULL, NULL, 0, NULL},
     {KIND_TEXT, 0, "layers", "A-B", NULL, offsetof(options, layers),
      "look for the bottleneck in these layers only"},
@@ -480,10 +485,16 @@ static const char *const unknown_to_greedy[] = {
     "costs",    "objective", "slack",      "ipu-mem-per-tile", "sweep",     "time-limit",
     "write-lp", "write-mps", "min-layers", "max-layers",       "cut-after", "no-cut-after",
     "together", "place",     "device-map", "schedule",         "recompute", NULL};
-static const char *const profile_only[] = {
-    "memory-model", "layer-name-regex", "inputs-regex-layer-0",
-    "layer-order",  "layers",           "layer-operations-only",
-    "tolerance",    "strict",           NULL};
+static const char *const profile_only[] = {"memory-model",
+                                           "layer-name-regex",
+                                           "inputs-regex-layer-0",
+                                           "layer-order",
+                                           "layers",
+                                           "layer-operations-only",
+                                           "tolerance",
+                                           "strict",
+                                           "ipu",
+                                           NULL};
 
 /* What goes with a file of costs: solving alone. */
 static popliner_status check_costs(const options *o, const given *g, popliner_error *error) {
@@ -638,6 +649,9 @@ static popliner_status check(options *o, const given *g, popliner_error *error) 
     status = check_uses(o, g, error);
     if (status != POPLINER_OK)
         return status;
+    if (o->ipu != ALL_IPUS && (o->solve || o->evaluate != NULL))
+        return fail(error, "--ipu %zu: --%s splits the whole model; leave out --ipu", o->ipu,
+                    o->solve ? "solve" : "evaluate");
     if (actions_of(o) == 0)
         return fail(error, "nothing to do: give at least one of --solve, --evaluate, --diagnose, "
                            "--layer-breakdown, "
@@ -647,7 +661,7 @@ static popliner_status check(options *o, const given *g, popliner_error *error) 
 }
 
 popliner_status options_parse(int argc, char **argv, options *result, popliner_error *error) {
-    *result = (options){.tolerance_percent = 5, .min_layers = MIN_LAYERS_USUAL};
+    *result = (options){.tolerance_percent = 5, .min_layers = MIN_LAYERS_USUAL, .ipu = ALL_IPUS};
     given g = {0};
     bool only_names = false; /* behind "--" */
     for (int i = 1; i < argc; i++) {
