@@ -88,7 +88,8 @@ BY_TILE = (
                                  for part in ("non_overlapped", "overlapped")),
      relations.varints, as_list),
 )
-CYCLES = (("compute_sets", "cycles_by_tile_ids"), ("program_type_do_exchange", "cycles_by_tile_ids"),
+CYCLES = (("compute_sets", "cycles_by_tile_ids"),
+          ("program_type_do_exchange", "cycles_by_tile_ids"),
           ("program_type_global_exchange", "estimated_cycles_by_tile_ids"),
           ("program_type_stream_copy_mid", "estimated_cycles_by_tile_ids"))
 
@@ -129,7 +130,8 @@ class Edit:
         for set_id, types in self.sql.execute(
                 "SELECT compute_set, vertex_types FROM compute_sets").fetchall():
             self.do("UPDATE compute_sets SET vertex_counts = ? WHERE compute_set = ?",
-                    as_list([counts[set_id, number] for number in relations.varints(types)]), set_id)
+                    as_list([counts[set_id, number] for number in relations.varints(types)]),
+                    set_id)
         self.do("UPDATE graph_info SET num_vertices = ?, num_vars = (SELECT count(*) FROM "
                 "vars_info)", sum(counts.values()))
 
@@ -256,8 +258,8 @@ def columns(text):
 
 
 def check_whole(popliner, report, ipus):
-    """The breakdowns of the IPUs add up to that of all, row by row. That of layers in the full model
-    does not: what is in no layer counts where most of what it touches on the IPU belongs."""
+    """The breakdowns of the IPUs add up to that of all, row by row. That of layers in the full
+    model does not: what is in no layer counts where most that it touches on the IPU belongs."""
     for action in TABLES[2:5]:
         whole = columns(run(popliner, report, *action)[0])
         parts = [columns(run(popliner, report, *action, "--ipu", str(ipu))[0])
@@ -294,6 +296,8 @@ def check_ipus(popliner, report, scratch, actions):
                  printed(popliner, alone, action))
         text = run(popliner, alone, "--diagnose", "--ipu", "0")[0]
         same(f"{alone}, the only IPU", text, run(popliner, alone, "--diagnose")[0])
+        log = run(popliner, alone, "--diagnose", "--ipu", "1", status=(2,))[1]
+        same("out of range", log, "ERROR   --ipu 1: the profile is of one IPU; expected 0\n")
         shutil.rmtree(alone)
     check_whole(popliner, report, truth.ipus)
 

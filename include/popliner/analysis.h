@@ -101,23 +101,23 @@ popliner_status popliner_analysis_locate(const char *path, const char *debug_pat
 /* Reads a profile and, beside it, the debug information, from where popliner_analysis_locate finds
  * them; both are opened read-only. Without debug information programs are grouped by their own
  * names. `options` may be NULL. The result, or the error, does not depend on the number of threads.
- * Of several replicas the first is read; the listener is warned if the compiler's account of another
- * one differs. Of a pipeline, options->ipu chooses one IPU: then all memory is that of its tiles,
- * while operations, layers and steps are those of the pipeline, and so what is solved is the part of
- * its layers that is on this IPU.
+ * Of several replicas the first is read; the listener is warned if the compiler's account of
+ * another one differs. Of a pipeline, options->ipu chooses one IPU: then all memory is that of its
+ * tiles, while operations, layers and steps are those of the pipeline, and so what is solved is the
+ * part of its layers that is on this IPU.
  * Errors: USAGE (struct_size, no such IPU); INPUT when a file cannot be read or is none of these,
  * has another major schema version than 3, lacks a table or column that is needed, has no lowered
- * variables, or holds values that contradict each other; MEMORY, at once when the profile needs more
- * than there may be. Cost: one pass over the needed columns and over the debug information; memory
- * about 30 bytes per lowered variable. */
+ * variables, or holds values that contradict each other; MEMORY, at once when the profile needs
+ * more than there may be. Cost: one pass over the needed columns and over the debug information;
+ * memory about 30 bytes per lowered variable. */
 popliner_status popliner_analysis_read(const char *path, const char *debug_path,
                                        const popliner_analysis_options *options,
                                        popliner_analysis **analysis, popliner_error *error);
 
 /* Loads an analysis that was stored. Most of the file are the lowered variables, which are left out
  * until something needs them: solving does not, if the stages of these layers and of this memory
- * model were stored. The file stays open. `options` as above; max_memory_bytes is not looked at, and
- * an IPU is to be chosen when the profile is read.
+ * model were stored. The file stays open. `options` as above; max_memory_bytes is not looked at,
+ * and an IPU is to be chosen when the profile is read.
  * Errors: USAGE (struct_size, an IPU was chosen); INPUT when it is no such file, of another version
  * or machine, or damaged; MEMORY. */
 popliner_status popliner_analysis_load(const char *path, const popliner_analysis_options *options,

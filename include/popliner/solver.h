@@ -247,6 +247,7 @@ typedef struct popliner_option_names {
     const char *layer_name_regex;      /* "layer_name_regex" */
     const char *first_layer_regex;     /* "first_layer_regex" */
     const char *layer_name_regex_hint; /* sentences behind the advice to change it: "" */
+    const char *ipu;                   /* "ipu" */
 
     /* of popliner_solver_options, as what to change when nothing fits */
     const char *max_stages;           /* "max_stages" */
@@ -257,14 +258,13 @@ typedef struct popliner_option_names {
      * after", "forbidden cut after", "pair", "placement". They become texts such as "max_stages 3",
      * "device_map of 3 stages", "pair A and B", "placement A=0". */
     const char *constraints[POPLINER_NUM_CONSTRAINT_KINDS];
-
-    const char *ipu; /* of popliner_analysis_options: "ipu" */
 } popliner_option_names;
 
 #define POPLINER_OPTION_NAMES_INIT                                                                 \
     {                                                                                              \
-        sizeof(popliner_option_names), NULL, NULL, NULL, NULL, NULL, NULL,                         \
-            {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}, NULL                                 \
+        sizeof(popliner_option_names), NULL, NULL, NULL, NULL, NULL, NULL, NULL, {                 \
+            NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL                                         \
+        }                                                                                          \
     }
 
 /* Chooses stages that cover the chain, within all limits and constraints, so that

@@ -77,8 +77,8 @@ popliner_status pl_part_find(const pl_database *database, const pl_read_options 
                        t->ipus_per_replica, name);
     if (part->is_one_ipu && options->ipu >= part->replica_ipus) {
         if (part->replica_ipus == 1)
-            return pl_fail(error, POPLINER_ERROR_USAGE, "%s %zu: the profile is of one IPU, 0",
-                           name, options->ipu);
+            return pl_fail(error, POPLINER_ERROR_USAGE,
+                           "%s %zu: the profile is of one IPU; expected 0", name, options->ipu);
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "%s %zu: the profile is of %zu IPUs; expected a number from 0 to %zu", name,
                        options->ipu, part->replica_ipus, part->replica_ipus - 1);

@@ -26,10 +26,11 @@ typedef struct pl_read_options {
 /* Reads the profile at `path`, which is opened read-only. The result, or the error, does not depend
  * on the number of threads; `options` may be NULL. Of several replicas the first is read, and
  * compared with the others; relations are checked in all of the file.
- * Errors: USAGE for an IPU that the profile does not have; INPUT when the file cannot be read, is no SQLite database, has another major schema
- * version than 3, lacks a table or column that is needed, has no lowered variables, or holds values
- * that contradict each other (the message names table, row and column: the first that is wrong in
- * the order of the table); MEMORY, at once when the file needs more than there may be.
+ * Errors: USAGE for an IPU that the profile does not have; INPUT when the file cannot be read, is
+ * no SQLite database, has another major schema version than 3, lacks a table or column that is
+ * needed, has no lowered variables, or holds values that contradict each other (the message names
+ * table, row and column: the first that is wrong in the order of the table); MEMORY, at once when
+ * the file needs more than there may be.
  * Cost: one pass over the needed columns; memory about 30 bytes per lowered variable. */
 popliner_status pl_read_profile(const char *path, const pl_read_options *options,
                                 popliner_profile **profile, popliner_error *error);

@@ -14,6 +14,7 @@ popliner_status pl_option_names_take(const popliner_option_names *callers,
         .layer_name_regex = "layer_name_regex",
         .first_layer_regex = "first_layer_regex",
         .layer_name_regex_hint = "",
+        .ipu = "ipu",
         .max_stages = "max_stages",
         .max_stage_bytes = "max_stage_bytes",
         .max_stage_bytes_note = "",
@@ -25,7 +26,6 @@ popliner_status pl_option_names_take(const popliner_option_names *callers,
                         [POPLINER_CONSTRAINT_FORBIDDEN_CUT] = "forbidden cut after",
                         [POPLINER_CONSTRAINT_PAIR] = "pair",
                         [POPLINER_CONSTRAINT_PLACEMENT] = "placement"},
-        .ipu = "ipu",
     };
     *names = (popliner_option_names)POPLINER_OPTION_NAMES_INIT;
     popliner_status status =
@@ -33,11 +33,11 @@ popliner_status pl_option_names_take(const popliner_option_names *callers,
     set(&names->layer_name_regex, defaults.layer_name_regex);
     set(&names->first_layer_regex, defaults.first_layer_regex);
     set(&names->layer_name_regex_hint, defaults.layer_name_regex_hint);
+    set(&names->ipu, defaults.ipu);
     set(&names->max_stages, defaults.max_stages);
     set(&names->max_stage_bytes, defaults.max_stage_bytes);
     set(&names->max_stage_bytes_note, defaults.max_stage_bytes_note);
     for (size_t kind = 0; kind < POPLINER_NUM_CONSTRAINT_KINDS; kind++)
         set(&names->constraints[kind], defaults.constraints[kind]);
-    set(&names->ipu, defaults.ipu);
     return status;
 }
