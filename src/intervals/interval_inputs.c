@@ -167,6 +167,7 @@ static popliner_status find_effects(pl_interval_inputs *inputs, bool with_all_ne
         return pl_fail_memory(error, "the passes of the training");
     for (uint32_t i = 0; i < p->num_classes; i++)
         inputs->was_kept[i] = pl_class_crosses(p, i, passes->turn_step) ? 1 : 0;
+    inputs->frees_originals = inputs->keeps && pl_pipeline_frees_originals(pipeline);
     inputs->has_buffers =
         ((effects & POPLINER_EFFECT_BUFFERS) != 0 || inputs->wants_need[POPLINER_NEED_MOST]) &&
         pl_schedule_kind_of(pipeline->schedule) == PL_SCHEDULE_IN_CYCLES;

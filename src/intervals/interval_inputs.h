@@ -39,6 +39,7 @@ typedef struct pl_interval_inputs {
     pl_stash stash;     /* only for a pipeline that keeps something */
     size_t max_stages;  /* of the pipeline: 1 for one that keeps nothing */
     bool keeps;
+    bool frees_originals;  /* see pl_pipeline_frees_originals */
     bool has_buffers;      /* a stage hands on what stays */
     bool has_accumulators; /* the profile */
     uint64_t accumulator_factor;

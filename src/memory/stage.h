@@ -108,6 +108,12 @@ popliner_status pl_stage_measure_stash(pl_stage_meter *meter, popliner_recompute
                                        size_t first_unit, size_t last_unit, uint64_t *by_tile_bytes,
                                        popliner_error *error);
 
+/* The same for NONE of a single unit, for the unit of the stage that keeps most on the tile. Errors
+ * and cost as above. */
+popliner_status pl_stage_measure_unit_stash(pl_stage_meter *meter, size_t first_unit,
+                                            size_t last_unit, uint64_t *by_tile_bytes,
+                                            popliner_error *error);
+
 /* What an IPU needs, each array with num_tiles items. Zero-initialise before the first use; free
  * with pl_ipu_memory_clear. */
 typedef struct pl_ipu_memory {
