@@ -75,6 +75,22 @@ static void expect_touched(const popliner_profile *p, sqlite3 *sqlite, size_t pr
     assert_true(count > 0);
 }
 
+/* Tensors are as large as their pieces on these tiles. */
+static void expect_pieces(const popliner_profile *p, sqlite3 *sqlite, size_t first_tile,
+                          size_t end_tile) {
+    uint64_t sums[2] = {test_sum(p->unlowered_size_bytes, p->num_unlowered), 0};
+    for (size_t i = 0; i < p->num_unlowered; i++)
+        sums[1] += p->unlowered_num_pieces[i];
+    for (int is_count = 0; is_count < 2; is_count++) {
+        char sql[300];
+        snprintf(sql, sizeof sql,
+                 "SELECT %s FROM vars_info v JOIN unlowered_vars u ON u.id = v.unlowered_var_id "
+                 "WHERE v.bitset & 1 AND v.tile >= %zu AND v.tile < %zu",
+                 is_count ? "count(*)" : "sum(v.size_bytes)", first_tile, end_tile);
+        assert_int_equal(sums[is_count], test_ask(sqlite, sql));
+    }
+}
+
 static void global_exchanges_touch_both_sides(void **state) {
     char *path = make_pipeline(*state);
     sqlite3 *sqlite = test_open_sql(path, SQLITE_OPEN_READONLY);
@@ -83,6 +99,8 @@ static void global_exchanges_touch_both_sides(void **state) {
     for (size_t ipu = 0; ipu <= IPUS; ipu++) {
         bool is_one = ipu < IPUS;
         popliner_profile *p = read_part(path, is_one ? ipu : SIZE_MAX);
+        expect_pieces(p, sqlite, is_one ? ipu * TILES : 0,
+                      is_one ? (ipu + 1) * TILES : IPUS * TILES);
         for (uint64_t row = 0; row < num_exchanges; row++) {
             size_t program = program_of(sqlite, "GlobalExchange", row);
             assert_int_equal(p->program_type[program], POPLINER_PROGRAM_GLOBAL_EXCHANGE);
