@@ -108,8 +108,13 @@ static void check_solving(const golden_case *c) {
         popliner_chain *chain = make_chain(c, layers, models[i]);
         pl_interval_options measuring = PL_INTERVAL_OPTIONS_INIT;
         popliner_costs *costs = NULL;
-        measuring.pipeline = (popliner_pipeline){POPLINER_SCHEDULE_POPART, POPLINER_RECOMPUTE_NONE,
-                                                 MOST_BRUTE_UNITS};
+        measuring.pipeline = (popliner_pipeline){.schedule = POPLINER_SCHEDULE_POPART,
+                                                 .recompute = POPLINER_RECOMPUTE_NONE,
+                                                 .max_stages = MOST_BRUTE_UNITS};
+        if (models[i] == POPLINER_MEMORY_MODEL_FULL) {
+            measuring.pipeline.effects = POPLINER_EFFECTS_ALL;
+            measuring.pipeline.accumulators = POPLINER_ACCUMULATORS_AUTO;
+        }
         check(pl_intervals_measure(c->profile, c->operations, chain, &measuring, &costs, NULL,
                                    &error),
               &error);

@@ -24,13 +24,21 @@ static const struct {
     const char *answer; /* the status in the document */
     const char *reason; /* of the infeasibility, or NULL */
     bool is_full;       /* a profile in the full memory model */
-    bool has_stash;
+    bool has_stash;     /* of a schedule that trains and keeps something */
     const char *arguments[12];
 } runs[] = {
     {0, "optimal", NULL, true, false, {SAMPLE}},
     {0, "optimal", NULL, true, false, {SAMPLE, "--num-ipus", "2", "--slack", "2.5"}},
     {0, "optimal", NULL, true, false, {SAMPLE, "--objective", "cycles,balance,traffic"}},
     {0, "optimal", NULL, true, false, {SAMPLE, "--device-map", "0,1,0"}},
+    {0, "optimal", NULL, true, false, {SAMPLE, "--effects", "none", "--risk", "high"}},
+    {0, "optimal", NULL, true, false, {SAMPLE, "--effects", "passing,layout", "--risk", "low"}},
+    {0,
+     "optimal",
+     NULL,
+     true,
+     true,
+     {TRAINING, "--schedule", "tf-grouped", "--accumulators", "fp32", "--num-ipus", "2"}},
     {0, "optimal", NULL, true, false, {SAMPLE, "--time-limit", "100", "--max-layers", "2"}},
     {0, "optimal", NULL, true, false, {CASE_DIRECTORY, "--place", "0=0", "--together", "0,1"}},
     {0,
@@ -121,13 +129,21 @@ static void every_answer_is_as_described(void **state) {
             assert_int_equal(json_object_get(stage, "head") != NULL, runs[i].is_full);
             assert_int_equal(json_object_get(stage, "tail") != NULL, runs[i].is_full);
             assert_int_equal(json_object_get(mem, "unexplained") != NULL, runs[i].is_full);
+            assert_int_equal(json_object_get(mem, "layout") != NULL, runs[i].is_full);
+            bool trains = runs[i].is_full && runs[i].has_stash;
+            assert_int_equal(json_object_get(mem, "buffers") != NULL, trains);
+            assert_int_equal(json_object_get(mem, "accumulators") != NULL, trains);
             assert_int_equal(json_object_get(mem, "stash") != NULL, runs[i].has_stash);
+            assert_int_equal(json_is_object(JSON_AT(stage, "needs")), runs[i].is_full);
             assert_int_equal(json_object_get(mem, "total_mem") != NULL, is_profile);
             assert_int_equal(json_is_object(JSON_AT(stage, "peak")), is_profile);
             assert_int_equal(json_is_integer(JSON_AT(stage, "parameter_bytes")), is_profile);
         }
         const json_t *options = JSON_AT(answer, "options");
-        assert_int_equal(json_object_get(options, "memory_model") != NULL, is_profile);
+        static const char *const of_profiles[] = {"memory_model", "effects", "accumulators",
+                                                  "risk"};
+        for (size_t k = 0; k < sizeof of_profiles / sizeof *of_profiles; k++)
+            assert_int_equal(json_object_get(options, of_profiles[k]) != NULL, is_profile);
         assert_int_equal(json_is_null(JSON_AT(options, "num_ipus")),
                          json_is_array(JSON_AT(options, "device_map")));
         json_decref(answer);
@@ -150,11 +166,18 @@ static void every_sweep_is_as_described(void **state) {
 /* Keys that need not be there. */
 static bool is_optional(const char *key) {
     static const char *const keys[] = {
-        "head", "tail", "unexplained", "unexplained_always_live", "stash", "memory_model"};
+        "head",         "tail",    "unexplained",  "unexplained_always_live",
+        "layout",       "buffers", "accumulators", "stash",
+        "memory_model", "effects", "risk"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (strcmp(keys[i], key) == 0)
             return true;
     return false;
+}
+
+/* Keys whose numbers may be below 0. */
+static bool is_signed(const char *key) {
+    return strcmp(key, "margin_bytes") == 0 || strcmp(key, "margin_spreads") == 0;
 }
 
 static void assert_not_accepted(const json_t *document, const char *what, const char *key) {
@@ -196,8 +219,12 @@ static void spoil(json_t *document, json_t *place, bool is_map) {
         json_object_set_new(place, name, json_is_boolean(item) ? json_string("true") : json_true());
         assert_not_accepted(document, "a wrong type of", name);
         if (json_is_number(item)) {
+            char complaint[SCHEMA_COMPLAINT_SIZE];
             json_object_set_new(place, name, json_integer(-1));
-            assert_not_accepted(document, "a negative", name);
+            if (!is_signed(name))
+                assert_not_accepted(document, "a negative", name);
+            else if (!certificate_schema_accepts("answer", document, complaint))
+                fail_msg("a negative %s: %s", name, complaint);
         }
         if (!is_map && !is_optional(name)) {
             json_object_del(place, name);

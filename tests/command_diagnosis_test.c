@@ -319,7 +319,7 @@ static void evaluation_follows_the_device_map(void **state) {
     }
     json_decref(json);
     json_decref(answer);
-    RUN(&run, CASE_PROFILE, "--evaluate=0|2", "--device-map=7,7,7", "-q");
+    RUN(&run, CASE_PROFILE, "--evaluate=0|2", "--device-map=7,7,7", "--effects=none", "-q");
     assert_int_equal(run.status, 0);
     assert_contains(run.out, "Stage 0 on IPU 7: Head to 0\n  with stages 1 and 2: total ");
     assert_contains(run.out, "worst tile 7: 226446 bytes"); /* as below */
@@ -382,7 +382,7 @@ static void evaluation_cuts_behind_the_head_or_not_at_all(void **state) {
     assert_contains(run.out, "Stage 0: Head\n");
     assert_contains(run.out, "Stage 1: 0 to Tail\n");
     /* the compiler's own account of the whole program has this much on its largest tile */
-    RUN(&run, CASE_PROFILE, "--evaluate", "whole", "-q");
+    RUN(&run, CASE_PROFILE, "--evaluate", "whole", "--effects", "none", "-q");
     assert_contains(run.out, "Stage 0: Head to Tail\n");
     assert_contains(run.out, "worst tile 7: 226446 bytes");
     assert_null(strstr(run.out, "Stage 1"));
@@ -433,7 +433,8 @@ static void reserve_lowers_the_limit(void **state) {
     RUN(&run, CASE_PROFILE, "--evaluate", "1", "--reserve", "1000");
     assert_contains(run.out, "limit of 637976\n"); /* the profile's own 638976 */
     /* the solver's limit, too: what is just enough is too little with a reserve */
-    RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=1", "-q", "--mem-per-tile=226446");
+    RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=1", "-q", "--mem-per-tile=226446",
+        "--effects=none");
     assert_int_equal(run.status, 0);
     RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=1", "-q", "--mem-per-tile=226446",
         "--reserve=1");

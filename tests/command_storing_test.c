@@ -184,9 +184,9 @@ static void solving_again_needs_no_variables(void **state) {
     /* and damage to what was measured is found, too */
     RUN(&run, profile, debug, "--save-to-file", stored, "-q");
     change_database(stored, "UPDATE arrays SET bytes = zeroblob(length(bytes)) "
-                            "WHERE name = 'stages/0/largest_tiles'");
+                            "WHERE name = 'stages/0/expected_tiles'");
     RUN(&run, stored, "--load-from-file", "--solve", "-q");
-    assert_refused(&run, 3, "is damaged (stages/0/largest_tiles)");
+    assert_refused(&run, 3, "is damaged (stages/0/expected_tiles)");
 }
 
 static void stored_analyses_need_no_profile(void **state) {

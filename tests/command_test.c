@@ -539,10 +539,10 @@ static void several_actions_print_one_after_another(void **state) {
 /* The stages as JSON; checks that they have all the keys of the original, and no others but those
  * of the full memory model. */
 static json_t *parse_stages(bool is_full) {
-    static const char *const keys[] = {"total_mem",    "max_tile_mem", "variables",
-                                       "vertex_code",  "vertex_state", "exchange_code",
-                                       "control_code", "unexplained",  "unexplained_always_live"};
-    size_t num_keys = is_full ? 9 : 7;
+    static const char *const keys[] = {
+        "total_mem",     "max_tile_mem", "variables",   "vertex_code", "vertex_state",
+        "exchange_code", "control_code", "unexplained", "layout",      "unexplained_always_live"};
+    size_t num_keys = is_full ? 10 : 7;
     json_error_t error;
     json_t *stages = json_loadb(run.out, run.out_size, JSON_REJECT_DUPLICATES, &error);
     size_t place;
@@ -568,7 +568,7 @@ static json_t *parse_stages(bool is_full) {
         for (size_t i = 0; i < num_keys; i++) {
             json_t *value = json_object_get(memory, keys[i]);
             assert_true(json_is_integer(value));
-            parts += i >= 2 && i < 8 ? json_integer_value(value) : 0;
+            parts += i >= 2 && i < 9 ? json_integer_value(value) : 0;
         }
         assert_int_equal(json_integer_value(json_object_get(memory, "total_mem")), parts);
     }
@@ -611,6 +611,7 @@ static void solves_in_the_full_model(void **state) {
     RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=1");
     assert_string_equal(run.out, whole);
     free(whole);
+    RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=1", "--effects=none");
     /* on one IPU head and tail are in the one stage, which ends with the last layer */
     json_t *stages = parse_stages(true);
     assert_int_equal(json_array_size(stages), 1);

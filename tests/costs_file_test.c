@@ -96,7 +96,9 @@ static void regions_by_hand(void **state) {
 
 static void pipelines_keep_stashes(void **state) {
     (void)state;
-    popliner_pipeline pipeline = {POPLINER_SCHEDULE_POPART, POPLINER_RECOMPUTE_NONE, 9};
+    popliner_pipeline pipeline = {.schedule = POPLINER_SCHEDULE_POPART,
+                                  .recompute = POPLINER_RECOMPUTE_NONE,
+                                  .max_stages = 9};
     popliner_costs_file *file = read_example("data/costs/regions.json", &pipeline);
     popliner_costs *costs = popliner_costs_file_get_info(file)->costs;
     assert_int_equal(pl_costs_max_stages_to_end(costs), 4); /* there are 4 units */
@@ -137,7 +139,9 @@ static uint64_t together(const popliner_costs *costs, popliner_interval first,
 
 static void stages_on_one_ipu_share_once(void **state) {
     (void)state;
-    popliner_pipeline pipeline = {POPLINER_SCHEDULE_POPART, POPLINER_RECOMPUTE_NONE, 4};
+    popliner_pipeline pipeline = {.schedule = POPLINER_SCHEDULE_POPART,
+                                  .recompute = POPLINER_RECOMPUTE_NONE,
+                                  .max_stages = 4};
     popliner_costs_file *file = read_example("data/costs/regions.json", &pipeline);
     const popliner_costs *costs = popliner_costs_file_get_info(file)->costs;
     popliner_interval a = {0, 0, 3};
@@ -157,7 +161,9 @@ static void stages_on_one_ipu_share_once(void **state) {
 
 static void listed_intervals_by_hand(void **state) {
     (void)state;
-    popliner_pipeline pipeline = {POPLINER_SCHEDULE_POPART, POPLINER_RECOMPUTE_NONE, 2};
+    popliner_pipeline pipeline = {.schedule = POPLINER_SCHEDULE_POPART,
+                                  .recompute = POPLINER_RECOMPUTE_NONE,
+                                  .max_stages = 2};
     popliner_costs_file *file = read_example("data/costs/intervals.json", &pipeline);
     const popliner_costs *costs = popliner_costs_file_get_info(file)->costs;
     assert_int_equal(pl_costs_max_stages_to_end(costs), 2);
@@ -303,9 +309,10 @@ static void random_costs_are_what_a_naive_count_says(void **state) {
     for (size_t round = 0; round < 150; ++round) {
         random_costs c;
         make_random(&c, &text, &seed);
-        popliner_pipeline pipeline = {
-            POPLINER_SCHEDULE_POPART,
-            round % 2 == 0 ? POPLINER_RECOMPUTE_NONE : POPLINER_RECOMPUTE_FULL, 4};
+        popliner_pipeline pipeline = {.schedule = POPLINER_SCHEDULE_POPART,
+                                      .recompute = round % 2 == 0 ? POPLINER_RECOMPUTE_NONE
+                                                                  : POPLINER_RECOMPUTE_FULL,
+                                      .max_stages = 4};
         popliner_costs_file *file = read_text(*state, text.data, &pipeline);
         const popliner_costs *costs = popliner_costs_file_get_info(file)->costs;
         size_t most = pl_costs_max_stages_to_end(costs);
@@ -544,7 +551,9 @@ static void a_file_cut_off_anywhere_is_refused(void **state) {
 static void a_file_with_a_wrong_byte_is_read_or_refused(void **state) {
     static const char wrong[] = "0-\"}],x";
     char *wrong_path = test_path(*state, "costs.json");
-    popliner_pipeline pipeline = {POPLINER_SCHEDULE_POPART, POPLINER_RECOMPUTE_NONE, 3};
+    popliner_pipeline pipeline = {.schedule = POPLINER_SCHEDULE_POPART,
+                                  .recompute = POPLINER_RECOMPUTE_NONE,
+                                  .max_stages = 3};
     for (size_t i = 0; i < NUM_EXAMPLES; ++i) {
         char *path = test_project_file(examples[i]);
         size_t size = 0;

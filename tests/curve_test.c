@@ -172,21 +172,32 @@ static void assert_marked_peaks(const pl_curve *curve, const uint64_t sum[STEPS]
     static const unsigned chances[] = {0, 1, 4, 8}; /* of 8 */
     for (size_t i = 0; i < sizeof chances / sizeof *chances; i++) {
         uint8_t is_marked[STEPS];
-        uint64_t peak = 0;
-        size_t peak_step = curve->first_step;
         for (size_t step = 0; step < STEPS; step++) {
             *random = test_random(*random);
             is_marked[step] = (*random >> 61) < chances[i] ? (uint8_t)(*random >> 40) | 1 : 0;
         }
-        for (size_t step = curve->end_step; step-- > curve->first_step;) {
-            if (is_marked[step] != 0 && sum[step] >= peak) {
-                peak = sum[step];
-                peak_step = step;
+        /* any steps of the curve's, not only all of them */
+        for (size_t from = curve->first_step; from <= curve->end_step; from++) {
+            for (size_t to = from; to <= curve->end_step; to++) {
+                uint64_t peak = 0;
+                size_t peak_step = from;
+                bool has_mark = false;
+                for (size_t step = to; step-- > from;) {
+                    has_mark = has_mark || is_marked[step] != 0;
+                    if (is_marked[step] != 0 && sum[step] >= peak) {
+                        peak = sum[step];
+                        peak_step = step;
+                    }
+                }
+                size_t found = SIZE_MAX;
+                uint64_t found_bytes = UINT64_MAX;
+                assert_int_equal(
+                    pl_curve_peak_of_marked(curve, is_marked, from, to, &found_bytes, &found),
+                    has_mark);
+                assert_int_equal(found_bytes, peak);
+                assert_int_equal(found, peak_step);
             }
         }
-        size_t found = SIZE_MAX;
-        assert_int_equal(pl_curve_peak_of_marked(curve, is_marked, &found), peak);
-        assert_int_equal(found, peak_step);
     }
 }
 
@@ -262,11 +273,23 @@ static void finds_the_peak_of_the_marked_steps(void **state) {
     pl_curve_add(&curve, &p, 0, 10);
     pl_curve_add(&curve, &p, 1, 7);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t peak = UINT64_MAX;
         size_t peak_step = SIZE_MAX;
-        assert_int_equal(pl_curve_peak_of_marked(&curve, cases[i].is_marked, &peak_step),
-                         cases[i].peak);
+        bool has_mark =
+            pl_curve_peak_of_marked(&curve, cases[i].is_marked, 0, 10, &peak, &peak_step);
+        assert_int_equal(has_mark, memchr(cases[i].is_marked, 1, 10) != NULL);
+        assert_int_equal(peak, cases[i].peak);
         assert_int_equal(peak_step, cases[i].peak_step);
     }
+    /* of every step from 5 on: 10, 0, 0, 10, 0; and of none */
+    uint64_t peak = UINT64_MAX;
+    size_t peak_step = SIZE_MAX;
+    assert_true(pl_curve_peak_of_marked(&curve, cases[0].is_marked, 5, 10, &peak, &peak_step));
+    assert_int_equal(peak, 10);
+    assert_int_equal(peak_step, 5);
+    assert_false(pl_curve_peak_of_marked(&curve, cases[0].is_marked, 7, 7, &peak, &peak_step));
+    assert_int_equal(peak, 0);
+    assert_int_equal(peak_step, 7);
     free(curve.change_bytes);
 }
 

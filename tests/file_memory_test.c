@@ -27,7 +27,9 @@
 
 /* All that the file says, as text. */
 static popliner_status read_costs(void *user, char **result, popliner_error *error) {
-    const popliner_pipeline pipeline = {POPLINER_SCHEDULE_POPART, POPLINER_RECOMPUTE_NONE, 3};
+    const popliner_pipeline pipeline = {.schedule = POPLINER_SCHEDULE_POPART,
+                                        .recompute = POPLINER_RECOMPUTE_NONE,
+                                        .max_stages = 3};
     popliner_costs_file *file;
     pl_text text = {0};
     popliner_status status = popliner_costs_file_read(user, &pipeline, &file, error);

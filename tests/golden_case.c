@@ -124,6 +124,11 @@ golden_case made_case(void) {
     static pl_string category_names[] = {5};
     static uint8_t variable_categories[] = {0, 0, 0, 0, 0};
     static uint8_t known_categories[] = {PL_CATEGORY_VARIABLE};
+    /* of the tile: 90 always live and 1007 at step 0; 20 bytes fragment, and nobody uses 40 */
+    static uint64_t always_live_bytes[] = {90};
+    static uint64_t peak_bytes[] = {1007};
+    static uint64_t total_bytes[] = {1117};
+    static uint64_t end_bytes[] = {1157};
     static uint32_t offsets[] = {0, 1000, 1010, 1510, 1517};
     static popliner_profile profile = {
         .target = {.num_tiles = 1, .num_ipus = 1, .num_replicas = 1, .bytes_per_tile = 638976},
@@ -177,6 +182,10 @@ golden_case made_case(void) {
         .variable_unlowered = unlowered,
         .variable_category = variable_categories,
         .tile_variables_start = tile_variables,
+        .tile_total_bytes = total_bytes,
+        .tile_total_including_gaps_bytes = end_bytes,
+        .tile_always_live_bytes = always_live_bytes,
+        .tile_not_always_live_peak_bytes = peak_bytes,
     };
     static char names[] = "\0layer1\0layer2\0none";
     static uint32_t operation_names[] = {15, 1, 15, 8, 15};

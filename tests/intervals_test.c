@@ -97,13 +97,15 @@ static void assert_same_detail(const popliner_stage_detail *a, const popliner_st
  * what a pipeline keeps. */
 static void assert_details(const golden_case *c, const popliner_chain *chain,
                            popliner_recompute recompute) {
-    static const popliner_pipeline none = {POPLINER_SCHEDULE_NONE, POPLINER_RECOMPUTE_NONE, 1};
+    static const popliner_pipeline none = {
+        .schedule = POPLINER_SCHEDULE_NONE, .recompute = POPLINER_RECOMPUTE_NONE, .max_stages = 1};
     size_t num_units = popliner_chain_num_units(chain);
     pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
     popliner_costs *costs;
     pl_stage_details *details;
     pl_stage_meter *meter;
-    options.pipeline = (popliner_pipeline){POPLINER_SCHEDULE_POPART, recompute, 3};
+    options.pipeline = (popliner_pipeline){
+        .schedule = POPLINER_SCHEDULE_POPART, .recompute = recompute, .max_stages = 3};
     options.max_bytes = 1; /* does nothing: details are of all intervals */
     options.num_threads = 3;
     assert_int_equal(
@@ -341,8 +343,9 @@ static void check_threads(const golden_case *c) {
             for (size_t num_threads = 1; num_threads <= 4; num_threads *= 2) {
                 pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
                 popliner_costs *costs = NULL;
-                options.pipeline =
-                    (popliner_pipeline){POPLINER_SCHEDULE_POPART, POPLINER_RECOMPUTE_NONE, 3};
+                options.pipeline = (popliner_pipeline){.schedule = POPLINER_SCHEDULE_POPART,
+                                                       .recompute = POPLINER_RECOMPUTE_NONE,
+                                                       .max_stages = 3};
                 options.max_bytes = limit_bytes;
                 options.with_cycles = true;
                 options.num_threads = num_threads;

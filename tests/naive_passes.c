@@ -102,6 +102,7 @@ static void find_passes(naive_passes *n) {
         }
         if (first == SIZE_MAX)
             first = popliner_operations_at(operations, i)->first_step;
+        n->first[i] = first;
         if (!n->trains)
             n->passes[i] = NAIVE_FORWARD;
         else if (popliner_chain_unit_of(n->chain, i) >= n->last_layer)
@@ -162,8 +163,9 @@ void naive_begin(naive_passes *n, const golden_case *c, const popliner_chain *ch
     *n = (naive_passes){.c = c, .chain = chain, .num_units = popliner_chain_num_units(chain)};
     n->runs = calloc(c->profile->num_steps + 1, 1);
     n->passes = calloc(popliner_operations_count(c->operations) + 1, 1);
+    n->first = calloc(popliner_operations_count(c->operations) + 1, sizeof *n->first);
     n->touches = calloc(c->profile->num_variables + 1, n->num_units);
-    assert_true(n->runs != NULL && n->passes != NULL && n->touches != NULL);
+    assert_true(n->runs != NULL && n->passes != NULL && n->first != NULL && n->touches != NULL);
     find_running(n);
     find_turn(n);
     find_passes(n);
@@ -173,6 +175,7 @@ void naive_begin(naive_passes *n, const golden_case *c, const popliner_chain *ch
 void naive_end(naive_passes *n) {
     free(n->runs);
     free(n->passes);
+    free(n->first);
     free(n->touches);
 }
 
@@ -213,6 +216,21 @@ static bool touches(const naive_passes *n, size_t variable, size_t first, size_t
 }
 
 uint64_t naive_cut(const naive_passes *n, size_t unit) {
+    size_t num_tiles = n->c->profile->target.num_tiles;
+    uint64_t *forward = calloc(num_tiles + 1, sizeof *forward);
+    uint64_t *backward = calloc(num_tiles + 1, sizeof *backward);
+    uint64_t bytes = 0;
+    assert_true(forward != NULL && backward != NULL);
+    naive_cut_by_tile(n, unit, forward, backward);
+    for (size_t tile = 0; tile < num_tiles; tile++)
+        bytes += forward[tile] + backward[tile];
+    free(forward);
+    free(backward);
+    return bytes;
+}
+
+void naive_cut_by_tile(const naive_passes *n, size_t unit, uint64_t *forward_bytes,
+                       uint64_t *backward_bytes) {
     const popliner_profile *p = n->c->profile;
     size_t forward = SIZE_MAX;
     size_t backward = SIZE_MAX;
@@ -220,7 +238,8 @@ uint64_t naive_cut(const naive_passes *n, size_t unit) {
         forward = begins(n, behind, NAIVE_FORWARD);
     for (size_t before = unit; before-- > 0 && backward == SIZE_MAX && unit <= n->last_layer;)
         backward = begins(n, before, NAIVE_BACKWARD);
-    uint64_t bytes = 0;
+    memset(forward_bytes, 0, p->target.num_tiles * sizeof *forward_bytes);
+    memset(backward_bytes, 0, p->target.num_tiles * sizeof *backward_bytes);
     for (size_t v = 0; v < p->num_variables; v++) {
         if (p->class_always_live[p->variable_class[v]])
             continue;
@@ -228,13 +247,60 @@ uint64_t naive_cut(const naive_passes *n, size_t unit) {
                             touches(n, v, unit, n->num_units, NAIVE_FORWARD);
         bool goes_backward = touches(n, v, 0, unit, NAIVE_BACKWARD) &&
                              touches(n, v, unit, n->num_units, NAIVE_BACKWARD);
+        size_t tile = pl_profile_tile_of(p, v);
         if (goes_forward && stays(p, v, forward, forward))
-            bytes += p->variable_size_bytes[v];
+            forward_bytes[tile] += p->variable_size_bytes[v];
         if (goes_backward && stays(p, v, backward, backward) &&
             !(goes_forward && stays(p, v, forward, backward)))
-            bytes += p->variable_size_bytes[v];
+            backward_bytes[tile] += p->variable_size_bytes[v];
     }
-    return bytes;
+}
+
+/* Whether an operation of the unit is one of the forward pass for certain. */
+static bool is_forward_for_certain(const naive_passes *n, size_t operation, size_t unit) {
+    if (!n->trains || unit < n->last_layer)
+        return (n->passes[operation] & NAIVE_FORWARD) != 0;
+    size_t behind = SIZE_MAX; /* an earlier unit works backward */
+    for (size_t before = n->last_layer; before-- > 0 && behind == SIZE_MAX;)
+        behind = begins(n, before, NAIVE_BACKWARD);
+    return n->first[operation] < behind;
+}
+
+void naive_parameters(const naive_passes *n, const popliner_interval *stages, size_t num_stages,
+                      uint64_t *by_tile) {
+    const popliner_profile *p = n->c->profile;
+    uint8_t *has = calloc(p->num_variables + 1, 1);
+    uint8_t *computed_on = find_computed_on(n->c);
+    assert_non_null(has);
+    for (size_t i = 0; i < popliner_operations_count(n->c->operations); i++) {
+        const popliner_operation *operation = popliner_operations_at(n->c->operations, i);
+        size_t unit = popliner_chain_unit_of(n->chain, i);
+        bool is_own = false;
+        for (size_t k = 0; k < num_stages; k++)
+            is_own = is_own || (unit >= stages[k].first_unit && unit <= stages[k].last_unit);
+        if (!is_own || !is_forward_for_certain(n, i, unit))
+            continue;
+        for (size_t k = 0; k < operation->num_programs; k++) {
+            uint32_t program = operation->programs[k];
+            bool is_host_copy = p->program_type[program] == POPLINER_PROGRAM_STREAM_COPY_MID;
+            for (uint32_t l = p->program_lists_start[program];
+                 l < p->program_lists_start[program + 1]; l++) {
+                uint32_t list = p->program_list[l];
+                for (uint64_t v = p->list_start[list]; v < p->list_start[list + 1]; v++)
+                    if (!is_host_copy || !computed_on[p->list_variable[v]])
+                        has[p->list_variable[v]] = 1;
+            }
+        }
+    }
+    memset(by_tile, 0, p->target.num_tiles * sizeof *by_tile);
+    for (size_t v = 0; v < p->num_variables; v++) {
+        const char *category = pl_profile_string(p, p->category_name[p->variable_category[v]]);
+        if (has[v] && p->class_always_live[p->variable_class[v]] &&
+            strcmp(category, "variable") == 0)
+            by_tile[pl_profile_tile_of(p, v)] += p->variable_size_bytes[v];
+    }
+    free(has);
+    free(computed_on);
 }
 
 /* Whether some copy from or to the host names the variable. */

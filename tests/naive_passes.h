@@ -7,6 +7,7 @@
 
 #include "golden_case.h"
 
+#include "popliner/costs.h"
 #include "popliner/pipeline.h"
 
 enum { NAIVE_FORWARD = 1, NAIVE_BACKWARD = 2 };
@@ -20,6 +21,7 @@ typedef struct naive_passes {
     size_t last_layer; /* unit */
     uint8_t *runs;     /* [steps] */
     uint8_t *passes;   /* [operations]: bits */
+    size_t *first;     /* [operations]: the first step of its own */
     uint8_t *touches;  /* [variables][num_units]: bits */
 } naive_passes;
 
@@ -28,6 +30,14 @@ void naive_end(naive_passes *n);
 
 /* The bytes carried over the cut before `unit`, forward and backward together. */
 uint64_t naive_cut(const naive_passes *n, size_t unit);
+
+/* The same by tile and by pass, into forward[num_tiles] and backward[num_tiles]. */
+void naive_cut_by_tile(const naive_passes *n, size_t unit, uint64_t *forward, uint64_t *backward);
+
+/* The bytes of parameters of stages on one IPU by tile, as docs/internals/memory-models.md has it,
+ * into by_tile[num_tiles]; those that several touch once. */
+void naive_parameters(const naive_passes *n, const popliner_interval *stages, size_t num_stages,
+                      uint64_t *by_tile);
 
 /* The bytes by tile that the stage keeps, into by_tile[num_tiles]. */
 void naive_stash(const naive_passes *n, popliner_recompute recompute, size_t first_unit,

@@ -456,8 +456,9 @@ static void check_shared(const golden_case *c, const popliner_chain *chain) {
     size_t n = popliner_chain_num_units(chain);
     bool is_full = chain->model->id == POPLINER_MEMORY_MODEL_FULL;
     uint64_t peaks[SHARED_UNITS][SHARED_UNITS][SHARED_UNITS][SHARED_UNITS];
-    pl_shared_stages shared = {
-        .pipeline = {POPLINER_SCHEDULE_POPART, POPLINER_RECOMPUTE_NONE, SHARED_UNITS}};
+    pl_shared_stages shared = {.pipeline = {.schedule = POPLINER_SCHEDULE_POPART,
+                                            .recompute = POPLINER_RECOMPUTE_NONE,
+                                            .max_stages = SHARED_UNITS}};
     if (n > SHARED_UNITS)
         return;
     naive_passes naive;

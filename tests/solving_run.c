@@ -141,12 +141,12 @@ static uint64_t evaluate(const subject *s, size_t first, size_t last, size_t sta
     return bytes;
 }
 
-static void measure_peaks(subject *s, bool depends_on_end) {
+static void measure_peaks(subject *s, bool depends_on_end, bool with_effects) {
     size_t n = s->num_units;
     for (size_t first = 0; first < n; first++)
         for (size_t last = first; last < n; last++) {
             size_t nearest = last + 1 == n ? 1 : 2;
-            uint64_t bytes = evaluate(s, first, last, nearest, false);
+            uint64_t bytes = evaluate(s, first, last, nearest, with_effects);
             popliner_costs_set_peak(s->costs, first, last, 1, bytes, NULL);
             for (size_t to_end = 2; depends_on_end && to_end <= n; to_end++) {
                 /* a place that the interval cannot have is not looked at */
@@ -223,7 +223,7 @@ static popliner_status neighbours_peak(void *user, const popliner_interval *stag
 }
 
 void measure_subject(subject *s, const char *directory, popliner_schedule schedule,
-                     popliner_recompute recompute) {
+                     popliner_recompute recompute, bool with_effects) {
     bool trains = schedule == POPLINER_SCHEDULE_POPART;
     *s = (subject){.arguments = {directory}, .cycles_per_time_unit = 1};
     if (trains) {
@@ -232,11 +232,17 @@ void measure_subject(subject *s, const char *directory, popliner_schedule schedu
         s->pipeline[2] = recompute == POPLINER_RECOMPUTE_FULL ? "--recompute" : NULL;
         s->pipeline[3] = "full";
     }
+    if (trains && !with_effects) {
+        s->arguments[1] = "--effects";
+        s->arguments[2] = "none";
+        s->arguments[3] = "--accumulators";
+        s->arguments[4] = "none";
+    }
     name_units(s);
     assert_int_equal(
         popliner_costs_create(s->num_units, trains ? s->num_units : 1, &s->costs, NULL),
         POPLINER_OK);
-    measure_peaks(s, trains);
+    measure_peaks(s, trains, trains && with_effects);
     measure_cuts(s);
     measure_cycles(s);
     if (!trains)

@@ -21,7 +21,7 @@ enum { MOST_NAME = 40 };
 
 /* What the command is asked about, and what the answer is to be calculated from. */
 typedef struct subject {
-    const char *arguments[4]; /* that choose it; end with NULL */
+    const char *arguments[6]; /* that choose it; end with NULL */
     const char *pipeline[5];  /* --schedule and --recompute, the same */
     size_t num_units;
     char names[MOST_BRUTE_UNITS][MOST_NAME];
@@ -36,9 +36,10 @@ typedef struct subject {
 
 /* Measures a profile in the full memory model by one --evaluate for each interval (and, for
  * training, each place of it), and by a run for each cut and for the cycles of each interval.
- * Stages on one IPU are known where they follow each other. */
+ * Stages on one IPU are known where they follow each other. A training is measured with the usual
+ * effects, or as the plain model, whose stages need the same at the end as without a pipeline. */
 void measure_subject(subject *s, const char *directory, popliner_schedule schedule,
-                     popliner_recompute recompute);
+                     popliner_recompute recompute, bool with_effects);
 void free_subject(subject *s);
 
 /* Runs the command with --solve --format json, expects the exit status, and returns the document,

@@ -27,14 +27,14 @@
 #include "store/stored_analysis.h"
 #include "test_data.h"
 
-enum { PLACES = 4 };
+enum { PLACES = 4, PLAIN = 2, NUM_MEASURED };
 
 /* A case that trains, its layers, and its stages as they were stored. */
 typedef struct stored_case {
     golden_case c;
     popliner_layers *layers;
-    pl_measured_stages measured[2]; /* by recompute */
-    popliner_costs *costs[2];       /* measured without details, for PLACES */
+    pl_measured_stages measured[NUM_MEASURED]; /* without effects: by recompute; of no pipeline */
+    popliner_costs *costs[NUM_MEASURED];       /* measured without details, for PLACES */
     char *path;
 } stored_case;
 
@@ -44,19 +44,28 @@ static popliner_profile_info info_of(const popliner_profile *profile) {
     return info;
 }
 
-static void measure(stored_case *s, const popliner_chain *chain, popliner_recompute recompute) {
+/* The place of the stages that serve a pipeline. */
+static size_t place_of(const popliner_pipeline *pipeline) {
+    return pipeline->schedule == POPLINER_SCHEDULE_POPART ? (size_t)pipeline->recompute : PLAIN;
+}
+
+static void measure(stored_case *s, const popliner_chain *chain, size_t place) {
     pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
-    options.pipeline = (popliner_pipeline){POPLINER_SCHEDULE_POPART, recompute, 1};
+    bool trains = place != PLAIN;
+    options.pipeline = (popliner_pipeline){
+        .schedule = trains ? POPLINER_SCHEDULE_POPART : POPLINER_SCHEDULE_NONE,
+        .recompute = trains ? (popliner_recompute)place : POPLINER_RECOMPUTE_NONE,
+        .max_stages = 1};
     options.with_cycles = true;
     /* of pipelines of any length, whatever most_stages are */
     assert_int_equal(pl_intervals_measure(s->c.profile, s->c.operations, chain, &options, NULL,
-                                          &s->measured[recompute].details, NULL),
+                                          &s->measured[place].details, NULL),
                      POPLINER_OK);
     options.pipeline.max_stages = PLACES;
     assert_int_equal(pl_intervals_measure(s->c.profile, s->c.operations, chain, &options,
-                                          &s->costs[recompute], NULL, NULL),
+                                          &s->costs[place], NULL, NULL),
                      POPLINER_OK);
-    assert_int_equal(pl_costs_max_stages_to_end(s->costs[recompute]), PLACES);
+    assert_int_equal(pl_costs_max_stages_to_end(s->costs[place]), trains ? PLACES : 1);
 }
 
 static void begin(stored_case *s, void **state) {
@@ -65,21 +74,23 @@ static void begin(stored_case *s, void **state) {
     s->layers = assign_layers(&s->c, NULL, POPLINER_LAYER_ORDER_STEPS);
     s->path = test_path(*state, "stored");
     popliner_chain *chain = make_chain(&s->c, s->layers, POPLINER_MEMORY_MODEL_FULL);
-    for (int recompute = 0; recompute < 2; recompute++) {
-        measure(s, chain, (popliner_recompute)recompute);
-        s->measured[recompute].chain = chain;
+    assert_int_equal(POPLINER_RECOMPUTE_STANDARD, 1); /* the second that is stored */
+    for (size_t place = 0; place < NUM_MEASURED; place++) {
+        measure(s, chain, place);
+        s->measured[place].chain = chain;
     }
-    assert_int_equal(
-        pl_stored_analysis_save(s->c.profile, s->c.operations, s->measured, 2, NULL, s->path, NULL),
-        POPLINER_OK);
+    assert_int_equal(pl_stored_analysis_save(s->c.profile, s->c.operations, s->measured,
+                                             NUM_MEASURED, NULL, s->path, NULL),
+                     POPLINER_OK);
 }
 
 static void end(stored_case *s) {
-    s->measured[1].chain = NULL; /* it is that of both */
-    pl_measured_stages_clear(&s->measured[0]);
-    pl_measured_stages_clear(&s->measured[1]);
-    popliner_costs_free(s->costs[0]);
-    popliner_costs_free(s->costs[1]);
+    for (size_t place = 0; place < NUM_MEASURED; place++) {
+        if (place > 0)
+            s->measured[place].chain = NULL; /* it is that of all */
+        pl_measured_stages_clear(&s->measured[place]);
+        popliner_costs_free(s->costs[place]);
+    }
     pl_layers_free(s->layers);
     golden_free(&s->c);
     free(s->path);
@@ -90,7 +101,7 @@ static pl_measured_stages find(pl_stored_analysis *analysis, const popliner_laye
                                popliner_memory_model model, popliner_schedule schedule,
                                popliner_recompute recompute) {
     pl_measured_stages found;
-    popliner_pipeline pipeline = {schedule, recompute, 2};
+    popliner_pipeline pipeline = {.schedule = schedule, .recompute = recompute, .max_stages = 2};
     assert_int_equal(
         pl_stored_analysis_find_stages(analysis, layers, model, &pipeline, &found, NULL),
         POPLINER_OK);
@@ -100,19 +111,25 @@ static pl_measured_stages find(pl_stored_analysis *analysis, const popliner_laye
 static void assert_same_details(const stored_case *s, const pl_measured_stages *found,
                                 const popliner_costs *costs, const pl_stored_analysis *analysis,
                                 const popliner_pipeline *pipeline, popliner_interval stage) {
-    popliner_stage_detail a = pl_stage_details_get(s->measured[pipeline->recompute].details,
+    popliner_stage_detail a = pl_stage_details_get(s->measured[place_of(pipeline)].details,
                                                    s->c.profile, pipeline, &stage);
     popliner_stage_detail b = pl_stage_details_get(
         found->details, pl_stored_analysis_profile(analysis), pipeline, &stage);
     assert_int_equal(a.total_bytes, b.total_bytes);
     assert_int_equal(a.stash_bytes, b.stash_bytes);
+    assert_int_equal(a.buffer_bytes, b.buffer_bytes);
+    assert_int_equal(a.accumulator_bytes, b.accumulator_bytes);
+    assert_int_equal(a.layout_bytes, b.layout_bytes);
+    assert_int_equal(a.tile_layout_bytes, b.tile_layout_bytes);
+    for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
+        assert_int_equal(a.need_bytes[need], b.need_bytes[need]);
     assert_int_equal(a.parameter_bytes, b.parameter_bytes);
     assert_int_equal(a.tile, b.tile);
     assert_int_equal(a.tile_bytes, b.tile_bytes);
     assert_int_equal(a.tile_bytes, popliner_costs_peak(costs, stage.first_unit, stage.last_unit,
                                                        stage.stages_to_end));
     assert_int_equal(a.tile_bytes,
-                     popliner_costs_peak(s->costs[pipeline->recompute], stage.first_unit,
+                     popliner_costs_peak(s->costs[place_of(pipeline)], stage.first_unit,
                                          stage.last_unit, stage.stages_to_end));
     assert_int_equal(a.step, b.step);
     assert_int_equal(a.num_variables, b.num_variables);
@@ -133,17 +150,19 @@ static void finds_what_was_stored(void **state) {
     assert_int_equal(pl_stored_analysis_open(s.path, &analysis, NULL), POPLINER_OK);
     for (int schedule = 0; schedule <= POPLINER_SCHEDULE_POPART; schedule++) {
         for (int recompute = 0; recompute < 2; recompute++) {
-            popliner_pipeline pipeline = {(popliner_schedule)schedule,
-                                          (popliner_recompute)recompute, PLACES};
+            popliner_pipeline pipeline = {.schedule = (popliner_schedule)schedule,
+                                          .recompute = (popliner_recompute)recompute,
+                                          .max_stages = PLACES};
             pl_measured_stages found = find(analysis, s.layers, POPLINER_MEMORY_MODEL_FULL,
                                             pipeline.schedule, pipeline.recompute);
             bool trains = schedule == POPLINER_SCHEDULE_POPART;
+            size_t place = place_of(&pipeline);
             popliner_costs *costs;
             assert_non_null(found.chain);
             assert_true(pl_stage_details_serve(found.details, &pipeline));
-            assert_int_equal(
-                pl_stage_details_costs(found.details, found.chain, &pipeline, &costs, NULL),
-                POPLINER_OK);
+            assert_int_equal(pl_stage_details_costs(found.details, found.chain, &pipeline,
+                                                    POPLINER_NEED_EXPECTED, &costs, NULL),
+                             POPLINER_OK);
             assert_int_equal(pl_costs_max_stages_to_end(costs), trains ? PLACES : 1);
             size_t num_units = popliner_chain_num_units(chain);
             assert_int_equal(popliner_chain_num_units(found.chain), num_units);
@@ -154,10 +173,10 @@ static void finds_what_was_stored(void **state) {
                                     popliner_chain_unit_at(chain, first)->label);
                 if (first > 0)
                     assert_int_equal(popliner_costs_cut(costs, first),
-                                     popliner_costs_cut(s.costs[recompute], first));
+                                     popliner_costs_cut(s.costs[place], first));
                 for (size_t last = first; last < num_units; last++) {
                     assert_int_equal(popliner_costs_cycles(costs, first, last),
-                                     popliner_costs_cycles(s.costs[recompute], first, last));
+                                     popliner_costs_cycles(s.costs[place], first, last));
                     for (size_t to_end = 1; to_end <= (trains ? PLACES : 1); to_end++)
                         assert_same_details(&s, &found, costs, analysis, &pipeline,
                                             (popliner_interval){first, last, to_end});
@@ -179,23 +198,25 @@ static void finds_what_was_stored(void **state) {
 }
 
 /* A table from the details may have as many stages as there are units, and no more. It is the same
- * as if it was measured for the schedule, whichever of those that keep something it is. */
+ * as if it was measured for the schedule, whichever of those in cycles it is. */
 static void makes_tables_of_any_length(void **state) {
     stored_case s;
     begin(&s, state);
     size_t num_units = popliner_chain_num_units(s.measured[0].chain);
     assert_true(num_units >= PLACES);
-    static const popliner_schedule schedules[] = {
-        POPLINER_SCHEDULE_POPART, POPLINER_SCHEDULE_TF_GROUPED, POPLINER_SCHEDULE_TF_INTERLEAVED};
-    for (size_t i = 0; i < 3 * (num_units + 1); i++) {
-        size_t most_stages = i / 3 + 1;
-        popliner_pipeline pipeline = {schedules[i % 3], POPLINER_RECOMPUTE_NONE, most_stages};
+    static const popliner_schedule schedules[] = {POPLINER_SCHEDULE_POPART,
+                                                  POPLINER_SCHEDULE_TF_GROUPED};
+    for (size_t i = 0; i < 2 * (num_units + 1); i++) {
+        size_t most_stages = i / 2 + 1;
+        popliner_pipeline pipeline = {.schedule = schedules[i % 2],
+                                      .recompute = POPLINER_RECOMPUTE_NONE,
+                                      .max_stages = most_stages};
         pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
         popliner_costs *costs;
         popliner_costs *expected;
         options.pipeline = pipeline;
         assert_int_equal(pl_stage_details_costs(s.measured[0].details, s.measured[0].chain,
-                                                &pipeline, &costs, NULL),
+                                                &pipeline, POPLINER_NEED_EXPECTED, &costs, NULL),
                          POPLINER_OK);
         assert_int_equal(pl_intervals_measure(s.c.profile, s.c.operations, s.measured[0].chain,
                                               &options, &expected, NULL, NULL),
@@ -255,10 +276,51 @@ static void finds_nothing_for_other_questions(void **state) {
     found = find(analysis, s.layers, POPLINER_MEMORY_MODEL_FULL, POPLINER_SCHEDULE_POPART,
                  POPLINER_RECOMPUTE_FULL);
     assert_null(found.chain);
+    /* nor of a stage that is in no pipeline: what it may need at most is another number */
+    found = find(analysis, s.layers, POPLINER_MEMORY_MODEL_FULL, POPLINER_SCHEDULE_INFERENCE,
+                 POPLINER_RECOMPUTE_NONE);
+    assert_null(found.chain);
+    popliner_pipeline other = {.schedule = POPLINER_SCHEDULE_POPART, .max_stages = 2};
+    for (other.effects = 1; other.effects <= POPLINER_EFFECTS_ALL; other.effects++) {
+        assert_int_equal(pl_stored_analysis_find_stages(
+                             analysis, s.layers, POPLINER_MEMORY_MODEL_FULL, &other, &found, NULL),
+                         POPLINER_OK);
+        assert_null(found.chain);
+    }
+    other.effects = 0;
+    other.accumulators = POPLINER_ACCUMULATORS_FP16;
+    assert_int_equal(pl_stored_analysis_find_stages(analysis, s.layers, POPLINER_MEMORY_MODEL_FULL,
+                                                    &other, &found, NULL),
+                     POPLINER_OK);
+    assert_null(found.chain);
+    /* what keeps as much needs the same, but for the number of copies */
+    found = find(analysis, s.layers, POPLINER_MEMORY_MODEL_FULL, POPLINER_SCHEDULE_TF_GROUPED,
+                 POPLINER_RECOMPUTE_NONE);
+    assert_non_null(found.chain);
+    pl_measured_stages_clear(&found);
+    found = find(analysis, s.layers, POPLINER_MEMORY_MODEL_FULL, POPLINER_SCHEDULE_TF_INTERLEAVED,
+                 POPLINER_RECOMPUTE_NONE);
+    assert_null(found.chain);
+    pl_stored_analysis_close(analysis);
+
+    /* where nothing is kept it does not matter what is recomputed, nor what is accumulated */
+    assert_int_equal(pl_stored_analysis_save(s.c.profile, s.c.operations, &s.measured[PLAIN], 1,
+                                             NULL, s.path, NULL),
+                     POPLINER_OK);
+    assert_int_equal(pl_stored_analysis_open(s.path, &analysis, NULL), POPLINER_OK);
     found = find(analysis, s.layers, POPLINER_MEMORY_MODEL_FULL, POPLINER_SCHEDULE_INFERENCE,
                  POPLINER_RECOMPUTE_FULL);
     assert_non_null(found.chain);
     pl_measured_stages_clear(&found);
+    other.schedule = POPLINER_SCHEDULE_INFERENCE;
+    assert_int_equal(pl_stored_analysis_find_stages(analysis, s.layers, POPLINER_MEMORY_MODEL_FULL,
+                                                    &other, &found, NULL),
+                     POPLINER_OK);
+    assert_non_null(found.chain);
+    pl_measured_stages_clear(&found);
+    found = find(analysis, s.layers, POPLINER_MEMORY_MODEL_FULL, POPLINER_SCHEDULE_POPART,
+                 POPLINER_RECOMPUTE_NONE);
+    assert_null(found.chain);
     pl_stored_analysis_close(analysis);
     end(&s);
 }
@@ -364,8 +426,9 @@ static void stays_usable_when_variables_are_damaged(void **state) {
 /* ---- damage --------------------------------------------------------------------------------- */
 
 static const char *const arrays[] = {
-    "settings", "layer_key",  "unit_kind",     "unit_layer",    "unit_of_operation", "cuts_bytes",
-    "cycles",   "stage_sums", "stage_largest", "largest_tiles", "largest_variables"};
+    "settings",    "layer_key",   "unit_kind",  "unit_layer",     "unit_of_operation",
+    "cuts_bytes",  "cycles",      "stage_sums", "expected_first", "expected_tiles",
+    "least_first", "least_tiles", "most_first", "most_tiles",     "largest_variables"};
 
 enum { NUM_ARRAYS = sizeof arrays / sizeof *arrays };
 
@@ -373,7 +436,9 @@ enum { NUM_ARRAYS = sizeof arrays / sizeof *arrays };
 static popliner_status look(const stored_case *s, pl_measured_stages *found,
                             popliner_error *error) {
     pl_stored_analysis *analysis;
-    popliner_pipeline pipeline = {POPLINER_SCHEDULE_POPART, POPLINER_RECOMPUTE_NONE, 3};
+    popliner_pipeline pipeline = {.schedule = POPLINER_SCHEDULE_POPART,
+                                  .recompute = POPLINER_RECOMPUTE_NONE,
+                                  .max_stages = 3};
     assert_int_equal(pl_stored_analysis_open(s->path, &analysis, error), POPLINER_OK);
     popliner_status status = pl_stored_analysis_find_stages(
         analysis, s->layers, POPLINER_MEMORY_MODEL_FULL, &pipeline, found, error);
@@ -383,9 +448,9 @@ static popliner_status look(const stored_case *s, pl_measured_stages *found,
         popliner_costs *costs;
         popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
         options.max_stages = 3;
-        assert_int_equal(
-            pl_stage_details_costs(found->details, found->chain, &pipeline, &costs, error),
-            POPLINER_OK);
+        assert_int_equal(pl_stage_details_costs(found->details, found->chain, &pipeline,
+                                                POPLINER_NEED_EXPECTED, &costs, error),
+                         POPLINER_OK);
         assert_int_equal(pl_solve(costs, &options, &plan, error), POPLINER_OK);
         pl_plan_clear(&plan);
         popliner_costs_free(costs);
@@ -421,8 +486,8 @@ static void refuses_damaged_stages(void **state) {
             pl_measured_stages found;
             popliner_error error = {.message = ""};
             snprintf(sql, sizeof sql, changes[k], arrays[i]);
-            assert_int_equal(pl_stored_analysis_save(s.c.profile, s.c.operations, s.measured, 2,
-                                                     NULL, s.path, NULL),
+            assert_int_equal(pl_stored_analysis_save(s.c.profile, s.c.operations, s.measured,
+                                                     NUM_MEASURED, NULL, s.path, NULL),
                              POPLINER_OK);
             change(s.path, sql);
             popliner_status status = look(&s, &found, &error);
@@ -463,8 +528,8 @@ static void survives_stages_made_up_with_their_checksum(void **state) {
             sqlite3_stmt *select;
             sqlite3_stmt *update;
             snprintf(name, sizeof name, "stages/0/%s", arrays[i]);
-            assert_int_equal(pl_stored_analysis_save(s.c.profile, s.c.operations, s.measured, 2,
-                                                     NULL, s.path, NULL),
+            assert_int_equal(pl_stored_analysis_save(s.c.profile, s.c.operations, s.measured,
+                                                     NUM_MEASURED, NULL, s.path, NULL),
                              POPLINER_OK);
             assert_int_equal(sqlite3_open(s.path, &sqlite), SQLITE_OK);
             assert_int_equal(sqlite3_prepare_v2(sqlite, "SELECT bytes FROM arrays WHERE name = ?1",

@@ -199,11 +199,13 @@ popliner_status pl_stage_details_costs(const pl_stage_details *details, const po
                                        popliner_costs **result, popliner_error *error) {
     size_t num_units = details->num_units;
     popliner_costs *costs = NULL;
+    popliner_pipeline own = *pipeline;
     *result = NULL;
+    if (own.max_stages > details->key.pipeline.max_stages) /* where nothing is kept */
+        own.max_stages = details->key.pipeline.max_stages;
     popliner_status status = popliner_costs_create(num_units, 1, &costs, error);
     if (status == POPLINER_OK)
-        status =
-            pl_peak_envelope_fill(&details->largest[need], chain, pipeline, need, costs, error);
+        status = pl_peak_envelope_fill(&details->largest[need], chain, &own, need, costs, error);
     if (status == POPLINER_OK && details->num_cycles > 0)
         status = pl_costs_add_cycles(costs, error);
     if (status != POPLINER_OK) {

@@ -1,0 +1,648 @@
+/* What compiling stages by themselves adds, for every interval and for two of them on one IPU:
+ * measured at once, measured by themselves, and by a simple evaluation of the rules in
+ * docs/internals/memory-models.md.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "golden_case.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "costs/costs.h"
+#include "costs/pipeline.h"
+#include "intervals/intervals.h"
+#include "intervals/stage_details.h"
+#include "memory/chain_data.h"
+#include "memory/stage.h"
+#include "model/layers.h"
+#include "naive_passes.h"
+#include "profile/profile_data.h"
+#include "test_data.h"
+
+enum { NUM_SCHEDULES = POPLINER_SCHEDULE_SEQUENTIAL + 1 };
+
+static const unsigned effect_sets[] = {0, POPLINER_EFFECT_LAYOUT, POPLINER_EFFECT_PASSING,
+                                       POPLINER_EFFECT_BUFFERS, POPLINER_EFFECTS_ALL};
+
+enum { NUM_EFFECT_SETS = sizeof effect_sets / sizeof *effect_sets };
+
+/* How many intervals each effect changed, so that no test is of nothing. */
+static size_t num_laid_out, num_passed, num_buffered, num_accumulated;
+
+/* ---- The simple evaluation ------------------------------------------------------------------ */
+
+typedef struct naive_needs {
+    size_t num_tiles;
+    uint64_t *bytes[POPLINER_NUM_NEEDS]; /* [num_tiles] */
+    uint64_t *layout;                    /* [num_tiles]: of what is expected */
+} naive_needs;
+
+static void begin_needs(naive_needs *needs, size_t num_tiles) {
+    needs->num_tiles = num_tiles;
+    needs->layout = test_new_array(num_tiles, sizeof *needs->layout);
+    for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
+        needs->bytes[need] = test_new_array(num_tiles, sizeof *needs->bytes[need]);
+}
+
+static void end_needs(naive_needs *needs) {
+    free(needs->layout);
+    for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
+        free(needs->bytes[need]);
+}
+
+static bool is_in(const popliner_interval *stage, size_t unit) {
+    return unit >= stage->first_unit && unit <= stage->last_unit;
+}
+
+static bool has_unit(const popliner_interval *stages, size_t num_stages, size_t unit) {
+    for (size_t i = 0; i < num_stages; i++)
+        if (is_in(&stages[i], unit))
+            return true;
+    return false;
+}
+
+/* Whether a variable that units touch in a pass goes through one of the stages. */
+static bool goes_through(const naive_passes *n, size_t variable, uint8_t pass,
+                         const popliner_interval *stages, size_t num_stages) {
+    size_t first = SIZE_MAX;
+    size_t last = 0;
+    for (size_t unit = 0; unit < n->num_units; unit++)
+        if ((n->touches[variable * n->num_units + unit] & pass) != 0) {
+            first = first == SIZE_MAX ? unit : first;
+            last = unit;
+        }
+    for (size_t unit = first == SIZE_MAX ? last : first + 1; unit < last; unit++)
+        if (has_unit(stages, num_stages, unit))
+            return true;
+    return false;
+}
+
+static bool is_live(const popliner_profile *p, size_t variable, size_t step) {
+    uint32_t class_index = p->variable_class[variable];
+    for (uint32_t k = p->class_ranges_start[class_index];
+         k < p->class_ranges_start[class_index + 1]; k++)
+        if (p->range_first_step[k] <= step && step < p->range_end_step[k])
+            return true;
+    return false;
+}
+
+/* The live bytes of each tile at each step, [num_tiles][num_steps]. */
+typedef struct live_bytes {
+    uint64_t *touched;     /* and what no operation touches */
+    uint64_t *unexplained; /* that alone */
+    uint64_t *passing;
+} live_bytes;
+
+static void add_live(const popliner_profile *p, size_t variable, size_t first_step, size_t end_step,
+                     uint64_t *bytes) {
+    uint64_t *tile = &bytes[pl_profile_tile_of(p, variable) * p->num_steps];
+    for (size_t step = first_step; step < end_step; step++)
+        if (is_live(p, variable, step))
+            tile[step] += p->variable_size_bytes[variable];
+}
+
+static live_bytes find_live(const naive_passes *n, const popliner_interval *stages,
+                            size_t num_stages) {
+    const popliner_profile *p = n->c->profile;
+    size_t count = p->target.num_tiles * p->num_steps;
+    size_t turn = n->turn < p->num_steps ? n->turn : p->num_steps;
+    live_bytes live = {test_new_array(count, sizeof(uint64_t)),
+                       test_new_array(count, sizeof(uint64_t)),
+                       test_new_array(count, sizeof(uint64_t))};
+    for (size_t v = 0; v < p->num_variables; v++) {
+        bool by_any = false;
+        bool by_own = false;
+        if (p->class_always_live[p->variable_class[v]])
+            continue;
+        for (size_t unit = 0; unit < n->num_units; unit++)
+            if (n->touches[v * n->num_units + unit] != 0) {
+                by_any = true;
+                by_own = by_own || has_unit(stages, num_stages, unit);
+            }
+        if (by_own || !by_any)
+            add_live(p, v, 0, p->num_steps, live.touched);
+        if (!by_any)
+            add_live(p, v, 0, p->num_steps, live.unexplained);
+        if (by_own)
+            continue;
+        if (goes_through(n, v, NAIVE_FORWARD, stages, num_stages))
+            add_live(p, v, 0, turn, live.passing);
+        bool was_kept =
+            turn > 0 && turn < p->num_steps && is_live(p, v, turn - 1) && is_live(p, v, turn);
+        if (!was_kept && goes_through(n, v, NAIVE_BACKWARD, stages, num_stages))
+            add_live(p, v, turn, p->num_steps, live.passing);
+    }
+    return live;
+}
+
+/* part of whole for bytes, rounded up */
+static uint64_t share(uint64_t bytes, uint64_t part, uint64_t whole) {
+    return (bytes * part + whole - 1) / whole;
+}
+
+typedef struct tile_layout {
+    uint64_t unused;
+    uint64_t fragmented;
+    uint64_t live;
+} tile_layout;
+
+static tile_layout layout_of(const popliner_profile *p, size_t tile) {
+    uint64_t live = p->tile_always_live_bytes[tile] + p->tile_not_always_live_peak_bytes[tile];
+    uint64_t total = p->tile_total_bytes[tile] < live ? live : p->tile_total_bytes[tile];
+    uint64_t end = p->tile_total_including_gaps_bytes[tile];
+    return (tile_layout){end > total ? end - total : 0, total - live, live};
+}
+
+static tile_layout worst_layout(const popliner_profile *p) {
+    tile_layout worst = {0, 0, 0};
+    for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
+        tile_layout own = layout_of(p, tile);
+        if (own.live == 0)
+            continue;
+        worst.unused = own.unused > worst.unused ? own.unused : worst.unused;
+        if (worst.live == 0 || own.fragmented * worst.live > worst.fragmented * own.live) {
+            worst.fragmented = own.fragmented;
+            worst.live = own.live;
+        }
+    }
+    return worst;
+}
+
+/* The need of a tile of B bytes and so many copies of K bytes. */
+static uint64_t lay_out(const tile_layout *l, uint64_t bytes, uint64_t copies, uint64_t copy_bytes,
+                        bool is_most) {
+    uint64_t base = bytes;
+    uint64_t each = copy_bytes;
+    if (l->live > 0) {
+        base += l->unused + share(bytes, l->fragmented, l->live);
+        each += share(copy_bytes, l->fragmented, l->live);
+    }
+    return is_most ? share(base, 1102, 1000) + copies * share(each, 1102, 1000)
+                   : base + copies * each;
+}
+
+static uint64_t factor_of(const naive_passes *n, const popliner_pipeline *pipeline) {
+    bool trains = n->trains && pipeline->schedule != POPLINER_SCHEDULE_NONE &&
+                  pipeline->schedule != POPLINER_SCHEDULE_INFERENCE;
+    return !trains                                                ? 0
+           : pipeline->accumulators == POPLINER_ACCUMULATORS_FP32 ? 2
+           : pipeline->accumulators == POPLINER_ACCUMULATORS_FP16 ? 1
+                                                                  : 0;
+}
+
+/* Copies that a stage keeps, see pipeline_test.c. */
+static size_t copies_of(const naive_passes *n, const popliner_pipeline *pipeline,
+                        popliner_need need, size_t stages_to_end) {
+    return n->trains ? pl_pipeline_copies_for(pipeline, need, stages_to_end) : 0;
+}
+
+static void evaluate(const naive_passes *n, pl_stage_meter *meter,
+                     const popliner_pipeline *pipeline, const popliner_interval *stages,
+                     size_t num_stages, naive_needs *needs) {
+    const popliner_profile *p = n->c->profile;
+    size_t num_tiles = p->target.num_tiles;
+    size_t num_operations = popliner_operations_count(n->c->operations);
+    bool in_cycles = n->trains && (pipeline->schedule == POPLINER_SCHEDULE_POPART ||
+                                   pipeline->schedule == POPLINER_SCHEDULE_TF_GROUPED);
+    bool passes = (pipeline->effects & POPLINER_EFFECT_PASSING) != 0;
+    bool has_layout = (pipeline->effects & POPLINER_EFFECT_LAYOUT) != 0;
+    size_t *operations = test_new_array(num_operations, sizeof *operations);
+    uint64_t *work = test_new_array(num_tiles, sizeof *work);
+    uint64_t *other_work = test_new_array(num_tiles, sizeof *work);
+    uint64_t *handed_on = test_new_array(num_tiles, sizeof *handed_on);
+    uint64_t *handed_in = test_new_array(num_tiles, sizeof *handed_in);
+    uint64_t *accumulators = test_new_array(num_tiles, sizeof *accumulators);
+    uint64_t *stash = test_new_array(num_stages * num_tiles, sizeof *stash);
+    live_bytes live = find_live(n, stages, num_stages);
+    tile_layout worst = worst_layout(p);
+    pl_stage_memory plain = {0};
+    size_t count = 0;
+    for (size_t i = 0; i < num_operations; i++)
+        if (has_unit(stages, num_stages, popliner_chain_unit_of(n->chain, i)))
+            operations[count++] = i;
+    assert_int_equal(pl_stage_measure(meter, operations, count, &plain, NULL), POPLINER_OK);
+    for (size_t i = 0; i < num_stages; i++) {
+        naive_stash(n, pipeline->recompute, stages[i].first_unit, stages[i].last_unit,
+                    &stash[i * num_tiles]);
+        if (stages[i].last_unit + 1 < n->num_units) {
+            naive_cut_by_tile(n, stages[i].last_unit + 1, work, other_work);
+            for (size_t tile = 0; tile < num_tiles; tile++) {
+                handed_on[tile] += in_cycles ? work[tile] : 0;
+                handed_in[tile] += in_cycles ? other_work[tile] : 0;
+            }
+        }
+    }
+    naive_parameters(n, stages, num_stages, accumulators);
+    for (size_t tile = 0; tile < num_tiles; tile++)
+        accumulators[tile] *= factor_of(n, pipeline);
+    for (size_t tile = 0; tile < num_tiles; tile++) {
+        uint64_t plain_peak = 0;
+        uint64_t peak = 0;
+        uint64_t buffered_peak = 0;
+        size_t peak_step = SIZE_MAX;
+        for (size_t step = 0; step < p->num_steps; step++) {
+            size_t at = tile * p->num_steps + step;
+            size_t operation = popliner_chain_operation_at(n->chain, step);
+            if (operation != SIZE_MAX &&
+                !has_unit(stages, num_stages, popliner_chain_unit_of(n->chain, operation)))
+                continue;
+            uint64_t bytes = live.touched[at];
+            plain_peak = bytes > plain_peak ? bytes : plain_peak;
+            bytes += passes ? live.passing[at] : 0;
+            if (bytes > peak) {
+                peak = bytes;
+                peak_step = step;
+            }
+            bytes += step < n->turn ? handed_in[tile] : handed_on[tile];
+            buffered_peak = bytes > buffered_peak ? bytes : buffered_peak;
+        }
+        uint64_t rest = plain.total_bytes[tile] - plain_peak;
+        uint64_t unexplained =
+            peak_step == SIZE_MAX ? 0 : live.unexplained[tile * p->num_steps + peak_step];
+        uint64_t kept[POPLINER_NUM_NEEDS];
+        for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
+            kept[need] = 0;
+            for (size_t i = 0; i < num_stages; i++)
+                kept[need] += copies_of(n, pipeline, (popliner_need)need, stages[i].stages_to_end) *
+                              stash[i * num_tiles + tile];
+        }
+        needs->bytes[POPLINER_NEED_LEAST][tile] =
+            rest + peak - unexplained + kept[POPLINER_NEED_LEAST];
+        /* of one stage each copy is laid out by itself */
+        uint64_t copies[POPLINER_NUM_NEEDS] = {1, 1, 1};
+        for (int need = 0; num_stages == 1 && need < POPLINER_NUM_NEEDS; need++) {
+            copies[need] = copies_of(n, pipeline, (popliner_need)need, stages[0].stages_to_end);
+            kept[need] = stash[tile];
+        }
+        uint64_t expected =
+            rest + accumulators[tile] +
+            ((pipeline->effects & POPLINER_EFFECT_BUFFERS) != 0 ? buffered_peak : peak);
+        const tile_layout none = {0, 0, 0};
+        tile_layout own = layout_of(p, tile);
+        needs->bytes[POPLINER_NEED_EXPECTED][tile] =
+            lay_out(has_layout ? &own : &none, expected, copies[POPLINER_NEED_EXPECTED],
+                    kept[POPLINER_NEED_EXPECTED], false);
+        needs->layout[tile] = needs->bytes[POPLINER_NEED_EXPECTED][tile] - expected -
+                              copies[POPLINER_NEED_EXPECTED] * kept[POPLINER_NEED_EXPECTED];
+        needs->bytes[POPLINER_NEED_MOST][tile] =
+            lay_out(&worst, rest + accumulators[tile] + buffered_peak, copies[POPLINER_NEED_MOST],
+                    kept[POPLINER_NEED_MOST], true);
+    }
+    pl_stage_memory_clear(&plain);
+    free(live.touched);
+    free(live.unexplained);
+    free(live.passing);
+    free(operations);
+    free(work);
+    free(other_work);
+    free(handed_on);
+    free(handed_in);
+    free(accumulators);
+    free(stash);
+}
+
+/* ---- Measured by themselves ----------------------------------------------------------------- */
+
+static void assert_evaluated(const naive_passes *n, pl_stage_meter *meter,
+                             const popliner_pipeline *pipeline, const popliner_interval *stages,
+                             size_t num_stages) {
+    static const char *const names[] = {"expected", "least", "most"};
+    size_t num_tiles = n->c->profile->target.num_tiles;
+    pl_ipu_memory memory = {0};
+    naive_needs needs;
+    begin_needs(&needs, num_tiles);
+    evaluate(n, meter, pipeline, stages, num_stages, &needs);
+    assert_int_equal(pl_stage_measure_ipu(meter, pipeline, stages, num_stages, &memory, NULL),
+                     POPLINER_OK);
+    for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
+        if (!same_numbers(names[need], memory.need_bytes[need], needs.bytes[need], num_tiles))
+            fail_msg("%s: units %zu ... %zu of %zu, schedule %d, recompute %d, effects %u, "
+                     "accumulators %d",
+                     n->c->name, stages[0].first_unit, stages[0].last_unit, n->num_units,
+                     (int)pipeline->schedule, (int)pipeline->recompute, pipeline->effects,
+                     (int)pipeline->accumulators);
+    assert_true(same_numbers("layout", memory.layout_bytes, needs.layout, num_tiles));
+    for (size_t tile = 0; tile < num_tiles; tile++)
+        assert_int_equal(memory.need_bytes[POPLINER_NEED_EXPECTED][tile],
+                         memory.stage.total_bytes[tile] + memory.kept_bytes[tile] +
+                             memory.layout_bytes[tile]);
+    end_needs(&needs);
+    pl_ipu_memory_clear(&memory);
+}
+
+/* What is always so, whatever the rules are in detail. */
+static void assert_properties(const naive_passes *n, pl_stage_meter *meter,
+                              const popliner_pipeline *pipeline, const popliner_interval *stage) {
+    popliner_pipeline other = *pipeline;
+    popliner_stage_detail own;
+    popliner_stage_detail without;
+    pl_stage_memory plain = {0};
+    size_t num_tiles = n->c->profile->target.num_tiles;
+    uint64_t *stash = test_new_array(num_tiles, sizeof *stash);
+    assert_int_equal(pl_stage_detail_measure(meter, pipeline, stage, 1, &own, NULL), POPLINER_OK);
+    const uint64_t *need = own.need_bytes;
+    assert_true(need[POPLINER_NEED_LEAST] <= need[POPLINER_NEED_EXPECTED]);
+    assert_true(need[POPLINER_NEED_EXPECTED] <= need[POPLINER_NEED_MOST]);
+    assert_int_equal(need[POPLINER_NEED_EXPECTED], own.tile_bytes);
+    /* the parts are all there is */
+    assert_int_equal(own.total_bytes, own.variables_bytes + own.vertex_code_bytes +
+                                          own.vertex_state_bytes + own.exchange_code_bytes +
+                                          own.control_code_bytes + own.unexplained_bytes +
+                                          own.stash_bytes + own.buffer_bytes +
+                                          own.accumulator_bytes + own.layout_bytes);
+    /* with no effects it is the model of the stage, and copies */
+    other.effects = 0;
+    other.accumulators = POPLINER_ACCUMULATORS_NONE;
+    assert_int_equal(pl_stage_detail_measure(meter, &other, stage, 1, &without, NULL), POPLINER_OK);
+    assert_int_equal(without.buffer_bytes + without.accumulator_bytes + without.layout_bytes, 0);
+    assert_int_equal(
+        pl_stage_measure_units(meter, stage->first_unit, stage->last_unit, &plain, NULL),
+        POPLINER_OK);
+    assert_int_equal(pl_stage_measure_stash(meter, pipeline->recompute, stage->first_unit,
+                                            stage->last_unit, stash, NULL),
+                     POPLINER_OK);
+    uint64_t largest = 0;
+    for (size_t tile = 0; tile < num_tiles; tile++) {
+        uint64_t bytes = plain.total_bytes[tile] +
+                         pl_pipeline_copies(&other, stage->stages_to_end) * stash[tile];
+        largest = bytes > largest ? bytes : largest;
+    }
+    assert_int_equal(without.tile_bytes, largest);
+    /* layout only adds, and is nothing but layout */
+    other = *pipeline;
+    other.effects &= ~(unsigned)POPLINER_EFFECT_LAYOUT;
+    assert_int_equal(pl_stage_detail_measure(meter, &other, stage, 1, &without, NULL), POPLINER_OK);
+    assert_int_equal(own.total_bytes, without.total_bytes + own.layout_bytes);
+    assert_true(own.tile_bytes >= without.tile_bytes);
+    assert_int_equal(without.need_bytes[POPLINER_NEED_LEAST], need[POPLINER_NEED_LEAST]);
+    assert_int_equal(without.need_bytes[POPLINER_NEED_MOST], need[POPLINER_NEED_MOST]);
+    num_laid_out += own.layout_bytes > 0;
+    /* passing only adds */
+    other = *pipeline;
+    other.effects &= ~(unsigned)POPLINER_EFFECT_PASSING;
+    assert_int_equal(pl_stage_detail_measure(meter, &other, stage, 1, &without, NULL), POPLINER_OK);
+    for (int k = 0; k < POPLINER_NUM_NEEDS; k++)
+        assert_true(k == POPLINER_NEED_LEAST || need[k] >= without.need_bytes[k]);
+    num_passed += own.total_bytes > without.total_bytes;
+    num_buffered += own.buffer_bytes > 0;
+    num_accumulated += own.accumulator_bytes > 0;
+    pl_stage_memory_clear(&plain);
+    free(stash);
+}
+
+/* ---- At once -------------------------------------------------------------------------------- */
+
+static void assert_same_detail(const popliner_stage_detail *a, const popliner_stage_detail *b) {
+    assert_int_equal(a->total_bytes, b->total_bytes);
+    assert_int_equal(a->variables_bytes, b->variables_bytes);
+    assert_int_equal(a->vertex_code_bytes, b->vertex_code_bytes);
+    assert_int_equal(a->vertex_state_bytes, b->vertex_state_bytes);
+    assert_int_equal(a->exchange_code_bytes, b->exchange_code_bytes);
+    assert_int_equal(a->control_code_bytes, b->control_code_bytes);
+    assert_int_equal(a->unexplained_bytes, b->unexplained_bytes);
+    assert_int_equal(a->unexplained_always_live_bytes, b->unexplained_always_live_bytes);
+    assert_int_equal(a->stash_bytes, b->stash_bytes);
+    assert_int_equal(a->buffer_bytes, b->buffer_bytes);
+    assert_int_equal(a->accumulator_bytes, b->accumulator_bytes);
+    assert_int_equal(a->layout_bytes, b->layout_bytes);
+    assert_int_equal(a->parameter_bytes, b->parameter_bytes);
+    assert_int_equal(a->tile, b->tile);
+    assert_int_equal(a->tile_bytes, b->tile_bytes);
+    assert_int_equal(a->tile_unexplained_bytes, b->tile_unexplained_bytes);
+    assert_int_equal(a->tile_stash_bytes, b->tile_stash_bytes);
+    assert_int_equal(a->tile_layout_bytes, b->tile_layout_bytes);
+    assert_int_equal(a->step, b->step);
+    for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
+        assert_int_equal(a->need_bytes[need], b->need_bytes[need]);
+    assert_int_equal(a->num_variables, b->num_variables);
+    for (size_t i = 0; i < a->num_variables; i++) {
+        assert_int_equal(a->variables[i].variable, b->variables[i].variable);
+        assert_int_equal(a->variables[i].size_bytes, b->variables[i].size_bytes);
+    }
+}
+
+/* All tables and details of a chain in a pipeline, against each stage by itself; a few of these
+ * against the simple evaluation. */
+static void check_pipeline(const naive_passes *n, const popliner_pipeline *pipeline,
+                           uint64_t *random) {
+    const golden_case *c = n->c;
+    size_t num_units = n->num_units;
+    popliner_costs *costs[POPLINER_NUM_NEEDS];
+    popliner_costs *from_details[POPLINER_NUM_NEEDS];
+    pl_stage_details *details = NULL;
+    pl_stage_meter *meter;
+    for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
+        pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
+        options.pipeline = *pipeline;
+        options.need = (popliner_need)need;
+        options.num_threads = 1 + (size_t)need;
+        if (need == 0)
+            assert_int_equal(pl_intervals_measure(c->profile, c->operations, n->chain, &options,
+                                                  NULL, &details, NULL),
+                             POPLINER_OK);
+        assert_int_equal(pl_intervals_measure(c->profile, c->operations, n->chain, &options,
+                                              &costs[need], NULL, NULL),
+                         POPLINER_OK);
+        assert_true(pl_stage_details_serve(details, pipeline) || num_units == 1);
+        assert_int_equal(pl_stage_details_costs(details, n->chain, pipeline, (popliner_need)need,
+                                                &from_details[need], NULL),
+                         POPLINER_OK);
+    }
+    assert_int_equal(pl_stage_meter_create(c->profile, c->operations, n->chain, &meter, NULL),
+                     POPLINER_OK);
+    size_t most = pl_costs_max_stages_to_end(costs[0]);
+    bool keeps = n->trains && pl_schedule_keeps(pipeline->schedule);
+    assert_int_equal(most, !keeps                             ? 1
+                           : pipeline->max_stages < num_units ? pipeline->max_stages
+                                                              : num_units);
+    for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
+        assert_int_equal(pl_costs_max_stages_to_end(costs[need]), most);
+        assert_int_equal(pl_costs_max_stages_to_end(from_details[need]), most);
+    }
+    for (size_t first = 0; first < num_units; first++)
+        for (size_t last = first; last < num_units; last++) {
+            if (num_units > 8 && test_below(random, 16) != 0)
+                continue; /* a sixteenth of the many will do */
+            for (size_t to_end = 1; to_end <= most; to_end++) {
+                const popliner_interval stage = {first, last, to_end};
+                popliner_stage_detail own;
+                assert_int_equal(pl_stage_detail_measure(meter, pipeline, &stage, 1, &own, NULL),
+                                 POPLINER_OK);
+                popliner_stage_detail got =
+                    pl_stage_details_get(details, c->profile, pipeline, &stage);
+                assert_same_detail(&got, &own);
+                for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
+                    uint64_t peak = popliner_costs_peak(costs[need], first, last, to_end);
+                    assert_true(peak == own.need_bytes[need] || peak == POPLINER_PEAK_FORBIDDEN);
+                    assert_true(popliner_costs_peak(from_details[need], first, last, to_end) ==
+                                peak);
+                    assert_true(peak != POPLINER_PEAK_FORBIDDEN || last == 0);
+                }
+            }
+            if (test_below(random, test_takes_all() ? 4 : 12) == 0) {
+                const popliner_interval stage = {first, last, 1 + test_below(random, 4)};
+                assert_properties(n, meter, pipeline, &stage);
+                assert_evaluated(n, meter, pipeline, &stage, 1);
+            }
+        }
+    if (num_units > 2) {
+        size_t last = test_below(random, num_units - 2);
+        size_t first = last + 2;
+        const popliner_interval two[] = {{test_below(random, last + 1), last, 3},
+                                         {first, first + test_below(random, num_units - first), 1}};
+        assert_evaluated(n, meter, pipeline, two, 2);
+    }
+    for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
+        popliner_costs_free(costs[need]);
+        popliner_costs_free(from_details[need]);
+    }
+    pl_stage_details_free(details);
+    pl_stage_meter_free(meter);
+}
+
+/* A chain in all pipelines. */
+static void check_chain(const golden_case *c, const popliner_chain *chain, size_t every,
+                        uint64_t *random) {
+    static size_t number = 0;
+    naive_passes n;
+    naive_begin(&n, c, chain);
+    for (int schedule = 0; schedule < NUM_SCHEDULES; schedule++)
+        for (int recompute = 0; recompute <= POPLINER_RECOMPUTE_FULL; recompute++)
+            for (size_t effects = 0; effects < NUM_EFFECT_SETS; effects++)
+                for (int wide = 0; wide < 2; wide++) {
+                    const popliner_pipeline pipeline = {
+                        .schedule = (popliner_schedule)schedule,
+                        .recompute = (popliner_recompute)recompute,
+                        .max_stages = 3,
+                        .effects = effect_sets[effects],
+                        .accumulators =
+                            wide != 0 ? POPLINER_ACCUMULATORS_FP32 : POPLINER_ACCUMULATORS_NONE,
+                    };
+                    if (test_takes_case(number++, every))
+                        check_pipeline(&n, &pipeline, random);
+                }
+    naive_end(&n);
+}
+
+static void check_golden(const golden_case *c) {
+    uint64_t random = 83;
+    popliner_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
+    check_chain(c, chain, 37, &random);
+    pl_chain_free(chain);
+    pl_layers_free(layers);
+}
+
+static void golden_cases_agree(void **state) {
+    (void)state;
+    golden_for_each(check_golden);
+}
+
+static void layers_at_random_agree(void **state) {
+    (void)state;
+    golden_case c;
+    uint64_t random = 89;
+    golden_load(&c, "popart-train");
+    for (size_t i = 0; i < (test_takes_all() ? 6 : 2); i++) {
+        popliner_layers *layers = assign_at_random(&c, 3 + i, &random);
+        popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
+        check_chain(&c, chain, 41, &random);
+        pl_chain_free(chain);
+        pl_layers_free(layers);
+    }
+    golden_free(&c);
+}
+
+static void the_model_made_by_hand_agrees(void **state) {
+    (void)state;
+    golden_case c = made_case();
+    uint64_t random = 97;
+    for (size_t i = 0; i < 40; i++) {
+        popliner_layers *layers = assign_at_random(&c, 1 + i % 5, &random);
+        popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
+        check_chain(&c, chain, 13, &random);
+        pl_chain_free(chain);
+        pl_layers_free(layers);
+    }
+}
+
+static void made_models_agree(void **state) {
+    static const char *const models[] = {
+        "--training --skips 2 --layers 5",
+        "--training --outline --layers 4",
+        "--inference --skips 2 --layers 5",
+        "--framework tensorflow --training --skips 1 --layers 4",
+    };
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        char command[1000];
+        char *directory = test_path(*state, "made");
+        golden_case c;
+        uint64_t random = 101 + i;
+        snprintf(command, sizeof command,
+                 "'%s' --output '%s' --force --quiet --tiles 4 --hidden 16 --sequence 8 "
+                 "--vocabulary 60 %s",
+                 MKPROFILE_TOOL, directory, models[i]);
+        int status = system(command);
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        golden_load_directory(&c, directory);
+        popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_NATURAL);
+        popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
+        check_chain(&c, chain, 29, &random);
+        pl_chain_free(chain);
+        pl_layers_free(layers);
+        golden_free(&c);
+        free(directory);
+    }
+}
+
+/* PopLiner's model knows no effects: all needs are one. */
+static void poplines_model_has_one_need(void **state) {
+    (void)state;
+    golden_case c;
+    pl_stage_meter *meter;
+    golden_load(&c, "popart-train");
+    popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_POPLINER);
+    const popliner_interval stage = {1, 2, 2};
+    popliner_stage_detail details[2];
+    assert_int_equal(pl_stage_meter_create(c.profile, c.operations, chain, &meter, NULL),
+                     POPLINER_OK);
+    for (size_t i = 0; i < 2; i++) {
+        popliner_pipeline pipeline = {
+            .schedule = POPLINER_SCHEDULE_TF_INTERLEAVED,
+            .max_stages = 3,
+            .effects = i == 0 ? 0 : POPLINER_EFFECT_LAYOUT | POPLINER_EFFECT_PASSING};
+        assert_int_equal(pl_stage_detail_measure(meter, &pipeline, &stage, 1, &details[i], NULL),
+                         POPLINER_OK);
+        for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
+            assert_int_equal(details[i].need_bytes[need], details[0].tile_bytes);
+    }
+    assert_same_detail(&details[0], &details[1]);
+    pl_stage_meter_free(meter);
+    pl_chain_free(chain);
+    pl_layers_free(layers);
+    golden_free(&c);
+}
+
+/* Every effect was there in some stage above. */
+static void saw_every_effect(void **state) {
+    (void)state;
+    assert_true(num_laid_out > 5);
+    assert_true(num_passed > 0);
+    assert_true(num_buffered > 0);
+    assert_true(num_accumulated > 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(golden_cases_agree),
+        cmocka_unit_test(layers_at_random_agree),
+        cmocka_unit_test(the_model_made_by_hand_agrees),
+        IN_DIRECTORY(made_models_agree),
+        cmocka_unit_test(poplines_model_has_one_need),
+        cmocka_unit_test(saw_every_effect),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,225 @@
+/* From what was measured to what a tile needs: layouts and needs calculated by hand, from the rules
+ * in docs/internals/memory-models.md; and how sure it is that a stage fits.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "test.h"
+
+#include <math.h>
+
+#include "memory/needs.h"
+#include "popliner/stage.h"
+#include "profile/profile_data.h"
+
+enum { TILES = 6 };
+
+/* Tiles of a profile, as the compiler accounts for them. */
+static const struct {
+    uint64_t always_live, peak, total, total_including_gaps;
+    pl_layout layout; /* by hand */
+} tiles[TILES] = {
+    /* 30 of 1000 fragment; 70 that nobody uses */
+    {400, 600, 1030, 1100, {70, 30, 1000}},
+    /* all is in use */
+    {400, 600, 1000, 1000, {0, 0, 1000}},
+    /* a total below what is live counts as that: 5 behind it are not used */
+    {400, 600, 900, 1005, {5, 0, 1000}},
+    /* a highest address below the total: nothing unused */
+    {10, 90, 108, 104, {0, 8, 100}},
+    /* of a tile that holds nothing nothing can be told */
+    {0, 0, 50, 900, {850, 50, 0}},
+    /* nor does one without gaps tell of any */
+    {0, 0, 0, 0, {0, 0, 0}},
+};
+
+static popliner_profile make_profile(size_t num_tiles) {
+    static uint64_t always_live[TILES];
+    static uint64_t peak[TILES];
+    static uint64_t total[TILES];
+    static uint64_t end[TILES];
+    for (size_t i = 0; i < TILES; i++) {
+        always_live[i] = tiles[i].always_live;
+        peak[i] = tiles[i].peak;
+        total[i] = tiles[i].total;
+        end[i] = tiles[i].total_including_gaps;
+    }
+    return (popliner_profile){
+        .target = {.num_tiles = num_tiles},
+        .tile_always_live_bytes = always_live,
+        .tile_not_always_live_peak_bytes = peak,
+        .tile_total_bytes = total,
+        .tile_total_including_gaps_bytes = end,
+    };
+}
+
+static void assert_layout(pl_layout actual, pl_layout expected) {
+    assert_int_equal(actual.unused_bytes, expected.unused_bytes);
+    assert_int_equal(actual.fragmented_bytes, expected.fragmented_bytes);
+    assert_int_equal(actual.live_bytes, expected.live_bytes);
+}
+
+static void tiles_are_as_the_compiler_laid_them_out(void **state) {
+    (void)state;
+    popliner_profile p = make_profile(TILES);
+    for (size_t i = 0; i < TILES; i++)
+        assert_layout(pl_layout_of_tile(&p, i), tiles[i].layout);
+}
+
+/* Its two parts may be of different tiles; those without data do not count. */
+static void the_worst_layout_is_of_all_tiles(void **state) {
+    (void)state;
+    popliner_profile p = make_profile(TILES);
+    /* the share of tile 3, 8 %, and what is unused on tile 0 */
+    assert_layout(pl_layout_worst(&p), (pl_layout){70, 8, 100});
+    p = make_profile(3);
+    assert_layout(pl_layout_worst(&p), (pl_layout){70, 30, 1000});
+    p.tile_total_bytes += 1;
+    p.tile_total_including_gaps_bytes += 1;
+    p.tile_always_live_bytes += 1;
+    p.tile_not_always_live_peak_bytes += 1;
+    p.target.num_tiles = 1;
+    assert_layout(pl_layout_worst(&p), (pl_layout){0, 0, 1000});
+    p.target.num_tiles = 0;
+    assert_layout(pl_layout_worst(&p), (pl_layout){0, 0, 0});
+    /* of tiles without data alone */
+    p = make_profile(TILES);
+    p.target.num_tiles = 2;
+    p.tile_total_bytes += 4;
+    p.tile_total_including_gaps_bytes += 4;
+    p.tile_always_live_bytes += 4;
+    p.tile_not_always_live_peak_bytes += 4;
+    assert_layout(pl_layout_worst(&p), (pl_layout){0, 0, 0});
+}
+
+static void fragments_are_rounded_up(void **state) {
+    (void)state;
+    const pl_layout third = {100, 1, 3};
+    static const uint64_t expected[] = {0, 1, 1, 1, 2, 2, 2, 3};
+    for (uint64_t bytes = 0; bytes < sizeof expected / sizeof *expected; bytes++)
+        assert_int_equal(pl_layout_fragments(&third, bytes), expected[bytes]);
+    const pl_layout more = {0, 7, 5}; /* more than is live */
+    assert_int_equal(pl_layout_fragments(&more, 1), 2);
+    assert_int_equal(pl_layout_fragments(&more, 5), 7);
+    assert_int_equal(pl_layout_fragments(&more, 11), 16); /* 15.4 */
+    const pl_layout none = {100, 5, 0};
+    assert_int_equal(pl_layout_fragments(&none, 1000), 0);
+    /* 2^40 bytes, of which a 2^20th part and 1 of 2^30 fragment: the product is beyond 64 bits */
+    const pl_layout large = {0, (1u << 10) + 1, UINT64_C(1) << 30};
+    assert_true(pl_layout_fragments(&large, UINT64_C(1) << 40) ==
+                (UINT64_C(1) << 20) + (UINT64_C(1) << 10));
+    assert_true(pl_layout_fragments(&large, (UINT64_C(1) << 40) + 1) ==
+                (UINT64_C(1) << 20) + (UINT64_C(1) << 10) + 1);
+    /* as many bytes as an IPU has tiles of a gigabyte, half of them again */
+    const pl_layout half = {0, UINT64_C(500000001), UINT64_C(1000000002)};
+    assert_true(pl_layout_fragments(&half, UINT64_C(1500000000003)) == UINT64_C(750000000002));
+}
+
+static void assert_need(const pl_need_rule *rule, popliner_need need, const pl_layout *layout,
+                        uint64_t bytes, uint64_t copy_bytes) {
+    pl_need_line line = pl_need_of(rule, need, layout, 1000, 150);
+    assert_int_equal(line.bytes, bytes);
+    assert_int_equal(line.copy_bytes, copy_bytes);
+}
+
+static void needs_are_lines(void **state) {
+    (void)state;
+    pl_need_rule rule = {.has_needs = true, .has_layout = true, .worst = {200, 1, 7}};
+    const pl_layout layout = {40, 2, 32};
+    const pl_layout unknown = {40, 2, 0};
+    /* 1000 + 40 + 62.5; 150 + 9.375 */
+    assert_need(&rule, POPLINER_NEED_EXPECTED, &layout, 1103, 160);
+    assert_need(&rule, POPLINER_NEED_EXPECTED, &unknown, 1000, 150);
+    assert_need(&rule, POPLINER_NEED_LEAST, &layout, 1000, 150);
+    /* 1000 + 200 + 142.86 -> 1343, and 10.2 % more: 1479.986; 150 + 21.4 -> 172, 189.544 */
+    assert_need(&rule, POPLINER_NEED_MOST, &layout, 1480, 190);
+    assert_need(&rule, POPLINER_NEED_MOST, &unknown, 1480, 190);
+    /* whether it is expected to be wasteful, says nothing of the other two */
+    rule.has_layout = false;
+    assert_need(&rule, POPLINER_NEED_EXPECTED, &layout, 1000, 150);
+    assert_need(&rule, POPLINER_NEED_LEAST, &layout, 1000, 150);
+    assert_need(&rule, POPLINER_NEED_MOST, &layout, 1480, 190);
+    /* no tile tells of layouts: 10.2 % more alone, 165.3 rounded up */
+    rule.worst = (pl_layout){0, 0, 0};
+    assert_need(&rule, POPLINER_NEED_MOST, &layout, 1102, 166);
+    /* a model that knows of no needs */
+    rule = (pl_need_rule){.has_needs = false, .has_layout = true, .worst = {200, 1, 7}};
+    for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
+        assert_need(&rule, (popliner_need)need, &layout, 1000, 150);
+    /* nothing needs nothing more than what is never used */
+    rule.has_needs = true;
+    pl_need_line line = pl_need_of(&rule, POPLINER_NEED_EXPECTED, &layout, 0, 0);
+    assert_int_equal(line.bytes, 40);
+    assert_int_equal(line.copy_bytes, 0);
+}
+
+/* The factor of what is needed at most is three spreads. */
+static void three_spreads_are_added(void **state) {
+    (void)state;
+    const pl_need_rule rule = {.has_needs = true};
+    const pl_layout layout = {0, 0, 0};
+    for (uint64_t bytes = 0; bytes < 100000; bytes = bytes * 3 + 1) {
+        pl_need_line line = pl_need_of(&rule, POPLINER_NEED_MOST, &layout, bytes, bytes);
+        double exact = (double)bytes * (1 + 3 * POPLINER_SPREAD);
+        assert_true((double)line.bytes > exact - 1e-6 && (double)line.bytes < exact + 1);
+        assert_int_equal(line.copy_bytes, line.bytes);
+    }
+}
+
+/* ---- Whether it fits ------------------------------------------------------------------------ */
+
+static void verdicts_change_at_the_needs(void **state) {
+    (void)state;
+    popliner_stage_detail d = {.tile_bytes = 200};
+    d.need_bytes[POPLINER_NEED_LEAST] = 100;
+    d.need_bytes[POPLINER_NEED_EXPECTED] = 200;
+    d.need_bytes[POPLINER_NEED_MOST] = 300;
+    static const struct {
+        uint64_t limit;
+        popliner_verdict verdict;
+        const char *text;
+    } cases[] = {
+        {0, POPLINER_FITS_NOT, "does not fit"},
+        {99, POPLINER_FITS_NOT, "does not fit"},
+        {100, POPLINER_FITS_PERHAPS, "may not fit"},
+        {199, POPLINER_FITS_PERHAPS, "may not fit"},
+        {200, POPLINER_FITS_PROBABLY, "probably fits"},
+        {299, POPLINER_FITS_PROBABLY, "probably fits"},
+        {300, POPLINER_FITS_FOR_CERTAIN, "fits for certain"},
+        {UINT64_MAX, POPLINER_FITS_FOR_CERTAIN, "fits for certain"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(popliner_verdict_of(&d, cases[i].limit), cases[i].verdict);
+        assert_string_equal(popliner_verdict_text(cases[i].verdict), cases[i].text);
+    }
+    assert_string_equal(popliner_verdict_text((popliner_verdict)4), "");
+    assert_string_equal(popliner_verdict_text((popliner_verdict)-1), "");
+    /* where all are one, there is no doubt */
+    d.need_bytes[POPLINER_NEED_LEAST] = d.need_bytes[POPLINER_NEED_MOST] = 200;
+    assert_int_equal(popliner_verdict_of(&d, 199), POPLINER_FITS_NOT);
+    assert_int_equal(popliner_verdict_of(&d, 200), POPLINER_FITS_FOR_CERTAIN);
+}
+
+static void margins_are_in_spreads(void **state) {
+    (void)state;
+    popliner_stage_detail d = {.tile_bytes = 1000};
+    d.need_bytes[POPLINER_NEED_EXPECTED] = 1000; /* a spread is 34 bytes */
+    assert_true(fabs(popliner_margin_spreads(&d, 1000)) < 1e-9);
+    assert_true(fabs(popliner_margin_spreads(&d, 1034) - 1) < 1e-9);
+    assert_true(fabs(popliner_margin_spreads(&d, 1102) - 3) < 1e-9);
+    assert_true(fabs(popliner_margin_spreads(&d, 983) + 0.5) < 1e-9);
+    assert_true(fabs(popliner_margin_spreads(&d, 0) + 1 / POPLINER_SPREAD) < 1e-9);
+    d.need_bytes[POPLINER_NEED_EXPECTED] = 0;
+    assert_true(popliner_margin_spreads(&d, 10) == 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tiles_are_as_the_compiler_laid_them_out),
+        cmocka_unit_test(the_worst_layout_is_of_all_tiles),
+        cmocka_unit_test(fragments_are_rounded_up),
+        cmocka_unit_test(needs_are_lines),
+        cmocka_unit_test(three_spreads_are_added),
+        cmocka_unit_test(verdicts_change_at_the_needs),
+        cmocka_unit_test(margins_are_in_spreads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
