@@ -41,8 +41,8 @@ extern "C" {
 /* Owned by the caller; free with popliner_analysis_free, after everything that was made with it. */
 typedef struct popliner_analysis popliner_analysis;
 
-/* How to read and to measure. Begin with POPLINER_ANALYSIS_OPTIONS_INIT; 0 and NULL are
- * defaults. */
+/* How to read and to measure. Begin with POPLINER_ANALYSIS_OPTIONS_INIT; 0 and NULL are defaults,
+ * but for the IPU. */
 typedef struct popliner_analysis_options {
     size_t struct_size;
     const char *layer_name_regex;  /* NULL: POPLINER_LAYER_NAME_REGEX; copied, like the next */
@@ -55,10 +55,15 @@ typedef struct popliner_analysis_options {
     /* how texts call what can be changed; copied, but for the strings. NULL: by the fields'
      * names */
     const popliner_option_names *option_names;
+    /* Read only what is on the tiles of this IPU of a pipeline, from 0; SIZE_MAX: all IPUs. */
+    size_t ipu;
 } popliner_analysis_options;
 
 #define POPLINER_ANALYSIS_OPTIONS_INIT                                                             \
-    { sizeof(popliner_analysis_options), NULL, NULL, POPLINER_LAYER_ORDER_STEPS, 0, 0, NULL, NULL }
+    {                                                                                              \
+        sizeof(popliner_analysis_options), NULL, NULL, POPLINER_LAYER_ORDER_STEPS, 0, 0, NULL,     \
+            NULL, SIZE_MAX                                                                         \
+    }
 
 /* What is asked of a memory model. Begin with POPLINER_REQUEST_INIT; wherever a request is asked
  * for, NULL stands for that. */
@@ -102,20 +107,25 @@ popliner_status popliner_analysis_locate(const char *path, const char *debug_pat
 /* Reads a profile and, beside it, the debug information, from where popliner_analysis_locate finds
  * them; both are opened read-only. Without debug information programs are grouped by their own
  * names. `options` may be NULL. The result, or the error, does not depend on the number of threads.
- * Errors: USAGE (struct_size); INPUT when a file cannot be read or is none of these, has another
- * major schema version than 3, lacks a table or column that is needed, has no lowered variables, or
- * holds values that contradict each other; MEMORY, at once when the profile needs more than there
- * may be. Cost: one pass over the needed columns and over the debug information; memory about 30
- * bytes per lowered variable. */
+ * Of several replicas the first is read; the listener is warned if the compiler's account of
+ * another one differs. Of a pipeline, options->ipu chooses one IPU: then all memory is that of its
+ * tiles, while operations, layers and steps are those of the pipeline, and so what is solved is the
+ * part of its layers that is on this IPU.
+ * Errors: USAGE (struct_size, no such IPU); INPUT when a file cannot be read or is none of these,
+ * has another major schema version than 3, lacks a table or column that is needed, has no lowered
+ * variables, or holds values that contradict each other; MEMORY, at once when the profile needs
+ * more than there may be. Cost: one pass over the needed columns and over the debug information;
+ * memory about 30 bytes per lowered variable. */
 popliner_status popliner_analysis_read(const char *path, const char *debug_path,
                                        const popliner_analysis_options *options,
                                        popliner_analysis **analysis, popliner_error *error);
 
 /* Loads an analysis that was stored. Most of the file are the lowered variables, which are left out
  * until something needs them: solving does not, if the stages of these layers and of this memory
- * model were stored. The file stays open. `options` as above; max_memory_bytes is not looked at.
- * Errors: USAGE (struct_size); INPUT when it is no such file, of another version or machine, or
- * damaged; MEMORY. */
+ * model were stored. The file stays open. `options` as above; max_memory_bytes is not looked at,
+ * and an IPU is to be chosen when the profile is read.
+ * Errors: USAGE (struct_size, an IPU was chosen); INPUT when it is no such file, of another version
+ * or machine, or damaged; MEMORY. */
 popliner_status popliner_analysis_load(const char *path, const popliner_analysis_options *options,
                                        popliner_analysis **analysis, popliner_error *error);
 

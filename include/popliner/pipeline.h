@@ -44,8 +44,8 @@ typedef enum popliner_recompute {
 typedef enum popliner_effect {
     POPLINER_EFFECT_LAYOUT = 1,  /* memory that the layout leaves unused, as in the profile */
     POPLINER_EFFECT_PASSING = 2, /* tensors that skip a stage pass through its IPU */
-    /* what a stage hands on, or is handed, stays as long as a cycle of the pipeline; 2 d copies of
-     * PopART and 2 d + 1 of grouped TensorFlow are added to what the profile counts */
+    /* what a stage hands on, or is handed, stays as long as a cycle of the pipeline; PopART frees
+     * what it has stashed; grouped TensorFlow has a copy more */
     POPLINER_EFFECT_BUFFERS = 4,
 } popliner_effect;
 

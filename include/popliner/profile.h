@@ -55,8 +55,9 @@ typedef struct popliner_profile_info {
     unsigned format_point_number;
     bool is_unstable_format; /* may differ from the final format of this version */
 
-    /* the device that the program was compiled for */
-    size_t num_tiles; /* of the whole target: all IPUs of all replicas */
+    /* the device that the program was compiled for, but of the first two what the profile is of:
+     * the IPUs of one replica, or one of them (see `ipu`) */
+    size_t num_tiles;
     size_t num_ipus;
     size_t num_replicas;
     size_t tiles_per_ipu;
@@ -86,12 +87,16 @@ typedef struct popliner_profile_info {
      * to keep free on every tile where a new layout is no better. 0 without the compiler's
      * account. */
     uint64_t layout_gap_bytes;
+
+    /* The IPU whose tiles alone are here, numbered from 0; SIZE_MAX for those of all IPUs. Vertices
+     * and edges are counted over all of them all the same. */
+    size_t ipu;
 } popliner_profile_info;
 
 #define POPLINER_PROFILE_INFO_INIT                                                                 \
     {                                                                                              \
         sizeof(popliner_profile_info), NULL, NULL, 0, 0, 0, 0, 0, 0, false, 0, 0, 0, 0, 0, 0, 0,   \
-            NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, POPLINER_CYCLES_NONE, 0             \
+            NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, POPLINER_CYCLES_NONE, 0, SIZE_MAX   \
     }
 
 /* O(programs + tiles). */

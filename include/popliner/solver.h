@@ -247,6 +247,7 @@ typedef struct popliner_option_names {
     const char *layer_name_regex;      /* "layer_name_regex" */
     const char *first_layer_regex;     /* "first_layer_regex" */
     const char *layer_name_regex_hint; /* sentences behind the advice to change it: "" */
+    const char *ipu;                   /* "ipu" */
 
     /* of popliner_solver_options, as what to change when nothing fits */
     const char *max_stages;           /* "max_stages" */
@@ -261,7 +262,7 @@ typedef struct popliner_option_names {
 
 #define POPLINER_OPTION_NAMES_INIT                                                                 \
     {                                                                                              \
-        sizeof(popliner_option_names), NULL, NULL, NULL, NULL, NULL, NULL, {                       \
+        sizeof(popliner_option_names), NULL, NULL, NULL, NULL, NULL, NULL, NULL, {                 \
             NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL                                         \
         }                                                                                          \
     }

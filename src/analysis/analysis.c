@@ -15,6 +15,7 @@
 #include "model/operations.h"
 #include "profile/locate.h"
 #include "profile/profile_data.h"
+#include "profile/profile_part.h"
 #include "profile/read.h"
 #include "solve/option_names.h"
 
@@ -87,11 +88,13 @@ popliner_status popliner_analysis_options_check(const popliner_analysis_options 
     return status;
 }
 
-/* Takes over what came of the relations, and warns of those that are breached. */
+/* Takes over what came of the relations. Warns of those that are breached, and of replicas that
+ * differ. */
 static void take_checks(popliner_analysis *a) {
     for (size_t i = 0; i < PL_NUM_RELATIONS; i++)
         a->checks[i] = pl_profile_check_of(a->profile, (popliner_relation)i);
     pl_profile_tell_checks(a->profile, &a->listener);
+    pl_part_tell(a->profile, &a->listener);
 }
 
 /* Tells what was read. */
@@ -127,7 +130,14 @@ popliner_status popliner_analysis_read(const char *path, const char *debug_path,
     if (status == POPLINER_OK)
         status = create(&o, &a, error);
     if (status == POPLINER_OK) {
-        pl_read_options read_options = {&a->listener, o.num_threads, o.max_memory_bytes};
+        const pl_read_options read_options = {
+            .listener = &a->listener,
+            .num_threads = o.num_threads,
+            .max_memory_bytes = o.max_memory_bytes,
+            .is_one_ipu = o.ipu != SIZE_MAX,
+            .ipu = o.ipu,
+            .ipu_name = a->option_names.ipu,
+        };
         status = pl_read_files(profile_file, debug_file, &read_options, &a->read_profile, &a->info,
                                error);
     }
@@ -169,6 +179,11 @@ popliner_status popliner_analysis_load(const char *path, const popliner_analysis
         pl_struct_take(&o, sizeof o, options, "popliner_analysis_options", error);
     if (status == POPLINER_OK)
         status = create(&o, &a, error);
+    if (status == POPLINER_OK && o.ipu != SIZE_MAX)
+        status = pl_fail(error, POPLINER_ERROR_USAGE,
+                         "%s %zu: a stored analysis is of the IPUs that it was stored with; read "
+                         "the profile, and store the analysis of this IPU",
+                         a->option_names.ipu, o.ipu);
     if (status == POPLINER_OK)
         status = pl_stored_analysis_open(path, &a->stored, error);
     if (status != POPLINER_OK) {

@@ -312,8 +312,10 @@ static popliner_status measure_costs(task *t, uint64_t max_bytes, popliner_error
         status = pl_stage_details_costs(t->stages, t->chain, &options.pipeline, t->need, &t->costs,
                                         error);
     } else {
-        status = pl_intervals_measure(a->profile, a->operations, t->chain, &options, &t->costs,
-                                      NULL, error);
+        status = pl_stage_meter_pass_usage(a->models[t->model].meter, &options.pass_usage, error);
+        if (status == POPLINER_OK)
+            status = pl_intervals_measure(a->profile, a->operations, t->chain, &options, &t->costs,
+                                          NULL, error);
         if (status == POPLINER_OK)
             pl_step(&a->listener, "Measuring all stages", start);
     }

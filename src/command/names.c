@@ -7,6 +7,7 @@ const popliner_option_names command_names = {
     .first_layer_regex = "--inputs-regex-layer-0",
     .layer_name_regex_hint =
         "Use the --operation-breakdown flag to see the names of operations found.",
+    .ipu = "--ipu",
     .max_stages = "--num-ipus",
     .max_stage_bytes = "--mem-per-tile",
     .max_stage_bytes_note = "(plus what --reserve keeps free)",

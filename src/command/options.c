@@ -149,6 +149,11 @@ static const option table[] = {
      "needs at most; high: what it needs at least (default:\n"
      "expected)"},
 
+    {KIND_HEADING, 0, "Profiles of pipelines", NULL, NULL, 0, NULL},
+    {KIND_NUMBER, 0, "ipu", "N", NULL, offsetof(options, ipu),
+     "tables, --diagnose and --save-to-file for the tiles of\nthis IPU alone, which are numbered "
+     "from 0 then\n(default: of all IPUs)"},
+
     {KIND_HEADING, 0, "Diagnosis", NULL, NULL, 0, NULL},
     {KIND_TEXT, 0, "layers", "A-B", NULL, offsetof(options, layers),
      "look for the bottleneck in these layers only"},
@@ -548,6 +553,7 @@ static const char *const profile_only[] = {"memory-model",
                                            "effects",
                                            "accumulators",
                                            "risk",
+                                           "ipu",
                                            NULL};
 
 /* What goes with a file of costs: solving alone. */
@@ -718,6 +724,9 @@ static popliner_status check(options *o, const given *g, popliner_error *error) 
     status = check_uses(o, g, error);
     if (status != POPLINER_OK)
         return status;
+    if (o->ipu != ALL_IPUS && (o->solve || o->evaluate != NULL))
+        return fail(error, "--ipu %zu: --%s splits the whole model; leave out --ipu", o->ipu,
+                    o->solve ? "solve" : "evaluate");
     if (actions_of(o) == 0)
         return fail(error, "nothing to do: give at least one of --solve, --evaluate, --diagnose, "
                            "--layer-breakdown, "
@@ -729,7 +738,8 @@ static popliner_status check(options *o, const given *g, popliner_error *error) 
 popliner_status options_parse(int argc, char **argv, options *result, popliner_error *error) {
     *result = (options){.tolerance_percent = 5,
                         .min_layers = MIN_LAYERS_USUAL,
-                        .accumulators = POPLINER_ACCUMULATORS_AUTO};
+                        .accumulators = POPLINER_ACCUMULATORS_AUTO,
+                        .ipu = ALL_IPUS};
     given g = {0};
     bool only_names = false; /* behind "--" */
     for (int i = 1; i < argc; i++) {

@@ -37,6 +37,9 @@ enum { MAX_UNUSED = 2 };
 /* As --min-layers: 1, where there are layers and the solver knows of them. */
 #define MIN_LAYERS_USUAL SIZE_MAX
 
+/* As --ipu: not said. */
+#define ALL_IPUS SIZE_MAX
+
 /* What the user asked for. Texts belong to argv. */
 typedef struct options {
     const char *profile; /* or a directory, or a saved analysis */
@@ -64,6 +67,7 @@ typedef struct options {
     double tolerance_percent;
     bool strict; /* a profile that contradicts itself is refused */
     bool layer_operations_only;
+    size_t ipu;            /* ALL_IPUS, or the one whose tiles alone count */
     size_t num_ipus;       /* 0: 16, or what the file of costs says */
     const char *objective; /* names separated by ',' */
     double slack_percent;

@@ -140,6 +140,18 @@ static popliner_status check_profile(const session *s, popliner_error *error) {
                         num_breaches == 1 ? "relation" : "relations");
 }
 
+/* Whether what was stored of one IPU is not to be split. */
+static popliner_status check_ipu(const session *s, popliner_error *error) {
+    const options *o = &s->options;
+    popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
+    popliner_profile_get_info(popliner_analysis_profile(s->analysis), &info, NULL);
+    if (info.ipu == SIZE_MAX || (!o->solve && o->evaluate == NULL))
+        return POPLINER_OK;
+    return session_fail(error, POPLINER_ERROR_USAGE,
+                        "--%s splits the whole model, but %s was stored with --ipu %zu",
+                        o->solve ? "solve" : "evaluate", o->profile, info.ipu);
+}
+
 popliner_status session_open(session *s, popliner_error *error) {
     const options *o = &s->options;
     popliner_analysis_options how = POPLINER_ANALYSIS_OPTIONS_INIT;
@@ -148,6 +160,7 @@ popliner_status session_open(session *s, popliner_error *error) {
     how.first_layer_regex = o->inputs_regex_layer_0;
     how.layer_order = o->layer_order;
     how.num_threads = o->num_threads;
+    how.ipu = o->ipu;
     how.listener = &s->listener;
     how.option_names = &command_names;
     popliner_status status =
@@ -157,6 +170,8 @@ popliner_status session_open(session *s, popliner_error *error) {
         return status;
     }
     status = check_profile(s, error);
+    if (status == POPLINER_OK)
+        status = check_ipu(s, error);
     return status == POPLINER_OK ? popliner_analysis_layers(s->analysis, &layers, error) : status;
 }
 

@@ -2,7 +2,7 @@
 #include "costs/pipeline.h"
 
 /* A stage keeps `each` copies for every stage behind it, and `more` if there is any; with buffers
- * `more_buffered` instead, of which the last stage has `last_buffered`. */
+ * `more_buffered` instead, and the last stage `last_buffered`. */
 typedef struct schedule {
     const char *name;
     pl_schedule_kind kind;
@@ -15,7 +15,7 @@ typedef struct schedule {
 static const schedule schedules[] = {
     [POPLINER_SCHEDULE_NONE] = {"none", PL_SCHEDULE_PLAIN, 0, 0, 0, 0},
     [POPLINER_SCHEDULE_INFERENCE] = {"inference", PL_SCHEDULE_PLAIN, 0, 0, 0, 0},
-    [POPLINER_SCHEDULE_POPART] = {"popart", PL_SCHEDULE_IN_CYCLES, 2, 1, 0, 0},
+    [POPLINER_SCHEDULE_POPART] = {"popart", PL_SCHEDULE_IN_CYCLES, 2, 1, 1, 0},
     [POPLINER_SCHEDULE_TF_GROUPED] = {"tf-grouped", PL_SCHEDULE_IN_CYCLES, 2, 0, 1, 1},
     [POPLINER_SCHEDULE_TF_INTERLEAVED] = {"tf-interleaved", PL_SCHEDULE_IN_SLICES, 1, 0, 0, 0},
     [POPLINER_SCHEDULE_SEQUENTIAL] = {"sequential", PL_SCHEDULE_IN_SLICES, 0, 0, 0, 0},
@@ -39,7 +39,7 @@ size_t pl_pipeline_copies_for(const popliner_pipeline *pipeline, popliner_need n
     size_t with = count_copies(s, true, stages_to_end);
     size_t without = count_copies(s, false, stages_to_end);
     if (need == POPLINER_NEED_LEAST)
-        return with < without ? with : without;
+        return stages_to_end <= 1 ? 0 : s->each * (stages_to_end - 1);
     if (need == POPLINER_NEED_MOST)
         return with > without ? with : without;
     return (pipeline->effects & POPLINER_EFFECT_BUFFERS) != 0 ? with : without;
@@ -47,6 +47,12 @@ size_t pl_pipeline_copies_for(const popliner_pipeline *pipeline, popliner_need n
 
 size_t pl_pipeline_copies(const popliner_pipeline *pipeline, size_t stages_to_end) {
     return pl_pipeline_copies_for(pipeline, POPLINER_NEED_EXPECTED, stages_to_end);
+}
+
+bool pl_pipeline_frees_originals(const popliner_pipeline *pipeline) {
+    return pipeline->schedule == POPLINER_SCHEDULE_POPART &&
+           pipeline->recompute == POPLINER_RECOMPUTE_NONE &&
+           (pipeline->effects & POPLINER_EFFECT_BUFFERS) != 0;
 }
 
 size_t pl_most_copies(size_t stages_to_end) {

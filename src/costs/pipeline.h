@@ -16,6 +16,9 @@ size_t pl_pipeline_copies(const popliner_pipeline *pipeline, size_t stages_to_en
 size_t pl_pipeline_copies_for(const popliner_pipeline *pipeline, popliner_need need,
                               size_t stages_to_end);
 
+/* Whether what is kept in copies is not live itself between the passes, as far as is expected. */
+bool pl_pipeline_frees_originals(const popliner_pipeline *pipeline);
+
 /* No schedule has more copies of anything, so far from the end. */
 size_t pl_most_copies(size_t stages_to_end);
 

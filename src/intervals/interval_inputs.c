@@ -14,12 +14,10 @@
 void pl_interval_inputs_free(pl_interval_inputs *inputs) {
     pl_account_free(&inputs->account);
     pl_unit_usage_free(&inputs->usage);
-    pl_unit_usage_free(&inputs->pass_usage);
-    pl_passes_free(&inputs->passes);
+    pl_pass_usage_free(&inputs->own_pass_usage);
     pl_passing_free(&inputs->passing);
     free(inputs->was_kept);
     pl_stash_free(&inputs->stash);
-    free(inputs->handed);
     pl_unit_usage_free(&inputs->parameters);
     pl_vertex_kinds_free(&inputs->kinds);
     pl_unit_sets_free(&inputs->kind_sets);
@@ -127,20 +125,22 @@ static popliner_status find_vertex_code(pl_interval_inputs *inputs, popliner_err
 static popliner_status find_passes(pl_interval_inputs *inputs, size_t max_stages,
                                    popliner_error *error) {
     const popliner_pipeline *pipeline = &inputs->options->pipeline;
-    const pl_passes *passes = &inputs->passes;
     size_t num_units = inputs->chain->num_units;
-    popliner_status status =
-        pl_passes_find(&inputs->passes, inputs->profile, inputs->operations, inputs->chain, error);
-    if (status == POPLINER_OK)
-        status = pl_passes_unit_usage(passes, &inputs->pass_usage, inputs->profile,
-                                      inputs->operations, inputs->chain, &inputs->account, error);
+    popliner_status status = POPLINER_OK;
+    inputs->pass_usage = inputs->options->pass_usage;
+    if (inputs->pass_usage == NULL) {
+        status = pl_pass_usage_find(&inputs->own_pass_usage, inputs->profile, inputs->operations,
+                                    inputs->chain, &inputs->account, error);
+        inputs->pass_usage = &inputs->own_pass_usage;
+    }
+    const pl_passes *passes = &inputs->pass_usage->passes;
     max_stages = max_stages < num_units ? max_stages : num_units;
     inputs->keeps =
         passes->is_training && pl_pipeline_copies_for(pipeline, POPLINER_NEED_MOST, max_stages) > 0;
     inputs->max_stages = inputs->keeps ? max_stages : 1;
     if (status == POPLINER_OK && inputs->keeps)
         status = pl_stash_create(&inputs->stash, inputs->profile, inputs->chain, passes,
-                                 &inputs->pass_usage, pipeline->recompute, error);
+                                 &inputs->pass_usage->usage, pipeline->recompute, error);
     return status;
 }
 
@@ -148,7 +148,7 @@ static popliner_status find_passes(pl_interval_inputs *inputs, size_t max_stages
 static popliner_status find_effects(pl_interval_inputs *inputs, bool with_all_needs,
                                     popliner_error *error) {
     const popliner_profile *p = inputs->profile;
-    const pl_passes *passes = &inputs->passes;
+    const pl_passes *passes = &inputs->pass_usage->passes;
     const popliner_pipeline *pipeline = &inputs->options->pipeline;
     unsigned effects = inputs->model->follows_account ? pipeline->effects : 0;
     inputs->rule = (pl_need_rule){
@@ -158,7 +158,7 @@ static popliner_status find_effects(pl_interval_inputs *inputs, bool with_all_ne
     };
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
         inputs->wants_need[need] = with_all_needs || need == (int)inputs->options->need;
-    popliner_status status = pl_passing_find(&inputs->passing, passes, &inputs->pass_usage,
+    popliner_status status = pl_passing_find(&inputs->passing, inputs->pass_usage,
                                              (effects & POPLINER_EFFECT_PASSING) != 0, error);
     if (status != POPLINER_OK || !inputs->model->follows_account || !passes->is_training)
         return status;
@@ -167,12 +167,14 @@ static popliner_status find_effects(pl_interval_inputs *inputs, bool with_all_ne
         return pl_fail_memory(error, "the passes of the training");
     for (uint32_t i = 0; i < p->num_classes; i++)
         inputs->was_kept[i] = pl_class_crosses(p, i, passes->turn_step) ? 1 : 0;
-    bool has_buffers =
-        (effects & POPLINER_EFFECT_BUFFERS) != 0 || inputs->wants_need[POPLINER_NEED_MOST];
-    if (has_buffers && pl_schedule_kind_of(pipeline->schedule) == PL_SCHEDULE_IN_CYCLES &&
-        (inputs->handed = pl_passes_bounds(passes, &inputs->pass_usage)) == NULL)
-        return pl_fail_memory(error, "the buffers of the stages");
-    inputs->accumulator_factor = pl_accumulator_factor(pipeline, p, true);
+    inputs->frees_originals = inputs->keeps && pl_pipeline_frees_originals(pipeline);
+    inputs->has_buffers =
+        ((effects & POPLINER_EFFECT_BUFFERS) != 0 || inputs->wants_need[POPLINER_NEED_MOST]) &&
+        pl_schedule_kind_of(pipeline->schedule) == PL_SCHEDULE_IN_CYCLES;
+    if (with_all_needs || pl_wants_accumulators(pipeline, true))
+        inputs->has_accumulators = pl_has_accumulators(p);
+    if (pl_wants_accumulators(pipeline, true))
+        inputs->accumulator_factor = pl_accumulator_factor(pipeline, inputs->has_accumulators);
     if (inputs->accumulator_factor > 0)
         status = pl_parameters_usage(&inputs->parameters, passes, p, inputs->operations,
                                      inputs->chain, &inputs->account, error);
@@ -216,8 +218,8 @@ static popliner_status find_unit_steps(pl_interval_inputs *inputs, popliner_erro
 
 /* Before and from the turn on other units may count a variable, and other buffers are there. */
 static void break_at_turn(pl_interval_inputs *inputs) {
-    if (inputs->passes.turn_step <= inputs->profile->num_steps)
-        inputs->is_break[inputs->passes.turn_step] = 1;
+    if (inputs->pass_usage->passes.turn_step <= inputs->profile->num_steps)
+        inputs->is_break[inputs->pass_usage->passes.turn_step] = 1;
 }
 
 /* The steps that count in a stage are those of its units, or all from its first to its last

@@ -32,14 +32,16 @@ typedef struct pl_interval_inputs {
     pl_account account;
     uint32_t first_data_unit; /* data that only units before it touch does not count */
     pl_unit_usage usage;
-    pl_passes passes;
-    pl_unit_usage pass_usage; /* of the passes, see pl_passes_unit_usage */
-    pl_passing passing;       /* who counts the variables of its sets that are not always live */
-    uint8_t *was_kept;        /* [classes], only if it trains: it is live across the turn */
-    pl_stash stash;           /* only for a pipeline that keeps something */
-    size_t max_stages;        /* of the pipeline: 1 for one that keeps nothing */
+    const pl_pass_usage *pass_usage; /* that of the options, or the next */
+    pl_pass_usage own_pass_usage;
+    pl_passing passing; /* who counts the variables of its sets that are not always live */
+    uint8_t *was_kept;  /* [classes], only if it trains: it is live across the turn */
+    pl_stash stash;     /* only for a pipeline that keeps something */
+    size_t max_stages;  /* of the pipeline: 1 for one that keeps nothing */
     bool keeps;
-    pl_pass_bounds *handed; /* of pass_usage, if a stage hands on what stays; else NULL */
+    bool frees_originals;  /* see pl_pipeline_frees_originals */
+    bool has_buffers;      /* a stage hands on what stays */
+    bool has_accumulators; /* the profile */
     uint64_t accumulator_factor;
     pl_unit_usage parameters; /* if that is not 0 */
     pl_need_rule rule;
@@ -68,7 +70,7 @@ typedef struct pl_interval_inputs {
  * on: a set of passing.sets. O(1). */
 static inline uint32_t pl_units_counting(const pl_interval_inputs *inputs, uint64_t variable,
                                          bool is_before_turn) {
-    uint32_t set = inputs->pass_usage.variable_set[variable];
+    uint32_t set = inputs->pass_usage->usage.variable_set[variable];
     uint32_t class_index = inputs->profile->variable_class[variable];
     if (inputs->profile->class_always_live[class_index])
         return inputs->passing.touching[set];

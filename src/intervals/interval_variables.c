@@ -84,7 +84,7 @@ static int compare_tile_variables(const void *left, const void *right) {
 /* Whether the variable counts as data in a stage, at a step, by the rules of pl_stage_measure. */
 static bool is_of_stage(const pl_interval_inputs *inputs, uint32_t variable, size_t step,
                         size_t first_unit, size_t last_unit) {
-    uint32_t set = pl_units_counting(inputs, variable, step < inputs->passes.turn_step);
+    uint32_t set = pl_units_counting(inputs, variable, step < inputs->pass_usage->passes.turn_step);
     bool is_counted = counts(inputs, &inputs->passing.sets, set, first_unit, last_unit);
     return pl_account_is_data(&inputs->account, inputs->profile, variable, is_counted);
 }

@@ -108,11 +108,10 @@ static popliner_status fill_cuts(const pl_interval_inputs *inputs, popliner_cost
     size_t num_units = inputs->chain->num_units;
     uint64_t *forward_bytes = pl_new_array(num_units, sizeof *forward_bytes);
     uint64_t *backward_bytes = pl_new_array(num_units, sizeof *backward_bytes);
-    popliner_status status =
-        forward_bytes == NULL || backward_bytes == NULL
-            ? pl_fail_memory(error, "the cuts")
-            : pl_passes_measure_cuts(&inputs->passes, inputs->profile, &inputs->pass_usage,
-                                     forward_bytes, backward_bytes, error);
+    popliner_status status = forward_bytes == NULL || backward_bytes == NULL
+                                 ? pl_fail_memory(error, "the cuts")
+                                 : pl_passes_measure_cuts(inputs->pass_usage, inputs->profile,
+                                                          forward_bytes, backward_bytes, error);
     for (size_t unit = 1; status == POPLINER_OK && unit < num_units; unit++)
         pl_costs_set_cut(costs, unit, forward_bytes[unit] + backward_bytes[unit]);
     free(forward_bytes);
@@ -141,7 +140,7 @@ static popliner_status fill_cycles(const pl_interval_inputs *inputs, popliner_co
                                             : pl_costs_add_cycles(costs, error);
     if (status == POPLINER_OK)
         status = pl_unit_cycles_find(inputs->profile, inputs->operations, inputs->chain,
-                                     &inputs->passes, cycles, error);
+                                     &inputs->pass_usage->passes, cycles, error);
     for (size_t first = 0; status == POPLINER_OK && first < num_units; first++) {
         uint64_t sum = 0;
         for (size_t last = first; last < num_units; last++) {
@@ -180,8 +179,8 @@ static popliner_status make_details(pl_tile_meter *meter, const popliner_costs *
             return pl_fail_memory(error, "the details of the stages");
     pl_details_key key = {
         .pipeline = meter->inputs->options->pipeline,
-        .is_training = meter->inputs->passes.is_training,
-        .has_accumulators = pl_has_accumulators(meter->inputs->profile),
+        .is_training = meter->inputs->pass_usage->passes.is_training,
+        .has_accumulators = meter->inputs->has_accumulators,
     };
     key.pipeline.max_stages = meter->inputs->max_stages;
     popliner_status status =

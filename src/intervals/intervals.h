@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "intervals/stage_details.h"
+#include "memory/passes.h"
 #include "memory/stage.h"
 #include "popliner/chain.h"
 #include "popliner/costs.h"
@@ -32,12 +33,13 @@ typedef struct pl_interval_options {
     double link_bytes_per_second; /* for the cycles of what crosses a cut; 0: it takes none */
     size_t num_threads;           /* 0: as many as there are processors; the answer is the same */
     const popliner_listener *listener; /* of the progress; may be NULL */
+    const pl_pass_usage *pass_usage;   /* that of the chain, if it was found already, else NULL */
 } pl_interval_options;
 
 #define PL_INTERVAL_OPTIONS_INIT                                                                   \
     {                                                                                              \
         {POPLINER_SCHEDULE_NONE, POPLINER_RECOMPUTE_NONE, 1, 0, POPLINER_ACCUMULATORS_NONE},       \
-            POPLINER_NEED_EXPECTED, UINT64_MAX, false, PL_LINK_BYTES_PER_SECOND, 0, NULL           \
+            POPLINER_NEED_EXPECTED, UINT64_MAX, false, PL_LINK_BYTES_PER_SECOND, 0, NULL, NULL     \
     }
 
 /* Whether the layers of the chain train: one that is not the last of those that compute computes

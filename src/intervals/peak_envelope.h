@@ -24,6 +24,7 @@ typedef struct pl_peak_piece {
     uint64_t unexplained_bytes;
     uint64_t layout_bytes;      /* part of bytes that nothing uses */
     uint64_t copy_layout_bytes; /* part of stash_bytes */
+    uint64_t freed_bytes;       /* not in bytes any more, because copies are kept */
     uint32_t tile;
     uint32_t step;        /* of the peak */
     uint32_t from_copies; /* from which on, as far as the next piece, this is largest */

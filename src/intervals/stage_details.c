@@ -126,6 +126,8 @@ void pl_detail_sums_add(pl_detail_sums *sums, const pl_detail_sums *others, size
         sums[i].accumulator_bytes += others[i].accumulator_bytes;
         sums[i].layout_bytes += others[i].layout_bytes;
         sums[i].copy_layout_bytes += others[i].copy_layout_bytes;
+        sums[i].freed_bytes += others[i].freed_bytes;
+        sums[i].freed_layout_bytes += others[i].freed_layout_bytes;
         for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
             sums[i].code_bytes[group] += others[i].code_bytes[group];
     }
@@ -236,10 +238,11 @@ popliner_stage_detail pl_stage_details_get(const pl_stage_details *details,
         .exchange_code_bytes = sums->code_bytes[PL_EXCHANGE_CODE],
         .control_code_bytes = sums->code_bytes[PL_CONTROL_CODE],
         .unexplained_bytes = sums->unexplained_bytes,
-        .stash_bytes = copies * sums->stash_bytes,
+        .stash_bytes = copies * sums->stash_bytes - (copies > 0 ? sums->freed_bytes : 0),
         .buffer_bytes = sums->buffer_bytes,
         .accumulator_bytes = sums->accumulator_bytes,
-        .layout_bytes = sums->layout_bytes + copies * sums->copy_layout_bytes,
+        .layout_bytes = sums->layout_bytes + copies * sums->copy_layout_bytes -
+                        (copies > 0 ? sums->freed_layout_bytes : 0),
         .parameter_bytes = sums->parameter_bytes,
         .unexplained_always_live_bytes = sums->unexplained_always_live_bytes,
     };
@@ -259,7 +262,8 @@ popliner_stage_detail pl_stage_details_get(const pl_stage_details *details,
     d.tile = largest->tile;
     d.tile_bytes = d.need_bytes[POPLINER_NEED_EXPECTED];
     d.tile_unexplained_bytes = largest->unexplained_bytes;
-    d.tile_stash_bytes = copies * (largest->stash_bytes - largest->copy_layout_bytes);
+    d.tile_stash_bytes =
+        copies * (largest->stash_bytes - largest->copy_layout_bytes) - largest->freed_bytes;
     d.tile_layout_bytes = largest->layout_bytes + copies * largest->copy_layout_bytes;
     d.step = largest->step;
     const pl_detail_variables *variables = &details->variables[largest - expected->pieces];

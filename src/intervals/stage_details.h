@@ -61,6 +61,8 @@ typedef struct pl_detail_sums {
     uint64_t accumulator_bytes;
     uint64_t layout_bytes;      /* without copies */
     uint64_t copy_layout_bytes; /* of each copy */
+    uint64_t freed_bytes;       /* not live itself, if there are copies */
+    uint64_t freed_layout_bytes;
 } pl_detail_sums;
 
 /* The largest variables of a largest tile at its step. Made without gaps, for it is stored as it

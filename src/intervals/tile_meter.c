@@ -65,7 +65,12 @@ static bool begin_largest(pl_tile_meter *meter, bool with_details) {
             memory = pl_peak_envelope_begin(&meter->largest[need],
                                             pl_triangle_size(inputs->chain->num_units), max_copies);
     }
-    if (inputs->handed != NULL) {
+    if (inputs->frees_originals) {
+        meter->unit_stash_bytes =
+            pl_new_array(inputs->chain->num_units, sizeof *meter->unit_stash_bytes);
+        memory = memory && meter->unit_stash_bytes != NULL;
+    }
+    if (inputs->has_buffers) {
         meter->handed_on = pl_new_array(inputs->chain->num_units + 1, sizeof *meter->handed_on);
         meter->handed_in = pl_new_array(inputs->chain->num_units + 1, sizeof *meter->handed_in);
         memory = memory && meter->handed_on != NULL && meter->handed_in != NULL;
@@ -117,6 +122,7 @@ void pl_tile_meter_free(pl_tile_meter *meter) {
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
         pl_peak_envelope_free(&meter->largest[need]);
     free(meter->sums);
+    free(meter->unit_stash_bytes);
     free(meter->handed_on);
     free(meter->handed_in);
     for (int sum = 0; sum < PL_NUM_SUMS; sum++)
@@ -218,7 +224,7 @@ static bool divide_class(pl_tile_meter *meter, uint64_t variable) {
          memory && k < p->class_ranges_start[class_index + 1]; k++) {
         size_t first = p->range_first_step[k];
         size_t end = p->range_end_step[k];
-        size_t turn = inputs->passes.turn_step;
+        size_t turn = inputs->pass_usage->passes.turn_step;
         if (before == behind || end <= turn) {
             memory = divide_range(meter, before, first, end, bytes);
         } else {
@@ -406,7 +412,7 @@ static stage_peak peak_within(const pl_tile_meter *meter, uint32_t first, uint32
 /* With what stays of what is handed on or in over the cut behind `unit`: the larger of both passes,
  * with that counted or not. */
 static stage_peak peak_with_buffers(const pl_tile_meter *meter, size_t unit, bool counts_buffers) {
-    size_t turn = meter->inputs->passes.turn_step;
+    size_t turn = meter->inputs->pass_usage->passes.turn_step;
     size_t num_steps = meter->inputs->profile->num_steps;
     uint32_t turn_segment = meter->segment_of_step[turn];
     stage_peak forward = peak_within(meter, 0, turn_segment, meter->handed_in[unit + 1]);
@@ -471,10 +477,22 @@ static void begin_start(pl_tile_meter *meter, size_t start) {
     }
 }
 
+/* What stages of one unit keep, of the differences over the starts. */
+static void find_unit_stashes(pl_tile_meter *meter) {
+    size_t num_units = meter->inputs->usage.num_units;
+    const uint64_t *arriving = meter->arriving_bytes[PL_SUM_STASH];
+    for (size_t unit = 0; unit < num_units; unit++) {
+        meter->unit_stash_bytes[unit] = 0;
+        for (size_t start = 0; start <= unit; start++)
+            meter->unit_stash_bytes[unit] += arriving[start * num_units + unit];
+    }
+}
+
 /* Adds the need of a tile to those of a stage. */
 static bool add_need(pl_tile_meter *meter, popliner_need need, size_t interval, size_t tile,
                      const stage_peak *peak, uint64_t bytes, uint64_t stash_bytes,
-                     uint64_t unexplained_bytes) {
+                     uint64_t unexplained_bytes, uint64_t freed_bytes) {
+    bytes -= freed_bytes;
     pl_need_line line = pl_need_of(&meter->inputs->rule, need, &meter->layout, bytes, stash_bytes);
     pl_peak_piece piece = {
         .bytes = line.bytes,
@@ -482,6 +500,7 @@ static bool add_need(pl_tile_meter *meter, popliner_need need, size_t interval, 
         .unexplained_bytes = unexplained_bytes,
         .layout_bytes = line.bytes - bytes,
         .copy_layout_bytes = line.copy_bytes - stash_bytes,
+        .freed_bytes = freed_bytes,
         .tile = (uint32_t)tile,
         .step = peak->step,
     };
@@ -495,6 +514,7 @@ typedef struct steady_bytes {
     uint64_t data_bytes;  /* always live */
     uint64_t fixed_bytes; /* of no operation */
     uint64_t stash_bytes; /* one copy */
+    uint64_t freed_bytes; /* of it, what is not live itself where there are copies */
     uint64_t accumulator_bytes;
 } steady_bytes;
 
@@ -517,6 +537,9 @@ static steady_bytes find_steady(const pl_tile_meter *meter, size_t tile,
 /* Adds what is told of the stage over all tiles. */
 static void add_sums(pl_tile_meter *meter, size_t interval, const stage_peak *peak,
                      const steady_bytes *s, uint64_t bytes) {
+    uint64_t left_bytes = bytes - s->freed_bytes;
+    pl_need_line left =
+        pl_need_of(&meter->inputs->rule, POPLINER_NEED_EXPECTED, &meter->layout, left_bytes, 0);
     pl_need_line line = pl_need_of(&meter->inputs->rule, POPLINER_NEED_EXPECTED, &meter->layout,
                                    bytes, s->stash_bytes);
     pl_detail_sums own = {
@@ -528,6 +551,8 @@ static void add_sums(pl_tile_meter *meter, size_t interval, const stage_peak *pe
         .accumulator_bytes = s->accumulator_bytes,
         .layout_bytes = line.bytes - bytes,
         .copy_layout_bytes = line.copy_bytes - s->stash_bytes,
+        .freed_bytes = s->freed_bytes,
+        .freed_layout_bytes = line.bytes - bytes - (left.bytes - left_bytes),
     };
     memcpy(own.code_bytes, s->code_bytes, sizeof own.code_bytes);
     pl_detail_sums_add(&meter->sums[interval], &own, 1);
@@ -535,7 +560,8 @@ static void add_sums(pl_tile_meter *meter, size_t interval, const stage_peak *pe
 
 /* Adds a tile to the stage from `start` to `unit`; false when memory is short. */
 static bool add_to_stage(pl_tile_meter *meter, size_t tile, size_t start, size_t unit,
-                         const stage_steps *steps, const uint64_t *sum_bytes) {
+                         const stage_steps *steps, const uint64_t *sum_bytes,
+                         uint64_t unit_stash_bytes) {
     const pl_interval_inputs *inputs = meter->inputs;
     const bool *wants = inputs->wants_need;
     size_t interval = pl_triangle_place(inputs->usage.num_units, start, unit);
@@ -558,21 +584,30 @@ static bool add_to_stage(pl_tile_meter *meter, size_t tile, size_t start, size_t
         meter->handed_on != NULL ? peak_of_stage(meter, steps, unit, true) : plain;
     const stage_peak *peak = has_buffers ? &buffered : &plain;
     uint64_t bytes = peak->bytes + peak->buffer_bytes + s.accumulator_bytes + steady;
+    if (inputs->frees_originals) {
+        s.freed_bytes = s.stash_bytes - unit_stash_bytes;
+        s.freed_bytes = s.freed_bytes < bytes ? s.freed_bytes : bytes;
+    }
     if (meter->sums != NULL)
         add_sums(meter, interval, peak, &s, bytes);
     if (wants[POPLINER_NEED_EXPECTED] &&
         !add_need(meter, POPLINER_NEED_EXPECTED, interval, tile, peak, bytes, s.stash_bytes,
-                  peak->unexplained_bytes + s.fixed_bytes))
+                  peak->unexplained_bytes + s.fixed_bytes, s.freed_bytes))
+        return false;
+    /* without copies all of it is live: a line of its own, below the other one with any */
+    if (wants[POPLINER_NEED_EXPECTED] && s.freed_bytes > 0 &&
+        !add_need(meter, POPLINER_NEED_EXPECTED, interval, tile, peak, bytes, 0,
+                  peak->unexplained_bytes + s.fixed_bytes, 0))
         return false;
     if (wants[POPLINER_NEED_LEAST] &&
         !add_need(meter, POPLINER_NEED_LEAST, interval, tile, &plain,
                   plain.bytes - (inputs->rule.has_needs ? plain.unexplained_bytes : 0) + steady,
-                  s.stash_bytes, s.fixed_bytes))
+                  s.stash_bytes, s.fixed_bytes, 0))
         return false;
     bytes = buffered.bytes + buffered.buffer_bytes + s.accumulator_bytes + steady;
     return !wants[POPLINER_NEED_MOST] ||
            add_need(meter, POPLINER_NEED_MOST, interval, tile, &buffered, bytes, s.stash_bytes,
-                    buffered.unexplained_bytes + s.fixed_bytes);
+                    buffered.unexplained_bytes + s.fixed_bytes, 0);
 }
 
 /* Adds a tile to the stages that begin at `start`. */
@@ -581,6 +616,7 @@ static bool measure_start(pl_tile_meter *meter, size_t tile, size_t start) {
     size_t num_sums = count_sums(meter->inputs);
     stage_steps steps = {SIZE_MAX, SIZE_MAX, false};
     uint64_t sum_bytes[PL_NUM_SUMS] = {0};
+    uint64_t unit_stash_bytes = 0; /* the most of one of its units */
     begin_start(meter, start);
     if (meter->allowed_end[start] == start)
         return true;
@@ -591,7 +627,9 @@ static bool measure_start(pl_tile_meter *meter, size_t tile, size_t start) {
         add_unit_steps(&steps, meter->inputs->chain, unit);
         for (size_t sum = 0; sum < num_sums; sum++)
             sum_bytes[sum] += meter->arriving_bytes[sum][start * num_units + unit];
-        if (!add_to_stage(meter, tile, start, unit, &steps, sum_bytes))
+        if (meter->unit_stash_bytes != NULL && meter->unit_stash_bytes[unit] > unit_stash_bytes)
+            unit_stash_bytes = meter->unit_stash_bytes[unit];
+        if (!add_to_stage(meter, tile, start, unit, &steps, sum_bytes, unit_stash_bytes))
             return false;
     }
     return true;
@@ -617,13 +655,15 @@ popliner_status pl_tile_meter_measure(pl_tile_meter *meter, size_t tile, popline
     if (meter->handed_on != NULL) {
         memset(meter->handed_on, 0, (num_units + 1) * sizeof *meter->handed_on);
         memset(meter->handed_in, 0, (num_units + 1) * sizeof *meter->handed_in);
-        pl_passes_add_tile_cuts(&meter->inputs->passes, p, &meter->inputs->pass_usage,
-                                meter->inputs->handed, tile, meter->handed_on, meter->handed_in);
+        pl_passes_add_tile_cuts(meter->inputs->pass_usage, p, tile, meter->handed_on,
+                                meter->handed_in);
     }
     meter->layout = pl_layout_of_tile(p, tile);
     if (meter->inputs->keeps)
-        pl_stash_add_tile(&meter->inputs->stash, p, &meter->inputs->pass_usage, tile,
+        pl_stash_add_tile(&meter->inputs->stash, p, &meter->inputs->pass_usage->usage, tile,
                           &meter->stash_work, meter->arriving_bytes[PL_SUM_STASH]);
+    if (meter->unit_stash_bytes != NULL)
+        find_unit_stashes(meter);
     bool memory = sort_variables(meter, tile) && find_segments(meter) && sort_arrivals(meter) &&
                   list_arriving(meter);
     for (size_t start = 0; memory && start < num_units; start++)

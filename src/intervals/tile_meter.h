@@ -36,7 +36,8 @@ typedef struct pl_tile_meter {
     uint64_t *handed_on;
     uint64_t *handed_in;
     pl_layout layout;
-    pl_live_parts parts;              /* what has to arrive */
+    uint64_t *unit_stash_bytes; /* [num_units] that a stage of the unit alone keeps; may be NULL */
+    pl_live_parts parts;        /* what has to arrive */
     struct pl_tile_arrival *arrivals; /* the same, by set */
     size_t arrivals_capacity;
     size_t *set_start;       /* [sets + 1] into arrivals, and one more */

@@ -72,10 +72,12 @@ static const pass_peak *larger_of(const pass_peak *first, const pass_peak *secon
 /* Adds what passes through the stage on a tile, at the steps of the pass in which it does. */
 static void add_passing(pl_stage_meter *meter, size_t tile) {
     const popliner_profile *p = meter->profile;
-    size_t turn_step =
-        meter->passes.turn_step < p->num_steps ? meter->passes.turn_step : p->num_steps;
+    size_t turn_step = meter->pass_usage.passes.turn_step < p->num_steps
+                           ? meter->pass_usage.passes.turn_step
+                           : p->num_steps;
     for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
-        if (meter->variable_seen[i] == meter->stage_number)
+        if (meter->passed[meter->pass_usage.usage.variable_set[i]] == 0 ||
+            meter->variable_seen[i] == meter->stage_number)
             continue;
         for (int is_before = 0; is_before < 2; is_before++) {
             if (!pl_stage_is_passed(meter, (size_t)i, is_before != 0))
@@ -135,13 +137,14 @@ static popliner_status measure_tile(pl_stage_meter *meter, size_t tile, size_t f
     if ((meter->effects & POPLINER_EFFECT_PASSING) != 0)
         add_passing(meter, tile);
     bool is_handed = meter->handed_on != NULL;
-    size_t turn_step = is_handed ? meter->passes.turn_step : p->num_steps;
+    size_t turn_step = is_handed ? meter->pass_usage.passes.turn_step : p->num_steps;
     pass_peak forward = {.buffer_bytes = is_handed ? meter->handed_in[tile] : 0};
     pass_peak backward = {.buffer_bytes = is_handed ? meter->handed_on[tile] : 0};
     forward.has_steps = pl_curve_peak_of_marked(&meter->curve, steps->is_own, 0, turn_step,
                                                 &forward.bytes, &forward.step);
-    backward.has_steps = pl_curve_peak_of_marked(&meter->curve, steps->is_own, turn_step,
-                                                 p->num_steps, &backward.bytes, &backward.step);
+    if (turn_step < p->num_steps)
+        backward.has_steps = pl_curve_peak_of_marked(&meter->curve, steps->is_own, turn_step,
+                                                     p->num_steps, &backward.bytes, &backward.step);
     bool has_buffers = (meter->effects & POPLINER_EFFECT_BUFFERS) != 0;
     const pass_peak *plain = larger_of(&forward, &backward, false);
     const pass_peak *buffered = larger_of(&forward, &backward, true);

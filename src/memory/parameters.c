@@ -13,39 +13,42 @@
 static bool is_accumulator_name(const char *name) {
     static const char word[] = "accum";
     for (; *name != '\0'; name++)
-        if (strncasecmp(name, word, sizeof word - 1) == 0)
+        if ((*name == 'a' || *name == 'A') && strncasecmp(name, word, sizeof word - 1) == 0)
             return true;
     return false;
 }
 
 bool pl_has_accumulators(const popliner_profile *p) {
-    uint32_t last_looked_at = PL_NONE; /* variables of a name mostly lie one after another */
-    for (size_t i = 0; i < p->num_variables; i++) {
+    size_t named = 0; /* the first tensor that may be one */
+    while (named < p->num_unlowered &&
+           !is_accumulator_name(pl_profile_string(p, p->unlowered_name[named])))
+        named++;
+    for (size_t i = 0; named < p->num_unlowered && i < p->num_variables; i++) {
         uint32_t unlowered = p->variable_unlowered[i];
-        if (unlowered == PL_NONE || unlowered == last_looked_at ||
-            !p->class_always_live[p->variable_class[i]] ||
-            p->category[p->variable_category[i]] != PL_CATEGORY_VARIABLE)
-            continue;
-        if (is_accumulator_name(pl_profile_string(p, p->unlowered_name[unlowered])))
+        if (unlowered != PL_NONE && unlowered >= named &&
+            p->class_always_live[p->variable_class[i]] &&
+            p->category[p->variable_category[i]] == PL_CATEGORY_VARIABLE &&
+            is_accumulator_name(pl_profile_string(p, p->unlowered_name[unlowered])))
             return true;
-        last_looked_at = unlowered;
     }
     return false;
 }
 
-uint64_t pl_accumulator_factor(const popliner_pipeline *pipeline, const popliner_profile *profile,
-                               bool is_training) {
-    if (!is_training || pl_schedule_kind_of(pipeline->schedule) == PL_SCHEDULE_PLAIN)
-        return 0;
+bool pl_wants_accumulators(const popliner_pipeline *pipeline, bool is_training) {
+    return is_training && pipeline->accumulators != POPLINER_ACCUMULATORS_NONE &&
+           pl_schedule_kind_of(pipeline->schedule) != PL_SCHEDULE_PLAIN;
+}
+
+uint64_t pl_accumulator_factor(const popliner_pipeline *pipeline, bool has_accumulators) {
     switch (pipeline->accumulators) {
     case POPLINER_ACCUMULATORS_NONE:
-        return 0;
+        break;
     case POPLINER_ACCUMULATORS_FP16:
         return 1;
     case POPLINER_ACCUMULATORS_FP32:
         return 2;
     case POPLINER_ACCUMULATORS_AUTO:
-        return pl_has_accumulators(profile) ? 0 : 1;
+        return has_accumulators ? 0 : 1;
     }
     return 0;
 }

@@ -13,13 +13,15 @@
 #include "popliner/pipeline.h"
 
 /* Whether the profile has accumulators: an always-live variable that is called so. Needs the
- * variables. O(variables + bytes of names). */
+ * variables. O(bytes of names), and O(variables) if some name has the word. */
 bool pl_has_accumulators(const popliner_profile *profile);
 
-/* How many bytes of accumulators a stage in the pipeline gets for a byte of parameters: 0 where it
- * does not train. O(variables). */
-uint64_t pl_accumulator_factor(const popliner_pipeline *pipeline, const popliner_profile *profile,
-                               bool is_training);
+/* Whether a stage in the pipeline may get accumulators, by what was asked for and whether the
+ * profile trains. */
+bool pl_wants_accumulators(const popliner_pipeline *pipeline, bool is_training);
+
+/* How many bytes of them it gets then for a byte of parameters. */
+uint64_t pl_accumulator_factor(const popliner_pipeline *pipeline, bool has_accumulators);
 
 /* Which forward operations of which unit touch what; unit `num_units` of the usage stands for all
  * other operations. Zero-initialise *usage before, free with pl_unit_usage_free. Errors: MEMORY.

@@ -201,6 +201,27 @@ pl_pass_bounds *pl_passes_bounds(const pl_passes *passes, const pl_unit_usage *u
     return bounds;
 }
 
+popliner_status pl_pass_usage_find(pl_pass_usage *own, const popliner_profile *profile,
+                                   const popliner_operations *operations,
+                                   const popliner_chain *chain, const pl_account *account,
+                                   popliner_error *error) {
+    popliner_status status = pl_passes_find(&own->passes, profile, operations, chain, error);
+    if (status == POPLINER_OK)
+        status = pl_passes_unit_usage(&own->passes, &own->usage, profile, operations, chain,
+                                      account, error);
+    if (status == POPLINER_OK &&
+        (own->bounds = pl_passes_bounds(&own->passes, &own->usage)) == NULL)
+        status = pl_fail_memory(error, "the passes of the training");
+    return status;
+}
+
+void pl_pass_usage_free(pl_pass_usage *own) {
+    pl_passes_free(&own->passes);
+    pl_unit_usage_free(&own->usage);
+    free(own->bounds);
+    *own = (pl_pass_usage){0};
+}
+
 bool pl_class_crosses(const popliner_profile *p, uint32_t class_index, size_t step) {
     for (uint32_t i = p->class_ranges_start[class_index];
          i < p->class_ranges_start[class_index + 1]; i++) {
@@ -275,16 +296,16 @@ static void add_carried(const pl_passes *passes, const popliner_profile *p, cons
     }
 }
 
-popliner_status pl_passes_measure_cuts(const pl_passes *passes, const popliner_profile *p,
-                                       const pl_unit_usage *usage, uint64_t *forward_bytes,
-                                       uint64_t *backward_bytes, popliner_error *error) {
-    pl_pass_bounds *bounds = pl_passes_bounds(passes, usage);
+popliner_status pl_passes_measure_cuts(const pl_pass_usage *own, const popliner_profile *p,
+                                       uint64_t *forward_bytes, uint64_t *backward_bytes,
+                                       popliner_error *error) {
+    const pl_pass_bounds *bounds = own->bounds;
     carried *list = NULL;
     size_t capacity = 0;
     size_t count = 0;
-    popliner_status status = bounds == NULL ? pl_fail_memory(error, "the cuts") : POPLINER_OK;
+    popliner_status status = POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < p->num_variables; i++) {
-        uint32_t set = usage->variable_set[i];
+        uint32_t set = own->usage.variable_set[i];
         const pl_pass_bounds *b = &bounds[set];
         uint32_t class_index = p->variable_class[i];
         if (!is_carried(p, b, i))
@@ -300,21 +321,19 @@ popliner_status pl_passes_measure_cuts(const pl_passes *passes, const popliner_p
         if (i + 1 < count && list[i + 1].set_and_class == list[i].set_and_class)
             list[i + 1].bytes += list[i].bytes;
         else
-            add_carried(passes, p, &list[i], &bounds[list[i].set_and_class >> 32], forward_bytes,
-                        backward_bytes);
+            add_carried(&own->passes, p, &list[i], &bounds[list[i].set_and_class >> 32],
+                        forward_bytes, backward_bytes);
     }
-    free(bounds);
     free(list);
     return status;
 }
 
-void pl_passes_add_tile_cuts(const pl_passes *passes, const popliner_profile *p,
-                             const pl_unit_usage *usage, const pl_pass_bounds *bounds, size_t tile,
+void pl_passes_add_tile_cuts(const pl_pass_usage *own, const popliner_profile *p, size_t tile,
                              uint64_t *forward_bytes, uint64_t *backward_bytes) {
     for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
-        const pl_pass_bounds *b = &bounds[usage->variable_set[i]];
-        const carried own = {p->variable_class[i], p->variable_size_bytes[i]};
+        const pl_pass_bounds *b = &own->bounds[own->usage.variable_set[i]];
+        const carried it = {p->variable_class[i], p->variable_size_bytes[i]};
         if (is_carried(p, b, i))
-            add_carried(passes, p, &own, b, forward_bytes, backward_bytes);
+            add_carried(&own->passes, p, &it, b, forward_bytes, backward_bytes);
     }
 }

@@ -85,6 +85,21 @@ typedef struct pl_pass_bounds {
     uint32_t last_backward;
 } pl_pass_bounds;
 
+/* Who touches what in which pass: found once for a chain, and shared. */
+typedef struct pl_pass_usage {
+    pl_passes passes;
+    pl_unit_usage usage;    /* that of pl_passes_unit_usage */
+    pl_pass_bounds *bounds; /* [usage.sets.count] */
+} pl_pass_usage;
+
+/* Zero-initialise before, free with pl_pass_usage_free, also after an error. Errors: MEMORY. Cost:
+ * those of pl_passes_find and pl_unit_usage_find. */
+popliner_status pl_pass_usage_find(pl_pass_usage *own, const popliner_profile *profile,
+                                   const popliner_operations *operations,
+                                   const popliner_chain *chain, const pl_account *account,
+                                   popliner_error *error);
+void pl_pass_usage_free(pl_pass_usage *own);
+
 /* Those of all sets of a usage of pl_passes_unit_usage: [usage->sets.count], to be freed; NULL when
  * memory is short. O(sets). */
 pl_pass_bounds *pl_passes_bounds(const pl_passes *passes, const pl_unit_usage *usage);
@@ -97,16 +112,14 @@ bool pl_class_crosses(const popliner_profile *profile, uint32_t class_index, siz
  *   forward   forward operations on both sides touch it, and it crosses forward_step[unit]
  *   backward  backward operations on both sides touch it, and it crosses backward_step[unit], but
  *             was not carried forward in the same live range: then both sides have it already
- * into [num_units] each, element 0 is left alone. `usage` is that of pl_passes_unit_usage. Errors:
- * MEMORY. O(variables log variables + sets * classes * borders). */
-popliner_status pl_passes_measure_cuts(const pl_passes *passes, const popliner_profile *profile,
-                                       const pl_unit_usage *usage, uint64_t *forward_bytes,
-                                       uint64_t *backward_bytes, popliner_error *error);
+ * into [num_units] each, element 0 is left alone. Errors: MEMORY. O(variables log variables + sets * classes * borders). */
+popliner_status pl_passes_measure_cuts(const pl_pass_usage *own, const popliner_profile *profile,
+                                       uint64_t *forward_bytes, uint64_t *backward_bytes,
+                                       popliner_error *error);
 
-/* Adds those of one tile to forward_bytes[num_units] and backward_bytes[num_units]. `bounds` are
- * those of `usage`. O(variables of the tile * borders). */
-void pl_passes_add_tile_cuts(const pl_passes *passes, const popliner_profile *profile,
-                             const pl_unit_usage *usage, const pl_pass_bounds *bounds, size_t tile,
+/* Adds those of one tile to forward_bytes[num_units] and backward_bytes[num_units]. O(variables of
+ * the tile * borders). */
+void pl_passes_add_tile_cuts(const pl_pass_usage *own, const popliner_profile *profile, size_t tile,
                              uint64_t *forward_bytes, uint64_t *backward_bytes);
 
 /* Which variables a copy from or to the host touches, into a new array [num_variables] of marks;

@@ -30,28 +30,25 @@ static bool add_unit(pl_passing *passing, uint32_t set, uint32_t unit, bool touc
            (!is_backward || pl_unit_sets_add(sets, &passing->backward[set]));
 }
 
-popliner_status pl_passing_find(pl_passing *passing, const pl_passes *passes,
-                                const pl_unit_usage *usage, bool passes_through,
+popliner_status pl_passing_find(pl_passing *passing, const pl_pass_usage *own, bool passes_through,
                                 popliner_error *error) {
+    const pl_unit_usage *usage = &own->usage;
     uint32_t num_units = (uint32_t)usage->num_units / 2;
     size_t words = num_units / 64 + 1;
     uint64_t *touching = mark_touching(usage, num_units, words);
-    pl_pass_bounds *bounds = pl_passes_bounds(passes, usage);
     passing->touching = pl_new_array(usage->sets.count, sizeof *passing->touching);
     passing->forward = pl_new_array(usage->sets.count, sizeof *passing->forward);
     passing->backward = pl_new_array(usage->sets.count, sizeof *passing->backward);
-    bool memory = touching != NULL && bounds != NULL && passing->touching != NULL &&
-                  passing->forward != NULL && passing->backward != NULL &&
-                  pl_unit_sets_begin(&passing->sets);
+    bool memory = touching != NULL && passing->touching != NULL && passing->forward != NULL &&
+                  passing->backward != NULL && pl_unit_sets_begin(&passing->sets);
     for (uint32_t unit = 0; memory && unit < num_units; unit++) {
         pl_unit_sets_begin_unit(&passing->sets, unit);
         for (uint32_t set = 1; memory && set < usage->sets.count; set++)
             memory = add_unit(passing, set, unit,
                               (touching[set * words + unit / 64] >> unit % 64 & 1) != 0,
-                              &bounds[set], passes_through);
+                              &own->bounds[set], passes_through);
     }
     free(touching);
-    free(bounds);
     return memory ? POPLINER_OK : pl_fail_memory(error, "the layers of the variables");
 }
 

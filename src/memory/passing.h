@@ -12,7 +12,7 @@
 #include "memory/unit_sets.h"
 #include "memory/unit_usage.h"
 
-/* For each set of a usage of pl_passes_unit_usage, the units that count a variable of that set; as
+/* For each set of a pl_pass_usage, the units that count a variable of that set; as
  * sets of `sets`, whose units are those of the chain. */
 typedef struct pl_passing {
     pl_unit_sets sets;
@@ -23,9 +23,8 @@ typedef struct pl_passing {
 
 /* Finds them out; nothing passes unless `passes_through`. Zero-initialise before, free with
  * pl_passing_free, also after an error. Errors: MEMORY. O(units * sets). */
-popliner_status pl_passing_find(pl_passing *passing, const pl_passes *passes,
-                                const pl_unit_usage *usage, bool passes_through,
-                                popliner_error *error);
+popliner_status pl_passing_find(pl_passing *passing, const pl_pass_usage *usage,
+                                bool passes_through, popliner_error *error);
 void pl_passing_free(pl_passing *passing);
 
 /* Whether a variable passes through one of the units first_unit ... last_unit, not to say that they

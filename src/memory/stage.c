@@ -57,10 +57,9 @@ void pl_stage_meter_free(pl_stage_meter *meter) {
     free(meter->variable_seen);
     free(meter->variables);
     free(meter->operation_buffer);
-    pl_passes_free(&meter->passes);
-    pl_unit_usage_free(&meter->pass_usage);
+    pl_pass_usage_free(&meter->pass_usage);
     pl_unit_usage_free(&meter->parameters);
-    free(meter->bounds);
+    free(meter->passed);
     free(meter->touched_by);
     free(meter->host_copied);
     free(meter);
@@ -219,7 +218,7 @@ static bool is_of_stage(const pl_stage_meter *meter, size_t variable, size_t ste
     bool is_seen = meter->variable_seen[variable] == meter->stage_number;
     return pl_account_is_data(
         &meter->account, meter->profile, variable,
-        is_seen || pl_stage_is_passed(meter, variable, step < meter->passes.turn_step));
+        is_seen || pl_stage_is_passed(meter, variable, step < meter->pass_usage.passes.turn_step));
 }
 
 size_t pl_stage_largest_variables(const pl_stage_meter *meter, size_t tile, size_t step,

@@ -40,6 +40,8 @@ void pl_stage_memory_clear(pl_stage_memory *memory);
 uint64_t pl_tiles_sum(const uint64_t *bytes, size_t num_tiles);
 uint64_t pl_tiles_max(const uint64_t *bytes, size_t num_tiles);
 
+struct pl_pass_usage;
+
 /* Measures stages of one profile, reusing its work space: not for several threads at once. Refers
  * to the profile, operations and chain that it was made from. Owned by the caller; free with
  * pl_stage_meter_free. */
@@ -52,6 +54,11 @@ popliner_status pl_stage_meter_create(const popliner_profile *profile,
                                       const popliner_chain *chain, pl_stage_meter **meter,
                                       popliner_error *error);
 void pl_stage_meter_free(pl_stage_meter *meter);
+
+/* Who touches what in which pass, found when it is first asked for; as long as the meter lives.
+ * Errors: MEMORY. Cost: that of pl_pass_usage_find, the first time. */
+popliner_status pl_stage_meter_pass_usage(pl_stage_meter *meter, const struct pl_pass_usage **usage,
+                                          popliner_error *error);
 
 /* Lets the meter repeat a quirk of PopLiner, which its greedy solver can depend on: the peak of the
  * variables is remembered by the set of variables alone, so a later stage with the same variables
@@ -100,6 +107,12 @@ popliner_status pl_stage_measure_shared(pl_stage_meter *meter, const popliner_pi
 popliner_status pl_stage_measure_stash(pl_stage_meter *meter, popliner_recompute recompute,
                                        size_t first_unit, size_t last_unit, uint64_t *by_tile_bytes,
                                        popliner_error *error);
+
+/* The same for NONE of a single unit, for the unit of the stage that keeps most on the tile. Errors
+ * and cost as above. */
+popliner_status pl_stage_measure_unit_stash(pl_stage_meter *meter, size_t first_unit,
+                                            size_t last_unit, uint64_t *by_tile_bytes,
+                                            popliner_error *error);
 
 /* What an IPU needs, each array with num_tiles items. Zero-initialise before the first use; free
  * with pl_ipu_memory_clear. */

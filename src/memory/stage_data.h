@@ -42,22 +42,23 @@ struct pl_stage_meter {
     unsigned effects;
     const popliner_interval *stages; /* [num_stages] */
     size_t num_stages;
+    uint8_t *passed;           /* [sets of pass_usage]; NULL if nothing passes */
     const uint64_t *handed_on; /* [tiles] over the cuts behind the stages, forward */
     const uint64_t *handed_in; /* [tiles] the same backward */
 
     /* Once a stash or an effect is measured; see stage_stash.c and stage_effects.c. */
-    pl_passes passes;
-    bool has_passes;
+    pl_pass_usage pass_usage;
+    bool has_pass_usage;
     uint8_t *touched_by;  /* [num_variables] */
     uint8_t *host_copied; /* [num_variables] */
-    pl_unit_usage pass_usage;
-    pl_pass_bounds *bounds; /* those of pass_usage */
     pl_unit_usage parameters;
     bool has_parameters;
+    bool knows_accumulators;
+    bool has_accumulators; /* the profile, once that is known */
 };
 
-/* Makes sure that the passes are there. Errors: MEMORY. */
-popliner_status pl_stage_need_passes(pl_stage_meter *meter, popliner_error *error);
+/* In which pass variables of a set pass through a stage. */
+enum { PL_PASSED_FORWARD = 1, PL_PASSED_BACKWARD = 2 };
 
 /* Whether a variable that the current stage does not touch passes through it, at steps before the
  * turn, or else from it on. */

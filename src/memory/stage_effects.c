@@ -11,29 +11,17 @@
 #include "costs/pipeline.h"
 #include "profile/profile_data.h"
 
-popliner_status pl_stage_need_passes(pl_stage_meter *meter, popliner_error *error) {
-    if (meter->has_passes)
+popliner_status pl_stage_meter_pass_usage(pl_stage_meter *meter, const pl_pass_usage **usage,
+                                          popliner_error *error) {
+    *usage = &meter->pass_usage;
+    if (meter->has_pass_usage)
         return POPLINER_OK;
     popliner_status status =
-        pl_passes_find(&meter->passes, meter->profile, meter->operations, meter->chain, error);
-    meter->has_passes = status == POPLINER_OK;
-    if (!meter->has_passes)
-        pl_passes_free(&meter->passes);
-    return status;
-}
-
-/* Makes sure that it is known who touches what in which pass. */
-static popliner_status need_bounds(pl_stage_meter *meter, popliner_error *error) {
-    popliner_status status = pl_stage_need_passes(meter, error);
-    if (status != POPLINER_OK || meter->bounds != NULL)
-        return status;
-    status = pl_passes_unit_usage(&meter->passes, &meter->pass_usage, meter->profile,
-                                  meter->operations, meter->chain, &meter->account, error);
-    if (status == POPLINER_OK &&
-        (meter->bounds = pl_passes_bounds(&meter->passes, &meter->pass_usage)) == NULL)
-        status = pl_fail_memory(error, "the passes of the training");
-    if (status != POPLINER_OK)
-        pl_unit_usage_free(&meter->pass_usage);
+        pl_pass_usage_find(&meter->pass_usage, meter->profile, meter->operations, meter->chain,
+                           &meter->account, error);
+    meter->has_pass_usage = status == POPLINER_OK;
+    if (!meter->has_pass_usage)
+        pl_pass_usage_free(&meter->pass_usage);
     return status;
 }
 
@@ -41,8 +29,8 @@ static popliner_status need_parameters(pl_stage_meter *meter, popliner_error *er
     if (meter->has_parameters)
         return POPLINER_OK;
     popliner_status status =
-        pl_parameters_usage(&meter->parameters, &meter->passes, meter->profile, meter->operations,
-                            meter->chain, &meter->account, error);
+        pl_parameters_usage(&meter->parameters, &meter->pass_usage.passes, meter->profile,
+                            meter->operations, meter->chain, &meter->account, error);
     meter->has_parameters = status == POPLINER_OK;
     if (!meter->has_parameters)
         pl_unit_usage_free(&meter->parameters);
@@ -50,21 +38,34 @@ static popliner_status need_parameters(pl_stage_meter *meter, popliner_error *er
 }
 
 bool pl_stage_is_passed(const pl_stage_meter *meter, size_t variable, bool is_before_turn) {
-    uint32_t class_index = meter->profile->variable_class[variable];
-    if ((meter->effects & POPLINER_EFFECT_PASSING) == 0 ||
-        meter->profile->class_always_live[class_index])
+    const popliner_profile *p = meter->profile;
+    uint32_t class_index = p->variable_class[variable];
+    if ((meter->effects & POPLINER_EFFECT_PASSING) == 0 || p->class_always_live[class_index])
         return false;
-    const pl_pass_bounds *b = &meter->bounds[meter->pass_usage.variable_set[variable]];
-    for (size_t i = 0; i < meter->num_stages; i++) {
-        const popliner_interval *stage = &meter->stages[i];
-        if (is_before_turn
-                ? pl_passes_forward(b, stage->first_unit, stage->last_unit)
-                : pl_passes_backward(
-                      b, pl_class_crosses(meter->profile, class_index, meter->passes.turn_step),
-                      stage->first_unit, stage->last_unit))
-            return true;
-    }
-    return false;
+    uint8_t passed = meter->passed[meter->pass_usage.usage.variable_set[variable]];
+    if (is_before_turn)
+        return (passed & PL_PASSED_FORWARD) != 0;
+    return (passed & PL_PASSED_BACKWARD) != 0 &&
+           !pl_class_crosses(p, class_index, meter->pass_usage.passes.turn_step);
+}
+
+/* Finds which sets pass through the stages. */
+static popliner_status find_passed(pl_stage_meter *meter, popliner_error *error) {
+    const pl_pass_usage *usage = &meter->pass_usage;
+    size_t num_sets = usage->usage.sets.count;
+    if (meter->passed == NULL && (meter->passed = pl_new_array(num_sets, 1)) == NULL)
+        return pl_fail_memory(error, "the memory of a stage");
+    memset(meter->passed, 0, num_sets);
+    for (size_t set = 1; set < num_sets; set++)
+        for (size_t i = 0; i < meter->num_stages; i++) {
+            const popliner_interval *stage = &meter->stages[i];
+            const pl_pass_bounds *b = &usage->bounds[set];
+            if (pl_passes_forward(b, stage->first_unit, stage->last_unit))
+                meter->passed[set] |= PL_PASSED_FORWARD;
+            if (pl_passes_backward(b, false, stage->first_unit, stage->last_unit))
+                meter->passed[set] |= PL_PASSED_BACKWARD;
+        }
+    return POPLINER_OK;
 }
 
 /* What crosses the cuts behind the stages, by tile. */
@@ -77,8 +78,8 @@ static popliner_status measure_handed(const pl_stage_meter *meter, uint64_t *han
     for (size_t tile = 0; memory && tile < meter->profile->target.num_tiles; tile++) {
         memset(forward_bytes, 0, num_units * sizeof *forward_bytes);
         memset(backward_bytes, 0, num_units * sizeof *backward_bytes);
-        pl_passes_add_tile_cuts(&meter->passes, meter->profile, &meter->pass_usage, meter->bounds,
-                                tile, forward_bytes, backward_bytes);
+        pl_passes_add_tile_cuts(&meter->pass_usage, meter->profile, tile, forward_bytes,
+                                backward_bytes);
         for (size_t i = 0; i < meter->num_stages; i++) {
             size_t behind = meter->stages[i].last_unit + 1;
             handed_on[tile] += behind < num_units ? forward_bytes[behind] : 0;
@@ -117,13 +118,19 @@ popliner_status pl_stage_measure_shared(pl_stage_meter *meter, const popliner_pi
     uint64_t *handed_on = NULL;
     uint64_t *handed_in = NULL;
     uint64_t factor = 0;
+    const pl_pass_usage *pass_usage;
     meter->effects = 0;
     meter->handed_on = meter->handed_in = NULL;
     if (pipeline == NULL || !meter->chain->model->follows_account)
         return pl_stage_measure_intervals(meter, stages, num_stages, memory, error);
-    status = need_bounds(meter, error);
-    if (status == POPLINER_OK)
-        factor = pl_accumulator_factor(pipeline, meter->profile, meter->passes.is_training);
+    status = pl_stage_meter_pass_usage(meter, &pass_usage, error);
+    bool is_training = meter->pass_usage.passes.is_training;
+    if (status == POPLINER_OK && pl_wants_accumulators(pipeline, is_training)) {
+        if (!meter->knows_accumulators)
+            meter->has_accumulators = pl_has_accumulators(meter->profile);
+        meter->knows_accumulators = true;
+        factor = pl_accumulator_factor(pipeline, meter->has_accumulators);
+    }
     if (status == POPLINER_OK && factor > 0)
         status = need_parameters(meter, error);
     if (status != POPLINER_OK)
@@ -131,7 +138,9 @@ popliner_status pl_stage_measure_shared(pl_stage_meter *meter, const popliner_pi
     meter->effects = pipeline->effects;
     meter->stages = stages;
     meter->num_stages = num_stages;
-    if (meter->passes.is_training &&
+    if ((meter->effects & POPLINER_EFFECT_PASSING) != 0)
+        status = find_passed(meter, error);
+    if (status == POPLINER_OK && is_training &&
         pl_schedule_kind_of(pipeline->schedule) == PL_SCHEDULE_IN_CYCLES) {
         size_t num_tiles = meter->profile->target.num_tiles;
         handed_on = pl_new_array(num_tiles, sizeof *handed_on);

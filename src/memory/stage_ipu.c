@@ -55,20 +55,40 @@ static size_t count_copies(const popliner_pipeline *pipeline, popliner_need need
 }
 
 static void add_need(const pl_stage_meter *meter, const pl_need_rule *rule, popliner_need need,
-                     size_t copies, const uint64_t *copy_bytes, pl_ipu_memory *memory) {
+                     size_t copies, const uint64_t *copy_bytes, const uint64_t *freed_bytes,
+                     pl_ipu_memory *memory) {
     const uint64_t *base_bytes = need == POPLINER_NEED_LEAST  ? memory->stage.least_bytes
                                  : need == POPLINER_NEED_MOST ? memory->stage.most_bytes
                                                               : memory->stage.total_bytes;
     for (size_t tile = 0; tile < memory->stage.num_tiles; tile++) {
         pl_layout layout = pl_layout_of_tile(meter->profile, tile);
-        pl_need_line line = pl_need_of(rule, need, &layout, base_bytes[tile], copy_bytes[tile]);
+        uint64_t base = base_bytes[tile];
+        if (need == POPLINER_NEED_EXPECTED)
+            base -= freed_bytes[tile] < base ? freed_bytes[tile] : base;
+        pl_need_line line = pl_need_of(rule, need, &layout, base, copy_bytes[tile]);
         memory->need_bytes[need][tile] = line.bytes + copies * line.copy_bytes;
         if (need == POPLINER_NEED_EXPECTED) {
-            memory->kept_bytes[tile] = copies * copy_bytes[tile];
-            memory->layout_bytes[tile] =
-                memory->need_bytes[need][tile] - base_bytes[tile] - memory->kept_bytes[tile];
+            uint64_t copied_bytes = copies * copy_bytes[tile];
+            memory->layout_bytes[tile] = memory->need_bytes[need][tile] - base - copied_bytes;
+            memory->kept_bytes[tile] = base + copied_bytes - base_bytes[tile];
         }
     }
+}
+
+/* Adds what is not live itself where it is kept in copies. */
+static popliner_status add_freed(pl_stage_meter *meter, const popliner_interval *stage,
+                                 const uint64_t *stash_bytes, uint64_t *freed_bytes,
+                                 popliner_error *error) {
+    size_t num_tiles = meter->profile->target.num_tiles;
+    uint64_t *unit_bytes = pl_new_array(num_tiles, sizeof *unit_bytes);
+    if (unit_bytes == NULL)
+        return pl_fail_memory(error, "what a pipeline keeps");
+    popliner_status status =
+        pl_stage_measure_unit_stash(meter, stage->first_unit, stage->last_unit, unit_bytes, error);
+    for (size_t tile = 0; status == POPLINER_OK && tile < num_tiles; tile++)
+        freed_bytes[tile] += stash_bytes[tile] - unit_bytes[tile];
+    free(unit_bytes);
+    return status;
 }
 
 popliner_status pl_stage_measure_ipu(pl_stage_meter *meter, const popliner_pipeline *pipeline,
@@ -82,8 +102,10 @@ popliner_status pl_stage_measure_ipu(pl_stage_meter *meter, const popliner_pipel
     };
     uint64_t *stash_bytes = pl_new_array(num_stages * num_tiles, sizeof *stash_bytes);
     uint64_t *copy_bytes = pl_new_array(num_tiles, sizeof *copy_bytes);
+    uint64_t *freed_bytes = pl_new_array(num_tiles, sizeof *freed_bytes);
     popliner_status status = POPLINER_OK;
-    if (stash_bytes == NULL || copy_bytes == NULL || !make_arrays(memory, num_tiles))
+    if (stash_bytes == NULL || copy_bytes == NULL || freed_bytes == NULL ||
+        !make_arrays(memory, num_tiles))
         status = pl_fail_memory(error, "the memory of a stage");
     if (status == POPLINER_OK)
         status =
@@ -93,13 +115,17 @@ popliner_status pl_stage_measure_ipu(pl_stage_meter *meter, const popliner_pipel
             status =
                 pl_stage_measure_stash(meter, pipeline->recompute, stages[i].first_unit,
                                        stages[i].last_unit, stash_bytes + i * num_tiles, error);
+        if (status == POPLINER_OK && rule.has_needs && pl_pipeline_frees_originals(pipeline) &&
+            pl_pipeline_copies(pipeline, stages[i].stages_to_end) > 0)
+            status = add_freed(meter, &stages[i], stash_bytes + i * num_tiles, freed_bytes, error);
     }
     for (int need = 0; status == POPLINER_OK && need < POPLINER_NUM_NEEDS; need++) {
         size_t copies = count_copies(pipeline, (popliner_need)need, stages, num_stages, num_tiles,
                                      stash_bytes, copy_bytes);
-        add_need(meter, &rule, (popliner_need)need, copies, copy_bytes, memory);
+        add_need(meter, &rule, (popliner_need)need, copies, copy_bytes, freed_bytes, memory);
     }
     free(stash_bytes);
     free(copy_bytes);
+    free(freed_bytes);
     return status;
 }

@@ -27,9 +27,10 @@ popliner_status pl_stage_measure_stash(pl_stage_meter *meter, popliner_recompute
                                        popliner_error *error) {
     enum { FORWARD = 1, BACKWARD = 2, BEFORE = 4, BEHIND = 8 };
     const popliner_profile *p = meter->profile;
-    const pl_passes *passes = &meter->passes;
+    const pl_passes *passes = &meter->pass_usage.passes;
+    const pl_pass_usage *pass_usage;
     memset(by_tile_bytes, 0, p->target.num_tiles * sizeof *by_tile_bytes);
-    popliner_status status = pl_stage_need_passes(meter, error);
+    popliner_status status = pl_stage_meter_pass_usage(meter, &pass_usage, error);
     if (status == POPLINER_OK && meter->touched_by == NULL) {
         meter->host_copied = pl_mark_host_copied(p);
         meter->touched_by = pl_new_array(p->num_variables, 1);
@@ -78,5 +79,57 @@ popliner_status pl_stage_measure_stash(pl_stage_meter *meter, popliner_recompute
              pl_class_crosses(p, class_index, passes->forward_step[last_unit + 1])))
             by_tile_bytes[tile] += p->variable_size_bytes[i];
     }
+    return POPLINER_OK;
+}
+
+/* Adds a variable to the units first_unit ... last_unit of which both passes touch it. */
+static void add_to_units(const pl_pass_usage *own, uint32_t variable_set, size_t first_unit,
+                         size_t last_unit, uint64_t bytes, uint64_t *unit_bytes) {
+    const pl_unit_sets *sets = &own->usage.sets;
+    size_t num_units = own->usage.num_units / 2;
+    /* sets descend: what touches backward comes before what touches forward */
+    for (uint32_t set = variable_set; set != 0; set = sets->rest[set]) {
+        size_t unit = sets->last_unit[set];
+        if (unit >= num_units)
+            continue;
+        bool is_both = unit >= own->passes.last_layer;
+        for (uint32_t other = variable_set; !is_both && sets->last_unit[other] >= num_units;
+             other = sets->rest[other])
+            is_both = sets->last_unit[other] == unit + num_units;
+        if (is_both && unit >= first_unit && unit <= last_unit)
+            unit_bytes[unit - first_unit] += bytes;
+    }
+}
+
+popliner_status pl_stage_measure_unit_stash(pl_stage_meter *meter, size_t first_unit,
+                                            size_t last_unit, uint64_t *by_tile_bytes,
+                                            popliner_error *error) {
+    const popliner_profile *p = meter->profile;
+    const pl_pass_usage *own;
+    size_t num_tiles = p->target.num_tiles;
+    memset(by_tile_bytes, 0, num_tiles * sizeof *by_tile_bytes);
+    popliner_status status = pl_stage_meter_pass_usage(meter, &own, error);
+    if (status != POPLINER_OK || !own->passes.is_training)
+        return status;
+    if (first_unit < pl_chain_first_data_unit(meter->chain))
+        first_unit = pl_chain_first_data_unit(meter->chain);
+    size_t num_units = last_unit >= first_unit ? last_unit - first_unit + 1 : 0;
+    uint64_t *unit_bytes = pl_new_array(num_units, sizeof *unit_bytes);
+    if (unit_bytes == NULL)
+        return pl_fail_memory(error, "what a pipeline keeps");
+    for (size_t tile = 0; num_units > 0 && tile < num_tiles; tile++) {
+        memset(unit_bytes, 0, num_units * sizeof *unit_bytes);
+        for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1];
+             i++) {
+            uint32_t class_index = p->variable_class[i];
+            uint32_t set = own->usage.variable_set[i];
+            if (set != 0 && !p->class_always_live[class_index] &&
+                pl_class_crosses(p, class_index, own->passes.turn_step))
+                add_to_units(own, set, first_unit, last_unit, p->variable_size_bytes[i],
+                             unit_bytes);
+        }
+        by_tile_bytes[tile] = pl_tiles_max(unit_bytes, num_units);
+    }
+    free(unit_bytes);
     return POPLINER_OK;
 }

@@ -11,6 +11,7 @@
 #include "base/machine.h"
 #include "profile/debug_data.h"
 #include "profile/profile_checks.h"
+#include "profile/profile_part.h"
 #include "profile/read.h"
 
 static void free_ids(pl_profile_ids *ids) {
@@ -56,6 +57,7 @@ popliner_status pl_profile_read(const char *path, const pl_read_options *options
     const pl_read_options *o = options != NULL ? options : &defaults;
     pl_database database = {0};
     pl_profile_ids ids = {0};
+    pl_part part = {0};
     *result = NULL;
     popliner_profile *profile = calloc(1, sizeof *profile);
     if (profile == NULL || pl_profile_add_string(profile, "") != 0) {
@@ -67,6 +69,8 @@ popliner_status pl_profile_read(const char *path, const pl_read_options *options
     if (status == POPLINER_OK)
         status = pl_profile_read_target(&database, o->listener, profile, error);
     if (status == POPLINER_OK)
+        status = pl_part_find(&database, o, profile, &part, error);
+    if (status == POPLINER_OK)
         status = pl_profile_read_facts(&database, profile, error);
     if (status == POPLINER_OK)
         status = pl_profile_read_variables(&database, profile, &ids, error);
@@ -77,9 +81,9 @@ popliner_status pl_profile_read(const char *path, const pl_read_options *options
     if (status == POPLINER_OK)
         status = pl_profile_read_programs(&database, profile, &ids, error);
     if (status == POPLINER_OK)
-        status = pl_profile_read_execution(&database, o->listener, profile, &ids, error);
+        status = pl_profile_read_execution(&database, o->listener, &part, profile, &ids, error);
     if (status == POPLINER_OK)
-        status = pl_profile_read_cycles(&database, profile, &ids, error);
+        status = pl_profile_read_cycles(&database, &part, profile, &ids, error);
     if (status == POPLINER_OK)
         status = pl_profile_read_live_ranges(&database, profile, &ids, error);
     if (status == POPLINER_OK)
@@ -89,6 +93,8 @@ popliner_status pl_profile_read(const char *path, const pl_read_options *options
     status = pl_database_end_reading(&database, status, error);
     if (status == POPLINER_OK && !make_empty_arrays(profile))
         status = pl_fail_memory(error, "the profile");
+    if (status == POPLINER_OK)
+        status = pl_part_keep(profile, &part, error);
     free_ids(&ids);
     pl_database_close(&database);
     if (status == POPLINER_OK)

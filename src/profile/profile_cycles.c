@@ -10,6 +10,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "profile/blob_codec.h"
+#include "profile/profile_part.h"
 
 /* So that sums and products of a few of them stay within 64 bits, and far from it. */
 static const uint64_t max_cycles = UINT64_MAX / 4096;
@@ -47,8 +48,22 @@ static bool find_number(const numbers *n, uint64_t id, uint64_t *value) {
     return index != PL_NONE;
 }
 
-/* The cycles of the slowest tile in each row of compilation_cycles_by_tile, by id. */
-static popliner_status read_slowest_tiles(const pl_database *database, numbers *slowest,
+/* How many numbers runs have; 0 where they are damaged. */
+static uint64_t count_runs(const uint8_t *rle, size_t size_bytes) {
+    pl_runs runs = pl_runs_begin(rle, size_bytes);
+    uint64_t count = 0;
+    uint64_t value;
+    uint64_t length;
+    int got;
+    while ((got = pl_runs_next(&runs, &value, &length)) > 0)
+        count = length < UINT64_MAX - count ? count + length : UINT64_MAX;
+    return got < 0 ? 0 : count;
+}
+
+/* The cycles of the slowest tile in each row of compilation_cycles_by_tile, by id. A row is of the
+ * tiles of one IPU, as far as is known; of one that is of all tiles those of the part count. */
+static popliner_status read_slowest_tiles(const pl_database *database, const pl_part *part,
+                                          size_t num_tiles, numbers *slowest,
                                           popliner_error *error) {
     static const pl_column columns[] = {{"id", false}, {"cycles_by_tile_rle", false}};
     static const pl_table table = {"compilation_cycles_by_tile", false, columns, 2, ""};
@@ -67,8 +82,13 @@ static popliner_status read_slowest_tiles(const pl_database *database, numbers *
         uint64_t value;
         uint64_t length;
         int got;
-        while ((got = pl_runs_next(&runs, &value, &length)) > 0)
-            most = value > most ? value : most;
+        bool is_cut = !part->is_all && count_runs(rle, size_bytes) == num_tiles;
+        uint64_t tile = 0;
+        while ((got = pl_runs_next(&runs, &value, &length)) > 0) {
+            bool counts = !is_cut || (tile < part->end_tile && tile + length > part->first_tile);
+            most = counts && value > most ? value : most;
+            tile += is_cut ? length : 0;
+        }
         if (got < 0)
             status = pl_rows_fail(&rows, 1, error, "is damaged: it ends inside a number or a run");
         else if (!add_number(slowest, id, most < max_cycles ? most : max_cycles))
@@ -80,11 +100,12 @@ static popliner_status read_slowest_tiles(const pl_database *database, numbers *
 }
 
 /* The estimates of a table whose rows refer to compilation_cycles_by_tile, one id per IPU: the
- * slowest of all IPUs counts. With `numbering` rows are known by the numbers that it gives to
+ * slowest IPU of the part counts. With `numbering` rows are known by the numbers that it gives to
  * ids. */
-static popliner_status read_estimates(const pl_database *database, const pl_table *table,
-                                      const pl_id_map *numbering, const numbers *slowest,
-                                      numbers *estimates, popliner_error *error) {
+static popliner_status read_estimates(const pl_database *database, const pl_part *part,
+                                      const pl_table *table, const pl_id_map *numbering,
+                                      const numbers *slowest, numbers *estimates,
+                                      popliner_error *error) {
     pl_rows rows = {0};
     bool more = false;
     popliner_status status = pl_rows_open(&rows, database, table, error);
@@ -96,8 +117,11 @@ static popliner_status read_estimates(const pl_database *database, const pl_tabl
         const uint8_t *end = cursor + size_bytes;
         uint64_t most = 0;
         bool is_known = false;
+        size_t place = 0;
+        size_t count = 0;
         if (!pl_rows_told(&rows, 0, &id))
             continue;
+        pl_varint_list_count(cursor, size_bytes, &count);
         if (numbering != NULL)
             id = pl_id_map_find(numbering, id);
         while (status == POPLINER_OK && cursor < end) {
@@ -105,7 +129,8 @@ static popliner_status read_estimates(const pl_database *database, const pl_tabl
             uint64_t cycles;
             if (!pl_varint_read(&cursor, end, &reference)) {
                 status = pl_rows_fail(&rows, 1, error, "is damaged: it ends inside a number");
-            } else if (find_number(slowest, reference, &cycles)) {
+            } else if (pl_part_has_place(part, place++, count) &&
+                       find_number(slowest, reference, &cycles)) {
                 is_known = true;
                 most = cycles > most ? cycles : most;
             }
@@ -224,8 +249,9 @@ static popliner_status measure_programs(popliner_profile *p, popliner_error *err
     return status;
 }
 
-popliner_status pl_profile_read_cycles(const pl_database *database, popliner_profile *p,
-                                       const pl_profile_ids *ids, popliner_error *error) {
+popliner_status pl_profile_read_cycles(const pl_database *database, const pl_part *part,
+                                       popliner_profile *p, const pl_profile_ids *ids,
+                                       popliner_error *error) {
     numbers slowest = {0};
     numbers repeats = {0};
     numbers estimates[NUM_TABLES] = {{.count = 0}};
@@ -235,12 +261,12 @@ popliner_status pl_profile_read_cycles(const pl_database *database, popliner_pro
     popliner_status status =
         p->program_cycles == NULL || p->program_cycles_source == NULL || p->program_repeats == NULL
             ? pl_fail_memory(error, "the cycles of the programs")
-            : read_slowest_tiles(database, &slowest, error);
+            : read_slowest_tiles(database, part, p->target.num_tiles, &slowest, error);
     for (size_t i = 0; status == POPLINER_OK && i < p->num_programs; i++)
         p->program_repeats[i] = 1;
     for (int i = 0; status == POPLINER_OK && i < NUM_TABLES; i++) {
         const pl_table table = {tables[i].name, false, tables[i].columns, 2, ""};
-        status = read_estimates(database, &table, i == EXECUTES ? &ids->compute_sets : NULL,
+        status = read_estimates(database, part, &table, i == EXECUTES ? &ids->compute_sets : NULL,
                                 &slowest, &estimates[i], error);
     }
     if (status == POPLINER_OK)

@@ -42,6 +42,10 @@ typedef enum pl_fact {
     PL_FACT_TARGET_TYPE,
     PL_FACT_TILES_PER_IPU,
     PL_FACT_IPUS_PER_REPLICA,
+    PL_FACT_IPU, /* the one that the profile was restricted to, plus 1; 0: to none */
+    /* where the replicas are not alike: tiles of the others, and the largest difference */
+    PL_FACT_REPLICA_TILES_OFF,
+    PL_FACT_REPLICA_BYTES_OFF,
     PL_NUM_FACTS,
 } pl_fact;
 
@@ -59,7 +63,8 @@ typedef struct pl_check {
 /* A string is the offset of its first byte in popliner_profile.strings; offset 0 is "". */
 typedef uint32_t pl_string;
 
-/* The device that the program was compiled for: see popliner_profile_info. */
+/* The device that the program was compiled for, and how much of it the profile is of: see
+ * popliner_profile_info. */
 typedef struct pl_target {
     size_t num_tiles;
     size_t num_ipus;
@@ -316,6 +321,12 @@ popliner_status pl_profile_read(const char *path, const pl_read_options *options
 popliner_status pl_profile_read_list_series(popliner_profile *profile, pl_rows *rows, int column,
                                             pl_series *series, popliner_error *error);
 
+/* How large the unlowered variables are, from their pieces. O(variables). */
+void pl_profile_sum_up_pieces(popliner_profile *profile);
+
+/* The part of the file that is analysed, see profile_part.h. */
+typedef struct pl_part pl_part;
+
 /* The parts of pl_read_profile, in the order in which they need each other. */
 
 /* Version, target, and what the profile must have at all; makes room for the facts. */
@@ -340,19 +351,21 @@ popliner_status pl_profile_read_lowered(const pl_database *database, const pl_re
 popliner_status pl_profile_read_programs(const pl_database *database, popliner_profile *profile,
                                          pl_profile_ids *ids, popliner_error *error);
 
-/* Runs, and what they executed: all optional. Surprises in these tables, which no real file has
- * shown filled, are told to `listener` and left out. */
+/* Runs, and what they executed on the IPUs of the part: all optional. Surprises in these tables,
+ * which no real file has shown filled, are told to `listener` and left out. */
 popliner_status pl_profile_read_execution(const pl_database *database,
-                                          const popliner_listener *listener,
+                                          const popliner_listener *listener, const pl_part *part,
                                           popliner_profile *profile, const pl_profile_ids *ids,
                                           popliner_error *error);
 
 /* The cycles of an executed step on the slowest IPU; 0 if none was measured. */
 uint64_t pl_profile_execution_cycles(const popliner_profile *profile, size_t step);
 
-/* Cycles of the programs and counts of Repeats, after the execution: all optional. */
-popliner_status pl_profile_read_cycles(const pl_database *database, popliner_profile *profile,
-                                       const pl_profile_ids *ids, popliner_error *error);
+/* Cycles of the programs on the IPUs of the part, and counts of Repeats, after the execution: all
+ * optional. */
+popliner_status pl_profile_read_cycles(const pl_database *database, const pl_part *part,
+                                       popliner_profile *profile, const pl_profile_ids *ids,
+                                       popliner_error *error);
 
 /* The ranges of the classes, which are checked against the number of steps. */
 popliner_status pl_profile_read_live_ranges(const pl_database *database, popliner_profile *profile,

@@ -9,6 +9,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "profile/profile_part.h"
 
 /* So many names of types are kept but once; there are about twenty. */
 enum { MAX_TYPES = 32 };
@@ -16,6 +17,7 @@ enum { MAX_TYPES = 32 };
 /* While an execution is read. */
 typedef struct execution {
     popliner_profile *profile;
+    const pl_part *part;
     const pl_profile_ids *ids;
     pl_id_map steps; /* by the id in the file */
     pl_string types[MAX_TYPES];
@@ -78,6 +80,13 @@ static popliner_status read_steps(const pl_database *database, execution *x,
 
 enum { STEP_ID, IPU, CYCLES, FIRST_CYCLE, ACTIVE_FROM, ACTIVE_TO, ACTIVE_TILES, TILE_BALANCE };
 
+/* Whether the current row of steps_by_ipu is of the part. One without an IPU is of all of them. */
+static bool is_of_part(const pl_rows *rows, const pl_part *part) {
+    uint64_t ipu;
+    return part->is_all ||
+           (pl_rows_told(rows, IPU, &ipu) ? pl_part_has_ipu(part, ipu) : !part->is_one_ipu);
+}
+
 /* Puts the current row of steps_by_ipu, which has cycles, behind the others. */
 static void put_ipu(const pl_rows *rows, popliner_profile *p, uint64_t cycles) {
     size_t i = p->num_execution_ipus++;
@@ -136,7 +145,7 @@ static popliner_status read_ipus(const pl_database *database, execution *x, popl
             continue;
         }
         uint32_t step = pl_id_map_find(&x->steps, id);
-        if (step == PL_NONE)
+        if (step == PL_NONE || !is_of_part(&rows, x->part))
             continue;
         if (!pl_fields_reserve(fields, sizeof fields / sizeof *fields, &capacity,
                                p->num_execution_ipus + 1)) {
@@ -202,10 +211,10 @@ static popliner_status read_runs(const pl_database *database, execution *x, popl
 }
 
 popliner_status pl_profile_read_execution(const pl_database *database,
-                                          const popliner_listener *listener,
+                                          const popliner_listener *listener, const pl_part *part,
                                           popliner_profile *profile, const pl_profile_ids *ids,
                                           popliner_error *error) {
-    execution x = {.profile = profile, .ids = ids};
+    execution x = {.profile = profile, .part = part, .ids = ids};
     popliner_status status = read_steps(database, &x, error);
     if (status == POPLINER_OK)
         status = read_ipus(database, &x, error);

@@ -359,12 +359,9 @@ static bool allocate_variables(lowered *l, size_t count) {
            p->variable_category != NULL;
 }
 
-/* How large the unlowered variables are, from their pieces. */
-static popliner_status sum_up_pieces(popliner_profile *p, popliner_error *error) {
-    p->unlowered_size_bytes = pl_new_array(p->num_unlowered, sizeof *p->unlowered_size_bytes);
-    p->unlowered_num_pieces = pl_new_array(p->num_unlowered, sizeof *p->unlowered_num_pieces);
-    if (p->unlowered_size_bytes == NULL || p->unlowered_num_pieces == NULL)
-        return pl_fail_memory(error, "the names of variables");
+void pl_profile_sum_up_pieces(popliner_profile *p) {
+    memset(p->unlowered_size_bytes, 0, p->num_unlowered * sizeof *p->unlowered_size_bytes);
+    memset(p->unlowered_num_pieces, 0, p->num_unlowered * sizeof *p->unlowered_num_pieces);
     for (size_t i = 0; i < p->num_variables; i++) {
         uint32_t unlowered = p->variable_unlowered[i];
         if (unlowered != PL_NONE) {
@@ -372,6 +369,14 @@ static popliner_status sum_up_pieces(popliner_profile *p, popliner_error *error)
             p->unlowered_num_pieces[unlowered]++;
         }
     }
+}
+
+static popliner_status sum_up_pieces(popliner_profile *p, popliner_error *error) {
+    p->unlowered_size_bytes = pl_new_array(p->num_unlowered, sizeof *p->unlowered_size_bytes);
+    p->unlowered_num_pieces = pl_new_array(p->num_unlowered, sizeof *p->unlowered_num_pieces);
+    if (p->unlowered_size_bytes == NULL || p->unlowered_num_pieces == NULL)
+        return pl_fail_memory(error, "the names of variables");
+    pl_profile_sum_up_pieces(p);
     return POPLINER_OK;
 }
 

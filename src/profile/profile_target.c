@@ -116,7 +116,6 @@ static popliner_status read_target_row(const pl_database *database, popliner_pro
 popliner_status pl_profile_read_target(const pl_database *database,
                                        const popliner_listener *listener, popliner_profile *profile,
                                        popliner_error *error) {
-    pl_target *target = &profile->target;
     profile->facts = pl_new_array(PL_NUM_FACTS, sizeof *profile->facts);
     if (profile->facts == NULL)
         return pl_fail_memory(error, "the profile");
@@ -127,15 +126,5 @@ popliner_status pl_profile_read_target(const pl_database *database,
     if (status != POPLINER_OK)
         return status;
     pl_profile_take_facts(profile);
-    if (target->num_replicas > 1)
-        pl_tell(listener, POPLINER_LEVEL_WARNING,
-                "The profile was compiled for %zu replicas; profile a single replica, or the "
-                "memory of all of them is counted as one model's.",
-                target->num_replicas);
-    if (target->num_ipus > 1)
-        pl_tell(listener, POPLINER_LEVEL_WARNING,
-                "The profile was compiled for %zu IPUs; compile the whole model for one IPU, or "
-                "it is already split.",
-                target->num_ipus);
     return POPLINER_OK;
 }

@@ -59,6 +59,8 @@ popliner_status popliner_profile_get_info(const popliner_profile *p, popliner_pr
         .num_execution_steps = p->num_execution_steps,
         .cycles_source = pl_profile_cycles_source(p),
         .layout_gap_bytes = pl_profile_layout_gap_bytes(p),
+        .ipu = pl_profile_fact(p, PL_FACT_IPU) == 0 ? SIZE_MAX
+                                                    : (size_t)pl_profile_fact(p, PL_FACT_IPU) - 1,
     };
     return pl_struct_fill(info, &told, sizeof told, "popliner_profile_info", error);
 }

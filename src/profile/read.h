@@ -4,6 +4,10 @@
 #ifndef PL_PROFILE_READ_H
 #define PL_PROFILE_READ_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "popliner/error.h"
 #include "popliner/listener.h"
 #include "popliner/profile.h"
@@ -14,14 +18,19 @@ typedef struct pl_read_options {
     const popliner_listener *listener; /* warnings and progress; may be NULL */
     size_t num_threads;                /* 0: as many as there are processors online */
     uint64_t max_memory_bytes;         /* 0: the memory of the machine, where it is known */
+    bool is_one_ipu;                   /* only what is on the tiles of this one is wanted: */
+    size_t ipu;                        /* of a replica, from 0 */
+    const char *ipu_name;              /* how errors call the last; NULL: "ipu" */
 } pl_read_options;
 
 /* Reads the profile at `path`, which is opened read-only. The result, or the error, does not depend
- * on the number of threads; `options` may be NULL.
- * Errors: INPUT when the file cannot be read, is no SQLite database, has another major schema
- * version than 3, lacks a table or column that is needed, has no lowered variables, or holds values
- * that contradict each other (the message names table, row and column: the first that is wrong in
- * the order of the table); MEMORY, at once when the file needs more than there may be.
+ * on the number of threads; `options` may be NULL. Of several replicas the first is read, and
+ * compared with the others; relations are checked in all of the file.
+ * Errors: USAGE for an IPU that the profile does not have; INPUT when the file cannot be read, is
+ * no SQLite database, has another major schema version than 3, lacks a table or column that is
+ * needed, has no lowered variables, or holds values that contradict each other (the message names
+ * table, row and column: the first that is wrong in the order of the table); MEMORY, at once when
+ * the file needs more than there may be.
  * Cost: one pass over the needed columns; memory about 30 bytes per lowered variable. */
 popliner_status pl_read_profile(const char *path, const pl_read_options *options,
                                 popliner_profile **profile, popliner_error *error);

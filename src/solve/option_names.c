@@ -14,6 +14,7 @@ popliner_status pl_option_names_take(const popliner_option_names *callers,
         .layer_name_regex = "layer_name_regex",
         .first_layer_regex = "first_layer_regex",
         .layer_name_regex_hint = "",
+        .ipu = "ipu",
         .max_stages = "max_stages",
         .max_stage_bytes = "max_stage_bytes",
         .max_stage_bytes_note = "",
@@ -32,6 +33,7 @@ popliner_status pl_option_names_take(const popliner_option_names *callers,
     set(&names->layer_name_regex, defaults.layer_name_regex);
     set(&names->first_layer_regex, defaults.first_layer_regex);
     set(&names->layer_name_regex_hint, defaults.layer_name_regex_hint);
+    set(&names->ipu, defaults.ipu);
     set(&names->max_stages, defaults.max_stages);
     set(&names->max_stage_bytes, defaults.max_stage_bytes);
     set(&names->max_stage_bytes_note, defaults.max_stage_bytes_note);

@@ -197,23 +197,25 @@ typedef struct mk_compute_set {
     size_t num_uses;
 } mk_compute_set;
 
-typedef struct mk_exchange {
-    mk_tiles senders;
-    mk_tiles receivers;
+/* What an exchange moves: variables in plan.uses. */
+typedef struct mk_moved {
     size_t first_source;
     size_t num_sources;
     size_t first_destination;
     size_t num_destinations;
+} mk_moved;
+
+typedef struct mk_exchange {
+    mk_tiles senders;
+    mk_tiles receivers;
+    mk_moved moved;
     uint64_t code_bytes; /* on each tile that takes part, about */
     uint64_t identity;
 } mk_exchange;
 
 /* An exchange between IPUs. */
 typedef struct mk_global_exchange {
-    size_t first_source; /* in plan.uses */
-    size_t num_sources;
-    size_t first_destination;
-    size_t num_destinations;
+    mk_moved moved;
     uint64_t ipus; /* that take part, a bit for each */
 } mk_global_exchange;
 

@@ -115,22 +115,19 @@ static void clear_scratch(mk_profile *profile) {
 
 /* ---- Exchanges ------------------------------------------------------------------------------ */
 
-static void write_exchange(mk_profile *profile, mk_rows *rows, mk_rows *cycles,
-                           region_writer *writer, size_t number) {
-    const mk_network_plan *plan = profile->plan;
-    const mk_exchange *exchange = mk_exchange_at(plan, number);
-    const size_t *uses = plan->uses.items;
-    const size_t *sources = uses + exchange->first_source;
-    const size_t *destinations = uses + exchange->first_destination;
+/* The row of an exchange on an IPU or, without `code`, between IPUs: its code is a variable of its
+ * own, for which that table has no column. The scratch arrays of sent and received bytes must be
+ * clear. */
+static void write_moved(mk_profile *profile, mk_rows *rows, mk_rows *cycles, region_writer *writer,
+                        size_t number, const mk_moved *moved, const uint64_t *code) {
+    const size_t *uses = profile->plan->uses.items;
+    const size_t *sources = uses + moved->first_source;
+    const size_t *destinations = uses + moved->first_destination;
     uint64_t *received = profile->by_tile;
     uint64_t *sent = profile->by_tile_too;
-    uint64_t *code = profile->by_tile_third;
-    clear_scratch(profile);
-    size_t source_id = write_regions(profile, writer, sources, exchange->num_sources, sent);
+    size_t source_id = write_regions(profile, writer, sources, moved->num_sources, sent);
     size_t destination_id =
-        write_regions(profile, writer, destinations, exchange->num_destinations, received);
-    for (size_t tile = 0; tile < plan->options.num_tiles; tile++)
-        code[tile] = mk_exchange_code_on_tile(plan, number, tile);
+        write_regions(profile, writer, destinations, moved->num_destinations, received);
     char source_text[700];
     char destination_text[700];
     describe_region(profile, sources[0], source_text, sizeof source_text);
@@ -138,7 +135,8 @@ static void write_exchange(mk_profile *profile, mk_rows *rows, mk_rows *cycles,
     mk_rows_integer(rows, number);
     mk_write_by_tile(profile, rows, received);
     mk_write_by_tile(profile, rows, sent);
-    mk_write_by_tile(profile, rows, code);
+    if (code != NULL)
+        mk_write_by_tile(profile, rows, code);
     mk_rows_null(rows);
     mk_rows_text(rows, source_text);
     mk_rows_text(rows, destination_text);
@@ -150,43 +148,26 @@ static void write_exchange(mk_profile *profile, mk_rows *rows, mk_rows *cycles,
     write_cycles_ids(profile, rows, cycles_id);
     mk_rows_integer(rows, source_id);
     mk_rows_integer(rows, destination_id);
+    if (code == NULL)
+        mk_rows_text(rows, "External");
     mk_rows_next(rows);
 }
 
-/* The code is a variable of its own; the table has no column for it. */
+static void write_exchange(mk_profile *profile, mk_rows *rows, mk_rows *cycles,
+                           region_writer *writer, size_t number) {
+    const mk_network_plan *plan = profile->plan;
+    uint64_t *code = profile->by_tile_third;
+    clear_scratch(profile);
+    for (size_t tile = 0; tile < plan->options.num_tiles; tile++)
+        code[tile] = mk_exchange_code_on_tile(plan, number, tile);
+    write_moved(profile, rows, cycles, writer, number, &mk_exchange_at(plan, number)->moved, code);
+}
+
 static void write_global_exchange(mk_profile *profile, mk_rows *rows, mk_rows *cycles,
                                   region_writer *writer, size_t number) {
-    const mk_network_plan *plan = profile->plan;
-    const mk_global_exchange *exchange = mk_global_exchange_at(plan, number);
-    const size_t *uses = plan->uses.items;
-    const size_t *sources = uses + exchange->first_source;
-    const size_t *destinations = uses + exchange->first_destination;
-    uint64_t *received = profile->by_tile;
-    uint64_t *sent = profile->by_tile_too;
     clear_scratch(profile);
-    size_t source_id = write_regions(profile, writer, sources, exchange->num_sources, sent);
-    size_t destination_id =
-        write_regions(profile, writer, destinations, exchange->num_destinations, received);
-    char source_text[700];
-    char destination_text[700];
-    describe_region(profile, sources[0], source_text, sizeof source_text);
-    describe_region(profile, destinations[0], destination_text, sizeof destination_text);
-    mk_rows_integer(rows, number);
-    mk_write_by_tile(profile, rows, received);
-    mk_write_by_tile(profile, rows, sent);
-    mk_rows_null(rows);
-    mk_rows_text(rows, source_text);
-    mk_rows_text(rows, destination_text);
-    write_total(profile, rows, received, NULL, false);
-    write_total(profile, rows, sent, NULL, false);
-    write_total(profile, rows, received, sent, true);
-    transfer_cycles(profile, received, sent);
-    size_t cycles_id = mk_write_cycles(profile, cycles, received);
-    write_cycles_ids(profile, rows, cycles_id);
-    mk_rows_integer(rows, source_id);
-    mk_rows_integer(rows, destination_id);
-    mk_rows_text(rows, "External");
-    mk_rows_next(rows);
+    write_moved(profile, rows, cycles, writer, number,
+                &mk_global_exchange_at(profile->plan, number)->moved, NULL);
 }
 
 static void write_stream_copy(mk_profile *profile, mk_rows *rows, mk_rows *hosts, mk_rows *cycles,

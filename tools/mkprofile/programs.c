@@ -143,6 +143,23 @@ void mk_end_execute(mk_builder *builder) {
     set->num_vertices = plan->vertices.count - set->first_vertices;
 }
 
+static void use_all(mk_builder *builder, mk_spans spans) {
+    for (size_t i = 0; i < spans.count; i++)
+        mk_execute_use(builder, spans.items[i]);
+}
+
+/* Makes the exchange that was added last move these variables, which so live at its step. */
+static mk_moved move_at_step(mk_builder *builder, mk_spans sources, mk_spans destinations) {
+    mk_network_plan *plan = builder->plan;
+    mk_moved moved = {.first_source = plan->uses.count};
+    use_all(builder, sources);
+    moved.num_sources = settle_uses(plan, moved.first_source);
+    moved.first_destination = plan->uses.count;
+    use_all(builder, destinations);
+    moved.num_destinations = settle_uses(plan, moved.first_destination);
+    return moved;
+}
+
 mk_span mk_add_exchange(mk_builder *builder, mk_span source, uint64_t bytes, mk_tiles tiles) {
     mk_network_plan *plan = builder->plan;
     char name[300];
@@ -162,7 +179,6 @@ mk_span mk_add_exchange(mk_builder *builder, mk_span source, uint64_t bytes, mk_
     mk_exchange exchange = {
         .senders = mk_variable_at(plan, source.first)->tiles,
         .receivers = tiles,
-        .first_source = plan->uses.count,
         .code_bytes =
             (is_convolution ? 80 : 16) + mk_random(plan->options.plan_seed, number, 1) % 3 * 4,
         .identity = mk_next_identity(builder),
@@ -172,19 +188,10 @@ mk_span mk_add_exchange(mk_builder *builder, mk_span source, uint64_t bytes, mk_
     size_t program = mk_add_program(builder, MK_DO_EXCHANGE, plan->exchanges.count, context, 8);
     mk_program_at(plan, program)->name =
         mk_intern_format(plan, "cs%zu_%s/ExchangePre", number, builder->api);
-    mk_execute_use(builder, source);
-    exchange.num_sources = settle_uses(plan, exchange.first_source);
-    exchange.first_destination = plan->uses.count;
     mk_span received = {.first = message, .count = 1};
-    mk_execute_use(builder, received);
-    exchange.num_destinations = 1;
+    exchange.moved = move_at_step(builder, (mk_spans){&source, 1}, (mk_spans){&received, 1});
     mk_append(plan, &plan->exchanges, &exchange);
     return received;
-}
-
-static void use_all(mk_builder *builder, mk_spans spans) {
-    for (size_t i = 0; i < spans.count; i++)
-        mk_execute_use(builder, spans.items[i]);
 }
 
 void mk_add_move(mk_builder *builder, const char *label, mk_spans sources, mk_spans destinations,
@@ -193,7 +200,6 @@ void mk_add_move(mk_builder *builder, const char *label, mk_spans sources, mk_sp
     size_t parts = sources.count > destinations.count ? sources.count : destinations.count;
     mk_exchange exchange = {.senders = senders,
                             .receivers = receivers,
-                            .first_source = plan->uses.count,
                             .code_bytes = 16 * parts,
                             .identity = mk_next_identity(builder)};
     uint32_t context =
@@ -201,28 +207,20 @@ void mk_add_move(mk_builder *builder, const char *label, mk_spans sources, mk_sp
     size_t program = mk_add_program(builder, MK_DO_EXCHANGE, plan->exchanges.count, context, 8);
     mk_program_at(plan, program)->name =
         mk_intern_format(plan, "cs%zu_%s/%s", builder->message++, builder->scope, label);
-    use_all(builder, sources);
-    exchange.num_sources = settle_uses(plan, exchange.first_source);
-    exchange.first_destination = plan->uses.count;
-    use_all(builder, destinations);
-    exchange.num_destinations = settle_uses(plan, exchange.first_destination);
+    exchange.moved = move_at_step(builder, sources, destinations);
     mk_append(plan, &plan->exchanges, &exchange);
 }
 
 void mk_add_global_exchange(mk_builder *builder, const char *label, mk_spans sources,
                             mk_spans destinations, uint64_t ipus) {
     mk_network_plan *plan = builder->plan;
-    mk_global_exchange exchange = {.first_source = plan->uses.count, .ipus = ipus};
+    mk_global_exchange exchange = {.ipus = ipus};
     uint32_t context =
         mk_add_context(plan, MK_CONTEXT_PROGRAM, builder->record, 0, MK_NONE, "Copy");
     size_t program =
         mk_add_program(builder, MK_GLOBAL_EXCHANGE, plan->global_exchanges.count, context, 8);
     mk_program_at(plan, program)->name = mk_intern_format(plan, "%s/%s", builder->scope, label);
-    use_all(builder, sources);
-    exchange.num_sources = settle_uses(plan, exchange.first_source);
-    exchange.first_destination = plan->uses.count;
-    use_all(builder, destinations);
-    exchange.num_destinations = settle_uses(plan, exchange.first_destination);
+    exchange.moved = move_at_step(builder, sources, destinations);
     mk_append(plan, &plan->global_exchanges, &exchange);
 }
 

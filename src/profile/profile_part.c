@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "profile/profile_part.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "profile/blob_codec.h"
+
+/* ---- which part ---- */
+
+/* Whether the target's numbers agree, so that they tell which tiles an IPU has. */
+static bool target_fits(const pl_target *t) {
+    return t->tiles_per_ipu > 0 && t->ipus_per_replica > 0 && t->num_ipus > 0 &&
+           t->num_tiles % t->tiles_per_ipu == 0 && t->num_tiles / t->tiles_per_ipu == t->num_ipus &&
+           t->num_ipus % t->ipus_per_replica == 0 &&
+           t->num_ipus / t->ipus_per_replica == t->num_replicas;
+}
+
+static popliner_status take_tile(void *user, pl_rows *rows, popliner_error *error) {
+    uint64_t *end_tile = user;
+    uint64_t tile = 0;
+    popliner_status status = pl_rows_number(rows, 0, INT64_MAX - 1, &tile, error);
+    *end_tile = tile >= *end_tile ? tile + 1 : *end_tile;
+    return status;
+}
+
+/* A program is compiled for one replica, and whether a profile then has the tiles of one or of all
+ * is not known. Where the account by tile has those of one, there are no others. */
+static popliner_status find_held_tiles(const pl_database *database, pl_target *target,
+                                       popliner_error *error) {
+    static const pl_column columns[] = {{"tile", true}};
+    static const pl_table table = {"memory_by_tile", false, columns, 1, ""};
+    uint64_t end_tile = 0;
+    popliner_status status = pl_table_read(database, &table, take_tile, &end_tile, error);
+    if (status == POPLINER_OK && end_tile == target->num_tiles / target->num_replicas)
+        target->num_tiles = (size_t)end_tile;
+    return status;
+}
+
+static void warn(const pl_part *part, const pl_target *target, const popliner_listener *listener) {
+    if (target->num_replicas > 1 && !part->is_of_replica)
+        pl_tell(listener, POPLINER_LEVEL_WARNING,
+                "The profile was compiled for %zu replicas; profile a single replica, or the "
+                "memory of all of them is counted as one model's.",
+                target->num_replicas);
+    size_t num_ipus = part->end_ipu - part->first_ipu;
+    if (num_ipus > 1)
+        pl_tell(listener, POPLINER_LEVEL_WARNING,
+                "The profile was compiled for %zu IPUs; compile the whole model for one IPU, or "
+                "it is already split.",
+                num_ipus);
+}
+
+popliner_status pl_part_find(const pl_database *database, const pl_read_options *options,
+                             popliner_profile *profile, pl_part *part, popliner_error *error) {
+    pl_target *t = &profile->target;
+    const char *name = options->ipu_name == NULL ? "ipu" : options->ipu_name;
+    bool fits = target_fits(t);
+    *part = (pl_part){
+        .is_one_ipu = options->is_one_ipu,
+        .is_of_replica = fits && t->num_replicas > 1,
+        .num_ipus = t->num_ipus,
+        .replica_ipus = fits ? t->ipus_per_replica : t->num_ipus,
+        .replica_tiles = fits ? t->ipus_per_replica * t->tiles_per_ipu : t->num_tiles,
+    };
+    part->end_ipu = part->replica_ipus;
+    part->end_tile = part->replica_tiles;
+    if (part->is_one_ipu && !fits)
+        return pl_fail(error, POPLINER_ERROR_INPUT,
+                       "%s: table target_info tells of %zu tiles, %zu IPUs of %zu tiles, and %zu "
+                       "replicas of %zu IPUs: that does not tell which tiles an IPU has; leave out "
+                       "%s",
+                       database->path, t->num_tiles, t->num_ipus, t->tiles_per_ipu, t->num_replicas,
+                       t->ipus_per_replica, name);
+    if (part->is_one_ipu && options->ipu >= part->replica_ipus) {
+        if (part->replica_ipus == 1)
+            return pl_fail(error, POPLINER_ERROR_USAGE,
+                           "%s %zu: the profile is of one IPU; expected 0", name, options->ipu);
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "%s %zu: the profile is of %zu IPUs; expected a number from 0 to %zu", name,
+                       options->ipu, part->replica_ipus, part->replica_ipus - 1);
+    }
+    if (part->is_one_ipu) {
+        part->first_ipu = options->ipu;
+        part->end_ipu = options->ipu + 1;
+        part->first_tile = part->first_ipu * t->tiles_per_ipu;
+        part->end_tile = part->end_ipu * t->tiles_per_ipu;
+    }
+    part->is_all = part->end_ipu - part->first_ipu == part->num_ipus;
+    warn(part, t, options->listener);
+    return part->is_of_replica ? find_held_tiles(database, t, error) : POPLINER_OK;
+}
+
+/* ---- comparing replicas ---- */
+
+enum { NUM_TILE_ARRAYS = 7 };
+
+static void list_tile_arrays(const popliner_profile *p, uint64_t *arrays[NUM_TILE_ARRAYS]) {
+    uint64_t *const all[NUM_TILE_ARRAYS] = {
+        p->tile_total_bytes,       p->tile_total_including_gaps_bytes,
+        p->tile_always_live_bytes, p->tile_not_always_live_peak_bytes,
+        p->tile_interleaved_bytes, p->tile_non_interleaved_bytes,
+        p->tile_overflowed_bytes,
+    };
+    memcpy(arrays, all, sizeof all);
+}
+
+/* Counts the tiles of other replicas whose account is not that of the first one's. */
+static void compare_replicas(popliner_profile *p, const pl_part *part) {
+    uint64_t *arrays[NUM_TILE_ARRAYS];
+    uint64_t num_tiles = 0;
+    uint64_t largest = 0;
+    list_tile_arrays(p, arrays);
+    for (size_t tile = part->replica_tiles; tile < p->target.num_tiles; tile++) {
+        bool is_alike = true;
+        for (size_t i = 0; i < NUM_TILE_ARRAYS; i++) {
+            uint64_t own = arrays[i][tile];
+            uint64_t of_first = arrays[i][tile % part->replica_tiles];
+            uint64_t difference = own > of_first ? own - of_first : of_first - own;
+            is_alike = is_alike && difference == 0;
+            largest = difference > largest ? difference : largest;
+        }
+        num_tiles += !is_alike;
+    }
+    p->facts[PL_FACT_REPLICA_TILES_OFF] = num_tiles;
+    p->facts[PL_FACT_REPLICA_BYTES_OFF] = largest;
+}
+
+/* ---- keeping a part ---- */
+
+static void keep_items(void *items, size_t first, size_t end, size_t item_size) {
+    memmove(items, (char *)items + first * item_size, (end - first) * item_size);
+}
+
+static void keep_account(popliner_profile *p, const pl_part *part) {
+    uint64_t *arrays[NUM_TILE_ARRAYS];
+    list_tile_arrays(p, arrays);
+    for (size_t i = 0; i < NUM_TILE_ARRAYS; i++)
+        keep_items(arrays[i], part->first_tile, part->end_tile, sizeof *arrays[i]);
+}
+
+/* Those that programs touch, of the variables first ... end - 1. */
+static void keep_lists(popliner_profile *p, size_t first, size_t end) {
+    uint64_t kept = 0;
+    uint64_t place = 0;
+    for (size_t list = 0; list < p->num_lists; list++) {
+        uint64_t end_place = p->list_start[list + 1];
+        for (; place < end_place; place++) {
+            uint32_t variable = p->list_variable[place];
+            if (variable >= first && variable < end)
+                p->list_variable[kept++] = variable - (uint32_t)first;
+        }
+        p->list_start[list + 1] = kept;
+    }
+    p->num_list_variables = (size_t)kept;
+}
+
+static void keep_variables(popliner_profile *p, const pl_part *part) {
+    size_t first = (size_t)p->tile_variables_start[part->first_tile];
+    size_t end = (size_t)p->tile_variables_start[part->end_tile];
+    keep_items(p->variable_size_bytes, first, end, sizeof *p->variable_size_bytes);
+    keep_items(p->variable_offset, first, end, sizeof *p->variable_offset);
+    keep_items(p->variable_class, first, end, sizeof *p->variable_class);
+    keep_items(p->variable_unlowered, first, end, sizeof *p->variable_unlowered);
+    keep_items(p->variable_category, first, end, sizeof *p->variable_category);
+    keep_items(p->tile_variables_start, part->first_tile, part->end_tile + 1,
+               sizeof *p->tile_variables_start);
+    for (size_t tile = 0; tile <= part->end_tile - part->first_tile; tile++)
+        p->tile_variables_start[tile] -= first;
+    p->num_variables = end - first;
+    pl_profile_sum_up_pieces(p);
+    keep_lists(p, first, end);
+}
+
+/* The numbers by tile of a profile, while those of a part are kept. */
+typedef struct cutter {
+    popliner_profile *profile;
+    const pl_part *part;
+    uint8_t *bytes;   /* what series_bytes was */
+    uint64_t *values; /* [tiles of the part] */
+    pl_blob rle;
+} cutter;
+
+/* Makes a series one of the part's tiles. */
+static bool cut(cutter *c, pl_series *series) {
+    const pl_part *part = c->part;
+    pl_runs runs = pl_runs_begin(c->bytes + series->offset, series->size_bytes);
+    uint64_t value;
+    uint64_t length;
+    bool all_zero = true;
+    *series = (pl_series){0};
+    for (size_t tile = 0; tile < part->end_tile && pl_runs_next(&runs, &value, &length) > 0;) {
+        size_t end = tile + (size_t)length;
+        size_t last = end < part->end_tile ? end : part->end_tile;
+        for (size_t i = tile > part->first_tile ? tile : part->first_tile; i < last; i++) {
+            c->values[i - part->first_tile] = value;
+            all_zero = all_zero && value == 0;
+        }
+        tile = end;
+    }
+    if (all_zero)
+        return true;
+    c->rle.size = 0;
+    pl_rle_write(&c->rle, c->values, part->end_tile - part->first_tile);
+    return !c->rle.failed && pl_profile_add_series(c->profile, c->rle.data, c->rle.size, series);
+}
+
+static bool cut_all(cutter *c, pl_series *series, size_t count) {
+    bool memory = true;
+    for (size_t i = 0; memory && i < count; i++)
+        memory = cut(c, &series[i]);
+    return memory;
+}
+
+static bool keep_series(popliner_profile *p, const pl_part *part) {
+    cutter c = {.profile = p, .part = part, .bytes = p->series_bytes};
+    p->series_bytes = NULL;
+    p->series_length = p->series_capacity = 0;
+    c.values = pl_new_array(part->end_tile - part->first_tile, sizeof *c.values);
+    bool memory = c.values != NULL && cut_all(&c, p->vertex_type_code, p->num_vertex_types) &&
+                  cut_all(&c, p->compute_set_vertex_instances, p->num_compute_set_vertices) &&
+                  cut_all(&c, p->compute_set_state, p->num_compute_set_states) &&
+                  cut_all(&c, p->compute_set_descriptors, p->num_compute_set_states) &&
+                  cut_all(&c, p->program_control_code, p->num_programs) &&
+                  cut_all(&c, p->program_exchange_code, p->num_programs) &&
+                  cut_all(&c, p->category_memory, p->num_category_parts);
+    if (memory && p->series_bytes == NULL)
+        memory = (p->series_bytes = pl_new_array(0, 1)) != NULL; /* all are zero */
+    free(c.bytes);
+    free(c.values);
+    free(c.rle.data);
+    return memory;
+}
+
+popliner_status pl_part_keep(popliner_profile *p, const pl_part *part, popliner_error *error) {
+    if (part->is_one_ipu)
+        p->facts[PL_FACT_IPU] = part->first_ipu + 1;
+    if (part->is_of_replica)
+        compare_replicas(p, part);
+    if (part->is_all)
+        return POPLINER_OK;
+    keep_account(p, part);
+    keep_variables(p, part);
+    if (!keep_series(p, part))
+        return pl_fail_memory(error, "the profile");
+    p->target.num_tiles = part->end_tile - part->first_tile;
+    p->target.num_ipus = part->end_ipu - part->first_ipu;
+    return POPLINER_OK;
+}
+
+/* ---- telling ---- */
+
+void pl_part_tell(const popliner_profile *p, const popliner_listener *listener) {
+    uint64_t ipu = pl_profile_fact(p, PL_FACT_IPU);
+    uint64_t tiles_off = pl_profile_fact(p, PL_FACT_REPLICA_TILES_OFF);
+    const pl_target *target = &p->target;
+    uint64_t tiles = target->num_tiles;
+    if (ipu > 0)
+        pl_tell(listener, POPLINER_LEVEL_INFO,
+                "IPU %" PRIu64 " alone: the tiles %" PRIu64 " to %" PRIu64
+                " of the profile, numbered from 0",
+                ipu - 1, (ipu - 1) * tiles, ipu * tiles - 1);
+    if (tiles_off > 0)
+        pl_tell(listener, POPLINER_LEVEL_WARNING,
+                "The %zu replicas of the profile are not alike: the others differ from the first "
+                "on %" PRIu64 " of %zu tiles, by up to %" PRIu64
+                " bytes. The first is analysed; do not trust that what is told of it holds for "
+                "the others.",
+                target->num_replicas, tiles_off,
+                (target->num_replicas - 1) * target->ipus_per_replica * target->tiles_per_ipu,
+                pl_profile_fact(p, PL_FACT_REPLICA_BYTES_OFF));
+}
