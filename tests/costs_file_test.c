@@ -119,6 +119,19 @@ static void pipelines_keep_stashes(void **state) {
     assert_int_equal(popliner_costs_peak(costs, 2, 3, 3), 830); /* 805 + 5 * 5 */
     popliner_costs_file_free(file);
 
+    /* effects are those of profiles: 680 and 2 times 20 */
+    pipeline.recompute = POPLINER_RECOMPUTE_NONE;
+    pipeline.schedule = POPLINER_SCHEDULE_TF_GROUPED;
+    for (pipeline.effects = 0; pipeline.effects <= POPLINER_EFFECTS_ALL; pipeline.effects++) {
+        file = read_example("data/costs/regions.json", &pipeline);
+        costs = popliner_costs_file_get_info(file)->costs;
+        assert_int_equal(popliner_costs_peak(costs, 1, 2, 1), 680);
+        assert_int_equal(popliner_costs_peak(costs, 1, 2, 2), 720);
+        popliner_costs_file_free(file);
+    }
+    pipeline.effects = 0;
+    pipeline.recompute = POPLINER_RECOMPUTE_FULL;
+
     pipeline.schedule = POPLINER_SCHEDULE_INFERENCE;
     file = read_example("data/costs/regions.json", &pipeline);
     assert_int_equal(pl_costs_max_stages_to_end(popliner_costs_file_get_info(file)->costs), 1);

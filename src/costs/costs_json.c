@@ -278,6 +278,7 @@ popliner_status pl_read_costs_json(const json_t *root, const char *path,
         .json = {path, error}, .root = root, .file = file, .pipeline = {.max_stages = 1}};
     if (pipeline != NULL)
         r.pipeline = *pipeline;
+    r.pipeline.effects = 0; /* the file has all that its stages keep */
     file->additive.pipeline = r.pipeline;
     popliner_status status = read_all(&r);
     pl_names_free(&r.units);
