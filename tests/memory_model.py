@@ -2,7 +2,9 @@
 """The full memory model, evaluated from the files of a profile alone: written from
 docs/internals/memory-models.md and popliner/stage.h, as a second opinion on what the library finds.
 
-    memory_model.py DIRECTORY [CUTS [SCHEDULE [RECOMPUTE]]]    CUTS like 'Head|1'
+    memory_model.py DIRECTORY [CUTS [SCHEDULE [RECOMPUTE [EFFECTS [ACCUMULATORS]]]]]
+
+CUTS are like 'Head|1' (or 'whole'), EFFECTS like 'layout,passing,buffers' (or 'none').
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -10,7 +12,9 @@ import json
 import os
 import sqlite3
 import sys
+from fractions import Fraction
 from itertools import accumulate
+from math import ceil
 
 import profile_operations
 from profile_relations import runs, varints
@@ -25,9 +29,11 @@ GROUPS = {
 }
 GROUP_OF = {category: group for group, names in GROUPS.items() for category in names}
 STATE_COLUMNS = ("vertex_data_bytes", "copy_ptr_bytes", "edge_ptr_bytes", "descriptor_bytes")
-SPREAD_PER_MILLE = 34  # how much the largest tile of a stage changes with the planning
+SPREAD = Fraction(34, 1000)  # how much the largest tile of a stage changes with the planning
 TRAINING_SCHEDULES = ("popart", "tf-grouped", "tf-interleaved", "sequential")
+BUFFERED_SCHEDULES = ("popart", "tf-grouped")
 EFFECTS = ("layout", "passing", "buffers")
+ACCUMULATORS = ("none", "fp16", "fp32", "auto")
 
 
 def bits(units):
@@ -36,13 +42,17 @@ def bits(units):
 
 def copies(schedule, behind, with_buffers=False):
     """Of the stash of a stage with so many stages behind it."""
-    if behind == 0:
-        return 0
     if schedule == "popart":
-        return 2 * behind + (0 if with_buffers else 1)
+        return 2 * behind + (0 if with_buffers or behind == 0 else 1)
     if schedule == "tf-grouped":
         return 2 * behind + (1 if with_buffers else 0)
     return behind if schedule == "tf-interleaved" else 0
+
+
+def passes_by(touch, mask):
+    """Whether one of the units lies between the first and the last one that touch something."""
+    lowest, highest = touch & -touch, 1 << max(0, touch.bit_length() - 1)
+    return bool(mask & (highest - 1) & ~(2 * lowest - 1))
 
 
 class Model:
@@ -109,41 +119,61 @@ class Model:
 
     def first_step_of_pass(self, unit, backward):
         """Of those at which it computes; None if there is none."""
-        return next((s for s in self.own_steps[unit] if self.computes[s] and self.operations.step_operation[s] is not None and
+        own = self.own_steps[unit] if unit < self.num_units else []
+        return next((s for s in own
+                     if self.computes[s] and self.operations.step_operation[s] is not None and
                      self.passes_of(unit, s)[backward]), None)
 
     # ---- what touches what ----
 
     def find_touches(self):
-        """By variable: units that touch it, in the forward and in the backward pass"""
+        """By variable: the units that touch it, also in the forward and in the backward pass, those
+        that feed it from the host, and those of which it is a parameter."""
         programs = self.programs
         owned = set().union(*self.unit_programs)
         others = set().union(*(programs.touched.get(p, ()) for p in owned
                                if programs.type[p] != "StreamCopyMid"))
         touched = {p: found - others if programs.type[p] == "StreamCopyMid" else found
                    for p, found in programs.touched.items() if p in owned}
-        self.touch, self.forward, self.backward, self.from_host = {}, {}, {}, set()
+
+        def add(table, unit, program):
+            for var in touched.get(program, ()):
+                table[var] = table.get(var, 0) | 1 << unit
+
+        self.touch, self.forward, self.backward, self.trained = {}, {}, {}, {}
+        self.from_host = set()
         for unit, own in enumerate(self.unit_programs):
             for program in own:
-                for var in touched.get(program, ()):
-                    self.touch[var] = self.touch.get(var, 0) | 1 << unit
+                add(self.touch, unit, program)
+        for step, program in enumerate(programs.step_program):
+            if not self.runs[step]:
+                continue
+            self.from_host |= programs.from_host.get(program, set())
+            operation = self.operations.step_operation[step]
+            if operation is not None:
+                unit = self.chain.unit_of[operation]
+                is_forward, is_backward = self.passes_of(unit, step)
+                if is_forward:
+                    add(self.forward, unit, program)
+                if is_backward:
+                    add(self.backward, unit, program)
+        if not self.trains:
+            return
+        returns = [self.first_step_of_pass(unit, True) for unit in range(self.last_layer)]
+        first_return = min(step for step in returns if step is not None)
         for step, program in enumerate(programs.step_program):
             operation = self.operations.step_operation[step]
-            if self.runs[step]:
-                self.from_host |= programs.from_host.get(program, set())
-            if operation is None or not self.runs[step]:
-                continue
-            unit = self.chain.unit_of[operation]
-            for table, is_there in zip((self.forward, self.backward), self.passes_of(unit, step)):
-                if is_there:
-                    for var in touched.get(program, ()):
-                        table[var] = table.get(var, 0) | 1 << unit
+            if operation is not None and self.runs[step]:
+                unit = self.chain.unit_of[operation]
+                if (operation.first_step < first_return if unit >= self.last_layer
+                        else step < self.turn):
+                    add(self.trained, unit, program)
 
     # ---- variables ----
 
     def read_variables(self):
         sql = self.sql
-        is_always = {n: bool(a) for n, a in sql.execute("SELECT id, is_always_live FROM eq_classes")}
+        is_always = dict(sql.execute("SELECT id, is_always_live FROM eq_classes"))
         self.ranges = {}
         for number, begin, end in sql.execute(
                 "SELECT eq_class_id, step_id_from, step_id_to FROM eq_class_step"):
@@ -153,34 +183,43 @@ class Model:
         self.has_accumulators = False
         zeros = [0] * self.num_tiles
         self.truth = {group: list(zeros) for group in GROUPS}
-        self.always = [{} for _ in zeros]  # tile: {(touch, forward, is it of a user): bytes}
+        self.always = [{} for _ in zeros]  # tile: {(touch, trained, is it `variable`): bytes}
         self.live = [{} for _ in zeros]  # tile: {(touch, forward, backward, fed, class): bytes}
+        self.by_tile = [[] for _ in zeros]
         for var, tile, size, number, category, unlowered in sql.execute(
                 "SELECT var_id, tile, size_bytes, equivalence_class, category, unlowered_var_id "
-                "FROM vars_info WHERE bitset IS NULL OR bitset & 1"):
-            category = categories.get(category, "")
+                "FROM vars_info WHERE bitset IS NULL OR bitset & 1 ORDER BY var_id"):
+            category, name = categories.get(category, ""), names.get(unlowered, "")
+            if is_always[number] and "accum" in name.lower():
+                self.has_accumulators = True
             if category in GROUP_OF:
                 self.truth[GROUP_OF[category]][tile] += size
                 continue
             touch = self.touch.get(var, 0)
-            forward, backward = self.forward.get(var, 0), self.backward.get(var, 0)
+            self.by_tile[tile].append((touch, None if is_always[number] else number, size, name,
+                                       category))
             if is_always[number]:
-                key = (touch, self.parameter_units(var), category == "variable")
-                self.always[tile][key] = self.always[tile].get(key, 0) + size
-                if "accum" in names.get(unlowered, "").lower():
-                    self.has_accumulators = True
+                table = self.always[tile]
+                key = (touch, self.trained.get(var, 0), category == "variable")
             else:
-                key = (touch, forward, backward, var in self.from_host, number)
-                self.live[tile][key] = self.live[tile].get(key, 0) + size
-
-    def parameter_units(self, var):
-        return self.forward.get(var, 0)
+                table = self.live[tile]
+                key = (touch, self.forward.get(var, 0), self.backward.get(var, 0),
+                       var in self.from_host, number)
+            table[key] = table.get(key, 0) + size
+        self.layouts = [None] * self.num_tiles  # (holes, what is wasted for each live byte)
+        for tile, total, end, always, most in sql.execute(
+                "SELECT tile, total, total_including_gaps, always_live_bytes, "
+                "not_always_live_max_bytes FROM memory_by_tile"):
+            live = always + (most or 0)
+            if live > 0:
+                self.layouts[tile] = (max(0, end - total), Fraction(max(0, total - live), live))
 
     def is_live(self, number, step):
         return any(begin <= step < end for begin, end in self.ranges.get(number, ()))
 
     def is_live_across(self, number, step):
-        return self.is_live(number, step - 1) and self.is_live(number, step)
+        return (step is not None and self.is_live(number, step - 1) and
+                self.is_live(number, step))
 
     # ---- code ----
 
@@ -236,17 +275,18 @@ class Model:
                     add(group, table[program])
         return sums
 
-    # ---- one stage ----
+    # ---- what a stage keeps, and what crosses a cut ----
 
     def stash_copy(self, stage, recompute):
-        """By tile: one copy of what the stage keeps from its forward to its backward pass."""
+        """By tile: one copy of what a stage keeps of a micro-batch until its backward pass."""
         mask, earlier = bits(stage), (1 << stage[0]) - 1
         later = ~(mask | earlier)
         kept = [0] * self.num_tiles
         if not self.trains:
             return kept
+        begins = [self.first_step_of_pass(unit, False) for unit in stage]
+        begin = min((step for step in begins if step is not None), default=None)
         end = self.first_step_of_pass(stage[-1] + 1, False)
-        begin = min(s for s in (self.first_step_of_pass(u, False) for u in stage) if s is not None)
         for tile, live in enumerate(self.live):
             for (_, forward, backward, fed, number), size in live.items():
                 if not forward & mask:
@@ -254,8 +294,8 @@ class Model:
                 lives_on = backward & mask and self.is_live_across(number, self.turn)
                 is_input = (forward & earlier or fed) and self.is_live_across(number, begin)
                 is_output = forward & later and self.is_live_across(number, end)
-                if (lives_on and recompute == "none" or recompute != "none" and is_input or
-                        recompute == "standard" and (lives_on or is_output)):
+                if (is_input if recompute == "full" else lives_on if recompute == "none" else
+                        lives_on or is_input or is_output):
                     kept[tile] += size
         return kept
 
@@ -273,78 +313,170 @@ class Model:
                     continue
                 if backward and (forward & front and forward & ~front and
                                  self.is_live_across(number, self.turn)):
-                    continue
+                    continue  # it is on both sides since the forward pass
                 sums[tile] += size
         return sums
 
     def cut_bytes(self, unit):
         return sum(self.crossing(unit, False)) + sum(self.crossing(unit, True))
 
-    def measure(self, stage, behind=0, schedule="none", recompute="none"):
-        """What a stage, a range of units, needs by the model alone, by tile."""
-        mask = bits(stage)
-        steps = sorted(s for u in stage for s in self.own_steps[u])
-        explained = self.explained(stage)
-        count = copies(schedule, behind)
-        one_copy = self.stash_copy(stage, recompute) if count else [0] * self.num_tiles
+    # ---- the stages of one IPU ----
+
+    def measure(self, stages, schedule="none", recompute="none", effects=(), accumulators="none",
+                count_free=True):
+        """By tile, what the stages of an IPU need, each given as its units and the number of stages
+        behind it. Without layout, which `laid_out` adds. Unless count_free, without the data that
+        no operation touches and that is not always live."""
+        units = [unit for stage, _ in stages for unit in stage]
+        mask = bits(units)
+        steps = sorted(step for unit in units for step in self.own_steps[unit])
+        before = [step for step in steps if step < self.turn]
+        explained = self.explained(units)
+        several = len(stages) > 1
+        count, kept = 1, [0] * self.num_tiles
+        sent_back, sent_on = [0] * self.num_tiles, [0] * self.num_tiles
+        buffers = "buffers" in effects and schedule in BUFFERED_SCHEDULES and self.trains
+        for stage, behind in stages:
+            count = copies(schedule, behind, buffers)
+            if count:
+                kept = [a + (count if several else 1) * b
+                        for a, b in zip(kept, self.stash_copy(stage, recompute))]
+            if buffers and stage[-1] + 1 < self.num_units:
+                for sums, backward in ((sent_back, True), (sent_on, False)):
+                    for tile, size in enumerate(self.crossing(stage[-1] + 1, backward)):
+                        sums[tile] += size
+        count = 1 if several else count
+        share = {"none": 0, "fp16": 1, "fp32": 2, "auto": 0 if self.has_accumulators else 1}[
+            accumulators] if schedule in TRAINING_SCHEDULES and self.trains else 0
         tiles = []
         for tile in range(self.num_tiles):
-            result = {"unexplained_always_live": 0, "parameters": 0}
+            result = {"unexplained_always_live": 0, "parameters": 0, "accumulators": 0,
+                      "copies": count, "copy": kept[tile], "stash": count * kept[tile]}
             for group in GROUPS:
                 truth = self.truth[group][tile]
                 result[group] = min(explained[group][tile], truth)
                 result["unexplained_always_live"] += max(
                     0, truth - self.explained_by_all[group][tile])
-            own = free = 0
-            for (touch, _, _), size in self.always[tile].items():
-                own += size if touch & mask else 0
-                free += size if not touch else 0
-            result["parameters"] = own
-            result["unexplained_always_live"] += free
-            change, change_free = [0] * (self.num_steps + 1), [0] * (self.num_steps + 1)
-            for (touch, _, _, _, number), size in self.live[tile].items():
-                if touch & mask or not touch:
-                    for begin, end in self.ranges.get(number, ()):
+            for (touch, trained, is_variable), size in self.always[tile].items():
+                result["parameters"] += size if touch & mask else 0
+                result["unexplained_always_live"] += size if not touch else 0
+                result["accumulators"] += share * size if is_variable and trained & mask else 0
+            own, free = [0] * (self.num_steps + 1), [0] * (self.num_steps + 1)
+            for (touch, forward, backward, _, number), size in self.live[tile].items():
+                first, last = 0, self.num_steps
+                if not touch and not count_free:
+                    continue
+                if touch and not touch & mask:
+                    if "passing" not in effects:
+                        continue
+                    if not passes_by(forward, mask):
+                        first = self.turn
+                    if not passes_by(backward, mask) or self.is_live_across(number, self.turn):
+                        last = self.turn
+                for begin, end in self.ranges.get(number, ()):
+                    begin, end = max(begin, first), min(end, last)
+                    if begin < end:
+                        change = own if touch else free
                         change[begin] += size
                         change[end] -= size
-                        if not touch:
-                            change_free[begin] += size
-                            change_free[end] -= size
-            curve = list(accumulate(change))
-            step = max(steps, key=lambda s: (curve[s], -s))
-            free = sum(change_free[:step + 1])
+            own, free = list(accumulate(own)), list(accumulate(free))
+            if sent_back[tile] or sent_on[tile]:
+                for step in steps:
+                    own[step] += (sent_back if step < self.turn else sent_on)[tile]
+            step = max(steps, key=lambda s: (own[s] + free[s], -s))
             result["step"] = step
-            result["variables"] = own + curve[step] - free
-            result["unexplained"] = result["unexplained_always_live"] + free
-            result["stash"] = count * one_copy[tile]
-            result["total"] = sum(result[name] for name in (*GROUPS, "variables", "unexplained",
-                                                            "stash"))
+            result["variables"] = result["parameters"] + own[step]
+            result["unexplained"] = result["unexplained_always_live"] + free[step]
+            result["by_model"] = sum(result[name] for name in (
+                *GROUPS, "variables", "unexplained", "accumulators"))
+            result["total"] = result["by_model"] + result["stash"]
             tiles.append(result)
         return tiles
 
-    def evaluate(self, first_units, schedule="none", recompute="none"):
-        """The stages of a split, of which the later ones begin with these units, summed up."""
+    def laid_out(self, tile, holes, ratio):
+        """A tile of `measure` with what its layout wastes."""
+        waste = (holes + ceil(tile["by_model"] * ratio) +
+                 tile["copies"] * ceil(tile["copy"] * ratio))
+        return {**tile, "total": tile["total"] + waste}
+
+    def at_least(self, stages, schedule, recompute):
+        return max(tile["total"]
+                   for tile in self.measure(stages, schedule, recompute, count_free=False))
+
+    def at_most(self, stages, schedule, recompute, accumulators):
+        known = [layout for layout in self.layouts if layout is not None]
+        holes = max((layout[0] for layout in known), default=0)
+        ratio = max((layout[1] for layout in known), default=0)
+        most = 0
+        for plain, buffered in zip(*(
+                self.measure(stages, schedule, recompute, effects, accumulators)
+                for effects in (("passing",), ("passing", "buffers")))):
+            larger = max(plain, buffered, key=lambda tile: tile["stash"])
+            tile = {**buffered, "copies": larger["copies"], "copy": larger["copy"],
+                    "total": buffered["by_model"] + larger["stash"]}
+            most = max(most, self.laid_out(tile, holes, ratio)["total"])
+        return ceil(most * (1 + 3 * SPREAD))
+
+    def ipu(self, stages, schedule="none", recompute="none", effects=(), accumulators="none",
+            with_needs=True):
+        """What the stages of an IPU need, over all tiles."""
+        tiles = self.measure(stages, schedule, recompute, effects, accumulators)
+        if "layout" in effects:
+            tiles = [tile if layout is None else self.laid_out(tile, *layout)
+                     for tile, layout in zip(tiles, self.layouts)]
+        worst = max(range(self.num_tiles), key=lambda t: (tiles[t]["total"], -t))
+        names = (*GROUPS, "variables", "unexplained", "unexplained_always_live", "stash",
+                 "parameters", "accumulators")
+        return {
+            "total_bytes": sum(tile["total"] for tile in tiles),
+            "tile": worst, "tile_bytes": tiles[worst]["total"], "step": tiles[worst]["step"],
+            "tile_unexplained": tiles[worst]["unexplained"],
+            "tile_stash": tiles[worst]["stash"],
+            "mem": {name: sum(tile[name] for tile in tiles) for name in names},
+            "needs": {
+                "at_least_bytes": self.at_least(stages, schedule, recompute),
+                "expected_bytes": tiles[worst]["total"],
+                "at_most_bytes": self.at_most(stages, schedule, recompute, accumulators),
+            } if with_needs else None,
+        }
+
+    def evaluate(self, first_units, schedule="none", recompute="none", effects=(),
+                 accumulators="none", device_map=None, with_needs=True):
+        """The stages of a split, of which the later ones begin with these units. Those of one IPU
+        need together what each of them tells."""
         ends = [0, *first_units, self.num_units]
-        stages = []
-        for k, (begin, end) in enumerate(zip(ends, ends[1:])):
-            tiles = self.measure(range(begin, end), len(ends) - 2 - k, schedule, recompute)
-            worst = max(range(self.num_tiles), key=lambda t: (tiles[t]["total"], -t))
-            names = (*GROUPS, "variables", "unexplained", "unexplained_always_live", "stash",
-                     "parameters")
-            stages.append({
-                "from": self.labels[begin], "to": self.labels[end - 1],
-                "total_bytes": sum(t["total"] for t in tiles),
-                "tile": worst, "tile_bytes": tiles[worst]["total"], "step": tiles[worst]["step"],
-                "tile_unexplained": tiles[worst]["unexplained"],
-                "tile_stash": tiles[worst]["stash"],
-                "mem": {name: sum(t[name] for t in tiles) for name in names},
-                "cut_bytes": self.cut_bytes(end) if end < self.num_units else 0,
-            })
-        return stages
+        stages = [(range(begin, end), len(ends) - 2 - k)
+                  for k, (begin, end) in enumerate(zip(ends, ends[1:]))]
+        device_map = device_map or range(len(stages))
+        needs = {ipu: self.ipu([s for s, other in zip(stages, device_map) if other == ipu],
+                               schedule, recompute, effects, accumulators, with_needs)
+                 for ipu in set(device_map)}
+        return [{"from": self.labels[stage[0]], "to": self.labels[stage[-1]],
+                 "cut_bytes": self.cut_bytes(stage[-1] + 1) if behind else 0, **needs[ipu]}
+                for (stage, behind), ipu in zip(stages, device_map)]
+
+    def largest_variables(self, units, tile, step, count=5):
+        """Of those that live then: what the units touch, and what no operation does and is not
+        always live."""
+        mask = bits(units)
+        found = [(size, name, category)
+                 for touch, number, size, name, category in self.by_tile[tile]
+                 if (touch & mask if number is None else
+                     (touch & mask or not touch) and self.is_live(number, step))]
+        return [{"name": name, "category": category, "size_bytes": size}
+                for size, name, category in sorted(found, key=lambda row: -row[0])[:count]]
+
+
+def main():
+    model = Model(sys.argv[1])
+    cuts, schedule, recompute, effects, accumulators = (
+        sys.argv[2:] + ["whole", "none", "none", "none", "none"][len(sys.argv) - 2:])
+    first_units = [] if cuts == "whole" else [model.labels.index(label) + 1
+                                              for label in cuts.split("|")]
+    effects = () if effects == "none" else effects.split(",")
+    print(json.dumps(model.evaluate(first_units, schedule, recompute, effects, accumulators),
+                     indent=4))
 
 
 if __name__ == "__main__":
-    model = Model(sys.argv[1])
-    cuts = [model.labels.index(label) + 1 for label in sys.argv[2].split("|")] if sys.argv[
-        2:] else []
-    print(json.dumps(model.evaluate(cuts, *sys.argv[3:]), indent=4))
+    main()
