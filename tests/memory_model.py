@@ -311,8 +311,7 @@ class Model:
                 touch = behind if backward else forward
                 if not (touch & front and touch & ~front and self.is_live_across(number, moment)):
                     continue
-                if backward and (forward & front and forward & ~front and
-                                 self.is_live_across(number, self.turn)):
+                if backward and forward & front and forward & ~front:
                     continue  # it is on both sides since the forward pass
                 sums[tile] += size
         return sums

@@ -15,6 +15,7 @@ import itertools
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -216,6 +217,14 @@ def make_and_look(command, tool, arguments, seed, number, features):
         return counts, [problem.replace(place, f"mkprofile {arguments}") for problem in problems]
 
 
+def look_without_debug(command, folder, seed, number, features):
+    """Where only the programs' own names tell of layers."""
+    with tempfile.TemporaryDirectory() as place:
+        shutil.copyfile(os.path.join(folder, "profile.pop"), os.path.join(place, "profile.pop"))
+        counts, problems = look(command, place, seed, number, features)
+        return counts, [p.replace(place, f"{folder} without debug.cbor") for p in problems]
+
+
 def main():
     command, tool, *folders = sys.argv[1:]
     every = bool(os.environ.get("POPLINER_TEST_ALL"))
@@ -224,14 +233,17 @@ def main():
     folders = [folder for folder in folders if os.path.exists(os.path.join(folder, "profile.pop"))]
     if not every:
         print("[  QUICK   ] memory_model")
-        folders = folders[::3]
-    number = 24 if every else 3
+        folders = folders[::4]
+    number = 24 if every else 2
     counts, problems = collections.Counter(), []
     with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
         results = [pool.submit(look, command, folder, seed, number, features)
                    for seed, folder in enumerate(folders)]
         results += [pool.submit(make_and_look, command, tool, kind, seed, number, features)
                     for seed, kind in enumerate(KINDS if every else QUICK, 100)]
+        if every:
+            results += [pool.submit(look_without_debug, command, folder, seed, number, features)
+                        for seed, folder in enumerate(folders, 200)]
         for result in results:
             found, wrong = result.result()
             counts += found

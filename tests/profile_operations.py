@@ -90,6 +90,9 @@ class Programs:
             self.step_parent.append(parent)
         self.compute_set = {program: compute_set for program, compute_set in self.joined(
             sql, "OnTileExecute", "SELECT id, compute_set FROM program_type_on_tile_execute")}
+        set_names = dict(sql.execute("SELECT compute_set, name FROM compute_sets"))
+        for program, number in self.compute_set.items():
+            self.name[program] = self.name[program] or set_names.get(number) or ""
         self.bodies = dict(sql.execute("SELECT id, program FROM function_programs"))
         self.body = {program: self.bodies[function] for program, function in self.joined(
             sql, "Call", "SELECT id, function_id FROM program_type_call")}
@@ -188,7 +191,7 @@ class Operations:
             source = context
             for call in around:
                 source = self.replaced_by(owner[call], source)
-            key = (context, self.name_of(context, source))
+            key = (context, self.name_of(context, source) if self.are_of_framework else "")
             if key not in by_key:
                 by_key[key] = self.make(*key)
                 self.list.append(by_key[key])
@@ -199,9 +202,14 @@ class Operations:
         for program, context in owner.items():
             for operation in by_context.get(context, ()):
                 operation.programs.add(program)
-                if program in programs.body:
+                if program in programs.body and self.are_of_framework:
                     body = programs.body[program]
                     operation.programs |= {body} | programs.below(body, True)
+        if not self.are_of_framework:
+            for operation in self.list:
+                own = [programs.name[program] for program in sorted(owner)
+                       if owner[program] == operation.context]
+                operation.name = next((name for name in own if name), "Anonymous")
         steps = {}
         for step, program in enumerate(programs.step_program):
             steps.setdefault(program, []).append(step)
@@ -256,7 +264,13 @@ class Operations:
                              for program in operation.programs))
 
 
-def find_layers(operations, layer_regex=LAYER_REGEX, first_layer_regex=FIRST_LAYER_REGEX):
+def variable_names(sql):
+    """By lowered variable, the name of the tensor that it is a piece of."""
+    return dict(sql.execute("SELECT v.var_id, u.name FROM vars_info v JOIN unlowered_vars u "
+                            "ON u.id = v.unlowered_var_id"))
+
+
+def find_layers(operations, tensors, layer_regex=LAYER_REGEX, first_layer_regex=FIRST_LAYER_REGEX):
     """Sets layer and note of each operation (docs/internals/model.md)."""
     def names(text):
         return {"".join(m.groups("")) if m.re.groups else m.group()
@@ -273,6 +287,10 @@ def find_layers(operations, layer_regex=LAYER_REGEX, first_layer_regex=FIRST_LAY
         if len(found) != 1:
             operation.note = "deduced_from_input_names"
             found = names(inputs)
+        if len(found) != 1 and not operations.are_of_framework:
+            operation.note = "deduced_from_variable_names"
+            found = set().union(*(names(text) for text in {
+                tensors.get(var, "") for var in operations.touched(operation)}))
         if len(found) == 1:
             operation.layer, = following, = found
             continue
@@ -284,7 +302,8 @@ def find_layers(operations, layer_regex=LAYER_REGEX, first_layer_regex=FIRST_LAY
             first_layer_ones.append(operation)
             following = operation
         else:
-            operation.note = f"{len(found)}_input_layers"
+            kind = "variable" if found and not operations.are_of_framework else "input"
+            operation.note = f"{len(found)}_{kind}_layers"
             following = None
     first = next((o.layer for o in operations.list if o.layer is not None and
                   not isinstance(o.layer, Operation)), None)
@@ -356,7 +375,7 @@ def read(directory):
     sql = sqlite3.connect(f"file:{os.path.join(directory, 'profile.pop')}?mode=ro", uri=True)
     programs = Programs(sql)
     operations = Operations(programs, read_contexts(os.path.join(directory, "debug.cbor")))
-    find_layers(operations)
+    find_layers(operations, variable_names(sql))
     sizes = dict(sql.execute("SELECT var_id, size_bytes FROM vars_info"))
     return operations, Chain(operations, sizes)
 
