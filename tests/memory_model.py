@@ -124,6 +124,11 @@ class Model:
                      if self.computes[s] and self.operations.step_operation[s] is not None and
                      self.passes_of(unit, s)[backward]), None)
 
+    def first_step_from(self, units, backward):
+        """That of the first of the units that has such a pass."""
+        steps = (self.first_step_of_pass(unit, backward) for unit in units)
+        return next((step for step in steps if step is not None), None)
+
     # ---- what touches what ----
 
     def find_touches(self):
@@ -146,11 +151,9 @@ class Model:
             for program in own:
                 add(self.touch, unit, program)
         for step, program in enumerate(programs.step_program):
-            if not self.runs[step]:
-                continue
             self.from_host |= programs.from_host.get(program, set())
-            operation = self.operations.step_operation[step]
-            if operation is not None:
+            operation = self.operations.step_caller[step]
+            if operation is not None and self.runs[step]:
                 unit = self.chain.unit_of[operation]
                 is_forward, is_backward = self.passes_of(unit, step)
                 if is_forward:
@@ -284,9 +287,8 @@ class Model:
         kept = [0] * self.num_tiles
         if not self.trains:
             return kept
-        begins = [self.first_step_of_pass(unit, False) for unit in stage]
-        begin = min((step for step in begins if step is not None), default=None)
-        end = self.first_step_of_pass(stage[-1] + 1, False)
+        begin = self.first_step_from(range(stage[0], self.num_units), False)
+        end = self.first_step_from(range(stage[-1] + 1, self.num_units), False)
         for tile, live in enumerate(self.live):
             for (_, forward, backward, fed, number), size in live.items():
                 if not forward & mask:
@@ -303,7 +305,8 @@ class Model:
         """By tile: what crosses the cut before a unit, forward or backward."""
         sums = [0] * self.num_tiles
         front = (1 << unit) - 1
-        moment = self.first_step_of_pass(unit - 1 if backward else unit, backward)
+        since = self.first_step_from(range(unit, self.num_units), False)
+        moment = self.first_step_from(range(unit - 1, -1, -1), True) if backward else since
         if moment is None or backward and not self.trains:
             return sums
         for tile, live in enumerate(self.live):
@@ -311,7 +314,8 @@ class Model:
                 touch = behind if backward else forward
                 if not (touch & front and touch & ~front and self.is_live_across(number, moment)):
                     continue
-                if backward and forward & front and forward & ~front:
+                if backward and (forward & front and forward & ~front and
+                                 self.is_live_across(number, since)):
                     continue  # it is on both sides since the forward pass
                 sums[tile] += size
         return sums
@@ -350,6 +354,7 @@ class Model:
         tiles = []
         for tile in range(self.num_tiles):
             result = {"unexplained_always_live": 0, "parameters": 0, "accumulators": 0,
+                      "variables": 0,
                       "copies": count, "copy": kept[tile], "stash": count * kept[tile]}
             for group in GROUPS:
                 truth = self.truth[group][tile]
@@ -357,7 +362,8 @@ class Model:
                 result["unexplained_always_live"] += max(
                     0, truth - self.explained_by_all[group][tile])
             for (touch, trained, is_variable), size in self.always[tile].items():
-                result["parameters"] += size if touch & mask else 0
+                result["variables"] += size if touch & mask else 0
+                result["parameters"] += size if is_variable and touch & mask else 0
                 result["unexplained_always_live"] += size if not touch else 0
                 result["accumulators"] += share * size if is_variable and trained & mask else 0
             own, free = [0] * (self.num_steps + 1), [0] * (self.num_steps + 1)
@@ -384,7 +390,7 @@ class Model:
                     own[step] += (sent_back if step < self.turn else sent_on)[tile]
             step = max(steps, key=lambda s: (own[s] + free[s], -s))
             result["step"] = step
-            result["variables"] = result["parameters"] + own[step]
+            result["variables"] += own[step]
             result["unexplained"] = result["unexplained_always_live"] + free[step]
             result["by_model"] = sum(result[name] for name in (
                 *GROUPS, "variables", "unexplained", "accumulators"))

@@ -16,6 +16,7 @@ import json
 import os
 import random
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -217,6 +218,53 @@ def make_and_look(command, tool, arguments, seed, number, features):
         return counts, [problem.replace(place, f"mkprofile {arguments}") for problem in problems]
 
 
+def shake(path, chance):
+    """Changes sizes, lives, uses and the account of a profile at random. It contradicts itself
+    then, but the model says what it needs all the same."""
+    sql = sqlite3.connect(path)
+    categories = {name: number for number, name in sql.execute(
+        "SELECT id, name FROM var_categories")}
+    code = {categories[name] for name in memory_model.GROUP_OF if name in categories}
+    data = [number for number, in sql.execute(
+        f"SELECT var_id FROM vars_info WHERE bitset & 1 AND category NOT IN "
+        f"({', '.join(map(str, code))})")]
+    classes = [number for number, in sql.execute("SELECT id FROM eq_classes")]
+    for number, size, category in sql.execute(
+            "SELECT var_id, size_bytes, category FROM vars_info WHERE bitset & 1").fetchall():
+        if chance.random() < 0.2:
+            sql.execute("UPDATE vars_info SET size_bytes = ? WHERE var_id = ?",
+                        (chance.randint(size // 2, 2 * size + 8), number))
+        if category not in code and chance.random() < 0.1:
+            sql.execute("UPDATE vars_info SET equivalence_class = ? WHERE var_id = ?",
+                        (chance.choice(classes), number))
+    for row, begin, end in sql.execute(
+            "SELECT rowid, step_id_from, step_id_to FROM eq_class_step").fetchall():
+        if end - begin > 1 and chance.random() < 0.3:
+            sql.execute("UPDATE eq_class_step SET step_id_from = ?, step_id_to = ? WHERE rowid = ?",
+                        (*sorted(chance.sample(range(begin, end + 1), 2)), row))
+    for row, in sql.execute("SELECT rowid FROM exchange_regions").fetchall():
+        if chance.random() < 0.1:
+            sql.execute("UPDATE OR IGNORE exchange_regions SET var_id = ? WHERE rowid = ?",
+                        (chance.choice(data), row))
+    for tile, in sql.execute("SELECT tile FROM memory_by_tile").fetchall():
+        live = chance.choice([0, 1000, 3000])
+        sql.execute("UPDATE memory_by_tile SET always_live_bytes = ?, not_always_live_max_bytes = "
+                    "?, total = ?, total_including_gaps = ? WHERE tile = ?",
+                    (live // 3, live - live // 3, chance.randint(900, 4000),
+                     chance.randint(900, 5000), tile))
+    sql.commit()
+    sql.close()
+
+
+def shake_and_look(command, folder, seed, number, features):
+    with tempfile.TemporaryDirectory() as place:
+        for name in ("profile.pop", "debug.cbor"):
+            shutil.copyfile(os.path.join(folder, name), os.path.join(place, name))
+        shake(os.path.join(place, "profile.pop"), random.Random(seed))
+        counts, problems = look(command, place, seed, number, features)
+        return counts, [p.replace(place, f"{folder} shaken by {seed}") for p in problems]
+
+
 def look_without_debug(command, folder, seed, number, features):
     """Where only the programs' own names tell of layers."""
     with tempfile.TemporaryDirectory() as place:
@@ -241,6 +289,8 @@ def main():
                    for seed, folder in enumerate(folders)]
         results += [pool.submit(make_and_look, command, tool, kind, seed, number, features)
                     for seed, kind in enumerate(KINDS if every else QUICK, 100)]
+        results += [pool.submit(shake_and_look, command, folder, seed, number, features)
+                    for seed, folder in enumerate(5 * folders if every else folders[2:3], 300)]
         if every:
             results += [pool.submit(look_without_debug, command, folder, seed, number, features)
                         for seed, folder in enumerate(folders, 200)]

@@ -177,7 +177,8 @@ class Operations:
         self.list, by_key = [], {}
         calls = {}  # step: those around it, the innermost first
         self.step_operation = []  # of each step, None where the program belongs to none
-        self.owned = {}  # (context, name) of operations by program
+        # likewise, but of a Call in its body, except where the Call replaces the context
+        self.step_caller = []
         for step, program in enumerate(programs.step_program):
             parent = programs.step_parent[step]
             around = calls.get(parent, ())
@@ -187,6 +188,7 @@ class Operations:
             context = owner[program]
             if context is None:
                 self.step_operation.append(None)
+                self.step_caller.append(None)
                 continue
             source = context
             for call in around:
@@ -196,6 +198,11 @@ class Operations:
                 by_key[key] = self.make(*key)
                 self.list.append(by_key[key])
             self.step_operation.append(by_key[key])
+            self.step_caller.append(by_key[key])
+            if around and self.replaced_by(owner[around[0]], context) == context:
+                while programs.type[programs.step_program[parent]] != "Call":
+                    parent = programs.step_parent[parent]
+                self.step_caller[-1] = self.step_caller[parent] or by_key[key]
         by_context = {}
         for operation in self.list:
             by_context.setdefault(operation.context, []).append(operation)
