@@ -111,11 +111,12 @@ class Model:
 
     def passes_of(self, unit, step):
         """(forward, backward) of a step of a unit"""
-        if not self.trains or self.last_layer is None:
+        if not self.trains:
             return True, False
         if unit >= self.last_layer:
             return True, True
-        return step < self.turn, step >= self.turn
+        is_forward = step < self.turn or not self.runs[step]
+        return is_forward, not is_forward
 
     def first_step_of_pass(self, unit, backward):
         """Of those at which it computes; None if there is none."""
@@ -133,7 +134,7 @@ class Model:
 
     def find_touches(self):
         """By variable: the units that touch it, also in the forward and in the backward pass, those
-        that feed it from the host, and those of which it is a parameter."""
+        of which it is a parameter."""
         programs = self.programs
         owned = set().union(*self.unit_programs)
         others = set().union(*(programs.touched.get(p, ()) for p in owned
@@ -146,14 +147,12 @@ class Model:
                 table[var] = table.get(var, 0) | 1 << unit
 
         self.touch, self.forward, self.backward, self.trained = {}, {}, {}, {}
-        self.from_host = set()
         for unit, own in enumerate(self.unit_programs):
             for program in own:
                 add(self.touch, unit, program)
         for step, program in enumerate(programs.step_program):
-            self.from_host |= programs.from_host.get(program, set())
             operation = self.operations.step_caller[step]
-            if operation is not None and self.runs[step]:
+            if operation is not None:
                 unit = self.chain.unit_of[operation]
                 is_forward, is_backward = self.passes_of(unit, step)
                 if is_forward:
@@ -207,7 +206,7 @@ class Model:
             else:
                 table = self.live[tile]
                 key = (touch, self.forward.get(var, 0), self.backward.get(var, 0),
-                       var in self.from_host, number)
+                       var in self.programs.host_copied, number)
             table[key] = table.get(key, 0) + size
         self.layouts = [None] * self.num_tiles  # (holes, what is wasted for each live byte)
         for tile, total, end, always, most in sql.execute(
@@ -307,7 +306,7 @@ class Model:
         front = (1 << unit) - 1
         since = self.first_step_from(range(unit, self.num_units), False)
         moment = self.first_step_from(range(unit - 1, -1, -1), True) if backward else since
-        if moment is None or backward and not self.trains:
+        if moment is None or backward and not (self.trains and unit <= self.last_layer):
             return sums
         for tile, live in enumerate(self.live):
             for (_, forward, behind, _, number), size in live.items():

@@ -124,7 +124,7 @@ class Programs:
                     sql, name, "SELECT id, source_regions_id, destination_regions_id "
                     f"FROM program_type_{table}"):
                 touched[program] = regions.get(source, set()) | regions.get(destination, set())
-        self.from_host = {}  # StreamCopyMid: what it copies from the host
+        self.host_copied = set()  # from or to the host
         for table in ("host_exchange_from_host", "host_exchange_to_host"):
             rows = {}
             for row, number in sql.execute(f"SELECT stream_copy_mid_id, regions_id FROM {table}"):
@@ -132,8 +132,7 @@ class Programs:
             for program, row in self.row.items():
                 if self.type[program] == "StreamCopyMid":
                     touched[program] = touched.get(program, set()) | rows.get(row, set())
-                    if table.endswith("from_host"):
-                        self.from_host[program] = rows.get(row, set()) & allocated
+                    self.host_copied |= rows.get(row, set()) & allocated
         return {program: found & allocated for program, found in touched.items()}
 
     def below(self, program, of_calls):
