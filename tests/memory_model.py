@@ -1,0 +1,486 @@
+#!/usr/bin/env python3
+"""The full memory model, evaluated from the files of a profile alone: written from
+docs/internals/memory-models.md and popliner/stage.h, as a second opinion on what the library finds.
+
+    memory_model.py DIRECTORY [CUTS [SCHEDULE [RECOMPUTE [EFFECTS [ACCUMULATORS]]]]]
+
+CUTS are like 'Head|1' (or 'whole'), EFFECTS like 'layout,passing,buffers' (or 'none').
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+import json
+import os
+import sqlite3
+import sys
+from fractions import Fraction
+from itertools import accumulate
+from math import ceil
+
+import profile_operations
+from profile_relations import runs, varints
+
+# What the compiler's variables of each group are called.
+GROUPS = {
+    "vertex_code": ("vertexCode",),
+    "vertex_state": ("vertexInstanceState", "vertexFieldData", "copyDescriptor",
+                     "vectorListDescriptor"),
+    "exchange_code": ("internalExchangeCode",),
+    "control_code": ("controlCode",),
+}
+GROUP_OF = {category: group for group, names in GROUPS.items() for category in names}
+STATE_COLUMNS = ("vertex_data_bytes", "copy_ptr_bytes", "edge_ptr_bytes", "descriptor_bytes")
+SPREAD = Fraction(34, 1000)  # how much the largest tile of a stage changes with the planning
+TRAINING_SCHEDULES = ("popart", "tf-grouped", "tf-interleaved", "sequential")
+BUFFERED_SCHEDULES = ("popart", "tf-grouped")
+EFFECTS = ("layout", "passing", "buffers")
+ACCUMULATORS = ("none", "fp16", "fp32", "auto")
+
+
+def bits(units):
+    return sum(1 << unit for unit in units)
+
+
+def copies(schedule, behind, with_buffers=False):
+    """Of the stash of a stage with so many stages behind it."""
+    if schedule == "popart":
+        return 2 * behind + (0 if with_buffers or behind == 0 else 1)
+    if schedule == "tf-grouped":
+        return 2 * behind + (1 if with_buffers else 0)
+    return behind if schedule == "tf-interleaved" else 0
+
+
+def passes_by(touch, mask):
+    """Whether one of the units lies between the first and the last one that touch something."""
+    lowest, highest = touch & -touch, 1 << max(0, touch.bit_length() - 1)
+    return bool(mask & (highest - 1) & ~(2 * lowest - 1))
+
+
+class Model:
+    """A profile, made ready for measuring stages."""
+
+    def __init__(self, directory):
+        path = os.path.join(directory, "profile.pop")
+        self.sql = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        self.operations, self.chain = profile_operations.read(directory)
+        self.programs = self.operations.programs
+        self.labels = self.chain.labels
+        self.layers = [u for u, label in enumerate(self.labels) if label not in ("Head", "Tail")]
+        self.num_units = len(self.labels)
+        self.num_tiles, self.bytes_per_tile = next(self.sql.execute(
+            "SELECT num_tiles, bytes_per_tile FROM target_info"))
+        self.num_steps = len(self.programs.step_program)
+        self.unit_programs = [set() for _ in self.labels]
+        for operation, unit in self.chain.unit_of.items():
+            self.unit_programs[unit] |= operation.programs
+        self.own_steps = [[s for s, unit in enumerate(self.chain.step_unit) if unit == u]
+                          for u in range(self.num_units)]
+        self.find_passes()
+        self.find_touches()
+        self.read_variables()
+        self.read_code()
+
+    # ---- forward and backward ----
+
+    def find_passes(self):
+        programs = self.programs
+        computes = [programs.type[p] in ("OnTileExecute", "DoExchange", "GlobalExchange")
+                    for p in programs.step_program]
+        # the branch of the control switch that computes most, and what is outside of it
+        switch = next((s for s, p in enumerate(programs.step_program)
+                       if programs.type[p] == "OnEveryTileSwitch"), None)
+        branch = [None] * self.num_steps
+        count = {}
+        for step, parent in enumerate(programs.step_parent):
+            if switch is not None and parent is not None:
+                branch[step] = step if parent == switch else branch[parent]
+            if branch[step] is not None:
+                count[branch[step]] = count.get(branch[step], 0) + computes[step]
+        main = max(count, key=lambda b: (count[b], -b), default=None)
+        self.runs = [b is None or b == main for b in branch]
+        self.computes = [c and r for c, r in zip(computes, self.runs)]
+        computing = [u for u in self.layers if any(self.computes[s] for s in self.own_steps[u])]
+        self.last_layer = computing[-1] if computing else None
+        self.turn = self.num_steps
+        self.trains = False
+        if computing:
+            turn = next(s for s in self.own_steps[self.last_layer] if self.computes[s])
+            self.trains = any(s > turn and self.computes[s]
+                              for u in computing[:-1] for s in self.own_steps[u])
+            if self.trains:
+                self.turn = turn
+
+    def passes_of(self, unit, step):
+        """(forward, backward) of a step of a unit"""
+        if not self.trains:
+            return True, False
+        if unit >= self.last_layer:
+            return True, True
+        is_forward = step < self.turn or not self.runs[step]
+        return is_forward, not is_forward
+
+    def first_step_of_pass(self, unit, backward):
+        """Of those at which it computes; None if there is none."""
+        own = self.own_steps[unit] if unit < self.num_units else []
+        return next((s for s in own
+                     if self.computes[s] and self.operations.step_operation[s] is not None and
+                     self.passes_of(unit, s)[backward]), None)
+
+    def first_step_from(self, units, backward):
+        """That of the first of the units that has such a pass."""
+        steps = (self.first_step_of_pass(unit, backward) for unit in units)
+        return next((step for step in steps if step is not None), None)
+
+    # ---- what touches what ----
+
+    def find_touches(self):
+        """By variable: the units that touch it, also in the forward and in the backward pass, those
+        of which it is a parameter."""
+        programs = self.programs
+        owned = set().union(*self.unit_programs)
+        others = set().union(*(programs.touched.get(p, ()) for p in owned
+                               if programs.type[p] != "StreamCopyMid"))
+        touched = {p: found - others if programs.type[p] == "StreamCopyMid" else found
+                   for p, found in programs.touched.items() if p in owned}
+
+        def add(table, unit, program):
+            for var in touched.get(program, ()):
+                table[var] = table.get(var, 0) | 1 << unit
+
+        self.touch, self.forward, self.backward, self.trained = {}, {}, {}, {}
+        for unit, own in enumerate(self.unit_programs):
+            for program in own:
+                add(self.touch, unit, program)
+        for step, program in enumerate(programs.step_program):
+            operation = self.operations.step_caller[step]
+            if operation is not None:
+                unit = self.chain.unit_of[operation]
+                is_forward, is_backward = self.passes_of(unit, step)
+                if is_forward:
+                    add(self.forward, unit, program)
+                if is_backward:
+                    add(self.backward, unit, program)
+        if not self.trains:
+            return
+        returns = [self.first_step_of_pass(unit, True) for unit in range(self.last_layer)]
+        first_return = min(step for step in returns if step is not None)
+        for step, program in enumerate(programs.step_program):
+            operation = self.operations.step_operation[step]
+            if operation is not None and self.runs[step]:
+                unit = self.chain.unit_of[operation]
+                if (operation.first_step < first_return if unit >= self.last_layer
+                        else step < self.turn):
+                    add(self.trained, unit, program)
+
+    # ---- variables ----
+
+    def read_variables(self):
+        sql = self.sql
+        is_always = dict(sql.execute("SELECT id, is_always_live FROM eq_classes"))
+        self.ranges = {}
+        for number, begin, end in sql.execute(
+                "SELECT eq_class_id, step_id_from, step_id_to FROM eq_class_step"):
+            self.ranges.setdefault(number, []).append((begin, end))
+        categories = dict(sql.execute("SELECT id, name FROM var_categories"))
+        names = dict(sql.execute("SELECT id, name FROM unlowered_vars"))
+        self.has_accumulators = False
+        zeros = [0] * self.num_tiles
+        self.truth = {group: list(zeros) for group in GROUPS}
+        self.always = [{} for _ in zeros]  # tile: {(touch, trained, is it `variable`): bytes}
+        self.live = [{} for _ in zeros]  # tile: {(touch, forward, backward, fed, class): bytes}
+        self.by_tile = [[] for _ in zeros]
+        for var, tile, size, number, category, unlowered in sql.execute(
+                "SELECT var_id, tile, size_bytes, equivalence_class, category, unlowered_var_id "
+                "FROM vars_info WHERE bitset IS NULL OR bitset & 1 ORDER BY var_id"):
+            category, name = categories.get(category, ""), names.get(unlowered, "")
+            if is_always[number] and "accum" in name.lower():
+                self.has_accumulators = True
+            if category in GROUP_OF:
+                self.truth[GROUP_OF[category]][tile] += size
+                continue
+            touch = self.touch.get(var, 0)
+            self.by_tile[tile].append((touch, None if is_always[number] else number, size, name,
+                                       category))
+            if is_always[number]:
+                table = self.always[tile]
+                key = (touch, self.trained.get(var, 0), category == "variable")
+            else:
+                table = self.live[tile]
+                key = (touch, self.forward.get(var, 0), self.backward.get(var, 0),
+                       var in self.programs.host_copied, number)
+            table[key] = table.get(key, 0) + size
+        self.layouts = [None] * self.num_tiles  # (holes, what is wasted for each live byte)
+        for tile, total, end, always, most in sql.execute(
+                "SELECT tile, total, total_including_gaps, always_live_bytes, "
+                "not_always_live_max_bytes FROM memory_by_tile"):
+            live = always + (most or 0)
+            if live > 0:
+                self.layouts[tile] = (max(0, end - total), Fraction(max(0, total - live), live))
+
+    def is_live(self, number, step):
+        return any(begin <= step < end for begin, end in self.ranges.get(number, ()))
+
+    def is_live_across(self, number, step):
+        return (step is not None and self.is_live(number, step - 1) and
+                self.is_live(number, step))
+
+    # ---- code ----
+
+    def read_code(self):
+        zeros = [0] * self.num_tiles
+        self.instances = {}  # compute set: {type: by tile}
+        for number, kind, blob in self.sql.execute(
+                "SELECT compute_set, vertex_type, instances_by_tile FROM vertex_instances"):
+            self.instances.setdefault(number, {})[kind] = runs(blob) or zeros
+        self.type_code = {kind: varints(blob) or zeros for kind, blob in self.sql.execute(
+            "SELECT vertex_type, code_bytes FROM memory_by_vertex_type")}
+        self.set_state = {}
+        for number, *blobs in self.sql.execute(
+                f"SELECT compute_set, {', '.join(STATE_COLUMNS)} FROM memory_by_compute_set"):
+            if any(blob is not None for blob in blobs):
+                self.set_state[number] = [sum(column) for column in zip(
+                    *(runs(blob) or zeros for blob in blobs))]
+        sizes = dict(self.sql.execute("SELECT id, size FROM vertex_types"))
+        for number, types in self.instances.items():
+            if number not in self.set_state:
+                self.set_state[number] = [sum(column) for column in zip(
+                    *([sizes[kind] * n for n in by_tile] for kind, by_tile in types.items()))]
+        self.exchange_code = {p: runs(blob) or zeros for p, blob in self.programs.joined(
+            self.sql, "DoExchange", "SELECT id, code_bytes_by_tile_rle "
+            "FROM program_type_do_exchange")}
+        self.control_code = {p: runs(blob) or zeros
+                             for p, blob in self.programs.control_code.items()
+                             if not self.programs.children[p]}
+        self.explained_by_all = self.explained(range(self.num_units))
+
+    def explained(self, units):
+        """Of each group by tile, what the programs of the units are seen to need."""
+        programs = set().union(*(self.unit_programs[u] for u in units))
+        sets = {self.programs.compute_set[p] for p in programs if p in self.programs.compute_set}
+        sums = {group: [0] * self.num_tiles for group in GROUPS}
+
+        def add(group, by_tile):
+            sums[group] = [a + b for a, b in zip(sums[group], by_tile)]
+
+        kinds = {}  # vertex type: whether it has an instance, by tile
+        for number in sets:
+            add("vertex_state", self.set_state.get(number, [0] * self.num_tiles))
+            for kind, by_tile in self.instances.get(number, {}).items():
+                old = kinds.get(kind, [False] * self.num_tiles)
+                kinds[kind] = [a or b > 0 for a, b in zip(old, by_tile)]
+        for kind, by_tile in kinds.items():
+            if kind in self.type_code:
+                add("vertex_code", [b * there for b, there in zip(self.type_code[kind], by_tile)])
+        for group, table in (("exchange_code", self.exchange_code),
+                             ("control_code", self.control_code)):
+            for program in programs:
+                if program in table:
+                    add(group, table[program])
+        return sums
+
+    # ---- what a stage keeps, and what crosses a cut ----
+
+    def stash_copy(self, stage, recompute):
+        """By tile: one copy of what a stage keeps of a micro-batch until its backward pass."""
+        mask, earlier = bits(stage), (1 << stage[0]) - 1
+        later = ~(mask | earlier)
+        kept = [0] * self.num_tiles
+        if not self.trains:
+            return kept
+        begin = self.first_step_from(range(stage[0], self.num_units), False)
+        end = self.first_step_from(range(stage[-1] + 1, self.num_units), False)
+        for tile, live in enumerate(self.live):
+            for (_, forward, backward, fed, number), size in live.items():
+                if not forward & mask:
+                    continue
+                lives_on = backward & mask and self.is_live_across(number, self.turn)
+                is_input = (forward & earlier or fed) and self.is_live_across(number, begin)
+                is_output = forward & later and self.is_live_across(number, end)
+                if (is_input if recompute == "full" else lives_on if recompute == "none" else
+                        lives_on or is_input or is_output):
+                    kept[tile] += size
+        return kept
+
+    def crossing(self, unit, backward):
+        """By tile: what crosses the cut before a unit, forward or backward."""
+        sums = [0] * self.num_tiles
+        front = (1 << unit) - 1
+        since = self.first_step_from(range(unit, self.num_units), False)
+        moment = self.first_step_from(range(unit - 1, -1, -1), True) if backward else since
+        if moment is None or backward and not (self.trains and unit <= self.last_layer):
+            return sums
+        for tile, live in enumerate(self.live):
+            for (_, forward, behind, _, number), size in live.items():
+                touch = behind if backward else forward
+                if not (touch & front and touch & ~front and self.is_live_across(number, moment)):
+                    continue
+                if backward and (forward & front and forward & ~front and
+                                 self.is_live_across(number, since)):
+                    continue  # it is on both sides since the forward pass
+                sums[tile] += size
+        return sums
+
+    def cut_bytes(self, unit):
+        return sum(self.crossing(unit, False)) + sum(self.crossing(unit, True))
+
+    # ---- the stages of one IPU ----
+
+    def measure(self, stages, schedule="none", recompute="none", effects=(), accumulators="none",
+                count_free=True):
+        """By tile, what the stages of an IPU need, each given as its units and the number of stages
+        behind it. Without layout, which `laid_out` adds. Unless count_free, without the data that
+        no operation touches and that is not always live."""
+        units = [unit for stage, _ in stages for unit in stage]
+        mask = bits(units)
+        steps = sorted(step for unit in units for step in self.own_steps[unit])
+        before = [step for step in steps if step < self.turn]
+        explained = self.explained(units)
+        several = len(stages) > 1
+        count, kept = 1, [0] * self.num_tiles
+        sent_back, sent_on = [0] * self.num_tiles, [0] * self.num_tiles
+        buffers = "buffers" in effects and schedule in BUFFERED_SCHEDULES and self.trains
+        for stage, behind in stages:
+            count = copies(schedule, behind, buffers)
+            if count:
+                kept = [a + (count if several else 1) * b
+                        for a, b in zip(kept, self.stash_copy(stage, recompute))]
+            if buffers and stage[-1] + 1 < self.num_units:
+                for sums, backward in ((sent_back, True), (sent_on, False)):
+                    for tile, size in enumerate(self.crossing(stage[-1] + 1, backward)):
+                        sums[tile] += size
+        count = 1 if several else count
+        share = {"none": 0, "fp16": 1, "fp32": 2, "auto": 0 if self.has_accumulators else 1}[
+            accumulators] if schedule in TRAINING_SCHEDULES and self.trains else 0
+        tiles = []
+        for tile in range(self.num_tiles):
+            result = {"unexplained_always_live": 0, "parameters": 0, "accumulators": 0,
+                      "variables": 0,
+                      "copies": count, "copy": kept[tile], "stash": count * kept[tile]}
+            for group in GROUPS:
+                truth = self.truth[group][tile]
+                result[group] = min(explained[group][tile], truth)
+                result["unexplained_always_live"] += max(
+                    0, truth - self.explained_by_all[group][tile])
+            for (touch, trained, is_variable), size in self.always[tile].items():
+                result["variables"] += size if touch & mask else 0
+                result["parameters"] += size if is_variable and touch & mask else 0
+                result["unexplained_always_live"] += size if not touch else 0
+                result["accumulators"] += share * size if is_variable and trained & mask else 0
+            own, free = [0] * (self.num_steps + 1), [0] * (self.num_steps + 1)
+            for (touch, forward, backward, _, number), size in self.live[tile].items():
+                first, last = 0, self.num_steps
+                if not touch and not count_free:
+                    continue
+                if touch and not touch & mask:
+                    if "passing" not in effects:
+                        continue
+                    if not passes_by(forward, mask):
+                        first = self.turn
+                    if not passes_by(backward, mask) or self.is_live_across(number, self.turn):
+                        last = self.turn
+                for begin, end in self.ranges.get(number, ()):
+                    begin, end = max(begin, first), min(end, last)
+                    if begin < end:
+                        change = own if touch else free
+                        change[begin] += size
+                        change[end] -= size
+            own, free = list(accumulate(own)), list(accumulate(free))
+            if sent_back[tile] or sent_on[tile]:
+                for step in steps:
+                    own[step] += (sent_back if step < self.turn else sent_on)[tile]
+            step = max(steps, key=lambda s: (own[s] + free[s], -s))
+            result["step"] = step
+            result["variables"] += own[step]
+            result["unexplained"] = result["unexplained_always_live"] + free[step]
+            result["by_model"] = sum(result[name] for name in (
+                *GROUPS, "variables", "unexplained", "accumulators"))
+            result["total"] = result["by_model"] + result["stash"]
+            tiles.append(result)
+        return tiles
+
+    def laid_out(self, tile, holes, ratio):
+        """A tile of `measure` with what its layout wastes."""
+        waste = (holes + ceil(tile["by_model"] * ratio) +
+                 tile["copies"] * ceil(tile["copy"] * ratio))
+        return {**tile, "total": tile["total"] + waste}
+
+    def at_least(self, stages, schedule, recompute):
+        return max(tile["total"]
+                   for tile in self.measure(stages, schedule, recompute, count_free=False))
+
+    def at_most(self, stages, schedule, recompute, accumulators):
+        known = [layout for layout in self.layouts if layout is not None]
+        holes = max((layout[0] for layout in known), default=0)
+        ratio = max((layout[1] for layout in known), default=0)
+        most = 0
+        for plain, buffered in zip(*(
+                self.measure(stages, schedule, recompute, effects, accumulators)
+                for effects in (("passing",), ("passing", "buffers")))):
+            larger = max(plain, buffered, key=lambda tile: tile["stash"])
+            tile = {**buffered, "copies": larger["copies"], "copy": larger["copy"],
+                    "total": buffered["by_model"] + larger["stash"]}
+            most = max(most, self.laid_out(tile, holes, ratio)["total"])
+        return ceil(most * (1 + 3 * SPREAD))
+
+    def ipu(self, stages, schedule="none", recompute="none", effects=(), accumulators="none",
+            with_needs=True):
+        """What the stages of an IPU need, over all tiles."""
+        tiles = self.measure(stages, schedule, recompute, effects, accumulators)
+        if "layout" in effects:
+            tiles = [tile if layout is None else self.laid_out(tile, *layout)
+                     for tile, layout in zip(tiles, self.layouts)]
+        worst = max(range(self.num_tiles), key=lambda t: (tiles[t]["total"], -t))
+        names = (*GROUPS, "variables", "unexplained", "unexplained_always_live", "stash",
+                 "parameters", "accumulators")
+        return {
+            "total_bytes": sum(tile["total"] for tile in tiles),
+            "tile": worst, "tile_bytes": tiles[worst]["total"], "step": tiles[worst]["step"],
+            "tile_unexplained": tiles[worst]["unexplained"],
+            "tile_stash": tiles[worst]["stash"],
+            "mem": {name: sum(tile[name] for tile in tiles) for name in names},
+            "needs": {
+                "at_least_bytes": self.at_least(stages, schedule, recompute),
+                "expected_bytes": tiles[worst]["total"],
+                "at_most_bytes": self.at_most(stages, schedule, recompute, accumulators),
+            } if with_needs else None,
+        }
+
+    def evaluate(self, first_units, schedule="none", recompute="none", effects=(),
+                 accumulators="none", device_map=None, with_needs=True):
+        """The stages of a split, of which the later ones begin with these units. Those of one IPU
+        need together what each of them tells."""
+        ends = [0, *first_units, self.num_units]
+        stages = [(range(begin, end), len(ends) - 2 - k)
+                  for k, (begin, end) in enumerate(zip(ends, ends[1:]))]
+        device_map = device_map or range(len(stages))
+        needs = {ipu: self.ipu([s for s, other in zip(stages, device_map) if other == ipu],
+                               schedule, recompute, effects, accumulators, with_needs)
+                 for ipu in set(device_map)}
+        return [{"from": self.labels[stage[0]], "to": self.labels[stage[-1]],
+                 "cut_bytes": self.cut_bytes(stage[-1] + 1) if behind else 0, **needs[ipu]}
+                for (stage, behind), ipu in zip(stages, device_map)]
+
+    def largest_variables(self, units, tile, step, count=5):
+        """Of those that live then: what the units touch, and what no operation does and is not
+        always live."""
+        mask = bits(units)
+        found = [(size, name, category)
+                 for touch, number, size, name, category in self.by_tile[tile]
+                 if (touch & mask if number is None else
+                     (touch & mask or not touch) and self.is_live(number, step))]
+        return [{"name": name, "category": category, "size_bytes": size}
+                for size, name, category in sorted(found, key=lambda row: -row[0])[:count]]
+
+
+def main():
+    model = Model(sys.argv[1])
+    cuts, schedule, recompute, effects, accumulators = (
+        sys.argv[2:] + ["whole", "none", "none", "none", "none"][len(sys.argv) - 2:])
+    first_units = [] if cuts == "whole" else [model.labels.index(label) + 1
+                                              for label in cuts.split("|")]
+    effects = () if effects == "none" else effects.split(",")
+    print(json.dumps(model.evaluate(first_units, schedule, recompute, effects, accumulators),
+                     indent=4))
+
+
+if __name__ == "__main__":
+    main()
