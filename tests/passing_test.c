@@ -64,11 +64,12 @@ static void check_units(size_t num_units, const pl_passes *passes) {
     size_t num_wider = 0;
     for (size_t i = 0; i < count; i++)
         bits[i] = (uint32_t)i;
-    pl_unit_usage usage = make_usage(num_units, bits, count, numbers);
+    pl_pass_usage own = {*passes, make_usage(num_units, bits, count, numbers), NULL};
+    own.bounds = pl_passes_bounds(&own.passes, &own.usage);
+    assert_non_null(own.bounds);
     for (int passes_through = 0; passes_through < 2; passes_through++) {
         pl_passing passing = {0};
-        assert_int_equal(pl_passing_find(&passing, passes, &usage, passes_through != 0, NULL),
-                         POPLINER_OK);
+        assert_int_equal(pl_passing_find(&passing, &own, passes_through != 0, NULL), POPLINER_OK);
         for (size_t i = 0; i < count; i++) {
             uint32_t mask = (UINT32_C(1) << num_units) - 1;
             uint32_t all = (bits[i] | bits[i] >> num_units) & mask;
@@ -87,7 +88,7 @@ static void check_units(size_t num_units, const pl_passes *passes) {
         assert_null(passing.touching);
     }
     assert_true((num_wider > 0) == (num_units > 2));
-    pl_unit_usage_free(&usage);
+    pl_pass_usage_free(&own);
     free(bits);
     free(numbers);
 }
@@ -135,15 +136,17 @@ static void passes_as_by_hand(void **state) {
     pl_passing passing = {0};
     for (size_t i = 0; i < COUNT; i++)
         bits[i] = cases[i].bits;
-    pl_unit_usage usage = make_usage(6, bits, COUNT, numbers);
-    assert_int_equal(pl_passing_find(&passing, &passes, &usage, true, NULL), POPLINER_OK);
+    pl_pass_usage own = {passes, make_usage(6, bits, COUNT, numbers), NULL};
+    own.bounds = pl_passes_bounds(&own.passes, &own.usage);
+    assert_non_null(own.bounds);
+    assert_int_equal(pl_passing_find(&passing, &own, true, NULL), POPLINER_OK);
     for (size_t i = 0; i < COUNT; i++) {
         assert_int_equal(bits_of(&passing.sets, passing.touching[numbers[i]]), cases[i].touching);
         assert_int_equal(bits_of(&passing.sets, passing.forward[numbers[i]]), cases[i].forward);
         assert_int_equal(bits_of(&passing.sets, passing.backward[numbers[i]]), cases[i].backward);
     }
     pl_passing_free(&passing);
-    pl_unit_usage_free(&usage);
+    pl_pass_usage_free(&own);
 }
 
 /* The same question of an interval at once, and unit by unit. */

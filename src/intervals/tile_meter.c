@@ -258,7 +258,8 @@ static bool sort_variables(pl_tile_meter *meter, size_t tile) {
                 add_arrivals(meter, PL_SUM_DATA, &usage->sets, set, bytes);
             if (meter->inputs->accumulator_factor > 0)
                 add_arrivals(meter, PL_SUM_ACCUMULATORS, &parameters->sets,
-                             pl_parameter_units(parameters, p, &meter->inputs->account, i),
+                             pl_parameter_units(parameters, &meter->inputs->pass_usage->passes, p,
+                                                &meter->inputs->account, i),
                              bytes * meter->inputs->accumulator_factor);
             continue;
         }

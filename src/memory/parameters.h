@@ -32,8 +32,9 @@ popliner_status pl_parameters_usage(pl_unit_usage *usage, const pl_passes *passe
                                     const popliner_chain *chain, const pl_account *account,
                                     popliner_error *error);
 
-/* The units of it that need accumulators for a variable, as a set of usage->sets; 0 for none. */
-static inline uint32_t pl_parameter_units(const pl_unit_usage *usage,
+/* The units of it that need accumulators for a variable, as a set of usage->sets; 0 for none. What
+ * no operation of the backward pass touches is not trained. */
+static inline uint32_t pl_parameter_units(const pl_unit_usage *usage, const pl_passes *passes,
                                           const popliner_profile *profile,
                                           const pl_account *account, uint64_t variable) {
     uint32_t set = usage->variable_set[variable];
@@ -41,7 +42,9 @@ static inline uint32_t pl_parameter_units(const pl_unit_usage *usage,
         profile->category[profile->variable_category[variable]] != PL_CATEGORY_VARIABLE ||
         pl_account_is_code(account, variable))
         return 0;
-    return usage->sets.last_unit[set] + 1 == usage->num_units ? usage->sets.rest[set] : set;
+    if (usage->sets.last_unit[set] + 1 == usage->num_units) /* another operation does */
+        return usage->sets.rest[set];
+    return usage->sets.last_unit[set] >= passes->last_layer ? set : 0;
 }
 
 #endif

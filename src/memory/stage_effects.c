@@ -99,7 +99,8 @@ static void add_accumulators(const pl_stage_meter *meter, uint64_t factor,
     for (size_t i = 0, tile = 0; i < p->num_variables; i++) {
         bool is_own = false;
         tile = pl_profile_tile_from(p, i, tile);
-        for (uint32_t set = pl_parameter_units(&meter->parameters, p, &meter->account, i);
+        for (uint32_t set = pl_parameter_units(&meter->parameters, &meter->pass_usage.passes, p,
+                                               &meter->account, i);
              set != 0 && !is_own; set = sets->rest[set])
             for (size_t k = 0; k < meter->num_stages; k++)
                 is_own = is_own || (sets->last_unit[set] >= meter->stages[k].first_unit &&
