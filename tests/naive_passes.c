@@ -295,8 +295,9 @@ void naive_parameters(const naive_passes *n, const popliner_interval *stages, si
     memset(by_tile, 0, p->target.num_tiles * sizeof *by_tile);
     for (size_t v = 0; v < p->num_variables; v++) {
         const char *category = pl_profile_string(p, p->category_name[p->variable_category[v]]);
+        /* what nothing updates has no gradient */
         if (has[v] && p->class_always_live[p->variable_class[v]] &&
-            strcmp(category, "variable") == 0)
+            touches(n, v, 0, n->num_units, NAIVE_BACKWARD) && strcmp(category, "variable") == 0)
             by_tile[pl_profile_tile_of(p, v)] += p->variable_size_bytes[v];
     }
     free(has);
