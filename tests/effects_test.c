@@ -157,12 +157,16 @@ static tile_layout layout_of(const popliner_profile *p, size_t tile) {
 
 static tile_layout worst_layout(const popliner_profile *p) {
     tile_layout worst = {0, 0, 0};
+    uint64_t most_live = 0;
+    for (size_t tile = 0; tile < p->target.num_tiles; tile++)
+        most_live = layout_of(p, tile).live > most_live ? layout_of(p, tile).live : most_live;
     for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
         tile_layout own = layout_of(p, tile);
         if (own.live == 0)
             continue;
         worst.unused = own.unused > worst.unused ? own.unused : worst.unused;
-        if (worst.live == 0 || own.fragmented * worst.live > worst.fragmented * own.live) {
+        if (own.live >= most_live / 2 &&
+            (worst.live == 0 || own.fragmented * worst.live > worst.fragmented * own.live)) {
             worst.fragmented = own.fragmented;
             worst.live = own.live;
         }

@@ -64,12 +64,18 @@ static void tiles_are_as_the_compiler_laid_them_out(void **state) {
         assert_layout(pl_layout_of_tile(&p, i), tiles[i].layout);
 }
 
-/* Its two parts may be of different tiles; those without data do not count. */
+/* Its two parts may be of different tiles; those without data do not count, and a share only of
+ * tiles with half of the most live bytes. */
 static void the_worst_layout_is_of_all_tiles(void **state) {
     (void)state;
     popliner_profile p = make_profile(TILES);
-    /* the share of tile 3, 8 %, and what is unused on tile 0 */
-    assert_layout(pl_layout_worst(&p), (pl_layout){70, 8, 100});
+    /* not the share of tile 3, 8 % of 100 bytes, but that of tile 0, and what is unused there */
+    assert_layout(pl_layout_worst(&p), (pl_layout){70, 30, 1000});
+    p.tile_always_live_bytes[3] += 399;
+    p.tile_total_bytes[3] += 399 + 392; /* 800 of 499 */
+    assert_layout(pl_layout_worst(&p), (pl_layout){70, 30, 1000});
+    p.tile_always_live_bytes[3] += 1; /* half */
+    assert_layout(pl_layout_worst(&p), (pl_layout){70, 399, 500});
     p = make_profile(3);
     assert_layout(pl_layout_worst(&p), (pl_layout){70, 30, 1000});
     p.tile_total_bytes += 1;

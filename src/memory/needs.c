@@ -29,9 +29,15 @@ static bool fragments_more(const pl_layout *layout, const pl_layout *other) {
 
 pl_layout pl_layout_worst(const popliner_profile *p) {
     pl_layout worst = {0, 0, 0};
+    uint64_t most_live_bytes = 0;
+    for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
+        uint64_t live_bytes = pl_layout_of_tile(p, tile).live_bytes;
+        most_live_bytes = live_bytes > most_live_bytes ? live_bytes : most_live_bytes;
+    }
     for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
         pl_layout own = pl_layout_of_tile(p, tile);
-        if (fragments_more(&own, &worst)) {
+        /* what an almost empty tile wastes says nothing of others */
+        if (own.live_bytes >= most_live_bytes / 2 && fragments_more(&own, &worst)) {
             worst.fragmented_bytes = own.fragmented_bytes;
             worst.live_bytes = own.live_bytes;
         }

@@ -22,7 +22,8 @@ typedef struct pl_layout {
 /* That of a tile of the profile, by the compiler's account. O(1). */
 pl_layout pl_layout_of_tile(const popliner_profile *profile, size_t tile);
 
-/* The most unused_bytes of any tile, with the largest share that fragments. O(tiles). */
+/* The most unused_bytes of any tile that has live bytes, with the largest share that fragments on a
+ * tile with at least half of the most live bytes, rounded down. O(tiles). */
 pl_layout pl_layout_worst(const popliner_profile *profile);
 
 /* What of a layout so many live bytes fragment, rounded up. */
