@@ -57,11 +57,11 @@ popliner_status pl_intervals_are_training(const popliner_profile *profile,
  *
  *   peak     The largest need of a tile that pl_stage_measure_ipu gives for the interval, in the
  *            last place of the pipeline. In the full model, where a longer interval never needs
- *            less on any tile before buffers are added, those above max_bytes are POPLINER_PEAK_FORBIDDEN, and not measured further, unless
- *            details are asked for, which are of all intervals: max_bytes does nothing then; in
- *            PopLiner's model a longer interval may end earlier (see popliner/stage.h), so that
- *            max_bytes does nothing. Unit 0 alone is forbidden as a stage when it has no
- *            operations.
+ *            less on any tile before buffers are added, those above max_bytes are
+ *            POPLINER_PEAK_FORBIDDEN, and not measured further, unless details are asked for, which
+ *            are of all intervals: max_bytes does nothing then; in PopLiner's model a longer
+ *            interval may end earlier (see popliner/stage.h), so that max_bytes does nothing. Unit
+ *            0 alone is forbidden as a stage when it has no operations.
  *
  *   cut      The bytes of all lowered variables, not always live, that are carried over the cut:
  *            operations on both sides touch it in the same pass, forward or backward, and it is

@@ -35,8 +35,8 @@ size_t pl_stage_details_size(size_t num_units);
 bool pl_stage_details_serve(const pl_stage_details *details, const popliner_pipeline *pipeline);
 
 /* The table of costs that pl_intervals_measure gives for a need of a pipeline that the details
- * serve, without max_bytes. `chain` is that of the details. The caller frees *costs. Errors: MEMORY.
- * O(units^2 * stages). */
+ * serve, without max_bytes. `chain` is that of the details. The caller frees *costs. Errors:
+ * MEMORY. O(units^2 * stages). */
 popliner_status pl_stage_details_costs(const pl_stage_details *details, const popliner_chain *chain,
                                        const popliner_pipeline *pipeline, popliner_need need,
                                        popliner_costs **costs, popliner_error *error);

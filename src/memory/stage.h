@@ -142,7 +142,8 @@ uint64_t pl_stage_parameter_bytes(const pl_stage_meter *meter);
 
 /* The largest data variables of the stage that was measured last, on `tile`, that are live at
  * `step`: at most max_count of them into largest[], by size, then by number. Returns how many. In
- * the full model these include what no operation touches, and what passes through. O(variables of the tile * max_count). */
+ * the full model these include what no operation touches, and what passes through. O(variables of
+ * the tile * max_count). */
 size_t pl_stage_largest_variables(const pl_stage_meter *meter, size_t tile, size_t step,
                                   popliner_stage_variable *largest, size_t max_count);
 

@@ -23,8 +23,8 @@ struct pl_part {
 
 /* The part that the options ask for, of a profile whose target is read; where the file has the
  * tiles of one replica only, the target gets so many. Warns of what makes the profile a poor one to
- * split. Errors: USAGE for an IPU that the profile does not have; INPUT for one whose tiles are not to be
- * told, and of reading; MEMORY. O(tiles). */
+ * split. Errors: USAGE for an IPU that the profile does not have; INPUT for one whose tiles are not
+ * to be told, and of reading; MEMORY. O(tiles). */
 popliner_status pl_part_find(const pl_database *database, const pl_read_options *options,
                              popliner_profile *profile, pl_part *part, popliner_error *error);
 
