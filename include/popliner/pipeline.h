@@ -14,6 +14,7 @@
 #define POPLINER_PIPELINE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -71,12 +72,25 @@ typedef enum popliner_need {
  * nothing else does, as a share: the largest of docs/benchmarks.md. */
 #define POPLINER_SPREAD 0.034
 
+/* What compiled pipelines were found to need beside what is predicted: popliner/calibration.h. All 0
+ * for none. Only the full memory model knows it. */
+typedef struct popliner_calibration {
+    int64_t offset_bytes;      /* added to every tile of every stage; may be below 0 */
+    uint64_t data_per_million; /* that data is scaled by; at least 1, or there is none of it all */
+    uint64_t layout_per_million; /* that what the layout leaves unused is scaled by */
+} popliner_calibration;
+
+/* The most that may be asked for, of offset_bytes in both directions. */
+#define POPLINER_MAX_OFFSET_BYTES 1000000000
+#define POPLINER_MAX_PER_MILLION 100000000
+
 typedef struct popliner_pipeline {
     popliner_schedule schedule;
     popliner_recompute recompute;
     size_t max_stages; /* that are to be known; at least 1 */
     unsigned effects;  /* popliner_effect; of costs from a file this and the next mean nothing */
     popliner_accumulators accumulators;
+    popliner_calibration calibration; /* nor does this */
 } popliner_pipeline;
 
 #ifdef __cplusplus

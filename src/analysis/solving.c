@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/analysis_data.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -41,6 +42,21 @@ static void free_task(task *t) {
 
 /* ---- making ready ---- */
 
+static popliner_status check_calibration(const popliner_calibration *c, popliner_error *error) {
+    bool is_none = c->offset_bytes == 0 && c->data_per_million == 0 && c->layout_per_million == 0;
+    if (is_none || (c->offset_bytes >= -POPLINER_MAX_OFFSET_BYTES &&
+                    c->offset_bytes <= POPLINER_MAX_OFFSET_BYTES && c->data_per_million > 0 &&
+                    c->data_per_million <= POPLINER_MAX_PER_MILLION &&
+                    c->layout_per_million <= POPLINER_MAX_PER_MILLION))
+        return POPLINER_OK;
+    return pl_fail(error, POPLINER_ERROR_USAGE,
+                   "a calibration of %" PRId64 " bytes, %" PRIu64 " and %" PRIu64
+                   " per million is none: expected at most %d bytes, 1 to %d and 0 to %d per "
+                   "million, or all 0",
+                   c->offset_bytes, c->data_per_million, c->layout_per_million,
+                   POPLINER_MAX_OFFSET_BYTES, POPLINER_MAX_PER_MILLION, POPLINER_MAX_PER_MILLION);
+}
+
 popliner_status pl_analysis_take_request(const popliner_request *request, popliner_request *own,
                                          popliner_error *error) {
     popliner_solver_options options;
@@ -61,6 +77,8 @@ popliner_status pl_analysis_take_request(const popliner_request *request, poplin
                          (int)own->accumulators);
     if (status == POPLINER_OK && (unsigned)own->need >= POPLINER_NUM_NEEDS)
         status = pl_fail(error, POPLINER_ERROR_USAGE, "there is no need %d", (int)own->need);
+    if (status == POPLINER_OK)
+        status = check_calibration(&own->calibration, error);
     /* the method is looked at before the rest of the options can be taken */
     if (status == POPLINER_OK)
         status = pl_solver_options_take(own->solver, &options, &listener, error);
@@ -80,6 +98,7 @@ popliner_pipeline pl_analysis_pipeline(const popliner_request *request) {
         .max_stages = 1,
         .effects = has_effects ? request->effects : 0,
         .accumulators = has_effects ? request->accumulators : POPLINER_ACCUMULATORS_NONE,
+        .calibration = has_effects ? request->calibration : (popliner_calibration){0},
     };
 }
 
@@ -89,7 +108,7 @@ static popliner_status find_stored(popliner_analysis *a, const popliner_request 
     const popliner_pipeline pipeline = pl_analysis_pipeline(request);
     pl_model_parts *parts = &a->models[request->memory_model];
     *stages = NULL;
-    if (is_greedy(request))
+    if (is_greedy(request) || pipeline.calibration.data_per_million != 0)
         return POPLINER_OK;
     popliner_status status =
         pl_analysis_find_stages(a, request->memory_model, &pipeline, stages, error);
@@ -110,7 +129,8 @@ popliner_status popliner_analysis_load_rest(popliner_analysis *analysis,
     popliner_status status = pl_analysis_load_variables(analysis, error);
     if (status == POPLINER_OK && request != NULL)
         status = pl_analysis_take_request(request, &r, error);
-    if (status != POPLINER_OK || request == NULL || analysis->stored == NULL || is_greedy(&r))
+    if (status != POPLINER_OK || request == NULL || analysis->stored == NULL || is_greedy(&r) ||
+        r.calibration.data_per_million != 0)
         return status;
     const popliner_pipeline pipeline = pl_analysis_pipeline(&r);
     status = pl_analysis_begin(analysis, r.memory_model, error);

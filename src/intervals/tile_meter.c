@@ -471,32 +471,34 @@ static void begin_start(pl_tile_meter *meter, size_t start) {
     }
 }
 
+/* What of a stage on a tile has nothing to do with steps. */
+typedef struct steady_bytes {
+    uint64_t code_bytes[PL_NUM_CODE_GROUPS];
+    uint64_t all_code_bytes;
+    uint64_t counted_code_bytes; /* the same with what no operation explains */
+    uint64_t data_bytes;         /* always live */
+    uint64_t fixed_bytes;        /* of no operation */
+    uint64_t stash_bytes;        /* one copy */
+    uint64_t accumulator_bytes;
+} steady_bytes;
+
 /* Adds the need of a tile to those of a stage. */
 static bool add_need(pl_tile_meter *meter, popliner_need need, size_t interval, size_t tile,
-                     const stage_peak *peak, uint64_t bytes, uint64_t stash_bytes,
+                     const stage_peak *peak, uint64_t bytes, const steady_bytes *s,
                      uint64_t unexplained_bytes) {
-    pl_need_line line = pl_need_of(&meter->inputs->rule, need, &meter->layout, bytes, stash_bytes);
+    pl_need_line line = pl_need_of(&meter->inputs->rule, need, &meter->layout, bytes,
+                                   s->counted_code_bytes, s->stash_bytes);
     pl_peak_piece piece = {
         .bytes = line.bytes,
         .stash_bytes = line.copy_bytes,
         .unexplained_bytes = unexplained_bytes,
-        .layout_bytes = line.bytes - bytes,
-        .copy_layout_bytes = line.copy_bytes - stash_bytes,
+        .layout_bytes = line.bytes - line.live_bytes,
+        .copy_layout_bytes = line.copy_bytes - line.live_copy_bytes,
         .tile = (uint32_t)tile,
         .step = peak->step,
     };
     return pl_peak_envelope_add(&meter->largest[need], interval, &piece);
 }
-
-/* What of a stage on a tile has nothing to do with steps. */
-typedef struct steady_bytes {
-    uint64_t code_bytes[PL_NUM_CODE_GROUPS];
-    uint64_t all_code_bytes;
-    uint64_t data_bytes;  /* always live */
-    uint64_t fixed_bytes; /* of no operation */
-    uint64_t stash_bytes; /* one copy */
-    uint64_t accumulator_bytes;
-} steady_bytes;
 
 static steady_bytes find_steady(const pl_tile_meter *meter, size_t tile,
                                 const uint64_t *sum_bytes) {
@@ -510,6 +512,7 @@ static steady_bytes find_steady(const pl_tile_meter *meter, size_t tile,
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
         s.code_bytes[group] = pl_account_limit(account, group, tile, sum_bytes[group]);
         s.all_code_bytes += s.code_bytes[group];
+        s.counted_code_bytes += s.code_bytes[group] + pl_account_fixed_code(account, group, tile);
     }
     return s;
 }
@@ -518,7 +521,7 @@ static steady_bytes find_steady(const pl_tile_meter *meter, size_t tile,
 static void add_sums(pl_tile_meter *meter, size_t interval, const stage_peak *peak,
                      const steady_bytes *s, uint64_t bytes) {
     pl_need_line line = pl_need_of(&meter->inputs->rule, POPLINER_NEED_EXPECTED, &meter->layout,
-                                   bytes, s->stash_bytes);
+                                   bytes, s->counted_code_bytes, s->stash_bytes);
     pl_detail_sums own = {
         .variables_bytes = peak->bytes - peak->unexplained_bytes + s->data_bytes,
         .stash_bytes = s->stash_bytes,
@@ -526,8 +529,8 @@ static void add_sums(pl_tile_meter *meter, size_t interval, const stage_peak *pe
         .unexplained_always_live_bytes = s->fixed_bytes,
         .buffer_bytes = peak->buffer_bytes,
         .accumulator_bytes = s->accumulator_bytes,
-        .layout_bytes = line.bytes - bytes,
-        .copy_layout_bytes = line.copy_bytes - s->stash_bytes,
+        .layout_bytes = line.bytes - line.live_bytes,
+        .copy_layout_bytes = line.copy_bytes - line.live_copy_bytes,
     };
     memcpy(own.code_bytes, s->code_bytes, sizeof own.code_bytes);
     pl_detail_sums_add(&meter->sums[interval], &own, 1);
@@ -547,8 +550,8 @@ static bool add_to_stage(pl_tile_meter *meter, size_t tile, size_t start, size_t
         /* what never becomes less when the stage grows */
         bool has_all = inputs->options->need != POPLINER_NEED_LEAST;
         uint64_t bytes = plain.bytes + steady + (has_all ? s.accumulator_bytes : 0);
-        pl_need_line line =
-            pl_need_of(&inputs->rule, inputs->options->need, &meter->layout, bytes, s.stash_bytes);
+        pl_need_line line = pl_need_of(&inputs->rule, inputs->options->need, &meter->layout, bytes,
+                                       s.counted_code_bytes, s.stash_bytes);
         if ((has_all || !meter->has_unexplained) && line.bytes > inputs->options->max_bytes) {
             meter->allowed_end[start] = unit;
             return true;
@@ -561,17 +564,17 @@ static bool add_to_stage(pl_tile_meter *meter, size_t tile, size_t start, size_t
     if (meter->sums != NULL)
         add_sums(meter, interval, peak, &s, bytes);
     if (wants[POPLINER_NEED_EXPECTED] &&
-        !add_need(meter, POPLINER_NEED_EXPECTED, interval, tile, peak, bytes, s.stash_bytes,
+        !add_need(meter, POPLINER_NEED_EXPECTED, interval, tile, peak, bytes, &s,
                   peak->unexplained_bytes + s.fixed_bytes))
         return false;
     if (wants[POPLINER_NEED_LEAST] &&
         !add_need(meter, POPLINER_NEED_LEAST, interval, tile, &plain,
-                  plain.bytes - (inputs->rule.has_needs ? plain.unexplained_bytes : 0) + steady,
-                  s.stash_bytes, s.fixed_bytes))
+                  plain.bytes - (inputs->rule.has_needs ? plain.unexplained_bytes : 0) + steady, &s,
+                  s.fixed_bytes))
         return false;
     bytes = buffered.bytes + buffered.buffer_bytes + s.accumulator_bytes + steady;
     return !wants[POPLINER_NEED_MOST] ||
-           add_need(meter, POPLINER_NEED_MOST, interval, tile, &buffered, bytes, s.stash_bytes,
+           add_need(meter, POPLINER_NEED_MOST, interval, tile, &buffered, bytes, &s,
                     buffered.unexplained_bytes + s.fixed_bytes);
 }
 

@@ -4,7 +4,7 @@
 #include "profile/profile_data.h"
 
 /* 1 + 3 * POPLINER_SPREAD, in thousandths */
-enum { MOST_PER_THOUSAND = 1102 };
+enum { MOST_PER_THOUSAND = 1102, MILLION = 1000000 };
 
 pl_layout pl_layout_of_tile(const popliner_profile *p, size_t tile) {
     uint64_t end_bytes = p->tile_total_including_gaps_bytes[tile];
@@ -53,23 +53,51 @@ uint64_t pl_layout_fragments(const pl_layout *layout, uint64_t live_bytes) {
                : share_of(live_bytes, layout->fragmented_bytes, layout->live_bytes);
 }
 
-static pl_need_line lay_out(const pl_layout *layout, pl_need_line line) {
+/* The calibration of a need; of what is needed at least, only what makes it less. */
+static popliner_calibration calibration_of(const pl_need_rule *rule, popliner_need need) {
+    popliner_calibration c = rule->calibration;
+    if (c.data_per_million == 0)
+        return (popliner_calibration){0, MILLION, MILLION};
+    if (need == POPLINER_NEED_LEAST) {
+        c.offset_bytes = c.offset_bytes < 0 ? c.offset_bytes : 0;
+        c.data_per_million = c.data_per_million < MILLION ? c.data_per_million : MILLION;
+    }
+    return c;
+}
+
+/* bytes + offset_bytes, but not below 0. */
+static uint64_t offset_by(uint64_t bytes, int64_t offset_bytes) {
+    if (offset_bytes >= 0)
+        return bytes + (uint64_t)offset_bytes;
+    uint64_t less = (uint64_t)-offset_bytes;
+    return bytes > less ? bytes - less : 0;
+}
+
+static void lay_out(const pl_layout *layout, uint64_t per_million, pl_need_line *line) {
     if (layout->live_bytes == 0)
-        return line;
-    return (pl_need_line){
-        line.bytes + layout->unused_bytes + pl_layout_fragments(layout, line.bytes),
-        line.copy_bytes + pl_layout_fragments(layout, line.copy_bytes),
-    };
+        return;
+    line->bytes += share_of(layout->unused_bytes + pl_layout_fragments(layout, line->bytes),
+                            per_million, MILLION);
+    line->copy_bytes +=
+        share_of(pl_layout_fragments(layout, line->copy_bytes), per_million, MILLION);
 }
 
 pl_need_line pl_need_of(const pl_need_rule *rule, popliner_need need, const pl_layout *layout,
-                        uint64_t bytes, uint64_t copy_bytes) {
-    pl_need_line line = {bytes, copy_bytes};
-    if (!rule->has_needs || need == POPLINER_NEED_LEAST)
-        return line;
-    if (need == POPLINER_NEED_EXPECTED)
-        return rule->has_layout ? lay_out(layout, line) : line;
-    line = lay_out(&rule->worst, line);
-    return (pl_need_line){share_of(line.bytes, MOST_PER_THOUSAND, 1000),
-                          share_of(line.copy_bytes, MOST_PER_THOUSAND, 1000)};
+                        uint64_t bytes, uint64_t code_bytes, uint64_t copy_bytes) {
+    if (!rule->has_needs)
+        return (pl_need_line){bytes, copy_bytes, bytes, copy_bytes};
+    popliner_calibration c = calibration_of(rule, need);
+    uint64_t data_bytes = share_of(bytes - code_bytes, c.data_per_million, MILLION);
+    pl_need_line line = {.bytes = offset_by(code_bytes + data_bytes, c.offset_bytes),
+                         .copy_bytes = share_of(copy_bytes, c.data_per_million, MILLION)};
+    line.live_bytes = line.bytes;
+    line.live_copy_bytes = line.copy_bytes;
+    if (need == POPLINER_NEED_EXPECTED && rule->has_layout) {
+        lay_out(layout, c.layout_per_million, &line);
+    } else if (need == POPLINER_NEED_MOST) {
+        lay_out(&rule->worst, c.layout_per_million, &line);
+        line.bytes = share_of(line.bytes, MOST_PER_THOUSAND, 1000);
+        line.copy_bytes = share_of(line.copy_bytes, MOST_PER_THOUSAND, 1000);
+    }
+    return line;
 }

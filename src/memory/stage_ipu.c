@@ -15,6 +15,7 @@ void pl_ipu_memory_clear(pl_ipu_memory *memory) {
     pl_stage_memory_clear(&memory->stage);
     free(memory->kept_bytes);
     free(memory->layout_bytes);
+    free(memory->correction_bytes);
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
         free(memory->need_bytes[need]);
     *memory = (pl_ipu_memory){0};
@@ -34,7 +35,9 @@ static bool make_arrays(pl_ipu_memory *memory, size_t num_tiles) {
         *arrays[i] = pl_new_array(num_tiles, sizeof **arrays[i]);
         made = made && *arrays[i] != NULL;
     }
-    return made;
+    free(memory->correction_bytes);
+    memory->correction_bytes = pl_new_array(num_tiles, sizeof *memory->correction_bytes);
+    return made && memory->correction_bytes != NULL;
 }
 
 /* For a need, how many copies there are of copy_bytes[num_tiles]: of one stage its own, of several
@@ -54,6 +57,17 @@ static size_t count_copies(const popliner_pipeline *pipeline, popliner_need need
     return num_stages == 1 ? pl_pipeline_copies_for(pipeline, need, stages[0].stages_to_end) : 1;
 }
 
+uint64_t pl_stage_code_bytes(const pl_stage_meter *meter, const pl_stage_memory *memory, int group,
+                             size_t tile) {
+    const uint64_t *const explained_bytes[PL_NUM_CODE_GROUPS] = {
+        [PL_VERTEX_CODE] = memory->vertex_code_bytes,
+        [PL_VERTEX_STATE] = memory->vertex_state_bytes,
+        [PL_EXCHANGE_CODE] = memory->exchange_code_bytes,
+        [PL_CONTROL_CODE] = memory->control_code_bytes,
+    };
+    return explained_bytes[group][tile] + pl_account_fixed_code(&meter->account, group, tile);
+}
+
 static void add_need(const pl_stage_meter *meter, const pl_need_rule *rule, popliner_need need,
                      size_t copies, const uint64_t *copy_bytes, pl_ipu_memory *memory) {
     const uint64_t *base_bytes = need == POPLINER_NEED_LEAST  ? memory->stage.least_bytes
@@ -61,12 +75,18 @@ static void add_need(const pl_stage_meter *meter, const pl_need_rule *rule, popl
                                                               : memory->stage.total_bytes;
     for (size_t tile = 0; tile < memory->stage.num_tiles; tile++) {
         pl_layout layout = pl_layout_of_tile(meter->profile, tile);
-        pl_need_line line = pl_need_of(rule, need, &layout, base_bytes[tile], copy_bytes[tile]);
+        uint64_t code_bytes = 0;
+        for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
+            code_bytes += pl_stage_code_bytes(meter, &memory->stage, group, tile);
+        pl_need_line line =
+            pl_need_of(rule, need, &layout, base_bytes[tile], code_bytes, copy_bytes[tile]);
         memory->need_bytes[need][tile] = line.bytes + copies * line.copy_bytes;
         if (need == POPLINER_NEED_EXPECTED) {
             memory->kept_bytes[tile] = copies * copy_bytes[tile];
-            memory->layout_bytes[tile] =
-                memory->need_bytes[need][tile] - base_bytes[tile] - memory->kept_bytes[tile];
+            uint64_t live_bytes = line.live_bytes + copies * line.live_copy_bytes;
+            memory->layout_bytes[tile] = memory->need_bytes[need][tile] - live_bytes;
+            memory->correction_bytes[tile] =
+                (int64_t)live_bytes - (int64_t)(base_bytes[tile] + memory->kept_bytes[tile]);
         }
     }
 }
@@ -79,6 +99,7 @@ popliner_status pl_stage_measure_ipu(pl_stage_meter *meter, const popliner_pipel
         .has_needs = meter->chain->model->follows_account,
         .has_layout = pipeline != NULL && (pipeline->effects & POPLINER_EFFECT_LAYOUT) != 0,
         .worst = pl_layout_worst(meter->profile),
+        .calibration = pipeline == NULL ? (popliner_calibration){0} : pipeline->calibration,
     };
     uint64_t *stash_bytes = pl_new_array(num_stages * num_tiles, sizeof *stash_bytes);
     uint64_t *copy_bytes = pl_new_array(num_tiles, sizeof *copy_bytes);
