@@ -113,6 +113,10 @@ json_t *pl_report_memory_json(const popliner_stage_detail *detail, bool is_full,
                pl_report_put(mem, "accumulators",
                              json_integer((json_int_t)detail->accumulator_bytes)) &&
                done;
+    if (pipeline->calibration.data_per_million != 0)
+        done =
+            pl_report_put(mem, "correction", json_integer((json_int_t)detail->correction_bytes)) &&
+            done;
     if (pl_schedule_keeps(pipeline->schedule))
         done = pl_report_put(mem, "stash", json_integer((json_int_t)detail->stash_bytes)) && done;
     return pl_report_whole(mem, done);
