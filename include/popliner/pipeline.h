@@ -72,16 +72,21 @@ typedef enum popliner_need {
  * nothing else does, as a share: the largest of docs/benchmarks.md. */
 #define POPLINER_SPREAD 0.034
 
+/* What is predicted times these. */
+typedef struct popliner_scales {
+    uint64_t code_per_million; /* of vertices, their state, exchange and control */
+    uint64_t data_per_million; /* of all else that is live */
+    uint64_t layout_per_million;
+} popliner_scales;
+
 /* What compiled pipelines were found to need beside what is predicted: popliner/calibration.h. All 0
- * for none. Only the full memory model knows it. */
+ * for none; else all but the layouts are at least 1. Only the full memory model knows it. */
 typedef struct popliner_calibration {
-    int64_t offset_bytes;      /* added to every tile of every stage; may be below 0 */
-    uint64_t data_per_million; /* that data is scaled by; at least 1, or there is none of it all */
-    uint64_t layout_per_million; /* that what the layout leaves unused is scaled by */
+    popliner_scales earlier; /* for a stage with others behind it */
+    popliner_scales last;    /* for one that ends with the last unit */
 } popliner_calibration;
 
-/* The most that may be asked for, of offset_bytes in both directions. */
-#define POPLINER_MAX_OFFSET_BYTES 1000000000
+/* The largest scale. */
 #define POPLINER_MAX_PER_MILLION 100000000
 
 typedef struct popliner_pipeline {

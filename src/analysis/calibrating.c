@@ -379,7 +379,7 @@ popliner_status popliner_analysis_compare(popliner_analysis *analysis,
                        pl_analysis_pipeline(&c->request), c};
     for (size_t i = 0; status == POPLINER_OK && i < c->num_stages; i++)
         status = compare_stage(&s, i, compiled[i]->profile, error);
-    if (status == POPLINER_OK && c->request.calibration.data_per_million == 0)
+    if (status == POPLINER_OK && !pl_is_calibrated(&c->request.calibration))
         status = correct(&s, error);
     if (status == POPLINER_OK)
         *comparison = c;

@@ -109,16 +109,29 @@ static popliner_status take_settings(const pl_json *json, const json_t *settings
     return status;
 }
 
-/* A whole number that may be below 0. */
-static popliner_status take_offset(const pl_json *json, const json_t *value, int64_t *bytes) {
-    const pl_json_place place = pl_place("correction.offset_bytes");
-    json_int_t number = json_integer_value(value);
-    if (!json_is_integer(value) || number < -POPLINER_MAX_OFFSET_BYTES ||
-        number > POPLINER_MAX_OFFSET_BYTES)
-        return pl_json_refuse(json, &place, "expected a whole number from %d to %d",
-                              -POPLINER_MAX_OFFSET_BYTES, POPLINER_MAX_OFFSET_BYTES);
-    *bytes = number;
-    return POPLINER_OK;
+/* A scale, as the fraction that it is. */
+static popliner_status take_scale(const pl_json *json, const json_t *scales, const char *stages,
+                                  const char *key, uint64_t least, uint64_t *per_million) {
+    const pl_json_place place = pl_place("correction.%s.%s", stages, key);
+    popliner_status status = pl_json_scaled(json, &place, json_object_get(scales, key), MILLION,
+                                            POPLINER_MAX_PER_MILLION, per_million);
+    if (status == POPLINER_OK && *per_million < least)
+        status = pl_json_refuse(json, &place, "expected a number above 0");
+    return status;
+}
+
+static popliner_status take_scales(const pl_json *json, const json_t *correction,
+                                   const char *stages, popliner_scales *scales) {
+    const pl_json_place place = pl_place("correction.%s", stages);
+    const json_t *own = json_object_get(correction, stages);
+    popliner_status status = pl_json_object(json, &place, own);
+    if (status == POPLINER_OK)
+        status = take_scale(json, own, stages, "code_scale", 1, &scales->code_per_million);
+    if (status == POPLINER_OK)
+        status = take_scale(json, own, stages, "data_scale", 1, &scales->data_per_million);
+    if (status == POPLINER_OK)
+        status = take_scale(json, own, stages, "layout_scale", 0, &scales->layout_per_million);
+    return status;
 }
 
 static popliner_status take_correction(const pl_json *json, const json_t *root,
@@ -126,7 +139,6 @@ static popliner_status take_correction(const pl_json *json, const json_t *root,
     const json_t *correction = json_object_get(root, "correction");
     const char *format = json_string_value(json_object_get(root, "format"));
     const pl_json_place whole = pl_place("%s", "");
-    popliner_calibration *c = &request->calibration;
     if (format == NULL || strcmp(format, "popliner-calibration") != 0)
         return pl_json_refuse(json, &whole,
                               "is no calibration (\"format\": \"popliner-calibration\"), as a "
@@ -135,17 +147,9 @@ static popliner_status take_correction(const pl_json *json, const json_t *root,
         return pl_json_refuse(json, &whole,
                               "has no correction: the comparison was with a calibration already");
     popliner_status status =
-        take_offset(json, json_object_get(correction, "offset_bytes"), &c->offset_bytes);
-    const pl_json_place data = pl_place("correction.data_scale");
+        take_scales(json, correction, "earlier_stages", &request->calibration.earlier);
     if (status == POPLINER_OK)
-        status = pl_json_scaled(json, &data, json_object_get(correction, "data_scale"), MILLION,
-                                POPLINER_MAX_PER_MILLION, &c->data_per_million);
-    if (status == POPLINER_OK && c->data_per_million == 0)
-        status = pl_json_refuse(json, &data, "expected a number above 0");
-    const pl_json_place layout = pl_place("correction.layout_scale");
-    if (status == POPLINER_OK)
-        status = pl_json_scaled(json, &layout, json_object_get(correction, "layout_scale"), MILLION,
-                                POPLINER_MAX_PER_MILLION, &c->layout_per_million);
+        status = take_scales(json, correction, "last_stage", &request->calibration.last);
     if (status == POPLINER_OK)
         status = take_settings(json, json_object_get(correction, "made_with"), request);
     return status;

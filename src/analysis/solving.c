@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/analysis_data.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -42,19 +41,22 @@ static void free_task(task *t) {
 
 /* ---- making ready ---- */
 
+static bool are_scales(const popliner_scales *s) {
+    return s->code_per_million >= 1 && s->code_per_million <= POPLINER_MAX_PER_MILLION &&
+           s->data_per_million >= 1 && s->data_per_million <= POPLINER_MAX_PER_MILLION &&
+           s->layout_per_million <= POPLINER_MAX_PER_MILLION;
+}
+
 static popliner_status check_calibration(const popliner_calibration *c, popliner_error *error) {
-    bool is_none = c->offset_bytes == 0 && c->data_per_million == 0 && c->layout_per_million == 0;
-    if (is_none || (c->offset_bytes >= -POPLINER_MAX_OFFSET_BYTES &&
-                    c->offset_bytes <= POPLINER_MAX_OFFSET_BYTES && c->data_per_million > 0 &&
-                    c->data_per_million <= POPLINER_MAX_PER_MILLION &&
-                    c->layout_per_million <= POPLINER_MAX_PER_MILLION))
+    const uint64_t numbers = c->earlier.code_per_million | c->earlier.data_per_million |
+                             c->earlier.layout_per_million | c->last.code_per_million |
+                             c->last.data_per_million | c->last.layout_per_million;
+    if (numbers == 0 || (are_scales(&c->earlier) && are_scales(&c->last)))
         return POPLINER_OK;
     return pl_fail(error, POPLINER_ERROR_USAGE,
-                   "a calibration of %" PRId64 " bytes, %" PRIu64 " and %" PRIu64
-                   " per million is none: expected at most %d bytes, 1 to %d and 0 to %d per "
-                   "million, or all 0",
-                   c->offset_bytes, c->data_per_million, c->layout_per_million,
-                   POPLINER_MAX_OFFSET_BYTES, POPLINER_MAX_PER_MILLION, POPLINER_MAX_PER_MILLION);
+                   "the scales of a calibration are 1 to %d per million (a layout's may be 0), or "
+                   "all 0",
+                   POPLINER_MAX_PER_MILLION);
 }
 
 popliner_status pl_analysis_take_request(const popliner_request *request, popliner_request *own,
@@ -98,7 +100,8 @@ popliner_pipeline pl_analysis_pipeline(const popliner_request *request) {
         .max_stages = 1,
         .effects = has_effects ? request->effects : 0,
         .accumulators = has_effects ? request->accumulators : POPLINER_ACCUMULATORS_NONE,
-        .calibration = has_effects ? request->calibration : (popliner_calibration){0},
+        .calibration =
+            has_effects ? request->calibration : (popliner_calibration){{0, 0, 0}, {0, 0, 0}},
     };
 }
 
@@ -108,7 +111,7 @@ static popliner_status find_stored(popliner_analysis *a, const popliner_request 
     const popliner_pipeline pipeline = pl_analysis_pipeline(request);
     pl_model_parts *parts = &a->models[request->memory_model];
     *stages = NULL;
-    if (is_greedy(request) || pipeline.calibration.data_per_million != 0)
+    if (is_greedy(request) || pl_is_calibrated(&pipeline.calibration))
         return POPLINER_OK;
     popliner_status status =
         pl_analysis_find_stages(a, request->memory_model, &pipeline, stages, error);
@@ -130,7 +133,7 @@ popliner_status popliner_analysis_load_rest(popliner_analysis *analysis,
     if (status == POPLINER_OK && request != NULL)
         status = pl_analysis_take_request(request, &r, error);
     if (status != POPLINER_OK || request == NULL || analysis->stored == NULL || is_greedy(&r) ||
-        r.calibration.data_per_million != 0)
+        pl_is_calibrated(&r.calibration))
         return status;
     const popliner_pipeline pipeline = pl_analysis_pipeline(&r);
     status = pl_analysis_begin(analysis, r.memory_model, error);

@@ -179,7 +179,7 @@ bool pl_details_check(const pl_stage_details *details, size_t num_units,
 bool pl_details_serve(const pl_details_key *measured, const popliner_pipeline *wanted) {
     const popliner_pipeline *own = &measured->pipeline;
     pl_schedule_kind kind = pl_schedule_kind_of(wanted->schedule);
-    if (own->effects != wanted->effects || wanted->calibration.data_per_million != 0)
+    if (own->effects != wanted->effects || pl_is_calibrated(&wanted->calibration))
         return false;
     if (!measured->is_training)
         return true;

@@ -473,6 +473,7 @@ static void begin_start(pl_tile_meter *meter, size_t start) {
 
 /* What of a stage on a tile has nothing to do with steps. */
 typedef struct steady_bytes {
+    const pl_need_rule *rule;
     uint64_t code_bytes[PL_NUM_CODE_GROUPS];
     uint64_t all_code_bytes;
     uint64_t counted_code_bytes; /* the same with what no operation explains */
@@ -486,8 +487,8 @@ typedef struct steady_bytes {
 static bool add_need(pl_tile_meter *meter, popliner_need need, size_t interval, size_t tile,
                      const stage_peak *peak, uint64_t bytes, const steady_bytes *s,
                      uint64_t unexplained_bytes) {
-    pl_need_line line = pl_need_of(&meter->inputs->rule, need, &meter->layout, bytes,
-                                   s->counted_code_bytes, s->stash_bytes);
+    pl_need_line line =
+        pl_need_of(s->rule, need, &meter->layout, bytes, s->counted_code_bytes, s->stash_bytes);
     pl_peak_piece piece = {
         .bytes = line.bytes,
         .stash_bytes = line.copy_bytes,
@@ -500,10 +501,12 @@ static bool add_need(pl_tile_meter *meter, popliner_need need, size_t interval, 
     return pl_peak_envelope_add(&meter->largest[need], interval, &piece);
 }
 
-static steady_bytes find_steady(const pl_tile_meter *meter, size_t tile,
+static steady_bytes find_steady(const pl_tile_meter *meter, size_t tile, size_t unit,
                                 const uint64_t *sum_bytes) {
     const pl_account *account = &meter->inputs->account;
+    bool is_last = unit + 1 == meter->inputs->chain->num_units;
     steady_bytes s = {
+        .rule = is_last ? &meter->inputs->last_rule : &meter->inputs->rule,
         .data_bytes = sum_bytes[PL_SUM_DATA],
         .fixed_bytes = pl_account_fixed(account, tile),
         .stash_bytes = sum_bytes[PL_SUM_STASH],
@@ -520,8 +523,8 @@ static steady_bytes find_steady(const pl_tile_meter *meter, size_t tile,
 /* Adds what is told of the stage over all tiles. */
 static void add_sums(pl_tile_meter *meter, size_t interval, const stage_peak *peak,
                      const steady_bytes *s, uint64_t bytes) {
-    pl_need_line line = pl_need_of(&meter->inputs->rule, POPLINER_NEED_EXPECTED, &meter->layout,
-                                   bytes, s->counted_code_bytes, s->stash_bytes);
+    pl_need_line line = pl_need_of(s->rule, POPLINER_NEED_EXPECTED, &meter->layout, bytes,
+                                   s->counted_code_bytes, s->stash_bytes);
     pl_detail_sums own = {
         .variables_bytes = peak->bytes - peak->unexplained_bytes + s->data_bytes,
         .stash_bytes = s->stash_bytes,
@@ -536,6 +539,18 @@ static void add_sums(pl_tile_meter *meter, size_t interval, const stage_peak *pe
     pl_detail_sums_add(&meter->sums[interval], &own, 1);
 }
 
+/* What a tile with so many bytes needs in the stage and in every longer one: the last of them may
+ * have smaller scales. */
+static uint64_t never_less(const pl_tile_meter *meter, uint64_t bytes, const steady_bytes *s) {
+    const pl_interval_inputs *inputs = meter->inputs;
+    popliner_need need = inputs->options->need;
+    pl_need_line own =
+        pl_need_of(s->rule, need, &meter->layout, bytes, s->counted_code_bytes, s->stash_bytes);
+    pl_need_line last = pl_need_of(&inputs->last_rule, need, &meter->layout, bytes,
+                                   s->counted_code_bytes, s->stash_bytes);
+    return own.bytes < last.bytes ? own.bytes : last.bytes;
+}
+
 /* Adds a tile to the stage from `start` to `unit`; false when memory is short. */
 static bool add_to_stage(pl_tile_meter *meter, size_t tile, size_t start, size_t unit,
                          const stage_steps *steps, const uint64_t *sum_bytes) {
@@ -543,16 +558,15 @@ static bool add_to_stage(pl_tile_meter *meter, size_t tile, size_t start, size_t
     const bool *wants = inputs->wants_need;
     size_t interval = pl_triangle_place(inputs->usage.num_units, start, unit);
     bool has_buffers = (inputs->options->pipeline.effects & POPLINER_EFFECT_BUFFERS) != 0;
-    steady_bytes s = find_steady(meter, tile, sum_bytes);
+    steady_bytes s = find_steady(meter, tile, unit, sum_bytes);
     uint64_t steady = s.all_code_bytes + s.data_bytes + s.fixed_bytes;
     stage_peak plain = peak_of_stage(meter, steps, unit, false);
     if (meter->sums == NULL && !inputs->model->may_shrink) {
         /* what never becomes less when the stage grows */
         bool has_all = inputs->options->need != POPLINER_NEED_LEAST;
         uint64_t bytes = plain.bytes + steady + (has_all ? s.accumulator_bytes : 0);
-        pl_need_line line = pl_need_of(&inputs->rule, inputs->options->need, &meter->layout, bytes,
-                                       s.counted_code_bytes, s.stash_bytes);
-        if ((has_all || !meter->has_unexplained) && line.bytes > inputs->options->max_bytes) {
+        uint64_t need_bytes = never_less(meter, bytes, &s);
+        if ((has_all || !meter->has_unexplained) && need_bytes > inputs->options->max_bytes) {
             meter->allowed_end[start] = unit;
             return true;
         }
@@ -569,7 +583,7 @@ static bool add_to_stage(pl_tile_meter *meter, size_t tile, size_t start, size_t
         return false;
     if (wants[POPLINER_NEED_LEAST] &&
         !add_need(meter, POPLINER_NEED_LEAST, interval, tile, &plain,
-                  plain.bytes - (inputs->rule.has_needs ? plain.unexplained_bytes : 0) + steady, &s,
+                  plain.bytes - (s.rule->has_needs ? plain.unexplained_bytes : 0) + steady, &s,
                   s.fixed_bytes))
         return false;
     bytes = buffered.bytes + buffered.buffer_bytes + s.accumulator_bytes + steady;

@@ -23,11 +23,10 @@ typedef struct pl_fit_stage {
     pl_fit_bytes compiled;
 } pl_fit_stage;
 
-/* Makes it of all stages but the one in place `left_out` (SIZE_MAX: of all):
- *   offset  what was compiled less what was predicted of code: the mean over the stages, rounded
- *   scales  the sum over the stages of what was compiled by that of what was predicted, rounded to
- *           millionths; 1 where nothing was predicted
- * False if there are no stages, or a number is beyond what a calibration may have. O(stages). */
+/* Makes it of all stages but the one in place `left_out` (SIZE_MAX: of all), of which the last has
+ * nothing behind it: each scale is the sum of what was compiled by the sum of what was predicted,
+ * rounded to millionths; 1 where nothing was predicted, or no stage is left to learn from. False if
+ * a scale is beyond what a calibration may have. O(stages). */
 bool pl_calibration_fit(const pl_fit_stage *stages, size_t num_stages, size_t left_out,
                         popliner_calibration *calibration);
 

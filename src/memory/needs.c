@@ -53,24 +53,20 @@ uint64_t pl_layout_fragments(const pl_layout *layout, uint64_t live_bytes) {
                : share_of(live_bytes, layout->fragmented_bytes, layout->live_bytes);
 }
 
-/* The calibration of a need; of what is needed at least, only what makes it less. */
-static popliner_calibration calibration_of(const pl_need_rule *rule, popliner_need need) {
-    popliner_calibration c = rule->calibration;
-    if (c.data_per_million == 0)
-        return (popliner_calibration){0, MILLION, MILLION};
-    if (need == POPLINER_NEED_LEAST) {
-        c.offset_bytes = c.offset_bytes < 0 ? c.offset_bytes : 0;
-        c.data_per_million = c.data_per_million < MILLION ? c.data_per_million : MILLION;
-    }
-    return c;
+static uint64_t at_most_one(uint64_t per_million) {
+    return per_million < MILLION ? per_million : MILLION;
 }
 
-/* bytes + offset_bytes, but not below 0. */
-static uint64_t offset_by(uint64_t bytes, int64_t offset_bytes) {
-    if (offset_bytes >= 0)
-        return bytes + (uint64_t)offset_bytes;
-    uint64_t less = (uint64_t)-offset_bytes;
-    return bytes > less ? bytes - less : 0;
+/* The scales of a need; of what is needed at least, only those that make it less. */
+static popliner_scales scales_of(const pl_need_rule *rule, popliner_need need) {
+    popliner_scales s = rule->scales;
+    if (s.data_per_million == 0)
+        return (popliner_scales){MILLION, MILLION, MILLION};
+    if (need == POPLINER_NEED_LEAST) {
+        s.code_per_million = at_most_one(s.code_per_million);
+        s.data_per_million = at_most_one(s.data_per_million);
+    }
+    return s;
 }
 
 static void lay_out(const pl_layout *layout, uint64_t per_million, pl_need_line *line) {
@@ -86,16 +82,18 @@ pl_need_line pl_need_of(const pl_need_rule *rule, popliner_need need, const pl_l
                         uint64_t bytes, uint64_t code_bytes, uint64_t copy_bytes) {
     if (!rule->has_needs)
         return (pl_need_line){bytes, copy_bytes, bytes, copy_bytes};
-    popliner_calibration c = calibration_of(rule, need);
-    uint64_t data_bytes = share_of(bytes - code_bytes, c.data_per_million, MILLION);
-    pl_need_line line = {.bytes = offset_by(code_bytes + data_bytes, c.offset_bytes),
-                         .copy_bytes = share_of(copy_bytes, c.data_per_million, MILLION)};
+    popliner_scales s = scales_of(rule, need);
+    pl_need_line line = {
+        .bytes = share_of(code_bytes, s.code_per_million, MILLION) +
+                 share_of(bytes - code_bytes, s.data_per_million, MILLION),
+        .copy_bytes = share_of(copy_bytes, s.data_per_million, MILLION),
+    };
     line.live_bytes = line.bytes;
     line.live_copy_bytes = line.copy_bytes;
     if (need == POPLINER_NEED_EXPECTED && rule->has_layout) {
-        lay_out(layout, c.layout_per_million, &line);
+        lay_out(layout, s.layout_per_million, &line);
     } else if (need == POPLINER_NEED_MOST) {
-        lay_out(&rule->worst, c.layout_per_million, &line);
+        lay_out(&rule->worst, s.layout_per_million, &line);
         line.bytes = share_of(line.bytes, MOST_PER_THOUSAND, 1000);
         line.copy_bytes = share_of(line.copy_bytes, MOST_PER_THOUSAND, 1000);
     }

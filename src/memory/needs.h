@@ -33,7 +33,7 @@ typedef struct pl_need_rule {
     bool has_needs;  /* else all three are what was measured: a memory model without effects */
     bool has_layout; /* it is expected to be wasteful */
     pl_layout worst;
-    popliner_calibration calibration;
+    popliner_scales scales; /* of a calibration, or all 0 */
 } pl_need_rule;
 
 /* A need as a line over the number of copies. */

@@ -91,6 +91,20 @@ static void add_need(const pl_stage_meter *meter, const pl_need_rule *rule, popl
     }
 }
 
+/* The calibration of the stages. */
+static popliner_scales scales_for(const pl_stage_meter *meter, const popliner_pipeline *pipeline,
+                                  const popliner_interval *stages, size_t num_stages) {
+    bool has_earlier = false;
+    bool has_last = false;
+    for (size_t i = 0; i < num_stages; i++) {
+        bool is_last = stages[i].last_unit + 1 == meter->chain->num_units;
+        has_last = has_last || is_last;
+        has_earlier = has_earlier || !is_last;
+    }
+    return pipeline == NULL ? (popliner_scales){0, 0, 0}
+                            : pl_calibration_scales(&pipeline->calibration, has_earlier, has_last);
+}
+
 popliner_status pl_stage_measure_ipu(pl_stage_meter *meter, const popliner_pipeline *pipeline,
                                      const popliner_interval *stages, size_t num_stages,
                                      pl_ipu_memory *memory, popliner_error *error) {
@@ -99,7 +113,7 @@ popliner_status pl_stage_measure_ipu(pl_stage_meter *meter, const popliner_pipel
         .has_needs = meter->chain->model->follows_account,
         .has_layout = pipeline != NULL && (pipeline->effects & POPLINER_EFFECT_LAYOUT) != 0,
         .worst = pl_layout_worst(meter->profile),
-        .calibration = pipeline == NULL ? (popliner_calibration){0} : pipeline->calibration,
+        .scales = scales_for(meter, pipeline, stages, num_stages),
     };
     uint64_t *stash_bytes = pl_new_array(num_stages * num_tiles, sizeof *stash_bytes);
     uint64_t *copy_bytes = pl_new_array(num_tiles, sizeof *copy_bytes);

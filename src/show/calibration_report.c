@@ -81,6 +81,13 @@ static void write_percent(pl_text *text, double percent) {
         pl_text_format(text, " %+9.1f %%", percent);
 }
 
+static void write_scales(pl_text *text, const char *stages, const popliner_scales *scales) {
+    pl_text_format(text, "Correction, %s: code times %.6f, data times %.6f, layout times %.6f\n",
+                   stages, (double)scales->code_per_million / 1e6,
+                   (double)scales->data_per_million / 1e6,
+                   (double)scales->layout_per_million / 1e6);
+}
+
 static void write_correction(pl_text *text, const popliner_comparison *c) {
     pl_text_add(text, "Errors of the largest tile\n");
     pl_text_format(text, "  stage %11s %11s %11s\n", c->has_correction ? "before" : "error",
@@ -94,15 +101,14 @@ static void write_correction(pl_text *text, const popliner_comparison *c) {
         }
         pl_text_add(text, "\n");
     }
-    if (c->has_correction)
-        pl_text_format(text,
-                       "Correction: %+" PRId64 " bytes on each tile, data times %.6f, layout times "
-                       "%.6f\n\"Left out\" is the error with a correction made of the other "
-                       "stages alone.\n",
-                       c->correction.offset_bytes, (double)c->correction.data_per_million / 1e6,
-                       (double)c->correction.layout_per_million / 1e6);
-    else
+    if (!c->has_correction) {
         pl_text_add(text, "The predictions are with a calibration already: no other is made.\n");
+        return;
+    }
+    pl_text_add(text, "Left out: with a correction made of the others alone; without another last "
+                      "stage the last\nis not corrected.\n");
+    write_scales(text, "earlier stages", &c->correction.earlier);
+    write_scales(text, "last stage", &c->correction.last);
 }
 
 /* ---- JSON ---- */
@@ -173,6 +179,12 @@ static json_t *settings_json(const popliner_comparison *c) {
     return pl_report_whole(json, done);
 }
 
+static json_t *scales_json(const popliner_scales *scales) {
+    return json_pack("{s:f, s:f, s:f}", "code_scale", (double)scales->code_per_million / 1e6,
+                     "data_scale", (double)scales->data_per_million / 1e6, "layout_scale",
+                     (double)scales->layout_per_million / 1e6);
+}
+
 static json_t *comparison_json(const popliner_comparison *c) {
     json_t *json = json_object();
     json_t *stages = json_array();
@@ -182,10 +194,9 @@ static json_t *comparison_json(const popliner_comparison *c) {
         done = pl_report_append(stages, stage_json(c, i));
     stages = pl_report_whole(stages, done);
     if (c->has_correction)
-        correction = json_pack(
-            "{s:I, s:f, s:f, s:o}", "offset_bytes", (json_int_t)c->correction.offset_bytes,
-            "data_scale", (double)c->correction.data_per_million / 1e6, "layout_scale",
-            (double)c->correction.layout_per_million / 1e6, "made_with", settings_json(c));
+        correction = json_pack("{s:o, s:o, s:o}", "earlier_stages",
+                               scales_json(&c->correction.earlier), "last_stage",
+                               scales_json(&c->correction.last), "made_with", settings_json(c));
     else
         correction = json_null();
     done = pl_report_put(json, "format", json_string("popliner-calibration"));

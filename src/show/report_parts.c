@@ -113,7 +113,7 @@ json_t *pl_report_memory_json(const popliner_stage_detail *detail, bool is_full,
                pl_report_put(mem, "accumulators",
                              json_integer((json_int_t)detail->accumulator_bytes)) &&
                done;
-    if (pipeline->calibration.data_per_million != 0)
+    if (pl_is_calibrated(&pipeline->calibration))
         done =
             pl_report_put(mem, "correction", json_integer((json_int_t)detail->correction_bytes)) &&
             done;
