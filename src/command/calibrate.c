@@ -52,21 +52,26 @@ static bool is_there(const char *path) {
     return file != NULL;
 }
 
-/* By their numbers where there are some, else by name: 2 before 10, ipu2 before ipu10. */
+/* By name, but numbers in them by their size: ipu2 before ipu10. */
 static int compare_names(const void *first, const void *second) {
     const char *a = *(char *const *)first;
     const char *b = *(char *const *)second;
-    while (*a != '\0' && *a == *b && (*a < '0' || *a > '9')) {
-        a++;
-        b++;
-    }
-    size_t a_length = strspn(a, "0123456789");
-    size_t b_length = strspn(b, "0123456789");
-    if (a_length > 0 && b_length > 0) {
-        unsigned long long a_number = strtoull(a, NULL, 10);
-        unsigned long long b_number = strtoull(b, NULL, 10);
-        if (a_number != b_number)
-            return a_number < b_number ? -1 : 1;
+    while (*a != '\0' && *b != '\0') {
+        size_t a_length = strspn(a, "0123456789");
+        size_t b_length = strspn(b, "0123456789");
+        if (a_length > 0 && b_length > 0) {
+            unsigned long long a_number = strtoull(a, NULL, 10);
+            unsigned long long b_number = strtoull(b, NULL, 10);
+            if (a_number != b_number)
+                return a_number < b_number ? -1 : 1;
+            a += a_length;
+            b += b_length;
+        } else if (*a != *b) {
+            break;
+        } else {
+            a++;
+            b++;
+        }
     }
     return strcmp(a, b);
 }
