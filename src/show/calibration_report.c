@@ -179,12 +179,6 @@ static json_t *settings_json(const popliner_comparison *c) {
     return pl_report_whole(json, done);
 }
 
-static json_t *scales_json(const popliner_scales *scales) {
-    return json_pack("{s:f, s:f, s:f}", "code_scale", (double)scales->code_per_million / 1e6,
-                     "data_scale", (double)scales->data_per_million / 1e6, "layout_scale",
-                     (double)scales->layout_per_million / 1e6);
-}
-
 static json_t *comparison_json(const popliner_comparison *c) {
     json_t *json = json_object();
     json_t *stages = json_array();
@@ -194,9 +188,10 @@ static json_t *comparison_json(const popliner_comparison *c) {
         done = pl_report_append(stages, stage_json(c, i));
     stages = pl_report_whole(stages, done);
     if (c->has_correction)
-        correction = json_pack("{s:o, s:o, s:o}", "earlier_stages",
-                               scales_json(&c->correction.earlier), "last_stage",
-                               scales_json(&c->correction.last), "made_with", settings_json(c));
+        correction =
+            json_pack("{s:o, s:o, s:o}", "earlier_stages",
+                      pl_report_scales_json(&c->correction.earlier), "last_stage",
+                      pl_report_scales_json(&c->correction.last), "made_with", settings_json(c));
     else
         correction = json_null();
     done = pl_report_put(json, "format", json_string("popliner-calibration"));

@@ -122,6 +122,12 @@ json_t *pl_report_memory_json(const popliner_stage_detail *detail, bool is_full,
     return pl_report_whole(mem, done);
 }
 
+json_t *pl_report_scales_json(const popliner_scales *scales) {
+    return json_pack("{s:f, s:f, s:f}", "code_scale", (double)scales->code_per_million / 1e6,
+                     "data_scale", (double)scales->data_per_million / 1e6, "layout_scale",
+                     (double)scales->layout_per_million / 1e6);
+}
+
 json_t *pl_report_needs_json(const popliner_stage_detail *detail, uint64_t limit_bytes) {
     const uint64_t *need_bytes = detail->need_bytes;
     const char *verdict = popliner_verdict_text(popliner_verdict_of(detail, limit_bytes));
