@@ -205,8 +205,8 @@ void popliner_analysis_free(popliner_analysis *analysis) {
         return;
     for (size_t model = 0; model < PL_NUM_MEMORY_MODELS; model++) {
         pl_model_parts *parts = &a->models[model];
-        for (size_t recompute = 0; recompute < PL_NUM_RECOMPUTES; recompute++)
-            pl_stage_details_free(parts->stages[recompute]);
+        for (size_t place = 0; place < PL_NUM_STAGE_PLACES; place++)
+            pl_stage_details_free(parts->stages[place]);
         pl_stage_meter_free(parts->meter);
         pl_chain_free(parts->chain);
     }
