@@ -14,6 +14,7 @@
 #define POPLINER_PIPELINE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -71,12 +72,30 @@ typedef enum popliner_need {
  * nothing else does, as a share: the largest of docs/benchmarks.md. */
 #define POPLINER_SPREAD 0.034
 
+/* What is predicted times these. */
+typedef struct popliner_scales {
+    uint64_t code_per_million; /* of vertices, their state, exchange and control */
+    uint64_t data_per_million; /* of all else that is live */
+    uint64_t layout_per_million;
+} popliner_scales;
+
+/* What compiled pipelines were found to need beside what is predicted: popliner/calibration.h. All 0
+ * for none; else all but the layouts are at least 1. Only the full memory model knows it. */
+typedef struct popliner_calibration {
+    popliner_scales earlier; /* for a stage with others behind it */
+    popliner_scales last;    /* for one that ends with the last unit */
+} popliner_calibration;
+
+/* The largest scale. */
+#define POPLINER_MAX_PER_MILLION 100000000
+
 typedef struct popliner_pipeline {
     popliner_schedule schedule;
     popliner_recompute recompute;
     size_t max_stages; /* that are to be known; at least 1 */
     unsigned effects;  /* popliner_effect; of costs from a file this and the next mean nothing */
     popliner_accumulators accumulators;
+    popliner_calibration calibration; /* nor does this */
 } popliner_pipeline;
 
 #ifdef __cplusplus

@@ -7,6 +7,7 @@
 #define POPLINER_POPLINER_H
 
 #include "popliner/analysis.h"
+#include "popliner/calibration.h"
 #include "popliner/certificate.h"
 #include "popliner/chain.h"
 #include "popliner/costs.h"

@@ -59,10 +59,11 @@ typedef struct popliner_stage_memory {
     const uint64_t *buffer_bytes;
     const uint64_t *accumulator_bytes;
     const uint64_t *layout_bytes;
-    const uint64_t *total_bytes;                   /* the sum of these ten */
+    const uint64_t *total_bytes;                   /* the sum of these ten and of the last */
     const uint64_t *unexplained_always_live_bytes; /* part of unexplained_bytes */
     const uint64_t *peak_step; /* no bytes: the first step at which variables_bytes are live */
     const uint64_t *need_bytes[POPLINER_NUM_NEEDS]; /* EXPECTED is total_bytes */
+    const int64_t *correction_bytes; /* what a calibration adds, layout apart; may be below 0 */
 } popliner_stage_memory;
 
 /* A variable of a stage, see popliner/liveness.h for what belongs to the number. The texts live as
@@ -102,6 +103,7 @@ typedef struct popliner_stage_detail {
     size_t num_variables;
     popliner_stage_variable variables[POPLINER_DETAIL_VARIABLES]; /* the largest there and then */
     uint64_t need_bytes[POPLINER_NUM_NEEDS]; /* of the largest tile each; EXPECTED is tile_bytes */
+    int64_t correction_bytes; /* over all tiles: what a calibration adds, layout apart */
 } popliner_stage_detail;
 
 /* Whether a stage fits in so many bytes on its largest tile, by what is known of its needs. */

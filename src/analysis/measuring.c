@@ -144,6 +144,7 @@ static void finish_measurement(own_measurement *m) {
         .layout_bytes = m->memory.layout_bytes,
         .total_bytes = m->memory.need_bytes[POPLINER_NEED_EXPECTED],
         .peak_step = own->peak_step,
+        .correction_bytes = m->memory.correction_bytes,
     };
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
         m->shown.need_bytes[need] = m->memory.need_bytes[need];

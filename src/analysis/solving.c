@@ -41,6 +41,24 @@ static void free_task(task *t) {
 
 /* ---- making ready ---- */
 
+static bool are_scales(const popliner_scales *s) {
+    return s->code_per_million >= 1 && s->code_per_million <= POPLINER_MAX_PER_MILLION &&
+           s->data_per_million >= 1 && s->data_per_million <= POPLINER_MAX_PER_MILLION &&
+           s->layout_per_million <= POPLINER_MAX_PER_MILLION;
+}
+
+static popliner_status check_calibration(const popliner_calibration *c, popliner_error *error) {
+    const uint64_t numbers = c->earlier.code_per_million | c->earlier.data_per_million |
+                             c->earlier.layout_per_million | c->last.code_per_million |
+                             c->last.data_per_million | c->last.layout_per_million;
+    if (numbers == 0 || (are_scales(&c->earlier) && are_scales(&c->last)))
+        return POPLINER_OK;
+    return pl_fail(error, POPLINER_ERROR_USAGE,
+                   "the scales of a calibration are 1 to %d per million (a layout's may be 0), or "
+                   "all 0",
+                   POPLINER_MAX_PER_MILLION);
+}
+
 popliner_status pl_analysis_take_request(const popliner_request *request, popliner_request *own,
                                          popliner_error *error) {
     popliner_solver_options options;
@@ -61,6 +79,8 @@ popliner_status pl_analysis_take_request(const popliner_request *request, poplin
                          (int)own->accumulators);
     if (status == POPLINER_OK && (unsigned)own->need >= POPLINER_NUM_NEEDS)
         status = pl_fail(error, POPLINER_ERROR_USAGE, "there is no need %d", (int)own->need);
+    if (status == POPLINER_OK)
+        status = check_calibration(&own->calibration, error);
     /* the method is looked at before the rest of the options can be taken */
     if (status == POPLINER_OK)
         status = pl_solver_options_take(own->solver, &options, &listener, error);
@@ -80,6 +100,8 @@ popliner_pipeline pl_analysis_pipeline(const popliner_request *request) {
         .max_stages = 1,
         .effects = has_effects ? request->effects : 0,
         .accumulators = has_effects ? request->accumulators : POPLINER_ACCUMULATORS_NONE,
+        .calibration =
+            has_effects ? request->calibration : (popliner_calibration){{0, 0, 0}, {0, 0, 0}},
     };
 }
 
@@ -89,7 +111,7 @@ static popliner_status find_stored(popliner_analysis *a, const popliner_request 
     const popliner_pipeline pipeline = pl_analysis_pipeline(request);
     pl_model_parts *parts = &a->models[request->memory_model];
     *stages = NULL;
-    if (is_greedy(request))
+    if (is_greedy(request) || pl_is_calibrated(&pipeline.calibration))
         return POPLINER_OK;
     popliner_status status =
         pl_analysis_find_stages(a, request->memory_model, &pipeline, stages, error);
@@ -110,7 +132,8 @@ popliner_status popliner_analysis_load_rest(popliner_analysis *analysis,
     popliner_status status = pl_analysis_load_variables(analysis, error);
     if (status == POPLINER_OK && request != NULL)
         status = pl_analysis_take_request(request, &r, error);
-    if (status != POPLINER_OK || request == NULL || analysis->stored == NULL || is_greedy(&r))
+    if (status != POPLINER_OK || request == NULL || analysis->stored == NULL || is_greedy(&r) ||
+        pl_is_calibrated(&r.calibration))
         return status;
     const popliner_pipeline pipeline = pl_analysis_pipeline(&r);
     status = pl_analysis_begin(analysis, r.memory_model, error);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/calibrate.h"
 #include "command/commands.h"
 #include "command/no_layers.h"
 #include "command/request.h"
@@ -83,6 +84,10 @@ popliner_status evaluate_and_print(session *s, popliner_error *error) {
     r.solver.max_stages = num_cuts + 1;
     if (status == POPLINER_OK)
         status = request_set_limits(&r, s, limit_bytes, NULL, error);
+    if (status == POPLINER_OK && s->options.calibrate != NULL) {
+        status = calibrate_and_print(s, &r.asked, first_units, num_cuts, error);
+        goto done;
+    }
     if (status == POPLINER_OK)
         status = popliner_analysis_evaluate(s->analysis, &r.asked, first_units, num_cuts,
                                             &certificate, error);
@@ -94,6 +99,7 @@ popliner_status evaluate_and_print(session *s, popliner_error *error) {
         s->failed_softly = s->failed_softly || plan->status == POPLINER_PLAN_INFEASIBLE;
         status = session_print(text, error);
     }
+done:
     popliner_certificate_free(certificate);
     request_free(&r);
     free(first_units);

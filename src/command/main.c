@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "command/calibrate.h"
 #include "command/commands.h"
 #include "command/request.h"
 #include "popliner/popliner.h"
@@ -55,6 +56,8 @@ static popliner_status perform(session *s, popliner_error *error) {
         warn_of_unused(s);
     if (status == POPLINER_OK && o->costs != NULL)
         return solve_costs_and_print(s, error);
+    if (status == POPLINER_OK)
+        status = read_calibration(s, error);
     if (status == POPLINER_OK)
         status = session_open(s, error);
     if (status == POPLINER_OK)

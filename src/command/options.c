@@ -150,6 +150,11 @@ static const option table[] = {
      "expected)"},
 
     {KIND_HEADING, 0, "Profiles of pipelines", NULL, NULL, 0, NULL},
+    {KIND_TEXT, 0, "calibrate", "DIR", NULL, offsetof(options, calibrate),
+     "with --evaluate: compare what is predicted with the\npipeline as it was compiled; DIR is its "
+     "report, or has\none for each IPU (0/profile.pop, ...)"},
+    {KIND_TEXT, 0, "calibration", "FILE", NULL, offsetof(options, calibration),
+     "predict with the correction that --calibrate printed\nwith --format json"},
     {KIND_NUMBER, 0, "ipu", "N", NULL, offsetof(options, ipu),
      "tables, --diagnose and --save-to-file for the tiles of\nthis IPU alone, which are numbered "
      "from 0 then\n(default: of all IPUs)"},
@@ -516,6 +521,8 @@ static const use uses[] = {
     {"effects", SOLVE | EVALUATE, false},
     {"accumulators", SOLVE | EVALUATE, false},
     {"risk", SOLVE | EVALUATE, false},
+    {"calibrate", EVALUATE, false},
+    {"calibration", SOLVE | EVALUATE, false},
     {"memory-model", ALL_ACTIONS & ~(MEMORY_AFFINITY | INTERLAYER_COMMUNICATION), false},
     {"layers", DIAGNOSE, false},
     {"layer-operations-only", DIAGNOSE, false},
@@ -538,10 +545,12 @@ static const use uses[] = {
 };
 
 static const char *const unknown_to_greedy[] = {
-    "costs",        "objective", "slack",      "ipu-mem-per-tile", "sweep",     "time-limit",
-    "write-lp",     "write-mps", "min-layers", "max-layers",       "cut-after", "no-cut-after",
-    "together",     "place",     "device-map", "schedule",         "recompute", "effects",
-    "accumulators", "risk",      NULL};
+    "costs",       "objective",  "slack",        "ipu-mem-per-tile",
+    "sweep",       "time-limit", "write-lp",     "write-mps",
+    "min-layers",  "max-layers", "cut-after",    "no-cut-after",
+    "together",    "place",      "device-map",   "schedule",
+    "recompute",   "effects",    "accumulators", "risk",
+    "calibration", NULL};
 static const char *const profile_only[] = {"memory-model",
                                            "layer-name-regex",
                                            "inputs-regex-layer-0",
@@ -553,6 +562,8 @@ static const char *const profile_only[] = {"memory-model",
                                            "effects",
                                            "accumulators",
                                            "risk",
+                                           "calibrate",
+                                           "calibration",
                                            "ipu",
                                            NULL};
 
@@ -613,7 +624,8 @@ bool options_keep_activations(const options *o) {
 
 /* Settles which effects there are, and what does not go with them. */
 static popliner_status check_effects(options *o, const given *g, popliner_error *error) {
-    static const char *const names[] = {"effects", "accumulators", "risk", NULL};
+    static const char *const names[] = {"effects",   "accumulators", "risk",
+                                        "calibrate", "calibration",  NULL};
     const char *name = first_given(g, names);
     if (name != NULL && o->memory_model == MODEL_POPLINER)
         return fail(error, "--%s: PopLiner's memory model knows nothing of it", name);
@@ -636,6 +648,11 @@ static popliner_status check_solving(const options *o, const given *g, popliner_
     if (o->device_map != NULL && o->num_ipus > 0)
         return fail(error, "--device-map %s says which IPUs there are; leave out --num-ipus",
                     o->device_map);
+    if (o->device_map != NULL && o->calibrate != NULL)
+        return fail(error,
+                    "--calibrate %s: compares one stage with each IPU, in order; leave out "
+                    "--device-map",
+                    o->calibrate);
     popliner_status status = check_written(o, error);
     return status == POPLINER_OK ? check_sweep(o, error) : status;
 }

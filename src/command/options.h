@@ -53,7 +53,9 @@ typedef struct options {
     bool interlayer_communication;
     bool solve;
     bool diagnose;
-    const char *evaluate; /* names of layers to cut after, separated by '|' */
+    const char *evaluate;    /* names of layers to cut after, separated by '|' */
+    const char *calibrate;   /* the reports of the compiled pipeline */
+    const char *calibration; /* what was learnt from one before */
     const char *save_to_file;
     bool load_from_file;
 

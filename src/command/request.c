@@ -139,6 +139,7 @@ popliner_status request_begin(request *r, const session *s, popliner_memory_mode
     r->asked.effects = o->effects;
     r->asked.accumulators = o->accumulators;
     r->asked.need = o->need;
+    r->asked.calibration = s->calibration;
     r->asked.solver = &r->solver;
     return status;
 }

@@ -18,8 +18,9 @@ typedef struct session {
     log_state log;
     popliner_listener listener; /* writes into the log, and knows when something is solved */
     interrupts interrupts;
-    popliner_analysis *analysis; /* NULL with --costs */
-    bool failed_softly;          /* the answer was printed, but it is no success: exit status 1 */
+    popliner_analysis *analysis;      /* NULL with --costs */
+    popliner_calibration calibration; /* of --calibration */
+    bool failed_softly; /* the answer was printed, but it is no success: exit status 1 */
 } session;
 
 /* Begins the log as the options want it. */

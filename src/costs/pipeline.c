@@ -76,7 +76,28 @@ bool pl_pipeline_never_shrinks(const popliner_pipeline *pipeline, popliner_need 
         pl_schedule_kind_of(pipeline->schedule) == PL_SCHEDULE_IN_CYCLES &&
         (need == POPLINER_NEED_MOST || (pipeline->effects & POPLINER_EFFECT_BUFFERS) != 0);
     return pipeline->recompute == POPLINER_RECOMPUTE_NONE && !has_buffers &&
-           need != POPLINER_NEED_LEAST;
+           !pl_is_calibrated(&pipeline->calibration) && need != POPLINER_NEED_LEAST;
+}
+
+bool pl_is_calibrated(const popliner_calibration *calibration) {
+    return calibration->earlier.data_per_million != 0;
+}
+
+static uint64_t larger(uint64_t first, uint64_t second) {
+    return first > second ? first : second;
+}
+
+popliner_scales pl_calibration_scales(const popliner_calibration *calibration, bool has_earlier,
+                                      bool has_last) {
+    const popliner_scales *earlier = &calibration->earlier;
+    const popliner_scales *last = &calibration->last;
+    if (!has_earlier || !has_last)
+        return has_last ? *last : *earlier;
+    return (popliner_scales){
+        larger(earlier->code_per_million, last->code_per_million),
+        larger(earlier->data_per_million, last->data_per_million),
+        larger(earlier->layout_per_million, last->layout_per_million),
+    };
 }
 
 bool pl_schedule_keeps(popliner_schedule number) {

@@ -34,8 +34,17 @@ typedef enum pl_schedule_kind {
 pl_schedule_kind pl_schedule_kind_of(popliner_schedule schedule);
 
 /* Whether a stage never needs less when it grows. What it hands on or recomputes can become less,
- * and so can what operations explain at the step of the peak. */
+ * so can what operations explain at the step of the peak, and the last stage may have other scales
+ * than those before it. */
 bool pl_pipeline_never_shrinks(const popliner_pipeline *pipeline, popliner_need need);
+
+/* Whether there is any calibration. */
+bool pl_is_calibrated(const popliner_calibration *calibration);
+
+/* That of an IPU with some stages that have others behind them, with the last one, or with both:
+ * then the larger of each, so that stages on one IPU never need less than one of them. */
+popliner_scales pl_calibration_scales(const popliner_calibration *calibration, bool has_earlier,
+                                      bool has_last);
 
 /* The name that its users know, static text; NULL if there is no such schedule. */
 const char *pl_schedule_name(popliner_schedule schedule);

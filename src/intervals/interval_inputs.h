@@ -44,7 +44,8 @@ typedef struct pl_interval_inputs {
     bool has_accumulators; /* the profile */
     uint64_t accumulator_factor;
     pl_unit_usage parameters; /* if that is not 0 */
-    pl_need_rule rule;
+    pl_need_rule rule;        /* of stages with others behind them */
+    pl_need_rule last_rule;   /* of those that end with the last unit */
     bool wants_need[POPLINER_NUM_NEEDS];
 
     /* State and code of all programs with the same set of units: [sets][tiles]. */

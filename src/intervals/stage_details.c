@@ -31,6 +31,7 @@ popliner_stage_detail pl_stage_detail_of(const pl_stage_meter *meter, const pl_i
         .unexplained_always_live_bytes = pl_tiles_sum(stage->unexplained_always_live_bytes, n),
     };
     for (size_t tile = 0; tile < n; tile++) {
+        d.correction_bytes += memory->correction_bytes[tile];
         if (need_bytes[tile] > d.tile_bytes) {
             d.tile_bytes = need_bytes[tile];
             d.tile = tile;
@@ -180,7 +181,7 @@ bool pl_details_check(const pl_stage_details *details, size_t num_units,
 bool pl_details_serve(const pl_details_key *measured, const popliner_pipeline *wanted) {
     const popliner_pipeline *own = &measured->pipeline;
     pl_schedule_kind kind = pl_schedule_kind_of(wanted->schedule);
-    if (own->effects != wanted->effects)
+    if (own->effects != wanted->effects || pl_is_calibrated(&wanted->calibration))
         return false;
     if (!measured->is_training)
         return true;

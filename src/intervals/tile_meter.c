@@ -489,18 +489,32 @@ static void find_unit_stashes(pl_tile_meter *meter) {
     }
 }
 
-/* Adds the need of a tile to those of a stage. */
+/* What of a stage on a tile has nothing to do with steps. */
+typedef struct steady_bytes {
+    const pl_need_rule *rule;
+    uint64_t code_bytes[PL_NUM_CODE_GROUPS];
+    uint64_t all_code_bytes;
+    uint64_t counted_code_bytes; /* the same with what no operation explains */
+    uint64_t data_bytes;         /* always live */
+    uint64_t fixed_bytes;        /* of no operation */
+    uint64_t stash_bytes;        /* one copy */
+    uint64_t freed_bytes;        /* of it, what is not live itself where there are copies */
+    uint64_t accumulator_bytes;
+} steady_bytes;
+
+/* Adds the need of a tile to those of a stage, of which so many bytes are not live if there are
+ * copies. */
 static bool add_need(pl_tile_meter *meter, popliner_need need, size_t interval, size_t tile,
-                     const stage_peak *peak, uint64_t bytes, uint64_t stash_bytes,
+                     const stage_peak *peak, uint64_t bytes, const steady_bytes *s,
                      uint64_t unexplained_bytes, uint64_t freed_bytes) {
-    bytes -= freed_bytes;
-    pl_need_line line = pl_need_of(&meter->inputs->rule, need, &meter->layout, bytes, stash_bytes);
+    pl_need_line line = pl_need_of(s->rule, need, &meter->layout, bytes - freed_bytes,
+                                   s->counted_code_bytes, s->stash_bytes);
     pl_peak_piece piece = {
         .bytes = line.bytes,
         .stash_bytes = line.copy_bytes,
         .unexplained_bytes = unexplained_bytes,
-        .layout_bytes = line.bytes - bytes,
-        .copy_layout_bytes = line.copy_bytes - stash_bytes,
+        .layout_bytes = line.bytes - line.live_bytes,
+        .copy_layout_bytes = line.copy_bytes - line.live_copy_bytes,
         .freed_bytes = freed_bytes,
         .tile = (uint32_t)tile,
         .step = peak->step,
@@ -508,21 +522,12 @@ static bool add_need(pl_tile_meter *meter, popliner_need need, size_t interval, 
     return pl_peak_envelope_add(&meter->largest[need], interval, &piece);
 }
 
-/* What of a stage on a tile has nothing to do with steps. */
-typedef struct steady_bytes {
-    uint64_t code_bytes[PL_NUM_CODE_GROUPS];
-    uint64_t all_code_bytes;
-    uint64_t data_bytes;  /* always live */
-    uint64_t fixed_bytes; /* of no operation */
-    uint64_t stash_bytes; /* one copy */
-    uint64_t freed_bytes; /* of it, what is not live itself where there are copies */
-    uint64_t accumulator_bytes;
-} steady_bytes;
-
-static steady_bytes find_steady(const pl_tile_meter *meter, size_t tile,
+static steady_bytes find_steady(const pl_tile_meter *meter, size_t tile, size_t unit,
                                 const uint64_t *sum_bytes) {
     const pl_account *account = &meter->inputs->account;
+    bool is_last = unit + 1 == meter->inputs->chain->num_units;
     steady_bytes s = {
+        .rule = is_last ? &meter->inputs->last_rule : &meter->inputs->rule,
         .data_bytes = sum_bytes[PL_SUM_DATA],
         .fixed_bytes = pl_account_fixed(account, tile),
         .stash_bytes = sum_bytes[PL_SUM_STASH],
@@ -531,6 +536,7 @@ static steady_bytes find_steady(const pl_tile_meter *meter, size_t tile,
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
         s.code_bytes[group] = pl_account_limit(account, group, tile, sum_bytes[group]);
         s.all_code_bytes += s.code_bytes[group];
+        s.counted_code_bytes += s.code_bytes[group] + pl_account_fixed_code(account, group, tile);
     }
     return s;
 }
@@ -539,10 +545,10 @@ static steady_bytes find_steady(const pl_tile_meter *meter, size_t tile,
 static void add_sums(pl_tile_meter *meter, size_t interval, const stage_peak *peak,
                      const steady_bytes *s, uint64_t bytes) {
     uint64_t left_bytes = bytes - s->freed_bytes;
-    pl_need_line left =
-        pl_need_of(&meter->inputs->rule, POPLINER_NEED_EXPECTED, &meter->layout, left_bytes, 0);
-    pl_need_line line = pl_need_of(&meter->inputs->rule, POPLINER_NEED_EXPECTED, &meter->layout,
-                                   bytes, s->stash_bytes);
+    pl_need_line left = pl_need_of(s->rule, POPLINER_NEED_EXPECTED, &meter->layout, left_bytes,
+                                   s->counted_code_bytes, 0);
+    pl_need_line line = pl_need_of(s->rule, POPLINER_NEED_EXPECTED, &meter->layout, bytes,
+                                   s->counted_code_bytes, s->stash_bytes);
     pl_detail_sums own = {
         .variables_bytes = peak->bytes - peak->unexplained_bytes + s->data_bytes,
         .stash_bytes = s->stash_bytes,
@@ -550,13 +556,25 @@ static void add_sums(pl_tile_meter *meter, size_t interval, const stage_peak *pe
         .unexplained_always_live_bytes = s->fixed_bytes,
         .buffer_bytes = peak->buffer_bytes,
         .accumulator_bytes = s->accumulator_bytes,
-        .layout_bytes = line.bytes - bytes,
-        .copy_layout_bytes = line.copy_bytes - s->stash_bytes,
+        .layout_bytes = line.bytes - line.live_bytes,
+        .copy_layout_bytes = line.copy_bytes - line.live_copy_bytes,
         .freed_bytes = s->freed_bytes,
-        .freed_layout_bytes = line.bytes - bytes - (left.bytes - left_bytes),
+        .freed_layout_bytes = line.bytes - line.live_bytes - (left.bytes - left.live_bytes),
     };
     memcpy(own.code_bytes, s->code_bytes, sizeof own.code_bytes);
     pl_detail_sums_add(&meter->sums[interval], &own, 1);
+}
+
+/* What a tile with so many bytes needs in the stage and in every longer one: the last of them may
+ * have smaller scales. */
+static uint64_t never_less(const pl_tile_meter *meter, uint64_t bytes, const steady_bytes *s) {
+    const pl_interval_inputs *inputs = meter->inputs;
+    popliner_need need = inputs->options->need;
+    pl_need_line own =
+        pl_need_of(s->rule, need, &meter->layout, bytes, s->counted_code_bytes, s->stash_bytes);
+    pl_need_line last = pl_need_of(&inputs->last_rule, need, &meter->layout, bytes,
+                                   s->counted_code_bytes, s->stash_bytes);
+    return own.bytes < last.bytes ? own.bytes : last.bytes;
 }
 
 /* Adds a tile to the stage from `start` to `unit`; false when memory is short. */
@@ -567,16 +585,15 @@ static bool add_to_stage(pl_tile_meter *meter, size_t tile, size_t start, size_t
     const bool *wants = inputs->wants_need;
     size_t interval = pl_triangle_place(inputs->usage.num_units, start, unit);
     bool has_buffers = (inputs->options->pipeline.effects & POPLINER_EFFECT_BUFFERS) != 0;
-    steady_bytes s = find_steady(meter, tile, sum_bytes);
+    steady_bytes s = find_steady(meter, tile, unit, sum_bytes);
     uint64_t steady = s.all_code_bytes + s.data_bytes + s.fixed_bytes;
     stage_peak plain = peak_of_stage(meter, steps, unit, false);
     if (meter->sums == NULL && !inputs->model->may_shrink) {
         /* what never becomes less when the stage grows */
         bool has_all = inputs->options->need != POPLINER_NEED_LEAST;
         uint64_t bytes = plain.bytes + steady + (has_all ? s.accumulator_bytes : 0);
-        pl_need_line line =
-            pl_need_of(&inputs->rule, inputs->options->need, &meter->layout, bytes, s.stash_bytes);
-        if ((has_all || !meter->has_unexplained) && line.bytes > inputs->options->max_bytes) {
+        uint64_t need_bytes = never_less(meter, bytes, &s);
+        if ((has_all || !meter->has_unexplained) && need_bytes > inputs->options->max_bytes) {
             meter->allowed_end[start] = unit;
             return true;
         }
@@ -592,22 +609,24 @@ static bool add_to_stage(pl_tile_meter *meter, size_t tile, size_t start, size_t
     if (meter->sums != NULL)
         add_sums(meter, interval, peak, &s, bytes);
     if (wants[POPLINER_NEED_EXPECTED] &&
-        !add_need(meter, POPLINER_NEED_EXPECTED, interval, tile, peak, bytes, s.stash_bytes,
+        !add_need(meter, POPLINER_NEED_EXPECTED, interval, tile, peak, bytes, &s,
                   peak->unexplained_bytes + s.fixed_bytes, s.freed_bytes))
         return false;
     /* without copies all of it is live: a line of its own, below the other one with any */
+    steady_bytes level = s;
+    level.stash_bytes = 0;
     if (wants[POPLINER_NEED_EXPECTED] && s.freed_bytes > 0 &&
-        !add_need(meter, POPLINER_NEED_EXPECTED, interval, tile, peak, bytes, 0,
+        !add_need(meter, POPLINER_NEED_EXPECTED, interval, tile, peak, bytes, &level,
                   peak->unexplained_bytes + s.fixed_bytes, 0))
         return false;
     if (wants[POPLINER_NEED_LEAST] &&
         !add_need(meter, POPLINER_NEED_LEAST, interval, tile, &plain,
-                  plain.bytes - (inputs->rule.has_needs ? plain.unexplained_bytes : 0) + steady,
-                  s.stash_bytes, s.fixed_bytes, 0))
+                  plain.bytes - (s.rule->has_needs ? plain.unexplained_bytes : 0) + steady, &s,
+                  s.fixed_bytes, 0))
         return false;
     bytes = buffered.bytes + buffered.buffer_bytes + s.accumulator_bytes + steady;
     return !wants[POPLINER_NEED_MOST] ||
-           add_need(meter, POPLINER_NEED_MOST, interval, tile, &buffered, bytes, s.stash_bytes,
+           add_need(meter, POPLINER_NEED_MOST, interval, tile, &buffered, bytes, &s,
                     buffered.unexplained_bytes + s.fixed_bytes, 0);
 }
 

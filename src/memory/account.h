@@ -116,6 +116,15 @@ static inline uint64_t pl_account_limit(const pl_account *account, int group, si
     return explained_bytes < truth_bytes ? explained_bytes : truth_bytes;
 }
 
+/* Code of a tile that no operation explains, which every stage has: part of the next. */
+static inline uint64_t pl_account_fixed_code(const pl_account *account, int group, size_t tile) {
+    if (account->truth_bytes[group] == NULL)
+        return 0;
+    uint64_t truth_bytes = account->truth_bytes[group][tile];
+    uint64_t explained_bytes = account->explained_bytes[group][tile];
+    return truth_bytes > explained_bytes ? truth_bytes - explained_bytes : 0;
+}
+
 /* Bytes of a tile that every stage has. */
 static inline uint64_t pl_account_fixed(const pl_account *account, size_t tile) {
     return account->fixed_bytes == NULL ? 0 : account->fixed_bytes[tile];

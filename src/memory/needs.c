@@ -4,7 +4,7 @@
 #include "profile/profile_data.h"
 
 /* 1 + 3 * POPLINER_SPREAD, in thousandths */
-enum { MOST_PER_THOUSAND = 1102 };
+enum { MOST_PER_THOUSAND = 1102, MILLION = 1000000 };
 
 pl_layout pl_layout_of_tile(const popliner_profile *p, size_t tile) {
     uint64_t end_bytes = p->tile_total_including_gaps_bytes[tile];
@@ -59,23 +59,50 @@ uint64_t pl_layout_fragments(const pl_layout *layout, uint64_t live_bytes) {
                : share_of(live_bytes, layout->fragmented_bytes, layout->live_bytes);
 }
 
-static pl_need_line lay_out(const pl_layout *layout, pl_need_line line) {
+static uint64_t at_most_one(uint64_t per_million) {
+    return per_million < MILLION ? per_million : MILLION;
+}
+
+/* The scales of a need; of what is needed at least, only those that make it less. */
+static popliner_scales scales_of(const pl_need_rule *rule, popliner_need need) {
+    popliner_scales s = rule->scales;
+    if (s.data_per_million == 0)
+        return (popliner_scales){MILLION, MILLION, MILLION};
+    if (need == POPLINER_NEED_LEAST) {
+        s.code_per_million = at_most_one(s.code_per_million);
+        s.data_per_million = at_most_one(s.data_per_million);
+    }
+    return s;
+}
+
+static void lay_out(const pl_layout *layout, uint64_t per_million, pl_need_line *line) {
     if (layout->live_bytes == 0)
-        return line;
-    return (pl_need_line){
-        line.bytes + layout->unused_bytes + pl_layout_fragments(layout, line.bytes),
-        line.copy_bytes + pl_layout_fragments(layout, line.copy_bytes),
-    };
+        return;
+    line->bytes += share_of(layout->unused_bytes + pl_layout_fragments(layout, line->bytes),
+                            per_million, MILLION);
+    line->copy_bytes +=
+        share_of(pl_layout_fragments(layout, line->copy_bytes), per_million, MILLION);
 }
 
 pl_need_line pl_need_of(const pl_need_rule *rule, popliner_need need, const pl_layout *layout,
-                        uint64_t bytes, uint64_t copy_bytes) {
-    pl_need_line line = {bytes, copy_bytes};
-    if (!rule->has_needs || need == POPLINER_NEED_LEAST)
-        return line;
-    if (need == POPLINER_NEED_EXPECTED)
-        return rule->has_layout ? lay_out(layout, line) : line;
-    line = lay_out(&rule->worst, line);
-    return (pl_need_line){share_of(line.bytes, MOST_PER_THOUSAND, 1000),
-                          share_of(line.copy_bytes, MOST_PER_THOUSAND, 1000)};
+                        uint64_t bytes, uint64_t code_bytes, uint64_t copy_bytes) {
+    if (!rule->has_needs)
+        return (pl_need_line){bytes, copy_bytes, bytes, copy_bytes};
+    popliner_scales s = scales_of(rule, need);
+    code_bytes = code_bytes < bytes ? code_bytes : bytes;
+    pl_need_line line = {
+        .bytes = share_of(code_bytes, s.code_per_million, MILLION) +
+                 share_of(bytes - code_bytes, s.data_per_million, MILLION),
+        .copy_bytes = share_of(copy_bytes, s.data_per_million, MILLION),
+    };
+    line.live_bytes = line.bytes;
+    line.live_copy_bytes = line.copy_bytes;
+    if (need == POPLINER_NEED_EXPECTED && rule->has_layout) {
+        lay_out(layout, s.layout_per_million, &line);
+    } else if (need == POPLINER_NEED_MOST) {
+        lay_out(&rule->worst, s.layout_per_million, &line);
+        line.bytes = share_of(line.bytes, MOST_PER_THOUSAND, 1000);
+        line.copy_bytes = share_of(line.copy_bytes, MOST_PER_THOUSAND, 1000);
+    }
+    return line;
 }

@@ -34,17 +34,21 @@ typedef struct pl_need_rule {
     bool has_needs;  /* else all three are what was measured: a memory model without effects */
     bool has_layout; /* it is expected to be wasteful */
     pl_layout worst;
+    popliner_scales scales; /* of a calibration, or all 0 */
 } pl_need_rule;
 
 /* A need as a line over the number of copies. */
 typedef struct pl_need_line {
     uint64_t bytes;      /* without copies */
     uint64_t copy_bytes; /* of each */
+    /* the same without what the layout, or the worst case, adds: what was measured, calibrated */
+    uint64_t live_bytes;
+    uint64_t live_copy_bytes;
 } pl_need_line;
 
-/* That of a tile with a layout, of which so many bytes were measured, and of one copy of what it
- * keeps; see pl_pipeline_copies_for. O(1). */
+/* That of a tile with a layout, of which so many bytes were measured, code_bytes of them in the
+ * groups of code, and of one copy of what it keeps; see pl_pipeline_copies_for. O(1). */
 pl_need_line pl_need_of(const pl_need_rule *rule, popliner_need need, const pl_layout *layout,
-                        uint64_t bytes, uint64_t copy_bytes);
+                        uint64_t bytes, uint64_t code_bytes, uint64_t copy_bytes);
 
 #endif

@@ -36,9 +36,16 @@ typedef struct pl_stage_memory {
 
 void pl_stage_memory_clear(pl_stage_memory *memory);
 
+struct pl_stage_meter;
+
 /* The sum of one of the arrays over the tiles, and its largest item. */
 uint64_t pl_tiles_sum(const uint64_t *bytes, size_t num_tiles);
 uint64_t pl_tiles_max(const uint64_t *bytes, size_t num_tiles);
+
+/* Code on a tile of the stage that was measured last, by group: what its programs explain and what
+ * no operation does. O(1). */
+uint64_t pl_stage_code_bytes(const struct pl_stage_meter *meter, const pl_stage_memory *memory,
+                             int group, size_t tile);
 
 struct pl_pass_usage;
 
@@ -121,6 +128,7 @@ typedef struct pl_ipu_memory {
     uint64_t *kept_bytes;   /* for a pipeline, all copies; expected, like the next */
     uint64_t *layout_bytes; /* that nothing uses */
     uint64_t *need_bytes[POPLINER_NUM_NEEDS];
+    int64_t *correction_bytes; /* of a calibration, expected */
 } pl_ipu_memory;
 
 void pl_ipu_memory_clear(pl_ipu_memory *memory);

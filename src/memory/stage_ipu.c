@@ -15,6 +15,7 @@ void pl_ipu_memory_clear(pl_ipu_memory *memory) {
     pl_stage_memory_clear(&memory->stage);
     free(memory->kept_bytes);
     free(memory->layout_bytes);
+    free(memory->correction_bytes);
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
         free(memory->need_bytes[need]);
     *memory = (pl_ipu_memory){0};
@@ -34,7 +35,9 @@ static bool make_arrays(pl_ipu_memory *memory, size_t num_tiles) {
         *arrays[i] = pl_new_array(num_tiles, sizeof **arrays[i]);
         made = made && *arrays[i] != NULL;
     }
-    return made;
+    free(memory->correction_bytes);
+    memory->correction_bytes = pl_new_array(num_tiles, sizeof *memory->correction_bytes);
+    return made && memory->correction_bytes != NULL;
 }
 
 /* For a need, how many copies there are of copy_bytes[num_tiles]: of one stage its own, of several
@@ -54,6 +57,17 @@ static size_t count_copies(const popliner_pipeline *pipeline, popliner_need need
     return num_stages == 1 ? pl_pipeline_copies_for(pipeline, need, stages[0].stages_to_end) : 1;
 }
 
+uint64_t pl_stage_code_bytes(const pl_stage_meter *meter, const pl_stage_memory *memory, int group,
+                             size_t tile) {
+    const uint64_t *const explained_bytes[PL_NUM_CODE_GROUPS] = {
+        [PL_VERTEX_CODE] = memory->vertex_code_bytes,
+        [PL_VERTEX_STATE] = memory->vertex_state_bytes,
+        [PL_EXCHANGE_CODE] = memory->exchange_code_bytes,
+        [PL_CONTROL_CODE] = memory->control_code_bytes,
+    };
+    return explained_bytes[group][tile] + pl_account_fixed_code(&meter->account, group, tile);
+}
+
 static void add_need(const pl_stage_meter *meter, const pl_need_rule *rule, popliner_need need,
                      size_t copies, const uint64_t *copy_bytes, const uint64_t *freed_bytes,
                      pl_ipu_memory *memory) {
@@ -62,15 +76,20 @@ static void add_need(const pl_stage_meter *meter, const pl_need_rule *rule, popl
                                                               : memory->stage.total_bytes;
     for (size_t tile = 0; tile < memory->stage.num_tiles; tile++) {
         pl_layout layout = pl_layout_of_tile(meter->profile, tile);
+        uint64_t code_bytes = 0;
+        for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
+            code_bytes += pl_stage_code_bytes(meter, &memory->stage, group, tile);
         uint64_t base = base_bytes[tile];
         if (need == POPLINER_NEED_EXPECTED)
             base -= freed_bytes[tile] < base ? freed_bytes[tile] : base;
-        pl_need_line line = pl_need_of(rule, need, &layout, base, copy_bytes[tile]);
+        pl_need_line line = pl_need_of(rule, need, &layout, base, code_bytes, copy_bytes[tile]);
         memory->need_bytes[need][tile] = line.bytes + copies * line.copy_bytes;
         if (need == POPLINER_NEED_EXPECTED) {
-            uint64_t copied_bytes = copies * copy_bytes[tile];
-            memory->layout_bytes[tile] = memory->need_bytes[need][tile] - base - copied_bytes;
-            memory->kept_bytes[tile] = base + copied_bytes - base_bytes[tile];
+            uint64_t counted_bytes = base + copies * copy_bytes[tile];
+            uint64_t live_bytes = line.live_bytes + copies * line.live_copy_bytes;
+            memory->kept_bytes[tile] = counted_bytes - base_bytes[tile];
+            memory->layout_bytes[tile] = memory->need_bytes[need][tile] - live_bytes;
+            memory->correction_bytes[tile] = (int64_t)live_bytes - (int64_t)counted_bytes;
         }
     }
 }
@@ -91,6 +110,20 @@ static popliner_status add_freed(pl_stage_meter *meter, const popliner_interval 
     return status;
 }
 
+/* The calibration of the stages. */
+static popliner_scales scales_for(const pl_stage_meter *meter, const popliner_pipeline *pipeline,
+                                  const popliner_interval *stages, size_t num_stages) {
+    bool has_earlier = false;
+    bool has_last = false;
+    for (size_t i = 0; i < num_stages; i++) {
+        bool is_last = stages[i].last_unit + 1 == meter->chain->num_units;
+        has_last = has_last || is_last;
+        has_earlier = has_earlier || !is_last;
+    }
+    return pipeline == NULL ? (popliner_scales){0, 0, 0}
+                            : pl_calibration_scales(&pipeline->calibration, has_earlier, has_last);
+}
+
 popliner_status pl_stage_measure_ipu(pl_stage_meter *meter, const popliner_pipeline *pipeline,
                                      const popliner_interval *stages, size_t num_stages,
                                      pl_ipu_memory *memory, popliner_error *error) {
@@ -99,6 +132,7 @@ popliner_status pl_stage_measure_ipu(pl_stage_meter *meter, const popliner_pipel
         .has_needs = meter->chain->model->follows_account,
         .has_layout = pipeline != NULL && (pipeline->effects & POPLINER_EFFECT_LAYOUT) != 0,
         .worst = pl_layout_worst(meter->profile),
+        .scales = scales_for(meter, pipeline, stages, num_stages),
     };
     uint64_t *stash_bytes = pl_new_array(num_stages * num_tiles, sizeof *stash_bytes);
     uint64_t *copy_bytes = pl_new_array(num_tiles, sizeof *copy_bytes);

@@ -230,7 +230,7 @@ popliner_status pl_certificate_take_input(const popliner_certificate_input *call
         return status;
     *input = (pl_certificate_input){
         .options = options,
-        .pipeline = {own.schedule, own.recompute, 1},
+        .pipeline = {.schedule = own.schedule, .recompute = own.recompute, .max_stages = 1},
         .num_units = popliner_costs_num_units(own.costs),
         .unit_names = own.unit_names,
         .time_unit = own.time_unit == NULL ? "cycles" : own.time_unit,

@@ -312,6 +312,13 @@ static json_t *options_json(const popliner_certificate *c) {
             put(json, "accumulators", json_string(pl_accumulators_name(pipeline->accumulators))) &&
             done;
         done = put(json, "risk", json_string(risks[c->input.need])) && done;
+        if (pl_is_calibrated(&pipeline->calibration))
+            done =
+                put(json, "calibration",
+                    json_pack("{s:o, s:o}", "earlier_stages",
+                              pl_report_scales_json(&pipeline->calibration.earlier), "last_stage",
+                              pl_report_scales_json(&pipeline->calibration.last))) &&
+                done;
     }
     if (done)
         return json;

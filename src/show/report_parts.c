@@ -113,9 +113,19 @@ json_t *pl_report_memory_json(const popliner_stage_detail *detail, bool is_full,
                pl_report_put(mem, "accumulators",
                              json_integer((json_int_t)detail->accumulator_bytes)) &&
                done;
+    if (pl_is_calibrated(&pipeline->calibration))
+        done =
+            pl_report_put(mem, "correction", json_integer((json_int_t)detail->correction_bytes)) &&
+            done;
     if (pl_schedule_keeps(pipeline->schedule))
         done = pl_report_put(mem, "stash", json_integer((json_int_t)detail->stash_bytes)) && done;
     return pl_report_whole(mem, done);
+}
+
+json_t *pl_report_scales_json(const popliner_scales *scales) {
+    return json_pack("{s:f, s:f, s:f}", "code_scale", (double)scales->code_per_million / 1e6,
+                     "data_scale", (double)scales->data_per_million / 1e6, "layout_scale",
+                     (double)scales->layout_per_million / 1e6);
 }
 
 json_t *pl_report_needs_json(const popliner_stage_detail *detail, uint64_t limit_bytes) {

@@ -39,6 +39,9 @@ popliner_status pl_report_json(const json_t *document, pl_text *text, popliner_e
 json_t *pl_report_memory_json(const popliner_stage_detail *detail, bool is_full,
                               const popliner_pipeline *pipeline);
 
+/* The scales of a calibration, 1 for what stays. NULL without memory. */
+json_t *pl_report_scales_json(const popliner_scales *scales);
+
 /* What a stage needs, and whether it fits. NULL without memory. */
 json_t *pl_report_needs_json(const popliner_stage_detail *detail, uint64_t limit_bytes);
 

@@ -1,0 +1,389 @@
+/* Comparing predictions with a pipeline as it was compiled, and what follows from that.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analysis/analysis_data.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "memory/calibration.h"
+#include "memory/chain_data.h"
+#include "memory/code.h"
+#include "memory/stage.h"
+#include "popliner/calibration.h"
+#include "profile/profile_data.h"
+#include "show/calibration_data.h"
+#include "show/report_parts.h"
+
+_Static_assert((int)POPLINER_GROUP_VERTEX_CODE == (int)PL_VERTEX_CODE &&
+                   (int)POPLINER_GROUP_VERTEX_STATE == (int)PL_VERTEX_STATE &&
+                   (int)POPLINER_GROUP_EXCHANGE_CODE == (int)PL_EXCHANGE_CODE &&
+                   (int)POPLINER_GROUP_CONTROL_CODE == (int)PL_CONTROL_CODE &&
+                   (int)POPLINER_GROUP_DATA == (int)PL_NUM_CODE_GROUPS,
+               "the groups of code come first, in their own order");
+
+void popliner_comparison_free(popliner_comparison *comparison) {
+    popliner_comparison *c = comparison;
+    if (c == NULL)
+        return;
+    for (size_t i = 0; c->names != NULL && i < 2 * c->num_stages; i++)
+        free(c->names[i]);
+    free(c->names);
+    free(c->poplar_version);
+    free(c->learnt);
+    free(c->stages);
+    free(c);
+}
+
+const popliner_compared_stage *popliner_comparison_stage_at(const popliner_comparison *comparison,
+                                                            size_t stage) {
+    return stage < comparison->num_stages ? &comparison->stages[stage] : NULL;
+}
+
+bool popliner_comparison_get_correction(const popliner_comparison *comparison,
+                                        popliner_calibration *correction) {
+    *correction = comparison->correction;
+    return comparison->has_correction;
+}
+
+/* ---- by tile ---- */
+
+/* The memory of an IPU by tile, each array with num_tiles items. Zero-initialise; free with
+ * free_tiles. */
+typedef struct tiles {
+    size_t num_tiles;
+    uint64_t *group_bytes[POPLINER_NUM_GROUPS];
+    uint64_t *live_bytes;
+    uint64_t *whole_bytes;
+} tiles;
+
+static void free_tiles(tiles *t) {
+    for (int group = 0; group < POPLINER_NUM_GROUPS; group++)
+        free(t->group_bytes[group]);
+    free(t->live_bytes);
+    free(t->whole_bytes);
+    *t = (tiles){0};
+}
+
+static popliner_status make_tiles(tiles *t, size_t num_tiles, popliner_error *error) {
+    free_tiles(t);
+    t->num_tiles = num_tiles;
+    t->live_bytes = pl_new_array(num_tiles, sizeof *t->live_bytes);
+    t->whole_bytes = pl_new_array(num_tiles, sizeof *t->whole_bytes);
+    bool memory = t->live_bytes != NULL && t->whole_bytes != NULL;
+    for (int group = 0; group < POPLINER_NUM_GROUPS; group++) {
+        t->group_bytes[group] = pl_new_array(num_tiles, sizeof *t->group_bytes[group]);
+        memory = memory && t->group_bytes[group] != NULL;
+    }
+    return memory ? POPLINER_OK : pl_fail_memory(error, "the comparison");
+}
+
+/* Data is what is live beside code; the layout is what is beyond that. */
+static void finish_tiles(tiles *t) {
+    for (size_t tile = 0; tile < t->num_tiles; tile++) {
+        uint64_t code_bytes = 0;
+        for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
+            code_bytes += t->group_bytes[group][tile];
+        uint64_t live_bytes = t->live_bytes[tile];
+        if (t->whole_bytes[tile] < live_bytes) /* where the profile does not tell it */
+            t->whole_bytes[tile] = live_bytes;
+        t->group_bytes[POPLINER_GROUP_DATA][tile] =
+            live_bytes > code_bytes ? live_bytes - code_bytes : 0;
+        t->group_bytes[POPLINER_GROUP_LAYOUT][tile] = t->whole_bytes[tile] - live_bytes;
+    }
+}
+
+/* The compiler's own account. */
+static popliner_status take_compiled(const popliner_profile *p, tiles *t, popliner_error *error) {
+    popliner_status status = make_tiles(t, p->target.num_tiles, error);
+    if (status != POPLINER_OK)
+        return status;
+    for (size_t i = 0, tile = 0; i < p->num_variables; i++) {
+        tile = pl_profile_tile_from(p, i, tile);
+        int group = pl_code_group(p, p->variable_category[i]);
+        if (group < PL_NUM_CODE_GROUPS && p->class_always_live[p->variable_class[i]])
+            t->group_bytes[group][tile] += p->variable_size_bytes[i];
+    }
+    for (size_t tile = 0; tile < t->num_tiles; tile++) {
+        t->live_bytes[tile] =
+            p->tile_always_live_bytes[tile] + p->tile_not_always_live_peak_bytes[tile];
+        t->whole_bytes[tile] = p->tile_total_including_gaps_bytes[tile];
+    }
+    finish_tiles(t);
+    return POPLINER_OK;
+}
+
+/* What is expected of a stage. */
+static popliner_status take_predicted(pl_stage_meter *meter, const popliner_pipeline *pipeline,
+                                      const popliner_interval *stage, tiles *t,
+                                      popliner_error *error) {
+    pl_ipu_memory memory = {0};
+    popliner_status status = pl_stage_measure_ipu(meter, pipeline, stage, 1, &memory, error);
+    if (status == POPLINER_OK)
+        status = make_tiles(t, memory.stage.num_tiles, error);
+    for (size_t tile = 0; status == POPLINER_OK && tile < t->num_tiles; tile++) {
+        for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
+            t->group_bytes[group][tile] = pl_stage_code_bytes(meter, &memory.stage, group, tile);
+        t->whole_bytes[tile] = memory.need_bytes[POPLINER_NEED_EXPECTED][tile];
+        t->live_bytes[tile] = t->whole_bytes[tile] - memory.layout_bytes[tile];
+    }
+    if (status == POPLINER_OK)
+        finish_tiles(t);
+    pl_ipu_memory_clear(&memory);
+    return status;
+}
+
+/* ---- over the tiles ---- */
+
+static int compare_bytes(const void *first, const void *second) {
+    const uint64_t *a = first;
+    const uint64_t *b = second;
+    return (*a > *b) - (*a < *b);
+}
+
+static popliner_status spread_of(const uint64_t *bytes, size_t num_tiles,
+                                 popliner_tile_spread *spread, popliner_error *error) {
+    *spread = (popliner_tile_spread){0};
+    if (num_tiles == 0)
+        return POPLINER_OK;
+    uint64_t *sorted = pl_new_array(num_tiles, sizeof *sorted);
+    if (sorted == NULL)
+        return pl_fail_memory(error, "the comparison");
+    memcpy(sorted, bytes, num_tiles * sizeof *sorted);
+    qsort(sorted, num_tiles, sizeof *sorted, compare_bytes);
+    spread->min_bytes = sorted[0];
+    spread->median_bytes = sorted[num_tiles / 2];
+    spread->max_bytes = sorted[num_tiles - 1];
+    spread->mean_bytes = (double)pl_tiles_sum(bytes, num_tiles) / (double)num_tiles;
+    while (bytes[spread->tile] != spread->max_bytes)
+        spread->tile++;
+    free(sorted);
+    return POPLINER_OK;
+}
+
+static popliner_status sum_up(const tiles *t, popliner_ipu_memory *memory, popliner_error *error) {
+    popliner_status status = spread_of(t->live_bytes, t->num_tiles, &memory->live, error);
+    if (status == POPLINER_OK)
+        status = spread_of(t->whole_bytes, t->num_tiles, &memory->whole, error);
+    for (int group = 0; status == POPLINER_OK && group < POPLINER_NUM_GROUPS; group++) {
+        memory->group_bytes[group] = pl_tiles_sum(t->group_bytes[group], t->num_tiles);
+        memory->tile_bytes[group] =
+            t->num_tiles > 0 ? t->group_bytes[group][memory->whole.tile] : 0;
+    }
+    return status;
+}
+
+static pl_fit_bytes learn_from(const popliner_ipu_memory *memory) {
+    const uint64_t *bytes = memory->tile_bytes;
+    pl_fit_bytes fit = {.data_bytes = bytes[POPLINER_GROUP_DATA],
+                        .layout_bytes = bytes[POPLINER_GROUP_LAYOUT]};
+    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
+        fit.code_bytes += bytes[group];
+    return fit;
+}
+
+/* ---- the stages ---- */
+
+/* What is compared. */
+typedef struct subject {
+    pl_stage_meter *meter;
+    popliner_pipeline pipeline;
+    popliner_comparison *comparison;
+} subject;
+
+/* The error of a stage if it is predicted for another pipeline. */
+static popliner_status find_error(const subject *s, const popliner_pipeline *pipeline, size_t stage,
+                                  double *percent, popliner_error *error) {
+    popliner_compared_stage *it = &s->comparison->stages[stage];
+    pl_ipu_memory memory = {0};
+    uint64_t truth_bytes =
+        s->comparison->counts_layout ? it->compiled.whole.max_bytes : it->compiled.live.max_bytes;
+    popliner_status status =
+        pl_stage_measure_ipu(s->meter, pipeline, &it->units, 1, &memory, error);
+    if (status == POPLINER_OK)
+        *percent = pl_report_percent(
+            pl_tiles_max(memory.need_bytes[POPLINER_NEED_EXPECTED], memory.stage.num_tiles),
+            truth_bytes);
+    pl_ipu_memory_clear(&memory);
+    return status;
+}
+
+/* The errors without each part that is counted. */
+static popliner_status leave_out_parts(const subject *s, size_t stage, popliner_error *error) {
+    double *percent = s->comparison->stages[stage].without_percent;
+    popliner_status status = POPLINER_OK;
+    for (unsigned part = 0; status == POPLINER_OK && part < POPLINER_NUM_COUNTED_PARTS; part++) {
+        popliner_pipeline other = s->pipeline;
+        bool is_effect = part + 1 < POPLINER_NUM_COUNTED_PARTS;
+        bool is_counted = is_effect ? (other.effects >> part & 1) != 0
+                                    : other.accumulators != POPLINER_ACCUMULATORS_NONE;
+        percent[part] = NAN;
+        if (!is_counted)
+            continue;
+        if (is_effect)
+            other.effects &= ~(1u << part);
+        else
+            other.accumulators = POPLINER_ACCUMULATORS_NONE;
+        status = find_error(s, &other, stage, &percent[part], error);
+    }
+    return status;
+}
+
+static popliner_status compare_stage(const subject *s, size_t stage,
+                                     const popliner_profile *compiled, popliner_error *error) {
+    popliner_compared_stage *it = &s->comparison->stages[stage];
+    tiles t = {0};
+    popliner_status status = take_compiled(compiled, &t, error);
+    if (status == POPLINER_OK)
+        status = sum_up(&t, &it->compiled, error);
+    if (status == POPLINER_OK)
+        status = take_predicted(s->meter, &s->pipeline, &it->units, &t, error);
+    if (status == POPLINER_OK)
+        status = sum_up(&t, &it->predicted, error);
+    free_tiles(&t);
+    if (status == POPLINER_OK)
+        status = find_error(s, &s->pipeline, stage, &it->error_percent, error);
+    if (status == POPLINER_OK)
+        status = leave_out_parts(s, stage, error);
+    if (status != POPLINER_OK)
+        return status;
+    it->live_error_percent =
+        pl_report_percent(it->predicted.live.max_bytes, it->compiled.live.max_bytes);
+    it->corrected_percent = it->left_out_percent = NAN;
+    s->comparison->learnt[stage] =
+        (pl_fit_stage){learn_from(&it->predicted), learn_from(&it->compiled)};
+    return POPLINER_OK;
+}
+
+/* The error of a stage with the correction that is made of all stages but one. */
+static popliner_status correct_stage(const subject *s, size_t stage, size_t left_out,
+                                     double *percent, popliner_error *error) {
+    const popliner_comparison *c = s->comparison;
+    popliner_pipeline corrected = s->pipeline;
+    *percent = NAN;
+    if (!pl_calibration_fit(c->learnt, c->num_stages, left_out, &corrected.calibration))
+        return POPLINER_OK;
+    return find_error(s, &corrected, stage, percent, error);
+}
+
+static popliner_status correct(const subject *s, popliner_error *error) {
+    popliner_comparison *c = s->comparison;
+    popliner_status status = POPLINER_OK;
+    c->has_correction = pl_calibration_fit(c->learnt, c->num_stages, SIZE_MAX, &c->correction);
+    if (!c->has_correction)
+        return pl_fail(error, POPLINER_ERROR_INPUT,
+                       "what was compiled has so little in common with the prediction that no "
+                       "correction makes one of the other: is it the pipeline of this split?");
+    for (size_t i = 0; status == POPLINER_OK && i < c->num_stages; i++) {
+        status = correct_stage(s, i, SIZE_MAX, &c->stages[i].corrected_percent, error);
+        if (status == POPLINER_OK)
+            status = correct_stage(s, i, i, &c->stages[i].left_out_percent, error);
+    }
+    return status;
+}
+
+/* ---- the split ---- */
+
+/* Whether each compiled profile can be the IPU of a stage. */
+static popliner_status check_compiled(const popliner_profile *p, popliner_analysis *const *compiled,
+                                      size_t num_stages, popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && i < num_stages; i++) {
+        const popliner_profile *own = popliner_analysis_profile(compiled[i]);
+        status = pl_analysis_load_variables(compiled[i], error);
+        if (status == POPLINER_OK && own->target.num_ipus != 1)
+            status = pl_fail(error, POPLINER_ERROR_USAGE,
+                             "what was compiled for stage %zu has %zu IPUs, and not one", i,
+                             own->target.num_ipus);
+        if (status == POPLINER_OK && own->target.num_tiles != p->target.num_tiles)
+            status = pl_fail(error, POPLINER_ERROR_USAGE,
+                             "what was compiled for stage %zu has %zu tiles on its IPU, but the "
+                             "prediction is of %zu: both have to be of the same device",
+                             i, own->target.num_tiles, p->target.num_tiles);
+    }
+    return status;
+}
+
+static char *copy_text(const char *text) {
+    return pl_copy_string(text, strlen(text));
+}
+
+/* The stages of the split, with their names. */
+static popliner_status place_stages(popliner_comparison *c, const popliner_chain *chain,
+                                    const size_t *first_units, size_t num_cuts,
+                                    popliner_error *error) {
+    size_t num_units = popliner_chain_num_units(chain);
+    c->num_stages = num_cuts + 1;
+    c->stages = pl_new_array(c->num_stages, sizeof *c->stages);
+    c->learnt = pl_new_array(c->num_stages, sizeof *c->learnt);
+    c->names = pl_new_array(2 * c->num_stages, sizeof *c->names);
+    if (c->stages == NULL || c->learnt == NULL || c->names == NULL)
+        return pl_fail_memory(error, "the comparison");
+    for (size_t i = 0; i < num_cuts; i++)
+        if (first_units[i] >= num_units || first_units[i] <= (i == 0 ? 0 : first_units[i - 1]))
+            return pl_fail(error, POPLINER_ERROR_USAGE,
+                           "unit %zu cannot begin stage %zu: units ascend, from 1 to %zu",
+                           first_units[i], i + 1, num_units - 1);
+    for (size_t i = 0; i < c->num_stages; i++) {
+        popliner_interval *units = &c->stages[i].units;
+        *units = (popliner_interval){
+            .first_unit = i == 0 ? 0 : first_units[i - 1],
+            .last_unit = (i < num_cuts ? first_units[i] : num_units) - 1,
+            .stages_to_end = c->num_stages - i,
+        };
+        c->names[2 * i] = copy_text(pl_chain_unit_at(chain, units->first_unit)->label);
+        c->names[2 * i + 1] = copy_text(pl_chain_unit_at(chain, units->last_unit)->label);
+        if (c->names[2 * i] == NULL || c->names[2 * i + 1] == NULL)
+            return pl_fail_memory(error, "the comparison");
+    }
+    return POPLINER_OK;
+}
+
+popliner_status popliner_analysis_compare(popliner_analysis *analysis,
+                                          const popliner_request *request,
+                                          const size_t *first_units, size_t num_cuts,
+                                          popliner_analysis *const *compiled,
+                                          popliner_comparison **comparison, popliner_error *error) {
+    popliner_analysis *a = analysis;
+    *comparison = NULL;
+    popliner_comparison *c = calloc(1, sizeof *c);
+    if (c == NULL)
+        return pl_fail_memory(error, "the comparison");
+    popliner_status status = pl_analysis_take_request(request, &c->request, error);
+    if (status == POPLINER_OK && c->request.memory_model != POPLINER_MEMORY_MODEL_FULL)
+        status = pl_fail(error, POPLINER_ERROR_USAGE,
+                         "only predictions of the full memory model are compared with pipelines");
+    c->request.solver = NULL;
+    if (status == POPLINER_OK)
+        status = pl_analysis_begin(a, c->request.memory_model, error);
+    if (status == POPLINER_OK)
+        status = pl_analysis_make_meter(a, c->request.memory_model, error);
+    if (status == POPLINER_OK)
+        status =
+            place_stages(c, a->models[c->request.memory_model].chain, first_units, num_cuts, error);
+    if (status == POPLINER_OK)
+        status = check_compiled(a->profile, compiled, c->num_stages, error);
+    if (status == POPLINER_OK) {
+        popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
+        popliner_profile_get_info(compiled[0]->profile, &info, NULL);
+        c->poplar_version = copy_text(info.poplar_version);
+        c->num_tiles = info.num_tiles;
+        c->counts_layout = (c->request.effects & POPLINER_EFFECT_LAYOUT) != 0;
+        if (c->poplar_version == NULL)
+            status = pl_fail_memory(error, "the comparison");
+    }
+    const subject s = {a->models[POPLINER_MEMORY_MODEL_FULL].meter,
+                       pl_analysis_pipeline(&c->request), c};
+    for (size_t i = 0; status == POPLINER_OK && i < c->num_stages; i++)
+        status = compare_stage(&s, i, compiled[i]->profile, error);
+    if (status == POPLINER_OK && !pl_is_calibrated(&c->request.calibration))
+        status = correct(&s, error);
+    if (status == POPLINER_OK)
+        *comparison = c;
+    else
+        popliner_comparison_free(c);
+    return status;
+}

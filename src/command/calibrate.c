@@ -1,0 +1,220 @@
+/* --calibrate: the predictions of --evaluate against the pipeline as it was compiled.
+ * --calibration: the correction that was written then.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "command/calibrate.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/names.h"
+#include "popliner/calibration.h"
+
+/* The reports of a pipeline. Zero-initialise; free with free_reports. */
+typedef struct reports {
+    char **directories; /* of one IPU each, in order; none where one report is of all */
+    size_t num_directories;
+    popliner_analysis **ipus; /* [num_ipus] */
+    size_t num_ipus;
+} reports;
+
+static void free_reports(reports *r) {
+    for (size_t i = 0; i < r->num_directories; i++)
+        free(r->directories[i]);
+    for (size_t i = 0; r->ipus != NULL && i < r->num_ipus; i++)
+        popliner_analysis_free(r->ipus[i]);
+    free(r->directories);
+    free(r->ipus);
+    *r = (reports){0};
+}
+
+static popliner_status fail_memory(popliner_error *error) {
+    return session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for the reports");
+}
+
+/* "DIRECTORY/NAME", or NULL without memory. */
+static char *join(const char *directory, const char *name) {
+    size_t size = strlen(directory) + strlen(name) + 2;
+    char *path = malloc(size);
+    if (path != NULL)
+        snprintf(path, size, "%s/%s", directory, name);
+    return path;
+}
+
+/* Whether a file can be read. */
+static bool is_there(const char *path) {
+    FILE *file = fopen(path, "rb");
+    if (file != NULL)
+        fclose(file);
+    return file != NULL;
+}
+
+/* By name, but numbers in them by their size: ipu2 before ipu10. */
+static int compare_names(const void *first, const void *second) {
+    const char *a = *(char *const *)first;
+    const char *b = *(char *const *)second;
+    while (*a != '\0' && *b != '\0') {
+        size_t a_length = strspn(a, "0123456789");
+        size_t b_length = strspn(b, "0123456789");
+        if (a_length > 0 && b_length > 0) {
+            unsigned long long a_number = strtoull(a, NULL, 10);
+            unsigned long long b_number = strtoull(b, NULL, 10);
+            if (a_number != b_number)
+                return a_number < b_number ? -1 : 1;
+            a += a_length;
+            b += b_length;
+        } else if (*a != *b) {
+            break;
+        } else {
+            a++;
+            b++;
+        }
+    }
+    return strcmp(a, b);
+}
+
+/* Lists the sub-directories that hold a report. */
+static popliner_status list_directories(const char *path, reports *r, popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    size_t capacity = 0;
+    const struct dirent *entry;
+    DIR *directory = opendir(path);
+    if (directory == NULL)
+        return session_fail(error, POPLINER_ERROR_INPUT, "--calibrate %s: cannot be read: %s", path,
+                            strerror(errno));
+    while (status == POPLINER_OK && (entry = readdir(directory)) != NULL) {
+        if (entry->d_name[0] == '.')
+            continue;
+        char *report = join(path, entry->d_name);
+        char *profile = report == NULL ? NULL : join(report, "profile.pop");
+        if (profile == NULL) {
+            status = fail_memory(error);
+        } else if (is_there(profile)) {
+            if (r->num_directories == capacity) {
+                capacity = capacity == 0 ? 16 : 2 * capacity;
+                char **grown = realloc(r->directories, capacity * sizeof *grown);
+                if (grown == NULL)
+                    status = fail_memory(error);
+                else
+                    r->directories = grown;
+            }
+            if (status == POPLINER_OK) {
+                r->directories[r->num_directories++] = report;
+                report = NULL;
+            }
+        }
+        free(report);
+        free(profile);
+    }
+    closedir(directory);
+    if (r->num_directories > 0)
+        qsort(r->directories, r->num_directories, sizeof *r->directories, compare_names);
+    return status;
+}
+
+/* Whether the path is that of a report, and not of a directory of reports. */
+static popliner_status find_reports(const char *path, reports *r, popliner_error *error) {
+    char *profile = NULL;
+    char *debug = NULL;
+    popliner_error own = {0};
+    popliner_status status = popliner_analysis_locate(path, NULL, &profile, &debug, &own);
+    free(profile);
+    free(debug);
+    if (status != POPLINER_ERROR_INPUT) {
+        *error = status == POPLINER_OK ? *error : own;
+        return status;
+    }
+    status = list_directories(path, r, error);
+    if (status == POPLINER_OK && r->num_directories == 0)
+        status = session_fail(error, POPLINER_ERROR_INPUT,
+                              "--calibrate %s: neither a report (%s), nor a directory with one for "
+                              "each IPU, like 0/profile.pop, 1/profile.pop",
+                              path, own.message);
+    return status;
+}
+
+static popliner_status fail_number(const session *s, size_t num_stages, size_t num_ipus,
+                                   popliner_error *error) {
+    return session_fail(error, POPLINER_ERROR_USAGE,
+                        "--calibrate %s: is of %zu %s, but --evaluate %s has %zu %s",
+                        s->options.calibrate, num_ipus, num_ipus == 1 ? "IPU" : "IPUs",
+                        s->options.evaluate, num_stages, num_stages == 1 ? "stage" : "stages");
+}
+
+static popliner_status read_ipus(session *s, reports *r, size_t num_stages, popliner_error *error) {
+    popliner_analysis_options how = POPLINER_ANALYSIS_OPTIONS_INIT;
+    popliner_status status = find_reports(s->options.calibrate, r, error);
+    if (status == POPLINER_OK && r->num_directories > 0 && r->num_directories != num_stages)
+        status = fail_number(s, num_stages, r->num_directories, error);
+    if (status != POPLINER_OK)
+        return status;
+    r->ipus = calloc(num_stages, sizeof *r->ipus);
+    if (r->ipus == NULL)
+        return fail_memory(error);
+    r->num_ipus = num_stages;
+    how.num_threads = s->options.num_threads;
+    how.option_names = &command_names;
+    how.listener = &s->listener;
+    for (size_t i = 0; status == POPLINER_OK && i < num_stages; i++) {
+        bool is_alone = r->num_directories > 0;
+        const char *path = is_alone ? r->directories[i] : s->options.calibrate;
+        popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
+        how.ipu = is_alone ? 0 : i;
+        status = popliner_analysis_read(path, NULL, &how, &r->ipus[i], error);
+        if (status != POPLINER_OK)
+            return status;
+        popliner_profile_get_info(popliner_analysis_profile(r->ipus[i]), &info, NULL);
+        if (is_alone && info.ipus_per_replica != 1)
+            return session_fail(error, POPLINER_ERROR_USAGE,
+                                "--calibrate %s: %s is of %zu IPUs, and not of one",
+                                s->options.calibrate, path, info.ipus_per_replica);
+        if (!is_alone && info.ipus_per_replica != num_stages)
+            return fail_number(s, num_stages, info.ipus_per_replica, error);
+        how.listener = is_alone ? how.listener : NULL; /* it has told all of the file */
+    }
+    return status;
+}
+
+popliner_status calibrate_and_print(session *s, const popliner_request *asked,
+                                    const size_t *first_units, size_t num_cuts,
+                                    popliner_error *error) {
+    reports r = {0};
+    popliner_comparison *comparison = NULL;
+    char *text = NULL;
+    popliner_status status = read_ipus(s, &r, num_cuts + 1, error);
+    if (status == POPLINER_OK)
+        status = popliner_analysis_compare(s->analysis, asked, first_units, num_cuts, r.ipus,
+                                           &comparison, error);
+    if (status == POPLINER_OK)
+        status = popliner_report_comparison(comparison, s->options.format, &text, error);
+    if (status == POPLINER_OK)
+        status = session_print(text, error);
+    popliner_comparison_free(comparison);
+    free_reports(&r);
+    return status;
+}
+
+popliner_status read_calibration(session *s, popliner_error *error) {
+    const options *o = &s->options;
+    popliner_request made_with;
+    if (o->calibration == NULL)
+        return POPLINER_OK;
+    popliner_status status = popliner_calibration_read(o->calibration, &made_with, error);
+    if (status != POPLINER_OK)
+        return status;
+    s->calibration = made_with.calibration;
+    const char *other = made_with.schedule != o->schedule           ? "schedule"
+                        : made_with.recompute != o->recompute       ? "recompute"
+                        : made_with.effects != o->effects           ? "effects"
+                        : made_with.accumulators != o->accumulators ? "accumulators"
+                                                                    : NULL;
+    if (other != NULL)
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "--calibration %s was made with another --%s: its correction may not be right "
+                    "here.",
+                    o->calibration, other);
+    return POPLINER_OK;
+}

@@ -1,0 +1,23 @@
+/* What a comparison holds.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_SHOW_CALIBRATION_DATA_H
+#define PL_SHOW_CALIBRATION_DATA_H
+
+#include "memory/calibration.h"
+#include "popliner/calibration.h"
+
+struct popliner_comparison {
+    size_t num_stages;
+    popliner_compared_stage *stages; /* owned, as are the next three */
+    pl_fit_stage *learnt;            /* [num_stages] */
+    char **names;                    /* [2 * num_stages]: of the first and the last unit */
+    char *poplar_version;            /* of what was compiled */
+    popliner_request request;        /* complete, without a solver; with the given calibration */
+    size_t num_tiles;
+    bool counts_layout;
+    bool has_correction;
+    popliner_calibration correction;
+};
+
+#endif

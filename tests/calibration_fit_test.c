@@ -1,0 +1,123 @@
+/* Calibrating, against numbers that are calculated by hand.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "test.h"
+
+#include "costs/pipeline.h"
+#include "memory/calibration.h"
+#include "memory/needs.h"
+
+static void assert_scales(const popliner_scales *scales, uint64_t code, uint64_t data,
+                          uint64_t layout) {
+    assert_int_equal(scales->code_per_million, code);
+    assert_int_equal(scales->data_per_million, data);
+    assert_int_equal(scales->layout_per_million, layout);
+}
+
+/* Two stages before the last: (120 + 60) / (100 + 50) of code, (300 + 60) / (200 + 200) of data,
+ * (0 + 30) / (10 + 50) of layout. The last: 7 / 8, 2 / 1, 1 / 3. */
+static const pl_fit_stage stages[] = {
+    {.predicted = {100, 200, 10}, .compiled = {120, 300, 0}},
+    {.predicted = {50, 200, 50}, .compiled = {60, 60, 30}},
+    {.predicted = {8, 1, 3}, .compiled = {7, 2, 1}},
+};
+
+static void sums_are_divided(void **state) {
+    (void)state;
+    popliner_calibration c;
+    assert_true(pl_calibration_fit(stages, 3, SIZE_MAX, &c));
+    assert_scales(&c.earlier, 1200000, 900000, 500000);
+    assert_scales(&c.last, 875000, 2000000, 333333);
+    assert_true(pl_is_calibrated(&c));
+}
+
+static void what_is_left_out_teaches_nothing(void **state) {
+    (void)state;
+    popliner_calibration c;
+    assert_true(pl_calibration_fit(stages, 3, 0, &c));
+    assert_scales(&c.earlier, 1200000, 300000, 600000);
+    assert_scales(&c.last, 875000, 2000000, 333333);
+    assert_true(pl_calibration_fit(stages, 3, 2, &c));
+    assert_scales(&c.earlier, 1200000, 900000, 500000);
+    assert_scales(&c.last, 1000000, 1000000, 1000000);
+    /* the only one before the last, and the only one */
+    assert_true(pl_calibration_fit(stages + 1, 2, 0, &c));
+    assert_scales(&c.earlier, 1000000, 1000000, 1000000);
+    assert_true(pl_calibration_fit(stages, 1, SIZE_MAX, &c));
+    assert_scales(&c.earlier, 1000000, 1000000, 1000000);
+    assert_scales(&c.last, 1200000, 1500000, 0);
+}
+
+static void scales_have_limits(void **state) {
+    (void)state;
+    popliner_calibration c;
+    pl_fit_stage stage = {.predicted = {1, 1, 1}, .compiled = {100, 100, 100}};
+    assert_true(pl_calibration_fit(&stage, 1, SIZE_MAX, &c));
+    assert_scales(&c.last, POPLINER_MAX_PER_MILLION, POPLINER_MAX_PER_MILLION,
+                  POPLINER_MAX_PER_MILLION);
+    stage.compiled.data_bytes = 101;
+    assert_false(pl_calibration_fit(&stage, 1, SIZE_MAX, &c));
+    assert_false(pl_is_calibrated(&c));
+    stage.compiled.data_bytes = 0;
+    assert_false(pl_calibration_fit(&stage, 1, SIZE_MAX, &c));
+    stage.predicted.data_bytes = 0; /* nothing was predicted, nothing is there */
+    assert_true(pl_calibration_fit(&stage, 1, SIZE_MAX, &c));
+    assert_int_equal(c.last.data_per_million, 1000000);
+}
+
+static void stages_on_one_ipu_have_the_larger_scales(void **state) {
+    (void)state;
+    const popliner_calibration c = {{1, 20, 3}, {10, 2, 30}};
+    popliner_scales scales = pl_calibration_scales(&c, true, false);
+    assert_scales(&scales, 1, 20, 3);
+    scales = pl_calibration_scales(&c, false, true);
+    assert_scales(&scales, 10, 2, 30);
+    scales = pl_calibration_scales(&c, true, true);
+    assert_scales(&scales, 10, 20, 30);
+}
+
+static void assert_line(const pl_need_line *line, uint64_t bytes, uint64_t copy_bytes,
+                        uint64_t live_bytes, uint64_t live_copy_bytes) {
+    assert_int_equal(line->bytes, bytes);
+    assert_int_equal(line->copy_bytes, copy_bytes);
+    assert_int_equal(line->live_bytes, live_bytes);
+    assert_int_equal(line->live_copy_bytes, live_copy_bytes);
+}
+
+/* 1001 bytes, of which 301 are code, and copies of 50, where 7 bytes are never used and a tenth of
+ * the live ones fragments; at worst 20 and a fifth. */
+static void needs_are_scaled(void **state) {
+    (void)state;
+    const pl_layout layout = {7, 10, 100};
+    pl_need_rule rule = {true, true, {20, 20, 100}, {0, 0, 0}};
+    pl_need_line line = pl_need_of(&rule, POPLINER_NEED_EXPECTED, &layout, 1001, 301, 50);
+    assert_line(&line, 1001 + 7 + 101, 50 + 5, 1001, 50);
+    rule.scales = (popliner_scales){1200000, 900000, 500000};
+    /* 361.2 and 630 are 362 + 630 = 992; half of 7 + 99.2 rounded up is 53.5; 45 and 4.5 -> 5, of
+     * which half is 2.5 */
+    line = pl_need_of(&rule, POPLINER_NEED_EXPECTED, &layout, 1001, 301, 50);
+    assert_line(&line, 992 + 54, 45 + 3, 992, 45);
+    /* what makes it more is not certain: 301 + 630 */
+    line = pl_need_of(&rule, POPLINER_NEED_LEAST, &layout, 1001, 301, 50);
+    assert_line(&line, 931, 45, 931, 45);
+    /* 992 + (20 + 199) / 2 = 1101.5, 45 + 9 / 2 = 49.5; each up, times 1.102, and up */
+    line = pl_need_of(&rule, POPLINER_NEED_MOST, &layout, 1001, 301, 50);
+    assert_line(&line, 1215, 56, 992, 45);
+    rule.has_layout = false;
+    line = pl_need_of(&rule, POPLINER_NEED_EXPECTED, &layout, 1001, 301, 50);
+    assert_line(&line, 992, 45, 992, 45);
+    rule.has_needs = false; /* PopLiner's model knows nothing of it */
+    line = pl_need_of(&rule, POPLINER_NEED_MOST, &layout, 1001, 301, 50);
+    assert_line(&line, 1001, 50, 1001, 50);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_are_divided),
+        cmocka_unit_test(what_is_left_out_teaches_nothing),
+        cmocka_unit_test(scales_have_limits),
+        cmocka_unit_test(stages_on_one_ipu_have_the_larger_scales),
+        cmocka_unit_test(needs_are_scaled),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
