@@ -121,7 +121,7 @@ static void fragments_are_rounded_up(void **state) {
 
 static void assert_need(const pl_need_rule *rule, popliner_need need, const pl_layout *layout,
                         uint64_t bytes, uint64_t copy_bytes) {
-    pl_need_line line = pl_need_of(rule, need, layout, 1000, 150);
+    pl_need_line line = pl_need_of(rule, need, layout, 1000, 300, 150);
     assert_int_equal(line.bytes, bytes);
     assert_int_equal(line.copy_bytes, copy_bytes);
 }
@@ -152,7 +152,7 @@ static void needs_are_lines(void **state) {
         assert_need(&rule, (popliner_need)need, &layout, 1000, 150);
     /* nothing needs nothing more than what is never used */
     rule.has_needs = true;
-    pl_need_line line = pl_need_of(&rule, POPLINER_NEED_EXPECTED, &layout, 0, 0);
+    pl_need_line line = pl_need_of(&rule, POPLINER_NEED_EXPECTED, &layout, 0, 0, 0);
     assert_int_equal(line.bytes, 40);
     assert_int_equal(line.copy_bytes, 0);
 }
@@ -163,7 +163,7 @@ static void three_spreads_are_added(void **state) {
     const pl_need_rule rule = {.has_needs = true};
     const pl_layout layout = {0, 0, 0};
     for (uint64_t bytes = 0; bytes < 100000; bytes = bytes * 3 + 1) {
-        pl_need_line line = pl_need_of(&rule, POPLINER_NEED_MOST, &layout, bytes, bytes);
+        pl_need_line line = pl_need_of(&rule, POPLINER_NEED_MOST, &layout, bytes, 0, bytes);
         double exact = (double)bytes * (1 + 3 * POPLINER_SPREAD);
         assert_true((double)line.bytes > exact - 1e-6 && (double)line.bytes < exact + 1);
         assert_int_equal(line.copy_bytes, line.bytes);
