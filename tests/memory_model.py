@@ -403,8 +403,8 @@ class Model:
                 *GROUPS, "variables", "unexplained", "buffers", "accumulators"))
             away[tile] = min(away[tile], result["by_model"])
             result["by_model"] -= away[tile]
-            result["variables"] -= away[tile]
             result["total"] = result["by_model"] + result["stash"]
+            result["stash"] -= away[tile]
             tiles.append(result)
         return tiles
 
