@@ -166,12 +166,13 @@ class Model:
         updated = {}
         for step, program in enumerate(programs.step_program):
             operation = self.operations.step_operation[step]
-            if operation is not None and self.runs[step]:
+            if operation is not None:
                 unit = self.chain.unit_of[operation]
+                is_forward, is_backward = self.passes_of(unit, step)
                 if (operation.first_step < comes_back if unit >= self.last_layer
-                        else step < self.turn):
+                        else is_forward):
                     add(self.trained, unit, program)
-                if unit >= self.last_layer or step >= self.turn:
+                if is_backward:
                     add(updated, unit, program)
         self.trained = {var: units for var, units in self.trained.items() if var in updated}
 
