@@ -32,6 +32,7 @@ STATE_COLUMNS = ("vertex_data_bytes", "copy_ptr_bytes", "edge_ptr_bytes", "descr
 SPREAD = Fraction(34, 1000)  # how much the largest tile of a stage changes with the planning
 TRAINING_SCHEDULES = ("popart", "tf-grouped", "tf-interleaved", "sequential")
 BUFFERED_SCHEDULES = ("popart", "tf-grouped")
+LEAST_COPIES = {"popart": 2, "tf-grouped": 2, "tf-interleaved": 1}  # per stage behind
 EFFECTS = ("layout", "passing", "buffers")
 ACCUMULATORS = ("none", "fp16", "fp32", "auto")
 
@@ -43,7 +44,7 @@ def bits(units):
 def copies(schedule, behind, with_buffers=False):
     """Of the stash of a stage with so many stages behind it."""
     if schedule == "popart":
-        return 2 * behind + (0 if with_buffers or behind == 0 else 1)
+        return 2 * behind + 1 if behind else 0
     if schedule == "tf-grouped":
         return 2 * behind + (1 if with_buffers else 0)
     return behind if schedule == "tf-interleaved" else 0
@@ -134,7 +135,7 @@ class Model:
 
     def find_touches(self):
         """By variable: the units that touch it, also in the forward and in the backward pass, those
-        of which it is a parameter."""
+        of which it is a parameter that has a gradient."""
         programs = self.programs
         owned = set().union(*self.unit_programs)
         others = set().union(*(programs.touched.get(p, ()) for p in owned
@@ -161,15 +162,19 @@ class Model:
                     add(self.backward, unit, program)
         if not self.trains:
             return
-        returns = [self.first_step_of_pass(unit, True) for unit in range(self.last_layer)]
-        first_return = min(step for step in returns if step is not None)
+        comes_back = self.first_step_from(range(self.last_layer - 1, -1, -1), True)
+        updated = {}
         for step, program in enumerate(programs.step_program):
             operation = self.operations.step_operation[step]
-            if operation is not None and self.runs[step]:
+            if operation is not None:
                 unit = self.chain.unit_of[operation]
-                if (operation.first_step < first_return if unit >= self.last_layer
-                        else step < self.turn):
+                is_forward, is_backward = self.passes_of(unit, step)
+                if (operation.first_step < comes_back if unit >= self.last_layer
+                        else is_forward):
                     add(self.trained, unit, program)
+                if is_backward:
+                    add(updated, unit, program)
+        self.trained = {var: units for var, units in self.trained.items() if var in updated}
 
     # ---- variables ----
 
@@ -192,7 +197,7 @@ class Model:
                 "SELECT var_id, tile, size_bytes, equivalence_class, category, unlowered_var_id "
                 "FROM vars_info WHERE bitset IS NULL OR bitset & 1 ORDER BY var_id"):
             category, name = categories.get(category, ""), names.get(unlowered, "")
-            if is_always[number] and "accum" in name.lower():
+            if is_always[number] and category == "variable" and "accum" in name.lower():
                 self.has_accumulators = True
             if category in GROUP_OF:
                 self.truth[GROUP_OF[category]][tile] += size
@@ -214,7 +219,8 @@ class Model:
                 "not_always_live_max_bytes FROM memory_by_tile"):
             live = always + (most or 0)
             if live > 0:
-                self.layouts[tile] = (max(0, end - total), Fraction(max(0, total - live), live))
+                total = max(total, live)
+                self.layouts[tile] = (max(0, end - total), Fraction(total - live, live))
 
     def is_live(self, number, step):
         return any(begin <= step < end for begin, end in self.ranges.get(number, ()))
@@ -325,10 +331,10 @@ class Model:
     # ---- the stages of one IPU ----
 
     def measure(self, stages, schedule="none", recompute="none", effects=(), accumulators="none",
-                count_free=True):
+                restores=True):
         """By tile, what the stages of an IPU need, each given as its units and the number of stages
-        behind it. Without layout, which `laid_out` adds. Unless count_free, without the data that
-        no operation touches and that is not always live."""
+        behind it. Without layout, which `laid_out` adds. Unless `restores`, what is kept counts as
+        live until the backward pass, whatever the schedule."""
         units = [unit for stage, _ in stages for unit in stage]
         mask = bits(units)
         steps = sorted(step for unit in units for step in self.own_steps[unit])
@@ -336,6 +342,7 @@ class Model:
         explained = self.explained(units)
         several = len(stages) > 1
         count, kept = 1, [0] * self.num_tiles
+        away = [0] * self.num_tiles  # what is in the stash alone meanwhile
         sent_back, sent_on = [0] * self.num_tiles, [0] * self.num_tiles
         buffers = "buffers" in effects and schedule in BUFFERED_SCHEDULES and self.trains
         for stage, behind in stages:
@@ -343,6 +350,10 @@ class Model:
             if count:
                 kept = [a + (count if several else 1) * b
                         for a, b in zip(kept, self.stash_copy(stage, recompute))]
+            if buffers and schedule == "popart" and recompute == "none" and count and restores:
+                at_work = [self.stash_copy([unit], recompute) for unit in stage]
+                away = [sum(column) - max(most) for *column, most in zip(
+                    away, self.stash_copy(stage, recompute), zip(*at_work))]
             if buffers and stage[-1] + 1 < self.num_units:
                 for sums, backward in ((sent_back, True), (sent_on, False)):
                     for tile, size in enumerate(self.crossing(stage[-1] + 1, backward)):
@@ -353,7 +364,7 @@ class Model:
         tiles = []
         for tile in range(self.num_tiles):
             result = {"unexplained_always_live": 0, "parameters": 0, "accumulators": 0,
-                      "variables": 0,
+                      "variables": 0, "buffers": 0, "layout": 0,
                       "copies": count, "copy": kept[tile], "stash": count * kept[tile]}
             for group in GROUPS:
                 truth = self.truth[group][tile]
@@ -368,8 +379,6 @@ class Model:
             own, free = [0] * (self.num_steps + 1), [0] * (self.num_steps + 1)
             for (touch, forward, backward, _, number), size in self.live[tile].items():
                 first, last = 0, self.num_steps
-                if not touch and not count_free:
-                    continue
                 if touch and not touch & mask:
                     if "passing" not in effects:
                         continue
@@ -384,42 +393,49 @@ class Model:
                         change[begin] += size
                         change[end] -= size
             own, free = list(accumulate(own)), list(accumulate(free))
-            if sent_back[tile] or sent_on[tile]:
-                for step in steps:
-                    own[step] += (sent_back if step < self.turn else sent_on)[tile]
-            step = max(steps, key=lambda s: (own[s] + free[s], -s))
+            around = (sent_back[tile], sent_on[tile])
+            step = max(steps, key=lambda s: (own[s] + free[s] + around[s >= self.turn], -s))
             result["step"] = step
             result["variables"] += own[step]
+            result["buffers"] += around[step >= self.turn]
             result["unexplained"] = result["unexplained_always_live"] + free[step]
+            result["free"] = free[step]
             result["by_model"] = sum(result[name] for name in (
-                *GROUPS, "variables", "unexplained", "accumulators"))
+                *GROUPS, "variables", "unexplained", "buffers", "accumulators"))
+            away[tile] = min(away[tile], result["by_model"])
+            result["by_model"] -= away[tile]
             result["total"] = result["by_model"] + result["stash"]
+            result["stash"] -= away[tile]
             tiles.append(result)
         return tiles
 
-    def laid_out(self, tile, holes, ratio):
-        """A tile of `measure` with what its layout wastes."""
-        waste = (holes + ceil(tile["by_model"] * ratio) +
-                 tile["copies"] * ceil(tile["copy"] * ratio))
-        return {**tile, "total": tile["total"] + waste}
+    def laid_out(self, tile, holes, ratio, factor=1):
+        """A tile of `measure` with what its layout wastes, and with a factor for both summands."""
+        once = tile["by_model"] + holes + ceil(tile["by_model"] * ratio)
+        copy = tile["copy"] + ceil(tile["copy"] * ratio)
+        total = ceil(once * factor) + tile["copies"] * ceil(copy * factor)
+        return {**tile, "total": total, "layout": total - tile["total"]}
 
-    def at_least(self, stages, schedule, recompute):
-        return max(tile["total"]
-                   for tile in self.measure(stages, schedule, recompute, count_free=False))
+    def at_least(self, stages, schedule, recompute, effects):
+        """Without layout, buffers and accumulators."""
+        least = 0
+        tiles = self.measure(stages, schedule, recompute, [e for e in effects if e == "passing"])
+        kept = [0] * self.num_tiles
+        for stage, behind in stages:
+            count = LEAST_COPIES.get(schedule, 0) * behind
+            kept = [a + count * b for a, b in zip(kept, self.stash_copy(stage, recompute))]
+        for tile, stash in zip(tiles, kept):
+            least = max(least, tile["by_model"] - tile["free"] + stash)
+        return least
 
-    def at_most(self, stages, schedule, recompute, accumulators):
+    def at_most(self, stages, schedule, recompute, effects, accumulators):
+        """With buffers, and on each tile the worst layout of any."""
         known = [layout for layout in self.layouts if layout is not None]
         holes = max((layout[0] for layout in known), default=0)
         ratio = max((layout[1] for layout in known), default=0)
-        most = 0
-        for plain, buffered in zip(*(
-                self.measure(stages, schedule, recompute, effects, accumulators)
-                for effects in (("passing",), ("passing", "buffers")))):
-            larger = max(plain, buffered, key=lambda tile: tile["stash"])
-            tile = {**buffered, "copies": larger["copies"], "copy": larger["copy"],
-                    "total": buffered["by_model"] + larger["stash"]}
-            most = max(most, self.laid_out(tile, holes, ratio)["total"])
-        return ceil(most * (1 + 3 * SPREAD))
+        tiles = self.measure(stages, schedule, recompute, ["buffers", *effects], accumulators,
+                             restores=False)
+        return max(self.laid_out(tile, holes, ratio, 1 + 3 * SPREAD)["total"] for tile in tiles)
 
     def ipu(self, stages, schedule="none", recompute="none", effects=(), accumulators="none",
             with_needs=True):
@@ -430,17 +446,17 @@ class Model:
                      for tile, layout in zip(tiles, self.layouts)]
         worst = max(range(self.num_tiles), key=lambda t: (tiles[t]["total"], -t))
         names = (*GROUPS, "variables", "unexplained", "unexplained_always_live", "stash",
-                 "parameters", "accumulators")
+                 "parameters", "accumulators", "buffers", "layout")
         return {
             "total_bytes": sum(tile["total"] for tile in tiles),
             "tile": worst, "tile_bytes": tiles[worst]["total"], "step": tiles[worst]["step"],
             "tile_unexplained": tiles[worst]["unexplained"],
-            "tile_stash": tiles[worst]["stash"],
+            "tile_stash": tiles[worst]["stash"], "tile_layout": tiles[worst]["layout"],
             "mem": {name: sum(tile[name] for tile in tiles) for name in names},
             "needs": {
-                "at_least_bytes": self.at_least(stages, schedule, recompute),
+                "at_least_bytes": self.at_least(stages, schedule, recompute, effects),
                 "expected_bytes": tiles[worst]["total"],
-                "at_most_bytes": self.at_most(stages, schedule, recompute, accumulators),
+                "at_most_bytes": self.at_most(stages, schedule, recompute, effects, accumulators),
             } if with_needs else None,
         }
 

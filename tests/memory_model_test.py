@@ -31,8 +31,11 @@ EFFECTS = [",".join(some) or "none" for n in range(len(memory_model.EFFECTS) + 1
            for some in itertools.combinations(memory_model.EFFECTS, n)]
 ACCUMULATORS = ("none", "fp16", "fp32", "auto")
 RISKS = {"low": "at_most_bytes", "high": "at_least_bytes"}
+VERDICTS = {"at_most_bytes": "fits for certain", "expected_bytes": "probably fits",
+            "at_least_bytes": "may not fit"}
+# Of "mem", by the names that both use.
 SUMS = ("variables", "vertex_code", "vertex_state", "exchange_code", "control_code", "unexplained",
-        "unexplained_always_live", "stash")  # of "mem", by the names that both use
+        "unexplained_always_live", "stash", "layout", "buffers", "accumulators")
 
 # What the generator is asked for: a few for the quick run, then all kinds.
 QUICK = ["--framework popart --training --outline --skips 1 --layers 3 --tiles 4 --seed 31"]
@@ -69,7 +72,13 @@ class Settings:
         self.arguments = (self.schedule, self.recompute,
                           () if self.effects == "none" else self.effects.split(","),
                           self.accumulators)
-        self.is_plain = self.effects == self.accumulators == "none"
+
+
+def verdict_of(needs, limit):
+    for name, verdict in VERDICTS.items():
+        if limit >= needs[name]:
+            return verdict
+    return "does not fit"
 
 
 class Comparison:
@@ -133,7 +142,9 @@ class Comparison:
             if self.has_effects:
                 for name, need in other["needs"].items():
                     self.equal(name, stage, one["needs"][name], need)
-            if settings.is_plain:
+                self.equal("verdict", stage, one["needs"]["verdict"],
+                           verdict_of(other["needs"], self.model.bytes_per_tile))
+            if "passing" not in settings.effects:
                 units = [unit for stage, place in zip(self.stages(cuts), ipus) if place == ipu
                          for unit in stage]
                 self.equal("largest_variables", stage, one["largest_variables"],
@@ -153,11 +164,11 @@ class Comparison:
     def solved(self, where, one, other, settings):
         self.equal("total_mem", where, one["mem"]["total_mem"], other["total_bytes"])
         self.equal("max_tile_mem", where, one["mem"]["max_tile_mem"], other["tile_bytes"])
-        if settings.is_plain:
-            for name in SUMS:
-                self.equal(name, where, one["mem"].get(name, 0), other["mem"][name])
+        for name in SUMS:
+            self.equal(name, where, one["mem"].get(name, 0), other["mem"][name])
         for key, name in (("tile", "tile"), ("step", "step"), ("bytes", "tile_bytes"),
-                          ("stash_bytes", "tile_stash"), ("unexplained_bytes", "tile_unexplained")):
+                          ("stash_bytes", "tile_stash"), ("layout_bytes", "tile_layout"),
+                          ("unexplained_bytes", "tile_unexplained")):
             self.equal(f"peak {key}", where, one["peak"][key], other[name])
         self.equal("parameter_bytes", where, one["parameter_bytes"], other["mem"]["parameters"])
         self.equal("cut_bytes", where, one["cut_bytes"], other["cut_bytes"])
