@@ -296,14 +296,15 @@ static void evaluate(const naive_passes *n, pl_stage_meter *meter,
                 kept[need] += copies_of(n, pipeline, (popliner_need)need, stages[i].stages_to_end) *
                               stash[i * num_tiles + tile];
         }
-        needs->bytes[POPLINER_NEED_LEAST][tile] =
-            rest + peak - unexplained + kept[POPLINER_NEED_LEAST];
         /* of one stage each copy is laid out by itself */
         uint64_t copies[POPLINER_NUM_NEEDS] = {1, 1, 1};
         for (int need = 0; num_stages == 1 && need < POPLINER_NUM_NEEDS; need++) {
             copies[need] = copies_of(n, pipeline, (popliner_need)need, stages[0].stages_to_end);
             kept[need] = stash[tile];
         }
+        needs->bytes[POPLINER_NEED_LEAST][tile] =
+            (rest + peak - unexplained) * 898 / 1000 +
+            copies[POPLINER_NEED_LEAST] * (kept[POPLINER_NEED_LEAST] * 898 / 1000);
         uint64_t expected =
             rest + accumulators[tile] +
             ((pipeline->effects & POPLINER_EFFECT_BUFFERS) != 0 ? buffered_peak : peak);

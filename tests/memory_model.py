@@ -14,7 +14,7 @@ import sqlite3
 import sys
 from fractions import Fraction
 from itertools import accumulate
-from math import ceil
+from math import ceil, floor
 
 import profile_operations
 from profile_relations import runs, varints
@@ -419,13 +419,18 @@ class Model:
     def at_least(self, stages, schedule, recompute, effects):
         """Without layout, buffers and accumulators."""
         least = 0
+        factor = 1 - 3 * SPREAD
         tiles = self.measure(stages, schedule, recompute, [e for e in effects if e == "passing"])
         kept = [0] * self.num_tiles
+        copies = 1
         for stage, behind in stages:
             count = LEAST_COPIES.get(schedule, 0) * behind
+            if len(stages) == 1:
+                copies, count = count, 1
             kept = [a + count * b for a, b in zip(kept, self.stash_copy(stage, recompute))]
         for tile, stash in zip(tiles, kept):
-            least = max(least, tile["by_model"] - tile["free"] + stash)
+            least = max(least, floor((tile["by_model"] - tile["free"]) * factor) +
+                        copies * floor(stash * factor))
         return least
 
     def at_most(self, stages, schedule, recompute, effects, accumulators):

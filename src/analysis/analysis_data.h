@@ -27,7 +27,7 @@ typedef struct pl_model_parts {
     pl_stage_details *stages[PL_NUM_STAGE_PLACES];
     bool is_stored[PL_NUM_STAGE_PLACES]; /* these stages come from the file that was loaded */
     bool told_not_stored;                /* that they had to be measured, once */
-    bool told_accumulators;              /* that the profile has none, once */
+    bool told_training;                  /* what a pipeline that trains needs, once */
 } pl_model_parts;
 
 struct popliner_analysis {

@@ -27,6 +27,7 @@ typedef struct task {
     popliner_pipeline pipeline; /* its max_stages mean nothing */
     popliner_need need;
     bool is_greedy;
+    size_t num_stages; /* of an evaluation; else most of a split */
     const popliner_chain *chain;
     const pl_stage_details *stages; /* those that were stored, or NULL */
     pl_owned_options solver;
@@ -198,15 +199,18 @@ static bool shares_an_ipu(const popliner_solver_options *o) {
     return false;
 }
 
-/* Warns, once, of a profile that was taken without accumulators that a pipeline will have. */
-static popliner_status tell_accumulators(task *t, popliner_error *error) {
+/* Warns, once, of a profile that trains while no schedule says what a pipeline keeps, or that was
+ * taken without accumulators that a pipeline will have. */
+static popliner_status tell_training(task *t, popliner_error *error) {
     popliner_analysis *a = t->analysis;
     pl_model_parts *parts = &a->models[t->model];
     popliner_accumulators wanted = t->pipeline.accumulators;
     bool is_training = false;
-    if (parts->told_accumulators || t->model != POPLINER_MEMORY_MODEL_FULL || t->is_greedy ||
-        pl_schedule_kind_of(t->pipeline.schedule) == PL_SCHEDULE_PLAIN ||
-        (wanted != POPLINER_ACCUMULATORS_NONE && wanted != POPLINER_ACCUMULATORS_AUTO))
+    bool has_schedule = t->pipeline.schedule != POPLINER_SCHEDULE_NONE;
+    if (parts->told_training || t->model != POPLINER_MEMORY_MODEL_FULL || t->is_greedy ||
+        t->pipeline.schedule == POPLINER_SCHEDULE_INFERENCE || t->num_stages == 1 ||
+        (has_schedule && wanted != POPLINER_ACCUMULATORS_NONE &&
+         wanted != POPLINER_ACCUMULATORS_AUTO))
         return POPLINER_OK;
     popliner_status status = POPLINER_OK;
     bool has_accumulators = true;
@@ -219,8 +223,12 @@ static popliner_status tell_accumulators(task *t, popliner_error *error) {
         if (status == POPLINER_OK && is_training)
             has_accumulators = pl_has_accumulators(a->profile);
     }
-    parts->told_accumulators = true;
-    if (status == POPLINER_OK && is_training && !has_accumulators)
+    parts->told_training = true;
+    if (status == POPLINER_OK && is_training && !has_schedule)
+        pl_tell(&a->listener, POPLINER_LEVEL_WARNING,
+                "The profile trains, but no schedule says what a pipeline keeps for its backward "
+                "passes: that, its buffers and its accumulators are not counted.");
+    else if (status == POPLINER_OK && is_training && !has_accumulators)
         pl_tell(&a->listener, POPLINER_LEVEL_WARNING,
                 "The profile has no accumulators of gradients, but a pipeline that trains has: %s.",
                 wanted == POPLINER_ACCUMULATORS_AUTO
@@ -251,8 +259,10 @@ static popliner_status begin_task(task *t, popliner_analysis *analysis,
     t->is_greedy = is_greedy(&r);
     t->need = t->is_greedy ? POPLINER_NEED_EXPECTED : r.need;
     status = take_options(t, r.solver, error);
+    if (t->num_stages == 0)
+        t->num_stages = t->solver.options.max_stages;
     if (status == POPLINER_OK)
-        status = tell_accumulators(t, error);
+        status = tell_training(t, error);
     /* what stages need together is not stored */
     if (status == POPLINER_OK && shares_an_ipu(&t->solver.options))
         status = pl_analysis_make_meter(analysis, t->model, error);
@@ -520,6 +530,7 @@ popliner_status popliner_analysis_evaluate(popliner_analysis *analysis,
     task t = {0};
     popliner_plan plan = {0};
     *certificate = NULL;
+    t.num_stages = num_cuts + 1;
     popliner_status status = begin_task(&t, analysis, request, true, error);
     if (status == POPLINER_OK)
         status = place_stages(&t, first_units, num_cuts, &plan, error);

@@ -135,7 +135,7 @@ static const option table[] = {
      "profile compiled with recomputation, keep also what comes\n"
      "from or goes to other IPUs (default: none)"},
 
-    {KIND_EFFECTS, 0, "effects", "LIST|none", EFFECTS, 0,
+    {KIND_EFFECTS, 0, "effects", "LIST|all|none", EFFECTS, 0,
      "what compiling a stage by itself adds: layout, passing,\n"
      "buffers (default: all; without layout if --reserve is\n"
      "given; none with PopLiner's memory model)"},
@@ -346,6 +346,10 @@ static popliner_status set_effects(const option *o, const char *value, options *
     result->effects = 0;
     if (strcmp(value, "none") == 0)
         return POPLINER_OK;
+    if (strcmp(value, "all") == 0) {
+        result->effects = POPLINER_EFFECTS_ALL;
+        return POPLINER_OK;
+    }
     for (const char *name = value;; name++) {
         char own[16] = "";
         size_t length = strcspn(name, ",");
@@ -356,7 +360,7 @@ static popliner_status set_effects(const option *o, const char *value, options *
             char hint[NEAREST_HINT_BYTES];
             nearest n = nearest_begin(name, length);
             nearest_offer_list(&n, o->choices, '|');
-            return fail(error, "--%s %s: expected none, or some of layout,passing,buffers%s",
+            return fail(error, "--%s %s: expected none, all, or some of layout,passing,buffers%s",
                         o->name, value, nearest_hint(&n, "", "", hint));
         }
         result->effects |= 1u << choice;

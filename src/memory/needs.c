@@ -3,8 +3,8 @@
 
 #include "profile/profile_data.h"
 
-/* 1 + 3 * POPLINER_SPREAD, in thousandths */
-enum { MOST_PER_THOUSAND = 1102, MILLION = 1000000 };
+/* 1 + 3 * POPLINER_SPREAD and 1 - 3 * POPLINER_SPREAD, in thousandths */
+enum { MOST_PER_THOUSAND = 1102, LEAST_PER_THOUSAND = 898, MILLION = 1000000 };
 
 pl_layout pl_layout_of_tile(const popliner_profile *p, size_t tile) {
     uint64_t end_bytes = p->tile_total_including_gaps_bytes[tile];
@@ -95,6 +95,12 @@ pl_need_line pl_need_of(const pl_need_rule *rule, popliner_need need, const pl_l
                  share_of(bytes - code_bytes, s.data_per_million, MILLION),
         .copy_bytes = share_of(copy_bytes, s.data_per_million, MILLION),
     };
+    if (need == POPLINER_NEED_LEAST) {
+        line.bytes =
+            line.bytes / 1000 * LEAST_PER_THOUSAND + line.bytes % 1000 * LEAST_PER_THOUSAND / 1000;
+        line.copy_bytes = line.copy_bytes / 1000 * LEAST_PER_THOUSAND +
+                          line.copy_bytes % 1000 * LEAST_PER_THOUSAND / 1000;
+    }
     line.live_bytes = line.bytes;
     line.live_copy_bytes = line.copy_bytes;
     if (need == POPLINER_NEED_EXPECTED && rule->has_layout) {

@@ -54,12 +54,16 @@ static void write_text(const popliner_certificate *c, size_t number, pl_text *te
     pl_text_format(text,
                    " total %" PRIu64 " bytes; worst tile %zu: %" PRIu64 " bytes at step %zu, ",
                    d->total_bytes, d->tile, d->tile_bytes, d->step);
-    if (d->tile_bytes <= limit_bytes)
-        pl_text_format(text, "%" PRIu64 " below the limit of %" PRIu64 "\n",
-                       limit_bytes - d->tile_bytes, limit_bytes);
-    else
-        pl_text_format(text, "%" PRIu64 " ABOVE the limit of %" PRIu64 "\n",
-                       d->tile_bytes - limit_bytes, limit_bytes);
+    static const char *const whose[] = {
+        [POPLINER_NEED_EXPECTED] = "",
+        [POPLINER_NEED_LEAST] = " with what it needs at least",
+        [POPLINER_NEED_MOST] = " with what it needs at most",
+    };
+    uint64_t need_bytes = d->need_bytes[c->input.need];
+    bool fits = need_bytes <= limit_bytes;
+    pl_text_format(text, "%" PRIu64 " %s the limit of %" PRIu64 "%s\n",
+                   fits ? limit_bytes - need_bytes : need_bytes - limit_bytes,
+                   fits ? "below" : "ABOVE", limit_bytes, whose[c->input.need]);
     if (chain->model->follows_account)
         pl_text_format(text,
                        "  %s: at least %" PRIu64 ", expected %" PRIu64 ", at most %" PRIu64
@@ -91,8 +95,8 @@ static json_t *as_json(const popliner_certificate *c, size_t number) {
         name_or_null(chain, stage->first_unit), "layer_to", name_or_null(chain, stage->last_unit),
         "total_bytes", (json_int_t)d->total_bytes, "tile", (json_int_t)d->tile, "tile_bytes",
         (json_int_t)d->tile_bytes, "step", (json_int_t)d->step, "headroom_bytes",
-        (json_int_t)limit_bytes - (json_int_t)d->tile_bytes, "fits", fits, "largest_variables",
-        pl_report_variables_json(d));
+        (json_int_t)limit_bytes - (json_int_t)d->need_bytes[c->input.need], "fits", fits,
+        "largest_variables", pl_report_variables_json(d));
     if (json != NULL && chain->model->follows_account &&
         (json_object_set_new(json, "needs", pl_report_needs_json(d, limit_bytes)) != 0 ||
          json_object_set_new(json, "mem", pl_report_memory_json(d, true, &c->input.pipeline)) !=
