@@ -255,12 +255,13 @@ static void names_the_nearest_value(void **state) {
          "training?\n"},
         {{"--recompute", "ful"}, "none|standard|full; did you mean full?\n"},
         {{"--effects", "layuot"},
-         "--effects layuot: expected none, or some of layout,passing,buffers; did you mean "
+         "--effects layuot: expected none, all, or some of layout,passing,buffers; did you mean "
          "layout?\n"},
         {{"--effects", "layout,bufers"}, "layout,passing,buffers; did you mean buffers?\n"},
-        {{"--effects", "layout,none"}, "--effects layout,none: expected none, or some of "},
-        {{"--effects", "layout,"}, "expected none, or some of layout,passing,buffers"},
-        {{"--effects", "layoutlayoutlayout"}, "expected none, or some of layout,passing,buffers"},
+        {{"--effects", "layout,none"}, "--effects layout,none: expected none, all, or some of "},
+        {{"--effects", "layout,"}, "expected none, all, or some of layout,passing,buffers"},
+        {{"--effects", "layoutlayoutlayout"},
+         "expected none, all, or some of layout,passing,buffers"},
         {{"--accumulators", "fp61"}, "none|fp16|fp32|auto; did you mean fp16?\n"},
         {{"--risk", "hihg"}, "low|expected|high; did you mean high?\n"},
         {{"--layer-order", "step"}, "steps|natural; did you mean steps?\n"},

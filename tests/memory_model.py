@@ -214,10 +214,12 @@ class Model:
                        var in self.programs.host_copied, number)
             table[key] = table.get(key, 0) + size
         self.layouts = [None] * self.num_tiles  # (holes, what is wasted for each live byte)
+        self.live_bytes = [0] * self.num_tiles
         for tile, total, end, always, most in sql.execute(
                 "SELECT tile, total, total_including_gaps, always_live_bytes, "
                 "not_always_live_max_bytes FROM memory_by_tile"):
             live = always + (most or 0)
+            self.live_bytes[tile] = live
             if live > 0:
                 total = max(total, live)
                 self.layouts[tile] = (max(0, end - total), Fraction(total - live, live))
@@ -437,7 +439,9 @@ class Model:
         """With buffers, and on each tile the worst layout of any."""
         known = [layout for layout in self.layouts if layout is not None]
         holes = max((layout[0] for layout in known), default=0)
-        ratio = max((layout[1] for layout in known), default=0)
+        half = max(self.live_bytes) // 2
+        ratio = max((layout[1] for layout, live in zip(self.layouts, self.live_bytes)
+                     if layout is not None and live >= half), default=0)
         tiles = self.measure(stages, schedule, recompute, ["buffers", *effects], accumulators,
                              restores=False)
         return max(self.laid_out(tile, holes, ratio, 1 + 3 * SPREAD)["total"] for tile in tiles)
