@@ -178,6 +178,24 @@ static popliner_status read_ipus(session *s, reports *r, size_t num_stages, popl
     return status;
 }
 
+/* Warns of data that is so far from what was predicted that it may be of something else. */
+static void doubt(session *s, const popliner_comparison *comparison) {
+    enum { MILLION = 1000000, LEAST = MILLION * 5 / 6, MOST = MILLION * 6 / 5 };
+    popliner_calibration correction;
+    if (!popliner_comparison_get_correction(comparison, &correction))
+        return;
+    const uint64_t scales[] = {correction.earlier.data_per_million,
+                               correction.last.data_per_million};
+    for (size_t i = 0; i < 2; i++)
+        if (scales[i] < LEAST || scales[i] > MOST) {
+            log_message(&s->log, POPLINER_LEVEL_WARNING,
+                        "--calibrate %s: has %.2f times the data that was predicted: is it a "
+                        "pipeline of this model with this split and this --schedule?",
+                        s->options.calibrate, (double)scales[i] / MILLION);
+            return;
+        }
+}
+
 popliner_status calibrate_and_print(session *s, const popliner_request *asked,
                                     const size_t *first_units, size_t num_cuts,
                                     popliner_error *error) {
@@ -188,6 +206,8 @@ popliner_status calibrate_and_print(session *s, const popliner_request *asked,
     if (status == POPLINER_OK)
         status = popliner_analysis_compare(s->analysis, asked, first_units, num_cuts, r.ipus,
                                            &comparison, error);
+    if (status == POPLINER_OK)
+        doubt(s, comparison);
     if (status == POPLINER_OK)
         status = popliner_report_comparison(comparison, s->options.format, &text, error);
     if (status == POPLINER_OK)

@@ -109,8 +109,9 @@ static const option table[] = {
 
     {KIND_RESERVE, 0, "reserve", "BYTES|N%|gaps", NULL, 0,
      "memory to keep free on every tile: bytes, a percentage\nof --mem-per-tile, or what the "
-     "layout left unused\n"
-     "between variables on the worst tile (default: 0)"},
+     "layout wasted on the\n"
+     "worst tile: its highest address less what is live\n"
+     "(default: none; --effects counts the layout)"},
 
     {KIND_HEADING, 0, "Constraints (L, A, B: layers, or Head and Tail)", NULL, NULL, 0, NULL},
     {KIND_NUMBER, 0, "min-layers", "N", NULL, offsetof(options, min_layers),
