@@ -244,11 +244,14 @@ static void every_schedule_is_answered_alike(void **state) {
         /* those of a pipeline that nothing was stored for do need the variables */
         if (strstr(cases[k], "train") == NULL)
             continue;
-        RUN(&run, stored, "--load-from-file", "--solve", "--effects=none", "-q");
-        assert_refused(&run, 3, "is damaged (variable_size_bytes)");
-        RUN(&run, stored, "--load-from-file", "--solve", "--schedule=popart", "--accumulators=fp32",
-            "-q");
-        assert_refused(&run, 3, "is damaged (variable_size_bytes)");
+        static const char *const others[] = {"--effects=none", "--accumulators=fp32"};
+        for (size_t i = 0; i < 2; i++) {
+            RUN(&run, stored, "--load-from-file", "--solve", "--schedule=popart", others[i], "-q");
+            /* there may be a warning of the layers before */
+            assert_int_equal(run.status, 3);
+            assert_string_equal(run.out, "");
+            assert_contains(run.err, "is damaged (variable_size_bytes)");
+        }
     }
 }
 

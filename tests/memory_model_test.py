@@ -58,7 +58,7 @@ KINDS += ["--framework popart --training --layers 1 --tiles 4 --seed 90",
 class Settings:
     """One way of asking, as options of the command and as arguments of the second opinion."""
 
-    def __init__(self, chance, has_effects):
+    def __init__(self, chance, has_effects, has_accumulators):
         self.schedule = chance.choice(SCHEDULES)
         self.recompute = chance.choice(RECOMPUTE) if self.schedule in KEEPING else "none"
         self.effects = chance.choice(EFFECTS) if has_effects else "none"
@@ -66,9 +66,9 @@ class Settings:
         self.options = ["--schedule", self.schedule, "--recompute", self.recompute]
         if has_effects:
             self.options += ["--effects", self.effects]
-            if self.schedule in memory_model.TRAINING_SCHEDULES:
+            if self.schedule in memory_model.TRAINING_SCHEDULES and has_accumulators:
                 self.accumulators = chance.choice(ACCUMULATORS)
-                self.options += ["--accumulators", self.accumulators]
+            self.options += ["--accumulators", self.accumulators]
         self.arguments = (self.schedule, self.recompute,
                           () if self.effects == "none" else self.effects.split(","),
                           self.accumulators)
@@ -84,10 +84,11 @@ def verdict_of(needs, limit):
 class Comparison:
     """Counts what was compared in a profile, and tells what differs."""
 
-    def __init__(self, command, place, has_effects):
+    def __init__(self, command, place, has_effects, has_accumulators):
         self.command = command
         self.place = place
         self.has_effects = has_effects
+        self.has_accumulators = has_accumulators
         self.model = memory_model.Model(place)
         self.counts = collections.Counter()
         self.problems = []
@@ -202,7 +203,7 @@ class Comparison:
 
 def look(command, place, seed, number, features):
     """A few random splits of the profile, with random options, and the best one."""
-    comparison = Comparison(command, place, "--effects" in features)
+    comparison = Comparison(command, place, "--effects" in features, "--accumulators" in features)
     comparison.operations()
     num_units = comparison.model.num_units
     chance = random.Random(seed)
@@ -272,6 +273,9 @@ def shake_and_look(command, folder, seed, number, features):
         for name in ("profile.pop", "debug.cbor"):
             shutil.copyfile(os.path.join(folder, name), os.path.join(place, name))
         shake(os.path.join(place, "profile.pop"), random.Random(seed))
+        if "-inf" in os.path.basename(folder):
+            # it trains by accident: no document says what its last layer's forward operations are
+            features = features.replace("--accumulators", "")
         counts, problems = look(command, place, seed, number, features)
         return counts, [p.replace(place, f"{folder} shaken by {seed}") for p in problems]
 
@@ -293,7 +297,7 @@ def main():
     if not every:
         print("[  QUICK   ] memory_model")
         folders = folders[4::3]
-    number = 24 if every else 2
+    number = 12 if every else 2
     counts, problems = collections.Counter(), []
     with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
         results = [pool.submit(look, command, folder, seed, number, features)
@@ -301,7 +305,7 @@ def main():
         results += [pool.submit(make_and_look, command, tool, kind, seed, number, features)
                     for seed, kind in enumerate(KINDS if every else QUICK, 100)]
         results += [pool.submit(shake_and_look, command, folder, seed, number, features)
-                    for seed, folder in enumerate(5 * folders if every else folders[:1], 300)]
+                    for seed, folder in enumerate(3 * folders if every else folders[:1], 300)]
         if every:
             results += [pool.submit(look_without_debug, command, folder, seed, number, features)
                         for seed, folder in enumerate(folders, 200)]

@@ -328,6 +328,9 @@ void ask_reserve(asked *a, uint64_t bytes) {
     for (size_t i = 0; i < a->options.num_ipu_limits; i++)
         a->ipu_limits[i].bytes -= bytes;
     add_argument(a, "--reserve", "%" PRIu64, bytes);
+    /* the costs were measured with the layout, in whose place the reserve would be */
+    if (a->s->arguments[1] == NULL)
+        add_argument(a, "--effects", "%s", "all");
 }
 
 void ask_ipu_memory(asked *a, size_t ipu, uint64_t bytes) {

@@ -261,8 +261,6 @@ static popliner_status begin_task(task *t, popliner_analysis *analysis,
     status = take_options(t, r.solver, error);
     if (t->num_stages == 0)
         t->num_stages = t->solver.options.max_stages;
-    if (status == POPLINER_OK)
-        status = tell_training(t, error);
     /* what stages need together is not stored */
     if (status == POPLINER_OK && shares_an_ipu(&t->solver.options))
         status = pl_analysis_make_meter(analysis, t->model, error);
@@ -469,6 +467,10 @@ static popliner_status certify(task *t, bool is_evaluation, popliner_plan *plan,
         pl_certificate_create(&input, is_evaluation, plan, t->costs, certificate, error);
     if (status == POPLINER_OK)
         t->costs = NULL;
+    if (status == POPLINER_OK && (status = tell_training(t, error)) != POPLINER_OK) {
+        popliner_certificate_free(*certificate);
+        *certificate = NULL;
+    }
     free(names);
     return status;
 }
