@@ -207,17 +207,21 @@ def look(command, place, seed, number, features):
     comparison.operations()
     num_units = comparison.model.num_units
     chance = random.Random(seed)
+
+    def settings():
+        return Settings(chance, comparison.has_effects, comparison.has_accumulators)
+
     for i in range(number):
         cuts = sorted(chance.sample(range(1, num_units), chance.randint(0, min(4, num_units - 1))))
         device_map = None
         if i % 4 == 3 and len(cuts) > 1:
             device_map = [chance.randrange(2) for _ in range(len(cuts) + 1)]
             device_map[:2] = 0, 1
-        comparison.evaluation(cuts, Settings(chance, comparison.has_effects), device_map)
+        comparison.evaluation(cuts, settings(), device_map)
     for i in range(max(1, number // 6)):
-        comparison.best_split(Settings(chance, comparison.has_effects), 3)
+        comparison.best_split(settings(), 3)
         if "--risk" in features:
-            comparison.best_split(Settings(chance, comparison.has_effects), 3,
+            comparison.best_split(settings(), 3,
                                   sorted(RISKS)[i % 2])
     return comparison.counts, comparison.problems
 
