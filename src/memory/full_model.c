@@ -77,7 +77,7 @@ static void add_passing(pl_stage_meter *meter, size_t tile) {
                            : p->num_steps;
     for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
         if (meter->passed[meter->pass_usage.usage.variable_set[i]] == 0 ||
-            meter->variable_seen[i] == meter->stage_number)
+            meter->variable_seen[i] == meter->variable_mark)
             continue;
         for (int is_before = 0; is_before < 2; is_before++) {
             if (!pl_stage_is_passed(meter, (size_t)i, is_before != 0))

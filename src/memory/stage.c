@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
@@ -86,9 +87,9 @@ void pl_stage_add_variables(pl_stage_meter *meter, const popliner_operation *ope
         pl_account_touches touches = pl_account_touches_of(&meter->account, p, program);
         uint32_t variable;
         while (pl_account_touches_next(&touches, &variable)) {
-            if (meter->variable_seen[variable] == meter->stage_number)
+            if (meter->variable_seen[variable] == meter->variable_mark)
                 continue;
-            meter->variable_seen[variable] = meter->stage_number;
+            meter->variable_seen[variable] = meter->variable_mark;
             meter->variables[meter->num_variables++] = variable;
         }
     }
@@ -109,7 +110,7 @@ void pl_stage_sort_variables(pl_stage_meter *meter) {
     } else {
         size_t found = 0;
         for (size_t i = 0; i < p->num_variables; i++) {
-            if (meter->variable_seen[i] == meter->stage_number)
+            if (meter->variable_seen[i] == meter->variable_mark)
                 meter->variables[found++] = (uint32_t)i;
         }
     }
@@ -152,6 +153,10 @@ static popliner_status measure(pl_stage_meter *meter, const size_t *operations,
         [PL_CONTROL_CODE] = memory->control_code_bytes,
     };
     meter->stage_number++;
+    if (++meter->variable_mark == 0) {
+        memset(meter->variable_seen, 0, meter->profile->num_variables);
+        meter->variable_mark = 1;
+    }
     meter->num_variables = 0;
     pl_code_counter_reset(&meter->code);
     for (size_t i = 0; i < num_operations; i++) {
@@ -205,7 +210,7 @@ uint64_t pl_stage_parameter_bytes(const pl_stage_meter *meter) {
     const popliner_profile *p = meter->profile;
     uint64_t bytes = 0;
     for (size_t i = 0; i < p->num_variables; i++) {
-        if (meter->variable_seen[i] == meter->stage_number &&
+        if (meter->variable_seen[i] == meter->variable_mark &&
             p->class_always_live[p->variable_class[i]] &&
             p->category[p->variable_category[i]] == PL_CATEGORY_VARIABLE)
             bytes += p->variable_size_bytes[i];
@@ -215,7 +220,7 @@ uint64_t pl_stage_parameter_bytes(const pl_stage_meter *meter) {
 
 /* Whether the variable counts as data, at a step, in the stage that was measured last. */
 static bool is_of_stage(const pl_stage_meter *meter, size_t variable, size_t step) {
-    bool is_seen = meter->variable_seen[variable] == meter->stage_number;
+    bool is_seen = meter->variable_seen[variable] == meter->variable_mark;
     return pl_account_is_data(
         &meter->account, meter->profile, variable,
         is_seen || pl_stage_is_passed(meter, variable, step < meter->pass_usage.passes.turn_step));

@@ -54,7 +54,7 @@ struct pl_pass_usage;
  * pl_stage_meter_free. */
 typedef struct pl_stage_meter pl_stage_meter;
 
-/* Errors: USAGE if the variables are not loaded; MEMORY. Takes 8 to 9 bytes per lowered variable,
+/* Errors: USAGE if the variables are not loaded; MEMORY. Takes 5 to 6 bytes per lowered variable,
  * and one per vertex type and tile. */
 popliner_status pl_stage_meter_create(const popliner_profile *profile,
                                       const popliner_operations *operations,

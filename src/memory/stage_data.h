@@ -28,8 +28,11 @@ struct pl_stage_meter {
 
     /* What the current stage has seen carries its number. */
     uint32_t stage_number;
-    uint32_t *program_seen;  /* [num_programs]: its variables are marked */
-    uint32_t *variable_seen; /* [num_variables] */
+    uint32_t *program_seen; /* [num_programs]: its variables are marked */
+    /* Of the millions of variables those of the current stage carry a mark that fits a byte: it
+     * comes again only after they were all cleared. */
+    uint8_t *variable_seen; /* [num_variables] */
+    uint8_t variable_mark;
 
     uint32_t *variables; /* [num_variables]: those of the stage */
     size_t num_variables;
