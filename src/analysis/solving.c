@@ -218,9 +218,10 @@ static popliner_status tell_training(task *t, popliner_error *error) {
         is_training = t->stages->key.is_training;
         has_accumulators = t->stages->key.has_accumulators;
     } else {
-        status =
-            pl_intervals_are_training(a->profile, a->operations, t->chain, &is_training, error);
-        if (status == POPLINER_OK && is_training)
+        const pl_pass_usage *usage;
+        status = pl_stage_meter_pass_usage(parts->meter, &usage, error);
+        is_training = status == POPLINER_OK && usage->passes.is_training;
+        if (is_training)
             has_accumulators = pl_has_accumulators(a->profile);
     }
     parts->told_training = true;

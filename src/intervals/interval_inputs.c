@@ -179,8 +179,8 @@ static popliner_status find_effects(pl_interval_inputs *inputs, bool with_all_ne
     if (pl_wants_accumulators(pipeline, true))
         inputs->accumulator_factor = pl_accumulator_factor(pipeline, inputs->has_accumulators);
     if (inputs->accumulator_factor > 0)
-        status = pl_parameters_usage(&inputs->parameters, passes, p, inputs->operations,
-                                     inputs->chain, &inputs->account, error);
+        status = pl_passes_unit_usage(passes, true, &inputs->parameters, p, inputs->operations,
+                                      inputs->chain, &inputs->account, error);
     return status;
 }
 

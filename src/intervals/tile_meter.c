@@ -410,21 +410,20 @@ static stage_peak peak_within(const pl_tile_meter *meter, uint32_t first, uint32
     return peak;
 }
 
-/* With what stays of what is handed on or in over the cut behind `unit`: the larger of both passes,
- * with that counted or not. */
-static stage_peak peak_with_buffers(const pl_tile_meter *meter, size_t unit, bool counts_buffers) {
+/* With what stays of what is handed on or in over the cut behind `unit`: the larger of both
+ * passes. */
+static stage_peak peak_with_buffers(const pl_tile_meter *meter, size_t unit) {
     size_t turn = meter->inputs->pass_usage->passes.turn_step;
     size_t num_steps = meter->inputs->profile->num_steps;
     uint32_t turn_segment = meter->segment_of_step[turn];
     stage_peak forward = peak_within(meter, 0, turn_segment, meter->handed_in[unit + 1]);
     stage_peak backward = peak_within(meter, turn_segment, meter->segment_of_step[num_steps],
                                       meter->handed_on[unit + 1]);
-    uint64_t forward_bytes = forward.bytes + (counts_buffers ? forward.buffer_bytes : 0);
-    uint64_t backward_bytes = backward.bytes + (counts_buffers ? backward.buffer_bytes : 0);
-    stage_peak larger = backward.has_steps && (!forward.has_steps || backward_bytes > forward_bytes)
-                            ? backward
-                            : forward;
-    if (!counts_buffers || !larger.has_steps)
+    bool is_backward =
+        backward.has_steps && (!forward.has_steps || backward.bytes + backward.buffer_bytes >
+                                                         forward.bytes + forward.buffer_bytes);
+    stage_peak larger = is_backward ? backward : forward;
+    if (!larger.has_steps)
         larger.buffer_bytes = 0;
     return larger;
 }
@@ -456,7 +455,7 @@ static stage_peak peak_of_stage(const pl_tile_meter *meter, const stage_steps *s
                                 bool counts_buffers) {
     bool with_step = meter->sums != NULL || meter->has_unexplained;
     stage_peak peak = counts_buffers && meter->handed_on != NULL
-                          ? peak_with_buffers(meter, unit, true)
+                          ? peak_with_buffers(meter, unit)
                           : plain_peak(meter, steps, with_step);
     if (with_step && peak.has_steps)
         peak.step = meter->segment_step[peak.segment];
@@ -612,13 +611,14 @@ static bool add_to_stage(pl_tile_meter *meter, size_t tile, size_t start, size_t
         !add_need(meter, POPLINER_NEED_EXPECTED, interval, tile, peak, bytes, &s,
                   peak->unexplained_bytes + s.fixed_bytes, s.freed_bytes))
         return false;
-    /* without copies all of it is live: a line of its own, below the other one with any */
-    steady_bytes level = s;
-    level.stash_bytes = 0;
-    if (wants[POPLINER_NEED_EXPECTED] && s.freed_bytes > 0 &&
-        !add_need(meter, POPLINER_NEED_EXPECTED, interval, tile, peak, bytes, &level,
-                  peak->unexplained_bytes + s.fixed_bytes, 0))
-        return false;
+    if (wants[POPLINER_NEED_EXPECTED] && s.freed_bytes > 0) {
+        /* without copies all of it is live: a line of its own, below the other one with any */
+        steady_bytes level = s;
+        level.stash_bytes = 0;
+        if (!add_need(meter, POPLINER_NEED_EXPECTED, interval, tile, peak, bytes, &level,
+                      peak->unexplained_bytes + s.fixed_bytes, 0))
+            return false;
+    }
     if (wants[POPLINER_NEED_LEAST] &&
         !add_need(meter, POPLINER_NEED_LEAST, interval, tile, &plain,
                   plain.bytes - (s.rule->has_needs ? plain.unexplained_bytes : 0) + steady, &s,

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "memory/parameters.h"
 
-#include <stdlib.h>
 #include <strings.h>
 
-#include "base/failure.h"
-#include "base/growth.h"
 #include "costs/pipeline.h"
-#include "memory/chain_data.h"
-#include "model/operations_data.h"
 
 static bool is_accumulator_name(const char *name) {
     static const char word[] = "accum";
@@ -51,23 +46,4 @@ uint64_t pl_accumulator_factor(const popliner_pipeline *pipeline, bool has_accum
         return has_accumulators ? 0 : 1;
     }
     return 0;
-}
-
-popliner_status pl_parameters_usage(pl_unit_usage *usage, const pl_passes *passes,
-                                    const popliner_profile *profile,
-                                    const popliner_operations *operations,
-                                    const popliner_chain *chain, const pl_account *account,
-                                    popliner_error *error) {
-    uint32_t *unit = pl_new_array(operations->count, sizeof *unit);
-    if (unit == NULL)
-        return pl_fail_memory(error, "the parameters");
-    for (size_t i = 0; i < operations->count; i++) {
-        unit[i] = chain->unit_of_operation[i];
-        if (!pl_begins_forward(passes, unit[i], i))
-            unit[i] = (uint32_t)chain->num_units;
-    }
-    popliner_status status =
-        pl_unit_usage_find(usage, profile, operations, unit, chain->num_units + 1, account, error);
-    free(unit);
-    return status;
 }

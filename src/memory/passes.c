@@ -157,7 +157,7 @@ popliner_status pl_passes_find(pl_passes *passes, const popliner_profile *profil
     return POPLINER_OK;
 }
 
-popliner_status pl_passes_unit_usage(const pl_passes *passes, pl_unit_usage *usage,
+popliner_status pl_passes_unit_usage(const pl_passes *passes, bool is_certain, pl_unit_usage *usage,
                                      const popliner_profile *profile,
                                      const popliner_operations *operations,
                                      const popliner_chain *chain, const pl_account *account,
@@ -167,7 +167,9 @@ popliner_status pl_passes_unit_usage(const pl_passes *passes, pl_unit_usage *usa
         return pl_fail_memory(error, "the passes of the training");
     for (size_t i = 0; i < operations->count; i++) {
         unit[i] = chain->unit_of_operation[i];
-        if (!pl_is_forward(passes, unit[i], i))
+        bool is_forward =
+            is_certain ? pl_begins_forward(passes, unit[i], i) : pl_is_forward(passes, unit[i], i);
+        if (!is_forward)
             unit[i] += (uint32_t)chain->num_units;
     }
     popliner_status status =
@@ -207,7 +209,7 @@ popliner_status pl_pass_usage_find(pl_pass_usage *own, const popliner_profile *p
                                    popliner_error *error) {
     popliner_status status = pl_passes_find(&own->passes, profile, operations, chain, error);
     if (status == POPLINER_OK)
-        status = pl_passes_unit_usage(&own->passes, &own->usage, profile, operations, chain,
+        status = pl_passes_unit_usage(&own->passes, false, &own->usage, profile, operations, chain,
                                       account, error);
     if (status == POPLINER_OK &&
         (own->bounds = pl_passes_bounds(&own->passes, &own->usage)) == NULL)

@@ -67,8 +67,9 @@ static inline bool pl_begins_forward(const pl_passes *passes, size_t unit, size_
 
 /* Finds who touches what in which pass: unit u of the usage is that of the chain forward, or, if it
  * is not less than the chain's units, that of the chain backward with so many added. Operations of
- * both passes are found as forward ones. */
-popliner_status pl_passes_unit_usage(const pl_passes *passes, pl_unit_usage *usage,
+ * both passes are found as forward ones; with is_certain only if they are certainly forward
+ * (pl_begins_forward). */
+popliner_status pl_passes_unit_usage(const pl_passes *passes, bool is_certain, pl_unit_usage *usage,
                                      const popliner_profile *profile,
                                      const popliner_operations *operations,
                                      const popliner_chain *chain, const pl_account *account,

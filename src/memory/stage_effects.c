@@ -29,8 +29,8 @@ static popliner_status need_parameters(pl_stage_meter *meter, popliner_error *er
     if (meter->has_parameters)
         return POPLINER_OK;
     popliner_status status =
-        pl_parameters_usage(&meter->parameters, &meter->pass_usage.passes, meter->profile,
-                            meter->operations, meter->chain, &meter->account, error);
+        pl_passes_unit_usage(&meter->pass_usage.passes, true, &meter->parameters, meter->profile,
+                             meter->operations, meter->chain, &meter->account, error);
     meter->has_parameters = status == POPLINER_OK;
     if (!meter->has_parameters)
         pl_unit_usage_free(&meter->parameters);
