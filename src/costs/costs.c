@@ -392,6 +392,11 @@ popliner_status popliner_costs_set_peak(popliner_costs *costs, size_t first_unit
 }
 
 void pl_costs_forbid(popliner_costs *costs, size_t first_unit, size_t last_unit) {
+    if (costs->peaks_bytes == NULL) {
+        costs->lines[place(costs, first_unit, last_unit)] =
+            (pl_peak_line){POPLINER_PEAK_FORBIDDEN, 0};
+        return;
+    }
     for (size_t stages = 1; stages <= costs->max_stages_to_end; ++stages)
         pl_costs_set_peak(costs, first_unit, last_unit, stages, POPLINER_PEAK_FORBIDDEN);
 }
