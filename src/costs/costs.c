@@ -22,7 +22,8 @@ struct popliner_costs {
     /* A triangle. An interval with several has SEVERAL_LINES as copy_bytes, and as bytes where they
      * begin in more_lines: first their number and the copies from which on it is forbidden. */
     pl_peak_line *lines;
-    size_t *copies; /* [max_stages_to_end] */
+    size_t *copies;     /* [max_stages_to_end] */
+    size_t most_copies; /* of these */
     pl_peak_line *more_lines;
     size_t num_more_lines;
     size_t more_lines_capacity;
@@ -196,6 +197,9 @@ popliner_status pl_costs_begin_lines(popliner_costs *costs, const size_t *copies
     costs->peaks_bytes = NULL;
     costs->lines = lines;
     costs->copies = own;
+    for (size_t i = 0; i < max_stages; ++i)
+        if (own[i] > costs->most_copies)
+            costs->most_copies = own[i];
     costs->max_stages_to_end = max_stages;
     return POPLINER_OK;
 }
@@ -226,18 +230,11 @@ static size_t next_copies(const pl_peak_line *lines, size_t num_lines, const pl_
     return next;
 }
 
-static size_t most_copies(const popliner_costs *costs) {
-    size_t most = 0;
-    for (size_t i = 0; i < costs->max_stages_to_end; ++i)
-        most = costs->copies[i] > most ? costs->copies[i] : most;
-    return most;
-}
-
 popliner_status pl_costs_set_lines(popliner_costs *costs, const popliner_interval *interval,
                                    const pl_peak_line *lines, size_t num_lines,
                                    size_t forbidden_from, popliner_error *error) {
     pl_peak_line *own = &costs->lines[place(costs, interval->first_unit, interval->last_unit)];
-    size_t most = most_copies(costs);
+    size_t most = costs->most_copies;
     size_t found = largest_line(lines, num_lines, 0);
     *own = forbidden_from > 0 ? lines[found] : (pl_peak_line){POPLINER_PEAK_FORBIDDEN, 0};
     size_t last = forbidden_from > most ? most : forbidden_from - (forbidden_from > 0);

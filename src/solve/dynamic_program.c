@@ -40,6 +40,9 @@ typedef struct program {
     size_t *queue;     /* [width] */
     pl_stage_ends ends;
     pl_stage_ends widest; /* of all places, if they have marks */
+    /* [max_stages + 1] by stages still to come: where a stage can begin at all, or NULL if that was
+     * not looked at */
+    pl_begin_range *ranges;
     bool is_stopped;
 } program;
 
@@ -50,26 +53,47 @@ static void free_program(program *p) {
     free(p->queue);
     pl_stage_ends_free(&p->ends);
     pl_stage_ends_free(&p->widest);
+    free(p->ranges);
 }
 
 static popliner_status fail_memory(popliner_error *error) {
     return pl_fail_memory(error, "the tables of the dynamic program");
 }
 
-/* The rule that allows whatever is allowed at some place, if that can be told by one. */
-static bool find_widest_rule(const program *p, pl_stage_rule *rule) {
+/* The rule that allows whatever is allowed at some place with so many stages to come. */
+static pl_stage_rule widest_rule(const program *p, size_t to_end) {
     const pl_problem *problem = p->problem;
-    if (!problem->order.peaks_grow_to_front)
-        return false;
-    *rule = pl_stage_rule_of(problem, &p->filter, 0, 1);
+    pl_stage_rule widest = pl_stage_rule_of(problem, &p->filter, 0, to_end);
     for (size_t stage = 1; stage <= p->num_special && stage < p->max_stages; ++stage) {
         pl_stage_rule other = pl_stage_rule_of(problem, &p->filter, stage, 1);
-        if (other.max_peak_bytes > rule->max_peak_bytes)
-            rule->max_peak_bytes = other.max_peak_bytes;
+        if (other.max_peak_bytes > widest.max_peak_bytes)
+            widest.max_peak_bytes = other.max_peak_bytes;
     }
-    rule->min_peak_bytes = 0; /* another place may need more */
-    rule->is_anywhere = true;
-    return true;
+    widest.min_peak_bytes = 0; /* another place may need more */
+    widest.is_anywhere = true;
+    return widest;
+}
+
+/* Finds how far the stages to come can reach from the end, and those before from the front. */
+static popliner_status find_ranges(program *p, popliner_error *error) {
+    size_t n = p->width - 1;
+    size_t most = p->max_stages;
+    pl_stage_rule rule = widest_rule(p, 1);
+    p->ranges = pl_new_array(most + 1, sizeof *p->ranges);
+    if (p->ranges == NULL)
+        return fail_memory(error);
+    p->ranges[0] = (pl_begin_range){n, n};
+    for (size_t to_end = 1; to_end <= most; ++to_end) {
+        rule.to_end = to_end;
+        p->ranges[to_end].first = pl_stage_rule_first_begin(&rule, p->ranges[to_end - 1].first);
+    }
+    p->ranges[most].last = 0;
+    for (size_t to_end = most; to_end > 1; --to_end) {
+        size_t begin = p->ranges[to_end].last;
+        rule.to_end = to_end;
+        p->ranges[to_end - 1].last = begin < n ? pl_stage_rule_last_end(&rule, begin) : n;
+    }
+    return POPLINER_OK;
 }
 
 static popliner_status prepare(program *p, popliner_error *error) {
@@ -89,17 +113,28 @@ static popliner_status prepare(program *p, popliner_error *error) {
     p->special = pl_new_array(p->num_special * p->width, sizeof *p->special);
     if (p->after == NULL || p->queue == NULL || p->special == NULL)
         return fail_memory(error);
-    pl_stage_rule widest;
-    bool has_many_places = p->num_special > 0 || problem->depends_on_end;
-    if (has_many_places && find_widest_rule(p, &widest) && !pl_stage_rule_is_ordered(&widest))
-        return pl_stage_ends_find(&p->widest, &widest, NULL, error);
+    if (p->max_stages == 0 || (p->num_special == 0 && !problem->depends_on_end))
+        return POPLINER_OK;
+    pl_stage_rule widest = widest_rule(p, 1);
+    bool is_ordered = pl_stage_rule_is_ordered(&widest);
+    if (p->is_exact && is_ordered)
+        return find_ranges(p, error);
+    if (!is_ordered && problem->order.peaks_grow_to_front)
+        return pl_stage_ends_find(&p->widest, &widest, (pl_begin_range){0, p->width - 1}, NULL,
+                                  error);
     return POPLINER_OK;
+}
+
+/* Where the stage with so many to come, or none of them, can begin. */
+static pl_begin_range range_of(const program *p, size_t to_end) {
+    return p->ranges != NULL ? p->ranges[to_end] : (pl_begin_range){0, p->width - 1};
 }
 
 /* Finds what may be the stage `stage` with to_end to come. */
 static popliner_status find_ends(program *p, size_t stage, size_t to_end, popliner_error *error) {
     pl_stage_rule rule = pl_stage_rule_of(p->problem, &p->filter, stage, to_end);
-    return pl_stage_ends_find(&p->ends, &rule, p->widest.from != NULL ? &p->widest : NULL, error);
+    return pl_stage_ends_find(&p->ends, &rule, range_of(p, to_end),
+                              p->widest.from != NULL ? &p->widest : NULL, error);
 }
 
 /* ---- one row ---- */
@@ -124,9 +159,9 @@ typedef struct end_queue {
 } end_queue;
 
 /* The cheapest end in the window of a unit; units are asked for from the last one to the first. */
-static uint64_t cheapest_in_window(program *p, end_queue *q, size_t unit) {
+static uint64_t cheapest_in_window(program *p, end_queue *q, size_t unit, size_t first_end) {
     const uint8_t *may_cut = p->problem->may_cut;
-    while (q->entered > p->ends.from[unit]) {
+    while (q->entered > p->ends.from[unit] && q->entered > first_end) {
         size_t end = --q->entered;
         if (may_cut[end] == 0 || p->after[end] == NO_SPLIT)
             continue;
@@ -153,16 +188,22 @@ static uint64_t cheapest_marked(const program *p, size_t unit) {
 
 /* Fills a row by what may be its stage and the row of the stages behind that, which may be itself.
  * False if nothing is possible with it. */
-static bool fill_row(program *p, const uint64_t *next, uint64_t *row) {
+static bool fill_row(program *p, size_t to_end, const uint64_t *next, uint64_t *row) {
     size_t n = p->width - 1;
-    end_queue queue = {0, 0, p->width};
+    pl_begin_range range = range_of(p, to_end);
+    pl_begin_range behind = range_of(p, to_end - 1);
+    end_queue queue = {0, 0, behind.last + 1};
+    for (size_t i = behind.first; row != next && i <= behind.last; ++i)
+        p->after[i] = step(p, i, next[i]);
+    for (size_t i = 0; p->ranges != NULL && i < n; ++i)
+        row[i] = NO_SPLIT;
     row[n] = p->is_exact ? NO_SPLIT : 0;
     bool is_possible = !p->is_exact; /* the stage before may be the last one */
-    p->after[n] = step(p, n, next[n]);
-    for (size_t i = n; i-- > 0;) {
-        if (row != next)
-            p->after[i] = step(p, i, next[i]);
-        row[i] = p->ends.is_ordered ? cheapest_in_window(p, &queue, i) : cheapest_marked(p, i);
+    if (row == next)
+        p->after[n] = step(p, n, next[n]);
+    for (size_t i = range.last < n ? range.last + 1 : n; i-- > range.first;) {
+        row[i] = p->ends.is_ordered ? cheapest_in_window(p, &queue, i, behind.first)
+                                    : cheapest_marked(p, i);
         if (row == next)
             p->after[i] = step(p, i, row[i]);
         is_possible = is_possible || row[i] != NO_SPLIT;
@@ -202,7 +243,7 @@ static popliner_status begin_rows(program *p, popliner_error *error) {
         p->plain[i] = i + 1 < p->width ? NO_SPLIT : 0;
     p->is_settled = p->counts;
     if (p->counts)
-        fill_row(p, p->plain, p->plain);
+        fill_row(p, 1, p->plain, p->plain);
     return POPLINER_OK;
 }
 
@@ -223,7 +264,7 @@ static popliner_status fill_plain(program *p, size_t num_stages, popliner_error 
         if (status != POPLINER_OK || p->is_stopped)
             return status;
         uint64_t *row = p->plain + to_end * p->width;
-        fill_row(p, row - p->width, row);
+        fill_row(p, to_end, row - p->width, row);
         if (p->is_exact)
             continue;
         p->is_settled = memcmp(row - p->width, row, p->width * sizeof *row) == 0;
@@ -240,13 +281,12 @@ static popliner_status fill_special(program *p, size_t num_stages, popliner_erro
     size_t stage = p->num_special < num_stages ? p->num_special : num_stages;
     bool is_possible = true;
     while (stage-- > 0 && is_possible) {
-        popliner_status status =
-            find_ends(p, stage, p->problem->depends_on_end ? num_stages - stage : 1, error);
+        popliner_status status = find_ends(p, stage, num_stages - stage, error);
         p->is_stopped = p->is_stopped || pl_stop_is_wanted(p->stop);
         if (status != POPLINER_OK || p->is_stopped)
             return status;
         uint64_t *row = p->special + stage * p->width;
-        is_possible = fill_row(p, rest_of(p, num_stages, stage + 1), row);
+        is_possible = fill_row(p, num_stages - stage, rest_of(p, num_stages, stage + 1), row);
     }
     if (!is_possible)
         p->special[0] = NO_SPLIT;
@@ -267,8 +307,7 @@ static popliner_status walk(const program *p, size_t num_stages, uint64_t budget
     size_t unit = 0;
     for (size_t stage = 0; stage < num_stages; ++stage) {
         size_t left = num_stages - stage;
-        pl_stage_rule rule =
-            pl_stage_rule_of(p->problem, &p->filter, stage, p->problem->depends_on_end ? left : 1);
+        pl_stage_rule rule = pl_stage_rule_of(p->problem, &p->filter, stage, left);
         if (!pl_split_append(split, unit))
             return pl_fail_memory(error, "the stages");
         if ((left == 1 || !p->is_exact) && used + p->counts <= budget &&
@@ -388,6 +427,8 @@ static popliner_status solve_up_to(program *p, best *b, popliner_error *error) {
 /* Exactly so many stages, one number after another. */
 static popliner_status solve_each(program *p, best *b, popliner_error *error) {
     for (size_t m = p->problem->min_stages; m <= p->max_stages; ++m) {
+        if (range_of(p, m).first > 0)
+            continue;
         size_t num_special = p->num_special < m ? p->num_special : m;
         popliner_status status = fill_plain(p, m - num_special, error);
         if (status == POPLINER_OK && !p->is_stopped)

@@ -36,12 +36,28 @@ static bool is_too_large(const pl_stage_rule *rule, size_t first, size_t end) {
             popliner_costs_cycles(costs, first, end - 1) > rule->max_cycles);
 }
 
-static void find_windows(pl_stage_ends *ends, const pl_stage_rule *rule) {
+size_t pl_stage_rule_last_end(const pl_stage_rule *rule, size_t first_unit) {
+    size_t end = rule->problem->order.first_ends[first_unit];
+    while (end <= rule->problem->num_units && !is_too_large(rule, first_unit, end))
+        ++end;
+    return end - 1;
+}
+
+size_t pl_stage_rule_first_begin(const pl_stage_rule *rule, size_t end_unit) {
+    const size_t *first_ends = rule->problem->order.first_ends;
+    size_t begin = end_unit;
+    while (begin > 0 &&
+           (first_ends[begin - 1] > end_unit || !is_too_large(rule, begin - 1, end_unit)))
+        --begin;
+    return begin;
+}
+
+static void find_windows(pl_stage_ends *ends, const pl_stage_rule *rule, pl_begin_range range) {
     const pl_problem *p = rule->problem;
     size_t n = p->num_units;
     size_t from = 0;
     size_t to = 0;
-    for (size_t first = 0; first < n; ++first) {
+    for (size_t first = range.first; first <= range.last && first < n; ++first) {
         size_t least = p->order.first_ends[first];
         size_t most = pl_stage_rule_placed_end(rule, first);
         if (p->max_end[first] < most)
@@ -59,10 +75,11 @@ static void find_windows(pl_stage_ends *ends, const pl_stage_rule *rule) {
 }
 
 static popliner_status mark_all(pl_stage_ends *ends, const pl_stage_rule *rule,
-                                const pl_stage_ends *within, popliner_error *error) {
+                                pl_begin_range range, const pl_stage_ends *within,
+                                popliner_error *error) {
     size_t n = rule->problem->num_units;
     size_t num_marks = 0;
-    for (size_t first = 0; first < n; ++first) {
+    for (size_t first = range.first; first <= range.last && first < n; ++first) {
         size_t from = within != NULL ? within->from[first] : first + 1;
         size_t to = within != NULL ? within->to[first] : n + 1;
         size_t count = to > from ? to - from : 0;
@@ -84,7 +101,8 @@ static popliner_status mark_all(pl_stage_ends *ends, const pl_stage_rule *rule,
 }
 
 popliner_status pl_stage_ends_find(pl_stage_ends *ends, const pl_stage_rule *rule,
-                                   const pl_stage_ends *within, popliner_error *error) {
+                                   pl_begin_range range, const pl_stage_ends *within,
+                                   popliner_error *error) {
     size_t n = rule->problem->num_units;
     if (ends->from == NULL)
         ends->from = pl_new_array(n, sizeof *ends->from);
@@ -96,7 +114,7 @@ popliner_status pl_stage_ends_find(pl_stage_ends *ends, const pl_stage_rule *rul
         return pl_fail_memory(error, "the intervals that may be stages");
     ends->is_ordered = pl_stage_rule_is_ordered(rule);
     if (!ends->is_ordered)
-        return mark_all(ends, rule, within, error);
-    find_windows(ends, rule);
+        return mark_all(ends, rule, range, within, error);
+    find_windows(ends, rule, range);
     return POPLINER_OK;
 }

@@ -21,14 +21,27 @@ typedef struct pl_stage_ends {
     size_t capacity;
 } pl_stage_ends;
 
-/* Finds them, again if they were found before. `within`, unless it is NULL, has all of them and
- * perhaps more, which saves looking elsewhere. Errors: MEMORY. O(n) if needs never shrink; else
- * O(n^2), or the windows of `within`. */
+/* Units that stages may begin with: first ... last. */
+typedef struct pl_begin_range {
+    size_t first;
+    size_t last;
+} pl_begin_range;
+
+/* Finds those of the units of a range, again if they were found before. `within`, unless it is NULL,
+ * has all of them and perhaps more, which saves looking elsewhere. Errors: MEMORY. O(n) if needs
+ * never shrink; else O(n^2), or the windows of `within`. */
 popliner_status pl_stage_ends_find(pl_stage_ends *ends, const pl_stage_rule *rule,
-                                   const pl_stage_ends *within, popliner_error *error);
+                                   pl_begin_range range, const pl_stage_ends *within,
+                                   popliner_error *error);
 void pl_stage_ends_free(pl_stage_ends *ends);
 
 /* Whether that takes O(n) for this rule. */
 bool pl_stage_rule_is_ordered(const pl_stage_rule *rule);
+
+/* For ordered rules, whatever may be a cut: no end of a stage that begins with the unit, or before
+ * it, is larger; no stage that ends there, or behind it, begins with a smaller unit. O(units
+ * between). */
+size_t pl_stage_rule_last_end(const pl_stage_rule *rule, size_t first_unit);
+size_t pl_stage_rule_first_begin(const pl_stage_rule *rule, size_t end_unit);
 
 #endif
