@@ -4,11 +4,10 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "golden_case.h"
+#include "made_profile.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "costs/costs.h"
 #include "costs/pipeline.h"
@@ -607,16 +606,10 @@ static void made_models_agree(void **state) {
         "--framework tensorflow --training --skips 1 --layers 4",
     };
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
-        char command[1000];
         char *directory = test_path(*state, "made");
         golden_case c;
         uint64_t random = 101 + i;
-        snprintf(command, sizeof command,
-                 "'%s' --output '%s' --force --quiet --tiles 4 --hidden 16 --sequence 8 "
-                 "--vocabulary 60 %s",
-                 MKPROFILE_TOOL, directory, models[i]);
-        int status = system(command);
-        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        make_profile(directory, "--tiles 4 --hidden 16 --sequence 8 --vocabulary 60 %s", models[i]);
         golden_load_directory(&c, directory);
         popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_NATURAL);
         popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
