@@ -101,19 +101,17 @@ static popliner_status add_places(const pl_problem *p, size_t num_stages, unit_s
         goto done;
     for (size_t stage = 0; stage < num_stages; ++stage) {
         uint64_t limit = pl_filter_limit(p, &filter, pl_problem_ipu(p, stage));
-        for (size_t first = 0; first < p->num_units; ++first) {
-            if (!pl_reachability_mark(&reachability, stage, first, ok))
+        status = pl_reachability_cover(&reachability, stage, ok, error);
+        if (status != POPLINER_OK)
+            goto done;
+        for (size_t unit = 0; unit < p->num_units; ++unit) {
+            if (ok[unit] == 0)
                 continue;
-            size_t count = p->num_units - first;
-            while (count > 0 && ok[count - 1] == 0)
-                --count;
-            for (size_t unit = first; unit < first + count; ++unit) {
-                uint64_t bytes = popliner_costs_peak(p->costs, unit, unit, num_stages - stage);
-                if (bytes < sizes->min_bytes[unit])
-                    sizes->min_bytes[unit] = bytes;
-                if (limit > sizes->limit_bytes[unit])
-                    sizes->limit_bytes[unit] = limit;
-            }
+            uint64_t bytes = popliner_costs_peak(p->costs, unit, unit, num_stages - stage);
+            if (bytes < sizes->min_bytes[unit])
+                sizes->min_bytes[unit] = bytes;
+            if (limit > sizes->limit_bytes[unit])
+                sizes->limit_bytes[unit] = limit;
         }
     }
 done:

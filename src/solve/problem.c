@@ -4,7 +4,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "costs/costs.h"
-#include "costs/triangle.h"
+#include "solve/stage_ends.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -382,37 +382,156 @@ static void mark_alone(const pl_reachability *r, size_t stage, size_t first_unit
         memset(ok, 0, r->problem->num_units - first_unit);
 }
 
+/* What the passes over the stages need. */
+typedef struct reach_pass {
+    pl_stage_ends ends;
+    uint8_t *ok;   /* [units] */
+    size_t *count; /* [units + 2] */
+} reach_pass;
+
+static popliner_status begin_pass(reach_pass *pass, size_t num_units, popliner_error *error) {
+    pass->ok = pl_new_array(num_units, sizeof *pass->ok);
+    pass->count = pl_new_array(num_units + 2, sizeof *pass->count);
+    return pass->ok != NULL && pass->count != NULL ? POPLINER_OK
+                                                   : pl_fail_memory(error, "what stages can reach");
+}
+
+static void end_pass(reach_pass *pass) {
+    pl_stage_ends_free(&pass->ends);
+    free(pass->ok);
+    free(pass->count);
+}
+
+/* Finds the ends of a stage if they are windows; *is_ordered says so. */
+static popliner_status find_stage(const pl_reachability *r, size_t stage, reach_pass *pass,
+                                  bool *is_ordered, popliner_error *error) {
+    pl_stage_rule rule = pl_stage_rule_of(r->problem, r->filter, stage, r->num_stages - stage);
+    *is_ordered = r->num_fixed == 0 && pl_stage_rule_is_ordered(&rule);
+    if (!*is_ordered)
+        return POPLINER_OK;
+    return pl_stage_ends_find(&pass->ends, &rule, (pl_begin_range){0, r->problem->num_units - 1},
+                              NULL, error);
+}
+
+/* Which units stages can begin with behind this one. */
+static popliner_status reach_forward(pl_reachability *r, size_t stage, reach_pass *pass,
+                                     popliner_error *error) {
+    const pl_problem *p = r->problem;
+    size_t n = p->num_units;
+    const uint8_t *from = r->from_start + stage * (n + 1);
+    uint8_t *behind = r->from_start + (stage + 1) * (n + 1);
+    bool is_ordered;
+    popliner_status status = find_stage(r, stage, pass, &is_ordered, error);
+    if (status != POPLINER_OK)
+        return status;
+    memset(pass->count, 0, (n + 2) * sizeof *pass->count);
+    for (size_t i = 0; i < n; ++i) {
+        if (from[i] == 0)
+            continue;
+        if (is_ordered) {
+            if (p->may_cut[i] != 0 && pass->ends.from[i] < pass->ends.to[i]) {
+                ++pass->count[pass->ends.from[i]];
+                --pass->count[pass->ends.to[i]]; /* modulo 2^64 the order does not matter */
+            }
+            continue;
+        }
+        mark_alone(r, stage, i, pass->ok);
+        for (size_t d = 0; d < n - i; ++d)
+            behind[i + d + 1] |= pass->ok[d];
+    }
+    size_t num_open = 0;
+    for (size_t end = 1; is_ordered && end <= n; ++end) {
+        num_open += pass->count[end];
+        behind[end] = num_open > 0 && p->may_cut[end] != 0;
+    }
+    return POPLINER_OK;
+}
+
+/* With which of them it goes on to the end of the chain. */
+static popliner_status reach_backward(pl_reachability *r, size_t stage, reach_pass *pass,
+                                      popliner_error *error) {
+    const pl_problem *p = r->problem;
+    size_t n = p->num_units;
+    const uint8_t *from = r->from_start + stage * (n + 1);
+    const uint8_t *behind = r->to_end + (stage + 1) * (n + 1);
+    uint8_t *to_end = r->to_end + stage * (n + 1);
+    bool is_ordered;
+    popliner_status status = find_stage(r, stage, pass, &is_ordered, error);
+    if (status != POPLINER_OK)
+        return status;
+    pass->count[0] = 0; /* ends before so many units that go on */
+    for (size_t end = 0; end <= n; ++end)
+        pass->count[end + 1] = pass->count[end] + behind[end];
+    for (size_t i = 0; i < n; ++i) {
+        if (from[i] == 0)
+            continue;
+        if (is_ordered) {
+            to_end[i] = p->may_cut[i] != 0 && pass->ends.from[i] < pass->ends.to[i] &&
+                        pass->count[pass->ends.to[i]] > pass->count[pass->ends.from[i]];
+            continue;
+        }
+        mark_alone(r, stage, i, pass->ok);
+        for (size_t d = 0; d < n - i; ++d)
+            to_end[i] |= pass->ok[d] & behind[i + d + 1];
+    }
+    return POPLINER_OK;
+}
+
 popliner_status pl_reachability_find(pl_reachability *reachability, popliner_error *error) {
     pl_reachability *r = reachability;
     size_t n = r->problem->num_units;
     size_t width = n + 1;
-    uint8_t *ok = pl_new_array(n, sizeof *ok);
+    reach_pass pass = {0};
+    popliner_status status = begin_pass(&pass, n, error);
     r->from_start = pl_new_array((r->num_stages + 1) * width, sizeof *r->from_start);
     r->to_end = pl_new_array((r->num_stages + 1) * width, sizeof *r->to_end);
-    if (ok == NULL || r->from_start == NULL || r->to_end == NULL) {
-        free(ok);
-        return pl_fail_memory(error, "what stages can reach");
-    }
+    if (status == POPLINER_OK && (r->from_start == NULL || r->to_end == NULL))
+        status = pl_fail_memory(error, "what stages can reach");
+    if (status != POPLINER_OK)
+        goto done;
     r->from_start[0] = 1;
-    for (size_t stage = 0; stage < r->num_stages; ++stage)
-        for (size_t i = 0; i < n; ++i) {
-            if (r->from_start[stage * width + i] == 0)
-                continue;
-            mark_alone(r, stage, i, ok);
-            for (size_t d = 0; d < n - i; ++d)
-                r->from_start[(stage + 1) * width + i + d + 1] |= ok[d];
-        }
+    for (size_t stage = 0; status == POPLINER_OK && stage < r->num_stages; ++stage)
+        status = reach_forward(r, stage, &pass, error);
     r->to_end[r->num_stages * width + n] = 1;
-    for (size_t stage = r->num_stages; stage-- > 0;)
-        for (size_t i = 0; i < n; ++i) {
-            if (r->from_start[stage * width + i] == 0)
-                continue;
-            mark_alone(r, stage, i, ok);
-            for (size_t d = 0; d < n - i; ++d)
-                r->to_end[stage * width + i] |= ok[d] & r->to_end[(stage + 1) * width + i + d + 1];
-        }
-    free(ok);
-    return POPLINER_OK;
+    for (size_t stage = r->num_stages; status == POPLINER_OK && stage-- > 0;)
+        status = reach_backward(r, stage, &pass, error);
+done:
+    end_pass(&pass);
+    return status;
+}
+
+popliner_status pl_reachability_cover(const pl_reachability *reachability, size_t stage,
+                                      uint8_t *units, popliner_error *error) {
+    const pl_reachability *r = reachability;
+    size_t n = r->problem->num_units;
+    const uint8_t *behind = r->to_end + (stage + 1) * (n + 1);
+    reach_pass pass = {0};
+    bool is_ordered = false;
+    size_t num_done = 0;
+    size_t last = 0; /* the last unit up to an end from which it goes on */
+    popliner_status status = begin_pass(&pass, n, error);
+    if (status == POPLINER_OK)
+        status = find_stage(r, stage, &pass, &is_ordered, error);
+    memset(units, 0, n);
+    for (size_t end = 0; status == POPLINER_OK && end <= n; ++end) {
+        last = behind[end] != 0 ? end : last;
+        pass.count[end + 1] = last;
+    }
+    for (size_t first = 0; status == POPLINER_OK && first < n; ++first) {
+        size_t end = first;
+        if (r->from_start[stage * (n + 1) + first] == 0 || r->to_end[stage * (n + 1) + first] == 0)
+            continue;
+        if (is_ordered)
+            end = pass.count[pass.ends.to[first]];
+        else if (pl_reachability_mark(r, stage, first, pass.ok))
+            for (size_t d = 0; d < n - first; ++d)
+                end = pass.ok[d] != 0 ? first + d + 1 : end;
+        for (size_t unit = num_done > first ? num_done : first; unit < end; ++unit)
+            units[unit] = 1;
+        num_done = end > num_done ? end : num_done;
+    }
+    end_pass(&pass);
+    return status;
 }
 
 void pl_reachability_free(pl_reachability *reachability) {

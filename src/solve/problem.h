@@ -141,7 +141,8 @@ typedef struct pl_reachability {
     uint8_t *to_end; /* [num_stages + 1][units + 1]: those from so many on can begin at a unit */
 } pl_reachability;
 
-/* Finds them for the members that are set. Errors: MEMORY. O(n^2 * num_stages). */
+/* Finds them for the members that are set. Errors: MEMORY. O(n * num_stages) if needs never shrink
+ * and no stages are given, else O(n^2 * num_stages). */
 popliner_status pl_reachability_find(pl_reachability *reachability, popliner_error *error);
 void pl_reachability_free(pl_reachability *reachability);
 
@@ -149,6 +150,11 @@ void pl_reachability_free(pl_reachability *reachability);
  * pipeline. False if none of them. */
 bool pl_reachability_mark(const pl_reachability *reachability, size_t stage, size_t first_unit,
                           uint8_t *ok);
+
+/* Marks in units[units] which ones can be in the stage `stage` of such a pipeline; the others are
+ * cleared. As long as finding one stage takes. Errors: MEMORY. */
+popliner_status pl_reachability_cover(const pl_reachability *reachability, size_t stage,
+                                      uint8_t *units, popliner_error *error);
 
 /* What a split has of all that objectives and filters look at. */
 typedef struct pl_objective_values {
