@@ -35,6 +35,7 @@ enum {
     SHARED_IPUS = 1 << 10,
     TIGHT = 1 << 11,         /* limits that cannot be met */
     CONTRADICTING = 1 << 12, /* constraints that are drawn without a split in mind */
+    UNORDERED = 1 << 13,     /* some longer intervals need less, in bytes or cycles or both */
     CONSTRAINTS = CUT_RULES | NUM_UNITS | COUNTED_UNITS | PAIRS | PLACEMENTS,
 };
 

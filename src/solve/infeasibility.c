@@ -121,8 +121,9 @@ done:
 }
 
 /* Looks for a unit that is too large wherever it may be. */
-static popliner_status find_large_unit(const pl_problem *p, popliner_infeasibility *why,
-                                       popliner_error *error) {
+static popliner_status find_large_unit(const pl_problem *p, const pl_stop *stop,
+                                       popliner_plan *plan, popliner_error *error) {
+    popliner_infeasibility *why = &plan->infeasibility;
     unit_sizes sizes = {pl_new_array(p->num_units, sizeof(uint64_t)),
                         pl_new_array(p->num_units, sizeof(uint64_t))};
     popliner_status status = POPLINER_OK;
@@ -139,7 +140,9 @@ static popliner_status find_large_unit(const pl_problem *p, popliner_infeasibili
     }
     for (size_t n = p->min_stages; !is_same_everywhere && n <= p->max_stages; ++n) {
         status = add_places(p, n, &sizes, error);
-        if (status != POPLINER_OK)
+        plan->is_stopped = plan->is_stopped || pl_stop_is_wanted(stop);
+        why->obstacle = POPLINER_OBSTACLE_UNKNOWN; /* unless all places are looked at */
+        if (status != POPLINER_OK || plan->is_stopped)
             goto done;
     }
     why->obstacle = POPLINER_OBSTACLE_CAPACITY;
@@ -253,7 +256,7 @@ popliner_status pl_explain_infeasibility(const pl_problem *problem, const pl_sto
         status = find_contradiction(problem, stop, plan, error);
     if (status != POPLINER_OK || plan->num_stages == 0)
         return status;
-    status = find_large_unit(problem, &plan->infeasibility, error);
+    status = find_large_unit(problem, stop, plan, error);
     if (status == POPLINER_OK)
         status = find_enough_stages(problem, stop, plan, error);
     if (status == POPLINER_OK)
