@@ -329,6 +329,14 @@ void pl_stage_rule_mark(const pl_stage_rule *rule, size_t first_unit, size_t end
                         uint8_t *ok) {
     const pl_problem *p = rule->problem;
     const uint64_t *cycles = pl_costs_cycles_from(p->costs, first_unit);
+    if (count > 0 && pl_stage_rule_is_ordered(rule)) {
+        size_t last_end = pl_stage_rule_last_end(rule, first_unit);
+        size_t within = last_end >= end_unit ? last_end - end_unit + 1 : 0;
+        if (within < count) {
+            memset(ok + within, 0, count - within);
+            count = within;
+        }
+    }
     size_t max_end = pl_stage_rule_placed_end(rule, first_unit);
     if (max_end > p->max_end[first_unit])
         max_end = p->max_end[first_unit];

@@ -37,10 +37,23 @@ static bool is_too_large(const pl_stage_rule *rule, size_t first, size_t end) {
 }
 
 size_t pl_stage_rule_last_end(const pl_stage_rule *rule, size_t first_unit) {
-    size_t end = rule->problem->order.first_ends[first_unit];
-    while (end <= rule->problem->num_units && !is_too_large(rule, first_unit, end))
-        ++end;
-    return end - 1;
+    size_t n = rule->problem->num_units;
+    size_t begin = rule->problem->order.first_ends[first_unit];
+    size_t fits = begin - 1; /* the last end that does, or that nothing is said of */
+    size_t end = begin;
+    while (end <= n && !is_too_large(rule, first_unit, end)) {
+        fits = end;
+        end += end - begin + 1;
+    }
+    size_t too_large = end <= n ? end : n + 1;
+    while (too_large - fits > 1) {
+        size_t middle = fits + (too_large - fits) / 2;
+        if (is_too_large(rule, first_unit, middle))
+            too_large = middle;
+        else
+            fits = middle;
+    }
+    return fits;
 }
 
 size_t pl_stage_rule_first_begin(const pl_stage_rule *rule, size_t end_unit) {

@@ -39,8 +39,8 @@ void pl_stage_ends_free(pl_stage_ends *ends);
 bool pl_stage_rule_is_ordered(const pl_stage_rule *rule);
 
 /* For ordered rules, whatever may be a cut: no end of a stage that begins with the unit, or before
- * it, is larger; no stage that ends there, or behind it, begins with a smaller unit. O(units
- * between). */
+ * it, is larger: O(log n); no stage that ends there, or behind it, begins with a smaller unit:
+ * O(units between). */
 size_t pl_stage_rule_last_end(const pl_stage_rule *rule, size_t first_unit);
 size_t pl_stage_rule_first_begin(const pl_stage_rule *rule, size_t end_unit);
 
