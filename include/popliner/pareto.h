@@ -26,6 +26,7 @@ typedef struct popliner_pareto_summary {
     /* It is proven that these points are all, and each of them that nothing dominates it. */
     bool is_complete;
     bool is_stopped; /* the time was up, or the caller wanted it to end */
+    popliner_objective objectives[2];
 } popliner_pareto_summary;
 
 /* All that is handed out lives as long as the points; NULL behind the last. O(1). */

@@ -116,8 +116,11 @@ popliner_status popliner_pareto_solve(const popliner_costs *costs,
     if (made == NULL)
         return pl_fail_memory(error, "the best compromises");
     status = pl_solving_begin(&solving, costs, &own, error);
-    if (status == POPLINER_OK)
+    if (status == POPLINER_OK) {
+        made->summary.objectives[0] = solving.objectives[0];
+        made->summary.objectives[1] = solving.objectives[1];
         status = find_points(&solving, made, error);
+    }
     pl_solving_end(&solving);
     if (status != POPLINER_OK) {
         popliner_pareto_free(made);
