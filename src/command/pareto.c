@@ -35,10 +35,10 @@ static void tell_points(session *s, const popliner_pareto_summary *summary) {
                     summary->num_points, summary->num_points == 1 ? "" : "s", first, second);
     else
         log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "%s: %zu compromise%s of %s and %s; there may be more, with less %s, and those "
-                    "that are only feasible may be no best ones.",
+                    "%s: these %zu compromises of %s and %s may not be all; one that is only "
+                    "feasible may not be among the best.",
                     summary->is_stopped ? "Stopped" : "Not all is proven", summary->num_points,
-                    summary->num_points == 1 ? "" : "s", first, second, second);
+                    first, second);
 }
 
 static popliner_status print_points(session *s, const popliner_pareto *pareto,
