@@ -1599,6 +1599,37 @@ static void stops_when_interrupted(void **state) {
     free(path);
 }
 
+/* What is known of the best compromises by then: those of the fewest IPUs. */
+static void tells_the_compromises_that_are_known(void **state) {
+    (void)state;
+    static uint64_t memory[NUM_BIG_UNITS];
+    char complaint[SCHEMA_COMPLAINT_SIZE];
+    const char *path = in_scratch("big.json");
+    write_big(path, NUM_BIG_UNITS, memory);
+    const char *const arguments[] = {"--costs",     path,         "--solve", "--pareto",
+                                     "ipus,memory", "--num-ipus", "400",     "--format",
+                                     "json",        "-v",         NULL};
+    run_command_interrupted(&run, SIGINT, "Reading the costs", 1, arguments);
+    assert_int_equal(run.status, 0);
+    assert_contains(run.err, "WARNING Stopped: these ");
+    json_t *answer = json_loads(run.out, 0, NULL);
+    assert_true(certificate_schema_accepts("pareto", answer, complaint));
+    assert_true(json_is_false(JSON_AT(answer, "complete")));
+    const json_t *rows = JSON_AT(answer, "results");
+    uint64_t most_bytes = UINT64_MAX;
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const json_t *row = json_array_get(rows, i);
+        bool is_last = i + 1 == json_array_size(rows);
+        uint64_t bytes = NUMBER_AT(row, "objectives", "1", "value");
+        if (!is_last)
+            assert_string_equal(json_string_value(JSON_AT(row, "status")), "optimal");
+        assert_true(bytes < most_bytes);
+        assert_true(NUMBER_AT(row, "used") >= i + 1);
+        most_bytes = bytes;
+    }
+    json_decref(answer);
+}
+
 static void stops_when_time_is_up(void **state) {
     (void)state;
     static uint64_t memory[NUM_BIG_UNITS];
@@ -1745,6 +1776,7 @@ int main(void) {
         cmocka_unit_test(says_why_there_is_no_compromise),
         SCRATCH_TEST(written_programs_have_the_same_optimum),
         SCRATCH_TEST(stops_when_interrupted),
+        SCRATCH_TEST(tells_the_compromises_that_are_known),
         SCRATCH_TEST(stops_when_time_is_up),
         cmocka_unit_test(refuses_options_that_would_be_ignored),
     };
