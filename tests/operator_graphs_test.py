@@ -6,7 +6,7 @@ words in docs/costs.md, splits by enumeration, loads node by node on the graph i
 
 The small graphs are random ones that train, with backward nodes that have no forward node. The
 large one is made up; GRAPHS are published ones, which are left out if they are not there.
-POPLINER_TEST_ALL makes ten times as many.
+POPLINER_TEST_ALL makes many times as many.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -337,7 +337,7 @@ def check_like_authors(popliner, directory, path):
 
 def main():
     popliner, graphs = sys.argv[1], sys.argv[2:]
-    rounds = 1500 if os.environ.get("POPLINER_TEST_ALL") else 150
+    rounds = 1500 if os.environ.get("POPLINER_TEST_ALL") else 80
     with tempfile.TemporaryDirectory() as directory:
         orders = {}
         for seed in range(rounds):

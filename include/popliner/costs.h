@@ -187,6 +187,9 @@ typedef struct popliner_costs_file_info {
     /* In which order a graph's units make the chain, in words; NULL if only one was tried, or the
      * file is no graph. */
     const char *unit_order;
+    /* Whether the file says what the stages of a training pipeline keep: a "stash", or "inputs" if
+     * it was read for a pipeline that recomputes all. Graphs do not. */
+    bool has_kept;
 } popliner_costs_file_info;
 
 /* All that is handed out lives as long as the file. O(1). */

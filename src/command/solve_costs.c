@@ -53,11 +53,14 @@ static popliner_status check_file(session *s, const popliner_costs_file *file,
         status = session_fail(error, POPLINER_ERROR_USAGE,
                               "--reserve: the costs have no limit of memory to keep something free "
                               "of; give --mem-per-tile");
-    if (status == POPLINER_OK && options_keep_activations(o) && info->is_graph)
-        log_message(
-            &s->log, POPLINER_LEVEL_WARNING,
-            "--schedule %s: a graph does not say what a pipeline keeps, so nothing is kept.",
-            o->schedule_name);
+    if (status == POPLINER_OK && options_keep_activations(o) && !info->has_kept)
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    info->is_graph
+                        ? "--schedule %s: a graph does not say what a pipeline keeps, so nothing "
+                          "is kept."
+                        : "--schedule %s: the costs do not say what a pipeline keeps "
+                          "(\"stash\", or \"inputs\" with --recompute full), so nothing is kept.",
+                    o->schedule_name);
     return status;
 }
 
