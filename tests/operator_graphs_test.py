@@ -197,10 +197,11 @@ def add_edge(graph, a, b, cost):
 
 
 def random_graph(r):
-    graph = {"nodes": [], "edges": [], "maxFPGAs": r.randint(1, 4), "maxSizePerFPGA": 1000}
+    graph = {"nodes": [], "edges": [], "maxFPGAs": r.randint(1, 4),
+             "maxSizePerFPGA": r.choice([300, 500, 1000])}
     num_layers, num_orphans = r.randint(1, 5), r.randint(0, 4)
     latency = lambda: r.choice([0, 1, r.randint(1, 9999) / 1000])
-    bytes = lambda: r.choice([0, 0, r.randint(1, 300)])
+    bytes = lambda: r.choice([0, r.randint(1, 300)])
     for i in range(num_layers):
         add_node(graph, latency(), False, r.choice([i, i, None]), bytes())
     backward = list(range(num_layers)) + [r.choice([None, 100, 101]) for _ in range(num_orphans)]
