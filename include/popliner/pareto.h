@@ -46,9 +46,9 @@ void popliner_pareto_free(popliner_pareto *pareto);
  * that have it: by the objectives behind the first two, then by the earliest cuts. BALANCE is what
  * it is in such a list of objectives.
  *
- * The options are those of popliner_solve; the time limit is for all points together. When time is
- * up, or should_stop returns true, the points are those that are known; the last of them may be
- * FEASIBLE.
+ * The options are those of popliner_solve, and the costs of a profile those of
+ * popliner_analysis_costs; the time limit is for all points together. When time is up, or
+ * should_stop returns true, the points are those that are known; the last of them may be FEASIBLE.
  *
  * The method is that of a limit on the second objective (the epsilon-constraint method, Haimes,
  * Lasdon and Wismer, 1971): the best split by one objective after the other, then the same with
