@@ -1,5 +1,5 @@
-/* The best compromises of two objectives: by hand, and against all splits of thousands of random
- * instances: every pair of objectives, with and without further ones, every constraint, pipelines
+/* The best compromises of two objectives: by hand, against a plain dynamic program for every limit,
+ * and against all splits of thousands of random instances: every pair of objectives, with and without further ones, every constraint, pipelines
  * and shared IPUs.
  *
  * A failure prints its instance and the two numbers that make it: "pareto_test TEST SEED" solves
@@ -39,13 +39,13 @@ typedef struct kind {
     size_t least_points; /* of 100 instances together */
 } kind;
 
-enum { WIDE = 100000 };
+enum { WIDE = 100000, MOST_UNITS = 30 };
 
 /* Gives an instance other numbers, and as many stages as it likes. */
 static void make_contrary(numbers n, uint64_t seed, instance *in) {
     uint64_t random = test_random(seed);
-    size_t bytes[MOST_RANDOM_UNITS];
-    size_t cycles[MOST_RANDOM_UNITS];
+    size_t bytes[MOST_UNITS];
+    size_t cycles[MOST_UNITS];
     if (n == AS_DRAWN)
         return;
     in->options.max_stages = in->num_units;
@@ -174,6 +174,117 @@ static kind kinds[] = {
 };
 
 enum { NUM_KINDS = sizeof kinds / sizeof *kinds };
+
+/* ---- longer chains -------------------------------------------------------------------------- */
+
+enum { LONG_UNITS = 28, LONG_STAGES = 9, LONG_VALUES = LONG_UNITS * (LONG_UNITS + 1) / 2 };
+
+/* What the interval first ... last has of an objective as a stage, with the cut before it. */
+static uint64_t value_of_stage(const popliner_costs *costs, popliner_objective objective,
+                               size_t first, size_t last) {
+    switch (objective) {
+    case POPLINER_OBJECTIVE_MEMORY:
+        return popliner_costs_peak(costs, first, last, 1);
+    case POPLINER_OBJECTIVE_CYCLES:
+        return popliner_costs_cycles(costs, first, last);
+    case POPLINER_OBJECTIVE_TRAFFIC:
+        return first == 0 ? 0 : popliner_costs_cut(costs, first);
+    default:
+        return 1;
+    }
+}
+
+/* The least of the second objective for all splits whose stages have at most `most` of the first,
+ * which is the largest of its stages; UINT64_MAX if there is none. */
+static uint64_t least_second(const popliner_costs *costs, const popliner_objective *two,
+                             uint64_t most) {
+    bool adds_up = two[1] == POPLINER_OBJECTIVE_TRAFFIC || two[1] == POPLINER_OBJECTIVE_IPUS;
+    uint64_t least[LONG_STAGES + 1][LONG_UNITS + 1]; /* of the first units in so many stages */
+    uint64_t result = UINT64_MAX;
+    for (size_t end = 0; end <= LONG_UNITS; ++end)
+        least[0][end] = end == 0 ? 0 : UINT64_MAX;
+    for (size_t m = 1; m <= LONG_STAGES; ++m) {
+        for (size_t end = 0; end <= LONG_UNITS; ++end) {
+            least[m][end] = UINT64_MAX;
+            for (size_t first = 0; first < end; ++first) {
+                uint64_t before = least[m - 1][first];
+                uint64_t own = value_of_stage(costs, two[1], first, end - 1);
+                if (before == UINT64_MAX || value_of_stage(costs, two[0], first, end - 1) > most)
+                    continue;
+                uint64_t value = adds_up ? before + own : before > own ? before : own;
+                least[m][end] = value < least[m][end] ? value : least[m][end];
+            }
+        }
+        result = least[m][LONG_UNITS] < result ? least[m][LONG_UNITS] : result;
+    }
+    return result;
+}
+
+static int compare_numbers(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a;
+    uint64_t y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Every value that an interval has is a limit on the first objective, one after another: a point is
+ * where a larger one leaves less of the second. Holds these against the points that are found;
+ * returns how many there are. */
+static size_t check_long_chain(const popliner_costs *costs, const popliner_objective *two) {
+    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_pareto *pareto;
+    uint64_t limits[LONG_VALUES];
+    size_t num_limits = 0;
+    uint64_t last_second = UINT64_MAX;
+    size_t count = 0;
+    options.objectives = two;
+    options.num_objectives = 2;
+    options.max_stages = LONG_STAGES;
+    assert_int_equal(popliner_pareto_solve(costs, &options, &pareto, NULL), POPLINER_OK);
+    assert_true(popliner_pareto_get_summary(pareto)->is_complete);
+    for (size_t first = 0; first < LONG_UNITS; ++first)
+        for (size_t last = first; last < LONG_UNITS; ++last)
+            limits[num_limits++] = value_of_stage(costs, two[0], first, last);
+    qsort(limits, num_limits, sizeof *limits, compare_numbers);
+    for (size_t i = 0; i < num_limits; ++i) {
+        uint64_t second = least_second(costs, two, limits[i]);
+        if (second >= last_second)
+            continue;
+        const popliner_plan *plan = popliner_pareto_plan_at(pareto, count++);
+        assert_non_null(plan);
+        assert_int_equal(popliner_plan_value_at(plan, 0)->value, limits[i]);
+        assert_int_equal(popliner_plan_value_at(plan, 1)->value, second);
+        last_second = second;
+    }
+    assert_int_equal(popliner_pareto_get_summary(pareto)->num_points, count);
+    popliner_pareto_free(pareto);
+    return count;
+}
+
+/* Against a plain dynamic program for every limit that there is. */
+static void knows_the_points_of_longer_chains(void **state) {
+    static const popliner_objective pairs[][2] = {
+        {POPLINER_OBJECTIVE_MEMORY, POPLINER_OBJECTIVE_CYCLES},
+        {POPLINER_OBJECTIVE_CYCLES, POPLINER_OBJECTIVE_MEMORY},
+        {POPLINER_OBJECTIVE_MEMORY, POPLINER_OBJECTIVE_TRAFFIC},
+        {POPLINER_OBJECTIVE_CYCLES, POPLINER_OBJECTIVE_TRAFFIC},
+        {POPLINER_OBJECTIVE_CYCLES, POPLINER_OBJECTIVE_IPUS},
+    };
+    enum { NUM_PAIRS = sizeof pairs / sizeof *pairs, NUM_CHAINS = 40 };
+    size_t num_taken = 0;
+    size_t num_points = 0;
+    (void)state;
+    for (size_t i = 0; i < NUM_CHAINS; ++i) {
+        instance in = {.num_units = LONG_UNITS};
+        if (!test_takes_case(i, 7))
+            continue;
+        assert_int_equal(popliner_costs_create(LONG_UNITS, 1, &in.costs, NULL), POPLINER_OK);
+        make_contrary(i % 2 == 0 ? SUMS : ANYTHING, i, &in);
+        num_points += check_long_chain(in.costs, pairs[i % NUM_PAIRS]);
+        num_taken++;
+        free_instance(&in);
+    }
+    assert_true(num_points > 7 * num_taken);
+}
 
 /* ---- by hand -------------------------------------------------------------------------------- */
 
@@ -370,11 +481,12 @@ static void tells_what_is_known_when_it_is_stopped(void **state) {
 }
 
 int main(int num_arguments, char **arguments) {
-    struct CMUnitTest tests[NUM_KINDS + 4] = {
+    struct CMUnitTest tests[NUM_KINDS + 5] = {
         [NUM_KINDS] = cmocka_unit_test(knows_the_points_of_three_units),
         [NUM_KINDS + 1] = cmocka_unit_test(nothing_that_fits_is_no_point),
         [NUM_KINDS + 2] = cmocka_unit_test(refuses_what_has_no_compromise),
         [NUM_KINDS + 3] = cmocka_unit_test(tells_what_is_known_when_it_is_stopped),
+        [NUM_KINDS + 4] = cmocka_unit_test(knows_the_points_of_longer_chains),
     };
     for (size_t i = 0; i < NUM_KINDS; ++i) {
         tests[i] = (struct CMUnitTest){kinds[i].name, check_kind, NULL, NULL, &kinds[i]};
