@@ -53,12 +53,27 @@ typedef struct popliner_plan_stage {
     uint64_t cut_bytes;  /* over the cut behind it; 0 for the last one */
 } popliner_plan_stage;
 
+/* What has shown that nothing is better, or that nothing fits. */
+typedef enum popliner_proof {
+    POPLINER_PROOF_NONE, /* nothing has: the search was stopped, or does not prove */
+    POPLINER_PROOF_DYNAMIC_PROGRAM,
+    POPLINER_PROOF_INTEGER_PROGRAM, /* GLPK, within its tolerances */
+    POPLINER_PROOF_SEARCH,          /* branch and bound over the cuts */
+    POPLINER_PROOF_ENUMERATION,     /* of all splits */
+    POPLINER_NUM_PROOFS,
+} popliner_proof;
+
+/* "none", "dynamic_program", "integer_program", "search", "enumeration". */
+const char *popliner_proof_name(popliner_proof proof);
+
 /* The value that was reached for one objective, within the best for those before it, and the bound:
  * no such split has a smaller one. */
 typedef struct popliner_plan_value {
     popliner_objective objective;
     uint64_t value;
     uint64_t bound;
+    popliner_proof
+        proof; /* of the bound; NONE if it was not found out how small the value can be */
 } popliner_plan_value;
 
 /* Why nothing fits. */
@@ -132,6 +147,10 @@ typedef struct popliner_plan_summary {
     /* Never NULL. The obstacle is NONE where the stages are within the limits, and of the greedy
      * algorithm, which looks for no reasons. */
     const popliner_infeasibility *infeasibility;
+
+    /* Of an OPTIMAL plan: what proved the last of its values. Of an INFEASIBLE one: what proved that
+     * nothing is within the limits. Else NONE. */
+    popliner_proof proof;
 } popliner_plan_summary;
 
 /* All that is handed out lives as long as the plan; NULL behind the last. O(1). */

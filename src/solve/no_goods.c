@@ -307,7 +307,7 @@ static uint64_t next_peak(const pl_problem *problem, const pl_shared *shared,
 popliner_status pl_no_goods_search(const pl_shared_search *asked, pl_split *split,
                                    pl_search_result *result, popliner_error *error) {
     const pl_problem *problem = asked->problem;
-    *result = (pl_search_result){0};
+    *result = (pl_search_result){.proof = POPLINER_PROOF_INTEGER_PROGRAM};
     if (problem->max_stages < problem->min_stages)
         return POPLINER_OK;
     bool searches = asked->shared->is_hard && pl_branch_and_bound_can(problem, asked->filter);

@@ -56,9 +56,11 @@ popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_go
                                         .shared = &search->shared};
         status = pl_no_goods_search(&asked, split, &result, error);
         is_stopped = result.is_stopped;
+        search->proof = result.proof;
         found_bound = split->num_stages > 0 ? result.bound_bytes : result.next_peak_bytes;
     } else {
         status = pl_dynamic_program(p, filter, goal, search->stop, split, &is_stopped, error);
+        search->proof = POPLINER_PROOF_DYNAMIC_PROGRAM;
     }
     search->is_stopped = search->is_stopped || is_stopped;
     if (bound != NULL)
@@ -265,7 +267,9 @@ popliner_status pl_search_optimise(pl_search *search, const popliner_objective *
         if (objective == POPLINER_OBJECTIVE_BALANCE && !search->is_stopped)
             bound = pl_search_value(search, objective);
         levels[i] = search->filter;
-        plan->values[plan->num_values++] = (popliner_plan_value){objective, 0, bound};
+        bool is_known = !search->is_stopped && !search->is_unproven;
+        plan->values[plan->num_values++] = (popliner_plan_value){
+            objective, 0, bound, is_known ? search->proof : POPLINER_PROOF_NONE};
         /* the last one yields to nothing */
         double slack_percent =
             i + 1 < num_objectives ? search->problem->options->slack_percent : 0.0;

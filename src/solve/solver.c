@@ -90,6 +90,8 @@ static popliner_status finish(const pl_search *search, popliner_plan *plan, popl
         status = pl_plan_check(search->problem, &search->filter, plan, error);
     plan->is_stopped = search->is_stopped;
     plan->status = search->is_proven ? POPLINER_PLAN_OPTIMAL : POPLINER_PLAN_FEASIBLE;
+    if (search->is_proven)
+        plan->proof = plan->values[plan->num_values - 1].proof;
     return status;
 }
 
@@ -121,7 +123,9 @@ popliner_status pl_solve(const popliner_costs *costs, const popliner_solver_opti
         plan->status = POPLINER_PLAN_INFEASIBLE;
         plan->is_stopped = search.is_stopped;
         plan->infeasibility.obstacle = POPLINER_OBSTACLE_UNKNOWN;
+        plan->proof = search.is_stopped ? POPLINER_PROOF_NONE : search.proof;
     } else {
+        plan->proof = search.proof;
         status = pl_explain_infeasibility(&problem, &stop, plan, error);
     }
 done:
