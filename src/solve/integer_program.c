@@ -291,6 +291,12 @@ static double unit_for(uint64_t largest, uint64_t divisor) {
     return unit;
 }
 
+/* A number in such a unit. What is far below GLPK's tolerances would only confuse it. */
+static double in_units(uint64_t number, double unit) {
+    double coefficient = (double)number / unit;
+    return coefficient < 1e-6 ? 0.0 : coefficient;
+}
+
 /* The unit of what the columns contribute to a goal. *is_whole: it divides all of them. */
 static double unit_of_goal(const pl_integer_program *s, pl_goal goal, uint64_t largest,
                            bool *is_whole) {
@@ -363,7 +369,7 @@ static popliner_status add_paths(pl_integer_program *s, pl_goal goal, popliner_e
     for (size_t a = 0; status == POPLINER_OK && a < s->num_columns; ++a) {
         const pl_column *c = &s->columns[a];
         size_t end = c->last_unit + 1;
-        double cost = (double)pl_integer_program_cost(s, goal, c) / s->unit_of_one;
+        double cost = in_units(pl_integer_program_cost(s, goal, c), s->unit_of_one);
         if (!pl_mip_add_column(&s->program, true, cost) ||
             !pl_integer_program_add_entry(s, *row_of(s, c->stage, c->first_unit), a, 1.0) ||
             (end < n &&
@@ -388,8 +394,8 @@ static popliner_status add_cut_budget(pl_integer_program *s, popliner_error *err
         uint64_t bytes = pl_integer_program_cost(s, PL_GOAL_FEWEST_CUT_BYTES, &s->columns[a]);
         /* one that is over the budget alone stays that far over it, whatever its size */
         double value =
-            bytes > budget_bytes ? (double)budget_bytes / scale + 1.0 : (double)bytes / scale;
-        if (bytes > 0 && !pl_integer_program_add_entry(s, row, a, value))
+            bytes > budget_bytes ? (double)budget_bytes / scale + 1.0 : in_units(bytes, scale);
+        if (value > 0.0 && !pl_integer_program_add_entry(s, row, a, value))
             return pl_integer_program_too_large(s, error);
     }
     return POPLINER_OK;
@@ -568,7 +574,7 @@ static void choose_value_unit(pl_integer_program *s, bool of_cycles) {
 
 /* A value as a coefficient. */
 static double scaled(const pl_integer_program *s, uint64_t value) {
-    return value > s->value_offset ? (double)(value - s->value_offset) / s->value_unit : 0.0;
+    return value > s->value_offset ? in_units(value - s->value_offset, s->value_unit) : 0.0;
 }
 
 /* Rows "column `of` is at least, or at most, what the stage that holds the unit has". */
