@@ -137,6 +137,36 @@ done:
     return status;
 }
 
+/* Finds the smallest value of the objective, as far as time allows, for a program to be pruned by.
+ * Where stages share IPUs, programs alone then have to show that nothing is below it: so what they
+ * must not have together is known. */
+static popliner_status find_known_value(pl_search *search, popliner_objective objective,
+                                        pl_known_value *known, popliner_error *error) {
+    popliner_plan plan = {0};
+    pl_split below = {0};
+    pl_filter limits = search->filter;
+    *known = (pl_known_value){0};
+    popliner_status status =
+        pl_search_find(search, &search->filter, PL_GOAL_ANY, &search->split, NULL, error);
+    if (status == POPLINER_OK && search->split.num_stages > 0) {
+        status = pl_search_optimise(search, &objective, 1, &plan, error);
+        known->exists = status == POPLINER_OK;
+        known->value = plan.values[0].value;
+        known->bound = plan.values[0].bound;
+    }
+    if (status == POPLINER_OK && known->exists && search->problem->is_shared &&
+        !search->is_stopped && known->value > 0 && objective != POPLINER_OBJECTIVE_IPUS) {
+        pl_filter less = pl_filter_limited(&limits, objective, known->value - 1);
+        search->uses_programs = true;
+        status = pl_search_find(search, &less, PL_GOAL_ANY, &below, NULL, error);
+    }
+    known->is_stopped = search->is_stopped && !(known->exists && known->bound == known->value);
+    known->is_loose = search->problem->is_shared && search->is_stopped;
+    pl_split_clear(&below);
+    pl_plan_clear(&plan);
+    return status;
+}
+
 static popliner_status write_program(const popliner_costs *costs,
                                      const popliner_solver_options *options,
                                      popliner_program_format format, const char *path,
@@ -145,37 +175,23 @@ static popliner_status write_program(const popliner_costs *costs,
     pl_problem problem = {0};
     pl_stop stop = stop_of(options);
     pl_search search = {.problem = &problem, .stop = &stop};
-    popliner_plan plan = {0};
+    pl_written_program asked = {.problem = &problem, .shared = &search.shared, .format = format};
     size_t num_objectives;
-    popliner_objective first = pl_objectives_of(options, &num_objectives)[0];
+    asked.objective = pl_objectives_of(options, &num_objectives)[0];
     popliner_status status = check_options(costs, options, error);
-    if (status == POPLINER_OK && first == POPLINER_OBJECTIVE_BALANCE)
-        status = pl_fail(error, POPLINER_ERROR_USAGE,
-                         "the spread is no objective of an integer program; put another first");
     if (status == POPLINER_OK)
         status = pl_problem_create(&problem, costs, options, NULL, error);
     if (status == POPLINER_OK)
         status = check_problem(&problem, error);
-    if (status != POPLINER_OK)
-        goto done;
-    search.filter = pl_filter_of_limits(&problem);
-    /* solving tells which stages must not share an IPU */
-    if (problem.is_shared)
-        status = pl_search_find(&search, &search.filter, PL_GOAL_ANY, &search.split, NULL, error);
-    if (status == POPLINER_OK && search.split.num_stages > 0)
-        status = pl_search_optimise(&search, &first, 1, &plan, error);
-    if (status == POPLINER_OK && search.is_stopped)
-        status = pl_fail(error, POPLINER_ERROR_OUTPUT,
-                         "%s: not written: the search was stopped before it knew which stages must "
-                         "not share an IPU",
-                         path);
     if (status == POPLINER_OK) {
-        pl_filter filter = pl_filter_of_limits(&problem);
-        status =
-            pl_integer_program_write(&problem, &filter, first, &search.shared, format, path, error);
+        pl_filter limits = pl_filter_of_limits(&problem);
+        limits.spread_is_of_cycles = pl_spread_is_of_cycles(options);
+        search.filter = limits;
+        asked.filter = &limits;
+        status = find_known_value(&search, asked.objective, &asked.known, error);
+        if (status == POPLINER_OK)
+            status = pl_integer_program_write(&asked, path, error);
     }
-done:
-    pl_plan_clear(&plan);
     pl_search_free(&search);
     pl_problem_free(&problem);
     return status;
