@@ -839,6 +839,51 @@ static void solves_published_graphs(void **state) {
     free(text);
 }
 
+/* Published graphs by all solvers: the same answer but for what proved it. */
+static void solvers_agree_on_published_graphs(void **state) {
+    (void)state;
+    static const struct {
+        const char *file;
+        const char *num_ipus;
+    } graphs[] = {
+        {"dnn-partitioning/throughput-inputs/LayerGraphs/bert24_inference.json", "6"},
+        {"dnn-partitioning/throughput-inputs/LayerGraphs/bert24_training.json", "6"},
+        {"dnn-partitioning/throughput-inputs/LayerGraphs/gnmt_inference.json", "6"},
+        {"dnn-partitioning/throughput-inputs/LayerGraphs/gnmt_training.json", "6"},
+        {"dnn-partitioning/latency-inputs/LayerGraphs/bert24_inference.json", "4"},
+        {"dnn-partitioning/latency-inputs/LayerGraphs/gnmt_inference.json", "5"},
+        {"dnn-partitioning/latency-inputs/LayerGraphs/gnmt_inference.json", "4"},
+        {"pipedream/profiler/image_classification/profiles/alexnet/graph.txt", "4"},
+        {"pipedream/profiler/translation/profiles/gnmt/graph.txt", "4"},
+        {"pipedream/profiler/image_classification/profiles/resnet50/graph.txt", "8"},
+        {"pipedream/profiler/image_classification/profiles/resnet50/graph.txt", "16"},
+    };
+    static const char *const solvers[] = {"auto", "dp", "ilp"};
+    static const char *const proofs[] = {"dynamic_program", "dynamic_program", "integer_program"};
+    size_t num_solved = 0;
+    for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++) {
+        char *path = test_shared_file(graphs[i].file);
+        json_t *first = NULL;
+        for (size_t k = 0; path != NULL && k < 3; k++) {
+            RUN(&run, "--costs", path, "-q", "--solve", "--format", "json", "--num-ipus",
+                graphs[i].num_ipus, "--objective", "cycles,ipus", "--solver", solvers[k]);
+            json_t *answer = json_loads(run.out, 0, NULL);
+            assert_non_null(answer);
+            assert_string_equal(json_string_value(JSON_AT(answer, "proof")), proofs[k]);
+            first = k == 0 ? json_incref(answer) : first;
+            assert_true(json_equal(JSON_AT(first, "totals"), JSON_AT(answer, "totals")));
+            assert_true(json_equal(JSON_AT(first, "stages"), JSON_AT(answer, "stages")));
+            assert_true(json_equal(JSON_AT(first, "status"), JSON_AT(answer, "status")));
+            json_decref(answer);
+            num_solved++;
+        }
+        json_decref(first);
+        free(path);
+    }
+    if (num_solved == 0)
+        skip();
+}
+
 /* ---- When nothing fits ---------------------------------------------------------------------- */
 
 static void says_why_nothing_fits(void **state) {
@@ -1577,6 +1622,8 @@ static void refuses_options_that_would_be_ignored(void **state) {
         {{"--costs", ADDITIVE, "--solve", CASE_PROFILE}, {"--costs", CASE_PROFILE}},
         {{"--costs", ADDITIVE, "--solve", "--diagnose"}, {"--costs", "nothing else"}},
         {{"--costs", ADDITIVE, "--solve", "--solver", "greedy"}, {"greedy", "--costs"}},
+        {{"--costs", ADDITIVE, "--solve", "--solver", "dp", "--device-map", "0,1,0"},
+         {"--solver dp", "--device-map 0,1,0"}},
         {{"--costs", ADDITIVE, "--solve", "--layer-operations-only"},
          {"--layer-operations-only", "--costs"}},
         {{"--costs", ADDITIVE, "--solve", "-v"}, {"--quiet", "--verbose"}},
@@ -1624,6 +1671,7 @@ int main(void) {
         cmocka_unit_test(answers_for_files_as_brute_force_does),
         SCRATCH_TEST(tables_hold_the_numbers_of_the_document),
         cmocka_unit_test(solves_published_graphs),
+        cmocka_unit_test(solvers_agree_on_published_graphs),
         cmocka_unit_test(says_why_nothing_fits),
         cmocka_unit_test(tells_when_an_ipu_without_a_layer_saves_much),
         cmocka_unit_test(says_which_constraint_is_in_the_way),

@@ -125,7 +125,7 @@ static void fill_cuts(instance *in, unsigned features) {
         else if (style == 2)
             bytes = below(in, 1000);
         /* percents of sums that do not fit mean nothing */
-        else if (style == 3 && (features & SLACK) == 0 && below(in, 2) == 0)
+        else if (style == 3 && (features & (SLACK | FRACTIONS)) == 0 && below(in, 2) == 0)
             bytes = UINT64_MAX / 3 + bytes * (UINT64_MAX / 6);
         popliner_costs_set_cut(in->costs, unit, bytes, NULL);
     }
