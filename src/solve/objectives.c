@@ -206,7 +206,7 @@ static popliner_status minimise_by_program(pl_search *search, popliner_objective
     search->proof = POPLINER_PROOF_INTEGER_PROGRAM;
     search->is_stopped = search->is_stopped || answer.is_stopped;
     search->is_unproven = search->is_unproven || answer.is_unproven;
-    *bound = answer.bound;
+    *bound = answer.bound > *bound ? answer.bound : *bound;
     return status;
 }
 
@@ -253,7 +253,7 @@ popliner_status pl_search_optimise(pl_search *search, const popliner_objective *
         pl_split_evaluate(search->problem, &search->split, &search->values, NULL, error);
     for (size_t i = 0; status == POPLINER_OK && i < num_objectives; ++i) {
         popliner_objective objective = objectives[i];
-        uint64_t bound = 0;
+        uint64_t bound = i == 0 ? search->known_bound : 0;
         if (search->is_stopped)
             status = POPLINER_OK;
         else if (search->uses_programs && !search->problem->is_shared)

@@ -19,8 +19,9 @@ typedef struct pl_search {
     bool uses_programs;         /* integer programs alone are asked */
     popliner_proof proof;       /* what the last answer of pl_search_find rests on */
     bool is_stopped;
-    bool is_unproven; /* GLPK could not tell the best from others by a few bytes */
-    bool is_proven;   /* no split is better, though one that is as good may have earlier cuts */
+    bool is_unproven;     /* GLPK could not tell the best from others by a few bytes */
+    bool is_proven;       /* no split is better, though one that is as good may have earlier cuts */
+    uint64_t known_bound; /* of the first objective: no split within the filter has less */
 } pl_search;
 
 void pl_search_free(pl_search *search);
