@@ -1520,6 +1520,15 @@ static void written_programs_have_the_same_optimum(void **state) {
     RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--device-map", "0,1,0", "--objective", "balance",
         "--write-lp", lp);
     assert_only_answered(2, "put another first");
+    /* however little is known */
+    RUN(&run, "--costs", ADDITIVE, "-q", "--solve", "--time-limit", "0.0000001", "--write-lp", lp);
+    assert_int_equal(run.status, 1);
+    size_t size;
+    char *bytes = (char *)test_read_bytes(lp, &size);
+    bytes[size - 1] = '\0';
+    assert_contains(bytes, "nothing is known of it: the search was stopped");
+    assert_true(solve_file(lp, false) > 0);
+    free(bytes);
     /* what cannot be written is refused before the solving, and before anything is read */
     RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--write-mps", in_scratch("no/where"));
     assert_refused(&run, 3, "no/where: the integer program cannot be written (No such file or ");

@@ -342,8 +342,8 @@ popliner_status popliner_solver_write(const popliner_costs *costs,
                                       popliner_error *error);
 
 /* The same with an answer of popliner_solve for these costs and options, which may have been
- * stopped: nothing is solved again but for what stages that share IPUs need, unless the answer is
- * an INFEASIBLE one. */
+ * stopped: nothing is solved again but for what stages that share IPUs need, unless the answer says
+ * that nothing fits. */
 popliner_status popliner_solver_write_solved(const popliner_costs *costs,
                                              const popliner_solver_options *options,
                                              const popliner_plan *plan,

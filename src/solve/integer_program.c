@@ -239,7 +239,8 @@ popliner_status pl_integer_program_too_large(const pl_integer_program *s, poplin
     if (s->program.num_entries < MAX_ENTRIES)
         return pl_fail_memory(error, "the integer program");
     return pl_fail(error, POPLINER_ERROR_INTERNAL,
-                   "the integer program is too large, with more than %d entries for %zu intervals",
+                   "the integer program is too large, with more than %d entries for %zu intervals; "
+                   "limits or constraints make it smaller, and other solvers do without",
                    MAX_ENTRIES, s->num_columns);
 }
 

@@ -234,7 +234,10 @@ static popliner_status write_program(const popliner_costs *costs,
     limits = pl_filter_of_limits(&problem);
     limits.spread_is_of_cycles = pl_spread_is_of_cycles(options);
     search.filter = limits;
-    if (plan != NULL && plan->status != POPLINER_PLAN_INFEASIBLE && plan->num_values > 0)
+    if (plan != NULL && plan->status == POPLINER_PLAN_INFEASIBLE &&
+        plan->proof == POPLINER_PROOF_NONE)
+        asked.known.is_stopped = true;
+    else if (plan != NULL && plan->status != POPLINER_PLAN_INFEASIBLE && plan->num_values > 0)
         asked.known = known_value_of(plan);
     else
         status = find_known_value(&search, asked.objective, &asked.known, error);
