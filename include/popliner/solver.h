@@ -53,12 +53,27 @@ typedef struct popliner_plan_stage {
     uint64_t cut_bytes;  /* over the cut behind it; 0 for the last one */
 } popliner_plan_stage;
 
+/* What has shown that nothing is better, or that nothing fits. */
+typedef enum popliner_proof {
+    POPLINER_PROOF_NONE, /* nothing has: the search was stopped, or does not prove */
+    POPLINER_PROOF_DYNAMIC_PROGRAM,
+    POPLINER_PROOF_INTEGER_PROGRAM, /* GLPK, within its tolerances */
+    POPLINER_PROOF_SEARCH,          /* branch and bound over the cuts */
+    POPLINER_PROOF_ENUMERATION,     /* of all splits */
+    POPLINER_NUM_PROOFS,
+} popliner_proof;
+
+/* "none", "dynamic_program", "integer_program", "search", "enumeration". */
+const char *popliner_proof_name(popliner_proof proof);
+
 /* The value that was reached for one objective, within the best for those before it, and the bound:
  * no such split has a smaller one. */
 typedef struct popliner_plan_value {
     popliner_objective objective;
     uint64_t value;
     uint64_t bound;
+    popliner_proof
+        proof; /* of the bound; NONE if it was not found out how small the value can be */
 } popliner_plan_value;
 
 /* Why nothing fits. */
@@ -132,6 +147,10 @@ typedef struct popliner_plan_summary {
     /* Never NULL. The obstacle is NONE where the stages are within the limits, and of the greedy
      * algorithm, which looks for no reasons. */
     const popliner_infeasibility *infeasibility;
+
+    /* Of an OPTIMAL plan: what proved the last of its values. Of an INFEASIBLE one: what proved
+     * that nothing is within the limits. Else NONE. */
+    popliner_proof proof;
 } popliner_plan_summary;
 
 /* All that is handed out lives as long as the plan; NULL behind the last. O(1). */
@@ -145,10 +164,11 @@ void popliner_plan_free(popliner_plan *plan);
 /* ---- what is asked ---- */
 
 typedef enum popliner_method {
-    /* The dynamic program where it is exact, with GLPK's word that nothing is better where its
-     * program is of a moderate size. Where stages share IPUs, GLPK alone; or, once it has learnt
-     * too much for its programs to stay small, an exact search over all stages. */
-    POPLINER_METHOD_ILP,
+    /* What is fastest and proves its answer: the dynamic program, and GLPK's word that nothing is
+     * better in cut bytes and numbers of IPUs where its program is of a moderate size. Where stages
+     * share IPUs, GLPK alone; or, once it has learnt too much for its programs to stay small, an
+     * exact search over all stages. */
+    POPLINER_METHOD_AUTO,
     POPLINER_METHOD_DYNAMIC_PROGRAMMING, /* without GLPK; not where stages share IPUs */
     /* The algorithm of PopLiner 1.0.0, to the letter: for at least 3, then 2, then 1 units per
      * stage, for a target of 50, 60, ... 100 % of max_stage_bytes, stages are filled one after
@@ -158,6 +178,12 @@ typedef enum popliner_method {
      * INFEASIBLE and holds the stages of the last attempt, which may not cover the chain and may be
      * none. */
     POPLINER_METHOD_GREEDY,
+    /* GLPK alone: integer programs choose all boundaries, one program for each objective, within
+     * the best for those before it, and one that asks for less than the answer. The dynamic program
+     * is not asked: this is a second opinion on it. Only where nothing fits it looks for the
+     * reasons. Many times slower, for chains of up to about a hundred units; larger programs end in
+     * INTERNAL. */
+    POPLINER_METHOD_ILP,
 } popliner_method;
 
 /* What must be true of the place before a unit. */
@@ -232,7 +258,7 @@ typedef struct popliner_solver_options {
 
 #define POPLINER_SOLVER_OPTIONS_INIT                                                               \
     {                                                                                              \
-        sizeof(popliner_solver_options), POPLINER_METHOD_ILP, NULL, 0, 0, 16,                      \
+        sizeof(popliner_solver_options), POPLINER_METHOD_AUTO, NULL, 0, 0, 16,                     \
             POPLINER_TARGET_BYTES, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, 0, NULL, 0, false, 0, \
             NULL, NULL, NULL                                                                       \
     }
@@ -297,10 +323,15 @@ popliner_status popliner_solve(const popliner_costs *costs, const popliner_solve
                                popliner_plan **plan, popliner_error *error);
 
 /* Writes the integer program of the first objective into the file `path`: one binary variable
- * z_K_I_J per stage K (0 where it does not matter which) and interval I ... J that is within limits
- * and constraints, and the largest value T. Where stages share IPUs, it holds what a solve with
- * these options had to add for their sake.
- * Errors: as popliner_solve, and OUTPUT. */
+ * z_K_I_J per interval I ... J that may be a stage and per place K that stages are told apart by (0
+ * where all are one), and T, in units that a comment names, whose smallest value is that of the
+ * objective. Before that it is solved, by the fastest method: intervals that cost more than the
+ * best value are left out, and where stages share IPUs, the program holds what had to be learnt for
+ * their sake. A solve that is stopped leaves less out, and a comment says what is known; where IPUs
+ * are shared the program may then have too small an optimum, and says so.
+ * Coefficients are whole numbers, or have few digits before the point.
+ * Errors: as popliner_solve, also USAGE if BALANCE comes first where stages share IPUs, and
+ * OUTPUT. */
 typedef enum popliner_program_format {
     POPLINER_PROGRAM_LP, /* CPLEX LP */
     POPLINER_PROGRAM_MPS /* free MPS */
@@ -309,6 +340,15 @@ popliner_status popliner_solver_write(const popliner_costs *costs,
                                       const popliner_solver_options *options,
                                       popliner_program_format format, const char *path,
                                       popliner_error *error);
+
+/* The same with an answer of popliner_solve for these costs and options, which may have been
+ * stopped: nothing is solved again but for what stages that share IPUs need, unless the answer says
+ * that nothing fits. */
+popliner_status popliner_solver_write_solved(const popliner_costs *costs,
+                                             const popliner_solver_options *options,
+                                             const popliner_plan *plan,
+                                             popliner_program_format format, const char *path,
+                                             popliner_error *error);
 
 #ifdef __cplusplus
 }

@@ -237,8 +237,8 @@ static popliner_status find_best_effort(const pl_problem *problem, const pl_stop
         const popliner_objective *asked = pl_objectives_of(problem->options, &plan->num_values);
         search.filter.spread_is_of_cycles = pl_spread_is_of_cycles(problem->options);
         for (size_t i = 0; i < plan->num_values; ++i)
-            plan->values[i] =
-                (popliner_plan_value){asked[i], pl_search_value(&search, asked[i]), 0};
+            plan->values[i] = (popliner_plan_value){asked[i], pl_search_value(&search, asked[i]), 0,
+                                                    POPLINER_PROOF_NONE};
     }
     plan->is_stopped = plan->is_stopped || search.is_stopped;
     pl_search_free(&search);

@@ -4,6 +4,7 @@
 #include "base/failure.h"
 #include "costs/costs.h"
 #include "solve/second_opinion.h"
+#include "solve/straight_programs.h"
 
 #include <stdlib.h>
 
@@ -53,12 +54,21 @@ popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_go
                                         .goal = goal,
                                         .stop = search->stop,
                                         .listener = p->options->listener,
+                                        .programs_only = search->uses_programs,
                                         .shared = &search->shared};
         status = pl_no_goods_search(&asked, split, &result, error);
         is_stopped = result.is_stopped;
+        search->proof = result.proof;
         found_bound = split->num_stages > 0 ? result.bound_bytes : result.next_peak_bytes;
+    } else if (search->uses_programs) {
+        const pl_straight_programs asked = {p, filter, search->stop, p->options->listener};
+        status = goal == PL_GOAL_EARLIEST_CUTS
+                     ? pl_straight_find_earliest(&asked, split, &is_stopped, error)
+                     : pl_straight_find(&asked, split, &is_stopped, error);
+        search->proof = POPLINER_PROOF_INTEGER_PROGRAM;
     } else {
         status = pl_dynamic_program(p, filter, goal, search->stop, split, &is_stopped, error);
+        search->proof = POPLINER_PROOF_DYNAMIC_PROGRAM;
     }
     search->is_stopped = search->is_stopped || is_stopped;
     if (bound != NULL)
@@ -87,31 +97,6 @@ uint64_t pl_search_value(const pl_search *search, popliner_objective objective) 
         break;
     }
     return pl_objective_values_spread(&search->values, search->filter.spread_is_of_cycles);
-}
-
-pl_filter pl_filter_limited(const pl_filter *filter, popliner_objective objective, uint64_t max) {
-    pl_filter result = *filter;
-    switch (objective) {
-    case POPLINER_OBJECTIVE_MEMORY:
-        result.max_peak_bytes = max;
-        break;
-    case POPLINER_OBJECTIVE_CYCLES:
-        result.max_cycles = max;
-        break;
-    case POPLINER_OBJECTIVE_TRAFFIC:
-        result.max_cut_bytes = max;
-        break;
-    case POPLINER_OBJECTIVE_IPUS:
-        result.max_ipus = max < SIZE_MAX ? (size_t)max : SIZE_MAX;
-        break;
-    case POPLINER_OBJECTIVE_BALANCE:
-        /* UINT64_MAX would mean that the spread is of no interest */
-        result.max_spread = max < UINT64_MAX ? max : UINT64_MAX - 1;
-        break;
-    case POPLINER_NUM_OBJECTIVES:
-        break;
-    }
-    return result;
 }
 
 /* Halves the range between a bound and the best known until they meet. */
@@ -208,6 +193,23 @@ static popliner_status minimise_sum(pl_search *search, popliner_objective object
     return status;
 }
 
+/* One integer program, where that alone is wanted. */
+static popliner_status minimise_by_program(pl_search *search, popliner_objective objective,
+                                           uint64_t *bound, popliner_error *error) {
+    const pl_problem *p = search->problem;
+    const pl_straight_programs asked = {p, &search->filter, search->stop, p->options->listener};
+    pl_straight_answer answer;
+    popliner_status status =
+        pl_straight_minimise(&asked, objective, &search->split, &answer, error);
+    if (status == POPLINER_OK)
+        status = pl_split_evaluate(p, &search->split, &search->values, NULL, error);
+    search->proof = POPLINER_PROOF_INTEGER_PROGRAM;
+    search->is_stopped = search->is_stopped || answer.is_stopped;
+    search->is_unproven = search->is_unproven || answer.is_unproven;
+    *bound = answer.bound > *bound ? answer.bound : *bound;
+    return status;
+}
+
 /* value * (1 + slack), or the most there is. */
 static uint64_t with_slack(uint64_t value, double slack_percent) {
     long double slack = (long double)value * (long double)slack_percent / 100.0L;
@@ -220,7 +222,7 @@ static popliner_status confirm(const pl_search *search, const pl_filter *level,
     const pl_problem *p = search->problem;
     const popliner_listener *listener = p->options->listener;
     uint64_t bound = proven->bound;
-    if (p->is_shared || p->options->method != POPLINER_METHOD_ILP || search->is_stopped)
+    if (p->is_shared || p->options->method != POPLINER_METHOD_AUTO || search->is_stopped)
         return POPLINER_OK;
     switch (proven->objective) {
     case POPLINER_OBJECTIVE_TRAFFIC:
@@ -254,6 +256,8 @@ popliner_status pl_search_optimise(pl_search *search, const popliner_objective *
         uint64_t bound = i == 0 ? search->known_bound : 0;
         if (search->is_stopped)
             status = POPLINER_OK;
+        else if (search->uses_programs && !search->problem->is_shared)
+            status = minimise_by_program(search, objective, &bound, error);
         else if (objective == POPLINER_OBJECTIVE_MEMORY || objective == POPLINER_OBJECTIVE_CYCLES)
             status = minimise_largest(search, objective, &bound, error);
         else if (objective == POPLINER_OBJECTIVE_BALANCE)
@@ -264,7 +268,9 @@ popliner_status pl_search_optimise(pl_search *search, const popliner_objective *
         if (objective == POPLINER_OBJECTIVE_BALANCE && !search->is_stopped)
             bound = pl_search_value(search, objective);
         levels[i] = search->filter;
-        plan->values[plan->num_values++] = (popliner_plan_value){objective, 0, bound};
+        bool is_known = !search->is_stopped && !search->is_unproven;
+        plan->values[plan->num_values++] = (popliner_plan_value){
+            objective, 0, bound, is_known ? search->proof : POPLINER_PROOF_NONE};
         /* the last one yields to nothing */
         double slack_percent =
             i + 1 < num_objectives ? search->problem->options->slack_percent : 0.0;
