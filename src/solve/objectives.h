@@ -5,6 +5,7 @@
 #ifndef PL_SOLVE_OBJECTIVES_H
 #define PL_SOLVE_OBJECTIVES_H
 
+#include "solve/enumeration.h"
 #include "solve/no_goods.h"
 #include "solve/plan.h"
 
@@ -12,7 +13,9 @@
 typedef struct pl_search {
     const pl_problem *problem;
     const pl_stop *stop;
-    pl_filter filter; /* what is known to be kept: the limits, and the objectives so far */
+    pl_filter filter;    /* what is known to be kept: the limits, and the objectives so far */
+    bool needs_no_goods; /* splits are not listed, for it matters what pl_shared learns */
+    pl_enumeration enumeration;
     pl_shared shared;
     pl_split split;             /* the best known within the filter; empty: none */
     pl_objective_values values; /* of the split */

@@ -159,6 +159,7 @@ static popliner_status write_program(const popliner_costs *costs,
         goto done;
     search.filter = pl_filter_of_limits(&problem);
     /* solving tells which stages must not share an IPU */
+    search.needs_no_goods = true;
     if (problem.is_shared)
         status = pl_search_find(&search, &search.filter, PL_GOAL_ANY, &search.split, NULL, error);
     if (status == POPLINER_OK && search.split.num_stages > 0)
