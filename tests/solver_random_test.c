@@ -65,7 +65,11 @@ static void check_method(const kind *k, uint64_t seed, const instance *in, popli
         print_instance(in);
         print_cuts("expected", expected->split.stages, expected->split.num_stages);
         print_cuts("found", plan.stages, plan.num_stages);
-        fail_msg("%s: %s", method == POPLINER_METHOD_ILP ? "ILP" : "dynamic program", difference);
+        fail_msg("%s: %s",
+                 method == POPLINER_METHOD_ILP    ? "ILP"
+                 : method == POPLINER_METHOD_AUTO ? "auto"
+                                                  : "dynamic program",
+                 difference);
     }
     pl_plan_clear(&plan);
 }
@@ -76,6 +80,7 @@ static bool check_instance(const kind *k, uint64_t seed) {
     draw_instance(&k->wish, seed, &in);
     brute_answer expected = brute_force(in.costs, &in.options);
     check_method(k, seed, &in, POPLINER_METHOD_DYNAMIC_PROGRAMMING, &expected);
+    check_method(k, seed, &in, POPLINER_METHOD_AUTO, &expected);
     check_method(k, seed, &in, POPLINER_METHOD_ILP, &expected);
     free_instance(&in);
     return expected.status == POPLINER_PLAN_OPTIMAL;

@@ -157,7 +157,8 @@ static void assert_same_plans(const popliner_plan *a, const popliner_plan *b) {
     }
 }
 
-static const popliner_method methods[] = {POPLINER_METHOD_ILP, POPLINER_METHOD_DYNAMIC_PROGRAMMING};
+static const popliner_method methods[] = {POPLINER_METHOD_AUTO, POPLINER_METHOD_DYNAMIC_PROGRAMMING,
+                                          POPLINER_METHOD_ILP};
 
 static void equals_brute_force(void **state) {
     (void)state;
@@ -189,7 +190,7 @@ static void equals_brute_force(void **state) {
         num_infeasible += !is_within && expected.split.exists;
         num_without_split += !expected.split.exists;
         num_limited += is_within && expected.split.num_stages == max_stages && max_stages < n;
-        for (size_t m = 0; m < 2; ++m) {
+        for (size_t m = 0; m < 3; ++m) {
             popliner_plan plan;
             assert_int_equal(solve(costs, methods[m], max_stages, max_stage_bytes, &plan),
                              POPLINER_OK);
@@ -514,7 +515,7 @@ static void breaks_ties_by_the_earliest_cuts(void **state) {
     for (size_t i = 0; i < 5; ++i)
         for (size_t j = i; j < 5; ++j)
             popliner_costs_set_peak(costs, i, j, 1, j - i < 2 ? 7 : 8, NULL);
-    for (size_t m = 0; m < 2; ++m) {
+    for (size_t m = 0; m < 3; ++m) {
         popliner_plan plan;
         assert_int_equal(solve(costs, methods[m], 5, 100, &plan), POPLINER_OK);
         /* all cuts are free: 1 2 3 4 comes before 1 3 and 2 4 */
@@ -689,7 +690,7 @@ static void keeps_glpk_off_the_terminal(void **state) {
     popliner_costs *costs = random_costs(SHARING, 30, &seed);
     heard what = {0};
     const popliner_listener listener = {.user = &what, .message = hear};
-    const popliner_solver_options options = {.method = POPLINER_METHOD_ILP,
+    const popliner_solver_options options = {.method = POPLINER_METHOD_AUTO,
                                              .max_stages = 5,
                                              .max_stage_bytes = UINT64_MAX,
                                              .listener = &listener};

@@ -164,10 +164,11 @@ void popliner_plan_free(popliner_plan *plan);
 /* ---- what is asked ---- */
 
 typedef enum popliner_method {
-    /* The dynamic program where it is exact, with GLPK's word that nothing is better where its
-     * program is of a moderate size. Where stages share IPUs, GLPK alone; or, once it has learnt
-     * too much for its programs to stay small, an exact search over all stages. */
-    POPLINER_METHOD_ILP,
+    /* What is fastest and proves its answer: the dynamic program, and GLPK's word that nothing is
+     * better in cut bytes and numbers of IPUs where its program is of a moderate size. Where stages
+     * share IPUs, GLPK alone; or, once it has learnt too much for its programs to stay small, an
+     * exact search over all stages. */
+    POPLINER_METHOD_AUTO,
     POPLINER_METHOD_DYNAMIC_PROGRAMMING, /* without GLPK; not where stages share IPUs */
     /* The algorithm of PopLiner 1.0.0, to the letter: for at least 3, then 2, then 1 units per
      * stage, for a target of 50, 60, ... 100 % of max_stage_bytes, stages are filled one after
@@ -177,6 +178,12 @@ typedef enum popliner_method {
      * INFEASIBLE and holds the stages of the last attempt, which may not cover the chain and may be
      * none. */
     POPLINER_METHOD_GREEDY,
+    /* GLPK alone: integer programs choose all boundaries, one program for each objective, within
+     * the best for those before it, and one that asks for less than the answer. The dynamic program
+     * is not asked: this is a second opinion on it. Only where nothing fits it looks for the
+     * reasons. Many times slower, for chains of up to about a hundred units; larger programs end in
+     * INTERNAL. */
+    POPLINER_METHOD_ILP,
 } popliner_method;
 
 /* What must be true of the place before a unit. */
@@ -251,7 +258,7 @@ typedef struct popliner_solver_options {
 
 #define POPLINER_SOLVER_OPTIONS_INIT                                                               \
     {                                                                                              \
-        sizeof(popliner_solver_options), POPLINER_METHOD_ILP, NULL, 0, 0, 16,                      \
+        sizeof(popliner_solver_options), POPLINER_METHOD_AUTO, NULL, 0, 0, 16,                     \
             POPLINER_TARGET_BYTES, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, 0, NULL, 0, false, 0, \
             NULL, NULL, NULL                                                                       \
     }

@@ -152,17 +152,23 @@ static json_t *stage_json(const popliner_certificate *c, size_t i) {
     return NULL;
 }
 
+/* What proved something; null if nothing did. */
+static json_t *proof_json(popliner_proof proof) {
+    return proof == POPLINER_PROOF_NONE ? json_null() : json_string(popliner_proof_name(proof));
+}
+
 json_t *pl_certificate_objectives_json(const popliner_certificate *c) {
     const popliner_plan *plan = &c->plan;
     json_t *list = json_array();
     for (size_t i = 0; list != NULL && i < plan->num_values; i++) {
         uint64_t divisor = pl_certificate_divisor(c, plan->values[i].objective);
-        json_t *item =
-            json_pack("{s:s, s:o, s:o}", "name", popliner_objective_name(plan->values[i].objective),
-                      "value", pl_certificate_number_json(plan->values[i].value, divisor), "bound",
-                      plan->status == POPLINER_PLAN_INFEASIBLE
-                          ? json_null()
-                          : pl_certificate_number_json(plan->values[i].bound, divisor));
+        json_t *item = json_pack(
+            "{s:s, s:o, s:o, s:o}", "name", popliner_objective_name(plan->values[i].objective),
+            "value", pl_certificate_number_json(plan->values[i].value, divisor), "bound",
+            plan->status == POPLINER_PLAN_INFEASIBLE
+                ? json_null()
+                : pl_certificate_number_json(plan->values[i].bound, divisor),
+            "proof", proof_json(plan->values[i].proof));
         if (json_array_append_new(list, item) != 0) {
             json_decref(list);
             list = NULL;
@@ -349,6 +355,7 @@ popliner_status pl_certificate_add_json(const popliner_certificate *certificate,
     json_t *stages = json_array();
     bool done = put(json, "status", json_string(pl_certificate_status(plan)));
     done = put(json, "stopped", json_boolean(plan->is_stopped)) && done;
+    done = put(json, "proof", proof_json(plan->proof)) && done;
     done = put(json, "time_unit", pl_report_json_text(certificate->input.time_unit)) && done;
     done = put(json, "objectives", pl_certificate_objectives_json(certificate)) && done;
     done = put(json, "totals", totals_json(certificate)) && done;

@@ -116,7 +116,6 @@ popliner_status pl_integer_program_write(const pl_problem *problem, const pl_fil
                        "for each number of stages; give a device map for the one that is meant");
     pl_integer_program s = {.problem = problem,
                             .filter = *filter,
-                            .num_places = by_place ? problem->max_stages : 1,
                             .peaks_never_shrink =
                                 problem->is_shared &&
                                 pl_costs_shared_peak_never_shrinks(problem->costs)};

@@ -4,6 +4,7 @@
 #include "base/failure.h"
 #include "costs/costs.h"
 #include "solve/second_opinion.h"
+#include "solve/straight_programs.h"
 
 #include <stdlib.h>
 
@@ -41,7 +42,7 @@ static popliner_status list_splits(pl_search *search, const pl_filter *filter, b
     bool is_stopped = false;
     popliner_status status = POPLINER_OK;
     *is_listed = false;
-    if (!search->problem->is_shared || search->needs_no_goods)
+    if (!search->problem->is_shared || search->uses_programs || search->needs_no_goods)
         return POPLINER_OK;
     status = pl_enumeration_list(&search->enumeration, search->problem, filter, search->stop,
                                  &is_stopped, error);
@@ -90,11 +91,18 @@ popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_go
                                         .goal = goal,
                                         .stop = search->stop,
                                         .listener = p->options->listener,
+                                        .programs_only = search->uses_programs,
                                         .shared = &search->shared};
         status = pl_no_goods_search(&asked, split, &result, error);
         is_stopped = result.is_stopped;
         search->proof = result.proof;
         found_bound = split->num_stages > 0 ? result.bound_bytes : result.next_peak_bytes;
+    } else if (search->uses_programs) {
+        const pl_straight_programs asked = {p, filter, search->stop, p->options->listener};
+        status = goal == PL_GOAL_EARLIEST_CUTS
+                     ? pl_straight_find_earliest(&asked, split, &is_stopped, error)
+                     : pl_straight_find(&asked, split, &is_stopped, error);
+        search->proof = POPLINER_PROOF_INTEGER_PROGRAM;
     } else {
         status = pl_dynamic_program(p, filter, goal, search->stop, split, &is_stopped, error);
         search->proof = POPLINER_PROOF_DYNAMIC_PROGRAM;
@@ -274,6 +282,23 @@ static popliner_status minimise_listed(pl_search *search, popliner_objective obj
     return status;
 }
 
+/* One integer program, where that alone is wanted. */
+static popliner_status minimise_by_program(pl_search *search, popliner_objective objective,
+                                           uint64_t *bound, popliner_error *error) {
+    const pl_problem *p = search->problem;
+    const pl_straight_programs asked = {p, &search->filter, search->stop, p->options->listener};
+    pl_straight_answer answer;
+    popliner_status status =
+        pl_straight_minimise(&asked, objective, &search->split, &answer, error);
+    if (status == POPLINER_OK)
+        status = pl_split_evaluate(p, &search->split, &search->values, NULL, error);
+    search->proof = POPLINER_PROOF_INTEGER_PROGRAM;
+    search->is_stopped = search->is_stopped || answer.is_stopped;
+    search->is_unproven = search->is_unproven || answer.is_unproven;
+    *bound = answer.bound;
+    return status;
+}
+
 /* value * (1 + slack), or the most there is. */
 static uint64_t with_slack(uint64_t value, double slack_percent) {
     long double slack = (long double)value * (long double)slack_percent / 100.0L;
@@ -286,7 +311,7 @@ static popliner_status confirm(const pl_search *search, const pl_filter *level,
     const pl_problem *p = search->problem;
     const popliner_listener *listener = p->options->listener;
     uint64_t bound = proven->bound;
-    if (p->is_shared || p->options->method != POPLINER_METHOD_ILP || search->is_stopped)
+    if (p->is_shared || p->options->method != POPLINER_METHOD_AUTO || search->is_stopped)
         return POPLINER_OK;
     switch (proven->objective) {
     case POPLINER_OBJECTIVE_TRAFFIC:
@@ -322,6 +347,8 @@ popliner_status pl_search_optimise(pl_search *search, const popliner_objective *
             status = POPLINER_OK;
         else if (pl_enumeration_serves(&search->enumeration, &search->filter))
             status = minimise_listed(search, objective, &bound, error);
+        else if (search->uses_programs && !search->problem->is_shared)
+            status = minimise_by_program(search, objective, &bound, error);
         else if (objective == POPLINER_OBJECTIVE_MEMORY || objective == POPLINER_OBJECTIVE_CYCLES)
             status = minimise_largest(search, objective, &bound, error);
         else if (objective == POPLINER_OBJECTIVE_BALANCE)

@@ -19,6 +19,7 @@ typedef struct pl_search {
     pl_shared shared;
     pl_split split;             /* the best known within the filter; empty: none */
     pl_objective_values values; /* of the split */
+    bool uses_programs;         /* integer programs alone are asked */
     popliner_proof proof;       /* what the last answer of pl_search_find rests on */
     bool is_stopped;
     bool is_unproven; /* GLPK could not tell the best from others by a few bytes */

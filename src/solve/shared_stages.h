@@ -41,7 +41,8 @@ typedef struct pl_shared_search {
     const pl_split *fixed; /* the first stages begin where these do; NULL: none is fixed */
     const pl_stop *stop;
     const popliner_listener *listener; /* may be NULL */
-    pl_shared *shared; /* what is measured is added, and what is there is not measured again */
+    bool programs_only; /* however many there are, pl_branch_and_bound does not take over */
+    pl_shared *shared;  /* what is measured is added, and what is there is not measured again */
 } pl_shared_search;
 
 /* What a search found. */

@@ -47,7 +47,7 @@ static popliner_status check_options(const popliner_costs *costs,
     if (options->num_mapped_stages == 0 && options->max_stages == 0)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "max_stages: 0, but at least one stage must be allowed");
-    if (options->method != POPLINER_METHOD_ILP &&
+    if (options->method != POPLINER_METHOD_AUTO && options->method != POPLINER_METHOD_ILP &&
         options->method != POPLINER_METHOD_DYNAMIC_PROGRAMMING)
         return pl_fail(error, POPLINER_ERROR_USAGE, "method: there is no %d", (int)options->method);
     if (isnan(options->time_limit_seconds) || options->time_limit_seconds < 0.0)
@@ -110,6 +110,7 @@ popliner_status pl_solve(const popliner_costs *costs, const popliner_solver_opti
         status = check_problem(&problem, error);
     if (status != POPLINER_OK)
         goto done;
+    search.uses_programs = options->method == POPLINER_METHOD_ILP;
     search.filter = pl_filter_of_limits(&problem);
     search.filter.spread_is_of_cycles = pl_spread_is_of_cycles(options);
     status = pl_search_find(&search, &search.filter, PL_GOAL_ANY, &search.split, NULL, error);
