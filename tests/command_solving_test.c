@@ -109,6 +109,32 @@ static void finds_the_best_of_each_objective(void **state) {
         }
 }
 
+/* On one IPU everything is in balance: that is not what is asked for. Of a graph the time counts. */
+static void balances_more_than_one_ipu(void **state) {
+    (void)state;
+    static const char *const graph = "{\"nodes\": [{\"id\": 0, \"fpgaLatency\": 4}, {\"id\": 1, "
+                                     "\"fpgaLatency\": 1}, {\"id\": 2, \"fpgaLatency\": 3}], "
+                                     "\"edges\": [{\"sourceId\": 0, \"destId\": 1, \"cost\": 0}, "
+                                     "{\"sourceId\": 1, \"destId\": 2, \"cost\": 0}]}";
+    json_t *answer =
+        RUN_JSON(&run, 0, SAMPLE_DIRECTORY, "--num-ipus", "3", "--objective", "balance");
+    assert_string_equal(json_string_value(JSON_AT(answer, "objectives", "0", "name")), "memory");
+    assert_string_equal(json_string_value(JSON_AT(answer, "objectives", "1", "name")), "balance");
+    assert_in_range(json_array_size(JSON_AT(answer, "stages")), 2, 3);
+    json_decref(answer);
+    FILE *file = fopen(in_scratch("balance.json"), "w");
+    assert_non_null(file);
+    assert_true(fputs(graph, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    answer = RUN_JSON(&run, 0, "--costs", in_scratch("balance.json"), "--objective", "balance");
+    assert_string_equal(json_string_value(JSON_AT(answer, "objectives", "0", "name")), "cycles");
+    assert_int_equal(json_array_size(JSON_AT(answer, "stages")), 2);
+    json_decref(answer);
+    answer = RUN_JSON(&run, 0, SAMPLE_DIRECTORY, "--device-map", "0,1,0", "--objective", "balance");
+    assert_int_equal(json_array_size(JSON_AT(answer, "objectives")), 1);
+    json_decref(answer);
+}
+
 static void gives_away_what_slack_allows(void **state) {
     (void)state;
     static const unsigned percents[] = {0, 1, 5, 25, 60, 100};
@@ -1381,7 +1407,7 @@ static void written_programs_have_the_same_optimum(void **state) {
     assert_float_equal(solve_file(lp, false) / 1e9,
                        json_real_value(JSON_AT(answer, "totals", "cycles")), 1e-6);
     json_decref(answer);
-    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--objective", "balance", "--write-lp", lp);
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--objective", "balance,memory", "--write-lp", lp);
     assert_only_answered(2, "put another first");
     /* what cannot be written is refused before the solving, and before anything is read */
     RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--write-mps", in_scratch("no/where"));
@@ -1604,6 +1630,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_split_evaluates_to_less),
         cmocka_unit_test(finds_the_best_of_each_objective),
+        cmocka_unit_test(balances_more_than_one_ipu),
         cmocka_unit_test(gives_away_what_slack_allows),
         SCRATCH_TEST(refuses_objectives_that_make_no_sense),
         cmocka_unit_test(keeps_to_memory),

@@ -28,7 +28,9 @@ typedef enum popliner_objective {
     POPLINER_OBJECTIVE_TRAFFIC, /* the bytes over all cuts */
     POPLINER_OBJECTIVE_IPUS,    /* how many IPUs are used */
     /* the spread: how far the cycles of the slowest IPU are from those of the fastest, if CYCLES
-     * stands before this objective in the list; else the same of the peaks */
+     * stands before this objective in the list; else the same of the peaks. Everything on one IPU
+     * has none: ask for MEMORY or CYCLES before, unless a device map says how many stages there
+     * are */
     POPLINER_OBJECTIVE_BALANCE,
     POPLINER_NUM_OBJECTIVES,
 } popliner_objective;

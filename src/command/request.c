@@ -192,6 +192,17 @@ static popliner_status parse_objectives(request *r, const char *text, popliner_e
     return POPLINER_OK;
 }
 
+/* The spread alone is smallest where everything runs on one IPU, which nobody means by balance:
+ * first the fullest (or slowest) IPU is made as small as possible. A device map says itself how
+ * many stages there are. */
+static void complete_balance(request *r, popliner_objective first) {
+    if (r->solver.num_objectives != 1 || r->objectives[0] != POPLINER_OBJECTIVE_BALANCE ||
+        r->solver.num_mapped_stages > 0)
+        return;
+    r->objectives[0] = first;
+    r->objectives[r->solver.num_objectives++] = POPLINER_OBJECTIVE_BALANCE;
+}
+
 /* Refuses `length` characters of an option's value, which begin with a name that no layer has. */
 static popliner_status no_layer(const request *r, const char *option, const char *text,
                                 size_t length, size_t name_length, popliner_error *error) {
@@ -429,6 +440,8 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
     r->solver.cut_rules = r->cut_rules;
     if (o->objective != NULL) {
         status = parse_objectives(r, o->objective, error);
+        complete_balance(r, file != NULL && file->is_graph ? POPLINER_OBJECTIVE_CYCLES
+                                                           : POPLINER_OBJECTIVE_MEMORY);
     } else if (file != NULL && file->is_graph) {
         r->objectives[r->solver.num_objectives++] = POPLINER_OBJECTIVE_CYCLES;
         r->solver.objectives = r->objectives;
