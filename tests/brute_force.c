@@ -275,6 +275,13 @@ static void keep_earliest(const question *q, const trials *all, const bool *is_i
 
 /* ---- why nothing fits ---- */
 
+/* How many stages there can be. */
+static size_t count_places(const question *q) {
+    if (q->options->device_map != NULL)
+        return q->options->num_mapped_stages;
+    return q->options->max_stages < q->num_units ? q->options->max_stages : q->num_units;
+}
+
 /* The first unit whose smallest peak alone, wherever it may stand, is above every limit that it may
  * have there. It may stand where a split has it that is within the constraints, whatever its
  * memory. */
@@ -308,6 +315,16 @@ static bool find_unit_too_large(const question *q, const trials *all,
             found->unit = unit;
             found->unit_bytes = least_bytes[unit];
             found->limit_bytes = most_limit_bytes[unit];
+            found->obstacle = POPLINER_OBSTACLE_UNIT;
+            for (size_t k = 0; k < count_places(q); ++k) {
+                size_t ipu = q->options->device_map != NULL ? q->options->device_map[k] : k;
+                uint64_t limit_bytes;
+                has_own_limit(q, ipu, &limit_bytes);
+                if (found->obstacle == POPLINER_OBSTACLE_UNIT && limit_bytes >= least_bytes[unit]) {
+                    found->obstacle = POPLINER_OBSTACLE_PLACE;
+                    found->fitting_ipu = ipu;
+                }
+            }
             return true;
         }
     return false;
@@ -507,8 +524,8 @@ static void explain(const question *q, const trials *all, bool *is_in, brute_ans
     }
     keep_smallest(all, is_in, POPLINER_OBJECTIVE_MEMORY, 0.0);
     keep_earliest(q, all, is_in, &answer->split);
-    why->obstacle =
-        find_unit_too_large(q, all, why) ? POPLINER_OBSTACLE_UNIT : POPLINER_OBSTACLE_CAPACITY;
+    if (!find_unit_too_large(q, all, why))
+        why->obstacle = POPLINER_OBSTACLE_CAPACITY;
     why->enough_stages = find_enough_stages(q, all);
     why->enough_bytes = find_enough_bytes(q, all);
 }
@@ -667,10 +684,11 @@ static bool is_reason_same(const popliner_infeasibility *why, const brute_answer
         !is_same("enough_stages", why->enough_stages, right->enough_stages, difference) ||
         !is_same("enough_bytes", why->enough_bytes, right->enough_bytes, difference))
         return false;
-    if (right->obstacle == POPLINER_OBSTACLE_UNIT &&
+    if ((right->obstacle == POPLINER_OBSTACLE_UNIT || right->obstacle == POPLINER_OBSTACLE_PLACE) &&
         (!is_same("unit", why->unit, right->unit, difference) ||
          !is_same("unit_bytes", why->unit_bytes, right->unit_bytes, difference) ||
-         !is_same("limit_bytes", why->limit_bytes, right->limit_bytes, difference)))
+         !is_same("limit_bytes", why->limit_bytes, right->limit_bytes, difference) ||
+         !is_same("fitting_ipu", why->fitting_ipu, right->fitting_ipu, difference)))
         return false;
     return is_contradiction(why, expected, difference);
 }

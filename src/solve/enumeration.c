@@ -24,6 +24,7 @@ enum { SPLITS_PER_LOOK = 1024, LOADS_PER_LOOK = 16 };
 
 void pl_enumeration_free(pl_enumeration *e) {
     free(e->first_stages);
+    free(e->limit_bytes);
     free(e->first_units);
     free(e->loads);
     free(e->cut_bytes);
@@ -265,17 +266,20 @@ static popliner_status prepare(lister *l) {
     pl_enumeration *e = l->e;
     const pl_problem *p = e->problem;
     e->first_stages = pl_new_array(p->num_ipus, sizeof *e->first_stages);
+    e->limit_bytes = pl_new_array(p->num_ipus, sizeof *e->limit_bytes);
     e->first_units = pl_new_array(l->max_splits * e->num_stages, sizeof *e->first_units);
     e->loads = pl_new_array(l->max_splits * p->num_ipus, sizeof *e->loads);
     e->cut_bytes = pl_new_array(l->max_splits, sizeof *e->cut_bytes);
     l->ok = pl_new_array(e->num_stages * p->num_units, sizeof *l->ok);
     l->units = pl_new_array(e->num_stages, sizeof *l->units);
-    if (e->first_stages == NULL || e->first_units == NULL || e->loads == NULL ||
-        e->cut_bytes == NULL || l->ok == NULL || l->units == NULL)
+    if (e->first_stages == NULL || e->limit_bytes == NULL || e->first_units == NULL ||
+        e->loads == NULL || e->cut_bytes == NULL || l->ok == NULL || l->units == NULL)
         return pl_fail_memory(l->error, "the list of splits");
     for (size_t stage = 0; stage < e->num_stages; ++stage)
-        if (p->first_on_ipu[stage] == stage)
+        if (p->first_on_ipu[stage] == stage) {
+            e->limit_bytes[e->num_ipus] = pl_filter_limit(p, &e->filter, pl_problem_ipu(p, stage));
             e->first_stages[e->num_ipus++] = stage;
+        }
     return pl_reachability_find(&l->reachability, l->error);
 }
 
@@ -310,11 +314,9 @@ popliner_status pl_enumeration_list(pl_enumeration *enumeration, const pl_proble
                 .reachability = {.problem = problem,
                                  .filter = &e->filter,
                                  .num_stages = problem->options->num_mapped_stages}};
-    if (count > 0) {
-        status = prepare(&l);
-        if (status == POPLINER_OK)
-            status = add_splits(&l, 0, 0);
-    }
+    status = prepare(&l);
+    if (status == POPLINER_OK && count > 0)
+        status = add_splits(&l, 0, 0);
     e->is_listed = status == POPLINER_OK && !l.is_given_up && !l.is_stopped;
     *is_stopped = *is_stopped || l.is_stopped;
     if (!e->is_listed) {
@@ -333,7 +335,7 @@ popliner_status pl_enumeration_list(pl_enumeration *enumeration, const pl_proble
 static bool is_no_wider(const pl_enumeration *e, const pl_filter *filter) {
     for (size_t i = 0; i < e->num_ipus; ++i) {
         size_t ipu = pl_problem_ipu(e->problem, e->first_stages[i]);
-        if (pl_filter_limit(e->problem, filter, ipu) > pl_filter_limit(e->problem, &e->filter, ipu))
+        if (pl_filter_limit(e->problem, filter, ipu) > e->limit_bytes[i])
             return false;
     }
     return true;

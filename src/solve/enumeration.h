@@ -24,7 +24,8 @@ typedef struct pl_enumeration {
     bool is_listed; /* all splits are */
 
     size_t num_stages;
-    size_t *first_stages; /* [IPUs]: the first stage of each; owned, like all arrays */
+    size_t *first_stages;  /* [IPUs]: the first stage of each; owned, like all arrays */
+    uint64_t *limit_bytes; /* [IPUs]: by the filter, when it was listed */
     size_t num_ipus;
 
     uint32_t *first_units; /* [count][stages], the earliest cuts first */

@@ -5,6 +5,7 @@
 #include "base/growth.h"
 #include "costs/costs.h"
 #include "solve/contradiction.h"
+#include "solve/remedies.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -50,6 +51,18 @@ done:
     return status;
 }
 
+/* Looks for an IPU that would hold a unit which is too large where it may be. */
+static void find_fitting_ipu(const pl_problem *p, popliner_infeasibility *why) {
+    pl_filter filter = pl_filter_of_limits(p);
+    size_t count = p->is_mapped ? p->options->num_mapped_stages : p->max_stages;
+    for (size_t stage = 0; stage < count; ++stage)
+        if (pl_filter_limit(p, &filter, pl_problem_ipu(p, stage)) >= why->unit_bytes) {
+            why->obstacle = POPLINER_OBSTACLE_PLACE;
+            why->fitting_ipu = pl_problem_ipu(p, stage);
+            return;
+        }
+}
+
 /* Looks for a unit that is too large wherever it may be. */
 static popliner_status find_large_unit(const pl_problem *p, popliner_infeasibility *why,
                                        popliner_error *error) {
@@ -82,6 +95,7 @@ static popliner_status find_large_unit(const pl_problem *p, popliner_infeasibili
         why->unit = unit;
         why->unit_bytes = sizes.min_bytes[unit];
         why->limit_bytes = sizes.limit_bytes[unit];
+        find_fitting_ipu(p, why);
         break;
     }
 done:
@@ -189,5 +203,7 @@ popliner_status pl_explain_infeasibility(const pl_problem *problem, const pl_sto
         status = find_enough_stages(problem, stop, plan, error);
     if (status == POPLINER_OK)
         status = find_enough_bytes(problem, stop, plan, error);
+    if (status == POPLINER_OK && !plan->is_stopped)
+        status = pl_remedies_find(problem, stop, &plan->infeasibility, &plan->is_stopped, error);
     return status;
 }
