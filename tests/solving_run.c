@@ -465,7 +465,8 @@ static void read_constraint(const subject *s, const char *words, popliner_constr
 }
 
 static void read_infeasibility(const subject *s, const json_t *json, popliner_plan *plan) {
-    static const char *const reasons[] = {"", "constraints", "layer", "capacity", "unknown"};
+    static const char *const reasons[] = {"",         "constraints", "layer",
+                                          "capacity", "unknown",     "place"};
     popliner_infeasibility *why = &plan->infeasibility;
     if (json_is_null(json))
         return;
@@ -482,8 +483,10 @@ static void read_infeasibility(const subject *s, const json_t *json, popliner_pl
     }
     why->enough_stages = scaled(json_object_get(json, "enough_num_ipus"), 1);
     why->enough_bytes = scaled(json_object_get(json, "enough_mem_per_tile"), 1);
-    if (why->obstacle != POPLINER_OBSTACLE_UNIT)
+    if (why->obstacle != POPLINER_OBSTACLE_UNIT && why->obstacle != POPLINER_OBSTACLE_PLACE)
         return;
+    if (why->obstacle == POPLINER_OBSTACLE_PLACE)
+        why->fitting_ipu = NUMBER_AT(json, "fits_on_ipu");
     why->unit = find_unit(s, json_string_value(json_object_get(json, "layer")));
     why->unit_bytes = NUMBER_AT(json, "needs_bytes");
     why->limit_bytes = NUMBER_AT(json, "limit_bytes");

@@ -204,8 +204,9 @@ void popliner_plan_free(popliner_plan *plan);
 typedef enum popliner_method {
     /* What is fastest and proves its answer: the dynamic program, and GLPK's word that nothing is
      * better in cut bytes and numbers of IPUs where its program is of a moderate size. Where stages
-     * share IPUs, GLPK alone; or, once it has learnt too much for its programs to stay small, an
-     * exact search over all stages. */
+     * share IPUs, a look at each split if there are no more than a million; else GLPK alone, or,
+     * once it has learnt too much for its programs to stay small, an exact search over all
+     * stages. */
     POPLINER_METHOD_AUTO,
     POPLINER_METHOD_DYNAMIC_PROGRAMMING, /* without GLPK; not where stages share IPUs */
     /* The algorithm of PopLiner 1.0.0, to the letter: for at least 3, then 2, then 1 units per
