@@ -264,8 +264,8 @@ static void finds_the_best_of_random_chains(void **state) {
     }
 }
 
-/* 8855 splits, but only 210 pairs of stages on the one IPU that is shared: each is asked for once, by
- * all objectives together, and by most of them for a few. */
+/* 8855 splits, but only 210 pairs of stages on the one IPU that is shared: each is asked for once,
+ * by all objectives together, and by most of them for a few. */
 static void measures_what_matters_once(void **state) {
     (void)state;
     static const size_t map[] = {0, 1, 2, 3, 0};

@@ -142,8 +142,8 @@ typedef struct popliner_infeasibility {
     size_t unit;
     uint64_t unit_bytes;
     uint64_t limit_bytes;
-    /* UNIT, PLACE and CAPACITY: the smallest max_stages that works, all else as it is; 0 if none does
-     * (with a device map: not looked for; stopped: perhaps not found). */
+    /* UNIT, PLACE and CAPACITY: the smallest max_stages that works, all else as it is; 0 if none
+     * does (with a device map: not looked for; stopped: perhaps not found). */
     size_t enough_stages;
     /* The smallest max_stage_bytes that works, all else as it is; 0 likewise. */
     uint64_t enough_bytes;
