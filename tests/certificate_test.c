@@ -167,7 +167,7 @@ static void words_remedies(void **state) {
                 "No split over at most 16 IPUs fits.\nNo number of IPUs would be enough.\n");
 }
 
-/* Six are told; the JSON has all. */
+/* One IPU, and at most six are told; the JSON has all. */
 static void words_changes(void **state) {
     (void)state;
     popliner_infeasibility why = {.obstacle = POPLINER_OBSTACLE_CAPACITY,
@@ -178,7 +178,7 @@ static void words_changes(void **state) {
                 "No split over at most 16 IPUs fits.\nEnough would be max_stages 20.\n"
                 "It would fit with 700 bytes on IPU 3, or with 40 bytes more on every IPU, or "
                 "without placement C=7, or with min_units 2, or with max_stages 9 instead of "
-                "device_map, or with 800 bytes on IPU 4; the JSON has 1 more.\n");
+                "device_map; the JSON has 2 more.\n");
     why.num_remedies = 1;
     assert_text(&why, &own_names,
                 "No split over at most 16 IPUs fits.\nEnough would be -n 20.\n"

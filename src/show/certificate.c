@@ -536,14 +536,37 @@ static void add_remedy(const popliner_certificate *c, const popliner_remedy *rem
     }
 }
 
+/* By how much a remedy raises the limit of its IPU. */
+static uint64_t raise_of(const popliner_certificate *c, const popliner_remedy *remedy) {
+    uint64_t limit_bytes = pl_certificate_limit(c, remedy->ipu);
+    return remedy->bytes > limit_bytes ? remedy->bytes - limit_bytes : 0;
+}
+
+/* Of the limits of single IPUs only the one that is raised least is told. */
+static bool is_told(const popliner_certificate *c, size_t remedy) {
+    const popliner_infeasibility *why = &c->plan.infeasibility;
+    const popliner_remedy *own = &why->remedies[remedy];
+    for (size_t i = 0; own->kind == POPLINER_REMEDY_IPU_LIMIT && i < why->num_remedies; i++) {
+        const popliner_remedy *other = &why->remedies[i];
+        if (other->kind == POPLINER_REMEDY_IPU_LIMIT &&
+            (raise_of(c, other) < raise_of(c, own) ||
+             (i < remedy && raise_of(c, other) == raise_of(c, own))))
+            return false;
+    }
+    return true;
+}
+
 /* The other changes, the first few of them. */
 static void add_other_remedies(const popliner_certificate *c, pl_text *text) {
     enum { MAX_TOLD = 6 };
     const popliner_infeasibility *why = &c->plan.infeasibility;
-    size_t num_told = why->num_remedies < MAX_TOLD ? why->num_remedies : MAX_TOLD;
-    for (size_t i = 0; i < num_told; i++) {
-        pl_text_add(text, i == 0 ? "It would fit " : ", or ");
+    size_t num_told = 0;
+    for (size_t i = 0; i < why->num_remedies && num_told < MAX_TOLD; i++) {
+        if (!is_told(c, i))
+            continue;
+        pl_text_add(text, num_told == 0 ? "It would fit " : ", or ");
         add_remedy(c, &why->remedies[i], text);
+        num_told++;
     }
     if (num_told < why->num_remedies)
         pl_text_format(text, "; the JSON has %zu more", why->num_remedies - num_told);
