@@ -92,7 +92,7 @@ typedef enum popliner_obstacle {
 /* One thing that the solver's options ask for: see there. */
 typedef enum popliner_constraint_kind {
     POPLINER_CONSTRAINT_MAX_STAGES,
-    POPLINER_CONSTRAINT_DEVICE_MAP, /* that there are as many stages as it has */
+    POPLINER_CONSTRAINT_DEVICE_MAP, /* that there are as many stages as it has, where it says */
     POPLINER_CONSTRAINT_MIN_UNITS,
     POPLINER_CONSTRAINT_MAX_UNITS,
     POPLINER_CONSTRAINT_REQUIRED_CUT,
