@@ -291,13 +291,30 @@ static bool is_few(const pl_problem *p, size_t count) {
            p->num_units < UINT32_MAX;
 }
 
+static bool is_no_wider(const pl_enumeration *e, const pl_filter *filter) {
+    for (size_t i = 0; i < e->num_ipus; ++i) {
+        size_t ipu = pl_problem_ipu(e->problem, e->first_stages[i]);
+        if (pl_filter_limit(e->problem, filter, ipu) > e->limit_bytes[i])
+            return false;
+    }
+    return true;
+}
+
+bool pl_enumeration_serves(const pl_enumeration *e, const pl_filter *filter) {
+    return e->is_listed && filter->max_cycles <= e->filter.max_cycles &&
+           filter->min_cycles >= e->filter.min_cycles &&
+           filter->min_peak_bytes >= e->filter.min_peak_bytes && is_no_wider(e, filter);
+}
+
 popliner_status pl_enumeration_list(pl_enumeration *enumeration, const pl_problem *problem,
                                     const pl_filter *filter, const pl_stop *stop, bool *is_stopped,
                                     popliner_error *error) {
     pl_enumeration *e = enumeration;
     size_t count = 0;
-    if (e->is_tried)
+    /* what was too much is too much again; another filter may need another list */
+    if (e->is_tried && (!e->is_listed || pl_enumeration_serves(e, filter)))
         return POPLINER_OK;
+    pl_enumeration_free(e);
     *e = (pl_enumeration){.problem = problem,
                           .stop = stop,
                           .filter = *filter,
@@ -331,21 +348,6 @@ popliner_status pl_enumeration_list(pl_enumeration *enumeration, const pl_proble
 }
 
 /* ---- looking for the best ---- */
-
-static bool is_no_wider(const pl_enumeration *e, const pl_filter *filter) {
-    for (size_t i = 0; i < e->num_ipus; ++i) {
-        size_t ipu = pl_problem_ipu(e->problem, e->first_stages[i]);
-        if (pl_filter_limit(e->problem, filter, ipu) > e->limit_bytes[i])
-            return false;
-    }
-    return true;
-}
-
-bool pl_enumeration_serves(const pl_enumeration *e, const pl_filter *filter) {
-    return e->is_listed && filter->max_cycles <= e->filter.max_cycles &&
-           filter->min_cycles >= e->filter.min_cycles &&
-           filter->min_peak_bytes >= e->filter.min_peak_bytes && is_no_wider(e, filter);
-}
 
 /* A walk over the list. */
 typedef struct finder {
