@@ -186,8 +186,8 @@ typedef struct popliner_plan_summary {
      * algorithm, which looks for no reasons. */
     const popliner_infeasibility *infeasibility;
 
-    /* Of an OPTIMAL plan: what proved the last of its values. Of an INFEASIBLE one: what proved that
-     * nothing is within the limits. Else NONE. */
+    /* Of an OPTIMAL plan: what proved the last of its values. Of an INFEASIBLE one: what proved
+     * that nothing is within the limits. Else NONE. */
     popliner_proof proof;
 } popliner_plan_summary;
 
@@ -362,10 +362,15 @@ popliner_status popliner_solve(const popliner_costs *costs, const popliner_solve
                                popliner_plan **plan, popliner_error *error);
 
 /* Writes the integer program of the first objective into the file `path`: one binary variable
- * z_K_I_J per stage K (0 where it does not matter which) and interval I ... J that is within limits
- * and constraints, and the largest value T. Where stages share IPUs, it holds what a solve with
- * these options had to add for their sake.
- * Errors: as popliner_solve, and OUTPUT. */
+ * z_K_I_J per interval I ... J that may be a stage and per place K that stages are told apart by (0
+ * where all are one), and T, in units that a comment names, whose smallest value is that of the
+ * objective. Before that it is solved, by the fastest method: intervals that cost more than the
+ * best value are left out, and where stages share IPUs, the program holds what had to be learnt for
+ * their sake. A solve that is stopped leaves less out, and a comment says what is known; where IPUs
+ * are shared the program may then have too small an optimum, and says so.
+ * Coefficients are whole numbers, or have few digits before the point.
+ * Errors: as popliner_solve, also USAGE if BALANCE comes first where stages share IPUs, and
+ * OUTPUT. */
 typedef enum popliner_program_format {
     POPLINER_PROGRAM_LP, /* CPLEX LP */
     POPLINER_PROGRAM_MPS /* free MPS */
@@ -374,6 +379,15 @@ popliner_status popliner_solver_write(const popliner_costs *costs,
                                       const popliner_solver_options *options,
                                       popliner_program_format format, const char *path,
                                       popliner_error *error);
+
+/* The same with an answer of popliner_solve for these costs and options, which may have been
+ * stopped: nothing is solved again but for what stages that share IPUs need, unless the answer is
+ * an INFEASIBLE one. */
+popliner_status popliner_solver_write_solved(const popliner_costs *costs,
+                                             const popliner_solver_options *options,
+                                             const popliner_plan *plan,
+                                             popliner_program_format format, const char *path,
+                                             popliner_error *error);
 
 #ifdef __cplusplus
 }

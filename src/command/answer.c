@@ -108,15 +108,16 @@ done:
     return status;
 }
 
-static popliner_status write_programs(const session *s, const request *r,
+static popliner_status write_programs(const session *s, const request *r, const popliner_plan *plan,
                                       const popliner_costs *costs, popliner_error *error) {
     const options *o = &s->options;
     popliner_status status = POPLINER_OK;
     if (o->write_lp != NULL)
-        status = popliner_solver_write(costs, &r->solver, POPLINER_PROGRAM_LP, o->write_lp, error);
+        status = popliner_solver_write_solved(costs, &r->solver, plan, POPLINER_PROGRAM_LP,
+                                              o->write_lp, error);
     if (status == POPLINER_OK && o->write_mps != NULL)
-        status =
-            popliner_solver_write(costs, &r->solver, POPLINER_PROGRAM_MPS, o->write_mps, error);
+        status = popliner_solver_write_solved(costs, &r->solver, plan, POPLINER_PROGRAM_MPS,
+                                              o->write_mps, error);
     return status;
 }
 
@@ -166,7 +167,7 @@ popliner_status answer_print(session *s, const request *r, const popliner_certif
     /* the answer comes first: it is not to be lost for a program that cannot be written */
     if (status == POPLINER_OK && costs != NULL &&
         popliner_plan_get_summary(plan)->status != POPLINER_PLAN_INFEASIBLE)
-        status = write_programs(s, r, costs, error);
+        status = write_programs(s, r, plan, costs, error);
     else if (status == POPLINER_OK && (o->write_lp != NULL || o->write_mps != NULL))
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "--write-lp, --write-mps: not written, for no split is within the limits.");

@@ -92,13 +92,16 @@ static popliner_status add_column(pl_integer_program *s, pl_column c, popliner_e
     return POPLINER_OK;
 }
 
-/* Marks the intervals from a unit on that may be at a place: those before the last of the fixed
- * stages are only these. */
+/* Marks the intervals from a unit on that may be at a place: none whose cut alone is over the
+ * budget; and those before the last of the fixed stages are only these. */
 static void mark(const pl_integer_program *s, size_t place, size_t first, uint8_t *ok) {
     const pl_place *at = &s->places[place];
     size_t n = s->problem->num_units;
     const pl_split *fixed = s->fixed;
     pl_problem_mark(s->problem, &s->filter, at->stage, at->to_end, first, ok);
+    for (size_t end = first + 1; s->filter.max_cut_bytes < PL_MAX_CUT_BYTES && end < n; ++end)
+        ok[end - 1 - first] &=
+            popliner_costs_cut(s->problem->costs, end) <= s->filter.max_cut_bytes;
     if (fixed == NULL || first >= fixed->first_units[fixed->num_stages - 1])
         return;
     size_t k = 0;
@@ -273,7 +276,7 @@ uint64_t pl_integer_program_value(const pl_integer_program *s, bool of_cycles, c
 
 /* ---- units of coefficients ---- */
 
-static uint64_t common_divisor(uint64_t a, uint64_t b) {
+uint64_t pl_common_divisor(uint64_t a, uint64_t b) {
     while (b != 0) {
         uint64_t rest = a % b;
         a = b;
@@ -291,13 +294,19 @@ static double unit_for(uint64_t largest, uint64_t divisor) {
     return unit;
 }
 
+/* A number in such a unit. What is far below GLPK's tolerances would only confuse it. */
+static double in_units(uint64_t number, double unit) {
+    double coefficient = (double)number / unit;
+    return coefficient < 1e-6 ? 0.0 : coefficient;
+}
+
 /* The unit of what the columns contribute to a goal. *is_whole: it divides all of them. */
 static double unit_of_goal(const pl_integer_program *s, pl_goal goal, uint64_t largest,
                            bool *is_whole) {
     uint64_t divisor = 0;
     for (size_t a = 0; a < s->num_columns; ++a) {
         uint64_t cost = pl_integer_program_cost(s, goal, &s->columns[a]);
-        divisor = common_divisor(cost, divisor);
+        divisor = pl_common_divisor(cost, divisor);
     }
     double unit = unit_for(largest, divisor);
     *is_whole = divisor == 0 || unit <= (double)divisor;
@@ -363,7 +372,7 @@ static popliner_status add_paths(pl_integer_program *s, pl_goal goal, popliner_e
     for (size_t a = 0; status == POPLINER_OK && a < s->num_columns; ++a) {
         const pl_column *c = &s->columns[a];
         size_t end = c->last_unit + 1;
-        double cost = (double)pl_integer_program_cost(s, goal, c) / s->unit_of_one;
+        double cost = in_units(pl_integer_program_cost(s, goal, c), s->unit_of_one);
         if (!pl_mip_add_column(&s->program, true, cost) ||
             !pl_integer_program_add_entry(s, *row_of(s, c->stage, c->first_unit), a, 1.0) ||
             (end < n &&
@@ -386,10 +395,8 @@ static popliner_status add_cut_budget(pl_integer_program *s, popliner_error *err
         return pl_integer_program_too_large(s, error);
     for (size_t a = 0; a < s->num_columns; ++a) {
         uint64_t bytes = pl_integer_program_cost(s, PL_GOAL_FEWEST_CUT_BYTES, &s->columns[a]);
-        /* one that is over the budget alone stays that far over it, whatever its size */
-        double value =
-            bytes > budget_bytes ? (double)budget_bytes / scale + 1.0 : (double)bytes / scale;
-        if (bytes > 0 && !pl_integer_program_add_entry(s, row, a, value))
+        double value = in_units(bytes, scale);
+        if (value > 0.0 && !pl_integer_program_add_entry(s, row, a, value))
             return pl_integer_program_too_large(s, error);
     }
     return POPLINER_OK;
@@ -561,14 +568,15 @@ static void choose_value_unit(pl_integer_program *s, bool of_cycles) {
         uint64_t value = pl_integer_program_value(s, of_cycles, &s->columns[a]);
         uint64_t above = value > s->value_offset ? value - s->value_offset : 0;
         largest = above > largest ? above : largest;
-        divisor = common_divisor(above, divisor);
+        divisor = pl_common_divisor(above, divisor);
     }
     s->value_unit = unit_for(largest, divisor);
 }
 
 /* A value as a coefficient. */
 static double scaled(const pl_integer_program *s, uint64_t value) {
-    return value > s->value_offset ? (double)(value - s->value_offset) / s->value_unit : 0.0;
+    value = value > s->least_value ? value : s->least_value;
+    return value > s->value_offset ? in_units(value - s->value_offset, s->value_unit) : 0.0;
 }
 
 /* Rows "column `of` is at least, or at most, what the stage that holds the unit has". */
@@ -605,14 +613,13 @@ popliner_status pl_integer_program_add_largest(pl_integer_program *s, bool of_cy
     return add_cover_rows(s, of_cycles, largest, true, error);
 }
 
-popliner_status pl_integer_program_add_spread(pl_integer_program *s, bool is_goal,
+popliner_status pl_integer_program_add_spread(pl_integer_program *s, double cost,
                                               popliner_error *error) {
     bool of_cycles = s->filter.spread_is_of_cycles;
     size_t largest = s->program.num_columns;
-    popliner_status status =
-        pl_integer_program_add_largest(s, of_cycles, is_goal ? 1.0 : 0.0, error);
+    popliner_status status = pl_integer_program_add_largest(s, of_cycles, cost, error);
     size_t smallest = s->program.num_columns;
-    if (status == POPLINER_OK && !pl_mip_add_column(&s->program, false, is_goal ? -1.0 : 0.0))
+    if (status == POPLINER_OK && !pl_mip_add_column(&s->program, false, -cost))
         status = pl_integer_program_too_large(s, error);
     if (status == POPLINER_OK)
         status = add_cover_rows(s, of_cycles, smallest, false, error);

@@ -43,6 +43,7 @@ typedef struct pl_integer_program {
     bool is_goal_whole; /* that divides all coefficients of the objective */
     /* Of peaks and cycles in rows: they are counted from here, in units of so many. */
     uint64_t value_offset;
+    uint64_t least_value; /* smaller ones count as this much */
     double value_unit;
     pl_mip program;
     double *values;
@@ -58,6 +59,9 @@ typedef struct pl_condition {
 } pl_condition;
 
 void pl_integer_program_clear(pl_integer_program *s);
+
+/* 0 of two 0s. */
+uint64_t pl_common_divisor(uint64_t a, uint64_t b);
 
 /* Builds everything but the no-goods and what the objective adds; without any column, nothing.
  * Zero-initialise the program but for the problem, the filter, fixed and what never shrinks.
@@ -92,10 +96,10 @@ popliner_status pl_integer_program_bounds(const pl_integer_program *s, bool of_c
 popliner_status pl_integer_program_add_largest(pl_integer_program *s, bool of_cycles, double cost,
                                                popliner_error *error);
 
-/* Adds the largest and the smallest value, with a cost of 1 for how far they are apart if that
- * is_goal, and that they are at most the filter's max_spread apart. value_offset must not be above
- * any value. Only where no stages share an IPU. Errors: MEMORY, INTERNAL. */
-popliner_status pl_integer_program_add_spread(pl_integer_program *s, bool is_goal,
+/* Adds the largest and the smallest value, with this cost for how far they are apart, and that they
+ * are at most the filter's max_spread apart. value_offset must not be above any value. Only where
+ * no stages share an IPU. Errors: MEMORY, INTERNAL. */
+popliner_status pl_integer_program_add_spread(pl_integer_program *s, double cost,
                                               popliner_error *error);
 
 bool pl_column_fulfils(const pl_column *c, const pl_condition *it);

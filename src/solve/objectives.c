@@ -42,7 +42,7 @@ static popliner_status list_splits(pl_search *search, const pl_filter *filter, b
     bool is_stopped = false;
     popliner_status status = POPLINER_OK;
     *is_listed = false;
-    if (!search->problem->is_shared || search->uses_programs || search->needs_no_goods)
+    if (!search->problem->is_shared || search->uses_programs)
         return POPLINER_OK;
     status = pl_enumeration_list(&search->enumeration, search->problem, filter, search->stop,
                                  &is_stopped, error);
@@ -134,31 +134,6 @@ uint64_t pl_search_value(const pl_search *search, popliner_objective objective) 
         break;
     }
     return pl_objective_values_spread(&search->values, search->filter.spread_is_of_cycles);
-}
-
-pl_filter pl_filter_limited(const pl_filter *filter, popliner_objective objective, uint64_t max) {
-    pl_filter result = *filter;
-    switch (objective) {
-    case POPLINER_OBJECTIVE_MEMORY:
-        result.max_peak_bytes = max;
-        break;
-    case POPLINER_OBJECTIVE_CYCLES:
-        result.max_cycles = max;
-        break;
-    case POPLINER_OBJECTIVE_TRAFFIC:
-        result.max_cut_bytes = max;
-        break;
-    case POPLINER_OBJECTIVE_IPUS:
-        result.max_ipus = max < SIZE_MAX ? (size_t)max : SIZE_MAX;
-        break;
-    case POPLINER_OBJECTIVE_BALANCE:
-        /* UINT64_MAX would mean that the spread is of no interest */
-        result.max_spread = max < UINT64_MAX ? max : UINT64_MAX - 1;
-        break;
-    case POPLINER_NUM_OBJECTIVES:
-        break;
-    }
-    return result;
 }
 
 /* Halves the range between a bound and the best known until they meet. */

@@ -13,8 +13,7 @@
 typedef struct pl_search {
     const pl_problem *problem;
     const pl_stop *stop;
-    pl_filter filter;    /* what is known to be kept: the limits, and the objectives so far */
-    bool needs_no_goods; /* splits are not listed, for it matters what pl_shared learns */
+    pl_filter filter; /* what is known to be kept: the limits, and the objectives so far */
     pl_enumeration enumeration;
     pl_shared shared;
     pl_split split;             /* the best known within the filter; empty: none */

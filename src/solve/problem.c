@@ -354,6 +354,31 @@ void pl_filter_enter_window(pl_filter *filter, uint64_t min_value, uint64_t widt
     *max_of = max_value < *max_of ? max_value : *max_of;
 }
 
+pl_filter pl_filter_limited(const pl_filter *filter, popliner_objective objective, uint64_t max) {
+    pl_filter result = *filter;
+    switch (objective) {
+    case POPLINER_OBJECTIVE_MEMORY:
+        result.max_peak_bytes = max;
+        break;
+    case POPLINER_OBJECTIVE_CYCLES:
+        result.max_cycles = max;
+        break;
+    case POPLINER_OBJECTIVE_TRAFFIC:
+        result.max_cut_bytes = max;
+        break;
+    case POPLINER_OBJECTIVE_IPUS:
+        result.max_ipus = max < SIZE_MAX ? (size_t)max : SIZE_MAX;
+        break;
+    case POPLINER_OBJECTIVE_BALANCE:
+        /* UINT64_MAX would mean that the spread is of no interest */
+        result.max_spread = max < UINT64_MAX ? max : UINT64_MAX - 1;
+        break;
+    case POPLINER_NUM_OBJECTIVES:
+        break;
+    }
+    return result;
+}
+
 bool pl_filter_admits(const pl_filter *filter, const pl_objective_values *values) {
     return values->peak_bytes <= filter->max_peak_bytes &&
            values->min_peak_bytes >= filter->min_peak_bytes &&

@@ -105,7 +105,7 @@ static popliner_status add_values(run *r) {
         return status;
     s->value_offset = smallest_value(s, s->filter.spread_is_of_cycles);
     s->value_unit = 0.0;
-    return pl_integer_program_add_spread(s, r->aim == AIM_SPREAD, r->error);
+    return pl_integer_program_add_spread(s, r->aim == AIM_SPREAD ? 1.0 : 0.0, r->error);
 }
 
 /* Builds the program. */
@@ -214,19 +214,6 @@ static bool fill_stages(const pl_problem *p, const pl_filter *filter, uint8_t *o
     return unit == n;
 }
 
-static void lower(uint64_t *limit, uint64_t most) {
-    *limit = most < *limit ? most : *limit;
-}
-
-static void set_limit(pl_filter *filter, popliner_objective objective, uint64_t most) {
-    if (objective == POPLINER_OBJECTIVE_MEMORY)
-        lower(&filter->max_peak_bytes, most);
-    else if (objective == POPLINER_OBJECTIVE_CYCLES)
-        lower(&filter->max_cycles, most);
-    else
-        lower(&filter->max_spread, most);
-}
-
 /* Lowers *most to the smallest limit that stages can be filled within, by halving. They are a split
  * only if nothing but limits by stage is asked for. */
 static popliner_status fill_within(const pl_straight_programs *asked, popliner_objective objective,
@@ -240,9 +227,8 @@ static popliner_status fill_within(const pl_straight_programs *asked, popliner_o
     if (ok == NULL)
         return pl_fail_memory(error, "the first stages");
     while (bound < *most) {
-        pl_filter within = *f;
         uint64_t middle = bound + (*most - bound) / 2;
-        set_limit(&within, objective, middle);
+        pl_filter within = pl_filter_limited(f, objective, middle);
         if (fill_stages(p, &within, ok))
             *most = middle;
         else
@@ -255,13 +241,13 @@ static popliner_status fill_within(const pl_straight_programs *asked, popliner_o
 /* What the first program has to be within, and what is not below it for a simple reason. */
 static popliner_status first_limits(const pl_straight_programs *asked, popliner_objective objective,
                                     uint64_t *bound, uint64_t *most, popliner_error *error) {
-    pl_integer_program s = {.problem = asked->problem, .filter = *asked->filter};
+    pl_integer_program s = {.problem = asked->problem,
+                            .filter = pl_filter_limited(asked->filter, objective, *most)};
     uint64_t smallest;
     bool of_cycles = objective == POPLINER_OBJECTIVE_CYCLES;
     *bound = 0;
     if (objective == POPLINER_OBJECTIVE_BALANCE)
         return POPLINER_OK;
-    set_limit(&s.filter, objective, *most);
     popliner_status status = pl_integer_program_collect(&s, error);
     if (status == POPLINER_OK)
         status = pl_integer_program_bounds(&s, of_cycles, bound, &smallest, error);
@@ -283,7 +269,6 @@ static popliner_status minimise_limited(const pl_straight_programs *asked,
                                         popliner_objective objective, uint64_t most,
                                         pl_split *split, pl_straight_answer *answer,
                                         popliner_error *error) {
-    pl_filter filter = *asked->filter;
     bool of_cycles = objective == POPLINER_OBJECTIVE_CYCLES;
     bool is_first = true;
     bool is_done = false;
@@ -292,7 +277,7 @@ static popliner_status minimise_limited(const pl_straight_programs *asked,
         run r = {.aim = objective == POPLINER_OBJECTIVE_BALANCE ? AIM_SPREAD : AIM_LARGEST,
                  .of_cycles = of_cycles,
                  .error = error};
-        set_limit(&filter, objective, most);
+        pl_filter filter = pl_filter_limited(asked->filter, objective, most);
         status = begin(&r, asked, &filter, NULL);
         if (status == POPLINER_OK)
             status = solve(&r);
