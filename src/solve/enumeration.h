@@ -50,9 +50,9 @@ void pl_enumeration_free(pl_enumeration *enumeration);
 popliner_status pl_enumeration_count(const pl_problem *problem, const pl_filter *filter,
                                      size_t *count, popliner_error *error);
 
-/* Lists the splits that the filter leaves, unless these are too many, or were before, or a list that
- * is there serves it.
- * *is_stopped becomes true, and nothing is listed, if that is wanted. Errors: MEMORY. */
+/* Lists the splits that the filter leaves, unless these are too many, or were before, or a list
+ * that is there serves it. *is_stopped becomes true, and nothing is listed, if that is wanted.
+ * Errors: MEMORY. */
 popliner_status pl_enumeration_list(pl_enumeration *enumeration, const pl_problem *problem,
                                     const pl_filter *filter, const pl_stop *stop, bool *is_stopped,
                                     popliner_error *error);
