@@ -75,6 +75,12 @@ static const struct {
     {1, "infeasible", "layer", false, false, {"--costs", REGIONS, "--mem-per-tile", "400"}},
     {1,
      "infeasible",
+     "place",
+     true,
+     false,
+     {SAMPLE, "--num-ipus", "3", "--ipu-mem-per-tile", "0=20000", "--max-layers", "2"}},
+    {1,
+     "infeasible",
      "capacity",
      true,
      false,
@@ -131,7 +137,8 @@ static void every_answer_is_as_described(void **state) {
         assert_int_equal(json_is_null(why), runs[i].reason == NULL);
         if (runs[i].reason != NULL)
             assert_string_equal(json_string_value(JSON_AT(why, "reason")), runs[i].reason);
-        if (runs[i].reason != NULL && strcmp(runs[i].reason, "layer") == 0)
+        if (runs[i].reason != NULL &&
+            (strcmp(runs[i].reason, "layer") == 0 || strcmp(runs[i].reason, "place") == 0))
             assert_int_equal(json_is_object(JSON_AT(why, "peak")), is_profile);
         /* what the description marks as "only" */
         const json_t *stages = JSON_AT(answer, "stages");

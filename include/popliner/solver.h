@@ -28,7 +28,9 @@ typedef enum popliner_objective {
     POPLINER_OBJECTIVE_TRAFFIC, /* the bytes over all cuts */
     POPLINER_OBJECTIVE_IPUS,    /* how many IPUs are used */
     /* the spread: how far the cycles of the slowest IPU are from those of the fastest, if CYCLES
-     * stands before this objective in the list; else the same of the peaks */
+     * stands before this objective in the list; else the same of the peaks. Everything on one IPU
+     * has none: ask for MEMORY or CYCLES before, unless a device map says how many stages there
+     * are */
     POPLINER_OBJECTIVE_BALANCE,
     POPLINER_NUM_OBJECTIVES,
 } popliner_objective;
@@ -83,12 +85,14 @@ typedef enum popliner_obstacle {
     POPLINER_OBSTACLE_UNIT,        /* one unit is too large for any IPU */
     POPLINER_OBSTACLE_CAPACITY,    /* each unit fits, but not all on so many IPUs of that size */
     POPLINER_OBSTACLE_UNKNOWN,     /* stopped before that was found out, or it was not asked for */
+    /* one unit is too large for the IPUs that it may be on, though another one would hold it */
+    POPLINER_OBSTACLE_PLACE,
 } popliner_obstacle;
 
 /* One thing that the solver's options ask for: see there. */
 typedef enum popliner_constraint_kind {
     POPLINER_CONSTRAINT_MAX_STAGES,
-    POPLINER_CONSTRAINT_DEVICE_MAP, /* that there are as many stages as it has */
+    POPLINER_CONSTRAINT_DEVICE_MAP, /* that there are as many stages as it has, where it says */
     POPLINER_CONSTRAINT_MIN_UNITS,
     POPLINER_CONSTRAINT_MAX_UNITS,
     POPLINER_CONSTRAINT_REQUIRED_CUT,
@@ -107,22 +111,56 @@ typedef struct popliner_constraint {
     size_t ipu;         /* of a PLACEMENT */
 } popliner_constraint;
 
+/* A change that is enough by itself, all else as it is. */
+typedef enum popliner_remedy_kind {
+    POPLINER_REMEDY_IPU_LIMIT,   /* `ipu` has a limit of `bytes`, the smallest that works */
+    POPLINER_REMEDY_EVERY_LIMIT, /* each limit is larger by `bytes`, the fewest that work */
+    /* `constraint` is left out; of MIN_UNITS and MAX_UNITS `number` is the nearest that works */
+    POPLINER_REMEDY_CONSTRAINT,
+    /* instead of the device map there are max_stages `number`, the fewest that work */
+    POPLINER_REMEDY_WITHOUT_MAP,
+    POPLINER_NUM_REMEDY_KINDS,
+} popliner_remedy_kind;
+
+/* Members that a kind does not name are 0. */
+typedef struct popliner_remedy {
+    popliner_remedy_kind kind;
+    size_t ipu;
+    uint64_t bytes;
+    popliner_constraint constraint;
+    size_t number;
+} popliner_remedy;
+
 typedef struct popliner_infeasibility {
     popliner_obstacle obstacle;
     /* CONSTRAINTS: those of which each is needed for the contradiction; none if the costs alone
      * forbid every split. Owned by the plan. */
     popliner_constraint *constraints;
     size_t num_constraints;
-    /* UNIT: the first such unit, its peak alone, and the largest limit of an IPU that it may be on.
-     */
+    /* UNIT, PLACE: the first such unit, its peak alone, and the largest limit of an IPU that it may
+     * be on. */
     size_t unit;
     uint64_t unit_bytes;
     uint64_t limit_bytes;
-    /* UNIT and CAPACITY: the smallest max_stages that works, all else as it is; 0 if none does
-     * (with a device map: not looked for; stopped: perhaps not found). */
+    /* UNIT, PLACE and CAPACITY: the smallest max_stages that works, all else as it is; 0 if none
+     * does (with a device map: not looked for; stopped: perhaps not found). */
     size_t enough_stages;
     /* The smallest max_stage_bytes that works, all else as it is; 0 likewise. */
     uint64_t enough_bytes;
+
+    /* PLACE: the first IPU that would hold the unit. */
+    size_t fitting_ipu;
+    /* UNIT, PLACE and CAPACITY: other remedies, each found by solving with it: limits of IPUs where
+     * some have limits of their own, then constraints in their order, then the device map. Owned by
+     * the plan, like the next. */
+    popliner_remedy *remedies;
+    size_t num_remedies;
+    /* Where no single constraint is a remedy, but several together are: some that are, of which
+     * each is needed. */
+    popliner_constraint *left_out;
+    size_t num_left_out;
+    /* False if some were not looked for: more than 16 IPUs, 64 constraints or 20 seconds. */
+    bool has_all_remedies;
 } popliner_infeasibility;
 
 /* An answer. The stages follow each other without a gap; unless the plan is INFEASIBLE they cover
@@ -166,8 +204,9 @@ void popliner_plan_free(popliner_plan *plan);
 typedef enum popliner_method {
     /* What is fastest and proves its answer: the dynamic program, and GLPK's word that nothing is
      * better in cut bytes and numbers of IPUs where its program is of a moderate size. Where stages
-     * share IPUs, GLPK alone; or, once it has learnt too much for its programs to stay small, an
-     * exact search over all stages. */
+     * share IPUs, a look at each split if there are no more than a million; else GLPK alone, or,
+     * once it has learnt too much for its programs to stay small, an exact search over all
+     * stages. */
     POPLINER_METHOD_AUTO,
     POPLINER_METHOD_DYNAMIC_PROGRAMMING, /* without GLPK; not where stages share IPUs */
     /* The algorithm of PopLiner 1.0.0, to the letter: for at least 3, then 2, then 1 units per

@@ -148,9 +148,8 @@ popliner_status answer_tell(session *s, const request *r, const popliner_certifi
     popliner_status status = tell_plan(s, r, certificate, error);
     if (status == POPLINER_OK &&
         popliner_plan_get_summary(plan)->status == POPLINER_PLAN_INFEASIBLE) {
-        status = remark_min_layers(s, r, plan, costs, error);
-        if (status == POPLINER_OK)
-            status = remark_obstacles(s, r, plan, costs, error);
+        remark_min_layers(s, r, plan);
+        remark_obstacles(s, r, plan, costs);
     } else if (status == POPLINER_OK) {
         status = remark_fewer_ipus(s, r, plan, costs, error);
         if (status == POPLINER_OK)

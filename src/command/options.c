@@ -80,7 +80,7 @@ static const option table[] = {
     {KIND_TEXT, 0, "objective", "LIST", NULL, offsetof(options, objective),
      "what is to be smallest, one within the best for those\nbefore it: memory (the largest tile), "
      "cycles (the\nslowest IPU), traffic (bytes over the cuts), ipus,\nbalance (spread over the "
-     "IPUs) (default:\nmemory,traffic)"},
+     "IPUs; alone: memory,balance,\nof graphs cycles,balance) (default: memory,traffic)"},
     {KIND_PERCENT, 0, "slack", "PERCENT", NULL, offsetof(options, slack_percent),
      "how far each objective may miss its best for the sake\nof the next (default: 0)"},
     {KIND_BYTES, 0, "mem-per-tile", "BYTES", NULL, offsetof(options, mem_per_tile_bytes),

@@ -193,6 +193,17 @@ static popliner_status parse_objectives(request *r, const char *option, const ch
     return POPLINER_OK;
 }
 
+/* The spread alone is smallest where everything runs on one IPU, which nobody means by balance:
+ * first the fullest (or slowest) IPU is made as small as possible. A device map says itself how
+ * many stages there are. */
+static void complete_balance(request *r, popliner_objective first) {
+    if (r->solver.num_objectives != 1 || r->objectives[0] != POPLINER_OBJECTIVE_BALANCE ||
+        r->solver.num_mapped_stages > 0)
+        return;
+    r->objectives[0] = first;
+    r->objectives[r->solver.num_objectives++] = POPLINER_OBJECTIVE_BALANCE;
+}
+
 /* Those that were asked for, if any were. */
 static popliner_status take_objectives(request *r, const options *o, popliner_error *error) {
     if (o->objective != NULL)
@@ -444,6 +455,9 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
         return fail_memory(error);
     r->solver.cut_rules = r->cut_rules;
     status = take_objectives(r, o, error);
+    if (status == POPLINER_OK)
+        complete_balance(r, file != NULL && file->is_graph ? POPLINER_OBJECTIVE_CYCLES
+                                                           : POPLINER_OBJECTIVE_MEMORY);
     if (r->solver.num_objectives == 0 && file != NULL && file->is_graph) {
         r->objectives[r->solver.num_objectives++] = POPLINER_OBJECTIVE_CYCLES;
         r->solver.objectives = r->objectives;

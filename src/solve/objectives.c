@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 void pl_search_free(pl_search *search) {
+    pl_enumeration_free(&search->enumeration);
     pl_shared_free(&search->shared);
     pl_split_clear(&search->split);
 }
@@ -35,6 +36,36 @@ bool pl_spread_is_of_cycles(const popliner_solver_options *options) {
     return false;
 }
 
+/* Lists all splits if there are few; *is_listed: they are, and tell all of the filter. */
+static popliner_status list_splits(pl_search *search, const pl_filter *filter, bool *is_listed,
+                                   popliner_error *error) {
+    bool is_stopped = false;
+    popliner_status status = POPLINER_OK;
+    *is_listed = false;
+    if (!search->problem->is_shared || search->uses_programs)
+        return POPLINER_OK;
+    status = pl_enumeration_list(&search->enumeration, search->problem, filter, search->stop,
+                                 &is_stopped, error);
+    search->is_stopped = search->is_stopped || is_stopped;
+    *is_listed = pl_enumeration_serves(&search->enumeration, filter);
+    return status;
+}
+
+/* Finds a split in the list of all. */
+static popliner_status find_listed(pl_search *search, const pl_filter *filter, pl_goal goal,
+                                   pl_split *split, popliner_error *error) {
+    bool is_stopped = false;
+    popliner_status status = pl_enumeration_find(
+        &search->enumeration, filter,
+        goal == PL_GOAL_FEWEST_CUT_BYTES ? POPLINER_OBJECTIVE_TRAFFIC : POPLINER_NUM_OBJECTIVES,
+        split, &is_stopped, error);
+    if (is_stopped)
+        pl_split_clear(split);
+    search->is_stopped = search->is_stopped || is_stopped;
+    search->proof = POPLINER_PROOF_ENUMERATION;
+    return status;
+}
+
 popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_goal goal,
                                pl_split *split, uint64_t *bound, popliner_error *error) {
     const pl_problem *p = search->problem;
@@ -47,6 +78,12 @@ popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_go
         search->is_stopped = true;
         return POPLINER_OK;
     }
+    bool is_listed = false;
+    status = list_splits(search, filter, &is_listed, error);
+    if (status != POPLINER_OK || search->is_stopped)
+        return status;
+    if (is_listed)
+        return find_listed(search, filter, goal, split, error);
     if (p->is_shared) {
         pl_search_result result = {0};
         const pl_shared_search asked = {.problem = p,
@@ -193,6 +230,32 @@ static popliner_status minimise_sum(pl_search *search, popliner_objective object
     return status;
 }
 
+/* Any objective, where all splits are listed. */
+static popliner_status minimise_listed(pl_search *search, popliner_objective objective,
+                                       uint64_t *bound, popliner_error *error) {
+    pl_split split = {0};
+    pl_objective_values known = search->values;
+    uint64_t value = pl_search_value(search, objective);
+    bool is_stopped = false;
+    popliner_status status = pl_enumeration_find(&search->enumeration, &search->filter, objective,
+                                                 &split, &is_stopped, error);
+    search->proof = POPLINER_PROOF_ENUMERATION;
+    search->is_stopped = search->is_stopped || is_stopped;
+    if (status == POPLINER_OK && split.num_stages > 0)
+        status = pl_split_evaluate(search->problem, &split, &search->values, NULL, error);
+    if (status == POPLINER_OK && split.num_stages > 0) {
+        /* of a search that was stopped the best may be worse than what was known */
+        if (pl_search_value(search, objective) <= value)
+            pl_split_move(&search->split, &split);
+        else
+            search->values = known;
+    }
+    if (!search->is_stopped)
+        *bound = pl_search_value(search, objective);
+    pl_split_clear(&split);
+    return status;
+}
+
 /* One integer program, where that alone is wanted. */
 static popliner_status minimise_by_program(pl_search *search, popliner_objective objective,
                                            uint64_t *bound, popliner_error *error) {
@@ -256,6 +319,8 @@ popliner_status pl_search_optimise(pl_search *search, const popliner_objective *
         uint64_t bound = i == 0 ? search->known_bound : 0;
         if (search->is_stopped)
             status = POPLINER_OK;
+        else if (pl_enumeration_serves(&search->enumeration, &search->filter))
+            status = minimise_listed(search, objective, &bound, error);
         else if (search->uses_programs && !search->problem->is_shared)
             status = minimise_by_program(search, objective, &bound, error);
         else if (objective == POPLINER_OBJECTIVE_MEMORY || objective == POPLINER_OBJECTIVE_CYCLES)

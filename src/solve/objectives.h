@@ -5,6 +5,7 @@
 #ifndef PL_SOLVE_OBJECTIVES_H
 #define PL_SOLVE_OBJECTIVES_H
 
+#include "solve/enumeration.h"
 #include "solve/no_goods.h"
 #include "solve/plan.h"
 
@@ -13,6 +14,7 @@ typedef struct pl_search {
     const pl_problem *problem;
     const pl_stop *stop;
     pl_filter filter; /* what is known to be kept: the limits, and the objectives so far */
+    pl_enumeration enumeration;
     pl_shared shared;
     pl_split split;             /* the best known within the filter; empty: none */
     pl_objective_values values; /* of the split */

@@ -19,6 +19,8 @@ void pl_plan_clear(popliner_plan *plan) {
         return;
     free(plan->stages);
     free(plan->infeasibility.constraints);
+    free(plan->infeasibility.remedies);
+    free(plan->infeasibility.left_out);
     *plan = (popliner_plan){0};
 }
 

@@ -186,17 +186,18 @@ static pl_known_value known_value_of(const popliner_plan *plan) {
                             .is_stopped = !is_proven};
 }
 
-/* Where stages share IPUs, programs alone have to show that nothing is below the known value: so
- * what they must not have together is learnt. */
+/* Where stages share IPUs, programs alone have to show that nothing is below the known value, or
+ * that there is no split: so what they must not have together is learnt. */
 static popliner_status learn_no_goods(pl_search *search, const pl_filter *limits,
                                       popliner_objective objective, pl_known_value *known,
                                       popliner_error *error) {
     pl_split below = {0};
     popliner_status status = POPLINER_OK;
     known->is_loose = known->is_stopped;
-    if (known->exists && !known->is_stopped && known->value > 0 &&
-        objective != POPLINER_OBJECTIVE_IPUS) {
-        pl_filter less = pl_filter_limited(limits, objective, known->value - 1);
+    bool can_be_less = known->value > 0 && objective != POPLINER_OBJECTIVE_IPUS;
+    if (!known->is_stopped && (!known->exists || can_be_less)) {
+        pl_filter less =
+            known->exists ? pl_filter_limited(limits, objective, known->value - 1) : *limits;
         search->uses_programs = true;
         status = pl_search_find(search, &less, PL_GOAL_ANY, &below, NULL, error);
         known->is_loose = search->is_stopped;
