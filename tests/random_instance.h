@@ -35,7 +35,8 @@ enum {
     SHARED_IPUS = 1 << 10,
     TIGHT = 1 << 11,         /* limits that cannot be met */
     CONTRADICTING = 1 << 12, /* constraints that are drawn without a split in mind */
-    UNORDERED = 1 << 13,     /* some longer intervals need less, in bytes or cycles or both */
+    FRACTIONS = 1 << 13,     /* numbers in billionths, with digits behind the point; never drawn */
+    UNORDERED = 1 << 14,     /* some longer intervals need less, in bytes or cycles or both */
     CONSTRAINTS = CUT_RULES | NUM_UNITS | COUNTED_UNITS | PAIRS | PLACEMENTS,
 };
 

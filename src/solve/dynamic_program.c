@@ -78,19 +78,20 @@ static pl_stage_rule widest_rule(const program *p, size_t to_end) {
 static popliner_status find_ranges(program *p, popliner_error *error) {
     size_t n = p->width - 1;
     size_t most = p->max_stages;
+    size_t known = pl_costs_max_stages_to_end(p->problem->costs);
     pl_stage_rule rule = widest_rule(p, 1);
     p->ranges = pl_new_array(most + 1, sizeof *p->ranges);
     if (p->ranges == NULL)
         return fail_memory(error);
     p->ranges[0] = (pl_begin_range){n, n};
     for (size_t to_end = 1; to_end <= most; ++to_end) {
-        rule.to_end = to_end;
+        rule.to_end = to_end < known ? to_end : known;
         p->ranges[to_end].first = pl_stage_rule_first_begin(&rule, p->ranges[to_end - 1].first);
     }
     p->ranges[most].last = 0;
     for (size_t to_end = most; to_end > 1; --to_end) {
         size_t begin = p->ranges[to_end].last;
-        rule.to_end = to_end;
+        rule.to_end = to_end < known ? to_end : known;
         p->ranges[to_end - 1].last = begin < n ? pl_stage_rule_last_end(&rule, begin) : n;
     }
     return POPLINER_OK;
