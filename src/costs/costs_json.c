@@ -24,7 +24,7 @@ const pl_known_keys pl_costs_json_keys[] = {
     [PL_COSTS_KEYS_INTERVAL] = {"interval",
                                 3,
                                 {"first", "last", "memory", "cycles", "stash", "inputs"}},
-    [PL_COSTS_KEYS_DEVICES] = {"devices", 0, {"count", "memory", "memories"}},
+    [PL_COSTS_KEYS_DEVICES] = {"devices", 0, {"count", "memory", "memories", "speeds"}},
 };
 const size_t pl_num_costs_json_keys = sizeof pl_costs_json_keys / sizeof *pl_costs_json_keys;
 
