@@ -17,11 +17,19 @@ typedef struct pl_search {
     pl_split split;             /* the best known within the filter; empty: none */
     pl_objective_values values; /* of the split */
     bool is_stopped;
-    bool is_unproven; /* GLPK could not tell the best from others by a few bytes */
-    bool is_proven;   /* no split is better, though one that is as good may have earlier cuts */
+    bool is_unproven;         /* GLPK could not tell the best from others by a few bytes */
+    double next_told_seconds; /* when the gap is told again */
+    bool only_programs;       /* shared IPUs by integer programs: what they learn is wanted */
+    bool is_proven; /* no split is better, though one that is as good may have earlier cuts */
 } pl_search;
 
 void pl_search_free(pl_search *search);
+
+/* Looks for a first split within search->filter that is good for the objective, and puts it into
+ * search->split. Empty if there is none, or the search was stopped. Errors: MEMORY, INTERNAL, those
+ * of shared peaks. */
+popliner_status pl_search_begin(pl_search *search, popliner_objective objective,
+                                popliner_error *error);
 
 /* Finds a split within `filter` and the problem, by the method that fits. *split must be empty, and
  * stays so if there is none or the search was stopped. *bound (may be NULL) becomes 0 if nothing is

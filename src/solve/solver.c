@@ -110,7 +110,7 @@ popliner_status pl_solve(const popliner_costs *costs, const popliner_solver_opti
         goto done;
     search.filter = pl_filter_of_limits(&problem);
     search.filter.spread_is_of_cycles = pl_spread_is_of_cycles(options);
-    status = pl_search_find(&search, &search.filter, PL_GOAL_ANY, &search.split, NULL, error);
+    status = pl_search_begin(&search, objectives[0], error);
     if (status != POPLINER_OK)
         goto done;
     if (search.split.num_stages > 0) {
@@ -154,6 +154,7 @@ static popliner_status write_program(const popliner_costs *costs,
     if (status != POPLINER_OK)
         goto done;
     search.filter = pl_filter_of_limits(&problem);
+    search.only_programs = true;
     /* solving tells which stages must not share an IPU */
     if (problem.is_shared)
         status = pl_search_find(&search, &search.filter, PL_GOAL_ANY, &search.split, NULL, error);
