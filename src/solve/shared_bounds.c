@@ -372,13 +372,19 @@ static bool read_split(const relaxation *r, weights *w) {
     return true;
 }
 
+/* So that weights stay numbers, and none is lost. */
+#define LEAST_WEIGHT 1e-9
+#define MOST_ABOVE 4.0
+
 /* Makes weights heavier where there is more than `target`, lighter where there is less. */
 static void adjust(const relaxation *r, weights *w, double target, double step) {
     double sum = 0.0;
     for (size_t stage = 0; stage < r->num_stages; ++stage) {
         if (r->problem->first_on_ipu[stage] != stage)
             continue;
-        w->of_ipu[stage] *= exp(step * ((double)w->sums[stage] / target - 1.0));
+        double above = (double)w->sums[stage] / target - 1.0;
+        w->of_ipu[stage] *= exp(step * (above < MOST_ABOVE ? above : MOST_ABOVE));
+        w->of_ipu[stage] = w->of_ipu[stage] > LEAST_WEIGHT ? w->of_ipu[stage] : LEAST_WEIGHT;
         sum += w->of_ipu[stage];
     }
     for (size_t stage = 0; stage < r->num_stages; ++stage)
