@@ -61,7 +61,7 @@ static popliner_status make_request(session *s, request *r, popliner_costs_file 
     const popliner_pipeline pipeline = {
         .schedule = o->schedule,
         .recompute = o->recompute,
-        .max_stages = o->device_map == NULL ? SIZE_MAX : r->solver.num_mapped_stages,
+        .max_stages = options_map_name(o) == NULL ? SIZE_MAX : r->solver.num_mapped_stages,
     };
     if (status == POPLINER_OK)
         status =
