@@ -151,14 +151,20 @@ static void refuses_options_that_no_action_uses(void **state) {
         for (size_t k = 0; k < NUM_ACTIONS; k++) {
             if (!test_takes_case(i + k, 6))
                 continue;
-            const char *arguments[6] = {missing, uses[i].option};
+            const char *arguments[7] = {missing, uses[i].option};
+            bool is_used =
+                uses[i].actions == NULL || strstr(uses[i].actions, actions[k].name) != NULL;
             size_t count = 2;
             if (uses[i].value != NULL)
                 arguments[count++] = uses[i].value;
+            bool is_of_ipus = strcmp(uses[i].option, "--interleave") == 0 ||
+                              strcmp(uses[i].option, "--v-shape") == 0;
+            if (is_used && is_of_ipus)
+                arguments[count++] = "--num-ipus=2";
             arguments[count++] = actions[k].name;
             arguments[count] = actions[k].value;
             run_command(&run, arguments);
-            if (uses[i].actions == NULL || strstr(uses[i].actions, actions[k].name) != NULL) {
+            if (is_used) {
                 assert_int_equal(run.status, 3);
                 assert_contains(run.err, "missing.pop: cannot be read");
             } else if (uses[i].is_only_warned_of && !actions[k].is_new) {
