@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define COSTS PROJECT_DIRECTORY "/data/costs/additive.json"
+#define STASH PROJECT_DIRECTORY "/data/costs/regions.json"
 
 static command_run run;
 
@@ -222,10 +223,40 @@ static void tells_what_costs_leave_no_use_for(void **state) {
         RUN(&run, "--costs", file, "-q", "--solve", "--reserve=1", limits[i]);
         assert_int_equal(run.status, 0);
     }
+    RUN(&run, "--costs", file, "--solve", "--schedule=training");
+    assert_int_equal(run.status, 0);
+    assert_contains(run.err, "WARNING --schedule training: the costs do not say what a pipeline ");
+    RUN(&run, "--costs", file, "--solve", "--schedule=inference");
+    assert_lacks(run.err, "WARNING");
     test_write_bytes(file, graph, strlen(graph));
     RUN(&run, "--costs", file, "--solve", "--schedule=training");
     assert_int_equal(run.status, 0);
     assert_contains(run.err, "WARNING --schedule training: a graph does not say what a pipeline ");
+    RUN(&run, "--costs", STASH, "--solve", "--schedule=training");
+    assert_lacks(run.err, "WARNING");
+    RUN(&run, "--costs", STASH, "--solve", "--schedule=training", "--recompute=full");
+    assert_lacks(run.err, "WARNING");
+}
+
+/* Whichever order is best for so many stages, and the times as they were. */
+static void tells_the_order_of_a_graph(void **state) {
+    (void)state;
+    static const char graph[] =
+        "{\"nodes\": [{\"id\": 1, \"fpgaLatency\": 8.229}, {\"id\": 2, \"fpgaLatency\": 1},"
+        " {\"id\": 3, \"fpgaLatency\": 8.229}, {\"id\": 4, \"fpgaLatency\": 1}], \"edges\": ["
+        "{\"sourceId\": 1, \"destId\": 3, \"cost\": 9},"
+        "{\"sourceId\": 2, \"destId\": 4, \"cost\": 9}]}";
+    const char *file = in_scratch("costs");
+    test_write_bytes(file, graph, strlen(graph));
+    RUN(&run, "--costs", file, "--solve", "--num-ipus=2", "--format=json");
+    assert_int_equal(run.status, 0);
+    assert_contains(run.out, "\"value\": 16.458,");
+    assert_contains(run.err,
+                    "INFO    The graph's units make a chain depth first, of several orders "
+                    "the fastest.");
+    RUN(&run, "--costs", file, "--solve", "--num-ipus=1", "--format=json");
+    assert_contains(run.out, "\"value\": 18.458,");
+    assert_contains(run.err, "INFO    The graph's units make a chain by number,");
 }
 
 /* ---- Mistyped names ------------------------------------------------------------------------- */
@@ -617,6 +648,7 @@ int main(void) {
         SCRATCH_TEST(refuses_options_that_no_action_uses),
         SCRATCH_TEST(refuses_splits_over_more_ipus_than_there_are),
         SCRATCH_TEST(tells_what_costs_leave_no_use_for),
+        SCRATCH_TEST(tells_the_order_of_a_graph),
         SCRATCH_TEST(names_the_nearest_option),
         SCRATCH_TEST(names_the_nearest_value),
         cmocka_unit_test(effects_are_of_the_full_model),

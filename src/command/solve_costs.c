@@ -30,6 +30,16 @@ static popliner_status read_file(const options *o, const popliner_pipeline *pipe
     return status;
 }
 
+/* For how many stages the costs are to be known, or the chain of a graph is to be the best;
+ * SIZE_MAX if the options leave that to the file. Why nothing fits is asked for more stages than
+ * --num-ipus, so where what a pipeline keeps counts, all are to be known. */
+static size_t stages_to_know(const options *o, const request *r) {
+    if (options_map_name(o) != NULL)
+        return r->solver.num_mapped_stages;
+    bool has_number = o->num_ipus > 0 && o->sweep == NULL && !options_keep_activations(o);
+    return has_number ? o->num_ipus : SIZE_MAX;
+}
+
 /* Refuses and warns of what would do nothing for what the file has. */
 static popliner_status check_file(session *s, const popliner_costs_file *file,
                                   popliner_error *error) {
@@ -43,11 +53,14 @@ static popliner_status check_file(session *s, const popliner_costs_file *file,
         status = session_fail(error, POPLINER_ERROR_USAGE,
                               "--reserve: the costs have no limit of memory to keep something free "
                               "of; give --mem-per-tile");
-    if (status == POPLINER_OK && options_keep_activations(o) && info->is_graph)
-        log_message(
-            &s->log, POPLINER_LEVEL_WARNING,
-            "--schedule %s: a graph does not say what a pipeline keeps, so nothing is kept.",
-            o->schedule_name);
+    if (status == POPLINER_OK && options_keep_activations(o) && !info->has_kept)
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    info->is_graph
+                        ? "--schedule %s: a graph does not say what a pipeline keeps, so nothing "
+                          "is kept."
+                        : "--schedule %s: the costs do not say what a pipeline keeps "
+                          "(\"stash\", or \"inputs\" with --recompute full), so nothing is kept.",
+                    o->schedule_name);
     return status;
 }
 
@@ -61,7 +74,7 @@ static popliner_status make_request(session *s, request *r, popliner_costs_file 
     const popliner_pipeline pipeline = {
         .schedule = o->schedule,
         .recompute = o->recompute,
-        .max_stages = options_map_name(o) == NULL ? SIZE_MAX : r->solver.num_mapped_stages,
+        .max_stages = stages_to_know(o, r),
     };
     if (status == POPLINER_OK)
         status =
@@ -74,6 +87,10 @@ static popliner_status make_request(session *s, request *r, popliner_costs_file 
         return status;
     log_step(&s->log, "Reading the costs", start);
     const popliner_costs_file_info *info = popliner_costs_file_get_info(*file);
+    if (info->unit_order != NULL)
+        log_message(&s->log, POPLINER_LEVEL_INFO,
+                    "The graph's units make a chain %s, of several orders the fastest.",
+                    info->unit_order);
     uint64_t memory = o->mem_per_tile_bytes;
     if (memory == 0)
         memory = info->bytes_per_tile;

@@ -21,7 +21,7 @@ typedef struct pl_stash {
     size_t num_units;
     uint32_t first_data_unit;
     const pl_passes *passes; /* not owned */
-    uint8_t *host_copied;    /* [num_variables], where inputs are kept; else NULL */
+    uint8_t *is_fed;         /* [num_variables], where inputs are kept; else NULL */
     /* Two lists for each set of the usage of the passes, the second for variables that were copied
      * from the host: if it is live at the right time, a variable of list l arrives as said by
      * arrivals[start[l] ... start[l + 1] - 1]. None for POPLINER_RECOMPUTE_STANDARD, where that
@@ -33,7 +33,7 @@ typedef struct pl_stash {
     uint8_t *class_matters;
 } pl_stash;
 
-/* Finds out for a usage of pl_passes_unit_usage. Zero-initialise before, free with pl_stash_free,
+/* Finds out for a usage of a pl_pass_usage. Zero-initialise before, free with pl_stash_free,
  * also after an error. Errors: MEMORY. O(units of all sets). */
 popliner_status pl_stash_create(pl_stash *stash, const popliner_profile *profile,
                                 const popliner_chain *chain, const pl_passes *passes,

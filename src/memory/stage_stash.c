@@ -32,12 +32,12 @@ popliner_status pl_stage_measure_stash(pl_stage_meter *meter, popliner_recompute
     memset(by_tile_bytes, 0, p->target.num_tiles * sizeof *by_tile_bytes);
     popliner_status status = pl_stage_meter_pass_usage(meter, &pass_usage, error);
     if (status == POPLINER_OK && meter->touched_by == NULL) {
-        meter->host_copied = pl_mark_host_copied(p);
+        meter->is_fed = pl_mark_fed(p);
         meter->touched_by = pl_new_array(p->num_variables, 1);
-        if (meter->host_copied == NULL || meter->touched_by == NULL) {
-            free(meter->host_copied);
+        if (meter->is_fed == NULL || meter->touched_by == NULL) {
+            free(meter->is_fed);
             free(meter->touched_by);
-            meter->host_copied = meter->touched_by = NULL;
+            meter->is_fed = meter->touched_by = NULL;
             status = pl_fail_memory(error, "what a pipeline keeps");
         }
     }
@@ -70,11 +70,13 @@ popliner_status pl_stage_measure_stash(pl_stage_meter *meter, popliner_recompute
         uint32_t class_index = p->variable_class[i];
         if ((marks & FORWARD) == 0 || p->class_always_live[class_index])
             continue;
-        bool is_input = (marks & BEFORE) != 0 || meter->host_copied[i] != 0;
+        /* the host may bring an input after the stage has begun */
+        bool is_input = meter->is_fed[i] != 0 ||
+                        ((marks & BEFORE) != 0 &&
+                         pl_class_crosses(p, class_index, passes->forward_step[first_unit]));
         if ((keeps_activations && (marks & BACKWARD) != 0 &&
              pl_class_crosses(p, class_index, passes->turn_step)) ||
-            (keeps_inputs && is_input &&
-             pl_class_crosses(p, class_index, passes->forward_step[first_unit])) ||
+            (keeps_inputs && is_input) ||
             (keeps_outputs && (marks & BEHIND) != 0 &&
              pl_class_crosses(p, class_index, passes->forward_step[last_unit + 1])))
             by_tile_bytes[tile] += p->variable_size_bytes[i];
@@ -82,22 +84,28 @@ popliner_status pl_stage_measure_stash(pl_stage_meter *meter, popliner_recompute
     return POPLINER_OK;
 }
 
+static bool contains(const pl_unit_sets *sets, uint32_t set, uint32_t member) {
+    while (set != 0 && sets->last_unit[set] > member)
+        set = sets->rest[set];
+    return set != 0 && sets->last_unit[set] == member;
+}
+
 /* Adds a variable to the units first_unit ... last_unit of which both passes touch it. */
 static void add_to_units(const pl_pass_usage *own, uint32_t variable_set, size_t first_unit,
                          size_t last_unit, uint64_t bytes, uint64_t *unit_bytes) {
     const pl_unit_sets *sets = &own->usage.sets;
-    size_t num_units = own->usage.num_units / 2;
-    /* sets descend: what touches backward comes before what touches forward */
+    uint32_t num_units = (uint32_t)own->usage.num_units / 2;
     for (uint32_t set = variable_set; set != 0; set = sets->rest[set]) {
-        size_t unit = sets->last_unit[set];
-        if (unit >= num_units)
+        uint32_t member = sets->last_unit[set];
+        pl_pass_member m = pl_pass_member_of(&own->passes, num_units, member);
+        if (m.unit < first_unit || m.unit > last_unit)
             continue;
-        bool is_both = unit >= own->passes.last_layer;
-        for (uint32_t other = variable_set; !is_both && sets->last_unit[other] >= num_units;
-             other = sets->rest[other])
-            is_both = sets->last_unit[other] == unit + num_units;
-        if (is_both && unit >= first_unit && unit <= last_unit)
-            unit_bytes[unit - first_unit] += bytes;
+        /* where the unit is twice in the set, what comes behind it in the chain's order counts */
+        bool is_both = member >= num_units
+                           ? m.is_forward || contains(sets, sets->rest[set], m.unit)
+                           : m.is_backward && !contains(sets, variable_set, m.unit + num_units);
+        if (is_both)
+            unit_bytes[m.unit - first_unit] += bytes;
     }
 }
 
