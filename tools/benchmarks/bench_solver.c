@@ -8,6 +8,7 @@
 #include "popliner/listener.h"
 #include "popliner/solver.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,20 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_UNITS = 2048, NUM_TYPES = 24, TYPES_OF_UNIT = 3, MOST_OBJECTIVES = 3, MOST_MAPPED = 8 };
+enum {
+    MOST_UNITS = 2048,
+    NUM_TYPES = 24,
+    TYPES_OF_UNIT = 3,
+    MOST_OBJECTIVES = 3,
+    MOST_MAPPED = 32
+};
+
+/* Where the costs come from. */
+typedef enum source {
+    FROM_TABLE,   /* a table, and a function for what stages on one IPU need */
+    EQUAL_LAYERS, /* a file: an embedding, layers that are equal, a head */
+    RANDOM_UNITS, /* a file: the units of the table, without live bytes */
+} source;
 
 /* What each unit needs. */
 typedef struct chain {
@@ -43,6 +57,10 @@ typedef struct benchmark {
     bool is_training;
     /* the limit, in per cent of an even share of the units' own bytes; 0 for none */
     unsigned limit_percent;
+    source source;
+    size_t num_ipus; /* with several stages on each: 0,1,2,...,0,1,2,... */
+    size_t num_rounds;
+    double limit_seconds;
 } benchmark;
 
 #define MEMORY POPLINER_OBJECTIVE_MEMORY
@@ -125,6 +143,96 @@ static const benchmark benchmarks[] = {
      .objectives = {MEMORY, TRAFFIC},
      .num_objectives = 2,
      .limit_percent = 70},
+    {.name = "96 equal layers, 8 IPUs x 2: memory",
+     .target = "10",
+     .num_units = 98,
+     .objectives = {MEMORY},
+     .num_objectives = 1,
+     .source = EQUAL_LAYERS,
+     .num_ipus = 8,
+     .num_rounds = 2,
+     .limit_seconds = 10},
+    {.name = "96 equal layers, 8 IPUs x 2: cycles",
+     .target = "30",
+     .num_units = 98,
+     .objectives = {CYCLES},
+     .num_objectives = 1,
+     .source = EQUAL_LAYERS,
+     .num_ipus = 8,
+     .num_rounds = 2,
+     .limit_seconds = 30},
+    {.name = "96 equal layers, 8 IPUs x 4: memory",
+     .target = "10",
+     .num_units = 98,
+     .objectives = {MEMORY},
+     .num_objectives = 1,
+     .source = EQUAL_LAYERS,
+     .num_ipus = 8,
+     .num_rounds = 4,
+     .limit_seconds = 10},
+    {.name = "96 equal layers, 8 IPUs x 4: cycles",
+     .target = "10",
+     .num_units = 98,
+     .objectives = {CYCLES},
+     .num_objectives = 1,
+     .source = EQUAL_LAYERS,
+     .num_ipus = 8,
+     .num_rounds = 4,
+     .limit_seconds = 10},
+    {.name = "100 random units, 4 IPUs x 2: memory",
+     .target = "20",
+     .num_units = 100,
+     .objectives = {MEMORY},
+     .num_objectives = 1,
+     .source = RANDOM_UNITS,
+     .num_ipus = 4,
+     .num_rounds = 2,
+     .limit_seconds = 20},
+    {.name = "100 random units, 4 IPUs x 2: cycles",
+     .target = "20",
+     .num_units = 100,
+     .objectives = {CYCLES},
+     .num_objectives = 1,
+     .source = RANDOM_UNITS,
+     .num_ipus = 4,
+     .num_rounds = 2,
+     .limit_seconds = 20},
+    {.name = "100 random units, 8 IPUs x 2: memory",
+     .target = "",
+     .num_units = 100,
+     .objectives = {MEMORY},
+     .num_objectives = 1,
+     .source = RANDOM_UNITS,
+     .num_ipus = 8,
+     .num_rounds = 2,
+     .limit_seconds = 20},
+    {.name = "100 random units, 8 IPUs x 2: cycles",
+     .target = "",
+     .num_units = 100,
+     .objectives = {CYCLES},
+     .num_objectives = 1,
+     .source = RANDOM_UNITS,
+     .num_ipus = 8,
+     .num_rounds = 2,
+     .limit_seconds = 20},
+    {.name = "100 random units, 4 IPUs x 3: memory",
+     .target = "",
+     .num_units = 100,
+     .objectives = {MEMORY},
+     .num_objectives = 1,
+     .source = RANDOM_UNITS,
+     .num_ipus = 4,
+     .num_rounds = 3,
+     .limit_seconds = 20},
+    {.name = "100 random units, 4 IPUs x 3: cycles",
+     .target = "",
+     .num_units = 100,
+     .objectives = {CYCLES},
+     .num_objectives = 1,
+     .source = RANDOM_UNITS,
+     .num_ipus = 4,
+     .num_rounds = 3,
+     .limit_seconds = 20},
 };
 
 /* ---- the chain ---- */
@@ -206,6 +314,72 @@ static popliner_costs *make_costs(const chain *c, const benchmark *b) {
     return costs;
 }
 
+/* ---- costs as a file ---- */
+
+static void add_units(const chain *c, const benchmark *b, FILE *file) {
+    for (size_t unit = 0; unit < c->num_units; ++unit) {
+        fprintf(file, "%s{\"name\": \"u%zu\", ", unit > 0 ? ", " : "", unit);
+        if (b->source == RANDOM_UNITS)
+            fprintf(file, "\"memory\": %llu, \"cycles\": %llu}",
+                    (unsigned long long)c->own_bytes[unit], (unsigned long long)c->cycles[unit]);
+        else if (unit == 0)
+            fputs("\"memory\": 9000, \"cycles\": 300}", file);
+        else if (unit + 1 == c->num_units)
+            fputs("\"memory\": 7000, \"cycles\": 250}", file);
+        else
+            fputs("\"memory\": 1500, \"cycles\": 180}", file);
+    }
+}
+
+/* The code that units share: of each type, or of all layers. */
+static void add_code(const chain *c, const benchmark *b, FILE *file) {
+    size_t num_types = b->source == RANDOM_UNITS ? NUM_TYPES : 1;
+    bool has_any = false;
+    for (size_t t = 0; t < num_types; ++t) {
+        bool has_unit = false;
+        fprintf(file, "%s{\"units\": [", has_any ? ", " : "");
+        for (size_t unit = 0; unit < c->num_units; ++unit) {
+            bool uses = b->source == RANDOM_UNITS ? (c->types[unit] >> t & 1) != 0
+                                                  : unit > 0 && unit + 1 < c->num_units;
+            if (uses)
+                fprintf(file, "%s\"u%zu\"", has_unit ? ", " : "", unit);
+            has_unit = has_unit || uses;
+        }
+        fprintf(file, "], \"memory\": %llu}",
+                b->source == RANDOM_UNITS ? (unsigned long long)c->code_bytes[t] : 800ull);
+        has_any = true;
+    }
+}
+
+/* What the benchmark's source says, as a file of costs. */
+static popliner_costs_file *make_file(const chain *c, const benchmark *b) {
+    char *text = NULL;
+    size_t length = 0;
+    popliner_costs_file *made;
+    popliner_error error;
+    FILE *file = open_memstream(&text, &length);
+    if (file == NULL)
+        give_up("not enough memory");
+    fputs("{\"format\": \"popliner-costs\", \"version\": 1, \"units\": [", file);
+    add_units(c, b, file);
+    fputs("], \"shared\": [", file);
+    add_code(c, b, file);
+    for (int is_cycles = 0; is_cycles < 2; ++is_cycles) {
+        fprintf(file, "], \"%s\": [", is_cycles ? "cut_cycles" : "cuts");
+        for (size_t unit = 0; unit + 1 < c->num_units; ++unit)
+            fprintf(file, "%s%llu", unit > 0 ? ", " : "",
+                    b->source == RANDOM_UNITS ? (unsigned long long)c->out_bytes[unit] : 20ull);
+    }
+    fputs("]}", file);
+    if (fclose(file) != 0)
+        give_up("not enough memory");
+    if (popliner_costs_file_parse(text, length, "the benchmark", NULL, &made, &error) !=
+        POPLINER_OK)
+        give_up(error.message);
+    free(text);
+    return made;
+}
+
 /* ---- solving ---- */
 
 typedef struct run {
@@ -266,8 +440,12 @@ static void measure(const benchmark *b, size_t runs) {
     static run r;
     r.benchmark = b;
     make_chain(&r.chain, b->num_units);
-    popliner_costs *costs = make_costs(&r.chain, b);
-    popliner_costs_set_shared_peak(costs, shared_peak, &r, true);
+    bool is_file = b->source != FROM_TABLE;
+    popliner_costs_file *file = is_file ? make_file(&r.chain, b) : NULL;
+    popliner_costs *costs =
+        is_file ? popliner_costs_file_get_info(file)->costs : make_costs(&r.chain, b);
+    if (!is_file)
+        popliner_costs_set_shared_peak(costs, shared_peak, &r, true);
     popliner_listener listener = POPLINER_LISTENER_INIT;
     listener.user = &r;
     listener.message = count_programs;
@@ -276,9 +454,13 @@ static void measure(const benchmark *b, size_t runs) {
     options.num_objectives = b->num_objectives;
     options.max_stages = b->max_stages;
     options.listener = &listener;
-    if (b->num_mapped > 0) {
-        options.device_map = b->device_map;
-        options.num_mapped_stages = b->num_mapped;
+    size_t device_map[MOST_MAPPED];
+    for (size_t stage = 0; stage < b->num_ipus * b->num_rounds; ++stage)
+        device_map[stage] = stage % b->num_ipus;
+    options.time_limit_seconds = b->limit_seconds;
+    if (b->num_mapped > 0 || b->num_rounds > 0) {
+        options.device_map = b->num_rounds > 0 ? device_map : b->device_map;
+        options.num_mapped_stages = b->num_rounds > 0 ? b->num_ipus * b->num_rounds : b->num_mapped;
     }
     if (b->limit_percent > 0) {
         uint64_t bytes = 0;
@@ -290,6 +472,7 @@ static void measure(const benchmark *b, size_t runs) {
     if (seconds == NULL)
         give_up("not enough memory");
     const char *status = "";
+    popliner_plan_value first = {.value = 0};
     for (size_t i = 0; i < runs; ++i) {
         popliner_plan *plan = NULL;
         popliner_error error;
@@ -299,18 +482,28 @@ static void measure(const benchmark *b, size_t runs) {
             give_up(error.message);
         seconds[i] = seconds_now() - begin;
         status = status_name(popliner_plan_get_summary(plan)->status);
+        first = *popliner_plan_value_at(plan, 0);
         popliner_plan_free(plan);
     }
     qsort(seconds, runs, sizeof *seconds, compare_seconds);
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
-    printf("| %s | %.3f | %s | %s | %zu | ", b->name, seconds[runs / 2], b->target, status,
-           r.num_programs);
+    printf("| %s | %.3f | %s | %s | ", b->name, seconds[runs / 2], b->target, status);
+    if (b->num_rounds > 0)
+        printf("%llu | %.2f %%", (unsigned long long)first.value,
+               first.bound > 0 ? 100.0 * (double)(first.value - first.bound) / (double)first.bound
+                               : INFINITY);
+    else
+        printf("|");
+    printf(" | %zu | ", r.num_programs);
     if (b->num_mapped > 0)
         printf("%zu", r.num_calls);
     printf(" | %ld MiB |\n", (usage.ru_maxrss + 1023) / 1024);
     free(seconds);
-    popliner_costs_free(costs);
+    if (is_file)
+        popliner_costs_file_free(file);
+    else
+        popliner_costs_free(costs);
 }
 
 int main(int argc, char **argv) {
@@ -319,8 +512,8 @@ int main(int argc, char **argv) {
         fputs("Usage: popliner-bench-solver [RUNS]\n", stderr);
         return 2;
     }
-    puts("| instance | seconds | at most | status | GLPK programs | shared peaks asked for | "
-         "peak memory |\n|---|---|---|---|---|---|---|");
+    puts("| instance | seconds | at most | status | value | gap | GLPK programs | "
+         "shared peaks asked for | peak memory |\n|---|---|---|---|---|---|---|---|---|");
     for (size_t i = 0; i < sizeof benchmarks / sizeof *benchmarks; ++i) {
         fflush(stdout);
         pid_t child = fork();
