@@ -146,8 +146,9 @@ void popliner_plan_free(popliner_plan *plan);
 
 typedef enum popliner_method {
     /* The dynamic program where it is exact, with GLPK's word that nothing is better where its
-     * program is of a moderate size. Where stages share IPUs, GLPK alone; or, once it has learnt
-     * too much for its programs to stay small, an exact search over all stages. */
+     * program is of a moderate size. Where one IPU has several stages, GLPK alone; where several
+     * have, or once it has learnt too much for its programs to stay small, an exact search over all
+     * stages. */
     POPLINER_METHOD_ILP,
     POPLINER_METHOD_DYNAMIC_PROGRAMMING, /* without GLPK; not where stages share IPUs */
     /* The algorithm of PopLiner 1.0.0, to the letter: for at least 3, then 2, then 1 units per
