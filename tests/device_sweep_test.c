@@ -154,6 +154,12 @@ static void long_chains(void **state) {
         assert_int_equal(result.is_stopped, is_stopped);
         assert_false(gave_up);
         assert_int_equal(split.num_stages, 0);
+        /* with few tries it gives up */
+        search.max_tries = 30;
+        search.stop = &never;
+        assert_int_equal(pl_device_sweep(&search, &split, &result, &gave_up, NULL), POPLINER_OK);
+        assert_true(gave_up);
+        assert_int_equal(split.num_stages, 0);
         pl_shared_free(&shared);
     }
     pl_plan_clear(&plan);

@@ -80,6 +80,8 @@ typedef struct sweep {
     level *levels;   /* one for each IPU */
     size_t num_levels;
     size_t num_states;
+    size_t num_stages_tried;
+    size_t max_stages_tried;
     size_t num_tried;
     size_t *place; /* [stages + 1]: of the cuts that are known now, or NONE */
     popliner_interval *together;
@@ -277,11 +279,13 @@ static popliner_status choose_begin(const step *t, size_t k, chosen so_far, bool
 
 /* The stage k of the IPU is known: goes on to the next one, if it may be. */
 static popliner_status go_on(const step *t, size_t k, chosen so_far, bool *is_fine) {
-    const sweep *s = t->s;
+    sweep *s = t->s;
     size_t stage = t->l->stages[k];
     size_t first = s->place[stage];
     size_t end = s->place[stage + 1];
     *is_fine = true;
+    if (++s->num_stages_tried > s->max_stages_tried)
+        s->gave_up = true;
     if (first >= end || is_ok(s, stage, first, end) == 0)
         return POPLINER_OK;
     so_far.cycles = add(so_far.cycles, popliner_costs_cycles(s->problem->costs, first, end - 1));
@@ -688,6 +692,7 @@ popliner_status pl_device_sweep(const pl_shared_search *asked, pl_split *split,
                                 pl_costs_cycles_never_shrink(p->costs),
                .max_cut_bytes = asked->filter->max_cut_bytes,
                .num_levels = p->num_ipus,
+               .max_stages_tried = asked->max_tries > 0 ? asked->max_tries : SIZE_MAX,
                .error = error};
     *result = (pl_search_result){0};
     *gave_up = false;
@@ -700,7 +705,7 @@ popliner_status pl_device_sweep(const pl_shared_search *asked, pl_split *split,
     if (status == POPLINER_OK && split->num_stages > 0 && asked->goal == PL_GOAL_FEWEST_CUT_BYTES)
         result->bound_bytes = s.levels[s.num_levels - 1].cut_bytes[0];
     if (s.gave_up)
-        *gave_up = asked->shared->is_wide = true;
+        *gave_up = true;
     clear(&s);
     return status;
 }

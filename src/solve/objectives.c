@@ -16,6 +16,7 @@
 #define SECONDS_TO_BEGIN 0.5
 #define SECONDS_TO_IMPROVE 0.5
 #define SECONDS_TO_BOUND 0.3
+#define SECONDS_FOR_HARD 1.0
 #define SECONDS_BETWEEN_GAPS 1.0
 
 void pl_search_free(pl_search *search) {
@@ -55,19 +56,24 @@ static pl_shared_search ask_shared(pl_search *search, const pl_filter *filter, p
                               .shared = &search->shared};
 }
 
+/* Whether pl_device_sweep is what answers it. With one shared IPU a few programs are enough, which
+ * ask for fewer shared peaks. */
+static bool can_sweep(const pl_search *search, const pl_filter *filter, pl_goal goal) {
+    return !search->only_programs && search->problem->num_shared_ipus > 1 &&
+           !search->shared.is_wide && pl_device_sweep_can(search->problem, filter, goal);
+}
+
 /* Answers it by the method that is quickest. */
 static popliner_status find_shared(pl_search *search, const pl_filter *filter, pl_goal goal,
                                    pl_split *split, pl_search_result *result,
                                    popliner_error *error) {
-    const pl_problem *p = search->problem;
     const pl_shared_search asked = ask_shared(search, filter, goal);
-    bool gave_up = false;
-    /* with one shared IPU a few programs are enough, which ask for fewer shared peaks */
-    if (!search->only_programs && p->num_shared_ipus > 1 && !search->shared.is_wide &&
-        pl_device_sweep_can(p, filter, goal)) {
+    if (can_sweep(search, filter, goal)) {
+        bool gave_up = false;
         popliner_status status = pl_device_sweep(&asked, split, result, &gave_up, error);
         if (status != POPLINER_OK || !gave_up)
             return status;
+        search->shared.is_wide = true;
     }
     return pl_no_goods_search(&asked, split, result, error);
 }
@@ -206,12 +212,77 @@ static pl_filter limited(const pl_filter *filter, popliner_objective objective, 
     return result;
 }
 
+/* Where sweeps get, with so many tries: *bound, which is the objective's, and the best known come
+ * nearer. What a sweep does not answer is left aside, and a smaller limit tried: the smaller, the
+ * fewer tries. *is_done: they have met. */
+static popliner_status narrow(pl_search *search, popliner_objective objective, size_t max_tries,
+                              uint64_t *bound, bool *is_done, popliner_error *error) {
+    enum { PARTS_OF_BOUND = 1000 }; /* in a narrower range, no sweep is tried */
+    uint64_t unanswered = UINT64_MAX;
+    popliner_status status = POPLINER_OK;
+    pl_split split = {0};
+    while (status == POPLINER_OK && !search->is_stopped) {
+        uint64_t value = pl_search_value(search, objective);
+        uint64_t top = unanswered < value ? unanswered : value;
+        if (*bound >= top || (unanswered != UINT64_MAX && top - *bound <= *bound / PARTS_OF_BOUND))
+            break;
+        uint64_t middle = *bound + (top - *bound) / 2;
+        pl_filter filter = limited(&search->filter, objective, middle);
+        pl_shared_search asked = ask_shared(search, &filter, PL_GOAL_ANY);
+        pl_search_result result = {0};
+        bool gave_up = false;
+        asked.max_tries = max_tries;
+        status = pl_device_sweep(&asked, &split, &result, &gave_up, error);
+        search->is_stopped = search->is_stopped || result.is_stopped;
+        if (status != POPLINER_OK || result.is_stopped)
+            break;
+        if (gave_up)
+            unanswered = middle;
+        else if (split.num_stages > 0)
+            status = keep(search, &split, error);
+        else
+            *bound = middle + 1;
+        tell_gap(search, objective, *bound);
+    }
+    *is_done = *bound >= pl_search_value(search, objective);
+    pl_split_clear(&split);
+    return status;
+}
+
+/* Sweeps with ever more tries; what they leave open is known to be hard then, and more time is
+ * taken for better splits. */
+static popliner_status narrow_by_sweeps(pl_search *search, popliner_objective objective,
+                                        uint64_t *bound, popliner_error *error) {
+    static const size_t max_tries[] = {10000000, 100000000, 0};
+    popliner_status status = POPLINER_OK;
+    bool is_done = false;
+    if (!can_sweep(search, &search->filter, PL_GOAL_ANY))
+        return POPLINER_OK;
+    for (size_t i = 0; i < sizeof max_tries / sizeof *max_tries; ++i) {
+        status = narrow(search, objective, max_tries[i], bound, &is_done, error);
+        if (status != POPLINER_OK || is_done || search->is_stopped)
+            return status;
+        const pl_shared_search asked = ask_shared(search, &search->filter, PL_GOAL_ANY);
+        const pl_first_answer_wish wish = {
+            .objective = objective, .seconds = SECONDS_FOR_HARD, .num_kicks = SIZE_MAX};
+        status = pl_first_answer(&asked, &wish, &search->split, error);
+        if (status == POPLINER_OK)
+            status =
+                pl_split_evaluate(search->problem, &search->split, &search->values, NULL, error);
+        if (status != POPLINER_OK)
+            return status;
+    }
+    search->shared.is_wide = true;
+    return POPLINER_OK;
+}
+
 /* Halves the range between a bound and the best known until they meet. */
 static popliner_status minimise_largest(pl_search *search, popliner_objective objective,
                                         uint64_t *bound, popliner_error *error) {
-    popliner_status status = POPLINER_OK;
     pl_split split = {0};
-    while (*bound < pl_search_value(search, objective)) {
+    popliner_status status = narrow_by_sweeps(search, objective, bound, error);
+    while (status == POPLINER_OK && !search->is_stopped &&
+           *bound < pl_search_value(search, objective)) {
         uint64_t middle = *bound + (pl_search_value(search, objective) - *bound) / 2;
         pl_filter filter = limited(&search->filter, objective, middle);
         uint64_t next_peak = 0;

@@ -60,6 +60,7 @@ typedef struct pl_shared_search {
     const pl_stop *stop;
     const popliner_listener *listener; /* may be NULL */
     pl_shared *shared; /* what is measured is added, and what is there is not measured again */
+    size_t max_tries;  /* after so many stages pl_device_sweep gives up; 0 for any number */
 } pl_shared_search;
 
 /* What a search found. */
