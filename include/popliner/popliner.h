@@ -16,6 +16,7 @@
 #include "popliner/listener.h"
 #include "popliner/liveness.h"
 #include "popliner/operations.h"
+#include "popliner/pareto.h"
 #include "popliner/pipeline.h"
 #include "popliner/profile.h"
 #include "popliner/report.h"

@@ -92,8 +92,11 @@ static const option table[] = {
     {KIND_TEXT, 0, "sweep", "WHAT=A..B", NULL, offsetof(options, sweep),
      "with --solve: a table of the best splits for num-ipus\nor mem-per-tile from A to B; "
      "mem-per-tile=200K..600K:50K"},
+    {KIND_TEXT, 0, "pareto", "A,B", NULL, offsetof(options, pareto),
+     "with --solve, instead of --objective: a table of all best\ncompromises of two objectives; "
+     "more of them (A,B,C)\ndecide between equal splits"},
     {KIND_SECONDS, 0, "time-limit", "SECONDS", NULL, offsetof(options, time_limit_seconds),
-     "for each solve: then print the best known, as Ctrl-C\ndoes"},
+     "for each solve, for all of --pareto: then print the best\nknown, as Ctrl-C does"},
     {KIND_TEXT, 0, "costs", "FILE", NULL, offsetof(options, costs),
      "solve for costs from a file, or from standard input\n(-), instead of a profile "
      "(docs/costs.md; layer graphs\nas JSON; PipeDream's graph.txt)"},
@@ -541,6 +544,7 @@ static const use uses[] = {
     {"slack", SOLVE, false},
     {"ipu-mem-per-tile", SOLVE | EVALUATE, false},
     {"sweep", SOLVE, false},
+    {"pareto", SOLVE, false},
     {"time-limit", SOLVE, false},
     {"write-lp", SOLVE, false},
     {"write-mps", SOLVE, false},
@@ -555,13 +559,31 @@ static const use uses[] = {
     {"v-shape", SOLVE | EVALUATE, false},
 };
 
-static const char *const unknown_to_greedy[] = {
-    "costs",        "objective",  "slack",       "ipu-mem-per-tile",
-    "sweep",        "time-limit", "write-lp",    "write-mps",
-    "min-layers",   "max-layers", "cut-after",   "no-cut-after",
-    "together",     "place",      "device-map",  "interleave",
-    "v-shape",      "schedule",   "recompute",   "effects",
-    "accumulators", "risk",       "calibration", NULL};
+static const char *const unknown_to_greedy[] = {"costs",
+                                                "objective",
+                                                "slack",
+                                                "ipu-mem-per-tile",
+                                                "sweep",
+                                                "time-limit",
+                                                "write-lp",
+                                                "write-mps",
+                                                "min-layers",
+                                                "max-layers",
+                                                "cut-after",
+                                                "no-cut-after",
+                                                "together",
+                                                "place",
+                                                "device-map",
+                                                "interleave",
+                                                "v-shape",
+                                                "schedule",
+                                                "recompute",
+                                                "effects",
+                                                "accumulators",
+                                                "risk",
+                                                "calibration",
+                                                "pareto",
+                                                NULL};
 static const char *const profile_only[] = {"memory-model",
                                            "layer-name-regex",
                                            "inputs-regex-layer-0",
@@ -607,6 +629,21 @@ static popliner_status check_written(const options *o, popliner_error *error) {
         if (programs[i] != NULL && strcmp(programs[i], o->save_to_file) == 0)
             return fail(error, "--write-%s %s: is the file of --save-to-file, too",
                         i == 0 ? "lp" : "mps", programs[i]);
+    return POPLINER_OK;
+}
+
+/* What says nothing beside --pareto. */
+static popliner_status check_pareto(const options *o, const given *g, popliner_error *error) {
+    static const char *const names[] = {"objective", "slack",     "sweep",
+                                        "write-lp",  "write-mps", NULL};
+    const char *name = first_given(g, names);
+    if (o->pareto != NULL && name != NULL)
+        return fail(error, "--pareto %s: leave out --%s: %s", o->pareto, name,
+                    strcmp(name, "objective") == 0 ? "the objectives are those of --pareto"
+                    : strcmp(name, "slack") == 0   ? "the best compromises are exact"
+                    : strcmp(name, "sweep") == 0
+                        ? "each of its values has compromises of its own"
+                        : "each compromise has an integer program of its own");
     return POPLINER_OK;
 }
 
@@ -695,6 +732,8 @@ static popliner_status check_solving(const options *o, const given *g, popliner_
                     "tf-grouped and tf-interleaved only",
                     recomputes[o->recompute]);
     popliner_status status = check_written(o, error);
+    if (status == POPLINER_OK)
+        status = check_pareto(o, g, error);
     if (status == POPLINER_OK)
         status = check_sweep(o, error);
     return status == POPLINER_OK ? check_map(o, error) : status;

@@ -161,8 +161,8 @@ popliner_status request_begin(request *r, const session *s, popliner_memory_mode
 }
 
 /* Refuses a list for the sake of one of its names. */
-static popliner_status no_objective(const char *list, const char *name, size_t length,
-                                    popliner_error *error) {
+static popliner_status no_objective(const char *option, const char *list, const char *name,
+                                    size_t length, popliner_error *error) {
     char hint[NEAREST_HINT_BYTES];
     nearest n = nearest_begin(name, length);
     for (int i = 0; i < POPLINER_NUM_OBJECTIVES; i++) {
@@ -171,12 +171,13 @@ static popliner_status no_objective(const char *list, const char *name, size_t l
             nearest_offer(&n, known, strlen(known));
     }
     return session_fail(error, POPLINER_ERROR_USAGE,
-                        "--objective %s: expected some of memory, cycles, traffic, ipus, balance, "
+                        "--%s %s: expected some of memory, cycles, traffic, ipus, balance, "
                         "each once, separated by commas%s",
-                        list, nearest_hint(&n, "", "", hint));
+                        option, list, nearest_hint(&n, "", "", hint));
 }
 
-static popliner_status parse_objectives(request *r, const char *text, popliner_error *error) {
+static popliner_status parse_objectives(request *r, const char *option, const char *text,
+                                        popliner_error *error) {
     for (const char *name = text; name != NULL;) {
         const char *end = strchr(name, ',');
         size_t length = end == NULL ? strlen(name) : (size_t)(end - name);
@@ -190,12 +191,27 @@ static popliner_status parse_objectives(request *r, const char *text, popliner_e
             if (r->objectives[i] == (popliner_objective)found)
                 found = -1;
         if (found < 0 || r->solver.num_objectives == POPLINER_NUM_OBJECTIVES)
-            return no_objective(text, name, length, error);
+            return no_objective(option, text, name, length, error);
         r->objectives[r->solver.num_objectives++] = (popliner_objective)found;
         name = end == NULL ? NULL : end + 1;
     }
     r->solver.objectives = r->objectives;
     return POPLINER_OK;
+}
+
+/* Those that were asked for, if any were. */
+static popliner_status take_objectives(request *r, const options *o, popliner_error *error) {
+    if (o->objective != NULL)
+        return parse_objectives(r, "objective", o->objective, error);
+    if (o->pareto == NULL)
+        return POPLINER_OK;
+    popliner_status status = parse_objectives(r, "pareto", o->pareto, error);
+    if (status == POPLINER_OK && r->solver.num_objectives < 2)
+        status = session_fail(error, POPLINER_ERROR_USAGE,
+                              "--pareto %s: a compromise is between two objectives, like "
+                              "memory,cycles",
+                              o->pareto);
+    return status;
 }
 
 /* Refuses `length` characters of an option's value, which begin with a name that no layer has. */
@@ -352,8 +368,8 @@ popliner_status request_check(const options *o, popliner_error *error) {
     how.first_layer_regex = o->inputs_regex_layer_0;
     how.option_names = &command_names;
     popliner_status status = popliner_analysis_options_check(&how, error);
-    if (status == POPLINER_OK && o->objective != NULL)
-        status = parse_objectives(&r, o->objective, error);
+    if (status == POPLINER_OK)
+        status = take_objectives(&r, o, error);
     if (status == POPLINER_OK && o->device_map != NULL)
         status = parse_device_map(o->device_map, &r.device_map, &number, error);
     if (status == POPLINER_OK)
@@ -433,9 +449,8 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
     if (r->cut_rules == NULL)
         return fail_memory(error);
     r->solver.cut_rules = r->cut_rules;
-    if (o->objective != NULL) {
-        status = parse_objectives(r, o->objective, error);
-    } else if (file != NULL && file->is_graph) {
+    status = take_objectives(r, o, error);
+    if (r->solver.num_objectives == 0 && file != NULL && file->is_graph) {
         r->objectives[r->solver.num_objectives++] = POPLINER_OBJECTIVE_CYCLES;
         r->solver.objectives = r->objectives;
     }

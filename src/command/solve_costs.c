@@ -7,6 +7,7 @@
 #include "command/answer.h"
 #include "command/commands.h"
 #include "command/names.h"
+#include "command/pareto.h"
 #include "command/request.h"
 #include "command/standard_input.h"
 #include "command/sweep.h"
@@ -139,8 +140,9 @@ popliner_status solve_costs_and_print(session *s, popliner_error *error) {
         input.time_unit = info->time_unit;
         input.cycles_per_time_unit = info->cycles_per_time_unit;
         input.cuts_per_unit = info->cuts_per_unit;
-        status = s->options.sweep != NULL ? sweep_print(s, input.costs, &r.solver, &input, error)
-                                          : solve_once(s, &r, &input, error);
+        status = s->options.sweep != NULL    ? sweep_print(s, input.costs, &r.solver, &input, error)
+                 : s->options.pareto != NULL ? pareto_print(s, &r, &input, error)
+                                             : solve_once(s, &r, &input, error);
     }
     popliner_costs_file_free(file);
     request_free(&r);

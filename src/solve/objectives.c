@@ -175,19 +175,19 @@ static popliner_status improve_shared(pl_search *search, popliner_objective obje
                                  .num_hints = found.num_hints,
                                  .seconds = SECONDS_TO_IMPROVE,
                                  .num_kicks = 20};
-    if (status == POPLINER_OK && found.bound < pl_search_value(search, objective))
+    if (status == POPLINER_OK && found.bound < pl_search_value(search, objective) &&
+        *bound < pl_search_value(search, objective))
         status = pl_first_answer(&asked, &wish, &search->split, error);
     if (status == POPLINER_OK)
         status = pl_split_evaluate(search->problem, &search->split, &search->values, NULL, error);
-    *bound = found.bound;
+    *bound = found.bound > *bound ? found.bound : *bound;
     if (status == POPLINER_OK)
         tell_gap(search, objective, *bound);
     pl_shared_bound_clear(&found);
     return status;
 }
 
-/* The filter with a limit on one objective. */
-static pl_filter limited(const pl_filter *filter, popliner_objective objective, uint64_t max) {
+pl_filter pl_filter_limited(const pl_filter *filter, popliner_objective objective, uint64_t max) {
     pl_filter result = *filter;
     switch (objective) {
     case POPLINER_OBJECTIVE_MEMORY:
@@ -227,7 +227,7 @@ static popliner_status narrow(pl_search *search, popliner_objective objective, s
         if (*bound >= top || (unanswered != UINT64_MAX && top - *bound <= *bound / PARTS_OF_BOUND))
             break;
         uint64_t middle = *bound + (top - *bound) / 2;
-        pl_filter filter = limited(&search->filter, objective, middle);
+        pl_filter filter = pl_filter_limited(&search->filter, objective, middle);
         pl_shared_search asked = ask_shared(search, &filter, PL_GOAL_ANY);
         pl_search_result result = {0};
         bool gave_up = false;
@@ -284,7 +284,7 @@ static popliner_status minimise_largest(pl_search *search, popliner_objective ob
     while (status == POPLINER_OK && !search->is_stopped &&
            *bound < pl_search_value(search, objective)) {
         uint64_t middle = *bound + (pl_search_value(search, objective) - *bound) / 2;
-        pl_filter filter = limited(&search->filter, objective, middle);
+        pl_filter filter = pl_filter_limited(&search->filter, objective, middle);
         uint64_t next_peak = 0;
         status = pl_search_find(search, &filter, PL_GOAL_ANY, &split, &next_peak, error);
         if (status != POPLINER_OK || search->is_stopped)
@@ -413,7 +413,7 @@ static popliner_status confirm(const pl_search *search, const pl_filter *level,
     }
     if (bound == 0)
         return POPLINER_OK;
-    pl_filter better = limited(level, proven->objective, bound - 1);
+    pl_filter better = pl_filter_limited(level, proven->objective, bound - 1);
     return pl_second_opinion(p, &better, PL_GOAL_FEWEST_STAGES, NULL, search->stop, listener,
                              error);
 }
@@ -426,7 +426,7 @@ popliner_status pl_search_optimise(pl_search *search, const popliner_objective *
         pl_split_evaluate(search->problem, &search->split, &search->values, NULL, error);
     for (size_t i = 0; status == POPLINER_OK && i < num_objectives; ++i) {
         popliner_objective objective = objectives[i];
-        uint64_t bound = 0;
+        uint64_t bound = i == 0 ? search->known_bound : 0;
         if (search->problem->is_shared && !search->only_programs &&
             objective != POPLINER_OBJECTIVE_IPUS)
             status = improve_shared(search, objective, &bound, error);
@@ -446,8 +446,9 @@ popliner_status pl_search_optimise(pl_search *search, const popliner_objective *
         /* the last one yields to nothing */
         double slack_percent =
             i + 1 < num_objectives ? search->problem->options->slack_percent : 0.0;
-        search->filter = limited(&search->filter, objective,
-                                 with_slack(pl_search_value(search, objective), slack_percent));
+        search->filter =
+            pl_filter_limited(&search->filter, objective,
+                              with_slack(pl_search_value(search, objective), slack_percent));
     }
     search->is_proven = !search->is_stopped && !search->is_unproven;
     pl_split split = {0};
