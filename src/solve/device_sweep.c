@@ -1,9 +1,9 @@
 /* IPUs are taken one after another, by their first stages. What those to come need to know of those
  * that are done is where the cuts between them are: the border. For stages on the IPUs
  * 0,1,2,0,1,2 that is, behind IPU 0, the cut before stage 1, that before stage 3 and that before
- * stage 4. All borders that can be reached are kept, each once, with the fewest bytes of the cuts so
- * far; nothing is left out for being worse, since all sorts of rules may make the worse one the only
- * one with a way to the end.
+ * stage 4. All borders that can be reached are kept, each once, with the fewest bytes of the cuts
+ * so far. Nothing is left out for being worse, since all sorts of rules may make the worse one the
+ * only one with a way to the end.
  *
  * The stages between two cuts of the border, a gap, are all to come. At least their loads, summed
  * up, are needed by the IPUs to come: a border that leaves more than these may have is dropped. For

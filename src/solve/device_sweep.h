@@ -14,8 +14,8 @@ bool pl_device_sweep_can(const pl_problem *problem, const pl_filter *filter, pl_
 
 /* As pl_no_goods_search. *gave_up, with an empty split, if there were too many places for cuts to
  * remember, more than three million, or if more than asked->max_tries stages were tried. When
- * stopped, the split of the goals EARLIEST_CUTS and FEWEST_CUT_BYTES is empty. Errors: MEMORY, those
- * of the shared peaks.
+ * stopped, the split of the goals EARLIEST_CUTS and FEWEST_CUT_BYTES is empty. Errors: MEMORY,
+ * those of the shared peaks.
  * Cost: the cuts that are at the border of the IPUs done so far can be at so many places: about
  * units^3 for two stages on each IPU, far fewer near the optimum; and for each as many as the next
  * IPU has splits. */

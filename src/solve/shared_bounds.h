@@ -18,8 +18,8 @@ typedef struct pl_shared_bound {
 
 void pl_shared_bound_clear(pl_shared_bound *bound);
 
-/* What an IPU needs for a stage, at least, beside the others there: the sum over its stages is never
- * more than what it needs for all of them. For the objectives MEMORY and CYCLES. */
+/* What an IPU needs for a stage, at least, beside the others there: the sum over its stages is
+ * never more than what it needs for all of them. For the objectives MEMORY and CYCLES. */
 uint64_t pl_least_load(const pl_problem *problem, popliner_objective objective,
                        const popliner_interval *stage, size_t num_stages_on_ipu);
 

@@ -89,7 +89,8 @@ class Program:
                 parts += self.contains(stage, unit, it.get("memory", 0))
             for k, shared in enumerate(self.shared):
                 for name in shared["units"]:
-                    self.row(self.contains(stage, index[name], 1) + [([(-1, f"w_{ipu}_{k}")], 0)], 0)
+                    is_used = ([(-1, f"w_{ipu}_{k}")], 0)
+                    self.row(self.contains(stage, index[name], 1) + [is_used], 0)
         for k, shared in enumerate(self.shared):
             self.binaries.append(f"w_{ipu}_{k}")
             parts.append(([(shared["memory"], f"w_{ipu}_{k}")], 0))
