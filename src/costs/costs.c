@@ -22,6 +22,7 @@ struct popliner_costs {
     void *shared_peak_user;
     pl_peak_parts_function peak_parts; /* NULL: not known */
     bool shared_peak_never_shrinks;
+    bool shared_peak_is_quick;
     void *owned_user; /* shared_peak_user where it is the table's */
 };
 
@@ -248,6 +249,7 @@ void popliner_costs_set_shared_peak(popliner_costs *costs, popliner_shared_peak_
     costs->shared_peak = peak;
     costs->shared_peak_user = user;
     costs->peak_parts = NULL;
+    costs->shared_peak_is_quick = false;
 }
 
 void pl_costs_set_peak_parts(popliner_costs *costs, pl_peak_parts_function parts) {
@@ -265,6 +267,14 @@ pl_peak_parts pl_costs_peak_parts(const popliner_costs *costs, const popliner_in
         popliner_costs_peak(costs, stage->first_unit, stage->last_unit, stage->stages_to_end);
     bool is_added = pl_costs_adds_shared_peaks(costs);
     return (pl_peak_parts){is_added ? peak_bytes : 0, is_added ? 0 : peak_bytes};
+}
+
+void pl_costs_promise_quick_shared_peak(popliner_costs *costs) {
+    costs->shared_peak_is_quick = true;
+}
+
+bool pl_costs_shared_peak_is_quick(const popliner_costs *costs) {
+    return costs->shared_peak == NULL || costs->shared_peak_is_quick;
 }
 
 void pl_costs_own_user(popliner_costs *costs, void *user) {

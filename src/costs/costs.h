@@ -72,6 +72,11 @@ pl_peak_parts pl_costs_peak_parts(const popliner_costs *costs, const popliner_in
 /* Whether the peaks of stages on one IPU are added up, without asking anybody. */
 bool pl_costs_adds_shared_peaks(const popliner_costs *costs);
 
+/* Shared peaks may be asked for a million times: each takes microseconds, not a measurement. To be
+ * said after they are set; where they are added up it is so. */
+void pl_costs_promise_quick_shared_peak(popliner_costs *costs);
+bool pl_costs_shared_peak_is_quick(const popliner_costs *costs);
+
 /* The largest sum of cut bytes that is told from others; larger ones are taken for it. One less
  * than UINT64_MAX, which stays free for "no split at all". */
 #define PL_MAX_CUT_BYTES (UINT64_MAX - 1)

@@ -694,7 +694,7 @@ popliner_status pl_device_sweep(const pl_shared_search *asked, pl_split *split,
                .num_levels = p->num_ipus,
                .max_stages_tried = asked->max_tries > 0 ? asked->max_tries : SIZE_MAX,
                .error = error};
-    *result = (pl_search_result){0};
+    *result = (pl_search_result){.proof = POPLINER_PROOF_SEARCH};
     *gave_up = false;
     if (p->max_stages < p->min_stages || p->num_ipus > asked->filter->max_ipus)
         return POPLINER_OK;

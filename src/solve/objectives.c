@@ -7,6 +7,7 @@
 #include "solve/first_answer.h"
 #include "solve/second_opinion.h"
 #include "solve/shared_bounds.h"
+#include "solve/straight_programs.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@
 #define SECONDS_BETWEEN_GAPS 1.0
 
 void pl_search_free(pl_search *search) {
+    pl_enumeration_free(&search->enumeration);
     pl_shared_free(&search->shared);
     pl_split_clear(&search->split);
 }
@@ -46,6 +48,36 @@ bool pl_spread_is_of_cycles(const popliner_solver_options *options) {
     return false;
 }
 
+/* Lists all splits if there are few; *is_listed: they are, and tell all of the filter. */
+static popliner_status list_splits(pl_search *search, const pl_filter *filter, bool *is_listed,
+                                   popliner_error *error) {
+    bool is_stopped = false;
+    popliner_status status = POPLINER_OK;
+    *is_listed = false;
+    if (!search->problem->is_shared || search->uses_programs)
+        return POPLINER_OK;
+    status = pl_enumeration_list(&search->enumeration, search->problem, filter, search->stop,
+                                 &is_stopped, error);
+    search->is_stopped = search->is_stopped || is_stopped;
+    *is_listed = pl_enumeration_serves(&search->enumeration, filter);
+    return status;
+}
+
+/* Finds a split in the list of all. */
+static popliner_status find_listed(pl_search *search, const pl_filter *filter, pl_goal goal,
+                                   pl_split *split, popliner_error *error) {
+    bool is_stopped = false;
+    popliner_status status = pl_enumeration_find(
+        &search->enumeration, filter,
+        goal == PL_GOAL_FEWEST_CUT_BYTES ? POPLINER_OBJECTIVE_TRAFFIC : POPLINER_NUM_OBJECTIVES,
+        split, &is_stopped, error);
+    if (is_stopped)
+        pl_split_clear(split);
+    search->is_stopped = search->is_stopped || is_stopped;
+    search->proof = POPLINER_PROOF_ENUMERATION;
+    return status;
+}
+
 /* A question about stages that share IPUs. */
 static pl_shared_search ask_shared(pl_search *search, const pl_filter *filter, pl_goal goal) {
     return (pl_shared_search){.problem = search->problem,
@@ -53,13 +85,14 @@ static pl_shared_search ask_shared(pl_search *search, const pl_filter *filter, p
                               .goal = goal,
                               .stop = search->stop,
                               .listener = search->problem->options->listener,
+                              .programs_only = search->uses_programs,
                               .shared = &search->shared};
 }
 
 /* Whether pl_device_sweep is what answers it. With one shared IPU a few programs are enough, which
  * ask for fewer shared peaks. */
 static bool can_sweep(const pl_search *search, const pl_filter *filter, pl_goal goal) {
-    return !search->only_programs && search->problem->num_shared_ipus > 1 &&
+    return !search->uses_programs && search->problem->num_shared_ipus > 1 &&
            !search->shared.is_wide && pl_device_sweep_can(search->problem, filter, goal);
 }
 
@@ -90,13 +123,27 @@ popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_go
         search->is_stopped = true;
         return POPLINER_OK;
     }
+    bool is_listed = false;
+    status = list_splits(search, filter, &is_listed, error);
+    if (status != POPLINER_OK || search->is_stopped)
+        return status;
+    if (is_listed)
+        return find_listed(search, filter, goal, split, error);
     if (p->is_shared) {
         pl_search_result result = {0};
         status = find_shared(search, filter, goal, split, &result, error);
         is_stopped = result.is_stopped;
+        search->proof = result.proof;
         found_bound = split->num_stages > 0 ? result.bound_bytes : result.next_peak_bytes;
+    } else if (search->uses_programs) {
+        const pl_straight_programs asked = {p, filter, search->stop, p->options->listener};
+        status = goal == PL_GOAL_EARLIEST_CUTS
+                     ? pl_straight_find_earliest(&asked, split, &is_stopped, error)
+                     : pl_straight_find(&asked, split, &is_stopped, error);
+        search->proof = POPLINER_PROOF_INTEGER_PROGRAM;
     } else {
         status = pl_dynamic_program(p, filter, goal, search->stop, split, &is_stopped, error);
+        search->proof = POPLINER_PROOF_DYNAMIC_PROGRAM;
     }
     search->is_stopped = search->is_stopped || is_stopped;
     if (bound != NULL)
@@ -129,13 +176,18 @@ uint64_t pl_search_value(const pl_search *search, popliner_objective objective) 
 
 popliner_status pl_search_begin(pl_search *search, popliner_objective objective,
                                 popliner_error *error) {
-    if (search->problem->is_shared && !search->only_programs && !pl_stop_is_wanted(search->stop)) {
+    bool is_listed = false;
+    popliner_status status = POPLINER_OK;
+    if (search->problem->is_shared && !search->uses_programs && !pl_stop_is_wanted(search->stop)) {
         const pl_shared_search asked = ask_shared(search, &search->filter, PL_GOAL_ANY);
         const pl_first_answer_wish wish = {.objective = objective, .seconds = SECONDS_TO_BEGIN};
-        popliner_status status = pl_first_answer(&asked, &wish, &search->split, error);
-        if (status != POPLINER_OK || search->split.num_stages > 0)
-            return status;
+        status = pl_first_answer(&asked, &wish, &search->split, error);
+        /* what is listed now is not searched for later */
+        if (status == POPLINER_OK && search->split.num_stages > 0)
+            status = list_splits(search, &search->filter, &is_listed, error);
     }
+    if (status != POPLINER_OK || search->split.num_stages > 0)
+        return status;
     return pl_search_find(search, &search->filter, PL_GOAL_ANY, &search->split, NULL, error);
 }
 
@@ -181,35 +233,11 @@ static popliner_status improve_shared(pl_search *search, popliner_objective obje
     if (status == POPLINER_OK)
         status = pl_split_evaluate(search->problem, &search->split, &search->values, NULL, error);
     *bound = found.bound > *bound ? found.bound : *bound;
+    search->proof = POPLINER_PROOF_SEARCH;
     if (status == POPLINER_OK)
         tell_gap(search, objective, *bound);
     pl_shared_bound_clear(&found);
     return status;
-}
-
-pl_filter pl_filter_limited(const pl_filter *filter, popliner_objective objective, uint64_t max) {
-    pl_filter result = *filter;
-    switch (objective) {
-    case POPLINER_OBJECTIVE_MEMORY:
-        result.max_peak_bytes = max;
-        break;
-    case POPLINER_OBJECTIVE_CYCLES:
-        result.max_cycles = max;
-        break;
-    case POPLINER_OBJECTIVE_TRAFFIC:
-        result.max_cut_bytes = max;
-        break;
-    case POPLINER_OBJECTIVE_IPUS:
-        result.max_ipus = max < SIZE_MAX ? (size_t)max : SIZE_MAX;
-        break;
-    case POPLINER_OBJECTIVE_BALANCE:
-        /* UINT64_MAX would mean that the spread is of no interest */
-        result.max_spread = max < UINT64_MAX ? max : UINT64_MAX - 1;
-        break;
-    case POPLINER_NUM_OBJECTIVES:
-        break;
-    }
-    return result;
 }
 
 /* Where sweeps get, with so many tries: *bound, which is the objective's, and the best known come
@@ -359,7 +387,7 @@ static popliner_status minimise_sum(pl_search *search, popliner_objective object
     /* the IPUs of a device map are what they are */
     pl_filter filter = search->filter;
     bool is_shared_traffic = search->problem->is_shared && objective == POPLINER_OBJECTIVE_TRAFFIC;
-    if (is_shared_traffic && !search->only_programs) {
+    if (is_shared_traffic && !search->uses_programs) {
         if (*bound >= search->values.cut_bytes)
             return POPLINER_OK;
         /* what is no better than the best known is not looked for */
@@ -383,6 +411,49 @@ static popliner_status minimise_sum(pl_search *search, popliner_objective object
     return status;
 }
 
+/* Any objective, where all splits are listed. */
+static popliner_status minimise_listed(pl_search *search, popliner_objective objective,
+                                       uint64_t *bound, popliner_error *error) {
+    pl_split split = {0};
+    pl_objective_values known = search->values;
+    uint64_t value = pl_search_value(search, objective);
+    bool is_stopped = false;
+    popliner_status status = pl_enumeration_find(&search->enumeration, &search->filter, objective,
+                                                 &split, &is_stopped, error);
+    search->proof = POPLINER_PROOF_ENUMERATION;
+    search->is_stopped = search->is_stopped || is_stopped;
+    if (status == POPLINER_OK && split.num_stages > 0)
+        status = pl_split_evaluate(search->problem, &split, &search->values, NULL, error);
+    if (status == POPLINER_OK && split.num_stages > 0) {
+        /* of a search that was stopped the best may be worse than what was known */
+        if (pl_search_value(search, objective) <= value)
+            pl_split_move(&search->split, &split);
+        else
+            search->values = known;
+    }
+    if (!search->is_stopped)
+        *bound = pl_search_value(search, objective);
+    pl_split_clear(&split);
+    return status;
+}
+
+/* One integer program, where that alone is wanted. */
+static popliner_status minimise_by_program(pl_search *search, popliner_objective objective,
+                                           uint64_t *bound, popliner_error *error) {
+    const pl_problem *p = search->problem;
+    const pl_straight_programs asked = {p, &search->filter, search->stop, p->options->listener};
+    pl_straight_answer answer;
+    popliner_status status =
+        pl_straight_minimise(&asked, objective, &search->split, &answer, error);
+    if (status == POPLINER_OK)
+        status = pl_split_evaluate(p, &search->split, &search->values, NULL, error);
+    search->proof = POPLINER_PROOF_INTEGER_PROGRAM;
+    search->is_stopped = search->is_stopped || answer.is_stopped;
+    search->is_unproven = search->is_unproven || answer.is_unproven;
+    *bound = answer.bound > *bound ? answer.bound : *bound;
+    return status;
+}
+
 /* value * (1 + slack), or the most there is. */
 static uint64_t with_slack(uint64_t value, double slack_percent) {
     long double slack = (long double)value * (long double)slack_percent / 100.0L;
@@ -395,7 +466,7 @@ static popliner_status confirm(const pl_search *search, const pl_filter *level,
     const pl_problem *p = search->problem;
     const popliner_listener *listener = p->options->listener;
     uint64_t bound = proven->bound;
-    if (p->is_shared || p->options->method != POPLINER_METHOD_ILP || search->is_stopped)
+    if (p->is_shared || p->options->method != POPLINER_METHOD_AUTO || search->is_stopped)
         return POPLINER_OK;
     switch (proven->objective) {
     case POPLINER_OBJECTIVE_TRAFFIC:
@@ -427,11 +498,16 @@ popliner_status pl_search_optimise(pl_search *search, const popliner_objective *
     for (size_t i = 0; status == POPLINER_OK && i < num_objectives; ++i) {
         popliner_objective objective = objectives[i];
         uint64_t bound = i == 0 ? search->known_bound : 0;
-        if (search->problem->is_shared && !search->only_programs &&
+        bool is_listed = pl_enumeration_serves(&search->enumeration, &search->filter);
+        if (search->problem->is_shared && !search->uses_programs && !is_listed &&
             objective != POPLINER_OBJECTIVE_IPUS)
             status = improve_shared(search, objective, &bound, error);
         if (status != POPLINER_OK || search->is_stopped)
             ;
+        else if (is_listed)
+            status = minimise_listed(search, objective, &bound, error);
+        else if (search->uses_programs && !search->problem->is_shared)
+            status = minimise_by_program(search, objective, &bound, error);
         else if (objective == POPLINER_OBJECTIVE_MEMORY || objective == POPLINER_OBJECTIVE_CYCLES)
             status = minimise_largest(search, objective, &bound, error);
         else if (objective == POPLINER_OBJECTIVE_BALANCE)
@@ -442,7 +518,9 @@ popliner_status pl_search_optimise(pl_search *search, const popliner_objective *
         if (objective == POPLINER_OBJECTIVE_BALANCE && !search->is_stopped)
             bound = pl_search_value(search, objective);
         levels[i] = search->filter;
-        plan->values[plan->num_values++] = (popliner_plan_value){objective, 0, bound};
+        bool is_known = !search->is_stopped && !search->is_unproven;
+        plan->values[plan->num_values++] = (popliner_plan_value){
+            objective, 0, bound, is_known ? search->proof : POPLINER_PROOF_NONE};
         /* the last one yields to nothing */
         double slack_percent =
             i + 1 < num_objectives ? search->problem->options->slack_percent : 0.0;

@@ -11,6 +11,7 @@
 #include "popliner/costs.h"
 #include "popliner/error.h"
 #include "popliner/listener.h"
+#include "popliner/solver.h"
 #include "solve/dynamic_program.h"
 
 /* What any stages on one IPU were measured to need together, to be found again by their units: a
@@ -59,8 +60,9 @@ typedef struct pl_shared_search {
     const pl_split *fixed; /* the first stages begin where these do; NULL: none is fixed */
     const pl_stop *stop;
     const popliner_listener *listener; /* may be NULL */
-    pl_shared *shared; /* what is measured is added, and what is there is not measured again */
-    size_t max_tries;  /* after so many stages pl_device_sweep gives up; 0 for any number */
+    bool programs_only; /* however many there are, pl_branch_and_bound does not take over */
+    size_t max_tries;   /* after so many stages pl_device_sweep gives up; 0 for any number */
+    pl_shared *shared;  /* what is measured is added, and what is there is not measured again */
 } pl_shared_search;
 
 /* What a search found. */
@@ -68,6 +70,7 @@ typedef struct pl_search_result {
     bool is_stopped;          /* time was up, or the caller wanted it to end */
     uint64_t bound_bytes;     /* of the goal FEWEST_CUT_BYTES: nothing has fewer */
     uint64_t next_peak_bytes; /* without a split: one needs at least this peak; 0 if unknown */
+    popliner_proof proof;     /* what the answer rests on */
 } pl_search_result;
 
 #endif
