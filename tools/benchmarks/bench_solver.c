@@ -1,7 +1,8 @@
-/* popliner-bench-solver [--methods] [RUNS]: how long the solver takes, on made-up chains that are like real
- * ones: units of a few types, whose code a stage needs once; bytes of their own; activations of
- * which the largest counts. Prints a Markdown table. Each instance runs in a process of its own, so
- * that its peak memory is its own, too. With --methods, other instances by each method, side by side.
+/* popliner-bench-solver [--methods] [RUNS]: how long the solver takes, on made-up chains that are
+ * like real ones: units of a few types, whose code a stage needs once; bytes of their own;
+ * activations of which the largest counts. Prints a Markdown table, and one of interleaved
+ * pipelines. Each instance runs in a process of its own, so that its peak memory is its own, too.
+ * With --methods, other instances by each method, side by side.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "popliner/costs.h"
