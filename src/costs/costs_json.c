@@ -292,5 +292,6 @@ popliner_status pl_read_costs_json(const json_t *root, const char *path,
     free(r.cycles);
     free(r.cut_cycles);
     free(r.interval_bytes);
+    free(r.lines);
     return status;
 }

@@ -6,6 +6,7 @@
 
 #include "base/id_map.h"
 #include "base/names.h"
+#include "costs/costs.h"
 #include "costs/costs_file_data.h"
 #include "costs/interval_sums.h"
 #include "costs/json_values.h"
@@ -42,6 +43,7 @@ typedef struct pl_costs_json {
     pl_interval_sums sums;    /* bytes by region */
     pl_id_map listed;         /* intervals, by first_unit * num_units + last_unit */
     uint64_t *interval_bytes; /* [3 * num_regions]: memory, stash, inputs */
+    pl_peak_line *lines;      /* [num_regions], of an interval of a pipeline; else NULL */
 } pl_costs_json;
 
 /* ---- Values: each fails with INPUT, and says what was expected, or with MEMORY ---- */
@@ -80,13 +82,13 @@ popliner_status pl_costs_json_read_devices(pl_costs_json *r);
 
 /* ---- The table ---- */
 
-/* Gives the table the peaks of the pipeline if they differ from the plain ones. */
+/* Makes the table one of lines if the peaks of the pipeline differ from the plain ones. */
 popliner_status pl_costs_json_add_pipeline(pl_costs_json *r);
 
 /* Sets the peaks of an interval, wherever it stands, that needs memory[num_regions] and keeps
  * copies of kept[num_regions]. */
-void pl_costs_json_set_peaks(const pl_costs_json *r, size_t first, size_t last,
-                             const uint64_t *memory, const uint64_t *kept);
+popliner_status pl_costs_json_set_peaks(const pl_costs_json *r, size_t first, size_t last,
+                                        const uint64_t *memory, const uint64_t *kept);
 
 /* Fills the table from the costs of the units, or from the list of intervals. */
 popliner_status pl_costs_json_fill_additive(pl_costs_json *r);
