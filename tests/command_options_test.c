@@ -80,6 +80,7 @@ static const struct {
     {"--reserve", "5%", "--solve --evaluate", false},
     {"--schedule", "training", "--solve --evaluate", false},
     {"--recompute", "none", "--solve --evaluate", false},
+    {"--copies", "1f1b", "--solve --evaluate", false},
     {"--effects", "none", "--solve --evaluate", false},
     {"--accumulators", "none", "--solve --evaluate", false},
     {"--risk", "expected", "--solve --evaluate", false},

@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "popliner/copies.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -96,6 +98,9 @@ typedef struct popliner_pipeline {
     unsigned effects;  /* popliner_effect; of costs from a file this and the next mean nothing */
     popliner_accumulators accumulators;
     popliner_calibration calibration; /* nor does this */
+    /* Instead of what the schedule says, but OF_SCHEDULE; not for INFERENCE. With the schedule NONE
+     * a stage trains, and what is sent leaves before the other pass runs. */
+    popliner_copies copies;
 } popliner_pipeline;
 
 #ifdef __cplusplus

@@ -136,6 +136,12 @@ static const option table[] = {
      "profile compiled with recomputation, keep also what comes\n"
      "from or goes to other IPUs (default: none)"},
 
+    {KIND_TEXT, 0, "copies", "NAME|N,N,...", NULL, offsetof(options, copies),
+     "copies of its activations that a stage keeps, instead of\nthose of --schedule: 1f1b, gpipe, "
+     "zero-bubble,\ninterleaved (+N: N more), or your own numbers for the\nlast stage, the one "
+     "before it, ...: 1,2,3,5, or 0,1,...\nif it goes on like that"},
+    {KIND_COUNT, 0, "micro-batches", "M", NULL, offsetof(options, micro_batches),
+     "micro-batches of a step in each pipeline: no stage of\n--copies keeps more"},
     {KIND_EFFECTS, 0, "effects", "LIST|all|none", EFFECTS, 0,
      "what compiling a stage by itself adds: layout, passing,\n"
      "buffers (default: all; without layout if --reserve is\n"
@@ -523,6 +529,8 @@ static const use uses[] = {
     {"reserve", SOLVE | EVALUATE, false},
     {"schedule", SOLVE | EVALUATE, false},
     {"recompute", SOLVE | EVALUATE, false},
+    {"copies", SOLVE | EVALUATE, false},
+    {"micro-batches", SOLVE | EVALUATE, false},
     {"effects", SOLVE | EVALUATE, false},
     {"accumulators", SOLVE | EVALUATE, false},
     {"risk", SOLVE | EVALUATE, false},
@@ -550,12 +558,10 @@ static const use uses[] = {
 };
 
 static const char *const unknown_to_greedy[] = {
-    "costs",       "objective",  "slack",        "ipu-mem-per-tile",
-    "sweep",       "time-limit", "write-lp",     "write-mps",
-    "min-layers",  "max-layers", "cut-after",    "no-cut-after",
-    "together",    "place",      "device-map",   "schedule",
-    "recompute",   "effects",    "accumulators", "risk",
-    "calibration", NULL};
+    "costs",        "objective", "slack",       "ipu-mem-per-tile", "sweep",         "time-limit",
+    "write-lp",     "write-mps", "min-layers",  "max-layers",       "cut-after",     "no-cut-after",
+    "together",     "place",     "device-map",  "schedule",         "recompute",     "effects",
+    "accumulators", "risk",      "calibration", "copies",           "micro-batches", NULL};
 static const char *const profile_only[] = {"memory-model",
                                            "layer-name-regex",
                                            "inputs-regex-layer-0",
@@ -623,7 +629,8 @@ static popliner_status check_sweep(const options *o, popliner_error *error) {
 }
 
 bool options_keep_activations(const options *o) {
-    return o->schedule == POPLINER_SCHEDULE_POPART || o->schedule == POPLINER_SCHEDULE_TF_GROUPED ||
+    return o->copies != NULL || o->schedule == POPLINER_SCHEDULE_POPART ||
+           o->schedule == POPLINER_SCHEDULE_TF_GROUPED ||
            o->schedule == POPLINER_SCHEDULE_TF_INTERLEAVED;
 }
 
@@ -648,8 +655,16 @@ static popliner_status check_solving(const options *o, const given *g, popliner_
     if (o->recompute != POPLINER_RECOMPUTE_NONE && !options_keep_activations(o))
         return fail(error,
                     "--recompute %s means something for --schedule training (popart), "
-                    "tf-grouped and tf-interleaved only",
+                    "tf-grouped and tf-interleaved, and with --copies, only",
                     recomputes[o->recompute]);
+    if (o->copies != NULL && o->schedule == POPLINER_SCHEDULE_INFERENCE)
+        return fail(error, "--copies %s: --schedule inference keeps nothing; leave out one of them",
+                    o->copies);
+    if (o->copies != NULL && o->calibrate != NULL)
+        return fail(error, "--calibrate %s: knows the copies of --schedule; leave out --copies",
+                    o->calibrate);
+    if (o->micro_batches > 0 && o->copies == NULL)
+        return fail(error, "--micro-batches means something with --copies only");
     if (o->device_map != NULL && o->num_ipus > 0)
         return fail(error, "--device-map %s says which IPUs there are; leave out --num-ipus",
                     o->device_map);

@@ -84,6 +84,8 @@ typedef struct options {
     popliner_schedule schedule;
     const char *schedule_name; /* as it was given */
     popliner_recompute recompute;
+    const char *copies;   /* a rule, or numbers separated by ',' */
+    size_t micro_batches; /* of a step in each pipeline; 0: not said */
     unsigned effects; /* popliner_effect */
     bool has_effects; /* they were asked for */
     popliner_accumulators accumulators;

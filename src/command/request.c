@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/request.h"
 
+#include "command/copies.h"
 #include "command/names.h"
 
 #include <stdlib.h>
@@ -141,7 +142,7 @@ popliner_status request_begin(request *r, const session *s, popliner_memory_mode
     r->asked.need = o->need;
     r->asked.calibration = s->calibration;
     r->asked.solver = &r->solver;
-    return status;
+    return status == POPLINER_OK ? copies_take(r, o, error) : status;
 }
 
 /* Refuses a list for the sake of one of its names. */
@@ -403,8 +404,8 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
     enum { USUAL_IPUS = 16 };
     const options *o = &s->options;
     size_t told_ipus = file == NULL ? 0 : file->num_ipus;
-    popliner_status status = POPLINER_OK;
     r->solver.max_stages = o->num_ipus > 0 ? o->num_ipus : told_ipus > 0 ? told_ipus : USUAL_IPUS;
+    popliner_status status = copies_limit(r, o, error);
     r->solver.slack_percent = o->slack_percent;
     r->solver.time_limit_seconds = o->time_limit_seconds;
     r->solver.min_units = min_units(r, o);
@@ -417,6 +418,8 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
     if (r->cut_rules == NULL)
         return fail_memory(error);
     r->solver.cut_rules = r->cut_rules;
+    if (status != POPLINER_OK)
+        return status;
     if (o->objective != NULL) {
         status = parse_objectives(r, o->objective, error);
     } else if (file != NULL && file->is_graph) {

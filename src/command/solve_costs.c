@@ -44,10 +44,10 @@ static popliner_status check_file(session *s, const popliner_costs_file *file,
                               "--reserve: the costs have no limit of memory to keep something free "
                               "of; give --mem-per-tile");
     if (status == POPLINER_OK && options_keep_activations(o) && info->is_graph)
-        log_message(
-            &s->log, POPLINER_LEVEL_WARNING,
-            "--schedule %s: a graph does not say what a pipeline keeps, so nothing is kept.",
-            o->schedule_name);
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "--%s %s: a graph does not say what a pipeline keeps, so nothing is kept.",
+                    o->copies != NULL ? "copies" : "schedule",
+                    o->copies != NULL ? o->copies : o->schedule_name);
     return status;
 }
 
@@ -61,6 +61,7 @@ static popliner_status make_request(session *s, request *r, popliner_costs_file 
     const popliner_pipeline pipeline = {
         .schedule = o->schedule,
         .recompute = o->recompute,
+        .copies = r->asked.copies,
         .max_stages = o->device_map == NULL ? SIZE_MAX : r->solver.num_mapped_stages,
     };
     if (status == POPLINER_OK)
@@ -117,6 +118,7 @@ popliner_status solve_costs_and_print(session *s, popliner_error *error) {
         input.options = &r.solver;
         input.schedule = s->options.schedule;
         input.recompute = s->options.recompute;
+        input.copies = r.asked.copies;
         input.unit_names = r.unit_names;
         input.option_names = &command_names;
         input.time_unit = info->time_unit;

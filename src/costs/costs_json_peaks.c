@@ -26,7 +26,10 @@ static uint64_t peak_of(const pl_additive_costs *additive, const uint64_t *memor
 popliner_status pl_costs_json_add_pipeline(pl_costs_json *r) {
     size_t max_stages =
         r->pipeline.max_stages < r->num_units ? r->pipeline.max_stages : r->num_units;
-    if (!r->has_kept || !pl_schedule_keeps(r->pipeline.schedule) || max_stages < 2)
+    if (pl_pipeline_has_own_copies(&r->pipeline) &&
+        max_stages > popliner_copies_max_stages(&r->pipeline.copies))
+        max_stages = popliner_copies_max_stages(&r->pipeline.copies);
+    if (!r->has_kept || !pl_pipeline_keeps(&r->pipeline) || max_stages < 2)
         return POPLINER_OK;
     return pl_costs_add_pipeline(r->file->costs, max_stages, r->json.error);
 }

@@ -136,7 +136,7 @@ static popliner_status copy_input(popliner_certificate *c, const pl_certificate_
     bool memory = true;
     c->input = *input;
     c->is_measured = input->profile != NULL;
-    c->has_stash = pl_schedule_keeps(input->pipeline.schedule);
+    c->has_stash = pl_pipeline_keeps(&input->pipeline);
     popliner_status status = pl_owned_options_copy(&c->options, input->options, num_units, error);
     if (status != POPLINER_OK)
         return status;
@@ -219,18 +219,19 @@ popliner_status pl_certificate_take_input(const popliner_certificate_input *call
     if (status == POPLINER_OK && (own.costs == NULL || own.unit_names == NULL))
         status = pl_fail(error, POPLINER_ERROR_USAGE,
                          "a certificate needs costs and the names of their units");
-    if (status == POPLINER_OK && pl_schedule_name(own.schedule) == NULL)
-        status = pl_fail(error, POPLINER_ERROR_USAGE, "there is no schedule %d", (int)own.schedule);
-    if (status == POPLINER_OK && pl_recompute_name(own.recompute) == NULL)
-        status = pl_fail(error, POPLINER_ERROR_USAGE, "there is no way %d of recomputing",
-                         (int)own.recompute);
+    const popliner_pipeline pipeline = {.schedule = own.schedule,
+                                        .recompute = own.recompute,
+                                        .max_stages = 1,
+                                        .copies = own.copies};
+    if (status == POPLINER_OK)
+        status = pl_pipeline_check(&pipeline, error);
     if (status == POPLINER_OK)
         status = pl_solver_options_take(own.options, options, listener, error);
     if (status != POPLINER_OK)
         return status;
     *input = (pl_certificate_input){
         .options = options,
-        .pipeline = {.schedule = own.schedule, .recompute = own.recompute, .max_stages = 1},
+        .pipeline = pipeline,
         .num_units = popliner_costs_num_units(own.costs),
         .unit_names = own.unit_names,
         .time_unit = own.time_unit == NULL ? "cycles" : own.time_unit,

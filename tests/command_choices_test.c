@@ -1,0 +1,147 @@
+/* What the command chooses beside the cuts, and what it takes for it: copies by place.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solving_run.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define TRAINING_DIRECTORY GOLDEN_DIRECTORY "popart-train"
+#define REGIONS PROJECT_DIRECTORY "/data/costs/regions.json"
+
+static command_run run;
+
+/* ---- Copies --------------------------------------------------------------------------------- */
+
+/* Two ways to ask for the same have the same stages, whatever they are called. Copies of one's own
+ * count for each need, those of popart one fewer at least. */
+static void forget_least(json_t *answer) {
+    size_t i;
+    json_t *stage;
+    json_array_foreach(json_object_get(answer, "stages"), i, stage) {
+        json_t *mem = json_object_get(stage, "mem");
+        json_object_del(json_object_get(stage, "needs"), "at_least_bytes");
+        if (json_integer_value(json_object_get(mem, "stash")) == 0) /* it may not be there */
+            json_object_del(mem, "stash");
+    }
+}
+
+static void assert_same_stages(const char *const *these, const char *const *others) {
+    json_t *a = run_json(&run, 0, these);
+    json_t *b = run_json(&run, 0, others);
+    forget_least(a);
+    forget_least(b);
+    assert_true(json_equal(json_object_get(a, "stages"), json_object_get(b, "stages")));
+    assert_true(json_equal(json_object_get(a, "totals"), json_object_get(b, "totals")));
+    json_decref(a);
+    json_decref(b);
+}
+#define ASSERT_SAME_STAGES(these, ...)                                                             \
+    assert_same_stages(these, (const char *const[]){__VA_ARGS__, NULL})
+#define ARGUMENTS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static void copies_of_a_profile_are_those_of_schedules(void **state) {
+    (void)state;
+    ASSERT_SAME_STAGES(ARGUMENTS(TRAINING_DIRECTORY, "--num-ipus", "3", "--schedule", "popart"),
+                       TRAINING_DIRECTORY, "--num-ipus", "3", "--schedule", "popart", "--copies",
+                       "0,3,5,...");
+    ASSERT_SAME_STAGES(ARGUMENTS(TRAINING_DIRECTORY, "--num-ipus", "3", "--schedule",
+                                 "tf-interleaved", "--recompute", "full"),
+                       TRAINING_DIRECTORY, "--num-ipus", "3", "--recompute", "full", "--copies",
+                       "1f1b");
+    ASSERT_SAME_STAGES(
+        ARGUMENTS(TRAINING_DIRECTORY, "--device-map", "0,1,0", "--schedule", "tf-interleaved"),
+        TRAINING_DIRECTORY, "--device-map", "0,1,0", "--copies", "0,1,2");
+    ASSERT_SAME_STAGES(ARGUMENTS(TRAINING_DIRECTORY, "--num-ipus", "3", "--schedule", "sequential"),
+                       TRAINING_DIRECTORY, "--num-ipus", "3", "--copies", "gpipe",
+                       "--micro-batches", "1");
+    /* more than any schedule keeps */
+    ASSERT_SAME_STAGES(
+        ARGUMENTS(TRAINING_DIRECTORY, "--num-ipus", "2", "--copies", "20", "--mem-per-tile", "10M"),
+        TRAINING_DIRECTORY, "--num-ipus", "2", "--copies", "gpipe", "--micro-batches", "21",
+        "--mem-per-tile", "10M");
+}
+
+/* A stored analysis is measured anew where it has not as many copies. */
+static void copies_of_a_stored_analysis_are_the_same(void **state) {
+    (void)state;
+    static const char *const copies[] = {"1f1b", "0,3,5,...", "40"};
+    const char *file = in_scratch("stored");
+    RUN(&run, TRAINING_DIRECTORY, "-q", "--save-to-file", file);
+    assert_int_equal(run.status, 0);
+    for (size_t i = 0; i < 3; i++)
+        ASSERT_SAME_STAGES(ARGUMENTS(file, "--load-from-file", "--num-ipus", "3", "--copies",
+                                     copies[i], "--mem-per-tile", "10M"),
+                           TRAINING_DIRECTORY, "--num-ipus", "3", "--copies", copies[i],
+                           "--mem-per-tile", "10M");
+}
+
+/* Of regions.json: tile 0 of a + b and c + d, tile 1 likewise, and what they keep. */
+static void copies_of_a_file_are_counted(void **state) {
+    (void)state;
+    json_t *answer = RUN_JSON(&run, 0, "--costs", REGIONS, "--num-ipus", "2", "--cut-after", "b",
+                              "--no-cut-after", "a", "--copies", "1,4", "--mem-per-tile", "10K");
+    /* b alone shares 70 and 30; d or a alone 25: 395 + 18 * 4 = 467 and 405 + 4 * 4 = 421;
+     * 305 + 10 and 805 + 20 */
+    assert_int_equal(NUMBER_AT(answer, "stages", "0", "mem", "max_tile_mem"), 467);
+    assert_int_equal(NUMBER_AT(answer, "stages", "1", "mem", "max_tile_mem"), 825);
+    assert_int_equal(NUMBER_AT(answer, "options", "copies", "0"), 1);
+    assert_int_equal(NUMBER_AT(answer, "options", "copies", "1"), 4);
+    json_decref(answer);
+    answer = RUN_JSON(&run, 0, "--costs", REGIONS, "--mem-per-tile", "10K");
+    assert_true(json_is_null(JSON_AT(answer, "options", "copies")));
+    json_decref(answer);
+    /* a list is for no more stages than it has */
+    answer = RUN_JSON(&run, 0, "--costs", REGIONS, "--copies", "1,4", "--mem-per-tile", "10K");
+    assert_int_equal(NUMBER_AT(answer, "options", "num_ipus"), 2);
+    json_decref(answer);
+}
+
+static void copies_that_lack_something_are_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *arguments[8];
+        const char *message;
+    } cases[] = {
+        {{"--copies", "1f1c"}, "--copies 1f1c: expected 1f1b, gpipe"},
+        {{"--copies", "gpipe"},
+         "--copies gpipe: every micro-batch of a step is kept; give --micro"},
+        {{"--copies", "zero-bubble"}, "--copies zero-bubble: depends on the number of stages"},
+        {{"--copies", "interleaved", "--num-ipus", "4"},
+         "--copies interleaved: give a --device-map"},
+        {{"--copies", "interleaved", "--device-map", "0,1,0"}, "give a --device-map in which each"},
+        {{"--copies", "0,1", "--num-ipus", "3"}, "is for 2 stages, but up to 3 stages are asked"},
+        {{"--copies", "0,1", "--device-map", "0,1,0"}, "is for 2 stages, but 3 stages are asked"},
+        {{"--copies", "0,1", "--schedule", "inference"}, "--schedule inference keeps nothing"},
+        {{"--micro-batches", "3"}, "--micro-batches means something with --copies only"},
+        {{"--copies", "1f1b", "--solver", "greedy"}, "greedy knows nothing of --copies"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *arguments[12] = {REGIONS, "--solve"};
+        bool is_greedy = i + 1 == sizeof cases / sizeof *cases;
+        size_t count = 0;
+        if (!is_greedy)
+            arguments[count++] = "--costs";
+        arguments[count++] = is_greedy ? TRAINING_DIRECTORY : REGIONS;
+        arguments[count++] = "--solve";
+        for (size_t k = 0; cases[i].arguments[k] != NULL; k++)
+            arguments[count++] = cases[i].arguments[k];
+        arguments[count] = NULL;
+        run_command(&run, arguments);
+        assert_refused(&run, 2, cases[i].message);
+    }
+    RUN(&run, TRAINING_DIRECTORY, "-q", "--evaluate", "0|1", "--copies", "0,1");
+    assert_refused(&run, 2, "is for 2 stages, but --evaluate 0|1 has 3");
+    RUN(&run, TRAINING_DIRECTORY, "-q", "--evaluate", "0|1", "--copies", "zero-bubble");
+    assert_int_equal(run.status, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(copies_of_a_profile_are_those_of_schedules),
+        SCRATCH_TEST(copies_of_a_stored_analysis_are_the_same),
+        cmocka_unit_test(copies_of_a_file_are_counted),
+        cmocka_unit_test(copies_that_lack_something_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
