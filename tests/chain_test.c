@@ -2,11 +2,10 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "golden_case.h"
+#include "made_profile.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "memory/chain_data.h"
 #include "memory/stage.h"
@@ -302,14 +301,9 @@ static void assert_field(const char *row, size_t column, const char *expected) {
  * that it touches, and its table tells where. */
 static void places_guessed_calls_by_what_they_touch(void **state) {
     const char *directory = *state;
-    char command[2000];
     golden_case c;
-    snprintf(command, sizeof command,
-             "'%s' --output '%s' --force --quiet --framework popart --training --outline "
-             "--layers 4 --tiles 8 --seed 103",
-             MKPROFILE_TOOL, directory);
-    int status = system(command);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    make_profile(directory,
+                 "--framework popart --training --outline --layers 4 --tiles 8 --seed 103");
     golden_load_directory(&c, directory);
     check_layers(&c, assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS));
 

@@ -4,11 +4,11 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command_run.h"
+#include "made_profile.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* The first is what the others are compared with. */
@@ -274,15 +274,10 @@ static void a_real_profile_gives_the_same(void **state) {
  * while they read (4,096 a piece), and more tiles than they need to measure (4 each). */
 static void check_made(const char *name, const char *model, const char *const *options,
                        bool is_too_large) {
-    char command[2000];
     char profile[1100];
     char debug[1100];
     const char *directory = in_scratch("made");
-    snprintf(command, sizeof command,
-             "'%s' --output '%s' --quiet --preset bert-large --debug-arguments 100 %s",
-             MKPROFILE_TOOL, directory, model);
-    int status = system(command);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    make_profile(directory, "--preset bert-large --debug-arguments 100 %s", model);
     snprintf(profile, sizeof profile, "%s/profile.pop", directory);
     snprintf(debug, sizeof debug, "%s/debug.cbor", directory);
     subject s = {.name = name,

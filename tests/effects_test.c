@@ -4,11 +4,10 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "golden_case.h"
+#include "made_profile.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "costs/costs.h"
 #include "costs/pipeline.h"
@@ -19,6 +18,7 @@
 #include "model/layers.h"
 #include "naive_passes.h"
 #include "profile/profile_data.h"
+#include "same_detail.h"
 #include "test_data.h"
 
 enum { NUM_SCHEDULES = POPLINER_SCHEDULE_SEQUENTIAL + 1 };
@@ -425,35 +425,6 @@ static void assert_properties(const naive_passes *n, pl_stage_meter *meter,
 
 /* ---- At once -------------------------------------------------------------------------------- */
 
-static void assert_same_detail(const popliner_stage_detail *a, const popliner_stage_detail *b) {
-    assert_int_equal(a->total_bytes, b->total_bytes);
-    assert_int_equal(a->variables_bytes, b->variables_bytes);
-    assert_int_equal(a->vertex_code_bytes, b->vertex_code_bytes);
-    assert_int_equal(a->vertex_state_bytes, b->vertex_state_bytes);
-    assert_int_equal(a->exchange_code_bytes, b->exchange_code_bytes);
-    assert_int_equal(a->control_code_bytes, b->control_code_bytes);
-    assert_int_equal(a->unexplained_bytes, b->unexplained_bytes);
-    assert_int_equal(a->unexplained_always_live_bytes, b->unexplained_always_live_bytes);
-    assert_int_equal(a->stash_bytes, b->stash_bytes);
-    assert_int_equal(a->buffer_bytes, b->buffer_bytes);
-    assert_int_equal(a->accumulator_bytes, b->accumulator_bytes);
-    assert_int_equal(a->layout_bytes, b->layout_bytes);
-    assert_int_equal(a->parameter_bytes, b->parameter_bytes);
-    assert_int_equal(a->tile, b->tile);
-    assert_int_equal(a->tile_bytes, b->tile_bytes);
-    assert_int_equal(a->tile_unexplained_bytes, b->tile_unexplained_bytes);
-    assert_int_equal(a->tile_stash_bytes, b->tile_stash_bytes);
-    assert_int_equal(a->tile_layout_bytes, b->tile_layout_bytes);
-    assert_int_equal(a->step, b->step);
-    for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
-        assert_int_equal(a->need_bytes[need], b->need_bytes[need]);
-    assert_int_equal(a->num_variables, b->num_variables);
-    for (size_t i = 0; i < a->num_variables; i++) {
-        assert_int_equal(a->variables[i].variable, b->variables[i].variable);
-        assert_int_equal(a->variables[i].size_bytes, b->variables[i].size_bytes);
-    }
-}
-
 /* All tables and details of a chain in a pipeline, against each stage by itself; a few of these
  * against the simple evaluation. */
 static void check_pipeline(const naive_passes *n, const popliner_pipeline *pipeline,
@@ -607,16 +578,10 @@ static void made_models_agree(void **state) {
         "--framework tensorflow --training --skips 1 --layers 4",
     };
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
-        char command[1000];
         char *directory = test_path(*state, "made");
         golden_case c;
         uint64_t random = 101 + i;
-        snprintf(command, sizeof command,
-                 "'%s' --output '%s' --force --quiet --tiles 4 --hidden 16 --sequence 8 "
-                 "--vocabulary 60 %s",
-                 MKPROFILE_TOOL, directory, models[i]);
-        int status = system(command);
-        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        make_profile(directory, "--tiles 4 --hidden 16 --sequence 8 --vocabulary 60 %s", models[i]);
         golden_load_directory(&c, directory);
         popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_NATURAL);
         popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);

@@ -7,12 +7,12 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "golden_case.h"
+#include "made_profile.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "memory/chain_data.h"
 #include "memory/stage.h"
@@ -24,7 +24,7 @@
 #include "profile/read.h"
 #include "test_data.h"
 
-enum { NUM_LAYERS = 6, MOST_CUTS = 3, NUM_MODELS = 2, PATH_BYTES = 500 };
+enum { NUM_LAYERS = 6, MOST_CUTS = 3, NUM_MODELS = 2 };
 
 typedef struct style {
     const char *name;
@@ -57,21 +57,19 @@ static const split splits[] = {{1, {2}}, {2, {1, 3}}, {3, {0, 2, 4}}};
 static char *scratch;
 
 static void make_model(golden_case *c, const char *directory, const char *options) {
-    char command[2000];
-    char profile[PATH_BYTES];
-    char debug[PATH_BYTES];
+    char *path = test_path(scratch, directory);
+    char *profile = test_path(path, "profile.pop");
+    char *debug = test_path(path, "debug.cbor");
     popliner_error error = {.message = ""};
-    snprintf(command, sizeof command, "'%s' --output '%s/%s' --force --quiet --layers %d %s",
-             MKPROFILE_TOOL, scratch, directory, NUM_LAYERS, options);
-    int status = system(command);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    snprintf(profile, sizeof profile, "%s/%s/profile.pop", scratch, directory);
-    snprintf(debug, sizeof debug, "%s/%s/debug.cbor", scratch, directory);
+    make_profile(path, "--layers %d %s", NUM_LAYERS, options);
     *c = (golden_case){.name = directory};
     if (pl_read_profile(profile, NULL, &c->profile, &error) != POPLINER_OK ||
         pl_debug_info_read(debug, NULL, &c->info, &error) != POPLINER_OK ||
         pl_operations_find(c->profile, c->info, &c->operations, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
+    free(debug);
+    free(profile);
+    free(path);
 }
 
 /* One memory model of the whole. */

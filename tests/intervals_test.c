@@ -15,6 +15,7 @@
 #include "naive_passes.h"
 #include "popliner/stage.h"
 #include "profile/profile_data.h"
+#include "same_detail.h"
 #include "test_data.h"
 
 /* Longer chains are looked at for as many places in a pipeline as there are costs of: more take too
@@ -66,35 +67,6 @@ static void assert_peaks(const golden_case *c, const popliner_chain *chain,
     }
     pl_stage_memory_clear(&memory);
     pl_stage_meter_free(meter);
-}
-
-static void assert_same_detail(const popliner_stage_detail *a, const popliner_stage_detail *b) {
-    assert_int_equal(a->total_bytes, b->total_bytes);
-    assert_int_equal(a->variables_bytes, b->variables_bytes);
-    assert_int_equal(a->vertex_code_bytes, b->vertex_code_bytes);
-    assert_int_equal(a->vertex_state_bytes, b->vertex_state_bytes);
-    assert_int_equal(a->exchange_code_bytes, b->exchange_code_bytes);
-    assert_int_equal(a->control_code_bytes, b->control_code_bytes);
-    assert_int_equal(a->unexplained_bytes, b->unexplained_bytes);
-    assert_int_equal(a->unexplained_always_live_bytes, b->unexplained_always_live_bytes);
-    assert_int_equal(a->stash_bytes, b->stash_bytes);
-    assert_int_equal(a->parameter_bytes, b->parameter_bytes);
-    assert_int_equal(a->tile, b->tile);
-    assert_int_equal(a->tile_bytes, b->tile_bytes);
-    assert_int_equal(a->tile_unexplained_bytes, b->tile_unexplained_bytes);
-    assert_int_equal(a->tile_stash_bytes, b->tile_stash_bytes);
-    assert_int_equal(a->buffer_bytes, b->buffer_bytes);
-    assert_int_equal(a->accumulator_bytes, b->accumulator_bytes);
-    assert_int_equal(a->layout_bytes, b->layout_bytes);
-    assert_int_equal(a->tile_layout_bytes, b->tile_layout_bytes);
-    assert_int_equal(a->step, b->step);
-    assert_int_equal(a->num_variables, b->num_variables);
-    for (size_t i = 0; i < a->num_variables; i++) {
-        assert_int_equal(a->variables[i].variable, b->variables[i].variable);
-        assert_int_equal(a->variables[i].size_bytes, b->variables[i].size_bytes);
-        assert_string_equal(a->variables[i].name, b->variables[i].name);
-        assert_string_equal(a->variables[i].category, b->variables[i].category);
-    }
 }
 
 /* The details of every interval are those of measuring it by itself, in all parts, with and without

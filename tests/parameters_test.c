@@ -3,11 +3,11 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "golden_case.h"
+#include "made_profile.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "intervals/stage_details.h"
 #include "memory/chain_data.h"
@@ -197,16 +197,12 @@ static void assert_either(uint64_t actual, uint64_t without, uint64_t with) {
 
 static void check_model(void **state, const char *options, const char *layer_pattern,
                         const char *head_pattern, const char *tail_pattern, bool has_accumulators) {
-    char command[1000];
     char *directory = test_path(*state, "made");
     golden_case c;
     pl_stage_meter *meter;
-    snprintf(command, sizeof command,
-             "'%s' --output '%s' --force --quiet --layers 4 --tiles 4 --hidden 16 --sequence 8 "
-             "--vocabulary 60 --training %s",
-             MKPROFILE_TOOL, directory, options);
-    int status = system(command);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    make_profile(directory,
+                 "--layers 4 --tiles 4 --hidden 16 --sequence 8 --vocabulary 60 --training %s",
+                 options);
     golden_load_directory(&c, directory);
     c.name = options;
     char *path = test_path(directory, "profile.pop");

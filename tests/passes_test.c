@@ -3,12 +3,11 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "golden_case.h"
+#include "made_profile.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "costs/costs.h"
 #include "costs/pipeline.h"
@@ -36,15 +35,11 @@ static popliner_costs *measure(const golden_case *c, const popliner_chain *chain
 
 /* A profile of popliner-mkprofile. */
 static void make_model(golden_case *c, const char *name, const char *options) {
-    char command[2000];
-    char path[500];
-    snprintf(command, sizeof command, "'%s' --output '%s/%s' --force --quiet %s", MKPROFILE_TOOL,
-             scratch, name, options);
-    int status = system(command);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    snprintf(path, sizeof path, "%s/%s", scratch, name);
+    char *path = test_path(scratch, name);
+    make_profile(path, "%s", options);
     golden_load_directory(c, path);
     c->name = name;
+    free(path);
 }
 
 /* Calls `check` for chains of several kinds over the operations of a case. */

@@ -10,8 +10,8 @@
 #include "memory/passing.h"
 #include "test_data.h"
 
-/* A usage with these sets, each given by bits: bit u for a unit forward, bit num_units + u for it
- * backward. Set i of `bits` gets the number numbers[i]. */
+/* A usage with these sets, each given by bits: bit u for a unit that begins forward, bit
+ * num_units + u for one that does not. Set i of `bits` gets the number numbers[i]. */
 static pl_unit_usage make_usage(size_t num_units, const uint32_t *bits, size_t count,
                                 uint32_t *numbers) {
     pl_unit_usage usage = {.num_units = 2 * num_units};
@@ -45,20 +45,21 @@ static uint32_t between(uint32_t touching, size_t num_units) {
     return bits;
 }
 
-/* Those that touch in a pass: what the last layer and all behind it touch belongs to both. */
+/* Those that touch in a pass: what the last layer and all behind it touch belongs to both. Without
+ * training nothing is backward. */
 static uint32_t touching_in(uint32_t bits, size_t num_units, const pl_passes *passes,
                             bool is_forward) {
     uint32_t mask = (UINT32_C(1) << num_units) - 1;
     uint32_t forward = bits & mask;
     uint32_t backward = bits >> num_units;
     uint32_t of_both = ~((UINT32_C(1) << passes->last_layer) - 1) & mask;
-    if (is_forward)
-        return forward;
-    return passes->is_training ? backward | (forward & of_both) : 0;
+    if (!passes->is_training)
+        return is_forward ? forward : 0;
+    return is_forward ? forward | (backward & of_both) : backward | (forward & of_both);
 }
 
 static void check_units(size_t num_units, const pl_passes *passes) {
-    size_t count = (size_t)1 << 2 * num_units;
+    size_t count = (size_t)1 << (passes->is_training ? 2 : 1) * num_units;
     uint32_t *bits = test_new_array(count, sizeof *bits);
     uint32_t *numbers = test_new_array(count, sizeof *numbers);
     size_t num_wider = 0;

@@ -21,6 +21,7 @@ import sys
 import tempfile
 
 import profile_relations as relations
+from profile_blobs import as_list, as_runs
 
 TILES = 12
 TABLES = (["--memory-totals"], ["--memory-totals", "--format", "csv"],
@@ -49,21 +50,6 @@ def run(popliner, *arguments, status=(0, 1)):
 
 
 # ---- files that are made of others ----
-
-def varint(number):
-    groups = [number & 0x7F | 0x80]
-    while number := number >> 7:
-        groups.append(number & 0x7F)
-    return bytes(reversed(groups))
-
-
-def as_list(numbers):
-    return b"".join(varint(number) for number in numbers)
-
-
-def as_runs(numbers):
-    return varint(len(numbers) << 1 | 1) + as_list(numbers) if numbers else b""
-
 
 def undiff(blob):
     numbers, last = [], 0

@@ -20,23 +20,7 @@ import sys
 import tempfile
 
 import profile_relations as relations
-
-
-# ---- blobs, written ----
-
-def varint(number):
-    groups = [number & 0x7F | 0x80]
-    while number := number >> 7:
-        groups.append(number & 0x7F)
-    return bytes(reversed(groups))
-
-
-def as_list(numbers):
-    return b"".join(varint(number) for number in numbers)
-
-
-def as_runs(numbers):
-    return varint(len(numbers) << 1 | 1) + as_list(numbers)
+from profile_blobs import as_list, as_runs
 
 
 # ---- what is changed ----

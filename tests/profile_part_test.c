@@ -2,13 +2,13 @@
  * tells of an IPU is tested by pipeline_ipus_test.py.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "made_profile.h"
 #include "test_data.h"
 #include "test_sql.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "popliner/analysis.h"
 #include "popliner/popliner.h"
@@ -20,13 +20,7 @@ enum { TILES = 8, IPUS = 3 };
 
 /* The profile of a pipeline, in the test's directory; the caller frees its path. */
 static char *make_pipeline(const char *directory) {
-    char command[1000];
-    snprintf(command, sizeof command,
-             "'%s' --output '%s' --force --quiet --preset bert-tiny --training --tiles %d "
-             "--pipeline '0|1'",
-             MKPROFILE_TOOL, directory, TILES);
-    int status = system(command);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    make_profile(directory, "--preset bert-tiny --training --tiles %d --pipeline '0|1'", TILES);
     return test_path(directory, "profile.pop");
 }
 

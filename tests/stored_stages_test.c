@@ -22,6 +22,7 @@
 #include "popliner/liveness.h"
 #include "popliner/solver.h"
 #include "profile/profile_data.h"
+#include "same_detail.h"
 #include "show/reports.h"
 #include "solve/plan_data.h"
 #include "store/stored_analysis.h"
@@ -115,29 +116,12 @@ static void assert_same_details(const stored_case *s, const pl_measured_stages *
                                                    s->c.profile, pipeline, &stage);
     popliner_stage_detail b = pl_stage_details_get(
         found->details, pl_stored_analysis_profile(analysis), pipeline, &stage);
-    assert_int_equal(a.total_bytes, b.total_bytes);
-    assert_int_equal(a.stash_bytes, b.stash_bytes);
-    assert_int_equal(a.buffer_bytes, b.buffer_bytes);
-    assert_int_equal(a.accumulator_bytes, b.accumulator_bytes);
-    assert_int_equal(a.layout_bytes, b.layout_bytes);
-    assert_int_equal(a.tile_layout_bytes, b.tile_layout_bytes);
-    for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
-        assert_int_equal(a.need_bytes[need], b.need_bytes[need]);
-    assert_int_equal(a.parameter_bytes, b.parameter_bytes);
-    assert_int_equal(a.tile, b.tile);
-    assert_int_equal(a.tile_bytes, b.tile_bytes);
+    assert_same_detail(&a, &b);
     assert_int_equal(a.tile_bytes, popliner_costs_peak(costs, stage.first_unit, stage.last_unit,
                                                        stage.stages_to_end));
     assert_int_equal(a.tile_bytes,
                      popliner_costs_peak(s->costs[place_of(pipeline)], stage.first_unit,
                                          stage.last_unit, stage.stages_to_end));
-    assert_int_equal(a.step, b.step);
-    assert_int_equal(a.num_variables, b.num_variables);
-    for (size_t i = 0; i < a.num_variables; i++) {
-        assert_string_equal(a.variables[i].name, b.variables[i].name);
-        assert_string_equal(a.variables[i].category, b.variables[i].category);
-        assert_int_equal(a.variables[i].size_bytes, b.variables[i].size_bytes);
-    }
 }
 
 /* ---- finding -------------------------------------------------------------------------------- */

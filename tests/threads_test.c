@@ -2,6 +2,7 @@
  * calling thread alone.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "made_profile.h"
 #include "test_data.h"
 #include "test_sql.h"
 
@@ -10,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "model/operations.h"
 #include "popliner/operations.h"
@@ -130,12 +130,7 @@ static void expect_same_error(const char *profile, const char *debug, popliner_s
 
 /* A generated profile with enough rows for dozens of pieces. */
 static void make_sample(const char *directory, char **profile, char **debug) {
-    char command[2000];
-    snprintf(command, sizeof command,
-             "'%s' --output '%s' --force --quiet --layers 4 --tiles 24 --training", MKPROFILE_TOOL,
-             directory);
-    int status = system(command);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    make_profile(directory, "--layers 4 --tiles 24 --training");
     *profile = test_path(directory, "profile.pop");
     *debug = test_path(directory, "debug.cbor");
 }

@@ -13,12 +13,10 @@
 
 void pl_interval_inputs_free(pl_interval_inputs *inputs) {
     pl_account_free(&inputs->account);
-    pl_unit_usage_free(&inputs->usage);
     pl_pass_usage_free(&inputs->own_pass_usage);
     pl_passing_free(&inputs->passing);
     free(inputs->was_kept);
     pl_stash_free(&inputs->stash);
-    pl_unit_usage_free(&inputs->parameters);
     pl_vertex_kinds_free(&inputs->kinds);
     pl_unit_sets_free(&inputs->kind_sets);
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
@@ -37,15 +35,15 @@ void pl_interval_inputs_free(pl_interval_inputs *inputs) {
 static popliner_status sum_programs(pl_interval_inputs *inputs, popliner_error *error) {
     const popliner_profile *p = inputs->profile;
     const pl_memory_model *model = inputs->model;
+    const pl_unit_usage *usage = &inputs->pass_usage->usage;
     size_t num_tiles = p->target.num_tiles;
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
-        inputs->set_bytes[group] =
-            pl_new_array(inputs->usage.sets.count * num_tiles, sizeof(uint64_t));
+        inputs->set_bytes[group] = pl_new_array(usage->sets.count * num_tiles, sizeof(uint64_t));
         if (inputs->set_bytes[group] == NULL)
             return pl_fail_memory(error, "the memory of the layers");
     }
     for (size_t program = 0; program < p->num_programs; program++) {
-        uint32_t set = inputs->usage.program_set[program];
+        uint32_t set = usage->program_set[program];
         uint32_t compute_set = p->program_compute_set[program];
         if (set == 0)
             continue;
@@ -60,7 +58,7 @@ static popliner_status sum_programs(pl_interval_inputs *inputs, popliner_error *
     }
     for (uint32_t compute_set = 0; !model->repeats_state && compute_set < p->num_compute_sets;
          compute_set++) {
-        uint32_t set = inputs->usage.compute_set_set[compute_set];
+        uint32_t set = usage->compute_set_set[compute_set];
         if (set != 0)
             pl_add_vertex_state(model, p, compute_set,
                                 inputs->set_bytes[PL_VERTEX_STATE] + set * num_tiles);
@@ -178,9 +176,6 @@ static popliner_status find_effects(pl_interval_inputs *inputs, bool with_all_ne
         inputs->has_accumulators = pl_has_accumulators(p);
     if (pl_wants_accumulators(pipeline, true))
         inputs->accumulator_factor = pl_accumulator_factor(pipeline, inputs->has_accumulators);
-    if (inputs->accumulator_factor > 0)
-        status = pl_passes_unit_usage(passes, true, &inputs->parameters, p, inputs->operations,
-                                      inputs->chain, &inputs->account, error);
     return status;
 }
 
@@ -277,14 +272,11 @@ popliner_status pl_interval_inputs_find(pl_interval_inputs *inputs, const poplin
     popliner_status status =
         pl_account_create(&inputs->account, chain->model, profile, operations, error);
     if (status == POPLINER_OK)
-        status = pl_unit_usage_find(&inputs->usage, profile, operations, chain->unit_of_operation,
-                                    chain->num_units, &inputs->account, error);
+        status = find_passes(inputs, max_stages, error);
     if (status == POPLINER_OK)
         status = sum_programs(inputs, error);
     if (status == POPLINER_OK)
         status = find_vertex_code(inputs, error);
-    if (status == POPLINER_OK)
-        status = find_passes(inputs, max_stages, error);
     if (status == POPLINER_OK)
         status = find_effects(inputs, with_all_needs, error);
     if (status == POPLINER_OK)

@@ -30,11 +30,10 @@ typedef struct pl_interval_inputs {
     const pl_interval_options *options;
     const pl_memory_model *model; /* that of the chain */
     pl_account account;
-    uint32_t first_data_unit; /* data that only units before it touch does not count */
-    pl_unit_usage usage;
+    uint32_t first_data_unit;        /* data that only units before it touch does not count */
     const pl_pass_usage *pass_usage; /* that of the options, or the next */
     pl_pass_usage own_pass_usage;
-    pl_passing passing; /* who counts the variables of its sets that are not always live */
+    pl_passing passing; /* which units touch and count what its sets stand for */
     uint8_t *was_kept;  /* [classes], only if it trains: it is live across the turn */
     pl_stash stash;     /* only for a pipeline that keeps something */
     size_t max_stages;  /* of the pipeline: 1 for one that keeps nothing */
@@ -43,12 +42,11 @@ typedef struct pl_interval_inputs {
     bool has_buffers;      /* a stage hands on what stays */
     bool has_accumulators; /* the profile */
     uint64_t accumulator_factor;
-    pl_unit_usage parameters; /* if that is not 0 */
-    pl_need_rule rule;        /* of stages with others behind them */
-    pl_need_rule last_rule;   /* of those that end with the last unit */
+    pl_need_rule rule;      /* of stages with others behind them */
+    pl_need_rule last_rule; /* of those that end with the last unit */
     bool wants_need[POPLINER_NUM_NEEDS];
 
-    /* State and code of all programs with the same set of units: [sets][tiles]. */
+    /* State and code of all programs with the same set of pass_usage: [sets][tiles]. */
     uint64_t *set_bytes[PL_NUM_CODE_GROUPS];
     /* The units that need each vertex kind on each tile: [types][tiles], sets of kind_sets. */
     pl_vertex_kinds kinds;
@@ -66,6 +64,11 @@ typedef struct pl_interval_inputs {
     size_t set_words;
     uint64_t *set_bits;
 } pl_interval_inputs;
+
+/* The units that touch a variable: a set of passing.sets. O(1). */
+static inline uint32_t pl_units_touching(const pl_interval_inputs *inputs, uint64_t variable) {
+    return inputs->passing.touching[inputs->pass_usage->usage.variable_set[variable]];
+}
 
 /* The units that count a variable, if it is not always live, at steps before the turn or from it
  * on: a set of passing.sets. O(1). */

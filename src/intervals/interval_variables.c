@@ -30,14 +30,14 @@ static void sum_by_set(const pl_interval_inputs *inputs, uint64_t *set_bytes) {
     for (size_t i = 0; i < p->num_variables; i++) {
         if (p->category[p->variable_category[i]] == PL_CATEGORY_VARIABLE &&
             p->class_always_live[p->variable_class[i]])
-            set_bytes[inputs->usage.variable_set[i]] += p->variable_size_bytes[i];
+            set_bytes[pl_units_touching(inputs, i)] += p->variable_size_bytes[i];
     }
 }
 
 static popliner_status find_parameters(const pl_interval_inputs *inputs, pl_stage_details *details,
                                        popliner_error *error) {
-    const pl_unit_sets *sets = &inputs->usage.sets;
-    size_t num_units = inputs->usage.num_units;
+    const pl_unit_sets *sets = &inputs->passing.sets;
+    size_t num_units = inputs->chain->num_units;
     pl_interval_sums sums = {0};
     uint64_t *set_bytes = pl_new_array(sets->count, sizeof *set_bytes);
     size_t *units = pl_new_array(num_units, sizeof *units);

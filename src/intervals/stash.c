@@ -31,13 +31,10 @@ static void spread_set(touching *t, const pl_passes *passes, const pl_unit_sets 
     t->first = num_units;
     t->end = 0;
     for (; set != 0; set = sets->rest[set]) {
-        uint32_t unit = sets->last_unit[set] % num_units;
-        if (sets->last_unit[set] >= num_units)
-            t->passes[unit] |= BACKWARD;
-        else
-            t->passes[unit] |= unit >= passes->last_layer ? FORWARD | BACKWARD : FORWARD;
-        t->first = unit < t->first ? unit : t->first;
-        t->end = unit >= t->end ? unit + 1 : t->end;
+        pl_pass_member m = pl_pass_member_of(passes, num_units, sets->last_unit[set]);
+        t->passes[m.unit] |= (m.is_forward ? FORWARD : 0) | (m.is_backward ? BACKWARD : 0);
+        t->first = m.unit < t->first ? m.unit : t->first;
+        t->end = m.unit >= t->end ? m.unit + 1 : t->end;
     }
 }
 

@@ -33,7 +33,7 @@ typedef struct pl_stash {
     uint8_t *class_matters;
 } pl_stash;
 
-/* Finds out for a usage of pl_passes_unit_usage. Zero-initialise before, free with pl_stash_free,
+/* Finds out for a usage of a pl_pass_usage. Zero-initialise before, free with pl_stash_free,
  * also after an error. Errors: MEMORY. O(units of all sets). */
 popliner_status pl_stash_create(pl_stash *stash, const popliner_profile *profile,
                                 const popliner_chain *chain, const pl_passes *passes,

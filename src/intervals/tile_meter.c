@@ -154,7 +154,7 @@ void pl_tile_meter_free(pl_tile_meter *meter) {
 /* Enters something of the units of `set` into the table of arrivals of one sum. */
 static void add_arrivals(pl_tile_meter *meter, int sum, const pl_unit_sets *sets, uint32_t set,
                          uint64_t bytes) {
-    size_t num_units = meter->inputs->usage.num_units;
+    size_t num_units = meter->inputs->chain->num_units;
     for (; set != 0 && bytes > 0; set = sets->rest[set]) {
         uint32_t unit = sets->last_unit[set];
         uint32_t rest = sets->rest[set];
@@ -244,26 +244,24 @@ static bool divide_class(pl_tile_meter *meter, uint64_t variable) {
  * all stages, and makes parts of everything else. */
 static bool sort_variables(pl_tile_meter *meter, size_t tile) {
     const popliner_profile *p = meter->inputs->profile;
-    const pl_unit_usage *usage = &meter->inputs->usage;
-    const pl_unit_usage *parameters = &meter->inputs->parameters;
+    const pl_pass_usage *usage = meter->inputs->pass_usage;
     bool adds_always_live = meter->inputs->model->adds_always_live;
     pl_live_parts_empty(&meter->parts);
     if (!pl_curve_begin(&meter->base_curve, 0, p->num_steps))
         return false;
     add_unexplained(meter, tile);
     for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
-        uint32_t set = usage->variable_set[i];
+        uint32_t set = pl_units_touching(meter->inputs, i);
         uint32_t class_index = p->variable_class[i];
         uint64_t bytes = p->variable_size_bytes[i];
         if (set == 0)
             continue;
         if (adds_always_live && p->class_always_live[class_index]) {
             if (!pl_account_is_code(&meter->inputs->account, i))
-                add_arrivals(meter, PL_SUM_DATA, &usage->sets, set, bytes);
+                add_arrivals(meter, PL_SUM_DATA, &meter->inputs->passing.sets, set, bytes);
             if (meter->inputs->accumulator_factor > 0)
-                add_arrivals(meter, PL_SUM_ACCUMULATORS, &parameters->sets,
-                             pl_parameter_units(parameters, &meter->inputs->pass_usage->passes, p,
-                                                &meter->inputs->account, i),
+                add_arrivals(meter, PL_SUM_ACCUMULATORS, &usage->usage.sets,
+                             pl_parameter_units(usage, p, &meter->inputs->account, i),
                              bytes * meter->inputs->accumulator_factor);
             continue;
         }
@@ -337,7 +335,7 @@ static void enter_set(pl_tile_meter *meter, uint32_t arriving, bool is_listing) 
 /* Lists the sets that something arrives of. */
 static bool list_arriving(pl_tile_meter *meter) {
     size_t num_sets = meter->inputs->passing.sets.count;
-    size_t num_places = arrivals_place(meter->inputs->usage.num_units, 0);
+    size_t num_places = arrivals_place(meter->inputs->chain->num_units, 0);
     memset(meter->arriving_start, 0, (num_places + 2) * sizeof *meter->arriving_start);
     for (uint32_t set = 0; set < num_sets; set++)
         if (meter->set_start[set] < meter->set_start[set + 1])
@@ -471,7 +469,7 @@ static stage_peak peak_of_stage(const pl_tile_meter *meter, const stage_steps *s
 /* From differences over the starts to the bytes that arrive in stages beginning at `start`: called
  * for every start in order. */
 static void begin_start(pl_tile_meter *meter, size_t start) {
-    size_t num_units = meter->inputs->usage.num_units;
+    size_t num_units = meter->inputs->chain->num_units;
     size_t num_sums = count_sums(meter->inputs);
     for (size_t sum = 0; start > 0 && sum < num_sums; sum++) {
         uint64_t *arriving = meter->arriving_bytes[sum] + start * num_units;
@@ -483,7 +481,7 @@ static void begin_start(pl_tile_meter *meter, size_t start) {
 
 /* What stages of one unit keep, of the differences over the starts. */
 static void find_unit_stashes(pl_tile_meter *meter) {
-    size_t num_units = meter->inputs->usage.num_units;
+    size_t num_units = meter->inputs->chain->num_units;
     const uint64_t *arriving = meter->arriving_bytes[PL_SUM_STASH];
     for (size_t unit = 0; unit < num_units; unit++) {
         meter->unit_stash_bytes[unit] = 0;
@@ -586,7 +584,7 @@ static bool add_to_stage(pl_tile_meter *meter, size_t tile, size_t start, size_t
                          uint64_t unit_stash_bytes) {
     const pl_interval_inputs *inputs = meter->inputs;
     const bool *wants = inputs->wants_need;
-    size_t interval = pl_triangle_place(inputs->usage.num_units, start, unit);
+    size_t interval = pl_triangle_place(inputs->chain->num_units, start, unit);
     bool has_buffers = (inputs->options->pipeline.effects & POPLINER_EFFECT_BUFFERS) != 0;
     steady_bytes s = find_steady(meter, tile, unit, sum_bytes);
     uint64_t steady = s.all_code_bytes + s.data_bytes + s.fixed_bytes;
@@ -636,7 +634,7 @@ static bool add_to_stage(pl_tile_meter *meter, size_t tile, size_t start, size_t
 
 /* Adds a tile to the stages that begin at `start`. */
 static bool measure_start(pl_tile_meter *meter, size_t tile, size_t start) {
-    size_t num_units = meter->inputs->usage.num_units;
+    size_t num_units = meter->inputs->chain->num_units;
     size_t num_sums = count_sums(meter->inputs);
     stage_steps steps = {SIZE_MAX, SIZE_MAX, false};
     uint64_t sum_bytes[PL_NUM_SUMS] = {0};
@@ -661,15 +659,16 @@ static bool measure_start(pl_tile_meter *meter, size_t tile, size_t start) {
 
 popliner_status pl_tile_meter_measure(pl_tile_meter *meter, size_t tile, popliner_error *error) {
     const popliner_profile *p = meter->inputs->profile;
-    const pl_unit_usage *usage = &meter->inputs->usage;
+    const pl_passing *passing = &meter->inputs->passing;
+    size_t num_sets = meter->inputs->pass_usage->usage.sets.count;
     size_t num_tiles = p->target.num_tiles;
-    size_t num_units = usage->num_units;
+    size_t num_units = meter->inputs->chain->num_units;
     size_t num_sums = count_sums(meter->inputs);
     for (size_t sum = 0; sum < num_sums; sum++)
         memset(meter->arriving_bytes[sum], 0, (num_units + 1) * num_units * sizeof(uint64_t));
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
-        for (uint32_t set = 1; set < usage->sets.count; set++)
-            add_arrivals(meter, group, &usage->sets, set,
+        for (uint32_t set = 1; set < num_sets; set++)
+            add_arrivals(meter, group, &passing->sets, passing->touching[set],
                          meter->inputs->set_bytes[group][set * num_tiles + tile]);
     }
     for (size_t type = 0; type < p->num_vertex_types; type++)

@@ -23,19 +23,17 @@ bool pl_wants_accumulators(const popliner_pipeline *pipeline, bool is_training);
 /* How many bytes of them it gets then for a byte of parameters. */
 uint64_t pl_accumulator_factor(const popliner_pipeline *pipeline, bool has_accumulators);
 
-/* The units that need accumulators for a variable, as a set of usage->sets; 0 for none. `usage` is
- * that of pl_passes_unit_usage, certain. What no operation of the backward pass touches is not
- * trained. O(units that touch it backward). */
-static inline uint32_t pl_parameter_units(const pl_unit_usage *usage, const pl_passes *passes,
-                                          const popliner_profile *profile,
+/* The units that need accumulators for a variable, as a set of own->usage.sets; 0 for none. What no
+ * operation of the backward pass touches is not trained. O(units that touch it backward). */
+static inline uint32_t pl_parameter_units(const pl_pass_usage *own, const popliner_profile *profile,
                                           const pl_account *account, uint64_t variable) {
-    const pl_unit_sets *sets = &usage->sets;
-    uint32_t set = usage->variable_set[variable];
+    const pl_unit_sets *sets = &own->usage.sets;
+    uint32_t set = own->usage.variable_set[variable];
     if (set == 0 || !profile->class_always_live[profile->variable_class[variable]] ||
         profile->category[profile->variable_category[variable]] != PL_CATEGORY_VARIABLE ||
-        pl_account_is_code(account, variable) || sets->last_unit[set] < passes->last_layer)
+        pl_account_is_code(account, variable) || sets->last_unit[set] < own->passes.last_layer)
         return 0;
-    while (set != 0 && sets->last_unit[set] >= usage->num_units / 2)
+    while (set != 0 && sets->last_unit[set] >= own->usage.num_units / 2)
         set = sets->rest[set]; /* other operations */
     return set;
 }

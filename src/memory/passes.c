@@ -157,19 +157,17 @@ popliner_status pl_passes_find(pl_passes *passes, const popliner_profile *profil
     return POPLINER_OK;
 }
 
-popliner_status pl_passes_unit_usage(const pl_passes *passes, bool is_certain, pl_unit_usage *usage,
-                                     const popliner_profile *profile,
-                                     const popliner_operations *operations,
-                                     const popliner_chain *chain, const pl_account *account,
-                                     popliner_error *error) {
+static popliner_status find_usage(const pl_passes *passes, pl_unit_usage *usage,
+                                  const popliner_profile *profile,
+                                  const popliner_operations *operations,
+                                  const popliner_chain *chain, const pl_account *account,
+                                  popliner_error *error) {
     uint32_t *unit = pl_new_array(operations->count, sizeof *unit);
     if (unit == NULL)
         return pl_fail_memory(error, "the passes of the training");
     for (size_t i = 0; i < operations->count; i++) {
         unit[i] = chain->unit_of_operation[i];
-        bool is_forward =
-            is_certain ? pl_begins_forward(passes, unit[i], i) : pl_is_forward(passes, unit[i], i);
-        if (!is_forward)
+        if (!pl_begins_forward(passes, unit[i], i))
             unit[i] += (uint32_t)chain->num_units;
     }
     popliner_status status =
@@ -191,14 +189,13 @@ pl_pass_bounds *pl_passes_bounds(const pl_passes *passes, const pl_unit_usage *u
         return NULL;
     bounds[0] = (pl_pass_bounds){PL_NO_UNIT, PL_NO_UNIT, PL_NO_UNIT, PL_NO_UNIT};
     for (uint32_t set = 1; set < sets->count; set++) {
-        uint32_t unit = sets->last_unit[set] % num_units;
-        bool is_forward = sets->last_unit[set] < num_units;
+        pl_pass_member m = pl_pass_member_of(passes, num_units, sets->last_unit[set]);
         pl_pass_bounds *b = &bounds[set];
         *b = bounds[sets->rest[set]]; /* made before it */
-        if (is_forward)
-            include(unit, &b->first_forward, &b->last_forward);
-        if (passes->is_training && (!is_forward || unit >= passes->last_layer))
-            include(unit, &b->first_backward, &b->last_backward);
+        if (m.is_forward)
+            include(m.unit, &b->first_forward, &b->last_forward);
+        if (m.is_backward)
+            include(m.unit, &b->first_backward, &b->last_backward);
     }
     return bounds;
 }
@@ -209,8 +206,7 @@ popliner_status pl_pass_usage_find(pl_pass_usage *own, const popliner_profile *p
                                    popliner_error *error) {
     popliner_status status = pl_passes_find(&own->passes, profile, operations, chain, error);
     if (status == POPLINER_OK)
-        status = pl_passes_unit_usage(&own->passes, false, &own->usage, profile, operations, chain,
-                                      account, error);
+        status = find_usage(&own->passes, &own->usage, profile, operations, chain, account, error);
     if (status == POPLINER_OK &&
         (own->bounds = pl_passes_bounds(&own->passes, &own->usage)) == NULL)
         status = pl_fail_memory(error, "the passes of the training");

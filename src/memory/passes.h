@@ -62,18 +62,23 @@ static inline bool pl_is_backward(const pl_passes *passes, size_t unit, size_t o
 /* Whether an operation certainly belongs to the forward pass, as far as that can be told: of the
  * last layer and what is behind it those that begin before an earlier unit works backward. */
 static inline bool pl_begins_forward(const pl_passes *passes, size_t unit, size_t operation) {
-    return pl_is_forward(passes, unit, operation) && passes->operation_is_behind[operation] == 0;
+    return !passes->is_training ||
+           (pl_is_forward(passes, unit, operation) && passes->operation_is_behind[operation] == 0);
 }
 
-/* Finds who touches what in which pass: unit u of the usage is that of the chain forward, or, if it
- * is not less than the chain's units, that of the chain backward with so many added. Operations of
- * both passes are found as forward ones; with is_certain only if they are certainly forward
- * (pl_begins_forward). */
-popliner_status pl_passes_unit_usage(const pl_passes *passes, bool is_certain, pl_unit_usage *usage,
-                                     const popliner_profile *profile,
-                                     const popliner_operations *operations,
-                                     const popliner_chain *chain, const pl_account *account,
-                                     popliner_error *error);
+/* What a member of a set of pl_pass_usage stands for. */
+typedef struct pl_pass_member {
+    uint32_t unit;
+    bool is_forward;
+    bool is_backward;
+} pl_pass_member;
+
+static inline pl_pass_member pl_pass_member_of(const pl_passes *passes, uint32_t num_units,
+                                               uint32_t member) {
+    uint32_t unit = member % num_units;
+    bool is_both = passes->is_training && unit >= passes->last_layer;
+    return (pl_pass_member){unit, is_both || member < num_units, is_both || member >= num_units};
+}
 
 /* What is not in a range of units. */
 static const uint32_t PL_NO_UNIT = UINT32_MAX;
@@ -86,10 +91,12 @@ typedef struct pl_pass_bounds {
     uint32_t last_backward;
 } pl_pass_bounds;
 
-/* Who touches what in which pass: found once for a chain, and shared. */
+/* Who touches what in which pass: found once for a chain, and shared. A member m of the usage is
+ * the chain's unit m if that begins forward (pl_begins_forward), else the chain's units are added to
+ * it; pl_pass_member_of tells what it stands for. */
 typedef struct pl_pass_usage {
     pl_passes passes;
-    pl_unit_usage usage;    /* that of pl_passes_unit_usage */
+    pl_unit_usage usage;    /* of twice as many units as the chain has */
     pl_pass_bounds *bounds; /* [usage.sets.count] */
 } pl_pass_usage;
 
@@ -101,7 +108,7 @@ popliner_status pl_pass_usage_find(pl_pass_usage *own, const popliner_profile *p
                                    popliner_error *error);
 void pl_pass_usage_free(pl_pass_usage *own);
 
-/* Those of all sets of a usage of pl_passes_unit_usage: [usage->sets.count], to be freed; NULL when
+/* Those of all sets of the usage of a pl_pass_usage: [usage->sets.count], to be freed; NULL when
  * memory is short. O(sets). */
 pl_pass_bounds *pl_passes_bounds(const pl_passes *passes, const pl_unit_usage *usage);
 

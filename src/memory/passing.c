@@ -12,7 +12,7 @@ static uint64_t *mark_touching(const pl_unit_usage *usage, uint32_t num_units, s
     uint64_t *bits = pl_new_array(sets->count * words, sizeof *bits);
     for (uint32_t all = 1; bits != NULL && all < sets->count; all++) {
         for (uint32_t set = all; set != 0; set = sets->rest[set]) {
-            uint32_t unit = sets->last_unit[set] % num_units;
+            uint32_t unit = sets->last_unit[set] % num_units; /* in any pass */
             bits[all * words + unit / 64] |= UINT64_C(1) << unit % 64;
         }
     }

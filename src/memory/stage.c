@@ -59,7 +59,6 @@ void pl_stage_meter_free(pl_stage_meter *meter) {
     free(meter->variables);
     free(meter->operation_buffer);
     pl_pass_usage_free(&meter->pass_usage);
-    pl_unit_usage_free(&meter->parameters);
     free(meter->passed);
     free(meter->touched_by);
     free(meter->host_copied);

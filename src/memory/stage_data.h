@@ -54,8 +54,6 @@ struct pl_stage_meter {
     bool has_pass_usage;
     uint8_t *touched_by;  /* [num_variables] */
     uint8_t *host_copied; /* [num_variables] */
-    pl_unit_usage parameters;
-    bool has_parameters;
     bool knows_accumulators;
     bool has_accumulators; /* the profile, once that is known */
 };

@@ -25,18 +25,6 @@ popliner_status pl_stage_meter_pass_usage(pl_stage_meter *meter, const pl_pass_u
     return status;
 }
 
-static popliner_status need_parameters(pl_stage_meter *meter, popliner_error *error) {
-    if (meter->has_parameters)
-        return POPLINER_OK;
-    popliner_status status =
-        pl_passes_unit_usage(&meter->pass_usage.passes, true, &meter->parameters, meter->profile,
-                             meter->operations, meter->chain, &meter->account, error);
-    meter->has_parameters = status == POPLINER_OK;
-    if (!meter->has_parameters)
-        pl_unit_usage_free(&meter->parameters);
-    return status;
-}
-
 bool pl_stage_is_passed(const pl_stage_meter *meter, size_t variable, bool is_before_turn) {
     const popliner_profile *p = meter->profile;
     uint32_t class_index = p->variable_class[variable];
@@ -95,12 +83,11 @@ static popliner_status measure_handed(const pl_stage_meter *meter, uint64_t *han
 static void add_accumulators(const pl_stage_meter *meter, uint64_t factor,
                              pl_stage_memory *memory) {
     const popliner_profile *p = meter->profile;
-    const pl_unit_sets *sets = &meter->parameters.sets;
+    const pl_unit_sets *sets = &meter->pass_usage.usage.sets;
     for (size_t i = 0, tile = 0; i < p->num_variables; i++) {
         bool is_own = false;
         tile = pl_profile_tile_from(p, i, tile);
-        for (uint32_t set = pl_parameter_units(&meter->parameters, &meter->pass_usage.passes, p,
-                                               &meter->account, i);
+        for (uint32_t set = pl_parameter_units(&meter->pass_usage, p, &meter->account, i);
              set != 0 && !is_own; set = sets->rest[set])
             for (size_t k = 0; k < meter->num_stages; k++)
                 is_own = is_own || (sets->last_unit[set] >= meter->stages[k].first_unit &&
@@ -132,8 +119,6 @@ popliner_status pl_stage_measure_shared(pl_stage_meter *meter, const popliner_pi
         meter->knows_accumulators = true;
         factor = pl_accumulator_factor(pipeline, meter->has_accumulators);
     }
-    if (status == POPLINER_OK && factor > 0)
-        status = need_parameters(meter, error);
     if (status != POPLINER_OK)
         return status;
     meter->effects = pipeline->effects;

@@ -82,22 +82,28 @@ popliner_status pl_stage_measure_stash(pl_stage_meter *meter, popliner_recompute
     return POPLINER_OK;
 }
 
+static bool contains(const pl_unit_sets *sets, uint32_t set, uint32_t member) {
+    while (set != 0 && sets->last_unit[set] > member)
+        set = sets->rest[set];
+    return set != 0 && sets->last_unit[set] == member;
+}
+
 /* Adds a variable to the units first_unit ... last_unit of which both passes touch it. */
 static void add_to_units(const pl_pass_usage *own, uint32_t variable_set, size_t first_unit,
                          size_t last_unit, uint64_t bytes, uint64_t *unit_bytes) {
     const pl_unit_sets *sets = &own->usage.sets;
-    size_t num_units = own->usage.num_units / 2;
-    /* sets descend: what touches backward comes before what touches forward */
+    uint32_t num_units = (uint32_t)own->usage.num_units / 2;
     for (uint32_t set = variable_set; set != 0; set = sets->rest[set]) {
-        size_t unit = sets->last_unit[set];
-        if (unit >= num_units)
+        uint32_t member = sets->last_unit[set];
+        pl_pass_member m = pl_pass_member_of(&own->passes, num_units, member);
+        if (m.unit < first_unit || m.unit > last_unit)
             continue;
-        bool is_both = unit >= own->passes.last_layer;
-        for (uint32_t other = variable_set; !is_both && sets->last_unit[other] >= num_units;
-             other = sets->rest[other])
-            is_both = sets->last_unit[other] == unit + num_units;
-        if (is_both && unit >= first_unit && unit <= last_unit)
-            unit_bytes[unit - first_unit] += bytes;
+        /* where the unit is twice in the set, what comes behind it in the chain's order counts */
+        bool is_both = member >= num_units
+                           ? m.is_forward || contains(sets, sets->rest[set], m.unit)
+                           : m.is_backward && !contains(sets, variable_set, m.unit + num_units);
+        if (is_both)
+            unit_bytes[m.unit - first_unit] += bytes;
     }
 }
 
