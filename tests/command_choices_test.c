@@ -1,10 +1,13 @@
-/* What the command chooses beside the cuts, and what it takes for it: copies by place.
+/* What the command chooses beside the cuts, and what it takes for it: copies by place, numbers of
+ * stages and replicas.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solving_run.h"
 
 #include <stdio.h>
 #include <string.h>
+
+#include "json_schema.h"
 
 #define TRAINING_DIRECTORY GOLDEN_DIRECTORY "popart-train"
 #define REGIONS PROJECT_DIRECTORY "/data/costs/regions.json"
@@ -113,7 +116,8 @@ static void copies_that_lack_something_are_refused(void **state) {
         {{"--copies", "0,1", "--num-ipus", "3"}, "is for 2 stages, but up to 3 stages are asked"},
         {{"--copies", "0,1", "--device-map", "0,1,0"}, "is for 2 stages, but 3 stages are asked"},
         {{"--copies", "0,1", "--schedule", "inference"}, "--schedule inference keeps nothing"},
-        {{"--micro-batches", "3"}, "--micro-batches means something with --copies only"},
+        {{"--micro-batches", "3"},
+         "--micro-batches means something with --copies or --total-ipus only"},
         {{"--copies", "1f1b", "--solver", "greedy"}, "greedy knows nothing of --copies"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -136,12 +140,107 @@ static void copies_that_lack_something_are_refused(void **state) {
     assert_int_equal(run.status, 0);
 }
 
+/* ---- Replicas ------------------------------------------------------------------------------- */
+
+#define PIPELINE                                                                                   \
+    "{\"format\": \"popliner-costs\", \"version\": 1, \"units\": ["                                \
+    "{\"name\": \"a\", \"memory\": 100, \"cycles\": 100, \"stash\": 10, \"parameters\": 60},"      \
+    "{\"name\": \"b\", \"memory\": 100, \"cycles\": 90, \"stash\": 10, \"parameters\": 60},"       \
+    "{\"name\": \"c\", \"memory\": 100, \"cycles\": 110, \"stash\": 10, \"parameters\": 60},"      \
+    "{\"name\": \"d\", \"memory\": 100, \"cycles\": 100.5, \"stash\": 10, \"parameters\": 60}]}"
+
+static const char *write_pipeline(void) {
+    const char *path = in_scratch("pipeline.json");
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(PIPELINE, file);
+    fclose(file);
+    return path;
+}
+
+/* By hand: one stage takes 400.5, two 210.5, three 190 (a b | c | d) and four 110 cycles. */
+static void replicas_are_chosen_with_stages(void **state) {
+    (void)state;
+    const char *path = write_pipeline();
+    RUN(&run, "-q", "--costs", path, "--solve", "--total-ipus", "4", "--batch", "8");
+    assert_int_equal(run.status, 0);
+    assert_string_equal(
+        run.out, "stages\treplicas\tipus\tstatus\tbest\tmicro_batches\tparameters\tcycles\t"
+                 "pipeline_cycles\tall_reduce\tstep_cycles\tthroughput\tsplit\n"
+                 "1\t4\t4\toptimal\tyes\t2\t240\t400.500000\t801.000000\t0.000000\t801.000000\t"
+                 "0.00998751561\t[ a b c d ]\n"
+                 "2\t2\t4\toptimal\tno\t4\t120\t210.500000\t1052.500000\t0.000000\t1052.500000\t"
+                 "0.00760095012\t[ a b | c d ]\n"
+                 "3\t1\t3\toptimal\tno\t8\t120\t190.000000\t1900.000000\t0.000000\t1900.000000\t"
+                 "0.00421052632\t[ a b | c | d ]\n"
+                 "4\t1\t4\toptimal\tno\t8\t60\t110.000000\t1210.000000\t0.000000\t1210.000000\t"
+                 "0.00661157025\t[ a | b | c | d ]\n");
+    /* 2 * 3 / 4 * 240 bytes at 0.8 in a cycle: 450; 2 * 1 / 2 * 120 at 0.8: 150 */
+    RUN(&run, "-q", "--costs", path, "--solve", "--total-ipus", "4", "--batch", "16",
+        "--micro-batch-size", "2", "--replica-bandwidth", "0.8", "--format", "json");
+    assert_int_equal(run.status, 0);
+    char complaint[SCHEMA_COMPLAINT_SIZE];
+    json_t *answer = json_loads(run.out, 0, NULL);
+    if (!certificate_schema_accepts("replicas", answer, complaint))
+        fail_msg("%s", complaint);
+    assert_int_equal(NUMBER_AT(answer, "best"), 1);
+    static const char *const places[] = {"0", "1"};
+    static const double reduce_cycles[] = {450, 150};
+    for (size_t i = 0; i < 2; i++)
+        assert_true(json_number_value(JSON_AT(answer, "candidates", places[i],
+                                              "all_reduce_cycles")) == reduce_cycles[i]);
+    json_decref(answer);
+    /* copies follow the micro-batches: 200 + 7 * 20 of GPipe are too much, 100 + 7 * 10 are not */
+    RUN(&run, "-q", "--costs", path, "--solve", "--total-ipus", "4", "--batch", "8", "--copies",
+        "gpipe", "--mem-per-tile", "250", "--format", "csv", "--objective", "throughput,memory");
+    assert_int_equal(run.status, 0);
+    assert_contains(run.out, "\n1,0,0,infeasible,no,,,,,,,,\n");
+    assert_contains(run.out, "\n4,1,4,optimal,yes,8,60,");
+    RUN(&run, "-q", "--costs", path, "--solve", "--total-ipus", "4", "--batch", "8",
+        "--mem-per-tile", "90");
+    assert_int_equal(run.status, 1);
+}
+
+static void replicas_that_lack_something_are_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *arguments[9];
+        const char *message;
+    } cases[] = {
+        {{"--total-ipus", "4"}, "give --micro-batches, of each pipeline, or --batch"},
+        {{"--total-ipus", "4", "--batch", "4", "--micro-batches", "2"}, "give --micro-batches, of"},
+        {{"--batch", "4"}, "--batch means something with --total-ipus only"},
+        {{"--replica-bandwidth", "4"}, "--replica-bandwidth means something with --total-ipus"},
+        {{"--total-ipus", "4", "--batch", "4", "--sweep", "num-ipus=1..2"}, "--sweep exclude each"},
+        {{"--total-ipus", "4", "--batch", "4", "--device-map", "0,1"}, "--device-map exclude each"},
+        {{"--total-ipus", "4", "--batch", "5", "--micro-batch-size", "2"}, "is no multiple of"},
+        {{"--total-ipus", "4", "--micro-batches", "5", "--micro-batch-size", "2"}, "with --batch"},
+        {{"--total-ipus", "4", "--batch", "4", "--replica-bandwidth", "0.0"}, "expected bytes in"},
+        {{"--total-ipus", "4", "--batch", "4", "--replica-bandwidth", "1.2.3"},
+         "expected bytes in"},
+        {{"--total-ipus", "4", "--batch", "4", "--objective", "memory"}, "first one is throughput"},
+        {{"--objective", "throughput"}, "with --total-ipus throughput before them"},
+    };
+    const char *path = write_pipeline();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *arguments[12] = {"--costs", path, "--solve"};
+        for (size_t k = 0; cases[i].arguments[k] != NULL; k++)
+            arguments[3 + k] = cases[i].arguments[k];
+        run_command(&run, arguments);
+        assert_refused(&run, 2, cases[i].message);
+    }
+    RUN(&run, TRAINING_DIRECTORY, "--solve", "--total-ipus", "4", "--batch", "4");
+    assert_refused(&run, 2, "replicas are chosen for --costs alone");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(copies_of_a_profile_are_those_of_schedules),
         SCRATCH_TEST(copies_of_a_stored_analysis_are_the_same),
         cmocka_unit_test(copies_of_a_file_are_counted),
         cmocka_unit_test(copies_that_lack_something_are_refused),
+        SCRATCH_TEST(replicas_are_chosen_with_stages),
+        SCRATCH_TEST(replicas_that_lack_something_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -182,6 +182,9 @@ typedef struct popliner_costs_file_info {
     /* The limits of IPUs that differ from that of the others, ascending by IPU. */
     const popliner_ipu_limit *ipu_limits;
     size_t num_ipu_limits;
+
+    /* [units]: whose gradients replicas add up, in bytes; NULL if the file has none. */
+    const uint64_t *parameter_bytes;
 } popliner_costs_file_info;
 
 /* All that is handed out lives as long as the file. O(1). */

@@ -19,6 +19,7 @@
 #include "popliner/operations.h"
 #include "popliner/pipeline.h"
 #include "popliner/profile.h"
+#include "popliner/replicas.h"
 #include "popliner/report.h"
 #include "popliner/solver.h"
 #include "popliner/stage.h"

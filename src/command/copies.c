@@ -24,10 +24,12 @@ popliner_status copies_take(request *r, const options *o, popliner_error *error)
         return POPLINER_OK;
     if (popliner_copies_parse(o->copies, copies, &told) != POPLINER_OK)
         return session_fail(error, POPLINER_ERROR_USAGE, "--%s", told.message);
-    copies->num_micro_batches = o->micro_batches;
-    copies->num_stages = num_mapped > 0 ? num_mapped : o->num_ipus;
+    copies->num_micro_batches = o->micro_batches > 0 ? o->micro_batches : o->batch;
+    copies->num_stages = num_mapped > 0    ? num_mapped
+                         : o->num_ipus > 0 ? o->num_ipus
+                                           : o->total_ipus;
     copies->num_ipus = count_ipus(r);
-    if (copies->rule == POPLINER_COPIES_GPIPE && o->micro_batches == 0)
+    if (copies->rule == POPLINER_COPIES_GPIPE && copies->num_micro_batches == 0)
         return session_fail(error, POPLINER_ERROR_USAGE,
                             "--copies %s: every micro-batch of a step is kept; give "
                             "--micro-batches",

@@ -142,6 +142,7 @@ static const option table[] = {
      "before it, ...: 1,2,3,5, or 0,1,...\nif it goes on like that"},
     {KIND_COUNT, 0, "micro-batches", "M", NULL, offsetof(options, micro_batches),
      "micro-batches of a step in each pipeline: no stage of\n--copies keeps more"},
+
     {KIND_EFFECTS, 0, "effects", "LIST|all|none", EFFECTS, 0,
      "what compiling a stage by itself adds: layout, passing,\n"
      "buffers (default: all; without layout if --reserve is\n"
@@ -155,6 +156,20 @@ static const option table[] = {
      "what is taken for the memory of a stage: low: what it\n"
      "needs at most; high: what it needs at least (default:\n"
      "expected)"},
+
+    {KIND_HEADING, 0, "Replicas (with --costs)", NULL, NULL, 0, NULL},
+    {KIND_COUNT, 0, "total-ipus", "N", NULL, offsetof(options, total_ipus),
+     "how many stages, and how many pipelines beside each\nother, have the largest throughput "
+     "(--objective\nthroughput,...) on N IPUs; with\n--micro-batches, of each pipeline, or "
+     "--batch"},
+    {KIND_COUNT, 0, "batch", "N", NULL, offsetof(options, batch),
+     "samples of a step in all pipelines together, of which\neach takes the same number"},
+    {KIND_COUNT, 0, "micro-batch-size", "N", NULL, offsetof(options, micro_batch_size),
+     "samples of a micro-batch (default: 1)"},
+    {KIND_TEXT, 0, "replica-bandwidth", "BYTES", NULL, offsetof(options, replica_bandwidth),
+     "what an IPU exchanges with other pipelines in a unit of\nthe costs' time, to add up "
+     "gradients "
+     "(default: no end\nto it)"},
 
     {KIND_HEADING, 0, "Profiles of pipelines", NULL, NULL, 0, NULL},
     {KIND_TEXT, 0, "calibrate", "DIR", NULL, offsetof(options, calibrate),
@@ -531,6 +546,10 @@ static const use uses[] = {
     {"recompute", SOLVE | EVALUATE, false},
     {"copies", SOLVE | EVALUATE, false},
     {"micro-batches", SOLVE | EVALUATE, false},
+    {"total-ipus", SOLVE, false},
+    {"batch", SOLVE, false},
+    {"micro-batch-size", SOLVE, false},
+    {"replica-bandwidth", SOLVE, false},
     {"effects", SOLVE | EVALUATE, false},
     {"accumulators", SOLVE | EVALUATE, false},
     {"risk", SOLVE | EVALUATE, false},
@@ -648,6 +667,32 @@ static popliner_status check_effects(options *o, const given *g, popliner_error 
     return POPLINER_OK;
 }
 
+static const char *const replicas_only[] = {"batch", "micro-batch-size", "replica-bandwidth", NULL};
+static const char *const unknown_to_replicas[] = {"device-map", "sweep", "write-lp",
+                                                  "write-mps",  "slack", NULL};
+
+static popliner_status check_replicas(const options *o, const given *g, popliner_error *error) {
+    const char *name = first_given(g, replicas_only);
+    if (o->total_ipus == 0)
+        return name == NULL ? POPLINER_OK
+                            : fail(error, "--%s means something with --total-ipus only", name);
+    name = first_given(g, unknown_to_replicas);
+    if (name != NULL)
+        return fail(error, "--total-ipus and --%s exclude each other", name);
+    if (o->costs == NULL || o->solver == SOLVER_GREEDY)
+        return fail(error, "--total-ipus %zu: replicas are chosen for --costs alone",
+                    o->total_ipus);
+    if ((o->micro_batches > 0) == (o->batch > 0))
+        return fail(error,
+                    "--total-ipus %zu: give --micro-batches, of each pipeline, or --batch, of all "
+                    "of them",
+                    o->total_ipus);
+    if (o->micro_batch_size > 0 && o->batch == 0)
+        return fail(error, "--micro-batch-size %zu: means something with --batch only",
+                    o->micro_batch_size);
+    return POPLINER_OK;
+}
+
 static popliner_status check_solving(const options *o, const given *g, popliner_error *error) {
     const char *name = first_given(g, unknown_to_greedy);
     if (name != NULL && o->solver == SOLVER_GREEDY)
@@ -663,8 +708,11 @@ static popliner_status check_solving(const options *o, const given *g, popliner_
     if (o->copies != NULL && o->calibrate != NULL)
         return fail(error, "--calibrate %s: knows the copies of --schedule; leave out --copies",
                     o->calibrate);
-    if (o->micro_batches > 0 && o->copies == NULL)
-        return fail(error, "--micro-batches means something with --copies only");
+    if (o->micro_batches > 0 && o->copies == NULL && o->total_ipus == 0)
+        return fail(error, "--micro-batches means something with --copies or --total-ipus only");
+    popliner_status status = check_replicas(o, g, error);
+    if (status != POPLINER_OK)
+        return status;
     if (o->device_map != NULL && o->num_ipus > 0)
         return fail(error, "--device-map %s says which IPUs there are; leave out --num-ipus",
                     o->device_map);
@@ -673,7 +721,7 @@ static popliner_status check_solving(const options *o, const given *g, popliner_
                     "--calibrate %s: compares one stage with each IPU, in order; leave out "
                     "--device-map",
                     o->calibrate);
-    popliner_status status = check_written(o, error);
+    status = check_written(o, error);
     return status == POPLINER_OK ? check_sweep(o, error) : status;
 }
 

@@ -86,8 +86,12 @@ typedef struct options {
     popliner_recompute recompute;
     const char *copies;   /* a rule, or numbers separated by ',' */
     size_t micro_batches; /* of a step in each pipeline; 0: not said */
-    unsigned effects; /* popliner_effect */
-    bool has_effects; /* they were asked for */
+    size_t total_ipus;    /* 0: one pipeline */
+    size_t batch;         /* of a step in all pipelines; 0: not said */
+    size_t micro_batch_size;
+    const char *replica_bandwidth; /* bytes in a unit of time */
+    unsigned effects;              /* popliner_effect */
+    bool has_effects;              /* they were asked for */
     popliner_accumulators accumulators;
     popliner_need need;
     double time_limit_seconds;

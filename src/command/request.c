@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "command/nearest.h"
+#include "command/replicas.h"
 #include "command/session.h"
 #include "command/sizes.h"
 #include "command/sweep.h"
@@ -157,7 +158,8 @@ static popliner_status no_objective(const char *list, const char *name, size_t l
     }
     return session_fail(error, POPLINER_ERROR_USAGE,
                         "--objective %s: expected some of memory, cycles, traffic, ipus, balance, "
-                        "each once, separated by commas%s",
+                        "each once, separated by commas (and with --total-ipus throughput before "
+                        "them)%s",
                         list, nearest_hint(&n, "", "", hint));
 }
 
@@ -181,6 +183,19 @@ static popliner_status parse_objectives(request *r, const char *text, popliner_e
     }
     r->solver.objectives = r->objectives;
     return POPLINER_OK;
+}
+
+/* With --total-ipus: what comes behind the throughput. */
+static popliner_status parse_behind_throughput(request *r, const char *text,
+                                               popliner_error *error) {
+    static const char first[] = "throughput";
+    size_t length = strlen(first);
+    if (text == NULL)
+        return parse_objectives(r, "memory,traffic", error);
+    if (strncmp(text, first, length) != 0 || (text[length] != ',' && text[length] != '\0'))
+        return session_fail(error, POPLINER_ERROR_USAGE,
+                            "--objective %s: with --total-ipus the first one is throughput", text);
+    return text[length] == '\0' ? POPLINER_OK : parse_objectives(r, text + length + 1, error);
 }
 
 /* Refuses `length` characters of an option's value, which begin with a name that no layer has. */
@@ -337,8 +352,12 @@ popliner_status request_check(const options *o, popliner_error *error) {
     how.first_layer_regex = o->inputs_regex_layer_0;
     how.option_names = &command_names;
     popliner_status status = popliner_analysis_options_check(&how, error);
-    if (status == POPLINER_OK && o->objective != NULL)
+    if (status == POPLINER_OK && o->total_ipus > 0)
+        status = parse_behind_throughput(&r, o->objective, error);
+    else if (status == POPLINER_OK && o->objective != NULL)
         status = parse_objectives(&r, o->objective, error);
+    if (status == POPLINER_OK)
+        status = replicas_check(o, error);
     if (status == POPLINER_OK && o->device_map != NULL)
         status = parse_device_map(o->device_map, &r.device_map, &number, error);
     if (status == POPLINER_OK)
@@ -404,7 +423,10 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
     enum { USUAL_IPUS = 16 };
     const options *o = &s->options;
     size_t told_ipus = file == NULL ? 0 : file->num_ipus;
-    r->solver.max_stages = o->num_ipus > 0 ? o->num_ipus : told_ipus > 0 ? told_ipus : USUAL_IPUS;
+    r->solver.max_stages = o->num_ipus > 0     ? o->num_ipus
+                           : o->total_ipus > 0 ? o->total_ipus
+                           : told_ipus > 0     ? told_ipus
+                                               : USUAL_IPUS;
     popliner_status status = copies_limit(r, o, error);
     r->solver.slack_percent = o->slack_percent;
     r->solver.time_limit_seconds = o->time_limit_seconds;
@@ -420,7 +442,9 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
     r->solver.cut_rules = r->cut_rules;
     if (status != POPLINER_OK)
         return status;
-    if (o->objective != NULL) {
+    if (o->total_ipus > 0) {
+        status = parse_behind_throughput(r, o->objective, error);
+    } else if (o->objective != NULL) {
         status = parse_objectives(r, o->objective, error);
     } else if (file != NULL && file->is_graph) {
         r->objectives[r->solver.num_objectives++] = POPLINER_OBJECTIVE_CYCLES;

@@ -7,6 +7,7 @@
 #include "command/answer.h"
 #include "command/commands.h"
 #include "command/names.h"
+#include "command/replicas.h"
 #include "command/request.h"
 #include "command/standard_input.h"
 #include "command/sweep.h"
@@ -28,6 +29,12 @@ static popliner_status read_file(const options *o, const popliner_pipeline *pipe
         status = popliner_costs_file_parse(text, length, "standard input", pipeline, file, error);
     free(text);
     return status;
+}
+
+/* A replicas_read. */
+static popliner_status read_again(session *s, const popliner_pipeline *pipeline,
+                                  popliner_costs_file **file, popliner_error *error) {
+    return read_file(&s->options, pipeline, file, error);
 }
 
 /* Refuses and warns of what would do nothing for what the file has. */
@@ -124,8 +131,12 @@ popliner_status solve_costs_and_print(session *s, popliner_error *error) {
         input.time_unit = info->time_unit;
         input.cycles_per_time_unit = info->cycles_per_time_unit;
         input.cuts_per_unit = info->cuts_per_unit;
-        status = s->options.sweep != NULL ? sweep_print(s, input.costs, &r.solver, &input, error)
-                                          : solve_once(s, &r, &input, error);
+        if (s->options.total_ipus > 0)
+            status = replicas_print(s, &r, info, &input, read_again, error);
+        else
+            status = s->options.sweep != NULL
+                         ? sweep_print(s, input.costs, &r.solver, &input, error)
+                         : solve_once(s, &r, &input, error);
     }
     popliner_costs_file_free(file);
     request_free(&r);

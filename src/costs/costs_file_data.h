@@ -49,6 +49,7 @@ struct popliner_costs_file {
     uint8_t *counted_units; /* NULL if all are */
     char *time_unit;
     popliner_ipu_limit *limits; /* [info.num_ipu_limits] */
+    uint64_t *parameters;       /* [units], or NULL */
     pl_additive_costs additive; /* empty for graphs and listed intervals */
 };
 

@@ -101,6 +101,19 @@ static popliner_status make_room(pl_costs_json *r) {
     return has_room ? POPLINER_OK : pl_costs_json_fail_memory(r);
 }
 
+/* The first unit that has some makes room for those of all. */
+static popliner_status read_parameters(pl_costs_json *r, size_t unit, const json_t *value) {
+    pl_json_place place = pl_place("units[%zu].parameters", unit);
+    popliner_costs_file *file = r->file;
+    if (value == NULL)
+        return POPLINER_OK;
+    if (file->parameters == NULL)
+        file->parameters = pl_new_array(r->num_units, sizeof *file->parameters);
+    return file->parameters == NULL
+               ? pl_costs_json_fail_memory(r)
+               : pl_json_whole(&r->json, &place, value, 0, PL_MAX_BYTES, &file->parameters[unit]);
+}
+
 static popliner_status read_unit(pl_costs_json *r, size_t unit, const json_t *value,
                                  bool is_listed) {
     static const char *const own_costs[] = {"memory", "cycles", "stash", "inputs"};
@@ -134,6 +147,8 @@ static popliner_status read_unit(pl_costs_json *r, size_t unit, const json_t *va
     if (status == POPLINER_OK)
         status = pl_costs_json_additive_bytes(r, &place, value, "inputs",
                                               r->file->additive.inputs + row);
+    if (status == POPLINER_OK)
+        status = read_parameters(r, unit, json_object_get(value, "parameters"));
     if (status == POPLINER_OK && cycles != NULL)
         status = pl_costs_json_cycles(r, &cycles_place, cycles, &r->cycles[unit]);
     if (status == POPLINER_OK)

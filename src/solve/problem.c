@@ -63,11 +63,18 @@ static void mark_shapes(pl_problem *p, const rules *r) {
         uint8_t *shape = p->shape + pl_triangle_row(n, first);
         bool may_begin = first == 0 || r->cuts[first] != POPLINER_CUT_FORBIDDEN;
         bool is_whole = true; /* no required cut inside */
+        uint64_t weight_left = p->options->max_stage_weight;
+        const uint64_t *weights = p->options->unit_weights;
+        bool is_light = true;
         for (size_t last = first; last < n; ++last) {
+            uint64_t weight = weights == NULL ? 0 : weights[last];
+            is_light = is_light && weight <= weight_left;
+            weight_left -= is_light ? weight : 0;
             is_whole = is_whole && (last == first || r->cuts[last] != POPLINER_CUT_REQUIRED);
             size_t size = r->counted[last + 1] - r->counted[first];
             bool may_end = last + 1 == n || r->cuts[last + 1] != POPLINER_CUT_FORBIDDEN;
-            shape[last - first] = may_begin && is_whole && may_end && size >= r->min_units &&
+            shape[last - first] = may_begin && is_light && is_whole && may_end &&
+                                  size >= r->min_units &&
                                   (r->max_units == 0 || size <= r->max_units);
         }
     }
