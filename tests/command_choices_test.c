@@ -1,5 +1,5 @@
-/* What the command chooses beside the cuts, and what it takes for it: copies by place, numbers of
- * stages and replicas.
+/* What the command chooses beside the cuts, and what it takes for it: copies by place, what is
+ * recomputed, numbers of stages and replicas.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solving_run.h"
@@ -140,6 +140,71 @@ static void copies_that_lack_something_are_refused(void **state) {
     assert_int_equal(run.status, 0);
 }
 
+/* ---- What is recomputed --------------------------------------------------------------------- */
+
+#define LAYER(name, cycles)                                                                        \
+    "{\"name\": \"" name "\", \"memory\": 100, \"cycles\": " cycles ", \"stash\": 40, "            \
+    "\"inputs\": 5, \"recompute_cycles\": 33, \"variants\": [{\"name\": \"half\", \"stash\": 20, " \
+    "\"cycles\": 115.5}]}"
+
+/* Two stages a b and c d, y copies y stages from the end. With 310 bytes the first one has 110 for
+ * two copies: 40 at most, which is both halves; the second may be as it is. With 280 the first one
+ * is the same, with 270 it has to recompute all. */
+static void stages_choose_what_they_recompute(void **state) {
+    (void)state;
+    const char *path = in_scratch("layers.json");
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(
+        "{\"format\": \"popliner-costs\", \"version\": 1, \"units\": [" LAYER(
+            "a",
+            "100") ", " LAYER("b",
+                              "90") ", " LAYER("c",
+                                               "110") ", " LAYER("d",
+                                                                 "100.5") "], \"cuts\": [1, 2, 3]}",
+        file);
+    fclose(file);
+    RUN(&run, "-q", "--costs", path, "--solve", "--num-ipus", "2", "--recompute", "auto",
+        "--copies", "1,2", "--objective", "cycles", "--mem-per-tile", "310");
+    assert_int_equal(run.status, 0);
+    assert_string_equal(run.out, "stage\tipu\tfrom\tto\tmemory\tcycles\tcut\trecompute\n"
+                                 "0\t0\ta\tb\t280\t231.000000\t2\ta=half,b=half\n"
+                                 "1\t1\tc\td\t280\t210.500000\t0\tnone\n");
+    json_t *answer = RUN_JSON(&run, 0, "--costs", path, "--num-ipus", "2", "--recompute", "auto",
+                              "--copies", "1,2", "--objective", "memory,cycles");
+    assert_int_equal(NUMBER_AT(answer, "totals", "memory"), 210);
+    assert_string_equal(json_string_value(JSON_AT(answer, "stages", "0", "recompute")), "full");
+    assert_string_equal(json_string_value(JSON_AT(answer, "options", "recompute")), "auto");
+    json_decref(answer);
+    /* all or nothing for all: 256 and 276.5 cycles */
+    answer = RUN_JSON(&run, 0, "--costs", path, "--num-ipus", "2", "--recompute", "full",
+                      "--copies", "1,2", "--mem-per-tile", "270", "--objective", "cycles");
+    assert_true(json_number_value(JSON_AT(answer, "totals", "cycles")) == 276.5);
+    json_decref(answer);
+    RUN(&run, "-q", "--costs", path, "--solve", "--num-ipus", "2", "--recompute", "auto",
+        "--copies", "1,2", "--mem-per-tile", "200");
+    assert_int_equal(run.status, 1);
+
+    static const struct {
+        const char *arguments[4];
+        const char *message;
+    } cases[] = {
+        {{"--sweep", "num-ipus=1..2"}, "--recompute auto and --sweep exclude each other"},
+        {{"--slack", "1"}, "--recompute auto and --slack exclude each other"},
+        {{"--objective", "balance"}, "not chosen for the objective balance"},
+        {{"--device-map", "0,1,0"}, "not chosen for stages that share an IPU"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        RUN(&run, "--costs", path, "-q", "--solve", "--recompute", "auto", cases[i].arguments[0],
+            cases[i].arguments[1]);
+        assert_refused(&run, 2, cases[i].message);
+    }
+    RUN(&run, TRAINING_DIRECTORY, "--solve", "--recompute", "auto");
+    assert_refused(&run, 2, "--recompute auto: is for --costs");
+    RUN(&run, "--costs", REGIONS, "--solve", "--recompute", "auto");
+    assert_refused(&run, 3, "stages choose how they recompute for one region");
+}
+
 /* ---- Replicas ------------------------------------------------------------------------------- */
 
 #define PIPELINE                                                                                   \
@@ -239,6 +304,7 @@ int main(void) {
         SCRATCH_TEST(copies_of_a_stored_analysis_are_the_same),
         cmocka_unit_test(copies_of_a_file_are_counted),
         cmocka_unit_test(copies_that_lack_something_are_refused),
+        SCRATCH_TEST(stages_choose_what_they_recompute),
         SCRATCH_TEST(replicas_are_chosen_with_stages),
         SCRATCH_TEST(replicas_that_lack_something_are_refused),
     };

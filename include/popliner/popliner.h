@@ -23,6 +23,7 @@
 #include "popliner/report.h"
 #include "popliner/solver.h"
 #include "popliner/stage.h"
+#include "popliner/variants.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -71,6 +71,9 @@ popliner_status pl_analysis_take_request(const popliner_request *request, poplin
             .schedule = own->schedule, .recompute = own->recompute, .copies = own->copies};
         status = pl_pipeline_check(&pipeline, error);
     }
+    if (status == POPLINER_OK && own->recompute == POPLINER_RECOMPUTE_AUTO)
+        status = pl_fail(error, POPLINER_ERROR_USAGE,
+                         "the recomputation auto needs the variants of a file of costs");
     if (status == POPLINER_OK && (own->effects & ~POPLINER_EFFECTS_ALL) != 0)
         status = pl_fail(error, POPLINER_ERROR_USAGE, "there are no effects 0x%x",
                          own->effects & ~POPLINER_EFFECTS_ALL);

@@ -47,7 +47,7 @@ static const popliner_schedule schedules[] = {
 /* In the order of their bits, but for the last. */
 #define EFFECTS "layout|passing|buffers|none"
 
-static const char *const recomputes[] = {"none", "standard", "full"};
+static const char *const recomputes[] = {"none", "standard", "full", "auto"};
 
 static const option table[] = {
     {KIND_HEADING, 0, "What to do (several may be given)", NULL, NULL, 0, NULL},
@@ -131,10 +131,11 @@ static const option table[] = {
      "of the pipeline: popart (or training), tf-grouped,\n"
      "tf-interleaved, sequential, inference or none; the first\n"
      "three add the activations that early stages keep\n(default: none)"},
-    {KIND_CHOICE, 0, "recompute", "none|standard|full", "none|standard|full", 0,
+    {KIND_CHOICE, 0, "recompute", "none|standard|full|auto", "none|standard|full|auto", 0,
      "full: keep only the inputs of each stage; standard: for a\n"
      "profile compiled with recomputation, keep also what comes\n"
-     "from or goes to other IPUs (default: none)"},
+     "from or goes to other IPUs; auto: with --costs, what is\n"
+     "best for each stage, and each layer that has variants\n(default: none)"},
 
     {KIND_TEXT, 0, "copies", "NAME|N,N,...", NULL, offsetof(options, copies),
      "copies of its activations that a stage keeps, instead of\nthose of --schedule: 1f1b, gpipe, "
@@ -697,7 +698,16 @@ static popliner_status check_solving(const options *o, const given *g, popliner_
     const char *name = first_given(g, unknown_to_greedy);
     if (name != NULL && o->solver == SOLVER_GREEDY)
         return fail(error, "--solver greedy knows nothing of --%s", name);
-    if (o->recompute != POPLINER_RECOMPUTE_NONE && !options_keep_activations(o))
+    if (o->recompute == POPLINER_RECOMPUTE_AUTO) {
+        static const char *const names[] = {"sweep", "write-lp",   "write-mps",
+                                            "slack", "total-ipus", NULL};
+        const char *other = first_given(g, names);
+        if (other != NULL)
+            return fail(error, "--recompute auto and --%s exclude each other", other);
+        if (o->costs == NULL)
+            return fail(error,
+                        "--recompute auto: is for --costs, which say what stages may choose");
+    } else if (o->recompute != POPLINER_RECOMPUTE_NONE && !options_keep_activations(o))
         return fail(error,
                     "--recompute %s means something for --schedule training (popart), "
                     "tf-grouped and tf-interleaved, and with --copies, only",

@@ -13,6 +13,7 @@
 #include "command/sweep.h"
 #include "command/written_files.h"
 #include "popliner/costs.h"
+#include "popliner/variants.h"
 
 static bool is_standard_input(const options *o) {
     return strcmp(o->costs, "-") == 0;
@@ -94,22 +95,33 @@ static popliner_status make_request(session *s, request *r, popliner_costs_file 
     return status;
 }
 
-static popliner_status solve_once(session *s, const request *r, popliner_certificate_input *input,
-                                  popliner_error *error) {
+static popliner_status solve_once(session *s, const request *r, const popliner_costs_file *file,
+                                  popliner_certificate_input *input, popliner_error *error) {
     popliner_certificate *certificate = NULL;
     double start = log_seconds();
+    popliner_variants_answer *answer = NULL;
+    bool chooses = input->recompute == POPLINER_RECOMPUTE_AUTO;
     interrupts_catch(&s->interrupts);
-    popliner_status status = popliner_solve(input->costs, &r->solver, &input->plan, error);
+    popliner_status status = chooses
+                                 ? popliner_variants_solve(file, &r->solver, &answer, error)
+                                 : popliner_solve(input->costs, &r->solver, &input->plan, error);
     interrupts_release(&s->interrupts);
     if (status != POPLINER_OK)
         return status;
     log_step(&s->log, "Solving", start);
+    if (chooses) {
+        input->plan = popliner_variants_take_plan(answer);
+        input->stage_choices = popliner_variants_texts(answer);
+    }
     status = popliner_certificate_create(input, &certificate, error);
+    popliner_variants_answer_free(answer);
+    input->stage_choices = NULL;
     if (status != POPLINER_OK) {
         popliner_plan_free(input->plan);
         return status;
     }
-    status = answer_print(s, r, certificate, input->costs, error);
+    /* remarks would solve again, without a choice */
+    status = answer_print(s, r, certificate, chooses ? NULL : input->costs, error);
     popliner_certificate_free(certificate);
     return status;
 }
@@ -136,7 +148,7 @@ popliner_status solve_costs_and_print(session *s, popliner_error *error) {
         else
             status = s->options.sweep != NULL
                          ? sweep_print(s, input.costs, &r.solver, &input, error)
-                         : solve_once(s, &r, &input, error);
+                         : solve_once(s, &r, file, &input, error);
     }
     popliner_costs_file_free(file);
     request_free(&r);

@@ -23,6 +23,7 @@ void popliner_costs_file_free(popliner_costs_file *file) {
     free(file->time_unit);
     free(file->limits);
     free(file->parameters);
+    pl_variants_free(&file->variants);
     free(file->additive.capacity_bytes);
     free(file->additive.memory_before);
     free(file->additive.stash_before);

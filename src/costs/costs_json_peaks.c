@@ -91,6 +91,7 @@ popliner_status pl_costs_json_fill_additive(pl_costs_json *r) {
         a->stash_before[i + width] = a->stash_before[i] + r->stash[i];
         r->has_kept = r->has_kept || kept_bytes[i] > 0;
     }
+    r->has_kept = r->has_kept || r->pipeline.recompute == POPLINER_RECOMPUTE_AUTO;
     popliner_status status = pl_costs_json_add_pipeline(r);
     if (status != POPLINER_OK)
         return status;
@@ -104,7 +105,7 @@ popliner_status pl_costs_json_fill_additive(pl_costs_json *r) {
                                      : a->stash_before[(last + 1) * width + i] -
                                            a->stash_before[first * width + i];
             pl_costs_json_set_peaks(r, first, last, pl_interval_sums_extend(&r->sums), kept);
-            cycles += r->cycles[last];
+            cycles += r->cycles[last] + (recomputes ? r->recompute_cycles[last] : 0);
             if (r->has_cycles)
                 pl_costs_set_cycles(costs, first, last,
                                     cycles + r->cut_cycles[first] + r->cut_cycles[last + 1]);

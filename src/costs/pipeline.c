@@ -148,6 +148,7 @@ const char *pl_recompute_name(popliner_recompute recompute) {
         [POPLINER_RECOMPUTE_NONE] = "none",
         [POPLINER_RECOMPUTE_STANDARD] = "standard",
         [POPLINER_RECOMPUTE_FULL] = "full",
+        [POPLINER_RECOMPUTE_AUTO] = "auto",
     };
     return (size_t)recompute < sizeof names / sizeof *names ? names[recompute] : NULL;
 }

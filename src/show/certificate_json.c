@@ -146,6 +146,8 @@ static json_t *stage_json(const popliner_certificate *c, size_t i) {
            done;
     done = put(json, "needs", needs_json(c, i)) && done;
     done = put(json, "peak", peak_json(c, c->is_measured ? &c->details[i] : NULL)) && done;
+    if (c->stage_choices != NULL)
+        done = put(json, "recompute", pl_report_json_text(c->stage_choices[i])) && done;
     if (done)
         return json;
     json_decref(json);
