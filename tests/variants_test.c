@@ -453,10 +453,70 @@ static void layers_choose_one_by_one(void **state) {
     popliner_costs_file_free(file);
 }
 
+typedef struct patience {
+    size_t calls;
+    size_t most;
+} patience;
+
+static bool stop_after(void *user) {
+    patience *p = user;
+    return ++p->calls > p->most;
+}
+
+/* Whenever it is stopped, what is told is true: a plan within the limits, and a bound. */
+static void the_search_can_be_stopped(void **state) {
+    (void)state;
+    static made_file m;
+    uint64_t random = 3;
+    do
+        draw_file(&m, &random);
+    while (m.num_units < MOST_UNITS || m.is_listed || m.capacity != UINT64_MAX);
+    popliner_pipeline pipeline = {.recompute = POPLINER_RECOMPUTE_AUTO, .max_stages = SIZE_MAX};
+    popliner_costs_file *file = NULL;
+    assert_int_equal(popliner_copies_parse("1,2,...", &pipeline.copies, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_file_parse(m.text, m.length, "made", &pipeline, &file, NULL),
+                     POPLINER_OK);
+    question q = {.m = &m, .pipeline = &pipeline, .options = POPLINER_SOLVER_OPTIONS_INIT};
+    q.objectives[0] = POPLINER_OBJECTIVE_CYCLES;
+    q.options.objectives = q.objectives;
+    q.options.num_objectives = 1;
+    q.options.max_stages = 3;
+    values best = best_of_all(&q);
+    bool was_stopped[2] = {false, false}; /* without a plan, with one */
+    bool is_proven = false;
+    for (size_t most = 0; !is_proven; most++) {
+        patience p = {0, most};
+        popliner_variants_answer *answer = NULL;
+        q.options.should_stop = stop_after;
+        q.options.should_stop_user = &p;
+        assert_int_equal(popliner_variants_solve(file, &q.options, &answer, NULL), POPLINER_OK);
+        popliner_plan *plan = popliner_variants_take_plan(answer);
+        const popliner_plan_summary *summary = popliner_plan_get_summary(plan);
+        is_proven = summary->status == POPLINER_PLAN_OPTIMAL;
+        assert_int_equal(summary->is_stopped, !is_proven);
+        if (summary->status == POPLINER_PLAN_INFEASIBLE) {
+            was_stopped[0] = true;
+            assert_int_equal(summary->infeasibility->obstacle, POPLINER_OBSTACLE_UNKNOWN);
+        } else {
+            const popliner_plan_value *value = popliner_plan_value_at(plan, 0);
+            was_stopped[1] = was_stopped[1] || !is_proven;
+            assert_true(value->bound <= best.of[POPLINER_OBJECTIVE_CYCLES]);
+            assert_true(value->value >= best.of[POPLINER_OBJECTIVE_CYCLES]);
+            assert_int_equal(value->value, summary->cycles);
+        }
+        popliner_plan_free(plan);
+        popliner_variants_answer_free(answer);
+    }
+    assert_true(was_stopped[0]);
+    assert_true(was_stopped[1]);
+    popliner_costs_file_free(file);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_split_with_every_choice),
         cmocka_unit_test(layers_choose_one_by_one),
+        cmocka_unit_test(the_search_can_be_stopped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,13 +34,13 @@ popliner_status popliner_variants_solve(const popliner_costs_file *file,
                                         const popliner_solver_options *options,
                                         popliner_variants_answer **answer, popliner_error *error);
 
-/* Gives the plan away, whose stages have the peaks and cycles of their choices; NULL from the second
- * time on. */
+/* Gives the plan away, whose stages have the peaks and cycles of their choices; NULL from the
+ * second time on. */
 popliner_plan *popliner_variants_take_plan(popliner_variants_answer *answer);
 
-/* The choices of the stages: "none", "full" (all is recomputed, the inputs are kept), the name of an
- * interval's variant, or those of units that are not as they are, "u=NAME,...". One for each stage
- * of the plan; lives as long as the answer. */
+/* The choices of the stages: "none", "full" (all is recomputed, the inputs are kept), the name of
+ * an interval's variant, or those of units that are not as they are, "u=NAME,...". One for each
+ * stage of the plan; lives as long as the answer. */
 const char *const *popliner_variants_texts(const popliner_variants_answer *answer);
 
 /* NULL is fine. */

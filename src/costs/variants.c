@@ -199,29 +199,35 @@ static pl_variant_choice choose_listed(const pl_variants *v, const popliner_inte
 
 /* ---- tables ---- */
 
-static popliner_status fill_place(const pl_variants *v, size_t to_end, uint64_t max_cycles,
-                                  uint64_t max_bytes, popliner_costs *costs,
-                                  popliner_error *error) {
+/* The stages in one place of the pipeline. *is_stopped: not all of them. */
+static popliner_status fill_place(const pl_variants *v, size_t to_end,
+                                  const pl_variant_limits *limits, popliner_costs *costs,
+                                  bool *is_stopped, popliner_error *error) {
     row r = {.variants = v,
              .copies = pl_pipeline_copies(&v->pipeline, to_end),
-             .max_cycles = max_cycles,
-             .max_bytes = max_bytes,
-             .wants_least = max_cycles == UINT64_MAX};
+             .max_cycles = limits->max_cycles,
+             .max_bytes = limits->max_bytes,
+             .wants_least = limits->max_cycles == UINT64_MAX};
     popliner_status status = POPLINER_OK;
     size_t place;
     bool is_full;
     for (size_t first = 0; status == POPLINER_OK && first < v->num_units; ++first) {
+        *is_stopped =
+            *is_stopped || (limits->should_stop != NULL && limits->should_stop(limits->user));
+        if (*is_stopped)
+            break;
         if (!v->is_listed)
             begin_row(&r, first);
-        for (size_t last = first; status == POPLINER_OK && last < v->num_units; ++last) {
+        for (size_t last = first; last < v->num_units; ++last) {
             const popliner_interval stage = {first, last, to_end};
             if (!v->is_listed)
                 status = extend_row(&r, error);
             if (status != POPLINER_OK)
                 break;
-            pl_variant_choice choice = v->is_listed ? choose_listed(v, &stage, r.copies, max_cycles,
-                                                                    max_bytes, false, &place)
-                                                    : choose_in_row(&r, false, &is_full, &place);
+            pl_variant_choice choice =
+                v->is_listed
+                    ? choose_listed(v, &stage, r.copies, r.max_cycles, r.max_bytes, false, &place)
+                    : choose_in_row(&r, false, &is_full, &place);
             pl_costs_set_peak(costs, first, last, to_end,
                               choice.exists ? choice.peak_bytes : POPLINER_PEAK_FORBIDDEN);
         }
@@ -231,17 +237,18 @@ static popliner_status fill_place(const pl_variants *v, size_t to_end, uint64_t 
 }
 
 popliner_status pl_variants_costs(const pl_variants *variants, const popliner_costs *like,
-                                  uint64_t max_cycles, uint64_t max_bytes, popliner_costs **costs,
+                                  const pl_variant_limits *limits, popliner_costs **costs,
                                   popliner_error *error) {
     popliner_costs *made = NULL;
+    bool is_stopped = false;
     *costs = NULL;
     popliner_status status =
         popliner_costs_create(variants->num_units, variants->max_stages, &made, error);
     for (size_t to_end = 1; status == POPLINER_OK && to_end <= variants->max_stages; ++to_end)
-        status = fill_place(variants, to_end, max_cycles, max_bytes, made, error);
+        status = fill_place(variants, to_end, limits, made, &is_stopped, error);
     for (size_t unit = 1; status == POPLINER_OK && unit < variants->num_units; ++unit)
         pl_costs_set_cut(made, unit, popliner_costs_cut(like, unit));
-    if (status != POPLINER_OK) {
+    if (status != POPLINER_OK || is_stopped) {
         popliner_costs_free(made);
         return status;
     }

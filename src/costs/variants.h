@@ -55,11 +55,20 @@ void pl_variants_free(pl_variants *variants);
 /* Adds one with a name of `length` characters. False when memory is short. */
 bool pl_variants_add(pl_variants *variants, pl_variant variant, const char *name, size_t length);
 
+/* Within what stages choose, and whether to go on: should_stop may be NULL. */
+typedef struct pl_variant_limits {
+    uint64_t max_cycles;
+    uint64_t max_bytes;
+    bool (*should_stop)(void *user);
+    void *user;
+} pl_variant_limits;
+
 /* Makes a table of the least peaks of stages within max_cycles, with the cuts of `like`; no stage
- * is possible that has none, or needs more than max_bytes. Errors: MEMORY; INPUT for more than
- * 2^22 compromises of one stage. O(n^2 * places * compromises). */
+ * is possible that has none, or needs more than max_bytes. *costs is NULL if it was to stop.
+ * Errors: MEMORY; INPUT for more than 2^22 compromises of one stage.
+ * O(n^2 * places * compromises). */
 popliner_status pl_variants_costs(const pl_variants *variants, const popliner_costs *like,
-                                  uint64_t max_cycles, uint64_t max_bytes, popliner_costs **costs,
+                                  const pl_variant_limits *limits, popliner_costs **costs,
                                   popliner_error *error);
 
 /* What a stage chooses. */

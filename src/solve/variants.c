@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/failure.h"
 #include "base/growth.h"
 #include "costs/costs.h"
@@ -13,6 +12,7 @@
 #include "solve/objectives.h"
 #include "solve/owned_options.h"
 #include "solve/plan_data.h"
+#include "solve/stop.h"
 
 struct popliner_variants_answer {
     popliner_plan *plan;
@@ -27,7 +27,7 @@ typedef struct search {
     const popliner_objective *objectives;
     size_t num_objectives;
     size_t cycles_at; /* where the cycles are among them; num_objectives if nowhere */
-    double deadline_seconds;
+    pl_stop stop;
     bool is_stopped;
 } search;
 
@@ -49,6 +49,22 @@ static uint64_t largest_limit(const search *s) {
     return largest;
 }
 
+static bool is_stop_wanted(void *user) {
+    return pl_stop_is_wanted(user);
+}
+
+/* A plan without stages, if none is known by the time. */
+static popliner_status make_empty_plan(popliner_plan **plan, popliner_error *error) {
+    *plan = calloc(1, sizeof **plan);
+    if (*plan == NULL)
+        return pl_fail_memory(error, "the plan");
+    (*plan)->status = POPLINER_PLAN_INFEASIBLE;
+    (*plan)->is_stopped = true;
+    (*plan)->infeasibility.obstacle = POPLINER_OBSTACLE_UNKNOWN;
+    pl_plan_summarise(*plan);
+    return POPLINER_OK;
+}
+
 /* Solves for the first objectives where no stage may take longer; without a limit for the first
  * time, with reasons. The objective of cycles is kept by the table. */
 static popliner_status attempt(search *s, uint64_t max_cycles, size_t num_objectives,
@@ -56,15 +72,18 @@ static popliner_status attempt(search *s, uint64_t max_cycles, size_t num_object
     popliner_solver_options o = s->options;
     popliner_costs *costs = NULL;
     bool is_first = max_cycles == UINT64_MAX;
-    double left = s->deadline_seconds - pl_clock_seconds();
+    const pl_variant_limits limits = {max_cycles,
+                                      is_first ? POPLINER_PEAK_FORBIDDEN - 1 : largest_limit(s),
+                                      is_stop_wanted, &s->stop};
     *plan = NULL;
-    s->is_stopped = s->is_stopped || left <= 0.0 ||
-                    (o.should_stop != NULL && o.should_stop(o.should_stop_user));
-    if (s->is_stopped && !is_first)
-        return POPLINER_OK;
     popliner_status status =
-        pl_variants_costs(&s->variants, s->file->costs, max_cycles,
-                          is_first ? POPLINER_PEAK_FORBIDDEN - 1 : largest_limit(s), &costs, error);
+        pl_variants_costs(&s->variants, s->file->costs, &limits, &costs, error);
+    s->is_stopped = s->is_stopped || (status == POPLINER_OK && costs == NULL);
+    if (status == POPLINER_OK && s->is_stopped) {
+        popliner_costs_free(costs);
+        return is_first ? make_empty_plan(plan, error) : POPLINER_OK;
+    }
+    double left = s->stop.deadline_seconds - pl_clock_seconds();
     if (status == POPLINER_OK)
         status = pl_costs_add_cycles(costs, error); /* all 0 */
     o.objectives = s->objectives;
@@ -246,8 +265,9 @@ static popliner_status begin_search(search *s, popliner_error *error) {
     while (s->cycles_at < s->num_objectives &&
            s->objectives[s->cycles_at] != POPLINER_OBJECTIVE_CYCLES)
         ++s->cycles_at;
-    s->deadline_seconds =
-        o->time_limit_seconds > 0.0 ? pl_clock_seconds() + o->time_limit_seconds : INFINITY;
+    s->stop = (pl_stop){o->time_limit_seconds > 0.0 ? pl_clock_seconds() + o->time_limit_seconds
+                                                    : INFINITY,
+                        o->should_stop, o->should_stop_user};
     popliner_status status = check_options(s, error);
     s->variants = s->file->variants;
     size_t max_stages = o->num_mapped_stages > 0 ? o->num_mapped_stages : o->max_stages;
