@@ -209,6 +209,8 @@ static trial try_split(const question *q, uint32_t cut_set, popliner_plan_stage 
 typedef struct trials {
     trial *all;
     size_t count;
+    bool *is_in; /* [count]: those within limits and constraints; then of these the best ones */
+    bool is_any_in;
 } trials;
 
 /* Possible, and within the constraints, if there may be so many stages (not looked at with a device
@@ -445,37 +447,103 @@ static bool has_cycles_before_balance(const brute_answer *answer) {
     return false;
 }
 
-brute_answer brute_force(const popliner_costs *costs, const popliner_solver_options *options) {
-    brute_answer answer = {0};
-    list_objectives(options, &answer);
+/* The question, and the objectives of its answers. */
+static question ask(const popliner_costs *costs, const popliner_solver_options *options,
+                    brute_answer *answer) {
+    *answer = (brute_answer){0};
+    list_objectives(options, answer);
     const question q = {costs, options, popliner_costs_num_units(costs),
-                        has_cycles_before_balance(&answer)};
+                        has_cycles_before_balance(answer)};
     assert_in_range(q.num_units, 1, MOST_BRUTE_UNITS);
-    trials all = {.count = (size_t)1 << (q.num_units - 1)};
+    return q;
+}
+
+static trials try_all(const question *q) {
+    trials all = {.count = (size_t)1 << (q->num_units - 1)};
     all.all = malloc(all.count * sizeof *all.all);
-    bool *is_in = malloc(all.count * sizeof *is_in);
-    bool is_any_in = false;
+    all.is_in = malloc(all.count * sizeof *all.is_in);
     for (size_t i = 0; i < all.count; ++i) {
         popliner_plan_stage stages[MOST_BRUTE_UNITS];
-        all.all[i] = try_split(&q, (uint32_t)i, stages);
-        is_in[i] = is_allowed(&q, &all.all[i]) && is_within_memory(&q, &all.all[i]);
-        is_any_in |= is_in[i];
+        all.all[i] = try_split(q, (uint32_t)i, stages);
+        all.is_in[i] = is_allowed(q, &all.all[i]) && is_within_memory(q, &all.all[i]);
+        all.is_any_in |= all.is_in[i];
     }
-    if (is_any_in) {
-        answer.status = POPLINER_PLAN_OPTIMAL;
-        for (size_t i = 0; i < answer.num_objectives; ++i) {
-            /* the last one has none to make room for */
-            bool is_last = i + 1 == answer.num_objectives;
-            answer.bounds[i] = keep_smallest(&all, is_in, answer.objectives[i],
-                                             is_last ? 0.0 : options->slack_percent);
-        }
-        keep_earliest(&q, &all, is_in, &answer.split);
-    } else {
-        explain(&q, &all, is_in, &answer);
+    return all;
+}
+
+static void free_trials(trials *all) {
+    free(all->is_in);
+    free(all->all);
+}
+
+/* The best of those that are in. */
+static void choose(const question *q, trials *all, brute_answer *answer) {
+    answer->status = POPLINER_PLAN_OPTIMAL;
+    for (size_t i = 0; i < answer->num_objectives; ++i) {
+        /* the last one has none to make room for */
+        bool is_last = i + 1 == answer->num_objectives;
+        answer->bounds[i] = keep_smallest(all, all->is_in, answer->objectives[i],
+                                          is_last ? 0.0 : q->options->slack_percent);
     }
-    free(is_in);
-    free(all.all);
+    keep_earliest(q, all, all->is_in, &answer->split);
+}
+
+brute_answer brute_force(const popliner_costs *costs, const popliner_solver_options *options) {
+    brute_answer answer;
+    const question q = ask(costs, options, &answer);
+    trials all = try_all(&q);
+    if (all.is_any_in)
+        choose(&q, &all, &answer);
+    else
+        explain(&q, &all, all.is_in, &answer);
+    free_trials(&all);
     return answer;
+}
+
+static bool dominates(const trial *a, const trial *b, const popliner_objective *two) {
+    return a->values[two[0]] <= b->values[two[0]] && a->values[two[1]] <= b->values[two[1]] &&
+           (a->values[two[0]] < b->values[two[0]] || a->values[two[1]] < b->values[two[1]]);
+}
+
+/* Of those within limits and constraints, the one with the smallest first value above `above` that
+ * none of them dominates; NULL if there is none. */
+static const trial *next_point(const trials *all, const bool *is_within,
+                               const popliner_objective *two, const trial *above) {
+    const trial *next = NULL;
+    for (size_t i = 0; i < all->count; ++i) {
+        const trial *t = &all->all[i];
+        bool is_dominated = !is_within[i];
+        for (size_t other = 0; other < all->count; ++other)
+            is_dominated |= is_within[other] && dominates(&all->all[other], t, two);
+        if (!is_dominated && (above == NULL || t->values[two[0]] > above->values[two[0]]) &&
+            (next == NULL || t->values[two[0]] < next->values[two[0]]))
+            next = t;
+    }
+    return next;
+}
+
+size_t brute_pareto(const popliner_costs *costs, const popliner_solver_options *options,
+                    brute_answer *points, size_t most) {
+    brute_answer empty;
+    const question q = ask(costs, options, &empty);
+    trials all = try_all(&q);
+    bool *is_within = malloc(all.count * sizeof *is_within);
+    memcpy(is_within, all.is_in, all.count * sizeof *is_within);
+    size_t count = 0;
+    const trial *point = NULL;
+    while ((point = next_point(&all, is_within, empty.objectives, point)) != NULL) {
+        assert_true(count < most);
+        for (size_t i = 0; i < all.count; ++i)
+            all.is_in[i] =
+                is_within[i] && !dominates(&all.all[i], point, empty.objectives) &&
+                !dominates(point, &all.all[i], empty.objectives) &&
+                all.all[i].values[empty.objectives[0]] == point->values[empty.objectives[0]];
+        points[count] = empty;
+        choose(&q, &all, &points[count++]);
+    }
+    free(is_within);
+    free_trials(&all);
+    return count;
 }
 
 /* ---- comparing ---- */

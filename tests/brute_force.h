@@ -52,6 +52,12 @@ typedef struct brute_answer {
  * count but the method and those of time. */
 brute_answer brute_force(const popliner_costs *costs, const popliner_solver_options *options);
 
+/* The values of the first two objectives that no split dominates, from the smallest of the first one
+ * on, each with the best split of those that have them. Into points[most]; returns how many there
+ * are, which must not be more. */
+size_t brute_pareto(const popliner_costs *costs, const popliner_solver_options *options,
+                    brute_answer *points, size_t most);
+
 /* Whether the plan is this answer in everything; if not, says in `difference` (at least 200 bytes)
  * what differs first. */
 bool plan_is(const popliner_plan *plan, const brute_answer *expected, char *difference);

@@ -161,6 +161,20 @@ static void every_sweep_is_as_described(void **state) {
     json_decref(RUN_JSON(&run, 0, "--costs", INTERVALS, "--sweep", "mem-per-tile=30..70:10"));
 }
 
+static void all_best_compromises_are_as_described(void **state) {
+    (void)state;
+    json_decref(RUN_JSON(&run, 0, SAMPLE, "--pareto", "memory,traffic,cycles"));
+    json_decref(RUN_JSON(&run, 0, "--costs", ADDITIVE, "--pareto", "cycles,balance"));
+    json_decref(RUN_JSON(&run, 1, SAMPLE, "--pareto", "ipus,memory", "--mem-per-tile", "9"));
+    json_t *stopped =
+        RUN_JSON(&run, 1, SAMPLE, "--pareto", "traffic,ipus", "--time-limit", "0.000001");
+    char complaint[SCHEMA_COMPLAINT_SIZE];
+    assert_true(json_is_false(JSON_AT(stopped, "complete")));
+    assert_false(certificate_schema_accepts("answer", stopped, complaint));
+    assert_false(certificate_schema_accepts("sweep", stopped, complaint));
+    json_decref(stopped);
+}
+
 /* What --evaluate tells of a stage's needs is described, too, and says the same as --solve. */
 static void evaluations_have_the_same_needs(void **state) {
     (void)state;
@@ -299,6 +313,7 @@ static void nothing_else_is_accepted(void **state) {
         spoil(answer, answer, false);
         assert_true(certificate_schema_accepts("answer", answer, complaint));
         assert_false(certificate_schema_accepts("sweep", answer, complaint));
+        assert_false(certificate_schema_accepts("pareto", answer, complaint));
         json_decref(answer);
     }
 }
@@ -307,6 +322,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_answer_is_as_described),
         cmocka_unit_test(every_sweep_is_as_described),
+        cmocka_unit_test(all_best_compromises_are_as_described),
         cmocka_unit_test(evaluations_have_the_same_needs),
         cmocka_unit_test(nothing_else_is_accepted),
     };

@@ -191,6 +191,7 @@ static void stages_choose_what_they_recompute(void **state) {
     } cases[] = {
         {{"--sweep", "num-ipus=1..2"}, "--recompute auto and --sweep exclude each other"},
         {{"--slack", "1"}, "--recompute auto and --slack exclude each other"},
+        {{"--pareto", "memory,cycles"}, "--recompute auto and --pareto exclude each other"},
         {{"--objective", "balance"}, "not chosen for the objective balance"},
         {{"--device-map", "0,1,0"}, "not chosen for stages that share an IPU"},
     };

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define COSTS PROJECT_DIRECTORY "/data/costs/additive.json"
+#define STASH PROJECT_DIRECTORY "/data/costs/regions.json"
 
 static command_run run;
 
@@ -24,6 +25,9 @@ static void refuses_wrong_values_before_anything_is_read(void **state) {
         {{"--objective", "memory,size"}, "--objective memory,size: expected some of memory, "},
         {{"--objective", "memory,memory"}, "each once"},
         {{"--objective", ","}, "--objective ,: expected"},
+        {{"--pareto", "memory"}, "--pareto memory: a compromise is between two objectives, like "},
+        {{"--pareto", "memory,size"}, "--pareto memory,size: expected some of memory, "},
+        {{"--pareto", "memory,ipus,memory"}, "each once"},
         {{"--sweep", "num-ipus=3"}, "--sweep num-ipus=3: expected num-ipus=A..B or "},
         {{"--sweep", "num-ipus=4..3"}, "--sweep num-ipus=4..3: expected"},
         {{"--sweep", "mem-per-tile=1..1000000:1"}, "more than 10000 values"},
@@ -97,6 +101,7 @@ static const struct {
     {"--device-map", "0", "--solve --evaluate", false},
     {"--ipu-mem-per-tile", "0=1K", "--solve --evaluate", false},
     {"--sweep", "num-ipus=1..2", "--solve", false},
+    {"--pareto", "memory,ipus", "--solve", false},
     {"--time-limit", "5", "--solve", false},
     {"--write-lp", "lp", "--solve", false},
     {"--write-mps", "mps", "--solve", false},
@@ -205,10 +210,40 @@ static void tells_what_costs_leave_no_use_for(void **state) {
         RUN(&run, "--costs", file, "-q", "--solve", "--reserve=1", limits[i]);
         assert_int_equal(run.status, 0);
     }
+    RUN(&run, "--costs", file, "--solve", "--schedule=training");
+    assert_int_equal(run.status, 0);
+    assert_contains(run.err, "WARNING --schedule training: the costs do not say what a pipeline ");
+    RUN(&run, "--costs", file, "--solve", "--schedule=inference");
+    assert_lacks(run.err, "WARNING");
     test_write_bytes(file, graph, strlen(graph));
     RUN(&run, "--costs", file, "--solve", "--schedule=training");
     assert_int_equal(run.status, 0);
     assert_contains(run.err, "WARNING --schedule training: a graph does not say what a pipeline ");
+    RUN(&run, "--costs", STASH, "--solve", "--schedule=training");
+    assert_lacks(run.err, "WARNING");
+    RUN(&run, "--costs", STASH, "--solve", "--schedule=training", "--recompute=full");
+    assert_lacks(run.err, "WARNING");
+}
+
+/* Whichever order is best for so many stages, and the times as they were. */
+static void tells_the_order_of_a_graph(void **state) {
+    (void)state;
+    static const char graph[] =
+        "{\"nodes\": [{\"id\": 1, \"fpgaLatency\": 8.229}, {\"id\": 2, \"fpgaLatency\": 1},"
+        " {\"id\": 3, \"fpgaLatency\": 8.229}, {\"id\": 4, \"fpgaLatency\": 1}], \"edges\": ["
+        "{\"sourceId\": 1, \"destId\": 3, \"cost\": 9},"
+        "{\"sourceId\": 2, \"destId\": 4, \"cost\": 9}]}";
+    const char *file = in_scratch("costs");
+    test_write_bytes(file, graph, strlen(graph));
+    RUN(&run, "--costs", file, "--solve", "--num-ipus=2", "--format=json");
+    assert_int_equal(run.status, 0);
+    assert_contains(run.out, "\"value\": 16.458,");
+    assert_contains(run.err,
+                    "INFO    The graph's units make a chain depth first, of several orders "
+                    "the fastest.");
+    RUN(&run, "--costs", file, "--solve", "--num-ipus=1", "--format=json");
+    assert_contains(run.out, "\"value\": 18.458,");
+    assert_contains(run.err, "INFO    The graph's units make a chain by number,");
 }
 
 /* ---- Mistyped names ------------------------------------------------------------------------- */
@@ -600,6 +635,7 @@ int main(void) {
         SCRATCH_TEST(refuses_options_that_no_action_uses),
         SCRATCH_TEST(refuses_splits_over_more_ipus_than_there_are),
         SCRATCH_TEST(tells_what_costs_leave_no_use_for),
+        SCRATCH_TEST(tells_the_order_of_a_graph),
         SCRATCH_TEST(names_the_nearest_option),
         SCRATCH_TEST(names_the_nearest_value),
         cmocka_unit_test(effects_are_of_the_full_model),

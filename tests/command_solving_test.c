@@ -1310,6 +1310,96 @@ static void sweeps_are_tables(void **state) {
     assert_refused(&run, 2, "these are more than 10000 values; give a larger step");
 }
 
+/* ---- Best compromises ----------------------------------------------------------------------- */
+
+/* Each point is what --solve finds with less memory than the point before needs; with less than the
+ * last one needs it finds nothing. */
+static void check_points(const char *list, const char *const *others) {
+    const char *arguments[24];
+    char memory[30] = "1G";
+    size_t count = 0;
+    for (; others[count] != NULL; count++)
+        arguments[count] = others[count];
+    arguments[count] = "--pareto";
+    arguments[count + 1] = list;
+    arguments[count + 2] = "--mem-per-tile";
+    arguments[count + 3] = memory;
+    arguments[count + 4] = NULL;
+    json_t *points = run_json(&run, 0, arguments);
+    assert_contains(run.err, "best compromises of ");
+    assert_contains(run.err, ", proven to be all.\n");
+    const json_t *rows = JSON_AT(points, "results");
+    assert_true(json_is_true(JSON_AT(points, "complete")));
+    assert_true(json_array_size(rows) > 1);
+    arguments[count] = "--objective";
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const json_t *row = json_array_get(rows, i);
+        json_t *answer = run_json(&run, 0, arguments);
+        assert_true(json_equal(JSON_AT(answer, "status"), JSON_AT(row, "status")));
+        assert_true(json_equal(JSON_AT(answer, "objectives"), JSON_AT(row, "objectives")));
+        assert_true(json_equal(JSON_AT(answer, "totals", "ipus"), JSON_AT(row, "used")));
+        assert_int_equal(json_array_size(JSON_AT(answer, "stages")),
+                         json_array_size(JSON_AT(row, "stages")));
+        snprintf(memory, sizeof memory, "%" PRIu64, NUMBER_AT(answer, "totals", "memory") - 1);
+        json_decref(answer);
+    }
+    json_decref(run_json(&run, 1, arguments));
+    json_decref(points);
+}
+
+static void best_compromises_are_runs_of_their_own(void **state) {
+    (void)state;
+    check_points("ipus,memory", (const char *const[]){SAMPLE_DIRECTORY, NULL});
+    check_points("traffic,memory,ipus",
+                 (const char *const[]){TRAINING_DIRECTORY, "--schedule", "training", PLAIN, NULL});
+    check_points("traffic,memory", (const char *const[]){SAMPLE_DIRECTORY, "--device-map",
+                                                         "0,1,0,1", "--min-layers", "0", NULL});
+    check_points("traffic,memory", (const char *const[]){"--costs", REGIONS, NULL});
+}
+
+/* By hand: a, b, c, d take 10, 20, 20, 5 cycles, the cuts 16, 32, 8 bytes. b … d need more of tile
+ * 1 than there is; all other splits are here but [ a b | c | d ] with 30 cycles and 40 bytes, which
+ * [ a b | c d ] dominates. */
+static void best_compromises_are_a_table(void **state) {
+    (void)state;
+    static const char *const rows[] = {
+        "status%ccycles%ctraffic%cused%csplit\n", "optimal%c20%c56%c4%c[ a | b | c | d ]\n",
+        "optimal%c25%c48%c3%c[ a | b | c d ]\n",  "optimal%c30%c32%c2%c[ a b | c d ]\n",
+        "optimal%c40%c24%c3%c[ a | b c | d ]\n",  "optimal%c50%c8%c2%c[ a b c | d ]\n"};
+    for (int i = 0; i < 2; i++) {
+        int d = i == 0 ? '\t' : ',';
+        char text[1000] = "";
+        for (size_t row = 0; row < sizeof rows / sizeof *rows; row++)
+            snprintf(text + strlen(text), sizeof text - strlen(text), rows[row], d, d, d, d);
+        RUN(&run, "--costs", REGIONS, "--solve", "--pareto", "cycles,traffic", "--format",
+            i == 0 ? "tsv" : "csv");
+        assert_int_equal(run.status, 0);
+        assert_string_equal(run.out, text);
+        assert_contains(run.err, "SUCCESS: 5 best compromises of cycles and traffic, proven ");
+    }
+}
+
+static void says_why_there_is_no_compromise(void **state) {
+    (void)state;
+    static const char *const profiles[][4] = {{SAMPLE_DIRECTORY}, {"--costs", REGIONS}};
+    for (size_t i = 0; i < 2; i++) {
+        RUN(&run, "--solve", "--pareto=cycles,traffic", "--mem-per-tile=100", profiles[i][0],
+            profiles[i][1]);
+        assert_int_equal(run.status, 1);
+        assert_string_equal(run.out, "status\tcycles\ttraffic\tused\tsplit\n");
+        assert_contains(run.err, "FAILURE: Unable to fit model on IPUs.\n");
+        assert_contains(run.err, "Enough would be --mem-per-tile ");
+    }
+    RUN(&run, SAMPLE_DIRECTORY, "--solve", "--pareto", "cycles,traffic", "--time-limit",
+        "0.000001");
+    assert_int_equal(run.status, 1);
+    assert_string_equal(run.out, "status\tcycles\ttraffic\tused\tsplit\n");
+    assert_contains(run.err, "STOPPED: no split was found yet, and none is ruled out.\n");
+    /* this one has no cycles */
+    RUN(&run, TRAINING_DIRECTORY, "-q", "--solve", "--pareto", "traffic,cycles");
+    assert_refused(&run, 2, "--pareto traffic,cycles: the profile has no cycles of computing");
+}
+
 /* ---- Written programs ----------------------------------------------------------------------- */
 
 static double solve_file(const char *path, bool is_mps) {
@@ -1509,6 +1599,37 @@ static void stops_when_interrupted(void **state) {
     free(path);
 }
 
+/* What is known of the best compromises by then: those of the fewest IPUs. */
+static void tells_the_compromises_that_are_known(void **state) {
+    (void)state;
+    static uint64_t memory[NUM_BIG_UNITS];
+    char complaint[SCHEMA_COMPLAINT_SIZE];
+    const char *path = in_scratch("big.json");
+    write_big(path, NUM_BIG_UNITS, memory);
+    const char *const arguments[] = {"--costs",     path,         "--solve", "--pareto",
+                                     "ipus,memory", "--num-ipus", "400",     "--format",
+                                     "json",        "-v",         NULL};
+    run_command_interrupted(&run, SIGINT, "Reading the costs", 1, arguments);
+    assert_int_equal(run.status, 0);
+    assert_contains(run.err, "WARNING Stopped: these ");
+    json_t *answer = json_loads(run.out, 0, NULL);
+    assert_true(certificate_schema_accepts("pareto", answer, complaint));
+    assert_true(json_is_false(JSON_AT(answer, "complete")));
+    const json_t *rows = JSON_AT(answer, "results");
+    uint64_t most_bytes = UINT64_MAX;
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const json_t *row = json_array_get(rows, i);
+        bool is_last = i + 1 == json_array_size(rows);
+        uint64_t bytes = NUMBER_AT(row, "objectives", "1", "value");
+        if (!is_last)
+            assert_string_equal(json_string_value(JSON_AT(row, "status")), "optimal");
+        assert_true(bytes < most_bytes);
+        assert_true(NUMBER_AT(row, "used") >= i + 1);
+        most_bytes = bytes;
+    }
+    json_decref(answer);
+}
+
 static void stops_when_time_is_up(void **state) {
     (void)state;
     static uint64_t memory[NUM_BIG_UNITS];
@@ -1542,12 +1663,23 @@ static void stops_when_time_is_up(void **state) {
 static void refuses_options_that_would_be_ignored(void **state) {
     (void)state;
     static const char *const solving[][2] = {
-        {"--objective", "ipus"},      {"--slack", "5"},        {"--ipu-mem-per-tile", "0=5"},
-        {"--sweep", "num-ipus=1..2"}, {"--time-limit", "5"},   {"--write-lp", "/dev/null"},
-        {"--write-mps", "/dev/null"}, {"--min-layers", "1"},   {"--max-layers", "2"},
-        {"--cut-after", "0"},         {"--no-cut-after", "0"}, {"--together", "0,1"},
-        {"--place", "0=0"},           {"--device-map", "0,1"}, {"--schedule", "training"},
+        {"--objective", "ipus"},
+        {"--slack", "5"},
+        {"--ipu-mem-per-tile", "0=5"},
+        {"--sweep", "num-ipus=1..2"},
+        {"--time-limit", "5"},
+        {"--write-lp", "/dev/null"},
+        {"--write-mps", "/dev/null"},
+        {"--min-layers", "1"},
+        {"--max-layers", "2"},
+        {"--cut-after", "0"},
+        {"--no-cut-after", "0"},
+        {"--together", "0,1"},
+        {"--place", "0=0"},
+        {"--device-map", "0,1"},
+        {"--schedule", "training"},
         {"--recompute", "none"},
+        {"--pareto", "ipus,memory"},
     };
     for (size_t i = 0; i < sizeof solving / sizeof *solving; i++) {
         RUN(&run, CASE_DIRECTORY, "-q", "--layer-breakdown", solving[i][0], solving[i][1]);
@@ -1589,6 +1721,14 @@ static void refuses_options_that_would_be_ignored(void **state) {
          {"--sweep mem-per-tile=1..2", "--mem-per-tile"}},
         {{CASE_DIRECTORY, "--solve", "--write-lp", "/dev/null", "--sweep", "num-ipus=1..2"},
          {"--sweep", "--write-lp"}},
+        {{CASE_DIRECTORY, "--solve", "--pareto", "ipus,memory", "--objective", "memory"},
+         {"--pareto ipus,memory", "--objective"}},
+        {{CASE_DIRECTORY, "--solve", "--pareto", "ipus,memory", "--slack", "1"},
+         {"--pareto ipus,memory", "--slack"}},
+        {{CASE_DIRECTORY, "--solve", "--pareto", "ipus,memory", "--sweep", "num-ipus=1..2"},
+         {"--pareto ipus,memory", "--sweep"}},
+        {{CASE_DIRECTORY, "--solve", "--pareto", "ipus,memory", "--write-mps", "/dev/null"},
+         {"--pareto ipus,memory", "--write-mps"}},
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         const char *arguments[10] = {"-q"};
@@ -1631,8 +1771,12 @@ int main(void) {
         SCRATCH_TEST(tells_when_an_ipu_fewer_costs_little),
         cmocka_unit_test(sweeps_are_runs_of_their_own),
         cmocka_unit_test(sweeps_are_tables),
+        cmocka_unit_test(best_compromises_are_runs_of_their_own),
+        cmocka_unit_test(best_compromises_are_a_table),
+        cmocka_unit_test(says_why_there_is_no_compromise),
         SCRATCH_TEST(written_programs_have_the_same_optimum),
         SCRATCH_TEST(stops_when_interrupted),
+        SCRATCH_TEST(tells_the_compromises_that_are_known),
         SCRATCH_TEST(stops_when_time_is_up),
         cmocka_unit_test(refuses_options_that_would_be_ignored),
     };

@@ -170,6 +170,12 @@ static void certificates(void **state) {
     assert_int_equal(popliner_report_sweep(&sweep, &input, POPLINER_FORMAT_CSV, &text, NULL),
                      POPLINER_OK);
     assert_holds(text, "num-ipus,status,memory,traffic,used,split\n16,optimal,102,12,3,");
+    popliner_pareto *pareto;
+    assert_int_equal(popliner_pareto_solve(costs, NULL, &pareto, NULL), POPLINER_OK);
+    assert_int_equal(popliner_report_pareto(pareto, &input, POPLINER_FORMAT_CSV, &text, NULL),
+                     POPLINER_OK);
+    assert_holds(text, "status,memory,traffic,used,split\noptimal,102,12,3,");
+    popliner_pareto_free(pareto);
     popliner_certificate_free(certificate);
     popliner_costs_free(costs);
 }

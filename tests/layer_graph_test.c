@@ -29,7 +29,7 @@ static void add_edge(pl_layer_graph *graph, size_t from, size_t to) {
 static popliner_costs_file *fill(const pl_layer_graph *graph) {
     popliner_costs_file *file = calloc(1, sizeof *file);
     assert_non_null(file);
-    assert_int_equal(pl_layer_graph_fill(graph, "graph", file, NULL), POPLINER_OK);
+    assert_int_equal(pl_layer_graph_fill(graph, "graph", SIZE_MAX, file, NULL), POPLINER_OK);
     assert_int_equal(file->num_names, popliner_costs_num_units(file->costs));
     return file;
 }
@@ -86,16 +86,30 @@ static void backward_nodes_follow_their_layer(void **state) {
     pl_layer_graph_free(&graph);
 }
 
-static void backward_nodes_alone_come_last_in_their_order(void **state) {
+/* Forward 1 -> 2 -> 3 with backward nodes 13 -> 12 -> 11 of theirs, and the orphans 21, through which
+ * 13 reaches 12, and 22, which nothing leads to. What has no forward node is where it would be. */
+static void backward_nodes_alone_are_where_their_forward_nodes_would_be(void **state) {
     (void)state;
     pl_layer_graph graph = {0};
-    add_node(&graph, 1, true, 0, 1, 1, 1);
-    add_node(&graph, 8, false, 1, 1, 1, 1);
-    add_node(&graph, 2, true, 2, 1, 1, 1);
-    add_node(&graph, 7, false, 3, 1, 1, 1);
-    add_edge(&graph, 2, 0); /* 2 before 1 */
-    add_edge(&graph, 1, 0);
-    assert_chain(&graph, "7 8 2 1");
+    for (uint32_t i = 0; i < 3; ++i)
+        add_node(&graph, 1 + i, false, i, 10, 100, 1);
+    for (uint32_t i = 0; i < 3; ++i)
+        add_node(&graph, 11 + i, true, i, 20, 1000, 1);
+    add_node(&graph, 21, true, 6, 40, 0, 1);
+    add_node(&graph, 22, true, 7, 80, 0, 1);
+    add_edge(&graph, 0, 1);
+    add_edge(&graph, 1, 2);
+    add_edge(&graph, 5, 4);
+    add_edge(&graph, 4, 3);
+    assert_chain(&graph, "1 2 3 21 22");
+    add_edge(&graph, 6, 4); /* 21 before 12: after 2 on the way forward */
+    assert_chain(&graph, "1 2 3 21 22");
+    add_edge(&graph, 5, 6); /* 13 before 21: before 3 */
+    assert_chain(&graph, "1 2 21 3 22");
+    add_edge(&graph, 6, 7); /* 21 before 22 */
+    assert_chain(&graph, "1 2 22 21 3");
+    add_edge(&graph, 0, 7); /* what it gets from the way forward may come from anywhere */
+    assert_chain(&graph, "1 2 22 21 3");
     pl_layer_graph_free(&graph);
 }
 
@@ -129,11 +143,13 @@ static void refuses_no_nodes_and_too_many_units(void **state) {
     pl_layer_graph graph = {0};
     popliner_costs_file file = {0};
     popliner_error error;
-    assert_int_equal(pl_layer_graph_fill(&graph, "g", &file, &error), POPLINER_ERROR_INPUT);
+    assert_int_equal(pl_layer_graph_fill(&graph, "g", SIZE_MAX, &file, &error),
+                     POPLINER_ERROR_INPUT);
     assert_string_equal(error.message, "g: the graph has no nodes");
     for (uint32_t i = 0; i <= PL_MAX_UNITS; ++i)
         add_node(&graph, i, false, i, 1, 1, 1);
-    assert_int_equal(pl_layer_graph_fill(&graph, "g", &file, &error), POPLINER_ERROR_INPUT);
+    assert_int_equal(pl_layer_graph_fill(&graph, "g", SIZE_MAX, &file, &error),
+                     POPLINER_ERROR_INPUT);
     assert_string_equal(error.message,
                         "g: the graph makes a chain of 16385 units, but 16384 are the most that "
                         "can be split; join some of its nodes");
@@ -265,7 +281,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(takes_the_smallest_number_that_is_ready),
         cmocka_unit_test(backward_nodes_follow_their_layer),
-        cmocka_unit_test(backward_nodes_alone_come_last_in_their_order),
+        cmocka_unit_test(backward_nodes_alone_are_where_their_forward_nodes_would_be),
         cmocka_unit_test(circles_are_one_unit),
         cmocka_unit_test(refuses_no_nodes_and_too_many_units),
         cmocka_unit_test(random_graphs_cost_what_a_naive_count_says),

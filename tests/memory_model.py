@@ -211,7 +211,7 @@ class Model:
             else:
                 table = self.live[tile]
                 key = (touch, self.forward.get(var, 0), self.backward.get(var, 0),
-                       var in self.programs.host_copied, number)
+                       var in self.programs.fed, number)
             table[key] = table.get(key, 0) + size
         self.layouts = [None] * self.num_tiles  # (holes, what is wasted for each live byte)
         self.live_bytes = [0] * self.num_tiles
@@ -301,7 +301,7 @@ class Model:
                 if not forward & mask:
                     continue
                 lives_on = backward & mask and self.is_live_across(number, self.turn)
-                is_input = (forward & earlier or fed) and self.is_live_across(number, begin)
+                is_input = fed or forward & earlier and self.is_live_across(number, begin)
                 is_output = forward & later and self.is_live_across(number, end)
                 if (is_input if recompute == "full" else lives_on if recompute == "none" else
                         lives_on or is_input or is_output):

@@ -304,18 +304,13 @@ void naive_parameters(const naive_passes *n, const popliner_interval *stages, si
     free(computed_on);
 }
 
-/* Whether some copy from or to the host names the variable. */
-static bool is_host_copied(const popliner_profile *p, size_t variable) {
-    for (size_t program = 0; program < p->num_programs; program++) {
-        for (uint32_t l = p->program_lists_start[program];
-             p->program_type[program] == POPLINER_PROGRAM_STREAM_COPY_MID &&
-             l < p->program_lists_start[program + 1];
-             l++) {
-            uint32_t list = p->program_list[l];
-            for (uint64_t v = p->list_start[list]; v < p->list_start[list + 1]; v++)
-                if (p->list_variable[v] == variable)
-                    return true;
-        }
+/* Whether some copy from the host fills the variable. */
+static bool is_fed(const popliner_profile *p, size_t variable) {
+    for (size_t l = 0; l < p->num_fed_lists; l++) {
+        uint32_t list = p->fed_list[l];
+        for (uint64_t v = p->list_start[list]; v < p->list_start[list + 1]; v++)
+            if (p->list_variable[v] == variable)
+                return true;
     }
     return false;
 }
@@ -339,8 +334,8 @@ void naive_stash(const naive_passes *n, popliner_recompute recompute, size_t fir
             continue;
         bool is_activation =
             stays(p, v, n->turn, n->turn) && touches(n, v, own, last_unit + 1, NAIVE_BACKWARD);
-        bool is_input = stays(p, v, begin, begin) &&
-                        (touches(n, v, 0, first_unit, NAIVE_FORWARD) || is_host_copied(p, v));
+        bool is_input = is_fed(p, v) ||
+                        (stays(p, v, begin, begin) && touches(n, v, 0, first_unit, NAIVE_FORWARD));
         bool is_output = stays(p, v, behind, behind) &&
                          touches(n, v, last_unit + 1, n->num_units, NAIVE_FORWARD);
         if ((recompute != POPLINER_RECOMPUTE_FULL && is_activation) ||

@@ -19,6 +19,7 @@
 #include "popliner/stage.h"
 #include "profile/profile_data.h"
 #include "test_data.h"
+#include "test_sql.h"
 
 /* Where profiles are made; NULL in tests that make none. */
 static char *scratch;
@@ -152,6 +153,40 @@ static void knows_what_a_pipeline_keeps(void **state) {
     (void)state;
     golden_for_each(check_pipelines);
     for_made_chains(50, 59, check_pipeline);
+}
+
+/* What the file says that copies from the host fill, but for parameters: of a model that is one
+ * stage nothing else comes from outside. The host brings it when the model has begun already. */
+static void keeps_what_the_host_feeds(void **state) {
+    scratch = *state;
+    golden_case c;
+    make_model(&c, "fed", "--layers 3 --training");
+    char *path = test_path(scratch, "fed/profile.pop");
+    sqlite3 *sqlite = test_open_sql(path, SQLITE_OPEN_READONLY);
+    uint64_t fed_bytes =
+        test_ask(sqlite, "SELECT sum(size_bytes) FROM vars_info v JOIN eq_classes c ON "
+                         "c.id = v.equivalence_class WHERE NOT c.is_always_live AND v.var_id IN "
+                         "(SELECT r.var_id FROM exchange_regions r JOIN host_exchange_from_host h "
+                         "ON h.regions_id = r.id)");
+    assert_true(fed_bytes > 0);
+    sqlite3_close(sqlite);
+    free(path);
+    popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
+    size_t num_tiles = c.profile->target.num_tiles;
+    uint64_t *stash = test_new_array(num_tiles, sizeof *stash);
+    pl_stage_meter *meter;
+    assert_int_equal(pl_stage_meter_create(c.profile, c.operations, chain, &meter, NULL),
+                     POPLINER_OK);
+    assert_int_equal(pl_stage_measure_stash(meter, POPLINER_RECOMPUTE_FULL, 0,
+                                            popliner_chain_num_units(chain) - 1, stash, NULL),
+                     POPLINER_OK);
+    assert_int_equal(pl_tiles_sum(stash, num_tiles), fed_bytes);
+    pl_stage_meter_free(meter);
+    free(stash);
+    pl_chain_free(chain);
+    pl_layers_free(layers);
+    golden_free(&c);
 }
 
 /* With layers as the default finds them a profile trains if it says so. */
@@ -554,6 +589,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tells_training_from_inference),
         cmocka_unit_test(knows_what_a_pipeline_keeps),
+        IN_DIRECTORY(keeps_what_the_host_feeds),
         IN_DIRECTORY(outlining_changes_no_cut),
         cmocka_unit_test(counts_cycles),
         IN_DIRECTORY(layers_alike_take_alike),

@@ -124,7 +124,7 @@ class Programs:
                     sql, name, "SELECT id, source_regions_id, destination_regions_id "
                     f"FROM program_type_{table}"):
                 touched[program] = regions.get(source, set()) | regions.get(destination, set())
-        self.host_copied = set()  # from or to the host
+        self.fed = set()  # from the host
         for table in ("host_exchange_from_host", "host_exchange_to_host"):
             rows = {}
             for row, number in sql.execute(f"SELECT stream_copy_mid_id, regions_id FROM {table}"):
@@ -132,7 +132,8 @@ class Programs:
             for program, row in self.row.items():
                 if self.type[program] == "StreamCopyMid":
                     touched[program] = touched.get(program, set()) | rows.get(row, set())
-                    self.host_copied |= rows.get(row, set()) & allocated
+                    if table == "host_exchange_from_host":
+                        self.fed |= rows.get(row, set()) & allocated
         return {program: found & allocated for program, found in touched.items()}
 
     def below(self, program, of_calls):

@@ -177,6 +177,18 @@ static popliner_status make_sweep(void *user, char **text, popliner_error *error
     return popliner_report_sweep(&sweep, &s.names, *(popliner_format *)user, text, error);
 }
 
+/* With the search for them. */
+static popliner_status make_best_compromises(void *user, char **text, popliner_error *error) {
+    popliner_pareto *pareto = NULL;
+    popliner_solver_options options = s.options;
+    options.method = POPLINER_METHOD_DYNAMIC_PROGRAMMING; /* GLPK would do without */
+    popliner_status status = popliner_pareto_solve(s.costs, &options, &pareto, error);
+    if (status == POPLINER_OK)
+        status = popliner_report_pareto(pareto, &s.names, *(popliner_format *)user, text, error);
+    popliner_pareto_free(pareto);
+    return status;
+}
+
 static popliner_status make_certificate(void *user, char **text, popliner_error *error) {
     popliner_certificate *certificate;
     popliner_status status = create_certificate(&certificate, error);
@@ -226,7 +238,8 @@ static void reports_in_every_format(void **state) {
     } reports[] = {{"the tiles", make_tiles},
                    {"the diagnosis", make_diagnosis},
                    {"the evaluation", make_evaluation},
-                   {"the sweep", make_sweep}};
+                   {"the sweep", make_sweep},
+                   {"the best compromises", make_best_compromises}};
     for (size_t i = 0; i < sizeof reports / sizeof *reports; i++) {
         for (popliner_format format = POPLINER_FORMAT_TSV; format <= POPLINER_FORMAT_JSON; format++)
             assert_true(scarce_memory_check(reports[i].what, reports[i].make, &format) > 0);

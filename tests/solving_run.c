@@ -64,12 +64,13 @@ bool certificate_schema_accepts(const char *name, const json_t *document, char *
 json_t *run_json(command_run *r, int status, const char *const *arguments) {
     const char *all[MOST_ASKED + 24];
     size_t count = 0;
-    bool is_sweep = false;
+    const char *what = "answer";
     char complaint[SCHEMA_COMPLAINT_SIZE];
     for (; arguments[count] != NULL; count++) {
         assert_true(count < MOST_ASKED + 20);
         all[count] = arguments[count];
-        is_sweep = is_sweep || strcmp(all[count], "--sweep") == 0;
+        if (strcmp(all[count], "--sweep") == 0 || strcmp(all[count], "--pareto") == 0)
+            what = all[count] + 2;
     }
     all[count++] = "--solve";
     all[count++] = "--format";
@@ -80,7 +81,7 @@ json_t *run_json(command_run *r, int status, const char *const *arguments) {
         fail_msg("exit status %d instead of %d: %s", r->status, status, r->err);
     assert_is_log(r);
     json_t *document = parse(r->out);
-    if (!certificate_schema_accepts(is_sweep ? "sweep" : "answer", document, complaint))
+    if (!certificate_schema_accepts(what, document, complaint))
         fail_msg("not as the schema says: %s", complaint);
     return document;
 }

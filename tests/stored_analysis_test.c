@@ -153,7 +153,7 @@ static void make_tiny(golden_case *c) {
     p->num_lists = p->num_programs = p->num_program_lists = p->num_steps = 2;
     p->num_list_variables = 3;
     p->num_classes = p->num_ranges = p->num_variables = 2;
-    p->num_unlowered = p->num_categories = 1;
+    p->num_unlowered = p->num_categories = p->num_fed_lists = 1;
     o->count = 1;
     o->of_framework = 1;
     o->strings_length = 8;
@@ -194,6 +194,7 @@ static void make_tiny(golden_case *c) {
     SET(uint8_t, "program_cycles_source", POPLINER_CYCLES_ESTIMATED, POPLINER_CYCLES_NONE);
     SET(uint32_t, "program_repeats", 1, 1);
     SET(uint32_t, "program_list", 0, 1);
+    SET(uint32_t, "fed_list", 1);
     SET(uint32_t, "step_program", 0, 1);
     SET(uint32_t, "step_parent", PL_NONE, 0);
     SET(uint32_t, "class_ranges_start", 0, 1, 2);

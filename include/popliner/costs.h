@@ -123,17 +123,18 @@ void popliner_costs_set_shared_peak(popliner_costs *costs, popliner_shared_peak_
  *     "Efficient Algorithms for Device Placement of DNN Graph Operators" (NeurIPS 2020);
  *   - PipeDream's profiles, text with lines "node1 -- what it is -- forward_compute_time=..., ...".
  * A graph is made a chain: its nodes in topological order, those that have to stay together as one
- * unit. */
+ * unit. Of several orders it is the one with the fastest split. */
 
 /* A file that was read. Owned by the caller that read it; free with popliner_costs_file_free. */
 typedef struct popliner_costs_file popliner_costs_file;
 
 /* Reads the file at `path`, in whichever of the formats it is written.
  *
- * `pipeline` (NULL for none) matters to popliner's own format only, if it schedules training for
- * several stages and the file says what a stage stashes ("stash", or "inputs" if it recomputes
- * all): then the table has peaks for up to pipeline->max_stages stages to the end, but not for more
- * than there are units. It is not kept.
+ * `pipeline` (NULL for none) matters to popliner's own format if it schedules training for several
+ * stages and the file says what a stage stashes ("stash", or "inputs" if it recomputes all): then
+ * the table has peaks for up to pipeline->max_stages stages to the end, but not for more than there
+ * are units. Of the orders of a graph, the best one for up to pipeline->max_stages stages is taken
+ * (0 or SIZE_MAX: for as many as the file has IPUs, or 16). It is not kept.
  *
  * Cycles: the table has them if the file speaks of time; see time_unit below. They may be fewer for
  * a longer interval where a cut costs time that the longer one does not need.
@@ -182,6 +183,13 @@ typedef struct popliner_costs_file_info {
     /* The limits of IPUs that differ from that of the others, ascending by IPU. */
     const popliner_ipu_limit *ipu_limits;
     size_t num_ipu_limits;
+
+    /* In which order a graph's units make the chain, in words; NULL if only one was tried, or the
+     * file is no graph. */
+    const char *unit_order;
+    /* Whether the file says what the stages of a training pipeline keep: a "stash", or "inputs" if
+     * it was read for a pipeline that recomputes all. Graphs do not. */
+    bool has_kept;
 
     /* [units]: whose gradients replicas add up, in bytes; NULL if the file has none. */
     const uint64_t *parameter_bytes;

@@ -16,6 +16,7 @@
 #include "popliner/chain.h"
 #include "popliner/diagnosis.h"
 #include "popliner/error.h"
+#include "popliner/pareto.h"
 #include "popliner/replicas.h"
 
 #ifdef __cplusplus
@@ -94,6 +95,13 @@ typedef struct popliner_sweep {
 popliner_status popliner_report_sweep(const popliner_sweep *sweep,
                                       const popliner_certificate_input *names,
                                       popliner_format format, char **text, popliner_error *error);
+
+/* A row or an object for each point, with status, objectives and their bounds, IPUs used, and
+ * split; as JSON also which two objectives these are of, and whether the points are all. `names`
+ * as for a sweep, with the objectives that were asked for. Errors: also USAGE (struct_size). */
+popliner_status popliner_report_pareto(const popliner_pareto *pareto,
+                                       const popliner_certificate_input *names,
+                                       popliner_format format, char **text, popliner_error *error);
 
 /* A row or an object for each number of stages: the best number of replicas with its times,
  * throughput (micro-batches in a unit of time) and split. `names` as above. Errors: USAGE,

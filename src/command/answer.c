@@ -80,7 +80,8 @@ static popliner_status tell_plan(session *s, const request *r,
         log_message(&s->log, POPLINER_LEVEL_INFO,
                     plan->infeasibility->obstacle == POPLINER_OBSTACLE_UNKNOWN
                         ? "STOPPED: no split was found yet, and none is ruled out."
-                    : plan->num_stages == 0 && s->options.solver != SOLVER_GREEDY
+                    : s->options.pareto != NULL ||
+                            (plan->num_stages == 0 && s->options.solver != SOLVER_GREEDY)
                         ? "FAILURE: Unable to fit model on IPUs."
                         : "FAILURE: Unable to fit model on IPUs. Best effort printed.");
         log_lines(s, POPLINER_LEVEL_WARNING, text);
@@ -134,16 +135,10 @@ static popliner_status print_plan(const session *s, const popliner_certificate *
     return status == POPLINER_OK ? session_print(text, error) : status;
 }
 
-popliner_status answer_print(session *s, const request *r, const popliner_certificate *certificate,
-                             const popliner_costs *costs, popliner_error *error) {
-    const options *o = &s->options;
+popliner_status answer_tell(session *s, const request *r, const popliner_certificate *certificate,
+                            const popliner_costs *costs, popliner_error *error) {
     const popliner_plan *plan = popliner_certificate_get_info(certificate)->plan;
-    popliner_status status = POPLINER_OK;
-    /* where stages share an IPU, the details are of the IPU, which the certificate tells */
-    if (o->costs == NULL && o->verbose && !request_shares_an_ipu(r))
-        status = log_evaluation(s, certificate, error);
-    if (status == POPLINER_OK)
-        status = tell_plan(s, r, certificate, error);
+    popliner_status status = tell_plan(s, r, certificate, error);
     if (status == POPLINER_OK &&
         popliner_plan_get_summary(plan)->status == POPLINER_PLAN_INFEASIBLE) {
         status = remark_min_layers(s, r, plan, costs, error);
@@ -154,6 +149,19 @@ popliner_status answer_print(session *s, const request *r, const popliner_certif
         if (status == POPLINER_OK)
             status = remark_no_layers(s, r, plan, costs, error);
     }
+    return status;
+}
+
+popliner_status answer_print(session *s, const request *r, const popliner_certificate *certificate,
+                             const popliner_costs *costs, popliner_error *error) {
+    const options *o = &s->options;
+    const popliner_plan *plan = popliner_certificate_get_info(certificate)->plan;
+    popliner_status status = POPLINER_OK;
+    /* where stages share an IPU, the details are of the IPU, which the certificate tells */
+    if (o->costs == NULL && o->verbose && !request_shares_an_ipu(r))
+        status = log_evaluation(s, certificate, error);
+    if (status == POPLINER_OK)
+        status = answer_tell(s, r, certificate, costs, error);
     if (status == POPLINER_OK)
         status = print_plan(s, certificate, error);
     /* the answer comes first: it is not to be lost for a program that cannot be written */

@@ -92,8 +92,11 @@ static const option table[] = {
     {KIND_TEXT, 0, "sweep", "WHAT=A..B", NULL, offsetof(options, sweep),
      "with --solve: a table of the best splits for num-ipus\nor mem-per-tile from A to B; "
      "mem-per-tile=200K..600K:50K"},
+    {KIND_TEXT, 0, "pareto", "A,B", NULL, offsetof(options, pareto),
+     "with --solve, instead of --objective: a table of all best\ncompromises of two objectives; "
+     "more of them (A,B,C)\ndecide between equal splits"},
     {KIND_SECONDS, 0, "time-limit", "SECONDS", NULL, offsetof(options, time_limit_seconds),
-     "for each solve: then print the best known, as Ctrl-C\ndoes"},
+     "for each solve, for all of --pareto: then print the best\nknown, as Ctrl-C does"},
     {KIND_TEXT, 0, "costs", "FILE", NULL, offsetof(options, costs),
      "solve for costs from a file, or from standard input\n(-), instead of a profile "
      "(docs/costs.md; layer graphs\nas JSON; PipeDream's graph.txt)"},
@@ -565,6 +568,7 @@ static const use uses[] = {
     {"slack", SOLVE, false},
     {"ipu-mem-per-tile", SOLVE | EVALUATE, false},
     {"sweep", SOLVE, false},
+    {"pareto", SOLVE, false},
     {"time-limit", SOLVE, false},
     {"write-lp", SOLVE, false},
     {"write-mps", SOLVE, false},
@@ -578,10 +582,13 @@ static const use uses[] = {
 };
 
 static const char *const unknown_to_greedy[] = {
-    "costs",        "objective", "slack",       "ipu-mem-per-tile", "sweep",         "time-limit",
-    "write-lp",     "write-mps", "min-layers",  "max-layers",       "cut-after",     "no-cut-after",
-    "together",     "place",     "device-map",  "schedule",         "recompute",     "effects",
-    "accumulators", "risk",      "calibration", "copies",           "micro-batches", NULL};
+    "costs",       "objective",  "slack",         "ipu-mem-per-tile",
+    "sweep",       "time-limit", "write-lp",      "write-mps",
+    "min-layers",  "max-layers", "cut-after",     "no-cut-after",
+    "together",    "place",      "device-map",    "schedule",
+    "recompute",   "effects",    "accumulators",  "risk",
+    "calibration", "copies",     "micro-batches", "pareto",
+    NULL};
 static const char *const profile_only[] = {"memory-model",
                                            "layer-name-regex",
                                            "inputs-regex-layer-0",
@@ -630,6 +637,21 @@ static popliner_status check_written(const options *o, popliner_error *error) {
     return POPLINER_OK;
 }
 
+/* What says nothing beside --pareto. */
+static popliner_status check_pareto(const options *o, const given *g, popliner_error *error) {
+    static const char *const names[] = {"objective", "slack",     "sweep",
+                                        "write-lp",  "write-mps", NULL};
+    const char *name = first_given(g, names);
+    if (o->pareto != NULL && name != NULL)
+        return fail(error, "--pareto %s: leave out --%s: %s", o->pareto, name,
+                    strcmp(name, "objective") == 0 ? "the objectives are those of --pareto"
+                    : strcmp(name, "slack") == 0   ? "the best compromises are exact"
+                    : strcmp(name, "sweep") == 0
+                        ? "each of its values has compromises of its own"
+                        : "each compromise has an integer program of its own");
+    return POPLINER_OK;
+}
+
 /* Whether what is swept was given a value, too. */
 static popliner_status check_sweep(const options *o, popliner_error *error) {
     bool is_of_ipus = o->sweep != NULL && strncmp(o->sweep, "num-ipus", 8) == 0;
@@ -669,8 +691,8 @@ static popliner_status check_effects(options *o, const given *g, popliner_error 
 }
 
 static const char *const replicas_only[] = {"batch", "micro-batch-size", "replica-bandwidth", NULL};
-static const char *const unknown_to_replicas[] = {"device-map", "sweep", "write-lp",
-                                                  "write-mps",  "slack", NULL};
+static const char *const unknown_to_replicas[] = {"device-map", "sweep",  "write-lp", "write-mps",
+                                                  "slack",      "pareto", NULL};
 
 static popliner_status check_replicas(const options *o, const given *g, popliner_error *error) {
     const char *name = first_given(g, replicas_only);
@@ -699,8 +721,8 @@ static popliner_status check_solving(const options *o, const given *g, popliner_
     if (name != NULL && o->solver == SOLVER_GREEDY)
         return fail(error, "--solver greedy knows nothing of --%s", name);
     if (o->recompute == POPLINER_RECOMPUTE_AUTO) {
-        static const char *const names[] = {"sweep", "write-lp",   "write-mps",
-                                            "slack", "total-ipus", NULL};
+        static const char *const names[] = {"sweep",      "write-lp", "write-mps", "slack",
+                                            "total-ipus", "pareto",   NULL};
         const char *other = first_given(g, names);
         if (other != NULL)
             return fail(error, "--recompute auto and --%s exclude each other", other);
@@ -732,6 +754,8 @@ static popliner_status check_solving(const options *o, const given *g, popliner_
                     "--device-map",
                     o->calibrate);
     status = check_written(o, error);
+    if (status == POPLINER_OK)
+        status = check_pareto(o, g, error);
     return status == POPLINER_OK ? check_sweep(o, error) : status;
 }
 

@@ -95,7 +95,8 @@ typedef struct options {
     popliner_accumulators accumulators;
     popliner_need need;
     double time_limit_seconds;
-    const char *sweep; /* "num-ipus=A..B" or "mem-per-tile=A..B:STEP" */
+    const char *sweep;  /* "num-ipus=A..B" or "mem-per-tile=A..B:STEP" */
+    const char *pareto; /* as the objectives: two, and those that decide between equals */
     const char *write_lp;
     const char *write_mps;
     uint64_t mem_per_tile_bytes; /* 0: that of the profile's target */

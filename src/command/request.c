@@ -147,8 +147,8 @@ popliner_status request_begin(request *r, const session *s, popliner_memory_mode
 }
 
 /* Refuses a list for the sake of one of its names. */
-static popliner_status no_objective(const char *list, const char *name, size_t length,
-                                    popliner_error *error) {
+static popliner_status no_objective(const char *option, const char *list, const char *name,
+                                    size_t length, popliner_error *error) {
     char hint[NEAREST_HINT_BYTES];
     nearest n = nearest_begin(name, length);
     for (int i = 0; i < POPLINER_NUM_OBJECTIVES; i++) {
@@ -157,13 +157,17 @@ static popliner_status no_objective(const char *list, const char *name, size_t l
             nearest_offer(&n, known, strlen(known));
     }
     return session_fail(error, POPLINER_ERROR_USAGE,
-                        "--objective %s: expected some of memory, cycles, traffic, ipus, balance, "
-                        "each once, separated by commas (and with --total-ipus throughput before "
-                        "them)%s",
-                        list, nearest_hint(&n, "", "", hint));
+                        "--%s %s: expected some of memory, cycles, traffic, ipus, balance, "
+                        "each once, separated by commas%s%s",
+                        option, list,
+                        strcmp(option, "objective") == 0 ? " (with --total-ipus throughput before "
+                                                           "them)"
+                                                         : "",
+                        nearest_hint(&n, "", "", hint));
 }
 
-static popliner_status parse_objectives(request *r, const char *text, popliner_error *error) {
+static popliner_status parse_objectives(request *r, const char *option, const char *text,
+                                        popliner_error *error) {
     for (const char *name = text; name != NULL;) {
         const char *end = strchr(name, ',');
         size_t length = end == NULL ? strlen(name) : (size_t)(end - name);
@@ -177,7 +181,7 @@ static popliner_status parse_objectives(request *r, const char *text, popliner_e
             if (r->objectives[i] == (popliner_objective)found)
                 found = -1;
         if (found < 0 || r->solver.num_objectives == POPLINER_NUM_OBJECTIVES)
-            return no_objective(text, name, length, error);
+            return no_objective(option, text, name, length, error);
         r->objectives[r->solver.num_objectives++] = (popliner_objective)found;
         name = end == NULL ? NULL : end + 1;
     }
@@ -191,11 +195,29 @@ static popliner_status parse_behind_throughput(request *r, const char *text,
     static const char first[] = "throughput";
     size_t length = strlen(first);
     if (text == NULL)
-        return parse_objectives(r, "memory,traffic", error);
+        return parse_objectives(r, "objective", "memory,traffic", error);
     if (strncmp(text, first, length) != 0 || (text[length] != ',' && text[length] != '\0'))
         return session_fail(error, POPLINER_ERROR_USAGE,
                             "--objective %s: with --total-ipus the first one is throughput", text);
-    return text[length] == '\0' ? POPLINER_OK : parse_objectives(r, text + length + 1, error);
+    return text[length] == '\0' ? POPLINER_OK
+                                : parse_objectives(r, "objective", text + length + 1, error);
+}
+
+/* Those that were asked for, if any were. */
+static popliner_status take_objectives(request *r, const options *o, popliner_error *error) {
+    if (o->total_ipus > 0)
+        return parse_behind_throughput(r, o->objective, error);
+    if (o->objective != NULL)
+        return parse_objectives(r, "objective", o->objective, error);
+    if (o->pareto == NULL)
+        return POPLINER_OK;
+    popliner_status status = parse_objectives(r, "pareto", o->pareto, error);
+    if (status == POPLINER_OK && r->solver.num_objectives < 2)
+        status = session_fail(error, POPLINER_ERROR_USAGE,
+                              "--pareto %s: a compromise is between two objectives, like "
+                              "memory,cycles",
+                              o->pareto);
+    return status;
 }
 
 /* Refuses `length` characters of an option's value, which begin with a name that no layer has. */
@@ -352,10 +374,8 @@ popliner_status request_check(const options *o, popliner_error *error) {
     how.first_layer_regex = o->inputs_regex_layer_0;
     how.option_names = &command_names;
     popliner_status status = popliner_analysis_options_check(&how, error);
-    if (status == POPLINER_OK && o->total_ipus > 0)
-        status = parse_behind_throughput(&r, o->objective, error);
-    else if (status == POPLINER_OK && o->objective != NULL)
-        status = parse_objectives(&r, o->objective, error);
+    if (status == POPLINER_OK)
+        status = take_objectives(&r, o, error);
     if (status == POPLINER_OK)
         status = replicas_check(o, error);
     if (status == POPLINER_OK && o->device_map != NULL)
@@ -440,13 +460,9 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
     if (r->cut_rules == NULL)
         return fail_memory(error);
     r->solver.cut_rules = r->cut_rules;
-    if (status != POPLINER_OK)
-        return status;
-    if (o->total_ipus > 0) {
-        status = parse_behind_throughput(r, o->objective, error);
-    } else if (o->objective != NULL) {
-        status = parse_objectives(r, o->objective, error);
-    } else if (file != NULL && file->is_graph) {
+    if (status == POPLINER_OK)
+        status = take_objectives(r, o, error);
+    if (o->total_ipus == 0 && r->solver.num_objectives == 0 && file != NULL && file->is_graph) {
         r->objectives[r->solver.num_objectives++] = POPLINER_OBJECTIVE_CYCLES;
         r->solver.objectives = r->objectives;
     }

@@ -5,6 +5,7 @@
 #include "command/commands.h"
 #include "command/names.h"
 #include "command/no_layers.h"
+#include "command/pareto.h"
 #include "command/request.h"
 #include "command/sweep.h"
 
@@ -25,9 +26,10 @@ static popliner_status check_profile(session *s, const request *r, popliner_erro
     if (status == POPLINER_OK && wants(r, POPLINER_OBJECTIVE_CYCLES) &&
         info.cycles_source < POPLINER_CYCLES_ESTIMATED)
         status = session_fail(error, POPLINER_ERROR_USAGE,
-                              "--objective %s: the profile has no cycles of computing; compile "
+                              "--%s %s: the profile has no cycles of computing; compile "
                               "with the engine option profiler.includeCycleEstimates set to true",
-                              s->options.objective);
+                              s->options.pareto != NULL ? "pareto" : "objective",
+                              s->options.pareto != NULL ? s->options.pareto : s->options.objective);
     if (status == POPLINER_OK && options_keep_activations(&s->options))
         status =
             popliner_analysis_is_training(s->analysis, r->asked.memory_model, &is_training, error);
@@ -72,13 +74,15 @@ static popliner_status solve_once(session *s, const request *r, popliner_error *
     return status;
 }
 
-/* Measures once, for the most IPUs, and solves for every value of --sweep. */
-static popliner_status solve_sweep(session *s, const request *r, popliner_error *error) {
+/* Measures once, for the most IPUs, and solves for every value of --sweep, or for --pareto. */
+static popliner_status solve_several(session *s, const request *r, popliner_error *error) {
     popliner_costs *costs = NULL;
     popliner_request asked = r->asked;
     popliner_solver_options solver = r->solver;
     asked.solver = &solver;
-    popliner_status status = sweep_max_ipus(s, r->solver.max_stages, &solver.max_stages, error);
+    popliner_status status = POPLINER_OK;
+    if (s->options.sweep != NULL)
+        status = sweep_max_ipus(s, r->solver.max_stages, &solver.max_stages, error);
     if (status == POPLINER_OK)
         status = popliner_analysis_costs(s->analysis, &asked, &costs, error);
     if (status == POPLINER_OK) {
@@ -87,7 +91,8 @@ static popliner_status solve_sweep(session *s, const request *r, popliner_error 
         names.options = &r->solver;
         names.unit_names = r->unit_names;
         names.option_names = &command_names;
-        status = sweep_print(s, costs, &r->solver, &names, error);
+        status = s->options.sweep != NULL ? sweep_print(s, costs, &r->solver, &names, error)
+                                          : pareto_print(s, r, &names, error);
     }
     popliner_costs_free(costs);
     return status;
@@ -104,7 +109,8 @@ popliner_status solve_and_print(session *s, popliner_error *error) {
         return status;
     status = make_request(s, &r, error);
     if (status == POPLINER_OK)
-        status = s->options.sweep != NULL ? solve_sweep(s, &r, error) : solve_once(s, &r, error);
+        status = s->options.sweep != NULL || s->options.pareto != NULL ? solve_several(s, &r, error)
+                                                                       : solve_once(s, &r, error);
     request_free(&r);
     return status;
 }

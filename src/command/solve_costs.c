@@ -7,6 +7,7 @@
 #include "command/answer.h"
 #include "command/commands.h"
 #include "command/names.h"
+#include "command/pareto.h"
 #include "command/replicas.h"
 #include "command/request.h"
 #include "command/standard_input.h"
@@ -38,6 +39,16 @@ static popliner_status read_again(session *s, const popliner_pipeline *pipeline,
     return read_file(&s->options, pipeline, file, error);
 }
 
+/* For how many stages the costs are to be known, or the chain of a graph is to be the best;
+ * SIZE_MAX if the options leave that to the file. Why nothing fits is asked for more stages than
+ * --num-ipus, so where what a pipeline keeps counts, all are to be known. */
+static size_t stages_to_know(const options *o, const request *r) {
+    if (o->device_map != NULL)
+        return r->solver.num_mapped_stages;
+    bool has_number = o->num_ipus > 0 && o->sweep == NULL && !options_keep_activations(o);
+    return has_number ? o->num_ipus : SIZE_MAX;
+}
+
 /* Refuses and warns of what would do nothing for what the file has. */
 static popliner_status check_file(session *s, const popliner_costs_file *file,
                                   popliner_error *error) {
@@ -51,11 +62,15 @@ static popliner_status check_file(session *s, const popliner_costs_file *file,
         status = session_fail(error, POPLINER_ERROR_USAGE,
                               "--reserve: the costs have no limit of memory to keep something free "
                               "of; give --mem-per-tile");
-    if (status == POPLINER_OK && options_keep_activations(o) && info->is_graph)
+    const char *option = o->copies != NULL ? "copies" : "schedule";
+    const char *value = o->copies != NULL ? o->copies : o->schedule_name;
+    if (status == POPLINER_OK && options_keep_activations(o) && !info->has_kept)
         log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "--%s %s: a graph does not say what a pipeline keeps, so nothing is kept.",
-                    o->copies != NULL ? "copies" : "schedule",
-                    o->copies != NULL ? o->copies : o->schedule_name);
+                    info->is_graph
+                        ? "--%s %s: a graph does not say what a pipeline keeps, so nothing is kept."
+                        : "--%s %s: the costs do not say what a pipeline keeps (\"stash\", or "
+                          "\"inputs\" with --recompute full), so nothing is kept.",
+                    option, value);
     return status;
 }
 
@@ -70,7 +85,7 @@ static popliner_status make_request(session *s, request *r, popliner_costs_file 
         .schedule = o->schedule,
         .recompute = o->recompute,
         .copies = r->asked.copies,
-        .max_stages = o->device_map == NULL ? SIZE_MAX : r->solver.num_mapped_stages,
+        .max_stages = stages_to_know(o, r),
     };
     if (status == POPLINER_OK)
         status =
@@ -83,6 +98,10 @@ static popliner_status make_request(session *s, request *r, popliner_costs_file 
         return status;
     log_step(&s->log, "Reading the costs", start);
     const popliner_costs_file_info *info = popliner_costs_file_get_info(*file);
+    if (info->unit_order != NULL)
+        log_message(&s->log, POPLINER_LEVEL_INFO,
+                    "The graph's units make a chain %s, of several orders the fastest.",
+                    info->unit_order);
     uint64_t memory = o->mem_per_tile_bytes;
     if (memory == 0)
         memory = info->bytes_per_tile;
@@ -145,10 +164,11 @@ popliner_status solve_costs_and_print(session *s, popliner_error *error) {
         input.cuts_per_unit = info->cuts_per_unit;
         if (s->options.total_ipus > 0)
             status = replicas_print(s, &r, info, &input, read_again, error);
+        else if (s->options.sweep != NULL)
+            status = sweep_print(s, input.costs, &r.solver, &input, error);
         else
-            status = s->options.sweep != NULL
-                         ? sweep_print(s, input.costs, &r.solver, &input, error)
-                         : solve_once(s, &r, file, &input, error);
+            status = s->options.pareto != NULL ? pareto_print(s, &r, &input, error)
+                                               : solve_once(s, &r, file, &input, error);
     }
     popliner_costs_file_free(file);
     request_free(&r);

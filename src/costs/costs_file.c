@@ -74,7 +74,7 @@ static popliner_status read_json(const char *bytes, size_t length, const char *p
     if (json_object_get(root, "format") != NULL)
         status = pl_read_costs_json(root, path, pipeline, file, error);
     else if (json_object_get(root, "nodes") != NULL)
-        status = pl_read_graph_json(root, path, file, error);
+        status = pl_read_graph_json(root, path, pipeline, file, error);
     else
         status = pl_fail(error, POPLINER_ERROR_INPUT,
                          "%s: the JSON is neither costs (\"format\": \"popliner-costs\") nor a "

@@ -61,7 +61,8 @@ struct popliner_costs_file {
 popliner_status pl_read_costs_json(const json_t *root, const char *path,
                                    const popliner_pipeline *pipeline, popliner_costs_file *file,
                                    popliner_error *error);
-popliner_status pl_read_graph_json(const json_t *root, const char *path, popliner_costs_file *file,
+popliner_status pl_read_graph_json(const json_t *root, const char *path,
+                                   const popliner_pipeline *pipeline, popliner_costs_file *file,
                                    popliner_error *error);
 /* `text` ends with a NUL that is not counted in `length`. */
 popliner_status pl_read_graph_text(const char *text, size_t length, const char *path,

@@ -293,6 +293,7 @@ popliner_status pl_read_costs_json(const json_t *root, const char *path,
     r.pipeline.effects = 0; /* the file has all that its stages keep */
     file->additive.pipeline = r.pipeline;
     popliner_status status = read_all(&r);
+    file->info.has_kept = r.has_kept;
     pl_names_free(&r.units);
     pl_names_free(&r.regions);
     pl_interval_sums_free(&r.sums);

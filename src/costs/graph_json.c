@@ -246,12 +246,15 @@ static popliner_status read_all(reader *r, const json_t *root, popliner_costs_fi
     return POPLINER_OK;
 }
 
-popliner_status pl_read_graph_json(const json_t *root, const char *path, popliner_costs_file *file,
+popliner_status pl_read_graph_json(const json_t *root, const char *path,
+                                   const popliner_pipeline *pipeline, popliner_costs_file *file,
                                    popliner_error *error) {
+    size_t max_stages =
+        pipeline == NULL || pipeline->max_stages == 0 ? SIZE_MAX : pipeline->max_stages;
     reader r = {.json = {path, error}, .graph = {.traffic_takes_cycles = true}};
     popliner_status status = read_all(&r, root, file);
     if (status == POPLINER_OK)
-        status = pl_layer_graph_fill(&r.graph, path, file, error);
+        status = pl_layer_graph_fill(&r.graph, path, max_stages, file, error);
     file->info.is_graph = true;
     file->info.cycles_per_time_unit = PL_TIME_SCALE;
     file->info.cuts_per_unit = PL_TIME_SCALE;

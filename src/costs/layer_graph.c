@@ -9,6 +9,7 @@
 #include "base/id_map.h"
 #include "costs/costs.h"
 #include "costs/interval_sums.h"
+#include "costs/unit_orders.h"
 
 bool pl_layer_graph_add_node(pl_layer_graph *graph, pl_graph_node node) {
     if (graph->num_nodes >= PL_NONE || node.name == NULL ||
@@ -35,240 +36,18 @@ void pl_layer_graph_free(pl_layer_graph *graph) {
     *graph = (pl_layer_graph){0};
 }
 
-/* ---- The chain ------------------------------------------------------------------------------ */
+enum {
+    /* Up to so many units, all orders are tried; beyond, that would take longer than solving. */
+    MAX_UNITS_TO_ORDER = 4096,
+    /* Stages, if neither the file nor the caller says how many there can be. */
+    USUAL_STAGES = 16,
+};
 
-/* What is known while the units are found. Arrays are by node; groups and components go by the
- * number of one of their nodes. */
-typedef struct ordering {
-    const pl_layer_graph *graph;
-    uint32_t *rank;           /* place in the order of preference */
-    uint32_t *node_of_rank;   /* the other way round */
-    uint8_t *has_forward;     /* of a group */
-    uint32_t *followers_from; /* [num_nodes + 1] into `followers`, of a group or component */
-    uint32_t *followers;      /* [num_edges] */
-    uint32_t *component;      /* of a group; of a node, once they are known */
-    uint32_t *best_rank;      /* of a component */
-    uint32_t *waits_for;      /* of a component: edges from what is not placed yet */
-    uint32_t *unit_of_node;
-    uint32_t *work[4]; /* scratch */
-    size_t num_units;
-} ordering;
-
-typedef struct preference {
-    const pl_graph_node *node;
-    uint32_t index;
-} preference;
-
-static int compare_preferences(const void *left, const void *right) {
-    const preference *a = left;
-    const preference *b = right;
-    if (a->node->is_backward != b->node->is_backward)
-        return a->node->is_backward ? 1 : -1;
-    if (a->node->number != b->node->number)
-        return a->node->number < b->node->number ? -1 : 1;
-    return (a->index > b->index) - (a->index < b->index);
-}
-
-static bool rank_nodes(ordering *o) {
-    size_t count = o->graph->num_nodes;
-    preference *all = pl_new_array(count, sizeof *all);
-    if (all == NULL)
-        return false;
-    for (size_t i = 0; i < count; ++i)
-        all[i] = (preference){&o->graph->nodes[i], (uint32_t)i};
-    qsort(all, count, sizeof *all, compare_preferences);
-    for (size_t i = 0; i < count; ++i) {
-        o->node_of_rank[i] = all[i].index;
-        o->rank[all[i].index] = (uint32_t)i;
-    }
-    free(all);
-    return true;
-}
-
-/* Whether an edge says which of two units comes first. */
-static bool orders(const ordering *o, pl_graph_edge edge) {
-    const pl_graph_node *from = &o->graph->nodes[edge.from];
-    const pl_graph_node *to = &o->graph->nodes[edge.to];
-    if (!from->is_backward && !to->is_backward)
-        return true;
-    return !o->has_forward[from->group] && !o->has_forward[to->group];
-}
-
-/* Lists whom each group (or component, in `of_node`) has to come before. */
-static void list_followers(ordering *o, const uint32_t *of_node) {
-    const pl_layer_graph *graph = o->graph;
-    memset(o->followers_from, 0, (graph->num_nodes + 1) * sizeof *o->followers_from);
-    for (size_t pass = 0; pass < 2; ++pass) {
-        for (size_t i = 0; i < graph->num_edges; ++i) {
-            uint32_t from = of_node[graph->edges[i].from];
-            uint32_t to = of_node[graph->edges[i].to];
-            if (from == to || !orders(o, graph->edges[i]))
-                continue;
-            if (pass == 0)
-                ++o->followers_from[from];
-            else
-                o->followers[--o->followers_from[from]] = to;
-        }
-        /* ends, which the second pass counts down to the beginnings */
-        for (size_t i = 0; pass == 0 && i < graph->num_nodes; ++i)
-            o->followers_from[i + 1] += o->followers_from[i];
-    }
-}
-
-/* Tarjan's strongly connected components of the groups, without recursion. */
-static void find_components(ordering *o) {
-    size_t count = o->graph->num_nodes;
-    uint32_t *found_at = o->work[0]; /* 0: not yet */
-    uint32_t *lowest = o->work[1];
-    uint32_t *open = o->work[2]; /* found, without a component yet */
-    uint32_t *path = o->work[3];
-    uint32_t *next_follower = o->waits_for; /* not in use before the units are placed */
-    uint32_t num_found = 0;
-    size_t num_open = 0;
-    for (size_t i = 0; i < count; ++i)
-        o->component[i] = PL_NONE;
-    for (size_t root = 0; root < count; ++root) {
-        if (o->graph->nodes[root].group != root || found_at[root] != 0)
-            continue;
-        size_t depth = 0;
-        path[depth++] = (uint32_t)root;
-        while (depth > 0) {
-            uint32_t at = path[depth - 1];
-            if (found_at[at] == 0) {
-                found_at[at] = lowest[at] = ++num_found;
-                next_follower[at] = o->followers_from[at];
-                open[num_open++] = at;
-            }
-            if (next_follower[at] < o->followers_from[at + 1]) {
-                uint32_t to = o->followers[next_follower[at]++];
-                if (found_at[to] == 0)
-                    path[depth++] = to;
-                else if (o->component[to] == PL_NONE && found_at[to] < lowest[at])
-                    lowest[at] = found_at[to];
-                continue;
-            }
-            if (lowest[at] == found_at[at]) {
-                do
-                    o->component[open[--num_open]] = at;
-                while (open[num_open] != at);
-            }
-            --depth;
-            if (depth > 0 && lowest[at] < lowest[path[depth - 1]])
-                lowest[path[depth - 1]] = lowest[at];
-        }
-    }
-}
-
-/* A heap of ranks, the smallest on top. */
-static void push(uint32_t *heap, size_t *count, uint32_t rank) {
-    size_t at = (*count)++;
-    for (; at > 0 && heap[(at - 1) / 2] > rank; at = (at - 1) / 2)
-        heap[at] = heap[(at - 1) / 2];
-    heap[at] = rank;
-}
-
-static uint32_t pop(uint32_t *heap, size_t *count) {
-    uint32_t top = heap[0];
-    uint32_t last = heap[--*count];
-    size_t at = 0;
-    for (size_t child = 1; child < *count; child = 2 * at + 1) {
-        if (child + 1 < *count && heap[child + 1] < heap[child])
-            ++child;
-        if (heap[child] >= last)
-            break;
-        heap[at] = heap[child];
-        at = child;
-    }
-    heap[at] = last;
-    return top;
-}
-
-/* Numbers the components as units, in topological order. The rank of the first node of each unit
- * ends up in work[0]. */
-static void place_components(ordering *o) {
-    size_t count = o->graph->num_nodes;
-    uint32_t *first_rank = o->work[0];
-    uint32_t *heap = o->work[1];
-    uint32_t *unit_of_component = o->work[2];
-    size_t num_ready = 0;
-    memset(o->waits_for, 0, count * sizeof *o->waits_for);
-    for (size_t i = count; i-- > 0;) /* the best one is written last */
-        o->best_rank[o->component[o->node_of_rank[i]]] = (uint32_t)i;
-    for (size_t i = 0; i < o->followers_from[count]; ++i)
-        ++o->waits_for[o->followers[i]];
-    for (size_t i = 0; i < count; ++i)
-        if (o->component[i] == i && o->waits_for[i] == 0)
-            push(heap, &num_ready, o->best_rank[i]);
-    while (num_ready > 0) {
-        uint32_t rank = pop(heap, &num_ready);
-        uint32_t component = o->component[o->node_of_rank[rank]];
-        first_rank[o->num_units] = rank;
-        unit_of_component[component] = (uint32_t)o->num_units++;
-        for (size_t i = o->followers_from[component]; i < o->followers_from[component + 1]; ++i)
-            if (--o->waits_for[o->followers[i]] == 0)
-                push(heap, &num_ready, o->best_rank[o->followers[i]]);
-    }
-    for (size_t i = 0; i < count; ++i)
-        o->unit_of_node[i] = unit_of_component[o->component[i]];
-}
-
-static void free_ordering(ordering *o) {
-    free(o->rank);
-    free(o->node_of_rank);
-    free(o->has_forward);
-    free(o->followers_from);
-    free(o->followers);
-    free(o->component);
-    free(o->best_rank);
-    free(o->waits_for);
-    free(o->unit_of_node);
-    for (size_t i = 0; i < 4; ++i)
-        free(o->work[i]);
-}
-
-/* Finds unit_of_node, num_units and the first nodes' ranks; false when memory is short. */
-static bool order_nodes(ordering *o) {
-    const pl_layer_graph *graph = o->graph;
-    size_t count = graph->num_nodes;
-    uint32_t **by_node[] = {&o->rank,         &o->node_of_rank, &o->component, &o->best_rank,
-                            &o->waits_for,    &o->work[0],      &o->work[1],   &o->work[2],
-                            &o->unit_of_node, &o->work[3]};
-    for (size_t i = 0; i < sizeof by_node / sizeof *by_node; ++i) {
-        *by_node[i] = pl_new_array(count, sizeof(uint32_t));
-        if (*by_node[i] == NULL)
-            return false;
-    }
-    o->has_forward = pl_new_array(count, 1);
-    o->followers_from = pl_new_array(count + 1, sizeof *o->followers_from);
-    o->followers = pl_new_array(graph->num_edges, sizeof *o->followers);
-    if (o->has_forward == NULL || o->followers_from == NULL || o->followers == NULL ||
-        !rank_nodes(o))
-        return false;
-
-    uint32_t *group = o->unit_of_node; /* not known before the end */
-    for (size_t i = 0; i < count; ++i) {
-        group[i] = graph->nodes[i].group;
-        if (!graph->nodes[i].is_backward)
-            o->has_forward[group[i]] = 1;
-    }
-    list_followers(o, group);
-    find_components(o);
-    for (size_t i = 0; i < count; ++i) /* a group's first node is its lowest, so it is ready */
-        o->component[i] = o->component[group[i]];
-    list_followers(o, o->component);
-    place_components(o);
-    return true;
-}
-
-/* ---- Its costs ------------------------------------------------------------------------------ */
-
+/* The costs of a chain. */
 typedef struct amounts {
     pl_interval_sums sums; /* 0: cycles, 1: bytes */
-    uint64_t *of_units;    /* [2 * num_units] */
     uint64_t *cut_changes; /* [num_units + 1] */
-    uint32_t *targets_from;
-    uint32_t *targets; /* the units that the edges of each node lead to */
-    size_t *ends;      /* the units of one node's edges */
+    size_t *ends;          /* scratch */
 } amounts;
 
 static int compare_units(const void *left, const void *right) {
@@ -277,65 +56,141 @@ static int compare_units(const void *left, const void *right) {
     return (*a > *b) - (*a < *b);
 }
 
-/* The traffic of a node: over which cuts, and for which intervals. */
-static bool add_traffic(amounts *a, const ordering *o, size_t node) {
-    uint64_t traffic = o->graph->nodes[node].traffic;
+/* The traffic of a net: over which cuts, and for which intervals. */
+static bool add_traffic(amounts *a, const pl_unit_graph *units, size_t net, const uint32_t *place,
+                        bool takes_cycles) {
+    uint64_t traffic = units->net_traffic[net];
     size_t num_ends = 0;
-    size_t num_distinct = 0;
-    if (traffic == 0)
-        return true;
-    a->ends[num_ends++] = o->unit_of_node[node];
-    for (size_t i = a->targets_from[node]; i < a->targets_from[node + 1]; ++i)
-        a->ends[num_ends++] = a->targets[i];
+    for (size_t i = units->nets_from[net]; i < units->nets_from[net + 1]; ++i)
+        a->ends[num_ends++] = place[units->net_units[i]];
     qsort(a->ends, num_ends, sizeof *a->ends, compare_units);
-    for (size_t i = 0; i < num_ends; ++i)
-        if (i == 0 || a->ends[i] != a->ends[i - 1])
-            a->ends[num_distinct++] = a->ends[i];
     /* every edge begins at the node, so one of them crosses each cut between the outermost ends */
     a->cut_changes[a->ends[0] + 1] += traffic;
-    a->cut_changes[a->ends[num_distinct - 1] + 1] -= traffic;
-    return !o->graph->traffic_takes_cycles ||
-           pl_interval_sums_add_parted(&a->sums, a->ends, num_distinct, (uint64_t[]){traffic, 0});
+    a->cut_changes[a->ends[num_ends - 1] + 1] -= traffic;
+    return !takes_cycles ||
+           pl_interval_sums_add_parted(&a->sums, a->ends, num_ends, (uint64_t[]){traffic, 0});
 }
 
-static bool gather_amounts(amounts *a, const ordering *o) {
-    const pl_layer_graph *graph = o->graph;
-    a->of_units = pl_new_array(2 * o->num_units, sizeof *a->of_units);
-    a->cut_changes = pl_new_array(o->num_units + 1, sizeof *a->cut_changes);
-    a->targets_from = pl_new_array(graph->num_nodes + 1, sizeof *a->targets_from);
-    a->targets = pl_new_array(graph->num_edges, sizeof *a->targets);
-    a->ends = pl_new_array(graph->num_edges + 1, sizeof *a->ends);
-    if (!pl_interval_sums_init(&a->sums, o->num_units, 2) || a->of_units == NULL ||
-        a->cut_changes == NULL || a->targets_from == NULL || a->targets == NULL || a->ends == NULL)
+static bool gather_amounts(amounts *a, const pl_unit_graph *units, const uint32_t *place,
+                           bool traffic_takes_cycles) {
+    *a = (amounts){
+        .cut_changes = pl_new_array(units->num_units + 1, sizeof *a->cut_changes),
+        .ends = pl_new_array(units->num_units, sizeof *a->ends),
+    };
+    if (!pl_interval_sums_init(&a->sums, units->num_units, 2) || a->cut_changes == NULL ||
+        a->ends == NULL)
         return false;
-
-    for (size_t i = 0; i < graph->num_edges; ++i)
-        ++a->targets_from[graph->edges[i].from];
-    for (size_t i = 0; i < graph->num_nodes; ++i)
-        a->targets_from[i + 1] += a->targets_from[i];
-    for (size_t i = 0; i < graph->num_edges; ++i)
-        a->targets[--a->targets_from[graph->edges[i].from]] = o->unit_of_node[graph->edges[i].to];
-
-    for (size_t i = 0; i < graph->num_nodes; ++i) {
-        a->of_units[2 * o->unit_of_node[i]] += graph->nodes[i].cycles;
-        a->of_units[2 * o->unit_of_node[i] + 1] += graph->nodes[i].memory_bytes;
-        if (!add_traffic(a, o, i))
+    for (size_t net = 0; net < units->num_nets; ++net)
+        if (!add_traffic(a, units, net, place, traffic_takes_cycles))
+            return false;
+    for (size_t i = 0; i < units->num_units; ++i) {
+        size_t unit = place[i];
+        if (!pl_interval_sums_add(&a->sums, &unit, 1,
+                                  (uint64_t[]){units->cycles[i], units->memory_bytes[i]}))
             return false;
     }
-    for (size_t unit = 0; unit < o->num_units; ++unit)
-        if (!pl_interval_sums_add(&a->sums, &unit, 1, &a->of_units[2 * unit]))
-            return false;
     return true;
 }
 
 static void free_amounts(amounts *a) {
     pl_interval_sums_free(&a->sums);
-    free(a->of_units);
     free(a->cut_changes);
-    free(a->targets_from);
-    free(a->targets);
     free(a->ends);
 }
+
+/* ---- The order ------------------------------------------------------------------------------ */
+
+/* What a chain is judged by. */
+typedef struct judgement {
+    size_t max_stages;
+    uint64_t limit_bytes;
+    uint64_t *best; /* [(num_units + 1) * (max_stages + 1)]: of the first units in so many stages */
+    uint64_t *cycles_of_place; /* [num_units] */
+} judgement;
+
+/* The cycles of the slowest stage in the best split of a chain; UINT64_MAX if there is none with
+ * less than `known`. What the units of a stage take without its traffic only grows with the stage,
+ * so only stages below `known` are looked at: about num_units^2 steps. */
+static uint64_t slowest_stage(amounts *a, const judgement *j, size_t num_units, uint64_t known) {
+    size_t width = j->max_stages + 1;
+    for (size_t i = 0; i < (num_units + 1) * width; ++i)
+        j->best[i] = UINT64_MAX;
+    j->best[0] = 0;
+    for (size_t first = 0; first < num_units; ++first) {
+        const uint64_t *before = &j->best[first * width];
+        uint64_t least_cycles = 0;
+        pl_interval_sums_begin(&a->sums);
+        for (size_t last = first; last < num_units; ++last) {
+            const uint64_t *totals = pl_interval_sums_extend(&a->sums);
+            uint64_t *behind = &j->best[(last + 1) * width];
+            least_cycles += j->cycles_of_place[last];
+            if (least_cycles >= known || totals[1] > j->limit_bytes)
+                break;
+            for (size_t stages = 0; stages < j->max_stages && totals[0] < known; ++stages) {
+                uint64_t slowest = before[stages] > totals[0] ? before[stages] : totals[0];
+                if (slowest < behind[stages + 1])
+                    behind[stages + 1] = slowest;
+            }
+        }
+    }
+    uint64_t least = UINT64_MAX;
+    for (size_t stages = 1; stages < width; ++stages)
+        if (j->best[num_units * width + stages] < least)
+            least = j->best[num_units * width + stages];
+    return least < known ? least : UINT64_MAX;
+}
+
+/* Makes the chain of one order and tries it; *slowest becomes its time if that is less. */
+static bool try_order(const pl_unit_graph *units, pl_unit_order order, const judgement *j,
+                      uint32_t *place, uint64_t *slowest) {
+    amounts a = {0};
+    bool done = pl_unit_order_make(units, order, place) && gather_amounts(&a, units, place, true);
+    if (done) {
+        for (size_t i = 0; i < units->num_units; ++i)
+            j->cycles_of_place[place[i]] = units->cycles[i];
+        uint64_t found = slowest_stage(&a, j, units->num_units, *slowest);
+        *slowest = found < *slowest ? found : *slowest;
+    }
+    free_amounts(&a);
+    return done;
+}
+
+/* The order of which the best split is the fastest, of equal ones the first; *chosen stays as it is
+ * if there is no split. The search begins with what twice the average takes, so that long stages
+ * need not be looked at. */
+static bool choose_order(const pl_unit_graph *units, size_t max_stages, uint64_t limit_bytes,
+                         uint32_t *place, pl_unit_order *chosen) {
+    judgement j = {
+        .max_stages = max_stages < units->num_units ? max_stages : units->num_units,
+        .limit_bytes = limit_bytes,
+        .cycles_of_place = pl_new_array(units->num_units, sizeof *j.cycles_of_place),
+    };
+    uint64_t total = 0;
+    j.best = pl_new_array((units->num_units + 1) * (j.max_stages + 1), sizeof *j.best);
+    bool done = j.best != NULL && j.cycles_of_place != NULL;
+    bool found = false;
+    for (size_t i = 0; i < units->num_units; ++i)
+        total += units->cycles[i];
+    for (size_t i = 0; i < units->num_nets; ++i)
+        total += units->net_traffic[i];
+    for (uint64_t bound = total / j.max_stages + 1; done && !found && bound <= total;) {
+        bound *= 2;
+        uint64_t slowest = bound;
+        for (size_t order = 0; done && order < PL_NUM_UNIT_ORDERS; ++order) {
+            uint64_t before = slowest;
+            done = try_order(units, (pl_unit_order)order, &j, place, &slowest);
+            if (slowest < before) {
+                *chosen = (pl_unit_order)order;
+                found = true;
+            }
+        }
+    }
+    free(j.best);
+    free(j.cycles_of_place);
+    return done;
+}
+
+/* ---- The table ------------------------------------------------------------------------------ */
 
 static void fill_table(popliner_costs *costs, amounts *a) {
     size_t num_units = popliner_costs_num_units(costs);
@@ -354,46 +209,68 @@ static void fill_table(popliner_costs *costs, amounts *a) {
     }
 }
 
-popliner_status pl_layer_graph_fill(const pl_layer_graph *graph, const char *path,
-                                    popliner_costs_file *file, popliner_error *error) {
-    ordering o = {.graph = graph};
+/* Names the units and fills their costs, in the places that they have. */
+static popliner_status fill_file(const pl_layer_graph *graph, const pl_unit_graph *units,
+                                 const uint32_t *place, popliner_costs_file *file,
+                                 popliner_error *error) {
     amounts a = {0};
     popliner_status status = POPLINER_OK;
-    if (graph->num_nodes == 0)
-        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: the graph has no nodes", path);
-    if (graph->num_edges >= PL_NONE || !order_nodes(&o)) {
-        status = pl_fail_memory(error, "the order of the graph's nodes");
-        goto cleanup;
+    file->names = pl_new_array(units->num_units, sizeof *file->names);
+    file->num_names = file->names == NULL ? 0 : units->num_units;
+    bool done =
+        file->names != NULL && gather_amounts(&a, units, place, graph->traffic_takes_cycles);
+    for (size_t i = 0; done && i < units->num_units; ++i) {
+        const char *name = graph->nodes[units->first_node[i]].name;
+        file->names[place[i]] = pl_copy_string(name, strlen(name));
+        done = file->names[place[i]] != NULL;
     }
-    if (o.num_units > PL_MAX_UNITS) {
-        status = pl_fail(error, POPLINER_ERROR_INPUT,
-                         "%s: the graph makes a chain of %zu units, but %d are the most that can "
-                         "be split; join some of its nodes",
-                         path, o.num_units, PL_MAX_UNITS);
-        goto cleanup;
-    }
-    file->names = pl_new_array(o.num_units, sizeof *file->names);
-    if (file->names == NULL || !gather_amounts(&a, &o)) {
-        status = pl_fail_memory(error, "the costs of the graph");
-        goto cleanup;
-    }
-    for (size_t unit = 0; unit < o.num_units; ++unit) {
-        const char *name = graph->nodes[o.node_of_rank[o.work[0][unit]]].name;
-        file->names[unit] = pl_copy_string(name, strlen(name));
-        if (file->names[unit] == NULL) {
-            status = pl_fail_memory(error, "the names of the units");
-            goto cleanup;
-        }
-        file->num_names = unit + 1;
-    }
-    status = popliner_costs_create(o.num_units, 1, &file->costs, error);
+    status = done ? popliner_costs_create(units->num_units, 1, &file->costs, error)
+                  : pl_fail_memory(error, "the costs of the graph");
     if (status == POPLINER_OK)
         status = pl_costs_add_cycles(file->costs, error);
     if (status == POPLINER_OK)
         fill_table(file->costs, &a);
+    free_amounts(&a);
+    return status;
+}
+
+popliner_status pl_layer_graph_fill(const pl_layer_graph *graph, const char *path,
+                                    size_t max_stages, popliner_costs_file *file,
+                                    popliner_error *error) {
+    pl_unit_graph units = {0};
+    uint32_t *place = NULL;
+    popliner_status status = POPLINER_OK;
+    if (graph->num_nodes == 0)
+        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: the graph has no nodes", path);
+    if (graph->num_edges >= PL_NONE - graph->num_nodes || !pl_unit_graph_find(&units, graph)) {
+        status = pl_fail_memory(error, "the order of the graph's nodes");
+        goto cleanup;
+    }
+    if (units.num_units > PL_MAX_UNITS) {
+        status = pl_fail(error, POPLINER_ERROR_INPUT,
+                         "%s: the graph makes a chain of %zu units, but %d are the most that can "
+                         "be split; join some of its nodes",
+                         path, units.num_units, PL_MAX_UNITS);
+        goto cleanup;
+    }
+
+    /* Where traffic takes no time, all orders are much the same. */
+    bool several = graph->traffic_takes_cycles && units.num_units <= MAX_UNITS_TO_ORDER;
+    size_t known_stages = max_stages != SIZE_MAX ? max_stages : file->info.num_ipus;
+    uint64_t limit_bytes = file->info.bytes_per_tile > 0 ? file->info.bytes_per_tile : UINT64_MAX;
+    pl_unit_order order = PL_ORDER_NUMBER;
+    place = pl_new_array(units.num_units, sizeof *place);
+    if (place == NULL ||
+        (several && !choose_order(&units, known_stages > 0 ? known_stages : USUAL_STAGES,
+                                  limit_bytes, place, &order)) ||
+        !pl_unit_order_make(&units, order, place))
+        status = pl_fail_memory(error, "the order of the graph's units");
+    else
+        status = fill_file(graph, &units, place, file, error);
+    file->info.unit_order = several ? pl_unit_order_name(order) : NULL;
 
 cleanup:
-    free_amounts(&a);
-    free_ordering(&o);
+    pl_unit_graph_free(&units);
+    free(place);
     return status;
 }

@@ -1,10 +1,7 @@
 /* From a graph of layers or operators to a chain and its costs.
  *
- * Nodes that have to stay together are one unit, and so are nodes that depend on each other in a
- * circle. The units come in topological order of the forward nodes, of those that are ready always
- * the one with the first node: forward nodes before backward ones, then by number. What flows
- * backward follows the same path the other way, and does not order units that have a forward node;
- * units of backward nodes alone come last, in their own topological order.
+ * The nodes become units (unit_graph.h), and these a chain. Of several orders (unit_orders.h) it is
+ * the one of which the best split has the least cycles in its slowest stage.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_COSTS_LAYER_GRAPH_H
@@ -43,11 +40,16 @@ typedef struct pl_layer_graph {
 bool pl_layer_graph_add_node(pl_layer_graph *graph, pl_graph_node node);
 bool pl_layer_graph_add_edge(pl_layer_graph *graph, size_t from, size_t to);
 
-/* Fills the costs and names of *file. Each sum of an amount over all nodes must be within its
- * limit: POPLINER_MAX_CYCLES (for cycles and, if it takes any, traffic together), PL_MAX_BYTES.
- * Errors: INPUT when there are no nodes or too many units; MEMORY. O(units^2 + edges log edges). */
+/* Fills the costs and names of *file and, where several orders were tried, which one it has. They
+ * are tried where traffic takes cycles and there are at most 4096 units, for splits into up to
+ * `max_stages` stages (SIZE_MAX: as many as file->info has IPUs, or 16 if it has none) of at most
+ * file->info.bytes_per_tile bytes, if it has that. Each sum of an amount over all nodes must be
+ * within its limit: POPLINER_MAX_CYCLES (for cycles and, if it takes any, traffic together),
+ * PL_MAX_BYTES. Errors: INPUT when there are no nodes or too many units; MEMORY.
+ * O(units^2 + edges log edges), for each order. */
 popliner_status pl_layer_graph_fill(const pl_layer_graph *graph, const char *path,
-                                    popliner_costs_file *file, popliner_error *error);
+                                    size_t max_stages, popliner_costs_file *file,
+                                    popliner_error *error);
 
 void pl_layer_graph_free(pl_layer_graph *graph);
 

@@ -11,7 +11,7 @@
 
 void pl_stash_free(pl_stash *stash) {
     free(stash->class_matters);
-    free(stash->host_copied);
+    free(stash->is_fed);
     free(stash->start);
     free(stash->arrivals);
     *stash = (pl_stash){0};
@@ -74,7 +74,7 @@ static size_t list_of_inputs(const touching *t, bool skips_unit_0, pl_stash_arri
     return count;
 }
 
-/* Where an input that comes from the host arrives: at each unit that touches it forward, in the
+/* Where an input that comes from the host arrives, whenever the host brings it: at each unit that touches it forward, in the
  * stages that have no such unit before. */
 static size_t list_of_fed(const touching *t, bool skips_unit_0, pl_stash_arrival *arrivals) {
     size_t count = 0;
@@ -126,8 +126,8 @@ popliner_status pl_stash_create(pl_stash *stash, const popliner_profile *profile
     stash->start = pl_new_array(2 * sets->count + 1, sizeof *stash->start);
     bool memory = t.passes != NULL && stash->start != NULL;
     if (recompute != POPLINER_RECOMPUTE_NONE) {
-        stash->host_copied = pl_mark_host_copied(profile);
-        memory = memory && stash->host_copied != NULL;
+        stash->is_fed = pl_mark_fed(profile);
+        memory = memory && stash->is_fed != NULL;
     }
     if (memory && recompute == POPLINER_RECOMPUTE_STANDARD)
         memory = mark_classes(stash, profile);
@@ -181,7 +181,7 @@ static void add_standard(const pl_stash *stash, const popliner_profile *p, const
     const pl_passes *passes = stash->passes;
     uint32_t class_index = p->variable_class[variable];
     uint64_t bytes = p->variable_size_bytes[variable];
-    bool is_fed = stash->host_copied[variable] != 0;
+    bool is_fed = stash->is_fed[variable] != 0;
     uint32_t first_unit = stash->first_data_unit;
     bool crosses_turn = pl_class_crosses(p, class_index, passes->turn_step);
     uint32_t all_end = end_of_pass(t, FORWARD, t->first, t->end);
@@ -199,7 +199,7 @@ static void add_standard(const pl_stash *stash, const popliner_profile *p, const
                               .forward_end = forward_end,
                               .both_end = crosses_turn ? both_end : 0};
         for (uint32_t start = 0; start <= last; start++) {
-            bool is_input = (is_fed || start > first_forward) && crosses[start] != 0;
+            bool is_input = is_fed || (start > first_forward && crosses[start] != 0);
             uint64_t more = keeps(&now, start, is_input) ? bytes : 0;
             uint64_t less = keeps(&before, start, is_input) ? bytes : 0;
             if (more != less)
@@ -217,12 +217,12 @@ void pl_stash_add_tile(const pl_stash *stash, const popliner_profile *p, const p
         uint64_t bytes = p->variable_size_bytes[i];
         uint32_t set = usage->variable_set[i];
         bool is_input = stash->recompute == POPLINER_RECOMPUTE_FULL;
-        bool is_fed = stash->host_copied != NULL && stash->host_copied[i] != 0;
+        bool is_fed = stash->is_fed != NULL && stash->is_fed[i] != 0;
         if (set == 0 || p->class_always_live[class_index])
             continue;
         if (stash->recompute == POPLINER_RECOMPUTE_STANDARD) {
             touching t = {.passes = work->passes};
-            if (stash->class_matters[class_index] == 0)
+            if (stash->class_matters[class_index] == 0 && !is_fed)
                 continue;
             spread_set(&t, passes, &usage->sets, set, (uint32_t)stash->num_units);
             add_standard(stash, p, &t, i, work->crosses, arriving_bytes);
@@ -235,7 +235,7 @@ void pl_stash_add_tile(const pl_stash *stash, const popliner_profile *p, const p
             continue;
         for (size_t k = stash->start[list]; k < stash->start[list + 1]; k++) {
             const pl_stash_arrival *a = &stash->arrivals[k];
-            if (!is_input) {
+            if (!is_input || is_fed) {
                 add_to_starts(stash, a->unit, a->first_start, a->last_start, bytes, arriving_bytes);
                 continue;
             }

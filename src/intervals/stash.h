@@ -21,7 +21,7 @@ typedef struct pl_stash {
     size_t num_units;
     uint32_t first_data_unit;
     const pl_passes *passes; /* not owned */
-    uint8_t *host_copied;    /* [num_variables], where inputs are kept; else NULL */
+    uint8_t *is_fed;         /* [num_variables], where inputs are kept; else NULL */
     /* Two lists for each set of the usage of the passes, the second for variables that were copied
      * from the host: if it is live at the right time, a variable of list l arrives as said by
      * arrivals[start[l] ... start[l + 1] - 1]. None for POPLINER_RECOMPUTE_STANDARD, where that

@@ -229,15 +229,12 @@ bool pl_class_crosses(const popliner_profile *p, uint32_t class_index, size_t st
     return false;
 }
 
-uint8_t *pl_mark_host_copied(const popliner_profile *p) {
+uint8_t *pl_mark_fed(const popliner_profile *p) {
     uint8_t *marks = pl_new_array(p->num_variables, sizeof *marks);
-    for (uint32_t program = 0; marks != NULL && program < p->num_programs; program++) {
-        if (p->program_type[program] != POPLINER_PROGRAM_STREAM_COPY_MID)
-            continue;
-        pl_touches touches = pl_touches_of(p, program);
-        uint32_t variable;
-        while (pl_touches_next(&touches, &variable))
-            marks[variable] = 1;
+    for (size_t i = 0; marks != NULL && i < p->num_fed_lists; i++) {
+        uint32_t list = p->fed_list[i];
+        for (uint64_t place = p->list_start[list]; place < p->list_start[list + 1]; place++)
+            marks[p->list_variable[place]] = 1;
     }
     return marks;
 }

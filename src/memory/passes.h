@@ -131,8 +131,8 @@ popliner_status pl_passes_measure_cuts(const pl_pass_usage *own, const popliner_
 void pl_passes_add_tile_cuts(const pl_pass_usage *own, const popliner_profile *profile, size_t tile,
                              uint64_t *forward_bytes, uint64_t *backward_bytes);
 
-/* Which variables a copy from or to the host touches, into a new array [num_variables] of marks;
- * NULL without memory. O(what such copies touch). */
-uint8_t *pl_mark_host_copied(const popliner_profile *profile);
+/* Which variables a copy from the host fills, into a new array [num_variables] of marks; NULL
+ * without memory. O(variables). */
+uint8_t *pl_mark_fed(const popliner_profile *profile);
 
 #endif

@@ -61,7 +61,7 @@ void pl_stage_meter_free(pl_stage_meter *meter) {
     pl_pass_usage_free(&meter->pass_usage);
     free(meter->passed);
     free(meter->touched_by);
-    free(meter->host_copied);
+    free(meter->is_fed);
     free(meter);
 }
 

@@ -52,8 +52,8 @@ struct pl_stage_meter {
     /* Once a stash or an effect is measured; see stage_stash.c and stage_effects.c. */
     pl_pass_usage pass_usage;
     bool has_pass_usage;
-    uint8_t *touched_by;  /* [num_variables] */
-    uint8_t *host_copied; /* [num_variables] */
+    uint8_t *touched_by; /* [num_variables] */
+    uint8_t *is_fed;     /* [num_variables] */
     bool knows_accumulators;
     bool has_accumulators; /* the profile, once that is known */
 };

@@ -32,12 +32,12 @@ popliner_status pl_stage_measure_stash(pl_stage_meter *meter, popliner_recompute
     memset(by_tile_bytes, 0, p->target.num_tiles * sizeof *by_tile_bytes);
     popliner_status status = pl_stage_meter_pass_usage(meter, &pass_usage, error);
     if (status == POPLINER_OK && meter->touched_by == NULL) {
-        meter->host_copied = pl_mark_host_copied(p);
+        meter->is_fed = pl_mark_fed(p);
         meter->touched_by = pl_new_array(p->num_variables, 1);
-        if (meter->host_copied == NULL || meter->touched_by == NULL) {
-            free(meter->host_copied);
+        if (meter->is_fed == NULL || meter->touched_by == NULL) {
+            free(meter->is_fed);
             free(meter->touched_by);
-            meter->host_copied = meter->touched_by = NULL;
+            meter->is_fed = meter->touched_by = NULL;
             status = pl_fail_memory(error, "what a pipeline keeps");
         }
     }
@@ -70,11 +70,13 @@ popliner_status pl_stage_measure_stash(pl_stage_meter *meter, popliner_recompute
         uint32_t class_index = p->variable_class[i];
         if ((marks & FORWARD) == 0 || p->class_always_live[class_index])
             continue;
-        bool is_input = (marks & BEFORE) != 0 || meter->host_copied[i] != 0;
+        /* the host may bring an input after the stage has begun */
+        bool is_input = meter->is_fed[i] != 0 ||
+                        ((marks & BEFORE) != 0 &&
+                         pl_class_crosses(p, class_index, passes->forward_step[first_unit]));
         if ((keeps_activations && (marks & BACKWARD) != 0 &&
              pl_class_crosses(p, class_index, passes->turn_step)) ||
-            (keeps_inputs && is_input &&
-             pl_class_crosses(p, class_index, passes->forward_step[first_unit])) ||
+            (keeps_inputs && is_input) ||
             (keeps_outputs && (marks & BEHIND) != 0 &&
              pl_class_crosses(p, class_index, passes->forward_step[last_unit + 1])))
             by_tile_bytes[tile] += p->variable_size_bytes[i];

@@ -16,6 +16,7 @@ size_t pl_profile_variable_fields(popliner_profile *p, pl_field *fields) {
         {"program_lists_start", &p->program_lists_start, sizeof *p->program_lists_start,
          &p->num_programs, 1},
         {"program_list", &p->program_list, sizeof *p->program_list, &p->num_program_lists, 0},
+        {"fed_list", &p->fed_list, sizeof *p->fed_list, &p->num_fed_lists, 0},
         {"variable_size_bytes", &p->variable_size_bytes, sizeof *p->variable_size_bytes,
          &p->num_variables, 0},
         {"variable_offset", &p->variable_offset, sizeof *p->variable_offset, &p->num_variables, 0},
@@ -155,7 +156,8 @@ bool pl_profile_leave_variables_out(popliner_profile *p) {
     size_t num_fields = pl_profile_variable_fields(p, fields);
     pl_fields_free(fields, num_fields);
     p->lacks_variables = true;
-    p->num_lists = p->num_list_variables = p->num_program_lists = p->num_variables = 0;
+    p->num_lists = p->num_list_variables = 0;
+    p->num_program_lists = p->num_fed_lists = p->num_variables = 0;
     bool memory = true;
     for (size_t i = 0; i < num_fields; i++) {
         void *items = pl_new_array(*fields[i].count + fields[i].extra_items, fields[i].item_size);
@@ -481,6 +483,7 @@ popliner_status pl_profile_check(const popliner_profile *p, const char *path,
         wrong = "variables of the programs";
     else if (!starts_ascend_32(p->program_lists_start, p->num_programs, p->num_program_lists) ||
              !indices_in_range(p->program_list, p->num_program_lists, p->num_lists, false) ||
+             !indices_in_range(p->fed_list, p->num_fed_lists, p->num_lists, false) ||
              !indices_in_range(p->program_compute_set, p->num_programs, p->num_compute_sets,
                                true) ||
              !program_tree_in_range(p))

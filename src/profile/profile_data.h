@@ -137,6 +137,8 @@ struct popliner_profile {
     uint32_t *program_lists_start;    /* [num_programs + 1] into program_list */
     size_t num_program_lists;
     uint32_t *program_list;
+    size_t num_fed_lists;
+    uint32_t *fed_list; /* those that some copy from the host fills */
 
     /* What the programs take, if anything is known of it. */
     size_t num_timed_programs; /* num_programs, or 0 */

@@ -6,12 +6,12 @@
 #include "base/failure.h"
 #include "base/growth.h"
 
-/* While a table is read; `exchanges` or `host` is what it fills. */
+/* While a table is read; `exchanges` or `host_lists` is what it fills. */
 typedef struct reader {
     popliner_profile *profile;
     const pl_profile_ids *ids;
     pl_exchange_table *exchanges;
-    pl_host_lists *host;
+    pl_host_lists *host_lists;
 } reader;
 
 /* The list of the variables in a column of the current row, or PL_NONE. */
@@ -60,7 +60,7 @@ static popliner_status read_exchanges(const pl_database *database, const char *n
 
 static popliner_status take_host_exchange(void *user, pl_rows *rows, popliner_error *error) {
     const reader *r = user;
-    pl_host_lists *host = r->host;
+    pl_host_lists *host = r->host_lists;
     uint64_t id = 0;
     uint32_t list = PL_NONE;
     popliner_status status = pl_rows_number(rows, 0, INT64_MAX, &id, error);
@@ -74,15 +74,12 @@ static popliner_status take_host_exchange(void *user, pl_rows *rows, popliner_er
     return POPLINER_OK;
 }
 
-static popliner_status read_host_exchanges(const pl_database *database, reader *r,
+static popliner_status read_host_exchanges(const pl_database *database, const char *name, reader *r,
                                            pl_host_lists *host, popliner_error *error) {
     static const pl_column columns[] = {{"stream_copy_mid_id", true}, {"regions_id", false}};
-    static const pl_table from_host = {"host_exchange_from_host", false, columns, 2, ""};
-    static const pl_table to_host = {"host_exchange_to_host", false, columns, 2, ""};
-    r->host = host;
-    popliner_status status = pl_table_read(database, &from_host, take_host_exchange, r, error);
-    if (status == POPLINER_OK)
-        status = pl_table_read(database, &to_host, take_host_exchange, r, error);
+    const pl_table table = {name, false, columns, 2, ""};
+    r->host_lists = host;
+    popliner_status status = pl_table_read(database, &table, take_host_exchange, r, error);
     if (status == POPLINER_OK && host->count > 0)
         qsort(host->entries, host->count, sizeof *host->entries, pl_id_entry_compare);
     return status;
@@ -111,7 +108,11 @@ popliner_status pl_exchanges_read(const pl_database *database, popliner_profile 
         status = read_exchanges(database, "program_type_code_copy", code_copy, &r,
                                 &exchanges->code_copies, error);
     if (status == POPLINER_OK)
-        status = read_host_exchanges(database, &r, &exchanges->host, error);
+        status = read_host_exchanges(database, "host_exchange_from_host", &r, &exchanges->from_host,
+                                     error);
+    if (status == POPLINER_OK)
+        status =
+            read_host_exchanges(database, "host_exchange_to_host", &r, &exchanges->to_host, error);
     return status;
 }
 
@@ -124,7 +125,8 @@ void pl_exchanges_free(pl_exchanges *exchanges) {
     free_table(&exchanges->do_exchanges);
     free_table(&exchanges->global_exchanges);
     free_table(&exchanges->code_copies);
-    free(exchanges->host.entries);
+    free(exchanges->from_host.entries);
+    free(exchanges->to_host.entries);
     *exchanges = (pl_exchanges){0};
 }
 

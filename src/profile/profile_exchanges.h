@@ -21,7 +21,7 @@ typedef struct pl_exchange_table {
     size_t capacity;
 } pl_exchange_table;
 
-/* The lists of the host exchanges, sorted by the StreamCopyMid that they belong to. */
+/* The lists of the host exchanges of one direction, sorted by the StreamCopyMid that they belong to. */
 typedef struct pl_host_lists {
     pl_id_entry *entries; /* id: StreamCopyMid, index: list */
     size_t count;
@@ -33,7 +33,8 @@ typedef struct pl_exchanges {
     pl_exchange_table do_exchanges;
     pl_exchange_table global_exchanges;
     pl_exchange_table code_copies;
-    pl_host_lists host;
+    pl_host_lists from_host;
+    pl_host_lists to_host;
 } pl_exchanges;
 
 /* Reads the tables of exchanges, all of them optional, behind the lists of variables. Of several

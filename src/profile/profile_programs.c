@@ -21,6 +21,7 @@ typedef struct reader {
     pl_id_map program_of_call;
     pl_exchanges exchanges;
     size_t list_capacity;
+    size_t fed_capacity;
     size_t child_capacity;
     size_t num_ids;      /* programs whose ids have been read */
     size_t num_programs; /* programs that have been read */
@@ -157,8 +158,7 @@ static bool add_exchange(reader *r, size_t i, const pl_exchange *exchange) {
     return add_list(r, exchange->lists[0]) && add_list(r, exchange->lists[1]);
 }
 
-static bool add_host_exchanges(reader *r, uint64_t id) {
-    const pl_host_lists *host = &r->exchanges.host;
+static bool add_host_exchanges(reader *r, const pl_host_lists *host, uint64_t id) {
     for (size_t k = pl_host_lists_find(host, id); k < host->count; k++) {
         if (host->entries[k].id != id)
             break;
@@ -168,11 +168,23 @@ static bool add_host_exchanges(reader *r, uint64_t id) {
     return true;
 }
 
+/* The host fills the lists that programs have from that one on. */
+static bool add_fed_lists(reader *r, size_t first_list) {
+    popliner_profile *p = r->profile;
+    if (!pl_grow(&p->fed_list, &r->fed_capacity,
+                 p->num_fed_lists + p->num_program_lists - first_list, sizeof *p->fed_list))
+        return false;
+    for (size_t i = first_list; i < p->num_program_lists; i++)
+        p->fed_list[p->num_fed_lists++] = p->program_list[i];
+    return true;
+}
+
 /* What the program in place `i` touches and holds, from the row of its type's own table. */
 static popliner_status resolve_variant(reader *r, const pl_rows *rows, size_t i,
                                        uint64_t variant_index, popliner_error *error) {
     popliner_profile *p = r->profile;
     const pl_exchanges *all = &r->exchanges;
+    size_t first_list;
     bool memory = true;
     switch ((popliner_program_type)p->program_type[i]) {
     case POPLINER_PROGRAM_ON_TILE_EXECUTE:
@@ -194,7 +206,10 @@ static popliner_status resolve_variant(reader *r, const pl_rows *rows, size_t i,
         memory = add_exchange(r, i, pl_exchange_find(&all->code_copies, variant_index));
         break;
     case POPLINER_PROGRAM_STREAM_COPY_MID:
-        memory = add_host_exchanges(r, variant_index);
+        first_list = p->num_program_lists;
+        memory = add_host_exchanges(r, &all->from_host, variant_index) &&
+                 add_fed_lists(r, first_list) &&
+                 add_host_exchanges(r, &all->to_host, variant_index);
         break;
     case POPLINER_PROGRAM_CALL:
         p->program_called[i] = pl_id_map_find(&r->program_of_call, variant_index);

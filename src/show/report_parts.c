@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "show/report_parts.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,10 +67,47 @@ json_t *pl_report_whole(json_t *json, bool is_whole) {
     return NULL;
 }
 
+typedef struct dump {
+    pl_text *text;
+    bool is_in_string;
+} dump;
+
+/* A short decimal that is read as this number, as Python writes it: 16.458, where 17 digits
+ * would be 16.457999999999998. Every number has one with 17. */
+static void add_real(pl_text *text, double number) {
+    enum { NEVER_TOO_MANY = 15, ALWAYS_ENOUGH = 17 };
+    char digits[32];
+    for (int precision = NEVER_TOO_MANY; precision <= ALWAYS_ENOUGH; ++precision) {
+        snprintf(digits, sizeof digits, "%.*g", precision, number);
+        if (strtod(digits, NULL) == number)
+            break;
+    }
+    pl_text_add(text, digits);
+    if (strpbrk(digits, ".e") == NULL) /* else it would be a whole number */
+        pl_text_add(text, ".0");
+}
+
+/* Whether the text is a number with a point or an exponent. */
+static bool is_real(const char *text) {
+    return strspn(text, "+-0123456789.e") == strlen(text) && strpbrk(text, "0123456789") != NULL &&
+           strpbrk(text, ".e") != NULL;
+}
+
+/* jansson hands over each number, and the quotes of each string, as a piece of its own. If it did
+ * not, numbers would have all their digits. */
 static int add_piece(const char *bytes, size_t length, void *user) {
-    pl_text *text = user;
-    pl_text_append(text, bytes, length);
-    return text->failed ? -1 : 0;
+    dump *d = user;
+    char digits[32] = "";
+    if (length == 1 && bytes[0] == '"')
+        d->is_in_string = !d->is_in_string;
+    if (!d->is_in_string && length < sizeof digits)
+        memcpy(digits, bytes, length);
+    if (is_real(digits)) {
+        add_real(d->text, strtod(digits, NULL));
+    } else {
+        pl_text_append(d->text, bytes, length);
+    }
+    return d->text->failed ? -1 : 0;
 }
 
 /* json_dumps would leave out a key that it has no memory for, and succeed. Here every byte goes
@@ -77,7 +115,7 @@ static int add_piece(const char *bytes, size_t length, void *user) {
 popliner_status pl_report_json(const json_t *document, pl_text *text, popliner_error *error) {
     int flags = JSON_INDENT(4) | JSON_PRESERVE_ORDER | JSON_ENSURE_ASCII;
     pl_plain_locale locale = pl_plain_locale_enter(); /* jansson knows no comma of several bytes */
-    int failed = json_dump_callback(document, add_piece, text, flags);
+    int failed = json_dump_callback(document, add_piece, &(dump){.text = text}, flags);
     pl_plain_locale_leave(&locale);
     if (failed)
         return pl_fail_memory(error, "a report");

@@ -89,8 +89,7 @@ uint64_t pl_search_value(const pl_search *search, popliner_objective objective) 
     return pl_objective_values_spread(&search->values, search->filter.spread_is_of_cycles);
 }
 
-/* The filter with a limit on one objective. */
-static pl_filter limited(const pl_filter *filter, popliner_objective objective, uint64_t max) {
+pl_filter pl_filter_limited(const pl_filter *filter, popliner_objective objective, uint64_t max) {
     pl_filter result = *filter;
     switch (objective) {
     case POPLINER_OBJECTIVE_MEMORY:
@@ -122,7 +121,7 @@ static popliner_status minimise_largest(pl_search *search, popliner_objective ob
     pl_split split = {0};
     while (*bound < pl_search_value(search, objective)) {
         uint64_t middle = *bound + (pl_search_value(search, objective) - *bound) / 2;
-        pl_filter filter = limited(&search->filter, objective, middle);
+        pl_filter filter = pl_filter_limited(&search->filter, objective, middle);
         uint64_t next_peak = 0;
         status = pl_search_find(search, &filter, PL_GOAL_ANY, &split, &next_peak, error);
         if (status != POPLINER_OK || search->is_stopped)
@@ -239,7 +238,7 @@ static popliner_status confirm(const pl_search *search, const pl_filter *level,
     }
     if (bound == 0)
         return POPLINER_OK;
-    pl_filter better = limited(level, proven->objective, bound - 1);
+    pl_filter better = pl_filter_limited(level, proven->objective, bound - 1);
     return pl_second_opinion(p, &better, PL_GOAL_FEWEST_STAGES, NULL, search->stop, listener,
                              error);
 }
@@ -252,7 +251,7 @@ popliner_status pl_search_optimise(pl_search *search, const popliner_objective *
         pl_split_evaluate(search->problem, &search->split, &search->values, NULL, error);
     for (size_t i = 0; status == POPLINER_OK && i < num_objectives; ++i) {
         popliner_objective objective = objectives[i];
-        uint64_t bound = 0;
+        uint64_t bound = i == 0 ? search->known_bound : 0;
         if (search->is_stopped)
             status = POPLINER_OK;
         else if (objective == POPLINER_OBJECTIVE_MEMORY || objective == POPLINER_OBJECTIVE_CYCLES)
@@ -269,8 +268,9 @@ popliner_status pl_search_optimise(pl_search *search, const popliner_objective *
         /* the last one yields to nothing */
         double slack_percent =
             i + 1 < num_objectives ? search->problem->options->slack_percent : 0.0;
-        search->filter = limited(&search->filter, objective,
-                                 with_slack(pl_search_value(search, objective), slack_percent));
+        search->filter =
+            pl_filter_limited(&search->filter, objective,
+                              with_slack(pl_search_value(search, objective), slack_percent));
     }
     search->is_proven = !search->is_stopped && !search->is_unproven;
     pl_split split = {0};

@@ -17,8 +17,9 @@ typedef struct pl_search {
     pl_split split;             /* the best known within the filter; empty: none */
     pl_objective_values values; /* of the split */
     bool is_stopped;
-    bool is_unproven; /* GLPK could not tell the best from others by a few bytes */
-    bool is_proven;   /* no split is better, though one that is as good may have earlier cuts */
+    bool is_unproven;     /* GLPK could not tell the best from others by a few bytes */
+    bool is_proven;       /* no split is better, though one that is as good may have earlier cuts */
+    uint64_t known_bound; /* of the first objective: no split within the filter has less */
 } pl_search;
 
 void pl_search_free(pl_search *search);
@@ -35,6 +36,9 @@ const popliner_solver_options *pl_solver_options(const popliner_solver_options *
 
 /* The objectives of some options, or the default ones. Borrowed. */
 const popliner_objective *pl_objectives_of(const popliner_solver_options *options, size_t *count);
+
+/* The filter with a limit on one objective. */
+pl_filter pl_filter_limited(const pl_filter *filter, popliner_objective objective, uint64_t max);
 
 /* Whether the spread is that of the cycles for these objectives. */
 bool pl_spread_is_of_cycles(const popliner_solver_options *options);

@@ -7,6 +7,7 @@
 #include "solve/integer_program_file.h"
 #include "solve/objectives.h"
 #include "solve/owned_options.h"
+#include "solve/solving.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -93,40 +94,61 @@ static popliner_status finish(const pl_search *search, popliner_plan *plan, popl
     return status;
 }
 
+popliner_status pl_solving_begin(pl_solving *solving, const popliner_costs *costs,
+                                 const popliner_solver_options *options, popliner_error *error) {
+    pl_search *search = &solving->search;
+    solving->stop = stop_of(options);
+    solving->objectives = pl_objectives_of(options, &solving->num_objectives);
+    search->problem = &solving->problem;
+    search->stop = &solving->stop;
+    popliner_status status = check_options(costs, options, error);
+    if (status == POPLINER_OK)
+        status = pl_problem_create(&solving->problem, costs, options, NULL, error);
+    if (status == POPLINER_OK)
+        status = check_problem(&solving->problem, error);
+    if (status != POPLINER_OK)
+        return status;
+    search->filter = pl_filter_of_limits(&solving->problem);
+    search->filter.spread_is_of_cycles = pl_spread_is_of_cycles(options);
+    return POPLINER_OK;
+}
+
+void pl_solving_end(pl_solving *solving) {
+    pl_search_free(&solving->search);
+    pl_problem_free(&solving->problem);
+}
+
+popliner_status pl_solving_find(pl_solving *solving, popliner_plan *plan, popliner_error *error) {
+    pl_search *search = &solving->search;
+    pl_split_clear(&search->split);
+    search->is_unproven = false;
+    popliner_status status =
+        pl_search_find(search, &search->filter, PL_GOAL_ANY, &search->split, NULL, error);
+    if (status != POPLINER_OK || search->split.num_stages == 0)
+        return status;
+    status = pl_search_optimise(search, solving->objectives, solving->num_objectives, plan, error);
+    return status == POPLINER_OK ? finish(search, plan, error) : status;
+}
+
 popliner_status pl_solve(const popliner_costs *costs, const popliner_solver_options *options,
                          popliner_plan *plan, popliner_error *error) {
     options = pl_solver_options(options);
-    pl_problem problem = {0};
-    pl_stop stop = stop_of(options);
-    pl_search search = {.problem = &problem, .stop = &stop};
-    size_t num_objectives;
-    const popliner_objective *objectives = pl_objectives_of(options, &num_objectives);
-    popliner_status status = check_options(costs, options, error);
+    pl_solving solving = {0};
+    const pl_search *search = &solving.search;
+    popliner_status status = pl_solving_begin(&solving, costs, options, error);
     if (status == POPLINER_OK)
-        status = pl_problem_create(&problem, costs, options, NULL, error);
-    if (status == POPLINER_OK)
-        status = check_problem(&problem, error);
-    if (status != POPLINER_OK)
+        status = pl_solving_find(&solving, plan, error);
+    if (status != POPLINER_OK || search->split.num_stages > 0)
         goto done;
-    search.filter = pl_filter_of_limits(&problem);
-    search.filter.spread_is_of_cycles = pl_spread_is_of_cycles(options);
-    status = pl_search_find(&search, &search.filter, PL_GOAL_ANY, &search.split, NULL, error);
-    if (status != POPLINER_OK)
-        goto done;
-    if (search.split.num_stages > 0) {
-        status = pl_search_optimise(&search, objectives, num_objectives, plan, error);
-        if (status == POPLINER_OK)
-            status = finish(&search, plan, error);
-    } else if (search.is_stopped || options->without_reasons) {
+    if (search->is_stopped || options->without_reasons) {
         plan->status = POPLINER_PLAN_INFEASIBLE;
-        plan->is_stopped = search.is_stopped;
+        plan->is_stopped = search->is_stopped;
         plan->infeasibility.obstacle = POPLINER_OBSTACLE_UNKNOWN;
     } else {
-        status = pl_explain_infeasibility(&problem, &stop, plan, error);
+        status = pl_explain_infeasibility(&solving.problem, &solving.stop, plan, error);
     }
 done:
-    pl_search_free(&search);
-    pl_problem_free(&problem);
+    pl_solving_end(&solving);
     if (status != POPLINER_OK)
         pl_plan_clear(plan);
     return status;

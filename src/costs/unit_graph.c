@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "costs/unit_graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/growth.h"
+#include "base/id_map.h"
+
+/* What is known while the units are found. Arrays are by node; groups and components go by the
+ * number of one of their nodes. */
+typedef struct ordering {
+    const pl_layer_graph *graph;
+    uint32_t *rank;           /* place in the order of preference */
+    uint32_t *node_of_rank;   /* the other way round */
+    uint8_t *has_forward;     /* of a group */
+    uint32_t *followers_from; /* [num_nodes + 1] into `followers`, of a group or component */
+    uint32_t *followers;      /* [num_edges] */
+    uint32_t *component;      /* of a group; of a node, once they are known */
+    uint32_t *best_rank;      /* of a component */
+    uint32_t *waits_for;      /* of a component: edges from what is not placed yet */
+    uint32_t *work[4];        /* scratch */
+    pl_unit_graph *units;     /* the result */
+} ordering;
+
+typedef struct preference {
+    const pl_graph_node *node;
+    uint32_t index;
+} preference;
+
+static int compare_preferences(const void *left, const void *right) {
+    const preference *a = left;
+    const preference *b = right;
+    if (a->node->is_backward != b->node->is_backward)
+        return a->node->is_backward ? 1 : -1;
+    if (a->node->number != b->node->number)
+        return a->node->number < b->node->number ? -1 : 1;
+    return (a->index > b->index) - (a->index < b->index);
+}
+
+static bool rank_nodes(ordering *o) {
+    size_t count = o->graph->num_nodes;
+    preference *all = pl_new_array(count, sizeof *all);
+    if (all == NULL)
+        return false;
+    for (size_t i = 0; i < count; ++i)
+        all[i] = (preference){&o->graph->nodes[i], (uint32_t)i};
+    qsort(all, count, sizeof *all, compare_preferences);
+    for (size_t i = 0; i < count; ++i) {
+        o->node_of_rank[i] = all[i].index;
+        o->rank[all[i].index] = (uint32_t)i;
+    }
+    free(all);
+    return true;
+}
+
+/* Which end of an edge comes first: `from`, PL_NONE if neither has to, or `to`. Between nodes that
+ * are both backward and not both of units with forward nodes, it is as if each had a forward node
+ * and the edge led the other way between these. */
+static uint32_t first_end(const ordering *o, pl_graph_edge edge) {
+    const pl_graph_node *from = &o->graph->nodes[edge.from];
+    const pl_graph_node *to = &o->graph->nodes[edge.to];
+    if (!from->is_backward && !to->is_backward)
+        return edge.from;
+    if (!from->is_backward || !to->is_backward)
+        return PL_NONE;
+    return o->has_forward[from->group] && o->has_forward[to->group] ? PL_NONE : edge.to;
+}
+
+/* Lists whom each group (or component, or unit, in `of_node`) has to come before. */
+static void list_followers(ordering *o, const uint32_t *of_node) {
+    const pl_layer_graph *graph = o->graph;
+    memset(o->followers_from, 0, (graph->num_nodes + 1) * sizeof *o->followers_from);
+    for (size_t pass = 0; pass < 2; ++pass) {
+        for (size_t i = 0; i < graph->num_edges; ++i) {
+            pl_graph_edge edge = graph->edges[i];
+            uint32_t first = first_end(o, edge);
+            uint32_t from = of_node[first == edge.to ? edge.to : edge.from];
+            uint32_t to = of_node[first == edge.to ? edge.from : edge.to];
+            if (first == PL_NONE || from == to)
+                continue;
+            if (pass == 0)
+                ++o->followers_from[from];
+            else
+                o->followers[--o->followers_from[from]] = to;
+        }
+        /* ends, which the second pass counts down to the beginnings */
+        for (size_t i = 0; pass == 0 && i < graph->num_nodes; ++i)
+            o->followers_from[i + 1] += o->followers_from[i];
+    }
+}
+
+/* Tarjan's strongly connected components of the groups, without recursion. */
+static void find_components(ordering *o) {
+    size_t count = o->graph->num_nodes;
+    uint32_t *found_at = o->work[0]; /* 0: not yet */
+    uint32_t *lowest = o->work[1];
+    uint32_t *open = o->work[2]; /* found, without a component yet */
+    uint32_t *path = o->work[3];
+    uint32_t *next_follower = o->waits_for; /* not in use before the units are placed */
+    uint32_t num_found = 0;
+    size_t num_open = 0;
+    for (size_t i = 0; i < count; ++i)
+        o->component[i] = PL_NONE;
+    for (size_t root = 0; root < count; ++root) {
+        if (o->graph->nodes[root].group != root || found_at[root] != 0)
+            continue;
+        size_t depth = 0;
+        path[depth++] = (uint32_t)root;
+        while (depth > 0) {
+            uint32_t at = path[depth - 1];
+            if (found_at[at] == 0) {
+                found_at[at] = lowest[at] = ++num_found;
+                next_follower[at] = o->followers_from[at];
+                open[num_open++] = at;
+            }
+            if (next_follower[at] < o->followers_from[at + 1]) {
+                uint32_t to = o->followers[next_follower[at]++];
+                if (found_at[to] == 0)
+                    path[depth++] = to;
+                else if (o->component[to] == PL_NONE && found_at[to] < lowest[at])
+                    lowest[at] = found_at[to];
+                continue;
+            }
+            if (lowest[at] == found_at[at]) {
+                do
+                    o->component[open[--num_open]] = at;
+                while (open[num_open] != at);
+            }
+            --depth;
+            if (depth > 0 && lowest[at] < lowest[path[depth - 1]])
+                lowest[path[depth - 1]] = lowest[at];
+        }
+    }
+}
+
+/* A heap of ranks, the smallest on top. */
+static void push(uint32_t *heap, size_t *count, uint32_t rank) {
+    size_t at = (*count)++;
+    for (; at > 0 && heap[(at - 1) / 2] > rank; at = (at - 1) / 2)
+        heap[at] = heap[(at - 1) / 2];
+    heap[at] = rank;
+}
+
+static uint32_t pop(uint32_t *heap, size_t *count) {
+    uint32_t top = heap[0];
+    uint32_t last = heap[--*count];
+    size_t at = 0;
+    for (size_t child = 1; child < *count; child = 2 * at + 1) {
+        if (child + 1 < *count && heap[child + 1] < heap[child])
+            ++child;
+        if (heap[child] >= last)
+            break;
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = last;
+    return top;
+}
+
+/* Numbers the components as units, in topological order. */
+static void place_components(ordering *o) {
+    size_t count = o->graph->num_nodes;
+    pl_unit_graph *units = o->units;
+    uint32_t *heap = o->work[1];
+    uint32_t *unit_of_component = o->work[2];
+    size_t num_ready = 0;
+    memset(o->waits_for, 0, count * sizeof *o->waits_for);
+    for (size_t i = count; i-- > 0;) /* the best one is written last */
+        o->best_rank[o->component[o->node_of_rank[i]]] = (uint32_t)i;
+    for (size_t i = 0; i < o->followers_from[count]; ++i)
+        ++o->waits_for[o->followers[i]];
+    for (size_t i = 0; i < count; ++i)
+        if (o->component[i] == i && o->waits_for[i] == 0)
+            push(heap, &num_ready, o->best_rank[i]);
+    while (num_ready > 0) {
+        uint32_t rank = pop(heap, &num_ready);
+        uint32_t component = o->component[o->node_of_rank[rank]];
+        units->first_node[units->num_units] = o->node_of_rank[rank];
+        unit_of_component[component] = (uint32_t)units->num_units++;
+        for (size_t i = o->followers_from[component]; i < o->followers_from[component + 1]; ++i)
+            if (--o->waits_for[o->followers[i]] == 0)
+                push(heap, &num_ready, o->best_rank[o->followers[i]]);
+    }
+    for (size_t i = 0; i < count; ++i)
+        units->unit_of_node[i] = unit_of_component[o->component[i]];
+}
+
+static void free_ordering(ordering *o) {
+    free(o->rank);
+    free(o->node_of_rank);
+    free(o->has_forward);
+    free(o->component);
+    free(o->best_rank);
+    free(o->waits_for);
+    for (size_t i = 0; i < 4; ++i)
+        free(o->work[i]);
+}
+
+/* Finds the units and who follows whom; false when memory is short. */
+static bool order_nodes(ordering *o) {
+    const pl_layer_graph *graph = o->graph;
+    size_t count = graph->num_nodes;
+    uint32_t **by_node[] = {&o->rank,
+                            &o->node_of_rank,
+                            &o->component,
+                            &o->best_rank,
+                            &o->waits_for,
+                            &o->work[0],
+                            &o->work[1],
+                            &o->work[2],
+                            &o->work[3],
+                            &o->units->unit_of_node,
+                            &o->units->first_node};
+    for (size_t i = 0; i < sizeof by_node / sizeof *by_node; ++i) {
+        *by_node[i] = pl_new_array(count, sizeof(uint32_t));
+        if (*by_node[i] == NULL)
+            return false;
+    }
+    o->has_forward = pl_new_array(count, 1);
+    o->followers_from = pl_new_array(count + 1, sizeof *o->followers_from);
+    o->followers = pl_new_array(graph->num_edges, sizeof *o->followers);
+    if (o->has_forward == NULL || o->followers_from == NULL || o->followers == NULL ||
+        !rank_nodes(o))
+        return false;
+
+    uint32_t *group = o->units->unit_of_node; /* not known before the end */
+    for (size_t i = 0; i < count; ++i) {
+        group[i] = graph->nodes[i].group;
+        if (!graph->nodes[i].is_backward)
+            o->has_forward[group[i]] = 1;
+    }
+    list_followers(o, group);
+    find_components(o);
+    for (size_t i = 0; i < count; ++i) /* a group's first node is its lowest, so it is ready */
+        o->component[i] = o->component[group[i]];
+    list_followers(o, o->component);
+    place_components(o);
+    list_followers(o, o->units->unit_of_node);
+    return true;
+}
+
+/* ---- What they cost ------------------------------------------------------------------------- */
+
+static int compare_numbers(const void *left, const void *right) {
+    const uint32_t *a = left;
+    const uint32_t *b = right;
+    return (*a > *b) - (*a < *b);
+}
+
+/* The edges by the node that they begin at; those of node i end up at targets[targets_from[i]]. */
+static void list_targets(const pl_layer_graph *graph, uint32_t *targets_from, uint32_t *targets) {
+    for (size_t i = 0; i < graph->num_edges; ++i)
+        ++targets_from[graph->edges[i].from];
+    for (size_t i = 0; i < graph->num_nodes; ++i)
+        targets_from[i + 1] += targets_from[i];
+    for (size_t i = 0; i < graph->num_edges; ++i)
+        targets[--targets_from[graph->edges[i].from]] = graph->edges[i].to;
+}
+
+/* Adds the net of a node, unless nothing can part it. */
+static void add_net(pl_unit_graph *units, const pl_layer_graph *graph, size_t node,
+                    const uint32_t *targets, size_t num_targets) {
+    uint32_t *ends = units->net_units + units->nets_from[units->num_nets];
+    size_t num_ends = 0;
+    size_t num_distinct = 0;
+    ends[num_ends++] = units->unit_of_node[node];
+    for (size_t i = 0; i < num_targets; ++i)
+        ends[num_ends++] = units->unit_of_node[targets[i]];
+    qsort(ends, num_ends, sizeof *ends, compare_numbers);
+    for (size_t i = 0; i < num_ends; ++i)
+        if (i == 0 || ends[i] != ends[num_distinct - 1])
+            ends[num_distinct++] = ends[i];
+    if (num_distinct < 2 || graph->nodes[node].traffic == 0)
+        return;
+    units->net_traffic[units->num_nets] = graph->nodes[node].traffic;
+    units->nets_from[units->num_nets + 1] =
+        units->nets_from[units->num_nets] + (uint32_t)num_distinct;
+    ++units->num_nets;
+}
+
+static bool add_costs(pl_unit_graph *units, const pl_layer_graph *graph) {
+    size_t num_nodes = graph->num_nodes;
+    uint32_t *targets_from = pl_new_array(num_nodes + 1, sizeof *targets_from);
+    uint32_t *targets = pl_new_array(graph->num_edges, sizeof *targets);
+    units->cycles = pl_new_array(units->num_units, sizeof *units->cycles);
+    units->memory_bytes = pl_new_array(units->num_units, sizeof *units->memory_bytes);
+    units->nets_from = pl_new_array(num_nodes + 1, sizeof *units->nets_from);
+    units->net_units = pl_new_array(num_nodes + graph->num_edges, sizeof *units->net_units);
+    units->net_traffic = pl_new_array(num_nodes, sizeof *units->net_traffic);
+    bool done = targets_from != NULL && targets != NULL && units->cycles != NULL &&
+                units->memory_bytes != NULL && units->nets_from != NULL &&
+                units->net_units != NULL && units->net_traffic != NULL;
+    if (done)
+        list_targets(graph, targets_from, targets);
+    for (size_t i = 0; done && i < num_nodes; ++i) {
+        units->cycles[units->unit_of_node[i]] += graph->nodes[i].cycles;
+        units->memory_bytes[units->unit_of_node[i]] += graph->nodes[i].memory_bytes;
+        add_net(units, graph, i, targets + targets_from[i], targets_from[i + 1] - targets_from[i]);
+    }
+    free(targets_from);
+    free(targets);
+    return done;
+}
+
+bool pl_unit_graph_find(pl_unit_graph *units, const pl_layer_graph *graph) {
+    ordering o = {.graph = graph, .units = units};
+    bool done = order_nodes(&o);
+    units->followers_from = o.followers_from;
+    units->followers = o.followers;
+    free_ordering(&o);
+    return done && add_costs(units, graph);
+}
+
+void pl_unit_graph_free(pl_unit_graph *units) {
+    free(units->unit_of_node);
+    free(units->first_node);
+    free(units->cycles);
+    free(units->memory_bytes);
+    free(units->followers_from);
+    free(units->followers);
+    free(units->nets_from);
+    free(units->net_units);
+    free(units->net_traffic);
+    *units = (pl_unit_graph){0};
+}

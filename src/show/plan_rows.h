@@ -1,0 +1,19 @@
+/* Plans as rows of a table, or as objects: of sweeps and of the best compromises.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_SHOW_PLAN_ROWS_H
+#define PL_SHOW_PLAN_ROWS_H
+
+#include "show/certificate_data.h"
+
+/* "status", the objectives, "used" and "split", up to the end of the line. */
+void pl_plan_rows_add_header(const pl_certificate_input *names, char delimiter, pl_text *text);
+
+/* The row of a plan, behind what may stand there already. */
+void pl_plan_rows_add(const pl_certificate_input *names, const popliner_plan *plan, char delimiter,
+                      pl_text *text);
+
+/* The same as an object, with stages and bounds. NULL without memory. */
+json_t *pl_plan_rows_json(const pl_certificate_input *names, const popliner_plan *plan);
+
+#endif

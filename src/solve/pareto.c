@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "popliner/pareto.h"
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "solve/owned_options.h"
+#include "solve/solving.h"
+
+#include <stdlib.h>
+
+struct popliner_pareto {
+    popliner_plan *plans; /* [summary.num_points], owned */
+    size_t capacity;
+    popliner_pareto_summary summary;
+};
+
+/* Takes the plan over. */
+static popliner_status add_point(popliner_pareto *pareto, popliner_plan *plan,
+                                 popliner_error *error) {
+    size_t *count = &pareto->summary.num_points;
+    if (!pl_grow(&pareto->plans, &pareto->capacity, *count + 1, sizeof *pareto->plans))
+        return pl_fail_memory(error, "the best compromises");
+    pareto->plans[(*count)++] = *plan;
+    *plan = (popliner_plan){0};
+    return POPLINER_OK;
+}
+
+/* Limits the search to less of the second objective than the last point has, which costs more of
+ * the first one than there. False if there can be no less. */
+static bool ask_for_less(pl_solving *solving, pl_filter *filter, const popliner_plan *last) {
+    popliner_objective second = solving->objectives[1];
+    uint64_t value = last->values[1].value;
+    /* the IPUs of a device map are what they are */
+    if (value == 0 || (second == POPLINER_OBJECTIVE_IPUS && solving->problem.is_mapped))
+        return false;
+    *filter = pl_filter_limited(filter, second, value - 1);
+    solving->search.known_bound =
+        last->status == POPLINER_PLAN_OPTIMAL ? last->values[0].value + 1 : last->values[0].bound;
+    return true;
+}
+
+static popliner_status find_points(pl_solving *solving, popliner_pareto *pareto,
+                                   popliner_error *error) {
+    pl_filter filter = solving->search.filter;
+    popliner_plan plan = {0};
+    popliner_status status = POPLINER_OK;
+    bool may_be_more = true;
+    while (status == POPLINER_OK && may_be_more) {
+        solving->search.filter = filter;
+        status = pl_solving_find(solving, &plan, error);
+        if (status != POPLINER_OK || plan.num_stages == 0)
+            break;
+        may_be_more = ask_for_less(solving, &filter, &plan) && !solving->search.is_stopped;
+        status = add_point(pareto, &plan, error);
+    }
+    pl_plan_clear(&plan);
+    pareto->summary.is_stopped = solving->search.is_stopped;
+    return status;
+}
+
+/* A point that was not proven may be worse than a later one, which has less of the second
+ * objective in any case: leaves out such points. */
+static void drop_dominated(popliner_pareto *pareto) {
+    size_t num_kept = 0;
+    for (size_t i = 0; i < pareto->summary.num_points; ++i) {
+        while (num_kept > 0 &&
+               pareto->plans[num_kept - 1].values[0].value >= pareto->plans[i].values[0].value)
+            pl_plan_clear(&pareto->plans[--num_kept]);
+        popliner_plan plan = pareto->plans[i];
+        pareto->plans[i] = (popliner_plan){0};
+        pareto->plans[num_kept++] = plan;
+    }
+    pareto->summary.num_points = num_kept;
+}
+
+static void summarise(popliner_pareto *pareto) {
+    popliner_pareto_summary *summary = &pareto->summary;
+    summary->is_complete = !summary->is_stopped;
+    for (size_t i = 0; i < summary->num_points; ++i)
+        summary->is_complete =
+            summary->is_complete && pareto->plans[i].status == POPLINER_PLAN_OPTIMAL;
+    drop_dominated(pareto);
+    for (size_t i = 0; i < summary->num_points; ++i)
+        pl_plan_summarise(&pareto->plans[i]);
+}
+
+/* What is a question to popliner_solve but none here. */
+static popliner_status check(const popliner_solver_options *options, popliner_error *error) {
+    if (options->method == POPLINER_METHOD_GREEDY)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "method: the greedy algorithm knows no objectives");
+    if (options->num_objectives == 1)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "objectives: a compromise is between two of them, but there is only %s",
+                       popliner_objective_name(options->objectives[0]));
+    if (options->slack_percent > 0.0)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "slack_percent: %g, but the best compromises are exact: it must be 0",
+                       options->slack_percent);
+    return POPLINER_OK;
+}
+
+popliner_status popliner_pareto_solve(const popliner_costs *costs,
+                                      const popliner_solver_options *options,
+                                      popliner_pareto **pareto, popliner_error *error) {
+    popliner_solver_options own;
+    popliner_listener listener;
+    pl_solving solving = {0};
+    *pareto = NULL;
+    popliner_status status = pl_solver_options_take(options, &own, &listener, error);
+    if (status == POPLINER_OK)
+        status = check(&own, error);
+    if (status != POPLINER_OK)
+        return status;
+    popliner_pareto *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return pl_fail_memory(error, "the best compromises");
+    status = pl_solving_begin(&solving, costs, &own, error);
+    if (status == POPLINER_OK) {
+        made->summary.objectives[0] = solving.objectives[0];
+        made->summary.objectives[1] = solving.objectives[1];
+        status = find_points(&solving, made, error);
+    }
+    pl_solving_end(&solving);
+    if (status != POPLINER_OK) {
+        popliner_pareto_free(made);
+        return status;
+    }
+    summarise(made);
+    *pareto = made;
+    return POPLINER_OK;
+}
+
+const popliner_pareto_summary *popliner_pareto_get_summary(const popliner_pareto *pareto) {
+    return &pareto->summary;
+}
+
+const popliner_plan *popliner_pareto_plan_at(const popliner_pareto *pareto, size_t point) {
+    return point < pareto->summary.num_points ? &pareto->plans[point] : NULL;
+}
+
+void popliner_pareto_free(popliner_pareto *pareto) {
+    if (pareto == NULL)
+        return;
+    for (size_t i = 0; i < pareto->summary.num_points; ++i)
+        pl_plan_clear(&pareto->plans[i]);
+    free(pareto->plans);
+    free(pareto);
+}
