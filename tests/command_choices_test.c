@@ -285,7 +285,7 @@ static void replicas_that_lack_something_are_refused(void **state) {
         {{"--total-ipus", "4", "--batch", "4", "--replica-bandwidth", "1.2.3"},
          "expected bytes in"},
         {{"--total-ipus", "4", "--batch", "4", "--objective", "memory"}, "first one is throughput"},
-        {{"--objective", "throughput"}, "with --total-ipus throughput before them"},
+        {{"--objective", "throughput"}, "give --total-ipus, and the throughput first"},
     };
     const char *path = write_pipeline();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

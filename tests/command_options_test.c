@@ -289,7 +289,7 @@ static void names_the_nearest_value(void **state) {
         {{"--schedule", "trainig"},
          "none|inference|training|popart|tf-grouped|tf-interleaved|sequential; did you mean "
          "training?\n"},
-        {{"--recompute", "ful"}, "none|standard|full; did you mean full?\n"},
+        {{"--recompute", "ful"}, "none|standard|full|auto; did you mean full?\n"},
         {{"--effects", "layuot"},
          "--effects layuot: expected none, all, or some of layout,passing,buffers; did you mean "
          "layout?\n"},

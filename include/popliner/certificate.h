@@ -39,7 +39,7 @@ typedef struct popliner_certificate_input {
 #define POPLINER_CERTIFICATE_INPUT_INIT                                                            \
     {                                                                                              \
         sizeof(popliner_certificate_input), NULL, NULL, NULL, POPLINER_SCHEDULE_NONE,              \
-            POPLINER_RECOMPUTE_NONE, NULL, NULL, 0, 0, NULL, POPLINER_COPIES_INIT, NULL            \
+            POPLINER_RECOMPUTE_NONE, NULL, NULL, 0, 0, NULL, POPLINER_COPIES_UNSET, NULL           \
     }
 
 /* Makes the certificate of a plan; the plan stays the caller's if that fails. Errors: USAGE

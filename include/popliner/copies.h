@@ -44,7 +44,7 @@ enum { POPLINER_MAX_LISTED_COPIES = 64 };
 /* No stage keeps more: larger numbers are taken for it. */
 #define POPLINER_MAX_COPIES 32768
 
-/* All 0, as POPLINER_COPIES_INIT has it: the schedule says it. */
+/* All 0, as POPLINER_COPIES_UNSET has it: the schedule says it. */
 typedef struct popliner_copies {
     popliner_copies_rule rule;
     /* what a rule adds to each of its numbers: 1 where memory has no set of activations itself */
@@ -60,7 +60,7 @@ typedef struct popliner_copies {
     bool goes_on;
 } popliner_copies;
 
-#define POPLINER_COPIES_INIT                                                                       \
+#define POPLINER_COPIES_UNSET                                                                      \
     { POPLINER_COPIES_OF_SCHEDULE, 0, 0, 0, 0, {0}, 0, false }
 
 /* Reads the name of a rule ("1f1b", or "1f1b+1" for one more in each place), or a list of numbers

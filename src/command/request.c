@@ -156,14 +156,17 @@ static popliner_status no_objective(const char *option, const char *list, const 
         if (strlen(known) != length || memcmp(known, name, length) != 0) /* one given twice */
             nearest_offer(&n, known, strlen(known));
     }
+    static const char throughput[] = "throughput";
+    if (strcmp(option, "objective") == 0 && length == strlen(throughput) &&
+        memcmp(name, throughput, length) == 0)
+        return session_fail(error, POPLINER_ERROR_USAGE,
+                            "--objective %s: the throughput is that of all pipelines on a number "
+                            "of IPUs; give --total-ipus, and the throughput first",
+                            list);
     return session_fail(error, POPLINER_ERROR_USAGE,
                         "--%s %s: expected some of memory, cycles, traffic, ipus, balance, "
-                        "each once, separated by commas%s%s",
-                        option, list,
-                        strcmp(option, "objective") == 0 ? " (with --total-ipus throughput before "
-                                                           "them)"
-                                                         : "",
-                        nearest_hint(&n, "", "", hint));
+                        "each once, separated by commas%s",
+                        option, list, nearest_hint(&n, "", "", hint));
 }
 
 static popliner_status parse_objectives(request *r, const char *option, const char *text,
