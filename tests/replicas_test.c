@@ -344,6 +344,41 @@ static void a_bubble_costs_more_than_an_all_reduce(void **state) {
     popliner_costs_free(costs);
 }
 
+/* What the search is made of: no stage has more than so much of something. */
+static void weights_limit_a_stage(void **state) {
+    (void)state;
+    popliner_costs *costs = equal_units(4, 10);
+    const uint64_t weights[] = {1, 5, 1, UINT64_MAX - 3};
+    static const struct {
+        uint64_t most;
+        size_t num_stages; /* 0: there is no split */
+    } cases[] = {{4, 0}, {UINT64_MAX - 4, 0}, {UINT64_MAX - 3, 2}, {UINT64_MAX, 2}, {0, 0}, {5, 0}};
+    popliner_solver_options o = POPLINER_SOLVER_OPTIONS_INIT;
+    const popliner_objective objectives[] = {POPLINER_OBJECTIVE_IPUS};
+    o.objectives = objectives;
+    o.num_objectives = 1;
+    o.without_reasons = true;
+    o.unit_weights = weights;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        popliner_plan *plan;
+        o.max_stage_weight = cases[i].most;
+        assert_int_equal(popliner_solve(costs, &o, &plan, NULL), POPLINER_OK);
+        assert_int_equal(popliner_plan_get_summary(plan)->num_stages, cases[i].num_stages);
+        popliner_plan_free(plan);
+    }
+    const uint64_t light[] = {1, 5, 1, 2};
+    o.unit_weights = light;
+    for (uint64_t most = 0; most < 11; most++) {
+        static const size_t num_stages[] = {0, 0, 0, 0, 0, 3, 2, 2, 2, 1, 1};
+        popliner_plan *plan;
+        o.max_stage_weight = most;
+        assert_int_equal(popliner_solve(costs, &o, &plan, NULL), POPLINER_OK);
+        assert_int_equal(popliner_plan_get_summary(plan)->num_stages, num_stages[most]);
+        popliner_plan_free(plan);
+    }
+    popliner_costs_free(costs);
+}
+
 /* Numbers near their ends do not wrap round. */
 static void large_numbers_stay_in_order(void **state) {
     (void)state;
@@ -426,6 +461,7 @@ int main(void) {
         cmocka_unit_test(every_split_with_every_number_of_replicas),
         cmocka_unit_test(costs_may_depend_on_micro_batches),
         cmocka_unit_test(a_bubble_costs_more_than_an_all_reduce),
+        cmocka_unit_test(weights_limit_a_stage),
         cmocka_unit_test(large_numbers_stay_in_order),
         cmocka_unit_test(what_makes_no_sense_is_refused),
         cmocka_unit_test(the_search_can_be_stopped),
