@@ -277,6 +277,13 @@ static void keep_earliest(const question *q, const trials *all, const bool *is_i
 
 /* ---- why nothing fits ---- */
 
+/* How many stages there can be. */
+static size_t count_places(const question *q) {
+    if (q->options->device_map != NULL)
+        return q->options->num_mapped_stages;
+    return q->options->max_stages < q->num_units ? q->options->max_stages : q->num_units;
+}
+
 /* The first unit whose smallest peak alone, wherever it may stand, is above every limit that it may
  * have there. It may stand where a split has it that is within the constraints, whatever its
  * memory. */
@@ -310,6 +317,16 @@ static bool find_unit_too_large(const question *q, const trials *all,
             found->unit = unit;
             found->unit_bytes = least_bytes[unit];
             found->limit_bytes = most_limit_bytes[unit];
+            found->obstacle = POPLINER_OBSTACLE_UNIT;
+            for (size_t k = 0; k < count_places(q); ++k) {
+                size_t ipu = q->options->device_map != NULL ? q->options->device_map[k] : k;
+                uint64_t limit_bytes;
+                has_own_limit(q, ipu, &limit_bytes);
+                if (found->obstacle == POPLINER_OBSTACLE_UNIT && limit_bytes >= least_bytes[unit]) {
+                    found->obstacle = POPLINER_OBSTACLE_PLACE;
+                    found->fitting_ipu = ipu;
+                }
+            }
             return true;
         }
     return false;
@@ -369,22 +386,112 @@ static void list_constraints(const question *q, brute_answer *answer) {
     answer->num_constraints = (size_t)(next - answer->constraints);
 }
 
+/* Sets of constraints of which each split violates one, without those that contain another. */
+typedef struct violations {
+    uint64_t *masks; /* owned */
+    size_t count;
+} violations;
+
+static void add_violation(violations *v, uint64_t mask) {
+    size_t kept = 0;
+    for (size_t i = 0; i < v->count; ++i)
+        if ((v->masks[i] & ~mask) == 0)
+            return;
+    for (size_t i = 0; i < v->count; ++i)
+        if ((mask & ~v->masks[i]) != 0)
+            v->masks[kept++] = v->masks[i];
+    v->count = kept;
+    v->masks = realloc(v->masks, (v->count + 1) * sizeof *v->masks);
+    assert_non_null(v->masks);
+    v->masks[v->count++] = mask;
+}
+
+/* Whether each stage may be one somewhere, for all that the costs know: of longer pipelines they
+ * know as much as of their longest. */
+static bool may_be_stages(const question *q, const popliner_plan_stage *stages, size_t num_stages) {
+    size_t most = pl_costs_max_stages_to_end(q->costs);
+    for (size_t k = 0; k < num_stages; ++k) {
+        size_t to_end = most > 1 && num_stages - k > most ? most : num_stages - k;
+        if (popliner_costs_peak(q->costs, stages[k].first_unit, stages[k].last_unit, to_end) ==
+            POPLINER_PEAK_FORBIDDEN)
+            return false;
+    }
+    return true;
+}
+
+/* The IPUs that placements name, and one that none does. */
+static size_t list_ipus(const popliner_solver_options *o, size_t ipus[]) {
+    size_t count = 0;
+    size_t other = 0;
+    for (size_t i = 0; i < o->num_placements; ++i) {
+        size_t k = 0;
+        while (k < count && ipus[k] != o->placements[i].ipu)
+            ++k;
+        ipus[k] = o->placements[i].ipu;
+        count += k == count;
+        other = o->placements[i].ipu >= other ? o->placements[i].ipu + 1 : other;
+    }
+    ipus[count] = other;
+    return count + 1;
+}
+
+/* Without its device map a split may be on any IPUs. */
+static void violate_without_map(const question *q, const trial *t, violations *v) {
+    const uint64_t map = (uint64_t)1 << NUM_STAGES_BIT;
+    popliner_plan_stage stages[MOST_BRUTE_UNITS];
+    size_t ipus[MOST_BRUTE_CONSTRAINTS];
+    size_t num_ipus = list_ipus(q->options, ipus);
+    size_t num_ways = 1;
+    cut_into_stages(q, t->cut_set, stages);
+    if (!may_be_stages(q, stages, t->num_stages))
+        return;
+    for (size_t k = 0; k < t->num_stages; ++k)
+        num_ways *= num_ipus;
+    for (size_t way = 0; way < num_ways; ++way) {
+        size_t rest = way;
+        for (size_t k = 0; k < t->num_stages; ++k, rest /= num_ipus)
+            stages[k].ipu = ipus[rest % num_ipus];
+        add_violation(v, find_violated(q, stages, t->num_stages) | map);
+    }
+}
+
+/* Whether all ways to put the stages of all splits on IPUs are few enough to be looked at. */
+static bool is_small_without_map(const question *q) {
+    size_t ipus[MOST_BRUTE_CONSTRAINTS];
+    size_t num_ipus = list_ipus(q->options, ipus);
+    double ways = (double)num_ipus;
+    for (size_t unit = 1; unit < q->num_units; ++unit)
+        ways *= (double)num_ipus + 1;
+    return ways < 300000;
+}
+
+static void find_violations(const question *q, const trials *all, violations *v) {
+    bool is_mapped = q->options->device_map != NULL;
+    for (size_t i = 0; i < all->count; ++i) {
+        const trial *t = &all->all[i];
+        popliner_plan_stage stages[MOST_BRUTE_UNITS];
+        cut_into_stages(q, t->cut_set, stages);
+        /* memory is not looked at, and so not what is unknown of it */
+        if (is_mapped ? t->is_possible : may_be_stages(q, stages, t->num_stages))
+            add_violation(v, t->violated);
+        if (is_mapped)
+            violate_without_map(q, t, v);
+    }
+}
+
 /* Constraints contradict each other if every split violates one of them. */
 static void find_contradictions(const question *q, const trials *all, brute_answer *answer) {
-    size_t most = pl_costs_max_stages_to_end(q->costs);
-    if (q->options->device_map != NULL || (most > 1 && most < q->num_units))
-        return;
-    uint64_t *masks = malloc(all->count * sizeof *masks);
-    size_t num_masks = 0;
+    violations v = {0};
     uint64_t used = 0;
-    for (size_t i = 0; i < all->count; ++i) {
-        if (!all->all[i].is_possible)
-            continue;
-        used |= all->all[i].violated;
-        masks[num_masks++] = all->all[i].violated;
-    }
     uint64_t bits[MOST_BRUTE_CONSTRAINTS];
     size_t num_bits = 0;
+    answer->has_split_without_constraints = true;
+    if (q->options->device_map != NULL && !is_small_without_map(q))
+        return;
+    find_violations(q, all, &v);
+    answer->has_split_without_constraints = v.count > 0;
+    for (size_t i = 0; i < v.count; ++i)
+        used |= v.masks[i];
     for (size_t b = 0; b < MOST_BRUTE_CONSTRAINTS; ++b)
         if ((used >> b & 1) != 0)
             bits[num_bits++] = (uint64_t)1 << b;
@@ -392,14 +499,14 @@ static void find_contradictions(const question *q, const trials *all, brute_answ
         uint64_t set = 0;
         for (size_t b = 0; b < num_bits; ++b)
             set |= (choice >> b & 1) != 0 ? bits[b] : 0;
-        bool is_minimal = hits_all(set, masks, num_masks);
+        bool is_minimal = hits_all(set, v.masks, v.count);
         for (size_t b = 0; b < num_bits && is_minimal; ++b)
-            if ((choice >> b & 1) != 0 && hits_all(set ^ bits[b], masks, num_masks))
+            if ((choice >> b & 1) != 0 && hits_all(set ^ bits[b], v.masks, v.count))
                 is_minimal = false;
         if (is_minimal)
             answer->contradictions[answer->num_contradictions++] = set;
     }
-    free(masks);
+    free(v.masks);
 }
 
 /* The best effort, and why it is not enough. */
@@ -410,7 +517,6 @@ static void explain(const question *q, const trials *all, bool *is_in, brute_ans
     for (size_t i = 0; i < all->count; ++i) {
         is_in[i] = is_allowed(q, &all->all[i]);
         is_any_in |= is_in[i];
-        answer->has_split_without_constraints |= all->all[i].is_possible;
     }
     if (!is_any_in) {
         why->obstacle = POPLINER_OBSTACLE_CONSTRAINTS;
@@ -420,8 +526,8 @@ static void explain(const question *q, const trials *all, bool *is_in, brute_ans
     }
     keep_smallest(all, is_in, POPLINER_OBJECTIVE_MEMORY, 0.0);
     keep_earliest(q, all, is_in, &answer->split);
-    why->obstacle =
-        find_unit_too_large(q, all, why) ? POPLINER_OBSTACLE_UNIT : POPLINER_OBSTACLE_CAPACITY;
+    if (!find_unit_too_large(q, all, why))
+        why->obstacle = POPLINER_OBSTACLE_CAPACITY;
     why->enough_stages = find_enough_stages(q, all);
     why->enough_bytes = find_enough_bytes(q, all);
 }
@@ -628,7 +734,7 @@ static bool is_contradiction(const popliner_infeasibility *why, const brute_answ
     if (expected->infeasibility.obstacle != POPLINER_OBSTACLE_CONSTRAINTS)
         return is_same("num_constraints", why->num_constraints, 0, difference);
     if (!expected->has_split_without_constraints)
-        return true; /* nothing to name */
+        return is_same("num_constraints", why->num_constraints, 0, difference);
     uint64_t set = bits_of(expected, why->constraints, why->num_constraints);
     snprintf(difference, DIFFERENCE_SIZE,
              "the %zu constraints (%#" PRIx64 ") do not contradict each other just so",
@@ -646,10 +752,11 @@ static bool is_reason_same(const popliner_infeasibility *why, const brute_answer
         !is_same("enough_stages", why->enough_stages, right->enough_stages, difference) ||
         !is_same("enough_bytes", why->enough_bytes, right->enough_bytes, difference))
         return false;
-    if (right->obstacle == POPLINER_OBSTACLE_UNIT &&
+    if ((right->obstacle == POPLINER_OBSTACLE_UNIT || right->obstacle == POPLINER_OBSTACLE_PLACE) &&
         (!is_same("unit", why->unit, right->unit, difference) ||
          !is_same("unit_bytes", why->unit_bytes, right->unit_bytes, difference) ||
-         !is_same("limit_bytes", why->limit_bytes, right->limit_bytes, difference)))
+         !is_same("limit_bytes", why->limit_bytes, right->limit_bytes, difference) ||
+         !is_same("fitting_ipu", why->fitting_ipu, right->fitting_ipu, difference)))
         return false;
     return is_contradiction(why, expected, difference);
 }

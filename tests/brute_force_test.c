@@ -352,7 +352,8 @@ static void finds_what_is_in_the_way(void **state) {
     options.num_ipu_limits = 1;
     options.max_stage_bytes = 100;
     answer = answer_of(example_costs(), options);
-    assert_int_equal(answer.infeasibility.obstacle, POPLINER_OBSTACLE_UNIT);
+    assert_int_equal(answer.infeasibility.obstacle, POPLINER_OBSTACLE_PLACE);
+    assert_int_equal(answer.infeasibility.fitting_ipu, 1);
     assert_int_equal(answer.infeasibility.unit, 0);
     assert_int_equal(answer.infeasibility.unit_bytes, 5);
     assert_int_equal(answer.infeasibility.limit_bytes, 4);

@@ -37,6 +37,20 @@ static const popliner_option_names own_names = {
     .max_stage_bytes_note = "(or less)",
     .constraints = {[POPLINER_CONSTRAINT_REQUIRED_CUT] = "cut"}};
 
+/* One of each kind, and one more. */
+static const popliner_remedy every_remedy[] = {
+    {.kind = POPLINER_REMEDY_IPU_LIMIT, .ipu = 3, .bytes = 700},
+    {.kind = POPLINER_REMEDY_EVERY_LIMIT, .bytes = 40},
+    {.kind = POPLINER_REMEDY_CONSTRAINT,
+     .constraint = {.kind = POPLINER_CONSTRAINT_PLACEMENT, .unit = 2, .ipu = 7}},
+    {.kind = POPLINER_REMEDY_CONSTRAINT,
+     .constraint = {.kind = POPLINER_CONSTRAINT_MIN_UNITS, .number = 5},
+     .number = 2},
+    {.kind = POPLINER_REMEDY_WITHOUT_MAP, .number = 9},
+    {.kind = POPLINER_REMEDY_IPU_LIMIT, .ipu = 4, .bytes = 800},
+    {.kind = POPLINER_REMEDY_IPU_LIMIT, .ipu = 5, .bytes = 900}};
+enum { NUM_REMEDIES = sizeof every_remedy / sizeof *every_remedy };
+
 /* A plan for which there is no split; `why` tells of the first num_constraints of every_kind, of
  * which the plan owns copies. */
 static popliner_plan *plan_without_split(const popliner_infeasibility *why) {
@@ -47,6 +61,12 @@ static popliner_plan *plan_without_split(const popliner_infeasibility *why) {
     plan->infeasibility.constraints = malloc(sizeof every_kind);
     assert_non_null(plan->infeasibility.constraints);
     memcpy(plan->infeasibility.constraints, every_kind, sizeof every_kind);
+    plan->infeasibility.left_out = malloc(sizeof every_kind);
+    assert_non_null(plan->infeasibility.left_out);
+    memcpy(plan->infeasibility.left_out, every_kind + NUM_KINDS - 2, 2 * sizeof *every_kind);
+    plan->infeasibility.remedies = malloc(sizeof every_remedy);
+    assert_non_null(plan->infeasibility.remedies);
+    memcpy(plan->infeasibility.remedies, every_remedy, sizeof every_remedy);
     return plan;
 }
 
@@ -130,8 +150,10 @@ static void words_costs_that_forbid_all(void **state) {
 
 static void words_remedies(void **state) {
     (void)state;
-    popliner_infeasibility why = {
-        .obstacle = POPLINER_OBSTACLE_CAPACITY, .enough_stages = 20, .enough_bytes = 5000};
+    popliner_infeasibility why = {.obstacle = POPLINER_OBSTACLE_CAPACITY,
+                                  .enough_stages = 20,
+                                  .enough_bytes = 5000,
+                                  .has_all_remedies = true};
     assert_text(&why, NULL,
                 "No split over at most 16 IPUs fits.\n"
                 "Enough would be max_stage_bytes 5000, or max_stages 20.\n");
@@ -145,11 +167,79 @@ static void words_remedies(void **state) {
                 "No split over at most 16 IPUs fits.\nNo number of IPUs would be enough.\n");
 }
 
+/* One IPU, and at most six are told; the JSON has all. */
+static void words_changes(void **state) {
+    (void)state;
+    popliner_infeasibility why = {.obstacle = POPLINER_OBSTACLE_CAPACITY,
+                                  .enough_stages = 20,
+                                  .num_remedies = NUM_REMEDIES,
+                                  .has_all_remedies = true};
+    assert_text(&why, NULL,
+                "No split over at most 16 IPUs fits.\nEnough would be max_stages 20.\n"
+                "It would fit with 700 bytes on IPU 3, or with 40 bytes more on every IPU, or "
+                "without placement C=7, or with min_units 2, or with max_stages 9 instead of "
+                "device_map; the JSON has 2 more.\n");
+    why.num_remedies = 1;
+    assert_text(&why, &own_names,
+                "No split over at most 16 IPUs fits.\nEnough would be -n 20.\n"
+                "It would fit with 700 bytes on IPU 3 (or less).\n");
+    why.num_remedies = 0;
+    why.num_left_out = 2;
+    why.has_all_remedies = false;
+    assert_text(&why, NULL,
+                "No split over at most 16 IPUs fits.\nEnough would be max_stages 20.\n"
+                "It would fit without pair B and C, placement C=7 together; to leave out one of "
+                "them is not enough.\nNot all changes were tried that may be enough.\n");
+    why.num_remedies = NUM_REMEDIES;
+    popliner_certificate *certificate = certificate_of(&why, NULL);
+    char *text = NULL;
+    assert_int_equal(popliner_certificate_text(certificate, POPLINER_CERTIFICATE_JSON, &text, NULL),
+                     POPLINER_OK);
+    json_t *json = json_loads(text, 0, NULL);
+    const json_t *told = json_object_get(json, "infeasibility");
+    json_t *expected = json_loads(
+        "{\"reason\": \"capacity\", \"enough_num_ipus\": 20, \"enough_mem_per_tile\": null,"
+        " \"remedies\": [{\"change\": \"ipu_limit\", \"ipu\": 3, \"bytes\": 700},"
+        " {\"change\": \"every_limit\", \"more_bytes\": 40},"
+        " {\"change\": \"constraint\", \"constraint\": \"placement C=7\", \"number\": null},"
+        " {\"change\": \"constraint\", \"constraint\": \"min_units 5\", \"number\": 2},"
+        " {\"change\": \"without_device_map\", \"num_ipus\": 9},"
+        " {\"change\": \"ipu_limit\", \"ipu\": 4, \"bytes\": 800},"
+        " {\"change\": \"ipu_limit\", \"ipu\": 5, \"bytes\": 900}],"
+        " \"left_out_together\": [\"pair B and C\", \"placement C=7\"],"
+        " \"has_all_remedies\": false}",
+        0, NULL);
+    assert_non_null(expected);
+    assert_true(json_equal(told, expected));
+    json_decref(expected);
+    json_decref(json);
+    free(text);
+    popliner_certificate_free(certificate);
+}
+
+/* Which IPU would do is told of a unit that is kept off it. */
+static void words_a_unit_out_of_place(void **state) {
+    (void)state;
+    const popliner_infeasibility why = {.obstacle = POPLINER_OBSTACLE_PLACE,
+                                        .unit = 1,
+                                        .unit_bytes = 30,
+                                        .limit_bytes = 20,
+                                        .fitting_ipu = 2,
+                                        .enough_stages = 3,
+                                        .has_all_remedies = true};
+    assert_text(&why, NULL,
+                "Layer B alone needs 30 bytes on a tile, 10 more than the 20 of any IPU that it "
+                "may be on.\nIPU 2 would hold it, but the order of the chain or a constraint "
+                "keeps it off.\nEnough would be max_stages 3.\n");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_every_constraint),
         cmocka_unit_test(words_costs_that_forbid_all),
         cmocka_unit_test(words_remedies),
+        cmocka_unit_test(words_changes),
+        cmocka_unit_test(words_a_unit_out_of_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

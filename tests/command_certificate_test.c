@@ -49,6 +49,8 @@ static const struct {
      {SAMPLE, "--cut-after", "0", "--no-cut-after", "Head", "--ipu-mem-per-tile", "0=50000"}},
     {0, "optimal", NULL, false, false, {SAMPLE, "--memory-model", "popliner"}},
     {0, "feasible", NULL, false, false, {SAMPLE, "--solver", "greedy"}},
+    {0, "optimal", NULL, true, false, {SAMPLE, "--solver", "dp", "--num-ipus", "3"}},
+    {0, "optimal", NULL, true, false, {SAMPLE, "--solver", "ilp", "--num-ipus", "3"}},
     {1,
      "infeasible",
      NULL,
@@ -71,6 +73,12 @@ static const struct {
      true,
      {TRAINING, "--schedule", "training", "--mem-per-tile", "20000", "--num-ipus", "2"}},
     {1, "infeasible", "layer", false, false, {"--costs", REGIONS, "--mem-per-tile", "400"}},
+    {1,
+     "infeasible",
+     "place",
+     true,
+     false,
+     {SAMPLE, "--num-ipus", "3", "--ipu-mem-per-tile", "0=20000", "--max-layers", "2"}},
     {1,
      "infeasible",
      "capacity",
@@ -109,17 +117,28 @@ static json_t *document_of(size_t i) {
     return run_json(&run, runs[i].status, runs[i].arguments);
 }
 
+/* Whether an answer ought to say what proved it. */
+static bool is_proven(size_t i) {
+    for (size_t k = 0; runs[i].arguments[k] != NULL; k++)
+        if (strcmp(runs[i].arguments[k], "greedy") == 0)
+            return false;
+    return strcmp(runs[i].answer, "feasible") != 0 &&
+           (runs[i].reason == NULL || strcmp(runs[i].reason, "unknown") != 0);
+}
+
 static void every_answer_is_as_described(void **state) {
     (void)state;
     for (size_t i = 0; i < NUM_RUNS; i++) {
         bool is_profile = strcmp(runs[i].arguments[0], "--costs") != 0;
         json_t *answer = document_of(i);
         assert_string_equal(json_string_value(JSON_AT(answer, "status")), runs[i].answer);
+        assert_int_equal(json_is_string(JSON_AT(answer, "proof")), is_proven(i));
         const json_t *why = JSON_AT(answer, "infeasibility");
         assert_int_equal(json_is_null(why), runs[i].reason == NULL);
         if (runs[i].reason != NULL)
             assert_string_equal(json_string_value(JSON_AT(why, "reason")), runs[i].reason);
-        if (runs[i].reason != NULL && strcmp(runs[i].reason, "layer") == 0)
+        if (runs[i].reason != NULL &&
+            (strcmp(runs[i].reason, "layer") == 0 || strcmp(runs[i].reason, "place") == 0))
             assert_int_equal(json_is_object(JSON_AT(why, "peak")), is_profile);
         /* what the description marks as "only" */
         const json_t *stages = JSON_AT(answer, "stages");

@@ -284,7 +284,7 @@ static void names_the_nearest_value(void **state) {
     } cases[] = {
         {{"--format", "jsn"}, "--format jsn: expected one of tsv|csv|json; did you mean json?\n"},
         {{"--format", "CSV"}, "tsv|csv|json; did you mean csv?\n"},
-        {{"--solver", "gready"}, "ilp|greedy; did you mean greedy?\n"},
+        {{"--solver", "gready"}, "auto|ilp|dp|greedy; did you mean greedy?\n"},
         {{"--memory-model", "poplinr"}, "full|popliner; did you mean popliner?\n"},
         {{"--schedule", "trainig"},
          "none|inference|training|popart|tf-grouped|tf-interleaved|sequential; did you mean "
@@ -305,7 +305,7 @@ static void names_the_nearest_value(void **state) {
         {{"--objective", "memory,cycle,ipus"}, "separated by commas; did you mean cycles?\n"},
         {{"--objective", "memory,memory"}, "separated by commas\n"},
         {{"--objective", "speed"}, "separated by commas\n"},
-        {{"--solver", "simplex"}, "expected one of ilp|greedy\n"},
+        {{"--solver", "simplex"}, "expected one of auto|ilp|dp|greedy\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         RUN(&run, CASE_PROFILE, "--solve", cases[i].arguments[0], cases[i].arguments[1]);

@@ -109,6 +109,32 @@ static void finds_the_best_of_each_objective(void **state) {
         }
 }
 
+/* On one IPU everything is in balance: that is not what is asked for. Of a graph the time counts. */
+static void balances_more_than_one_ipu(void **state) {
+    (void)state;
+    static const char *const graph = "{\"nodes\": [{\"id\": 0, \"fpgaLatency\": 4}, {\"id\": 1, "
+                                     "\"fpgaLatency\": 1}, {\"id\": 2, \"fpgaLatency\": 3}], "
+                                     "\"edges\": [{\"sourceId\": 0, \"destId\": 1, \"cost\": 0}, "
+                                     "{\"sourceId\": 1, \"destId\": 2, \"cost\": 0}]}";
+    json_t *answer =
+        RUN_JSON(&run, 0, SAMPLE_DIRECTORY, "--num-ipus", "3", "--objective", "balance");
+    assert_string_equal(json_string_value(JSON_AT(answer, "objectives", "0", "name")), "memory");
+    assert_string_equal(json_string_value(JSON_AT(answer, "objectives", "1", "name")), "balance");
+    assert_in_range(json_array_size(JSON_AT(answer, "stages")), 2, 3);
+    json_decref(answer);
+    FILE *file = fopen(in_scratch("balance.json"), "w");
+    assert_non_null(file);
+    assert_true(fputs(graph, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    answer = RUN_JSON(&run, 0, "--costs", in_scratch("balance.json"), "--objective", "balance");
+    assert_string_equal(json_string_value(JSON_AT(answer, "objectives", "0", "name")), "cycles");
+    assert_int_equal(json_array_size(JSON_AT(answer, "stages")), 2);
+    json_decref(answer);
+    answer = RUN_JSON(&run, 0, SAMPLE_DIRECTORY, "--device-map", "0,1,0", "--objective", "balance");
+    assert_int_equal(json_array_size(JSON_AT(answer, "objectives")), 1);
+    json_decref(answer);
+}
+
 static void gives_away_what_slack_allows(void **state) {
     (void)state;
     static const unsigned percents[] = {0, 1, 5, 25, 60, 100};
@@ -839,6 +865,51 @@ static void solves_published_graphs(void **state) {
     free(text);
 }
 
+/* Published graphs by all solvers: the same answer but for what proved it. */
+static void solvers_agree_on_published_graphs(void **state) {
+    (void)state;
+    static const struct {
+        const char *file;
+        const char *num_ipus;
+    } graphs[] = {
+        {"dnn-partitioning/throughput-inputs/LayerGraphs/bert24_inference.json", "6"},
+        {"dnn-partitioning/throughput-inputs/LayerGraphs/bert24_training.json", "6"},
+        {"dnn-partitioning/throughput-inputs/LayerGraphs/gnmt_inference.json", "6"},
+        {"dnn-partitioning/throughput-inputs/LayerGraphs/gnmt_training.json", "6"},
+        {"dnn-partitioning/latency-inputs/LayerGraphs/bert24_inference.json", "4"},
+        {"dnn-partitioning/latency-inputs/LayerGraphs/gnmt_inference.json", "5"},
+        {"dnn-partitioning/latency-inputs/LayerGraphs/gnmt_inference.json", "4"},
+        {"pipedream/profiler/image_classification/profiles/alexnet/graph.txt", "4"},
+        {"pipedream/profiler/translation/profiles/gnmt/graph.txt", "4"},
+        {"pipedream/profiler/image_classification/profiles/resnet50/graph.txt", "8"},
+        {"pipedream/profiler/image_classification/profiles/resnet50/graph.txt", "16"},
+    };
+    static const char *const solvers[] = {"auto", "dp", "ilp"};
+    static const char *const proofs[] = {"dynamic_program", "dynamic_program", "integer_program"};
+    size_t num_solved = 0;
+    for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++) {
+        char *path = test_shared_file(graphs[i].file);
+        json_t *first = NULL;
+        for (size_t k = 0; path != NULL && k < 3; k++) {
+            RUN(&run, "--costs", path, "-q", "--solve", "--format", "json", "--num-ipus",
+                graphs[i].num_ipus, "--objective", "cycles,ipus", "--solver", solvers[k]);
+            json_t *answer = json_loads(run.out, 0, NULL);
+            assert_non_null(answer);
+            assert_string_equal(json_string_value(JSON_AT(answer, "proof")), proofs[k]);
+            first = k == 0 ? json_incref(answer) : first;
+            assert_true(json_equal(JSON_AT(first, "totals"), JSON_AT(answer, "totals")));
+            assert_true(json_equal(JSON_AT(first, "stages"), JSON_AT(answer, "stages")));
+            assert_true(json_equal(JSON_AT(first, "status"), JSON_AT(answer, "status")));
+            json_decref(answer);
+            num_solved++;
+        }
+        json_decref(first);
+        free(path);
+    }
+    if (num_solved == 0)
+        skip();
+}
+
 /* ---- When nothing fits ---------------------------------------------------------------------- */
 
 static void says_why_nothing_fits(void **state) {
@@ -889,56 +960,96 @@ static void says_why_nothing_fits(void **state) {
     assert_contains(run.err, "No split is possible: contradiction between ");
 }
 
-/* What is told to be in the way is: without it there is a split, with it there is none. */
+/* What is told to be enough is: changed so there is a split. What is not told is not. */
 static void says_which_constraint_is_in_the_way(void **state) {
     (void)state;
     static const struct {
         const char *constraints[3];
-        const char *in_the_way[3]; /* NULL: nothing is said of it */
+        const char *told;  /* NULL: nothing is */
+        bool is_enough[3]; /* to leave it out */
     } cases[] = {
-        {{"--place=2=0"}, {"--place 2=0"}},
-        {{"--together=1,3", "--cut-after=0"}, {"--together 1,3"}},
-        {{"--min-layers=2", "--no-cut-after=Head"}, {"--min-layers 2"}},
+        {{"--place=2=0"}, "It would fit without place 2=0.\n", {true}},
+        {{"--together=1,3", "--cut-after=0"},
+         "It would fit without together 1 and 3.\n",
+         {true, false}},
+        {{"--min-layers=2", "--no-cut-after=Head"},
+         "It would fit with min-layers 1.\n",
+         {true, false}},
         {{"--cut-after=0", "--no-cut-after=1", "--no-cut-after=2"},
-         {"--no-cut-after 1", "--no-cut-after 2"}},
-        {{"--max-layers=1", "--cut-after=0"}, {NULL}}, /* contradict each other */
+         "It would fit without no-cut-after 1, or without no-cut-after 2.\n",
+         {false, true, true}},
+        {{"--max-layers=1", "--cut-after=0"}, NULL, {false, false}}, /* contradict each other */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *const *c = cases[i].constraints;
-        char expected[200] = "";
-        for (size_t k = 0; k < 3 && cases[i].in_the_way[k] != NULL; k++) {
-            size_t length = strlen(expected);
-            snprintf(expected + length, sizeof expected - length, "%s%s",
-                     k == 0 ? "It would fit without " : ", or without ", cases[i].in_the_way[k]);
-        }
         RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--num-ipus=3", "--mem-per-tile=28000", PLAIN,
             c[0], c[1], c[2]);
         assert_int_equal(run.status, 1);
-        if (*expected != '\0')
-            assert_contains(run.err, strcat(expected, ".\n"));
+        if (cases[i].told != NULL)
+            assert_contains(run.err, cases[i].told);
         else
             assert_lacks(run.err, "It would fit");
         /* one at a time is left out */
-        for (size_t left_out = 0; left_out < 3 && c[left_out] != NULL; left_out++) {
+        for (size_t left_out = 0; cases[i].told != NULL && left_out < 3 && c[left_out] != NULL;
+             left_out++) {
             const char *kept[3] = {NULL};
-            char name[60];
             size_t count = 0;
             for (size_t k = 0; k < 3; k++)
                 if (k != left_out && c[k] != NULL)
                     kept[count++] = c[k];
-            snprintf(name, sizeof name, "%s", c[left_out]);
-            *strchr(name, '=') = ' ';
-            if (cases[i].in_the_way[0] == NULL)
-                continue;
             RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--num-ipus=3", "--mem-per-tile=28000",
                 PLAIN, kept[0], kept[1]);
-            assert_int_equal(run.status, strstr(expected, name) == NULL);
+            assert_int_equal(run.status, cases[i].is_enough[left_out] ? 0 : 1);
         }
     }
     RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--num-ipus=4", "--mem-per-tile=27400", PLAIN,
         "--no-cut-after=1", "--together=1,2");
-    assert_contains(run.err, "It would fit without any constraints on layers; ");
+    assert_contains(run.err, "It would fit without no-cut-after 1, together 1 and 2 together; to "
+                             "leave out one of them is not enough.\n");
     RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--num-ipus=4", "--mem-per-tile=27400", PLAIN);
+    assert_int_equal(run.status, 0);
+}
+
+/* IPU 0 holds 15 bytes, the others 20: the first unit, of 18, is always on IPU 0. */
+static void says_what_would_do_where_ipus_differ(void **state) {
+    (void)state;
+    static const char costs[] =
+        "{\"format\": \"popliner-costs\", \"version\": 1, \"units\": ["
+        "{\"name\": \"a\", \"memory\": 18}, {\"name\": \"b\", \"memory\": 5}, "
+        "{\"name\": \"c\", \"memory\": 5}]}";
+    const char *path = in_scratch("costs.json");
+    test_write_bytes(path, costs, strlen(costs));
+    json_t *answer = RUN_JSON(&run, 1, "--costs", path, "--num-ipus", "2", "--mem-per-tile", "20",
+                              "--ipu-mem-per-tile", "0=15");
+    const json_t *why = JSON_AT(answer, "infeasibility");
+    assert_string_equal(json_string_value(JSON_AT(why, "reason")), "place");
+    assert_string_equal(json_string_value(JSON_AT(why, "layer")), "a");
+    assert_int_equal(NUMBER_AT(why, "fits_on_ipu"), 1);
+    assert_int_equal(json_array_size(JSON_AT(why, "remedies")), 2);
+    assert_string_equal(json_string_value(JSON_AT(why, "remedies", "0", "change")), "ipu_limit");
+    assert_int_equal(NUMBER_AT(why, "remedies", "0", "ipu"), 0);
+    assert_int_equal(NUMBER_AT(why, "remedies", "0", "bytes"), 18);
+    assert_string_equal(json_string_value(JSON_AT(why, "remedies", "1", "change")), "every_limit");
+    assert_int_equal(NUMBER_AT(why, "remedies", "1", "more_bytes"), 3);
+    json_decref(answer);
+    assert_contains(run.err, "Layer a alone needs 18 bytes on a tile, 3 more than the 15 of any "
+                             "IPU that it may be on.\n");
+    assert_contains(run.err, "IPU 1 would hold it, but the order of the chain or a constraint "
+                             "keeps it off.\n");
+    assert_contains(run.err, "It would fit with 18 bytes on IPU 0 (plus what --reserve keeps "
+                             "free), or with 3 bytes more on every IPU.\n");
+
+    /* a and c, or all but a; apart two IPUs of 18 bytes are enough */
+    answer = RUN_JSON(&run, 1, "--costs", path, "--device-map", "0,1,0", "--mem-per-tile", "18");
+    why = JSON_AT(answer, "infeasibility");
+    assert_string_equal(json_string_value(JSON_AT(why, "reason")), "capacity");
+    assert_int_equal(NUMBER_AT(why, "enough_mem_per_tile"), 23);
+    assert_string_equal(json_string_value(JSON_AT(why, "remedies", "0", "change")),
+                        "without_device_map");
+    assert_int_equal(NUMBER_AT(why, "remedies", "0", "num_ipus"), 2);
+    json_decref(answer);
+    assert_contains(run.err, "It would fit with --num-ipus 2 instead of device-map.\n");
+    RUN(&run, "--costs", path, "-q", "--solve", "--num-ipus", "2", "--mem-per-tile", "18");
     assert_int_equal(run.status, 0);
 }
 
@@ -1051,8 +1162,7 @@ static void says_when_it_is_for_the_layer_of_each_stage(void **state) {
         "{\"name\": \"input\", \"layer\": false, \"memory\": 600},"
         "{\"name\": \"a\", \"memory\": 500}, {\"name\": \"b\", \"memory\": 500}],"
         "\"cuts\": [0, 0]}";
-    static const char enough[] = "Enough would be --min-layers 0, too: then a stage may hold no "
-                                 "layer.\n";
+    static const char enough[] = "It would fit with min-layers 0.\n";
     const char *path = in_scratch("costs.json");
     test_write_bytes(path, costs, strlen(costs));
     RUN(&run, "--costs", path, "-q", "--solve", "--mem-per-tile", "600");
@@ -1462,17 +1572,28 @@ static void written_programs_have_the_same_optimum(void **state) {
             assert_float_equal(solve_file(mps, true), value, 1e-6 * value + 1e-6);
             json_decref(answer);
         }
-    /* each stage of another size of IPU has costs of its own */
-    RUN(&run, "--costs", ADDITIVE, "-q", "--solve", "--write-lp", lp);
-    assert_only_answered(2, "give a device map");
-    json_t *answer = RUN_JSON(&run, 0, "--costs", ADDITIVE, "--device-map", "0,1,2", "--objective",
-                              "cycles", "--write-lp", lp);
-    /* times are in billionths of a millisecond there */
-    assert_float_equal(solve_file(lp, false) / 1e9,
-                       json_real_value(JSON_AT(answer, "totals", "cycles")), 1e-6);
-    json_decref(answer);
-    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--objective", "balance", "--write-lp", lp);
+    /* each stage of another size of IPU has costs of its own; times are in billionths of a
+     * millisecond there */
+    static const char *const maps[][3] = {{NULL}, {"--device-map", "0,1,2", NULL}};
+    for (size_t i = 0; i < 2; i++) {
+        json_t *answer = RUN_JSON(&run, 0, "--costs", ADDITIVE, "--objective", "cycles",
+                                  "--write-lp", lp, maps[i][0], maps[i][1]);
+        assert_float_equal(solve_file(lp, false) / 1e9,
+                           json_real_value(JSON_AT(answer, "totals", "cycles")), 1e-6);
+        json_decref(answer);
+    }
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--device-map", "0,1,0", "--objective", "balance",
+        "--write-lp", lp);
     assert_only_answered(2, "put another first");
+    /* however little is known */
+    RUN(&run, "--costs", ADDITIVE, "-q", "--solve", "--time-limit", "0.0000001", "--write-lp", lp);
+    assert_int_equal(run.status, 1);
+    size_t size;
+    char *bytes = (char *)test_read_bytes(lp, &size);
+    bytes[size - 1] = '\0';
+    assert_contains(bytes, "nothing is known of it: the search was stopped");
+    assert_true(solve_file(lp, false) > 0);
+    free(bytes);
     /* what cannot be written is refused before the solving, and before anything is read */
     RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--write-mps", in_scratch("no/where"));
     assert_refused(&run, 3, "no/where: the integer program cannot be written (No such file or ");
@@ -1707,6 +1828,8 @@ static void refuses_options_that_would_be_ignored(void **state) {
         {{"--costs", ADDITIVE, "--solve", CASE_PROFILE}, {"--costs", CASE_PROFILE}},
         {{"--costs", ADDITIVE, "--solve", "--diagnose"}, {"--costs", "nothing else"}},
         {{"--costs", ADDITIVE, "--solve", "--solver", "greedy"}, {"greedy", "--costs"}},
+        {{"--costs", ADDITIVE, "--solve", "--solver", "dp", "--device-map", "0,1,0"},
+         {"--solver dp", "--device-map 0,1,0"}},
         {{"--costs", ADDITIVE, "--solve", "--layer-operations-only"},
          {"--layer-operations-only", "--costs"}},
         {{"--costs", ADDITIVE, "--solve", "-v"}, {"--quiet", "--verbose"}},
@@ -1744,6 +1867,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_split_evaluates_to_less),
         cmocka_unit_test(finds_the_best_of_each_objective),
+        cmocka_unit_test(balances_more_than_one_ipu),
         cmocka_unit_test(gives_away_what_slack_allows),
         SCRATCH_TEST(refuses_objectives_that_make_no_sense),
         cmocka_unit_test(keeps_to_memory),
@@ -1762,9 +1886,11 @@ int main(void) {
         cmocka_unit_test(answers_for_files_as_brute_force_does),
         SCRATCH_TEST(tables_hold_the_numbers_of_the_document),
         cmocka_unit_test(solves_published_graphs),
+        cmocka_unit_test(solvers_agree_on_published_graphs),
         cmocka_unit_test(says_why_nothing_fits),
         cmocka_unit_test(tells_when_an_ipu_without_a_layer_saves_much),
         cmocka_unit_test(says_which_constraint_is_in_the_way),
+        SCRATCH_TEST(says_what_would_do_where_ipus_differ),
         SCRATCH_TEST(says_what_forbids_a_split),
         cmocka_unit_test(what_is_enough_holds_the_reserve),
         SCRATCH_TEST(says_when_it_is_for_the_layer_of_each_stage),

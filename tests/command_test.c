@@ -52,7 +52,7 @@ static void help_tells_options_defaults_and_statuses(void **state) {
         "(default: 16)",
         "--mem-per-tile BYTES",
         "638976",
-        "--solver ilp|greedy",
+        "--solver auto|ilp|dp|greedy",
         "--memory-model full|popliner",
         "full: all that the compiler counts",
         "--layer-name-regex REGEX",
@@ -159,7 +159,7 @@ static void refuses_values_that_make_no_sense(void **state) {
     RUN(&run, CASE_PROFILE, "--solve", "--mem-per-tile", "9223372036854775808");
     assert_refused(&run, 2, "from 1 to 9223372036854775807");
     RUN(&run, CASE_PROFILE, "--solve", "--solver", "simplex");
-    assert_refused(&run, 2, "--solver simplex: expected one of ilp|greedy");
+    assert_refused(&run, 2, "--solver simplex: expected one of auto|ilp|dp|greedy");
     RUN(&run, CASE_PROFILE, "--solve", "--memory-model", "half");
     assert_refused(&run, 2, "--memory-model half: expected one of full|popliner");
 }
@@ -581,8 +581,8 @@ static const char *text_of(const json_t *stages, size_t place, const char *key) 
 
 static void splits_are_json(void **state) {
     (void)state;
-    static const char *const solvers[] = {"ilp", "greedy"};
-    for (size_t i = 0; i < 2; i++) {
+    static const char *const solvers[] = {"auto", "ilp", "dp", "greedy"};
+    for (size_t i = 0; i < 4; i++) {
         RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=4", "--mem-per-tile=94476",
             "--memory-model=popliner", "--solver", solvers[i]);
         assert_int_equal(run.status, 0);

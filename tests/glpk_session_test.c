@@ -245,35 +245,6 @@ static void survives_failures(void **state) {
     }
 }
 
-static void name_column(const void *user, size_t index, char *name, size_t size) {
-    (void)user;
-    snprintf(name, size, "x_%zu", index);
-}
-
-static void survives_writing(void **state) {
-    (void)state;
-    static host h;
-    char path[] = "/tmp/glpk_session_XXXXXX";
-    int file = mkstemp(path);
-    assert_true(file >= 0);
-    close(file);
-    pl_mip program = {0};
-    fill(&program, 3);
-    for (int is_mps = 0; is_mps < 2; ++is_mps) {
-        set_up(&h);
-        assert_int_equal(pl_glpk_write(&program, name_column, NULL, is_mps == 1, path, NULL),
-                         POPLINER_OK);
-        check_and_end(&h);
-        set_up(&h);
-        assert_int_equal(
-            pl_glpk_write(&program, name_column, NULL, is_mps == 1, "/nowhere/program", NULL),
-            POPLINER_ERROR_OUTPUT);
-        check_and_end(&h);
-    }
-    unlink(path);
-    pl_mip_clear(&program);
-}
-
 /* A thread that never used GLPK has no environment of it afterwards. */
 static void leaves_nothing_behind(void **state) {
     (void)state;
@@ -283,8 +254,9 @@ static void leaves_nothing_behind(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(survives_every_stop),   cmocka_unit_test(survives_a_lack_of_threads),
-        cmocka_unit_test(survives_failures),     cmocka_unit_test(survives_writing),
+        cmocka_unit_test(survives_every_stop),
+        cmocka_unit_test(survives_a_lack_of_threads),
+        cmocka_unit_test(survives_failures),
         cmocka_unit_test(leaves_nothing_behind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -108,16 +108,16 @@ static size_t check_points(const char *name, uint64_t seed, const instance *in) 
     static brute_answer expected[MOST_POINTS];
     popliner_solver_options options = in->options;
     size_t count = brute_pareto(in->costs, &options, expected, MOST_POINTS);
-    for (int method = has_shared_ipus(&options) ? POPLINER_METHOD_ILP
-                                                : POPLINER_METHOD_DYNAMIC_PROGRAMMING;
-         method >= POPLINER_METHOD_ILP; --method) {
+    static const popliner_method methods[] = {POPLINER_METHOD_AUTO, POPLINER_METHOD_ILP,
+                                              POPLINER_METHOD_DYNAMIC_PROGRAMMING};
+    for (size_t i = 0; i < (has_shared_ipus(&options) ? 2 : 3); ++i) {
         char difference[DIFFERENCE_BYTES];
-        options.method = (popliner_method)method;
+        options.method = methods[i];
         if (are_points(in->costs, &options, expected, count, difference))
             continue;
         print_error("pareto_test %s %" PRIu64 "\n", name, seed);
         print_instance(in);
-        fail_msg("method %d: %s", method, difference);
+        fail_msg("method %d: %s", (int)methods[i], difference);
     }
     return count;
 }

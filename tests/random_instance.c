@@ -14,6 +14,16 @@ static uint64_t below(instance *in, uint64_t limit) {
     return (in->random >> 24) % limit;
 }
 
+/* The same as a cost; with fractions in billionths, of three digits or of nine. */
+static uint64_t amount_below(instance *in, unsigned features, uint64_t limit) {
+    uint64_t whole = below(in, limit);
+    if ((features & FRACTIONS) == 0)
+        return whole;
+    bool has_three = in->num_units % 2 == 0;
+    return whole * 1000000000 +
+           below(in, has_three ? 1000 : 1000000000) * (has_three ? 1000000 : 1);
+}
+
 /* ---- the costs ---- */
 
 /* The peak of all units of some stages together, each thing once. */
@@ -61,11 +71,11 @@ static void draw_parts(instance *in, unsigned features) {
     bool has_things = below(in, 3) != 0;
     p->base_bytes = below(in, 4) == 0 ? (uint64_t)1 << 40 : below(in, 3);
     for (size_t t = 0; t < NUM_RANDOM_THINGS; ++t)
-        p->thing_bytes[t] = has_things ? below(in, range) : 0;
+        p->thing_bytes[t] = has_things ? amount_below(in, features, range) : 0;
     for (size_t unit = 0; unit < in->num_units; ++unit) {
-        p->own_bytes[unit] = has_own ? below(in, range) : 0;
-        p->live_bytes[unit] = has_live ? below(in, 2 * range) : 0;
-        p->stash_bytes[unit] = (features & PIPELINE) != 0 ? below(in, range) : 0;
+        p->own_bytes[unit] = has_own ? amount_below(in, features, range) : 0;
+        p->live_bytes[unit] = has_live ? amount_below(in, features, 2 * range) : 0;
+        p->stash_bytes[unit] = (features & PIPELINE) != 0 ? amount_below(in, features, range) : 0;
         p->things[unit] =
             (unsigned)(below(in, 1 << NUM_RANDOM_THINGS) & below(in, 1 << NUM_RANDOM_THINGS));
     }
@@ -83,15 +93,15 @@ static void fill_peaks(instance *in, size_t most_stages) {
 }
 
 /* A longer interval has no fewer: some add up, of others the largest counts. */
-static void fill_cycles(instance *in) {
+static void fill_cycles(instance *in, unsigned features) {
     static const uint64_t ranges[] = {2, 3, 5, 100};
     uint64_t range = ranges[below(in, 4)];
     uint64_t base = below(in, 4) == 0 ? (uint64_t)1 << 40 : 0;
     uint64_t own[MOST_RANDOM_UNITS];
     uint64_t most[MOST_RANDOM_UNITS];
     for (size_t unit = 0; unit < in->num_units; ++unit) {
-        own[unit] = below(in, range);
-        most[unit] = below(in, 3) == 0 ? below(in, range) : 0;
+        own[unit] = amount_below(in, features, range);
+        most[unit] = below(in, 3) == 0 ? amount_below(in, features, range) : 0;
     }
     for (size_t i = 0; i < in->num_units; ++i) {
         uint64_t sum = base;
@@ -107,7 +117,7 @@ static void fill_cycles(instance *in) {
 static void fill_cuts(instance *in, unsigned features) {
     uint64_t style = below(in, 6);
     for (size_t unit = 1; unit < in->num_units; ++unit) {
-        uint64_t bytes = below(in, 4);
+        uint64_t bytes = amount_below(in, features, 4);
         if (style == 0)
             bytes = 0;
         else if (style == 1)
@@ -115,7 +125,7 @@ static void fill_cuts(instance *in, unsigned features) {
         else if (style == 2)
             bytes = below(in, 1000);
         /* percents of sums that do not fit mean nothing */
-        else if (style == 3 && (features & SLACK) == 0 && below(in, 2) == 0)
+        else if (style == 3 && (features & (SLACK | FRACTIONS)) == 0 && below(in, 2) == 0)
             bytes = UINT64_MAX / 3 + bytes * (UINT64_MAX / 6);
         popliner_costs_set_cut(in->costs, unit, bytes, NULL);
     }
@@ -394,7 +404,7 @@ void draw_instance(const instance_wish *wish, uint64_t seed, instance *in) {
     for (size_t i = 0; i < o->num_objectives; ++i)
         needs_cycles = needs_cycles || in->objectives[i] == POPLINER_OBJECTIVE_CYCLES;
     if (needs_cycles)
-        fill_cycles(in);
+        fill_cycles(in, features);
     in->is_shared_peak_known = below(in, 3) != 0;
     if (in->is_shared_peak_known)
         /* true of all of them, but the solver has to do without the promise, too */

@@ -35,6 +35,7 @@ enum {
     SHARED_IPUS = 1 << 10,
     TIGHT = 1 << 11,         /* limits that cannot be met */
     CONTRADICTING = 1 << 12, /* constraints that are drawn without a split in mind */
+    FRACTIONS = 1 << 13,     /* numbers in billionths, with digits behind the point; never drawn */
     CONSTRAINTS = CUT_RULES | NUM_UNITS | COUNTED_UNITS | PAIRS | PLACEMENTS,
 };
 

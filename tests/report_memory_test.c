@@ -53,6 +53,11 @@ static int begin(void **state) {
     static popliner_constraint constraints[] = {
         {.kind = POPLINER_CONSTRAINT_REQUIRED_CUT, .unit = 1},
         {.kind = POPLINER_CONSTRAINT_PAIR, .unit = 1, .second_unit = 2}};
+    static popliner_remedy remedies[] = {
+        {.kind = POPLINER_REMEDY_IPU_LIMIT, .ipu = 1, .bytes = 9},
+        {.kind = POPLINER_REMEDY_CONSTRAINT,
+         .constraint = {.kind = POPLINER_CONSTRAINT_MAX_UNITS, .number = 1},
+         .number = 2}};
     s = (subject){.c = made_whole_case()};
     s.c.profile->tile_total_bytes[0] = 2000;
     s.c.profile->tile_not_always_live_peak_bytes[0] = 1510;
@@ -82,7 +87,11 @@ static int begin(void **state) {
         .values = {{POPLINER_OBJECTIVE_MEMORY, 2000, 0}, {POPLINER_OBJECTIVE_TRAFFIC, 70, 0}},
         .infeasibility = {.obstacle = POPLINER_OBSTACLE_CONSTRAINTS,
                           .constraints = constraints,
-                          .num_constraints = 2}};
+                          .num_constraints = 2,
+                          .remedies = remedies,
+                          .num_remedies = 2,
+                          .left_out = constraints,
+                          .num_left_out = 2}};
     s.options = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
     s.options.pairs = &pair;
     s.options.num_pairs = 1;

@@ -44,6 +44,28 @@ static void print_cuts(const char *what, const popliner_plan_stage *stages, size
     print_error("\n");
 }
 
+/* Whether a method proves by what it is named after. */
+static bool is_proof_of(popliner_proof proof, popliner_method method) {
+    switch (method) {
+    case POPLINER_METHOD_ILP:
+        return proof == POPLINER_PROOF_INTEGER_PROGRAM;
+    case POPLINER_METHOD_DYNAMIC_PROGRAMMING:
+        return proof == POPLINER_PROOF_DYNAMIC_PROGRAM;
+    case POPLINER_METHOD_AUTO:
+    case POPLINER_METHOD_GREEDY:
+        break;
+    }
+    return proof != POPLINER_PROOF_NONE;
+}
+
+static void check_proofs(const popliner_plan *plan, popliner_method method, char *difference) {
+    bool is_right = is_proof_of(plan->proof, method);
+    for (size_t i = 0; i < plan->num_values && plan->status == POPLINER_PLAN_OPTIMAL; ++i)
+        is_right = is_right && is_proof_of(plan->values[i].proof, method);
+    if (!is_right)
+        snprintf(difference, 200, "proof: %s", popliner_proof_name(plan->proof));
+}
+
 static void check_method(const kind *k, uint64_t seed, const instance *in, popliner_method method,
                          const brute_answer *expected) {
     popliner_solver_options options = in->options;
@@ -58,14 +80,20 @@ static void check_method(const kind *k, uint64_t seed, const instance *in, popli
     if (status != right)
         snprintf(difference, sizeof difference, "status %d instead of %d: %.150s", (int)status,
                  (int)right, error.message);
-    else if (status == POPLINER_OK && plan_is(&plan, expected, difference))
+    else if (status == POPLINER_OK && plan_is(&plan, expected, difference)) {
         difference[0] = '\0';
+        check_proofs(&plan, method, difference);
+    }
     if (difference[0] != '\0') {
         print_error("solver_random_test %s %" PRIu64 "\n", k->name, seed);
         print_instance(in);
         print_cuts("expected", expected->split.stages, expected->split.num_stages);
         print_cuts("found", plan.stages, plan.num_stages);
-        fail_msg("%s: %s", method == POPLINER_METHOD_ILP ? "ILP" : "dynamic program", difference);
+        fail_msg("%s: %s",
+                 method == POPLINER_METHOD_ILP    ? "ILP"
+                 : method == POPLINER_METHOD_AUTO ? "auto"
+                                                  : "dynamic program",
+                 difference);
     }
     pl_plan_clear(&plan);
 }
@@ -76,6 +104,7 @@ static bool check_instance(const kind *k, uint64_t seed) {
     draw_instance(&k->wish, seed, &in);
     brute_answer expected = brute_force(in.costs, &in.options);
     check_method(k, seed, &in, POPLINER_METHOD_DYNAMIC_PROGRAMMING, &expected);
+    check_method(k, seed, &in, POPLINER_METHOD_AUTO, &expected);
     check_method(k, seed, &in, POPLINER_METHOD_ILP, &expected);
     free_instance(&in);
     return expected.status == POPLINER_PLAN_OPTIMAL;

@@ -28,7 +28,9 @@ typedef enum popliner_objective {
     POPLINER_OBJECTIVE_TRAFFIC, /* the bytes over all cuts */
     POPLINER_OBJECTIVE_IPUS,    /* how many IPUs are used */
     /* the spread: how far the cycles of the slowest IPU are from those of the fastest, if CYCLES
-     * stands before this objective in the list; else the same of the peaks */
+     * stands before this objective in the list; else the same of the peaks. Everything on one IPU
+     * has none: ask for MEMORY or CYCLES before, unless a device map says how many stages there
+     * are */
     POPLINER_OBJECTIVE_BALANCE,
     POPLINER_NUM_OBJECTIVES,
 } popliner_objective;
@@ -53,12 +55,27 @@ typedef struct popliner_plan_stage {
     uint64_t cut_bytes;  /* over the cut behind it; 0 for the last one */
 } popliner_plan_stage;
 
+/* What has shown that nothing is better, or that nothing fits. */
+typedef enum popliner_proof {
+    POPLINER_PROOF_NONE, /* nothing has: the search was stopped, or does not prove */
+    POPLINER_PROOF_DYNAMIC_PROGRAM,
+    POPLINER_PROOF_INTEGER_PROGRAM, /* GLPK, within its tolerances */
+    POPLINER_PROOF_SEARCH,          /* branch and bound over the cuts */
+    POPLINER_PROOF_ENUMERATION,     /* of all splits */
+    POPLINER_NUM_PROOFS,
+} popliner_proof;
+
+/* "none", "dynamic_program", "integer_program", "search", "enumeration". */
+const char *popliner_proof_name(popliner_proof proof);
+
 /* The value that was reached for one objective, within the best for those before it, and the bound:
  * no such split has a smaller one. */
 typedef struct popliner_plan_value {
     popliner_objective objective;
     uint64_t value;
     uint64_t bound;
+    popliner_proof
+        proof; /* of the bound; NONE if it was not found out how small the value can be */
 } popliner_plan_value;
 
 /* Why nothing fits. */
@@ -68,12 +85,14 @@ typedef enum popliner_obstacle {
     POPLINER_OBSTACLE_UNIT,        /* one unit is too large for any IPU */
     POPLINER_OBSTACLE_CAPACITY,    /* each unit fits, but not all on so many IPUs of that size */
     POPLINER_OBSTACLE_UNKNOWN,     /* stopped before that was found out, or it was not asked for */
+    /* one unit is too large for the IPUs that it may be on, though another one would hold it */
+    POPLINER_OBSTACLE_PLACE,
 } popliner_obstacle;
 
 /* One thing that the solver's options ask for: see there. */
 typedef enum popliner_constraint_kind {
     POPLINER_CONSTRAINT_MAX_STAGES,
-    POPLINER_CONSTRAINT_DEVICE_MAP, /* that there are as many stages as it has */
+    POPLINER_CONSTRAINT_DEVICE_MAP, /* that there are as many stages as it has, where it says */
     POPLINER_CONSTRAINT_MIN_UNITS,
     POPLINER_CONSTRAINT_MAX_UNITS,
     POPLINER_CONSTRAINT_REQUIRED_CUT,
@@ -92,22 +111,56 @@ typedef struct popliner_constraint {
     size_t ipu;         /* of a PLACEMENT */
 } popliner_constraint;
 
+/* A change that is enough by itself, all else as it is. */
+typedef enum popliner_remedy_kind {
+    POPLINER_REMEDY_IPU_LIMIT,   /* `ipu` has a limit of `bytes`, the smallest that works */
+    POPLINER_REMEDY_EVERY_LIMIT, /* each limit is larger by `bytes`, the fewest that work */
+    /* `constraint` is left out; of MIN_UNITS and MAX_UNITS `number` is the nearest that works */
+    POPLINER_REMEDY_CONSTRAINT,
+    /* instead of the device map there are max_stages `number`, the fewest that work */
+    POPLINER_REMEDY_WITHOUT_MAP,
+    POPLINER_NUM_REMEDY_KINDS,
+} popliner_remedy_kind;
+
+/* Members that a kind does not name are 0. */
+typedef struct popliner_remedy {
+    popliner_remedy_kind kind;
+    size_t ipu;
+    uint64_t bytes;
+    popliner_constraint constraint;
+    size_t number;
+} popliner_remedy;
+
 typedef struct popliner_infeasibility {
     popliner_obstacle obstacle;
     /* CONSTRAINTS: those of which each is needed for the contradiction; none if the costs alone
      * forbid every split. Owned by the plan. */
     popliner_constraint *constraints;
     size_t num_constraints;
-    /* UNIT: the first such unit, its peak alone, and the largest limit of an IPU that it may be on.
-     */
+    /* UNIT, PLACE: the first such unit, its peak alone, and the largest limit of an IPU that it may
+     * be on. */
     size_t unit;
     uint64_t unit_bytes;
     uint64_t limit_bytes;
-    /* UNIT and CAPACITY: the smallest max_stages that works, all else as it is; 0 if none does
-     * (with a device map: not looked for; stopped: perhaps not found). */
+    /* UNIT, PLACE and CAPACITY: the smallest max_stages that works, all else as it is; 0 if none
+     * does (with a device map: not looked for; stopped: perhaps not found). */
     size_t enough_stages;
     /* The smallest max_stage_bytes that works, all else as it is; 0 likewise. */
     uint64_t enough_bytes;
+
+    /* PLACE: the first IPU that would hold the unit. */
+    size_t fitting_ipu;
+    /* UNIT, PLACE and CAPACITY: other remedies, each found by solving with it: limits of IPUs where
+     * some have limits of their own, then constraints in their order, then the device map. Owned by
+     * the plan, like the next. */
+    popliner_remedy *remedies;
+    size_t num_remedies;
+    /* Where no single constraint is a remedy, but several together are: some that are, of which
+     * each is needed. */
+    popliner_constraint *left_out;
+    size_t num_left_out;
+    /* False if some were not looked for: more than 16 IPUs, 64 constraints or 20 seconds. */
+    bool has_all_remedies;
 } popliner_infeasibility;
 
 /* An answer. The stages follow each other without a gap; unless the plan is INFEASIBLE they cover
@@ -132,6 +185,10 @@ typedef struct popliner_plan_summary {
     /* Never NULL. The obstacle is NONE where the stages are within the limits, and of the greedy
      * algorithm, which looks for no reasons. */
     const popliner_infeasibility *infeasibility;
+
+    /* Of an OPTIMAL plan: what proved the last of its values. Of an INFEASIBLE one: what proved
+     * that nothing is within the limits. Else NONE. */
+    popliner_proof proof;
 } popliner_plan_summary;
 
 /* All that is handed out lives as long as the plan; NULL behind the last. O(1). */
@@ -145,10 +202,12 @@ void popliner_plan_free(popliner_plan *plan);
 /* ---- what is asked ---- */
 
 typedef enum popliner_method {
-    /* The dynamic program where it is exact, with GLPK's word that nothing is better where its
-     * program is of a moderate size. Where stages share IPUs, GLPK alone; or, once it has learnt
-     * too much for its programs to stay small, an exact search over all stages. */
-    POPLINER_METHOD_ILP,
+    /* What is fastest and proves its answer: the dynamic program, and GLPK's word that nothing is
+     * better in cut bytes and numbers of IPUs where its program is of a moderate size. Where stages
+     * share IPUs, a look at each split if there are no more than a million; else GLPK alone, or,
+     * once it has learnt too much for its programs to stay small, an exact search over all
+     * stages. */
+    POPLINER_METHOD_AUTO,
     POPLINER_METHOD_DYNAMIC_PROGRAMMING, /* without GLPK; not where stages share IPUs */
     /* The algorithm of PopLiner 1.0.0, to the letter: for at least 3, then 2, then 1 units per
      * stage, for a target of 50, 60, ... 100 % of max_stage_bytes, stages are filled one after
@@ -158,6 +217,12 @@ typedef enum popliner_method {
      * INFEASIBLE and holds the stages of the last attempt, which may not cover the chain and may be
      * none. */
     POPLINER_METHOD_GREEDY,
+    /* GLPK alone: integer programs choose all boundaries, one program for each objective, within
+     * the best for those before it, and one that asks for less than the answer. The dynamic program
+     * is not asked: this is a second opinion on it. Only where nothing fits it looks for the
+     * reasons. Many times slower, for chains of up to about a hundred units; larger programs end in
+     * INTERNAL. */
+    POPLINER_METHOD_ILP,
 } popliner_method;
 
 /* What must be true of the place before a unit. */
@@ -237,7 +302,7 @@ typedef struct popliner_solver_options {
 
 #define POPLINER_SOLVER_OPTIONS_INIT                                                               \
     {                                                                                              \
-        sizeof(popliner_solver_options), POPLINER_METHOD_ILP, NULL, 0, 0, 16,                      \
+        sizeof(popliner_solver_options), POPLINER_METHOD_AUTO, NULL, 0, 0, 16,                     \
             POPLINER_TARGET_BYTES, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, 0, NULL, 0, false, 0, \
             NULL, NULL, NULL, NULL, UINT64_MAX                                                     \
     }
@@ -302,10 +367,15 @@ popliner_status popliner_solve(const popliner_costs *costs, const popliner_solve
                                popliner_plan **plan, popliner_error *error);
 
 /* Writes the integer program of the first objective into the file `path`: one binary variable
- * z_K_I_J per stage K (0 where it does not matter which) and interval I ... J that is within limits
- * and constraints, and the largest value T. Where stages share IPUs, it holds what a solve with
- * these options had to add for their sake.
- * Errors: as popliner_solve, and OUTPUT. */
+ * z_K_I_J per interval I ... J that may be a stage and per place K that stages are told apart by (0
+ * where all are one), and T, in units that a comment names, whose smallest value is that of the
+ * objective. Before that it is solved, by the fastest method: intervals that cost more than the
+ * best value are left out, and where stages share IPUs, the program holds what had to be learnt for
+ * their sake. A solve that is stopped leaves less out, and a comment says what is known; where IPUs
+ * are shared the program may then have too small an optimum, and says so.
+ * Coefficients are whole numbers, or have few digits before the point.
+ * Errors: as popliner_solve, also USAGE if BALANCE comes first where stages share IPUs, and
+ * OUTPUT. */
 typedef enum popliner_program_format {
     POPLINER_PROGRAM_LP, /* CPLEX LP */
     POPLINER_PROGRAM_MPS /* free MPS */
@@ -314,6 +384,15 @@ popliner_status popliner_solver_write(const popliner_costs *costs,
                                       const popliner_solver_options *options,
                                       popliner_program_format format, const char *path,
                                       popliner_error *error);
+
+/* The same with an answer of popliner_solve for these costs and options, which may have been
+ * stopped: nothing is solved again but for what stages that share IPUs need, unless the answer says
+ * that nothing fits. */
+popliner_status popliner_solver_write_solved(const popliner_costs *costs,
+                                             const popliner_solver_options *options,
+                                             const popliner_plan *plan,
+                                             popliner_program_format format, const char *path,
+                                             popliner_error *error);
 
 #ifdef __cplusplus
 }

@@ -108,15 +108,22 @@ done:
     return status;
 }
 
-static popliner_status write_programs(const session *s, const request *r,
+/* Whether a split is known, or none is ruled out. */
+static bool may_have_split(const popliner_plan *plan) {
+    const popliner_plan_summary *summary = popliner_plan_get_summary(plan);
+    return summary->status != POPLINER_PLAN_INFEASIBLE || summary->proof == POPLINER_PROOF_NONE;
+}
+
+static popliner_status write_programs(const session *s, const request *r, const popliner_plan *plan,
                                       const popliner_costs *costs, popliner_error *error) {
     const options *o = &s->options;
     popliner_status status = POPLINER_OK;
     if (o->write_lp != NULL)
-        status = popliner_solver_write(costs, &r->solver, POPLINER_PROGRAM_LP, o->write_lp, error);
+        status = popliner_solver_write_solved(costs, &r->solver, plan, POPLINER_PROGRAM_LP,
+                                              o->write_lp, error);
     if (status == POPLINER_OK && o->write_mps != NULL)
-        status =
-            popliner_solver_write(costs, &r->solver, POPLINER_PROGRAM_MPS, o->write_mps, error);
+        status = popliner_solver_write_solved(costs, &r->solver, plan, POPLINER_PROGRAM_MPS,
+                                              o->write_mps, error);
     return status;
 }
 
@@ -141,9 +148,8 @@ popliner_status answer_tell(session *s, const request *r, const popliner_certifi
     popliner_status status = tell_plan(s, r, certificate, error);
     if (status == POPLINER_OK &&
         popliner_plan_get_summary(plan)->status == POPLINER_PLAN_INFEASIBLE) {
-        status = remark_min_layers(s, r, plan, costs, error);
-        if (status == POPLINER_OK)
-            status = remark_obstacles(s, r, plan, costs, error);
+        remark_min_layers(s, r, plan);
+        remark_obstacles(s, r, plan, costs);
     } else if (status == POPLINER_OK) {
         status = remark_fewer_ipus(s, r, plan, costs, error);
         if (status == POPLINER_OK)
@@ -165,9 +171,8 @@ popliner_status answer_print(session *s, const request *r, const popliner_certif
     if (status == POPLINER_OK)
         status = print_plan(s, certificate, error);
     /* the answer comes first: it is not to be lost for a program that cannot be written */
-    if (status == POPLINER_OK && costs != NULL &&
-        popliner_plan_get_summary(plan)->status != POPLINER_PLAN_INFEASIBLE)
-        status = write_programs(s, r, costs, error);
+    if (status == POPLINER_OK && costs != NULL && may_have_split(plan))
+        status = write_programs(s, r, plan, costs, error);
     else if (status == POPLINER_OK && (o->write_lp != NULL || o->write_mps != NULL))
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "--write-lp, --write-mps: not written, for no split is within the limits.");

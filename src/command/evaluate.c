@@ -76,7 +76,7 @@ popliner_status evaluate_and_print(session *s, popliner_error *error) {
     status = session_limit(s, &limit_bytes, error);
     if (status == POPLINER_OK)
         status = request_begin(&r, s, POPLINER_MEMORY_MODEL_FULL, error);
-    r.solver.method = POPLINER_METHOD_ILP; /* whatever --solve beside it uses */
+    r.solver.method = POPLINER_METHOD_AUTO; /* whatever --solve beside it uses */
     if (status == POPLINER_OK)
         status = popliner_analysis_chain(s->analysis, r.asked.memory_model, &chain, error);
     if (status == POPLINER_OK)

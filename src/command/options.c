@@ -80,7 +80,7 @@ static const option table[] = {
     {KIND_TEXT, 0, "objective", "LIST", NULL, offsetof(options, objective),
      "what is to be smallest, one within the best for those\nbefore it: memory (the largest tile), "
      "cycles (the\nslowest IPU), traffic (bytes over the cuts), ipus,\nbalance (spread over the "
-     "IPUs) (default:\nmemory,traffic)"},
+     "IPUs; alone: memory,balance,\nof graphs cycles,balance) (default: memory,traffic)"},
     {KIND_PERCENT, 0, "slack", "PERCENT", NULL, offsetof(options, slack_percent),
      "how far each objective may miss its best for the sake\nof the next (default: 0)"},
     {KIND_BYTES, 0, "mem-per-tile", "BYTES", NULL, offsetof(options, mem_per_tile_bytes),
@@ -103,8 +103,9 @@ static const option table[] = {
     {KIND_TEXT, 0, "write-lp", "FILE", NULL, offsetof(options, write_lp),
      "with --solve: write the integer program of the first\nobjective as CPLEX LP"},
     {KIND_TEXT, 0, "write-mps", "FILE", NULL, offsetof(options, write_mps), "the same as free MPS"},
-    {KIND_CHOICE, 0, "solver", "ilp|greedy", "ilp|greedy", 0,
-     "ilp: the best split, with proof (default);\ngreedy: the algorithm of PopLiner 1.0.0"},
+    {KIND_CHOICE, 0, "solver", "auto|ilp|dp|greedy", "auto|ilp|dp|greedy", 0,
+     "auto: the best split, with proof, the fastest way\n(default); the same by ilp: integer "
+     "programs alone;\ndp: a dynamic program alone; greedy: the algorithm of\nPopLiner 1.0.0"},
     {KIND_CHOICE, 0, "memory-model", "full|popliner", "full|popliner", 0,
      "full: all that the compiler counts (default of\n--solve); popliner: as PopLiner 1.0.0, less "
      "than\n"
@@ -265,7 +266,7 @@ static popliner_status set_choice(const option *o, const char *value, options *r
         result->format = (popliner_format)choice;
         result->has_format = true;
     } else if (strcmp(o->name, "solver") == 0)
-        result->solver = choice == 0 ? SOLVER_ILP : SOLVER_GREEDY;
+        result->solver = (solver_choice)choice;
     else if (strcmp(o->name, "memory-model") == 0)
         result->memory_model = choice == 0 ? MODEL_FULL : MODEL_POPLINER;
     else if (strcmp(o->name, "schedule") == 0) {

@@ -23,7 +23,8 @@ typedef enum reserve_kind {
     RESERVE_GAPS
 } reserve_kind;
 
-typedef enum solver_choice { SOLVER_ILP, SOLVER_GREEDY } solver_choice;
+/* In the order of the option's choices. */
+typedef enum solver_choice { SOLVER_AUTO, SOLVER_ILP, SOLVER_DP, SOLVER_GREEDY } solver_choice;
 
 /* What an option was given that may be given more than once. */
 enum { MAX_REPEATS = 256 };

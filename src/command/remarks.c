@@ -94,163 +94,16 @@ static bool blames_min_layers(const popliner_infeasibility *why) {
     return false;
 }
 
-popliner_status remark_min_layers(session *s, const request *r, const popliner_plan *plan,
-                                  const popliner_costs *costs, popliner_error *error) {
+void remark_min_layers(session *s, const request *r, const popliner_plan *plan) {
     const popliner_plan_summary *own = popliner_plan_get_summary(plan);
     const popliner_infeasibility *why = own->infeasibility;
-    popliner_solver_options changed = r->solver;
-    popliner_plan *other = NULL;
-    popliner_status status = POPLINER_OK;
-    if (s->options.min_layers != MIN_LAYERS_USUAL || changed.min_units == 0 || own->is_stopped)
-        return POPLINER_OK;
-    if (why->obstacle == POPLINER_OBSTACLE_CONSTRAINTS && blames_min_layers(why))
+    if (s->options.min_layers == MIN_LAYERS_USUAL && r->solver.min_units > 0 && !own->is_stopped &&
+        why->obstacle == POPLINER_OBSTACLE_CONSTRAINTS && blames_min_layers(why))
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "Each stage holds at least one layer unless --min-layers 0 allows less.");
-    if (why->obstacle != POPLINER_OBSTACLE_CAPACITY || costs == NULL ||
-        changed.num_mapped_stages > 0)
-        return POPLINER_OK;
-    changed.min_units = 0;
-    status = solve_again(s, costs, &changed, &other, error);
-    if (status == POPLINER_OK &&
-        popliner_plan_get_summary(other)->status != POPLINER_PLAN_INFEASIBLE)
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "Enough would be --min-layers 0, too: then a stage may hold no layer.");
-    popliner_plan_free(other);
-    return status;
 }
 
 /* ---- what stands in the way ---- */
-
-/* What is asked with something left out, and what that is. */
-typedef struct variation {
-    popliner_solver_options asked;
-    popliner_placement *placements;
-    popliner_pair *pairs;
-    popliner_cut_rule *cut_rules;
-    char left_out[200];
-} variation;
-
-/* The constraints that were given and may be left out: places, pairs, cuts, numbers of layers. */
-static size_t count_constraints(const request *r, const options *o) {
-    size_t count = r->solver.num_placements + r->solver.num_pairs + (r->solver.max_units > 0);
-    for (size_t unit = 0; unit < r->num_units; unit++)
-        count += r->cut_rules[unit] != POPLINER_CUT_FREE;
-    return count + (o->min_layers != MIN_LAYERS_USUAL && o->min_layers > 0);
-}
-
-/* All that is asked, but for constraint i in the order in which they were counted. */
-static void leave_out(const request *r, size_t i, variation *v) {
-    const popliner_solver_options *asked = &r->solver;
-    v->asked = *asked;
-    memcpy(v->placements, asked->placements, asked->num_placements * sizeof *v->placements);
-    memcpy(v->pairs, asked->pairs, asked->num_pairs * sizeof *v->pairs);
-    memcpy(v->cut_rules, asked->cut_rules, r->num_units * sizeof *v->cut_rules);
-    v->asked.placements = v->placements;
-    v->asked.pairs = v->pairs;
-    v->asked.cut_rules = v->cut_rules;
-    if (i < asked->num_placements) {
-        snprintf(v->left_out, sizeof v->left_out, "--place %s=%zu",
-                 r->unit_names[v->placements[i].unit], v->placements[i].ipu);
-        v->placements[i] = v->placements[--v->asked.num_placements];
-        return;
-    }
-    i -= asked->num_placements;
-    if (i < asked->num_pairs) {
-        snprintf(v->left_out, sizeof v->left_out, "--together %s,%s",
-                 r->unit_names[v->pairs[i].first_unit], r->unit_names[v->pairs[i].second_unit]);
-        v->pairs[i] = v->pairs[--v->asked.num_pairs];
-        return;
-    }
-    i -= asked->num_pairs;
-    for (size_t unit = 1; unit < r->num_units; unit++) {
-        if (v->cut_rules[unit] == POPLINER_CUT_FREE || i-- > 0)
-            continue;
-        snprintf(v->left_out, sizeof v->left_out, "--%s %s",
-                 v->cut_rules[unit] == POPLINER_CUT_REQUIRED ? "cut-after" : "no-cut-after",
-                 r->unit_names[unit - 1]);
-        v->cut_rules[unit] = POPLINER_CUT_FREE;
-        return;
-    }
-    if (i == 0 && asked->max_units > 0) {
-        snprintf(v->left_out, sizeof v->left_out, "--max-layers %zu", asked->max_units);
-        v->asked.max_units = 0;
-        return;
-    }
-    snprintf(v->left_out, sizeof v->left_out, "--min-layers %zu", asked->min_units);
-    v->asked.min_units = 0;
-}
-
-static popliner_solver_options without_constraints(const request *r) {
-    popliner_solver_options asked = r->solver;
-    asked.num_placements = 0;
-    asked.num_pairs = 0;
-    asked.cut_rules = NULL;
-    asked.max_units = 0;
-    return asked;
-}
-
-/* Whether there is a split. The number of IPUs takes the solver least. */
-static popliner_status try_to_fit(session *s, const popliner_costs *costs,
-                                  popliner_solver_options asked, bool *fits, bool *is_stopped,
-                                  popliner_error *error) {
-    static const popliner_objective ipus = POPLINER_OBJECTIVE_IPUS;
-    popliner_plan *plan = NULL;
-    asked.objectives = &ipus;
-    asked.num_objectives = 1;
-    popliner_status status = solve_again(s, costs, &asked, &plan, error);
-    if (status != POPLINER_OK)
-        return status;
-    *fits = popliner_plan_get_summary(plan)->status != POPLINER_PLAN_INFEASIBLE;
-    *is_stopped = popliner_plan_get_summary(plan)->is_stopped;
-    popliner_plan_free(plan);
-    return POPLINER_OK;
-}
-
-/* Names the constraints of which it is enough to leave out one, the first few. */
-static popliner_status tell_constraints_in_the_way(session *s, const request *r,
-                                                   const popliner_costs *costs,
-                                                   popliner_error *error) {
-    enum { MAX_TRIED = 16, MAX_TOLD = 3 };
-    const size_t count = count_constraints(r, &s->options);
-    char told[700] = "";
-    size_t num_told = 0;
-    bool is_stopped = false;
-    popliner_status status = POPLINER_OK;
-    if (count == 0 || count > MAX_TRIED)
-        return POPLINER_OK;
-    variation v = {
-        .placements = calloc(r->solver.num_placements + 1, sizeof *v.placements),
-        .pairs = calloc(r->solver.num_pairs + 1, sizeof *v.pairs),
-        .cut_rules = calloc(r->num_units + 1, sizeof *v.cut_rules),
-    };
-    if (v.placements == NULL || v.pairs == NULL || v.cut_rules == NULL)
-        status = session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for a message");
-    for (size_t i = 0; status == POPLINER_OK && i < count && num_told < MAX_TOLD && !is_stopped;
-         i++) {
-        bool is_enough = false;
-        leave_out(r, i, &v);
-        status = try_to_fit(s, costs, v.asked, &is_enough, &is_stopped, error);
-        if (status != POPLINER_OK || !is_enough)
-            continue;
-        size_t length = strlen(told);
-        snprintf(told + length, sizeof told - length, "%s%s", num_told > 0 ? ", or without " : "",
-                 v.left_out);
-        num_told++;
-    }
-    bool fits = false;
-    if (status == POPLINER_OK && num_told == 0 && count > 1 && !is_stopped)
-        status = try_to_fit(s, costs, without_constraints(r), &fits, &is_stopped, error);
-    if (num_told > 0)
-        log_message(&s->log, POPLINER_LEVEL_WARNING, "It would fit without %s.", told);
-    else if (fits)
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "It would fit without any constraints on layers; to leave out one of them is "
-                    "not enough.");
-    free(v.placements);
-    free(v.pairs);
-    free(v.cut_rules);
-    return status;
-}
 
 static uint64_t limit_of(const request *r, size_t ipu) {
     for (size_t i = 0; i < r->solver.num_ipu_limits; i++)
@@ -353,18 +206,13 @@ static void tell_contradiction(session *s, const request *r, const popliner_infe
                     last > first ? r->unit_names[last] : "");
 }
 
-popliner_status remark_obstacles(session *s, const request *r, const popliner_plan *plan,
-                                 const popliner_costs *costs, popliner_error *error) {
+void remark_obstacles(session *s, const request *r, const popliner_plan *plan,
+                      const popliner_costs *costs) {
     const popliner_infeasibility *why = popliner_plan_get_summary(plan)->infeasibility;
     if (popliner_plan_get_summary(plan)->is_stopped || r->solver.method == POPLINER_METHOD_GREEDY)
-        return POPLINER_OK;
+        return;
     if (why->obstacle == POPLINER_OBSTACLE_CONSTRAINTS)
         tell_contradiction(s, r, why, costs);
-    if (why->obstacle != POPLINER_OBSTACLE_CAPACITY && why->obstacle != POPLINER_OBSTACLE_UNIT)
-        return POPLINER_OK;
-    if (r->solver.num_ipu_limits > 0)
+    else if (why->obstacle != POPLINER_OBSTACLE_NONE && r->solver.num_ipu_limits > 0)
         tell_ipus_above_limits(s, r, plan);
-    if (costs == NULL || r->solver.num_mapped_stages > 0)
-        return POPLINER_OK;
-    return tell_constraints_in_the_way(s, r, costs, error);
 }

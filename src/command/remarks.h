@@ -19,14 +19,12 @@ popliner_status remark_no_layers(session *s, const request *r, const popliner_pl
 
 /* Tells of a plan that is infeasible if that is for the sake of the layer that each stage holds
  * without anybody having asked for it. */
-popliner_status remark_min_layers(session *s, const request *r, const popliner_plan *plan,
-                                  const popliner_costs *costs, popliner_error *error);
+void remark_min_layers(session *s, const request *r, const popliner_plan *plan);
 
-/* Tells of a plan that is infeasible what stands in the way, as far as it can be said: a constraint
- * without which there would be a split, the IPUs of the best effort that are above limits of their
- * own, a stage that the costs forbid, an IPU that is too far behind. Errors: MEMORY, and those of
- * popliner_solve. */
-popliner_status remark_obstacles(session *s, const request *r, const popliner_plan *plan,
-                                 const popliner_costs *costs, popliner_error *error);
+/* Tells of a plan that is infeasible what stands in the way, as far as it is not in the plan: the
+ * IPUs of the best effort that are above limits of their own, a stage that the costs forbid, an IPU
+ * that is too far behind. */
+void remark_obstacles(session *s, const request *r, const popliner_plan *plan,
+                      const popliner_costs *costs);
 
 #endif

@@ -125,15 +125,25 @@ static popliner_status parse_device_map(const char *text, size_t **map, size_t *
 
 popliner_status request_begin(request *r, const session *s, popliner_memory_model otherwise,
                               popliner_error *error) {
+    static const popliner_method methods[] = {
+        [SOLVER_AUTO] = POPLINER_METHOD_AUTO,
+        [SOLVER_ILP] = POPLINER_METHOD_ILP,
+        [SOLVER_DP] = POPLINER_METHOD_DYNAMIC_PROGRAMMING,
+        [SOLVER_GREEDY] = POPLINER_METHOD_GREEDY,
+    };
     const options *o = &s->options;
     popliner_status status = POPLINER_OK;
     r->solver = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
-    if (o->solver == SOLVER_GREEDY)
-        r->solver.method = POPLINER_METHOD_GREEDY;
+    r->solver.method = methods[o->solver];
     if (o->device_map != NULL)
         status =
             parse_device_map(o->device_map, &r->device_map, &r->solver.num_mapped_stages, error);
     r->solver.device_map = r->device_map;
+    if (status == POPLINER_OK && o->solver == SOLVER_DP && request_shares_an_ipu(r))
+        status = session_fail(error, POPLINER_ERROR_USAGE,
+                              "--solver dp: stages that share an IPU, as --device-map %s has them, "
+                              "are beyond a dynamic program; auto and ilp solve for them",
+                              o->device_map);
     r->asked = (popliner_request)POPLINER_REQUEST_INIT;
     r->asked.memory_model = session_memory_model(s, otherwise);
     r->asked.schedule = o->schedule;
@@ -204,6 +214,17 @@ static popliner_status parse_behind_throughput(request *r, const char *text,
                             "--objective %s: with --total-ipus the first one is throughput", text);
     return text[length] == '\0' ? POPLINER_OK
                                 : parse_objectives(r, "objective", text + length + 1, error);
+}
+
+/* The spread alone is smallest where everything runs on one IPU, which nobody means by balance:
+ * first the fullest (or slowest) IPU is made as small as possible. A device map says itself how
+ * many stages there are. */
+static void complete_balance(request *r, popliner_objective first) {
+    if (r->solver.num_objectives != 1 || r->objectives[0] != POPLINER_OBJECTIVE_BALANCE ||
+        r->solver.num_mapped_stages > 0)
+        return;
+    r->objectives[0] = first;
+    r->objectives[r->solver.num_objectives++] = POPLINER_OBJECTIVE_BALANCE;
 }
 
 /* Those that were asked for, if any were. */
@@ -465,6 +486,9 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
     r->solver.cut_rules = r->cut_rules;
     if (status == POPLINER_OK)
         status = take_objectives(r, o, error);
+    if (status == POPLINER_OK && o->total_ipus == 0)
+        complete_balance(r, file != NULL && file->is_graph ? POPLINER_OBJECTIVE_CYCLES
+                                                           : POPLINER_OBJECTIVE_MEMORY);
     if (o->total_ipus == 0 && r->solver.num_objectives == 0 && file != NULL && file->is_graph) {
         r->objectives[r->solver.num_objectives++] = POPLINER_OBJECTIVE_CYCLES;
         r->solver.objectives = r->objectives;

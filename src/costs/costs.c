@@ -21,6 +21,7 @@ struct popliner_costs {
     popliner_shared_peak_function shared_peak;
     void *shared_peak_user;
     bool shared_peak_never_shrinks;
+    bool shared_peak_is_quick;
     void *owned_user; /* shared_peak_user where it is the table's */
 };
 
@@ -246,6 +247,15 @@ void popliner_costs_set_shared_peak(popliner_costs *costs, popliner_shared_peak_
     costs->shared_peak_never_shrinks = never_shrinks;
     costs->shared_peak = peak;
     costs->shared_peak_user = user;
+    costs->shared_peak_is_quick = false;
+}
+
+void pl_costs_promise_quick_shared_peak(popliner_costs *costs) {
+    costs->shared_peak_is_quick = true;
+}
+
+bool pl_costs_shared_peak_is_quick(const popliner_costs *costs) {
+    return costs->shared_peak == NULL || costs->shared_peak_is_quick;
 }
 
 void pl_costs_own_user(popliner_costs *costs, void *user) {

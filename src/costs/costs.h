@@ -54,6 +54,11 @@ popliner_status pl_costs_shared_peak(const popliner_costs *costs, const popliner
                                      size_t num_stages, uint64_t *peak_bytes,
                                      popliner_error *error);
 
+/* Shared peaks may be asked for a million times: each takes microseconds, not a measurement. To be
+ * said after they are set; where they are added up it is so. */
+void pl_costs_promise_quick_shared_peak(popliner_costs *costs);
+bool pl_costs_shared_peak_is_quick(const popliner_costs *costs);
+
 /* The largest sum of cut bytes that is told from others; larger ones are taken for it. One less
  * than UINT64_MAX, which stays free for "no split at all". */
 #define PL_MAX_CUT_BYTES (UINT64_MAX - 1)

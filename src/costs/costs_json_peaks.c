@@ -113,5 +113,6 @@ popliner_status pl_costs_json_fill_additive(pl_costs_json *r) {
     }
     /* the inputs of a stage that begins earlier may be smaller */
     popliner_costs_set_shared_peak(costs, shared_peak, r->file, !recomputes);
+    pl_costs_promise_quick_shared_peak(costs);
     return POPLINER_OK;
 }

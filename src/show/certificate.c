@@ -40,6 +40,10 @@ static popliner_status tell_ipu(const popliner_certificate *c, const popliner_in
     return POPLINER_OK;
 }
 
+static bool has_large_unit(const popliner_infeasibility *why) {
+    return why->obstacle == POPLINER_OBSTACLE_UNIT || why->obstacle == POPLINER_OBSTACLE_PLACE;
+}
+
 /* Measures the unit that is too large, where in the pipeline it needs as much as was found. */
 static popliner_status measure_unit(popliner_certificate *c, popliner_error *error) {
     const popliner_infeasibility *why = &c->plan.infeasibility;
@@ -85,7 +89,7 @@ static popliner_status measure(popliner_certificate *c, bool is_evaluation, popl
                         "measures %" PRIu64 "; please report this",
                         i, plan->stages[i].peak_bytes, c->details[i].need_bytes[c->input.need]);
     }
-    if (status == POPLINER_OK && plan->infeasibility.obstacle == POPLINER_OBSTACLE_UNIT)
+    if (status == POPLINER_OK && has_large_unit(&plan->infeasibility))
         status = measure_unit(c, error);
     free(stages);
     return status;
@@ -503,39 +507,17 @@ static void add_verdict(const popliner_certificate *c, pl_text *text) {
                    smallest < 0 ? "too much" : "to spare");
 }
 
-/* What would be enough. */
-static void add_remedies(const popliner_certificate *c, pl_text *text) {
-    const popliner_infeasibility *why = &c->plan.infeasibility;
-    const popliner_option_names names = c->input.option_names;
-    if (why->enough_bytes > 0)
-        pl_text_format(text, "Enough would be %s %" PRIu64 "%s%s", names.max_stage_bytes,
-                       why->enough_bytes, *names.max_stage_bytes_note != '\0' ? " " : "",
-                       names.max_stage_bytes_note);
-    if (why->enough_stages > 0)
-        pl_text_format(text, "%s%s %zu", why->enough_bytes > 0 ? ", or " : "Enough would be ",
-                       names.max_stages, why->enough_stages);
-    if (why->enough_bytes > 0 || why->enough_stages > 0)
-        pl_text_add(text, ".\n");
-    if (why->enough_stages == 0 && c->input.options->num_mapped_stages == 0 && !c->plan.is_stopped)
-        pl_text_add(text, "No number of IPUs would be enough.\n");
+bool pl_remedy_has_number(const popliner_remedy *remedy) {
+    return remedy->kind == POPLINER_REMEDY_CONSTRAINT &&
+           (remedy->constraint.kind == POPLINER_CONSTRAINT_MIN_UNITS ||
+            remedy->constraint.kind == POPLINER_CONSTRAINT_MAX_UNITS);
 }
 
-size_t pl_certificate_num_constraints(const popliner_certificate *certificate) {
-    size_t count = certificate->plan.infeasibility.num_constraints;
-    return count > 0 ? count : 1;
-}
-
-void pl_certificate_add_constraint(const popliner_certificate *certificate, size_t i,
-                                   pl_text *text) {
-    const popliner_infeasibility *why = &certificate->plan.infeasibility;
+void pl_certificate_word_constraint(const popliner_certificate *certificate,
+                                    const popliner_constraint *constraint, pl_text *text) {
     const char *const *units = certificate->input.unit_names;
-    const popliner_option_names names = certificate->input.option_names;
-    if (why->num_constraints == 0) {
-        pl_text_add(text, "the costs themselves, which forbid every split");
-        return;
-    }
-    const popliner_constraint *it = &why->constraints[i];
-    pl_text_format(text, "%s ", names.constraints[it->kind]);
+    const popliner_constraint *it = constraint;
+    pl_text_format(text, "%s ", certificate->input.option_names.constraints[it->kind]);
     switch (it->kind) {
     case POPLINER_CONSTRAINT_MAX_STAGES:
     case POPLINER_CONSTRAINT_MIN_UNITS:
@@ -558,6 +540,115 @@ void pl_certificate_add_constraint(const popliner_certificate *certificate, size
     case POPLINER_NUM_CONSTRAINT_KINDS:
         break;
     }
+}
+
+/* One of the changes that are enough: "without place 3=0". */
+static void add_remedy(const popliner_certificate *c, const popliner_remedy *remedy,
+                       pl_text *text) {
+    const popliner_option_names names = c->input.option_names;
+    const popliner_constraint *constraint = &remedy->constraint;
+    switch (remedy->kind) {
+    case POPLINER_REMEDY_IPU_LIMIT:
+        pl_text_format(text, "with %" PRIu64 " bytes on IPU %zu%s%s", remedy->bytes, remedy->ipu,
+                       *names.max_stage_bytes_note != '\0' ? " " : "", names.max_stage_bytes_note);
+        break;
+    case POPLINER_REMEDY_EVERY_LIMIT:
+        pl_text_format(text, "with %" PRIu64 " bytes more on every IPU", remedy->bytes);
+        break;
+    case POPLINER_REMEDY_CONSTRAINT:
+        if (pl_remedy_has_number(remedy)) {
+            pl_text_format(text, "with %s %zu", names.constraints[constraint->kind],
+                           remedy->number);
+            break;
+        }
+        pl_text_add(text, "without ");
+        pl_certificate_word_constraint(c, constraint, text);
+        break;
+    case POPLINER_REMEDY_WITHOUT_MAP:
+        pl_text_format(text, "with %s %zu instead of %s", names.max_stages, remedy->number,
+                       names.constraints[POPLINER_CONSTRAINT_DEVICE_MAP]);
+        break;
+    case POPLINER_NUM_REMEDY_KINDS:
+        break;
+    }
+}
+
+/* By how much a remedy raises the limit of its IPU. */
+static uint64_t raise_of(const popliner_certificate *c, const popliner_remedy *remedy) {
+    uint64_t limit_bytes = pl_certificate_limit(c, remedy->ipu);
+    return remedy->bytes > limit_bytes ? remedy->bytes - limit_bytes : 0;
+}
+
+/* Of the limits of single IPUs only the one that is raised least is told. */
+static bool is_told(const popliner_certificate *c, size_t remedy) {
+    const popliner_infeasibility *why = &c->plan.infeasibility;
+    const popliner_remedy *own = &why->remedies[remedy];
+    for (size_t i = 0; own->kind == POPLINER_REMEDY_IPU_LIMIT && i < why->num_remedies; i++) {
+        const popliner_remedy *other = &why->remedies[i];
+        if (other->kind == POPLINER_REMEDY_IPU_LIMIT &&
+            (raise_of(c, other) < raise_of(c, own) ||
+             (i < remedy && raise_of(c, other) == raise_of(c, own))))
+            return false;
+    }
+    return true;
+}
+
+/* The other changes, the first few of them. */
+static void add_other_remedies(const popliner_certificate *c, pl_text *text) {
+    enum { MAX_TOLD = 6 };
+    const popliner_infeasibility *why = &c->plan.infeasibility;
+    size_t num_told = 0;
+    for (size_t i = 0; i < why->num_remedies && num_told < MAX_TOLD; i++) {
+        if (!is_told(c, i))
+            continue;
+        pl_text_add(text, num_told == 0 ? "It would fit " : ", or ");
+        add_remedy(c, &why->remedies[i], text);
+        num_told++;
+    }
+    if (num_told < why->num_remedies)
+        pl_text_format(text, "; the JSON has %zu more", why->num_remedies - num_told);
+    if (num_told > 0)
+        pl_text_add(text, ".\n");
+    for (size_t i = 0; i < why->num_left_out; i++) {
+        pl_text_add(text, i == 0 ? "It would fit without " : ", ");
+        pl_certificate_word_constraint(c, &why->left_out[i], text);
+    }
+    if (why->num_left_out > 0)
+        pl_text_add(text, " together; to leave out one of them is not enough.\n");
+    if (!why->has_all_remedies && !c->plan.is_stopped)
+        pl_text_add(text, "Not all changes were tried that may be enough.\n");
+}
+
+/* What would be enough. */
+static void add_remedies(const popliner_certificate *c, pl_text *text) {
+    const popliner_infeasibility *why = &c->plan.infeasibility;
+    const popliner_option_names names = c->input.option_names;
+    if (why->enough_bytes > 0)
+        pl_text_format(text, "Enough would be %s %" PRIu64 "%s%s", names.max_stage_bytes,
+                       why->enough_bytes, *names.max_stage_bytes_note != '\0' ? " " : "",
+                       names.max_stage_bytes_note);
+    if (why->enough_stages > 0)
+        pl_text_format(text, "%s%s %zu", why->enough_bytes > 0 ? ", or " : "Enough would be ",
+                       names.max_stages, why->enough_stages);
+    if (why->enough_bytes > 0 || why->enough_stages > 0)
+        pl_text_add(text, ".\n");
+    if (why->enough_stages == 0 && c->input.options->num_mapped_stages == 0 && !c->plan.is_stopped)
+        pl_text_add(text, "No number of IPUs would be enough.\n");
+    add_other_remedies(c, text);
+}
+
+size_t pl_certificate_num_constraints(const popliner_certificate *certificate) {
+    size_t count = certificate->plan.infeasibility.num_constraints;
+    return count > 0 ? count : 1;
+}
+
+void pl_certificate_add_constraint(const popliner_certificate *certificate, size_t i,
+                                   pl_text *text) {
+    const popliner_infeasibility *why = &certificate->plan.infeasibility;
+    if (why->num_constraints == 0)
+        pl_text_add(text, "the costs themselves, which forbid every split");
+    else
+        pl_certificate_word_constraint(certificate, &why->constraints[i], text);
 }
 
 /* The constraints that contradict each other, or the one that cannot be kept. */
@@ -592,6 +683,7 @@ static void add_obstacle(const popliner_certificate *c, pl_text *text) {
         add_contradiction(c, text);
         return;
     case POPLINER_OBSTACLE_UNIT:
+    case POPLINER_OBSTACLE_PLACE:
         pl_text_format(text,
                        "%s%s alone needs %" PRIu64 " bytes on a tile, %" PRIu64
                        " more than the %" PRIu64 " of any IPU that it may be on",
@@ -602,6 +694,11 @@ static void add_obstacle(const popliner_certificate *c, pl_text *text) {
             add_peak(c, &c->unit, text);
         }
         pl_text_add(text, ".\n");
+        if (why->obstacle == POPLINER_OBSTACLE_PLACE)
+            pl_text_format(text,
+                           "IPU %zu would hold it, but the order of the chain or a constraint "
+                           "keeps it off.\n",
+                           why->fitting_ipu);
         break;
     case POPLINER_OBSTACLE_CAPACITY:
         pl_text_format(text, "No split over %s%zu IPUs fits.\n",

@@ -100,8 +100,15 @@ json_t *pl_certificate_number_json(uint64_t value, uint64_t divisor);
 /* A text as one field of a table: within quotes where CSV needs them. */
 void pl_certificate_add_field(pl_text *text, const char *field, char delimiter);
 
+/* Whether a remedy is another number of units for a constraint. */
+bool pl_remedy_has_number(const popliner_remedy *remedy);
+
+/* A constraint in the caller's words: "cut-after 3". */
+void pl_certificate_word_constraint(const popliner_certificate *certificate,
+                                    const popliner_constraint *constraint, pl_text *text);
+
 /* How many texts there are on the constraints that contradict each other, at least one; and one of
- * them: "cut-after 3". */
+ * them. */
 size_t pl_certificate_num_constraints(const popliner_certificate *certificate);
 void pl_certificate_add_constraint(const popliner_certificate *certificate, size_t i,
                                    pl_text *text);

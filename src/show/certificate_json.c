@@ -154,17 +154,23 @@ static json_t *stage_json(const popliner_certificate *c, size_t i) {
     return NULL;
 }
 
+/* What proved something; null if nothing did. */
+static json_t *proof_json(popliner_proof proof) {
+    return proof == POPLINER_PROOF_NONE ? json_null() : json_string(popliner_proof_name(proof));
+}
+
 json_t *pl_certificate_objectives_json(const popliner_certificate *c) {
     const popliner_plan *plan = &c->plan;
     json_t *list = json_array();
     for (size_t i = 0; list != NULL && i < plan->num_values; i++) {
         uint64_t divisor = pl_certificate_divisor(c, plan->values[i].objective);
-        json_t *item =
-            json_pack("{s:s, s:o, s:o}", "name", popliner_objective_name(plan->values[i].objective),
-                      "value", pl_certificate_number_json(plan->values[i].value, divisor), "bound",
-                      plan->status == POPLINER_PLAN_INFEASIBLE
-                          ? json_null()
-                          : pl_certificate_number_json(plan->values[i].bound, divisor));
+        json_t *item = json_pack(
+            "{s:s, s:o, s:o, s:o}", "name", popliner_objective_name(plan->values[i].objective),
+            "value", pl_certificate_number_json(plan->values[i].value, divisor), "bound",
+            plan->status == POPLINER_PLAN_INFEASIBLE
+                ? json_null()
+                : pl_certificate_number_json(plan->values[i].bound, divisor),
+            "proof", proof_json(plan->values[i].proof));
         if (json_array_append_new(list, item) != 0) {
             json_decref(list);
             list = NULL;
@@ -188,8 +194,74 @@ static json_t *contradiction_json(const popliner_certificate *c) {
     return list;
 }
 
+static json_t *constraint_json(const popliner_certificate *c,
+                               const popliner_constraint *constraint) {
+    pl_text text = {0};
+    pl_certificate_word_constraint(c, constraint, &text);
+    json_t *json = text.failed ? NULL : pl_report_json_text(text.data);
+    free(text.data);
+    return json;
+}
+
+/* The constraints of which to leave out one is not enough. */
+static json_t *left_out_json(const popliner_certificate *c) {
+    const popliner_infeasibility *why = &c->plan.infeasibility;
+    json_t *list = json_array();
+    for (size_t i = 0; list != NULL && i < why->num_left_out; i++)
+        if (json_array_append_new(list, constraint_json(c, &why->left_out[i])) != 0) {
+            json_decref(list);
+            list = NULL;
+        }
+    return list;
+}
+
+/* A change that is enough. */
+static json_t *remedy_json(const popliner_certificate *c, const popliner_remedy *remedy) {
+    static const char *const kinds[] = {"ipu_limit", "every_limit", "constraint",
+                                        "without_device_map"};
+    json_t *json = json_object();
+    bool done = put(json, "change", json_string(kinds[remedy->kind]));
+    switch (remedy->kind) {
+    case POPLINER_REMEDY_IPU_LIMIT:
+        done = put(json, "ipu", json_integer((json_int_t)remedy->ipu)) && done;
+        done = put(json, "bytes", json_integer((json_int_t)remedy->bytes)) && done;
+        break;
+    case POPLINER_REMEDY_EVERY_LIMIT:
+        done = put(json, "more_bytes", json_integer((json_int_t)remedy->bytes)) && done;
+        break;
+    case POPLINER_REMEDY_CONSTRAINT:
+        done = put(json, "constraint", constraint_json(c, &remedy->constraint)) && done;
+        done = put(json, "number",
+                   pl_remedy_has_number(remedy) ? json_integer((json_int_t)remedy->number)
+                                                : json_null()) &&
+               done;
+        break;
+    case POPLINER_REMEDY_WITHOUT_MAP:
+        done = put(json, "num_ipus", json_integer((json_int_t)remedy->number)) && done;
+        break;
+    case POPLINER_NUM_REMEDY_KINDS:
+        break;
+    }
+    if (done)
+        return json;
+    json_decref(json);
+    return NULL;
+}
+
+static json_t *remedies_json(const popliner_certificate *c) {
+    const popliner_infeasibility *why = &c->plan.infeasibility;
+    json_t *list = json_array();
+    for (size_t i = 0; list != NULL && i < why->num_remedies; i++)
+        if (json_array_append_new(list, remedy_json(c, &why->remedies[i])) != 0) {
+            json_decref(list);
+            list = NULL;
+        }
+    return list;
+}
+
 static json_t *infeasibility_json(const popliner_certificate *c) {
-    static const char *const reasons[] = {"none", "constraints", "layer", "capacity", "unknown"};
+    static const char *const reasons[] = {"none",     "constraints", "layer",
+                                          "capacity", "unknown",     "place"};
     const popliner_infeasibility *why = &c->plan.infeasibility;
     if (why->obstacle == POPLINER_OBSTACLE_NONE)
         return json_null();
@@ -197,7 +269,9 @@ static json_t *infeasibility_json(const popliner_certificate *c) {
     bool done = put(json, "reason", json_string(reasons[why->obstacle]));
     if (why->obstacle == POPLINER_OBSTACLE_CONSTRAINTS)
         done = put(json, "constraints", contradiction_json(c)) && done;
-    if (why->obstacle == POPLINER_OBSTACLE_UNIT) {
+    bool has_unit =
+        why->obstacle == POPLINER_OBSTACLE_UNIT || why->obstacle == POPLINER_OBSTACLE_PLACE;
+    if (has_unit) {
         done = put(json, "layer", pl_report_json_text(c->input.unit_names[why->unit])) && done;
         done = put(json, "needs_bytes", json_integer((json_int_t)why->unit_bytes)) && done;
         done = put(json, "limit_bytes", json_integer((json_int_t)why->limit_bytes)) && done;
@@ -206,9 +280,14 @@ static json_t *infeasibility_json(const popliner_certificate *c) {
                done;
         done = put(json, "peak", peak_json(c, &c->unit)) && done;
     }
-    if (why->obstacle == POPLINER_OBSTACLE_UNIT || why->obstacle == POPLINER_OBSTACLE_CAPACITY) {
+    if (why->obstacle == POPLINER_OBSTACLE_PLACE)
+        done = put(json, "fits_on_ipu", json_integer((json_int_t)why->fitting_ipu)) && done;
+    if (has_unit || why->obstacle == POPLINER_OBSTACLE_CAPACITY) {
         done = put(json, "enough_num_ipus", count_or_null(why->enough_stages)) && done;
         done = put(json, "enough_mem_per_tile", count_or_null(why->enough_bytes)) && done;
+        done = put(json, "remedies", remedies_json(c)) && done;
+        done = put(json, "left_out_together", left_out_json(c)) && done;
+        done = put(json, "has_all_remedies", json_boolean(why->has_all_remedies)) && done;
     }
     if (done)
         return json;
@@ -365,6 +444,7 @@ popliner_status pl_certificate_add_json(const popliner_certificate *certificate,
     json_t *stages = json_array();
     bool done = put(json, "status", json_string(pl_certificate_status(plan)));
     done = put(json, "stopped", json_boolean(plan->is_stopped)) && done;
+    done = put(json, "proof", proof_json(plan->proof)) && done;
     done = put(json, "time_unit", pl_report_json_text(certificate->input.time_unit)) && done;
     done = put(json, "objectives", pl_certificate_objectives_json(certificate)) && done;
     done = put(json, "totals", totals_json(certificate)) && done;

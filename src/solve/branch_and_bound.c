@@ -412,6 +412,7 @@ popliner_status pl_branch_and_bound(const pl_shared_search *asked, pl_split *spl
         status = choose(&s, 0, 0);
     result->bound_bytes = s.is_stopped ? 0 : s.best_bytes;
     result->is_stopped = s.is_stopped;
+    result->proof = POPLINER_PROOF_SEARCH;
     clear(&s);
     return status;
 }

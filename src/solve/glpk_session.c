@@ -4,7 +4,6 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/own_thread.h"
-#include "base/plain_locale.h"
 
 #include <glpk.h>
 
@@ -15,22 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What GLPK is to do with a program. */
-typedef enum task { SOLVE, WRITE_LP, WRITE_MPS } task;
-
-/* One call of pl_glpk_solve or pl_glpk_write. It lives outside the function that setjmp returns to,
+/* One call of pl_glpk_solve. It lives outside the function that setjmp returns to,
  * so its members keep their values when GLPK jumps. */
 typedef struct job {
     pl_own_thread thread;
     const pl_mip *program;
-    task task;
-    const pl_glpk_limits *limits; /* of SOLVE, like the next three */
+    const pl_glpk_limits *limits;
     double *values;
     double *objective;
     pl_mip_outcome *outcome;
-    const char *path; /* of WRITE_LP and WRITE_MPS, like the next two */
-    void (*name_column)(const void *user, size_t index, char *name, size_t size);
-    const void *name_user;
     popliner_error *error;
     popliner_status status;
 
@@ -85,7 +77,7 @@ static int take_output(void *info, const char *text) {
         }
     }
     /* the simplex method asks nobody, but it prints now and then; a failure is the only way out */
-    if (current->task == SOLVE && !current->is_stopping && must_stop(current)) {
+    if (!current->is_stopping && must_stop(current)) {
         current->is_stopping = true;
         glp_error("stopped\n");
     }
@@ -204,56 +196,14 @@ static popliner_status search(glp_prob *problem, job *current) {
     return POPLINER_OK;
 }
 
-/* Whether the file ends as GLPK ends one: it does not tell when its last bytes are lost. What
- * cannot be read again, like a pipe, is believed. */
-static bool is_complete(const char *path, bool is_mps) {
-    char end[16] = "";
-    FILE *file = fopen(path, "rb");
-    if (file == NULL || fseek(file, -8, SEEK_END) != 0) {
-        bool is_device = file != NULL && ftell(file) == -1;
-        if (file != NULL)
-            fclose(file);
-        return file == NULL || is_device;
-    }
-    size_t length = fread(end, 1, 8, file);
-    fclose(file);
-    end[length] = '\0';
-    return strstr(end, is_mps ? "ENDATA" : "End") != NULL;
-}
-
-static popliner_status write_file(glp_prob *problem, const job *current) {
-    char name[80];
-    for (size_t i = 0; i < current->program->num_columns; ++i) {
-        current->name_column(current->name_user, i, name, sizeof name);
-        glp_set_col_name(problem, (int)i + 1, name);
-    }
-    for (size_t i = 0; i < current->program->num_rows; ++i) {
-        snprintf(name, sizeof name, "r_%zu", i);
-        glp_set_row_name(problem, (int)i + 1, name);
-    }
-    int code = current->task == WRITE_LP
-                   ? glp_write_lp(problem, NULL, current->path)
-                   : glp_write_mps(problem, GLP_MPS_FILE, NULL, current->path);
-    if (code != 0 || !is_complete(current->path, current->task == WRITE_MPS))
-        return pl_fail(current->error, POPLINER_ERROR_OUTPUT,
-                       "%s: the integer program cannot be written (%s)", current->path,
-                       current->last_line);
-    return POPLINER_OK;
-}
-
 /* Only GLPK's own memory is taken in here, so nothing is lost when it jumps out. */
 static popliner_status work(job *current) {
     glp_term_hook(take_output, current);
     glp_error_hook(escape_from_failure, current);
-    if (current->task == SOLVE)
-        glp_mem_limit(current->limits->memory_mib);
+    glp_mem_limit(current->limits->memory_mib);
     glp_prob *problem = build(current);
     bool solved = false;
-    popliner_status status = POPLINER_OK;
-    if (current->task == SOLVE)
-        status = relax(problem, current, &solved);
-    else
-        status = write_file(problem, current);
+    popliner_status status = relax(problem, current, &solved);
     if (status == POPLINER_OK && solved)
         status = search(problem, current);
     glp_delete_prob(problem);
@@ -271,9 +221,6 @@ static popliner_status work_guarded(job *current) {
         *current->outcome = PL_MIP_UNSOLVED;
         return POPLINER_OK;
     }
-    if (current->task != SOLVE)
-        return pl_fail(current->error, POPLINER_ERROR_INTERNAL, "GLPK gave up (%s)",
-                       current->last_line);
     return pl_fail(current->error, POPLINER_ERROR_INTERNAL,
                    "GLPK gave up, with %d MiB of memory allowed (%s)", current->limits->memory_mib,
                    current->last_line);
@@ -328,27 +275,10 @@ done:
 popliner_status pl_glpk_solve(const pl_mip *program, const pl_glpk_limits *limits, double *values,
                               double *objective, pl_mip_outcome *outcome, popliner_error *error) {
     job current = {.program = program,
-                   .task = SOLVE,
                    .limits = limits,
                    .values = values,
                    .objective = objective,
                    .outcome = outcome,
                    .error = error};
     return run(&current);
-}
-
-popliner_status
-pl_glpk_write(const pl_mip *program,
-              void (*name_column)(const void *user, size_t index, char *name, size_t size),
-              const void *user, bool is_mps, const char *path, popliner_error *error) {
-    job current = {.program = program,
-                   .task = is_mps ? WRITE_MPS : WRITE_LP,
-                   .path = path,
-                   .name_column = name_column,
-                   .name_user = user,
-                   .error = error};
-    pl_plain_locale locale = pl_plain_locale_enter(); /* GLPK prints numbers as the locale has it */
-    popliner_status status = run(&current);
-    pl_plain_locale_leave(&locale);
-    return status;
 }

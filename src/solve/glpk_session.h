@@ -37,11 +37,4 @@ typedef enum pl_mip_outcome {
 popliner_status pl_glpk_solve(const pl_mip *program, const pl_glpk_limits *limits, double *values,
                               double *objective, pl_mip_outcome *outcome, popliner_error *error);
 
-/* Writes the program into the file `path`, as CPLEX LP or (is_mps) free MPS. Rows are r_0, r_1,
- * ...; name_column gives the columns' names. Errors: as above, and OUTPUT. */
-popliner_status
-pl_glpk_write(const pl_mip *program,
-              void (*name_column)(const void *user, size_t index, char *name, size_t size),
-              const void *user, bool is_mps, const char *path, popliner_error *error);
-
 #endif

@@ -4,83 +4,12 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "costs/costs.h"
+#include "solve/contradiction.h"
+#include "solve/remedies.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Without any limit of memory. */
-static pl_filter unlimited(const pl_problem *problem) {
-    pl_filter filter = pl_filter_of_limits(problem);
-    filter.plain_limit_bytes = POPLINER_PEAK_FORBIDDEN - 1;
-    filter.ignores_ipu_limits = true;
-    return filter;
-}
-
-/* Whether a problem with some of the constraints has any split, whatever memory it needs. */
-static popliner_status is_possible(const pl_problem *problem, const uint8_t *active,
-                                   const pl_stop *stop, bool *possible, bool *is_stopped,
-                                   popliner_error *error) {
-    pl_problem other = {0};
-    pl_search search = {.problem = &other, .stop = stop};
-    pl_split split = {0};
-    *possible = true;
-    popliner_status status =
-        pl_problem_create(&other, problem->costs, problem->options, active, error);
-    if (status == POPLINER_OK) {
-        pl_filter filter = unlimited(&other);
-        status = pl_search_find(&search, &filter, PL_GOAL_ANY, &split, NULL, error);
-        *possible = split.num_stages > 0 || search.is_stopped;
-        *is_stopped = *is_stopped || search.is_stopped;
-    }
-    pl_split_clear(&split);
-    pl_search_free(&search);
-    pl_problem_free(&other);
-    return status;
-}
-
-/* Leaves out one constraint after another, as long as what is left is impossible, too. */
-static popliner_status find_contradiction(const pl_problem *problem, const pl_stop *stop,
-                                          popliner_plan *plan, popliner_error *error) {
-    popliner_constraint *constraints = NULL;
-    size_t count = 0;
-    size_t num_needed = 0;
-    popliner_status status =
-        pl_constraints_list(problem->costs, problem->options, &constraints, &count, error);
-    uint8_t *active = pl_new_array(count, sizeof *active);
-    if (status == POPLINER_OK && active == NULL)
-        status = pl_fail_memory(error, "the constraints");
-    if (status != POPLINER_OK)
-        goto done;
-    memset(active, 1, count);
-    /* a cut or a place is more telling than the number of IPUs, which is tried first; but without a
-     * device map pairs and places mean something else, so that is tried last */
-    for (size_t k = 0; k < count; ++k) {
-        size_t i = problem->is_mapped ? (k + 1) % count : k;
-        bool possible = false;
-        active[i] = 0;
-        status = is_possible(problem, active, stop, &possible, &plan->is_stopped, error);
-        if (status != POPLINER_OK)
-            goto done;
-        active[i] = possible;
-    }
-    /* what was not looked at may not be needed: nothing is told then */
-    if (plan->is_stopped) {
-        plan->infeasibility.obstacle = POPLINER_OBSTACLE_UNKNOWN;
-        goto done;
-    }
-    for (size_t i = 0; i < count; ++i)
-        if (active[i] != 0)
-            constraints[num_needed++] = constraints[i];
-    plan->infeasibility.obstacle = POPLINER_OBSTACLE_CONSTRAINTS;
-    plan->infeasibility.constraints = constraints;
-    plan->infeasibility.num_constraints = num_needed;
-    constraints = NULL;
-done:
-    free(constraints);
-    free(active);
-    return status;
-}
 
 /* What the units need alone, and may have, wherever the constraints let them be. */
 typedef struct unit_sizes {
@@ -91,7 +20,7 @@ typedef struct unit_sizes {
 /* Takes in all places that the units have in pipelines of num_stages stages. */
 static popliner_status add_places(const pl_problem *p, size_t num_stages, unit_sizes *sizes,
                                   popliner_error *error) {
-    pl_filter free_filter = unlimited(p);
+    pl_filter free_filter = pl_filter_without_memory(p);
     pl_filter filter = pl_filter_of_limits(p);
     pl_reachability reachability = {.problem = p, .filter = &free_filter, .num_stages = num_stages};
     uint8_t *ok = pl_new_array(p->num_units, sizeof *ok);
@@ -120,6 +49,18 @@ done:
     free(ok);
     pl_reachability_free(&reachability);
     return status;
+}
+
+/* Looks for an IPU that would hold a unit which is too large where it may be. */
+static void find_fitting_ipu(const pl_problem *p, popliner_infeasibility *why) {
+    pl_filter filter = pl_filter_of_limits(p);
+    size_t count = p->is_mapped ? p->options->num_mapped_stages : p->max_stages;
+    for (size_t stage = 0; stage < count; ++stage)
+        if (pl_filter_limit(p, &filter, pl_problem_ipu(p, stage)) >= why->unit_bytes) {
+            why->obstacle = POPLINER_OBSTACLE_PLACE;
+            why->fitting_ipu = pl_problem_ipu(p, stage);
+            return;
+        }
 }
 
 /* Looks for a unit that is too large wherever it may be. */
@@ -154,6 +95,7 @@ static popliner_status find_large_unit(const pl_problem *p, popliner_infeasibili
         why->unit = unit;
         why->unit_bytes = sizes.min_bytes[unit];
         why->limit_bytes = sizes.limit_bytes[unit];
+        find_fitting_ipu(p, why);
         break;
     }
 done:
@@ -225,7 +167,8 @@ static popliner_status find_enough_bytes(const pl_problem *problem, const pl_sto
 static popliner_status find_best_effort(const pl_problem *problem, const pl_stop *stop,
                                         popliner_plan *plan, popliner_error *error) {
     static const popliner_objective memory = POPLINER_OBJECTIVE_MEMORY;
-    pl_search search = {.problem = problem, .stop = stop, .filter = unlimited(problem)};
+    pl_search search = {
+        .problem = problem, .stop = stop, .filter = pl_filter_without_memory(problem)};
     popliner_status status =
         pl_search_find(&search, &search.filter, PL_GOAL_ANY, &search.split, NULL, error);
     if (status == POPLINER_OK && search.split.num_stages > 0) {
@@ -237,8 +180,8 @@ static popliner_status find_best_effort(const pl_problem *problem, const pl_stop
         const popliner_objective *asked = pl_objectives_of(problem->options, &plan->num_values);
         search.filter.spread_is_of_cycles = pl_spread_is_of_cycles(problem->options);
         for (size_t i = 0; i < plan->num_values; ++i)
-            plan->values[i] =
-                (popliner_plan_value){asked[i], pl_search_value(&search, asked[i]), 0};
+            plan->values[i] = (popliner_plan_value){asked[i], pl_search_value(&search, asked[i]), 0,
+                                                    POPLINER_PROOF_NONE};
     }
     plan->is_stopped = plan->is_stopped || search.is_stopped;
     pl_search_free(&search);
@@ -252,7 +195,7 @@ popliner_status pl_explain_infeasibility(const pl_problem *problem, const pl_sto
     if (status == POPLINER_OK && plan->num_stages == 0 && plan->is_stopped)
         plan->infeasibility.obstacle = POPLINER_OBSTACLE_UNKNOWN;
     else if (status == POPLINER_OK && plan->num_stages == 0)
-        status = find_contradiction(problem, stop, plan, error);
+        status = pl_contradiction_find(problem, stop, plan, error);
     if (status != POPLINER_OK || plan->num_stages == 0)
         return status;
     status = find_large_unit(problem, &plan->infeasibility, error);
@@ -260,5 +203,7 @@ popliner_status pl_explain_infeasibility(const pl_problem *problem, const pl_sto
         status = find_enough_stages(problem, stop, plan, error);
     if (status == POPLINER_OK)
         status = find_enough_bytes(problem, stop, plan, error);
+    if (status == POPLINER_OK && !plan->is_stopped)
+        status = pl_remedies_find(problem, stop, &plan->infeasibility, &plan->is_stopped, error);
     return status;
 }

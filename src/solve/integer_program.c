@@ -15,10 +15,72 @@
 enum { MAX_ENTRIES = 20000000 };
 
 void pl_integer_program_clear(pl_integer_program *s) {
+    free(s->places);
     free(s->columns);
     free(s->row);
     free(s->values);
     pl_mip_clear(&s->program);
+}
+
+/* ---- places ---- */
+
+/* How the stages are told apart. */
+typedef enum telling { ALL_THE_SAME, BY_STAGE, BY_STAGES_TO_END, BY_BOTH } telling;
+
+static telling telling_of(const pl_problem *p) {
+    if (p->is_mapped || (p->depends_on_end && p->depends_on_ipu))
+        return BY_BOTH;
+    if (p->depends_on_end)
+        return BY_STAGES_TO_END;
+    return p->depends_on_ipu ? BY_STAGE : ALL_THE_SAME;
+}
+
+/* The places of pipelines of fewer stages that stand before those of this many. */
+static size_t places_before(const pl_problem *p, size_t num_stages) {
+    size_t count = 0;
+    for (size_t n = p->min_stages; n < num_stages; ++n)
+        count += n;
+    return count;
+}
+
+size_t pl_integer_program_place(const pl_integer_program *s, size_t num_stages, size_t stage) {
+    const pl_problem *p = s->problem;
+    switch (telling_of(p)) {
+    case ALL_THE_SAME:
+        break;
+    case BY_STAGE:
+        return stage;
+    case BY_STAGES_TO_END:
+        return p->max_stages - num_stages + stage;
+    case BY_BOTH:
+        return places_before(p, num_stages) + stage;
+    }
+    return 0;
+}
+
+static popliner_status lay_places(pl_integer_program *s, popliner_error *error) {
+    const pl_problem *p = s->problem;
+    telling how = telling_of(p);
+    size_t longest = p->max_stages;
+    s->num_places = how == ALL_THE_SAME ? 1
+                    : how == BY_BOTH    ? places_before(p, longest + 1)
+                                        : longest;
+    s->places = pl_new_array(s->num_places, sizeof *s->places);
+    if (s->places == NULL)
+        return pl_fail_memory(error, "the stages of the integer program");
+    if (how == ALL_THE_SAME)
+        s->places[0] = (pl_place){0, 1, 0, true, true};
+    for (size_t i = 0; how == BY_STAGE && i < longest; ++i)
+        s->places[i] = (pl_place){i, 1, i + 1, i == 0, true};
+    for (size_t i = 0; how == BY_STAGES_TO_END && i < longest; ++i)
+        s->places[i] = (pl_place){0, longest - i, i + 1, true, i + 1 == longest};
+    for (size_t n = p->min_stages; how == BY_BOTH && n <= longest; ++n)
+        for (size_t i = 0; i < n; ++i) {
+            size_t at = pl_integer_program_place(s, n, i);
+            s->places[at] =
+                (pl_place){i, n - i, i + 1 < n ? at + 1 : s->num_places, i == 0, i + 1 == n};
+        }
+    return POPLINER_OK;
 }
 
 /* ---- what may be in a split ---- */
@@ -30,27 +92,83 @@ static popliner_status add_column(pl_integer_program *s, pl_column c, popliner_e
     return POPLINER_OK;
 }
 
-/* Collects the intervals, stage by stage, that lie on a way from the first unit to the last. */
+/* Marks the intervals from a unit on that may be at a place: none whose cut alone is over the
+ * budget; and those before the last of the fixed stages are only these. */
+static void mark(const pl_integer_program *s, size_t place, size_t first, uint8_t *ok) {
+    const pl_place *at = &s->places[place];
+    size_t n = s->problem->num_units;
+    const pl_split *fixed = s->fixed;
+    pl_problem_mark(s->problem, &s->filter, at->stage, at->to_end, first, ok);
+    for (size_t end = first + 1; s->filter.max_cut_bytes < PL_MAX_CUT_BYTES && end < n; ++end)
+        ok[end - 1 - first] &=
+            popliner_costs_cut(s->problem->costs, end) <= s->filter.max_cut_bytes;
+    if (fixed == NULL || first >= fixed->first_units[fixed->num_stages - 1])
+        return;
+    size_t k = 0;
+    while (fixed->first_units[k + 1] <= first)
+        ++k;
+    size_t length = fixed->first_units[k + 1] - first;
+    for (size_t d = 0; d < n - first; ++d)
+        ok[d] &= first == fixed->first_units[k] && d + 1 == length;
+}
+
+/* What a place can be reached from, and what it can reach: [places][units + 1]. */
+typedef struct ways {
+    uint8_t *here;   /* a stage that begins with the unit may come behind others */
+    uint8_t *to_end; /* and have others behind it, to the end of the chain */
+} ways;
+
+static void find_ways(const pl_integer_program *s, ways *w, uint8_t *ok) {
+    size_t n = s->problem->num_units;
+    size_t width = n + 1;
+    for (size_t place = 0; place < s->num_places; ++place) {
+        const pl_place *at = &s->places[place];
+        w->here[place * width] |= at->begins;
+        for (size_t i = 0; i < n; ++i) {
+            if (w->here[place * width + i] == 0 || at->next == s->num_places)
+                continue;
+            mark(s, place, i, ok);
+            for (size_t d = 0; d + 1 < n - i; ++d)
+                w->here[at->next * width + i + d + 1] |= ok[d];
+        }
+    }
+    for (size_t place = s->num_places; place-- > 0;) {
+        const pl_place *at = &s->places[place];
+        for (size_t i = 0; i < n; ++i) {
+            if (w->here[place * width + i] == 0)
+                continue;
+            mark(s, place, i, ok);
+            uint8_t reaches = at->ends ? ok[n - 1 - i] : 0;
+            for (size_t d = 0; d + 1 < n - i && at->next < s->num_places; ++d)
+                reaches |= ok[d] & w->to_end[at->next * width + i + d + 1];
+            w->to_end[place * width + i] = reaches;
+        }
+    }
+}
+
+/* Collects the intervals, place by place, that lie on a way from the first unit to the last. */
 static popliner_status collect_by_place(pl_integer_program *s, popliner_error *error) {
     size_t n = s->problem->num_units;
-    pl_reachability reachability = {
-        .problem = s->problem, .filter = &s->filter, .num_stages = s->num_places};
-    if (s->fixed != NULL) {
-        reachability.fixed_units = s->fixed->first_units;
-        reachability.num_fixed = s->fixed->num_stages;
-    }
+    size_t width = n + 1;
     uint8_t *ok = pl_new_array(n, sizeof *ok);
-    popliner_status status = ok == NULL
-                                 ? pl_fail_memory(error, "the intervals of the integer program")
-                                 : pl_reachability_find(&reachability, error);
-    if (status != POPLINER_OK)
+    ways w = {pl_new_array(s->num_places * width, 1), pl_new_array(s->num_places * width, 1)};
+    popliner_status status = POPLINER_OK;
+    if (ok == NULL || w.here == NULL || w.to_end == NULL) {
+        status = pl_fail_memory(error, "the intervals of the integer program");
         goto done;
+    }
+    find_ways(s, &w, ok);
     for (size_t place = 0; place < s->num_places; ++place)
         for (size_t i = 0; i < n; ++i) {
-            if (!pl_reachability_mark(&reachability, place, i, ok))
+            const pl_place *at = &s->places[place];
+            if (w.to_end[place * width + i] == 0)
                 continue;
+            mark(s, place, i, ok);
             for (size_t d = 0; d < n - i; ++d) {
-                if (ok[d] == 0)
+                bool goes_on = d + 1 == n - i ? at->ends
+                                              : at->next < s->num_places &&
+                                                    w.to_end[at->next * width + i + d + 1] != 0;
+                if (ok[d] == 0 || !goes_on)
                     continue;
                 status = add_column(s, (pl_column){place, i, i + d}, error);
                 if (status != POPLINER_OK)
@@ -59,12 +177,13 @@ static popliner_status collect_by_place(pl_integer_program *s, popliner_error *e
         }
 done:
     free(ok);
-    pl_reachability_free(&reachability);
+    free(w.here);
+    free(w.to_end);
     return status;
 }
 
 /* The same where stages may stand anywhere: by the fewest stages before and behind an interval. */
-popliner_status pl_integer_program_collect(pl_integer_program *s, popliner_error *error) {
+static popliner_status collect_anywhere(pl_integer_program *s, popliner_error *error) {
     size_t n = s->problem->num_units;
     popliner_status status = POPLINER_OK;
     uint8_t *ok = pl_new_array(n * n, sizeof *ok);
@@ -78,7 +197,7 @@ popliner_status pl_integer_program_collect(pl_integer_program *s, popliner_error
         before[i] = behind[i] = n + 1;
     before[0] = behind[n] = 0;
     for (size_t i = 0; i < n; ++i) {
-        pl_problem_mark(s->problem, &s->filter, 0, 1, i, ok + i * n);
+        mark(s, 0, i, ok + i * n);
         for (size_t d = 0; d < n - i; ++d)
             if (ok[i * n + d] != 0 && before[i] + 1 < before[i + d + 1])
                 before[i + d + 1] = before[i] + 1;
@@ -102,6 +221,14 @@ done:
     return status;
 }
 
+popliner_status pl_integer_program_collect(pl_integer_program *s, popliner_error *error) {
+    popliner_status status = s->places == NULL ? lay_places(s, error) : POPLINER_OK;
+    s->num_columns = 0;
+    if (status != POPLINER_OK)
+        return status;
+    return s->num_places > 1 ? collect_by_place(s, error) : collect_anywhere(s, error);
+}
+
 /* ---- rows ---- */
 
 bool pl_integer_program_add_entry(pl_integer_program *s, size_t row, size_t at, double value) {
@@ -112,7 +239,8 @@ popliner_status pl_integer_program_too_large(const pl_integer_program *s, poplin
     if (s->program.num_entries < MAX_ENTRIES)
         return pl_fail_memory(error, "the integer program");
     return pl_fail(error, POPLINER_ERROR_INTERNAL,
-                   "the integer program is too large, with more than %d entries for %zu intervals",
+                   "the integer program is too large, with more than %d entries for %zu intervals; "
+                   "limits or constraints make it smaller, and other solvers do without",
                    MAX_ENTRIES, s->num_columns);
 }
 
@@ -125,81 +253,151 @@ uint64_t pl_integer_program_cost(const pl_integer_program *s, pl_goal goal, cons
         /* an IPU with several stages counts once */
         return !s->problem->is_mapped || s->problem->first_on_ipu[c->stage] == c->stage;
     case PL_GOAL_EARLIEST_CUTS:
-        /* one stage after another: the first one that is not fixed yet */
-        return s->fixed != NULL && c->stage == s->fixed->num_stages ? c->first_unit : 0;
+        /* one cut after another: the one behind the last stage that is fixed; best is none */
+        return s->fixed == NULL ||
+                       c->first_unit != s->fixed->first_units[s->fixed->num_stages - 1] ||
+                       c->last_unit + 1 == s->problem->num_units
+                   ? 0
+                   : c->last_unit + 1;
     case PL_GOAL_ANY:
         break;
     }
     /* small stages are the most likely ones to get on with each other */
     if (!s->problem->is_shared)
         return 0;
-    return popliner_costs_peak(costs, c->first_unit, c->last_unit, s->num_places - c->stage);
+    return pl_integer_program_value(s, false, c);
 }
 
-/* Columns with their costs, and rows: one unit of flow leaves unit 0; what comes in before a unit
- * leaves with it; where the number of stages is free, at most so many. */
+uint64_t pl_integer_program_value(const pl_integer_program *s, bool of_cycles, const pl_column *c) {
+    const popliner_costs *costs = s->problem->costs;
+    return of_cycles ? popliner_costs_cycles(costs, c->first_unit, c->last_unit)
+                     : popliner_costs_peak(costs, c->first_unit, c->last_unit,
+                                           s->places[c->stage].to_end);
+}
+
+/* ---- units of coefficients ---- */
+
+uint64_t pl_common_divisor(uint64_t a, uint64_t b) {
+    while (b != 0) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* The unit in which numbers up to `largest` with this divisor become small coefficients: the
+ * divisor, so that they are whole, or a multiple of it. */
+static double unit_for(uint64_t largest, uint64_t divisor) {
+    double unit = divisor > 0 ? (double)divisor : 1.0;
+    while ((double)largest > LARGEST_COEFFICIENT * unit)
+        unit *= 2.0;
+    return unit;
+}
+
+/* A number in such a unit. What is far below GLPK's tolerances would only confuse it. */
+static double in_units(uint64_t number, double unit) {
+    double coefficient = (double)number / unit;
+    return coefficient < 1e-6 ? 0.0 : coefficient;
+}
+
+/* The unit of what the columns contribute to a goal. *is_whole: it divides all of them. */
+static double unit_of_goal(const pl_integer_program *s, pl_goal goal, uint64_t largest,
+                           bool *is_whole) {
+    uint64_t divisor = 0;
+    for (size_t a = 0; a < s->num_columns; ++a) {
+        uint64_t cost = pl_integer_program_cost(s, goal, &s->columns[a]);
+        divisor = pl_common_divisor(cost, divisor);
+    }
+    double unit = unit_for(largest, divisor);
+    *is_whole = divisor == 0 || unit <= (double)divisor;
+    return unit;
+}
+
+/* ---- ways through the chain ---- */
+
+/* The row of what begins with a unit at a place; that of the first unit is one for all places. */
+static size_t *row_of(const pl_integer_program *s, size_t place, size_t unit) {
+    return &s->row[(unit == 0 ? 0 : place) * s->problem->num_units + unit];
+}
+
+/* One unit of flow leaves unit 0, and what comes in before a unit leaves with it. */
+static popliner_status add_flow_rows(pl_integer_program *s, popliner_error *error) {
+    size_t count = s->num_places * s->problem->num_units;
+    s->row = pl_new_array(count, sizeof *s->row);
+    if (s->row == NULL)
+        return pl_fail_memory(error, "the integer program");
+    for (size_t i = 0; i < count; ++i)
+        s->row[i] = SIZE_MAX;
+    for (size_t a = 0; a < s->num_columns; ++a) {
+        const pl_column *c = &s->columns[a];
+        size_t *row = row_of(s, c->stage, c->first_unit);
+        double through = c->first_unit == 0 ? 1.0 : 0.0;
+        if (*row != SIZE_MAX)
+            continue;
+        *row = s->program.num_rows;
+        if (!pl_mip_add_row(&s->program, through, through))
+            return pl_integer_program_too_large(s, error);
+    }
+    return POPLINER_OK;
+}
+
+/* Where the number of stages is free, and may be too large. */
+static popliner_status add_stages_row(pl_integer_program *s, popliner_error *error) {
+    const pl_problem *p = s->problem;
+    size_t most = p->max_stages;
+    if (!p->is_mapped && s->filter.max_ipus < most)
+        most = s->filter.max_ipus;
+    if (s->num_places > 1 && (most == p->max_stages || p->is_mapped))
+        return POPLINER_OK;
+    size_t row = s->program.num_rows;
+    double fewest = p->min_stages > 1 ? (double)p->min_stages : -INFINITY;
+    if (!pl_mip_add_row(&s->program, fewest, (double)most))
+        return pl_integer_program_too_large(s, error);
+    for (size_t a = 0; a < s->num_columns; ++a)
+        if (!pl_integer_program_add_entry(s, row, a, 1.0))
+            return pl_integer_program_too_large(s, error);
+    return POPLINER_OK;
+}
+
+/* Columns with their costs, and the rows that make them ways through the chain. */
 static popliner_status add_paths(pl_integer_program *s, pl_goal goal, popliner_error *error) {
-    pl_mip *program = &s->program;
     size_t n = s->problem->num_units;
     uint64_t largest = 0;
     for (size_t a = 0; a < s->num_columns; ++a) {
         uint64_t cost = pl_integer_program_cost(s, goal, &s->columns[a]);
         largest = cost > largest ? cost : largest;
     }
-    s->unit_of_one = 1.0;
-    while ((double)largest > LARGEST_COEFFICIENT * s->unit_of_one)
-        s->unit_of_one *= 2.0;
-    s->row = pl_new_array(s->num_places * n, sizeof *s->row);
-    if (s->row == NULL)
-        return pl_fail_memory(error, "the integer program");
-    for (size_t i = 0; i < s->num_places * n; ++i)
-        s->row[i] = SIZE_MAX;
-    for (size_t a = 0; a < s->num_columns; ++a) {
+    s->unit_of_one = unit_of_goal(s, goal, largest, &s->is_goal_whole);
+    popliner_status status = add_flow_rows(s, error);
+    for (size_t a = 0; status == POPLINER_OK && a < s->num_columns; ++a) {
         const pl_column *c = &s->columns[a];
-        size_t *row = &s->row[c->stage * n + c->first_unit];
-        double through = c->stage == 0 && c->first_unit == 0 ? 1.0 : 0.0;
-        if (*row == SIZE_MAX) {
-            *row = program->num_rows;
-            if (!pl_mip_add_row(program, through, through))
-                return pl_integer_program_too_large(s, error);
-        }
+        size_t end = c->last_unit + 1;
+        double cost = in_units(pl_integer_program_cost(s, goal, c), s->unit_of_one);
+        if (!pl_mip_add_column(&s->program, true, cost) ||
+            !pl_integer_program_add_entry(s, *row_of(s, c->stage, c->first_unit), a, 1.0) ||
+            (end < n &&
+             !pl_integer_program_add_entry(s, *row_of(s, s->places[c->stage].next, end), a, -1.0)))
+            status = pl_integer_program_too_large(s, error);
     }
-    size_t stages_row = program->num_rows;
-    if (s->num_places == 1 &&
-        !pl_mip_add_row(program, (double)s->problem->min_stages, (double)s->problem->max_stages))
-        return pl_integer_program_too_large(s, error);
-    for (size_t a = 0; a < s->num_columns; ++a) {
-        const pl_column *c = &s->columns[a];
-        size_t next_place = s->num_places == 1 ? 0 : c->stage + 1;
-        double cost = (double)pl_integer_program_cost(s, goal, c) / s->unit_of_one;
-        if (!pl_mip_add_column(program, true, cost) ||
-            !pl_integer_program_add_entry(s, s->row[c->stage * n + c->first_unit], a, 1.0) ||
-            (c->last_unit + 1 < n && !pl_integer_program_add_entry(
-                                         s, s->row[next_place * n + c->last_unit + 1], a, -1.0)) ||
-            (s->num_places == 1 && !pl_integer_program_add_entry(s, stages_row, a, 1.0)))
-            return pl_integer_program_too_large(s, error);
-    }
-    return POPLINER_OK;
+    return status == POPLINER_OK ? add_stages_row(s, error) : status;
 }
 
 /* The sum of the cut bytes is at most the filter's, with room for GLPK's tolerance: what exceeds it
  * by less is found out afterwards. */
 static popliner_status add_cut_budget(pl_integer_program *s, popliner_error *error) {
     uint64_t budget_bytes = s->filter.max_cut_bytes;
-    double scale = 1.0;
+    bool is_whole;
     if (budget_bytes >= PL_MAX_CUT_BYTES)
         return POPLINER_OK;
-    while ((double)budget_bytes > LARGEST_COEFFICIENT * scale)
-        scale *= 2.0;
+    double scale = unit_of_goal(s, PL_GOAL_FEWEST_CUT_BYTES, budget_bytes, &is_whole);
     size_t row = s->program.num_rows;
     if (!pl_mip_add_row(&s->program, -INFINITY, (double)budget_bytes / scale + 1e-3))
         return pl_integer_program_too_large(s, error);
     for (size_t a = 0; a < s->num_columns; ++a) {
         uint64_t bytes = pl_integer_program_cost(s, PL_GOAL_FEWEST_CUT_BYTES, &s->columns[a]);
-        /* one that is over the budget alone stays that far over it, whatever its size */
-        double value =
-            bytes > budget_bytes ? (double)budget_bytes / scale + 1.0 : (double)bytes / scale;
-        if (bytes > 0 && !pl_integer_program_add_entry(s, row, a, value))
+        double value = in_units(bytes, scale);
+        if (value > 0.0 && !pl_integer_program_add_entry(s, row, a, value))
             return pl_integer_program_too_large(s, error);
     }
     return POPLINER_OK;
@@ -319,8 +517,7 @@ static popliner_status add_pairs(pl_integer_program *s, popliner_error *error) {
 
 popliner_status pl_integer_program_build(pl_integer_program *s, pl_goal goal,
                                          popliner_error *error) {
-    popliner_status status =
-        s->num_places > 1 ? collect_by_place(s, error) : pl_integer_program_collect(s, error);
+    popliner_status status = pl_integer_program_collect(s, error);
     if (status == POPLINER_OK && s->num_columns > 0)
         status = add_paths(s, goal, error);
     if (status == POPLINER_OK && s->num_columns > 0)
@@ -332,10 +529,141 @@ popliner_status pl_integer_program_build(pl_integer_program *s, pl_goal goal,
     return status;
 }
 
+/* ---- largest and smallest values ---- */
+
+popliner_status pl_integer_program_bounds(const pl_integer_program *s, bool of_cycles,
+                                          uint64_t *largest_at_least, uint64_t *smallest_at_most,
+                                          popliner_error *error) {
+    size_t n = s->problem->num_units;
+    uint64_t *least = pl_new_array(n, sizeof *least);
+    uint64_t *most = pl_new_array(n, sizeof *most);
+    popliner_status status = least == NULL || most == NULL
+                                 ? pl_fail_memory(error, "the values of the units")
+                                 : POPLINER_OK;
+    *largest_at_least = 0;
+    *smallest_at_most = UINT64_MAX;
+    for (size_t unit = 0; status == POPLINER_OK && unit < n; ++unit)
+        least[unit] = UINT64_MAX;
+    for (size_t a = 0; status == POPLINER_OK && a < s->num_columns; ++a) {
+        const pl_column *c = &s->columns[a];
+        uint64_t value = pl_integer_program_value(s, of_cycles, c);
+        for (size_t unit = c->first_unit; unit <= c->last_unit; ++unit) {
+            least[unit] = value < least[unit] ? value : least[unit];
+            most[unit] = value > most[unit] ? value : most[unit];
+        }
+    }
+    for (size_t unit = 0; status == POPLINER_OK && unit < n; ++unit) {
+        *largest_at_least = least[unit] > *largest_at_least ? least[unit] : *largest_at_least;
+        *smallest_at_most = most[unit] < *smallest_at_most ? most[unit] : *smallest_at_most;
+    }
+    free(least);
+    free(most);
+    return status;
+}
+
+/* Sets value_unit so that all that is above value_offset becomes small coefficients. */
+static void choose_value_unit(pl_integer_program *s, bool of_cycles) {
+    uint64_t largest = 0;
+    uint64_t divisor = 0;
+    for (size_t a = 0; a < s->num_columns; ++a) {
+        uint64_t value = pl_integer_program_value(s, of_cycles, &s->columns[a]);
+        uint64_t above = value > s->value_offset ? value - s->value_offset : 0;
+        largest = above > largest ? above : largest;
+        divisor = pl_common_divisor(above, divisor);
+    }
+    s->value_unit = unit_for(largest, divisor);
+}
+
+/* A value as a coefficient. */
+static double scaled(const pl_integer_program *s, uint64_t value) {
+    value = value > s->least_value ? value : s->least_value;
+    return value > s->value_offset ? in_units(value - s->value_offset, s->value_unit) : 0.0;
+}
+
+/* Rows "column `of` is at least, or at most, what the stage that holds the unit has". */
+static popliner_status add_cover_rows(pl_integer_program *s, bool of_cycles, size_t of,
+                                      bool is_largest, popliner_error *error) {
+    const pl_problem *p = s->problem;
+    bool by_ipu = of_cycles && p->is_shared;
+    size_t first_row = s->program.num_rows;
+    size_t num_rows = by_ipu ? s->num_places : p->num_units;
+    for (size_t r = 0; r < num_rows; ++r)
+        if (!pl_mip_add_row(&s->program, is_largest ? 0.0 : -INFINITY,
+                            is_largest ? INFINITY : 0.0) ||
+            !pl_integer_program_add_entry(s, first_row + r, of, 1.0))
+            return pl_integer_program_too_large(s, error);
+    for (size_t a = 0; a < s->num_columns; ++a) {
+        const pl_column *c = &s->columns[a];
+        double value = scaled(s, pl_integer_program_value(s, of_cycles, c));
+        size_t first = by_ipu ? p->first_on_ipu[c->stage] : c->first_unit;
+        size_t last = by_ipu ? first : c->last_unit;
+        for (size_t r = first; value > 0.0 && r <= last; ++r)
+            if (!pl_integer_program_add_entry(s, first_row + r, a, -value))
+                return pl_integer_program_too_large(s, error);
+    }
+    return POPLINER_OK;
+}
+
+popliner_status pl_integer_program_add_largest(pl_integer_program *s, bool of_cycles, double cost,
+                                               popliner_error *error) {
+    size_t largest = s->program.num_columns;
+    if (s->value_unit <= 0.0)
+        choose_value_unit(s, of_cycles);
+    if (!pl_mip_add_column(&s->program, false, cost))
+        return pl_integer_program_too_large(s, error);
+    return add_cover_rows(s, of_cycles, largest, true, error);
+}
+
+popliner_status pl_integer_program_add_spread(pl_integer_program *s, double cost,
+                                              popliner_error *error) {
+    bool of_cycles = s->filter.spread_is_of_cycles;
+    size_t largest = s->program.num_columns;
+    popliner_status status = pl_integer_program_add_largest(s, of_cycles, cost, error);
+    size_t smallest = s->program.num_columns;
+    if (status == POPLINER_OK && !pl_mip_add_column(&s->program, false, -cost))
+        status = pl_integer_program_too_large(s, error);
+    if (status == POPLINER_OK)
+        status = add_cover_rows(s, of_cycles, smallest, false, error);
+    if (status != POPLINER_OK || s->filter.max_spread == UINT64_MAX)
+        return status;
+    size_t row = s->program.num_rows;
+    double most = (double)s->filter.max_spread / s->value_unit + 1e-3;
+    if (!pl_mip_add_row(&s->program, -INFINITY, most) ||
+        !pl_integer_program_add_entry(s, row, largest, 1.0) ||
+        !pl_integer_program_add_entry(s, row, smallest, -1.0))
+        return pl_integer_program_too_large(s, error);
+    return POPLINER_OK;
+}
+
 /* ---- answers ---- */
 
 /* What GLPK may take; it fails, cleanly, when it wants more. */
 enum { GLPK_MEMORY_MIB = 1024 };
+
+/* Turns the chosen columns into stages. */
+static popliner_status read_answer(const pl_integer_program *s, pl_split *split,
+                                   popliner_error *error) {
+    size_t unit = 0;
+    size_t num_chosen = 0;
+    /* columns are sorted by place and first unit, and so is a way through the chain; where all
+     * places are one, by first unit alone */
+    for (size_t a = 0; a < s->num_columns; ++a) {
+        if (s->values[a] <= 0.5)
+            continue;
+        ++num_chosen;
+        if (s->columns[a].first_unit != unit)
+            break;
+        if (!pl_split_append(split, unit))
+            return pl_fail_memory(error, "the answer of the integer program");
+        unit = s->columns[a].last_unit + 1;
+    }
+    if (unit != s->problem->num_units || num_chosen != split->num_stages ||
+        num_chosen > s->problem->max_stages || num_chosen < s->problem->min_stages)
+        return pl_fail(error, POPLINER_ERROR_INTERNAL,
+                       "GLPK's answer is not a split: after %zu stages it is at unit %zu of %zu",
+                       split->num_stages, unit, s->problem->num_units);
+    return POPLINER_OK;
+}
 
 popliner_status pl_integer_program_solve(pl_integer_program *s, const pl_stop *stop,
                                          const popliner_listener *listener, pl_mip_outcome *outcome,
@@ -353,25 +681,7 @@ popliner_status pl_integer_program_solve(pl_integer_program *s, const pl_stop *s
     if (status != POPLINER_OK || (*outcome != PL_MIP_OPTIMAL && *outcome != PL_MIP_FEASIBLE))
         return status;
 
-    size_t unit = 0;
-    size_t num_chosen = 0;
-    /* columns are sorted by stage and first unit, and so is a path */
-    for (size_t a = 0; a < s->num_columns; ++a) {
-        if (s->values[a] <= 0.5)
-            continue;
-        ++num_chosen;
-        if (s->columns[a].first_unit != unit)
-            break;
-        if (!pl_split_append(split, unit))
-            return pl_fail_memory(error, "the answer of the integer program");
-        unit = s->columns[a].last_unit + 1;
-    }
-    if (unit != s->problem->num_units || num_chosen != split->num_stages ||
-        num_chosen > s->problem->max_stages || num_chosen < s->problem->min_stages)
-        return pl_fail(error, POPLINER_ERROR_INTERNAL,
-                       "GLPK's answer is not a split: after %zu stages it is at unit %zu of %zu",
-                       split->num_stages, unit, s->problem->num_units);
-    return POPLINER_OK;
+    return read_answer(s, split, error);
 }
 
 double pl_integer_program_tolerance(double objective) {

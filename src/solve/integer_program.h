@@ -9,9 +9,20 @@
 #include "solve/glpk_session.h"
 #include "solve/shared_stages.h"
 
+/* A stage of the program. Where it does not matter which one an interval is, one place stands for
+ * all of them; else one for each, counted from the front, from the end, or, where both matter, for
+ * each number of stages. */
+typedef struct pl_place {
+    size_t stage;  /* 0 where it does not matter which */
+    size_t to_end; /* the stages that are still to come and itself; 1 where that does not matter */
+    size_t next;   /* the place of the stage behind it */
+    bool begins;   /* it may be the first one of the chain */
+    bool ends;     /* or the last one */
+} pl_place;
+
 /* An interval as a stage. */
 typedef struct pl_column {
-    size_t stage; /* 0 where it does not matter which */
+    size_t stage; /* a place; with a device map the stage itself */
     size_t first_unit;
     size_t last_unit;
 } pl_column;
@@ -19,8 +30,9 @@ typedef struct pl_column {
 typedef struct pl_integer_program {
     const pl_problem *problem;
     pl_filter filter;
-    size_t num_places;     /* the stages that are told apart: 1, or as many as there are */
     const pl_split *fixed; /* the first stages, if not NULL: each begins where it does there */
+    pl_place *places;      /* [num_places], each before those behind it */
+    size_t num_places;
     pl_column *columns;
     size_t num_columns;
     size_t column_capacity;
@@ -28,6 +40,11 @@ typedef struct pl_integer_program {
     bool cycles_never_shrink;
     size_t *row; /* [num_places][num_units]: the row of the flow through a unit, or SIZE_MAX */
     double unit_of_one; /* a coefficient of 1 in the objective stands for so many bytes or units */
+    bool is_goal_whole; /* that divides all coefficients of the objective */
+    /* Of peaks and cycles in rows: they are counted from here, in units of so many. */
+    uint64_t value_offset;
+    uint64_t least_value; /* smaller ones count as this much */
+    double value_unit;
     pl_mip program;
     double *values;
 } pl_integer_program;
@@ -43,17 +60,47 @@ typedef struct pl_condition {
 
 void pl_integer_program_clear(pl_integer_program *s);
 
-/* Builds everything but the no-goods; without any column, nothing. Zero-initialise the
- * program but for the problem, the filter, num_places, fixed and what never shrinks. Errors:
- * MEMORY, INTERNAL if it becomes too large. */
+/* 0 of two 0s. */
+uint64_t pl_common_divisor(uint64_t a, uint64_t b);
+
+/* Builds everything but the no-goods and what the objective adds; without any column, nothing.
+ * Zero-initialise the program but for the problem, the filter, fixed and what never shrinks.
+ * Errors: MEMORY, INTERNAL if it becomes too large. */
 popliner_status pl_integer_program_build(pl_integer_program *s, pl_goal goal,
                                          popliner_error *error);
 
-/* Collects the columns alone, for one place. Errors: MEMORY. */
+/* Collects the columns alone. Errors: MEMORY. */
 popliner_status pl_integer_program_collect(pl_integer_program *s, popliner_error *error);
+
+/* The place of a stage of a split of so many. */
+size_t pl_integer_program_place(const pl_integer_program *s, size_t num_stages, size_t stage);
 
 /* What a column contributes to a goal, unscaled. */
 uint64_t pl_integer_program_cost(const pl_integer_program *s, pl_goal goal, const pl_column *c);
+
+/* What a column has of what IPUs are compared by. */
+uint64_t pl_integer_program_value(const pl_integer_program *s, bool of_cycles, const pl_column *c);
+
+/* The largest of all units' smallest value of a column that holds the unit: no split of stages that
+ * have their IPUs to themselves has a smaller largest one. And the smallest of all units' largest
+ * value. O(entries). Errors: MEMORY. */
+popliner_status pl_integer_program_bounds(const pl_integer_program *s, bool of_cycles,
+                                          uint64_t *largest_at_least, uint64_t *smallest_at_most,
+                                          popliner_error *error);
+
+/* Adds the largest value, in units of value_unit (0: one is chosen) above value_offset, as a
+ * continuous column with this cost, and the rows that make it so: it is
+ * at least what the stage that holds unit u has. As exactly one column holds a unit, this says more
+ * to the relaxation than a row per column would. Values up to value_offset count as that much.
+ * Stages on one IPU have a row for what their cycles come to together. Errors: MEMORY, INTERNAL. */
+popliner_status pl_integer_program_add_largest(pl_integer_program *s, bool of_cycles, double cost,
+                                               popliner_error *error);
+
+/* Adds the largest and the smallest value, with this cost for how far they are apart, and that they
+ * are at most the filter's max_spread apart. value_offset must not be above any value. Only where
+ * no stages share an IPU. Errors: MEMORY, INTERNAL. */
+popliner_status pl_integer_program_add_spread(pl_integer_program *s, double cost,
+                                              popliner_error *error);
 
 bool pl_column_fulfils(const pl_column *c, const pl_condition *it);
 

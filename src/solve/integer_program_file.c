@@ -5,40 +5,42 @@
 #include "base/growth.h"
 #include "costs/costs.h"
 #include "solve/integer_program.h"
+#include "solve/program_text.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Adds the largest value T, and the rows "T is at least what the stage that holds unit u costs": as
- * exactly one column holds a unit, this says more to the relaxation than a row per column would.
- * Stages on one IPU have a row for what their cycles come to together. */
-static popliner_status add_largest(pl_integer_program *s, bool of_cycles, popliner_error *error) {
-    const pl_problem *p = s->problem;
-    pl_mip *program = &s->program;
-    size_t largest = program->num_columns;
-    if (!pl_mip_add_column(program, false, 1.0))
-        return pl_integer_program_too_large(s, error);
-    size_t num_rows = of_cycles && p->is_shared ? s->num_places : p->num_units;
-    for (size_t r = 0; r < num_rows; ++r) {
-        size_t row = program->num_rows;
-        if (!pl_mip_add_row(program, 0.0, INFINITY) ||
-            !pl_integer_program_add_entry(s, row, largest, 1.0))
-            return pl_integer_program_too_large(s, error);
-        for (size_t a = 0; a < s->num_columns; ++a) {
-            const pl_column *c = &s->columns[a];
-            uint64_t value =
-                of_cycles ? popliner_costs_cycles(p->costs, c->first_unit, c->last_unit)
-                          : popliner_costs_peak(p->costs, c->first_unit, c->last_unit,
-                                                s->num_places > 1 ? s->num_places - c->stage : 1);
-            bool is_in = num_rows == p->num_units && !(of_cycles && p->is_shared)
-                             ? c->first_unit <= r && r <= c->last_unit
-                             : p->first_on_ipu[c->stage] == r;
-            if (is_in && !pl_integer_program_add_entry(s, row, a, -(double)value))
-                return pl_integer_program_too_large(s, error);
-        }
+/* Written coefficients are at most this, where that leaves them their digits. */
+#define LARGEST_WRITTEN 1000.0
+
+/* What a unit of a coefficient stands for, so that numbers up to `largest` with this divisor become
+ * whole numbers, or have few digits before the point; all their digits remain. */
+static double decimal_unit(uint64_t largest, uint64_t divisor) {
+    double unit = divisor > 0 ? (double)divisor : 1.0;
+    while ((double)largest > LARGEST_WRITTEN * unit)
+        unit *= 10.0;
+    return unit;
+}
+
+/* Raises the values to what the largest one is at least, and chooses their unit. */
+static popliner_status prepare_values(pl_integer_program *s, bool of_cycles, bool is_raised,
+                                      popliner_error *error) {
+    uint64_t largest = 0;
+    uint64_t divisor = 0;
+    uint64_t smallest;
+    popliner_status status = POPLINER_OK;
+    if (is_raised)
+        status = pl_integer_program_bounds(s, of_cycles, &s->least_value, &smallest, error);
+    for (size_t a = 0; status == POPLINER_OK && a < s->num_columns; ++a) {
+        uint64_t value = pl_integer_program_value(s, of_cycles, &s->columns[a]);
+        value = value > s->least_value ? value : s->least_value;
+        largest = value > largest ? value : largest;
+        divisor = pl_common_divisor(value, divisor);
     }
-    return POPLINER_OK;
+    s->value_unit = decimal_unit(largest, divisor);
+    return status;
 }
 
 /* T is at least this peak, unless one of the conditions is not fulfilled. */
@@ -67,7 +69,7 @@ static popliner_status add_known(pl_integer_program *s, const pl_shared *shared,
     popliner_status status = POPLINER_OK;
     for (size_t i = 0; i < shared->count; ++i) {
         size_t count = pl_integer_program_list_known(s, shared, i, conditions);
-        if (!add_known_row(s, (double)shared->peak_bytes[i], conditions, count)) {
+        if (!add_known_row(s, (double)shared->peak_bytes[i] / s->value_unit, conditions, count)) {
             status = pl_integer_program_too_large(s, error);
             break;
         }
@@ -87,58 +89,150 @@ static popliner_status forbid_no_goods(pl_integer_program *s, const pl_shared *s
     return status;
 }
 
+/* The program and what its text needs. */
+typedef struct writing {
+    const pl_written_program *asked;
+    pl_integer_program s;
+    double unit; /* of the sum, or of the values */
+} writing;
+
 static void name_column(const void *user, size_t index, char *name, size_t size) {
-    const pl_integer_program *s = user;
-    if (index == s->num_columns)
-        snprintf(name, size, "T");
-    else
+    const pl_integer_program *s = &((const writing *)user)->s;
+    if (index < s->num_columns)
         snprintf(name, size, "z_%zu_%zu_%zu", s->columns[index].stage, s->columns[index].first_unit,
                  s->columns[index].last_unit);
+    else
+        snprintf(name, size, index == s->num_columns ? "T" : "L");
 }
 
-popliner_status pl_integer_program_write(const pl_problem *problem, const pl_filter *filter,
-                                         popliner_objective objective, const pl_shared *shared,
-                                         popliner_program_format format, const char *path,
+/* What makes the objective, T, the sum of what the columns cost. */
+static popliner_status add_sum(writing *w, pl_goal goal, popliner_error *error) {
+    pl_integer_program *s = &w->s;
+    uint64_t largest = 0;
+    uint64_t divisor = 0;
+    size_t sum = s->program.num_columns;
+    size_t row = s->program.num_rows;
+    for (size_t a = 0; a < s->num_columns; ++a) {
+        uint64_t cost = pl_integer_program_cost(s, goal, &s->columns[a]);
+        largest = cost > largest ? cost : largest;
+        divisor = pl_common_divisor(cost, divisor);
+    }
+    w->unit = decimal_unit(largest, divisor);
+    if (!pl_mip_add_column(&s->program, false, w->unit) || !pl_mip_add_row(&s->program, 0.0, 0.0) ||
+        !pl_integer_program_add_entry(s, row, sum, 1.0))
+        return pl_integer_program_too_large(s, error);
+    for (size_t a = 0; a < s->num_columns; ++a) {
+        double cost = (double)pl_integer_program_cost(s, goal, &s->columns[a]) / w->unit;
+        if (cost > 0.0 && !pl_integer_program_add_entry(s, row, a, -cost))
+            return pl_integer_program_too_large(s, error);
+    }
+    return POPLINER_OK;
+}
+
+/* Adds what the objective needs beside the ways through the chain. */
+static popliner_status add_objective(writing *w, pl_goal goal, popliner_error *error) {
+    const pl_written_program *asked = w->asked;
+    pl_integer_program *s = &w->s;
+    bool is_shared = asked->problem->is_shared;
+    bool of_cycles =
+        asked->objective == POPLINER_OBJECTIVE_CYCLES ||
+        (asked->objective == POPLINER_OBJECTIVE_BALANCE && asked->filter->spread_is_of_cycles);
+    bool is_spread = asked->objective == POPLINER_OBJECTIVE_BALANCE;
+    for (size_t a = 0; a < s->num_columns; ++a)
+        s->program.columns[a].cost = 0.0;
+    if (goal != PL_GOAL_ANY)
+        return add_sum(w, goal, error);
+    popliner_status status =
+        prepare_values(s, of_cycles, !is_spread && !(is_shared && of_cycles), error);
+    w->unit = s->value_unit;
+    if (status != POPLINER_OK)
+        return status;
+    if (is_spread)
+        return pl_integer_program_add_spread(s, w->unit, error);
+    status = pl_integer_program_add_largest(s, of_cycles, w->unit, error);
+    if (status == POPLINER_OK && is_shared && !of_cycles)
+        status = add_known(s, asked->shared, error);
+    return status;
+}
+
+/* Says what the file is, for those who open it. */
+static void describe(const writing *w, char *text, size_t size) {
+    const pl_known_value *k = &w->asked->known;
+    char known[160] = "nothing is known of its smallest value";
+    if (k->exists && k->is_stopped)
+        snprintf(known, sizeof known,
+                 "%" PRIu64 " is the best known and nothing is below %" PRIu64
+                 ": the search was stopped",
+                 k->value, k->bound);
+    else if (k->exists)
+        snprintf(known, sizeof known, "%" PRIu64 " is the smallest value", k->value);
+    else if (k->is_stopped)
+        snprintf(known, sizeof known, "nothing is known of it: the search was stopped");
+    snprintf(text, size,
+             "objective: %s; %s\n"
+             "%s"
+             "z_K_I_J is 1 if stage K, or with K 0 some stage, is the units I to J\n"
+             "T counts units of %.17g\n"
+             "%s",
+             popliner_objective_name(w->asked->objective), known,
+             k->exists ? "left out: what costs more than that by itself\n" : "", w->unit,
+             k->is_loose ? "it was stopped before it was known which stages need too much together "
+                           "on one IPU: the\n"
+                           "smallest value of this program may be too small\n"
+                         : "");
+}
+
+static pl_filter within_known(const pl_written_program *asked) {
+    return asked->known.exists
+               ? pl_filter_limited(asked->filter, asked->objective, asked->known.value)
+               : *asked->filter;
+}
+
+static popliner_status build(writing *w, pl_goal goal, popliner_error *error) {
+    const pl_problem *p = w->asked->problem;
+    popliner_status status = pl_integer_program_build(&w->s, goal, error);
+    if (status == POPLINER_OK && w->s.num_columns == 0)
+        status = pl_fail(error, POPLINER_ERROR_USAGE,
+                         "no interval is within the limits: there is no integer program to write");
+    if (status == POPLINER_OK && p->is_shared)
+        status = forbid_no_goods(&w->s, w->asked->shared, error);
+    return status == POPLINER_OK ? add_objective(w, goal, error) : status;
+}
+
+popliner_status pl_integer_program_write(const pl_written_program *asked, const char *path,
                                          popliner_error *error) {
-    pl_goal goal = objective == POPLINER_OBJECTIVE_TRAFFIC ? PL_GOAL_FEWEST_CUT_BYTES
-                   : objective == POPLINER_OBJECTIVE_IPUS  ? PL_GOAL_FEWEST_STAGES
-                                                           : PL_GOAL_ANY;
-    bool of_cycles = objective == POPLINER_OBJECTIVE_CYCLES;
-    bool by_place = problem->is_mapped || problem->depends_on_end || problem->depends_on_ipu;
-    if (problem->min_stages > problem->max_stages)
+    const pl_problem *p = asked->problem;
+    pl_goal goal = asked->objective == POPLINER_OBJECTIVE_TRAFFIC ? PL_GOAL_FEWEST_CUT_BYTES
+                   : asked->objective == POPLINER_OBJECTIVE_IPUS  ? PL_GOAL_FEWEST_STAGES
+                                                                  : PL_GOAL_ANY;
+    char comment[600];
+    if (p->min_stages > p->max_stages)
         return pl_fail(
             error, POPLINER_ERROR_USAGE,
             "a chain of %zu units has no %zu stages: there is no integer program to write",
-            problem->num_units, problem->min_stages);
-    if (by_place && problem->min_stages < problem->max_stages)
+            p->num_units, p->min_stages);
+    if (p->is_shared && asked->objective == POPLINER_OBJECTIVE_BALANCE)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "what a stage costs depends on its place here: there is an integer program "
-                       "for each number of stages; give a device map for the one that is meant");
-    pl_integer_program s = {.problem = problem,
-                            .filter = *filter,
-                            .num_places = by_place ? problem->max_stages : 1,
-                            .peaks_never_shrink =
-                                problem->is_shared &&
-                                pl_costs_shared_peak_never_shrinks(problem->costs)};
-    popliner_status status = pl_integer_program_build(&s, goal, error);
-    if (status == POPLINER_OK && s.num_columns == 0)
-        status = pl_fail(error, POPLINER_ERROR_USAGE,
-                         "no interval is within the limits: there is no integer program to write");
-    if (status != POPLINER_OK)
-        goto done;
-    for (size_t a = 0; a < s.num_columns; ++a)
-        s.program.columns[a].cost =
-            goal == PL_GOAL_ANY ? 0.0 : (double)pl_integer_program_cost(&s, goal, &s.columns[a]);
-    if (problem->is_shared)
-        status = forbid_no_goods(&s, shared, error);
-    if (status == POPLINER_OK && goal == PL_GOAL_ANY)
-        status = add_largest(&s, of_cycles, error);
-    if (status == POPLINER_OK && goal == PL_GOAL_ANY && !of_cycles)
-        status = add_known(&s, shared, error);
-    if (status == POPLINER_OK)
-        status =
-            pl_glpk_write(&s.program, name_column, &s, format == POPLINER_PROGRAM_MPS, path, error);
-done:
-    pl_integer_program_clear(&s);
+                       "the spread is no objective of an integer program where stages share an "
+                       "IPU; put another first");
+    writing w = {
+        .asked = asked,
+        .s = {.problem = p,
+              .filter = within_known(asked),
+              .peaks_never_shrink = p->is_shared && pl_costs_shared_peak_never_shrinks(p->costs)}};
+    popliner_status status = build(&w, goal, error);
+    if (status == POPLINER_OK) {
+        describe(&w, comment, sizeof comment);
+        const pl_program_text text = {
+            .program = &w.s.program,
+            .format = asked->format,
+            .objective_name = popliner_objective_name(asked->objective),
+            .comment = comment,
+            .name_column = name_column,
+            .user = &w,
+        };
+        status = pl_program_text_write(&text, path, error);
+    }
+    pl_integer_program_clear(&w.s);
     return status;
 }

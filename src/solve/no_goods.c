@@ -149,8 +149,7 @@ static popliner_status forbid_ipus(search *r, bool *is_fine) {
 static popliner_status exclude(pl_integer_program *s, const pl_split *split,
                                pl_condition *conditions, popliner_error *error) {
     for (size_t i = 0; i < split->num_stages; ++i)
-        conditions[i] = (pl_condition){s->num_places > 1 ? i : 0,
-                                       pl_split_interval(s->problem, split, i), PL_SAME};
+        conditions[i] = (pl_condition){i, pl_split_interval(s->problem, split, i), PL_SAME};
     return pl_integer_program_forbid(s, conditions, split->num_stages, error);
 }
 
@@ -223,7 +222,8 @@ static popliner_status run(search *r) {
         if (status != POPLINER_OK)
             return status;
         if (!is_fine) {
-            if (++r->num_no_goods > MAX_NO_GOODS && pl_branch_and_bound_can(s->problem, &s->filter))
+            if (++r->num_no_goods > MAX_NO_GOODS && !r->asked->programs_only &&
+                pl_branch_and_bound_can(s->problem, &s->filter))
                 return turn_to_branch_and_bound(r);
             continue;
         }
@@ -250,17 +250,17 @@ static popliner_status run(search *r) {
 static popliner_status find(const pl_shared_search *asked, pl_split *split,
                             pl_search_result *result, popliner_error *error) {
     const pl_problem *problem = asked->problem;
+    size_t num_stages = problem->options->num_mapped_stages;
     pl_integer_program s = {.problem = problem,
                             .filter = *asked->filter,
-                            .num_places = problem->options->num_mapped_stages,
                             .fixed = asked->fixed,
                             .peaks_never_shrink =
                                 pl_costs_shared_peak_never_shrinks(problem->costs),
                             .cycles_never_shrink = pl_costs_cycles_never_shrink(problem->costs)};
     measured m = {0};
-    pl_condition *conditions = pl_new_array(2 * s.num_places, sizeof *conditions);
-    m.peaks_bytes = pl_new_array(s.num_places, sizeof *m.peaks_bytes);
-    m.stages = pl_new_array(s.num_places, sizeof *m.stages);
+    pl_condition *conditions = pl_new_array(2 * num_stages, sizeof *conditions);
+    m.peaks_bytes = pl_new_array(num_stages, sizeof *m.peaks_bytes);
+    m.stages = pl_new_array(num_stages, sizeof *m.stages);
     search r = {.asked = asked,
                 .s = &s,
                 .conditions = conditions,
@@ -307,7 +307,7 @@ static uint64_t next_peak(const pl_problem *problem, const pl_shared *shared,
 popliner_status pl_no_goods_search(const pl_shared_search *asked, pl_split *split,
                                    pl_search_result *result, popliner_error *error) {
     const pl_problem *problem = asked->problem;
-    *result = (pl_search_result){0};
+    *result = (pl_search_result){.proof = POPLINER_PROOF_INTEGER_PROGRAM};
     if (problem->max_stages < problem->min_stages)
         return POPLINER_OK;
     bool searches = asked->shared->is_hard && pl_branch_and_bound_can(problem, asked->filter);

@@ -4,10 +4,12 @@
 #include "base/failure.h"
 #include "costs/costs.h"
 #include "solve/second_opinion.h"
+#include "solve/straight_programs.h"
 
 #include <stdlib.h>
 
 void pl_search_free(pl_search *search) {
+    pl_enumeration_free(&search->enumeration);
     pl_shared_free(&search->shared);
     pl_split_clear(&search->split);
 }
@@ -34,6 +36,36 @@ bool pl_spread_is_of_cycles(const popliner_solver_options *options) {
     return false;
 }
 
+/* Lists all splits if there are few; *is_listed: they are, and tell all of the filter. */
+static popliner_status list_splits(pl_search *search, const pl_filter *filter, bool *is_listed,
+                                   popliner_error *error) {
+    bool is_stopped = false;
+    popliner_status status = POPLINER_OK;
+    *is_listed = false;
+    if (!search->problem->is_shared || search->uses_programs)
+        return POPLINER_OK;
+    status = pl_enumeration_list(&search->enumeration, search->problem, filter, search->stop,
+                                 &is_stopped, error);
+    search->is_stopped = search->is_stopped || is_stopped;
+    *is_listed = pl_enumeration_serves(&search->enumeration, filter);
+    return status;
+}
+
+/* Finds a split in the list of all. */
+static popliner_status find_listed(pl_search *search, const pl_filter *filter, pl_goal goal,
+                                   pl_split *split, popliner_error *error) {
+    bool is_stopped = false;
+    popliner_status status = pl_enumeration_find(
+        &search->enumeration, filter,
+        goal == PL_GOAL_FEWEST_CUT_BYTES ? POPLINER_OBJECTIVE_TRAFFIC : POPLINER_NUM_OBJECTIVES,
+        split, &is_stopped, error);
+    if (is_stopped)
+        pl_split_clear(split);
+    search->is_stopped = search->is_stopped || is_stopped;
+    search->proof = POPLINER_PROOF_ENUMERATION;
+    return status;
+}
+
 popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_goal goal,
                                pl_split *split, uint64_t *bound, popliner_error *error) {
     const pl_problem *p = search->problem;
@@ -46,6 +78,12 @@ popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_go
         search->is_stopped = true;
         return POPLINER_OK;
     }
+    bool is_listed = false;
+    status = list_splits(search, filter, &is_listed, error);
+    if (status != POPLINER_OK || search->is_stopped)
+        return status;
+    if (is_listed)
+        return find_listed(search, filter, goal, split, error);
     if (p->is_shared) {
         pl_search_result result = {0};
         const pl_shared_search asked = {.problem = p,
@@ -53,12 +91,21 @@ popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_go
                                         .goal = goal,
                                         .stop = search->stop,
                                         .listener = p->options->listener,
+                                        .programs_only = search->uses_programs,
                                         .shared = &search->shared};
         status = pl_no_goods_search(&asked, split, &result, error);
         is_stopped = result.is_stopped;
+        search->proof = result.proof;
         found_bound = split->num_stages > 0 ? result.bound_bytes : result.next_peak_bytes;
+    } else if (search->uses_programs) {
+        const pl_straight_programs asked = {p, filter, search->stop, p->options->listener};
+        status = goal == PL_GOAL_EARLIEST_CUTS
+                     ? pl_straight_find_earliest(&asked, split, &is_stopped, error)
+                     : pl_straight_find(&asked, split, &is_stopped, error);
+        search->proof = POPLINER_PROOF_INTEGER_PROGRAM;
     } else {
         status = pl_dynamic_program(p, filter, goal, search->stop, split, &is_stopped, error);
+        search->proof = POPLINER_PROOF_DYNAMIC_PROGRAM;
     }
     search->is_stopped = search->is_stopped || is_stopped;
     if (bound != NULL)
@@ -87,31 +134,6 @@ uint64_t pl_search_value(const pl_search *search, popliner_objective objective) 
         break;
     }
     return pl_objective_values_spread(&search->values, search->filter.spread_is_of_cycles);
-}
-
-pl_filter pl_filter_limited(const pl_filter *filter, popliner_objective objective, uint64_t max) {
-    pl_filter result = *filter;
-    switch (objective) {
-    case POPLINER_OBJECTIVE_MEMORY:
-        result.max_peak_bytes = max;
-        break;
-    case POPLINER_OBJECTIVE_CYCLES:
-        result.max_cycles = max;
-        break;
-    case POPLINER_OBJECTIVE_TRAFFIC:
-        result.max_cut_bytes = max;
-        break;
-    case POPLINER_OBJECTIVE_IPUS:
-        result.max_ipus = max < SIZE_MAX ? (size_t)max : SIZE_MAX;
-        break;
-    case POPLINER_OBJECTIVE_BALANCE:
-        /* UINT64_MAX would mean that the spread is of no interest */
-        result.max_spread = max < UINT64_MAX ? max : UINT64_MAX - 1;
-        break;
-    case POPLINER_NUM_OBJECTIVES:
-        break;
-    }
-    return result;
 }
 
 /* Halves the range between a bound and the best known until they meet. */
@@ -208,6 +230,49 @@ static popliner_status minimise_sum(pl_search *search, popliner_objective object
     return status;
 }
 
+/* Any objective, where all splits are listed. */
+static popliner_status minimise_listed(pl_search *search, popliner_objective objective,
+                                       uint64_t *bound, popliner_error *error) {
+    pl_split split = {0};
+    pl_objective_values known = search->values;
+    uint64_t value = pl_search_value(search, objective);
+    bool is_stopped = false;
+    popliner_status status = pl_enumeration_find(&search->enumeration, &search->filter, objective,
+                                                 &split, &is_stopped, error);
+    search->proof = POPLINER_PROOF_ENUMERATION;
+    search->is_stopped = search->is_stopped || is_stopped;
+    if (status == POPLINER_OK && split.num_stages > 0)
+        status = pl_split_evaluate(search->problem, &split, &search->values, NULL, error);
+    if (status == POPLINER_OK && split.num_stages > 0) {
+        /* of a search that was stopped the best may be worse than what was known */
+        if (pl_search_value(search, objective) <= value)
+            pl_split_move(&search->split, &split);
+        else
+            search->values = known;
+    }
+    if (!search->is_stopped)
+        *bound = pl_search_value(search, objective);
+    pl_split_clear(&split);
+    return status;
+}
+
+/* One integer program, where that alone is wanted. */
+static popliner_status minimise_by_program(pl_search *search, popliner_objective objective,
+                                           uint64_t *bound, popliner_error *error) {
+    const pl_problem *p = search->problem;
+    const pl_straight_programs asked = {p, &search->filter, search->stop, p->options->listener};
+    pl_straight_answer answer;
+    popliner_status status =
+        pl_straight_minimise(&asked, objective, &search->split, &answer, error);
+    if (status == POPLINER_OK)
+        status = pl_split_evaluate(p, &search->split, &search->values, NULL, error);
+    search->proof = POPLINER_PROOF_INTEGER_PROGRAM;
+    search->is_stopped = search->is_stopped || answer.is_stopped;
+    search->is_unproven = search->is_unproven || answer.is_unproven;
+    *bound = answer.bound > *bound ? answer.bound : *bound;
+    return status;
+}
+
 /* value * (1 + slack), or the most there is. */
 static uint64_t with_slack(uint64_t value, double slack_percent) {
     long double slack = (long double)value * (long double)slack_percent / 100.0L;
@@ -220,7 +285,7 @@ static popliner_status confirm(const pl_search *search, const pl_filter *level,
     const pl_problem *p = search->problem;
     const popliner_listener *listener = p->options->listener;
     uint64_t bound = proven->bound;
-    if (p->is_shared || p->options->method != POPLINER_METHOD_ILP || search->is_stopped)
+    if (p->is_shared || p->options->method != POPLINER_METHOD_AUTO || search->is_stopped)
         return POPLINER_OK;
     switch (proven->objective) {
     case POPLINER_OBJECTIVE_TRAFFIC:
@@ -254,6 +319,10 @@ popliner_status pl_search_optimise(pl_search *search, const popliner_objective *
         uint64_t bound = i == 0 ? search->known_bound : 0;
         if (search->is_stopped)
             status = POPLINER_OK;
+        else if (pl_enumeration_serves(&search->enumeration, &search->filter))
+            status = minimise_listed(search, objective, &bound, error);
+        else if (search->uses_programs && !search->problem->is_shared)
+            status = minimise_by_program(search, objective, &bound, error);
         else if (objective == POPLINER_OBJECTIVE_MEMORY || objective == POPLINER_OBJECTIVE_CYCLES)
             status = minimise_largest(search, objective, &bound, error);
         else if (objective == POPLINER_OBJECTIVE_BALANCE)
@@ -264,7 +333,9 @@ popliner_status pl_search_optimise(pl_search *search, const popliner_objective *
         if (objective == POPLINER_OBJECTIVE_BALANCE && !search->is_stopped)
             bound = pl_search_value(search, objective);
         levels[i] = search->filter;
-        plan->values[plan->num_values++] = (popliner_plan_value){objective, 0, bound};
+        bool is_known = !search->is_stopped && !search->is_unproven;
+        plan->values[plan->num_values++] = (popliner_plan_value){
+            objective, 0, bound, is_known ? search->proof : POPLINER_PROOF_NONE};
         /* the last one yields to nothing */
         double slack_percent =
             i + 1 < num_objectives ? search->problem->options->slack_percent : 0.0;

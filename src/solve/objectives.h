@@ -5,6 +5,7 @@
 #ifndef PL_SOLVE_OBJECTIVES_H
 #define PL_SOLVE_OBJECTIVES_H
 
+#include "solve/enumeration.h"
 #include "solve/no_goods.h"
 #include "solve/plan.h"
 
@@ -13,9 +14,12 @@ typedef struct pl_search {
     const pl_problem *problem;
     const pl_stop *stop;
     pl_filter filter; /* what is known to be kept: the limits, and the objectives so far */
+    pl_enumeration enumeration;
     pl_shared shared;
     pl_split split;             /* the best known within the filter; empty: none */
     pl_objective_values values; /* of the split */
+    bool uses_programs;         /* integer programs alone are asked */
+    popliner_proof proof;       /* what the last answer of pl_search_find rests on */
     bool is_stopped;
     bool is_unproven;     /* GLPK could not tell the best from others by a few bytes */
     bool is_proven;       /* no split is better, though one that is as good may have earlier cuts */
@@ -36,9 +40,6 @@ const popliner_solver_options *pl_solver_options(const popliner_solver_options *
 
 /* The objectives of some options, or the default ones. Borrowed. */
 const popliner_objective *pl_objectives_of(const popliner_solver_options *options, size_t *count);
-
-/* The filter with a limit on one objective. */
-pl_filter pl_filter_limited(const pl_filter *filter, popliner_objective objective, uint64_t max);
 
 /* Whether the spread is that of the cycles for these objectives. */
 bool pl_spread_is_of_cycles(const popliner_solver_options *options);

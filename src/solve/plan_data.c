@@ -8,11 +8,19 @@ const char *popliner_objective_name(popliner_objective objective) {
     return names[objective];
 }
 
+const char *popliner_proof_name(popliner_proof proof) {
+    static const char *const names[] = {"none", "dynamic_program", "integer_program", "search",
+                                        "enumeration"};
+    return names[proof];
+}
+
 void pl_plan_clear(popliner_plan *plan) {
     if (plan == NULL)
         return;
     free(plan->stages);
     free(plan->infeasibility.constraints);
+    free(plan->infeasibility.remedies);
+    free(plan->infeasibility.left_out);
     *plan = (popliner_plan){0};
 }
 
@@ -28,6 +36,7 @@ void pl_plan_summarise(popliner_plan *plan) {
         .cut_bytes = plan->cut_bytes,
         .spread = plan->spread,
         .infeasibility = &plan->infeasibility,
+        .proof = plan->proof,
     };
 }
 

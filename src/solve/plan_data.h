@@ -23,6 +23,7 @@ struct popliner_plan {
     size_t num_values;
 
     popliner_infeasibility infeasibility;
+    popliner_proof proof; /* see popliner_plan_summary */
 
     popliner_plan_summary summary; /* of the above, by pl_plan_summarise */
 };

@@ -53,7 +53,6 @@ typedef struct rules {
     size_t max_units;
     popliner_cut_rule *cuts; /* [num_units] */
     size_t *counted;         /* [num_units + 1]: how many counted units stand before */
-    bool limits_stages;
 } rules;
 
 /* Marks the intervals that keep to the rules of cuts and sizes. */
@@ -98,12 +97,10 @@ static void unmark_half_pairs(pl_problem *p, popliner_pair pair) {
 static void apply(pl_problem *p, rules *r, const popliner_constraint *c) {
     switch (c->kind) {
     case POPLINER_CONSTRAINT_MAX_STAGES:
-        r->limits_stages = true;
         if (c->number < p->max_stages)
             p->max_stages = c->number;
         break;
     case POPLINER_CONSTRAINT_DEVICE_MAP:
-        r->limits_stages = true;
         p->is_mapped = true;
         p->min_stages = c->number;
         if (c->number < p->max_stages)
@@ -210,10 +207,6 @@ popliner_status pl_problem_create(pl_problem *problem, const popliner_costs *cos
             unmark_half_pairs(p, options->pairs[i]);
     p->depends_on_end = pl_costs_max_stages_to_end(costs) > 1;
     p->depends_on_ipu = options->num_ipu_limits > 0;
-    /* costs that are not known are no way out of a contradiction */
-    size_t known = pl_costs_max_stages_to_end(costs);
-    if (p->depends_on_end && !r.limits_stages && p->max_stages > known)
-        p->max_stages = known;
     for (size_t unit = 0; unit < p->num_units; ++unit)
         p->depends_on_ipu = p->depends_on_ipu || p->unit_ipu[unit] != PL_ANY_IPU;
 done:
@@ -245,6 +238,13 @@ pl_filter pl_filter_of_limits(const pl_problem *problem) {
     };
 }
 
+pl_filter pl_filter_without_memory(const pl_problem *problem) {
+    pl_filter filter = pl_filter_of_limits(problem);
+    filter.plain_limit_bytes = POPLINER_PEAK_FORBIDDEN - 1;
+    filter.ignores_ipu_limits = true;
+    return filter;
+}
+
 uint64_t pl_filter_limit(const pl_problem *problem, const pl_filter *filter, size_t ipu) {
     uint64_t limit = filter->plain_limit_bytes;
     const popliner_solver_options *options = problem->options;
@@ -268,7 +268,10 @@ void pl_problem_mark(const pl_problem *problem, const pl_filter *filter, size_t 
     /* what shares its IPU may make up for what it lacks itself */
     uint64_t min_peak = is_alone ? filter->min_peak_bytes : 0;
     uint64_t min_cycles = is_alone ? filter->min_cycles : 0;
-    const uint64_t *peaks = pl_costs_peaks_from(p->costs, stages_to_end, first_unit);
+    /* longer pipelines than the costs know are only looked at to see what contradicts */
+    size_t known = pl_costs_max_stages_to_end(p->costs);
+    const uint64_t *peaks =
+        pl_costs_peaks_from(p->costs, stages_to_end < known ? stages_to_end : known, first_unit);
     const uint64_t *cycles = pl_costs_cycles_from(p->costs, first_unit);
     const uint8_t *shape = p->shape + pl_triangle_row(p->num_units, first_unit);
     for (size_t d = 0; d < count; ++d)
@@ -356,6 +359,31 @@ void pl_filter_enter_window(pl_filter *filter, uint64_t min_value, uint64_t widt
     uint64_t *max_of = filter->spread_is_of_cycles ? &filter->max_cycles : &filter->max_peak_bytes;
     *min_of = min_value > *min_of ? min_value : *min_of;
     *max_of = max_value < *max_of ? max_value : *max_of;
+}
+
+pl_filter pl_filter_limited(const pl_filter *filter, popliner_objective objective, uint64_t max) {
+    pl_filter result = *filter;
+    switch (objective) {
+    case POPLINER_OBJECTIVE_MEMORY:
+        result.max_peak_bytes = max;
+        break;
+    case POPLINER_OBJECTIVE_CYCLES:
+        result.max_cycles = max;
+        break;
+    case POPLINER_OBJECTIVE_TRAFFIC:
+        result.max_cut_bytes = max;
+        break;
+    case POPLINER_OBJECTIVE_IPUS:
+        result.max_ipus = max < SIZE_MAX ? (size_t)max : SIZE_MAX;
+        break;
+    case POPLINER_OBJECTIVE_BALANCE:
+        /* UINT64_MAX would mean that the spread is of no interest */
+        result.max_spread = max < UINT64_MAX ? max : UINT64_MAX - 1;
+        break;
+    case POPLINER_NUM_OBJECTIVES:
+        break;
+    }
+    return result;
 }
 
 bool pl_filter_admits(const pl_filter *filter, const pl_objective_values *values) {

@@ -74,6 +74,12 @@ typedef struct pl_filter {
 /* The one that keeps to the limits of the options and to nothing else. */
 pl_filter pl_filter_of_limits(const pl_problem *problem);
 
+/* The one that knows no limit of memory: only what must not be a stage at all is left out. */
+pl_filter pl_filter_without_memory(const pl_problem *problem);
+
+/* The filter with a limit on one objective. */
+pl_filter pl_filter_limited(const pl_filter *filter, popliner_objective objective, uint64_t max);
+
 /* Limits the values that the spread is of, cycles or peaks, to min_value ... min_value + width. */
 void pl_filter_enter_window(pl_filter *filter, uint64_t min_value, uint64_t width);
 

@@ -16,7 +16,7 @@ popliner_status pl_second_opinion(const pl_problem *problem, const pl_filter *fi
     if (problem->depends_on_ipu || problem->depends_on_end || problem->is_mapped ||
         filter->max_spread != UINT64_MAX)
         return POPLINER_OK;
-    pl_integer_program s = {.problem = problem, .filter = *filter, .num_places = 1};
+    pl_integer_program s = {.problem = problem, .filter = *filter};
     pl_split split = {0};
     pl_objective_values values = {0};
     double objective = 0.0;
@@ -30,7 +30,6 @@ popliner_status pl_second_opinion(const pl_problem *problem, const pl_filter *fi
                 s.num_columns);
         goto done;
     }
-    s.num_columns = 0;
     status = pl_integer_program_build(&s, goal, error);
     if (status == POPLINER_OK && s.num_columns > 0) {
         popliner_error failure = {.message = ""};

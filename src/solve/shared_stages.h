@@ -11,6 +11,7 @@
 #include "popliner/costs.h"
 #include "popliner/error.h"
 #include "popliner/listener.h"
+#include "popliner/solver.h"
 #include "solve/dynamic_program.h"
 
 /* Stages whose need together on one IPU was measured, mostly because it is too much: kept for all
@@ -40,7 +41,8 @@ typedef struct pl_shared_search {
     const pl_split *fixed; /* the first stages begin where these do; NULL: none is fixed */
     const pl_stop *stop;
     const popliner_listener *listener; /* may be NULL */
-    pl_shared *shared; /* what is measured is added, and what is there is not measured again */
+    bool programs_only; /* however many there are, pl_branch_and_bound does not take over */
+    pl_shared *shared;  /* what is measured is added, and what is there is not measured again */
 } pl_shared_search;
 
 /* What a search found. */
@@ -48,6 +50,7 @@ typedef struct pl_search_result {
     bool is_stopped;          /* time was up, or the caller wanted it to end */
     uint64_t bound_bytes;     /* of the goal FEWEST_CUT_BYTES: nothing has fewer */
     uint64_t next_peak_bytes; /* without a split: one needs at least this peak; 0 if unknown */
+    popliner_proof proof;     /* what the answer rests on */
 } pl_search_result;
 
 #endif

@@ -48,7 +48,7 @@ static popliner_status check_options(const popliner_costs *costs,
     if (options->num_mapped_stages == 0 && options->max_stages == 0)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "max_stages: 0, but at least one stage must be allowed");
-    if (options->method != POPLINER_METHOD_ILP &&
+    if (options->method != POPLINER_METHOD_AUTO && options->method != POPLINER_METHOD_ILP &&
         options->method != POPLINER_METHOD_DYNAMIC_PROGRAMMING)
         return pl_fail(error, POPLINER_ERROR_USAGE, "method: there is no %d", (int)options->method);
     if (isnan(options->time_limit_seconds) || options->time_limit_seconds < 0.0)
@@ -91,6 +91,8 @@ static popliner_status finish(const pl_search *search, popliner_plan *plan, popl
         status = pl_plan_check(search->problem, &search->filter, plan, error);
     plan->is_stopped = search->is_stopped;
     plan->status = search->is_proven ? POPLINER_PLAN_OPTIMAL : POPLINER_PLAN_FEASIBLE;
+    if (search->is_proven)
+        plan->proof = plan->values[plan->num_values - 1].proof;
     return status;
 }
 
@@ -108,6 +110,7 @@ popliner_status pl_solving_begin(pl_solving *solving, const popliner_costs *cost
         status = check_problem(&solving->problem, error);
     if (status != POPLINER_OK)
         return status;
+    search->uses_programs = options->method == POPLINER_METHOD_ILP;
     search->filter = pl_filter_of_limits(&solving->problem);
     search->filter.spread_is_of_cycles = pl_spread_is_of_cycles(options);
     return POPLINER_OK;
@@ -144,7 +147,9 @@ popliner_status pl_solve(const popliner_costs *costs, const popliner_solver_opti
         plan->status = POPLINER_PLAN_INFEASIBLE;
         plan->is_stopped = search->is_stopped;
         plan->infeasibility.obstacle = POPLINER_OBSTACLE_UNKNOWN;
+        plan->proof = search->is_stopped ? POPLINER_PROOF_NONE : search->proof;
     } else {
+        plan->proof = search->proof;
         status = pl_explain_infeasibility(&solving.problem, &solving.stop, plan, error);
     }
 done:
@@ -154,45 +159,94 @@ done:
     return status;
 }
 
+/* Finds the smallest value of the first objective, as far as time allows. */
+static popliner_status find_known_value(pl_search *search, popliner_objective objective,
+                                        pl_known_value *known, popliner_error *error) {
+    popliner_plan plan = {0};
+    popliner_status status =
+        pl_search_find(search, &search->filter, PL_GOAL_ANY, &search->split, NULL, error);
+    if (status == POPLINER_OK && search->split.num_stages > 0) {
+        status = pl_search_optimise(search, &objective, 1, &plan, error);
+        *known = (pl_known_value){.exists = status == POPLINER_OK,
+                                  .value = plan.values[0].value,
+                                  .bound = plan.values[0].bound};
+    }
+    known->is_stopped = search->is_stopped && !(known->exists && known->bound == known->value);
+    pl_plan_clear(&plan);
+    return status;
+}
+
+/* What an answer tells of it. With slack the answer may be above what it proves. */
+static pl_known_value known_value_of(const popliner_plan *plan) {
+    const popliner_plan_value *first = &plan->values[0];
+    bool is_proven = first->proof != POPLINER_PROOF_NONE;
+    return (pl_known_value){.exists = true,
+                            .value = is_proven ? first->bound : first->value,
+                            .bound = first->bound,
+                            .is_stopped = !is_proven};
+}
+
+/* Where stages share IPUs, programs alone have to show that nothing is below the known value, or
+ * that there is no split: so what they must not have together is learnt. */
+static popliner_status learn_no_goods(pl_search *search, const pl_filter *limits,
+                                      popliner_objective objective, pl_known_value *known,
+                                      popliner_error *error) {
+    pl_split below = {0};
+    popliner_status status = POPLINER_OK;
+    known->is_loose = known->is_stopped;
+    bool can_be_less = known->value > 0 && objective != POPLINER_OBJECTIVE_IPUS;
+    if (!known->is_stopped && (!known->exists || can_be_less)) {
+        pl_filter less =
+            known->exists ? pl_filter_limited(limits, objective, known->value - 1) : *limits;
+        search->uses_programs = true;
+        status = pl_search_find(search, &less, PL_GOAL_ANY, &below, NULL, error);
+        known->is_loose = search->is_stopped;
+    }
+    pl_split_clear(&below);
+    return status;
+}
+
+/* The file that is wanted. */
+typedef struct program_file {
+    popliner_program_format format;
+    const char *path;
+} program_file;
+
+/* `plan` is NULL if nothing was solved yet. */
 static popliner_status write_program(const popliner_costs *costs,
                                      const popliner_solver_options *options,
-                                     popliner_program_format format, const char *path,
+                                     const popliner_plan *plan, program_file file,
                                      popliner_error *error) {
-    options = pl_solver_options(options);
     pl_problem problem = {0};
     pl_stop stop = stop_of(options);
     pl_search search = {.problem = &problem, .stop = &stop};
-    popliner_plan plan = {0};
+    pl_filter limits;
+    pl_written_program asked = {
+        .problem = &problem, .filter = &limits, .shared = &search.shared, .format = file.format};
     size_t num_objectives;
-    popliner_objective first = pl_objectives_of(options, &num_objectives)[0];
+    asked.objective = pl_objectives_of(options, &num_objectives)[0];
     popliner_status status = check_options(costs, options, error);
-    if (status == POPLINER_OK && first == POPLINER_OBJECTIVE_BALANCE)
-        status = pl_fail(error, POPLINER_ERROR_USAGE,
-                         "the spread is no objective of an integer program; put another first");
     if (status == POPLINER_OK)
         status = pl_problem_create(&problem, costs, options, NULL, error);
     if (status == POPLINER_OK)
         status = check_problem(&problem, error);
     if (status != POPLINER_OK)
         goto done;
-    search.filter = pl_filter_of_limits(&problem);
-    /* solving tells which stages must not share an IPU */
-    if (problem.is_shared)
-        status = pl_search_find(&search, &search.filter, PL_GOAL_ANY, &search.split, NULL, error);
-    if (status == POPLINER_OK && search.split.num_stages > 0)
-        status = pl_search_optimise(&search, &first, 1, &plan, error);
-    if (status == POPLINER_OK && search.is_stopped)
-        status = pl_fail(error, POPLINER_ERROR_OUTPUT,
-                         "%s: not written: the search was stopped before it knew which stages must "
-                         "not share an IPU",
-                         path);
-    if (status == POPLINER_OK) {
-        pl_filter filter = pl_filter_of_limits(&problem);
-        status =
-            pl_integer_program_write(&problem, &filter, first, &search.shared, format, path, error);
-    }
+    limits = pl_filter_of_limits(&problem);
+    limits.spread_is_of_cycles = pl_spread_is_of_cycles(options);
+    search.filter = limits;
+    if (plan != NULL && plan->status == POPLINER_PLAN_INFEASIBLE &&
+        plan->proof == POPLINER_PROOF_NONE)
+        asked.known.is_stopped = true;
+    else if (plan != NULL && plan->status != POPLINER_PLAN_INFEASIBLE && plan->num_values > 0)
+        asked.known = known_value_of(plan);
+    else
+        status = find_known_value(&search, asked.objective, &asked.known, error);
+    if (status == POPLINER_OK && problem.is_shared)
+        status = learn_no_goods(&search, &limits, asked.objective, &asked.known, error);
+    if (status == POPLINER_OK)
+        status = pl_integer_program_write(&asked, file.path, error);
 done:
-    pl_plan_clear(&plan);
     pl_search_free(&search);
     pl_problem_free(&problem);
     return status;
@@ -234,12 +288,26 @@ popliner_status popliner_solve(const popliner_costs *costs, const popliner_solve
     return POPLINER_OK;
 }
 
+static popliner_status write_with(const popliner_costs *costs,
+                                  const popliner_solver_options *options, const popliner_plan *plan,
+                                  program_file file, popliner_error *error) {
+    popliner_solver_options own;
+    popliner_listener listener;
+    popliner_status status = pl_solver_options_take(options, &own, &listener, error);
+    return status == POPLINER_OK ? write_program(costs, &own, plan, file, error) : status;
+}
+
 popliner_status popliner_solver_write(const popliner_costs *costs,
                                       const popliner_solver_options *options,
                                       popliner_program_format format, const char *path,
                                       popliner_error *error) {
-    popliner_solver_options own;
-    popliner_listener listener;
-    popliner_status status = pl_solver_options_take(options, &own, &listener, error);
-    return status == POPLINER_OK ? write_program(costs, &own, format, path, error) : status;
+    return write_with(costs, options, NULL, (program_file){format, path}, error);
+}
+
+popliner_status popliner_solver_write_solved(const popliner_costs *costs,
+                                             const popliner_solver_options *options,
+                                             const popliner_plan *plan,
+                                             popliner_program_format format, const char *path,
+                                             popliner_error *error) {
+    return write_with(costs, options, plan, (program_file){format, path}, error);
 }

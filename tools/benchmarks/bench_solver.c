@@ -1,7 +1,7 @@
-/* popliner-bench-solver [RUNS]: how long the solver takes, on made-up chains that are like real
+/* popliner-bench-solver [--methods] [RUNS]: how long the solver takes, on made-up chains that are like real
  * ones: units of a few types, whose code a stage needs once; bytes of their own; activations of
  * which the largest counts. Prints a Markdown table. Each instance runs in a process of its own, so
- * that its peak memory is its own, too.
+ * that its peak memory is its own, too. With --methods, other instances by each method, side by side.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "popliner/costs.h"
@@ -126,6 +126,68 @@ static const benchmark benchmarks[] = {
      .num_objectives = 2,
      .limit_percent = 70},
 };
+
+/* What each method is asked. */
+static const benchmark compared[] = {
+    {.name = "30 units, 6 IPUs: memory",
+     .num_units = 30,
+     .max_stages = 6,
+     .objectives = {MEMORY},
+     .num_objectives = 1},
+    {.name = "100 units, 16 IPUs: memory",
+     .num_units = 100,
+     .max_stages = 16,
+     .objectives = {MEMORY},
+     .num_objectives = 1},
+    {.name = "100 units, 16 IPUs: memory, traffic",
+     .num_units = 100,
+     .max_stages = 16,
+     .objectives = {MEMORY, TRAFFIC},
+     .num_objectives = 2},
+    {.name = "100 units, 16 IPUs: cycles, traffic",
+     .num_units = 100,
+     .max_stages = 16,
+     .objectives = {CYCLES, TRAFFIC},
+     .num_objectives = 2},
+    {.name = "300 units, 16 IPUs: memory",
+     .num_units = 300,
+     .max_stages = 16,
+     .objectives = {MEMORY},
+     .num_objectives = 1},
+    {.name = "40 units, 6 IPUs, all of them needed: balance, traffic",
+     .num_units = 40,
+     .max_stages = 6,
+     .objectives = {BALANCE, TRAFFIC},
+     .num_objectives = 2,
+     .limit_percent = 210},
+    {.name = "100 units, 8 IPUs, all of them needed: balance, traffic",
+     .num_units = 100,
+     .max_stages = 8,
+     .objectives = {BALANCE, TRAFFIC},
+     .num_objectives = 2,
+     .limit_percent = 165},
+    {.name = "30 units, 6 IPUs, training pipeline: memory, traffic",
+     .num_units = 30,
+     .max_stages = 6,
+     .objectives = {MEMORY, TRAFFIC},
+     .num_objectives = 2,
+     .is_training = true},
+    {.name = "24 units on IPUs 0,1,2,0: memory, traffic",
+     .num_units = 24,
+     .objectives = {MEMORY, TRAFFIC},
+     .num_objectives = 2,
+     .device_map = {0, 1, 2, 0},
+     .num_mapped = 4},
+};
+
+static const struct {
+    popliner_method method;
+    const char *name;
+} methods[] = {{POPLINER_METHOD_AUTO, "auto"},
+               {POPLINER_METHOD_DYNAMIC_PROGRAMMING, "dp"},
+               {POPLINER_METHOD_ILP, "ilp"}};
+
+enum { MOST_SECONDS = 60 }; /* that a method may take */
 
 /* ---- the chain ---- */
 
@@ -261,78 +323,139 @@ static const char *status_name(popliner_plan_status status) {
     return "infeasible";
 }
 
-/* Solves the instance `runs` times and prints its row. */
-static void measure(const benchmark *b, size_t runs) {
-    static run r;
-    r.benchmark = b;
-    make_chain(&r.chain, b->num_units);
-    popliner_costs *costs = make_costs(&r.chain, b);
-    popliner_costs_set_shared_peak(costs, shared_peak, &r, true);
-    popliner_listener listener = POPLINER_LISTENER_INIT;
-    listener.user = &r;
-    listener.message = count_programs;
-    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
-    options.objectives = b->objectives;
-    options.num_objectives = b->num_objectives;
-    options.max_stages = b->max_stages;
-    options.listener = &listener;
+/* An instance ready to be solved. */
+typedef struct question {
+    run run;
+    popliner_listener listener;
+    popliner_costs *costs;
+    popliner_solver_options options;
+} question;
+
+/* Must stay where it is. */
+static void prepare(const benchmark *b, question *q) {
+    *q = (question){.run = {.benchmark = b},
+                    .listener = POPLINER_LISTENER_INIT,
+                    .options = POPLINER_SOLVER_OPTIONS_INIT};
+    make_chain(&q->run.chain, b->num_units);
+    q->costs = make_costs(&q->run.chain, b);
+    popliner_costs_set_shared_peak(q->costs, shared_peak, &q->run, true);
+    q->listener.user = &q->run;
+    q->listener.message = count_programs;
+    popliner_solver_options *options = &q->options;
+    options->objectives = b->objectives;
+    options->num_objectives = b->num_objectives;
+    options->max_stages = b->max_stages;
+    options->listener = &q->listener;
     if (b->num_mapped > 0) {
-        options.device_map = b->device_map;
-        options.num_mapped_stages = b->num_mapped;
+        options->max_stages = b->num_mapped;
+        options->device_map = b->device_map;
+        options->num_mapped_stages = b->num_mapped;
     }
     if (b->limit_percent > 0) {
         uint64_t bytes = 0;
         for (size_t unit = 0; unit < b->num_units; ++unit)
-            bytes += r.chain.own_bytes[unit];
-        options.max_stage_bytes = bytes / b->max_stages * b->limit_percent / 100;
+            bytes += q->run.chain.own_bytes[unit];
+        options->max_stage_bytes = bytes / b->max_stages * b->limit_percent / 100;
     }
+}
+
+/* The median of so many solves. */
+static double solve_often(question *q, size_t runs, popliner_plan_status *status) {
     double *seconds = calloc(runs, sizeof *seconds);
     if (seconds == NULL)
         give_up("not enough memory");
-    const char *status = "";
     for (size_t i = 0; i < runs; ++i) {
         popliner_plan *plan = NULL;
         popliner_error error;
-        r.num_calls = r.num_programs = 0;
+        q->run.num_calls = q->run.num_programs = 0;
         double begin = seconds_now();
-        if (popliner_solve(costs, &options, &plan, &error) != POPLINER_OK)
+        if (popliner_solve(q->costs, &q->options, &plan, &error) != POPLINER_OK)
             give_up(error.message);
         seconds[i] = seconds_now() - begin;
-        status = status_name(popliner_plan_get_summary(plan)->status);
+        *status = popliner_plan_get_summary(plan)->status;
         popliner_plan_free(plan);
     }
     qsort(seconds, runs, sizeof *seconds, compare_seconds);
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    printf("| %s | %.3f | %s | %s | %zu | ", b->name, seconds[runs / 2], b->target, status,
-           r.num_programs);
-    if (b->num_mapped > 0)
-        printf("%zu", r.num_calls);
-    printf(" | %ld MiB |\n", (usage.ru_maxrss + 1023) / 1024);
+    double median = seconds[runs / 2];
     free(seconds);
-    popliner_costs_free(costs);
+    return median;
 }
 
-int main(int argc, char **argv) {
-    long runs = argc == 2 ? strtol(argv[1], NULL, 10) : 5;
-    if (argc > 2 || runs < 1 || runs > 1000) {
-        fputs("Usage: popliner-bench-solver [RUNS]\n", stderr);
-        return 2;
+/* Solves the instance and prints its row. */
+static void measure(const benchmark *b, size_t runs) {
+    static question q;
+    popliner_plan_status status = POPLINER_PLAN_INFEASIBLE;
+    prepare(b, &q);
+    double seconds = solve_often(&q, runs, &status);
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    printf("| %s | %.3f | %s | %s | %zu | ", b->name, seconds, b->target, status_name(status),
+           q.run.num_programs);
+    if (b->num_mapped > 0)
+        printf("%zu", q.run.num_calls);
+    printf(" | %ld MiB |\n", (usage.ru_maxrss + 1023) / 1024);
+    popliner_costs_free(q.costs);
+}
+
+/* Solves the instance by each method and prints its row. */
+static void compare(const benchmark *b, size_t runs) {
+    static question q;
+    prepare(b, &q);
+    q.options.time_limit_seconds = MOST_SECONDS;
+    printf("| %s |", b->name);
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; ++i) {
+        popliner_plan_status status = POPLINER_PLAN_INFEASIBLE;
+        bool is_beyond =
+            methods[i].method == POPLINER_METHOD_DYNAMIC_PROGRAMMING && b->num_mapped > 0;
+        q.options.method = methods[i].method;
+        double seconds = is_beyond ? 0.0 : solve_often(&q, runs, &status);
+        if (is_beyond)
+            printf(" – |");
+        else if (status == POPLINER_PLAN_OPTIMAL)
+            printf(" %.3f |", seconds);
+        else
+            printf(" none in %d |", (int)MOST_SECONDS);
     }
-    puts("| instance | seconds | at most | status | GLPK programs | shared peaks asked for | "
-         "peak memory |\n|---|---|---|---|---|---|---|");
-    for (size_t i = 0; i < sizeof benchmarks / sizeof *benchmarks; ++i) {
+    puts("");
+    popliner_costs_free(q.costs);
+}
+
+/* Each instance in a process of its own. */
+static void run_each(const benchmark *list, size_t count, size_t runs,
+                     void (*row)(const benchmark *b, size_t runs)) {
+    for (size_t i = 0; i < count; ++i) {
         fflush(stdout);
         pid_t child = fork();
         if (child < 0)
             give_up("cannot start a process");
         if (child == 0) {
-            measure(&benchmarks[i], (size_t)runs);
-            return 0;
+            row(&list[i], runs);
+            exit(0);
         }
         int status = 0;
         if (waitpid(child, &status, 0) != child || status != 0)
             give_up("an instance could not be solved");
     }
+}
+
+int main(int argc, char **argv) {
+    bool compares = argc > 1 && strcmp(argv[1], "--methods") == 0;
+    int first = compares ? 2 : 1;
+    long runs = argc == first + 1 ? strtol(argv[first], NULL, 10) : 5;
+    if (argc > first + 1 || runs < 1 || runs > 1000) {
+        fputs("Usage: popliner-bench-solver [--methods] [RUNS]\n", stderr);
+        return 2;
+    }
+    if (compares) {
+        printf("| instance |");
+        for (size_t i = 0; i < sizeof methods / sizeof *methods; ++i)
+            printf(" %s |", methods[i].name);
+        puts("\n|---|---|---|---|");
+        run_each(compared, sizeof compared / sizeof *compared, (size_t)runs, compare);
+        return 0;
+    }
+    puts("| instance | seconds | at most | status | GLPK programs | shared peaks asked for | "
+         "peak memory |\n|---|---|---|---|---|---|---|");
+    run_each(benchmarks, sizeof benchmarks / sizeof *benchmarks, (size_t)runs, measure);
     return 0;
 }

@@ -1,0 +1,518 @@
+/* Splits are listed stage by stage, each as short as possible first: so those with earlier cuts
+ * come first. Only stages are tried from which the end can be reached, so no time is lost.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solve/enumeration.h"
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "costs/costs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Beyond this, counting would take longer than it may save: units^2 * stages. */
+enum { MAX_COUNTING = 200000000 };
+
+/* Memory for the list. */
+enum { MAX_LIST_BYTES = 1 << 28 };
+
+/* Splits, and loads that are measured, between two looks at the clock. */
+enum { SPLITS_PER_LOOK = 1024, LOADS_PER_LOOK = 16 };
+
+#define NO_LOAD UINT32_MAX
+
+void pl_enumeration_free(pl_enumeration *e) {
+    free(e->first_stages);
+    free(e->limit_bytes);
+    free(e->first_units);
+    free(e->loads);
+    free(e->cut_bytes);
+    free(e->split_of_load);
+    free(e->ipu_of_load);
+    free(e->load_bytes);
+    free(e->load_cycles);
+    free(e->is_measured);
+    *e = (pl_enumeration){0};
+}
+
+/* ---- counting ---- */
+
+static popliner_status count_ways(const pl_reachability *reachability, size_t *count,
+                                  popliner_error *error) {
+    size_t n = reachability->problem->num_units;
+    uint8_t *ok = pl_new_array(n, sizeof *ok);
+    size_t *ways = pl_new_array(n + 1, sizeof *ways);
+    popliner_status status = POPLINER_OK;
+    if (ok == NULL || ways == NULL) {
+        status = pl_fail_memory(error, "the number of splits");
+        goto done;
+    }
+    /* ways[i]: to go on at unit i with the stages behind; units ascend, so a stage's own ways do
+     * not get into its sums */
+    ways[n] = 1;
+    for (size_t stage = reachability->num_stages; stage-- > 0;) {
+        for (size_t i = 0; i < n; ++i) {
+            size_t sum = 0;
+            bool is_reached = pl_reachability_mark(reachability, stage, i, ok);
+            for (size_t d = 0; is_reached && d < n - i && sum <= PL_MAX_ENUMERATED_SPLITS; ++d)
+                sum += ok[d] != 0 ? ways[i + d + 1] : 0;
+            ways[i] = sum <= PL_MAX_ENUMERATED_SPLITS ? sum : PL_MAX_ENUMERATED_SPLITS + 1;
+        }
+        ways[n] = 0;
+    }
+    *count = ways[0];
+done:
+    free(ok);
+    free(ways);
+    return status;
+}
+
+popliner_status pl_enumeration_count(const pl_problem *problem, const pl_filter *filter,
+                                     size_t *count, popliner_error *error) {
+    pl_reachability reachability = {
+        .problem = problem, .filter = filter, .num_stages = problem->options->num_mapped_stages};
+    size_t n = problem->num_units;
+    *count = 0;
+    if (problem->max_stages < problem->min_stages)
+        return POPLINER_OK;
+    *count = PL_MAX_ENUMERATED_SPLITS + 1;
+    if (n > MAX_COUNTING / n / reachability.num_stages)
+        return POPLINER_OK;
+    popliner_status status = pl_reachability_find(&reachability, error);
+    if (status == POPLINER_OK)
+        status = count_ways(&reachability, count, error);
+    pl_reachability_free(&reachability);
+    return status;
+}
+
+/* ---- listing ---- */
+
+static popliner_interval stage_of(const pl_enumeration *e, size_t split, size_t stage) {
+    const uint32_t *first_units = e->first_units + split * e->num_stages;
+    size_t end = stage + 1 < e->num_stages ? first_units[stage + 1] : e->problem->num_units;
+    return (popliner_interval){first_units[stage], end - 1, e->num_stages - stage};
+}
+
+static bool is_of(const pl_enumeration *e, size_t stage, size_t ipu) {
+    return e->problem->first_on_ipu[stage] == e->first_stages[ipu];
+}
+
+/* What is needed while splits are listed. */
+typedef struct lister {
+    pl_enumeration *e;
+    pl_reachability reachability;
+    uint8_t *ok;       /* [stages][units]: where each may end */
+    size_t *units;     /* [stages]: where each begins */
+    uint32_t *places;  /* [num_places]: loads by their stages */
+    size_t num_places; /* a power of 2 */
+    size_t max_splits;
+    size_t max_shared; /* loads of several stages that may be */
+    size_t num_shared;
+    bool is_given_up;
+    bool is_stopped;
+    popliner_error *error;
+} lister;
+
+static size_t hash_of(const pl_enumeration *e, size_t split, size_t ipu) {
+    uint64_t hash = ipu + 1;
+    for (size_t stage = e->first_stages[ipu]; stage < e->num_stages; ++stage) {
+        popliner_interval it = stage_of(e, split, stage);
+        if (!is_of(e, stage, ipu))
+            continue;
+        hash = (hash ^ it.first_unit) * 0x9e3779b97f4a7c15u;
+        hash = (hash ^ hash >> 29 ^ it.last_unit) * 0xbf58476d1ce4e5b9u;
+        hash ^= hash >> 32;
+    }
+    return (size_t)hash;
+}
+
+static bool is_load(const pl_enumeration *e, size_t load, size_t split, size_t ipu) {
+    bool is_same = e->ipu_of_load[load] == ipu;
+    for (size_t stage = e->first_stages[ipu]; is_same && stage < e->num_stages; ++stage) {
+        popliner_interval a = stage_of(e, split, stage);
+        popliner_interval b = stage_of(e, e->split_of_load[load], stage);
+        is_same =
+            !is_of(e, stage, ipu) || (a.first_unit == b.first_unit && a.last_unit == b.last_unit);
+    }
+    return is_same;
+}
+
+static size_t find_place(const lister *l, size_t split, size_t ipu) {
+    size_t place = hash_of(l->e, split, ipu) & (l->num_places - 1);
+    while (l->places[place] != NO_LOAD && !is_load(l->e, l->places[place], split, ipu))
+        place = (place + 1) & (l->num_places - 1);
+    return place;
+}
+
+/* Makes the table of places twice as large. */
+static popliner_status grow_places(lister *l) {
+    size_t num_places = l->num_places > 0 ? 2 * l->num_places : 256;
+    uint32_t *places = pl_new_array(num_places, sizeof *places);
+    if (places == NULL)
+        return pl_fail_memory(l->error, "the list of splits");
+    memset(places, 0xff, num_places * sizeof *places);
+    free(l->places);
+    l->places = places;
+    l->num_places = num_places;
+    for (size_t load = 0; load < l->e->num_loads; ++load)
+        places[find_place(l, l->e->split_of_load[load], l->e->ipu_of_load[load])] = (uint32_t)load;
+    return POPLINER_OK;
+}
+
+/* Adds the load of an IPU in a split, with what is known of it without measuring. */
+static popliner_status add_load(lister *l, size_t split, size_t ipu) {
+    pl_enumeration *e = l->e;
+    const pl_column_room columns[] = {PL_COLUMN_ROOM(e->split_of_load),
+                                      PL_COLUMN_ROOM(e->ipu_of_load), PL_COLUMN_ROOM(e->load_bytes),
+                                      PL_COLUMN_ROOM(e->load_cycles),
+                                      PL_COLUMN_ROOM(e->is_measured)};
+    size_t load = e->num_loads;
+    size_t num_stages = 0;
+    uint64_t least_bytes = 0;
+    uint64_t cycles = 0;
+    if (!pl_grow_columns(columns, sizeof columns / sizeof *columns, &e->load_capacity, load + 1))
+        return pl_fail_memory(l->error, "the list of splits");
+    for (size_t stage = e->first_stages[ipu]; stage < e->num_stages; ++stage) {
+        popliner_interval it = stage_of(e, split, stage);
+        if (!is_of(e, stage, ipu))
+            continue;
+        uint64_t bytes =
+            popliner_costs_peak(e->problem->costs, it.first_unit, it.last_unit, it.stages_to_end);
+        least_bytes = bytes > least_bytes ? bytes : least_bytes;
+        cycles += popliner_costs_cycles(e->problem->costs, it.first_unit, it.last_unit);
+        ++num_stages;
+    }
+    e->split_of_load[load] = (uint32_t)split;
+    e->ipu_of_load[load] = (uint32_t)ipu;
+    e->load_bytes[load] = least_bytes;
+    e->load_cycles[load] = cycles;
+    e->is_measured[load] = num_stages == 1;
+    l->num_shared += num_stages > 1;
+    l->is_given_up = l->is_given_up || l->num_shared > l->max_shared;
+    ++e->num_loads;
+    return POPLINER_OK;
+}
+
+/* Whether pairs that may be in several stages are on one IPU in the split that is being listed. */
+static bool keeps_pairs(const lister *l) {
+    const pl_problem *p = l->e->problem;
+    for (size_t i = 0; i < p->options->num_pairs; ++i) {
+        const popliner_pair pair = p->options->pairs[i];
+        size_t a = 0;
+        size_t b = 0;
+        for (size_t stage = 1; stage < l->e->num_stages; ++stage) {
+            a = l->units[stage] <= pair.first_unit ? stage : a;
+            b = l->units[stage] <= pair.second_unit ? stage : b;
+        }
+        if (p->is_pair_active[i] != 0 && p->first_on_ipu[a] != p->first_on_ipu[b])
+            return false;
+    }
+    return true;
+}
+
+static popliner_status add_split(lister *l) {
+    pl_enumeration *e = l->e;
+    size_t split = e->count;
+    uint64_t cut_bytes = 0;
+    if (!keeps_pairs(l))
+        return POPLINER_OK;
+    for (size_t stage = 0; stage < e->num_stages; ++stage) {
+        e->first_units[split * e->num_stages + stage] = (uint32_t)l->units[stage];
+        if (stage > 0)
+            cut_bytes =
+                pl_add_cut_bytes(cut_bytes, popliner_costs_cut(e->problem->costs, l->units[stage]));
+    }
+    e->cut_bytes[split] = cut_bytes;
+    for (size_t ipu = 0; ipu < e->num_ipus; ++ipu) {
+        popliner_status status = POPLINER_OK;
+        if (2 * (e->num_loads + 1) > l->num_places)
+            status = grow_places(l);
+        if (status != POPLINER_OK)
+            return status;
+        size_t place = find_place(l, split, ipu);
+        if (l->places[place] == NO_LOAD) {
+            l->places[place] = (uint32_t)e->num_loads;
+            status = add_load(l, split, ipu);
+        }
+        if (status != POPLINER_OK)
+            return status;
+        e->loads[split * e->num_ipus + ipu] = l->places[place];
+    }
+    ++e->count;
+    if (e->count % SPLITS_PER_LOOK == 0 && pl_stop_is_wanted(e->stop))
+        l->is_stopped = true;
+    return POPLINER_OK;
+}
+
+/* Lists all splits whose stages up to this one, which begins at the unit, are as they are. */
+static popliner_status add_splits(lister *l, size_t stage, size_t unit) {
+    size_t n = l->e->problem->num_units;
+    uint8_t *ok = l->ok + stage * n;
+    l->units[stage] = unit;
+    if (!pl_reachability_mark(&l->reachability, stage, unit, ok))
+        return POPLINER_OK;
+    if (stage + 1 == l->e->num_stages)
+        return add_split(l);
+    for (size_t d = 0; d + 1 < n - unit && !l->is_given_up && !l->is_stopped; ++d) {
+        popliner_status status = ok[d] != 0 ? add_splits(l, stage + 1, unit + d + 1) : POPLINER_OK;
+        if (status != POPLINER_OK)
+            return status;
+    }
+    return POPLINER_OK;
+}
+
+static popliner_status prepare(lister *l) {
+    pl_enumeration *e = l->e;
+    const pl_problem *p = e->problem;
+    e->first_stages = pl_new_array(p->num_ipus, sizeof *e->first_stages);
+    e->limit_bytes = pl_new_array(p->num_ipus, sizeof *e->limit_bytes);
+    e->first_units = pl_new_array(l->max_splits * e->num_stages, sizeof *e->first_units);
+    e->loads = pl_new_array(l->max_splits * p->num_ipus, sizeof *e->loads);
+    e->cut_bytes = pl_new_array(l->max_splits, sizeof *e->cut_bytes);
+    l->ok = pl_new_array(e->num_stages * p->num_units, sizeof *l->ok);
+    l->units = pl_new_array(e->num_stages, sizeof *l->units);
+    if (e->first_stages == NULL || e->limit_bytes == NULL || e->first_units == NULL ||
+        e->loads == NULL || e->cut_bytes == NULL || l->ok == NULL || l->units == NULL)
+        return pl_fail_memory(l->error, "the list of splits");
+    for (size_t stage = 0; stage < e->num_stages; ++stage)
+        if (p->first_on_ipu[stage] == stage) {
+            e->limit_bytes[e->num_ipus] = pl_filter_limit(p, &e->filter, pl_problem_ipu(p, stage));
+            e->first_stages[e->num_ipus++] = stage;
+        }
+    return pl_reachability_find(&l->reachability, l->error);
+}
+
+/* Whether so many splits may be listed. */
+static bool is_few(const pl_problem *p, size_t count) {
+    size_t split_bytes =
+        (p->options->num_mapped_stages + p->num_ipus) * sizeof(uint32_t) + sizeof(uint64_t);
+    return count <= PL_MAX_ENUMERATED_SPLITS && count <= MAX_LIST_BYTES / split_bytes &&
+           p->num_units < UINT32_MAX;
+}
+
+static bool is_no_wider(const pl_enumeration *e, const pl_filter *filter) {
+    for (size_t i = 0; i < e->num_ipus; ++i) {
+        size_t ipu = pl_problem_ipu(e->problem, e->first_stages[i]);
+        if (pl_filter_limit(e->problem, filter, ipu) > e->limit_bytes[i])
+            return false;
+    }
+    return true;
+}
+
+bool pl_enumeration_serves(const pl_enumeration *e, const pl_filter *filter) {
+    return e->is_listed && filter->max_cycles <= e->filter.max_cycles &&
+           filter->min_cycles >= e->filter.min_cycles &&
+           filter->min_peak_bytes >= e->filter.min_peak_bytes && is_no_wider(e, filter);
+}
+
+popliner_status pl_enumeration_list(pl_enumeration *enumeration, const pl_problem *problem,
+                                    const pl_filter *filter, const pl_stop *stop, bool *is_stopped,
+                                    popliner_error *error) {
+    pl_enumeration *e = enumeration;
+    size_t count = 0;
+    /* what was too much is too much again; another filter may need another list */
+    if (e->is_tried && (!e->is_listed || pl_enumeration_serves(e, filter)))
+        return POPLINER_OK;
+    pl_enumeration_free(e);
+    *e = (pl_enumeration){.problem = problem,
+                          .stop = stop,
+                          .filter = *filter,
+                          .is_tried = true,
+                          .num_stages = problem->options->num_mapped_stages};
+    popliner_status status = pl_enumeration_count(problem, &e->filter, &count, error);
+    if (status != POPLINER_OK || !is_few(problem, count))
+        return status;
+    bool is_quick = pl_costs_shared_peak_is_quick(problem->costs);
+    lister l = {.e = e,
+                .max_splits = count,
+                .max_shared = is_quick ? SIZE_MAX : PL_MAX_ASKED_LOADS,
+                .error = error,
+                .reachability = {.problem = problem,
+                                 .filter = &e->filter,
+                                 .num_stages = problem->options->num_mapped_stages}};
+    status = prepare(&l);
+    if (status == POPLINER_OK && count > 0)
+        status = add_splits(&l, 0, 0);
+    e->is_listed = status == POPLINER_OK && !l.is_given_up && !l.is_stopped;
+    *is_stopped = *is_stopped || l.is_stopped;
+    if (!e->is_listed) {
+        pl_enumeration_free(e);
+        e->is_tried = true;
+    }
+    free(l.ok);
+    free(l.units);
+    free(l.places);
+    pl_reachability_free(&l.reachability);
+    return status;
+}
+
+/* ---- looking for the best ---- */
+
+/* A walk over the list. */
+typedef struct finder {
+    pl_enumeration *e;
+    const pl_filter *filter;
+    popliner_objective objective;
+    uint64_t *limit_bytes;     /* [IPUs] */
+    popliner_interval *stages; /* [stages]: of one IPU */
+    uint64_t best;             /* only what is smaller is of interest */
+    size_t num_measured;
+    bool is_stopped;
+    popliner_error *error;
+} finder;
+
+static popliner_status measure(finder *f, size_t load) {
+    pl_enumeration *e = f->e;
+    size_t ipu = e->ipu_of_load[load];
+    size_t count = 0;
+    if (e->is_measured[load] != 0)
+        return POPLINER_OK;
+    for (size_t stage = e->first_stages[ipu]; stage < e->num_stages; ++stage)
+        if (is_of(e, stage, ipu))
+            f->stages[count++] = stage_of(e, e->split_of_load[load], stage);
+    popliner_status status =
+        pl_costs_shared_peak(e->problem->costs, f->stages, count, &e->load_bytes[load], f->error);
+    e->is_measured[load] = status == POPLINER_OK;
+    if (++f->num_measured % LOADS_PER_LOOK == 0 && pl_stop_is_wanted(e->stop))
+        f->is_stopped = true;
+    return status;
+}
+
+/* What a split has, as far as it is known: peaks are at least these, and the smallest one is at
+ * most that. False if it is not within the filter whatever is not measured yet. */
+static bool estimate(const finder *f, size_t split, pl_objective_values *values) {
+    const pl_enumeration *e = f->e;
+    const uint32_t *loads = e->loads + split * e->num_ipus;
+    pl_objective_values v = {.min_peak_bytes = UINT64_MAX,
+                             .min_cycles = UINT64_MAX,
+                             .cut_bytes = e->cut_bytes[split],
+                             .num_ipus = e->num_ipus};
+    bool is_small = true;
+    for (size_t ipu = 0; ipu < e->num_ipus; ++ipu) {
+        uint64_t bytes = e->load_bytes[loads[ipu]];
+        uint64_t cycles = e->load_cycles[loads[ipu]];
+        is_small = is_small && bytes <= f->limit_bytes[ipu];
+        v.peak_bytes = bytes > v.peak_bytes ? bytes : v.peak_bytes;
+        if (e->is_measured[loads[ipu]] != 0 && bytes < v.min_peak_bytes)
+            v.min_peak_bytes = bytes;
+        v.cycles = cycles > v.cycles ? cycles : v.cycles;
+        v.min_cycles = cycles < v.min_cycles ? cycles : v.min_cycles;
+    }
+    if (v.min_peak_bytes == UINT64_MAX) {
+        /* nothing is measured: all may need as much as the filter asks of each */
+        if (v.peak_bytes < f->filter->min_peak_bytes)
+            v.peak_bytes = f->filter->min_peak_bytes;
+        v.min_peak_bytes = v.peak_bytes;
+    }
+    *values = v;
+    return is_small && pl_filter_admits(f->filter, &v);
+}
+
+static uint64_t value_of(const finder *f, const pl_objective_values *v) {
+    switch (f->objective) {
+    case POPLINER_OBJECTIVE_MEMORY:
+        return v->peak_bytes;
+    case POPLINER_OBJECTIVE_CYCLES:
+        return v->cycles;
+    case POPLINER_OBJECTIVE_TRAFFIC:
+        return v->cut_bytes;
+    case POPLINER_OBJECTIVE_BALANCE:
+        return pl_objective_values_spread(v, f->filter->spread_is_of_cycles);
+    case POPLINER_OBJECTIVE_IPUS:
+    case POPLINER_NUM_OBJECTIVES:
+        break;
+    }
+    return 0;
+}
+
+/* Whether the split is within the filter and better than the best one, which is then as good as
+ * this. Measures its IPUs one by one until that is known. */
+static popliner_status try_split(finder *f, size_t split, bool *is_better) {
+    pl_enumeration *e = f->e;
+    pl_objective_values values;
+    *is_better = false;
+    for (size_t ipu = 0; ipu <= e->num_ipus; ++ipu) {
+        if (!estimate(f, split, &values) || value_of(f, &values) >= f->best)
+            return POPLINER_OK;
+        if (ipu == e->num_ipus)
+            break;
+        popliner_status status = measure(f, e->loads[split * e->num_ipus + ipu]);
+        if (status != POPLINER_OK)
+            return status;
+    }
+    f->best = value_of(f, &values);
+    *is_better = true;
+    return POPLINER_OK;
+}
+
+/* The split that may have least of the peaks: a good one to begin with, so that few of the others
+ * have to be measured. */
+static size_t most_promising(const finder *f) {
+    uint64_t least = UINT64_MAX;
+    size_t found = 0;
+    for (size_t split = 0; split < f->e->count; ++split) {
+        pl_objective_values values;
+        if (!estimate(f, split, &values) || value_of(f, &values) >= least)
+            continue;
+        least = value_of(f, &values);
+        found = split;
+    }
+    return found;
+}
+
+static popliner_status find(finder *f, size_t *found) {
+    pl_enumeration *e = f->e;
+    popliner_status status = POPLINER_OK;
+    bool is_better = false;
+    *found = SIZE_MAX;
+    f->best = UINT64_MAX;
+    if (f->objective == POPLINER_OBJECTIVE_MEMORY && e->count > 0) {
+        size_t first = most_promising(f);
+        status = try_split(f, first, &is_better);
+        /* one that comes before it may be as good */
+        if (is_better) {
+            *found = first;
+            f->best += f->best < UINT64_MAX;
+        }
+    }
+    for (size_t split = 0; status == POPLINER_OK && !f->is_stopped && split < e->count; ++split) {
+        if (split % SPLITS_PER_LOOK == 0 && pl_stop_is_wanted(e->stop))
+            f->is_stopped = true;
+        status = try_split(f, split, &is_better);
+        if (!is_better)
+            continue;
+        *found = split;
+        if (f->best == 0)
+            break;
+    }
+    return status;
+}
+
+popliner_status pl_enumeration_find(pl_enumeration *enumeration, const pl_filter *filter,
+                                    popliner_objective objective, pl_split *split, bool *is_stopped,
+                                    popliner_error *error) {
+    pl_enumeration *e = enumeration;
+    finder f = {.e = e, .filter = filter, .objective = objective, .error = error};
+    popliner_status status = POPLINER_OK;
+    size_t found = SIZE_MAX;
+    f.limit_bytes = pl_new_array(e->num_ipus, sizeof *f.limit_bytes);
+    f.stages = pl_new_array(e->num_stages, sizeof *f.stages);
+    if (f.limit_bytes == NULL || f.stages == NULL) {
+        status = pl_fail_memory(error, "the best split");
+        goto done;
+    }
+    for (size_t ipu = 0; ipu < e->num_ipus; ++ipu)
+        f.limit_bytes[ipu] =
+            pl_filter_limit(e->problem, filter, pl_problem_ipu(e->problem, e->first_stages[ipu]));
+    status = find(&f, &found);
+    *is_stopped = *is_stopped || f.is_stopped;
+    for (size_t stage = 0; status == POPLINER_OK && found != SIZE_MAX && stage < e->num_stages;
+         ++stage)
+        if (!pl_split_append(split, e->first_units[found * e->num_stages + stage]))
+            status = pl_fail_memory(error, "the best split");
+done:
+    free(f.limit_bytes);
+    free(f.stages);
+    return status;
+}

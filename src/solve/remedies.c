@@ -1,0 +1,435 @@
+/* Every change is made in options of its own, as a caller would make it, and solved with. Numbers
+ * are halved: limits that are larger, and stages that may have fewer or more units, never rule out
+ * a split that there was.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solve/remedies.h"
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "costs/costs.h"
+#include "solve/owned_options.h"
+
+#include <stdlib.h>
+
+/* How many IPUs and constraints are tried, and for how long all together. */
+enum { MAX_IPUS = 16, MAX_CONSTRAINTS = 64, MAX_SECONDS = 20 };
+
+#define NO_LIMIT (POPLINER_PEAK_FORBIDDEN - 1)
+
+typedef struct advice {
+    const pl_problem *problem;
+    const pl_stop *stop; /* the caller's */
+    pl_stop own_stop;
+    popliner_infeasibility *why;
+    size_t capacity;
+    bool is_over; /* no time is left */
+    popliner_error *error;
+} advice;
+
+/* Changed options, and the search with them. Zero-initialise; free with end_trial. */
+typedef struct trial {
+    pl_owned_options own;
+    pl_problem problem;
+    pl_search search;
+    pl_split split; /* the last answer */
+} trial;
+
+static popliner_status begin_trial(advice *a, trial *t) {
+    const popliner_solver_options *options = a->problem->options;
+    popliner_status status =
+        pl_owned_options_copy(&t->own, options, a->problem->num_units, a->error);
+    if (status != POPLINER_OK)
+        return status;
+    t->own.options.listener = NULL;
+    /* room for one IPU that has no limit of its own */
+    popliner_ipu_limit *limits =
+        realloc(t->own.ipu_limits, (options->num_ipu_limits + 1) * sizeof *t->own.ipu_limits);
+    if (limits == NULL)
+        return pl_fail_memory(a->error, "the limits of IPUs");
+    t->own.ipu_limits = limits;
+    t->own.options.ipu_limits = limits;
+    return POPLINER_OK;
+}
+
+static void end_search(trial *t) {
+    pl_search_free(&t->search);
+    pl_problem_free(&t->problem);
+    pl_split_clear(&t->split);
+}
+
+static void end_trial(trial *t) {
+    end_search(t);
+    pl_owned_options_free(&t->own);
+}
+
+/* Makes ready to search with the options as they are now; limits may still change. */
+static popliner_status begin_search(advice *a, trial *t) {
+    end_search(t);
+    t->search = (pl_search){.problem = &t->problem, .stop = &a->own_stop};
+    return pl_problem_create(&t->problem, a->problem->costs, &t->own.options, NULL, a->error);
+}
+
+/* Whether there is a split. */
+static popliner_status search(advice *a, trial *t, bool *fits) {
+    *fits = false;
+    if (a->is_over)
+        return POPLINER_OK;
+    pl_filter filter = pl_filter_of_limits(&t->problem);
+    pl_split_clear(&t->split);
+    popliner_status status =
+        pl_search_find(&t->search, &filter, PL_GOAL_ANY, &t->split, NULL, a->error);
+    a->is_over = a->is_over || t->search.is_stopped;
+    *fits = t->split.num_stages > 0;
+    return status;
+}
+
+/* Whether there is one with the options as they are now. */
+static popliner_status search_anew(advice *a, trial *t, bool *fits) {
+    popliner_status status = begin_search(a, t);
+    return status == POPLINER_OK ? search(a, t, fits) : status;
+}
+
+/* Adds a remedy once it was solved with again, by itself, and the answer was checked. */
+static popliner_status add_remedy(advice *a, trial *t, const popliner_remedy *remedy) {
+    popliner_infeasibility *why = a->why;
+    popliner_plan plan = {0};
+    bool fits = false;
+    popliner_status status = search_anew(a, t, &fits);
+    if (status != POPLINER_OK || a->is_over)
+        return status;
+    if (!fits)
+        return pl_fail(a->error, POPLINER_ERROR_INTERNAL,
+                       "nothing fits with what was said to be enough");
+    pl_filter filter = pl_filter_of_limits(&t->problem);
+    status = pl_plan_fill(&t->problem, &t->split, false, &plan, a->error);
+    if (status == POPLINER_OK)
+        status = pl_plan_check(&t->problem, &filter, &plan, a->error);
+    if (status == POPLINER_OK &&
+        !pl_grow(&why->remedies, &a->capacity, why->num_remedies + 1, sizeof *why->remedies))
+        status = pl_fail_memory(a->error, "what would be enough");
+    if (status == POPLINER_OK)
+        why->remedies[why->num_remedies++] = *remedy;
+    pl_plan_clear(&plan);
+    return status;
+}
+
+/* ---- limits ---- */
+
+/* Changes the limits by a number: the larger, the more fits. */
+typedef struct raise {
+    bool of_every_ipu; /* the number is added to all limits; else it is the limit of this IPU */
+    size_t ipu;
+    uint64_t least; /* that it may be */
+} raise;
+
+static uint64_t raised(uint64_t limit_bytes, uint64_t bytes) {
+    return limit_bytes < NO_LIMIT - bytes ? limit_bytes + bytes : NO_LIMIT;
+}
+
+static void set_limits(const advice *a, trial *t, const raise *r, uint64_t number) {
+    const popliner_solver_options *options = a->problem->options;
+    popliner_solver_options *own = &t->own.options;
+    size_t i = 0;
+    if (!r->of_every_ipu) {
+        while (i < options->num_ipu_limits && options->ipu_limits[i].ipu != r->ipu)
+            ++i;
+        own->num_ipu_limits = i < options->num_ipu_limits ? options->num_ipu_limits : i + 1;
+        t->own.ipu_limits[i] = (popliner_ipu_limit){r->ipu, number};
+        return;
+    }
+    own->max_stage_bytes = raised(options->max_stage_bytes, number);
+    for (; i < options->num_ipu_limits; ++i)
+        t->own.ipu_limits[i].bytes = raised(options->ipu_limits[i].bytes, number);
+}
+
+/* The smallest number that is enough for the last answer. */
+static popliner_status find_needed(advice *a, const trial *t, const raise *r, uint64_t *needed) {
+    pl_objective_values values;
+    pl_filter filter = pl_filter_of_limits(a->problem);
+    uint64_t *peaks_bytes = pl_new_array(t->split.num_stages, sizeof *peaks_bytes);
+    *needed = r->least;
+    if (peaks_bytes == NULL)
+        return pl_fail_memory(a->error, "what would be enough");
+    popliner_status status =
+        pl_split_evaluate(&t->problem, &t->split, &values, peaks_bytes, a->error);
+    for (size_t stage = 0; status == POPLINER_OK && stage < t->split.num_stages; ++stage) {
+        size_t ipu = pl_problem_ipu(&t->problem, stage);
+        uint64_t limit = r->of_every_ipu ? pl_filter_limit(a->problem, &filter, ipu) : 0;
+        bool counts = r->of_every_ipu ? peaks_bytes[stage] > limit : ipu == r->ipu;
+        if (counts && peaks_bytes[stage] - limit > *needed)
+            *needed = peaks_bytes[stage] - limit;
+    }
+    free(peaks_bytes);
+    return status;
+}
+
+static popliner_status try_limits(advice *a, const raise *r) {
+    trial t = {0};
+    bool fits = false;
+    uint64_t low = r->least;
+    uint64_t high = NO_LIMIT;
+    popliner_status status = begin_trial(a, &t);
+    if (status != POPLINER_OK)
+        goto done;
+    set_limits(a, &t, r, high);
+    status = search_anew(a, &t, &fits);
+    if (status == POPLINER_OK && fits)
+        status = find_needed(a, &t, r, &high);
+    if (status != POPLINER_OK || !fits)
+        goto done;
+    while (low < high && !a->is_over) {
+        uint64_t middle = low + (high - low) / 2;
+        set_limits(a, &t, r, middle);
+        status = search(a, &t, &fits);
+        if (status == POPLINER_OK && fits)
+            status = find_needed(a, &t, r, &high);
+        else
+            low = middle + 1;
+        if (status != POPLINER_OK)
+            goto done;
+    }
+    set_limits(a, &t, r, high);
+    const popliner_remedy remedy = {.kind = r->of_every_ipu ? POPLINER_REMEDY_EVERY_LIMIT
+                                                            : POPLINER_REMEDY_IPU_LIMIT,
+                                    .ipu = r->ipu,
+                                    .bytes = high};
+    if (!a->is_over)
+        status = add_remedy(a, &t, &remedy);
+done:
+    end_trial(&t);
+    return status;
+}
+
+/* Where IPUs differ: each of them with a larger limit, and all of them with more. */
+static popliner_status try_every_limit(advice *a) {
+    const pl_problem *p = a->problem;
+    size_t count = p->is_mapped ? p->options->num_mapped_stages : p->max_stages;
+    pl_filter filter = pl_filter_of_limits(p);
+    popliner_status status = POPLINER_OK;
+    size_t num_tried = 0;
+    if (p->options->num_ipu_limits == 0)
+        return POPLINER_OK;
+    for (size_t stage = 0; status == POPLINER_OK && stage < count; ++stage) {
+        size_t ipu = pl_problem_ipu(p, stage);
+        uint64_t limit = pl_filter_limit(p, &filter, ipu);
+        const raise one = {.ipu = ipu, .least = limit + 1};
+        if ((p->is_mapped && p->first_on_ipu[stage] != stage) || limit >= NO_LIMIT)
+            continue;
+        if (++num_tried > MAX_IPUS)
+            break;
+        status = try_limits(a, &one);
+    }
+    a->why->has_all_remedies = a->why->has_all_remedies && num_tried <= MAX_IPUS;
+    const raise all = {.of_every_ipu = true, .least = 1};
+    return status == POPLINER_OK ? try_limits(a, &all) : status;
+}
+
+/* ---- constraints ---- */
+
+/* Whether it is one that may be left out by itself, and asks for anything. */
+static bool may_go(const popliner_constraint *c) {
+    switch (c->kind) {
+    case POPLINER_CONSTRAINT_MAX_STAGES:
+    case POPLINER_CONSTRAINT_DEVICE_MAP:
+    case POPLINER_NUM_CONSTRAINT_KINDS:
+        break;
+    case POPLINER_CONSTRAINT_MIN_UNITS:
+    case POPLINER_CONSTRAINT_MAX_UNITS:
+        return c->number > 0;
+    case POPLINER_CONSTRAINT_REQUIRED_CUT:
+    case POPLINER_CONSTRAINT_FORBIDDEN_CUT:
+    case POPLINER_CONSTRAINT_PAIR:
+    case POPLINER_CONSTRAINT_PLACEMENT:
+        return true;
+    }
+    return false;
+}
+
+static void leave_out(trial *t, const popliner_constraint *c) {
+    popliner_solver_options *o = &t->own.options;
+    size_t i = 0;
+    switch (c->kind) {
+    case POPLINER_CONSTRAINT_MIN_UNITS:
+        o->min_units = 0;
+        break;
+    case POPLINER_CONSTRAINT_MAX_UNITS:
+        o->max_units = 0;
+        break;
+    case POPLINER_CONSTRAINT_REQUIRED_CUT:
+    case POPLINER_CONSTRAINT_FORBIDDEN_CUT:
+        t->own.cut_rules[c->unit + 1] = POPLINER_CUT_FREE;
+        break;
+    case POPLINER_CONSTRAINT_PAIR:
+        while (t->own.pairs[i].first_unit != c->unit ||
+               t->own.pairs[i].second_unit != c->second_unit)
+            ++i;
+        t->own.pairs[i] = t->own.pairs[--o->num_pairs];
+        break;
+    case POPLINER_CONSTRAINT_PLACEMENT:
+        while (t->own.placements[i].unit != c->unit || t->own.placements[i].ipu != c->ipu)
+            ++i;
+        t->own.placements[i] = t->own.placements[--o->num_placements];
+        break;
+    case POPLINER_CONSTRAINT_MAX_STAGES:
+    case POPLINER_CONSTRAINT_DEVICE_MAP:
+    case POPLINER_NUM_CONSTRAINT_KINDS:
+        break;
+    }
+}
+
+/* Relaxes a number of units as little as is enough, once it is known that without it all fits. */
+static popliner_status relax_number(advice *a, trial *t, const popliner_constraint *c,
+                                    size_t *number) {
+    bool is_min = c->kind == POPLINER_CONSTRAINT_MIN_UNITS;
+    size_t *own = is_min ? &t->own.options.min_units : &t->own.options.max_units;
+    size_t bad = c->number;
+    size_t good = is_min ? 0 : a->problem->num_units;
+    popliner_status status = POPLINER_OK;
+    while (status == POPLINER_OK && !a->is_over && (bad < good ? good - bad : bad - good) > 1) {
+        bool fits = false;
+        size_t middle = bad < good ? bad + (good - bad) / 2 : good + (bad - good) / 2;
+        *own = middle;
+        status = search_anew(a, t, &fits);
+        good = fits ? middle : good;
+        bad = fits ? bad : middle;
+    }
+    *own = good;
+    *number = good;
+    return status;
+}
+
+/* Whether it is enough to change one constraint. */
+static popliner_status try_constraint(advice *a, const popliner_constraint *c) {
+    trial t = {0};
+    bool fits = false;
+    popliner_remedy remedy = {.kind = POPLINER_REMEDY_CONSTRAINT, .constraint = *c};
+    bool is_number =
+        c->kind == POPLINER_CONSTRAINT_MIN_UNITS || c->kind == POPLINER_CONSTRAINT_MAX_UNITS;
+    popliner_status status = begin_trial(a, &t);
+    if (status == POPLINER_OK) {
+        leave_out(&t, c);
+        status = search_anew(a, &t, &fits);
+    }
+    if (status == POPLINER_OK && fits && is_number)
+        status = relax_number(a, &t, c, &remedy.number);
+    if (status == POPLINER_OK && fits && !a->is_over)
+        status = add_remedy(a, &t, &remedy);
+    end_trial(&t);
+    return status;
+}
+
+/* Whether all fits without the constraints that are marked. */
+static popliner_status fits_without(advice *a, const popliner_constraint *constraints, size_t count,
+                                    const uint8_t *is_out, bool *fits) {
+    trial t = {0};
+    popliner_status status = begin_trial(a, &t);
+    for (size_t i = 0; status == POPLINER_OK && i < count; ++i)
+        if (is_out[i] != 0)
+            leave_out(&t, &constraints[i]);
+    if (status == POPLINER_OK)
+        status = search_anew(a, &t, fits);
+    end_trial(&t);
+    return status;
+}
+
+/* Takes constraints back one by one, as long as all fits: what is left out then is needed. */
+static popliner_status find_left_out(advice *a, popliner_constraint *constraints, size_t count,
+                                     uint8_t *is_out) {
+    popliner_infeasibility *why = a->why;
+    popliner_status status = POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && !a->is_over && i < count; ++i) {
+        bool fits = false;
+        is_out[i] = 0;
+        status = fits_without(a, constraints, count, is_out, &fits);
+        is_out[i] = !fits;
+    }
+    if (status != POPLINER_OK || a->is_over)
+        return status;
+    why->left_out = pl_new_array(count, sizeof *why->left_out);
+    if (why->left_out == NULL)
+        return pl_fail_memory(a->error, "what would be enough");
+    for (size_t i = 0; i < count; ++i)
+        if (is_out[i] != 0)
+            why->left_out[why->num_left_out++] = constraints[i];
+    return POPLINER_OK;
+}
+
+/* Each constraint alone; if that is never enough, several together. */
+static popliner_status try_constraints(advice *a) {
+    popliner_constraint *constraints = NULL;
+    size_t num_listed = 0;
+    size_t count = 0;
+    size_t num_before = a->why->num_remedies;
+    bool fits = false;
+    popliner_status status = pl_constraints_list(a->problem->costs, a->problem->options,
+                                                 &constraints, &num_listed, a->error);
+    for (size_t i = 0; i < num_listed; ++i)
+        if (may_go(&constraints[i]))
+            constraints[count++] = constraints[i];
+    uint8_t *is_out = pl_new_array(count, sizeof *is_out);
+    if (status == POPLINER_OK && is_out == NULL)
+        status = pl_fail_memory(a->error, "what would be enough");
+    for (size_t i = 0; is_out != NULL && i < count; ++i)
+        is_out[i] = 1;
+    if (status == POPLINER_OK && count > 0)
+        status = fits_without(a, constraints, count, is_out, &fits);
+    for (size_t i = 0; status == POPLINER_OK && fits && i < count && i < MAX_CONSTRAINTS; ++i)
+        status = try_constraint(a, &constraints[i]);
+    a->why->has_all_remedies = a->why->has_all_remedies && (!fits || count <= MAX_CONSTRAINTS);
+    if (status == POPLINER_OK && fits && !a->is_over && count > 1 && count <= MAX_CONSTRAINTS &&
+        a->why->num_remedies == num_before)
+        status = find_left_out(a, constraints, count, is_out);
+    free(constraints);
+    free(is_out);
+    return status;
+}
+
+/* ---- the device map ---- */
+
+/* The fewest stages that are enough where each has an IPU of its own. */
+static popliner_status try_without_map(advice *a) {
+    const pl_problem *p = a->problem;
+    size_t known = pl_costs_max_stages_to_end(p->costs);
+    trial t = {0};
+    popliner_remedy remedy = {.kind = POPLINER_REMEDY_WITHOUT_MAP};
+    if (!p->is_mapped)
+        return POPLINER_OK;
+    popliner_status status = begin_trial(a, &t);
+    if (status != POPLINER_OK)
+        goto done;
+    t.own.options.device_map = NULL;
+    t.own.options.num_mapped_stages = 0;
+    t.own.options.max_stages = p->depends_on_end && known < p->num_units ? known : p->num_units;
+    status = begin_search(a, &t);
+    if (status != POPLINER_OK)
+        goto done;
+    pl_filter filter = pl_filter_of_limits(&t.problem);
+    status = pl_search_find(&t.search, &filter, PL_GOAL_FEWEST_STAGES, &t.split, NULL, a->error);
+    a->is_over = a->is_over || t.search.is_stopped;
+    remedy.number = t.split.num_stages;
+    t.own.options.max_stages = remedy.number;
+    if (status == POPLINER_OK && remedy.number > 0 && !a->is_over)
+        status = add_remedy(a, &t, &remedy);
+done:
+    end_trial(&t);
+    return status;
+}
+
+popliner_status pl_remedies_find(const pl_problem *problem, const pl_stop *stop,
+                                 popliner_infeasibility *why, bool *is_stopped,
+                                 popliner_error *error) {
+    advice a = {.problem = problem, .stop = stop, .own_stop = *stop, .why = why, .error = error};
+    double deadline = pl_clock_seconds() + MAX_SECONDS;
+    if (deadline < a.own_stop.deadline_seconds)
+        a.own_stop.deadline_seconds = deadline;
+    why->has_all_remedies = true;
+    popliner_status status = try_every_limit(&a);
+    if (status == POPLINER_OK && !a.is_over)
+        status = try_constraints(&a);
+    if (status == POPLINER_OK && !a.is_over)
+        status = try_without_map(&a);
+    why->has_all_remedies = why->has_all_remedies && !a.is_over;
+    *is_stopped = *is_stopped || (a.is_over && pl_stop_is_wanted(stop));
+    return status;
+}

@@ -1,0 +1,395 @@
+/* Why the answers are exact although GLPK computes in floating point: as in no_goods.c, only
+ * intervals that the filter admits are in a program at all, its answer is measured in integers, and
+ * one that is not within the filter after all (by less than the tolerance of a row) is forbidden.
+ * Of the largest peak, the slowest IPU and the spread a program that asks for less than the value
+ * that was found has to have no answer. Of sums it is GLPK's word that counts, exactly where their
+ * coefficients are whole numbers; elsewhere splits that it cannot tell from the best are forbidden
+ * one by one.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solve/straight_programs.h"
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "costs/costs.h"
+#include "solve/integer_program.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Answers that are forbidden one by one before the search is given up. */
+enum { MAX_EXCLUDED_SPLITS = 100 };
+
+/* What a program is to make small. */
+typedef enum aim { AIM_STAGES, AIM_LARGEST, AIM_SPREAD, AIM_CUT_BYTES, AIM_NEXT_CUT } aim;
+
+/* One program and its last answer. */
+typedef struct run {
+    const pl_straight_programs *asked;
+    pl_integer_program s;
+    aim aim;
+    bool of_cycles; /* of AIM_LARGEST */
+    size_t num_excluded;
+    pl_mip_outcome outcome;
+    double objective;
+    pl_split split;
+    pl_objective_values values;
+    popliner_error *error;
+} run;
+
+static void clear(run *r) {
+    pl_split_clear(&r->split);
+    pl_integer_program_clear(&r->s);
+}
+
+static uint64_t value_of(const pl_objective_values *values, popliner_objective objective,
+                         bool spread_is_of_cycles) {
+    switch (objective) {
+    case POPLINER_OBJECTIVE_MEMORY:
+        return values->peak_bytes;
+    case POPLINER_OBJECTIVE_CYCLES:
+        return values->cycles;
+    case POPLINER_OBJECTIVE_TRAFFIC:
+        return values->cut_bytes;
+    case POPLINER_OBJECTIVE_IPUS:
+        return values->num_ipus;
+    case POPLINER_OBJECTIVE_BALANCE:
+    case POPLINER_NUM_OBJECTIVES:
+        break;
+    }
+    return pl_objective_values_spread(values, spread_is_of_cycles);
+}
+
+/* ---- one program ---- */
+
+/* Leaves out what cannot be in a split of so small a spread. */
+static popliner_status narrow_to_spread(pl_integer_program *s, popliner_error *error) {
+    bool of_cycles = s->filter.spread_is_of_cycles;
+    uint64_t spread = s->filter.max_spread;
+    uint64_t largest = 0;
+    uint64_t smallest = UINT64_MAX;
+    popliner_status status = pl_integer_program_collect(s, error);
+    if (status == POPLINER_OK)
+        status = pl_integer_program_bounds(s, of_cycles, &largest, &smallest, error);
+    if (status != POPLINER_OK)
+        return status;
+    uint64_t *min_of = of_cycles ? &s->filter.min_cycles : &s->filter.min_peak_bytes;
+    uint64_t *max_of = of_cycles ? &s->filter.max_cycles : &s->filter.max_peak_bytes;
+    if (largest > spread && largest - spread > *min_of)
+        *min_of = largest - spread;
+    if (smallest < UINT64_MAX - spread && smallest + spread < *max_of)
+        *max_of = smallest + spread;
+    return POPLINER_OK;
+}
+
+/* What no value is below. */
+static uint64_t smallest_value(const pl_integer_program *s, bool of_cycles) {
+    uint64_t smallest = UINT64_MAX;
+    for (size_t a = 0; a < s->num_columns; ++a) {
+        uint64_t value = pl_integer_program_value(s, of_cycles, &s->columns[a]);
+        smallest = value < smallest ? value : smallest;
+    }
+    return smallest;
+}
+
+static popliner_status add_values(run *r) {
+    pl_integer_program *s = &r->s;
+    uint64_t smallest;
+    popliner_status status = POPLINER_OK;
+    if (r->aim == AIM_LARGEST) {
+        status = pl_integer_program_bounds(s, r->of_cycles, &s->value_offset, &smallest, r->error);
+        if (status == POPLINER_OK)
+            status = pl_integer_program_add_largest(s, r->of_cycles, 1.0, r->error);
+    }
+    if (status != POPLINER_OK || (r->aim != AIM_SPREAD && s->filter.max_spread == UINT64_MAX))
+        return status;
+    s->value_offset = smallest_value(s, s->filter.spread_is_of_cycles);
+    s->value_unit = 0.0;
+    return pl_integer_program_add_spread(s, r->aim == AIM_SPREAD ? 1.0 : 0.0, r->error);
+}
+
+/* Builds the program. */
+static popliner_status begin(run *r, const pl_straight_programs *asked, const pl_filter *filter,
+                             const pl_split *fixed) {
+    static const pl_goal goals[] = {
+        [AIM_STAGES] = PL_GOAL_FEWEST_STAGES,
+        [AIM_LARGEST] = PL_GOAL_ANY,
+        [AIM_SPREAD] = PL_GOAL_ANY,
+        [AIM_CUT_BYTES] = PL_GOAL_FEWEST_CUT_BYTES,
+        [AIM_NEXT_CUT] = PL_GOAL_EARLIEST_CUTS,
+    };
+    popliner_status status = POPLINER_OK;
+    r->asked = asked;
+    r->s = (pl_integer_program){.problem = asked->problem, .filter = *filter, .fixed = fixed};
+    if (asked->problem->max_stages < asked->problem->min_stages)
+        return POPLINER_OK;
+    if (filter->max_spread != UINT64_MAX)
+        status = narrow_to_spread(&r->s, r->error);
+    if (status == POPLINER_OK)
+        status = pl_integer_program_build(&r->s, goals[r->aim], r->error);
+    if (status == POPLINER_OK && r->s.num_columns > 0)
+        status = add_values(r);
+    return status;
+}
+
+/* Forbids just the last answer. */
+static popliner_status exclude(run *r) {
+    const pl_split *split = &r->split;
+    pl_condition *conditions = pl_new_array(split->num_stages, sizeof *conditions);
+    if (conditions == NULL)
+        return pl_fail_memory(r->error, "the integer program");
+    for (size_t i = 0; i < split->num_stages; ++i)
+        conditions[i] = (pl_condition){pl_integer_program_place(&r->s, split->num_stages, i),
+                                       pl_split_interval(r->asked->problem, split, i), PL_SAME};
+    popliner_status status =
+        pl_integer_program_forbid(&r->s, conditions, split->num_stages, r->error);
+    free(conditions);
+    ++r->num_excluded;
+    return status;
+}
+
+/* Solves the program until its answer is within the filter. Without an answer the split is empty;
+ * the outcome tells why. */
+static popliner_status solve(run *r) {
+    r->outcome = PL_MIP_IMPOSSIBLE;
+    pl_split_clear(&r->split);
+    while (r->s.num_columns > 0) {
+        pl_split_clear(&r->split);
+        popliner_status status =
+            pl_integer_program_solve(&r->s, r->asked->stop, r->asked->listener, &r->outcome,
+                                     &r->objective, &r->split, r->error);
+        if (status != POPLINER_OK || r->split.num_stages == 0)
+            return status;
+        status = pl_split_evaluate(r->asked->problem, &r->split, &r->values, NULL, r->error);
+        if (status != POPLINER_OK || pl_filter_admits(&r->s.filter, &r->values))
+            return status;
+        status = exclude(r);
+        pl_split_clear(&r->split);
+        if (status != POPLINER_OK || r->outcome == PL_MIP_FEASIBLE)
+            return status;
+        if (r->num_excluded > MAX_EXCLUDED_SPLITS) {
+            r->outcome = PL_MIP_UNSOLVED;
+            break;
+        }
+    }
+    return POPLINER_OK;
+}
+
+static bool is_stopped(const run *r) {
+    return r->outcome == PL_MIP_UNSOLVED || r->outcome == PL_MIP_FEASIBLE;
+}
+
+popliner_status pl_straight_find(const pl_straight_programs *asked, pl_split *split, bool *stopped,
+                                 popliner_error *error) {
+    run r = {.aim = AIM_STAGES, .error = error};
+    popliner_status status = begin(&r, asked, asked->filter, NULL);
+    if (status == POPLINER_OK)
+        status = solve(&r);
+    *stopped = is_stopped(&r);
+    if (status == POPLINER_OK && r.split.num_stages > 0) {
+        pl_split_move(split, &r.split);
+        *stopped = false; /* any was wanted */
+    }
+    clear(&r);
+    return status;
+}
+
+/* ---- a first answer, to leave out what is larger ---- */
+
+/* Fills stages one after another, each with as many units as the filter lets it have. False if they
+ * do not reach the end of the chain. */
+static bool fill_stages(const pl_problem *p, const pl_filter *filter, uint8_t *ok) {
+    size_t n = p->num_units;
+    size_t unit = 0;
+    for (size_t stage = 0; stage < p->max_stages && unit < n; ++stage) {
+        size_t behind = p->is_mapped ? p->max_stages - stage - 1 : 0;
+        size_t length = n - unit > behind ? n - unit - behind : 0;
+        pl_problem_mark(p, filter, stage, p->depends_on_end ? p->max_stages - stage : 1, unit, ok);
+        while (length > 0 && ok[length - 1] == 0)
+            --length;
+        if (length == 0)
+            return false;
+        unit += length;
+    }
+    return unit == n;
+}
+
+/* Lowers *most to the smallest limit that stages can be filled within, by halving. They are a split
+ * only if nothing but limits by stage is asked for. */
+static popliner_status fill_within(const pl_straight_programs *asked, popliner_objective objective,
+                                   uint64_t bound, uint64_t *most, popliner_error *error) {
+    const pl_problem *p = asked->problem;
+    const pl_filter *f = asked->filter;
+    if (f->max_cut_bytes < PL_MAX_CUT_BYTES || f->max_spread != UINT64_MAX ||
+        f->max_ipus < p->max_stages || (p->depends_on_end && !p->is_mapped))
+        return POPLINER_OK;
+    uint8_t *ok = pl_new_array(p->num_units, sizeof *ok);
+    if (ok == NULL)
+        return pl_fail_memory(error, "the first stages");
+    while (bound < *most) {
+        uint64_t middle = bound + (*most - bound) / 2;
+        pl_filter within = pl_filter_limited(f, objective, middle);
+        if (fill_stages(p, &within, ok))
+            *most = middle;
+        else
+            bound = middle + 1;
+    }
+    free(ok);
+    return POPLINER_OK;
+}
+
+/* What the first program has to be within, and what is not below it for a simple reason. */
+static popliner_status first_limits(const pl_straight_programs *asked, popliner_objective objective,
+                                    uint64_t *bound, uint64_t *most, popliner_error *error) {
+    pl_integer_program s = {.problem = asked->problem,
+                            .filter = pl_filter_limited(asked->filter, objective, *most)};
+    uint64_t smallest;
+    bool of_cycles = objective == POPLINER_OBJECTIVE_CYCLES;
+    *bound = 0;
+    if (objective == POPLINER_OBJECTIVE_BALANCE)
+        return POPLINER_OK;
+    popliner_status status = pl_integer_program_collect(&s, error);
+    if (status == POPLINER_OK)
+        status = pl_integer_program_bounds(&s, of_cycles, bound, &smallest, error);
+    if (status == POPLINER_OK)
+        status = fill_within(asked, objective, *bound, most, error);
+    pl_integer_program_clear(&s);
+    return status;
+}
+
+/* ---- objectives ---- */
+
+static popliner_status fail_without_split(popliner_error *error) {
+    return pl_fail(error, POPLINER_ERROR_INTERNAL, "GLPK finds no split where there is one");
+}
+
+/* The largest peak, the slowest IPU, or the spread: a program for the smallest, and then one for
+ * less, until that has no answer. */
+static popliner_status minimise_limited(const pl_straight_programs *asked,
+                                        popliner_objective objective, uint64_t most,
+                                        pl_split *split, pl_straight_answer *answer,
+                                        popliner_error *error) {
+    bool of_cycles = objective == POPLINER_OBJECTIVE_CYCLES;
+    bool is_first = true;
+    bool is_done = false;
+    popliner_status status = first_limits(asked, objective, &answer->bound, &most, error);
+    while (status == POPLINER_OK && !is_done) {
+        run r = {.aim = objective == POPLINER_OBJECTIVE_BALANCE ? AIM_SPREAD : AIM_LARGEST,
+                 .of_cycles = of_cycles,
+                 .error = error};
+        pl_filter filter = pl_filter_limited(asked->filter, objective, most);
+        status = begin(&r, asked, &filter, NULL);
+        if (status == POPLINER_OK)
+            status = solve(&r);
+        answer->is_stopped = status == POPLINER_OK && is_stopped(&r);
+        is_done = answer->is_stopped;
+        if (status == POPLINER_OK && r.split.num_stages > 0) {
+            uint64_t value = value_of(&r.values, objective, filter.spread_is_of_cycles);
+            pl_split_move(split, &r.split);
+            is_done = is_done || value == answer->bound;
+            most = value - 1;
+        } else if (status == POPLINER_OK && !answer->is_stopped) {
+            status = is_first ? fail_without_split(error) : POPLINER_OK;
+            answer->bound = most + 1;
+            is_done = true;
+        }
+        is_first = false;
+        clear(&r);
+    }
+    return status;
+}
+
+/* Keeps the last answer, if it is better than the best; *is_done if nothing can be better. */
+static popliner_status take_sum(run *r, popliner_objective objective, uint64_t *best,
+                                pl_split *split, bool *is_done) {
+    uint64_t value = value_of(&r->values, objective, false);
+    /* sums that were cut off are all the same */
+    *is_done = r->s.is_goal_whole || value == 0 || value >= PL_MAX_CUT_BYTES;
+    popliner_status status = *is_done ? POPLINER_OK : exclude(r);
+    if (value < *best) {
+        *best = value;
+        pl_split_move(split, &r->split);
+    }
+    return status;
+}
+
+/* Cut bytes and IPUs: answers are forbidden until what is left is worse for certain. */
+static popliner_status minimise_sum(const pl_straight_programs *asked, popliner_objective objective,
+                                    pl_split *split, pl_straight_answer *answer,
+                                    popliner_error *error) {
+    run r = {.aim = objective == POPLINER_OBJECTIVE_IPUS ? AIM_STAGES : AIM_CUT_BYTES,
+             .error = error};
+    uint64_t best = UINT64_MAX;
+    double worse = INFINITY; /* in GLPK's units: no tie any more */
+    bool is_done = false;
+    popliner_status status = begin(&r, asked, asked->filter, NULL);
+    while (status == POPLINER_OK && !is_done) {
+        status = solve(&r);
+        bool has_answer = status == POPLINER_OK && r.split.num_stages > 0;
+        if (status == POPLINER_OK && is_stopped(&r))
+            answer->is_stopped = is_done = true;
+        if (has_answer && r.objective <= worse) {
+            bool is_sure;
+            status = take_sum(&r, objective, &best, split, &is_sure);
+            is_done = is_done || is_sure;
+            double known = (double)best / r.s.unit_of_one;
+            worse = known + 2 * pl_integer_program_tolerance(known);
+        } else if (status == POPLINER_OK && !answer->is_stopped) {
+            is_done = true;
+            if (best == UINT64_MAX)
+                status = fail_without_split(error);
+        }
+        if (!is_done && r.num_excluded > MAX_EXCLUDED_SPLITS)
+            answer->is_unproven = is_done = true;
+    }
+    if (status == POPLINER_OK && answer->is_unproven) {
+        double bound = (r.objective - pl_integer_program_tolerance(r.objective)) * r.s.unit_of_one;
+        answer->bound = bound >= (double)best ? best : bound > 0.0 ? (uint64_t)bound : 0;
+    } else if (status == POPLINER_OK && !answer->is_stopped) {
+        answer->bound = best;
+    }
+    clear(&r);
+    return status;
+}
+
+popliner_status pl_straight_minimise(const pl_straight_programs *asked,
+                                     popliner_objective objective, pl_split *split,
+                                     pl_straight_answer *answer, popliner_error *error) {
+    pl_objective_values values = {0};
+    *answer = (pl_straight_answer){0};
+    if (objective == POPLINER_OBJECTIVE_TRAFFIC || objective == POPLINER_OBJECTIVE_IPUS)
+        return minimise_sum(asked, objective, split, answer, error);
+    popliner_status status = pl_split_evaluate(asked->problem, split, &values, NULL, error);
+    if (status != POPLINER_OK)
+        return status;
+    uint64_t most = value_of(&values, objective, asked->filter->spread_is_of_cycles);
+    return minimise_limited(asked, objective, most, split, answer, error);
+}
+
+popliner_status pl_straight_find_earliest(const pl_straight_programs *asked, pl_split *split,
+                                          bool *stopped, popliner_error *error) {
+    pl_split fixed = {0};
+    bool is_done = false;
+    popliner_status status = POPLINER_OK;
+    *stopped = false;
+    if (!pl_split_append(&fixed, 0))
+        return pl_fail_memory(error, "the stages");
+    while (status == POPLINER_OK && !is_done) {
+        run r = {.aim = AIM_NEXT_CUT, .error = error};
+        status = begin(&r, asked, asked->filter, &fixed);
+        if (status == POPLINER_OK)
+            status = solve(&r);
+        *stopped = status == POPLINER_OK && is_stopped(&r);
+        is_done = *stopped || r.split.num_stages == fixed.num_stages;
+        if (status == POPLINER_OK && !*stopped && r.split.num_stages == 0)
+            status = fail_without_split(error);
+        else if (status == POPLINER_OK && !is_done &&
+                 !pl_split_append(&fixed, r.split.first_units[fixed.num_stages]))
+            status = pl_fail_memory(error, "the stages");
+        if (status == POPLINER_OK && is_done && !*stopped)
+            pl_split_move(split, &r.split);
+        clear(&r);
+    }
+    pl_split_clear(&fixed);
+    return status;
+}
