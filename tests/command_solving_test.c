@@ -1631,20 +1631,23 @@ static void written_programs_have_the_same_optimum(void **state) {
 
 /* ---- Stopping ------------------------------------------------------------------------------- */
 
-enum { NUM_BIG_UNITS = 500, NUM_LONG_UNITS = 100, MOST_BIG_IPUS = 12 };
+enum { NUM_BIG_UNITS = 1500, NUM_LONG_UNITS = 100, MOST_BIG_IPUS = 12 };
 
-/* Writes a file of costs that takes long to be solved. */
+/* Writes a file of costs that takes long to be solved: a longer stage may have fewer cycles. */
 static void write_big(const char *path, size_t num_units, uint64_t memory[NUM_BIG_UNITS]) {
     json_t *units = json_array();
+    json_t *cut_cycles = json_array();
     for (size_t i = 0; i < num_units; i++) {
         char name[30];
         snprintf(name, sizeof name, "u%zu", i);
         memory[i] = 100 + draw(99900);
         json_array_append_new(
             units, json_pack("{s:s, s:I}", "name", name, "memory", (json_int_t)memory[i]));
+        if (i > 0)
+            json_array_append_new(cut_cycles, json_integer((json_int_t)draw(1000)));
     }
-    json_t *file =
-        json_pack("{s:s, s:i, s:o}", "format", "popliner-costs", "version", 1, "units", units);
+    json_t *file = json_pack("{s:s, s:i, s:o, s:o}", "format", "popliner-costs", "version", 1,
+                             "units", units, "cut_cycles", cut_cycles);
     assert_int_equal(json_dump_file(file, path, 0), 0);
     json_decref(file);
 }
@@ -1691,7 +1694,7 @@ static void stops_when_interrupted(void **state) {
         size_t num_ipus;
         size_t num_units;
         int signal_number;
-    } cases[] = {{"balance", "0,1,2,3,4,5,6,7,8,9,10,11", 12, NUM_BIG_UNITS, SIGINT},
+    } cases[] = {{"balance,cycles", "0,1,2,3,4,5,6,7,8,9,10,11", 12, NUM_BIG_UNITS, SIGINT},
                  {"memory", "0,1,2,3,0,1,2,3", 4, NUM_LONG_UNITS, SIGTERM}};
     static uint64_t memory[NUM_BIG_UNITS];
     char complaint[SCHEMA_COMPLAINT_SIZE];

@@ -142,6 +142,31 @@ static void pipelines_keep_stashes(void **state) {
     popliner_costs_file_free(file);
 }
 
+/* A table for each place would take 27 GB. */
+static void long_pipelines_need_little_memory(void **state) {
+    (void)state;
+    enum { N = 1900 };
+    const popliner_pipeline pipeline = {.schedule = POPLINER_SCHEDULE_TF_INTERLEAVED,
+                                        .max_stages = SIZE_MAX};
+    pl_text text = {0};
+    popliner_costs_file *file = NULL;
+    pl_text_add(&text, "{\"format\": \"popliner-costs\", \"version\": 1, \"units\": [");
+    for (size_t i = 0; i < N; ++i)
+        pl_text_format(&text, "%s{\"name\": \"u%zu\", \"memory\": %zu, \"stash\": %zu}",
+                       i == 0 ? "" : ", ", i, i, i % 3);
+    pl_text_add(&text, "]}");
+    assert_false(text.failed);
+    assert_int_equal(
+        popliner_costs_file_parse(text.data, text.length, "a text", &pipeline, &file, NULL),
+        POPLINER_OK);
+    popliner_costs *costs = popliner_costs_file_get_info(file)->costs;
+    assert_int_equal(pl_costs_max_stages_to_end(costs), N);
+    assert_int_equal(popliner_costs_peak(costs, 3, 5, 1), 12);
+    assert_int_equal(popliner_costs_peak(costs, 3, 5, N), 12 + (N - 1) * 3);
+    popliner_costs_file_free(file);
+    free(text.data);
+}
+
 static uint64_t together(const popliner_costs *costs, popliner_interval first,
                          popliner_interval second) {
     popliner_interval stages[] = {first, second};
@@ -650,6 +675,7 @@ int main(void) {
         cmocka_unit_test(additive_costs_by_hand),
         cmocka_unit_test(regions_by_hand),
         cmocka_unit_test(pipelines_keep_stashes),
+        cmocka_unit_test(long_pipelines_need_little_memory),
         cmocka_unit_test(stages_on_one_ipu_share_once),
         cmocka_unit_test(listed_intervals_by_hand),
         cmocka_unit_test(reads_texts_in_memory),

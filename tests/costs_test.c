@@ -34,13 +34,9 @@ static void keeps_every_interval_apart(void **state) {
                 popliner_costs_set_peak(costs, i, j, 1, 1000 * i + j + 1, NULL);
         for (size_t unit = 1; unit < n; ++unit)
             popliner_costs_set_cut(costs, unit, 7 * unit, NULL);
-        for (size_t i = 0; i < n; ++i) {
-            const uint64_t *peaks = pl_costs_peaks_from(costs, 1, i);
-            for (size_t j = i; j < n; ++j) {
+        for (size_t i = 0; i < n; ++i)
+            for (size_t j = i; j < n; ++j)
                 assert_int_equal(popliner_costs_peak(costs, i, j, 1), 1000 * i + j + 1);
-                assert_int_equal(peaks[j - i], 1000 * i + j + 1);
-            }
-        }
         for (size_t unit = 1; unit < n; ++unit)
             assert_int_equal(popliner_costs_cut(costs, unit), 7 * unit);
         popliner_costs_free(costs);
@@ -119,6 +115,186 @@ static void keeps_added_tables_apart(void **state) {
                 assert_int_equal(popliner_costs_peak(costs, i, j, k), 1000 * k + 10 * i + j);
         }
     popliner_costs_free(costs);
+}
+
+enum { LINE_UNITS = 5, LINE_PLACES = 7, MOST_LINES = 4 };
+
+/* What set_lines was told of one interval. */
+typedef struct told_lines {
+    pl_peak_line lines[MOST_LINES];
+    size_t count;
+    size_t forbidden_from;
+} told_lines;
+
+static uint64_t told_peak(const told_lines *told, size_t copies) {
+    uint64_t peak = 0;
+    for (size_t k = 0; k < told->count; ++k) {
+        uint64_t bytes = told->lines[k].bytes + copies * told->lines[k].copy_bytes;
+        peak = bytes > peak ? bytes : peak;
+    }
+    return copies >= told->forbidden_from ? POPLINER_PEAK_FORBIDDEN : peak;
+}
+
+/* Few values, so that lines are equal, parallel, and meet at whole numbers. */
+static told_lines draw_lines(uint64_t *random) {
+    told_lines told = {.count = 1 + test_below(random, MOST_LINES), .forbidden_from = SIZE_MAX};
+    for (size_t k = 0; k < told.count; ++k)
+        told.lines[k] = (pl_peak_line){test_below(random, 20), test_below(random, 5)};
+    if (test_below(random, 3) == 0)
+        told.forbidden_from = test_below(random, 16);
+    return told;
+}
+
+static void keeps_the_largest_of_lines(void **state) {
+    (void)state;
+    uint64_t random = 1;
+    for (size_t round = 0; round < 300; ++round) {
+        popliner_costs *costs;
+        told_lines told[LINE_UNITS][LINE_UNITS];
+        size_t copies[LINE_PLACES];
+        assert_int_equal(popliner_costs_create(LINE_UNITS, 1, &costs, NULL), POPLINER_OK);
+        for (size_t i = 0; i < LINE_PLACES; ++i)
+            copies[i] = i == 0 ? 0 : copies[i - 1] + test_below(&random, 4);
+        assert_int_equal(pl_costs_begin_lines(costs, copies, LINE_PLACES, NULL), POPLINER_OK);
+        assert_int_equal(popliner_costs_peak(costs, 0, 1, LINE_PLACES), 0);
+        for (size_t i = LINE_UNITS; i-- > 0;)
+            for (size_t j = i; j < LINE_UNITS; ++j) {
+                const popliner_interval interval = {i, j, 1};
+                told[i][j] = draw_lines(&random);
+                assert_int_equal(pl_costs_set_lines(costs, &interval, told[i][j].lines,
+                                                    told[i][j].count, told[i][j].forbidden_from,
+                                                    NULL),
+                                 POPLINER_OK);
+            }
+        /* the second time as peaks by place, which a setter makes of them */
+        for (int pass = 0; pass < 2; ++pass) {
+            for (size_t i = 0; i < LINE_UNITS; ++i)
+                for (size_t j = i; j < LINE_UNITS; ++j)
+                    for (size_t t = 1; t <= LINE_PLACES; ++t)
+                        assert_true(popliner_costs_peak(costs, i, j, t) ==
+                                    told_peak(&told[i][j], copies[t - 1]));
+            assert_true(popliner_costs_peak(costs, 0, 0, LINE_PLACES + 1) ==
+                        POPLINER_PEAK_FORBIDDEN);
+            told[1][2] = (told_lines){{{77, 0}}, 1, SIZE_MAX};
+            for (size_t t = 1; t <= LINE_PLACES; ++t)
+                assert_int_equal(popliner_costs_set_peak(costs, 1, 2, t, 77, NULL), POPLINER_OK);
+        }
+        popliner_costs_free(costs);
+    }
+}
+
+/* ---- the order of costs ---- */
+
+static bool naive_never_shrinks(const popliner_costs *costs, size_t to_end, const size_t *ends) {
+    size_t n = popliner_costs_num_units(costs);
+    for (size_t i = 0; i < n; ++i)
+        for (size_t j = i; j < n; ++j)
+            for (size_t k = i; k <= j; ++k)
+                for (size_t l = k; l <= j; ++l) {
+                    if (ends != NULL && (j + 1 < ends[i] || l + 1 < ends[k]))
+                        continue;
+                    uint64_t own = to_end == 0 ? popliner_costs_cycles(costs, i, j)
+                                               : popliner_costs_peak(costs, i, j, to_end);
+                    uint64_t within = to_end == 0 ? popliner_costs_cycles(costs, k, l)
+                                                  : popliner_costs_peak(costs, k, l, to_end);
+                    if (own < within)
+                        return false;
+                }
+    return true;
+}
+
+/* Peaks that add up, with some that are forbidden, and sometimes one that is out of order. */
+static void draw_ordered(popliner_costs *costs, size_t most_stages, uint64_t *random) {
+    size_t n = popliner_costs_num_units(costs);
+    bool is_spoilt = test_below(random, 3) == 0;
+    size_t spoilt = test_below(random, n);
+    size_t forbidden = test_below(random, n);
+    uint64_t own[8];
+    for (size_t i = 0; i < n; ++i)
+        own[i] = test_below(random, 3);
+    for (size_t i = 0; i < n; ++i) {
+        uint64_t sum = 0;
+        for (size_t j = i; j < n; ++j) {
+            sum += own[j];
+            uint64_t more = is_spoilt && i == spoilt && j == i ? test_below(random, 4) : 0;
+            popliner_costs_set_cycles(costs, i, j, sum + more, NULL);
+            for (size_t t = 1; t <= most_stages; ++t)
+                popliner_costs_set_peak(costs, i, j, t,
+                                        j < forbidden && forbidden < 3 ? POPLINER_PEAK_FORBIDDEN
+                                                                       : sum * t + more,
+                                        NULL);
+        }
+    }
+}
+
+static void finds_the_order_of_costs(void **state) {
+    (void)state;
+    uint64_t random = 5;
+    size_t num_ordered = 0;
+    size_t num_kept = 0;
+    for (size_t round = 0; round < 600; ++round) {
+        popliner_costs *costs;
+        size_t n = 1 + test_below(&random, 7);
+        size_t most_stages = 1 + test_below(&random, 3);
+        pl_cost_order order = {0};
+        assert_int_equal(popliner_costs_create(n, most_stages, &costs, NULL), POPLINER_OK);
+        draw_ordered(costs, most_stages, &random);
+        assert_int_equal(pl_costs_find_order(costs, most_stages, &order, NULL), POPLINER_OK);
+        assert_int_equal(order.cycles_never_shrink, naive_never_shrinks(costs, 0, NULL));
+        assert_true(order.peaks_grow_to_front);
+        bool is_ordered = true;
+        for (size_t t = 1; t <= most_stages; ++t)
+            is_ordered = is_ordered && naive_never_shrinks(costs, t, NULL);
+        assert_true(order.peaks_never_shrink || !is_ordered);
+        num_kept += is_ordered;
+        num_ordered += order.peaks_never_shrink;
+        for (size_t i = 0; order.peaks_never_shrink && i < n; ++i) {
+            assert_true(order.first_ends[i] > i);
+            assert_true(i == 0 || order.first_ends[i] >= order.first_ends[i - 1]);
+            for (size_t t = 1; t <= most_stages; ++t) {
+                assert_true(naive_never_shrinks(costs, t, order.first_ends));
+                for (size_t j = i; j + 1 < order.first_ends[i]; ++j)
+                    assert_true(popliner_costs_peak(costs, i, j, t) == POPLINER_PEAK_FORBIDDEN);
+            }
+        }
+        pl_cost_order_clear(&order);
+        popliner_costs_free(costs);
+    }
+    assert_true(num_ordered > num_kept + 20 && num_ordered < 580);
+}
+
+/* Of lines, too; it may miss an order, but is never wrong. */
+static void finds_the_order_of_lines(void **state) {
+    (void)state;
+    uint64_t random = 9;
+    size_t num_found = 0;
+    size_t num_ordered = 0;
+    for (size_t round = 0; round < 600; ++round) {
+        static const size_t copies[] = {0, 1, 3, 5};
+        popliner_costs *costs;
+        pl_cost_order order = {0};
+        assert_int_equal(popliner_costs_create(3, 1, &costs, NULL), POPLINER_OK);
+        assert_int_equal(pl_costs_begin_lines(costs, copies, 4, NULL), POPLINER_OK);
+        for (size_t i = 0; i < 3; ++i)
+            for (size_t j = i; j < 3; ++j) {
+                const popliner_interval interval = {i, j, 1};
+                const pl_peak_line lines[] = {
+                    {9 * (j - i) + test_below(&random, 10), 2 * (j - i) + test_below(&random, 3)},
+                    {8 * (j - i) + test_below(&random, 9), 2 * (j - i) + test_below(&random, 3)}};
+                pl_costs_set_lines(costs, &interval, lines, 1 + test_below(&random, 2),
+                                   test_below(&random, 6) == 0 ? 4 - (j - i) : SIZE_MAX, NULL);
+            }
+        bool is_ordered = true;
+        for (size_t t = 1; t <= 4; ++t)
+            is_ordered = is_ordered && naive_never_shrinks(costs, t, NULL);
+        assert_int_equal(pl_costs_find_order(costs, 4, &order, NULL), POPLINER_OK);
+        assert_true(is_ordered || !order.peaks_never_shrink);
+        num_found += order.peaks_never_shrink;
+        num_ordered += is_ordered;
+        pl_cost_order_clear(&order);
+        popliner_costs_free(costs);
+    }
+    assert_true(num_found > num_ordered / 2 && num_ordered > 100 && num_ordered < 580);
 }
 
 /* A table for a pipeline has all its peaks at once, and cycles from the first that are set. */
@@ -364,6 +540,9 @@ int main(void) {
         cmocka_unit_test(refuses_no_units_and_too_many),
         cmocka_unit_test(adds_without_overflow),
         cmocka_unit_test(keeps_added_tables_apart),
+        cmocka_unit_test(keeps_the_largest_of_lines),
+        cmocka_unit_test(finds_the_order_of_costs),
+        cmocka_unit_test(finds_the_order_of_lines),
         cmocka_unit_test(makes_tables_when_they_are_needed),
         cmocka_unit_test(fills_up_to_the_limit),
         cmocka_unit_test(adds_up_stages_on_one_ipu_or_asks),

@@ -131,6 +131,28 @@ static void fill_cuts(instance *in, unsigned features) {
     }
 }
 
+/* Makes some intervals larger, so that a longer one needs less; a few are forbidden. No stage needs
+ * less further from the end. Sums are then the shared peaks. */
+static void spoil_order(instance *in, size_t most_stages) {
+    bool spoils_peaks = below(in, 4) != 0;
+    for (size_t i = 0; i < in->num_units; ++i)
+        for (size_t j = i; j < in->num_units; ++j) {
+            uint64_t more = below(in, 3) == 0 ? below(in, 5) : 0;
+            bool is_forbidden = j < in->num_units - 1 && below(in, 12) == 0;
+            if (popliner_costs_has_cycles(in->costs) && below(in, 2) == 0)
+                popliner_costs_set_cycles(
+                    in->costs, i, j, popliner_costs_cycles(in->costs, i, j) + below(in, 3), NULL);
+            for (size_t t = 1; spoils_peaks && t <= most_stages; ++t) {
+                uint64_t bytes = popliner_costs_peak(in->costs, i, j, t);
+                if (is_forbidden || bytes == POPLINER_PEAK_FORBIDDEN)
+                    bytes = POPLINER_PEAK_FORBIDDEN;
+                else
+                    bytes += more;
+                popliner_costs_set_peak(in->costs, i, j, t, bytes, NULL);
+            }
+        }
+}
+
 /* ---- the options ---- */
 
 /* The lists of objectives, each once, from the empty one to those of all five: its number as places
@@ -405,6 +427,8 @@ void draw_instance(const instance_wish *wish, uint64_t seed, instance *in) {
         needs_cycles = needs_cycles || in->objectives[i] == POPLINER_OBJECTIVE_CYCLES;
     if (needs_cycles)
         fill_cycles(in, features);
+    if ((features & UNORDERED) != 0)
+        spoil_order(in, most_stages);
     in->is_shared_peak_known = below(in, 3) != 0;
     if (in->is_shared_peak_known)
         /* true of all of them, but the solver has to do without the promise, too */

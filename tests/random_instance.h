@@ -36,6 +36,7 @@ enum {
     TIGHT = 1 << 11,         /* limits that cannot be met */
     CONTRADICTING = 1 << 12, /* constraints that are drawn without a split in mind */
     FRACTIONS = 1 << 13,     /* numbers in billionths, with digits behind the point; never drawn */
+    UNORDERED = 1 << 14,     /* some longer intervals need less, in bytes or cycles or both */
     CONSTRAINTS = CUT_RULES | NUM_UNITS | COUNTED_UNITS | PAIRS | PLACEMENTS,
 };
 

@@ -41,8 +41,9 @@ typedef struct popliner_costs popliner_costs;
  * and every cut costs 0 bytes. In a pipeline an early stage keeps more activations than a late one:
  * then there are peaks for each place in it, and `max_stages` is how many stages there may be. It
  * is 1 where a stage costs the same wherever it stands.
- * Takes 4 * num_units * (num_units + 1) * max_stages bytes. Errors: USAGE for 0 units or stages,
- * MEMORY. */
+ * Takes 4 * num_units * (num_units + 1) * max_stages bytes. (Those of a file for a pipeline take
+ * twice as much as for one stage, however long it may be; more where regions compete.) Errors:
+ * USAGE for 0 units or stages, MEMORY. */
 popliner_status popliner_costs_create(size_t num_units, size_t max_stages, popliner_costs **costs,
                                       popliner_error *error);
 void popliner_costs_free(popliner_costs *costs);
@@ -56,7 +57,8 @@ size_t popliner_costs_num_units(const popliner_costs *costs);
  * first_unit ... last_unit, both included; first_unit <= last_unit < num_units. `stages_to_end`
  * counts the stages that are still to come and the stage itself: 1 for the last one. It is at most
  * the max_stages of the table; if that is 1, any peak that is asked for is that of the last stage.
- * A stage further from the end never needs less. O(1). */
+ * A stage further from the end never needs less. O(1); but the first peak that is set of a file's
+ * costs for a pipeline makes them as large as if they had been made here. Errors: also MEMORY. */
 popliner_status popliner_costs_set_peak(popliner_costs *costs, size_t first_unit, size_t last_unit,
                                         size_t stages_to_end, uint64_t peak_bytes,
                                         popliner_error *error);
@@ -145,7 +147,7 @@ typedef struct popliner_costs_file popliner_costs_file;
  * On success *file is the caller's; else it is NULL. Errors: INPUT, with the file, the place in it
  * and the remedy, when it cannot be read, has none of the formats, breaks the rules of its format,
  * or has more than 16384 units; MEMORY. Cost: O(bytes) and, for n units, O(n^2) times the number of
- * regions and of stages to the end. */
+ * regions. */
 popliner_status popliner_costs_file_read(const char *path, const popliner_pipeline *pipeline,
                                          popliner_costs_file **file, popliner_error *error);
 

@@ -360,9 +360,12 @@ typedef struct popliner_option_names {
  * answer does not check; the process goes on), and
  * those of the shared peaks.
  *
- * Cost: O(n^2 * stages) time for each value that is tried, about 40 for each objective; with peaks
- * that depend on the place or limits by IPU times the number of stages; BALANCE tries up to n^2
- * values. O(n * stages) memory besides the table. For ILP also GLPK's time, and up to 1 GiB. */
+ * Cost: O(n^2) once, for looking whether costs ever shrink. Where they do not and no stages share
+ * an IPU, then O(n) for each value that is tried, about 40 for each objective; times the number of
+ * stages within a budget of traffic, or where peaks or limits depend on the place; and times it
+ * again where both do. Where they shrink, all intervals within the limits instead of n. BALANCE
+ * tries some hundreds of values. O(n * stages) memory besides the table. For ILP also GLPK's time,
+ * and up to 1 GiB. */
 popliner_status popliner_solve(const popliner_costs *costs, const popliner_solver_options *options,
                                popliner_plan **plan, popliner_error *error);
 

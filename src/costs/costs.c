@@ -10,11 +10,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* In place of a line: what is not one line alone. */
+#define SEVERAL_LINES UINT64_MAX
+
 /* Triangles are in the order of costs/triangle.h. */
 struct popliner_costs {
     size_t num_units;
-    uint64_t
-        *peaks_bytes; /* a triangle for each of the stages 1 ... max_stages_to_end from the end */
+    /* A triangle for each of the stages 1 ... max_stages_to_end from the end, or NULL: then there
+     * are lines. */
+    uint64_t *peaks_bytes;
+    /* A triangle. An interval with several has SEVERAL_LINES as copy_bytes, and as bytes where they
+     * begin in more_lines: first their number and the copies from which on it is forbidden. */
+    pl_peak_line *lines;
+    size_t *copies;     /* [max_stages_to_end] */
+    size_t most_copies; /* of these */
+    pl_peak_line *more_lines;
+    size_t num_more_lines;
+    size_t more_lines_capacity;
     uint64_t *cuts_bytes; /* by the unit after the cut; element 0 is 0 */
     uint64_t *cycles;     /* a triangle, or NULL */
     size_t max_stages_to_end;
@@ -68,6 +80,9 @@ void popliner_costs_free(popliner_costs *costs) {
     if (costs == NULL)
         return;
     free(costs->peaks_bytes);
+    free(costs->lines);
+    free(costs->copies);
+    free(costs->more_lines);
     free(costs->cuts_bytes);
     free(costs->cycles);
     free(costs->owned_user);
@@ -93,9 +108,50 @@ static uint64_t *peaks_at(const popliner_costs *costs, size_t stages_to_end) {
     return costs->peaks_bytes + (stages_to_end - 1) * triangle_size(costs);
 }
 
-const uint64_t *pl_costs_peaks_from(const popliner_costs *costs, size_t stages_to_end,
-                                    size_t first_unit) {
-    return peaks_at(costs, stages_to_end) + place(costs, first_unit, first_unit);
+/* The value of one line; a peak that is forbidden stays so. */
+static uint64_t line_at(const pl_peak_line *line, size_t copies) {
+    return line->bytes == POPLINER_PEAK_FORBIDDEN ? POPLINER_PEAK_FORBIDDEN
+                                                  : line->bytes + copies * line->copy_bytes;
+}
+
+/* The largest of several lines. */
+static uint64_t lines_at(const pl_peak_line *lines, size_t copies) {
+    uint64_t peak_bytes = 0;
+    if (copies >= lines[0].copy_bytes)
+        return POPLINER_PEAK_FORBIDDEN;
+    for (size_t i = 1; i <= lines[0].bytes; ++i) {
+        uint64_t bytes = line_at(&lines[i], copies);
+        peak_bytes = bytes > peak_bytes ? bytes : peak_bytes;
+    }
+    return peak_bytes;
+}
+
+/* The peak of the interval at a place of the triangle. */
+static uint64_t peak_at(const popliner_costs *costs, size_t stages_to_end, size_t at) {
+    if (costs->peaks_bytes != NULL)
+        return peaks_at(costs, stages_to_end)[at];
+    assert(stages_to_end >= 1 && stages_to_end <= costs->max_stages_to_end);
+    const pl_peak_line *line = &costs->lines[at];
+    size_t copies = costs->copies[stages_to_end - 1];
+    return line->copy_bytes == SEVERAL_LINES ? lines_at(&costs->more_lines[line->bytes], copies)
+                                             : line_at(line, copies);
+}
+
+void pl_costs_mark_peaks(const popliner_costs *costs, size_t stages_to_end,
+                         const pl_peak_range *range, uint8_t *marks) {
+    if (range->count == 0)
+        return;
+    size_t at = place(costs, range->first_unit, range->last_unit);
+    if (costs->peaks_bytes == NULL) {
+        for (size_t d = 0; d < range->count; ++d) {
+            uint64_t bytes = peak_at(costs, stages_to_end, at + d);
+            marks[d] &= (bytes <= range->max_bytes) & (bytes >= range->min_bytes);
+        }
+        return;
+    }
+    const uint64_t *peaks = peaks_at(costs, stages_to_end) + at;
+    for (size_t d = 0; d < range->count; ++d)
+        marks[d] &= (peaks[d] <= range->max_bytes) & (peaks[d] >= range->min_bytes);
 }
 
 const uint64_t *pl_costs_cycles_from(const popliner_costs *costs, size_t first_unit) {
@@ -124,13 +180,114 @@ popliner_status pl_ask_peak(popliner_peak_function peak, void *user, size_t firs
     return pl_fail_callback(error, "peak", status, &told);
 }
 
+static popliner_status fail_pipeline(popliner_error *error) {
+    return pl_fail_memory(error, "the costs of a pipeline");
+}
+
+popliner_status pl_costs_begin_lines(popliner_costs *costs, const size_t *copies, size_t max_stages,
+                                     popliner_error *error) {
+    pl_peak_line *lines = pl_new_array(triangle_size(costs), sizeof *lines);
+    size_t *own = pl_new_array(max_stages, sizeof *own);
+    if (lines == NULL || own == NULL) {
+        free(lines);
+        free(own);
+        return fail_pipeline(error);
+    }
+    memcpy(own, copies, max_stages * sizeof *own);
+    free(costs->peaks_bytes);
+    costs->peaks_bytes = NULL;
+    costs->lines = lines;
+    costs->copies = own;
+    for (size_t i = 0; i < max_stages; ++i)
+        if (own[i] > costs->most_copies)
+            costs->most_copies = own[i];
+    costs->max_stages_to_end = max_stages;
+    return POPLINER_OK;
+}
+
+/* Of the lines that are the largest for so many copies, the one that stays it longest. */
+static size_t largest_line(const pl_peak_line *lines, size_t num_lines, size_t copies) {
+    size_t found = 0;
+    for (size_t i = 1; i < num_lines; ++i) {
+        uint64_t bytes = line_at(&lines[i], copies);
+        uint64_t most = line_at(&lines[found], copies);
+        if (bytes > most || (bytes == most && lines[i].copy_bytes > lines[found].copy_bytes))
+            found = i;
+    }
+    return found;
+}
+
+/* The first number of copies for which some line is larger than `line`; SIZE_MAX if none is. */
+static size_t next_copies(const pl_peak_line *lines, size_t num_lines, const pl_peak_line *line) {
+    size_t next = SIZE_MAX;
+    for (size_t i = 0; i < num_lines; ++i) {
+        if (lines[i].copy_bytes <= line->copy_bytes)
+            continue;
+        /* where `line` is the largest for some number, those that grow faster begin lower */
+        uint64_t lead = line->bytes > lines[i].bytes ? line->bytes - lines[i].bytes : 0;
+        uint64_t copies = lead / (lines[i].copy_bytes - line->copy_bytes) + 1;
+        next = copies < next ? (size_t)copies : next;
+    }
+    return next;
+}
+
+popliner_status pl_costs_set_lines(popliner_costs *costs, const popliner_interval *interval,
+                                   const pl_peak_line *lines, size_t num_lines,
+                                   size_t forbidden_from, popliner_error *error) {
+    pl_peak_line *own = &costs->lines[place(costs, interval->first_unit, interval->last_unit)];
+    size_t most = costs->most_copies;
+    size_t found = largest_line(lines, num_lines, 0);
+    *own = forbidden_from > 0 ? lines[found] : (pl_peak_line){POPLINER_PEAK_FORBIDDEN, 0};
+    size_t last = forbidden_from > most ? most : forbidden_from - (forbidden_from > 0);
+    size_t next = next_copies(lines, num_lines, own);
+    if (forbidden_from == 0 || (forbidden_from > most && next > most))
+        return POPLINER_OK;
+    if (!pl_grow(&costs->more_lines, &costs->more_lines_capacity,
+                 costs->num_more_lines + num_lines + 1, sizeof *costs->more_lines))
+        return fail_pipeline(error);
+    pl_peak_line *head = &costs->more_lines[costs->num_more_lines];
+    head[0] = (pl_peak_line){1, forbidden_from};
+    head[1] = *own;
+    for (; next <= last; next = next_copies(lines, num_lines, &head[head->bytes])) {
+        found = largest_line(lines, num_lines, next);
+        head[++head->bytes] = lines[found];
+    }
+    *own = (pl_peak_line){costs->num_more_lines, SEVERAL_LINES};
+    costs->num_more_lines += head->bytes + 1;
+    return POPLINER_OK;
+}
+
+/* Gives a table of lines peaks by place, each of which can be set. */
+static popliner_status make_dense(popliner_costs *costs, popliner_error *error) {
+    size_t size = triangle_size(costs);
+    size_t max_stages = costs->max_stages_to_end;
+    if (costs->peaks_bytes != NULL)
+        return POPLINER_OK;
+    uint64_t *peaks =
+        max_stages > SIZE_MAX / size ? NULL : pl_new_array(max_stages * size, sizeof *peaks);
+    if (peaks == NULL)
+        return fail_pipeline(error);
+    for (size_t stages = 1; stages <= max_stages; ++stages)
+        for (size_t at = 0; at < size; ++at)
+            peaks[(stages - 1) * size + at] = peak_at(costs, stages, at);
+    free(costs->lines);
+    free(costs->copies);
+    free(costs->more_lines);
+    costs->lines = NULL;
+    costs->copies = NULL;
+    costs->more_lines = NULL;
+    costs->peaks_bytes = peaks;
+    return POPLINER_OK;
+}
+
 popliner_status popliner_costs_fill_peaks(popliner_costs *costs, popliner_peak_function peak,
                                           void *user, uint64_t max_bytes, popliner_error *error) {
-    for (size_t first = 0; first < costs->num_units; ++first) {
+    popliner_status status = make_dense(costs, error);
+    for (size_t first = 0; status == POPLINER_OK && first < costs->num_units; ++first) {
         uint64_t peak_bytes = 0;
         for (size_t last = first; last < costs->num_units; ++last) {
             if (peak_bytes <= max_bytes) {
-                popliner_status status = pl_ask_peak(peak, user, first, last, &peak_bytes, error);
+                status = pl_ask_peak(peak, user, first, last, &peak_bytes, error);
                 if (status != POPLINER_OK)
                     return status;
             }
@@ -142,7 +299,7 @@ popliner_status popliner_costs_fill_peaks(popliner_costs *costs, popliner_peak_f
                 peak_bytes = 0;
         }
     }
-    return POPLINER_OK;
+    return status;
 }
 
 popliner_status pl_costs_add_cycles(popliner_costs *costs, popliner_error *error) {
@@ -189,15 +346,16 @@ uint64_t popliner_costs_cycles(const popliner_costs *costs, size_t first_unit, s
 
 popliner_status pl_costs_add_pipeline(popliner_costs *costs, size_t max_stages,
                                       popliner_error *error) {
-    if (max_stages <= costs->max_stages_to_end)
-        return POPLINER_OK;
+    popliner_status status = make_dense(costs, error);
+    if (status != POPLINER_OK || max_stages <= costs->max_stages_to_end)
+        return status;
     size_t size = triangle_size(costs);
     size_t known = costs->max_stages_to_end;
     uint64_t *grown = max_stages > SIZE_MAX / sizeof *grown / size
                           ? NULL
                           : realloc(costs->peaks_bytes, max_stages * size * sizeof *grown);
     if (grown == NULL)
-        return pl_fail_memory(error, "the costs of a pipeline");
+        return fail_pipeline(error);
     memset(grown + known * size, 0, (max_stages - known) * size * sizeof *grown);
     costs->peaks_bytes = grown;
     costs->max_stages_to_end = max_stages;
@@ -224,11 +382,19 @@ popliner_status popliner_costs_set_peak(popliner_costs *costs, size_t first_unit
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "the costs have peaks for 1 to %zu stages to the end, not for %zu",
                        costs->max_stages_to_end, stages_to_end);
+    status = make_dense(costs, error);
+    if (status != POPLINER_OK)
+        return status;
     pl_costs_set_peak(costs, first_unit, last_unit, stages_to_end, peak_bytes);
     return POPLINER_OK;
 }
 
 void pl_costs_forbid(popliner_costs *costs, size_t first_unit, size_t last_unit) {
+    if (costs->peaks_bytes == NULL) {
+        costs->lines[place(costs, first_unit, last_unit)] =
+            (pl_peak_line){POPLINER_PEAK_FORBIDDEN, 0};
+        return;
+    }
     for (size_t stages = 1; stages <= costs->max_stages_to_end; ++stages)
         pl_costs_set_peak(costs, first_unit, last_unit, stages, POPLINER_PEAK_FORBIDDEN);
 }
@@ -239,7 +405,7 @@ uint64_t popliner_costs_peak(const popliner_costs *costs, size_t first_unit, siz
     if (!is_interval(costs, first_unit, last_unit) || stages_to_end == 0 ||
         (max_stages > 1 && stages_to_end > max_stages))
         return POPLINER_PEAK_FORBIDDEN;
-    return peaks_at(costs, stages_to_end)[place(costs, first_unit, last_unit)];
+    return peak_at(costs, stages_to_end, place(costs, first_unit, last_unit));
 }
 
 void popliner_costs_set_shared_peak(popliner_costs *costs, popliner_shared_peak_function peak,
@@ -263,29 +429,173 @@ void pl_costs_own_user(popliner_costs *costs, void *user) {
     costs->owned_user = user;
 }
 
-/* Whether no number of the triangle is smaller than that of an interval within. */
-static bool never_shrinks(const popliner_costs *costs, const uint64_t *triangle) {
-    bool is_so = true;
-    for (size_t first = 0; first < costs->num_units; ++first)
-        for (size_t last = first + 1; last < costs->num_units; ++last) {
-            uint64_t own = triangle[place(costs, first, last)];
-            is_so = is_so && own >= triangle[place(costs, first, last - 1)] &&
-                    own >= triangle[place(costs, first + 1, last)];
-        }
-    return is_so;
+/* From which element of its row on an interval of the unit is looked at. */
+static size_t first_looked_at(const popliner_costs *costs, const size_t *first_ends, size_t unit) {
+    return first_ends == NULL || unit == costs->num_units ? 0 : first_ends[unit] - unit - 1;
+}
+
+/* Whether no number of the triangle is smaller than that of an interval within; but only intervals
+ * from first_ends on are looked at, unless that is NULL. */
+static bool never_shrinks(const popliner_costs *costs, const uint64_t *triangle,
+                          const size_t *first_ends) {
+    size_t n = costs->num_units;
+    for (size_t first = 0; first < n; ++first) {
+        const uint64_t *row = triangle + pl_triangle_row(n, first);
+        const uint64_t *next_row = triangle + pl_triangle_row(n, first + 1);
+        size_t count = n - first;
+        size_t least = first_looked_at(costs, first_ends, first);
+        size_t least_within = first_looked_at(costs, first_ends, first + 1) + 1;
+        bool is_so = true;
+        for (size_t d = least + 1; d < count; ++d)
+            is_so &= row[d] >= row[d - 1];
+        for (size_t d = least > least_within ? least : least_within; d < count; ++d)
+            is_so &= row[d] >= next_row[d - 1];
+        if (!is_so)
+            return false;
+    }
+    return true;
+}
+
+/* The lines of an interval. *forbidden_from says from how many copies on it is forbidden. */
+static const pl_peak_line *lines_of(const popliner_costs *costs, size_t at, size_t *count,
+                                    size_t *forbidden_from) {
+    const pl_peak_line *line = &costs->lines[at];
+    *count = 1;
+    *forbidden_from = line->bytes == POPLINER_PEAK_FORBIDDEN ? 0 : SIZE_MAX;
+    if (line->copy_bytes != SEVERAL_LINES)
+        return line;
+    line = &costs->more_lines[line->bytes];
+    *count = (size_t)line->bytes;
+    *forbidden_from = (size_t)line->copy_bytes;
+    return line + 1;
+}
+
+/* Whether one interval needs at least what another does, for any number of copies: it may miss
+ * that where different lines are the largest. */
+static bool needs_as_much(const popliner_costs *costs, size_t at, size_t within) {
+    const pl_peak_line *line = &costs->lines[at];
+    const pl_peak_line *line_within = &costs->lines[within];
+    if (line->copy_bytes != SEVERAL_LINES && line_within->copy_bytes != SEVERAL_LINES)
+        return line->bytes == POPLINER_PEAK_FORBIDDEN ||
+               (line->bytes >= line_within->bytes && line->copy_bytes >= line_within->copy_bytes);
+    size_t count;
+    size_t count_within;
+    size_t forbidden_from;
+    size_t forbidden_within;
+    const pl_peak_line *lines = lines_of(costs, at, &count, &forbidden_from);
+    const pl_peak_line *other = lines_of(costs, within, &count_within, &forbidden_within);
+    if (forbidden_from == 0 || forbidden_from > forbidden_within)
+        return forbidden_from == 0;
+    for (size_t i = 0; i < count_within; ++i) {
+        size_t k = 0;
+        while (k < count &&
+               (lines[k].bytes < other[i].bytes || lines[k].copy_bytes < other[i].copy_bytes))
+            ++k;
+        if (k == count)
+            return false;
+    }
+    return true;
+}
+
+/* The same of lines, likewise. */
+static bool lines_never_shrink(const popliner_costs *costs, const size_t *first_ends) {
+    size_t n = costs->num_units;
+    for (size_t first = 0; first < n; ++first) {
+        size_t row = pl_triangle_row(n, first);
+        size_t next_row = pl_triangle_row(n, first + 1);
+        size_t least = first_looked_at(costs, first_ends, first);
+        size_t least_within = first_looked_at(costs, first_ends, first + 1) + 1;
+        for (size_t d = least + 1; d < n - first; ++d)
+            if (!needs_as_much(costs, row + d, row + d - 1))
+                return false;
+        for (size_t d = least > least_within ? least : least_within; d < n - first; ++d)
+            if (!needs_as_much(costs, row + d, next_row + d - 1))
+                return false;
+    }
+    return true;
 }
 
 bool pl_costs_shared_peak_never_shrinks(const popliner_costs *costs) {
     if (costs->shared_peak != NULL)
         return costs->shared_peak_never_shrinks;
+    if (costs->peaks_bytes == NULL)
+        return lines_never_shrink(costs, NULL);
     bool is_so = true;
     for (size_t to_end = 1; is_so && to_end <= costs->max_stages_to_end; ++to_end)
-        is_so = never_shrinks(costs, peaks_at(costs, to_end));
+        is_so = never_shrinks(costs, peaks_at(costs, to_end), NULL);
     return is_so;
 }
 
 bool pl_costs_cycles_never_shrink(const popliner_costs *costs) {
-    return costs->cycles == NULL || never_shrinks(costs, costs->cycles);
+    return costs->cycles == NULL || never_shrinks(costs, costs->cycles, NULL);
+}
+
+/* Whether the intervals that begin with a unit and end before `end` are forbidden everywhere. */
+static bool are_forbidden(const popliner_costs *costs, size_t first, size_t end) {
+    for (size_t stages = 1; stages <= costs->max_stages_to_end; ++stages)
+        for (size_t last = first; last + 1 < end; ++last)
+            if (peak_at(costs, stages, place(costs, first, last)) != POPLINER_PEAK_FORBIDDEN)
+                return false;
+    return true;
+}
+
+/* Finds the ends before which everything is forbidden; a unit that nothing may begin with has none,
+ * for that says that its own peak is too large. False if they fall. */
+static bool find_first_ends(const popliner_costs *costs, size_t *first_ends) {
+    size_t n = costs->num_units;
+    bool is_so = true;
+    for (size_t first = 0; is_so && first < n; ++first) {
+        size_t last = first;
+        while (last < n && peak_at(costs, 1, place(costs, first, last)) == POPLINER_PEAK_FORBIDDEN)
+            ++last;
+        first_ends[first] = last == n ? first + 1 : last + 1;
+        is_so = (first == 0 || first_ends[first] >= first_ends[first - 1]) &&
+                are_forbidden(costs, first, first_ends[first]);
+    }
+    return is_so;
+}
+
+/* Whether no stage needs less where it is further from the end. */
+static bool peaks_grow_to_front(const popliner_costs *costs, size_t max_stages) {
+    bool is_so = true;
+    size_t size = triangle_size(costs);
+    for (size_t stages = 2; is_so && stages <= max_stages; ++stages) {
+        if (costs->peaks_bytes == NULL) {
+            is_so = costs->copies[stages - 1] >= costs->copies[stages - 2];
+            continue;
+        }
+        const uint64_t *peaks = peaks_at(costs, stages);
+        const uint64_t *behind = peaks_at(costs, stages - 1);
+        for (size_t at = 0; at < size; ++at)
+            is_so &= peaks[at] >= behind[at];
+    }
+    return is_so;
+}
+
+popliner_status pl_costs_find_order(const popliner_costs *costs, size_t max_stages,
+                                    pl_cost_order *order, popliner_error *error) {
+    size_t known = costs->max_stages_to_end;
+    if (max_stages > known)
+        max_stages = known;
+    order->first_ends = pl_new_array(costs->num_units, sizeof *order->first_ends);
+    if (order->first_ends == NULL)
+        return pl_fail_memory(error, "the order of the costs");
+    order->peaks_never_shrink = find_first_ends(costs, order->first_ends);
+    if (costs->peaks_bytes == NULL)
+        order->peaks_never_shrink =
+            order->peaks_never_shrink && lines_never_shrink(costs, order->first_ends);
+    for (size_t stages = 1; costs->peaks_bytes != NULL && stages <= max_stages; ++stages)
+        order->peaks_never_shrink =
+            order->peaks_never_shrink &&
+            never_shrinks(costs, peaks_at(costs, stages), order->first_ends);
+    order->cycles_never_shrink = pl_costs_cycles_never_shrink(costs);
+    order->peaks_grow_to_front = peaks_grow_to_front(costs, max_stages);
+    return POPLINER_OK;
+}
+
+void pl_cost_order_clear(pl_cost_order *order) {
+    free(order->first_ends);
+    *order = (pl_cost_order){0};
 }
 
 popliner_status pl_costs_shared_peak(const popliner_costs *costs, const popliner_interval *stages,

@@ -24,11 +24,55 @@ void pl_costs_set_peak(popliner_costs *costs, size_t first_unit, size_t last_uni
 /* Forbids an interval as a stage, wherever it stands in the pipeline. O(max_stages_to_end). */
 void pl_costs_forbid(popliner_costs *costs, size_t first_unit, size_t last_unit);
 
-/* The peaks, in bytes, of the intervals that begin with `first_unit` as stages so far from the end:
- * element d is that of first_unit ... first_unit + d, and those that begin with the next unit
- * follow. Borrowed from the table. O(1). */
-const uint64_t *pl_costs_peaks_from(const popliner_costs *costs, size_t stages_to_end,
-                                    size_t first_unit);
+/* Ends of intervals that begin with one unit, and what their peaks have to be. */
+typedef struct pl_peak_range {
+    size_t first_unit;
+    size_t last_unit; /* of the first interval; each next one has a unit more */
+    size_t count;
+    uint64_t min_bytes;
+    uint64_t max_bytes;
+} pl_peak_range;
+
+/* Clears the marks of the intervals whose peaks, so far from the end, are not in the range.
+ * O(count). */
+void pl_costs_mark_peaks(const popliner_costs *costs, size_t stages_to_end,
+                         const pl_peak_range *range, uint8_t *marks);
+
+/* What the peak of a stage is made of: bytes, and as many for each copy that it keeps. Of several
+ * (parts of a device's memory) the largest counts. */
+typedef struct pl_peak_line {
+    uint64_t bytes;
+    uint64_t copy_bytes;
+} pl_peak_line;
+
+/* Makes the table one of lines instead of peaks by place, each interval with the single line 0, 0:
+ * its size does not depend on how long pipelines are. copies[t - 1] is how many a stage keeps when t
+ * are still to come, for 1 ... max_stages. Errors: MEMORY. */
+popliner_status pl_costs_begin_lines(popliner_costs *costs, const size_t *copies, size_t max_stages,
+                                     popliner_error *error);
+
+/* Sets the lines of an interval; with `forbidden_from` copies or more it is forbidden (SIZE_MAX:
+ * never). Lines that are the largest nowhere are left out. Sums must stay within 64 bits. Errors:
+ * MEMORY. O(num_lines^2). */
+popliner_status pl_costs_set_lines(popliner_costs *costs, const popliner_interval *interval,
+                                   const pl_peak_line *lines, size_t num_lines,
+                                   size_t forbidden_from, popliner_error *error);
+
+/* What orders there are among the costs of intervals and places. */
+typedef struct pl_cost_order {
+    /* A longer interval never has a smaller peak, wherever it stands, but for the shortest ones that
+     * begin with a unit, if they are forbidden everywhere. */
+    bool peaks_never_shrink;
+    size_t *first_ends; /* [units] if so: the unit behind the first that is not; never falls */
+    bool cycles_never_shrink;
+    bool peaks_grow_to_front; /* no stage needs less where it is further from the end */
+} pl_cost_order;
+
+/* Finds them for pipelines of up to max_stages. It may miss that peaks of several lines never
+ * shrink. Free with pl_cost_order_clear. Errors: MEMORY. O(n^2), for peaks by place times these. */
+popliner_status pl_costs_find_order(const popliner_costs *costs, size_t max_stages,
+                                    pl_cost_order *order, popliner_error *error);
+void pl_cost_order_clear(pl_cost_order *order);
 
 /* Asks a caller's function for a peak, and checks how it answers. *peak_bytes stays
  * POPLINER_PEAK_FORBIDDEN if it sets none. */

@@ -306,5 +306,6 @@ popliner_status pl_read_costs_json(const json_t *root, const char *path,
     free(r.interval_bytes);
     free(r.recompute_cycles);
     free(r.variant_interval);
+    free(r.lines);
     return status;
 }

@@ -6,6 +6,7 @@
 
 #include "base/id_map.h"
 #include "base/names.h"
+#include "costs/costs.h"
 #include "costs/costs_file_data.h"
 #include "costs/interval_sums.h"
 #include "costs/json_values.h"
@@ -46,6 +47,7 @@ typedef struct pl_costs_json {
     uint64_t *recompute_cycles; /* [num_units]: what recomputing all of a stage adds */
     size_t *variant_interval;   /* [variants of the file]: of listed ones, the place */
     size_t variant_capacity;
+    pl_peak_line *lines; /* [num_regions], of an interval of a pipeline; else NULL */
 } pl_costs_json;
 
 /* ---- Values: each fails with INPUT, and says what was expected, or with MEMORY ---- */
@@ -98,13 +100,13 @@ popliner_status pl_costs_json_finish_variants(pl_costs_json *r, bool is_listed);
 
 /* ---- The table ---- */
 
-/* Gives the table the peaks of the pipeline if they differ from the plain ones. */
+/* Makes the table one of lines if the peaks of the pipeline differ from the plain ones. */
 popliner_status pl_costs_json_add_pipeline(pl_costs_json *r);
 
 /* Sets the peaks of an interval, wherever it stands, that needs memory[num_regions] and keeps
  * copies of kept[num_regions]. */
-void pl_costs_json_set_peaks(const pl_costs_json *r, size_t first, size_t last,
-                             const uint64_t *memory, const uint64_t *kept);
+popliner_status pl_costs_json_set_peaks(const pl_costs_json *r, size_t first, size_t last,
+                                        const uint64_t *memory, const uint64_t *kept);
 
 /* Fills the table from the costs of the units, or from the list of intervals. */
 popliner_status pl_costs_json_fill_additive(pl_costs_json *r);

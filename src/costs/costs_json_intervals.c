@@ -65,10 +65,11 @@ static popliner_status read_interval(pl_costs_json *r, size_t i, const json_t *v
         r, i, value, pl_triangle_place(r->num_units, first, last), cycles);
     if (status == POPLINER_OK && recomputes)
         status = add_recomputing(r, i, value, &cycles);
+    if (status == POPLINER_OK)
+        status = pl_costs_json_set_peaks(r, first, last, r->interval_bytes,
+                                         r->interval_bytes + (recomputes ? 2 : 1) * width);
     if (status != POPLINER_OK)
         return status;
-    pl_costs_json_set_peaks(r, first, last, r->interval_bytes,
-                            r->interval_bytes + (recomputes ? 2 : 1) * width);
     if (r->has_cycles)
         pl_costs_set_cycles(r->file->costs, first, last, cycles);
     return pl_id_map_add(&r->listed, first * r->num_units + last, (uint32_t)i)
@@ -120,11 +121,9 @@ popliner_status pl_costs_json_fill_listed(pl_costs_json *r, const json_t *list) 
         status = pl_costs_json_add_pipeline(r);
     if (status != POPLINER_OK)
         return status;
-    popliner_costs *costs = r->file->costs;
-    for (size_t stages = 1; stages <= pl_costs_max_stages_to_end(costs); ++stages)
-        for (size_t first = 0; first < r->num_units; ++first)
-            for (size_t last = first; last < r->num_units; ++last)
-                pl_costs_set_peak(costs, first, last, stages, POPLINER_PEAK_FORBIDDEN);
+    for (size_t first = 0; first < r->num_units; ++first)
+        for (size_t last = first; last < r->num_units; ++last)
+            pl_costs_forbid(r->file->costs, first, last);
     for (size_t i = 0; i < json_array_size(list); ++i) {
         status = read_interval(r, i, json_array_get(list, i));
         if (status != POPLINER_OK)

@@ -31,16 +31,46 @@ popliner_status pl_costs_json_add_pipeline(pl_costs_json *r) {
         max_stages = popliner_copies_max_stages(&r->pipeline.copies);
     if (!r->has_kept || !pl_pipeline_keeps(&r->pipeline) || max_stages < 2)
         return POPLINER_OK;
-    return pl_costs_add_pipeline(r->file->costs, max_stages, r->json.error);
+    r->lines = pl_new_array(r->num_regions, sizeof *r->lines);
+    size_t *copies = pl_new_array(max_stages, sizeof *copies);
+    if (r->lines == NULL || copies == NULL) {
+        free(copies);
+        return pl_costs_json_fail_memory(r);
+    }
+    for (size_t i = 0; i < max_stages; ++i)
+        copies[i] = pl_pipeline_copies(&r->pipeline, i + 1);
+    popliner_status status =
+        pl_costs_begin_lines(r->file->costs, copies, max_stages, r->json.error);
+    free(copies);
+    return status;
 }
 
-void pl_costs_json_set_peaks(const pl_costs_json *r, size_t first, size_t last,
-                             const uint64_t *memory, const uint64_t *kept) {
-    popliner_costs *costs = r->file->costs;
-    for (size_t stages = 1; stages <= pl_costs_max_stages_to_end(costs); ++stages)
-        pl_costs_set_peak(
-            costs, first, last, stages,
-            peak_of(&r->file->additive, memory, kept, pl_pipeline_copies(&r->pipeline, stages)));
+/* From how many copies on a region is too small; SIZE_MAX if it never is. */
+static size_t copies_over(uint64_t capacity_bytes, uint64_t memory, uint64_t kept) {
+    if (memory > capacity_bytes)
+        return 0;
+    if (kept == 0 || capacity_bytes == UINT64_MAX)
+        return SIZE_MAX;
+    return (size_t)((capacity_bytes - memory) / kept) + 1;
+}
+
+popliner_status pl_costs_json_set_peaks(const pl_costs_json *r, size_t first, size_t last,
+                                        const uint64_t *memory, const uint64_t *kept) {
+    const pl_additive_costs *a = &r->file->additive;
+    const popliner_interval interval = {first, last, 1};
+    size_t forbidden_from = SIZE_MAX;
+    if (r->lines == NULL) {
+        pl_costs_set_peak(r->file->costs, first, last, 1,
+                          peak_of(a, memory, kept, pl_pipeline_copies(&r->pipeline, 1)));
+        return POPLINER_OK;
+    }
+    for (size_t i = 0; i < r->num_regions; ++i) {
+        size_t over = copies_over(a->capacity_bytes[i], memory[i], kept[i]);
+        forbidden_from = over < forbidden_from ? over : forbidden_from;
+        r->lines[i] = (pl_peak_line){memory[i], kept[i]};
+    }
+    return pl_costs_set_lines(r->file->costs, &interval, r->lines, r->num_regions, forbidden_from,
+                              r->json.error);
 }
 
 /* What stages on one IPU need together: each unit's memory, what units share once, and the copies
@@ -99,12 +129,13 @@ popliner_status pl_costs_json_fill_additive(pl_costs_json *r) {
     for (size_t first = 0; first < r->num_units; ++first) {
         uint64_t cycles = 0;
         pl_interval_sums_begin(&r->sums);
-        for (size_t last = first; last < r->num_units; ++last) {
+        for (size_t last = first; status == POPLINER_OK && last < r->num_units; ++last) {
             for (size_t i = 0; i < width; ++i)
                 kept[i] = recomputes ? a->inputs[first * width + i]
                                      : a->stash_before[(last + 1) * width + i] -
                                            a->stash_before[first * width + i];
-            pl_costs_json_set_peaks(r, first, last, pl_interval_sums_extend(&r->sums), kept);
+            status =
+                pl_costs_json_set_peaks(r, first, last, pl_interval_sums_extend(&r->sums), kept);
             cycles += r->cycles[last] + (recomputes ? r->recompute_cycles[last] : 0);
             if (r->has_cycles)
                 pl_costs_set_cycles(costs, first, last,
@@ -114,5 +145,5 @@ popliner_status pl_costs_json_fill_additive(pl_costs_json *r) {
     /* the inputs of a stage that begins earlier may be smaller */
     popliner_costs_set_shared_peak(costs, shared_peak, r->file, !recomputes);
     pl_costs_promise_quick_shared_peak(costs);
-    return POPLINER_OK;
+    return status;
 }

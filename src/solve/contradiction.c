@@ -12,7 +12,6 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "costs/triangle.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -139,11 +138,10 @@ static void unmark_strangers(groups *g, size_t way, pl_problem *p) {
     for (size_t unit = 0; unit < n; ++unit)
         g->wanted[unit] = g->ipu[g->first[unit]];
     for (size_t first = 0; first < n; ++first) {
-        uint8_t *shape = p->shape + pl_triangle_row(n, first);
         int64_t ipu = PL_ANY_IPU;
         for (size_t last = first; last < n; ++last) {
             if (ipu != PL_ANY_IPU && g->wanted[last] != PL_ANY_IPU && g->wanted[last] != ipu) {
-                memset(shape + (last - first), 0, n - last);
+                p->max_end[first] = last < p->max_end[first] ? last : p->max_end[first];
                 break;
             }
             ipu = g->wanted[last] != PL_ANY_IPU ? g->wanted[last] : ipu;
@@ -156,8 +154,8 @@ static popliner_status is_possible_anywhere(selection *s, bool *possible, poplin
     groups g = {0};
     pl_problem free_problem = {0};
     uint8_t *cut_and_sizes = pl_new_array(s->count, sizeof *cut_and_sizes);
-    uint8_t *shape = NULL;
-    size_t shape_size = pl_triangle_size(s->problem->num_units);
+    size_t num_units = s->problem->num_units;
+    size_t *max_end = NULL;
     popliner_status status = cut_and_sizes == NULL ? pl_fail_memory(error, "the constraints")
                                                    : find_groups(s, &g, error);
     *possible = false;
@@ -168,21 +166,21 @@ static popliner_status is_possible_anywhere(selection *s, bool *possible, poplin
                            s->constraints[i].kind != POPLINER_CONSTRAINT_PLACEMENT && s->active[i];
     status = pl_problem_create(&free_problem, s->problem->costs, s->problem->options, cut_and_sizes,
                                error);
-    shape = pl_new_array(shape_size, sizeof *shape);
-    if (status == POPLINER_OK && shape == NULL)
+    max_end = pl_new_array(num_units, sizeof *max_end);
+    if (status == POPLINER_OK && max_end == NULL)
         status = pl_fail_memory(error, "the constraints");
     if (status != POPLINER_OK)
         goto done;
-    memcpy(shape, free_problem.shape, shape_size);
+    memcpy(max_end, free_problem.max_end, num_units * sizeof *max_end);
     size_t num_ways = count_ways(&g);
     *possible = num_ways > MAX_WAYS;
     for (size_t way = 0; status == POPLINER_OK && !*possible && way < num_ways; ++way) {
-        memcpy(free_problem.shape, shape, shape_size);
+        memcpy(free_problem.max_end, max_end, num_units * sizeof *max_end);
         unmark_strangers(&g, way, &free_problem);
         status = has_split(&free_problem, s->stop, possible, &s->is_stopped, error);
     }
 done:
-    free(shape);
+    free(max_end);
     free(cut_and_sizes);
     pl_problem_free(&free_problem);
     free_groups(&g);

@@ -1,7 +1,10 @@
-/* Rest tables: row m, element i is the fewest cut bytes of the units i ... n - 1. Where a stage may
- * stand anywhere, row m is for at most m stages, and rows that equal the one before are left out.
- * Where it matters how many stages are still to come, row m is for exactly m; where it matters on
- * which IPU a stage runs, there is a set of tables for each number of stages.
+/* Rows: element i of a row is what the units i ... n - 1 cost as the stages that are still to come:
+ * cut bytes, or, where these do not matter, how many stages there are.
+ *
+ * Most places of a pipeline are alike: no limit and no placement tells them apart. Their rows are
+ * for at most so many stages, or, if what may be a stage depends on how many are still to come, for
+ * exactly so many. The first places may be special: each has a row of its own, from the last of them
+ * to the first, which goes on in the rows of the others.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/dynamic_program.h"
@@ -9,7 +12,8 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "costs/costs.h"
-#include "costs/triangle.h"
+#include "solve/stage_ends.h"
+#include "solve/windows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,366 +21,492 @@
 /* No split of the rest of the chain; larger than any sum of cut bytes. */
 #define NO_SPLIT UINT64_MAX
 
-typedef struct tables {
+typedef struct program {
     const pl_problem *problem;
     pl_filter filter;
     const pl_stop *stop;
-    size_t width;    /* units + 1 */
-    bool is_exact;   /* rows are for exactly so many stages */
-    uint64_t *bytes; /* [num_rows][width] */
+    pl_goal goal;
+    size_t width; /* units + 1 */
+    size_t max_stages;
+    size_t num_special;
+    bool is_exact;   /* a number of stages means exactly so many */
+    bool counts;     /* rows count stages; then there is one row for all places that are alike */
+    uint64_t *plain; /* [num_plain][width] by number of stages */
     size_t capacity;
-    size_t num_rows;
-    uint64_t *after; /* [width]: the cost of going on at a unit: the cut and the rest */
-    /* Which intervals may be a stage: a triangle if that is the same everywhere, else one row. */
-    uint8_t *ok;
+    size_t num_plain;
+    bool is_settled;   /* more stages do not change rows any more */
+    uint64_t *special; /* [num_special][width] by stage */
+    uint64_t *after;   /* [width]: the cost of going on at a unit: the step and the rest */
+    size_t *queue;     /* [width] */
+    pl_stage_ends ends;
+    pl_stage_ends widest; /* of all places, if they have marks */
+    /* [max_stages + 1] by stages still to come: where a stage can begin at all, or NULL if that was
+     * not looked at */
+    pl_begin_range *ranges;
     bool is_stopped;
-} tables;
+} program;
 
-static void free_tables(tables *t) {
-    free(t->bytes);
-    free(t->after);
-    free(t->ok);
+static void free_program(program *p) {
+    free(p->plain);
+    free(p->special);
+    free(p->after);
+    free(p->queue);
+    pl_stage_ends_free(&p->ends);
+    pl_stage_ends_free(&p->widest);
+    free(p->ranges);
 }
 
-static popliner_status allocate(tables *t, popliner_error *error) {
-    size_t n = t->problem->num_units;
-    t->width = n + 1;
-    t->is_exact = t->problem->depends_on_ipu || t->problem->depends_on_end || t->problem->is_mapped;
-    t->after = pl_new_array(t->width, sizeof *t->after);
-    t->ok = pl_new_array(t->is_exact ? n : pl_triangle_size(n), sizeof *t->ok);
-    if (t->after == NULL || t->ok == NULL)
-        return pl_fail_memory(error, "the tables of the dynamic program");
-    for (size_t i = 0; !t->is_exact && i < n; ++i)
-        pl_problem_mark(t->problem, &t->filter, 0, 1, i, t->ok + pl_triangle_row(n, i));
-    return POPLINER_OK;
+static popliner_status fail_memory(popliner_error *error) {
+    return pl_fail_memory(error, "the tables of the dynamic program");
 }
 
-/* The marks of the intervals from unit `first` on, as the stage `stage` with `to_end` to come. */
-static const uint8_t *marks(tables *t, size_t stage, size_t to_end, size_t first) {
-    if (!t->is_exact)
-        return t->ok + pl_triangle_row(t->problem->num_units, first);
-    pl_problem_mark(t->problem, &t->filter, stage, to_end, first, t->ok);
-    return t->ok;
-}
-
-static bool add_row(tables *t) {
-    bool grown = pl_grow(&t->bytes, &t->capacity, (t->num_rows + 1) * t->width, sizeof *t->bytes);
-    t->num_rows += grown;
-    return grown;
-}
-
-static const uint64_t *row_of(const tables *t, size_t num_stages) {
-    size_t row = num_stages < t->num_rows ? num_stages : t->num_rows - 1;
-    return t->bytes + row * t->width;
-}
-
-/* Fills the last row, for one stage more than the one before it. */
-static void fill_row(tables *t, size_t stage, size_t to_end) {
-    size_t n = t->problem->num_units;
-    const uint64_t *previous = t->bytes + (t->num_rows - 2) * t->width;
-    uint64_t *row = t->bytes + (t->num_rows - 1) * t->width;
-    for (size_t c = 1; c < n; ++c)
-        t->after[c] = previous[c] == NO_SPLIT
-                          ? NO_SPLIT
-                          : pl_add_cut_bytes(popliner_costs_cut(t->problem->costs, c), previous[c]);
-    t->after[n] = previous[n];
-    row[n] = t->is_exact ? NO_SPLIT : 0;
-    for (size_t i = 0; i < n; ++i) {
-        const uint8_t *ok = marks(t, stage, to_end, i);
-        const uint64_t *next = t->after + i + 1;
-        uint64_t best = NO_SPLIT;
-        for (size_t d = 0; d < n - i; ++d) {
-            uint64_t candidate = next[d] | -(uint64_t)(ok[d] == 0);
-            best = candidate < best ? candidate : best;
-        }
-        row[i] = best;
+/* The rule that allows whatever is allowed at some place with so many stages to come. */
+static pl_stage_rule widest_rule(const program *p, size_t to_end) {
+    const pl_problem *problem = p->problem;
+    pl_stage_rule widest = pl_stage_rule_of(problem, &p->filter, 0, to_end);
+    for (size_t stage = 1; stage <= p->num_special && stage < p->max_stages; ++stage) {
+        pl_stage_rule other = pl_stage_rule_of(problem, &p->filter, stage, 1);
+        if (other.max_peak_bytes > widest.max_peak_bytes)
+            widest.max_peak_bytes = other.max_peak_bytes;
     }
+    widest.min_peak_bytes = 0; /* another place may need more */
+    widest.is_anywhere = true;
+    return widest;
 }
 
-/* Fills rows up to max_stages, or until more stages do not help; with `is_enough`, also until
- * there is any split within the budget. num_stages is the whole pipeline, where IPUs matter. */
-static popliner_status fill(tables *t, size_t max_stages, size_t num_stages, bool is_enough,
-                            popliner_error *error) {
-    t->num_rows = 0;
-    if (!add_row(t))
-        return pl_fail_memory(error, "the tables of the dynamic program");
-    for (size_t i = 0; i < t->width; ++i)
-        t->bytes[i] = i + 1 < t->width ? NO_SPLIT : 0;
-    for (size_t m = 1; m <= max_stages; ++m) {
-        t->is_stopped = t->is_stopped || pl_stop_is_wanted(t->stop);
-        if (t->is_stopped)
-            return POPLINER_OK;
-        if (!add_row(t))
-            return pl_fail_memory(error, "the tables of the dynamic program");
-        fill_row(t, num_stages < m ? 0 : num_stages - m, m);
-        const uint64_t *row = t->bytes + (t->num_rows - 1) * t->width;
-        if (!t->is_exact && memcmp(row - t->width, row, t->width * sizeof *row) == 0) {
-            --t->num_rows;
-            break;
-        }
-        if (is_enough && row[0] <= t->filter.max_cut_bytes && row[0] != NO_SPLIT)
-            break;
+/* Finds how far the stages to come can reach from the end, and those before from the front. */
+static popliner_status find_ranges(program *p, popliner_error *error) {
+    size_t n = p->width - 1;
+    size_t most = p->max_stages;
+    size_t known = pl_costs_max_stages_to_end(p->problem->costs);
+    pl_stage_rule rule = widest_rule(p, 1);
+    p->ranges = pl_new_array(most + 1, sizeof *p->ranges);
+    if (p->ranges == NULL)
+        return fail_memory(error);
+    p->ranges[0] = (pl_begin_range){n, n};
+    for (size_t to_end = 1; to_end <= most; ++to_end) {
+        rule.to_end = to_end < known ? to_end : known;
+        p->ranges[to_end].first = pl_stage_rule_first_begin(&rule, p->ranges[to_end - 1].first);
+    }
+    p->ranges[most].last = 0;
+    for (size_t to_end = most; to_end > 1; --to_end) {
+        size_t begin = p->ranges[to_end].last;
+        rule.to_end = to_end < known ? to_end : known;
+        p->ranges[to_end - 1].last = begin < n ? pl_stage_rule_last_end(&rule, begin) : n;
     }
     return POPLINER_OK;
 }
 
-/* Follows the tables from unit 0 through num_stages stages (at most, unless rows are exact), each
- * time to the first place from which the budget is still kept. A chain that may end ends: the list
- * of cuts so far begins all others that are possible, and so is before them. The cut bytes used up
- * to here belong into the comparison, for sums that are cut off at PL_MAX_CUT_BYTES are equal
- * although their ends differ. */
-static popliner_status walk(tables *t, size_t num_stages, uint64_t budget_bytes, pl_split *split,
+static popliner_status prepare(program *p, popliner_error *error) {
+    const pl_problem *problem = p->problem;
+    p->width = problem->num_units + 1;
+    p->max_stages = problem->max_stages;
+    if (!problem->is_mapped && p->filter.max_ipus < p->max_stages)
+        p->max_stages = p->filter.max_ipus;
+    p->num_special = pl_problem_num_special(problem, &p->filter);
+    if (p->num_special > p->max_stages)
+        p->num_special = p->max_stages;
+    p->is_exact = problem->depends_on_end || problem->is_mapped;
+    p->counts = !p->is_exact && p->goal != PL_GOAL_FEWEST_CUT_BYTES &&
+                p->filter.max_cut_bytes >= PL_MAX_CUT_BYTES;
+    p->after = pl_new_array(p->width, sizeof *p->after);
+    p->queue = pl_new_array(p->width, sizeof *p->queue);
+    p->special = pl_new_array(p->num_special * p->width, sizeof *p->special);
+    if (p->after == NULL || p->queue == NULL || p->special == NULL)
+        return fail_memory(error);
+    if (p->max_stages == 0 || (p->num_special == 0 && !problem->depends_on_end))
+        return POPLINER_OK;
+    pl_stage_rule widest = widest_rule(p, 1);
+    bool is_ordered = pl_stage_rule_is_ordered(&widest);
+    if (p->is_exact && is_ordered)
+        return find_ranges(p, error);
+    if (!is_ordered && problem->order.peaks_grow_to_front)
+        return pl_stage_ends_find(&p->widest, &widest, (pl_begin_range){0, p->width - 1}, NULL,
+                                  error);
+    return POPLINER_OK;
+}
+
+/* Where the stage with so many to come, or none of them, can begin. */
+static pl_begin_range range_of(const program *p, size_t to_end) {
+    return p->ranges != NULL ? p->ranges[to_end] : (pl_begin_range){0, p->width - 1};
+}
+
+/* Finds what may be the stage `stage` with to_end to come. */
+static popliner_status find_ends(program *p, size_t stage, size_t to_end, popliner_error *error) {
+    pl_stage_rule rule = pl_stage_rule_of(p->problem, &p->filter, stage, to_end);
+    return pl_stage_ends_find(&p->ends, &rule, range_of(p, to_end),
+                              p->widest.from != NULL ? &p->widest : NULL, error);
+}
+
+/* ---- one row ---- */
+
+/* What it costs to go on at a unit, with what the rest costs. */
+static uint64_t step(const program *p, size_t unit, uint64_t rest) {
+    if (rest == NO_SPLIT)
+        return NO_SPLIT;
+    if (p->counts)
+        return rest + 1;
+    return unit + 1 == p->width
+               ? rest
+               : pl_add_cut_bytes(popliner_costs_cut(p->problem->costs, unit), rest);
+}
+
+/* The ends of the units looked at last, from the largest on, without those that a smaller one makes
+ * useless: what is at the front is the cheapest. */
+typedef struct end_queue {
+    size_t begin;
+    size_t end;
+    size_t entered; /* the least end that has been in it */
+} end_queue;
+
+/* The cheapest end in the window of a unit; units are asked for from the last one to the first. */
+static uint64_t cheapest_in_window(program *p, end_queue *q, size_t unit, size_t first_end) {
+    const uint8_t *may_cut = p->problem->may_cut;
+    while (q->entered > p->ends.from[unit] && q->entered > first_end) {
+        size_t end = --q->entered;
+        if (may_cut[end] == 0 || p->after[end] == NO_SPLIT)
+            continue;
+        while (q->end > q->begin && p->after[p->queue[q->end - 1]] >= p->after[end])
+            --q->end;
+        p->queue[q->end++] = end;
+    }
+    while (q->begin < q->end && p->queue[q->begin] >= p->ends.to[unit])
+        ++q->begin;
+    return q->begin < q->end && may_cut[unit] != 0 ? p->after[p->queue[q->begin]] : NO_SPLIT;
+}
+
+static uint64_t cheapest_marked(const program *p, size_t unit) {
+    const uint8_t *ok = p->ends.ok + p->ends.row[unit];
+    const uint64_t *after = p->after + p->ends.from[unit];
+    size_t count = p->ends.to[unit] - p->ends.from[unit];
+    uint64_t best = NO_SPLIT;
+    for (size_t d = 0; d < count; ++d) {
+        uint64_t candidate = after[d] | -(uint64_t)(ok[d] == 0);
+        best = candidate < best ? candidate : best;
+    }
+    return best;
+}
+
+/* Fills a row by what may be its stage and the row of the stages behind that, which may be itself.
+ * False if nothing is possible with it. */
+static bool fill_row(program *p, size_t to_end, const uint64_t *next, uint64_t *row) {
+    size_t n = p->width - 1;
+    pl_begin_range range = range_of(p, to_end);
+    pl_begin_range behind = range_of(p, to_end - 1);
+    end_queue queue = {0, 0, behind.last + 1};
+    for (size_t i = behind.first; row != next && i <= behind.last; ++i)
+        p->after[i] = step(p, i, next[i]);
+    for (size_t i = 0; p->ranges != NULL && i < n; ++i)
+        row[i] = NO_SPLIT;
+    row[n] = p->is_exact ? NO_SPLIT : 0;
+    bool is_possible = !p->is_exact; /* the stage before may be the last one */
+    if (row == next)
+        p->after[n] = step(p, n, next[n]);
+    for (size_t i = range.last < n ? range.last + 1 : n; i-- > range.first;) {
+        row[i] = p->ends.is_ordered ? cheapest_in_window(p, &queue, i, behind.first)
+                                    : cheapest_marked(p, i);
+        if (row == next)
+            p->after[i] = step(p, i, row[i]);
+        is_possible = is_possible || row[i] != NO_SPLIT;
+    }
+    return is_possible;
+}
+
+/* ---- all rows ---- */
+
+static uint64_t *plain_row(const program *p, size_t num_stages) {
+    size_t row = num_stages < p->num_plain ? num_stages : p->num_plain - 1;
+    return p->plain + row * p->width;
+}
+
+/* The row of the stages from `stage` on, of num_stages. */
+static const uint64_t *rest_of(const program *p, size_t num_stages, size_t stage) {
+    if (stage < p->num_special && stage < num_stages)
+        return p->special + stage * p->width;
+    return plain_row(p, num_stages - stage);
+}
+
+static popliner_status add_plain_row(program *p, popliner_error *error) {
+    if (!pl_grow(&p->plain, &p->capacity, (p->num_plain + 1) * p->width, sizeof *p->plain))
+        return fail_memory(error);
+    ++p->num_plain;
+    return POPLINER_OK;
+}
+
+/* The first row: no stage at all, or, where stages are counted, any number. */
+static popliner_status begin_rows(program *p, popliner_error *error) {
+    popliner_status status = add_plain_row(p, error);
+    if (status == POPLINER_OK && !p->is_exact)
+        status = find_ends(p, p->num_special, 1, error);
+    if (status != POPLINER_OK)
+        return status;
+    for (size_t i = 0; i < p->width; ++i)
+        p->plain[i] = i + 1 < p->width ? NO_SPLIT : 0;
+    p->is_settled = p->counts;
+    if (p->counts)
+        fill_row(p, 1, p->plain, p->plain);
+    return POPLINER_OK;
+}
+
+/* Whether a number of stages is all that matters, and whether a row says that it is enough. */
+static bool is_enough(const program *p, const uint64_t *row) {
+    bool is_any = p->goal == PL_GOAL_ANY || p->goal == PL_GOAL_FEWEST_STAGES;
+    return is_any && row[0] != NO_SPLIT && row[0] <= p->filter.max_cut_bytes;
+}
+
+/* Adds rows for up to so many stages, as long as they change. */
+static popliner_status fill_plain(program *p, size_t num_stages, popliner_error *error) {
+    while (p->num_plain <= num_stages && !p->is_settled) {
+        popliner_status status = add_plain_row(p, error);
+        size_t to_end = p->num_plain - 1;
+        if (status == POPLINER_OK && p->is_exact)
+            status = find_ends(p, p->num_special, to_end, error);
+        p->is_stopped = p->is_stopped || pl_stop_is_wanted(p->stop);
+        if (status != POPLINER_OK || p->is_stopped)
+            return status;
+        uint64_t *row = p->plain + to_end * p->width;
+        fill_row(p, to_end, row - p->width, row);
+        if (p->is_exact)
+            continue;
+        p->is_settled = memcmp(row - p->width, row, p->width * sizeof *row) == 0;
+        p->num_plain -= p->is_settled;
+        if (p->num_special == 0 && is_enough(p, row))
+            break;
+    }
+    return POPLINER_OK;
+}
+
+/* Fills the rows of the special places for so many stages, of which those that are alike are filled.
+ */
+static popliner_status fill_special(program *p, size_t num_stages, popliner_error *error) {
+    size_t stage = p->num_special < num_stages ? p->num_special : num_stages;
+    bool is_possible = true;
+    while (stage-- > 0 && is_possible) {
+        popliner_status status = find_ends(p, stage, num_stages - stage, error);
+        p->is_stopped = p->is_stopped || pl_stop_is_wanted(p->stop);
+        if (status != POPLINER_OK || p->is_stopped)
+            return status;
+        uint64_t *row = p->special + stage * p->width;
+        is_possible = fill_row(p, num_stages - stage, rest_of(p, num_stages, stage + 1), row);
+    }
+    if (!is_possible)
+        p->special[0] = NO_SPLIT;
+    return POPLINER_OK;
+}
+
+/* ---- splits ---- */
+
+/* Follows the rows from unit 0 through num_stages stages (at most, unless they are exact), each time
+ * to the first place from which the budget is still kept. A chain that may end ends: the list of
+ * cuts so far begins all others that are possible, and so is before them. What is used up to here
+ * belongs into the comparison, for sums that are cut off at PL_MAX_CUT_BYTES are equal although
+ * their ends differ. */
+static popliner_status walk(const program *p, size_t num_stages, uint64_t budget, pl_split *split,
                             popliner_error *error) {
-    size_t n = t->problem->num_units;
-    uint64_t used_bytes = 0;
+    size_t n = p->width - 1;
+    uint64_t used = 0;
     size_t unit = 0;
-    for (size_t left = num_stages; left > 0; --left) {
+    for (size_t stage = 0; stage < num_stages; ++stage) {
+        size_t left = num_stages - stage;
+        pl_stage_rule rule = pl_stage_rule_of(p->problem, &p->filter, stage, left);
         if (!pl_split_append(split, unit))
             return pl_fail_memory(error, "the stages");
-        const uint8_t *ok = marks(t, num_stages - left, left, unit);
-        if ((left == 1 || !t->is_exact) && ok[n - 1 - unit] != 0 && used_bytes <= budget_bytes)
+        if ((left == 1 || !p->is_exact) && used + p->counts <= budget &&
+            pl_stage_rule_allows(&rule, unit, n))
             return POPLINER_OK;
-        const uint64_t *rest = row_of(t, left - 1);
+        const uint64_t *rest = rest_of(p, num_stages, stage + 1);
         size_t cut = unit + 1;
         uint64_t with_cut = 0;
         for (; cut < n; ++cut) {
-            if (ok[cut - 1 - unit] == 0 || rest[cut] == NO_SPLIT)
+            if (rest[cut] == NO_SPLIT || !pl_stage_rule_allows(&rule, unit, cut))
                 continue;
-            with_cut = pl_add_cut_bytes(used_bytes, popliner_costs_cut(t->problem->costs, cut));
-            if (pl_add_cut_bytes(with_cut, rest[cut]) <= budget_bytes)
+            with_cut = p->counts
+                           ? used + 1
+                           : pl_add_cut_bytes(used, popliner_costs_cut(p->problem->costs, cut));
+            if (pl_add_cut_bytes(with_cut, rest[cut]) <= budget)
                 break;
         }
         if (cut == n)
             break;
-        used_bytes = with_cut;
+        used = with_cut;
         unit = cut;
     }
     return pl_fail(error, POPLINER_ERROR_INTERNAL,
                    "the tables of the dynamic program contradict themselves at unit %zu", unit);
 }
 
-/* The best split found so far, by cut bytes or by cuts. */
+/* The best split found so far, by cut bytes, stages or cuts. */
 typedef struct best {
     pl_split *split;
     uint64_t cut_bytes;
 } best;
 
+static uint64_t sum_cuts(const pl_problem *problem, const pl_split *split) {
+    uint64_t sum = 0;
+    for (size_t stage = 1; stage < split->num_stages; ++stage)
+        sum = pl_add_cut_bytes(sum, popliner_costs_cut(problem->costs, split->first_units[stage]));
+    return sum;
+}
+
+/* Whether a split is better than the best one for the goal. */
+static bool is_better(const pl_problem *problem, pl_goal goal, const pl_split *split,
+                      const best *b) {
+    if (split->num_stages == 0 || b->split->num_stages == 0)
+        return split->num_stages > 0;
+    switch (goal) {
+    case PL_GOAL_FEWEST_CUT_BYTES:
+        return sum_cuts(problem, split) < b->cut_bytes;
+    case PL_GOAL_FEWEST_STAGES:
+        return split->num_stages < b->split->num_stages;
+    case PL_GOAL_ANY:
+    case PL_GOAL_EARLIEST_CUTS:
+        break;
+    }
+    return goal == PL_GOAL_EARLIEST_CUTS && pl_split_compare(split, b->split) < 0;
+}
+
+static void keep_better(const pl_problem *problem, pl_goal goal, pl_split *split, best *b) {
+    if (is_better(problem, goal, split, b)) {
+        b->cut_bytes = sum_cuts(problem, split);
+        pl_split_move(b->split, split);
+    }
+    pl_split_clear(split);
+}
+
 /* Walks through num_stages stages if their row says that they are within the budget, and keeps the
  * split if it is better. */
-static popliner_status take(tables *t, pl_goal goal, size_t num_stages, best *b,
-                            popliner_error *error) {
-    uint64_t cut_bytes = row_of(t, num_stages)[0];
-    uint64_t budget_bytes = t->filter.max_cut_bytes;
-    bool has_one = b->split->num_stages > 0;
-    if (cut_bytes == NO_SPLIT || cut_bytes > budget_bytes ||
-        (goal == PL_GOAL_FEWEST_CUT_BYTES && has_one && cut_bytes > b->cut_bytes))
+static popliner_status take(program *p, size_t num_stages, best *b, popliner_error *error) {
+    uint64_t least = rest_of(p, num_stages, 0)[0];
+    uint64_t budget = p->counts ? num_stages : p->filter.max_cut_bytes;
+    if (least == NO_SPLIT || least > budget)
         return POPLINER_OK;
-    if (goal == PL_GOAL_FEWEST_CUT_BYTES)
-        budget_bytes = cut_bytes;
+    if (p->goal == PL_GOAL_FEWEST_CUT_BYTES && b->split->num_stages > 0 && least >= b->cut_bytes)
+        return POPLINER_OK;
+    if (p->goal == PL_GOAL_FEWEST_CUT_BYTES || (p->counts && p->goal == PL_GOAL_FEWEST_STAGES))
+        budget = least;
     pl_split split = {0};
-    popliner_status status = walk(t, num_stages, budget_bytes, &split, error);
-    if (status == POPLINER_OK &&
-        (!has_one || (goal == PL_GOAL_FEWEST_CUT_BYTES && cut_bytes < b->cut_bytes) ||
-         (goal != PL_GOAL_FEWEST_STAGES && pl_split_compare(&split, b->split) < 0) ||
-         (goal == PL_GOAL_FEWEST_STAGES && split.num_stages < b->split->num_stages))) {
-        b->cut_bytes = cut_bytes;
-        pl_split_move(b->split, &split);
-    }
+    popliner_status status = walk(p, num_stages, budget, &split, error);
+    if (status == POPLINER_OK)
+        keep_better(p->problem, p->goal, &split, b);
     pl_split_clear(&split);
     return status;
 }
 
-/* All of pl_dynamic_program but the spread. */
-static popliner_status solve(tables *t, pl_goal goal, best *b, popliner_error *error) {
-    const pl_problem *p = t->problem;
-    popliner_status status = POPLINER_OK;
-    size_t max_stages =
-        p->max_stages < t->filter.max_ipus || p->is_mapped ? p->max_stages : t->filter.max_ipus;
-    bool is_any = goal == PL_GOAL_ANY || goal == PL_GOAL_FEWEST_STAGES;
-    if (!p->depends_on_ipu) {
-        status = fill(t, max_stages, p->is_mapped ? max_stages : 0, is_any && !p->is_mapped, error);
-        if (status != POPLINER_OK || t->is_stopped)
+/* Halves the numbers of stages for the least one that is within the budget of cut bytes. */
+static popliner_status find_fewest(program *p, size_t *num_stages, popliner_error *error) {
+    size_t least = 1;
+    while (least < *num_stages && !p->is_stopped) {
+        size_t middle = least + (*num_stages - least) / 2;
+        popliner_status status = fill_special(p, middle, error);
+        if (status != POPLINER_OK || p->is_stopped)
             return status;
-        if (!t->is_exact) {
-            /* row by row only where the number of stages is the goal: fill has stopped there */
-            return take(t, goal, is_any ? t->num_rows - 1 : max_stages, b, error);
-        }
+        if (is_enough(p, rest_of(p, middle, 0)))
+            *num_stages = middle;
+        else
+            least = middle + 1;
     }
-    for (size_t m = p->min_stages; m <= max_stages; ++m) {
-        if (p->depends_on_ipu)
-            status = fill(t, m, m, false, error);
-        if (status != POPLINER_OK || t->is_stopped)
-            return status;
-        if (m >= t->num_rows)
+    return POPLINER_OK;
+}
+
+/* At most so many stages: one set of rows has them all. */
+static popliner_status solve_up_to(program *p, best *b, popliner_error *error) {
+    size_t num_stages = p->max_stages;
+    popliner_status status = fill_plain(p, p->max_stages - p->num_special, error);
+    if (status != POPLINER_OK || p->is_stopped)
+        return status;
+    if (p->num_special == 0 && !p->counts && is_enough(p, plain_row(p, num_stages)))
+        num_stages = p->num_plain - 1;
+    if (p->num_special > 0 && !p->counts && p->goal == PL_GOAL_FEWEST_STAGES)
+        status = find_fewest(p, &num_stages, error);
+    if (status == POPLINER_OK && !p->is_stopped)
+        status = fill_special(p, num_stages, error);
+    if (status != POPLINER_OK || p->is_stopped)
+        return status;
+    return take(p, num_stages, b, error);
+}
+
+/* Exactly so many stages, one number after another. */
+static popliner_status solve_each(program *p, best *b, popliner_error *error) {
+    for (size_t m = p->problem->min_stages; m <= p->max_stages; ++m) {
+        if (range_of(p, m).first > 0)
             continue;
-        status = take(t, goal, m, b, error);
-        if (status != POPLINER_OK)
+        size_t num_special = p->num_special < m ? p->num_special : m;
+        popliner_status status = fill_plain(p, m - num_special, error);
+        if (status == POPLINER_OK && !p->is_stopped)
+            status = fill_special(p, m, error);
+        if (status != POPLINER_OK || p->is_stopped)
             return status;
+        status = take(p, m, b, error);
         /* more stages are of no use; but a split from another window says nothing of this one */
-        uint64_t cut_bytes = row_of(t, m)[0];
-        if (is_any && cut_bytes != NO_SPLIT && cut_bytes <= t->filter.max_cut_bytes)
-            break;
+        if (status != POPLINER_OK || is_enough(p, rest_of(p, m, 0)))
+            return status;
     }
+    return POPLINER_OK;
+}
+
+/* Rows for one filter, made and used. */
+static popliner_status solve_within(const program *asked, const pl_filter *filter, best *b,
+                                    bool *is_stopped, popliner_error *error) {
+    program p = {
+        .problem = asked->problem, .filter = *filter, .stop = asked->stop, .goal = asked->goal};
+    popliner_status status = prepare(&p, error);
+    if (status == POPLINER_OK && p.max_stages > 0) {
+        status = begin_rows(&p, error);
+        if (status == POPLINER_OK)
+            status = p.is_exact ? solve_each(&p, b, error) : solve_up_to(&p, b, error);
+    }
+    *is_stopped = p.is_stopped;
+    free_program(&p);
     return status;
 }
 
-/* Tables for one filter, made and used. */
-static popliner_status solve_within(const pl_problem *problem, const pl_filter *filter,
-                                    pl_goal goal, const pl_stop *stop, best *b, bool *is_stopped,
+/* The best split of at most that spread. */
+static popliner_status solve_spread(const program *asked, best *b, bool *is_stopped,
                                     popliner_error *error) {
-    tables t = {.problem = problem, .filter = *filter, .stop = stop};
-    popliner_status status = allocate(&t, error);
-    if (status == POPLINER_OK)
-        status = solve(&t, goal, b, error);
-    *is_stopped = t.is_stopped;
-    free_tables(&t);
+    const pl_filter *filter = &asked->filter;
+    uint64_t width = filter->max_spread;
+    pl_windows windows = PL_WINDOWS_INIT;
+    pl_split split = {0};
+    popliner_status status = POPLINER_OK;
+    while (status == POPLINER_OK && !windows.is_over && !*is_stopped) {
+        pl_filter window = *filter;
+        best found = {&split, 0};
+        pl_objective_values values = {0};
+        pl_windows_enter(&windows, width, &window);
+        status = solve_within(asked, &window, &found, is_stopped, error);
+        if (status == POPLINER_OK && split.num_stages > 0)
+            status = pl_split_evaluate(asked->problem, &split, &values, NULL, error);
+        if (status != POPLINER_OK || *is_stopped)
+            break;
+        bool of_cycles = filter->spread_is_of_cycles;
+        if (is_better(asked->problem, asked->goal, &split, b) &&
+            pl_objective_values_spread(&values, of_cycles) > width) {
+            pl_windows_narrow(&windows, width, of_cycles ? values.cycles : values.peak_bytes);
+        } else {
+            keep_better(asked->problem, asked->goal, &split, b);
+            pl_windows_skip(&windows, width);
+            if (asked->goal == PL_GOAL_ANY && b->split->num_stages > 0)
+                break;
+        }
+        pl_split_clear(&split);
+        *is_stopped = pl_stop_is_wanted(asked->stop);
+    }
+    pl_split_clear(&split);
     return status;
 }
 
 popliner_status pl_dynamic_program(const pl_problem *problem, const pl_filter *filter, pl_goal goal,
                                    const pl_stop *stop, pl_split *split, bool *is_stopped,
                                    popliner_error *error) {
+    const program asked = {.problem = problem, .filter = *filter, .stop = stop, .goal = goal};
     best b = {split, 0};
-    pl_windows windows = {0};
-    popliner_status status = POPLINER_OK;
-    uint64_t min_value;
     *is_stopped = false;
     if (problem->max_stages < problem->min_stages)
         return POPLINER_OK;
-    if (filter->max_spread == UINT64_MAX) {
-        status = solve_within(problem, filter, goal, stop, &b, is_stopped, error);
-        goto done;
-    }
-    /* the spread is kept by trying every smallest value, and a largest one to go with it */
-    status = pl_windows_find(&windows, problem, filter, filter->spread_is_of_cycles, error);
-    while (status == POPLINER_OK && !*is_stopped &&
-           pl_windows_seek(&windows, filter->max_spread, &min_value)) {
-        pl_filter window = *filter;
-        pl_filter_enter_window(&window, min_value, filter->max_spread);
-        status = solve_within(problem, &window, goal, stop, &b, is_stopped, error);
-        pl_windows_pass(&windows);
-        if (goal == PL_GOAL_ANY && split->num_stages > 0)
-            break;
-        *is_stopped = *is_stopped || pl_stop_is_wanted(stop);
-    }
-done:
-    pl_windows_free(&windows);
+    popliner_status status = filter->max_spread == UINT64_MAX
+                                 ? solve_within(&asked, filter, &b, is_stopped, error)
+                                 : solve_spread(&asked, &b, is_stopped, error);
     if (status != POPLINER_OK || *is_stopped)
         pl_split_clear(split);
     return status;
-}
-
-/* ---- windows ---- */
-
-struct pl_window_interval {
-    uint64_t value;
-    size_t first_unit;
-    size_t last_unit;
-};
-
-static int compare_values(const void *a, const void *b) {
-    uint64_t x = ((const struct pl_window_interval *)a)->value;
-    uint64_t y = ((const struct pl_window_interval *)b)->value;
-    return (x > y) - (x < y);
-}
-
-/* Adds the intervals from `first` on, as stages so far from the end. */
-static popliner_status add_intervals(pl_windows *w, const pl_problem *problem, bool of_cycles,
-                                     size_t to_end, size_t first, const uint8_t *ok,
-                                     popliner_error *error) {
-    size_t n = w->num_units;
-    bool memory = pl_grow(&w->intervals, &w->capacity, w->count + n - first, sizeof *w->intervals);
-    if (!memory)
-        return pl_fail_memory(error, "the values of the intervals");
-    for (size_t last = first; last < n; ++last)
-        if (ok[last - first] != 0)
-            w->intervals[w->count++] = (struct pl_window_interval){
-                of_cycles ? popliner_costs_cycles(problem->costs, first, last)
-                          : popliner_costs_peak(problem->costs, first, last, to_end),
-                first, last};
-    return POPLINER_OK;
-}
-
-popliner_status pl_windows_find(pl_windows *windows, const pl_problem *problem,
-                                const pl_filter *filter, bool of_cycles, popliner_error *error) {
-    pl_windows *w = windows;
-    size_t n = problem->num_units;
-    w->num_units = n;
-    w->max_stages = problem->max_stages;
-    /* by how many stages are still to come, for that changes peaks; on which IPU it is does not */
-    size_t max_to_end = problem->depends_on_end && !of_cycles ? problem->max_stages : 1;
-    pl_problem anywhere = *problem;
-    anywhere.depends_on_ipu = false;
-    pl_filter unlimited = *filter;
-    unlimited.ignores_ipu_limits = true;
-    unlimited.plain_limit_bytes = POPLINER_PEAK_FORBIDDEN - 1;
-    uint8_t *ok = pl_new_array(n, sizeof *ok);
-    popliner_status status = POPLINER_OK;
-    if (ok == NULL)
-        return pl_fail_memory(error, "the values of the intervals");
-    for (size_t to_end = 1; to_end <= max_to_end; ++to_end)
-        for (size_t first = 0; first < n; ++first) {
-            /* with cycles the peak, and so the place, does not decide what counts */
-            pl_problem_mark(&anywhere, &unlimited, 0, to_end, first, ok);
-            status = add_intervals(w, problem, of_cycles, to_end, first, ok, error);
-            if (status != POPLINER_OK)
-                goto done;
-        }
-    qsort(w->intervals, w->count, sizeof *w->intervals, compare_values);
-    w->first_of_unit = pl_new_array(n, sizeof *w->first_of_unit);
-    w->next_of_unit = pl_new_array(w->count, sizeof *w->next_of_unit);
-    w->num_stages = pl_new_array(n + 1, sizeof *w->num_stages);
-    if (w->first_of_unit == NULL || w->next_of_unit == NULL || w->num_stages == NULL)
-        status = pl_fail_memory(error, "the values of the intervals");
-done:
-    free(ok);
-    return status;
-}
-
-void pl_windows_free(pl_windows *windows) {
-    free(windows->intervals);
-    free(windows->first_of_unit);
-    free(windows->next_of_unit);
-    free(windows->num_stages);
-    *windows = (pl_windows){0};
-}
-
-/* Whether the intervals of the window can cover the chain: the fewest stages up to each unit. */
-static bool can_cover(pl_windows *w, uint64_t max_value) {
-    size_t n = w->num_units;
-    for (size_t unit = 0; unit < n; ++unit) {
-        w->first_of_unit[unit] = SIZE_MAX;
-        w->num_stages[unit + 1] = SIZE_MAX;
-    }
-    for (size_t i = w->at; i < w->count && w->intervals[i].value <= max_value; ++i) {
-        size_t *head = &w->first_of_unit[w->intervals[i].first_unit];
-        w->next_of_unit[i] = *head;
-        *head = i;
-    }
-    w->num_stages[0] = 0;
-    for (size_t unit = 0; unit < n; ++unit) {
-        if (w->num_stages[unit] >= w->max_stages)
-            continue;
-        for (size_t i = w->first_of_unit[unit]; i != SIZE_MAX; i = w->next_of_unit[i]) {
-            size_t *behind = &w->num_stages[w->intervals[i].last_unit + 1];
-            if (w->num_stages[unit] + 1 < *behind)
-                *behind = w->num_stages[unit] + 1;
-        }
-    }
-    return w->num_stages[n] <= w->max_stages;
-}
-
-bool pl_windows_seek(pl_windows *windows, uint64_t width, uint64_t *min_value) {
-    for (; windows->at < windows->count; pl_windows_pass(windows)) {
-        *min_value = windows->intervals[windows->at].value;
-        if (can_cover(windows, *min_value > UINT64_MAX - width ? UINT64_MAX : *min_value + width))
-            return true;
-    }
-    return false;
-}
-
-void pl_windows_pass(pl_windows *windows) {
-    uint64_t value = windows->intervals[windows->at].value;
-    while (windows->at < windows->count && windows->intervals[windows->at].value == value)
-        ++windows->at;
 }

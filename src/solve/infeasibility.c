@@ -30,19 +30,17 @@ static popliner_status add_places(const pl_problem *p, size_t num_stages, unit_s
         goto done;
     for (size_t stage = 0; stage < num_stages; ++stage) {
         uint64_t limit = pl_filter_limit(p, &filter, pl_problem_ipu(p, stage));
-        for (size_t first = 0; first < p->num_units; ++first) {
-            if (!pl_reachability_mark(&reachability, stage, first, ok))
+        status = pl_reachability_cover(&reachability, stage, ok, error);
+        if (status != POPLINER_OK)
+            goto done;
+        for (size_t unit = 0; unit < p->num_units; ++unit) {
+            if (ok[unit] == 0)
                 continue;
-            size_t count = p->num_units - first;
-            while (count > 0 && ok[count - 1] == 0)
-                --count;
-            for (size_t unit = first; unit < first + count; ++unit) {
-                uint64_t bytes = popliner_costs_peak(p->costs, unit, unit, num_stages - stage);
-                if (bytes < sizes->min_bytes[unit])
-                    sizes->min_bytes[unit] = bytes;
-                if (limit > sizes->limit_bytes[unit])
-                    sizes->limit_bytes[unit] = limit;
-            }
+            uint64_t bytes = popliner_costs_peak(p->costs, unit, unit, num_stages - stage);
+            if (bytes < sizes->min_bytes[unit])
+                sizes->min_bytes[unit] = bytes;
+            if (limit > sizes->limit_bytes[unit])
+                sizes->limit_bytes[unit] = limit;
         }
     }
 done:
@@ -64,8 +62,9 @@ static void find_fitting_ipu(const pl_problem *p, popliner_infeasibility *why) {
 }
 
 /* Looks for a unit that is too large wherever it may be. */
-static popliner_status find_large_unit(const pl_problem *p, popliner_infeasibility *why,
-                                       popliner_error *error) {
+static popliner_status find_large_unit(const pl_problem *p, const pl_stop *stop,
+                                       popliner_plan *plan, popliner_error *error) {
+    popliner_infeasibility *why = &plan->infeasibility;
     unit_sizes sizes = {pl_new_array(p->num_units, sizeof(uint64_t)),
                         pl_new_array(p->num_units, sizeof(uint64_t))};
     popliner_status status = POPLINER_OK;
@@ -82,7 +81,9 @@ static popliner_status find_large_unit(const pl_problem *p, popliner_infeasibili
     }
     for (size_t n = p->min_stages; !is_same_everywhere && n <= p->max_stages; ++n) {
         status = add_places(p, n, &sizes, error);
-        if (status != POPLINER_OK)
+        plan->is_stopped = plan->is_stopped || pl_stop_is_wanted(stop);
+        why->obstacle = POPLINER_OBSTACLE_UNKNOWN; /* unless all places are looked at */
+        if (status != POPLINER_OK || plan->is_stopped)
             goto done;
     }
     why->obstacle = POPLINER_OBSTACLE_CAPACITY;
@@ -198,7 +199,7 @@ popliner_status pl_explain_infeasibility(const pl_problem *problem, const pl_sto
         status = pl_contradiction_find(problem, stop, plan, error);
     if (status != POPLINER_OK || plan->num_stages == 0)
         return status;
-    status = find_large_unit(problem, &plan->infeasibility, error);
+    status = find_large_unit(problem, stop, plan, error);
     if (status == POPLINER_OK)
         status = find_enough_stages(problem, stop, plan, error);
     if (status == POPLINER_OK)

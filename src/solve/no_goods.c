@@ -295,12 +295,12 @@ static uint64_t next_peak(const pl_problem *problem, const pl_shared *shared,
         if (shared->peak_bytes[i] > above_bytes && shared->peak_bytes[i] < next)
             next = shared->peak_bytes[i];
     for (size_t to_end = 1; to_end <= (problem->depends_on_end ? problem->max_stages : 1); ++to_end)
-        for (size_t first = 0; first < problem->num_units; ++first) {
-            const uint64_t *peaks = pl_costs_peaks_from(problem->costs, to_end, first);
-            for (size_t d = 0; d < problem->num_units - first; ++d)
-                if (peaks[d] > above_bytes && peaks[d] < next)
-                    next = peaks[d];
-        }
+        for (size_t first = 0; first < problem->num_units; ++first)
+            for (size_t last = first; last < problem->num_units; ++last) {
+                uint64_t bytes = popliner_costs_peak(problem->costs, first, last, to_end);
+                if (bytes > above_bytes && bytes < next)
+                    next = bytes;
+            }
     return next;
 }
 

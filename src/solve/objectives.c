@@ -5,6 +5,7 @@
 #include "costs/costs.h"
 #include "solve/second_opinion.h"
 #include "solve/straight_programs.h"
+#include "solve/windows.h"
 
 #include <stdlib.h>
 
@@ -180,28 +181,31 @@ static popliner_status minimise_shared_spread(pl_search *search, popliner_error 
     return status;
 }
 
-/* The spread elsewhere: every smallest value that a stage may have is tried with ever narrower
- * windows, and passed for good once there is no split: there will be none in a narrower one. */
+/* The spread elsewhere: asks for a smaller one in one block of smallest values after another. */
 static popliner_status minimise_spread(pl_search *search, popliner_error *error) {
     bool of_cycles = search->filter.spread_is_of_cycles;
-    pl_windows windows = {0};
+    pl_windows windows = PL_WINDOWS_INIT;
     pl_split split = {0};
-    uint64_t min_value;
-    popliner_status status =
-        pl_windows_find(&windows, search->problem, &search->filter, of_cycles, error);
-    while (status == POPLINER_OK && !search->is_stopped) {
-        uint64_t spread = pl_search_value(search, POPLINER_OBJECTIVE_BALANCE);
-        if (spread == 0 || !pl_windows_seek(&windows, spread - 1, &min_value))
-            break;
+    popliner_status status = POPLINER_OK;
+    uint64_t spread;
+    while (status == POPLINER_OK && !windows.is_over &&
+           (spread = pl_search_value(search, POPLINER_OBJECTIVE_BALANCE)) > 0) {
         pl_filter filter = search->filter;
-        pl_filter_enter_window(&filter, min_value, spread - 1);
+        pl_objective_values values = {0};
+        pl_windows_enter(&windows, spread - 1, &filter);
         status = pl_search_find(search, &filter, PL_GOAL_ANY, &split, NULL, error);
         if (status == POPLINER_OK && split.num_stages > 0)
+            status = pl_split_evaluate(search->problem, &split, &values, NULL, error);
+        if (status != POPLINER_OK || search->is_stopped)
+            break;
+        if (split.num_stages == 0)
+            pl_windows_skip(&windows, spread - 1);
+        else if (pl_objective_values_spread(&values, of_cycles) < spread)
             status = keep(search, &split, error);
         else
-            pl_windows_pass(&windows);
+            pl_windows_narrow(&windows, spread - 1, of_cycles ? values.cycles : values.peak_bytes);
+        pl_split_clear(&split);
     }
-    pl_windows_free(&windows);
     pl_split_clear(&split);
     return status;
 }

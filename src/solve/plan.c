@@ -52,8 +52,9 @@ static popliner_status measure_ipu(const pl_problem *problem, const popliner_int
                                    size_t num_stages, size_t stage, popliner_interval *together,
                                    ipu_load *load, popliner_error *error) {
     size_t count = 0;
+    size_t end = problem->is_shared ? num_stages : stage + 1;
     *load = (ipu_load){0};
-    for (size_t other = stage; other < num_stages; ++other) {
+    for (size_t other = stage; other < end; ++other) {
         if (pl_problem_ipu(problem, other) != pl_problem_ipu(problem, stage))
             continue;
         together[count++] = stages[other];
@@ -81,7 +82,7 @@ popliner_status pl_split_evaluate(const pl_problem *problem, const pl_split *spl
         if (i > 0)
             values->cut_bytes = pl_add_cut_bytes(
                 values->cut_bytes, popliner_costs_cut(problem->costs, stages[i].first_unit));
-        size_t first = 0;
+        size_t first = problem->is_shared ? 0 : i;
         while (pl_problem_ipu(problem, first) != pl_problem_ipu(problem, i))
             ++first;
         if (first < i) {

@@ -4,7 +4,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "costs/costs.h"
-#include "costs/triangle.h"
+#include "solve/stage_ends.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,42 +55,54 @@ typedef struct rules {
     size_t *counted;         /* [num_units + 1]: how many counted units stand before */
 } rules;
 
-/* Marks the intervals that keep to the rules of cuts and sizes. */
-static void mark_shapes(pl_problem *p, const rules *r) {
+static uint64_t weight_of(const pl_problem *p, size_t unit) {
+    return p->options->unit_weights == NULL ? 0 : p->options->unit_weights[unit];
+}
+
+/* Finds which intervals keep to the rules of cuts, sizes and weights. */
+static void find_ends(pl_problem *p, const rules *r) {
     size_t n = p->num_units;
+    size_t min_end = 1;
+    size_t max_end = 0;
+    uint64_t weight = 0; /* from first to max_end */
+    p->may_cut[0] = p->may_cut[n] = 1;
+    for (size_t unit = 1; unit < n; ++unit)
+        p->may_cut[unit] = r->cuts[unit] != POPLINER_CUT_FORBIDDEN;
     for (size_t first = 0; first < n; ++first) {
-        uint8_t *shape = p->shape + pl_triangle_row(n, first);
-        bool may_begin = first == 0 || r->cuts[first] != POPLINER_CUT_FORBIDDEN;
-        bool is_whole = true; /* no required cut inside */
-        uint64_t weight_left = p->options->max_stage_weight;
-        const uint64_t *weights = p->options->unit_weights;
-        bool is_light = true;
-        for (size_t last = first; last < n; ++last) {
-            uint64_t weight = weights == NULL ? 0 : weights[last];
-            is_light = is_light && weight <= weight_left;
-            weight_left -= is_light ? weight : 0;
-            is_whole = is_whole && (last == first || r->cuts[last] != POPLINER_CUT_REQUIRED);
-            size_t size = r->counted[last + 1] - r->counted[first];
-            bool may_end = last + 1 == n || r->cuts[last + 1] != POPLINER_CUT_FORBIDDEN;
-            shape[last - first] = may_begin && is_light && is_whole && may_end &&
-                                  size >= r->min_units &&
-                                  (r->max_units == 0 || size <= r->max_units);
-        }
+        min_end = min_end > first ? min_end : first + 1;
+        while (min_end <= n && r->counted[min_end] - r->counted[first] < r->min_units)
+            ++min_end;
+        if (max_end < first)
+            max_end = first;
+        while (
+            max_end < n && weight_of(p, max_end) <= p->options->max_stage_weight - weight &&
+            (max_end == first ||
+             (r->cuts[max_end] != POPLINER_CUT_REQUIRED &&
+              (r->max_units == 0 || r->counted[max_end + 1] - r->counted[first] <= r->max_units))))
+            weight += weight_of(p, max_end++);
+        p->min_end[first] = min_end;
+        p->max_end[first] = max_end;
+        weight -= max_end > first ? weight_of(p, first) : 0;
     }
 }
 
-/* Takes away the intervals with one unit of a pair alone. */
-static void unmark_half_pairs(pl_problem *p, popliner_pair pair) {
+/* Forbids the cuts between the units of a pair. */
+static void join(pl_problem *p, popliner_pair pair) {
     size_t a = pair.first_unit < pair.second_unit ? pair.first_unit : pair.second_unit;
     size_t b = pair.first_unit < pair.second_unit ? pair.second_unit : pair.first_unit;
-    for (size_t first = 0; first <= b; ++first) {
-        uint8_t *shape = p->shape + pl_triangle_row(p->num_units, first);
-        for (size_t last = first > a ? first : a; last < p->num_units; ++last) {
-            bool has_a = first <= a; /* last is not before a where first is not behind it */
-            bool has_b = last >= b;
-            if (has_a != has_b)
-                shape[last - first] = 0;
-        }
+    for (size_t unit = a + 1; unit <= b; ++unit)
+        p->may_cut[unit] = 0;
+}
+
+/* Links the units that have to be on some IPU. */
+static void link_placements(pl_problem *p) {
+    size_t n = p->num_units;
+    p->next_placed[n] = n;
+    for (size_t unit = n; unit-- > 0;) {
+        size_t next = p->next_placed[unit + 1];
+        p->next_placed[unit] = p->unit_ipu[unit] != PL_ANY_IPU ? unit : next;
+        p->next_other[unit] =
+            next < n && p->unit_ipu[next] == p->unit_ipu[unit] ? p->next_other[next] : next;
     }
 }
 
@@ -192,23 +204,30 @@ popliner_status pl_problem_create(pl_problem *problem, const popliner_costs *cos
     p->costs = costs;
     p->options = options;
     p->num_units = popliner_costs_num_units(costs);
-    p->shape = pl_new_array(pl_triangle_size(p->num_units), sizeof *p->shape);
+    p->may_cut = pl_new_array(p->num_units + 1, sizeof *p->may_cut);
+    p->min_end = pl_new_array(p->num_units, sizeof *p->min_end);
+    p->max_end = pl_new_array(p->num_units, sizeof *p->max_end);
+    p->next_placed = pl_new_array(p->num_units + 1, sizeof *p->next_placed);
+    p->next_other = pl_new_array(p->num_units, sizeof *p->next_other);
+    bool has_room = p->may_cut != NULL && p->min_end != NULL && p->max_end != NULL &&
+                    p->next_placed != NULL && p->next_other != NULL;
     popliner_status status =
-        p->shape == NULL ? pl_fail_memory(error, "the constraints") : POPLINER_OK;
-    if (status == POPLINER_OK)
-        status = find_rules(p, active, &r, error);
+        has_room ? find_rules(p, active, &r, error) : pl_fail_memory(error, "the constraints");
     if (status == POPLINER_OK)
         status = find_sharing(p, error);
     if (status != POPLINER_OK)
         goto done;
-    mark_shapes(p, &r);
+    find_ends(p, &r);
+    link_placements(p);
     for (size_t i = 0; i < options->num_pairs && !p->is_shared; ++i)
         if (p->is_pair_active[i] != 0)
-            unmark_half_pairs(p, options->pairs[i]);
+            join(p, options->pairs[i]);
     p->depends_on_end = pl_costs_max_stages_to_end(costs) > 1;
     p->depends_on_ipu = options->num_ipu_limits > 0;
     for (size_t unit = 0; unit < p->num_units; ++unit)
         p->depends_on_ipu = p->depends_on_ipu || p->unit_ipu[unit] != PL_ANY_IPU;
+    if (!p->is_shared)
+        status = pl_costs_find_order(costs, p->max_stages, &p->order, error);
 done:
     free(r.cuts);
     free(r.counted);
@@ -216,7 +235,12 @@ done:
 }
 
 void pl_problem_free(pl_problem *problem) {
-    free(problem->shape);
+    pl_cost_order_clear(&problem->order);
+    free(problem->may_cut);
+    free(problem->min_end);
+    free(problem->max_end);
+    free(problem->next_placed);
+    free(problem->next_other);
     free(problem->unit_ipu);
     free(problem->first_on_ipu);
     free(problem->is_pair_active);
@@ -245,48 +269,130 @@ pl_filter pl_filter_without_memory(const pl_problem *problem) {
     return filter;
 }
 
+/* A limit of memory that is none over what the filter admits. */
+static uint64_t within(const pl_filter *filter, uint64_t limit_bytes) {
+    if (limit_bytes > filter->max_peak_bytes)
+        limit_bytes = filter->max_peak_bytes;
+    return limit_bytes < POPLINER_PEAK_FORBIDDEN ? limit_bytes : POPLINER_PEAK_FORBIDDEN - 1;
+}
+
 uint64_t pl_filter_limit(const pl_problem *problem, const pl_filter *filter, size_t ipu) {
     uint64_t limit = filter->plain_limit_bytes;
     const popliner_solver_options *options = problem->options;
     for (size_t i = 0; i < options->num_ipu_limits && !filter->ignores_ipu_limits; ++i)
         if (options->ipu_limits[i].ipu == ipu)
             limit = options->ipu_limits[i].bytes;
-    if (limit > filter->max_peak_bytes)
-        limit = filter->max_peak_bytes;
-    return limit < POPLINER_PEAK_FORBIDDEN ? limit : POPLINER_PEAK_FORBIDDEN - 1;
+    return within(filter, limit);
+}
+
+/* Whether no other stage runs on the IPU of this one. */
+static bool is_alone(const pl_problem *p, size_t stage) {
+    for (size_t other = 0; p->is_shared && other < p->options->num_mapped_stages; ++other)
+        if (other != stage && p->first_on_ipu[other] == p->first_on_ipu[stage])
+            return false;
+    return true;
+}
+
+pl_stage_rule pl_stage_rule_of(const pl_problem *problem, const pl_filter *filter, size_t stage,
+                               size_t stages_to_end) {
+    size_t ipu = pl_problem_ipu(problem, stage);
+    size_t known = pl_costs_max_stages_to_end(problem->costs);
+    /* what shares its IPU may make up for what it lacks itself */
+    bool has_minimum = is_alone(problem, stage);
+    return (pl_stage_rule){
+        .problem = problem,
+        /* longer pipelines than the costs know are only looked at to see what contradicts */
+        .to_end = stages_to_end < known ? stages_to_end : known,
+        .ipu = ipu,
+        .min_peak_bytes = has_minimum ? filter->min_peak_bytes : 0,
+        .max_peak_bytes = pl_filter_limit(problem, filter, ipu),
+        .min_cycles = has_minimum ? filter->min_cycles : 0,
+        .max_cycles = filter->max_cycles,
+    };
+}
+
+size_t pl_stage_rule_placed_end(const pl_stage_rule *rule, size_t first_unit) {
+    const pl_problem *p = rule->problem;
+    size_t placed = rule->is_anywhere ? p->num_units : p->next_placed[first_unit];
+    if (placed < p->num_units && p->unit_ipu[placed] == (int64_t)rule->ipu)
+        placed = p->next_other[placed];
+    return placed;
+}
+
+/* What cuts, sizes and placements say. */
+static bool has_right_ends(const pl_stage_rule *rule, size_t first_unit, size_t end_unit) {
+    const pl_problem *p = rule->problem;
+    return p->may_cut[first_unit] != 0 && p->may_cut[end_unit] != 0 &&
+           end_unit >= p->min_end[first_unit] && end_unit <= p->max_end[first_unit] &&
+           end_unit <= pl_stage_rule_placed_end(rule, first_unit);
+}
+
+bool pl_stage_rule_allows(const pl_stage_rule *rule, size_t first_unit, size_t end_unit) {
+    const popliner_costs *costs = rule->problem->costs;
+    if (!has_right_ends(rule, first_unit, end_unit))
+        return false;
+    uint64_t peak_bytes = popliner_costs_peak(costs, first_unit, end_unit - 1, rule->to_end);
+    uint64_t cycles = popliner_costs_cycles(costs, first_unit, end_unit - 1);
+    return peak_bytes <= rule->max_peak_bytes && peak_bytes >= rule->min_peak_bytes &&
+           cycles <= rule->max_cycles && cycles >= rule->min_cycles;
+}
+
+void pl_stage_rule_mark(const pl_stage_rule *rule, size_t first_unit, size_t end_unit, size_t count,
+                        uint8_t *ok) {
+    const pl_problem *p = rule->problem;
+    const uint64_t *cycles = pl_costs_cycles_from(p->costs, first_unit);
+    if (count > 0 && pl_stage_rule_is_ordered(rule)) {
+        size_t last_end = pl_stage_rule_last_end(rule, first_unit);
+        size_t within = last_end >= end_unit ? last_end - end_unit + 1 : 0;
+        if (within < count) {
+            memset(ok + within, 0, count - within);
+            count = within;
+        }
+    }
+    size_t max_end = pl_stage_rule_placed_end(rule, first_unit);
+    if (max_end > p->max_end[first_unit])
+        max_end = p->max_end[first_unit];
+    size_t min_end = p->may_cut[first_unit] != 0 ? p->min_end[first_unit] : SIZE_MAX;
+    for (size_t d = 0; d < count; ++d) {
+        size_t end = end_unit + d;
+        ok[d] = p->may_cut[end] & (end >= min_end) & (end <= max_end);
+    }
+    pl_costs_mark_peaks(p->costs, rule->to_end,
+                        &(pl_peak_range){first_unit, end_unit - 1, count, rule->min_peak_bytes,
+                                         rule->max_peak_bytes},
+                        ok);
+    if (cycles == NULL && rule->min_cycles > 0)
+        memset(ok, 0, count);
+    if (cycles == NULL || (rule->max_cycles == UINT64_MAX && rule->min_cycles == 0))
+        return;
+    cycles += end_unit - 1 - first_unit;
+    for (size_t d = 0; d < count; ++d)
+        ok[d] &= (cycles[d] <= rule->max_cycles) & (cycles[d] >= rule->min_cycles);
 }
 
 void pl_problem_mark(const pl_problem *problem, const pl_filter *filter, size_t stage,
                      size_t stages_to_end, size_t first_unit, uint8_t *ok) {
-    const pl_problem *p = problem;
-    size_t count = p->num_units - first_unit;
-    size_t ipu = pl_problem_ipu(p, stage);
-    uint64_t limit = pl_filter_limit(p, filter, ipu);
-    bool is_alone = true;
-    for (size_t other = 0; p->is_shared && other < p->options->num_mapped_stages; ++other)
-        is_alone = is_alone && (other == stage || p->first_on_ipu[other] != p->first_on_ipu[stage]);
-    /* what shares its IPU may make up for what it lacks itself */
-    uint64_t min_peak = is_alone ? filter->min_peak_bytes : 0;
-    uint64_t min_cycles = is_alone ? filter->min_cycles : 0;
-    /* longer pipelines than the costs know are only looked at to see what contradicts */
-    size_t known = pl_costs_max_stages_to_end(p->costs);
-    const uint64_t *peaks =
-        pl_costs_peaks_from(p->costs, stages_to_end < known ? stages_to_end : known, first_unit);
-    const uint64_t *cycles = pl_costs_cycles_from(p->costs, first_unit);
-    const uint8_t *shape = p->shape + pl_triangle_row(p->num_units, first_unit);
-    for (size_t d = 0; d < count; ++d)
-        ok[d] = shape[d] & (peaks[d] <= limit) & (peaks[d] >= min_peak);
-    for (size_t d = 0; cycles != NULL && d < count; ++d)
-        ok[d] &= (cycles[d] <= filter->max_cycles) & (cycles[d] >= min_cycles);
-    if (cycles == NULL && min_cycles > 0)
-        memset(ok, 0, count);
-    for (size_t d = 0; p->depends_on_ipu && d < count; ++d) {
-        int64_t wanted = p->unit_ipu[first_unit + d];
-        if (wanted != PL_ANY_IPU && wanted != (int64_t)ipu) {
-            memset(ok + d, 0, count - d);
-            break;
-        }
+    pl_stage_rule rule = pl_stage_rule_of(problem, filter, stage, stages_to_end);
+    pl_stage_rule_mark(&rule, first_unit, first_unit + 1, problem->num_units - first_unit, ok);
+}
+
+size_t pl_problem_num_special(const pl_problem *problem, const pl_filter *filter) {
+    const popliner_solver_options *options = problem->options;
+    size_t count = 0;
+    if (problem->is_mapped || !problem->depends_on_ipu)
+        return problem->is_mapped ? problem->max_stages : 0;
+    uint64_t plain = within(filter, filter->plain_limit_bytes);
+    for (size_t i = 0; i < options->num_ipu_limits; ++i) {
+        size_t ipu = options->ipu_limits[i].ipu;
+        if (ipu >= count && pl_filter_limit(problem, filter, ipu) != plain)
+            count = ipu < problem->max_stages ? ipu + 1 : problem->max_stages;
     }
+    for (size_t unit = 0; unit < problem->num_units; ++unit)
+        if (problem->unit_ipu[unit] >= (int64_t)count)
+            count = (size_t)problem->unit_ipu[unit] < problem->max_stages
+                        ? (size_t)problem->unit_ipu[unit] + 1
+                        : problem->max_stages;
+    return count;
 }
 
 /* Whether the stage may be there, whatever is before and behind it. */
@@ -296,37 +402,156 @@ static void mark_alone(const pl_reachability *r, size_t stage, size_t first_unit
         memset(ok, 0, r->problem->num_units - first_unit);
 }
 
+/* What the passes over the stages need. */
+typedef struct reach_pass {
+    pl_stage_ends ends;
+    uint8_t *ok;   /* [units] */
+    size_t *count; /* [units + 2] */
+} reach_pass;
+
+static popliner_status begin_pass(reach_pass *pass, size_t num_units, popliner_error *error) {
+    pass->ok = pl_new_array(num_units, sizeof *pass->ok);
+    pass->count = pl_new_array(num_units + 2, sizeof *pass->count);
+    return pass->ok != NULL && pass->count != NULL ? POPLINER_OK
+                                                   : pl_fail_memory(error, "what stages can reach");
+}
+
+static void end_pass(reach_pass *pass) {
+    pl_stage_ends_free(&pass->ends);
+    free(pass->ok);
+    free(pass->count);
+}
+
+/* Finds the ends of a stage if they are windows; *is_ordered says so. */
+static popliner_status find_stage(const pl_reachability *r, size_t stage, reach_pass *pass,
+                                  bool *is_ordered, popliner_error *error) {
+    pl_stage_rule rule = pl_stage_rule_of(r->problem, r->filter, stage, r->num_stages - stage);
+    *is_ordered = r->num_fixed == 0 && pl_stage_rule_is_ordered(&rule);
+    if (!*is_ordered)
+        return POPLINER_OK;
+    return pl_stage_ends_find(&pass->ends, &rule, (pl_begin_range){0, r->problem->num_units - 1},
+                              NULL, error);
+}
+
+/* Which units stages can begin with behind this one. */
+static popliner_status reach_forward(pl_reachability *r, size_t stage, reach_pass *pass,
+                                     popliner_error *error) {
+    const pl_problem *p = r->problem;
+    size_t n = p->num_units;
+    const uint8_t *from = r->from_start + stage * (n + 1);
+    uint8_t *behind = r->from_start + (stage + 1) * (n + 1);
+    bool is_ordered;
+    popliner_status status = find_stage(r, stage, pass, &is_ordered, error);
+    if (status != POPLINER_OK)
+        return status;
+    memset(pass->count, 0, (n + 2) * sizeof *pass->count);
+    for (size_t i = 0; i < n; ++i) {
+        if (from[i] == 0)
+            continue;
+        if (is_ordered) {
+            if (p->may_cut[i] != 0 && pass->ends.from[i] < pass->ends.to[i]) {
+                ++pass->count[pass->ends.from[i]];
+                --pass->count[pass->ends.to[i]]; /* modulo 2^64 the order does not matter */
+            }
+            continue;
+        }
+        mark_alone(r, stage, i, pass->ok);
+        for (size_t d = 0; d < n - i; ++d)
+            behind[i + d + 1] |= pass->ok[d];
+    }
+    size_t num_open = 0;
+    for (size_t end = 1; is_ordered && end <= n; ++end) {
+        num_open += pass->count[end];
+        behind[end] = num_open > 0 && p->may_cut[end] != 0;
+    }
+    return POPLINER_OK;
+}
+
+/* With which of them it goes on to the end of the chain. */
+static popliner_status reach_backward(pl_reachability *r, size_t stage, reach_pass *pass,
+                                      popliner_error *error) {
+    const pl_problem *p = r->problem;
+    size_t n = p->num_units;
+    const uint8_t *from = r->from_start + stage * (n + 1);
+    const uint8_t *behind = r->to_end + (stage + 1) * (n + 1);
+    uint8_t *to_end = r->to_end + stage * (n + 1);
+    bool is_ordered;
+    popliner_status status = find_stage(r, stage, pass, &is_ordered, error);
+    if (status != POPLINER_OK)
+        return status;
+    pass->count[0] = 0; /* ends before so many units that go on */
+    for (size_t end = 0; end <= n; ++end)
+        pass->count[end + 1] = pass->count[end] + behind[end];
+    for (size_t i = 0; i < n; ++i) {
+        if (from[i] == 0)
+            continue;
+        if (is_ordered) {
+            to_end[i] = p->may_cut[i] != 0 && pass->ends.from[i] < pass->ends.to[i] &&
+                        pass->count[pass->ends.to[i]] > pass->count[pass->ends.from[i]];
+            continue;
+        }
+        mark_alone(r, stage, i, pass->ok);
+        for (size_t d = 0; d < n - i; ++d)
+            to_end[i] |= pass->ok[d] & behind[i + d + 1];
+    }
+    return POPLINER_OK;
+}
+
 popliner_status pl_reachability_find(pl_reachability *reachability, popliner_error *error) {
     pl_reachability *r = reachability;
     size_t n = r->problem->num_units;
     size_t width = n + 1;
-    uint8_t *ok = pl_new_array(n, sizeof *ok);
+    reach_pass pass = {0};
+    popliner_status status = begin_pass(&pass, n, error);
     r->from_start = pl_new_array((r->num_stages + 1) * width, sizeof *r->from_start);
     r->to_end = pl_new_array((r->num_stages + 1) * width, sizeof *r->to_end);
-    if (ok == NULL || r->from_start == NULL || r->to_end == NULL) {
-        free(ok);
-        return pl_fail_memory(error, "what stages can reach");
-    }
+    if (status == POPLINER_OK && (r->from_start == NULL || r->to_end == NULL))
+        status = pl_fail_memory(error, "what stages can reach");
+    if (status != POPLINER_OK)
+        goto done;
     r->from_start[0] = 1;
-    for (size_t stage = 0; stage < r->num_stages; ++stage)
-        for (size_t i = 0; i < n; ++i) {
-            if (r->from_start[stage * width + i] == 0)
-                continue;
-            mark_alone(r, stage, i, ok);
-            for (size_t d = 0; d < n - i; ++d)
-                r->from_start[(stage + 1) * width + i + d + 1] |= ok[d];
-        }
+    for (size_t stage = 0; status == POPLINER_OK && stage < r->num_stages; ++stage)
+        status = reach_forward(r, stage, &pass, error);
     r->to_end[r->num_stages * width + n] = 1;
-    for (size_t stage = r->num_stages; stage-- > 0;)
-        for (size_t i = 0; i < n; ++i) {
-            if (r->from_start[stage * width + i] == 0)
-                continue;
-            mark_alone(r, stage, i, ok);
-            for (size_t d = 0; d < n - i; ++d)
-                r->to_end[stage * width + i] |= ok[d] & r->to_end[(stage + 1) * width + i + d + 1];
-        }
-    free(ok);
-    return POPLINER_OK;
+    for (size_t stage = r->num_stages; status == POPLINER_OK && stage-- > 0;)
+        status = reach_backward(r, stage, &pass, error);
+done:
+    end_pass(&pass);
+    return status;
+}
+
+popliner_status pl_reachability_cover(const pl_reachability *reachability, size_t stage,
+                                      uint8_t *units, popliner_error *error) {
+    const pl_reachability *r = reachability;
+    size_t n = r->problem->num_units;
+    const uint8_t *behind = r->to_end + (stage + 1) * (n + 1);
+    reach_pass pass = {0};
+    bool is_ordered = false;
+    size_t num_done = 0;
+    size_t last = 0; /* the last unit up to an end from which it goes on */
+    popliner_status status = begin_pass(&pass, n, error);
+    if (status == POPLINER_OK)
+        status = find_stage(r, stage, &pass, &is_ordered, error);
+    memset(units, 0, n);
+    for (size_t end = 0; status == POPLINER_OK && end <= n; ++end) {
+        last = behind[end] != 0 ? end : last;
+        pass.count[end + 1] = last;
+    }
+    for (size_t first = 0; status == POPLINER_OK && first < n; ++first) {
+        size_t end = first;
+        if (r->from_start[stage * (n + 1) + first] == 0 || r->to_end[stage * (n + 1) + first] == 0)
+            continue;
+        if (is_ordered)
+            end = pass.count[pass.ends.to[first]];
+        else if (pl_reachability_mark(r, stage, first, pass.ok))
+            for (size_t d = 0; d < n - first; ++d)
+                end = pass.ok[d] != 0 ? first + d + 1 : end;
+        for (size_t unit = num_done > first ? num_done : first; unit < end; ++unit)
+            units[unit] = 1;
+        num_done = end > num_done ? end : num_done;
+    }
+    end_pass(&pass);
+    return status;
 }
 
 void pl_reachability_free(pl_reachability *reachability) {

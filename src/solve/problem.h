@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "costs/costs.h"
 #include "popliner/solver.h"
 
 /* The constraints of some options, one by one, so that each can be left out to see whether it is
@@ -36,10 +37,18 @@ typedef struct pl_problem {
     bool depends_on_ipu; /* what may be a stage depends on its IPU */
     bool depends_on_end; /* ... on how many stages are still to come */
 
-    /* Whether an interval may be a stage, wherever: a triangle, row by row. */
-    uint8_t *shape;
+    pl_cost_order order; /* unless stages share IPUs */
+
+    /* What cuts and sizes allow, wherever a stage stands. */
+    uint8_t *may_cut; /* [units + 1] by the unit behind the cut; 1 at both ends of the chain */
+    /* [units] the least and the largest end of a stage that begins there; an end is the unit behind
+     * the last. Neither ever falls from one unit to the next. */
+    size_t *min_end;
+    size_t *max_end;
     /* The IPU that each unit has to be on, PL_ANY_IPU, or PL_NO_IPU if there are several. */
     int64_t *unit_ipu;
+    size_t *next_placed; /* [units + 1] the first unit from there on that has to be on some */
+    size_t *next_other;  /* [units] the first such unit behind it that has to be elsewhere */
     /* Of the device map: the first stage on the same IPU, for each stage. */
     size_t *first_on_ipu;
     /* Pairs of units that have to be on one IPU but may be in several stages of it: only where IPUs
@@ -86,6 +95,39 @@ void pl_filter_enter_window(pl_filter *filter, uint64_t min_value, uint64_t widt
 /* The largest peak that an IPU may have. */
 uint64_t pl_filter_limit(const pl_problem *problem, const pl_filter *filter, size_t ipu);
 
+/* What decides of an interval whether it may be one stage of a pipeline. Where stages share an IPU,
+ * as far as one of them alone can tell. */
+typedef struct pl_stage_rule {
+    const pl_problem *problem;
+    size_t to_end; /* stages still to come, itself among them */
+    size_t ipu;
+    bool is_anywhere; /* placements do not count */
+    uint64_t min_peak_bytes;
+    uint64_t max_peak_bytes;
+    uint64_t min_cycles;
+    uint64_t max_cycles;
+} pl_stage_rule;
+
+/* That of the stage `stage` when stages_to_end are still to come. O(limits of IPUs), with a device
+ * map also O(stages). */
+pl_stage_rule pl_stage_rule_of(const pl_problem *problem, const pl_filter *filter, size_t stage,
+                               size_t stages_to_end);
+
+/* The largest end that placements leave a stage that begins with the unit; the unit itself if it
+ * must not be there. O(1). */
+size_t pl_stage_rule_placed_end(const pl_stage_rule *rule, size_t first_unit);
+
+/* Whether the units first_unit ... end_unit - 1 may be that stage. O(1). */
+bool pl_stage_rule_allows(const pl_stage_rule *rule, size_t first_unit, size_t end_unit);
+
+/* Marks in ok[0 ... count - 1] the same for the ends from `end_unit` on. O(count). */
+void pl_stage_rule_mark(const pl_stage_rule *rule, size_t first_unit, size_t end_unit, size_t count,
+                        uint8_t *ok);
+
+/* How many of the first places have a rule of their own: from there on, neither limits of IPUs nor
+ * placements tell one from another. At most max_stages; all with a device map. O(units + limits). */
+size_t pl_problem_num_special(const pl_problem *problem, const pl_filter *filter);
+
 /* Marks in ok[d] whether the interval first_unit ... first_unit + d may be the stage `stage` when
  * stages_to_end are still to come. Where stages share an IPU, as far as one of them alone can tell.
  * O(n). */
@@ -105,7 +147,8 @@ typedef struct pl_reachability {
     uint8_t *to_end; /* [num_stages + 1][units + 1]: those from so many on can begin at a unit */
 } pl_reachability;
 
-/* Finds them for the members that are set. Errors: MEMORY. O(n^2 * num_stages). */
+/* Finds them for the members that are set. Errors: MEMORY. O(n * num_stages) if needs never shrink
+ * and no stages are given, else O(n^2 * num_stages). */
 popliner_status pl_reachability_find(pl_reachability *reachability, popliner_error *error);
 void pl_reachability_free(pl_reachability *reachability);
 
@@ -113,6 +156,11 @@ void pl_reachability_free(pl_reachability *reachability);
  * pipeline. False if none of them. */
 bool pl_reachability_mark(const pl_reachability *reachability, size_t stage, size_t first_unit,
                           uint8_t *ok);
+
+/* Marks in units[units] which ones can be in the stage `stage` of such a pipeline; the others are
+ * cleared. As long as finding one stage takes. Errors: MEMORY. */
+popliner_status pl_reachability_cover(const pl_reachability *reachability, size_t stage,
+                                      uint8_t *units, popliner_error *error);
 
 /* What a split has of all that objectives and filters look at. */
 typedef struct pl_objective_values {

@@ -8,6 +8,7 @@
 #include "popliner/listener.h"
 #include "popliner/solver.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_UNITS = 2048, NUM_TYPES = 24, TYPES_OF_UNIT = 3, MOST_OBJECTIVES = 3, MOST_MAPPED = 8 };
+enum {
+    MOST_UNITS = 5000,
+    MOST_STAGES = 256,
+    NUM_TYPES = 24,
+    TYPES_OF_UNIT = 3,
+    MOST_OBJECTIVES = 3,
+    MOST_MAPPED = 8
+};
 
 /* What each unit needs. */
 typedef struct chain {
@@ -43,6 +51,9 @@ typedef struct benchmark {
     bool is_training;
     /* the limit, in per cent of an even share of the units' own bytes; 0 for none */
     unsigned limit_percent;
+    bool is_file;      /* costs of a file that trains, where units add up */
+    bool limits_each;  /* each IPU has a limit of its own, about four times an even share */
+    bool places_first; /* the first unit has to be on the first IPU, where it is anyway */
 } benchmark;
 
 #define MEMORY POPLINER_OBJECTIVE_MEMORY
@@ -81,6 +92,91 @@ static const benchmark benchmarks[] = {
      .max_stages = 16,
      .objectives = {CYCLES, TRAFFIC},
      .num_objectives = 2},
+    {.name = "5000 units, 64 IPUs: memory, traffic",
+     .target = "3",
+     .num_units = 5000,
+     .max_stages = 64,
+     .objectives = {MEMORY, TRAFFIC},
+     .num_objectives = 2},
+    {.name = "5000 units, 256 IPUs: memory",
+     .target = "1",
+     .num_units = 5000,
+     .max_stages = 256,
+     .objectives = {MEMORY},
+     .num_objectives = 1},
+    {.name = "5000 units, 256 IPUs: memory, traffic",
+     .target = "3",
+     .num_units = 5000,
+     .max_stages = 256,
+     .objectives = {MEMORY, TRAFFIC},
+     .num_objectives = 2},
+    {.name = "5000 units, 256 IPUs: cycles, traffic",
+     .target = "",
+     .num_units = 5000,
+     .max_stages = 256,
+     .objectives = {CYCLES, TRAFFIC},
+     .num_objectives = 2},
+    {.name = "5000 units, 256 IPUs: memory, balance",
+     .target = "",
+     .num_units = 5000,
+     .max_stages = 256,
+     .objectives = {MEMORY, BALANCE},
+     .num_objectives = 2},
+    {.name = "5000 units, 256 IPUs: cycles, balance",
+     .target = "",
+     .num_units = 5000,
+     .max_stages = 256,
+     .objectives = {CYCLES, BALANCE},
+     .num_objectives = 2},
+    {.name = "5000 units, 64 IPUs, all of them needed: balance",
+     .target = "",
+     .num_units = 5000,
+     .max_stages = 64,
+     .objectives = {BALANCE},
+     .num_objectives = 1,
+     .limit_percent = 150},
+    {.name = "5000 units, 256 IPUs, a limit for each: memory, traffic",
+     .target = "",
+     .num_units = 5000,
+     .max_stages = 256,
+     .objectives = {MEMORY, TRAFFIC},
+     .num_objectives = 2,
+     .limits_each = true},
+    {.name = "500 units, 64 IPUs: memory, traffic",
+     .target = "",
+     .num_units = 500,
+     .max_stages = 64,
+     .objectives = {MEMORY, TRAFFIC},
+     .num_objectives = 2},
+    {.name = "the same, the first unit placed",
+     .target = "twice",
+     .num_units = 500,
+     .max_stages = 64,
+     .objectives = {MEMORY, TRAFFIC},
+     .num_objectives = 2,
+     .places_first = true},
+    {.name = "the same, a limit for each IPU",
+     .target = "",
+     .num_units = 500,
+     .max_stages = 64,
+     .objectives = {MEMORY, TRAFFIC},
+     .num_objectives = 2,
+     .limits_each = true},
+    {.name = "5000 units of a file, 256 IPUs, training pipeline: memory, traffic",
+     .target = "1 GiB",
+     .num_units = 5000,
+     .max_stages = 256,
+     .objectives = {MEMORY, TRAFFIC},
+     .num_objectives = 2,
+     .is_file = true},
+    {.name = "1000 units of a file, 64 IPUs, training pipeline, a limit for each",
+     .target = "",
+     .num_units = 1000,
+     .max_stages = 64,
+     .objectives = {MEMORY, TRAFFIC},
+     .num_objectives = 2,
+     .is_file = true,
+     .limits_each = true},
     {.name = "48 units on IPUs 0,1,2,3,0, 1 ms a call",
      .target = "10",
      .num_units = 48,
@@ -268,6 +364,35 @@ static popliner_costs *make_costs(const chain *c, const benchmark *b) {
     return costs;
 }
 
+/* Costs of a file, of the units' own bytes and a stash. */
+static popliner_costs_file *make_file(const chain *c) {
+    enum { BYTES_OF_UNIT = 100 };
+    size_t size = (c->num_units + 2) * BYTES_OF_UNIT;
+    size_t length = 0;
+    char *text = malloc(size);
+    popliner_costs_file *file = NULL;
+    popliner_error error;
+    const popliner_pipeline pipeline = {.schedule = POPLINER_SCHEDULE_POPART,
+                                        .max_stages = SIZE_MAX};
+    if (text == NULL)
+        give_up("not enough memory");
+    length +=
+        (size_t)snprintf(text, size, "{\"format\":\"popliner-costs\",\"version\":1,\"units\":[");
+    for (size_t unit = 0; unit < c->num_units; ++unit)
+        length += (size_t)snprintf(
+            text + length, size - length,
+            "%s{\"name\":\"u%zu\",\"memory\":%" PRIu64 ",\"stash\":%" PRIu64 "}",
+            unit == 0 ? "" : ",", unit, c->own_bytes[unit], c->out_bytes[unit] / 8);
+    length += (size_t)snprintf(text + length, size - length, "]}");
+    if (popliner_costs_file_parse(text, length, "made-up", &pipeline, &file, &error) != POPLINER_OK)
+        give_up(error.message);
+    free(text);
+    popliner_costs *costs = popliner_costs_file_get_info(file)->costs;
+    for (size_t unit = 1; unit < c->num_units; ++unit)
+        popliner_costs_set_cut(costs, unit, c->out_bytes[unit - 1], NULL);
+    return file;
+}
+
 /* ---- solving ---- */
 
 typedef struct run {
@@ -323,10 +448,37 @@ static const char *status_name(popliner_plan_status status) {
     return "infeasible";
 }
 
+/* An even share of the units' own bytes. */
+static uint64_t even_share(const chain *c, size_t num_stages) {
+    uint64_t bytes = 0;
+    for (size_t unit = 0; unit < c->num_units; ++unit)
+        bytes += c->own_bytes[unit];
+    return bytes / num_stages;
+}
+
+/* Adds what the benchmark asks for of single IPUs. */
+static void constrain(const chain *c, const benchmark *b, popliner_solver_options *options) {
+    static popliner_ipu_limit limits[MOST_STAGES];
+    static const popliner_placement first = {0, 0};
+    uint64_t share = even_share(c, b->max_stages > 0 ? b->max_stages : 1);
+    if (b->limit_percent > 0)
+        options->max_stage_bytes = share * b->limit_percent / 100;
+    if (b->places_first) {
+        options->placements = &first;
+        options->num_placements = 1;
+    }
+    /* what is kept for later takes the most on the first IPUs */
+    for (size_t i = 0; b->limits_each && i < b->max_stages; ++i)
+        limits[i] = (popliner_ipu_limit){i, share * (b->is_file ? 40 : 4) + i * 100};
+    options->ipu_limits = limits;
+    options->num_ipu_limits = b->limits_each ? b->max_stages : 0;
+}
+
 /* An instance ready to be solved. */
 typedef struct question {
     run run;
     popliner_listener listener;
+    popliner_costs_file *file; /* of the costs, or NULL */
     popliner_costs *costs;
     popliner_solver_options options;
 } question;
@@ -337,8 +489,13 @@ static void prepare(const benchmark *b, question *q) {
                     .listener = POPLINER_LISTENER_INIT,
                     .options = POPLINER_SOLVER_OPTIONS_INIT};
     make_chain(&q->run.chain, b->num_units);
-    q->costs = make_costs(&q->run.chain, b);
-    popliner_costs_set_shared_peak(q->costs, shared_peak, &q->run, true);
+    if (b->is_file) {
+        q->file = make_file(&q->run.chain);
+        q->costs = popliner_costs_file_get_info(q->file)->costs;
+    } else {
+        q->costs = make_costs(&q->run.chain, b);
+        popliner_costs_set_shared_peak(q->costs, shared_peak, &q->run, true);
+    }
     q->listener.user = &q->run;
     q->listener.message = count_programs;
     popliner_solver_options *options = &q->options;
@@ -351,12 +508,7 @@ static void prepare(const benchmark *b, question *q) {
         options->device_map = b->device_map;
         options->num_mapped_stages = b->num_mapped;
     }
-    if (b->limit_percent > 0) {
-        uint64_t bytes = 0;
-        for (size_t unit = 0; unit < b->num_units; ++unit)
-            bytes += q->run.chain.own_bytes[unit];
-        options->max_stage_bytes = bytes / b->max_stages * b->limit_percent / 100;
-    }
+    constrain(&q->run.chain, b, options);
 }
 
 /* The median of so many solves. */
@@ -381,6 +533,12 @@ static double solve_often(question *q, size_t runs, popliner_plan_status *status
     return median;
 }
 
+static void finish(question *q) {
+    if (q->file == NULL)
+        popliner_costs_free(q->costs);
+    popliner_costs_file_free(q->file);
+}
+
 /* Solves the instance and prints its row. */
 static void measure(const benchmark *b, size_t runs) {
     static question q;
@@ -394,7 +552,7 @@ static void measure(const benchmark *b, size_t runs) {
     if (b->num_mapped > 0)
         printf("%zu", q.run.num_calls);
     printf(" | %ld MiB |\n", (usage.ru_maxrss + 1023) / 1024);
-    popliner_costs_free(q.costs);
+    finish(&q);
 }
 
 /* Solves the instance by each method and prints its row. */
@@ -417,7 +575,7 @@ static void compare(const benchmark *b, size_t runs) {
             printf(" none in %d |", (int)MOST_SECONDS);
     }
     puts("");
-    popliner_costs_free(q.costs);
+    finish(&q);
 }
 
 /* Each instance in a process of its own. */

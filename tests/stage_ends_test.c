@@ -1,0 +1,206 @@
+/* What may be a stage, and what stages can reach, against the options read one by one, on thousands
+ * of random instances; where needs never shrink, and where some do.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "random_instance.h"
+#include "test_data.h"
+
+#include "solve/problem.h"
+#include "solve/stage_ends.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+/* Whether the units first ... end - 1 keep to the rules of cuts and sizes. */
+static bool keeps_shape(const popliner_solver_options *o, size_t num_units, size_t first,
+                        size_t end) {
+    size_t size = 0;
+    for (size_t unit = first; unit < end; ++unit) {
+        size += o->counted_units == NULL || o->counted_units[unit] != 0;
+        if (o->cut_rules != NULL && unit > first && o->cut_rules[unit] == POPLINER_CUT_REQUIRED)
+            return false;
+    }
+    if (o->cut_rules != NULL && ((first > 0 && o->cut_rules[first] == POPLINER_CUT_FORBIDDEN) ||
+                                 (end < num_units && o->cut_rules[end] == POPLINER_CUT_FORBIDDEN)))
+        return false;
+    for (size_t i = 0; i < o->num_pairs; ++i) {
+        size_t a = o->pairs[i].first_unit;
+        size_t b = o->pairs[i].second_unit;
+        size_t low = a < b ? a : b;
+        size_t high = a < b ? b : a;
+        if ((first > low && first <= high) || (end > low && end <= high))
+            return false;
+    }
+    return size >= o->min_units && (o->max_units == 0 || size <= o->max_units);
+}
+
+/* Whether it may be the stage on an IPU, with so many to come. */
+static bool may_be(const instance *in, const pl_filter *filter, size_t ipu,
+                   const popliner_interval *stage) {
+    const popliner_solver_options *o = &in->options;
+    uint64_t bytes =
+        popliner_costs_peak(in->costs, stage->first_unit, stage->last_unit, stage->stages_to_end);
+    uint64_t cycles = popliner_costs_cycles(in->costs, stage->first_unit, stage->last_unit);
+    uint64_t limit = filter->plain_limit_bytes;
+    for (size_t i = 0; i < o->num_ipu_limits && !filter->ignores_ipu_limits; ++i)
+        if (o->ipu_limits[i].ipu == ipu)
+            limit = o->ipu_limits[i].bytes;
+    for (size_t i = 0; i < o->num_placements; ++i)
+        if (o->placements[i].unit >= stage->first_unit &&
+            o->placements[i].unit <= stage->last_unit && o->placements[i].ipu != ipu)
+            return false;
+    return keeps_shape(o, in->num_units, stage->first_unit, stage->last_unit + 1) &&
+           bytes != POPLINER_PEAK_FORBIDDEN && bytes <= limit && bytes <= filter->max_peak_bytes &&
+           bytes >= filter->min_peak_bytes && cycles <= filter->max_cycles &&
+           cycles >= filter->min_cycles;
+}
+
+static uint64_t below(uint64_t *random, uint64_t limit) {
+    return test_below(random, (size_t)limit);
+}
+
+/* Limits around what intervals have. */
+static pl_filter draw_filter(const instance *in, const pl_problem *p, uint64_t *random) {
+    pl_filter filter = pl_filter_of_limits(p);
+    size_t n = in->num_units;
+    size_t first = below(random, n);
+    size_t last = first + below(random, n - first);
+    uint64_t peak = popliner_costs_peak(in->costs, first, last, 1);
+    uint64_t cycles = popliner_costs_cycles(in->costs, first, last);
+    if (below(random, 2) == 0 && peak != POPLINER_PEAK_FORBIDDEN)
+        filter.max_peak_bytes = peak;
+    if (below(random, 3) == 0)
+        filter.max_cycles = cycles;
+    if (below(random, 3) == 0 && popliner_costs_peak(in->costs, first, first, 1) < peak)
+        filter.min_peak_bytes = popliner_costs_peak(in->costs, first, first, 1);
+    if (below(random, 4) == 0)
+        filter.min_cycles = popliner_costs_cycles(in->costs, first, first);
+    filter.ignores_ipu_limits = below(random, 4) == 0;
+    return filter;
+}
+
+static bool has_end(const pl_stage_ends *ends, const pl_problem *p, size_t first, size_t end) {
+    if (end < ends->from[first] || end >= ends->to[first])
+        return false;
+    return ends->is_ordered ? p->may_cut[first] != 0 && p->may_cut[end] != 0
+                            : ends->ok[ends->row[first] + end - ends->from[first]] != 0;
+}
+
+/* Every stage of pipelines of so many. */
+static void check_ends(const instance *in, const pl_problem *p, const pl_filter *filter,
+                       size_t num_stages, size_t *num_ordered) {
+    pl_stage_ends ends = {0};
+    const pl_begin_range all = {0, in->num_units - 1};
+    uint8_t ok[MOST_RANDOM_UNITS];
+    for (size_t stage = 0; stage < num_stages; ++stage) {
+        size_t to_end = num_stages - stage;
+        pl_stage_rule rule = pl_stage_rule_of(p, filter, stage, to_end);
+        assert_int_equal(pl_stage_ends_find(&ends, &rule, all, NULL, NULL), POPLINER_OK);
+        assert_int_equal(ends.is_ordered, pl_stage_rule_is_ordered(&rule));
+        *num_ordered += ends.is_ordered;
+        for (size_t first = 0; first < in->num_units; ++first) {
+            pl_problem_mark(p, filter, stage, to_end, first, ok);
+            for (size_t last = first; last < in->num_units; ++last) {
+                const popliner_interval interval = {first, last, to_end};
+                bool expected = may_be(in, filter, pl_problem_ipu(p, stage), &interval);
+                assert_int_equal(has_end(&ends, p, first, last + 1), expected);
+                assert_int_equal(pl_stage_rule_allows(&rule, first, last + 1), expected);
+                assert_int_equal(ok[last - first], expected);
+                if (!expected || !ends.is_ordered)
+                    continue;
+                assert_true(pl_stage_rule_last_end(&rule, first) >= last + 1);
+                assert_true(pl_stage_rule_first_begin(&rule, last + 1) <= first);
+            }
+        }
+    }
+    pl_stage_ends_free(&ends);
+}
+
+/* Places behind the special ones are alike. */
+static void check_special(const instance *in, const pl_problem *p, const pl_filter *filter) {
+    size_t num_special = pl_problem_num_special(p, filter);
+    assert_true(num_special <= p->max_stages);
+    for (size_t stage = num_special; stage + 1 < p->max_stages; ++stage)
+        for (size_t first = 0; first < in->num_units; ++first)
+            for (size_t last = first; last < in->num_units; ++last) {
+                const popliner_interval interval = {first, last, 1};
+                assert_int_equal(may_be(in, filter, pl_problem_ipu(p, stage), &interval),
+                                 may_be(in, filter, pl_problem_ipu(p, stage + 1), &interval));
+            }
+}
+
+enum { WIDTH = MOST_RANDOM_UNITS + 1 };
+
+/* Which units can follow so many stages, and from which the rest can be stages. */
+static void check_reach(const instance *in, const pl_problem *p, const pl_filter *filter,
+                        size_t num_stages) {
+    bool from_start[MOST_RANDOM_STAGES + 1][WIDTH] = {{true}};
+    bool to_end[MOST_RANDOM_STAGES + 1][WIDTH] = {{false}};
+    size_t n = in->num_units;
+    pl_reachability r = {.problem = p, .filter = filter, .num_stages = num_stages};
+    assert_int_equal(pl_reachability_find(&r, NULL), POPLINER_OK);
+    to_end[num_stages][n] = true;
+    for (size_t stage = 0; stage < num_stages; ++stage)
+        for (size_t first = 0; first < n; ++first)
+            for (size_t last = first; last < n; ++last) {
+                const popliner_interval at = {first, last, num_stages - stage};
+                if (from_start[stage][first] && may_be(in, filter, pl_problem_ipu(p, stage), &at))
+                    from_start[stage + 1][last + 1] = true;
+            }
+    for (size_t stage = num_stages; stage-- > 0;) {
+        uint8_t units[MOST_RANDOM_UNITS];
+        uint8_t expected[MOST_RANDOM_UNITS] = {0};
+        for (size_t first = 0; first < n; ++first)
+            for (size_t last = first; last < n; ++last) {
+                const popliner_interval at = {first, last, num_stages - stage};
+                if (!from_start[stage][first] || !to_end[stage + 1][last + 1] ||
+                    !may_be(in, filter, pl_problem_ipu(p, stage), &at))
+                    continue;
+                to_end[stage][first] = true;
+                memset(expected + first, 1, last - first + 1);
+            }
+        assert_int_equal(pl_reachability_cover(&r, stage, units, NULL), POPLINER_OK);
+        assert_memory_equal(units, expected, n);
+    }
+    for (size_t i = 0; i < (num_stages + 1) * (n + 1); ++i) {
+        assert_int_equal(r.from_start[i], from_start[i / (n + 1)][i % (n + 1)]);
+        assert_int_equal(r.to_end[i], to_end[i / (n + 1)][i % (n + 1)]);
+    }
+    pl_reachability_free(&r);
+}
+
+static void finds_what_may_be_a_stage(void **state) {
+    (void)state;
+    static const instance_wish wish = {
+        0, CONSTRAINTS | MEMORY_LIMIT | IPU_LIMITS | PIPELINE | DEVICE_MAP | UNORDERED, 1, 1};
+    size_t num_ordered = 0;
+    size_t num_taken = 0;
+    uint64_t random = 11;
+    for (uint64_t seed = 0; seed < 4000; ++seed) {
+        instance in;
+        pl_problem p = {0};
+        if (!test_takes_case(seed, 4))
+            continue;
+        draw_instance(&wish, seed, &in);
+        assert_int_equal(pl_problem_create(&p, in.costs, &in.options, NULL, NULL), POPLINER_OK);
+        pl_filter filter = draw_filter(&in, &p, &random);
+        check_special(&in, &p, &filter);
+        if (p.min_stages <= p.max_stages) {
+            size_t most = p.max_stages < MOST_RANDOM_STAGES ? p.max_stages : MOST_RANDOM_STAGES;
+            size_t num_stages = p.is_mapped ? p.min_stages : 1 + below(&random, most);
+            check_ends(&in, &p, &filter, num_stages, &num_ordered);
+            check_reach(&in, &p, &filter, num_stages);
+        }
+        num_taken++;
+        pl_problem_free(&p);
+        free_instance(&in);
+    }
+    assert_true(num_ordered > num_taken / 2);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(finds_what_may_be_a_stage),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
