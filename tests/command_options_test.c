@@ -94,6 +94,7 @@ static const struct {
     {"--reserve", "5%", "--solve --evaluate", false},
     {"--schedule", "training", "--solve --evaluate", false},
     {"--recompute", "none", "--solve --evaluate", false},
+    {"--copies", "1f1b", "--solve --evaluate", false},
     {"--effects", "none", "--solve --evaluate", false},
     {"--accumulators", "none", "--solve --evaluate", false},
     {"--risk", "expected", "--solve --evaluate", false},
@@ -306,7 +307,7 @@ static void names_the_nearest_value(void **state) {
         {{"--schedule", "trainig"},
          "none|inference|training|popart|tf-grouped|tf-interleaved|sequential; did you mean "
          "training?\n"},
-        {{"--recompute", "ful"}, "none|standard|full; did you mean full?\n"},
+        {{"--recompute", "ful"}, "none|standard|full|auto; did you mean full?\n"},
         {{"--effects", "layuot"},
          "--effects layuot: expected none, all, or some of layout,passing,buffers; did you mean "
          "layout?\n"},

@@ -192,6 +192,9 @@ typedef struct popliner_costs_file_info {
     /* Whether the file says what the stages of a training pipeline keep: a "stash", or "inputs" if
      * it was read for a pipeline that recomputes all. Graphs do not. */
     bool has_kept;
+
+    /* [units]: whose gradients replicas add up, in bytes; NULL if the file has none. */
+    const uint64_t *parameter_bytes;
 } popliner_costs_file_info;
 
 /* All that is handed out lives as long as the file. O(1). */

@@ -289,6 +289,11 @@ typedef struct popliner_solver_options {
     void *should_stop_user;
 
     const popliner_listener *listener; /* may be NULL */
+
+    /* [units], NULL for none: what the units of a stage may not add up to more of, such as
+     * parameters. Not among the constraints that a contradiction names. */
+    const uint64_t *unit_weights;
+    uint64_t max_stage_weight;
 } popliner_solver_options;
 
 /* Instead of a limit, of which 0 is one: the memory of a tile of the profile's target, where there
@@ -299,7 +304,7 @@ typedef struct popliner_solver_options {
     {                                                                                              \
         sizeof(popliner_solver_options), POPLINER_METHOD_AUTO, NULL, 0, 0, 16,                     \
             POPLINER_TARGET_BYTES, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, 0, NULL, 0, false, 0, \
-            NULL, NULL, NULL                                                                       \
+            NULL, NULL, NULL, NULL, UINT64_MAX                                                     \
     }
 
 /* How the users of a program know what the library calls by the names of its fields: some texts

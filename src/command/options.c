@@ -47,7 +47,7 @@ static const popliner_schedule schedules[] = {
 /* In the order of their bits, but for the last. */
 #define EFFECTS "layout|passing|buffers|none"
 
-static const char *const recomputes[] = {"none", "standard", "full"};
+static const char *const recomputes[] = {"none", "standard", "full", "auto"};
 
 static const option table[] = {
     {KIND_HEADING, 0, "What to do (several may be given)", NULL, NULL, 0, NULL},
@@ -139,10 +139,18 @@ static const option table[] = {
      "of the pipeline: popart (or training), tf-grouped,\n"
      "tf-interleaved, sequential, inference or none; the first\n"
      "three add the activations that early stages keep\n(default: none)"},
-    {KIND_CHOICE, 0, "recompute", "none|standard|full", "none|standard|full", 0,
+    {KIND_CHOICE, 0, "recompute", "none|standard|full|auto", "none|standard|full|auto", 0,
      "full: keep only the inputs of each stage; standard: for a\n"
      "profile compiled with recomputation, keep also what comes\n"
-     "from or goes to other IPUs (default: none)"},
+     "from or goes to other IPUs; auto: with --costs, what is\n"
+     "best for each stage, and each layer that has variants\n(default: none)"},
+
+    {KIND_TEXT, 0, "copies", "NAME|N,N,...", NULL, offsetof(options, copies),
+     "copies of its activations that a stage keeps, instead of\nthose of --schedule: 1f1b, gpipe, "
+     "zero-bubble,\ninterleaved (+N: N more), or your own numbers for the\nlast stage, the one "
+     "before it, ...: 1,2,3,5, or 0,1,...\nif it goes on like that"},
+    {KIND_COUNT, 0, "micro-batches", "M", NULL, offsetof(options, micro_batches),
+     "micro-batches of a step in each pipeline: no stage of\n--copies keeps more"},
 
     {KIND_EFFECTS, 0, "effects", "LIST|all|none", EFFECTS, 0,
      "what compiling a stage by itself adds: layout, passing,\n"
@@ -157,6 +165,20 @@ static const option table[] = {
      "what is taken for the memory of a stage: low: what it\n"
      "needs at most; high: what it needs at least (default:\n"
      "expected)"},
+
+    {KIND_HEADING, 0, "Replicas (with --costs)", NULL, NULL, 0, NULL},
+    {KIND_COUNT, 0, "total-ipus", "N", NULL, offsetof(options, total_ipus),
+     "how many stages, and how many pipelines beside each\nother, have the largest throughput "
+     "(--objective\nthroughput,...) on N IPUs; with\n--micro-batches, of each pipeline, or "
+     "--batch"},
+    {KIND_COUNT, 0, "batch", "N", NULL, offsetof(options, batch),
+     "samples of a step in all pipelines together, of which\neach takes the same number"},
+    {KIND_COUNT, 0, "micro-batch-size", "N", NULL, offsetof(options, micro_batch_size),
+     "samples of a micro-batch (default: 1)"},
+    {KIND_TEXT, 0, "replica-bandwidth", "BYTES", NULL, offsetof(options, replica_bandwidth),
+     "what an IPU exchanges with other pipelines in a unit of\nthe costs' time, to add up "
+     "gradients "
+     "(default: no end\nto it)"},
 
     {KIND_HEADING, 0, "Profiles of pipelines", NULL, NULL, 0, NULL},
     {KIND_TEXT, 0, "calibrate", "DIR", NULL, offsetof(options, calibrate),
@@ -531,6 +553,12 @@ static const use uses[] = {
     {"reserve", SOLVE | EVALUATE, false},
     {"schedule", SOLVE | EVALUATE, false},
     {"recompute", SOLVE | EVALUATE, false},
+    {"copies", SOLVE | EVALUATE, false},
+    {"micro-batches", SOLVE | EVALUATE, false},
+    {"total-ipus", SOLVE, false},
+    {"batch", SOLVE, false},
+    {"micro-batch-size", SOLVE, false},
+    {"replica-bandwidth", SOLVE, false},
     {"effects", SOLVE | EVALUATE, false},
     {"accumulators", SOLVE | EVALUATE, false},
     {"risk", SOLVE | EVALUATE, false},
@@ -560,31 +588,14 @@ static const use uses[] = {
     {"v-shape", SOLVE | EVALUATE, false},
 };
 
-static const char *const unknown_to_greedy[] = {"costs",
-                                                "objective",
-                                                "slack",
-                                                "ipu-mem-per-tile",
-                                                "sweep",
-                                                "time-limit",
-                                                "write-lp",
-                                                "write-mps",
-                                                "min-layers",
-                                                "max-layers",
-                                                "cut-after",
-                                                "no-cut-after",
-                                                "together",
-                                                "place",
-                                                "device-map",
-                                                "interleave",
-                                                "v-shape",
-                                                "schedule",
-                                                "recompute",
-                                                "effects",
-                                                "accumulators",
-                                                "risk",
-                                                "calibration",
-                                                "pareto",
-                                                NULL};
+static const char *const unknown_to_greedy[] = {
+    "costs",         "objective",  "slack",       "ipu-mem-per-tile",
+    "sweep",         "time-limit", "write-lp",    "write-mps",
+    "min-layers",    "max-layers", "cut-after",   "no-cut-after",
+    "together",      "place",      "device-map",  "interleave",
+    "v-shape",       "schedule",   "recompute",   "effects",
+    "accumulators",  "risk",       "calibration", "copies",
+    "micro-batches", "pareto",     NULL};
 static const char *const profile_only[] = {"memory-model",
                                            "layer-name-regex",
                                            "inputs-regex-layer-0",
@@ -705,7 +716,8 @@ static popliner_status check_map(const options *o, popliner_error *error) {
 }
 
 bool options_keep_activations(const options *o) {
-    return o->schedule == POPLINER_SCHEDULE_POPART || o->schedule == POPLINER_SCHEDULE_TF_GROUPED ||
+    return o->copies != NULL || o->schedule == POPLINER_SCHEDULE_POPART ||
+           o->schedule == POPLINER_SCHEDULE_TF_GROUPED ||
            o->schedule == POPLINER_SCHEDULE_TF_INTERLEAVED;
 }
 
@@ -723,16 +735,63 @@ static popliner_status check_effects(options *o, const given *g, popliner_error 
     return POPLINER_OK;
 }
 
+static const char *const replicas_only[] = {"batch", "micro-batch-size", "replica-bandwidth", NULL};
+static const char *const unknown_to_replicas[] = {"device-map", "interleave", "v-shape",
+                                                  "sweep",      "write-lp",   "write-mps",
+                                                  "slack",      "pareto",     NULL};
+
+static popliner_status check_replicas(const options *o, const given *g, popliner_error *error) {
+    const char *name = first_given(g, replicas_only);
+    if (o->total_ipus == 0)
+        return name == NULL ? POPLINER_OK
+                            : fail(error, "--%s means something with --total-ipus only", name);
+    name = first_given(g, unknown_to_replicas);
+    if (name != NULL)
+        return fail(error, "--total-ipus and --%s exclude each other", name);
+    if (o->costs == NULL || o->solver == SOLVER_GREEDY)
+        return fail(error, "--total-ipus %zu: replicas are chosen for --costs alone",
+                    o->total_ipus);
+    if ((o->micro_batches > 0) == (o->batch > 0))
+        return fail(error,
+                    "--total-ipus %zu: give --micro-batches, of each pipeline, or --batch, of all "
+                    "of them",
+                    o->total_ipus);
+    if (o->micro_batch_size > 0 && o->batch == 0)
+        return fail(error, "--micro-batch-size %zu: means something with --batch only",
+                    o->micro_batch_size);
+    return POPLINER_OK;
+}
+
 static popliner_status check_solving(const options *o, const given *g, popliner_error *error) {
     const char *name = first_given(g, unknown_to_greedy);
     if (name != NULL && o->solver == SOLVER_GREEDY)
         return fail(error, "--solver greedy knows nothing of --%s", name);
-    if (o->recompute != POPLINER_RECOMPUTE_NONE && !options_keep_activations(o))
+    if (o->recompute == POPLINER_RECOMPUTE_AUTO) {
+        static const char *const names[] = {"sweep",      "write-lp", "write-mps", "slack",
+                                            "total-ipus", "pareto",   NULL};
+        const char *other = first_given(g, names);
+        if (other != NULL)
+            return fail(error, "--recompute auto and --%s exclude each other", other);
+        if (o->costs == NULL)
+            return fail(error,
+                        "--recompute auto: is for --costs, which say what stages may choose");
+    } else if (o->recompute != POPLINER_RECOMPUTE_NONE && !options_keep_activations(o))
         return fail(error,
                     "--recompute %s means something for --schedule training (popart), "
-                    "tf-grouped and tf-interleaved only",
+                    "tf-grouped and tf-interleaved, and with --copies, only",
                     recomputes[o->recompute]);
-    popliner_status status = check_written(o, error);
+    if (o->copies != NULL && o->schedule == POPLINER_SCHEDULE_INFERENCE)
+        return fail(error, "--copies %s: --schedule inference keeps nothing; leave out one of them",
+                    o->copies);
+    if (o->copies != NULL && o->calibrate != NULL)
+        return fail(error, "--calibrate %s: knows the copies of --schedule; leave out --copies",
+                    o->calibrate);
+    if (o->micro_batches > 0 && o->copies == NULL && o->total_ipus == 0)
+        return fail(error, "--micro-batches means something with --copies or --total-ipus only");
+    popliner_status status = check_replicas(o, g, error);
+    if (status != POPLINER_OK)
+        return status;
+    status = check_written(o, error);
     if (status == POPLINER_OK)
         status = check_pareto(o, g, error);
     if (status == POPLINER_OK)

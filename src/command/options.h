@@ -87,8 +87,14 @@ typedef struct options {
     popliner_schedule schedule;
     const char *schedule_name; /* as it was given */
     popliner_recompute recompute;
-    unsigned effects; /* popliner_effect */
-    bool has_effects; /* they were asked for */
+    const char *copies;   /* a rule, or numbers separated by ',' */
+    size_t micro_batches; /* of a step in each pipeline; 0: not said */
+    size_t total_ipus;    /* 0: one pipeline */
+    size_t batch;         /* of a step in all pipelines; 0: not said */
+    size_t micro_batch_size;
+    const char *replica_bandwidth; /* bytes in a unit of time */
+    unsigned effects;              /* popliner_effect */
+    bool has_effects;              /* they were asked for */
     popliner_accumulators accumulators;
     popliner_need need;
     double time_limit_seconds;

@@ -26,7 +26,10 @@ static uint64_t peak_of(const pl_additive_costs *additive, const uint64_t *memor
 popliner_status pl_costs_json_add_pipeline(pl_costs_json *r) {
     size_t max_stages =
         r->pipeline.max_stages < r->num_units ? r->pipeline.max_stages : r->num_units;
-    if (!r->has_kept || !pl_schedule_keeps(r->pipeline.schedule) || max_stages < 2)
+    if (pl_pipeline_has_own_copies(&r->pipeline) &&
+        max_stages > popliner_copies_max_stages(&r->pipeline.copies))
+        max_stages = popliner_copies_max_stages(&r->pipeline.copies);
+    if (!r->has_kept || !pl_pipeline_keeps(&r->pipeline) || max_stages < 2)
         return POPLINER_OK;
     r->lines = pl_new_array(r->num_regions, sizeof *r->lines);
     size_t *copies = pl_new_array(max_stages, sizeof *copies);
@@ -57,7 +60,8 @@ popliner_status pl_costs_json_set_peaks(const pl_costs_json *r, size_t first, si
     const popliner_interval interval = {first, last, 1};
     size_t forbidden_from = SIZE_MAX;
     if (r->lines == NULL) {
-        pl_costs_set_peak(r->file->costs, first, last, 1, peak_of(a, memory, kept, 0));
+        pl_costs_set_peak(r->file->costs, first, last, 1,
+                          peak_of(a, memory, kept, pl_pipeline_copies(&r->pipeline, 1)));
         return POPLINER_OK;
     }
     for (size_t i = 0; i < r->num_regions; ++i) {
@@ -151,6 +155,7 @@ popliner_status pl_costs_json_fill_additive(pl_costs_json *r) {
         a->stash_before[i + width] = a->stash_before[i] + r->stash[i];
         r->has_kept = r->has_kept || kept_bytes[i] > 0;
     }
+    r->has_kept = r->has_kept || r->pipeline.recompute == POPLINER_RECOMPUTE_AUTO;
     popliner_status status = pl_costs_json_add_pipeline(r);
     if (status != POPLINER_OK)
         return status;
@@ -165,7 +170,7 @@ popliner_status pl_costs_json_fill_additive(pl_costs_json *r) {
                                            a->stash_before[first * width + i];
             status =
                 pl_costs_json_set_peaks(r, first, last, pl_interval_sums_extend(&r->sums), kept);
-            cycles += r->cycles[last];
+            cycles += r->cycles[last] + (recomputes ? r->recompute_cycles[last] : 0);
             if (r->has_cycles)
                 pl_costs_set_cycles(costs, first, last,
                                     cycles + r->cut_cycles[first] + r->cut_cycles[last + 1]);
