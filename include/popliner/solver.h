@@ -60,7 +60,7 @@ typedef enum popliner_proof {
     POPLINER_PROOF_NONE, /* nothing has: the search was stopped, or does not prove */
     POPLINER_PROOF_DYNAMIC_PROGRAM,
     POPLINER_PROOF_INTEGER_PROGRAM, /* GLPK, within its tolerances */
-    POPLINER_PROOF_SEARCH,          /* branch and bound over the cuts */
+    POPLINER_PROOF_SEARCH,          /* over the cuts, or a bound that the split has reached */
     POPLINER_PROOF_ENUMERATION,     /* of all splits */
     POPLINER_NUM_PROOFS,
 } popliner_proof;
