@@ -33,6 +33,16 @@ static void refuses_wrong_values_before_anything_is_read(void **state) {
         {{"--sweep", "mem-per-tile=1..1000000:1"}, "more than 10000 values"},
         {{"--device-map", "0,1,"}, "--device-map 0,1,: expected the IPU of each stage"},
         {{"--device-map", "0,65536"}, "--device-map 0,65536: expected"},
+        {{"--interleave", "2"}, "--interleave: on how many IPUs? Give --num-ipus"},
+        {{"--v-shape"}, "--v-shape: on how many IPUs? Give --num-ipus"},
+        {{"--interleave", "2", "--device-map", "0,1"},
+         "--device-map 0,1 and --interleave exclude each other"},
+        {{"--v-shape", "--device-map", "0,1"}, "--device-map 0,1 and --v-shape exclude each other"},
+        {{"--interleave", "3", "--v-shape"}, "--v-shape has two stages on each IPU, not 3"},
+        {{"--interleave", "40000", "--num-ipus", "2"},
+         "--interleave: 40000 stages on each of 2 IPUs are more than 65536"},
+        {{"--interleave", "2", "--sweep", "num-ipus=1..2"},
+         "--sweep num-ipus=1..2 and --interleave exclude each other"},
         {{"--ipu-mem-per-tile", "0=1,1"}, "--ipu-mem-per-tile 0=1,1: expected IPUs and bytes"},
         {{"--ipu-mem-per-tile", "0:100"}, "--ipu-mem-per-tile 0:100: expected"},
         {{"--place", "3"}, "--place 3: expected a layer and its IPU, like 3=0"},
@@ -99,6 +109,8 @@ static const struct {
     {"--objective", "memory", "--solve", false},
     {"--slack", "1", "--solve", false},
     {"--device-map", "0", "--solve --evaluate", false},
+    {"--interleave", "1", "--solve --evaluate", false},
+    {"--v-shape", NULL, "--solve --evaluate", false},
     {"--ipu-mem-per-tile", "0=1K", "--solve --evaluate", false},
     {"--sweep", "num-ipus=1..2", "--solve", false},
     {"--pareto", "memory,ipus", "--solve", false},
@@ -145,14 +157,20 @@ static void refuses_options_that_no_action_uses(void **state) {
         for (size_t k = 0; k < NUM_ACTIONS; k++) {
             if (!test_takes_case(i + k, 6))
                 continue;
-            const char *arguments[6] = {missing, uses[i].option};
+            const char *arguments[7] = {missing, uses[i].option};
+            bool is_used =
+                uses[i].actions == NULL || strstr(uses[i].actions, actions[k].name) != NULL;
             size_t count = 2;
             if (uses[i].value != NULL)
                 arguments[count++] = uses[i].value;
+            bool is_of_ipus = strcmp(uses[i].option, "--interleave") == 0 ||
+                              strcmp(uses[i].option, "--v-shape") == 0;
+            if (is_used && is_of_ipus)
+                arguments[count++] = "--num-ipus=2";
             arguments[count++] = actions[k].name;
             arguments[count] = actions[k].value;
             run_command(&run, arguments);
-            if (uses[i].actions == NULL || strstr(uses[i].actions, actions[k].name) != NULL) {
+            if (is_used) {
                 assert_int_equal(run.status, 3);
                 assert_contains(run.err, "missing.pop: cannot be read");
             } else if (uses[i].is_only_warned_of && !actions[k].is_new) {

@@ -14,10 +14,11 @@
 static popliner_status check_num_stages(const options *o, const request *r, size_t num_stages,
                                         popliner_error *error) {
     if (r->solver.num_mapped_stages > 0 && r->solver.num_mapped_stages != num_stages)
-        return session_fail(error, POPLINER_ERROR_USAGE,
-                            "--evaluate %s: has %zu stages, but --device-map %s has %zu",
-                            o->evaluate, num_stages, o->device_map, r->solver.num_mapped_stages);
-    if (o->num_ipus > 0 && num_stages > o->num_ipus)
+        return session_fail(
+            error, POPLINER_ERROR_USAGE, "--evaluate %s: has %zu stages, but %s%s%s has %zu",
+            o->evaluate, num_stages, options_map_name(o), o->device_map == NULL ? "" : " ",
+            o->device_map == NULL ? "" : o->device_map, r->solver.num_mapped_stages);
+    if (options_map_name(o) == NULL && o->num_ipus > 0 && num_stages > o->num_ipus)
         return session_fail(error, POPLINER_ERROR_USAGE,
                             "--evaluate %s: has %zu stages, more than --num-ipus %zu", o->evaluate,
                             num_stages, o->num_ipus);

@@ -131,6 +131,10 @@ static const option table[] = {
     {KIND_REPEATED, 0, "place", "L=I,...", NULL, offsetof(options, place), "L must run on IPU I"},
     {KIND_TEXT, 0, "device-map", "I,I,...", NULL, offsetof(options, device_map),
      "the IPU of each stage; stages on the same one share its\nmemory (default: 0,1,2,...)"},
+    {KIND_COUNT, 0, "interleave", "V", NULL, offsetof(options, interleave),
+     "V stages on each of the --num-ipus N IPUs: the device\nmap 0,1,...,N-1, V times"},
+    {KIND_FLAG, 0, "v-shape", NULL, NULL, offsetof(options, v_shape),
+     "two stages on each, there and back: the device map\n0,1,...,N-1,N-1,...,1,0"},
     {KIND_CHOICE, 0, "schedule", "NAME", SCHEDULES, 0,
      "of the pipeline: popart (or training), tf-grouped,\n"
      "tf-interleaved, sequential, inference or none; the first\n"
@@ -580,16 +584,18 @@ static const use uses[] = {
     {"together", SOLVE, false},
     {"place", SOLVE, false},
     {"device-map", SOLVE | EVALUATE, false},
+    {"interleave", SOLVE | EVALUATE, false},
+    {"v-shape", SOLVE | EVALUATE, false},
 };
 
 static const char *const unknown_to_greedy[] = {
-    "costs",       "objective",  "slack",         "ipu-mem-per-tile",
-    "sweep",       "time-limit", "write-lp",      "write-mps",
-    "min-layers",  "max-layers", "cut-after",     "no-cut-after",
-    "together",    "place",      "device-map",    "schedule",
-    "recompute",   "effects",    "accumulators",  "risk",
-    "calibration", "copies",     "micro-batches", "pareto",
-    NULL};
+    "costs",         "objective",  "slack",       "ipu-mem-per-tile",
+    "sweep",         "time-limit", "write-lp",    "write-mps",
+    "min-layers",    "max-layers", "cut-after",   "no-cut-after",
+    "together",      "place",      "device-map",  "interleave",
+    "v-shape",       "schedule",   "recompute",   "effects",
+    "accumulators",  "risk",       "calibration", "copies",
+    "micro-batches", "pareto",     NULL};
 static const char *const profile_only[] = {"memory-model",
                                            "layer-name-regex",
                                            "inputs-regex-layer-0",
@@ -660,14 +666,52 @@ static popliner_status check_sweep(const options *o, popliner_error *error) {
     if (o->sweep != NULL && (o->write_lp != NULL || o->write_mps != NULL))
         return fail(error, "--sweep: each value has an integer program of its own; leave out "
                            "--write-lp and --write-mps, or the sweep");
-    if (is_of_ipus && o->device_map != NULL)
+    if (is_of_ipus && options_map_name(o) != NULL)
         return fail(error,
-                    "--sweep %s and --device-map exclude each other: the map says how many "
+                    "--sweep %s and %s exclude each other: the map says how many "
                     "stages there are",
-                    o->sweep);
+                    o->sweep, options_map_name(o));
     if ((is_of_ipus && o->num_ipus > 0) || (is_of_memory && o->mem_per_tile_bytes > 0))
         return fail(error, "--sweep %s: leave out --%s, which it goes through", o->sweep,
                     is_of_ipus ? "num-ipus" : "mem-per-tile");
+    return POPLINER_OK;
+}
+
+const char *options_map_name(const options *o) {
+    return o->device_map != NULL ? "--device-map"
+           : o->interleave > 0   ? "--interleave"
+           : o->v_shape          ? "--v-shape"
+                                 : NULL;
+}
+
+/* Whether a device map is given in one way, and what is to be known for it. */
+static popliner_status check_map(const options *o, popliner_error *error) {
+    enum { V_SHAPED = 2, MOST_STAGES = 65536 };
+    const char *name = options_map_name(o);
+    if (name == NULL)
+        return POPLINER_OK;
+    if (o->calibrate != NULL)
+        return fail(error,
+                    "--calibrate %s: compares one stage with each IPU, in order; leave out %s",
+                    o->calibrate, name);
+    bool is_short = o->interleave > 0 || o->v_shape;
+    if (o->device_map != NULL && is_short)
+        return fail(error,
+                    "--device-map %s and %s exclude each other: both say which IPU each "
+                    "stage is on",
+                    o->device_map, o->interleave > 0 ? "--interleave" : "--v-shape");
+    if (o->device_map != NULL && o->num_ipus > 0)
+        return fail(error, "--device-map %s says which IPUs there are; leave out --num-ipus",
+                    o->device_map);
+    if (o->v_shape && o->interleave > 0 && o->interleave != V_SHAPED)
+        return fail(error, "--v-shape has two stages on each IPU, not %zu as --interleave says",
+                    o->interleave);
+    if (is_short && o->num_ipus == 0 && (actions_of(o) & (SOLVE | EVALUATE)) != 0)
+        return fail(error, "%s: on how many IPUs? Give --num-ipus", name);
+    size_t num_rounds = o->interleave > 0 ? o->interleave : V_SHAPED;
+    if (o->num_ipus > 0 && is_short && num_rounds > MOST_STAGES / o->num_ipus)
+        return fail(error, "%s: %zu stages on each of %zu IPUs are more than %d", name, num_rounds,
+                    o->num_ipus, MOST_STAGES);
     return POPLINER_OK;
 }
 
@@ -692,8 +736,9 @@ static popliner_status check_effects(options *o, const given *g, popliner_error 
 }
 
 static const char *const replicas_only[] = {"batch", "micro-batch-size", "replica-bandwidth", NULL};
-static const char *const unknown_to_replicas[] = {"device-map", "sweep",  "write-lp", "write-mps",
-                                                  "slack",      "pareto", NULL};
+static const char *const unknown_to_replicas[] = {"device-map", "interleave", "v-shape",
+                                                  "sweep",      "write-lp",   "write-mps",
+                                                  "slack",      "pareto",     NULL};
 
 static popliner_status check_replicas(const options *o, const given *g, popliner_error *error) {
     const char *name = first_given(g, replicas_only);
@@ -746,18 +791,12 @@ static popliner_status check_solving(const options *o, const given *g, popliner_
     popliner_status status = check_replicas(o, g, error);
     if (status != POPLINER_OK)
         return status;
-    if (o->device_map != NULL && o->num_ipus > 0)
-        return fail(error, "--device-map %s says which IPUs there are; leave out --num-ipus",
-                    o->device_map);
-    if (o->device_map != NULL && o->calibrate != NULL)
-        return fail(error,
-                    "--calibrate %s: compares one stage with each IPU, in order; leave out "
-                    "--device-map",
-                    o->calibrate);
     status = check_written(o, error);
     if (status == POPLINER_OK)
         status = check_pareto(o, g, error);
-    return status == POPLINER_OK ? check_sweep(o, error) : status;
+    if (status == POPLINER_OK)
+        status = check_sweep(o, error);
+    return status == POPLINER_OK ? check_map(o, error) : status;
 }
 
 /* "--solve", "--solve and --evaluate": these actions, in the order of the names. */

@@ -82,6 +82,8 @@ typedef struct options {
     repeated together;      /* "A,B" each */
     repeated place;         /* "L=I,..." each */
     const char *device_map; /* "I,I,..." */
+    size_t interleave;      /* stages on each IPU; 0: not said */
+    bool v_shape;
     popliner_schedule schedule;
     const char *schedule_name; /* as it was given */
     popliner_recompute recompute;
@@ -120,6 +122,9 @@ typedef struct options {
 popliner_status options_parse(int argc, char **argv, options *result, popliner_error *error);
 
 void options_print_help(FILE *stream);
+
+/* The option that says which IPU each stage is on, or NULL if none does. */
+const char *options_map_name(const options *o);
 
 /* Whether the schedule is one whose early stages keep activations. */
 bool options_keep_activations(const options *o);

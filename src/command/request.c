@@ -123,6 +123,20 @@ static popliner_status parse_device_map(const char *text, size_t **map, size_t *
     }
 }
 
+/* The device map of --interleave or --v-shape. */
+static popliner_status make_device_map(const options *o, size_t **map, size_t *count,
+                                       popliner_error *error) {
+    size_t num_ipus = o->num_ipus;
+    size_t num_rounds = o->interleave > 0 ? o->interleave : 2;
+    *count = num_rounds * num_ipus;
+    *map = new_array(*count, sizeof **map);
+    if (*map == NULL)
+        return fail_memory(error);
+    for (size_t stage = 0; stage < *count; stage++)
+        (*map)[stage] = o->v_shape && stage >= num_ipus ? *count - 1 - stage : stage % num_ipus;
+    return POPLINER_OK;
+}
+
 popliner_status request_begin(request *r, const session *s, popliner_memory_model otherwise,
                               popliner_error *error) {
     static const popliner_method methods[] = {
@@ -138,12 +152,15 @@ popliner_status request_begin(request *r, const session *s, popliner_memory_mode
     if (o->device_map != NULL)
         status =
             parse_device_map(o->device_map, &r->device_map, &r->solver.num_mapped_stages, error);
+    else if (options_map_name(o) != NULL)
+        status = make_device_map(o, &r->device_map, &r->solver.num_mapped_stages, error);
     r->solver.device_map = r->device_map;
     if (status == POPLINER_OK && o->solver == SOLVER_DP && request_shares_an_ipu(r))
         status = session_fail(error, POPLINER_ERROR_USAGE,
-                              "--solver dp: stages that share an IPU, as --device-map %s has them, "
+                              "--solver dp: stages that share an IPU, as %s%s%s has them, "
                               "are beyond a dynamic program; auto and ilp solve for them",
-                              o->device_map);
+                              options_map_name(o), o->device_map == NULL ? "" : " ",
+                              o->device_map == NULL ? "" : o->device_map);
     r->asked = (popliner_request)POPLINER_REQUEST_INIT;
     r->asked.memory_model = session_memory_model(s, otherwise);
     r->asked.schedule = o->schedule;

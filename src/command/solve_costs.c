@@ -43,7 +43,7 @@ static popliner_status read_again(session *s, const popliner_pipeline *pipeline,
  * SIZE_MAX if the options leave that to the file. Why nothing fits is asked for more stages than
  * --num-ipus, so where what a pipeline keeps counts, all are to be known. */
 static size_t stages_to_know(const options *o, const request *r) {
-    if (o->device_map != NULL)
+    if (options_map_name(o) != NULL)
         return r->solver.num_mapped_stages;
     bool has_number = o->num_ipus > 0 && o->sweep == NULL && !options_keep_activations(o);
     return has_number ? o->num_ipus : SIZE_MAX;

@@ -110,6 +110,40 @@ static popliner_status shared_peak(void *user, const popliner_interval *stages, 
     return POPLINER_OK;
 }
 
+/* The region in which all units need most. */
+static size_t largest_region(const pl_additive_costs *a, size_t num_units) {
+    const uint64_t *all = a->memory_before + num_units * a->num_regions;
+    size_t largest = 0;
+    for (size_t i = 1; i < a->num_regions; ++i)
+        largest = all[i] > all[largest] ? i : largest;
+    return largest;
+}
+
+/* A pl_peak_parts_function: one region alone, for a peak is no less. */
+static pl_peak_parts peak_parts(const void *user, const popliner_interval *stage) {
+    const popliner_costs_file *file = user;
+    const pl_additive_costs *a = &file->additive;
+    size_t width = a->num_regions;
+    size_t region = largest_region(a, popliner_costs_num_units(file->costs));
+    size_t from = stage->first_unit * width + region;
+    size_t to = (stage->last_unit + 1) * width + region;
+    uint64_t kept = a->pipeline.recompute == POPLINER_RECOMPUTE_FULL
+                        ? a->inputs[from]
+                        : a->stash_before[to] - a->stash_before[from];
+    pl_peak_parts parts = {a->memory_before[to] - a->memory_before[from] +
+                               pl_pipeline_copies(&a->pipeline, stage->stages_to_end) * kept,
+                           0};
+    for (size_t k = 0; k < a->num_shared; ++k) {
+        const pl_shared_memory *shared = &a->shared[k];
+        size_t u = 0;
+        while (u < shared->num_units && shared->units[u] < stage->first_unit)
+            ++u;
+        if (u < shared->num_units && shared->units[u] <= stage->last_unit)
+            parts.other_bytes += shared->bytes[region];
+    }
+    return parts;
+}
+
 popliner_status pl_costs_json_fill_additive(pl_costs_json *r) {
     pl_additive_costs *a = &r->file->additive;
     popliner_costs *costs = r->file->costs;
@@ -144,6 +178,7 @@ popliner_status pl_costs_json_fill_additive(pl_costs_json *r) {
     }
     /* the inputs of a stage that begins earlier may be smaller */
     popliner_costs_set_shared_peak(costs, shared_peak, r->file, !recomputes);
+    pl_costs_set_peak_parts(costs, peak_parts);
     pl_costs_promise_quick_shared_peak(costs);
     return status;
 }

@@ -193,6 +193,13 @@ static popliner_status find_sharing(pl_problem *p, popliner_error *error) {
         p->num_ipus += first == stage;
         p->is_shared = p->is_shared || first != stage;
     }
+    for (size_t stage = 0; stage < num_stages; ++stage) {
+        size_t count = 0;
+        for (size_t other = 0; other <= stage; ++other)
+            count += p->first_on_ipu[other] == p->first_on_ipu[stage];
+        p->num_shared_ipus += count == 2;
+        p->most_stages_of_ipu = count > p->most_stages_of_ipu ? count : p->most_stages_of_ipu;
+    }
     return POPLINER_OK;
 }
 
