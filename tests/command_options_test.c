@@ -33,6 +33,16 @@ static void refuses_wrong_values_before_anything_is_read(void **state) {
         {{"--sweep", "mem-per-tile=1..1000000:1"}, "more than 10000 values"},
         {{"--device-map", "0,1,"}, "--device-map 0,1,: expected the IPU of each stage"},
         {{"--device-map", "0,65536"}, "--device-map 0,65536: expected"},
+        {{"--interleave", "2"}, "--interleave: on how many IPUs? Give --num-ipus"},
+        {{"--v-shape"}, "--v-shape: on how many IPUs? Give --num-ipus"},
+        {{"--interleave", "2", "--device-map", "0,1"},
+         "--device-map 0,1 and --interleave exclude each other"},
+        {{"--v-shape", "--device-map", "0,1"}, "--device-map 0,1 and --v-shape exclude each other"},
+        {{"--interleave", "3", "--v-shape"}, "--v-shape has two stages on each IPU, not 3"},
+        {{"--interleave", "40000", "--num-ipus", "2"},
+         "--interleave: 40000 stages on each of 2 IPUs are more than 65536"},
+        {{"--interleave", "2", "--sweep", "num-ipus=1..2"},
+         "--sweep num-ipus=1..2 and --interleave exclude each other"},
         {{"--ipu-mem-per-tile", "0=1,1"}, "--ipu-mem-per-tile 0=1,1: expected IPUs and bytes"},
         {{"--ipu-mem-per-tile", "0:100"}, "--ipu-mem-per-tile 0:100: expected"},
         {{"--ipu-speed", "0=2,1"}, "--ipu-speed 0=2,1: expected IPUs and speeds"},
@@ -95,6 +105,7 @@ static const struct {
     {"--reserve", "5%", "--solve --evaluate", false},
     {"--schedule", "training", "--solve --evaluate", false},
     {"--recompute", "none", "--solve --evaluate", false},
+    {"--copies", "1f1b", "--solve --evaluate", false},
     {"--effects", "none", "--solve --evaluate", false},
     {"--accumulators", "none", "--solve --evaluate", false},
     {"--risk", "expected", "--solve --evaluate", false},
@@ -109,6 +120,8 @@ static const struct {
     {"--objective", "memory", "--solve", false},
     {"--slack", "1", "--solve", false},
     {"--device-map", "0", "--solve --evaluate", false},
+    {"--interleave", "1", "--solve --evaluate", false},
+    {"--v-shape", NULL, "--solve --evaluate", false},
     {"--ipu-mem-per-tile", "0=1K", "--solve --evaluate", false},
     {"--ipu-speed", "0=2", "--solve", false},
     {"--sweep", "num-ipus=1..2", "--solve", false},
@@ -156,14 +169,20 @@ static void refuses_options_that_no_action_uses(void **state) {
         for (size_t k = 0; k < NUM_ACTIONS; k++) {
             if (!test_takes_case(i + k, 6))
                 continue;
-            const char *arguments[6] = {missing, uses[i].option};
+            const char *arguments[7] = {missing, uses[i].option};
+            bool is_used =
+                uses[i].actions == NULL || strstr(uses[i].actions, actions[k].name) != NULL;
             size_t count = 2;
             if (uses[i].value != NULL)
                 arguments[count++] = uses[i].value;
+            bool is_of_ipus = strcmp(uses[i].option, "--interleave") == 0 ||
+                              strcmp(uses[i].option, "--v-shape") == 0;
+            if (is_used && is_of_ipus)
+                arguments[count++] = "--num-ipus=2";
             arguments[count++] = actions[k].name;
             arguments[count] = actions[k].value;
             run_command(&run, arguments);
-            if (uses[i].actions == NULL || strstr(uses[i].actions, actions[k].name) != NULL) {
+            if (is_used) {
                 assert_int_equal(run.status, 3);
                 assert_contains(run.err, "missing.pop: cannot be read");
             } else if (uses[i].is_only_warned_of && !actions[k].is_new) {
@@ -300,7 +319,7 @@ static void names_the_nearest_value(void **state) {
         {{"--schedule", "trainig"},
          "none|inference|training|popart|tf-grouped|tf-interleaved|sequential; did you mean "
          "training?\n"},
-        {{"--recompute", "ful"}, "none|standard|full; did you mean full?\n"},
+        {{"--recompute", "ful"}, "none|standard|full|auto; did you mean full?\n"},
         {{"--effects", "layuot"},
          "--effects layuot: expected none, all, or some of layout,passing,buffers; did you mean "
          "layout?\n"},

@@ -269,9 +269,13 @@ static void counts_cycles_by_the_speed_of_the_ipu(void **state) {
     RUN(&run, "--costs", path, "-q", "--solve", "--ipu-speed=2=2", "--sweep=num-ipus=1..3");
     assert_int_equal(run.status, 0);
     RUN(&run, "--costs", path, "-q", "--solve", "--device-map=0,1,0");
-    assert_refused(&run, 2, "--device-map: stages cannot share an IPU where IPUs have speeds ");
+    assert_refused(&run, 2, "stages cannot share an IPU where IPUs have speeds ");
     RUN(&run, "--costs", path, "-q", "--solve", "--device-map=0,1,0", "--ipu-speed=1=1");
     assert_int_equal(run.status, 0);
+    RUN(&run, "--costs", path, "-q", "--solve", "--recompute=auto");
+    assert_refused(&run, 2, "variants are not chosen where IPUs have speeds of their own");
+    RUN(&run, "--costs", path, "-q", "--solve", "--total-ipus=2", "--micro-batches=2");
+    assert_refused(&run, 2, "replicas are not solved for where IPUs have speeds of their own");
 }
 
 static void keeps_to_numbers_of_layers(void **state) {
@@ -432,6 +436,39 @@ static void stages_on_one_ipu_need_their_union(void **state) {
     assert_int_equal(NUMBER_AT(answer, "stages", "1", "mem", "max_tile_mem"),
                      evaluated_tile("0|2", "1"));
     json_decref(answer);
+}
+
+/* --interleave and --v-shape are short for device maps, and answer as these do. */
+static void short_maps_are_device_maps(void **state) {
+    (void)state;
+    static const struct {
+        const char *arguments[4];
+        const char *map;
+    } cases[] = {{{"--interleave=2", "--num-ipus=2"}, "0,1,0,1"},
+                 {{"--interleave=1", "--num-ipus=3"}, "0,1,2"},
+                 {{"--interleave=4", "--num-ipus=1"}, "0,0,0,0"},
+                 {{"--v-shape", "--num-ipus=2"}, "0,1,1,0"},
+                 {{"--v-shape", "--num-ipus=1", "--interleave=2"}, "0,0"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *const *a = cases[i].arguments;
+        json_t *expected = RUN_JSON(&run, 0, SAMPLE_DIRECTORY, "--device-map", cases[i].map);
+        json_t *answer = a[2] == NULL ? RUN_JSON(&run, 0, SAMPLE_DIRECTORY, a[0], a[1])
+                                      : RUN_JSON(&run, 0, SAMPLE_DIRECTORY, a[0], a[1], a[2]);
+        assert_true(json_equal(JSON_AT(answer, "stages"), JSON_AT(expected, "stages")));
+        assert_true(json_equal(JSON_AT(answer, "options", "device_map"),
+                               JSON_AT(expected, "options", "device_map")));
+        json_decref(answer);
+        json_decref(expected);
+    }
+    RUN(&run, SAMPLE_DIRECTORY, "--evaluate=0|1|2", "--interleave=2", "--num-ipus=2", "-q");
+    assert_int_equal(run.status, 0);
+    RUN(&run, SAMPLE_DIRECTORY, "--evaluate=0|1", "--interleave=2", "--num-ipus=2", "-q");
+    assert_refused(&run, 2, "--evaluate 0|1: has 3 stages, but --interleave has 4");
+    RUN(&run, "--costs", REGIONS, "--solve", "--solver=dp", "--v-shape", "--num-ipus=2", "-q");
+    assert_refused(&run, 2, "--solver dp: stages that share an IPU, as --v-shape has them, are ");
+    RUN(&run, "--costs", REGIONS, "--solve", "--total-ipus=4", "--batch=8", "--interleave=2",
+        "--num-ipus=2", "-q");
+    assert_refused(&run, 2, "--total-ipus and --interleave exclude each other");
 }
 
 /* ---- Anything at once ----------------------------------------------------------------------- */
@@ -1737,7 +1774,7 @@ static void check_stopped(const json_t *answer, size_t num_ipus, size_t num_unit
 
 static void stops_when_interrupted(void **state) {
     (void)state;
-    /* the spread by the dynamic program, window by window; shared IPUs by GLPK */
+    /* the spread by the dynamic program, window by window; shared IPUs by sweeps */
     static const struct {
         const char *objective;
         const char *map;
@@ -1745,7 +1782,7 @@ static void stops_when_interrupted(void **state) {
         size_t num_units;
         int signal_number;
     } cases[] = {{"balance,cycles", "0,1,2,3,4,5,6,7,8,9,10,11", 12, NUM_BIG_UNITS, SIGINT},
-                 {"memory", "0,1,2,3,0,1,2,3", 4, NUM_LONG_UNITS, SIGTERM}};
+                 {"memory", "0,1,2,3,0,1,2,3,0,1,2,3", 4, NUM_LONG_UNITS, SIGTERM}};
     static uint64_t memory[NUM_BIG_UNITS];
     char complaint[SCHEMA_COMPLAINT_SIZE];
     char *path = strdup(in_scratch("big.json"));
@@ -1810,7 +1847,7 @@ static void stops_when_time_is_up(void **state) {
     const char *path = in_scratch("big.json");
     write_big(path, NUM_LONG_UNITS, memory);
     json_t *answer = RUN_JSON(&run, 0, "--costs", path, "--objective", "memory,traffic",
-                              "--device-map", "0,1,2,3,0,1,2,3", "--time-limit", "1.5");
+                              "--interleave=3", "--num-ipus=4", "--time-limit=1.5");
     check_stopped(answer, 4, NUM_LONG_UNITS, memory);
     assert_true(json_real_value(JSON_AT(answer, "options", "time_limit_seconds")) == 1.5);
     json_decref(answer);
@@ -1924,6 +1961,7 @@ int main(void) {
         cmocka_unit_test(places_layers),
         cmocka_unit_test(follows_device_maps),
         cmocka_unit_test(stages_on_one_ipu_need_their_union),
+        cmocka_unit_test(short_maps_are_device_maps),
         cmocka_unit_test(answers_any_question_as_brute_force_does),
         cmocka_unit_test(is_right_for_every_golden_case),
         cmocka_unit_test(training_keeps_activations),

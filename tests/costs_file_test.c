@@ -475,7 +475,8 @@ static void refuses_wrong_values_by_their_place(void **state) {
         {HEAD "\"units\": [{\"name\": \"a\"}, {\"name\": \"a\"}]}",
          "units[1].name: \"a\" is there twice"},
         {HEAD "\"units\": [{\"name\": \"a\", \"size\": 1}]}",
-         "units[0]: unknown key \"size\"; known are name, layer, memory, cycles, stash, inputs"},
+         "units[0]: unknown key \"size\"; known are name, layer, memory, cycles, stash, inputs, "
+         "parameters, variants, recompute_cycles"},
         {HEAD "\"units\": [{\"name\": \"a\", \"layer\": 1}]}",
          "units[0].layer: expected true or false"},
         {HEAD "\"units\": [{\"name\": \"a\", \"memory\": -1}]}",

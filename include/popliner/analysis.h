@@ -80,17 +80,14 @@ typedef struct popliner_request {
     /* NULL: POPLINER_SOLVER_OPTIONS_INIT. Without counted_units the layers count. */
     const popliner_solver_options *solver;
     popliner_calibration calibration; /* what compiled pipelines taught; not for the greedy one */
+    popliner_copies copies;           /* instead of the schedule's, see popliner/pipeline.h */
 } popliner_request;
 
 #define POPLINER_REQUEST_INIT                                                                      \
     {                                                                                              \
         sizeof(popliner_request), POPLINER_MEMORY_MODEL_FULL, POPLINER_SCHEDULE_NONE,              \
             POPLINER_RECOMPUTE_NONE, POPLINER_EFFECTS_ALL, POPLINER_ACCUMULATORS_AUTO,             \
-            POPLINER_NEED_EXPECTED, NULL, {                                                        \
-            {0, 0, 0}, {                                                                           \
-                0, 0, 0                                                                            \
-            }                                                                                      \
-        }                                                                                          \
+            POPLINER_NEED_EXPECTED, NULL, {{0, 0, 0}, {0, 0, 0}}, POPLINER_COPIES_UNSET            \
     }
 
 /* ---- making ---- */

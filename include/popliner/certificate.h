@@ -31,12 +31,15 @@ typedef struct popliner_certificate_input {
     uint64_t cycles_per_time_unit; /* 0: 1, they are cycles */
     uint64_t cuts_per_unit;        /* 0: 1, they are bytes; else they are in the time unit */
     const popliner_option_names *option_names; /* copied, but for the strings; NULL: field names */
+    popliner_copies copies;                    /* instead of the schedule's */
+    /* [stages of the plan]: how each recomputes, see popliner/variants.h; NULL: as told above */
+    const char *const *stage_choices;
 } popliner_certificate_input;
 
 #define POPLINER_CERTIFICATE_INPUT_INIT                                                            \
     {                                                                                              \
         sizeof(popliner_certificate_input), NULL, NULL, NULL, POPLINER_SCHEDULE_NONE,              \
-            POPLINER_RECOMPUTE_NONE, NULL, NULL, 0, 0, NULL                                        \
+            POPLINER_RECOMPUTE_NONE, NULL, NULL, 0, 0, NULL, POPLINER_COPIES_UNSET, NULL           \
     }
 
 /* Makes the certificate of a plan; the plan stays the caller's if that fails. Errors: USAGE

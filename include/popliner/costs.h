@@ -205,6 +205,9 @@ typedef struct popliner_costs_file_info {
      * it was read for a pipeline that recomputes all. Graphs do not. */
     bool has_kept;
 
+    /* [units]: whose gradients replicas add up, in bytes; NULL if the file has none. */
+    const uint64_t *parameter_bytes;
+
     /* The speeds of IPUs that differ from that of the others, ascending by IPU. */
     const popliner_ipu_speed *ipu_speeds;
     size_t num_ipu_speeds;

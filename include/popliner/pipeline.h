@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "popliner/copies.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -38,6 +40,7 @@ typedef enum popliner_recompute {
     POPLINER_RECOMPUTE_STANDARD,
     /* only the inputs of a stage are: what comes from earlier stages, and from the host */
     POPLINER_RECOMPUTE_FULL,
+    POPLINER_RECOMPUTE_AUTO, /* of files of costs: each stage chooses, see popliner/variants.h */
 } popliner_recompute;
 
 /* What a compiler adds to a stage that is compiled by itself: a set of bits. Only the full memory
@@ -96,6 +99,9 @@ typedef struct popliner_pipeline {
     unsigned effects;  /* popliner_effect; of costs from a file this and the next mean nothing */
     popliner_accumulators accumulators;
     popliner_calibration calibration; /* nor does this */
+    /* Instead of what the schedule says, but OF_SCHEDULE; not for INFERENCE. With the schedule NONE
+     * a stage trains, and what is sent leaves before the other pass runs. */
+    popliner_copies copies;
 } popliner_pipeline;
 
 #ifdef __cplusplus

@@ -10,6 +10,7 @@
 #include "popliner/calibration.h"
 #include "popliner/certificate.h"
 #include "popliner/chain.h"
+#include "popliner/copies.h"
 #include "popliner/costs.h"
 #include "popliner/diagnosis.h"
 #include "popliner/error.h"
@@ -19,9 +20,11 @@
 #include "popliner/pareto.h"
 #include "popliner/pipeline.h"
 #include "popliner/profile.h"
+#include "popliner/replicas.h"
 #include "popliner/report.h"
 #include "popliner/solver.h"
 #include "popliner/stage.h"
+#include "popliner/variants.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -17,6 +17,7 @@
 #include "popliner/diagnosis.h"
 #include "popliner/error.h"
 #include "popliner/pareto.h"
+#include "popliner/replicas.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -101,6 +102,14 @@ popliner_status popliner_report_sweep(const popliner_sweep *sweep,
 popliner_status popliner_report_pareto(const popliner_pareto *pareto,
                                        const popliner_certificate_input *names,
                                        popliner_format format, char **text, popliner_error *error);
+
+/* A row or an object for each number of stages: the best number of replicas with its times,
+ * throughput (micro-batches in a unit of time) and split. `names` as above. Errors: USAGE,
+ * MEMORY. */
+popliner_status popliner_report_replicas(const popliner_replicas *replicas,
+                                         const popliner_certificate_input *names,
+                                         popliner_format format, char **text,
+                                         popliner_error *error);
 
 #ifdef __cplusplus
 }

@@ -60,7 +60,7 @@ typedef enum popliner_proof {
     POPLINER_PROOF_NONE, /* nothing has: the search was stopped, or does not prove */
     POPLINER_PROOF_DYNAMIC_PROGRAM,
     POPLINER_PROOF_INTEGER_PROGRAM, /* GLPK, within its tolerances */
-    POPLINER_PROOF_SEARCH,          /* branch and bound over the cuts */
+    POPLINER_PROOF_SEARCH,          /* over the cuts, or a bound that the split has reached */
     POPLINER_PROOF_ENUMERATION,     /* of all splits */
     POPLINER_NUM_PROOFS,
 } popliner_proof;
@@ -204,9 +204,9 @@ void popliner_plan_free(popliner_plan *plan);
 typedef enum popliner_method {
     /* What is fastest and proves its answer: the dynamic program, and GLPK's word that nothing is
      * better in cut bytes and numbers of IPUs where its program is of a moderate size. Where stages
-     * share IPUs, a look at each split if there are no more than a million; else GLPK alone, or,
-     * once it has learnt too much for its programs to stay small, an exact search over all
-     * stages. */
+     * share IPUs, a look at each split if there are no more than a million; else GLPK, or, where
+     * several IPUs are shared or it has learnt too much for its programs to stay small, an exact
+     * search over all stages. */
     POPLINER_METHOD_AUTO,
     POPLINER_METHOD_DYNAMIC_PROGRAMMING, /* without GLPK; not where stages share IPUs */
     /* The algorithm of PopLiner 1.0.0, to the letter: for at least 3, then 2, then 1 units per
@@ -290,6 +290,11 @@ typedef struct popliner_solver_options {
 
     const popliner_listener *listener; /* may be NULL */
 
+    /* [units], NULL for none: what the units of a stage may not add up to more of, such as
+     * parameters. Not among the constraints that a contradiction names. */
+    const uint64_t *unit_weights;
+    uint64_t max_stage_weight;
+
     /* IPUs with a speed of their own, none twice: the cycles of an IPU are those of its stages
      * divided by its speed, rounded up. Not where stages share IPUs. */
     const popliner_ipu_speed *ipu_speeds;
@@ -304,7 +309,7 @@ typedef struct popliner_solver_options {
     {                                                                                              \
         sizeof(popliner_solver_options), POPLINER_METHOD_AUTO, NULL, 0, 0, 16,                     \
             POPLINER_TARGET_BYTES, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, 0, NULL, 0, false, 0, \
-            NULL, NULL, NULL, NULL, 0                                                              \
+            NULL, NULL, NULL, NULL, UINT64_MAX, NULL, 0                                            \
     }
 
 /* How the users of a program know what the library calls by the names of its fields: some texts

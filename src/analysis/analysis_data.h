@@ -59,7 +59,7 @@ struct popliner_analysis {
 /* Where stages measured for a pipeline are kept: those of one that keeps nothing come first, the
  * others by what is recomputed. */
 static inline size_t pl_stages_place(const popliner_pipeline *pipeline) {
-    return pl_schedule_keeps(pipeline->schedule) ? 1 + (size_t)pipeline->recompute : 0;
+    return pl_pipeline_keeps(pipeline) ? 1 + (size_t)pipeline->recompute : 0;
 }
 
 /* The pipeline of a request that was taken. Its max_stages mean nothing. */

@@ -66,12 +66,14 @@ popliner_status pl_analysis_take_request(const popliner_request *request, poplin
     popliner_listener listener;
     *own = (popliner_request)POPLINER_REQUEST_INIT;
     popliner_status status = pl_struct_take(own, sizeof *own, request, "popliner_request", error);
-    if (status == POPLINER_OK && pl_schedule_name(own->schedule) == NULL)
-        status =
-            pl_fail(error, POPLINER_ERROR_USAGE, "there is no schedule %d", (int)own->schedule);
-    if (status == POPLINER_OK && (unsigned)own->recompute >= PL_NUM_RECOMPUTES)
-        status = pl_fail(error, POPLINER_ERROR_USAGE, "there is no way of recomputing %d",
-                         (int)own->recompute);
+    if (status == POPLINER_OK) {
+        popliner_pipeline pipeline = {
+            .schedule = own->schedule, .recompute = own->recompute, .copies = own->copies};
+        status = pl_pipeline_check(&pipeline, error);
+    }
+    if (status == POPLINER_OK && own->recompute == POPLINER_RECOMPUTE_AUTO)
+        status = pl_fail(error, POPLINER_ERROR_USAGE,
+                         "the recomputation auto needs the variants of a file of costs");
     if (status == POPLINER_OK && (own->effects & ~POPLINER_EFFECTS_ALL) != 0)
         status = pl_fail(error, POPLINER_ERROR_USAGE, "there are no effects 0x%x",
                          own->effects & ~POPLINER_EFFECTS_ALL);
@@ -99,6 +101,7 @@ popliner_pipeline pl_analysis_pipeline(const popliner_request *request) {
         .schedule = request->schedule,
         .recompute = request->recompute,
         .max_stages = 1,
+        .copies = request->copies,
         .effects = has_effects ? request->effects : 0,
         .accumulators = has_effects ? request->accumulators : POPLINER_ACCUMULATORS_NONE,
         .calibration =
@@ -308,7 +311,10 @@ static size_t longest_pipeline(const task *t, size_t max_stages) {
     size_t num_units = popliner_chain_num_units(t->chain);
     size_t affordable = MAX_NUMBERS / (num_units * (num_units + 1) / 2);
     size_t longest = num_units < affordable ? num_units : affordable;
-    if (!pl_schedule_keeps(t->pipeline.schedule) || longest <= max_stages)
+    if (pl_pipeline_has_own_copies(&t->pipeline) &&
+        longest > popliner_copies_max_stages(&t->pipeline.copies))
+        longest = popliner_copies_max_stages(&t->pipeline.copies);
+    if (!pl_pipeline_keeps(&t->pipeline) || longest <= max_stages)
         return max_stages;
     if (longest < num_units)
         pl_tell(&t->analysis->listener, POPLINER_LEVEL_WARNING,

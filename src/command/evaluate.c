@@ -14,13 +14,19 @@
 static popliner_status check_num_stages(const options *o, const request *r, size_t num_stages,
                                         popliner_error *error) {
     if (r->solver.num_mapped_stages > 0 && r->solver.num_mapped_stages != num_stages)
-        return session_fail(error, POPLINER_ERROR_USAGE,
-                            "--evaluate %s: has %zu stages, but --device-map %s has %zu",
-                            o->evaluate, num_stages, o->device_map, r->solver.num_mapped_stages);
-    if (o->num_ipus > 0 && num_stages > o->num_ipus)
+        return session_fail(
+            error, POPLINER_ERROR_USAGE, "--evaluate %s: has %zu stages, but %s%s%s has %zu",
+            o->evaluate, num_stages, options_map_name(o), o->device_map == NULL ? "" : " ",
+            o->device_map == NULL ? "" : o->device_map, r->solver.num_mapped_stages);
+    if (options_map_name(o) == NULL && o->num_ipus > 0 && num_stages > o->num_ipus)
         return session_fail(error, POPLINER_ERROR_USAGE,
                             "--evaluate %s: has %zu stages, more than --num-ipus %zu", o->evaluate,
                             num_stages, o->num_ipus);
+    size_t known = o->copies == NULL ? SIZE_MAX : popliner_copies_max_stages(&r->asked.copies);
+    if (num_stages > known && r->asked.copies.rule == POPLINER_COPIES_LIST)
+        return session_fail(error, POPLINER_ERROR_USAGE,
+                            "--copies %s: is for %zu stages, but --evaluate %s has %zu", o->copies,
+                            known, o->evaluate, num_stages);
     return POPLINER_OK;
 }
 
@@ -82,6 +88,7 @@ popliner_status evaluate_and_print(session *s, popliner_error *error) {
         status = check_num_stages(&s->options, &r, num_cuts + 1, error);
     /* of the solver's options the limits alone are meant for a given split */
     r.solver.max_stages = num_cuts + 1;
+    r.asked.copies.num_stages = num_cuts + 1;
     if (status == POPLINER_OK)
         status = request_set_limits(&r, s, limit_bytes, NULL, error);
     if (status == POPLINER_OK && s->options.calibrate != NULL) {

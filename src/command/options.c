@@ -47,7 +47,7 @@ static const popliner_schedule schedules[] = {
 /* In the order of their bits, but for the last. */
 #define EFFECTS "layout|passing|buffers|none"
 
-static const char *const recomputes[] = {"none", "standard", "full"};
+static const char *const recomputes[] = {"none", "standard", "full", "auto"};
 
 static const option table[] = {
     {KIND_HEADING, 0, "What to do (several may be given)", NULL, NULL, 0, NULL},
@@ -134,14 +134,26 @@ static const option table[] = {
     {KIND_REPEATED, 0, "place", "L=I,...", NULL, offsetof(options, place), "L must run on IPU I"},
     {KIND_TEXT, 0, "device-map", "I,I,...", NULL, offsetof(options, device_map),
      "the IPU of each stage; stages on the same one share its\nmemory (default: 0,1,2,...)"},
+    {KIND_COUNT, 0, "interleave", "V", NULL, offsetof(options, interleave),
+     "V stages on each of the --num-ipus N IPUs: the device\nmap 0,1,...,N-1, V times"},
+    {KIND_FLAG, 0, "v-shape", NULL, NULL, offsetof(options, v_shape),
+     "two stages on each, there and back: the device map\n0,1,...,N-1,N-1,...,1,0"},
     {KIND_CHOICE, 0, "schedule", "NAME", SCHEDULES, 0,
      "of the pipeline: popart (or training), tf-grouped,\n"
      "tf-interleaved, sequential, inference or none; the first\n"
      "three add the activations that early stages keep\n(default: none)"},
-    {KIND_CHOICE, 0, "recompute", "none|standard|full", "none|standard|full", 0,
+    {KIND_CHOICE, 0, "recompute", "none|standard|full|auto", "none|standard|full|auto", 0,
      "full: keep only the inputs of each stage; standard: for a\n"
      "profile compiled with recomputation, keep also what comes\n"
-     "from or goes to other IPUs (default: none)"},
+     "from or goes to other IPUs; auto: with --costs, what is\n"
+     "best for each stage, and each layer that has variants\n(default: none)"},
+
+    {KIND_TEXT, 0, "copies", "NAME|N,N,...", NULL, offsetof(options, copies),
+     "copies of its activations that a stage keeps, instead of\nthose of --schedule: 1f1b, gpipe, "
+     "zero-bubble,\ninterleaved (+N: N more), or your own numbers for the\nlast stage, the one "
+     "before it, ...: 1,2,3,5, or 0,1,...\nif it goes on like that"},
+    {KIND_COUNT, 0, "micro-batches", "M", NULL, offsetof(options, micro_batches),
+     "micro-batches of a step in each pipeline: no stage of\n--copies keeps more"},
 
     {KIND_EFFECTS, 0, "effects", "LIST|all|none", EFFECTS, 0,
      "what compiling a stage by itself adds: layout, passing,\n"
@@ -156,6 +168,20 @@ static const option table[] = {
      "what is taken for the memory of a stage: low: what it\n"
      "needs at most; high: what it needs at least (default:\n"
      "expected)"},
+
+    {KIND_HEADING, 0, "Replicas (with --costs)", NULL, NULL, 0, NULL},
+    {KIND_COUNT, 0, "total-ipus", "N", NULL, offsetof(options, total_ipus),
+     "how many stages, and how many pipelines beside each\nother, have the largest throughput "
+     "(--objective\nthroughput,...) on N IPUs; with\n--micro-batches, of each pipeline, or "
+     "--batch"},
+    {KIND_COUNT, 0, "batch", "N", NULL, offsetof(options, batch),
+     "samples of a step in all pipelines together, of which\neach takes the same number"},
+    {KIND_COUNT, 0, "micro-batch-size", "N", NULL, offsetof(options, micro_batch_size),
+     "samples of a micro-batch (default: 1)"},
+    {KIND_TEXT, 0, "replica-bandwidth", "BYTES", NULL, offsetof(options, replica_bandwidth),
+     "what an IPU exchanges with other pipelines in a unit of\nthe costs' time, to add up "
+     "gradients "
+     "(default: no end\nto it)"},
 
     {KIND_HEADING, 0, "Profiles of pipelines", NULL, NULL, 0, NULL},
     {KIND_TEXT, 0, "calibrate", "DIR", NULL, offsetof(options, calibrate),
@@ -530,6 +556,12 @@ static const use uses[] = {
     {"reserve", SOLVE | EVALUATE, false},
     {"schedule", SOLVE | EVALUATE, false},
     {"recompute", SOLVE | EVALUATE, false},
+    {"copies", SOLVE | EVALUATE, false},
+    {"micro-batches", SOLVE | EVALUATE, false},
+    {"total-ipus", SOLVE, false},
+    {"batch", SOLVE, false},
+    {"micro-batch-size", SOLVE, false},
+    {"replica-bandwidth", SOLVE, false},
     {"effects", SOLVE | EVALUATE, false},
     {"accumulators", SOLVE | EVALUATE, false},
     {"risk", SOLVE | EVALUATE, false},
@@ -556,13 +588,18 @@ static const use uses[] = {
     {"together", SOLVE, false},
     {"place", SOLVE, false},
     {"device-map", SOLVE | EVALUATE, false},
+    {"interleave", SOLVE | EVALUATE, false},
+    {"v-shape", SOLVE | EVALUATE, false},
 };
 
 static const char *const unknown_to_greedy[] = {
-    "costs",        "objective", "slack",       "ipu-mem-per-tile", "sweep",     "time-limit",
-    "write-lp",     "write-mps", "min-layers",  "max-layers",       "cut-after", "no-cut-after",
-    "together",     "place",     "device-map",  "schedule",         "recompute", "effects",
-    "accumulators", "risk",      "calibration", "pareto",           "ipu-speed", NULL};
+    "costs",         "objective",  "slack",       "ipu-mem-per-tile",
+    "sweep",         "time-limit", "write-lp",    "write-mps",
+    "min-layers",    "max-layers", "cut-after",   "no-cut-after",
+    "together",      "place",      "device-map",  "interleave",
+    "v-shape",       "schedule",   "recompute",   "effects",
+    "accumulators",  "risk",       "calibration", "copies",
+    "micro-batches", "pareto",     "ipu-speed",   NULL};
 static const char *const profile_only[] = {"memory-model",
                                            "layer-name-regex",
                                            "inputs-regex-layer-0",
@@ -633,19 +670,58 @@ static popliner_status check_sweep(const options *o, popliner_error *error) {
     if (o->sweep != NULL && (o->write_lp != NULL || o->write_mps != NULL))
         return fail(error, "--sweep: each value has an integer program of its own; leave out "
                            "--write-lp and --write-mps, or the sweep");
-    if (is_of_ipus && o->device_map != NULL)
+    if (is_of_ipus && options_map_name(o) != NULL)
         return fail(error,
-                    "--sweep %s and --device-map exclude each other: the map says how many "
+                    "--sweep %s and %s exclude each other: the map says how many "
                     "stages there are",
-                    o->sweep);
+                    o->sweep, options_map_name(o));
     if ((is_of_ipus && o->num_ipus > 0) || (is_of_memory && o->mem_per_tile_bytes > 0))
         return fail(error, "--sweep %s: leave out --%s, which it goes through", o->sweep,
                     is_of_ipus ? "num-ipus" : "mem-per-tile");
     return POPLINER_OK;
 }
 
+const char *options_map_name(const options *o) {
+    return o->device_map != NULL ? "--device-map"
+           : o->interleave > 0   ? "--interleave"
+           : o->v_shape          ? "--v-shape"
+                                 : NULL;
+}
+
+/* Whether a device map is given in one way, and what is to be known for it. */
+static popliner_status check_map(const options *o, popliner_error *error) {
+    enum { V_SHAPED = 2, MOST_STAGES = 65536 };
+    const char *name = options_map_name(o);
+    if (name == NULL)
+        return POPLINER_OK;
+    if (o->calibrate != NULL)
+        return fail(error,
+                    "--calibrate %s: compares one stage with each IPU, in order; leave out %s",
+                    o->calibrate, name);
+    bool is_short = o->interleave > 0 || o->v_shape;
+    if (o->device_map != NULL && is_short)
+        return fail(error,
+                    "--device-map %s and %s exclude each other: both say which IPU each "
+                    "stage is on",
+                    o->device_map, o->interleave > 0 ? "--interleave" : "--v-shape");
+    if (o->device_map != NULL && o->num_ipus > 0)
+        return fail(error, "--device-map %s says which IPUs there are; leave out --num-ipus",
+                    o->device_map);
+    if (o->v_shape && o->interleave > 0 && o->interleave != V_SHAPED)
+        return fail(error, "--v-shape has two stages on each IPU, not %zu as --interleave says",
+                    o->interleave);
+    if (is_short && o->num_ipus == 0 && (actions_of(o) & (SOLVE | EVALUATE)) != 0)
+        return fail(error, "%s: on how many IPUs? Give --num-ipus", name);
+    size_t num_rounds = o->interleave > 0 ? o->interleave : V_SHAPED;
+    if (o->num_ipus > 0 && is_short && num_rounds > MOST_STAGES / o->num_ipus)
+        return fail(error, "%s: %zu stages on each of %zu IPUs are more than %d", name, num_rounds,
+                    o->num_ipus, MOST_STAGES);
+    return POPLINER_OK;
+}
+
 bool options_keep_activations(const options *o) {
-    return o->schedule == POPLINER_SCHEDULE_POPART || o->schedule == POPLINER_SCHEDULE_TF_GROUPED ||
+    return o->copies != NULL || o->schedule == POPLINER_SCHEDULE_POPART ||
+           o->schedule == POPLINER_SCHEDULE_TF_GROUPED ||
            o->schedule == POPLINER_SCHEDULE_TF_INTERLEAVED;
 }
 
@@ -663,27 +739,68 @@ static popliner_status check_effects(options *o, const given *g, popliner_error 
     return POPLINER_OK;
 }
 
+static const char *const replicas_only[] = {"batch", "micro-batch-size", "replica-bandwidth", NULL};
+static const char *const unknown_to_replicas[] = {"device-map", "interleave", "v-shape",
+                                                  "sweep",      "write-lp",   "write-mps",
+                                                  "slack",      "pareto",     NULL};
+
+static popliner_status check_replicas(const options *o, const given *g, popliner_error *error) {
+    const char *name = first_given(g, replicas_only);
+    if (o->total_ipus == 0)
+        return name == NULL ? POPLINER_OK
+                            : fail(error, "--%s means something with --total-ipus only", name);
+    name = first_given(g, unknown_to_replicas);
+    if (name != NULL)
+        return fail(error, "--total-ipus and --%s exclude each other", name);
+    if (o->costs == NULL || o->solver == SOLVER_GREEDY)
+        return fail(error, "--total-ipus %zu: replicas are chosen for --costs alone",
+                    o->total_ipus);
+    if ((o->micro_batches > 0) == (o->batch > 0))
+        return fail(error,
+                    "--total-ipus %zu: give --micro-batches, of each pipeline, or --batch, of all "
+                    "of them",
+                    o->total_ipus);
+    if (o->micro_batch_size > 0 && o->batch == 0)
+        return fail(error, "--micro-batch-size %zu: means something with --batch only",
+                    o->micro_batch_size);
+    return POPLINER_OK;
+}
+
 static popliner_status check_solving(const options *o, const given *g, popliner_error *error) {
     const char *name = first_given(g, unknown_to_greedy);
     if (name != NULL && o->solver == SOLVER_GREEDY)
         return fail(error, "--solver greedy knows nothing of --%s", name);
-    if (o->recompute != POPLINER_RECOMPUTE_NONE && !options_keep_activations(o))
+    if (o->recompute == POPLINER_RECOMPUTE_AUTO) {
+        static const char *const names[] = {"sweep",      "write-lp", "write-mps", "slack",
+                                            "total-ipus", "pareto",   NULL};
+        const char *other = first_given(g, names);
+        if (other != NULL)
+            return fail(error, "--recompute auto and --%s exclude each other", other);
+        if (o->costs == NULL)
+            return fail(error,
+                        "--recompute auto: is for --costs, which say what stages may choose");
+    } else if (o->recompute != POPLINER_RECOMPUTE_NONE && !options_keep_activations(o))
         return fail(error,
                     "--recompute %s means something for --schedule training (popart), "
-                    "tf-grouped and tf-interleaved only",
+                    "tf-grouped and tf-interleaved, and with --copies, only",
                     recomputes[o->recompute]);
-    if (o->device_map != NULL && o->num_ipus > 0)
-        return fail(error, "--device-map %s says which IPUs there are; leave out --num-ipus",
-                    o->device_map);
-    if (o->device_map != NULL && o->calibrate != NULL)
-        return fail(error,
-                    "--calibrate %s: compares one stage with each IPU, in order; leave out "
-                    "--device-map",
+    if (o->copies != NULL && o->schedule == POPLINER_SCHEDULE_INFERENCE)
+        return fail(error, "--copies %s: --schedule inference keeps nothing; leave out one of them",
+                    o->copies);
+    if (o->copies != NULL && o->calibrate != NULL)
+        return fail(error, "--calibrate %s: knows the copies of --schedule; leave out --copies",
                     o->calibrate);
-    popliner_status status = check_written(o, error);
+    if (o->micro_batches > 0 && o->copies == NULL && o->total_ipus == 0)
+        return fail(error, "--micro-batches means something with --copies or --total-ipus only");
+    popliner_status status = check_replicas(o, g, error);
+    if (status != POPLINER_OK)
+        return status;
+    status = check_written(o, error);
     if (status == POPLINER_OK)
         status = check_pareto(o, g, error);
-    return status == POPLINER_OK ? check_sweep(o, error) : status;
+    if (status == POPLINER_OK)
+        status = check_sweep(o, error);
+    return status == POPLINER_OK ? check_map(o, error) : status;
 }
 
 /* "--solve", "--solve and --evaluate": these actions, in the order of the names. */

@@ -83,11 +83,19 @@ typedef struct options {
     repeated together;      /* "A,B" each */
     repeated place;         /* "L=I,..." each */
     const char *device_map; /* "I,I,..." */
+    size_t interleave;      /* stages on each IPU; 0: not said */
+    bool v_shape;
     popliner_schedule schedule;
     const char *schedule_name; /* as it was given */
     popliner_recompute recompute;
-    unsigned effects; /* popliner_effect */
-    bool has_effects; /* they were asked for */
+    const char *copies;   /* a rule, or numbers separated by ',' */
+    size_t micro_batches; /* of a step in each pipeline; 0: not said */
+    size_t total_ipus;    /* 0: one pipeline */
+    size_t batch;         /* of a step in all pipelines; 0: not said */
+    size_t micro_batch_size;
+    const char *replica_bandwidth; /* bytes in a unit of time */
+    unsigned effects;              /* popliner_effect */
+    bool has_effects;              /* they were asked for */
     popliner_accumulators accumulators;
     popliner_need need;
     double time_limit_seconds;
@@ -115,6 +123,9 @@ typedef struct options {
 popliner_status options_parse(int argc, char **argv, options *result, popliner_error *error);
 
 void options_print_help(FILE *stream);
+
+/* The option that says which IPU each stage is on, or NULL if none does. */
+const char *options_map_name(const options *o);
 
 /* Whether the schedule is one whose early stages keep activations. */
 bool options_keep_activations(const options *o);

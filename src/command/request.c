@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/request.h"
 
+#include "command/copies.h"
 #include "command/names.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "command/nearest.h"
+#include "command/replicas.h"
 #include "command/session.h"
 #include "command/sizes.h"
 #include "command/sweep.h"
@@ -122,6 +124,20 @@ static popliner_status parse_device_map(const char *text, size_t **map, size_t *
     }
 }
 
+/* The device map of --interleave or --v-shape. */
+static popliner_status make_device_map(const options *o, size_t **map, size_t *count,
+                                       popliner_error *error) {
+    size_t num_ipus = o->num_ipus;
+    size_t num_rounds = o->interleave > 0 ? o->interleave : 2;
+    *count = num_rounds * num_ipus;
+    *map = new_array(*count, sizeof **map);
+    if (*map == NULL)
+        return fail_memory(error);
+    for (size_t stage = 0; stage < *count; stage++)
+        (*map)[stage] = o->v_shape && stage >= num_ipus ? *count - 1 - stage : stage % num_ipus;
+    return POPLINER_OK;
+}
+
 popliner_status request_begin(request *r, const session *s, popliner_memory_model otherwise,
                               popliner_error *error) {
     static const popliner_method methods[] = {
@@ -137,12 +153,15 @@ popliner_status request_begin(request *r, const session *s, popliner_memory_mode
     if (o->device_map != NULL)
         status =
             parse_device_map(o->device_map, &r->device_map, &r->solver.num_mapped_stages, error);
+    else if (options_map_name(o) != NULL)
+        status = make_device_map(o, &r->device_map, &r->solver.num_mapped_stages, error);
     r->solver.device_map = r->device_map;
     if (status == POPLINER_OK && o->solver == SOLVER_DP && request_shares_an_ipu(r))
         status = session_fail(error, POPLINER_ERROR_USAGE,
-                              "--solver dp: stages that share an IPU, as --device-map %s has them, "
+                              "--solver dp: stages that share an IPU, as %s%s%s has them, "
                               "are beyond a dynamic program; auto and ilp solve for them",
-                              o->device_map);
+                              options_map_name(o), o->device_map == NULL ? "" : " ",
+                              o->device_map == NULL ? "" : o->device_map);
     r->asked = (popliner_request)POPLINER_REQUEST_INIT;
     r->asked.memory_model = session_memory_model(s, otherwise);
     r->asked.schedule = o->schedule;
@@ -152,7 +171,7 @@ popliner_status request_begin(request *r, const session *s, popliner_memory_mode
     r->asked.need = o->need;
     r->asked.calibration = s->calibration;
     r->asked.solver = &r->solver;
-    return status;
+    return status == POPLINER_OK ? copies_take(r, o, error) : status;
 }
 
 /* Refuses a list for the sake of one of its names. */
@@ -165,6 +184,13 @@ static popliner_status no_objective(const char *option, const char *list, const 
         if (strlen(known) != length || memcmp(known, name, length) != 0) /* one given twice */
             nearest_offer(&n, known, strlen(known));
     }
+    static const char throughput[] = "throughput";
+    if (strcmp(option, "objective") == 0 && length == strlen(throughput) &&
+        memcmp(name, throughput, length) == 0)
+        return session_fail(error, POPLINER_ERROR_USAGE,
+                            "--objective %s: the throughput is that of all pipelines on a number "
+                            "of IPUs; give --total-ipus, and the throughput first",
+                            list);
     return session_fail(error, POPLINER_ERROR_USAGE,
                         "--%s %s: expected some of memory, cycles, traffic, ipus, balance, "
                         "each once, separated by commas%s",
@@ -194,6 +220,20 @@ static popliner_status parse_objectives(request *r, const char *option, const ch
     return POPLINER_OK;
 }
 
+/* With --total-ipus: what comes behind the throughput. */
+static popliner_status parse_behind_throughput(request *r, const char *text,
+                                               popliner_error *error) {
+    static const char first[] = "throughput";
+    size_t length = strlen(first);
+    if (text == NULL)
+        return parse_objectives(r, "objective", "memory,traffic", error);
+    if (strncmp(text, first, length) != 0 || (text[length] != ',' && text[length] != '\0'))
+        return session_fail(error, POPLINER_ERROR_USAGE,
+                            "--objective %s: with --total-ipus the first one is throughput", text);
+    return text[length] == '\0' ? POPLINER_OK
+                                : parse_objectives(r, "objective", text + length + 1, error);
+}
+
 /* The spread alone is smallest where everything runs on one IPU, which nobody means by balance:
  * first the fullest (or slowest) IPU is made as small as possible. A device map says itself how
  * many stages there are. */
@@ -207,6 +247,8 @@ static void complete_balance(request *r, popliner_objective first) {
 
 /* Those that were asked for, if any were. */
 static popliner_status take_objectives(request *r, const options *o, popliner_error *error) {
+    if (o->total_ipus > 0)
+        return parse_behind_throughput(r, o->objective, error);
     if (o->objective != NULL)
         return parse_objectives(r, "objective", o->objective, error);
     if (o->pareto == NULL)
@@ -457,7 +499,7 @@ static popliner_status set_speeds(request *r, session *s, const popliner_costs_f
     o->num_ipu_speeds = num_kept;
     if (status == POPLINER_OK && num_kept > 0 && request_shares_an_ipu(r))
         status = session_fail(error, POPLINER_ERROR_USAGE,
-                              "--device-map: stages cannot share an IPU where IPUs have speeds of "
+                              "stages cannot share an IPU where IPUs have speeds of "
                               "their own; leave these out, or give speeds of 1 with --ipu-speed");
     return status;
 }
@@ -473,6 +515,8 @@ popliner_status request_check(const options *o, popliner_error *error) {
     popliner_status status = popliner_analysis_options_check(&how, error);
     if (status == POPLINER_OK)
         status = take_objectives(&r, o, error);
+    if (status == POPLINER_OK)
+        status = replicas_check(o, error);
     if (status == POPLINER_OK && o->device_map != NULL)
         status = parse_device_map(o->device_map, &r.device_map, &number, error);
     if (status == POPLINER_OK)
@@ -537,8 +581,11 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
     enum { USUAL_IPUS = 16 };
     const options *o = &s->options;
     size_t told_ipus = file == NULL ? 0 : file->num_ipus;
-    popliner_status status = POPLINER_OK;
-    r->solver.max_stages = o->num_ipus > 0 ? o->num_ipus : told_ipus > 0 ? told_ipus : USUAL_IPUS;
+    r->solver.max_stages = o->num_ipus > 0     ? o->num_ipus
+                           : o->total_ipus > 0 ? o->total_ipus
+                           : told_ipus > 0     ? told_ipus
+                                               : USUAL_IPUS;
+    popliner_status status = copies_limit(r, o, error);
     r->solver.slack_percent = o->slack_percent;
     r->solver.time_limit_seconds = o->time_limit_seconds;
     r->solver.min_units = min_units(r, o);
@@ -551,11 +598,12 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
     if (r->cut_rules == NULL)
         return fail_memory(error);
     r->solver.cut_rules = r->cut_rules;
-    status = take_objectives(r, o, error);
     if (status == POPLINER_OK)
+        status = take_objectives(r, o, error);
+    if (status == POPLINER_OK && o->total_ipus == 0)
         complete_balance(r, file != NULL && file->is_graph ? POPLINER_OBJECTIVE_CYCLES
                                                            : POPLINER_OBJECTIVE_MEMORY);
-    if (r->solver.num_objectives == 0 && file != NULL && file->is_graph) {
+    if (o->total_ipus == 0 && r->solver.num_objectives == 0 && file != NULL && file->is_graph) {
         r->objectives[r->solver.num_objectives++] = POPLINER_OBJECTIVE_CYCLES;
         r->solver.objectives = r->objectives;
     }

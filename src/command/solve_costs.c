@@ -8,11 +8,13 @@
 #include "command/commands.h"
 #include "command/names.h"
 #include "command/pareto.h"
+#include "command/replicas.h"
 #include "command/request.h"
 #include "command/standard_input.h"
 #include "command/sweep.h"
 #include "command/written_files.h"
 #include "popliner/costs.h"
+#include "popliner/variants.h"
 
 static bool is_standard_input(const options *o) {
     return strcmp(o->costs, "-") == 0;
@@ -31,11 +33,17 @@ static popliner_status read_file(const options *o, const popliner_pipeline *pipe
     return status;
 }
 
+/* A replicas_read. */
+static popliner_status read_again(session *s, const popliner_pipeline *pipeline,
+                                  popliner_costs_file **file, popliner_error *error) {
+    return read_file(&s->options, pipeline, file, error);
+}
+
 /* For how many stages the costs are to be known, or the chain of a graph is to be the best;
  * SIZE_MAX if the options leave that to the file. Why nothing fits is asked for more stages than
  * --num-ipus, so where what a pipeline keeps counts, all are to be known. */
 static size_t stages_to_know(const options *o, const request *r) {
-    if (o->device_map != NULL)
+    if (options_map_name(o) != NULL)
         return r->solver.num_mapped_stages;
     bool has_number = o->num_ipus > 0 && o->sweep == NULL && !options_keep_activations(o);
     return has_number ? o->num_ipus : SIZE_MAX;
@@ -54,14 +62,15 @@ static popliner_status check_file(session *s, const popliner_costs_file *file,
         status = session_fail(error, POPLINER_ERROR_USAGE,
                               "--reserve: the costs have no limit of memory to keep something free "
                               "of; give --mem-per-tile");
+    const char *option = o->copies != NULL ? "copies" : "schedule";
+    const char *value = o->copies != NULL ? o->copies : o->schedule_name;
     if (status == POPLINER_OK && options_keep_activations(o) && !info->has_kept)
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     info->is_graph
-                        ? "--schedule %s: a graph does not say what a pipeline keeps, so nothing "
-                          "is kept."
-                        : "--schedule %s: the costs do not say what a pipeline keeps "
-                          "(\"stash\", or \"inputs\" with --recompute full), so nothing is kept.",
-                    o->schedule_name);
+                        ? "--%s %s: a graph does not say what a pipeline keeps, so nothing is kept."
+                        : "--%s %s: the costs do not say what a pipeline keeps (\"stash\", or "
+                          "\"inputs\" with --recompute full), so nothing is kept.",
+                    option, value);
     return status;
 }
 
@@ -75,6 +84,7 @@ static popliner_status make_request(session *s, request *r, popliner_costs_file 
     const popliner_pipeline pipeline = {
         .schedule = o->schedule,
         .recompute = o->recompute,
+        .copies = r->asked.copies,
         .max_stages = stages_to_know(o, r),
     };
     if (status == POPLINER_OK)
@@ -104,22 +114,33 @@ static popliner_status make_request(session *s, request *r, popliner_costs_file 
     return status;
 }
 
-static popliner_status solve_once(session *s, const request *r, popliner_certificate_input *input,
-                                  popliner_error *error) {
+static popliner_status solve_once(session *s, const request *r, const popliner_costs_file *file,
+                                  popliner_certificate_input *input, popliner_error *error) {
     popliner_certificate *certificate = NULL;
     double start = log_seconds();
+    popliner_variants_answer *answer = NULL;
+    bool chooses = input->recompute == POPLINER_RECOMPUTE_AUTO;
     interrupts_catch(&s->interrupts);
-    popliner_status status = popliner_solve(input->costs, &r->solver, &input->plan, error);
+    popliner_status status = chooses
+                                 ? popliner_variants_solve(file, &r->solver, &answer, error)
+                                 : popliner_solve(input->costs, &r->solver, &input->plan, error);
     interrupts_release(&s->interrupts);
     if (status != POPLINER_OK)
         return status;
     log_step(&s->log, "Solving", start);
+    if (chooses) {
+        input->plan = popliner_variants_take_plan(answer);
+        input->stage_choices = popliner_variants_texts(answer);
+    }
     status = popliner_certificate_create(input, &certificate, error);
+    popliner_variants_answer_free(answer);
+    input->stage_choices = NULL;
     if (status != POPLINER_OK) {
         popliner_plan_free(input->plan);
         return status;
     }
-    status = answer_print(s, r, certificate, input->costs, error);
+    /* remarks would solve again, without a choice */
+    status = answer_print(s, r, certificate, chooses ? NULL : input->costs, error);
     popliner_certificate_free(certificate);
     return status;
 }
@@ -135,14 +156,19 @@ popliner_status solve_costs_and_print(session *s, popliner_error *error) {
         input.options = &r.solver;
         input.schedule = s->options.schedule;
         input.recompute = s->options.recompute;
+        input.copies = r.asked.copies;
         input.unit_names = r.unit_names;
         input.option_names = &command_names;
         input.time_unit = info->time_unit;
         input.cycles_per_time_unit = info->cycles_per_time_unit;
         input.cuts_per_unit = info->cuts_per_unit;
-        status = s->options.sweep != NULL    ? sweep_print(s, input.costs, &r.solver, &input, error)
-                 : s->options.pareto != NULL ? pareto_print(s, &r, &input, error)
-                                             : solve_once(s, &r, &input, error);
+        if (s->options.total_ipus > 0)
+            status = replicas_print(s, &r, info, &input, read_again, error);
+        else if (s->options.sweep != NULL)
+            status = sweep_print(s, input.costs, &r.solver, &input, error);
+        else
+            status = s->options.pareto != NULL ? pareto_print(s, &r, &input, error)
+                                               : solve_once(s, &r, file, &input, error);
     }
     popliner_costs_file_free(file);
     request_free(&r);

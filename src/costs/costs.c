@@ -32,6 +32,7 @@ struct popliner_costs {
     size_t max_stages_to_end;
     popliner_shared_peak_function shared_peak;
     void *shared_peak_user;
+    pl_peak_parts_function peak_parts; /* NULL: not known */
     bool shared_peak_never_shrinks;
     bool shared_peak_is_quick;
     void *owned_user; /* shared_peak_user where it is the table's */
@@ -413,7 +414,25 @@ void popliner_costs_set_shared_peak(popliner_costs *costs, popliner_shared_peak_
     costs->shared_peak_never_shrinks = never_shrinks;
     costs->shared_peak = peak;
     costs->shared_peak_user = user;
+    costs->peak_parts = NULL;
     costs->shared_peak_is_quick = false;
+}
+
+void pl_costs_set_peak_parts(popliner_costs *costs, pl_peak_parts_function parts) {
+    costs->peak_parts = parts;
+}
+
+bool pl_costs_adds_shared_peaks(const popliner_costs *costs) {
+    return costs->shared_peak == NULL;
+}
+
+pl_peak_parts pl_costs_peak_parts(const popliner_costs *costs, const popliner_interval *stage) {
+    if (costs->peak_parts != NULL)
+        return costs->peak_parts(costs->shared_peak_user, stage);
+    uint64_t peak_bytes =
+        popliner_costs_peak(costs, stage->first_unit, stage->last_unit, stage->stages_to_end);
+    bool is_added = pl_costs_adds_shared_peaks(costs);
+    return (pl_peak_parts){is_added ? peak_bytes : 0, is_added ? 0 : peak_bytes};
 }
 
 void pl_costs_promise_quick_shared_peak(popliner_costs *costs) {

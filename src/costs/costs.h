@@ -98,6 +98,24 @@ popliner_status pl_costs_shared_peak(const popliner_costs *costs, const popliner
                                      size_t num_stages, uint64_t *peak_bytes,
                                      popliner_error *error);
 
+/* What is known of what stages on one IPU need together: at least the sum of their own bytes, and
+ * the most of the other bytes that one of them has. */
+typedef struct pl_peak_parts {
+    uint64_t own_bytes;
+    uint64_t other_bytes; /* code, say, which several stages may share */
+} pl_peak_parts;
+
+/* Who knows them; `user` is that of the shared peaks. To be set after these. */
+typedef pl_peak_parts (*pl_peak_parts_function)(const void *user, const popliner_interval *stage);
+void pl_costs_set_peak_parts(popliner_costs *costs, pl_peak_parts_function parts);
+
+/* Those of a stage. Where nothing is known but its peak, it has other bytes only; where peaks are
+ * added up, own ones only. */
+pl_peak_parts pl_costs_peak_parts(const popliner_costs *costs, const popliner_interval *stage);
+
+/* Whether the peaks of stages on one IPU are added up, without asking anybody. */
+bool pl_costs_adds_shared_peaks(const popliner_costs *costs);
+
 /* Shared peaks may be asked for a million times: each takes microseconds, not a measurement. To be
  * said after they are set; where they are added up it is so. */
 void pl_costs_promise_quick_shared_peak(popliner_costs *costs);

@@ -22,6 +22,8 @@ void popliner_costs_file_free(popliner_costs_file *file) {
     free(file->counted_units);
     free(file->time_unit);
     free(file->limits);
+    free(file->parameters);
+    pl_variants_free(&file->variants);
     free(file->speeds);
     free(file->additive.capacity_bytes);
     free(file->additive.memory_before);
@@ -98,6 +100,7 @@ static void describe(popliner_costs_file *file) {
     info->counted_units = file->counted_units;
     info->time_unit = file->time_unit;
     info->ipu_limits = file->limits;
+    info->parameter_bytes = file->parameters;
     info->ipu_speeds = file->speeds;
 }
 

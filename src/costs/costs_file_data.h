@@ -8,6 +8,8 @@
 
 #include <jansson.h>
 
+#include "costs/variants.h"
+
 enum {
     /* A table of this many units takes 1 GiB; more are a mistake or need joining first. */
     PL_MAX_UNITS = 16384,
@@ -49,8 +51,10 @@ struct popliner_costs_file {
     uint8_t *counted_units; /* NULL if all are */
     char *time_unit;
     popliner_ipu_limit *limits; /* [info.num_ipu_limits] */
+    uint64_t *parameters;       /* [units], or NULL */
     popliner_ipu_speed *speeds; /* [info.num_ipu_speeds] */
     pl_additive_costs additive; /* empty for graphs and listed intervals */
+    pl_variants variants;       /* empty but for POPLINER_RECOMPUTE_AUTO of popliner's own format */
 };
 
 /* Each fills the empty *file, whose owner frees it on failure, too. `path` is for messages.

@@ -19,12 +19,17 @@ const pl_known_keys pl_costs_json_keys[] = {
                             {"format", "version", "units", "$schema", "description", "time_unit",
                              "regions", "shared", "cuts", "cut_cycles", "intervals", "devices"}},
     [PL_COSTS_KEYS_REGION] = {"region", 1, {"name", "capacity"}},
-    [PL_COSTS_KEYS_UNIT] = {"unit", 1, {"name", "layer", "memory", "cycles", "stash", "inputs"}},
+    [PL_COSTS_KEYS_UNIT] = {"unit",
+                            1,
+                            {"name", "layer", "memory", "cycles", "stash", "inputs", "parameters",
+                             "variants", "recompute_cycles"}},
     [PL_COSTS_KEYS_SHARED] = {"shared", 2, {"units", "memory"}},
     [PL_COSTS_KEYS_INTERVAL] = {"interval",
                                 3,
-                                {"first", "last", "memory", "cycles", "stash", "inputs"}},
+                                {"first", "last", "memory", "cycles", "stash", "inputs", "variants",
+                                 "recompute_cycles"}},
     [PL_COSTS_KEYS_DEVICES] = {"devices", 0, {"count", "memory", "memories", "speeds"}},
+    [PL_COSTS_KEYS_VARIANT] = {"variant", 1, {"name", "memory", "cycles", "stash"}},
 };
 const size_t pl_num_costs_json_keys = sizeof pl_costs_json_keys / sizeof *pl_costs_json_keys;
 
@@ -152,9 +157,14 @@ static bool is_fraction(const json_t *value) {
 static void look_for_cycles(pl_costs_json *r, const json_t *objects) {
     for (size_t i = 0; i < json_array_size(objects); ++i) {
         const json_t *cycles = json_object_get(json_array_get(objects, i), "cycles");
+        const json_t *more = json_object_get(json_array_get(objects, i), "recompute_cycles");
+        const json_t *variants = json_object_get(json_array_get(objects, i), "variants");
         r->has_cycles = r->has_cycles || cycles != NULL;
-        if (is_fraction(cycles))
+        if (is_fraction(cycles) || is_fraction(more))
             r->scale = PL_TIME_SCALE;
+        for (size_t k = 0; k < json_array_size(variants); ++k)
+            if (is_fraction(json_object_get(json_array_get(variants, k), "cycles")))
+                r->scale = PL_TIME_SCALE;
     }
 }
 
@@ -268,6 +278,8 @@ static popliner_status read_all(pl_costs_json *r) {
     if (status == POPLINER_OK)
         status = intervals != NULL ? pl_costs_json_fill_listed(r, intervals)
                                    : pl_costs_json_fill_additive(r);
+    if (status == POPLINER_OK && r->pipeline.recompute == POPLINER_RECOMPUTE_AUTO)
+        status = pl_costs_json_finish_variants(r, intervals != NULL);
     return status;
 }
 
@@ -292,6 +304,8 @@ popliner_status pl_read_costs_json(const json_t *root, const char *path,
     free(r.cycles);
     free(r.cut_cycles);
     free(r.interval_bytes);
+    free(r.recompute_cycles);
+    free(r.variant_interval);
     free(r.lines);
     return status;
 }

@@ -19,6 +19,7 @@ enum {
     PL_COSTS_KEYS_SHARED,
     PL_COSTS_KEYS_INTERVAL,
     PL_COSTS_KEYS_DEVICES,
+    PL_COSTS_KEYS_VARIANT,
 };
 
 /* While a file is read. */
@@ -35,15 +36,18 @@ typedef struct pl_costs_json {
     bool has_kept; /* something that the pipeline's stages keep copies of */
     uint64_t scale;
     uint64_t sum_cycles;
-    uint64_t *sum_bytes;      /* [num_regions], of all that can add up */
-    uint64_t *memory;         /* [num_units * num_regions] */
-    uint64_t *stash;          /* the same */
-    uint64_t *cycles;         /* [num_units] */
-    uint64_t *cut_cycles;     /* [num_units + 1], by the unit behind the cut */
-    pl_interval_sums sums;    /* bytes by region */
-    pl_id_map listed;         /* intervals, by first_unit * num_units + last_unit */
-    uint64_t *interval_bytes; /* [3 * num_regions]: memory, stash, inputs */
-    pl_peak_line *lines;      /* [num_regions], of an interval of a pipeline; else NULL */
+    uint64_t *sum_bytes;        /* [num_regions], of all that can add up */
+    uint64_t *memory;           /* [num_units * num_regions] */
+    uint64_t *stash;            /* the same */
+    uint64_t *cycles;           /* [num_units] */
+    uint64_t *cut_cycles;       /* [num_units + 1], by the unit behind the cut */
+    pl_interval_sums sums;      /* bytes by region */
+    pl_id_map listed;           /* intervals, by first_unit * num_units + last_unit */
+    uint64_t *interval_bytes;   /* [3 * num_regions]: memory, stash, inputs */
+    uint64_t *recompute_cycles; /* [num_units]: what recomputing all of a stage adds */
+    size_t *variant_interval;   /* [variants of the file]: of listed ones, the place */
+    size_t variant_capacity;
+    pl_peak_line *lines; /* [num_regions], of an interval of a pipeline; else NULL */
 } pl_costs_json;
 
 /* ---- Values: each fails with INPUT, and says what was expected, or with MEMORY ---- */
@@ -79,6 +83,20 @@ popliner_status pl_costs_json_read_regions(pl_costs_json *r);
 popliner_status pl_costs_json_read_units(pl_costs_json *r, bool is_listed);
 popliner_status pl_costs_json_read_shared(pl_costs_json *r);
 popliner_status pl_costs_json_read_devices(pl_costs_json *r);
+
+/* ---- What stages choose from, for POPLINER_RECOMPUTE_AUTO ---- */
+
+/* Adds the unit as it is, and its variants; its costs have been read. */
+popliner_status pl_costs_json_read_unit_variants(pl_costs_json *r, size_t unit,
+                                                 const json_t *value);
+
+/* The same of a listed interval, whose bytes are in interval_bytes. */
+popliner_status pl_costs_json_read_interval_variants(pl_costs_json *r, size_t i,
+                                                     const json_t *value, size_t interval,
+                                                     uint64_t cycles);
+
+/* Completes them when all is read, and the table is made. */
+popliner_status pl_costs_json_finish_variants(pl_costs_json *r, bool is_listed);
 
 /* ---- The table ---- */
 

@@ -7,6 +7,21 @@
 #include <string.h>
 
 #include "costs/costs.h"
+#include "costs/triangle.h"
+
+/* With full recomputation an interval takes longer. */
+static popliner_status add_recomputing(pl_costs_json *r, size_t i, const json_t *interval,
+                                       uint64_t *cycles) {
+    const json_t *value = json_object_get(interval, "recompute_cycles");
+    pl_json_place place = pl_place("intervals[%zu].recompute_cycles", i);
+    uint64_t more = 0;
+    popliner_status status =
+        value == NULL ? POPLINER_OK : pl_costs_json_cycles(r, &place, value, &more);
+    if (status == POPLINER_OK && more > POPLINER_MAX_CYCLES - *cycles)
+        status = pl_json_refuse(&r->json, &place, "too many, with the cycles of the interval");
+    *cycles += status == POPLINER_OK ? more : 0;
+    return status;
+}
 
 static popliner_status read_interval(pl_costs_json *r, size_t i, const json_t *value) {
     static const char *const keys[] = {"memory", "stash", "inputs"};
@@ -46,8 +61,13 @@ static popliner_status read_interval(pl_costs_json *r, size_t i, const json_t *v
     if (status != POPLINER_OK)
         return status;
     bool recomputes = r->pipeline.recompute == POPLINER_RECOMPUTE_FULL;
-    status = pl_costs_json_set_peaks(r, first, last, r->interval_bytes,
-                                     r->interval_bytes + (recomputes ? 2 : 1) * width);
+    status = pl_costs_json_read_interval_variants(
+        r, i, value, pl_triangle_place(r->num_units, first, last), cycles);
+    if (status == POPLINER_OK && recomputes)
+        status = add_recomputing(r, i, value, &cycles);
+    if (status == POPLINER_OK)
+        status = pl_costs_json_set_peaks(r, first, last, r->interval_bytes,
+                                         r->interval_bytes + (recomputes ? 2 : 1) * width);
     if (status != POPLINER_OK)
         return status;
     if (r->has_cycles)
@@ -93,7 +113,8 @@ popliner_status pl_costs_json_fill_listed(pl_costs_json *r, const json_t *list) 
     for (size_t i = 0; i < json_array_size(list); ++i) {
         const json_t *interval = json_array_get(list, i);
         bool recomputes = r->pipeline.recompute == POPLINER_RECOMPUTE_FULL;
-        if (json_object_get(interval, recomputes ? "inputs" : "stash") != NULL)
+        if (json_object_get(interval, recomputes ? "inputs" : "stash") != NULL ||
+            r->pipeline.recompute == POPLINER_RECOMPUTE_AUTO)
             r->has_kept = true;
     }
     if (status == POPLINER_OK)

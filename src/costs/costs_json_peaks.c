@@ -26,7 +26,10 @@ static uint64_t peak_of(const pl_additive_costs *additive, const uint64_t *memor
 popliner_status pl_costs_json_add_pipeline(pl_costs_json *r) {
     size_t max_stages =
         r->pipeline.max_stages < r->num_units ? r->pipeline.max_stages : r->num_units;
-    if (!r->has_kept || !pl_schedule_keeps(r->pipeline.schedule) || max_stages < 2)
+    if (pl_pipeline_has_own_copies(&r->pipeline) &&
+        max_stages > popliner_copies_max_stages(&r->pipeline.copies))
+        max_stages = popliner_copies_max_stages(&r->pipeline.copies);
+    if (!r->has_kept || !pl_pipeline_keeps(&r->pipeline) || max_stages < 2)
         return POPLINER_OK;
     r->lines = pl_new_array(r->num_regions, sizeof *r->lines);
     size_t *copies = pl_new_array(max_stages, sizeof *copies);
@@ -57,7 +60,8 @@ popliner_status pl_costs_json_set_peaks(const pl_costs_json *r, size_t first, si
     const popliner_interval interval = {first, last, 1};
     size_t forbidden_from = SIZE_MAX;
     if (r->lines == NULL) {
-        pl_costs_set_peak(r->file->costs, first, last, 1, peak_of(a, memory, kept, 0));
+        pl_costs_set_peak(r->file->costs, first, last, 1,
+                          peak_of(a, memory, kept, pl_pipeline_copies(&r->pipeline, 1)));
         return POPLINER_OK;
     }
     for (size_t i = 0; i < r->num_regions; ++i) {
@@ -106,6 +110,40 @@ static popliner_status shared_peak(void *user, const popliner_interval *stages, 
     return POPLINER_OK;
 }
 
+/* The region in which all units need most. */
+static size_t largest_region(const pl_additive_costs *a, size_t num_units) {
+    const uint64_t *all = a->memory_before + num_units * a->num_regions;
+    size_t largest = 0;
+    for (size_t i = 1; i < a->num_regions; ++i)
+        largest = all[i] > all[largest] ? i : largest;
+    return largest;
+}
+
+/* A pl_peak_parts_function: one region alone, for a peak is no less. */
+static pl_peak_parts peak_parts(const void *user, const popliner_interval *stage) {
+    const popliner_costs_file *file = user;
+    const pl_additive_costs *a = &file->additive;
+    size_t width = a->num_regions;
+    size_t region = largest_region(a, popliner_costs_num_units(file->costs));
+    size_t from = stage->first_unit * width + region;
+    size_t to = (stage->last_unit + 1) * width + region;
+    uint64_t kept = a->pipeline.recompute == POPLINER_RECOMPUTE_FULL
+                        ? a->inputs[from]
+                        : a->stash_before[to] - a->stash_before[from];
+    pl_peak_parts parts = {a->memory_before[to] - a->memory_before[from] +
+                               pl_pipeline_copies(&a->pipeline, stage->stages_to_end) * kept,
+                           0};
+    for (size_t k = 0; k < a->num_shared; ++k) {
+        const pl_shared_memory *shared = &a->shared[k];
+        size_t u = 0;
+        while (u < shared->num_units && shared->units[u] < stage->first_unit)
+            ++u;
+        if (u < shared->num_units && shared->units[u] <= stage->last_unit)
+            parts.other_bytes += shared->bytes[region];
+    }
+    return parts;
+}
+
 popliner_status pl_costs_json_fill_additive(pl_costs_json *r) {
     pl_additive_costs *a = &r->file->additive;
     popliner_costs *costs = r->file->costs;
@@ -117,6 +155,7 @@ popliner_status pl_costs_json_fill_additive(pl_costs_json *r) {
         a->stash_before[i + width] = a->stash_before[i] + r->stash[i];
         r->has_kept = r->has_kept || kept_bytes[i] > 0;
     }
+    r->has_kept = r->has_kept || r->pipeline.recompute == POPLINER_RECOMPUTE_AUTO;
     popliner_status status = pl_costs_json_add_pipeline(r);
     if (status != POPLINER_OK)
         return status;
@@ -131,7 +170,7 @@ popliner_status pl_costs_json_fill_additive(pl_costs_json *r) {
                                            a->stash_before[first * width + i];
             status =
                 pl_costs_json_set_peaks(r, first, last, pl_interval_sums_extend(&r->sums), kept);
-            cycles += r->cycles[last];
+            cycles += r->cycles[last] + (recomputes ? r->recompute_cycles[last] : 0);
             if (r->has_cycles)
                 pl_costs_set_cycles(costs, first, last,
                                     cycles + r->cut_cycles[first] + r->cut_cycles[last + 1]);
@@ -139,6 +178,7 @@ popliner_status pl_costs_json_fill_additive(pl_costs_json *r) {
     }
     /* the inputs of a stage that begins earlier may be smaller */
     popliner_costs_set_shared_peak(costs, shared_peak, r->file, !recomputes);
+    pl_costs_set_peak_parts(costs, peak_parts);
     pl_costs_promise_quick_shared_peak(costs);
     return status;
 }

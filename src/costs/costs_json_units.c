@@ -87,23 +87,38 @@ static popliner_status make_room(pl_costs_json *r) {
     r->cycles = pl_new_array(r->num_units, sizeof *r->cycles);
     r->cut_cycles = pl_new_array(r->num_units + 1, sizeof *r->cut_cycles);
     r->interval_bytes = pl_new_array(3 * r->num_regions, sizeof *r->interval_bytes);
+    r->recompute_cycles = pl_new_array(r->num_units, sizeof *r->recompute_cycles);
     additive->inputs = pl_new_array(count, sizeof *additive->inputs);
     additive->memory_before = pl_new_array(count + r->num_regions, sizeof *additive->memory_before);
     additive->stash_before = pl_new_array(count + r->num_regions, sizeof *additive->stash_before);
     r->file->counted_units = pl_new_array(r->num_units, 1);
     r->file->names = pl_new_array(r->num_units, sizeof *r->file->names);
     bool has_room = r->sum_bytes != NULL && r->memory != NULL && r->stash != NULL &&
-                    r->cycles != NULL && r->cut_cycles != NULL && r->interval_bytes != NULL &&
-                    additive->inputs != NULL && additive->memory_before != NULL &&
-                    additive->stash_before != NULL && r->file->counted_units != NULL &&
-                    r->file->names != NULL &&
+                    r->cycles != NULL && r->cut_cycles != NULL && r->recompute_cycles != NULL &&
+                    r->interval_bytes != NULL && additive->inputs != NULL &&
+                    additive->memory_before != NULL && additive->stash_before != NULL &&
+                    r->file->counted_units != NULL && r->file->names != NULL &&
                     pl_interval_sums_init(&r->sums, r->num_units, r->num_regions);
     return has_room ? POPLINER_OK : pl_costs_json_fail_memory(r);
 }
 
+/* The first unit that has some makes room for those of all. */
+static popliner_status read_parameters(pl_costs_json *r, size_t unit, const json_t *value) {
+    pl_json_place place = pl_place("units[%zu].parameters", unit);
+    popliner_costs_file *file = r->file;
+    if (value == NULL)
+        return POPLINER_OK;
+    if (file->parameters == NULL)
+        file->parameters = pl_new_array(r->num_units, sizeof *file->parameters);
+    return file->parameters == NULL
+               ? pl_costs_json_fail_memory(r)
+               : pl_json_whole(&r->json, &place, value, 0, PL_MAX_BYTES, &file->parameters[unit]);
+}
+
 static popliner_status read_unit(pl_costs_json *r, size_t unit, const json_t *value,
                                  bool is_listed) {
-    static const char *const own_costs[] = {"memory", "cycles", "stash", "inputs"};
+    static const char *const own_costs[] = {"memory", "cycles",   "stash",
+                                            "inputs", "variants", "recompute_cycles"};
     pl_json_place place = pl_place("units[%zu]", unit);
     pl_json_place name_place = pl_place("units[%zu].name", unit);
     pl_json_place layer_place = pl_place("units[%zu].layer", unit);
@@ -122,7 +137,7 @@ static popliner_status read_unit(pl_costs_json *r, size_t unit, const json_t *va
     }
     if (status != POPLINER_OK)
         return status;
-    for (size_t i = 0; is_listed && i < 4; ++i)
+    for (size_t i = 0; is_listed && i < sizeof own_costs / sizeof *own_costs; ++i)
         if (json_object_get(value, own_costs[i]) != NULL)
             return pl_json_refuse(&r->json, &place,
                                   "\"%s\" of a unit and \"intervals\" exclude each other: the "
@@ -134,10 +149,15 @@ static popliner_status read_unit(pl_costs_json *r, size_t unit, const json_t *va
     if (status == POPLINER_OK)
         status = pl_costs_json_additive_bytes(r, &place, value, "inputs",
                                               r->file->additive.inputs + row);
+    if (status == POPLINER_OK)
+        status = read_parameters(r, unit, json_object_get(value, "parameters"));
     if (status == POPLINER_OK && cycles != NULL)
         status = pl_costs_json_cycles(r, &cycles_place, cycles, &r->cycles[unit]);
     if (status == POPLINER_OK)
         status = pl_costs_json_add_up_cycles(r, &cycles_place, r->cycles[unit]);
+    if (status != POPLINER_OK)
+        return status;
+    status = is_listed ? POPLINER_OK : pl_costs_json_read_unit_variants(r, unit, value);
     if (status != POPLINER_OK)
         return status;
     const char *name = r->units.items[unit];

@@ -273,6 +273,17 @@ static bool remove_inputs(reader *r) {
     return true;
 }
 
+/* The memory of each unit is that of its parameters. */
+static popliner_status take_parameters(popliner_costs_file *file, popliner_error *error) {
+    size_t num_units = popliner_costs_num_units(file->costs);
+    file->parameters = pl_new_array(num_units, sizeof *file->parameters);
+    if (file->parameters == NULL)
+        return pl_fail_memory(error, "the parameters of the graph");
+    for (size_t unit = 0; unit < num_units; ++unit)
+        file->parameters[unit] = popliner_costs_peak(file->costs, unit, unit, 1);
+    return POPLINER_OK;
+}
+
 popliner_status pl_read_graph_text(const char *text, size_t length, const char *path,
                                    popliner_costs_file *file, popliner_error *error) {
     reader r = {.path = path, .error = error};
@@ -286,6 +297,8 @@ popliner_status pl_read_graph_text(const char *text, size_t length, const char *
         status = pl_fail_memory(error, "the nodes of the graph");
     if (status == POPLINER_OK)
         status = pl_layer_graph_fill(&r.graph, path, SIZE_MAX, file, error);
+    if (status == POPLINER_OK)
+        status = take_parameters(file, error);
     file->info.is_graph = true;
     file->info.cycles_per_time_unit = PL_TIME_SCALE;
     file->time_unit = pl_copy_string("ms", strlen("ms"));

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "costs/pipeline.h"
 
+#include "base/failure.h"
+
 /* A stage keeps `each` copies for every stage behind it, and `more` if there is any; with buffers
  * `more_buffered` instead, and the last stage `last_buffered`. */
 typedef struct schedule {
@@ -31,9 +33,19 @@ static size_t count_copies(const schedule *s, bool with_buffers, size_t stages_t
     return s->each * (stages_to_end - 1) + (with_buffers ? s->more_buffered : s->more);
 }
 
+bool pl_pipeline_has_own_copies(const popliner_pipeline *pipeline) {
+    return pipeline->copies.rule != POPLINER_COPIES_OF_SCHEDULE;
+}
+
+bool pl_pipeline_keeps(const popliner_pipeline *pipeline) {
+    return pl_pipeline_has_own_copies(pipeline) || pl_schedule_keeps(pipeline->schedule);
+}
+
 size_t pl_pipeline_copies_for(const popliner_pipeline *pipeline, popliner_need need,
                               size_t stages_to_end) {
     const schedule *s = find(pipeline->schedule);
+    if (pl_pipeline_has_own_copies(pipeline))
+        return popliner_copies_at(&pipeline->copies, stages_to_end);
     if (s == NULL)
         return 0;
     size_t with = count_copies(s, true, stages_to_end);
@@ -71,9 +83,30 @@ pl_schedule_kind pl_schedule_kind_of(popliner_schedule number) {
     return s == NULL ? PL_SCHEDULE_PLAIN : s->kind;
 }
 
+pl_schedule_kind pl_pipeline_kind(const popliner_pipeline *pipeline) {
+    pl_schedule_kind kind = pl_schedule_kind_of(pipeline->schedule);
+    return kind == PL_SCHEDULE_PLAIN && pl_pipeline_has_own_copies(pipeline) ? PL_SCHEDULE_IN_SLICES
+                                                                             : kind;
+}
+
+popliner_status pl_pipeline_check(const popliner_pipeline *pipeline, popliner_error *error) {
+    if (find(pipeline->schedule) == NULL)
+        return pl_fail(error, POPLINER_ERROR_USAGE, "there is no schedule %d",
+                       (int)pipeline->schedule);
+    if (pl_recompute_name(pipeline->recompute) == NULL)
+        return pl_fail(error, POPLINER_ERROR_USAGE, "there is no way of recomputing %d",
+                       (int)pipeline->recompute);
+    if (!pl_pipeline_has_own_copies(pipeline))
+        return POPLINER_OK;
+    if (pipeline->schedule == POPLINER_SCHEDULE_INFERENCE)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "copies: the schedule inference keeps nothing; leave out one of them");
+    return popliner_copies_check(&pipeline->copies, error);
+}
+
 bool pl_pipeline_never_shrinks(const popliner_pipeline *pipeline, popliner_need need) {
     bool has_buffers =
-        pl_schedule_kind_of(pipeline->schedule) == PL_SCHEDULE_IN_CYCLES &&
+        pl_pipeline_kind(pipeline) == PL_SCHEDULE_IN_CYCLES &&
         (need == POPLINER_NEED_MOST || (pipeline->effects & POPLINER_EFFECT_BUFFERS) != 0);
     return pipeline->recompute == POPLINER_RECOMPUTE_NONE && !has_buffers &&
            !pl_is_calibrated(&pipeline->calibration) && need != POPLINER_NEED_LEAST;
@@ -115,6 +148,7 @@ const char *pl_recompute_name(popliner_recompute recompute) {
         [POPLINER_RECOMPUTE_NONE] = "none",
         [POPLINER_RECOMPUTE_STANDARD] = "standard",
         [POPLINER_RECOMPUTE_FULL] = "full",
+        [POPLINER_RECOMPUTE_AUTO] = "auto",
     };
     return (size_t)recompute < sizeof names / sizeof *names ? names[recompute] : NULL;
 }

@@ -22,6 +22,12 @@ bool pl_pipeline_frees_originals(const popliner_pipeline *pipeline);
 /* No schedule has more copies of anything, so far from the end. */
 size_t pl_most_copies(size_t stages_to_end);
 
+/* Whether there are copies of its own, instead of the schedule's. */
+bool pl_pipeline_has_own_copies(const popliner_pipeline *pipeline);
+
+/* Whether any stage keeps something, by the schedule or by copies of its own. */
+bool pl_pipeline_keeps(const popliner_pipeline *pipeline);
+
 /* Whether any stage keeps something. */
 bool pl_schedule_keeps(popliner_schedule schedule);
 
@@ -32,6 +38,12 @@ typedef enum pl_schedule_kind {
     PL_SCHEDULE_IN_CYCLES, /* it trains; what is sent leaves at the end of a cycle of both */
 } pl_schedule_kind;
 pl_schedule_kind pl_schedule_kind_of(popliner_schedule schedule);
+
+/* That of a pipeline: with copies of its own it trains, whatever the schedule. */
+pl_schedule_kind pl_pipeline_kind(const popliner_pipeline *pipeline);
+
+/* Whether it makes sense, but for the calibration. Errors: USAGE. */
+popliner_status pl_pipeline_check(const popliner_pipeline *pipeline, popliner_error *error);
 
 /* Whether a stage never needs less when it grows. What it hands on or recomputes can become less,
  * so can what operations explain at the step of the peak, and the last stage may have other scales

@@ -171,7 +171,7 @@ static popliner_status find_effects(pl_interval_inputs *inputs, bool with_all_ne
     inputs->frees_originals = inputs->keeps && pl_pipeline_frees_originals(pipeline);
     inputs->has_buffers =
         ((effects & POPLINER_EFFECT_BUFFERS) != 0 || inputs->wants_need[POPLINER_NEED_MOST]) &&
-        pl_schedule_kind_of(pipeline->schedule) == PL_SCHEDULE_IN_CYCLES;
+        pl_pipeline_kind(pipeline) == PL_SCHEDULE_IN_CYCLES;
     if (with_all_needs || pl_wants_accumulators(pipeline, true))
         inputs->has_accumulators = pl_has_accumulators(p);
     if (pl_wants_accumulators(pipeline, true))

@@ -200,7 +200,7 @@ popliner_status pl_peak_envelope_fill(const pl_peak_envelope *tiles, const popli
     size_t num_units = popliner_costs_num_units(costs);
     size_t max_stages = 1;
     while (max_stages < pipeline->max_stages && max_stages < num_units &&
-           pl_schedule_keeps(pipeline->schedule) &&
+           pl_pipeline_keeps(pipeline) &&
            pl_pipeline_copies_for(pipeline, need, max_stages + 1) <= tiles->max_copies)
         max_stages++;
     popliner_status status = pl_costs_add_pipeline(costs, max_stages, error);

@@ -180,14 +180,18 @@ bool pl_details_check(const pl_stage_details *details, size_t num_units,
 
 bool pl_details_serve(const pl_details_key *measured, const popliner_pipeline *wanted) {
     const popliner_pipeline *own = &measured->pipeline;
-    pl_schedule_kind kind = pl_schedule_kind_of(wanted->schedule);
+    pl_schedule_kind kind = pl_pipeline_kind(wanted);
     if (own->effects != wanted->effects || pl_is_calibrated(&wanted->calibration))
         return false;
     if (!measured->is_training)
         return true;
-    return kind == pl_schedule_kind_of(own->schedule) &&
+    /* no more copies than largest tiles are known for, see pl_most_copies */
+    if (pl_pipeline_has_own_copies(wanted) &&
+        pl_pipeline_copies(wanted, own->max_stages) > pl_most_copies(own->max_stages))
+        return false;
+    return kind == pl_pipeline_kind(own) &&
            (kind == PL_SCHEDULE_PLAIN || own->accumulators == wanted->accumulators) &&
-           (!pl_schedule_keeps(wanted->schedule) ||
+           (!pl_pipeline_keeps(wanted) ||
             (own->max_stages > 1 && own->recompute == wanted->recompute));
 }
 

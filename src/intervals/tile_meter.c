@@ -53,14 +53,18 @@ static size_t count_sums(const pl_interval_inputs *inputs) {
                                           : PL_SUM_STASH;
 }
 
+/* With details what is measured serves every schedule. */
+static size_t most_copies(const pl_interval_inputs *inputs, popliner_need need, bool with_details) {
+    size_t own = pl_pipeline_copies_for(&inputs->options->pipeline, need, inputs->max_stages);
+    size_t any = with_details ? pl_most_copies(inputs->max_stages) : 0;
+    return own > any ? own : any;
+}
+
 static bool begin_largest(pl_tile_meter *meter, bool with_details) {
     const pl_interval_inputs *inputs = meter->inputs;
     bool memory = true;
     for (int need = 0; memory && need < POPLINER_NUM_NEEDS; need++) {
-        size_t max_copies = with_details
-                                ? pl_most_copies(inputs->max_stages)
-                                : pl_pipeline_copies_for(&inputs->options->pipeline,
-                                                         (popliner_need)need, inputs->max_stages);
+        size_t max_copies = most_copies(inputs, (popliner_need)need, with_details);
         if (inputs->wants_need[need])
             memory = pl_peak_envelope_begin(&meter->largest[need],
                                             pl_triangle_size(inputs->chain->num_units), max_copies);

@@ -31,7 +31,7 @@ bool pl_has_accumulators(const popliner_profile *p) {
 
 bool pl_wants_accumulators(const popliner_pipeline *pipeline, bool is_training) {
     return is_training && pipeline->accumulators != POPLINER_ACCUMULATORS_NONE &&
-           pl_schedule_kind_of(pipeline->schedule) != PL_SCHEDULE_PLAIN;
+           pl_pipeline_kind(pipeline) != PL_SCHEDULE_PLAIN;
 }
 
 uint64_t pl_accumulator_factor(const popliner_pipeline *pipeline, bool has_accumulators) {

@@ -127,7 +127,7 @@ popliner_status pl_stage_measure_shared(pl_stage_meter *meter, const popliner_pi
     if ((meter->effects & POPLINER_EFFECT_PASSING) != 0)
         status = find_passed(meter, error);
     if (status == POPLINER_OK && is_training &&
-        pl_schedule_kind_of(pipeline->schedule) == PL_SCHEDULE_IN_CYCLES) {
+        pl_pipeline_kind(pipeline) == PL_SCHEDULE_IN_CYCLES) {
         size_t num_tiles = meter->profile->target.num_tiles;
         handed_on = pl_new_array(num_tiles, sizeof *handed_on);
         handed_in = pl_new_array(num_tiles, sizeof *handed_in);

@@ -140,7 +140,7 @@ static popliner_status copy_input(popliner_certificate *c, const pl_certificate_
     bool memory = true;
     c->input = *input;
     c->is_measured = input->profile != NULL;
-    c->has_stash = pl_schedule_keeps(input->pipeline.schedule);
+    c->has_stash = pl_pipeline_keeps(&input->pipeline);
     popliner_status status = pl_owned_options_copy(&c->options, input->options, num_units, error);
     if (status != POPLINER_OK)
         return status;
@@ -223,18 +223,19 @@ popliner_status pl_certificate_take_input(const popliner_certificate_input *call
     if (status == POPLINER_OK && (own.costs == NULL || own.unit_names == NULL))
         status = pl_fail(error, POPLINER_ERROR_USAGE,
                          "a certificate needs costs and the names of their units");
-    if (status == POPLINER_OK && pl_schedule_name(own.schedule) == NULL)
-        status = pl_fail(error, POPLINER_ERROR_USAGE, "there is no schedule %d", (int)own.schedule);
-    if (status == POPLINER_OK && pl_recompute_name(own.recompute) == NULL)
-        status = pl_fail(error, POPLINER_ERROR_USAGE, "there is no way %d of recomputing",
-                         (int)own.recompute);
+    const popliner_pipeline pipeline = {.schedule = own.schedule,
+                                        .recompute = own.recompute,
+                                        .max_stages = 1,
+                                        .copies = own.copies};
+    if (status == POPLINER_OK)
+        status = pl_pipeline_check(&pipeline, error);
     if (status == POPLINER_OK)
         status = pl_solver_options_take(own.options, options, listener, error);
     if (status != POPLINER_OK)
         return status;
     *input = (pl_certificate_input){
         .options = options,
-        .pipeline = {.schedule = own.schedule, .recompute = own.recompute, .max_stages = 1},
+        .pipeline = pipeline,
         .num_units = popliner_costs_num_units(own.costs),
         .unit_names = own.unit_names,
         .time_unit = own.time_unit == NULL ? "cycles" : own.time_unit,
@@ -243,6 +244,29 @@ popliner_status pl_certificate_take_input(const popliner_certificate_input *call
         .has_cycles = popliner_costs_has_cycles(own.costs),
     };
     return pl_option_names_take(own.option_names, &input->option_names, error);
+}
+
+/* Those of an input that may be shorter. */
+static const char *const *choices_of(const popliner_certificate_input *input) {
+    popliner_certificate_input own = POPLINER_CERTIFICATE_INPUT_INIT;
+    popliner_status status =
+        pl_struct_take(&own, sizeof own, input, "popliner_certificate_input", NULL);
+    return status == POPLINER_OK ? own.stage_choices : NULL;
+}
+
+/* Copies how stages recompute, if that was chosen. */
+static popliner_status copy_choices(popliner_certificate *c, const char *const *choices,
+                                    popliner_error *error) {
+    if (choices == NULL)
+        return POPLINER_OK;
+    c->stage_choices = pl_new_array(c->plan.num_stages, sizeof *c->stage_choices);
+    for (size_t i = 0; c->stage_choices != NULL && i < c->plan.num_stages; i++) {
+        c->stage_choices[i] = pl_copy_string(choices[i], strlen(choices[i]));
+        c->num_choices = i + 1;
+        if (c->stage_choices[i] == NULL)
+            return pl_fail_memory(error, "a report");
+    }
+    return c->stage_choices == NULL ? pl_fail_memory(error, "a report") : POPLINER_OK;
 }
 
 popliner_status popliner_certificate_create(const popliner_certificate_input *input,
@@ -257,9 +281,19 @@ popliner_status popliner_certificate_create(const popliner_certificate_input *in
         status = pl_fail(error, POPLINER_ERROR_USAGE, "a certificate needs a plan");
     if (status == POPLINER_OK)
         status = pl_certificate_create(&own, false, input->plan, NULL, certificate, error);
-    if (status == POPLINER_OK)
-        popliner_plan_free(input->plan);
-    return status;
+    if (status != POPLINER_OK)
+        return status;
+    status = copy_choices(*certificate, choices_of(input), error);
+    if (status != POPLINER_OK) {
+        /* the plan is the caller's again */
+        *input->plan = (*certificate)->plan;
+        (*certificate)->plan = (popliner_plan){0};
+        popliner_certificate_free(*certificate);
+        *certificate = NULL;
+        return status;
+    }
+    popliner_plan_free(input->plan);
+    return POPLINER_OK;
 }
 
 void popliner_certificate_free(popliner_certificate *certificate) {
@@ -270,6 +304,9 @@ void popliner_certificate_free(popliner_certificate *certificate) {
     for (size_t unit = 0; c->unit_names != NULL && unit < c->input.num_units; unit++)
         free(c->unit_names[unit]);
     free(c->unit_names);
+    for (size_t i = 0; i < c->num_choices; i++)
+        free(c->stage_choices[i]);
+    free(c->stage_choices);
     free(c->time_unit);
     pl_owned_options_free(&c->options);
     popliner_costs_free(c->costs);
@@ -698,7 +735,10 @@ static void add_table(const popliner_certificate *c, char delimiter, pl_text *te
     pl_text_format(text, "stage%cipu%cfrom%cto%cmemory%c", delimiter, delimiter, delimiter,
                    delimiter, delimiter);
     pl_certificate_add_field(text, c->input.time_unit, delimiter);
-    pl_text_format(text, "%ccut\n", delimiter);
+    pl_text_format(text, "%ccut", delimiter);
+    if (c->stage_choices != NULL)
+        pl_text_format(text, "%crecompute", delimiter);
+    pl_text_add(text, "\n");
     for (size_t i = 0; i < plan->num_stages; i++) {
         const popliner_plan_stage *stage = &plan->stages[i];
         pl_text_format(text, "%zu%c%zu%c", i, delimiter, stage->ipu, delimiter);
@@ -711,6 +751,10 @@ static void add_table(const popliner_certificate *c, char delimiter, pl_text *te
         pl_text_format(text, "%c", delimiter);
         if (plan->num_values > 0 || !is_of_profile)
             pl_certificate_add_number(text, stage->cut_bytes, c->input.cuts_per_unit);
+        if (c->stage_choices != NULL) {
+            pl_text_format(text, "%c", delimiter);
+            pl_certificate_add_field(text, c->stage_choices[i], delimiter);
+        }
         pl_text_add(text, "\n");
     }
 }

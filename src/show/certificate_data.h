@@ -47,6 +47,8 @@ struct popliner_certificate {
     popliner_plan plan;
     pl_owned_options options;
     char **unit_names;
+    char **stage_choices; /* [stages of the plan], or NULL */
+    size_t num_choices;
     char *time_unit;
     popliner_costs *costs; /* NULL: none, or not its own */
     bool is_measured;      /* there are details */

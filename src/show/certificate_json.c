@@ -146,6 +146,8 @@ static json_t *stage_json(const popliner_certificate *c, size_t i) {
            done;
     done = put(json, "needs", needs_json(c, i)) && done;
     done = put(json, "peak", peak_json(c, c->is_measured ? &c->details[i] : NULL)) && done;
+    if (c->stage_choices != NULL)
+        done = put(json, "recompute", pl_report_json_text(c->stage_choices[i])) && done;
     if (done)
         return json;
     json_decref(json);
@@ -364,6 +366,19 @@ static json_t *effects_json(unsigned effects) {
     return list;
 }
 
+/* The copies that the stages of the plan keep, from the last one; null: those of the schedule. */
+static json_t *copies_json(const popliner_certificate *c) {
+    if (!pl_pipeline_has_own_copies(&c->input.pipeline))
+        return json_null();
+    json_t *list = json_array();
+    bool done = list != NULL;
+    for (size_t i = 0; i < c->plan.num_stages; i++) {
+        size_t copies = pl_pipeline_copies(&c->input.pipeline, i + 1);
+        done = json_array_append_new(list, json_integer((json_int_t)copies)) == 0 && done;
+    }
+    return pl_report_whole(list, done);
+}
+
 static json_t *options_json(const popliner_certificate *c) {
     static const char *const risks[] = {
         [POPLINER_NEED_EXPECTED] = "expected",
@@ -391,6 +406,7 @@ static json_t *options_json(const popliner_certificate *c) {
            done;
     done = put(json, "schedule", json_string(pl_schedule_name(pipeline->schedule))) && done;
     done = put(json, "recompute", json_string(pl_recompute_name(pipeline->recompute))) && done;
+    done = put(json, "copies", copies_json(c)) && done;
     if (c->is_measured) {
         done = put(json, "memory_model", json_string(c->input.chain->model->name)) && done;
         done = put(json, "effects", effects_json(pipeline->effects)) && done;

@@ -131,7 +131,7 @@ double pl_report_percent(uint64_t bytes, uint64_t truth_bytes) {
 
 json_t *pl_report_memory_json(const popliner_stage_detail *detail, bool is_full,
                               const popliner_pipeline *pipeline) {
-    bool is_training = pl_schedule_kind_of(pipeline->schedule) != PL_SCHEDULE_PLAIN;
+    bool is_training = pl_pipeline_kind(pipeline) != PL_SCHEDULE_PLAIN;
     json_t *mem = json_pack(
         "{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "total_mem", (json_int_t)detail->total_bytes,
         "max_tile_mem", (json_int_t)detail->tile_bytes, "variables",
@@ -155,7 +155,7 @@ json_t *pl_report_memory_json(const popliner_stage_detail *detail, bool is_full,
         done =
             pl_report_put(mem, "correction", json_integer((json_int_t)detail->correction_bytes)) &&
             done;
-    if (pl_schedule_keeps(pipeline->schedule))
+    if (pl_pipeline_keeps(pipeline))
         done = pl_report_put(mem, "stash", json_integer((json_int_t)detail->stash_bytes)) && done;
     return pl_report_whole(mem, done);
 }

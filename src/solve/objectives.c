@@ -3,11 +3,23 @@
 
 #include "base/failure.h"
 #include "costs/costs.h"
+#include "solve/device_sweep.h"
+#include "solve/first_answer.h"
 #include "solve/second_opinion.h"
+#include "solve/shared_bounds.h"
 #include "solve/straight_programs.h"
 #include "solve/windows.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
+
+/* How long better splits are looked for before anything is proven, and how long bounds are
+ * improved, in seconds. */
+#define SECONDS_TO_BEGIN 0.5
+#define SECONDS_TO_IMPROVE 0.5
+#define SECONDS_TO_BOUND 0.3
+#define SECONDS_FOR_HARD 1.0
+#define SECONDS_BETWEEN_GAPS 1.0
 
 void pl_search_free(pl_search *search) {
     pl_enumeration_free(&search->enumeration);
@@ -67,6 +79,39 @@ static popliner_status find_listed(pl_search *search, const pl_filter *filter, p
     return status;
 }
 
+/* A question about stages that share IPUs. */
+static pl_shared_search ask_shared(pl_search *search, const pl_filter *filter, pl_goal goal) {
+    return (pl_shared_search){.problem = search->problem,
+                              .filter = filter,
+                              .goal = goal,
+                              .stop = search->stop,
+                              .listener = search->problem->options->listener,
+                              .programs_only = search->uses_programs,
+                              .shared = &search->shared};
+}
+
+/* Whether pl_device_sweep is what answers it. With one shared IPU a few programs are enough, which
+ * ask for fewer shared peaks. */
+static bool can_sweep(const pl_search *search, const pl_filter *filter, pl_goal goal) {
+    return !search->uses_programs && search->problem->num_shared_ipus > 1 &&
+           !search->shared.is_wide && pl_device_sweep_can(search->problem, filter, goal);
+}
+
+/* Answers it by the method that is quickest. */
+static popliner_status find_shared(pl_search *search, const pl_filter *filter, pl_goal goal,
+                                   pl_split *split, pl_search_result *result,
+                                   popliner_error *error) {
+    const pl_shared_search asked = ask_shared(search, filter, goal);
+    if (can_sweep(search, filter, goal)) {
+        bool gave_up = false;
+        popliner_status status = pl_device_sweep(&asked, split, result, &gave_up, error);
+        if (status != POPLINER_OK || !gave_up)
+            return status;
+        search->shared.is_wide = true;
+    }
+    return pl_no_goods_search(&asked, split, result, error);
+}
+
 popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_goal goal,
                                pl_split *split, uint64_t *bound, popliner_error *error) {
     const pl_problem *p = search->problem;
@@ -87,14 +132,7 @@ popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_go
         return find_listed(search, filter, goal, split, error);
     if (p->is_shared) {
         pl_search_result result = {0};
-        const pl_shared_search asked = {.problem = p,
-                                        .filter = filter,
-                                        .goal = goal,
-                                        .stop = search->stop,
-                                        .listener = p->options->listener,
-                                        .programs_only = search->uses_programs,
-                                        .shared = &search->shared};
-        status = pl_no_goods_search(&asked, split, &result, error);
+        status = find_shared(search, filter, goal, split, &result, error);
         is_stopped = result.is_stopped;
         search->proof = result.proof;
         found_bound = split->num_stages > 0 ? result.bound_bytes : result.next_peak_bytes;
@@ -137,12 +175,143 @@ uint64_t pl_search_value(const pl_search *search, popliner_objective objective) 
     return pl_objective_values_spread(&search->values, search->filter.spread_is_of_cycles);
 }
 
+popliner_status pl_search_begin(pl_search *search, popliner_objective objective,
+                                popliner_error *error) {
+    bool is_listed = false;
+    popliner_status status = POPLINER_OK;
+    if (search->problem->is_shared && !search->uses_programs && !pl_stop_is_wanted(search->stop)) {
+        const pl_shared_search asked = ask_shared(search, &search->filter, PL_GOAL_ANY);
+        const pl_first_answer_wish wish = {.objective = objective, .seconds = SECONDS_TO_BEGIN};
+        status = pl_first_answer(&asked, &wish, &search->split, error);
+        /* what is listed now is not searched for later */
+        if (status == POPLINER_OK && search->split.num_stages > 0)
+            status = list_splits(search, &search->filter, &is_listed, error);
+    }
+    if (status != POPLINER_OK || search->split.num_stages > 0)
+        return status;
+    return pl_search_find(search, &search->filter, PL_GOAL_ANY, &search->split, NULL, error);
+}
+
+/* Tells how far from the best the best known split may be, now and then. */
+static void tell_gap(pl_search *search, popliner_objective objective, uint64_t bound) {
+    const popliner_listener *listener = search->problem->options->listener;
+    uint64_t value = pl_search_value(search, objective);
+    double now = pl_clock_seconds();
+    if (!search->problem->is_shared ||
+        (now < search->next_told_seconds && bound < value && bound > 0))
+        return;
+    search->next_told_seconds = now + SECONDS_BETWEEN_GAPS;
+    if (bound >= value)
+        pl_tell(listener, POPLINER_LEVEL_INFO,
+                "Objective %s: no split is better than the known one",
+                popliner_objective_name(objective));
+    else if (bound > 0)
+        pl_tell(listener, POPLINER_LEVEL_INFO,
+                "Objective %s: the known split is at most %.2f %% above the best",
+                popliner_objective_name(objective),
+                100.0 * (double)(value - bound) / (double)bound);
+    else
+        pl_tell(listener, POPLINER_LEVEL_INFO, "Objective %s: there is a split, but no bound yet",
+                popliner_objective_name(objective));
+}
+
+/* Where stages share IPUs: makes the best known split better without a proof, and finds a first
+ * bound. */
+static popliner_status improve_shared(pl_search *search, popliner_objective objective,
+                                      uint64_t *bound, popliner_error *error) {
+    const pl_shared_search asked = ask_shared(search, &search->filter, PL_GOAL_ANY);
+    pl_shared_bound found = {0};
+    popliner_status status = pl_shared_bound_find(
+        &asked, objective, pl_search_value(search, objective), SECONDS_TO_BOUND, &found, error);
+    pl_first_answer_wish wish = {.objective = objective,
+                                 .hints = found.hints,
+                                 .num_hints = found.num_hints,
+                                 .seconds = SECONDS_TO_IMPROVE,
+                                 .num_kicks = 20};
+    if (status == POPLINER_OK && found.bound < pl_search_value(search, objective) &&
+        *bound < pl_search_value(search, objective))
+        status = pl_first_answer(&asked, &wish, &search->split, error);
+    if (status == POPLINER_OK)
+        status = pl_split_evaluate(search->problem, &search->split, &search->values, NULL, error);
+    *bound = found.bound > *bound ? found.bound : *bound;
+    search->proof = POPLINER_PROOF_SEARCH;
+    if (status == POPLINER_OK)
+        tell_gap(search, objective, *bound);
+    pl_shared_bound_clear(&found);
+    return status;
+}
+
+/* Where sweeps get, with so many tries: *bound, which is the objective's, and the best known come
+ * nearer. What a sweep does not answer is left aside, and a smaller limit tried: the smaller, the
+ * fewer tries. *is_done: they have met. */
+static popliner_status narrow(pl_search *search, popliner_objective objective, size_t max_tries,
+                              uint64_t *bound, bool *is_done, popliner_error *error) {
+    enum { PARTS_OF_BOUND = 1000 }; /* in a narrower range, no sweep is tried */
+    uint64_t unanswered = UINT64_MAX;
+    popliner_status status = POPLINER_OK;
+    pl_split split = {0};
+    while (status == POPLINER_OK && !search->is_stopped) {
+        uint64_t value = pl_search_value(search, objective);
+        uint64_t top = unanswered < value ? unanswered : value;
+        if (*bound >= top || (unanswered != UINT64_MAX && top - *bound <= *bound / PARTS_OF_BOUND))
+            break;
+        uint64_t middle = *bound + (top - *bound) / 2;
+        pl_filter filter = pl_filter_limited(&search->filter, objective, middle);
+        pl_shared_search asked = ask_shared(search, &filter, PL_GOAL_ANY);
+        pl_search_result result = {0};
+        bool gave_up = false;
+        asked.max_tries = max_tries;
+        status = pl_device_sweep(&asked, &split, &result, &gave_up, error);
+        search->is_stopped = search->is_stopped || result.is_stopped;
+        if (status != POPLINER_OK || result.is_stopped)
+            break;
+        if (gave_up)
+            unanswered = middle;
+        else if (split.num_stages > 0)
+            status = keep(search, &split, error);
+        else
+            *bound = middle + 1;
+        tell_gap(search, objective, *bound);
+    }
+    *is_done = *bound >= pl_search_value(search, objective);
+    pl_split_clear(&split);
+    return status;
+}
+
+/* Sweeps with ever more tries; what they leave open is known to be hard then, and more time is
+ * taken for better splits. */
+static popliner_status narrow_by_sweeps(pl_search *search, popliner_objective objective,
+                                        uint64_t *bound, popliner_error *error) {
+    static const size_t max_tries[] = {10000000, 100000000, 0};
+    popliner_status status = POPLINER_OK;
+    bool is_done = false;
+    if (!can_sweep(search, &search->filter, PL_GOAL_ANY))
+        return POPLINER_OK;
+    for (size_t i = 0; i < sizeof max_tries / sizeof *max_tries; ++i) {
+        status = narrow(search, objective, max_tries[i], bound, &is_done, error);
+        if (status != POPLINER_OK || is_done || search->is_stopped)
+            return status;
+        const pl_shared_search asked = ask_shared(search, &search->filter, PL_GOAL_ANY);
+        const pl_first_answer_wish wish = {
+            .objective = objective, .seconds = SECONDS_FOR_HARD, .num_kicks = SIZE_MAX};
+        status = pl_first_answer(&asked, &wish, &search->split, error);
+        if (status == POPLINER_OK)
+            status =
+                pl_split_evaluate(search->problem, &search->split, &search->values, NULL, error);
+        if (status != POPLINER_OK)
+            return status;
+    }
+    search->shared.is_wide = true;
+    return POPLINER_OK;
+}
+
 /* Halves the range between a bound and the best known until they meet. */
 static popliner_status minimise_largest(pl_search *search, popliner_objective objective,
                                         uint64_t *bound, popliner_error *error) {
-    popliner_status status = POPLINER_OK;
     pl_split split = {0};
-    while (*bound < pl_search_value(search, objective)) {
+    popliner_status status = narrow_by_sweeps(search, objective, bound, error);
+    while (status == POPLINER_OK && !search->is_stopped &&
+           *bound < pl_search_value(search, objective)) {
         uint64_t middle = *bound + (pl_search_value(search, objective) - *bound) / 2;
         pl_filter filter = pl_filter_limited(&search->filter, objective, middle);
         uint64_t next_peak = 0;
@@ -153,6 +322,7 @@ static popliner_status minimise_largest(pl_search *search, popliner_objective ob
             status = keep(search, &split, error);
             if (status != POPLINER_OK)
                 break;
+            tell_gap(search, objective, *bound);
             continue;
         }
         *bound = middle + 1;
@@ -160,6 +330,7 @@ static popliner_status minimise_largest(pl_search *search, popliner_objective ob
             *bound = next_peak < pl_search_value(search, objective)
                          ? next_peak
                          : pl_search_value(search, objective);
+        tell_gap(search, objective, *bound);
     }
     pl_split_clear(&split);
     return status;
@@ -215,18 +386,28 @@ static popliner_status minimise_sum(pl_search *search, popliner_objective object
                                     uint64_t *bound, popliner_error *error) {
     pl_split split = {0};
     uint64_t known = 0;
+    bool is_found = false;
     popliner_status status = POPLINER_OK;
     /* the IPUs of a device map are what they are */
+    pl_filter filter = search->filter;
+    bool is_shared_traffic = search->problem->is_shared && objective == POPLINER_OBJECTIVE_TRAFFIC;
+    if (is_shared_traffic && !search->uses_programs) {
+        if (*bound >= search->values.cut_bytes)
+            return POPLINER_OK;
+        /* what is no better than the best known is not looked for */
+        filter.max_cut_bytes = search->values.cut_bytes - 1;
+    }
     if (objective == POPLINER_OBJECTIVE_TRAFFIC || !search->problem->is_mapped)
-        status = pl_search_find(search, &search->filter,
+        status = pl_search_find(search, &filter,
                                 objective == POPLINER_OBJECTIVE_TRAFFIC ? PL_GOAL_FEWEST_CUT_BYTES
                                                                         : PL_GOAL_FEWEST_STAGES,
                                 &split, &known, error);
-    if (status == POPLINER_OK && split.num_stages > 0)
+    is_found = split.num_stages > 0;
+    if (status == POPLINER_OK && is_found)
         status = keep(search, &split, error);
     if (!search->is_stopped)
         *bound = pl_search_value(search, objective);
-    if (search->problem->is_shared && objective == POPLINER_OBJECTIVE_TRAFFIC && known < *bound) {
+    if (is_shared_traffic && is_found && known < *bound) {
         *bound = known;
         search->is_unproven = true;
     }
@@ -321,9 +502,13 @@ popliner_status pl_search_optimise(pl_search *search, const popliner_objective *
     for (size_t i = 0; status == POPLINER_OK && i < num_objectives; ++i) {
         popliner_objective objective = objectives[i];
         uint64_t bound = i == 0 ? search->known_bound : 0;
-        if (search->is_stopped)
-            status = POPLINER_OK;
-        else if (pl_enumeration_serves(&search->enumeration, &search->filter))
+        bool is_listed = pl_enumeration_serves(&search->enumeration, &search->filter);
+        if (search->problem->is_shared && !search->uses_programs && !is_listed &&
+            objective != POPLINER_OBJECTIVE_IPUS)
+            status = improve_shared(search, objective, &bound, error);
+        if (status != POPLINER_OK || search->is_stopped)
+            ;
+        else if (is_listed)
             status = minimise_listed(search, objective, &bound, error);
         else if (search->uses_programs && !search->problem->is_shared)
             status = minimise_by_program(search, objective, &bound, error);

@@ -24,9 +24,16 @@ typedef struct pl_search {
     bool is_unproven;     /* GLPK could not tell the best from others by a few bytes */
     bool is_proven;       /* no split is better, though one that is as good may have earlier cuts */
     uint64_t known_bound; /* of the first objective: no split within the filter has less */
+    double next_told_seconds; /* when the gap is told again */
 } pl_search;
 
 void pl_search_free(pl_search *search);
+
+/* Looks for a first split within search->filter that is good for the objective, and puts it into
+ * search->split. Empty if there is none, or the search was stopped. Errors: MEMORY, INTERNAL, those
+ * of shared peaks. */
+popliner_status pl_search_begin(pl_search *search, popliner_objective objective,
+                                popliner_error *error);
 
 /* Finds a split within `filter` and the problem, by the method that fits. *split must be empty, and
  * stays so if there is none or the search was stopped. *bound (may be NULL) becomes 0 if nothing is

@@ -162,7 +162,12 @@ static bool keeps_pair(const popliner_plan *plan, popliner_pair pair) {
 static bool keeps_rules(const popliner_costs *costs, const popliner_solver_options *options,
                         const popliner_plan_stage *stage) {
     size_t size = 0;
+    uint64_t weight = 0;
     for (size_t unit = stage->first_unit; unit <= stage->last_unit; ++unit) {
+        if (options->unit_weights != NULL &&
+            options->unit_weights[unit] > options->max_stage_weight - weight)
+            return false;
+        weight += options->unit_weights == NULL ? 0 : options->unit_weights[unit];
         size += options->counted_units == NULL || options->counted_units[unit] != 0;
         if (options->cut_rules == NULL || unit == 0)
             continue;

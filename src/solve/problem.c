@@ -56,11 +56,16 @@ typedef struct rules {
     size_t *counted;         /* [num_units + 1]: how many counted units stand before */
 } rules;
 
-/* Finds which intervals keep to the rules of cuts and sizes. */
+static uint64_t weight_of(const pl_problem *p, size_t unit) {
+    return p->options->unit_weights == NULL ? 0 : p->options->unit_weights[unit];
+}
+
+/* Finds which intervals keep to the rules of cuts, sizes and weights. */
 static void find_ends(pl_problem *p, const rules *r) {
     size_t n = p->num_units;
     size_t min_end = 1;
-    size_t max_end = 1;
+    size_t max_end = 0;
+    uint64_t weight = 0; /* from first to max_end */
     p->may_cut[0] = p->may_cut[n] = 1;
     for (size_t unit = 1; unit < n; ++unit)
         p->may_cut[unit] = r->cuts[unit] != POPLINER_CUT_FORBIDDEN;
@@ -68,12 +73,17 @@ static void find_ends(pl_problem *p, const rules *r) {
         min_end = min_end > first ? min_end : first + 1;
         while (min_end <= n && r->counted[min_end] - r->counted[first] < r->min_units)
             ++min_end;
-        max_end = max_end > first ? max_end : first + 1;
-        while (max_end < n && r->cuts[max_end] != POPLINER_CUT_REQUIRED &&
-               (r->max_units == 0 || r->counted[max_end + 1] - r->counted[first] <= r->max_units))
-            ++max_end;
+        if (max_end < first)
+            max_end = first;
+        while (
+            max_end < n && weight_of(p, max_end) <= p->options->max_stage_weight - weight &&
+            (max_end == first ||
+             (r->cuts[max_end] != POPLINER_CUT_REQUIRED &&
+              (r->max_units == 0 || r->counted[max_end + 1] - r->counted[first] <= r->max_units))))
+            weight += weight_of(p, max_end++);
         p->min_end[first] = min_end;
         p->max_end[first] = max_end;
+        weight -= max_end > first ? weight_of(p, first) : 0;
     }
 }
 
@@ -183,6 +193,13 @@ static popliner_status find_sharing(pl_problem *p, popliner_error *error) {
         p->first_on_ipu[stage] = first;
         p->num_ipus += first == stage;
         p->is_shared = p->is_shared || first != stage;
+    }
+    for (size_t stage = 0; stage < num_stages; ++stage) {
+        size_t count = 0;
+        for (size_t other = 0; other <= stage; ++other)
+            count += p->first_on_ipu[other] == p->first_on_ipu[stage];
+        p->num_shared_ipus += count == 2;
+        p->most_stages_of_ipu = count > p->most_stages_of_ipu ? count : p->most_stages_of_ipu;
     }
     return POPLINER_OK;
 }

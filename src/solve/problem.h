@@ -33,6 +33,8 @@ typedef struct pl_problem {
     bool is_mapped;
     size_t num_ipus; /* that the device map names */
     bool is_shared;  /* some IPU has several stages */
+    size_t most_stages_of_ipu;
+    size_t num_shared_ipus;
 
     bool depends_on_ipu; /* what may be a stage depends on its IPU */
     bool depends_on_end; /* ... on how many stages are still to come */

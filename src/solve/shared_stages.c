@@ -6,11 +6,17 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "costs/costs.h"
+
+/* More are not remembered: they would take too much memory. */
+enum { MOST_MEASURED = 1 << 21, FIRST_CAPACITY = 1 << 10 };
 
 void pl_shared_free(pl_shared *shared) {
     free(shared->intervals);
     free(shared->first_stage);
     free(shared->peak_bytes);
+    free(shared->measured.units);
+    free(shared->measured.peak_bytes);
     *shared = (pl_shared){0};
 }
 
@@ -26,4 +32,80 @@ popliner_status pl_shared_add(pl_shared *shared, size_t width, const popliner_in
     shared->first_stage[shared->count] = first_stage_on_ipu;
     shared->peak_bytes[shared->count++] = peak_bytes;
     return POPLINER_OK;
+}
+
+/* ---- what was measured ---- */
+
+/* The place of some stages in the table, or the free one where they would be. */
+static size_t find_place(const pl_measured *m, const uint32_t *key) {
+    uint64_t hash = 0;
+    for (size_t i = 0; i < m->width; ++i) {
+        hash = (hash ^ key[i]) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 29;
+    }
+    size_t at = (size_t)hash & (m->capacity - 1);
+    while (m->units[at * m->width] != UINT32_MAX &&
+           memcmp(m->units + at * m->width, key, m->width * sizeof *key) != 0)
+        at = (at + 1) & (m->capacity - 1);
+    return at;
+}
+
+/* Makes the table `capacity` large. */
+static bool resize(pl_measured *m, size_t capacity) {
+    pl_measured grown = {.count = m->count, .capacity = capacity, .width = m->width};
+    grown.units = pl_new_array(capacity * m->width, sizeof *grown.units);
+    grown.peak_bytes = pl_new_array(capacity, sizeof *grown.peak_bytes);
+    if (grown.units == NULL || grown.peak_bytes == NULL) {
+        free(grown.units);
+        free(grown.peak_bytes);
+        return false;
+    }
+    memset(grown.units, 0xff, capacity * m->width * sizeof *grown.units);
+    for (size_t i = 0; i < m->capacity; ++i) {
+        const uint32_t *key = m->units + i * m->width;
+        if (key[0] == UINT32_MAX)
+            continue;
+        size_t at = find_place(&grown, key);
+        memcpy(grown.units + at * m->width, key, m->width * sizeof *key);
+        grown.peak_bytes[at] = m->peak_bytes[i];
+    }
+    free(m->units);
+    free(m->peak_bytes);
+    *m = grown;
+    return true;
+}
+
+popliner_status pl_shared_measure(pl_shared *shared, const pl_problem *problem, size_t first_stage,
+                                  const popliner_interval *together, size_t count,
+                                  uint64_t *peak_bytes, popliner_error *error) {
+    enum { MOST_NUMBERS = 33 };
+    pl_measured *m = &shared->measured;
+    uint32_t key[MOST_NUMBERS];
+    size_t width = 2 * problem->most_stages_of_ipu + 1;
+    /* an IPU by itself is in the table of costs, and sums are as quick */
+    if (count == 1 || width > MOST_NUMBERS || pl_costs_adds_shared_peaks(problem->costs))
+        return pl_costs_shared_peak(problem->costs, together, count, peak_bytes, error);
+    m->width = width;
+    memset(key, 0, sizeof key);
+    key[0] = problem->depends_on_end ? (uint32_t)first_stage : 0;
+    for (size_t i = 0; i < count; ++i) {
+        key[1 + 2 * i] = (uint32_t)together[i].first_unit;
+        key[2 + 2 * i] = (uint32_t)together[i].last_unit + 1;
+    }
+    if (2 * (m->count + 1) > m->capacity && m->count < MOST_MEASURED &&
+        !resize(m, m->capacity == 0 ? FIRST_CAPACITY : 2 * m->capacity))
+        return pl_fail_memory(error, "the stages that share an IPU");
+    size_t at = find_place(m, key);
+    if (m->units[at * width] != UINT32_MAX) {
+        *peak_bytes = m->peak_bytes[at];
+        return POPLINER_OK;
+    }
+    popliner_status status =
+        pl_costs_shared_peak(problem->costs, together, count, peak_bytes, error);
+    if (status == POPLINER_OK && m->count < MOST_MEASURED) {
+        memcpy(m->units + at * width, key, width * sizeof *key);
+        m->peak_bytes[at] = *peak_bytes;
+        ++m->count;
+    }
+    return status;
 }

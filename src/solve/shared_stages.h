@@ -14,6 +14,16 @@
 #include "popliner/solver.h"
 #include "solve/dynamic_program.h"
 
+/* What any stages on one IPU were measured to need together, to be found again by their units: a
+ * table that grows up to some 100 MB. Part of pl_shared. */
+typedef struct pl_measured {
+    uint32_t *units;      /* [capacity][width]: the stages, and which IPU if that matters */
+    uint64_t *peak_bytes; /* [capacity] */
+    size_t count;
+    size_t capacity; /* a power of 2, or 0; a place is free if its first number is UINT32_MAX */
+    size_t width;
+} pl_measured;
+
 /* Stages whose need together on one IPU was measured, mostly because it is too much: kept for all
  * later programs of the same problem. Zero-initialise; free with pl_shared_free. */
 typedef struct pl_shared {
@@ -23,6 +33,8 @@ typedef struct pl_shared {
     size_t count;
     size_t capacity;
     bool is_hard; /* there are so many no-goods that pl_branch_and_bound takes over */
+    pl_measured measured;
+    bool is_wide; /* there are so many places for cuts that pl_device_sweep gave up */
 } pl_shared;
 
 void pl_shared_free(pl_shared *shared);
@@ -33,6 +45,13 @@ popliner_status pl_shared_add(pl_shared *shared, size_t width, const popliner_in
                               size_t first_stage_on_ipu, uint64_t peak_bytes,
                               popliner_error *error);
 
+/* What the stages on one IPU need together: `together`, ascending, are `count` of the problem's
+ * stages, all of the IPU whose first stage is `first_stage`. Asks the costs only if that is not
+ * known yet. Errors: MEMORY, those of the shared peaks. */
+popliner_status pl_shared_measure(pl_shared *shared, const pl_problem *problem, size_t first_stage,
+                                  const popliner_interval *together, size_t count,
+                                  uint64_t *peak_bytes, popliner_error *error);
+
 /* A search for the best split of a problem whose stages share IPUs. Nothing of it is owned. */
 typedef struct pl_shared_search {
     const pl_problem *problem;
@@ -42,6 +61,7 @@ typedef struct pl_shared_search {
     const pl_stop *stop;
     const popliner_listener *listener; /* may be NULL */
     bool programs_only; /* however many there are, pl_branch_and_bound does not take over */
+    size_t max_tries;   /* after so many stages pl_device_sweep gives up; 0 for any number */
     pl_shared *shared;  /* what is measured is added, and what is there is not measured again */
 } pl_shared_search;
 

@@ -132,8 +132,7 @@ popliner_status pl_solving_find(pl_solving *solving, popliner_plan *plan, poplin
     pl_search *search = &solving->search;
     pl_split_clear(&search->split);
     search->is_unproven = false;
-    popliner_status status =
-        pl_search_find(search, &search->filter, PL_GOAL_ANY, &search->split, NULL, error);
+    popliner_status status = pl_search_begin(search, solving->objectives[0], error);
     if (status != POPLINER_OK || search->split.num_stages == 0)
         return status;
     status = pl_search_optimise(search, solving->objectives, solving->num_objectives, plan, error);

@@ -1,7 +1,8 @@
-/* popliner-bench-solver [--methods] [RUNS]: how long the solver takes, on made-up chains that are like real
- * ones: units of a few types, whose code a stage needs once; bytes of their own; activations of
- * which the largest counts. Prints a Markdown table. Each instance runs in a process of its own, so
- * that its peak memory is its own, too. With --methods, other instances by each method, side by side.
+/* popliner-bench-solver [--methods] [RUNS]: how long the solver takes, on made-up chains that are
+ * like real ones: units of a few types, whose code a stage needs once; bytes of their own;
+ * activations of which the largest counts. Prints a Markdown table, and one of interleaved
+ * pipelines. Each instance runs in a process of its own, so that its peak memory is its own, too.
+ * With --methods, other instances by each method, side by side.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "popliner/costs.h"
@@ -9,6 +10,7 @@
 #include "popliner/solver.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +26,15 @@ enum {
     NUM_TYPES = 24,
     TYPES_OF_UNIT = 3,
     MOST_OBJECTIVES = 3,
-    MOST_MAPPED = 8
+    MOST_MAPPED = 32
 };
+
+/* Where the costs come from. */
+typedef enum source {
+    FROM_TABLE,   /* a table, and a function for what stages on one IPU need */
+    EQUAL_LAYERS, /* a file: an embedding, layers that are equal, a head */
+    RANDOM_UNITS, /* a file: the units of the table, without live bytes */
+} source;
 
 /* What each unit needs. */
 typedef struct chain {
@@ -54,6 +63,10 @@ typedef struct benchmark {
     bool is_file;      /* costs of a file that trains, where units add up */
     bool limits_each;  /* each IPU has a limit of its own, about four times an even share */
     bool places_first; /* the first unit has to be on the first IPU, where it is anyway */
+    source source;
+    size_t num_ipus; /* with several stages on each: 0,1,2,...,0,1,2,... */
+    size_t num_rounds;
+    double limit_seconds;
 } benchmark;
 
 #define MEMORY POPLINER_OBJECTIVE_MEMORY
@@ -221,6 +234,100 @@ static const benchmark benchmarks[] = {
      .objectives = {MEMORY, TRAFFIC},
      .num_objectives = 2,
      .limit_percent = 70},
+};
+
+/* With several stages on each IPU, from files of costs. */
+static const benchmark interleaved[] = {
+    {.name = "96 equal layers, 8 IPUs x 2: memory",
+     .target = "10",
+     .num_units = 98,
+     .objectives = {MEMORY},
+     .num_objectives = 1,
+     .source = EQUAL_LAYERS,
+     .num_ipus = 8,
+     .num_rounds = 2,
+     .limit_seconds = 10},
+    {.name = "96 equal layers, 8 IPUs x 2: cycles",
+     .target = "30",
+     .num_units = 98,
+     .objectives = {CYCLES},
+     .num_objectives = 1,
+     .source = EQUAL_LAYERS,
+     .num_ipus = 8,
+     .num_rounds = 2,
+     .limit_seconds = 30},
+    {.name = "96 equal layers, 8 IPUs x 4: memory",
+     .target = "10",
+     .num_units = 98,
+     .objectives = {MEMORY},
+     .num_objectives = 1,
+     .source = EQUAL_LAYERS,
+     .num_ipus = 8,
+     .num_rounds = 4,
+     .limit_seconds = 10},
+    {.name = "96 equal layers, 8 IPUs x 4: cycles",
+     .target = "10",
+     .num_units = 98,
+     .objectives = {CYCLES},
+     .num_objectives = 1,
+     .source = EQUAL_LAYERS,
+     .num_ipus = 8,
+     .num_rounds = 4,
+     .limit_seconds = 10},
+    {.name = "100 random units, 4 IPUs x 2: memory",
+     .target = "20",
+     .num_units = 100,
+     .objectives = {MEMORY},
+     .num_objectives = 1,
+     .source = RANDOM_UNITS,
+     .num_ipus = 4,
+     .num_rounds = 2,
+     .limit_seconds = 20},
+    {.name = "100 random units, 4 IPUs x 2: cycles",
+     .target = "20",
+     .num_units = 100,
+     .objectives = {CYCLES},
+     .num_objectives = 1,
+     .source = RANDOM_UNITS,
+     .num_ipus = 4,
+     .num_rounds = 2,
+     .limit_seconds = 20},
+    {.name = "100 random units, 8 IPUs x 2: memory",
+     .target = "",
+     .num_units = 100,
+     .objectives = {MEMORY},
+     .num_objectives = 1,
+     .source = RANDOM_UNITS,
+     .num_ipus = 8,
+     .num_rounds = 2,
+     .limit_seconds = 20},
+    {.name = "100 random units, 8 IPUs x 2: cycles",
+     .target = "",
+     .num_units = 100,
+     .objectives = {CYCLES},
+     .num_objectives = 1,
+     .source = RANDOM_UNITS,
+     .num_ipus = 8,
+     .num_rounds = 2,
+     .limit_seconds = 20},
+    {.name = "100 random units, 4 IPUs x 3: memory",
+     .target = "",
+     .num_units = 100,
+     .objectives = {MEMORY},
+     .num_objectives = 1,
+     .source = RANDOM_UNITS,
+     .num_ipus = 4,
+     .num_rounds = 3,
+     .limit_seconds = 20},
+    {.name = "100 random units, 4 IPUs x 3: cycles",
+     .target = "",
+     .num_units = 100,
+     .objectives = {CYCLES},
+     .num_objectives = 1,
+     .source = RANDOM_UNITS,
+     .num_ipus = 4,
+     .num_rounds = 3,
+     .limit_seconds = 20},
 };
 
 /* What each method is asked. */
@@ -393,6 +500,70 @@ static popliner_costs_file *make_file(const chain *c) {
     return file;
 }
 
+static void add_units(const chain *c, const benchmark *b, FILE *file) {
+    for (size_t unit = 0; unit < c->num_units; ++unit) {
+        fprintf(file, "%s{\"name\": \"u%zu\", ", unit > 0 ? ", " : "", unit);
+        if (b->source == RANDOM_UNITS)
+            fprintf(file, "\"memory\": %llu, \"cycles\": %llu}",
+                    (unsigned long long)c->own_bytes[unit], (unsigned long long)c->cycles[unit]);
+        else if (unit == 0)
+            fputs("\"memory\": 9000, \"cycles\": 300}", file);
+        else if (unit + 1 == c->num_units)
+            fputs("\"memory\": 7000, \"cycles\": 250}", file);
+        else
+            fputs("\"memory\": 1500, \"cycles\": 180}", file);
+    }
+}
+
+/* The code that units share: of each type, or of all layers. */
+static void add_code(const chain *c, const benchmark *b, FILE *file) {
+    size_t num_types = b->source == RANDOM_UNITS ? NUM_TYPES : 1;
+    bool has_any = false;
+    for (size_t t = 0; t < num_types; ++t) {
+        bool has_unit = false;
+        fprintf(file, "%s{\"units\": [", has_any ? ", " : "");
+        for (size_t unit = 0; unit < c->num_units; ++unit) {
+            bool uses = b->source == RANDOM_UNITS ? (c->types[unit] >> t & 1) != 0
+                                                  : unit > 0 && unit + 1 < c->num_units;
+            if (uses)
+                fprintf(file, "%s\"u%zu\"", has_unit ? ", " : "", unit);
+            has_unit = has_unit || uses;
+        }
+        fprintf(file, "], \"memory\": %llu}",
+                b->source == RANDOM_UNITS ? (unsigned long long)c->code_bytes[t] : 800ull);
+        has_any = true;
+    }
+}
+
+/* What the benchmark's source says, as a file of costs. */
+static popliner_costs_file *make_interleaved_file(const chain *c, const benchmark *b) {
+    char *text = NULL;
+    size_t length = 0;
+    popliner_costs_file *made;
+    popliner_error error;
+    FILE *file = open_memstream(&text, &length);
+    if (file == NULL)
+        give_up("not enough memory");
+    fputs("{\"format\": \"popliner-costs\", \"version\": 1, \"units\": [", file);
+    add_units(c, b, file);
+    fputs("], \"shared\": [", file);
+    add_code(c, b, file);
+    for (int is_cycles = 0; is_cycles < 2; ++is_cycles) {
+        fprintf(file, "], \"%s\": [", is_cycles ? "cut_cycles" : "cuts");
+        for (size_t unit = 0; unit + 1 < c->num_units; ++unit)
+            fprintf(file, "%s%llu", unit > 0 ? ", " : "",
+                    b->source == RANDOM_UNITS ? (unsigned long long)c->out_bytes[unit] : 20ull);
+    }
+    fputs("]}", file);
+    if (fclose(file) != 0)
+        give_up("not enough memory");
+    if (popliner_costs_file_parse(text, length, "the benchmark", NULL, &made, &error) !=
+        POPLINER_OK)
+        give_up(error.message);
+    free(text);
+    return made;
+}
+
 /* ---- solving ---- */
 
 typedef struct run {
@@ -481,6 +652,8 @@ typedef struct question {
     popliner_costs_file *file; /* of the costs, or NULL */
     popliner_costs *costs;
     popliner_solver_options options;
+    size_t device_map[MOST_MAPPED];
+    popliner_plan_value first; /* of the answer: the first objective */
 } question;
 
 /* Must stay where it is. */
@@ -491,6 +664,9 @@ static void prepare(const benchmark *b, question *q) {
     make_chain(&q->run.chain, b->num_units);
     if (b->is_file) {
         q->file = make_file(&q->run.chain);
+        q->costs = popliner_costs_file_get_info(q->file)->costs;
+    } else if (b->source != FROM_TABLE) {
+        q->file = make_interleaved_file(&q->run.chain, b);
         q->costs = popliner_costs_file_get_info(q->file)->costs;
     } else {
         q->costs = make_costs(&q->run.chain, b);
@@ -507,6 +683,13 @@ static void prepare(const benchmark *b, question *q) {
         options->max_stages = b->num_mapped;
         options->device_map = b->device_map;
         options->num_mapped_stages = b->num_mapped;
+    }
+    for (size_t stage = 0; stage < b->num_ipus * b->num_rounds; ++stage)
+        q->device_map[stage] = stage % b->num_ipus;
+    if (b->num_rounds > 0) {
+        options->device_map = q->device_map;
+        options->num_mapped_stages = b->num_ipus * b->num_rounds;
+        options->time_limit_seconds = b->limit_seconds;
     }
     constrain(&q->run.chain, b, options);
 }
@@ -525,6 +708,8 @@ static double solve_often(question *q, size_t runs, popliner_plan_status *status
             give_up(error.message);
         seconds[i] = seconds_now() - begin;
         *status = popliner_plan_get_summary(plan)->status;
+        if (popliner_plan_value_at(plan, 0) != NULL)
+            q->first = *popliner_plan_value_at(plan, 0);
         popliner_plan_free(plan);
     }
     qsort(seconds, runs, sizeof *seconds, compare_seconds);
@@ -552,6 +737,22 @@ static void measure(const benchmark *b, size_t runs) {
     if (b->num_mapped > 0)
         printf("%zu", q.run.num_calls);
     printf(" | %ld MiB |\n", (usage.ru_maxrss + 1023) / 1024);
+    finish(&q);
+}
+
+/* The same with the value and how far from the best it may be. */
+static void measure_gap(const benchmark *b, size_t runs) {
+    static question q;
+    popliner_plan_status status = POPLINER_PLAN_INFEASIBLE;
+    prepare(b, &q);
+    double seconds = solve_often(&q, runs, &status);
+    double apart = (double)(q.first.value - q.first.bound);
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    printf("| %s | %.3f | %s | %s | %llu | %.2f %% | %ld MiB |\n", b->name, seconds, b->target,
+           status_name(status), (unsigned long long)q.first.value,
+           q.first.bound > 0 ? 100.0 * apart / (double)q.first.bound : INFINITY,
+           (usage.ru_maxrss + 1023) / 1024);
     finish(&q);
 }
 
@@ -615,5 +816,8 @@ int main(int argc, char **argv) {
     puts("| instance | seconds | at most | status | GLPK programs | shared peaks asked for | "
          "peak memory |\n|---|---|---|---|---|---|---|");
     run_each(benchmarks, sizeof benchmarks / sizeof *benchmarks, (size_t)runs, measure);
+    puts("\n| instance | seconds | at most | status | value | gap | peak memory |\n"
+         "|---|---|---|---|---|---|---|");
+    run_each(interleaved, sizeof interleaved / sizeof *interleaved, (size_t)runs, measure_gap);
     return 0;
 }

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/product.h"
+
+enum { NUM_DIGITS = 2 * PL_MAX_FACTORS };
+
+/* Multiplies by 32 bits. */
+static void multiply(pl_product *p, uint32_t factor) {
+    uint64_t carry = 0;
+    for (size_t i = 0; i < NUM_DIGITS; ++i) {
+        carry += (uint64_t)p->digits[i] * factor;
+        p->digits[i] = (uint32_t)carry;
+        carry >>= 32;
+    }
+}
+
+/* a + b * 2^32 */
+static pl_product add_shifted(const pl_product *a, const pl_product *b) {
+    pl_product sum = *a;
+    uint64_t carry = 0;
+    for (size_t i = 1; i < NUM_DIGITS; ++i) {
+        carry += (uint64_t)sum.digits[i] + b->digits[i - 1];
+        sum.digits[i] = (uint32_t)carry;
+        carry >>= 32;
+    }
+    return sum;
+}
+
+pl_product pl_product_of(const uint64_t *factors, size_t count) {
+    pl_product product = {{1}};
+    for (size_t i = 0; i < count; ++i) {
+        pl_product low = product;
+        pl_product high = product;
+        multiply(&low, (uint32_t)factors[i]);
+        multiply(&high, (uint32_t)(factors[i] >> 32));
+        product = add_shifted(&low, &high);
+    }
+    return product;
+}
+
+int pl_product_compare(const pl_product *a, const pl_product *b) {
+    for (size_t i = NUM_DIGITS; i-- > 0;)
+        if (a->digits[i] != b->digits[i])
+            return a->digits[i] < b->digits[i] ? -1 : 1;
+    return 0;
+}
+
+uint64_t pl_ratio_up(const uint64_t *above, size_t num_above, const uint64_t *below,
+                     size_t num_below) {
+    pl_product wanted = pl_product_of(above, num_above);
+    uint64_t factors[PL_MAX_FACTORS];
+    uint64_t least = 0; /* the answer is from here to `most` */
+    uint64_t most = UINT64_MAX;
+    for (size_t i = 0; i < num_below; ++i)
+        factors[i] = below[i];
+    while (least < most) {
+        factors[num_below] = least + (most - least) / 2;
+        pl_product product = pl_product_of(factors, num_below + 1);
+        if (pl_product_compare(&product, &wanted) >= 0)
+            most = factors[num_below];
+        else
+            least = factors[num_below] + 1;
+    }
+    return least;
+}

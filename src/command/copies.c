@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "command/copies.h"
+
+#include "command/session.h"
+#include "popliner/copies.h"
+
+/* How many different IPUs the device map has. */
+static size_t count_ipus(const request *r) {
+    size_t count = 0;
+    for (size_t i = 0; i < r->solver.num_mapped_stages; i++) {
+        size_t first = 0;
+        while (r->device_map[first] != r->device_map[i])
+            first++;
+        count += first == i;
+    }
+    return count;
+}
+
+popliner_status copies_take(request *r, const options *o, popliner_error *error) {
+    popliner_copies *copies = &r->asked.copies;
+    popliner_error told = {.message = ""};
+    size_t num_mapped = r->solver.num_mapped_stages;
+    if (o->copies == NULL)
+        return POPLINER_OK;
+    if (popliner_copies_parse(o->copies, copies, &told) != POPLINER_OK)
+        return session_fail(error, POPLINER_ERROR_USAGE, "--%s", told.message);
+    copies->num_micro_batches = o->micro_batches > 0 ? o->micro_batches : o->batch;
+    copies->num_stages = num_mapped > 0    ? num_mapped
+                         : o->num_ipus > 0 ? o->num_ipus
+                                           : o->total_ipus;
+    copies->num_ipus = count_ipus(r);
+    if (copies->rule == POPLINER_COPIES_GPIPE && copies->num_micro_batches == 0)
+        return session_fail(error, POPLINER_ERROR_USAGE,
+                            "--copies %s: every micro-batch of a step is kept; give "
+                            "--micro-batches",
+                            o->copies);
+    bool is_split_given = o->evaluate != NULL && !o->solve;
+    if (copies->rule == POPLINER_COPIES_ZERO_BUBBLE && copies->num_stages == 0 && !is_split_given)
+        return session_fail(error, POPLINER_ERROR_USAGE,
+                            "--copies %s: depends on the number of stages; give --num-ipus or "
+                            "--device-map",
+                            o->copies);
+    if (copies->rule == POPLINER_COPIES_INTERLEAVED &&
+        (num_mapped == 0 || num_mapped % copies->num_ipus != 0))
+        return session_fail(error, POPLINER_ERROR_USAGE,
+                            "--copies %s: give a --device-map in which each IPU has as many "
+                            "stages, like 0,1,0,1",
+                            o->copies);
+    return POPLINER_OK;
+}
+
+popliner_status copies_limit(request *r, const options *o, popliner_error *error) {
+    size_t num_mapped = r->solver.num_mapped_stages;
+    size_t known = o->copies == NULL ? SIZE_MAX : popliner_copies_max_stages(&r->asked.copies);
+    size_t wanted = num_mapped > 0 ? num_mapped : o->num_ipus;
+    if (known < wanted)
+        return session_fail(error, POPLINER_ERROR_USAGE,
+                            "--copies %s: is for %zu stages, but %s%zu stages are asked for; give "
+                            "a number for each, or end with ',...' if it goes on like that",
+                            o->copies, known, num_mapped > 0 ? "" : "up to ", wanted);
+    if (r->solver.max_stages > known)
+        r->solver.max_stages = known;
+    return POPLINER_OK;
+}

@@ -1,0 +1,711 @@
+/* IPUs are taken one after another, by their first stages. What those to come need to know of those
+ * that are done is where the cuts between them are: the border. For stages on the IPUs
+ * 0,1,2,0,1,2 that is, behind IPU 0, the cut before stage 1, that before stage 3 and that before
+ * stage 4. All borders that can be reached are kept, each once, with the fewest bytes of the cuts
+ * so far. Nothing is left out for being worse, since all sorts of rules may make the worse one the
+ * only one with a way to the end.
+ *
+ * The stages between two cuts of the border, a gap, are all to come. At least their loads, summed
+ * up, are needed by the IPUs to come: a border that leaves more than these may have is dropped. For
+ * the peaks and the cycles, and in the same way for cut bytes.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solve/device_sweep.h"
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "costs/costs.h"
+#include "costs/triangle.h"
+#include "solve/shared_bounds.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE UINT64_MAX /* no way, or more than any sum */
+
+enum {
+    MOST_BORDER = 16,
+    MOST_STATES = 3000000,  /* some 200 MB */
+    MOST_NUMBERS = 1 << 25, /* in the tables of loads and of gaps */
+    TRIES_PER_LOOK = 64,
+    NUM_SUMS = 3, /* of which sums are kept: peaks, cycles, cut bytes */
+};
+enum { PEAKS, CYCLES, CUTS };
+
+/* Where the cuts of a border are. */
+typedef struct border {
+    uint16_t units[MOST_BORDER];
+} border;
+
+/* Stages to come between two cuts: the least sums by where these are. */
+typedef struct gap {
+    size_t first_stage;
+    size_t end_stage;
+    uint64_t *sums[NUM_SUMS]; /* [units + 1][units + 1], or NULL if it does not matter; owned */
+} gap;
+
+/* What is known when an IPU is done. */
+typedef struct level {
+    size_t first_stage; /* of the IPU */
+    size_t stages[MOST_BORDER];
+    size_t num_stages;
+    size_t cuts[MOST_BORDER]; /* the border behind it: stages by number */
+    size_t num_cuts;
+    size_t num_kept; /* with those behind the border: between two stages of the IPU */
+    gap gaps[MOST_BORDER];
+    size_t num_gaps;
+    uint64_t limits[NUM_SUMS]; /* of the sums of all that is to come */
+
+    /* The borders that were reached. */
+    border *borders;     /* [count] */
+    uint32_t *parents;   /* [count]: of the level before */
+    uint64_t *cut_bytes; /* [count] */
+    size_t count;
+    size_t capacity;
+    uint32_t *slots; /* [num_slots]: borders by hash, plus 1 */
+    size_t num_slots;
+} level;
+
+typedef struct sweep {
+    const pl_shared_search *asked;
+    const pl_problem *problem;
+    size_t num_units;
+    size_t num_stages;
+    bool never_shrinks; /* shared peaks, and cycles */
+    uint64_t max_cut_bytes;
+    uint8_t *ok;     /* [stages]: a triangle of what may be that stage */
+    uint64_t *least; /* [stages]: a triangle of what its IPU needs for it at least, in bytes */
+    size_t *lowest;  /* [stages + 1]: where each cut may be */
+    size_t *highest; /* [stages + 1] */
+    level *levels;   /* one for each IPU */
+    size_t num_levels;
+    size_t num_states;
+    size_t num_stages_tried;
+    size_t max_stages_tried;
+    size_t num_tried;
+    size_t *place; /* [stages + 1]: of the cuts that are known now, or NONE */
+    popliner_interval *together;
+    bool is_stopped;
+    bool gave_up;
+    bool is_done; /* one split is enough, and found */
+    popliner_error *error;
+} sweep;
+
+/* The sum of what is not NONE; no less than the largest number below it. */
+static uint64_t add(uint64_t a, uint64_t b) {
+    return pl_add_cut_bytes(a, b);
+}
+
+static uint8_t is_ok(const sweep *s, size_t stage, size_t first, size_t end) {
+    return s->ok[stage * pl_triangle_size(s->num_units) +
+                 pl_triangle_place(s->num_units, first, end - 1)];
+}
+
+/* ---- the borders of a level ---- */
+
+static uint64_t hash_of(const level *l, const border *b) {
+    uint64_t hash = 0;
+    for (size_t i = 0; i < l->num_cuts; ++i) {
+        hash = (hash ^ b->units[i]) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 29;
+    }
+    return hash;
+}
+
+static size_t find_slot(const level *l, const border *b) {
+    size_t slot = (size_t)hash_of(l, b) & (l->num_slots - 1);
+    while (l->slots[slot] != 0 && memcmp(l->borders[l->slots[slot] - 1].units, b->units,
+                                         l->num_cuts * sizeof *b->units) != 0)
+        slot = (slot + 1) & (l->num_slots - 1);
+    return slot;
+}
+
+static popliner_status make_room(sweep *s, level *l) {
+    enum { FEWEST_SLOTS = 64 };
+    const pl_column_room columns[] = {PL_COLUMN_ROOM(l->borders), PL_COLUMN_ROOM(l->parents),
+                                      PL_COLUMN_ROOM(l->cut_bytes)};
+    if (!pl_grow_columns(columns, 3, &l->capacity, l->count + 1))
+        return pl_fail_memory(s->error, "the places for cuts");
+    if (2 * (l->count + 1) <= l->num_slots)
+        return POPLINER_OK;
+    size_t num_slots = l->num_slots == 0 ? FEWEST_SLOTS : 2 * l->num_slots;
+    uint32_t *slots = pl_new_array(num_slots, sizeof *slots);
+    if (slots == NULL)
+        return pl_fail_memory(s->error, "the places for cuts");
+    free(l->slots);
+    l->slots = slots;
+    l->num_slots = num_slots;
+    for (size_t i = 0; i < l->count; ++i)
+        l->slots[find_slot(l, &l->borders[i])] = (uint32_t)i + 1;
+    return POPLINER_OK;
+}
+
+/* Keeps the border that s->place has. */
+static popliner_status keep(sweep *s, level *l, size_t parent, uint64_t cut_bytes) {
+    border b;
+    for (size_t i = 0; i < l->num_kept; ++i)
+        b.units[i] = (uint16_t)s->place[l->cuts[i]];
+    popliner_status status = make_room(s, l);
+    if (status != POPLINER_OK)
+        return status;
+    size_t slot = find_slot(l, &b);
+    if (l->slots[slot] != 0) {
+        size_t known = l->slots[slot] - 1;
+        if (cut_bytes < l->cut_bytes[known]) {
+            l->cut_bytes[known] = cut_bytes;
+            l->parents[known] = (uint32_t)parent;
+            l->borders[known] = b;
+        }
+        return POPLINER_OK;
+    }
+    if (++s->num_states > MOST_STATES) {
+        s->gave_up = true;
+        return POPLINER_OK;
+    }
+    l->borders[l->count] = b;
+    l->parents[l->count] = (uint32_t)parent;
+    l->cut_bytes[l->count] = cut_bytes;
+    l->slots[slot] = (uint32_t)++l->count;
+    return POPLINER_OK;
+}
+
+/* ---- one IPU ---- */
+
+/* Whether what is to come behind the level may be enough, with these cuts and bytes. */
+static bool has_rest(const sweep *s, const level *l, uint64_t cut_bytes) {
+    uint64_t sums[NUM_SUMS] = {0, 0, cut_bytes};
+    for (size_t g = 0; g < l->num_gaps; ++g) {
+        const gap *it = &l->gaps[g];
+        size_t first = s->place[it->first_stage];
+        size_t end = s->place[it->end_stage];
+        if (first >= end)
+            return false;
+        for (size_t k = 0; k < NUM_SUMS; ++k)
+            if (it->sums[k] != NULL) {
+                uint64_t sum = it->sums[k][first * (s->num_units + 1) + end];
+                if (sum == NONE)
+                    return false;
+                sums[k] = add(sums[k], sum);
+            }
+    }
+    for (size_t k = 0; k < NUM_SUMS; ++k)
+        if (sums[k] > l->limits[k])
+            return false;
+    return true;
+}
+
+/* Whether each pair is on the IPU with both units or with none. */
+static bool keeps_pairs(const sweep *s, const level *l) {
+    for (size_t i = 0; i < s->problem->options->num_pairs; ++i) {
+        popliner_pair pair = s->problem->options->pairs[i];
+        bool has_first = false;
+        bool has_second = false;
+        for (size_t k = 0; s->problem->is_pair_active[i] != 0 && k < l->num_stages; ++k) {
+            size_t first = s->place[l->stages[k]];
+            size_t end = s->place[l->stages[k] + 1];
+            has_first = has_first || (first <= pair.first_unit && pair.first_unit < end);
+            has_second = has_second || (first <= pair.second_unit && pair.second_unit < end);
+        }
+        if (has_first != has_second)
+            return false;
+    }
+    return true;
+}
+
+/* Whether the IPU, all of whose cuts are known, keeps to the limits of the filter. */
+static popliner_status fits(sweep *s, const level *l, bool *is_fine) {
+    const pl_filter *f = s->asked->filter;
+    uint64_t peak_bytes = 0;
+    uint64_t cycles = 0;
+    uint64_t limit_bytes =
+        pl_filter_limit(s->problem, f, pl_problem_ipu(s->problem, l->first_stage));
+    *is_fine = false;
+    for (size_t k = 0; k < l->num_stages; ++k) {
+        size_t stage = l->stages[k];
+        s->together[k] =
+            (popliner_interval){s->place[stage], s->place[stage + 1] - 1, s->num_stages - stage};
+        cycles = add(cycles, popliner_costs_cycles(s->problem->costs, s->together[k].first_unit,
+                                                   s->together[k].last_unit));
+    }
+    if (cycles > f->max_cycles)
+        return POPLINER_OK;
+    popliner_status status = pl_shared_measure(s->asked->shared, s->problem, l->first_stage,
+                                               s->together, l->num_stages, &peak_bytes, s->error);
+    *is_fine = peak_bytes <= limit_bytes;
+    return status;
+}
+
+/* The stages of an IPU that are chosen so far. */
+typedef struct chosen {
+    uint64_t cut_bytes;  /* of all cuts that are known */
+    uint64_t peak_bytes; /* the IPU needs no less */
+    uint64_t cycles;
+} chosen;
+
+typedef struct step {
+    sweep *s;
+    level *l;
+    size_t parent;
+    uint64_t limit_bytes;
+} step;
+
+/* All cuts of the IPU are known. *is_fine is false if they make it too large. */
+static popliner_status finish(const step *t, const chosen *so_far, bool *is_fine) {
+    sweep *s = t->s;
+    if (++s->num_tried % TRIES_PER_LOOK == 0 && pl_stop_is_wanted(s->asked->stop))
+        s->is_stopped = true;
+    *is_fine = true;
+    if (!has_rest(s, t->l, so_far->cut_bytes) || !keeps_pairs(s, t->l))
+        return POPLINER_OK;
+    popliner_status status = fits(s, t->l, is_fine);
+    if (status != POPLINER_OK || !*is_fine)
+        return status;
+    s->is_done = t->l->num_cuts == 0 && s->asked->goal != PL_GOAL_FEWEST_CUT_BYTES;
+    return keep(s, t->l, t->parent, so_far->cut_bytes);
+}
+
+static bool must_end(const sweep *s) {
+    return s->is_stopped || s->gave_up || s->is_done;
+}
+
+/* With the cost of the cut at this unit. */
+static uint64_t with_cut(const sweep *s, uint64_t cut_bytes, size_t unit) {
+    return unit == 0 || unit == s->num_units
+               ? cut_bytes
+               : pl_add_cut_bytes(cut_bytes, popliner_costs_cut(s->problem->costs, unit));
+}
+
+static popliner_status choose_begin(const step *t, size_t k, chosen so_far, bool *is_fine);
+
+/* The stage k of the IPU is known: goes on to the next one, if it may be. */
+static popliner_status go_on(const step *t, size_t k, chosen so_far, bool *is_fine) {
+    sweep *s = t->s;
+    size_t stage = t->l->stages[k];
+    size_t first = s->place[stage];
+    size_t end = s->place[stage + 1];
+    *is_fine = true;
+    if (++s->num_stages_tried > s->max_stages_tried)
+        s->gave_up = true;
+    if (first >= end || is_ok(s, stage, first, end) == 0)
+        return POPLINER_OK;
+    so_far.cycles = add(so_far.cycles, popliner_costs_cycles(s->problem->costs, first, end - 1));
+    so_far.peak_bytes =
+        add(so_far.peak_bytes, s->least[stage * pl_triangle_size(s->num_units) +
+                                        pl_triangle_place(s->num_units, first, end - 1)]);
+    if (so_far.cycles > s->asked->filter->max_cycles || so_far.peak_bytes > t->limit_bytes)
+        return POPLINER_OK;
+    return k + 1 < t->l->num_stages ? choose_begin(t, k + 1, so_far, is_fine)
+                                    : finish(t, &so_far, is_fine);
+}
+
+/* Tries all ends of the stage k, if its end is not known yet. *is_fine is false if the smallest one
+ * was too large: then none is fine, nor with larger stages before it. */
+static popliner_status choose_end(const step *t, size_t k, chosen so_far, bool *is_fine) {
+    sweep *s = t->s;
+    size_t stage = t->l->stages[k];
+    size_t first = s->place[stage];
+    bool is_smallest = true;
+    if (s->place[stage + 1] != SIZE_MAX)
+        return go_on(t, k, so_far, is_fine);
+    popliner_status status = POPLINER_OK;
+    *is_fine = true;
+    for (size_t end = first + 1; end <= s->highest[stage + 1] && !must_end(s); ++end) {
+        bool is_end_fine = true;
+        if (is_ok(s, stage, first, end) == 0)
+            continue;
+        chosen with_end = so_far;
+        with_end.cut_bytes = with_cut(s, so_far.cut_bytes, end);
+        s->place[stage + 1] = end;
+        status = go_on(t, k, with_end, &is_end_fine);
+        if (status != POPLINER_OK)
+            break;
+        if (!is_end_fine && s->never_shrinks) {
+            *is_fine = !is_smallest;
+            break;
+        }
+        is_smallest = false;
+    }
+    s->place[stage + 1] = SIZE_MAX;
+    return status;
+}
+
+/* Tries all places where the stage k may begin, if that is not known yet. */
+static popliner_status choose_begin(const step *t, size_t k, chosen so_far, bool *is_fine) {
+    sweep *s = t->s;
+    size_t stage = t->l->stages[k];
+    if (s->place[stage] != SIZE_MAX)
+        return choose_end(t, k, so_far, is_fine);
+    size_t before = k == 0 ? 0 : t->l->stages[k - 1] + 1;
+    size_t least = s->place[before] + (stage - before);
+    size_t unit = s->lowest[stage] > least ? s->lowest[stage] : least;
+    popliner_status status = POPLINER_OK;
+    bool is_any = true;
+    *is_fine = true;
+    for (; status == POPLINER_OK && unit <= s->highest[stage] && !must_end(s); ++unit) {
+        chosen with_begin = so_far;
+        with_begin.cut_bytes = with_cut(s, so_far.cut_bytes, unit);
+        s->place[stage] = unit;
+        status = choose_end(t, k, with_begin, &is_any);
+    }
+    s->place[stage] = SIZE_MAX;
+    return status;
+}
+
+/* ---- all IPUs ---- */
+
+static void forget_places(sweep *s) {
+    for (size_t cut = 0; cut <= s->num_stages; ++cut)
+        s->place[cut] = SIZE_MAX;
+    s->place[0] = 0;
+    s->place[s->num_stages] = s->num_units;
+}
+
+static void recall(sweep *s, const level *l, size_t state) {
+    for (size_t i = 0; i < l->num_kept; ++i)
+        s->place[l->cuts[i]] = l->borders[state].units[i];
+}
+
+static popliner_status run_level(sweep *s, size_t number) {
+    level *l = &s->levels[number];
+    const level *before = number > 0 ? &s->levels[number - 1] : NULL;
+    size_t count = before == NULL ? 1 : before->count;
+    popliner_status status = POPLINER_OK;
+    step t = {
+        s, l, 0,
+        pl_filter_limit(s->problem, s->asked->filter, pl_problem_ipu(s->problem, l->first_stage))};
+    for (; status == POPLINER_OK && t.parent < count && !must_end(s); ++t.parent) {
+        bool is_fine = true;
+        chosen so_far = {.cut_bytes = before == NULL ? 0 : before->cut_bytes[t.parent]};
+        forget_places(s);
+        if (before != NULL)
+            recall(s, before, t.parent);
+        status = choose_begin(&t, 0, so_far, &is_fine);
+    }
+    return status;
+}
+
+/* Reads the split off the last level. */
+static popliner_status read_split(sweep *s, pl_split *split) {
+    size_t state = 0;
+    forget_places(s);
+    for (size_t number = s->num_levels; number-- > 0;) {
+        recall(s, &s->levels[number], state);
+        state = s->levels[number].parents[state];
+    }
+    for (size_t stage = 0; stage < s->num_stages; ++stage)
+        if (!pl_split_append(split, s->place[stage]))
+            return pl_fail_memory(s->error, "the stages");
+    return POPLINER_OK;
+}
+
+/* ---- getting ready ---- */
+
+/* Finds the border behind each IPU, and the gaps in it. False if there are too many. */
+static bool find_borders(sweep *s) {
+    size_t done = 0; /* levels up to this one */
+    for (; done < s->num_levels; ++done) {
+        level *l = &s->levels[done];
+        bool is_gap = false;
+        for (size_t stage = 0; stage < s->num_stages; ++stage) {
+            bool is_done = s->problem->first_on_ipu[stage] <= l->first_stage;
+            if (s->problem->first_on_ipu[stage] == l->first_stage) {
+                if (l->num_stages == MOST_BORDER)
+                    return false;
+                l->stages[l->num_stages++] = stage;
+            }
+            if (stage > 0 && is_gap == is_done) { /* one side is done, the other is not */
+                if (l->num_cuts == MOST_BORDER)
+                    return false;
+                l->cuts[l->num_cuts++] = stage;
+            }
+            if (!is_done && !is_gap)
+                l->gaps[l->num_gaps++] = (gap){.first_stage = stage};
+            if (!is_done)
+                l->gaps[l->num_gaps - 1].end_stage = stage + 1;
+            is_gap = !is_done;
+        }
+        l->num_kept = l->num_cuts;
+        for (size_t k = 1; k < l->num_stages; ++k)
+            if (l->stages[k - 1] + 1 == l->stages[k]) {
+                if (l->num_kept == MOST_BORDER)
+                    return false;
+                l->cuts[l->num_kept++] = l->stages[k];
+            }
+    }
+    return true;
+}
+
+/* What all IPUs behind each level may have together. */
+static void find_limits(sweep *s) {
+    uint64_t peaks = 0;
+    uint64_t cycles = 0;
+    for (size_t number = s->num_levels; number-- > 0;) {
+        level *l = &s->levels[number];
+        l->limits[PEAKS] = peaks;
+        l->limits[CYCLES] = cycles;
+        peaks = add(peaks, pl_filter_limit(s->problem, s->asked->filter,
+                                           pl_problem_ipu(s->problem, l->first_stage)));
+        cycles = add(cycles, s->asked->filter->max_cycles);
+        l->limits[CUTS] = s->max_cut_bytes;
+    }
+}
+
+/* What a stage adds to a sum. */
+static uint64_t term(const sweep *s, size_t kind, size_t stage, size_t first, size_t end) {
+    if (kind == PEAKS)
+        return s->least[stage * pl_triangle_size(s->num_units) +
+                        pl_triangle_place(s->num_units, first, end - 1)];
+    return kind == CYCLES ? popliner_costs_cycles(s->problem->costs, first, end - 1)
+                          : popliner_costs_cut(s->problem->costs, end);
+}
+
+/* Puts the stage in front of the gap: sums[first][end] of `next` become those of `now`. */
+static void extend_gap(const sweep *s, size_t kind, size_t stage, bool is_last,
+                       const uint64_t *next, uint64_t *now) {
+    size_t n = s->num_units;
+    size_t width = n + 1;
+    for (size_t i = 0; i < width * width; ++i)
+        now[i] = NONE;
+    for (size_t first = 0; first < n; ++first)
+        for (size_t middle = first + 1; middle <= n; ++middle) {
+            if (is_ok(s, stage, first, middle) == 0)
+                continue;
+            /* the cut at the end of a gap is one of the border */
+            uint64_t own = kind == CUTS && is_last ? 0 : term(s, kind, stage, first, middle);
+            uint64_t *sums = now + first * width;
+            const uint64_t *rest = next + middle * width;
+            for (size_t end = middle; end <= n; ++end) {
+                uint64_t sum = rest[end] == NONE ? NONE : add(own, rest[end]);
+                sums[end] = sum < sums[end] ? sum : sums[end];
+            }
+        }
+}
+
+/* Fills one kind of sums of all gaps that end with the same stage, from the shortest on. */
+static popliner_status fill_gaps_to(sweep *s, size_t kind, size_t end_stage) {
+    size_t width = s->num_units + 1;
+    uint64_t *next = pl_new_array(width * width, sizeof *next);
+    uint64_t *now = pl_new_array(width * width, sizeof *now);
+    popliner_status status =
+        next == NULL || now == NULL ? pl_fail_memory(s->error, "the places for cuts") : POPLINER_OK;
+    size_t first_stage = end_stage;
+    for (size_t number = 0; number < s->num_levels; ++number)
+        for (size_t g = 0; g < s->levels[number].num_gaps; ++g)
+            if (s->levels[number].gaps[g].end_stage == end_stage &&
+                s->levels[number].gaps[g].first_stage < first_stage)
+                first_stage = s->levels[number].gaps[g].first_stage;
+    for (size_t i = 0; status == POPLINER_OK && i < width * width; ++i)
+        next[i] = i % (width + 1) == 0 ? 0 : NONE;
+    for (size_t stage = end_stage; status == POPLINER_OK && stage-- > first_stage;) {
+        extend_gap(s, kind, stage, stage + 1 == end_stage, next, now);
+        for (size_t number = 0; number < s->num_levels; ++number)
+            for (size_t g = 0; g < s->levels[number].num_gaps; ++g) {
+                gap *it = &s->levels[number].gaps[g];
+                if (it->end_stage != end_stage || it->first_stage != stage)
+                    continue;
+                if (it->sums[kind] == NULL)
+                    it->sums[kind] = pl_new_array(width * width, sizeof *now);
+                if (it->sums[kind] == NULL) {
+                    status = pl_fail_memory(s->error, "the places for cuts");
+                    continue;
+                }
+                memcpy(it->sums[kind], now, width * width * sizeof *now);
+            }
+        uint64_t *other = next;
+        next = now;
+        now = other;
+    }
+    free(next);
+    free(now);
+    return status;
+}
+
+static popliner_status fill_gaps(sweep *s) {
+    bool is_wanted[NUM_SUMS] = {true, s->asked->filter->max_cycles < UINT64_MAX,
+                                s->asked->goal == PL_GOAL_FEWEST_CUT_BYTES ||
+                                    s->max_cut_bytes < PL_MAX_CUT_BYTES};
+    for (size_t end_stage = 1; end_stage <= s->num_stages; ++end_stage) {
+        bool is_end = false;
+        for (size_t number = 0; number < s->num_levels; ++number)
+            for (size_t g = 0; g < s->levels[number].num_gaps; ++g)
+                is_end = is_end || s->levels[number].gaps[g].end_stage == end_stage;
+        for (size_t kind = 0; is_end && kind < NUM_SUMS; ++kind) {
+            popliner_status status =
+                is_wanted[kind] ? fill_gaps_to(s, kind, end_stage) : POPLINER_OK;
+            if (status != POPLINER_OK)
+                return status;
+        }
+    }
+    return POPLINER_OK;
+}
+
+/* Marks what may be which stage, with the cuts where they may be. *is_possible: some split may. */
+static popliner_status mark(sweep *s, bool *is_possible) {
+    size_t n = s->num_units;
+    pl_reachability r = {
+        .problem = s->problem, .filter = s->asked->filter, .num_stages = s->num_stages};
+    popliner_status status = pl_reachability_find(&r, s->error);
+    uint8_t *ok = s->ok;
+    if (status != POPLINER_OK)
+        goto done;
+    *is_possible = r.to_end[0] != 0;
+    for (size_t stage = 0; stage < s->num_stages; ++stage)
+        for (size_t first = 0; first < n; ok += n - first, ++first) {
+            if (first < s->lowest[stage] || first > s->highest[stage] ||
+                !pl_reachability_mark(&r, stage, first, ok))
+                memset(ok, 0, n - first);
+            for (size_t d = 0; d < n - first; ++d)
+                ok[d] &=
+                    first + d + 1 >= s->lowest[stage + 1] && first + d + 1 <= s->highest[stage + 1];
+        }
+done:
+    pl_reachability_free(&r);
+    return status;
+}
+
+/* Forgets the states, for another run. */
+static void clear_levels(sweep *s) {
+    for (size_t number = 0; s->levels != NULL && number < s->num_levels; ++number) {
+        level *l = &s->levels[number];
+        l->count = 0;
+        if (l->slots != NULL)
+            memset(l->slots, 0, l->num_slots * sizeof *l->slots);
+    }
+    s->num_states = 0;
+    s->is_done = false;
+}
+
+/* One split of those whose cuts are from lowest to highest. */
+static popliner_status run(sweep *s, pl_split *split) {
+    bool is_possible = false;
+    clear_levels(s);
+    popliner_status status = mark(s, &is_possible);
+    if (status == POPLINER_OK && is_possible)
+        status = fill_gaps(s);
+    for (size_t number = 0; status == POPLINER_OK && is_possible && number < s->num_levels;
+         ++number) {
+        status = run_level(s, number);
+        is_possible = s->levels[number].count > 0 && !s->is_stopped && !s->gave_up;
+    }
+    if (status == POPLINER_OK && is_possible)
+        status = read_split(s, split);
+    return status;
+}
+
+/* Makes one cut after another as early as it can be. */
+static popliner_status run_earliest(sweep *s, pl_split *split) {
+    pl_split earlier = {0};
+    popliner_status status = run(s, split);
+    for (size_t cut = 1; status == POPLINER_OK && split->num_stages > 0 && cut < s->num_stages;) {
+        s->highest[cut] = split->first_units[cut] - 1;
+        status = run(s, &earlier);
+        if (status != POPLINER_OK || s->is_stopped || s->gave_up)
+            break;
+        if (earlier.num_stages > 0) {
+            pl_split_move(split, &earlier);
+            continue;
+        }
+        s->lowest[cut] = s->highest[cut] = split->first_units[cut];
+        ++cut;
+    }
+    if (s->is_stopped || s->gave_up)
+        pl_split_clear(split);
+    pl_split_clear(&earlier);
+    return status;
+}
+
+static void fill_least(sweep *s) {
+    uint64_t *least = s->least;
+    for (size_t stage = 0; stage < s->num_stages; ++stage) {
+        size_t count = pl_num_on_ipu(s->problem, stage);
+        for (size_t first = 0; first < s->num_units; ++first)
+            for (size_t last = first; last < s->num_units; ++last) {
+                popliner_interval it = {first, last, s->num_stages - stage};
+                *least++ = pl_least_load(s->problem, POPLINER_OBJECTIVE_MEMORY, &it, count);
+            }
+    }
+}
+
+static popliner_status prepare(sweep *s, const pl_split *fixed) {
+    size_t n = s->num_units;
+    size_t size = pl_triangle_size(n);
+    s->ok = pl_new_array(s->num_stages * size, sizeof *s->ok);
+    s->least = pl_new_array(s->num_stages * size, sizeof *s->least);
+    s->lowest = pl_new_array(s->num_stages + 1, sizeof *s->lowest);
+    s->highest = pl_new_array(s->num_stages + 1, sizeof *s->highest);
+    s->place = pl_new_array(s->num_stages + 1, sizeof *s->place);
+    s->levels = pl_new_array(s->num_levels, sizeof *s->levels);
+    s->together = pl_new_array(s->num_stages, sizeof *s->together);
+    if (s->ok == NULL || s->least == NULL || s->lowest == NULL || s->highest == NULL ||
+        s->place == NULL || s->levels == NULL || s->together == NULL)
+        return pl_fail_memory(s->error, "the places for cuts");
+    for (size_t cut = 0; cut <= s->num_stages; ++cut) {
+        bool is_fixed = fixed != NULL && cut < fixed->num_stages;
+        s->lowest[cut] = is_fixed ? fixed->first_units[cut] : 0;
+        s->highest[cut] = is_fixed ? fixed->first_units[cut] : n;
+    }
+    for (size_t stage = 0, number = 0; stage < s->num_stages; ++stage)
+        if (s->problem->first_on_ipu[stage] == stage)
+            s->levels[number++].first_stage = stage;
+    s->gave_up = !find_borders(s);
+    find_limits(s);
+    fill_least(s);
+    return POPLINER_OK;
+}
+
+static void clear(sweep *s) {
+    for (size_t number = 0; s->levels != NULL && number < s->num_levels; ++number) {
+        level *l = &s->levels[number];
+        for (size_t g = 0; g < l->num_gaps; ++g)
+            for (size_t kind = 0; kind < NUM_SUMS; ++kind)
+                free(l->gaps[g].sums[kind]);
+        free(l->borders);
+        free(l->parents);
+        free(l->cut_bytes);
+        free(l->slots);
+    }
+    free(s->ok);
+    free(s->least);
+    free(s->lowest);
+    free(s->highest);
+    free(s->place);
+    free(s->levels);
+    free(s->together);
+}
+
+bool pl_device_sweep_can(const pl_problem *problem, const pl_filter *filter, pl_goal goal) {
+    size_t width = problem->num_units + 1;
+    return problem->is_shared && goal != PL_GOAL_FEWEST_STAGES &&
+           filter->max_spread == UINT64_MAX && filter->min_peak_bytes == 0 &&
+           filter->min_cycles == 0 && problem->num_units < UINT16_MAX &&
+           width * width <= MOST_NUMBERS / (2 * problem->options->num_mapped_stages);
+}
+
+popliner_status pl_device_sweep(const pl_shared_search *asked, pl_split *split,
+                                pl_search_result *result, bool *gave_up, popliner_error *error) {
+    const pl_problem *p = asked->problem;
+    sweep s = {.asked = asked,
+               .problem = p,
+               .num_units = p->num_units,
+               .num_stages = p->options->num_mapped_stages,
+               .never_shrinks = pl_costs_shared_peak_never_shrinks(p->costs) &&
+                                pl_costs_cycles_never_shrink(p->costs),
+               .max_cut_bytes = asked->filter->max_cut_bytes,
+               .num_levels = p->num_ipus,
+               .max_stages_tried = asked->max_tries > 0 ? asked->max_tries : SIZE_MAX,
+               .error = error};
+    *result = (pl_search_result){.proof = POPLINER_PROOF_SEARCH};
+    *gave_up = false;
+    if (p->max_stages < p->min_stages || p->num_ipus > asked->filter->max_ipus)
+        return POPLINER_OK;
+    popliner_status status = prepare(&s, asked->fixed);
+    if (status == POPLINER_OK && !s.gave_up)
+        status = asked->goal == PL_GOAL_EARLIEST_CUTS ? run_earliest(&s, split) : run(&s, split);
+    result->is_stopped = s.is_stopped;
+    if (status == POPLINER_OK && split->num_stages > 0 && asked->goal == PL_GOAL_FEWEST_CUT_BYTES)
+        result->bound_bytes = s.levels[s.num_levels - 1].cut_bytes[0];
+    if (s.gave_up)
+        *gave_up = true;
+    clear(&s);
+    return status;
+}

@@ -1,0 +1,477 @@
+/* Moves: a cut, or several that follow each other, all by the same few units. The latter hands
+ * units from one stage to another that is not its neighbour, while those between keep their sizes.
+ *
+ * What is minimised is not the largest IPU alone, which most moves do not touch, but a sum of high
+ * powers over all IPUs: so an IPU that is nearly as large is made smaller, too, and can take
+ * something later. The best split by the objective itself is remembered.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solve/first_answer.h"
+
+#include "base/clock.h"
+#include "base/failure.h"
+#include "base/growth.h"
+#include "costs/costs.h"
+#include "costs/triangle.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The farthest that cuts are moved at once, in units. */
+enum { FARTHEST_MOVE = 4 };
+
+/* What the stages of an IPU come to. */
+typedef struct load {
+    uint64_t peak_bytes;
+    uint64_t cycles;
+} load;
+
+/* How good a split is. Less is better in all of it. */
+typedef struct score {
+    double excess;  /* beyond the filter; 0 if it is within */
+    uint64_t value; /* of the objective */
+    double rough;   /* what moves make smaller */
+} score;
+
+typedef struct climb {
+    const pl_shared_search *asked;
+    const pl_problem *problem;
+    popliner_objective objective;
+    double deadline_seconds;
+    uint64_t random;
+    size_t num_units;
+    size_t num_stages;
+    double unit_of_load; /* an IPU with so much counts as 1 */
+    uint8_t *ok;         /* [stages]: a triangle of what may be that stage */
+    uint8_t *reaches; /* [stages + 1][units + 1]: whether the stages from there on may begin so */
+    size_t *cuts;     /* [stages + 1]: the first unit of each stage, and the end */
+    load *loads;      /* [stages], by first stage of the IPU */
+    load *kept_loads; /* [stages]: before a move */
+    bool *is_touched; /* [stages] */
+    popliner_interval *together; /* [stages] */
+    score now;
+    size_t *best_cuts; /* [stages + 1] */
+    score best;
+    bool has_best;
+    popliner_error *error;
+} climb;
+
+static bool must_end(const climb *c) {
+    return pl_clock_seconds() >= c->deadline_seconds || pl_stop_is_wanted(c->asked->stop);
+}
+
+static bool is_ok(const climb *c, size_t stage) {
+    size_t n = c->num_units;
+    if (c->cuts[stage] >= c->cuts[stage + 1])
+        return false;
+    return c->ok[stage * pl_triangle_size(n) +
+                 pl_triangle_place(n, c->cuts[stage], c->cuts[stage + 1] - 1)] != 0;
+}
+
+/* ---- what a split is worth ---- */
+
+static popliner_status measure(climb *c, size_t first_stage) {
+    load *l = &c->loads[first_stage];
+    size_t count = 0;
+    l->cycles = 0;
+    for (size_t stage = first_stage; stage < c->num_stages; ++stage) {
+        if (c->problem->first_on_ipu[stage] != first_stage)
+            continue;
+        popliner_interval it = {c->cuts[stage], c->cuts[stage + 1] - 1, c->num_stages - stage};
+        c->together[count++] = it;
+        l->cycles += popliner_costs_cycles(c->problem->costs, it.first_unit, it.last_unit);
+    }
+    return pl_shared_measure(c->asked->shared, c->problem, first_stage, c->together, count,
+                             &l->peak_bytes, c->error);
+}
+
+/* How much `value` is above `max`, as a part of it. */
+static double excess_of(uint64_t value, uint64_t max) {
+    return value <= max ? 0.0 : (double)(value - max) / ((double)max + 1.0);
+}
+
+/* How many pairs are on different IPUs. */
+static size_t num_broken_pairs(const climb *c) {
+    size_t num_broken = 0;
+    for (size_t i = 0; i < c->problem->options->num_pairs; ++i) {
+        popliner_pair pair = c->problem->options->pairs[i];
+        size_t ipus[2] = {0, 0};
+        if (c->problem->is_pair_active[i] == 0)
+            continue;
+        for (size_t stage = 0; stage < c->num_stages; ++stage) {
+            if (c->cuts[stage] <= pair.first_unit && pair.first_unit < c->cuts[stage + 1])
+                ipus[0] = c->problem->first_on_ipu[stage];
+            if (c->cuts[stage] <= pair.second_unit && pair.second_unit < c->cuts[stage + 1])
+                ipus[1] = c->problem->first_on_ipu[stage];
+        }
+        num_broken += ipus[0] != ipus[1];
+    }
+    return num_broken;
+}
+
+/* The sixteenth power. */
+static double high_power(double x) {
+    for (int i = 0; i < 4; ++i)
+        x *= x;
+    return x;
+}
+
+static pl_objective_values values_of(const climb *c) {
+    pl_objective_values v = {.min_peak_bytes = UINT64_MAX, .min_cycles = UINT64_MAX};
+    for (size_t stage = 0; stage < c->num_stages; ++stage) {
+        const load *l = &c->loads[stage];
+        if (stage > 0)
+            v.cut_bytes = pl_add_cut_bytes(v.cut_bytes,
+                                           popliner_costs_cut(c->problem->costs, c->cuts[stage]));
+        if (c->problem->first_on_ipu[stage] != stage)
+            continue;
+        v.peak_bytes = l->peak_bytes > v.peak_bytes ? l->peak_bytes : v.peak_bytes;
+        v.min_peak_bytes = l->peak_bytes < v.min_peak_bytes ? l->peak_bytes : v.min_peak_bytes;
+        v.cycles = l->cycles > v.cycles ? l->cycles : v.cycles;
+        v.min_cycles = l->cycles < v.min_cycles ? l->cycles : v.min_cycles;
+        ++v.num_ipus;
+    }
+    return v;
+}
+
+static double excess_of_split(const climb *c, const pl_objective_values *v) {
+    const pl_filter *f = c->asked->filter;
+    double excess = (double)num_broken_pairs(c);
+    for (size_t stage = 0; stage < c->num_stages; ++stage)
+        if (c->problem->first_on_ipu[stage] == stage)
+            excess += excess_of(c->loads[stage].peak_bytes,
+                                pl_filter_limit(c->problem, f, pl_problem_ipu(c->problem, stage))) +
+                      excess_of(c->loads[stage].cycles, f->max_cycles);
+    excess += excess_of(f->min_peak_bytes, v->min_peak_bytes) +
+              excess_of(f->min_cycles, v->min_cycles) + excess_of(v->cut_bytes, f->max_cut_bytes) +
+              excess_of(pl_objective_values_spread(v, f->spread_is_of_cycles), f->max_spread);
+    /* whatever is left out here */
+    return excess > 0.0 || pl_filter_admits(f, v) ? excess : 1.0;
+}
+
+/* The sum of high powers, of cycles or of bytes. */
+static double rough_of_loads(const climb *c, bool of_cycles) {
+    double sum = 0.0;
+    for (size_t stage = 0; stage < c->num_stages; ++stage)
+        if (c->problem->first_on_ipu[stage] == stage)
+            sum += high_power(
+                (double)(of_cycles ? c->loads[stage].cycles : c->loads[stage].peak_bytes) /
+                c->unit_of_load);
+    return sum;
+}
+
+static score score_of(const climb *c) {
+    pl_objective_values v = values_of(c);
+    bool is_spread_of_cycles = c->asked->filter->spread_is_of_cycles;
+    score s = {.excess = excess_of_split(c, &v)};
+    switch (c->objective) {
+    case POPLINER_OBJECTIVE_MEMORY:
+        s.value = v.peak_bytes;
+        s.rough = rough_of_loads(c, false);
+        break;
+    case POPLINER_OBJECTIVE_CYCLES:
+        s.value = v.cycles;
+        s.rough = rough_of_loads(c, true);
+        break;
+    case POPLINER_OBJECTIVE_TRAFFIC:
+        s.value = v.cut_bytes;
+        s.rough = (double)v.cut_bytes;
+        break;
+    case POPLINER_OBJECTIVE_IPUS:
+        s.value = v.num_ipus;
+        break;
+    case POPLINER_OBJECTIVE_BALANCE:
+    case POPLINER_NUM_OBJECTIVES:
+        s.value = pl_objective_values_spread(&v, is_spread_of_cycles);
+        s.rough = (double)s.value;
+        break;
+    }
+    return s;
+}
+
+static bool is_smaller(const score *a, const score *b) {
+    return a->excess != b->excess ? a->excess < b->excess : a->rough < b->rough;
+}
+
+/* Remembers the split if it is the best. */
+static void remember(climb *c) {
+    const score *a = &c->now;
+    const score *b = &c->best;
+    if (c->has_best && (a->excess > b->excess || (a->excess == b->excess && a->value >= b->value)))
+        return;
+    c->has_best = true;
+    c->best = c->now;
+    memcpy(c->best_cuts, c->cuts, (c->num_stages + 1) * sizeof *c->cuts);
+}
+
+/* ---- moves ---- */
+
+/* Begins with the cuts as they are. */
+static popliner_status begin(climb *c) {
+    uint64_t largest = 1;
+    for (size_t stage = 0; stage < c->num_stages; ++stage) {
+        if (c->problem->first_on_ipu[stage] != stage)
+            continue;
+        popliner_status status = measure(c, stage);
+        if (status != POPLINER_OK)
+            return status;
+        uint64_t own = c->objective == POPLINER_OBJECTIVE_CYCLES ? c->loads[stage].cycles
+                                                                 : c->loads[stage].peak_bytes;
+        largest = own > largest ? own : largest;
+    }
+    if (c->unit_of_load == 0.0)
+        c->unit_of_load = (double)largest;
+    c->now = score_of(c);
+    remember(c);
+    return POPLINER_OK;
+}
+
+/* The cuts before the stages first ... last, all by as much. */
+static void shift(climb *c, size_t first, size_t last, ptrdiff_t by) {
+    for (size_t stage = first; stage <= last; ++stage)
+        c->cuts[stage] = (size_t)((ptrdiff_t)c->cuts[stage] + by);
+}
+
+/* Moves these cuts, if that is allowed and better. *is_better: it was. */
+static popliner_status try_shift(climb *c, size_t first, size_t last, ptrdiff_t by,
+                                 bool *is_better) {
+    size_t num_stages = c->num_stages;
+    popliner_status status = POPLINER_OK;
+    *is_better = false;
+    /* only the stages at both ends change their sizes */
+    if ((by < 0 && (ptrdiff_t)(c->cuts[first] - c->cuts[first - 1]) <= -by) ||
+        (by > 0 && (ptrdiff_t)(c->cuts[last + 1] - c->cuts[last]) <= by))
+        return POPLINER_OK;
+    shift(c, first, last, by);
+    bool is_allowed = true;
+    for (size_t stage = first - 1; is_allowed && stage <= last; ++stage)
+        is_allowed = is_ok(c, stage);
+    if (!is_allowed) {
+        shift(c, first, last, -by);
+        return POPLINER_OK;
+    }
+    memset(c->is_touched, 0, num_stages * sizeof *c->is_touched);
+    memcpy(c->kept_loads, c->loads, num_stages * sizeof *c->loads);
+    for (size_t stage = first - 1; stage <= last; ++stage)
+        c->is_touched[c->problem->first_on_ipu[stage]] = true;
+    for (size_t stage = 0; status == POPLINER_OK && stage < num_stages; ++stage)
+        if (c->is_touched[stage])
+            status = measure(c, stage);
+    if (status != POPLINER_OK)
+        return status;
+    score moved = score_of(c);
+    *is_better = is_smaller(&moved, &c->now);
+    if (*is_better) {
+        c->now = moved;
+        remember(c);
+    } else {
+        shift(c, first, last, -by);
+        memcpy(c->loads, c->kept_loads, num_stages * sizeof *c->loads);
+    }
+    return POPLINER_OK;
+}
+
+/* Moves cuts as long as that helps. */
+static popliner_status improve(climb *c) {
+    size_t num_moves_left = 1;
+    while (num_moves_left > 0) {
+        num_moves_left = 0;
+        for (size_t length = 0; length + 1 < c->num_stages; ++length)
+            for (size_t first = 1; first + length < c->num_stages; ++first)
+                for (ptrdiff_t by = -FARTHEST_MOVE; by <= FARTHEST_MOVE; ++by) {
+                    bool is_better = false;
+                    if (by == 0)
+                        continue;
+                    if (must_end(c))
+                        return POPLINER_OK;
+                    popliner_status status = try_shift(c, first, first + length, by, &is_better);
+                    if (status != POPLINER_OK)
+                        return status;
+                    num_moves_left += is_better;
+                }
+    }
+    return POPLINER_OK;
+}
+
+static uint64_t random_below(climb *c, uint64_t limit) {
+    uint64_t x = c->random += 0x9e3779b97f4a7c15u;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return (x ^ x >> 31) % limit;
+}
+
+/* Puts a few cuts of the best split elsewhere. */
+static popliner_status kick(climb *c) {
+    enum { MOST_CUTS = 4 };
+    memcpy(c->cuts, c->best_cuts, (c->num_stages + 1) * sizeof *c->cuts);
+    size_t num_cuts = 1 + (size_t)random_below(c, MOST_CUTS);
+    for (size_t i = 0; c->num_stages > 1 && i < num_cuts; ++i) {
+        size_t stage = 1 + (size_t)random_below(c, c->num_stages - 1);
+        size_t kept = c->cuts[stage];
+        size_t room = c->cuts[stage + 1] - c->cuts[stage - 1] - 1;
+        c->cuts[stage] = c->cuts[stage - 1] + 1 + (size_t)random_below(c, room);
+        if (!is_ok(c, stage - 1) || !is_ok(c, stage))
+            c->cuts[stage] = kept;
+    }
+    return begin(c);
+}
+
+/* ---- where to begin ---- */
+
+/* Cuts as near as may be to where the weights before a unit reach equal parts. before[units + 1].
+ * False if there are none. */
+static bool cut_evenly(climb *c, const double *before) {
+    size_t n = c->num_units;
+    c->cuts[0] = 0;
+    for (size_t stage = 0; stage < c->num_stages; ++stage) {
+        double wanted = before[n] * (double)(stage + 1) / (double)c->num_stages;
+        size_t first = c->cuts[stage];
+        size_t best = 0;
+        double least = 0.0;
+        for (size_t end = first + 1; end <= n; ++end) {
+            double distance = before[end] > wanted ? before[end] - wanted : wanted - before[end];
+            if (c->reaches[(stage + 1) * (n + 1) + end] == 0 ||
+                c->ok[stage * pl_triangle_size(n) + pl_triangle_place(n, first, end - 1)] == 0 ||
+                (best > 0 && distance >= least))
+                continue;
+            best = end;
+            least = distance;
+        }
+        if (best == 0)
+            return false;
+        c->cuts[stage + 1] = best;
+    }
+    return c->cuts[c->num_stages] == n;
+}
+
+/* Whether all stages are allowed. */
+static bool are_ok(const climb *c) {
+    bool is_fine = true;
+    for (size_t stage = 0; is_fine && stage < c->num_stages; ++stage)
+        is_fine = is_ok(c, stage);
+    return is_fine;
+}
+
+static popliner_status begin_with_split(climb *c, const pl_split *split) {
+    if (split->num_stages != c->num_stages)
+        return POPLINER_OK;
+    memcpy(c->cuts, split->first_units, c->num_stages * sizeof *c->cuts);
+    c->cuts[c->num_stages] = c->num_units;
+    if (!are_ok(c))
+        return POPLINER_OK;
+    popliner_status status = begin(c);
+    return status == POPLINER_OK ? improve(c) : status;
+}
+
+/* What the units before each one weigh: as many as they are, or what they need. */
+static void weigh(const climb *c, bool by_needs, double *before) {
+    const popliner_costs *costs = c->problem->costs;
+    for (size_t unit = 0; unit < c->num_units; ++unit) {
+        double weight = 1.0;
+        if (by_needs && c->objective == POPLINER_OBJECTIVE_CYCLES)
+            weight = (double)popliner_costs_cycles(costs, unit, unit);
+        else if (by_needs && popliner_costs_peak(costs, unit, unit, 1) != POPLINER_PEAK_FORBIDDEN)
+            weight = (double)popliner_costs_peak(costs, unit, unit, 1);
+        before[unit + 1] = before[unit] + weight;
+    }
+}
+
+static popliner_status begin_evenly(climb *c, bool by_needs, double *before) {
+    weigh(c, by_needs, before);
+    if (!cut_evenly(c, before))
+        return POPLINER_OK;
+    popliner_status status = begin(c);
+    return status == POPLINER_OK ? improve(c) : status;
+}
+
+/* ---- all together ---- */
+
+static popliner_status prepare(climb *c) {
+    size_t n = c->num_units;
+    pl_reachability r = {
+        .problem = c->problem, .filter = c->asked->filter, .num_stages = c->num_stages};
+    c->ok = pl_new_array(c->num_stages * pl_triangle_size(n), sizeof *c->ok);
+    c->reaches = pl_new_array((c->num_stages + 1) * (n + 1), sizeof *c->reaches);
+    c->cuts = pl_new_array(c->num_stages + 1, sizeof *c->cuts);
+    c->best_cuts = pl_new_array(c->num_stages + 1, sizeof *c->best_cuts);
+    c->loads = pl_new_array(c->num_stages, sizeof *c->loads);
+    c->kept_loads = pl_new_array(c->num_stages, sizeof *c->kept_loads);
+    c->is_touched = pl_new_array(c->num_stages, sizeof *c->is_touched);
+    c->together = pl_new_array(c->num_stages, sizeof *c->together);
+    if (c->ok == NULL || c->reaches == NULL || c->cuts == NULL || c->best_cuts == NULL ||
+        c->loads == NULL || c->kept_loads == NULL || c->is_touched == NULL || c->together == NULL)
+        return pl_fail_memory(c->error, "the first answer");
+    popliner_status status = pl_reachability_find(&r, c->error);
+    if (status == POPLINER_OK) {
+        memcpy(c->reaches, r.to_end, (c->num_stages + 1) * (n + 1));
+        for (size_t stage = 0; stage < c->num_stages; ++stage)
+            for (size_t first = 0; first < n; ++first)
+                pl_reachability_mark(&r, stage, first,
+                                     c->ok + stage * pl_triangle_size(n) +
+                                         pl_triangle_row(n, first));
+    }
+    pl_reachability_free(&r);
+    return status;
+}
+
+static void clear(climb *c) {
+    free(c->ok);
+    free(c->reaches);
+    free(c->cuts);
+    free(c->best_cuts);
+    free(c->loads);
+    free(c->kept_loads);
+    free(c->is_touched);
+    free(c->together);
+}
+
+static popliner_status run(climb *c, const pl_first_answer_wish *wish, const pl_split *split) {
+    double *before = pl_new_array(c->num_units + 1, sizeof *before);
+    popliner_status status =
+        before == NULL ? pl_fail_memory(c->error, "the first answer") : prepare(c);
+    if (status == POPLINER_OK)
+        status = begin_with_split(c, split);
+    if (status == POPLINER_OK)
+        status = begin_evenly(c, false, before);
+    if (status == POPLINER_OK)
+        status = begin_evenly(c, true, before);
+    for (size_t i = 0; status == POPLINER_OK && i < wish->num_hints; ++i)
+        status = begin_with_split(c, &wish->hints[i]);
+    for (size_t i = 0; status == POPLINER_OK && c->has_best && i < wish->num_kicks; ++i) {
+        if (must_end(c))
+            break;
+        status = kick(c);
+        if (status == POPLINER_OK)
+            status = improve(c);
+    }
+    free(before);
+    return status;
+}
+
+popliner_status pl_first_answer(const pl_shared_search *asked, const pl_first_answer_wish *wish,
+                                pl_split *split, popliner_error *error) {
+    const pl_problem *p = asked->problem;
+    climb c = {.asked = asked,
+               .problem = p,
+               .objective = wish->objective,
+               .deadline_seconds = pl_clock_seconds() + wish->seconds,
+               .num_units = p->num_units,
+               .num_stages = p->options->num_mapped_stages,
+               .error = error};
+    pl_split found = {0};
+    if (p->max_stages < p->min_stages)
+        return POPLINER_OK;
+    popliner_status status = run(&c, wish, split);
+    if (status != POPLINER_OK || !c.has_best || c.best.excess > 0.0)
+        goto done;
+    for (size_t stage = 0; stage < c.num_stages; ++stage)
+        if (!pl_split_append(&found, c.best_cuts[stage])) {
+            status = pl_fail_memory(error, "the first answer");
+            goto done;
+        }
+    pl_split_move(split, &found);
+done:
+    pl_split_clear(&found);
+    clear(&c);
+    return status;
+}

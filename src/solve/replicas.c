@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "popliner/replicas.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/failure.h"
+#include "base/growth.h"
+#include "base/product.h"
+#include "base/structs.h"
+#include "solve/owned_options.h"
+#include "solve/plan_data.h"
+
+/* So that all counts of the formulas stay far below 2^64. */
+#define MAX_COUNT (UINT64_C(1) << 31)
+
+struct popliner_replicas {
+    popliner_replicas_candidate *candidates; /* their plans are owned */
+    popliner_replicas_summary summary;
+};
+
+/* What the best splits of a pipeline come to: each has fewer parameters on its fullest IPU than the
+ * one before it, and no fewer cycles. */
+typedef struct point {
+    uint64_t cycles;
+    uint64_t parameter_bytes;
+} point;
+
+typedef struct walk {
+    size_t num_ipus;
+    uint64_t least_bytes; /* no split has fewer parameters on its fullest IPU */
+    point *points;
+    size_t count;
+    size_t capacity;
+    bool is_at_end;
+    bool is_stopped; /* the points may not be the best */
+} walk;
+
+typedef struct search {
+    const popliner_costs *costs; /* for the pipeline that is looked at */
+    popliner_replicas_options options;
+    popliner_solver_options solver;
+    popliner_objective objectives[POPLINER_NUM_OBJECTIVES]; /* the cycles, then the caller's */
+    size_t num_objectives;
+    size_t num_units;
+    size_t *device_map; /* [num_units] */
+    double deadline_seconds;
+    bool is_stopped;
+} search;
+
+/* ---- the formulas ---- */
+
+static uint64_t pipeline_cycles(const search *s, const walk *w, uint64_t micro_batches,
+                                uint64_t cycles) {
+    uint64_t chunks = s->options.chunks;
+    const uint64_t above[] = {chunks * micro_batches + w->num_ipus - 1, cycles};
+    return pl_ratio_up(above, 2, &chunks, 1);
+}
+
+static uint64_t reduce_cycles(const search *s, size_t num_replicas, uint64_t parameter_bytes) {
+    const popliner_replicas_options *o = &s->options;
+    const uint64_t above[] = {2, num_replicas - 1, parameter_bytes, o->bandwidth_cycles};
+    const uint64_t below[] = {num_replicas, o->bandwidth_bytes};
+    return o->bandwidth_bytes == 0 ? 0 : pl_ratio_up(above, 4, below, 2);
+}
+
+static uint64_t add_cycles(uint64_t a, uint64_t b) {
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static popliner_replicas_candidate candidate_of(const search *s, const walk *w, size_t num_replicas,
+                                                uint64_t micro_batches, point p) {
+    popliner_replicas_candidate c = {
+        .num_ipus = w->num_ipus,
+        .num_replicas = num_replicas,
+        .micro_batches = micro_batches,
+        .cycles = p.cycles,
+        .parameter_bytes = p.parameter_bytes,
+        .pipeline_cycles = pipeline_cycles(s, w, micro_batches, p.cycles),
+        .reduce_cycles = reduce_cycles(s, num_replicas, p.parameter_bytes),
+        .is_proven = !w->is_stopped,
+    };
+    c.step_cycles = add_cycles(c.pipeline_cycles, c.reduce_cycles);
+    return c;
+}
+
+/* 1, 0 or -1: whether a has more throughput than b, any more than none at all. */
+static int compare_throughput(const popliner_replicas_candidate *a,
+                              const popliner_replicas_candidate *b) {
+    const uint64_t of_a[] = {a->num_replicas, a->micro_batches, b->step_cycles};
+    const uint64_t of_b[] = {b->num_replicas, b->micro_batches, a->step_cycles};
+    if (a->num_replicas == 0 || b->num_replicas == 0)
+        return (a->num_replicas > 0) - (b->num_replicas > 0);
+    pl_product left = pl_product_of(of_a, 3);
+    pl_product right = pl_product_of(of_b, 3);
+    return pl_product_compare(&left, &right);
+}
+
+/* ---- solving for one pipeline ---- */
+
+/* The parameters of the IPU that has most. */
+static uint64_t most_parameters(const search *s, const walk *w, const popliner_plan *plan) {
+    uint64_t most = 0;
+    for (size_t ipu = 0; s->options.parameter_bytes != NULL && ipu < w->num_ipus; ++ipu) {
+        uint64_t own = 0;
+        for (size_t i = ipu; i < plan->num_stages; i += w->num_ipus)
+            for (size_t u = plan->stages[i].first_unit; u <= plan->stages[i].last_unit; ++u)
+                own += s->options.parameter_bytes[u];
+        most = own > most ? own : most;
+    }
+    return most;
+}
+
+/* Solves for the first objectives, with no more parameters on an IPU. *plan is NULL if the search
+ * was stopped before. */
+static popliner_status solve(search *s, const walk *w, size_t num_objectives, uint64_t most_bytes,
+                             popliner_plan **plan, popliner_error *error) {
+    popliner_solver_options o = s->solver;
+    size_t num_stages = w->num_ipus * s->options.chunks;
+    *plan = NULL;
+    o.objectives = s->objectives;
+    o.num_objectives = num_objectives;
+    o.without_reasons = true;
+    o.device_map = s->device_map;
+    o.num_mapped_stages = num_stages;
+    for (size_t i = 0; i < num_stages; ++i)
+        s->device_map[i] = i % w->num_ipus;
+    if (s->options.chunks == 1) {
+        o.unit_weights = s->options.parameter_bytes;
+        o.max_stage_weight = most_bytes;
+    }
+    double left = s->deadline_seconds - pl_clock_seconds();
+    if (isfinite(left))
+        o.time_limit_seconds = left;
+    s->is_stopped = s->is_stopped || left <= 0.0 ||
+                    (o.should_stop != NULL && o.should_stop(o.should_stop_user));
+    return s->is_stopped ? POPLINER_OK : popliner_solve(s->costs, &o, plan, error);
+}
+
+/* Adds the next point, if there is one. */
+static popliner_status extend(search *s, walk *w, popliner_error *error) {
+    popliner_plan *plan = NULL;
+    uint64_t most_bytes = w->count == 0 ? UINT64_MAX : w->points[w->count - 1].parameter_bytes;
+    w->is_at_end =
+        w->count > 0 && (s->options.chunks > 1 || s->options.parameter_bytes == NULL ||
+                         s->options.bandwidth_bytes == 0 || most_bytes <= w->least_bytes);
+    if (w->is_at_end)
+        return POPLINER_OK;
+    popliner_status status =
+        solve(s, w, 1, w->count == 0 ? UINT64_MAX : most_bytes - 1, &plan, error);
+    if (status != POPLINER_OK)
+        return status;
+    w->is_stopped = w->is_stopped || plan == NULL || plan->is_stopped;
+    s->is_stopped = s->is_stopped || w->is_stopped;
+    w->is_at_end = plan == NULL || plan->status == POPLINER_PLAN_INFEASIBLE || plan->is_stopped;
+    if (plan != NULL && plan->status != POPLINER_PLAN_INFEASIBLE) {
+        if (pl_grow(&w->points, &w->capacity, w->count + 1, sizeof *w->points))
+            w->points[w->count++] = (point){plan->cycles, most_parameters(s, w, plan)};
+        else
+            status = pl_fail_memory(error, "the numbers of replicas");
+    }
+    popliner_plan_free(plan);
+    return status;
+}
+
+static void begin_walk(const search *s, walk *w) {
+    const uint64_t *bytes = s->options.parameter_bytes;
+    uint64_t sum = 0;
+    w->count = 0;
+    w->is_at_end = w->is_stopped = false;
+    w->least_bytes = 0;
+    for (size_t u = 0; bytes != NULL && u < s->num_units; ++u) {
+        sum += bytes[u];
+        w->least_bytes = bytes[u] > w->least_bytes ? bytes[u] : w->least_bytes;
+    }
+    uint64_t share = sum / w->num_ipus + (sum % w->num_ipus > 0);
+    w->least_bytes = share > w->least_bytes ? share : w->least_bytes;
+}
+
+/* The best split for so many replicas, along the points. */
+static popliner_status try_replicas(search *s, walk *w, size_t num_replicas, uint64_t micro_batches,
+                                    popliner_replicas_candidate *best, popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    *best = (popliner_replicas_candidate){.num_ipus = w->num_ipus};
+    for (size_t i = 0; status == POPLINER_OK; ++i) {
+        if (i == w->count && !w->is_at_end)
+            status = extend(s, w, error);
+        if (status != POPLINER_OK || i >= w->count)
+            break;
+        popliner_replicas_candidate own =
+            candidate_of(s, w, num_replicas, micro_batches, w->points[i]);
+        if (best->num_replicas == 0 || own.step_cycles < best->step_cycles)
+            *best = own;
+        /* no later point is better than this one with the fewest parameters of all */
+        const point bound = {w->points[i].cycles, w->least_bytes};
+        if (candidate_of(s, w, num_replicas, micro_batches, bound).step_cycles >= best->step_cycles)
+            break;
+    }
+    best->is_proven = !w->is_stopped;
+    return status;
+}
+
+/* The costs for so many micro-batches, of which the points are. */
+static popliner_status find_costs(search *s, walk *w, uint64_t micro_batches,
+                                  popliner_error *error) {
+    popliner_error told = {.message = ""};
+    if (s->options.costs == NULL)
+        return POPLINER_OK;
+    begin_walk(s, w);
+    popliner_status status = s->options.costs(
+        s->options.costs_user, w->num_ipus * s->options.chunks, micro_batches, &s->costs, &told);
+    status = pl_fail_callback(error, "costs", status, &told);
+    if (status == POPLINER_OK && popliner_costs_num_units(s->costs) != s->num_units)
+        status =
+            pl_fail(error, POPLINER_ERROR_USAGE, "costs: %zu units, but other pipelines have %zu",
+                    popliner_costs_num_units(s->costs), s->num_units);
+    return status;
+}
+
+/* The micro-batches of each of so many pipelines; 0 if there is no such number. */
+static uint64_t share_of_batch(const search *s, size_t num_replicas) {
+    const popliner_replicas_options *o = &s->options;
+    if (o->micro_batches > 0)
+        return o->micro_batches;
+    return o->batch % num_replicas == 0 ? o->batch / num_replicas : 0;
+}
+
+/* Solves for the other objectives, too, and gives the candidate its plan. */
+static popliner_status complete(search *s, walk *w, popliner_replicas_candidate *c,
+                                popliner_error *error) {
+    popliner_plan *plan = NULL;
+    popliner_status status = find_costs(s, w, c->micro_batches, error);
+    if (status == POPLINER_OK)
+        status = solve(s, w, s->num_objectives, c->parameter_bytes, &plan, error);
+    if (status != POPLINER_OK || plan == NULL) {
+        *c = (popliner_replicas_candidate){.num_ipus = c->num_ipus};
+        return status;
+    }
+    const point p = {plan->cycles, most_parameters(s, w, plan)};
+    bool is_proven = c->is_proven && plan->status == POPLINER_PLAN_OPTIMAL;
+    s->is_stopped = s->is_stopped || plan->is_stopped;
+    *c = candidate_of(s, w, c->num_replicas, c->micro_batches, p);
+    c->is_proven = is_proven;
+    c->plan = plan;
+    return POPLINER_OK;
+}
+
+/* A plan without stages, for a pipeline that there is not. */
+static popliner_status add_empty_plan(popliner_replicas_candidate *c, popliner_error *error) {
+    popliner_plan *plan = calloc(1, sizeof *plan);
+    if (plan == NULL)
+        return pl_fail_memory(error, "the plan");
+    plan->status = POPLINER_PLAN_INFEASIBLE;
+    plan->infeasibility.obstacle = POPLINER_OBSTACLE_UNKNOWN;
+    pl_plan_summarise(plan);
+    c->plan = plan;
+    c->is_proven = true;
+    return POPLINER_OK;
+}
+
+/* The best number of replicas of pipelines of so many IPUs. */
+static popliner_status find_candidate(search *s, size_t num_ipus, popliner_replicas_candidate *best,
+                                      popliner_error *error) {
+    walk w = {.num_ipus = num_ipus};
+    popliner_status status = POPLINER_OK;
+    bool fits = num_ipus <= s->num_units / s->options.chunks;
+    *best = (popliner_replicas_candidate){.num_ipus = num_ipus};
+    begin_walk(s, &w);
+    for (size_t r = 1; fits && status == POPLINER_OK && r <= s->options.total_ipus / num_ipus;
+         ++r) {
+        popliner_replicas_candidate own;
+        uint64_t micro_batches = share_of_batch(s, r);
+        if (micro_batches == 0)
+            continue;
+        status = find_costs(s, &w, micro_batches, error);
+        if (status == POPLINER_OK)
+            status = try_replicas(s, &w, r, micro_batches, &own, error);
+        if (status == POPLINER_OK && compare_throughput(&own, best) > 0)
+            *best = own;
+        if (s->is_stopped)
+            break;
+    }
+    if (status == POPLINER_OK && best->num_replicas > 0)
+        status = complete(s, &w, best, error);
+    else if (status == POPLINER_OK && !s->is_stopped)
+        status = add_empty_plan(best, error);
+    free(w.points);
+    return status;
+}
+
+/* ---- the whole ---- */
+
+static popliner_status check_options(const popliner_costs *costs, const search *s,
+                                     popliner_error *error) {
+    const popliner_replicas_options *o = &s->options;
+    if (o->total_ipus == 0 || o->total_ipus > MAX_COUNT || o->chunks == 0 || o->chunks > MAX_COUNT)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "total_ipus, chunks: %zu and %zu, but there must be at least one, and at "
+                       "most %" PRIu64,
+                       o->total_ipus, o->chunks, MAX_COUNT);
+    if ((o->micro_batches > 0) == (o->batch > 0) || o->micro_batches > MAX_COUNT ||
+        o->batch > MAX_COUNT)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "micro_batches, batch: %" PRIu64 " and %" PRIu64
+                       ", but one must be 0, and the other at most %" PRIu64,
+                       o->micro_batches, o->batch, MAX_COUNT);
+    if (o->bandwidth_bytes > 0 && o->bandwidth_cycles == 0)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "bandwidth_cycles: 0, but exchanging %" PRIu64 " bytes takes some",
+                       o->bandwidth_bytes);
+    uint64_t sum_bytes = 0;
+    for (size_t u = 0; o->parameter_bytes != NULL && u < s->num_units; ++u) {
+        if (o->parameter_bytes[u] > UINT64_MAX - 1 - sum_bytes)
+            return pl_fail(error, POPLINER_ERROR_USAGE,
+                           "parameter_bytes: add up to more than can be counted");
+        sum_bytes += o->parameter_bytes[u];
+    }
+    if (!popliner_costs_has_cycles(costs))
+        return pl_fail(error, POPLINER_ERROR_USAGE, "the throughput needs costs that have cycles");
+    if (s->solver.num_ipu_speeds > 0)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "replicas are not solved for where IPUs have speeds of their own, for it "
+                       "is not said whose replicas they would be; leave the speeds out");
+    if (s->solver.num_mapped_stages > 0 || s->solver.slack_percent != 0.0 ||
+        s->solver.method == POPLINER_METHOD_GREEDY)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "replicas are not solved for with a device map, a slack or the greedy "
+                       "method");
+    return POPLINER_OK;
+}
+
+static popliner_status begin_search(search *s, popliner_error *error) {
+    s->objectives[s->num_objectives++] = POPLINER_OBJECTIVE_CYCLES;
+    for (size_t i = 0; i < s->solver.num_objectives; ++i)
+        if (s->solver.objectives[i] != POPLINER_OBJECTIVE_CYCLES &&
+            s->num_objectives < POPLINER_NUM_OBJECTIVES)
+            s->objectives[s->num_objectives++] = s->solver.objectives[i];
+    s->deadline_seconds = s->solver.time_limit_seconds > 0.0
+                              ? pl_clock_seconds() + s->solver.time_limit_seconds
+                              : INFINITY;
+    s->device_map = pl_new_array(s->num_units, sizeof *s->device_map);
+    return s->device_map == NULL ? pl_fail_memory(error, "the numbers of replicas") : POPLINER_OK;
+}
+
+static void summarise(popliner_replicas *answer, const search *s) {
+    popliner_replicas_summary *summary = &answer->summary;
+    summary->best = SIZE_MAX;
+    summary->is_stopped = s->is_stopped;
+    summary->is_proven = true;
+    for (size_t i = 0; i < summary->num_candidates; ++i) {
+        const popliner_replicas_candidate *own = &answer->candidates[i];
+        const popliner_replicas_candidate *best =
+            summary->best == SIZE_MAX ? NULL : &answer->candidates[summary->best];
+        summary->is_proven = summary->is_proven && own->is_proven;
+        if (own->num_replicas == 0)
+            continue;
+        int order = best == NULL ? 1 : compare_throughput(own, best);
+        if (order > 0 ||
+            (order == 0 && own->num_ipus * own->num_replicas < best->num_ipus * best->num_replicas))
+            summary->best = i;
+    }
+}
+
+popliner_status popliner_replicas_solve(const popliner_costs *costs,
+                                        const popliner_replicas_options *options,
+                                        popliner_replicas **replicas, popliner_error *error) {
+    search s = {.costs = costs,
+                .options = POPLINER_REPLICAS_OPTIONS_INIT,
+                .num_units = popliner_costs_num_units(costs)};
+    popliner_listener listener;
+    popliner_replicas *answer = NULL;
+    *replicas = NULL;
+    popliner_status status =
+        pl_struct_take(&s.options, sizeof s.options, options, "popliner_replicas_options", error);
+    if (status == POPLINER_OK)
+        status = pl_solver_options_take(s.options.solver, &s.solver, &listener, error);
+    if (status == POPLINER_OK)
+        status = check_options(costs, &s, error);
+    if (status == POPLINER_OK)
+        status = begin_search(&s, error);
+    if (status != POPLINER_OK)
+        return status;
+    size_t count = s.num_units / s.options.chunks;
+    count = s.options.total_ipus < count ? s.options.total_ipus : count;
+    count = s.solver.max_stages < count ? s.solver.max_stages : count;
+    answer = calloc(1, sizeof *answer);
+    if (answer != NULL)
+        answer->candidates = pl_new_array(count, sizeof *answer->candidates);
+    if (answer == NULL || answer->candidates == NULL)
+        status = pl_fail_memory(error, "the numbers of replicas");
+    for (size_t i = 0; status == POPLINER_OK && i < count; ++i) {
+        popliner_replicas_candidate *own = &answer->candidates[answer->summary.num_candidates++];
+        status = find_candidate(&s, i + 1, own, error);
+    }
+    free(s.device_map);
+    if (status != POPLINER_OK) {
+        popliner_replicas_free(answer);
+        return status;
+    }
+    summarise(answer, &s);
+    *replicas = answer;
+    return POPLINER_OK;
+}
+
+void popliner_replicas_free(popliner_replicas *replicas) {
+    if (replicas == NULL)
+        return;
+    for (size_t i = 0; i < replicas->summary.num_candidates; ++i)
+        popliner_plan_free((popliner_plan *)replicas->candidates[i].plan);
+    free(replicas->candidates);
+    free(replicas);
+}
+
+const popliner_replicas_summary *popliner_replicas_get_summary(const popliner_replicas *replicas) {
+    return &replicas->summary;
+}
+
+const popliner_replicas_candidate *popliner_replicas_candidate_at(const popliner_replicas *replicas,
+                                                                  size_t i) {
+    return i < replicas->summary.num_candidates ? &replicas->candidates[i] : NULL;
+}

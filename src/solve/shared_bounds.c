@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solve/shared_bounds.h"
+
+#include "base/clock.h"
+#include "base/failure.h"
+#include "base/growth.h"
+#include "costs/costs.h"
+#include "costs/triangle.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* No stage, or no split. */
+#define NONE UINT64_MAX
+
+enum {
+    /* Larger tables are not made. */
+    MOST_NUMBERS = 1 << 25,
+    MOST_STEPS = 400,
+};
+
+void pl_shared_bound_clear(pl_shared_bound *bound) {
+    for (size_t i = 0; i < bound->num_hints; ++i)
+        pl_split_clear(&bound->hints[i]);
+    *bound = (pl_shared_bound){0};
+}
+
+size_t pl_num_on_ipu(const pl_problem *problem, size_t stage) {
+    size_t count = 0;
+    for (size_t other = 0; other < problem->options->num_mapped_stages; ++other)
+        count += problem->first_on_ipu[other] == problem->first_on_ipu[stage];
+    return count;
+}
+
+uint64_t pl_least_load(const pl_problem *problem, popliner_objective objective,
+                       const popliner_interval *stage, size_t num_stages_on_ipu) {
+    if (objective == POPLINER_OBJECTIVE_CYCLES)
+        return popliner_costs_cycles(problem->costs, stage->first_unit, stage->last_unit);
+    if (num_stages_on_ipu == 1)
+        return popliner_costs_peak(problem->costs, stage->first_unit, stage->last_unit,
+                                   stage->stages_to_end);
+    pl_peak_parts parts = pl_costs_peak_parts(problem->costs, stage);
+    /* the most of several numbers is no less than their mean */
+    return parts.own_bytes + parts.other_bytes / num_stages_on_ipu;
+}
+
+typedef struct relaxation {
+    const pl_shared_search *asked;
+    const pl_problem *problem;
+    popliner_objective objective;
+    double deadline_seconds;
+    size_t num_units;
+    size_t num_stages;
+    uint64_t known;
+    uint64_t *loads; /* [stages]: a triangle of what stages need at least, or NONE */
+    pl_shared_bound *bound;
+    popliner_error *error;
+} relaxation;
+
+static bool must_end(const relaxation *r) {
+    return pl_clock_seconds() >= r->deadline_seconds || pl_stop_is_wanted(r->asked->stop);
+}
+
+static const uint64_t *row(const relaxation *r, size_t stage, size_t first) {
+    return r->loads + stage * pl_triangle_size(r->num_units) + pl_triangle_row(r->num_units, first);
+}
+
+static void raise(relaxation *r, uint64_t bound) {
+    bound = bound < r->known ? bound : r->known;
+    r->bound->bound = bound > r->bound->bound ? bound : r->bound->bound;
+}
+
+/* Gives *split away as a hint, or clears it. */
+static void hint(relaxation *r, pl_split *split) {
+    if (split->num_stages == r->num_stages && r->bound->num_hints < PL_MOST_HINTS) {
+        r->bound->hints[r->bound->num_hints++] = *split;
+        *split = (pl_split){0};
+    }
+    pl_split_clear(split);
+}
+
+/* Fills the loads of what may be in a split that is better than what is known. *is_possible:
+ * something may. */
+static popliner_status fill_loads(relaxation *r, bool *is_possible) {
+    size_t n = r->num_units;
+    pl_filter filter = *r->asked->filter;
+    uint8_t *ok = pl_new_array(n, sizeof *ok);
+    r->loads = pl_new_array(r->num_stages * pl_triangle_size(n), sizeof *r->loads);
+    if (r->known != NONE && r->objective == POPLINER_OBJECTIVE_MEMORY)
+        filter.max_peak_bytes = r->known - 1;
+    if (r->known != NONE && r->objective == POPLINER_OBJECTIVE_CYCLES)
+        filter.max_cycles = r->known - 1;
+    pl_reachability reach = {.problem = r->problem, .filter = &filter, .num_stages = r->num_stages};
+    popliner_status status = ok == NULL || r->loads == NULL
+                                 ? pl_fail_memory(r->error, "the bounds of the search")
+                                 : pl_reachability_find(&reach, r->error);
+    uint64_t *load = r->loads;
+    if (status != POPLINER_OK)
+        goto done;
+    *is_possible = reach.to_end[0] != 0;
+    for (size_t stage = 0; stage < r->num_stages; ++stage) {
+        size_t count = pl_num_on_ipu(r->problem, stage);
+        for (size_t first = 0; first < n; ++first) {
+            bool is_any = pl_reachability_mark(&reach, stage, first, ok);
+            for (size_t d = 0; d < n - first; ++d) {
+                popliner_interval it = {first, first + d, r->num_stages - stage};
+                *load++ = is_any && ok[d] != 0 ? pl_least_load(r->problem, r->objective, &it, count)
+                                               : NONE;
+            }
+        }
+    }
+done:
+    pl_reachability_free(&reach);
+    free(ok);
+    return status;
+}
+
+/* ---- the largest stage ---- */
+
+/* The smallest limit that lets stages, each by itself, cover the chain. */
+static popliner_status bound_by_stages(relaxation *r) {
+    size_t n = r->num_units;
+    uint64_t *next = pl_new_array(n + 1, sizeof *next);
+    uint64_t *now = pl_new_array(n + 1, sizeof *now);
+    if (next == NULL || now == NULL) {
+        free(next);
+        free(now);
+        return pl_fail_memory(r->error, "the bounds of the search");
+    }
+    for (size_t unit = 0; unit < n; ++unit)
+        next[unit] = NONE;
+    for (size_t stage = r->num_stages; stage-- > 0;) {
+        now[n] = NONE;
+        for (size_t first = 0; first < n; ++first) {
+            const uint64_t *loads = row(r, stage, first);
+            now[first] = NONE;
+            for (size_t d = 0; d < n - first; ++d) {
+                uint64_t largest = loads[d] > next[first + d + 1] ? loads[d] : next[first + d + 1];
+                now[first] = largest < now[first] ? largest : now[first];
+            }
+        }
+        uint64_t *other = next;
+        next = now;
+        now = other;
+    }
+    raise(r, next[0]);
+    free(next);
+    free(now);
+    return POPLINER_OK;
+}
+
+/* ---- how many units fit ---- */
+
+/* Of each stage and IPU, by number of units: what it needs at least. */
+typedef struct sizes {
+    uint64_t *of_stage; /* [stages][units + 1] */
+    uint64_t *of_ipu;   /* [stages][units + 1]: of the IPU with the stages up to this one */
+    size_t *previous;   /* [stages]: the stage before on the same IPU, or SIZE_MAX */
+} sizes;
+
+static uint64_t add(uint64_t a, uint64_t b) {
+    return a >= NONE - b ? NONE : a + b;
+}
+
+/* The least for the stages of the IPU so far, with one stage more. */
+static void add_stage(const relaxation *r, sizes *s, size_t stage) {
+    size_t width = r->num_units + 1;
+    const uint64_t *own = s->of_stage + stage * width;
+    uint64_t *sum = s->of_ipu + stage * width;
+    if (s->previous[stage] == SIZE_MAX) {
+        memcpy(sum, own, width * sizeof *sum);
+        return;
+    }
+    const uint64_t *before = s->of_ipu + s->previous[stage] * width;
+    for (size_t k = 0; k < width; ++k)
+        sum[k] = NONE;
+    for (size_t k = 1; k < width; ++k) {
+        if (own[k] == NONE)
+            continue;
+        for (size_t j = 1; j + k < width; ++j) {
+            uint64_t both = before[j] == NONE ? NONE : add(before[j], own[k]);
+            sum[j + k] = both < sum[j + k] ? both : sum[j + k];
+        }
+    }
+}
+
+static void fill_sizes(const relaxation *r, sizes *s) {
+    size_t n = r->num_units;
+    size_t width = n + 1;
+    for (size_t stage = 0; stage < r->num_stages; ++stage) {
+        uint64_t *own = s->of_stage + stage * width;
+        for (size_t k = 0; k < width; ++k)
+            own[k] = NONE;
+        for (size_t first = 0; first < n; ++first) {
+            const uint64_t *loads = row(r, stage, first);
+            for (size_t d = 0; d < n - first; ++d)
+                own[d + 1] = loads[d] < own[d + 1] ? loads[d] : own[d + 1];
+        }
+        s->previous[stage] = SIZE_MAX;
+        for (size_t other = 0; other < stage; ++other)
+            if (r->problem->first_on_ipu[other] == r->problem->first_on_ipu[stage])
+                s->previous[stage] = other;
+        add_stage(r, s, stage);
+    }
+}
+
+static bool is_last_on_ipu(const relaxation *r, size_t stage) {
+    for (size_t other = stage + 1; other < r->num_stages; ++other)
+        if (r->problem->first_on_ipu[other] == r->problem->first_on_ipu[stage])
+            return false;
+    return true;
+}
+
+/* The most units that the IPU with this last stage holds within the limit; 0 if none. */
+static size_t most_units(const relaxation *r, const sizes *s, size_t stage, uint64_t limit) {
+    const uint64_t *sum = s->of_ipu + stage * (r->num_units + 1);
+    for (size_t k = r->num_units; k > 0; --k)
+        if (sum[k] != NONE && sum[k] <= limit)
+            return k;
+    return 0;
+}
+
+/* Whether all IPUs together may hold the chain. */
+static bool can_hold(const relaxation *r, const sizes *s, uint64_t limit) {
+    size_t num_held = 0;
+    for (size_t stage = 0; stage < r->num_stages; ++stage) {
+        if (!is_last_on_ipu(r, stage))
+            continue;
+        size_t most = most_units(r, s, stage, limit);
+        if (most == 0)
+            return false;
+        num_held += most;
+    }
+    return num_held >= r->num_units;
+}
+
+/* The sizes of the stages of an IPU that has `count` units. */
+static void read_sizes(const relaxation *r, const sizes *s, size_t stage, size_t count,
+                       size_t *size_of) {
+    size_t width = r->num_units + 1;
+    while (s->previous[stage] != SIZE_MAX) {
+        const uint64_t *before = s->of_ipu + s->previous[stage] * width;
+        const uint64_t *own = s->of_stage + stage * width;
+        uint64_t sum = s->of_ipu[stage * width + count];
+        size_t k = 1;
+        while (k < count && (own[k] == NONE || before[count - k] == NONE ||
+                             add(before[count - k], own[k]) != sum))
+            ++k;
+        size_of[stage] = k;
+        count -= k;
+        stage = s->previous[stage];
+    }
+    size_of[stage] = count;
+}
+
+/* The split in which each IPU has as many units as it may have, but for those that are too many. */
+static popliner_status hint_sizes(relaxation *r, const sizes *s, uint64_t limit) {
+    size_t *size_of = pl_new_array(r->num_stages, sizeof *size_of);
+    pl_split split = {0};
+    size_t num_left = 0; /* units that some IPU need not have */
+    size_t at = 0;
+    bool is_fine = size_of != NULL;
+    for (size_t stage = 0; stage < r->num_stages; ++stage)
+        num_left += is_last_on_ipu(r, stage) ? most_units(r, s, stage, limit) : 0;
+    num_left -= r->num_units;
+    for (size_t stage = r->num_stages; is_fine && stage-- > 0;) {
+        if (!is_last_on_ipu(r, stage))
+            continue;
+        const uint64_t *sum = s->of_ipu + stage * (r->num_units + 1);
+        size_t count = most_units(r, s, stage, limit);
+        while (num_left > 0 && count > 1 && sum[count - 1] <= limit) {
+            --count;
+            --num_left;
+        }
+        read_sizes(r, s, stage, count, size_of);
+    }
+    for (size_t stage = 0; is_fine && stage < r->num_stages; at += size_of[stage++])
+        is_fine = pl_split_append(&split, at);
+    free(size_of);
+    if (is_fine && at == r->num_units)
+        hint(r, &split);
+    pl_split_clear(&split);
+    return is_fine ? POPLINER_OK : pl_fail_memory(r->error, "the bounds of the search");
+}
+
+static popliner_status bound_by_sizes(relaxation *r) {
+    size_t width = r->num_units + 1;
+    sizes s = {pl_new_array(r->num_stages * width, sizeof *s.of_stage),
+               pl_new_array(r->num_stages * width, sizeof *s.of_ipu),
+               pl_new_array(r->num_stages, sizeof *s.previous)};
+    popliner_status status = POPLINER_OK;
+    if (s.of_stage == NULL || s.of_ipu == NULL || s.previous == NULL) {
+        status = pl_fail_memory(r->error, "the bounds of the search");
+        goto done;
+    }
+    fill_sizes(r, &s);
+    uint64_t low = r->bound->bound;
+    uint64_t high = r->known == NONE ? NONE - 1 : r->known;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (can_hold(r, &s, middle))
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    raise(r, low);
+    if (can_hold(r, &s, low))
+        status = hint_sizes(r, &s, low);
+done:
+    free(s.of_stage);
+    free(s.of_ipu);
+    free(s.previous);
+    return status;
+}
+
+/* ---- Lagrange ---- */
+
+typedef struct weights {
+    double *of_ipu; /* [stages], by first stage */
+    double *rest;   /* [stages + 1][units + 1]: the least from there on */
+    uint32_t *ends; /* [stages][units]: where the best stage ends */
+    uint64_t *sums; /* [stages], by first stage: what the best stages need */
+    pl_split split;
+    pl_split best; /* with the smallest largest sum */
+    uint64_t best_largest;
+} weights;
+
+/* The smallest weighted sum; INFINITY if there is no split. */
+static double find_least(const relaxation *r, weights *w) {
+    size_t n = r->num_units;
+    size_t width = n + 1;
+    for (size_t unit = 0; unit < n; ++unit)
+        w->rest[r->num_stages * width + unit] = INFINITY;
+    w->rest[r->num_stages * width + n] = 0.0;
+    for (size_t stage = r->num_stages; stage-- > 0;) {
+        double weight = w->of_ipu[r->problem->first_on_ipu[stage]];
+        const double *next = w->rest + (stage + 1) * width;
+        double *now = w->rest + stage * width;
+        now[n] = INFINITY;
+        for (size_t first = 0; first < n; ++first) {
+            const uint64_t *loads = row(r, stage, first);
+            double least = INFINITY;
+            for (size_t d = 0; d < n - first; ++d) {
+                if (loads[d] == NONE)
+                    continue;
+                double sum = weight * (double)loads[d] + next[first + d + 1];
+                if (sum < least) {
+                    least = sum;
+                    w->ends[stage * n + first] = (uint32_t)(first + d + 1);
+                }
+            }
+            now[first] = least;
+        }
+    }
+    return w->rest[0];
+}
+
+/* Reads the split off the tables, and what its IPUs need at least. False: memory is short. */
+static bool read_split(const relaxation *r, weights *w) {
+    size_t unit = 0;
+    pl_split_clear(&w->split);
+    memset(w->sums, 0, r->num_stages * sizeof *w->sums);
+    for (size_t stage = 0; stage < r->num_stages; ++stage) {
+        size_t end = w->ends[stage * r->num_units + unit];
+        uint64_t *sum = &w->sums[r->problem->first_on_ipu[stage]];
+        *sum = add(*sum, row(r, stage, unit)[end - 1 - unit]);
+        if (!pl_split_append(&w->split, unit))
+            return false;
+        unit = end;
+    }
+    return true;
+}
+
+/* So that weights stay numbers, and none is lost. */
+#define LEAST_WEIGHT 1e-9
+#define MOST_ABOVE 4.0
+
+/* Makes weights heavier where there is more than `target`, lighter where there is less. */
+static void adjust(const relaxation *r, weights *w, double target, double step) {
+    double sum = 0.0;
+    for (size_t stage = 0; stage < r->num_stages; ++stage) {
+        if (r->problem->first_on_ipu[stage] != stage)
+            continue;
+        double above = (double)w->sums[stage] / target - 1.0;
+        w->of_ipu[stage] *= exp(step * (above < MOST_ABOVE ? above : MOST_ABOVE));
+        w->of_ipu[stage] = w->of_ipu[stage] > LEAST_WEIGHT ? w->of_ipu[stage] : LEAST_WEIGHT;
+        sum += w->of_ipu[stage];
+    }
+    for (size_t stage = 0; stage < r->num_stages; ++stage)
+        w->of_ipu[stage] /= sum;
+}
+
+static popliner_status run_lagrange(relaxation *r, weights *w) {
+    for (size_t stage = 0; stage < r->num_stages; ++stage)
+        if (r->problem->first_on_ipu[stage] == stage)
+            w->of_ipu[stage] = 1.0 / (double)r->problem->num_ipus;
+    for (size_t i = 0; i < MOST_STEPS && r->bound->bound < r->known; ++i) {
+        double least = find_least(r, w);
+        if (i > 0 && must_end(r))
+            break;
+        if (least == INFINITY) {
+            raise(r, r->known);
+            break;
+        }
+        /* all of it is rounded up by less than so much */
+        double safe = ceil(least * (1.0 - 1e-9) - 1e-6);
+        if (safe > 0.0 && safe < 1.8e19)
+            raise(r, (uint64_t)safe);
+        if (!read_split(r, w))
+            return pl_fail_memory(r->error, "the bounds of the search");
+        uint64_t largest = 0;
+        for (size_t stage = 0; stage < r->num_stages; ++stage)
+            largest = w->sums[stage] > largest ? w->sums[stage] : largest;
+        if (largest < w->best_largest) {
+            w->best_largest = largest;
+            pl_split_move(&w->best, &w->split);
+        }
+        if (least <= 0.0)
+            break;
+        adjust(r, w, least, 1.0 / (1.0 + 0.1 * (double)i));
+    }
+    hint(r, &w->best);
+    return POPLINER_OK;
+}
+
+static popliner_status bound_by_weights(relaxation *r) {
+    size_t n = r->num_units;
+    weights w = {.of_ipu = pl_new_array(r->num_stages, sizeof *w.of_ipu),
+                 .rest = pl_new_array((r->num_stages + 1) * (n + 1), sizeof *w.rest),
+                 .ends = pl_new_array(r->num_stages * n, sizeof *w.ends),
+                 .sums = pl_new_array(r->num_stages, sizeof *w.sums),
+                 .best_largest = NONE};
+    popliner_status status = w.of_ipu == NULL || w.rest == NULL || w.ends == NULL || w.sums == NULL
+                                 ? pl_fail_memory(r->error, "the bounds of the search")
+                                 : run_lagrange(r, &w);
+    pl_split_clear(&w.split);
+    pl_split_clear(&w.best);
+    free(w.of_ipu);
+    free(w.rest);
+    free(w.ends);
+    free(w.sums);
+    return status;
+}
+
+/* ---- all together ---- */
+
+static popliner_status bound_traffic(relaxation *r) {
+    bool is_stopped = false;
+    pl_split split = {0};
+    pl_objective_values values = {0};
+    pl_filter filter = *r->asked->filter;
+    filter.max_spread = UINT64_MAX; /* that of IPUs is not that of stages */
+    popliner_status status = pl_dynamic_program(r->problem, &filter, PL_GOAL_FEWEST_CUT_BYTES,
+                                                r->asked->stop, &split, &is_stopped, r->error);
+    if (status == POPLINER_OK && split.num_stages > 0) {
+        for (size_t stage = 1; stage < split.num_stages; ++stage)
+            values.cut_bytes = pl_add_cut_bytes(
+                values.cut_bytes, popliner_costs_cut(r->problem->costs, split.first_units[stage]));
+        raise(r, values.cut_bytes);
+    } else if (status == POPLINER_OK && !is_stopped) {
+        raise(r, r->known);
+    }
+    hint(r, &split);
+    return status;
+}
+
+popliner_status pl_shared_bound_find(const pl_shared_search *asked, popliner_objective objective,
+                                     uint64_t known, double seconds, pl_shared_bound *bound,
+                                     popliner_error *error) {
+    relaxation r = {.asked = asked,
+                    .problem = asked->problem,
+                    .objective = objective,
+                    .deadline_seconds = pl_clock_seconds() + seconds,
+                    .num_units = asked->problem->num_units,
+                    .num_stages = asked->problem->options->num_mapped_stages,
+                    .known = known,
+                    .bound = bound,
+                    .error = error};
+    bool is_possible = false;
+    if (objective == POPLINER_OBJECTIVE_TRAFFIC)
+        return bound_traffic(&r);
+    if ((objective != POPLINER_OBJECTIVE_MEMORY && objective != POPLINER_OBJECTIVE_CYCLES) ||
+        known == 0 || r.problem->max_stages < r.problem->min_stages ||
+        pl_triangle_size(r.num_units) > MOST_NUMBERS / r.num_stages)
+        return POPLINER_OK;
+    popliner_status status = fill_loads(&r, &is_possible);
+    if (status == POPLINER_OK && !is_possible)
+        raise(&r, known);
+    if (status == POPLINER_OK && is_possible)
+        status = bound_by_stages(&r);
+    if (status == POPLINER_OK && is_possible && !must_end(&r))
+        status = bound_by_sizes(&r);
+    if (status == POPLINER_OK && is_possible && !must_end(&r))
+        status = bound_by_weights(&r);
+    free(r.loads);
+    return status;
+}

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "popliner/variants.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "costs/costs.h"
+#include "costs/costs_file_data.h"
+#include "costs/variants.h"
+#include "solve/objectives.h"
+#include "solve/owned_options.h"
+#include "solve/plan_data.h"
+#include "solve/stop.h"
+
+struct popliner_variants_answer {
+    popliner_plan *plan;
+    char **texts; /* [num_texts] */
+    size_t num_texts;
+};
+
+typedef struct search {
+    const popliner_costs_file *file;
+    pl_variants variants; /* the file's, for as many places as there are stages */
+    popliner_solver_options options;
+    const popliner_objective *objectives;
+    size_t num_objectives;
+    size_t cycles_at; /* where the cycles are among them; num_objectives if nowhere */
+    pl_stop stop;
+    bool is_stopped;
+} search;
+
+/* ---- one table ---- */
+
+static uint64_t limit_of(const search *s, size_t ipu) {
+    uint64_t limit = s->options.max_stage_bytes;
+    for (size_t i = 0; i < s->options.num_ipu_limits; ++i)
+        if (s->options.ipu_limits[i].ipu == ipu)
+            limit = s->options.ipu_limits[i].bytes;
+    return limit;
+}
+
+static uint64_t largest_limit(const search *s) {
+    uint64_t largest = s->options.max_stage_bytes;
+    for (size_t i = 0; i < s->options.num_ipu_limits; ++i)
+        if (s->options.ipu_limits[i].bytes > largest)
+            largest = s->options.ipu_limits[i].bytes;
+    return largest;
+}
+
+static bool is_stop_wanted(void *user) {
+    return pl_stop_is_wanted(user);
+}
+
+/* A plan without stages, if none is known by the time. */
+static popliner_status make_empty_plan(popliner_plan **plan, popliner_error *error) {
+    *plan = calloc(1, sizeof **plan);
+    if (*plan == NULL)
+        return pl_fail_memory(error, "the plan");
+    (*plan)->status = POPLINER_PLAN_INFEASIBLE;
+    (*plan)->is_stopped = true;
+    (*plan)->infeasibility.obstacle = POPLINER_OBSTACLE_UNKNOWN;
+    pl_plan_summarise(*plan);
+    return POPLINER_OK;
+}
+
+/* Solves for the first objectives where no stage may take longer; without a limit for the first
+ * time, with reasons. The objective of cycles is kept by the table. */
+static popliner_status attempt(search *s, uint64_t max_cycles, size_t num_objectives,
+                               popliner_plan **plan, popliner_error *error) {
+    popliner_solver_options o = s->options;
+    popliner_costs *costs = NULL;
+    bool is_first = max_cycles == UINT64_MAX;
+    const pl_variant_limits limits = {max_cycles,
+                                      is_first ? POPLINER_PEAK_FORBIDDEN - 1 : largest_limit(s),
+                                      is_stop_wanted, &s->stop};
+    *plan = NULL;
+    popliner_status status =
+        pl_variants_costs(&s->variants, s->file->costs, &limits, &costs, error);
+    s->is_stopped = s->is_stopped || (status == POPLINER_OK && costs == NULL);
+    if (status == POPLINER_OK && s->is_stopped) {
+        popliner_costs_free(costs);
+        return is_first ? make_empty_plan(plan, error) : POPLINER_OK;
+    }
+    double left = s->stop.deadline_seconds - pl_clock_seconds();
+    if (status == POPLINER_OK)
+        status = pl_costs_add_cycles(costs, error); /* all 0 */
+    o.objectives = s->objectives;
+    o.num_objectives = num_objectives;
+    o.without_reasons = o.without_reasons || !is_first;
+    if (isfinite(left))
+        o.time_limit_seconds = left > 0.001 ? left : 0.001;
+    if (status == POPLINER_OK)
+        status = popliner_solve(costs, &o, plan, error);
+    popliner_costs_free(costs);
+    if (status == POPLINER_OK)
+        s->is_stopped = s->is_stopped || (*plan)->is_stopped;
+    return status;
+}
+
+/* ---- what stages choose ---- */
+
+/* The limit of a stage: what the objective of memory came to, too, if it has. */
+static uint64_t limit_of_stage(const search *s, const popliner_plan *plan, size_t stage) {
+    uint64_t limit = limit_of(s, plan->stages[stage].ipu);
+    for (size_t i = 0; i < plan->num_values; ++i)
+        if (plan->values[i].objective == POPLINER_OBJECTIVE_MEMORY && plan->values[i].value < limit)
+            limit = plan->values[i].value;
+    return limit < POPLINER_PEAK_FORBIDDEN ? limit : POPLINER_PEAK_FORBIDDEN - 1;
+}
+
+static popliner_status choose(const search *s, const popliner_plan *plan, size_t stage,
+                              pl_variant_choice *choice, pl_text *text, popliner_error *error) {
+    const popliner_plan_stage *own = &plan->stages[stage];
+    const popliner_interval interval = {own->first_unit, own->last_unit, plan->num_stages - stage};
+    popliner_status status =
+        pl_variants_choose(&s->variants, &interval, limit_of_stage(s, plan, stage),
+                           (const char *const *)s->file->names, choice, text, error);
+    if (status == POPLINER_OK && !choice->exists)
+        status = pl_fail(error, POPLINER_ERROR_INTERNAL,
+                         "no variant of stage %zu is within what the solver found", stage);
+    return status;
+}
+
+/* The fewest cycles that the slowest stage of a plan can have. */
+static popliner_status find_cycles(const search *s, const popliner_plan *plan, uint64_t *cycles,
+                                   popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    *cycles = 0;
+    for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; ++i) {
+        pl_variant_choice choice;
+        status = choose(s, plan, i, &choice, NULL, error);
+        if (status == POPLINER_OK && choice.cycles > *cycles)
+            *cycles = choice.cycles;
+    }
+    return status;
+}
+
+/* Gives the stages of the plan what they chose. */
+static popliner_status complete(const search *s, popliner_plan *plan, uint64_t bound,
+                                popliner_variants_answer *answer, popliner_error *error) {
+    uint64_t least_bytes = UINT64_MAX;
+    popliner_status status = POPLINER_OK;
+    answer->texts = pl_new_array(plan->num_stages, sizeof *answer->texts);
+    if (answer->texts == NULL)
+        return pl_fail_memory(error, "the variants of the stages");
+    plan->peak_bytes = plan->cycles = 0;
+    for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; ++i) {
+        popliner_plan_stage *stage = &plan->stages[i];
+        pl_variant_choice choice;
+        pl_text text = {0};
+        status = choose(s, plan, i, &choice, &text, error);
+        if (status != POPLINER_OK) {
+            free(text.data);
+            break;
+        }
+        answer->texts[answer->num_texts++] = text.data;
+        stage->peak_bytes = choice.peak_bytes;
+        stage->cycles = choice.cycles;
+        plan->peak_bytes =
+            stage->peak_bytes > plan->peak_bytes ? stage->peak_bytes : plan->peak_bytes;
+        plan->cycles = stage->cycles > plan->cycles ? stage->cycles : plan->cycles;
+        least_bytes = stage->peak_bytes < least_bytes ? stage->peak_bytes : least_bytes;
+    }
+    plan->spread = plan->num_stages == 0 ? 0 : plan->peak_bytes - least_bytes;
+    for (size_t i = 0; i < plan->num_values; ++i)
+        if (plan->values[i].objective == POPLINER_OBJECTIVE_CYCLES) {
+            plan->values[i].value = plan->cycles;
+            plan->values[i].bound = bound < plan->cycles ? bound : plan->cycles;
+        }
+    pl_plan_summarise(plan);
+    return status;
+}
+
+/* ---- the cycles ---- */
+
+/* Whether a plan is as good as another one in what comes before the cycles. */
+static bool is_as_good(const popliner_plan *plan, const popliner_plan *other, size_t count) {
+    if (plan == NULL || plan->status == POPLINER_PLAN_INFEASIBLE)
+        return false;
+    for (size_t i = 0; i < count; ++i)
+        if (plan->values[i].value != other->values[i].value)
+            return false;
+    return true;
+}
+
+/* Halves the range of the cycles within which there is a split as good as *plan, which becomes the
+ * best one. */
+static popliner_status minimise_cycles(search *s, popliner_plan **plan, uint64_t *bound,
+                                       uint64_t *best_cycles, popliner_error *error) {
+    popliner_status status = find_cycles(s, *plan, best_cycles, error);
+    *bound = 0;
+    while (status == POPLINER_OK && *bound < *best_cycles) {
+        uint64_t middle = *bound + (*best_cycles - *bound) / 2;
+        popliner_plan *found = NULL;
+        uint64_t cycles = 0;
+        status = attempt(s, middle, s->cycles_at + 1, &found, error);
+        bool is_good = status == POPLINER_OK && is_as_good(found, *plan, s->cycles_at);
+        if (is_good)
+            status = find_cycles(s, found, &cycles, error);
+        if (status == POPLINER_OK && is_good) {
+            popliner_plan_free(*plan);
+            *plan = found;
+            *best_cycles = cycles < middle ? cycles : middle;
+            found = NULL;
+        } else if (status == POPLINER_OK && !s->is_stopped) {
+            *bound = middle + 1;
+        }
+        popliner_plan_free(found);
+        if (s->is_stopped)
+            break;
+    }
+    return status;
+}
+
+/* Makes *plan the best by all objectives, from one that is by those up to the cycles. */
+static popliner_status finish(search *s, popliner_plan **plan, uint64_t *bound,
+                              popliner_error *error) {
+    popliner_plan *last = NULL;
+    uint64_t cycles = 0;
+    popliner_status status = minimise_cycles(s, plan, bound, &cycles, error);
+    if (status == POPLINER_OK && !s->is_stopped)
+        status = attempt(s, cycles, s->num_objectives, &last, error);
+    if (status == POPLINER_OK && is_as_good(last, *plan, s->cycles_at)) {
+        popliner_plan_free(*plan);
+        *plan = last;
+        last = NULL;
+    }
+    popliner_plan_free(last);
+    if (s->is_stopped) {
+        (*plan)->is_stopped = true;
+        (*plan)->status = POPLINER_PLAN_FEASIBLE;
+    }
+    return status;
+}
+
+/* ---- the whole ---- */
+
+static popliner_status check_options(const search *s, popliner_error *error) {
+    const popliner_solver_options *o = &s->options;
+    if (s->file->variants.pipeline.recompute != POPLINER_RECOMPUTE_AUTO)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "variants: the file was not read with the recomputation auto");
+    if (o->slack_percent != 0.0 || o->method == POPLINER_METHOD_GREEDY)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "variants are not chosen with a slack, or by the greedy algorithm");
+    if (o->num_ipu_speeds > 0)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "variants are not chosen where IPUs have speeds of their own; leave the "
+                       "speeds out, or the choice (auto)");
+    for (size_t i = 0; i < s->num_objectives; ++i)
+        if (s->objectives[i] == POPLINER_OBJECTIVE_BALANCE)
+            return pl_fail(error, POPLINER_ERROR_USAGE,
+                           "variants are not chosen for the objective balance");
+    for (size_t i = 0; i < o->num_mapped_stages; ++i)
+        for (size_t k = 0; k < i; ++k)
+            if (o->device_map[i] == o->device_map[k])
+                return pl_fail(error, POPLINER_ERROR_USAGE,
+                               "variants are not chosen for stages that share an IPU, as %zu and "
+                               "%zu of the device map do",
+                               k, i);
+    return POPLINER_OK;
+}
+
+static popliner_status begin_search(search *s, popliner_error *error) {
+    const popliner_solver_options *o = &s->options;
+    s->objectives = pl_objectives_of(o, &s->num_objectives);
+    while (s->cycles_at < s->num_objectives &&
+           s->objectives[s->cycles_at] != POPLINER_OBJECTIVE_CYCLES)
+        ++s->cycles_at;
+    s->stop = (pl_stop){o->time_limit_seconds > 0.0 ? pl_clock_seconds() + o->time_limit_seconds
+                                                    : INFINITY,
+                        o->should_stop, o->should_stop_user};
+    popliner_status status = check_options(s, error);
+    s->variants = s->file->variants;
+    size_t max_stages = o->num_mapped_stages > 0 ? o->num_mapped_stages : o->max_stages;
+    if (max_stages > 0 && max_stages < s->variants.max_stages)
+        s->variants.max_stages = max_stages;
+    if (status == POPLINER_OK && s->cycles_at < s->num_objectives &&
+        !popliner_costs_has_cycles(s->file->costs))
+        status = pl_fail(error, POPLINER_ERROR_USAGE,
+                         "the objective cycles needs costs that have cycles");
+    return status;
+}
+
+popliner_status popliner_variants_solve(const popliner_costs_file *file,
+                                        const popliner_solver_options *options,
+                                        popliner_variants_answer **answer, popliner_error *error) {
+    search s = {.file = file};
+    popliner_listener listener;
+    popliner_plan *plan = NULL;
+    uint64_t bound = UINT64_MAX;
+    *answer = NULL;
+    popliner_variants_answer *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return pl_fail_memory(error, "the variants of the stages");
+    popliner_status status = pl_solver_options_take(options, &s.options, &listener, error);
+    if (status == POPLINER_OK)
+        status = begin_search(&s, error);
+    bool has_cycles = s.cycles_at < s.num_objectives;
+    if (status == POPLINER_OK)
+        status =
+            attempt(&s, UINT64_MAX, has_cycles ? s.cycles_at + 1 : s.num_objectives, &plan, error);
+    if (status == POPLINER_OK && plan->status != POPLINER_PLAN_INFEASIBLE) {
+        if (has_cycles)
+            status = finish(&s, &plan, &bound, error);
+        if (status == POPLINER_OK)
+            status = complete(&s, plan, bound, made, error);
+    }
+    if (status != POPLINER_OK) {
+        popliner_plan_free(plan);
+        popliner_variants_answer_free(made);
+        return status;
+    }
+    made->plan = plan;
+    *answer = made;
+    return POPLINER_OK;
+}
+
+popliner_plan *popliner_variants_take_plan(popliner_variants_answer *answer) {
+    popliner_plan *plan = answer->plan;
+    answer->plan = NULL;
+    return plan;
+}
+
+const char *const *popliner_variants_texts(const popliner_variants_answer *answer) {
+    return (const char *const *)answer->texts;
+}
+
+void popliner_variants_answer_free(popliner_variants_answer *answer) {
+    if (answer == NULL)
+        return;
+    popliner_plan_free(answer->plan);
+    for (size_t i = 0; i < answer->num_texts; ++i)
+        free(answer->texts[i]);
+    free(answer->texts);
+    free(answer);
+}

@@ -1,0 +1,313 @@
+/* What the command chooses beside the cuts, and what it takes for it: copies by place, what is
+ * recomputed, numbers of stages and replicas.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solving_run.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "json_schema.h"
+
+#define TRAINING_DIRECTORY GOLDEN_DIRECTORY "popart-train"
+#define REGIONS PROJECT_DIRECTORY "/data/costs/regions.json"
+
+static command_run run;
+
+/* ---- Copies --------------------------------------------------------------------------------- */
+
+/* Two ways to ask for the same have the same stages, whatever they are called. Copies of one's own
+ * count for each need, those of popart one fewer at least. */
+static void forget_least(json_t *answer) {
+    size_t i;
+    json_t *stage;
+    json_array_foreach(json_object_get(answer, "stages"), i, stage) {
+        json_t *mem = json_object_get(stage, "mem");
+        json_object_del(json_object_get(stage, "needs"), "at_least_bytes");
+        if (json_integer_value(json_object_get(mem, "stash")) == 0) /* it may not be there */
+            json_object_del(mem, "stash");
+    }
+}
+
+static void assert_same_stages(const char *const *these, const char *const *others) {
+    json_t *a = run_json(&run, 0, these);
+    json_t *b = run_json(&run, 0, others);
+    forget_least(a);
+    forget_least(b);
+    assert_true(json_equal(json_object_get(a, "stages"), json_object_get(b, "stages")));
+    assert_true(json_equal(json_object_get(a, "totals"), json_object_get(b, "totals")));
+    json_decref(a);
+    json_decref(b);
+}
+#define ASSERT_SAME_STAGES(these, ...)                                                             \
+    assert_same_stages(these, (const char *const[]){__VA_ARGS__, NULL})
+#define ARGUMENTS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static void copies_of_a_profile_are_those_of_schedules(void **state) {
+    (void)state;
+    ASSERT_SAME_STAGES(ARGUMENTS(TRAINING_DIRECTORY, "--num-ipus", "3", "--schedule", "popart"),
+                       TRAINING_DIRECTORY, "--num-ipus", "3", "--schedule", "popart", "--copies",
+                       "0,3,5,...");
+    ASSERT_SAME_STAGES(ARGUMENTS(TRAINING_DIRECTORY, "--num-ipus", "3", "--schedule",
+                                 "tf-interleaved", "--recompute", "full"),
+                       TRAINING_DIRECTORY, "--num-ipus", "3", "--recompute", "full", "--copies",
+                       "1f1b");
+    ASSERT_SAME_STAGES(
+        ARGUMENTS(TRAINING_DIRECTORY, "--device-map", "0,1,0", "--schedule", "tf-interleaved"),
+        TRAINING_DIRECTORY, "--device-map", "0,1,0", "--copies", "0,1,2");
+    ASSERT_SAME_STAGES(ARGUMENTS(TRAINING_DIRECTORY, "--num-ipus", "3", "--schedule", "sequential"),
+                       TRAINING_DIRECTORY, "--num-ipus", "3", "--copies", "gpipe",
+                       "--micro-batches", "1");
+    /* more than any schedule keeps */
+    ASSERT_SAME_STAGES(
+        ARGUMENTS(TRAINING_DIRECTORY, "--num-ipus", "2", "--copies", "20", "--mem-per-tile", "10M"),
+        TRAINING_DIRECTORY, "--num-ipus", "2", "--copies", "gpipe", "--micro-batches", "21",
+        "--mem-per-tile", "10M");
+}
+
+/* A stored analysis is measured anew where it has not as many copies. */
+static void copies_of_a_stored_analysis_are_the_same(void **state) {
+    (void)state;
+    static const char *const copies[] = {"1f1b", "0,3,5,...", "40"};
+    const char *file = in_scratch("stored");
+    RUN(&run, TRAINING_DIRECTORY, "-q", "--save-to-file", file);
+    assert_int_equal(run.status, 0);
+    for (size_t i = 0; i < 3; i++)
+        ASSERT_SAME_STAGES(ARGUMENTS(file, "--load-from-file", "--num-ipus", "3", "--copies",
+                                     copies[i], "--mem-per-tile", "10M"),
+                           TRAINING_DIRECTORY, "--num-ipus", "3", "--copies", copies[i],
+                           "--mem-per-tile", "10M");
+}
+
+/* Of regions.json: tile 0 of a + b and c + d, tile 1 likewise, and what they keep. */
+static void copies_of_a_file_are_counted(void **state) {
+    (void)state;
+    json_t *answer = RUN_JSON(&run, 0, "--costs", REGIONS, "--num-ipus", "2", "--cut-after", "b",
+                              "--no-cut-after", "a", "--copies", "1,4", "--mem-per-tile", "10K");
+    /* b alone shares 70 and 30; d or a alone 25: 395 + 18 * 4 = 467 and 405 + 4 * 4 = 421;
+     * 305 + 10 and 805 + 20 */
+    assert_int_equal(NUMBER_AT(answer, "stages", "0", "mem", "max_tile_mem"), 467);
+    assert_int_equal(NUMBER_AT(answer, "stages", "1", "mem", "max_tile_mem"), 825);
+    assert_int_equal(NUMBER_AT(answer, "options", "copies", "0"), 1);
+    assert_int_equal(NUMBER_AT(answer, "options", "copies", "1"), 4);
+    json_decref(answer);
+    answer = RUN_JSON(&run, 0, "--costs", REGIONS, "--mem-per-tile", "10K");
+    assert_true(json_is_null(JSON_AT(answer, "options", "copies")));
+    json_decref(answer);
+    /* a list is for no more stages than it has */
+    answer = RUN_JSON(&run, 0, "--costs", REGIONS, "--copies", "1,4", "--mem-per-tile", "10K");
+    assert_int_equal(NUMBER_AT(answer, "options", "num_ipus"), 2);
+    json_decref(answer);
+}
+
+static void copies_that_lack_something_are_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *arguments[8];
+        const char *message;
+    } cases[] = {
+        {{"--copies", "1f1c"}, "--copies 1f1c: expected 1f1b, gpipe"},
+        {{"--copies", "gpipe"},
+         "--copies gpipe: every micro-batch of a step is kept; give --micro"},
+        {{"--copies", "zero-bubble"}, "--copies zero-bubble: depends on the number of stages"},
+        {{"--copies", "interleaved", "--num-ipus", "4"},
+         "--copies interleaved: give a --device-map"},
+        {{"--copies", "interleaved", "--device-map", "0,1,0"}, "give a --device-map in which each"},
+        {{"--copies", "0,1", "--num-ipus", "3"}, "is for 2 stages, but up to 3 stages are asked"},
+        {{"--copies", "0,1", "--device-map", "0,1,0"}, "is for 2 stages, but 3 stages are asked"},
+        {{"--copies", "0,1", "--schedule", "inference"}, "--schedule inference keeps nothing"},
+        {{"--micro-batches", "3"},
+         "--micro-batches means something with --copies or --total-ipus only"},
+        {{"--copies", "1f1b", "--solver", "greedy"}, "greedy knows nothing of --copies"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *arguments[12] = {REGIONS, "--solve"};
+        bool is_greedy = i + 1 == sizeof cases / sizeof *cases;
+        size_t count = 0;
+        if (!is_greedy)
+            arguments[count++] = "--costs";
+        arguments[count++] = is_greedy ? TRAINING_DIRECTORY : REGIONS;
+        arguments[count++] = "--solve";
+        for (size_t k = 0; cases[i].arguments[k] != NULL; k++)
+            arguments[count++] = cases[i].arguments[k];
+        arguments[count] = NULL;
+        run_command(&run, arguments);
+        assert_refused(&run, 2, cases[i].message);
+    }
+    RUN(&run, TRAINING_DIRECTORY, "-q", "--evaluate", "0|1", "--copies", "0,1");
+    assert_refused(&run, 2, "is for 2 stages, but --evaluate 0|1 has 3");
+    RUN(&run, TRAINING_DIRECTORY, "-q", "--evaluate", "0|1", "--copies", "zero-bubble");
+    assert_int_equal(run.status, 0);
+}
+
+/* ---- What is recomputed --------------------------------------------------------------------- */
+
+#define LAYER(name, cycles)                                                                        \
+    "{\"name\": \"" name "\", \"memory\": 100, \"cycles\": " cycles ", \"stash\": 40, "            \
+    "\"inputs\": 5, \"recompute_cycles\": 33, \"variants\": [{\"name\": \"half\", \"stash\": 20, " \
+    "\"cycles\": 115.5}]}"
+
+/* Two stages a b and c d, y copies y stages from the end. With 310 bytes the first one has 110 for
+ * two copies: 40 at most, which is both halves; the second may be as it is. With 280 the first one
+ * is the same, with 270 it has to recompute all. */
+static void stages_choose_what_they_recompute(void **state) {
+    (void)state;
+    const char *path = in_scratch("layers.json");
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(
+        "{\"format\": \"popliner-costs\", \"version\": 1, \"units\": [" LAYER(
+            "a",
+            "100") ", " LAYER("b",
+                              "90") ", " LAYER("c",
+                                               "110") ", " LAYER("d",
+                                                                 "100.5") "], \"cuts\": [1, 2, 3]}",
+        file);
+    fclose(file);
+    RUN(&run, "-q", "--costs", path, "--solve", "--num-ipus", "2", "--recompute", "auto",
+        "--copies", "1,2", "--objective", "cycles", "--mem-per-tile", "310");
+    assert_int_equal(run.status, 0);
+    assert_string_equal(run.out, "stage\tipu\tfrom\tto\tmemory\tcycles\tcut\trecompute\n"
+                                 "0\t0\ta\tb\t280\t231.000000\t2\ta=half,b=half\n"
+                                 "1\t1\tc\td\t280\t210.500000\t0\tnone\n");
+    json_t *answer = RUN_JSON(&run, 0, "--costs", path, "--num-ipus", "2", "--recompute", "auto",
+                              "--copies", "1,2", "--objective", "memory,cycles");
+    assert_int_equal(NUMBER_AT(answer, "totals", "memory"), 210);
+    assert_string_equal(json_string_value(JSON_AT(answer, "stages", "0", "recompute")), "full");
+    assert_string_equal(json_string_value(JSON_AT(answer, "options", "recompute")), "auto");
+    json_decref(answer);
+    /* all or nothing for all: 256 and 276.5 cycles */
+    answer = RUN_JSON(&run, 0, "--costs", path, "--num-ipus", "2", "--recompute", "full",
+                      "--copies", "1,2", "--mem-per-tile", "270", "--objective", "cycles");
+    assert_true(json_number_value(JSON_AT(answer, "totals", "cycles")) == 276.5);
+    json_decref(answer);
+    RUN(&run, "-q", "--costs", path, "--solve", "--num-ipus", "2", "--recompute", "auto",
+        "--copies", "1,2", "--mem-per-tile", "200");
+    assert_int_equal(run.status, 1);
+
+    static const struct {
+        const char *arguments[4];
+        const char *message;
+    } cases[] = {
+        {{"--sweep", "num-ipus=1..2"}, "--recompute auto and --sweep exclude each other"},
+        {{"--slack", "1"}, "--recompute auto and --slack exclude each other"},
+        {{"--pareto", "memory,cycles"}, "--recompute auto and --pareto exclude each other"},
+        {{"--objective", "balance"}, "not chosen for the objective balance"},
+        {{"--device-map", "0,1,0"}, "not chosen for stages that share an IPU"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        RUN(&run, "--costs", path, "-q", "--solve", "--recompute", "auto", cases[i].arguments[0],
+            cases[i].arguments[1]);
+        assert_refused(&run, 2, cases[i].message);
+    }
+    RUN(&run, TRAINING_DIRECTORY, "--solve", "--recompute", "auto");
+    assert_refused(&run, 2, "--recompute auto: is for --costs");
+    RUN(&run, "--costs", REGIONS, "--solve", "--recompute", "auto");
+    assert_refused(&run, 3, "stages choose how they recompute for one region");
+}
+
+/* ---- Replicas ------------------------------------------------------------------------------- */
+
+#define PIPELINE                                                                                   \
+    "{\"format\": \"popliner-costs\", \"version\": 1, \"units\": ["                                \
+    "{\"name\": \"a\", \"memory\": 100, \"cycles\": 100, \"stash\": 10, \"parameters\": 60},"      \
+    "{\"name\": \"b\", \"memory\": 100, \"cycles\": 90, \"stash\": 10, \"parameters\": 60},"       \
+    "{\"name\": \"c\", \"memory\": 100, \"cycles\": 110, \"stash\": 10, \"parameters\": 60},"      \
+    "{\"name\": \"d\", \"memory\": 100, \"cycles\": 100.5, \"stash\": 10, \"parameters\": 60}]}"
+
+static const char *write_pipeline(void) {
+    const char *path = in_scratch("pipeline.json");
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(PIPELINE, file);
+    fclose(file);
+    return path;
+}
+
+/* By hand: one stage takes 400.5, two 210.5, three 190 (a b | c | d) and four 110 cycles. */
+static void replicas_are_chosen_with_stages(void **state) {
+    (void)state;
+    const char *path = write_pipeline();
+    RUN(&run, "-q", "--costs", path, "--solve", "--total-ipus", "4", "--batch", "8");
+    assert_int_equal(run.status, 0);
+    assert_string_equal(
+        run.out, "stages\treplicas\tipus\tstatus\tbest\tmicro_batches\tparameters\tcycles\t"
+                 "pipeline_cycles\tall_reduce\tstep_cycles\tthroughput\tsplit\n"
+                 "1\t4\t4\toptimal\tyes\t2\t240\t400.500000\t801.000000\t0.000000\t801.000000\t"
+                 "0.00998751561\t[ a b c d ]\n"
+                 "2\t2\t4\toptimal\tno\t4\t120\t210.500000\t1052.500000\t0.000000\t1052.500000\t"
+                 "0.00760095012\t[ a b | c d ]\n"
+                 "3\t1\t3\toptimal\tno\t8\t120\t190.000000\t1900.000000\t0.000000\t1900.000000\t"
+                 "0.00421052632\t[ a b | c | d ]\n"
+                 "4\t1\t4\toptimal\tno\t8\t60\t110.000000\t1210.000000\t0.000000\t1210.000000\t"
+                 "0.00661157025\t[ a | b | c | d ]\n");
+    /* 2 * 3 / 4 * 240 bytes at 0.8 in a cycle: 450; 2 * 1 / 2 * 120 at 0.8: 150 */
+    RUN(&run, "-q", "--costs", path, "--solve", "--total-ipus", "4", "--batch", "16",
+        "--micro-batch-size", "2", "--replica-bandwidth", "0.8", "--format", "json");
+    assert_int_equal(run.status, 0);
+    char complaint[SCHEMA_COMPLAINT_SIZE];
+    json_t *answer = json_loads(run.out, 0, NULL);
+    if (!certificate_schema_accepts("replicas", answer, complaint))
+        fail_msg("%s", complaint);
+    assert_int_equal(NUMBER_AT(answer, "best"), 1);
+    static const char *const places[] = {"0", "1"};
+    static const double reduce_cycles[] = {450, 150};
+    for (size_t i = 0; i < 2; i++)
+        assert_true(json_number_value(JSON_AT(answer, "candidates", places[i],
+                                              "all_reduce_cycles")) == reduce_cycles[i]);
+    json_decref(answer);
+    /* copies follow the micro-batches: 200 + 7 * 20 of GPipe are too much, 100 + 7 * 10 are not */
+    RUN(&run, "-q", "--costs", path, "--solve", "--total-ipus", "4", "--batch", "8", "--copies",
+        "gpipe", "--mem-per-tile", "250", "--format", "csv", "--objective", "throughput,memory");
+    assert_int_equal(run.status, 0);
+    assert_contains(run.out, "\n1,0,0,infeasible,no,,,,,,,,\n");
+    assert_contains(run.out, "\n4,1,4,optimal,yes,8,60,");
+    RUN(&run, "-q", "--costs", path, "--solve", "--total-ipus", "4", "--batch", "8",
+        "--mem-per-tile", "90");
+    assert_int_equal(run.status, 1);
+}
+
+static void replicas_that_lack_something_are_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *arguments[9];
+        const char *message;
+    } cases[] = {
+        {{"--total-ipus", "4"}, "give --micro-batches, of each pipeline, or --batch"},
+        {{"--total-ipus", "4", "--batch", "4", "--micro-batches", "2"}, "give --micro-batches, of"},
+        {{"--batch", "4"}, "--batch means something with --total-ipus only"},
+        {{"--replica-bandwidth", "4"}, "--replica-bandwidth means something with --total-ipus"},
+        {{"--total-ipus", "4", "--batch", "4", "--sweep", "num-ipus=1..2"}, "--sweep exclude each"},
+        {{"--total-ipus", "4", "--batch", "4", "--device-map", "0,1"}, "--device-map exclude each"},
+        {{"--total-ipus", "4", "--batch", "5", "--micro-batch-size", "2"}, "is no multiple of"},
+        {{"--total-ipus", "4", "--micro-batches", "5", "--micro-batch-size", "2"}, "with --batch"},
+        {{"--total-ipus", "4", "--batch", "4", "--replica-bandwidth", "0.0"}, "expected bytes in"},
+        {{"--total-ipus", "4", "--batch", "4", "--replica-bandwidth", "1.2.3"},
+         "expected bytes in"},
+        {{"--total-ipus", "4", "--batch", "4", "--objective", "memory"}, "first one is throughput"},
+        {{"--objective", "throughput"}, "give --total-ipus, and the throughput first"},
+    };
+    const char *path = write_pipeline();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *arguments[12] = {"--costs", path, "--solve"};
+        for (size_t k = 0; cases[i].arguments[k] != NULL; k++)
+            arguments[3 + k] = cases[i].arguments[k];
+        run_command(&run, arguments);
+        assert_refused(&run, 2, cases[i].message);
+    }
+    RUN(&run, TRAINING_DIRECTORY, "--solve", "--total-ipus", "4", "--batch", "4");
+    assert_refused(&run, 2, "replicas are chosen for --costs alone");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(copies_of_a_profile_are_those_of_schedules),
+        SCRATCH_TEST(copies_of_a_stored_analysis_are_the_same),
+        cmocka_unit_test(copies_of_a_file_are_counted),
+        cmocka_unit_test(copies_that_lack_something_are_refused),
+        SCRATCH_TEST(stages_choose_what_they_recompute),
+        SCRATCH_TEST(replicas_are_chosen_with_stages),
+        SCRATCH_TEST(replicas_that_lack_something_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,176 @@
+/* The sweep over IPUs that stages share, against every split that there is, and on long chains
+ * against branch and bound.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "shared_instance.h"
+#include "test.h"
+#include "test_data.h"
+
+#include "solve/device_sweep.h"
+#include "solve/plan_data.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NUM_INSTANCES = 4000 };
+
+static const pl_stop never = {INFINITY, NULL, NULL};
+
+static pl_shared_search ask(const shared_instance *in, pl_goal goal, pl_shared *shared) {
+    return (pl_shared_search){.problem = &in->problem,
+                              .filter = &in->filter,
+                              .goal = goal,
+                              .stop = &never,
+                              .shared = shared};
+}
+
+/* Whether there is a split. */
+static bool check(shared_instance *in) {
+    every_split e = try_every_split(in, in->options.max_stage_bytes);
+    pl_shared shared = {0};
+    static const pl_goal goals[] = {PL_GOAL_ANY, PL_GOAL_FEWEST_CUT_BYTES, PL_GOAL_EARLIEST_CUTS};
+    for (size_t g = 0; g < sizeof goals / sizeof *goals; ++g) {
+        pl_split split = {0};
+        pl_search_result result = {0};
+        bool gave_up = true;
+        const pl_shared_search search = ask(in, goals[g], &shared);
+        assert_true(pl_device_sweep_can(&in->problem, &in->filter, goals[g]));
+        assert_int_equal(pl_device_sweep(&search, &split, &result, &gave_up, NULL), POPLINER_OK);
+        assert_false(result.is_stopped);
+        assert_false(gave_up);
+        assert_int_equal(split.num_stages, e.num_splits > 0 ? in->options.num_mapped_stages : 0);
+        if (e.num_splits > 0) {
+            uint64_t cut_bytes;
+            memcpy(e.first_units, split.first_units, split.num_stages * sizeof *e.first_units);
+            assert_true(is_split_fine(&e, &cut_bytes));
+            if (goals[g] == PL_GOAL_FEWEST_CUT_BYTES) {
+                assert_int_equal(cut_bytes, e.fewest_bytes);
+                assert_int_equal(result.bound_bytes, e.fewest_bytes);
+            }
+            if (goals[g] == PL_GOAL_EARLIEST_CUTS)
+                assert_memory_equal(split.first_units, e.earliest,
+                                    split.num_stages * sizeof *e.earliest);
+        }
+        pl_split_clear(&split);
+    }
+    pl_shared_free(&shared);
+    return e.num_splits > 0;
+}
+
+static void finds_what_every_split_says(void **state) {
+    (void)state;
+    static shared_instance in;
+    size_t num_taken = 0;
+    size_t num_feasible = 0;
+    for (uint64_t seed = 0; seed < NUM_INSTANCES; ++seed) {
+        if (!test_takes_case(seed, 4))
+            continue;
+        draw_shared_instance(&in, seed);
+        ++num_taken;
+        num_feasible += check(&in);
+        discard_shared_instance(&in);
+    }
+    print_message("%zu of %zu feasible\n", num_feasible, num_taken);
+    assert_in_range(num_feasible, num_taken / 5, num_taken * 4 / 5);
+}
+
+/* The first stages given: the same as among all splits that begin so. */
+static void keeps_to_fixed_stages(void **state) {
+    (void)state;
+    static shared_instance in;
+    size_t num_checked = 0;
+    for (uint64_t seed = 0; seed < NUM_INSTANCES; seed += 9) {
+        draw_shared_instance(&in, seed);
+        every_split e = try_every_split(&in, in.options.max_stage_bytes);
+        pl_shared shared = {0};
+        pl_split split = {0};
+        pl_split fixed = {0};
+        pl_search_result result = {0};
+        bool gave_up = false;
+        assert_true(pl_split_append(&fixed, 0) && pl_split_append(&fixed, e.earliest[1]));
+        pl_shared_search search = ask(&in, PL_GOAL_EARLIEST_CUTS, &shared);
+        search.fixed = &fixed;
+        if (e.num_splits > 0) {
+            ++num_checked;
+            assert_int_equal(pl_device_sweep(&search, &split, &result, &gave_up, NULL),
+                             POPLINER_OK);
+            assert_int_equal(split.num_stages, in.options.num_mapped_stages);
+            assert_memory_equal(split.first_units, e.earliest,
+                                split.num_stages * sizeof *e.earliest);
+            pl_split_clear(&split);
+            /* nothing comes before the earliest cut */
+            search.goal = PL_GOAL_ANY;
+            if (--fixed.first_units[1] > 0) {
+                assert_int_equal(pl_device_sweep(&search, &split, &result, &gave_up, NULL),
+                                 POPLINER_OK);
+                assert_int_equal(split.num_stages, 0);
+            }
+        }
+        pl_split_clear(&split);
+        pl_split_clear(&fixed);
+        pl_shared_free(&shared);
+        discard_shared_instance(&in);
+    }
+    assert_true(num_checked > NUM_INSTANCES / 9 / 5);
+}
+
+static bool yes(void *user) {
+    (void)user;
+    return true;
+}
+
+/* Longer chains on the IPUs 0,1,2,0,1,2 are solved, and a better split than the best is not found.
+ * Stopping leaves nothing. */
+static void long_chains(void **state) {
+    (void)state;
+    static shared_instance in;
+    draw_shared_instance(&in, 0);
+    discard_shared_instance(&in);
+    in.num_units = 48;
+    make_shared_costs(&in);
+    memset(in.cut_rules, 0, sizeof in.cut_rules);
+    in.options.num_pairs = 0;
+    in.options.max_stage_bytes = 100000;
+    popliner_plan plan = {0};
+    assert_int_equal(pl_solve(in.costs, &in.options, &plan, NULL), POPLINER_OK);
+    assert_int_equal(plan.status, POPLINER_PLAN_OPTIMAL);
+    print_message("%zu shared peaks measured\n", in.num_calls);
+    assert_true(in.num_calls < 60000);
+
+    in.options.max_stage_bytes = plan.peak_bytes - 1;
+    assert_int_equal(pl_problem_create(&in.problem, in.costs, &in.options, NULL, NULL),
+                     POPLINER_OK);
+    in.filter = pl_filter_of_limits(&in.problem);
+    pl_stop at_once = {INFINITY, yes, NULL};
+    for (int is_stopped = 0; is_stopped < 2; ++is_stopped) {
+        pl_shared shared = {0};
+        pl_split split = {0};
+        pl_search_result result = {0};
+        bool gave_up = false;
+        pl_shared_search search = ask(&in, PL_GOAL_ANY, &shared);
+        search.stop = is_stopped ? &at_once : &never;
+        assert_int_equal(pl_device_sweep(&search, &split, &result, &gave_up, NULL), POPLINER_OK);
+        assert_int_equal(result.is_stopped, is_stopped);
+        assert_false(gave_up);
+        assert_int_equal(split.num_stages, 0);
+        /* with few tries it gives up */
+        search.max_tries = 30;
+        search.stop = &never;
+        assert_int_equal(pl_device_sweep(&search, &split, &result, &gave_up, NULL), POPLINER_OK);
+        assert_true(gave_up);
+        assert_int_equal(split.num_stages, 0);
+        pl_shared_free(&shared);
+    }
+    pl_plan_clear(&plan);
+    discard_shared_instance(&in);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(finds_what_every_split_says),
+        cmocka_unit_test(keeps_to_fixed_stages),
+        cmocka_unit_test(long_chains),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

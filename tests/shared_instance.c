@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "shared_instance.h"
+
+#include "test.h"
+
+#include "costs/costs.h"
+
+#include <string.h>
+
+static uint64_t random_below(shared_instance *in, uint64_t limit) {
+    in->random = test_random(in->random);
+    return (in->random >> 24) % limit;
+}
+
+static uint64_t peak_of(const shared_instance *in, const popliner_interval *stages,
+                        size_t num_stages) {
+    uint64_t bytes = 0;
+    unsigned types = 0;
+    for (size_t i = 0; i < num_stages; ++i)
+        for (size_t unit = stages[i].first_unit; unit <= stages[i].last_unit; ++unit) {
+            bytes += in->own_bytes[unit];
+            types |= in->types[unit];
+        }
+    for (size_t t = 0; t < NUM_TYPES; ++t)
+        bytes += (types >> t & 1) * in->code_bytes[t];
+    return bytes;
+}
+
+static popliner_status shared_peak(void *user, const popliner_interval *stages, size_t num_stages,
+                                   uint64_t *peak_bytes, popliner_error *error) {
+    shared_instance *in = user;
+    (void)error;
+    ++in->num_calls;
+    *peak_bytes = peak_of(in, stages, num_stages);
+    return POPLINER_OK;
+}
+
+static pl_peak_parts peak_parts(const void *user, const popliner_interval *stage) {
+    const shared_instance *in = user;
+    pl_peak_parts parts = {0, 0};
+    for (size_t unit = stage->first_unit; unit <= stage->last_unit; ++unit)
+        parts.own_bytes += in->own_bytes[unit];
+    parts.other_bytes = peak_of(in, stage, 1) - parts.own_bytes;
+    return parts;
+}
+
+static const struct {
+    size_t num_stages;
+    size_t ipus[MOST_STAGES];
+} maps[] = {{6, {0, 1, 2, 0, 1, 2}}, {3, {0, 1, 0}},          {3, {0, 0, 1}},
+            {5, {0, 1, 2, 3, 0}},    {5, {0, 1, 0, 1, 0}},    {4, {1, 0, 0, 1}},
+            {6, {0, 1, 2, 2, 1, 0}}, {6, {0, 1, 2, 1, 2, 3}}, {2, {4, 4}}};
+
+void make_shared_costs(shared_instance *in) {
+    for (size_t t = 0; t < NUM_TYPES; ++t)
+        in->code_bytes[t] = random_below(in, 30);
+    for (size_t unit = 0; unit < in->num_units; ++unit) {
+        in->own_bytes[unit] = random_below(in, 20);
+        in->types[unit] = (unsigned)random_below(in, 1u << NUM_TYPES);
+        in->types[unit] &= (unsigned)random_below(in, 1u << NUM_TYPES);
+        in->cycles[unit] = random_below(in, 10);
+    }
+    assert_int_equal(popliner_costs_create(in->num_units, 1, &in->costs, NULL), POPLINER_OK);
+    for (size_t first = 0; first < in->num_units; ++first) {
+        uint64_t cycles = 0;
+        if (first > 0)
+            popliner_costs_set_cut(in->costs, first, random_below(in, 9), NULL);
+        for (size_t last = first; last < in->num_units; ++last) {
+            popliner_interval it = {first, last, 1};
+            cycles += in->cycles[last];
+            popliner_costs_set_peak(in->costs, first, last, 1, peak_of(in, &it, 1), NULL);
+            popliner_costs_set_cycles(in->costs, first, last, cycles, NULL);
+        }
+    }
+    popliner_costs_set_shared_peak(in->costs, shared_peak, in, true);
+    if (in->knows_parts)
+        pl_costs_set_peak_parts(in->costs, peak_parts);
+}
+
+void draw_shared_instance(shared_instance *in, uint64_t seed) {
+    *in = (shared_instance){.random = seed, .knows_parts = seed % 2 == 1};
+    size_t map = seed % (sizeof maps / sizeof *maps);
+    memcpy(in->device_map, maps[map].ipus, sizeof in->device_map);
+    in->num_units = maps[map].num_stages + random_below(in, 7);
+    make_shared_costs(in);
+    popliner_interval whole = {0, in->num_units - 1, 1};
+    uint64_t all_bytes = peak_of(in, &whole, 1);
+    in->options = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
+    in->options.device_map = in->device_map;
+    in->options.num_mapped_stages = maps[map].num_stages;
+    in->options.max_stage_bytes = all_bytes / 3 + random_below(in, all_bytes / 2 + 1);
+    in->options.cut_rules = in->cut_rules;
+    for (size_t unit = 1; random_below(in, 2) == 0 && unit < in->num_units; ++unit)
+        if (random_below(in, 5) == 0)
+            in->cut_rules[unit] =
+                random_below(in, 3) == 0 ? POPLINER_CUT_REQUIRED : POPLINER_CUT_FORBIDDEN;
+    in->pair = (popliner_pair){random_below(in, in->num_units), random_below(in, in->num_units)};
+    in->options.pairs = &in->pair;
+    in->options.num_pairs = random_below(in, 3) == 0;
+    assert_int_equal(pl_problem_create(&in->problem, in->costs, &in->options, NULL, NULL),
+                     POPLINER_OK);
+    in->filter = pl_filter_of_limits(&in->problem);
+    if (random_below(in, 3) == 0)
+        in->filter.max_cycles = in->num_units * (2 + random_below(in, 4));
+    if (random_below(in, 3) == 0)
+        in->filter.max_cut_bytes = random_below(in, 6 * maps[map].num_stages);
+}
+
+void discard_shared_instance(shared_instance *in) {
+    pl_problem_free(&in->problem);
+    popliner_costs_free(in->costs);
+}
+
+/* ---- every split ---- */
+
+static size_t stage_of(const every_split *e, size_t unit) {
+    size_t stage = 0;
+    while (stage + 1 < e->in->options.num_mapped_stages && e->first_units[stage + 1] <= unit)
+        ++stage;
+    return stage;
+}
+
+bool is_split_fine(every_split *e, uint64_t *cut_bytes) {
+    const shared_instance *in = e->in;
+    size_t num_stages = in->options.num_mapped_stages;
+    *cut_bytes = e->peak_bytes = e->cycles = 0;
+    for (size_t unit = 1; unit < in->num_units; ++unit) {
+        bool is_cut = e->first_units[stage_of(e, unit)] == unit;
+        if ((is_cut && in->cut_rules[unit] == POPLINER_CUT_FORBIDDEN) ||
+            (!is_cut && in->cut_rules[unit] == POPLINER_CUT_REQUIRED))
+            return false;
+        *cut_bytes += is_cut ? popliner_costs_cut(in->costs, unit) : 0;
+    }
+    for (size_t stage = 0; stage < num_stages; ++stage) {
+        popliner_interval together[MOST_STAGES];
+        uint64_t cycles = 0;
+        size_t count = 0;
+        for (size_t other = 0; other < num_stages; ++other) {
+            size_t end = other + 1 < num_stages ? e->first_units[other + 1] : in->num_units;
+            if (in->device_map[other] != in->device_map[stage])
+                continue;
+            together[count++] = (popliner_interval){e->first_units[other], end - 1, 1};
+            for (size_t unit = e->first_units[other]; unit < end; ++unit)
+                cycles += in->cycles[unit];
+        }
+        uint64_t peak_bytes = peak_of(in, together, count);
+        if (peak_bytes > e->limit_bytes || cycles > in->filter.max_cycles)
+            return false;
+        e->peak_bytes = peak_bytes > e->peak_bytes ? peak_bytes : e->peak_bytes;
+        e->cycles = cycles > e->cycles ? cycles : e->cycles;
+    }
+    return *cut_bytes <= in->filter.max_cut_bytes &&
+           (in->options.num_pairs == 0 || in->device_map[stage_of(e, in->pair.first_unit)] ==
+                                              in->device_map[stage_of(e, in->pair.second_unit)]);
+}
+
+static void enumerate(every_split *e, size_t stage, size_t first_unit) {
+    e->first_units[stage] = first_unit;
+    if (stage + 1 < e->in->options.num_mapped_stages) {
+        for (size_t next = first_unit + 1; next < e->in->num_units; ++next)
+            enumerate(e, stage + 1, next);
+        return;
+    }
+    uint64_t cut_bytes;
+    if (!is_split_fine(e, &cut_bytes))
+        return;
+    if (e->num_splits++ == 0)
+        memcpy(e->earliest, e->first_units, sizeof e->earliest);
+    e->fewest_bytes = cut_bytes < e->fewest_bytes ? cut_bytes : e->fewest_bytes;
+    e->smallest_bytes = e->peak_bytes < e->smallest_bytes ? e->peak_bytes : e->smallest_bytes;
+    e->fewest_cycles = e->cycles < e->fewest_cycles ? e->cycles : e->fewest_cycles;
+}
+
+every_split try_every_split(const shared_instance *in, uint64_t limit_bytes) {
+    every_split e = {.in = in,
+                     .limit_bytes = limit_bytes,
+                     .fewest_bytes = UINT64_MAX,
+                     .smallest_bytes = UINT64_MAX,
+                     .fewest_cycles = UINT64_MAX};
+    enumerate(&e, 0, 0);
+    return e;
+}

@@ -1,0 +1,522 @@
+/* Choosing how stages recompute together with the cuts, against every split with every choice.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "test.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "popliner/variants.h"
+#include "test_data.h"
+
+enum { MOST_UNITS = 5, MOST_VARIANTS = 3, MOST_OPTIONS = 256, TEXT_SIZE = 1 << 14 };
+
+typedef struct amounts {
+    uint64_t memory;
+    uint64_t stash;
+    uint64_t cycles;
+} amounts;
+
+/* What a file says. */
+typedef struct made_file {
+    size_t num_units;
+    bool is_listed;
+    bool has_full; /* each unit, or interval, has inputs */
+    bool has_listed[MOST_UNITS][MOST_UNITS];
+    size_t num_variants[MOST_UNITS][MOST_UNITS]; /* of units: [u][u]; the first is as it is */
+    amounts variants[MOST_UNITS][MOST_UNITS][MOST_VARIANTS];
+    uint64_t inputs[MOST_UNITS][MOST_UNITS];
+    uint64_t recompute[MOST_UNITS][MOST_UNITS];
+    uint64_t cut_cycles[MOST_UNITS + 1];
+    uint64_t cuts[MOST_UNITS];
+    uint64_t shared_bytes;
+    unsigned shared_units; /* bits */
+    uint64_t capacity;
+    char text[TEXT_SIZE];
+    size_t length;
+} made_file;
+
+static void put(made_file *m, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    int count = vsnprintf(m->text + m->length, TEXT_SIZE - m->length, format, arguments);
+    va_end(arguments);
+    assert_true(count >= 0 && (size_t)count < TEXT_SIZE - m->length);
+    m->length += (size_t)count;
+}
+
+static void put_amounts(made_file *m, amounts a) {
+    put(m, "\"memory\": %u, \"stash\": %u, \"cycles\": %u", (unsigned)a.memory, (unsigned)a.stash,
+        (unsigned)a.cycles);
+}
+
+/* The numbers of a unit or an interval, and their text. */
+static void draw_owner(made_file *m, uint64_t *random, size_t first, size_t last) {
+    size_t count = 1 + test_below(random, MOST_VARIANTS);
+    uint64_t scale = 1 + last - first;
+    m->num_variants[first][last] = count;
+    for (size_t k = 0; k < count; k++)
+        m->variants[first][last][k] =
+            (amounts){test_below(random, 6) * scale, test_below(random, 6), test_below(random, 8)};
+    m->inputs[first][last] = m->has_full ? test_below(random, 5) : 0;
+    m->recompute[first][last] = test_below(random, 5);
+    put_amounts(m, m->variants[first][last][0]);
+    if (m->has_full)
+        put(m, ", \"inputs\": %u", (unsigned)m->inputs[first][last]);
+    put(m, ", \"recompute_cycles\": %u, \"variants\": [", (unsigned)m->recompute[first][last]);
+    for (size_t k = 1; k < count; k++) {
+        put(m, "%s{\"name\": \"v%zu\", ", k > 1 ? ", " : "", k);
+        put_amounts(m, m->variants[first][last][k]);
+        put(m, "}");
+    }
+    put(m, "]}");
+}
+
+static void draw_file(made_file *m, uint64_t *random) {
+    *m = (made_file){.num_units = 1 + test_below(random, MOST_UNITS)};
+    size_t n = m->num_units;
+    m->is_listed = test_below(random, 3) == 0;
+    m->has_full = test_below(random, 2) == 0;
+    m->capacity = test_below(random, 4) == 0 ? 5 + test_below(random, 40) : UINT64_MAX;
+    put(m, "{\"format\": \"popliner-costs\", \"version\": 1, ");
+    if (m->capacity != UINT64_MAX)
+        put(m, "\"regions\": [{\"name\": \"r\", \"capacity\": %u}], ", (unsigned)m->capacity);
+    put(m, "\"units\": [");
+    for (size_t u = 0; u < n; u++) {
+        put(m, "%s{\"name\": \"u%zu\"%s", u > 0 ? ", " : "", u, m->is_listed ? "}" : ", ");
+        if (!m->is_listed)
+            draw_owner(m, random, u, u);
+    }
+    put(m, "], \"cuts\": [");
+    for (size_t u = 1; u < n; u++) {
+        m->cuts[u] = test_below(random, 4);
+        put(m, "%s%u", u > 1 ? ", " : "", (unsigned)m->cuts[u]);
+    }
+    put(m, "]");
+    if (m->is_listed) {
+        bool is_any = false;
+        put(m, ", \"intervals\": [");
+        for (size_t first = 0; first < n; first++)
+            for (size_t last = first; last < n; last++) {
+                if (test_below(random, 5) == 0 && (is_any || first + 1 < n || last + 1 < n))
+                    continue;
+                m->has_listed[first][last] = true;
+                put(m, "%s{\"first\": \"u%zu\", \"last\": \"u%zu\", ", is_any ? ", " : "", first,
+                    last);
+                is_any = true;
+                draw_owner(m, random, first, last);
+            }
+        put(m, "]");
+    } else if (n > 1) {
+        put(m, ", \"cut_cycles\": [");
+        for (size_t u = 1; u < n; u++) {
+            m->cut_cycles[u] = test_below(random, 3);
+            put(m, "%s%u", u > 1 ? ", " : "", (unsigned)m->cut_cycles[u]);
+        }
+        m->shared_units = 1 + (unsigned)test_below(random, (1u << n) - 1);
+        m->shared_bytes = test_below(random, 5);
+        put(m, "], \"shared\": [{\"memory\": %u, \"units\": [", (unsigned)m->shared_bytes);
+        bool is_first = true;
+        for (size_t u = 0; u < n; u++)
+            if ((m->shared_units >> u & 1) != 0) {
+                put(m, "%s\"u%zu\"", is_first ? "" : ", ", u);
+                is_first = false;
+            }
+        put(m, "]}]");
+    }
+    put(m, "}");
+}
+
+/* ---- every choice --------------------------------------------------------------------------- */
+
+typedef struct option {
+    uint64_t peak;
+    uint64_t cycles;
+    char text[64];
+} option;
+
+/* All that a stage may choose, above no capacity. */
+static size_t list_options(const made_file *m, size_t first, size_t last, size_t copies,
+                           option *options) {
+    size_t count = 0;
+    option own[MOST_OPTIONS];
+    size_t num_own = 0;
+    if (m->is_listed) {
+        for (size_t k = 0; m->has_listed[first][last] && k < m->num_variants[first][last]; k++) {
+            const amounts *a = &m->variants[first][last][k];
+            own[num_own] = (option){a->memory + copies * a->stash, a->cycles, ""};
+            snprintf(own[num_own++].text, 64, k == 0 ? "none" : "v%zu", k);
+        }
+        if (m->has_listed[first][last] && m->has_full)
+            own[num_own++] =
+                (option){m->variants[first][last][0].memory + copies * m->inputs[first][last],
+                         m->variants[first][last][0].cycles + m->recompute[first][last], "full"};
+    } else {
+        size_t num_ways = 1;
+        option base = {0, m->cut_cycles[first] + m->cut_cycles[last + 1], ""};
+        option full = base;
+        for (size_t u = first; u <= last; u++) {
+            num_ways *= m->num_variants[u][u];
+            full.peak += m->variants[u][u][0].memory;
+            full.cycles += m->variants[u][u][0].cycles + m->recompute[u][u];
+        }
+        base.peak =
+            (m->shared_units >> first & ((2u << (last - first)) - 1)) != 0 ? m->shared_bytes : 0;
+        full.peak += base.peak + copies * m->inputs[first][first];
+        strcpy(full.text, "full");
+        for (size_t way = 0; way < num_ways; way++) {
+            option next = base;
+            size_t rest = way;
+            for (size_t u = first; u <= last; u++) {
+                size_t k = rest % m->num_variants[u][u];
+                const amounts *a = &m->variants[u][u][k];
+                rest /= m->num_variants[u][u];
+                next.peak += a->memory + copies * a->stash;
+                next.cycles += a->cycles;
+                size_t length = strlen(next.text);
+                if (k > 0)
+                    snprintf(next.text + length, 64 - length, "%su%zu=v%zu", length > 0 ? "," : "",
+                             u, k);
+            }
+            if (next.text[0] == '\0')
+                strcpy(next.text, "none");
+            own[num_own++] = next;
+        }
+        if (m->has_full)
+            own[num_own++] = full;
+    }
+    for (size_t i = 0; i < num_own; i++)
+        if (own[i].peak <= m->capacity)
+            options[count++] = own[i];
+    return count;
+}
+
+/* What is asked. */
+typedef struct question {
+    const made_file *m;
+    popliner_solver_options options;
+    popliner_objective objectives[4];
+    popliner_ipu_limit limits[2];
+    const popliner_pipeline *pipeline;
+} question;
+
+static uint64_t limit_of(const question *q, size_t ipu) {
+    uint64_t limit = q->options.max_stage_bytes;
+    for (size_t i = 0; i < q->options.num_ipu_limits; i++)
+        if (q->options.ipu_limits[i].ipu == ipu)
+            limit = q->options.ipu_limits[i].bytes;
+    return limit;
+}
+
+typedef struct values {
+    bool exists;
+    uint64_t of[POPLINER_NUM_OBJECTIVES];
+} values;
+
+static bool is_better(const question *q, const values *a, const values *b) {
+    if (!a->exists || !b->exists)
+        return a->exists && !b->exists;
+    for (size_t i = 0; i < q->options.num_objectives; i++) {
+        popliner_objective objective = q->options.objectives[i];
+        if (a->of[objective] != b->of[objective])
+            return a->of[objective] < b->of[objective];
+    }
+    return false;
+}
+
+static size_t copies_at(const question *q, size_t to_end) {
+    return popliner_copies_at(&q->pipeline->copies, to_end);
+}
+
+/* The options of all stages, made once for a question. */
+static struct {
+    option options[MOST_OPTIONS];
+    size_t count;
+} tables[MOST_UNITS][MOST_UNITS][MOST_UNITS + 1];
+
+static void fill_tables(const question *q) {
+    for (size_t first = 0; first < q->m->num_units; first++)
+        for (size_t last = first; last < q->m->num_units; last++)
+            for (size_t to_end = 1; to_end <= q->m->num_units; to_end++)
+                tables[first][last][to_end].count = list_options(
+                    q->m, first, last, copies_at(q, to_end), tables[first][last][to_end].options);
+}
+
+/* A split, with no stage above max_peak: the fewest cycles of the slowest stage. */
+static values value_of(const question *q, unsigned begins, uint64_t max_peak) {
+    size_t n = q->m->num_units;
+    size_t num_stages = 1;
+    size_t stage = 0;
+    values v = {.exists = true};
+    for (size_t u = 1; u < n; u++)
+        num_stages += begins >> u & 1;
+    v.exists = num_stages <= q->options.max_stages;
+    for (size_t first = 0, next; v.exists && first < n; first = next, stage++) {
+        uint64_t least = UINT64_MAX;
+        for (next = first + 1; next < n && (begins >> next & 1) == 0;)
+            next++;
+        const option *options = tables[first][next - 1][num_stages - stage].options;
+        size_t count = tables[first][next - 1][num_stages - stage].count;
+        for (size_t i = 0; i < count; i++)
+            if (options[i].peak <= max_peak && options[i].peak <= limit_of(q, stage) &&
+                options[i].cycles < least)
+                least = options[i].cycles;
+        v.exists = least < UINT64_MAX;
+        if (least > v.of[POPLINER_OBJECTIVE_CYCLES])
+            v.of[POPLINER_OBJECTIVE_CYCLES] = least;
+        v.of[POPLINER_OBJECTIVE_TRAFFIC] += first > 0 ? q->m->cuts[first] : 0;
+    }
+    v.of[POPLINER_OBJECTIVE_MEMORY] = max_peak;
+    v.of[POPLINER_OBJECTIVE_IPUS] = num_stages;
+    return v;
+}
+
+/* The largest peak that a stage may have is tried from 0 on: bytes are few. */
+static values best_of_all(const question *q) {
+    enum { MOST_BYTES = 240 };
+    values best = {0};
+    fill_tables(q);
+    for (unsigned begins = 0; begins < 1u << q->m->num_units; begins += 2)
+        for (uint64_t peak = 0; peak < MOST_BYTES; peak++) {
+            values own = value_of(q, begins, peak);
+            if (is_better(q, &own, &best))
+                best = own;
+        }
+    return best;
+}
+
+/* ---- against them --------------------------------------------------------------------------- */
+
+static void draw_question(question *q, uint64_t *random) {
+    static const popliner_objective all[] = {POPLINER_OBJECTIVE_MEMORY, POPLINER_OBJECTIVE_CYCLES,
+                                             POPLINER_OBJECTIVE_TRAFFIC, POPLINER_OBJECTIVE_IPUS};
+    memcpy(q->objectives, all, sizeof all);
+    for (size_t i = 3; i > 0; i--) {
+        size_t k = test_below(random, i + 1);
+        popliner_objective kept = q->objectives[i];
+        q->objectives[i] = q->objectives[k];
+        q->objectives[k] = kept;
+    }
+    q->options = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
+    q->options.objectives = q->objectives;
+    q->options.num_objectives = 1 + test_below(random, 4);
+    q->options.max_stages = 1 + test_below(random, MOST_UNITS);
+    if (test_below(random, 2) == 0)
+        q->options.max_stage_bytes = 5 + test_below(random, 50);
+    if (test_below(random, 4) == 0) {
+        q->limits[0] = (popliner_ipu_limit){test_below(random, 3), 5 + test_below(random, 50)};
+        q->options.ipu_limits = q->limits;
+        q->options.num_ipu_limits = 1;
+    }
+}
+
+static void check_plan(const question *q, const popliner_plan *plan, const char *const *texts,
+                       const values *best) {
+    const popliner_plan_summary *summary = popliner_plan_get_summary(plan);
+    uint64_t most_bytes = 0;
+    uint64_t most_cycles = 0;
+    assert_int_equal(summary->status, POPLINER_PLAN_OPTIMAL);
+    for (size_t i = 0; i < q->options.num_objectives; i++) {
+        const popliner_plan_value *value = popliner_plan_value_at(plan, i);
+        assert_int_equal(value->value, best->of[q->objectives[i]]);
+        assert_int_equal(value->bound, value->value);
+    }
+    for (size_t i = 0; i < summary->num_stages; i++) {
+        const popliner_plan_stage *stage = popliner_plan_stage_at(plan, i);
+        option options[MOST_OPTIONS];
+        size_t count = list_options(q->m, stage->first_unit, stage->last_unit,
+                                    copies_at(q, summary->num_stages - i), options);
+        bool is_there = false;
+        for (size_t k = 0; k < count; k++)
+            is_there = is_there ||
+                       (strcmp(options[k].text, texts[i]) == 0 &&
+                        options[k].peak == stage->peak_bytes && options[k].cycles == stage->cycles);
+        assert_true(is_there);
+        assert_true(stage->peak_bytes <= limit_of(q, i));
+        most_bytes = stage->peak_bytes > most_bytes ? stage->peak_bytes : most_bytes;
+        most_cycles = stage->cycles > most_cycles ? stage->cycles : most_cycles;
+    }
+    assert_int_equal(summary->peak_bytes, most_bytes);
+    assert_int_equal(summary->cycles, most_cycles);
+}
+
+static void every_split_with_every_choice(void **state) {
+    (void)state;
+    static const char *const copies[] = {"0,1,...", "1,2,...", "0", "2", "1f1b+1"};
+    size_t num_instances = test_takes_all() ? 20000 : 2500;
+    size_t num_solved = 0;
+    size_t num_chosen = 0;
+    for (uint64_t seed = 1; seed <= num_instances; seed++) {
+        static made_file m;
+        uint64_t random = seed * 7919;
+        draw_file(&m, &random);
+        popliner_pipeline pipeline = {.recompute = POPLINER_RECOMPUTE_AUTO, .max_stages = SIZE_MAX};
+        question q = {.m = &m, .pipeline = &pipeline};
+        popliner_costs_file *file = NULL;
+        popliner_variants_answer *answer = NULL;
+        popliner_error error = {.message = ""};
+        draw_question(&q, &random);
+        assert_int_equal(
+            popliner_copies_parse(copies[test_below(&random, 5)], &pipeline.copies, &error),
+            POPLINER_OK);
+        if (popliner_costs_file_parse(m.text, m.length, "made", &pipeline, &file, &error) !=
+                POPLINER_OK ||
+            popliner_variants_solve(file, &q.options, &answer, &error) != POPLINER_OK)
+            fail_msg("%s\n%s", error.message, m.text);
+        values best = best_of_all(&q);
+        popliner_plan *plan = popliner_variants_take_plan(answer);
+        assert_null(popliner_variants_take_plan(answer));
+        bool fits = popliner_plan_get_summary(plan)->status != POPLINER_PLAN_INFEASIBLE;
+        if (fits != best.exists)
+            fail_msg("%s: %s", fits ? "fits" : "does not fit", m.text);
+        if (fits) {
+            const char *const *texts = popliner_variants_texts(answer);
+            check_plan(&q, plan, texts, &best);
+            num_solved++;
+            for (size_t i = 0; i < popliner_plan_get_summary(plan)->num_stages; i++)
+                num_chosen += strcmp(texts[i], "none") != 0;
+        }
+        popliner_plan_free(plan);
+        popliner_variants_answer_free(answer);
+        popliner_costs_file_free(file);
+    }
+    assert_true(num_solved > num_instances / 2);
+    assert_true(num_chosen > num_instances / 4);
+}
+
+/* ---- by hand -------------------------------------------------------------------------------- */
+
+/* Many equal layers: of each stage as many recompute as its place in the pipeline asks for. 12
+ * layers of 10 bytes with a stash of 4, or of 1 for 3 more cycles, on three IPUs with y copies of a
+ * stage y from the end and 4 layers each: 40 + 3 * 16 = 88, 72 and 56 bytes. Of 60 bytes the first
+ * stage has 20 for 3 copies: 16 - 3 k of the stash at most 6 layers' worth, k = 4: 40 + 3 * 4 = 52;
+ * k = 3: 40 + 3 * 7 = 61. The second has 20 for 2: k = 2: 40 + 2 * 10. */
+static void layers_choose_one_by_one(void **state) {
+    (void)state;
+    static char text[TEXT_SIZE];
+    size_t length = (size_t)snprintf(text, sizeof text, "%s",
+                                     "{\"format\": \"popliner-costs\", \"version\": 1, "
+                                     "\"units\": [");
+    for (size_t u = 0; u < 12; u++)
+        length += (size_t)snprintf(text + length, sizeof text - length,
+                                   "%s{\"name\": \"l%zu\", \"memory\": 10, \"cycles\": 20, "
+                                   "\"stash\": 4, \"variants\": [{\"name\": \"some\", "
+                                   "\"stash\": 1, \"cycles\": 23}]}",
+                                   u > 0 ? ", " : "", u);
+    length += (size_t)snprintf(text + length, sizeof text - length, "]}");
+    popliner_pipeline pipeline = {.recompute = POPLINER_RECOMPUTE_AUTO, .max_stages = 3};
+    popliner_solver_options o = POPLINER_SOLVER_OPTIONS_INIT;
+    const popliner_objective objectives[] = {POPLINER_OBJECTIVE_CYCLES};
+    popliner_costs_file *file = NULL;
+    popliner_variants_answer *answer = NULL;
+    assert_int_equal(popliner_copies_parse("1,2,...", &pipeline.copies, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_file_parse(text, length, "made", &pipeline, &file, NULL),
+                     POPLINER_OK);
+    o.objectives = objectives;
+    o.num_objectives = 1;
+    o.max_stages = 3;
+    o.max_stage_bytes = 60;
+    o.min_units = 4;
+    assert_int_equal(popliner_variants_solve(file, &o, &answer, NULL), POPLINER_OK);
+    popliner_plan *plan = popliner_variants_take_plan(answer);
+    static const uint64_t cycles[] = {92, 86, 80};
+    static const uint64_t bytes[] = {52, 60, 56};
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(popliner_plan_stage_at(plan, i)->cycles, cycles[i]);
+        assert_int_equal(popliner_plan_stage_at(plan, i)->peak_bytes, bytes[i]);
+    }
+    assert_string_equal(popliner_variants_texts(answer)[2], "none");
+    popliner_plan_free(plan);
+    popliner_variants_answer_free(answer);
+
+    o.slack_percent = 1;
+    assert_int_equal(popliner_variants_solve(file, &o, &answer, NULL), POPLINER_ERROR_USAGE);
+    o.slack_percent = 0;
+    const popliner_objective balance[] = {POPLINER_OBJECTIVE_BALANCE};
+    o.objectives = balance;
+    assert_int_equal(popliner_variants_solve(file, &o, &answer, NULL), POPLINER_ERROR_USAGE);
+    o.objectives = objectives;
+    const size_t map[] = {0, 1, 0};
+    o.device_map = map;
+    o.num_mapped_stages = 3;
+    assert_int_equal(popliner_variants_solve(file, &o, &answer, NULL), POPLINER_ERROR_USAGE);
+    popliner_costs_file_free(file);
+    pipeline.recompute = POPLINER_RECOMPUTE_FULL;
+    assert_int_equal(popliner_costs_file_parse(text, length, "made", &pipeline, &file, NULL),
+                     POPLINER_OK);
+    o.device_map = NULL;
+    o.num_mapped_stages = 0;
+    assert_int_equal(popliner_variants_solve(file, &o, &answer, NULL), POPLINER_ERROR_USAGE);
+    assert_null(answer);
+    popliner_costs_file_free(file);
+}
+
+typedef struct patience {
+    size_t calls;
+    size_t most;
+} patience;
+
+static bool stop_after(void *user) {
+    patience *p = user;
+    return ++p->calls > p->most;
+}
+
+/* Whenever it is stopped, what is told is true: a plan within the limits, and a bound. */
+static void the_search_can_be_stopped(void **state) {
+    (void)state;
+    static made_file m;
+    uint64_t random = 3;
+    do
+        draw_file(&m, &random);
+    while (m.num_units < MOST_UNITS || m.is_listed || m.capacity != UINT64_MAX);
+    popliner_pipeline pipeline = {.recompute = POPLINER_RECOMPUTE_AUTO, .max_stages = SIZE_MAX};
+    popliner_costs_file *file = NULL;
+    assert_int_equal(popliner_copies_parse("1,2,...", &pipeline.copies, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_file_parse(m.text, m.length, "made", &pipeline, &file, NULL),
+                     POPLINER_OK);
+    question q = {.m = &m, .pipeline = &pipeline, .options = POPLINER_SOLVER_OPTIONS_INIT};
+    q.objectives[0] = POPLINER_OBJECTIVE_CYCLES;
+    q.options.objectives = q.objectives;
+    q.options.num_objectives = 1;
+    q.options.max_stages = 3;
+    values best = best_of_all(&q);
+    bool was_stopped[2] = {false, false}; /* without a plan, with one */
+    bool is_proven = false;
+    for (size_t most = 0; !is_proven; most++) {
+        patience p = {0, most};
+        popliner_variants_answer *answer = NULL;
+        q.options.should_stop = stop_after;
+        q.options.should_stop_user = &p;
+        assert_int_equal(popliner_variants_solve(file, &q.options, &answer, NULL), POPLINER_OK);
+        popliner_plan *plan = popliner_variants_take_plan(answer);
+        const popliner_plan_summary *summary = popliner_plan_get_summary(plan);
+        is_proven = summary->status == POPLINER_PLAN_OPTIMAL;
+        assert_int_equal(summary->is_stopped, !is_proven);
+        if (summary->status == POPLINER_PLAN_INFEASIBLE) {
+            was_stopped[0] = true;
+            assert_int_equal(summary->infeasibility->obstacle, POPLINER_OBSTACLE_UNKNOWN);
+        } else {
+            const popliner_plan_value *value = popliner_plan_value_at(plan, 0);
+            was_stopped[1] = was_stopped[1] || !is_proven;
+            assert_true(value->bound <= best.of[POPLINER_OBJECTIVE_CYCLES]);
+            assert_true(value->value >= best.of[POPLINER_OBJECTIVE_CYCLES]);
+            assert_int_equal(value->value, summary->cycles);
+        }
+        popliner_plan_free(plan);
+        popliner_variants_answer_free(answer);
+    }
+    assert_true(was_stopped[0]);
+    assert_true(was_stopped[1]);
+    popliner_costs_file_free(file);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_split_with_every_choice),
+        cmocka_unit_test(layers_choose_one_by_one),
+        cmocka_unit_test(the_search_can_be_stopped),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
