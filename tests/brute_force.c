@@ -82,6 +82,20 @@ static bool are_stages_possible(const question *q, const popliner_plan_stage *st
     return true;
 }
 
+/* The cycles of units on an IPU: its speed is a ratio, and what is left over takes a cycle more. */
+static uint64_t cycles_on(const question *q, size_t ipu, size_t first_unit, size_t last_unit) {
+    uint64_t cycles = popliner_costs_cycles(q->costs, first_unit, last_unit);
+    for (size_t i = 0; i < q->options->num_ipu_speeds; ++i)
+        if (q->options->ipu_speeds[i].ipu == ipu) {
+            uint64_t slower = cycles * 1000000;
+            uint64_t speed = q->options->ipu_speeds[i].millionths;
+            assert_true(cycles == 0 || slower / cycles == 1000000);
+            for (cycles = slower / speed; cycles * speed < slower;)
+                ++cycles;
+        }
+    return cycles;
+}
+
 /* The peak of the IPU of stage k with all that runs there, and its cycles. */
 static uint64_t peak_of_ipu(const question *q, const popliner_plan_stage *stages, size_t num_stages,
                             size_t k, uint64_t *cycles) {
@@ -92,7 +106,7 @@ static uint64_t peak_of_ipu(const question *q, const popliner_plan_stage *stages
         if (stages[i].ipu == stages[k].ipu) {
             there[num_there++] =
                 (popliner_interval){stages[i].first_unit, stages[i].last_unit, num_stages - i};
-            *cycles += popliner_costs_cycles(q->costs, stages[i].first_unit, stages[i].last_unit);
+            *cycles += cycles_on(q, stages[i].ipu, stages[i].first_unit, stages[i].last_unit);
         }
     if (num_there == 1)
         return popliner_costs_peak(q->costs, there[0].first_unit, there[0].last_unit,
@@ -125,8 +139,7 @@ static void measure(const question *q, popliner_plan_stage *stages, trial *t) {
         uint64_t cycles;
         uint64_t bytes = peak_of_ipu(q, stages, t->num_stages, k, &cycles);
         stages[k].peak_bytes = bytes;
-        stages[k].cycles =
-            popliner_costs_cycles(q->costs, stages[k].first_unit, stages[k].last_unit);
+        stages[k].cycles = cycles_on(q, stages[k].ipu, stages[k].first_unit, stages[k].last_unit);
         if (bytes == POPLINER_PEAK_FORBIDDEN)
             t->is_possible = false;
         uint64_t limit_bytes;

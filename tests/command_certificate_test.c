@@ -46,7 +46,8 @@ static const struct {
      NULL,
      true,
      false,
-     {SAMPLE, "--cut-after", "0", "--no-cut-after", "Head", "--ipu-mem-per-tile", "0=50000"}},
+     {SAMPLE, "--cut-after", "0", "--no-cut-after", "Head", "--ipu-mem-per-tile", "0=50000",
+      "--ipu-speed", "1=0.3,0=2"}},
     {0, "optimal", NULL, false, false, {SAMPLE, "--memory-model", "popliner"}},
     {0, "feasible", NULL, false, false, {SAMPLE, "--solver", "greedy"}},
     {0, "optimal", NULL, true, false, {SAMPLE, "--solver", "dp", "--num-ipus", "3"}},
@@ -305,7 +306,9 @@ static void spoil(json_t *document, json_t *place, bool is_map) {
         char name[60];
         snprintf(name, sizeof name, "%s", keys[i]);
         item = json_incref(json_object_get(place, name));
-        spoil(document, item, strcmp(name, "place") == 0 || strcmp(name, "ipu_mem_per_tile") == 0);
+        spoil(document, item,
+              strcmp(name, "place") == 0 || strcmp(name, "ipu_mem_per_tile") == 0 ||
+                  strcmp(name, "ipu_speed") == 0);
         json_object_set_new(place, name, json_is_boolean(item) ? json_string("true") : json_true());
         assert_not_accepted(document, "a wrong type of", name);
         if (json_is_number(item)) {

@@ -45,6 +45,16 @@ static void refuses_wrong_values_before_anything_is_read(void **state) {
          "--sweep num-ipus=1..2 and --interleave exclude each other"},
         {{"--ipu-mem-per-tile", "0=1,1"}, "--ipu-mem-per-tile 0=1,1: expected IPUs and bytes"},
         {{"--ipu-mem-per-tile", "0:100"}, "--ipu-mem-per-tile 0:100: expected"},
+        {{"--ipu-speed", "0=2,1"}, "--ipu-speed 0=2,1: expected IPUs and speeds"},
+        {{"--ipu-speed", "0=0"}, "--ipu-speed 0=0: expected IPUs and speeds from 0.001 to 1000"},
+        {{"--ipu-speed", "0=-1"}, "--ipu-speed 0=-1: expected"},
+        {{"--ipu-speed", "0=0.0009"}, "--ipu-speed 0=0.0009: expected"},
+        {{"--ipu-speed", "0=1000.000001"}, "--ipu-speed 0=1000.000001: expected"},
+        {{"--ipu-speed", "0=1.0000001"}, "--ipu-speed 0=1.0000001: expected"},
+        {{"--ipu-speed", "0=1."}, "--ipu-speed 0=1.: expected"},
+        {{"--ipu-speed", "0=1,"}, "--ipu-speed 0=1,: expected"},
+        {{"--ipu-speed", "0=1,0=1"}, "--ipu-speed 0=1,0=1: IPU 0 has a speed already"},
+        {{"--ipu-speed", "3=1", "--ipu-speed", "3=2"}, "IPU 3 has a speed already"},
         {{"--place", "3"}, "--place 3: expected a layer and its IPU, like 3=0"},
         {{"--place", "0=0,3"}, "--place 0=0,3: expected a layer and its IPU, like 3=0, or some: "},
         {{"--place", "0=0,3=1,"}, "--place 0=0,3=1,: expected"},
@@ -66,7 +76,8 @@ static void refuses_wrong_values_before_anything_is_read(void **state) {
     assert_holds(in_scratch(""), "");
     /* right ones are not in the way */
     RUN(&run, missing, "--solve", "--objective", "ipus,memory", "--place", "a=b=0", "--together",
-        "0,1", "--ipu-mem-per-tile", "0=1,3=5", "--layer-name-regex", "x(\\d)");
+        "0,1", "--ipu-mem-per-tile", "0=1,3=5", "--ipu-speed", "0=0.001,3=2,1=1000",
+        "--layer-name-regex", "x(\\d)");
     assert_refused(&run, 3, "missing.pop: cannot be read");
 }
 
@@ -112,6 +123,7 @@ static const struct {
     {"--interleave", "1", "--solve --evaluate", false},
     {"--v-shape", NULL, "--solve --evaluate", false},
     {"--ipu-mem-per-tile", "0=1K", "--solve --evaluate", false},
+    {"--ipu-speed", "0=2", "--solve", false},
     {"--sweep", "num-ipus=1..2", "--solve", false},
     {"--pareto", "memory,ipus", "--solve", false},
     {"--time-limit", "5", "--solve", false},

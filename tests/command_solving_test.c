@@ -224,6 +224,60 @@ static void keeps_to_the_memory_of_single_ipus(void **state) {
     assert_refused(&run, 2, "--reserve: 500 bytes are more than a tile has (400)");
 }
 
+/* 3, 4 and 5 cycles: with IPU 1 twice as fast 3 | 9 takes 3 and 5, 7 | 5 takes 7 and 3; at a
+ * speed of 0.3 nothing is worth moving there: 5 cycles would take 17. */
+static void counts_cycles_by_the_speed_of_the_ipu(void **state) {
+    (void)state;
+    static const char costs[] =
+        "{\"format\": \"popliner-costs\", \"version\": 1, \"units\": ["
+        "{\"name\": \"a\", \"cycles\": 3}, {\"name\": \"b\", \"cycles\": 4}, "
+        "{\"name\": \"c\", \"cycles\": 5}], "
+        "\"devices\": {\"count\": 2, \"speeds\": {\"1\": 2}}}";
+    static const struct {
+        const char *speed;
+        const char *solver;
+        size_t num_stages;
+        int64_t first_cycles;
+        int64_t cycles;
+    } cases[] = {
+        {NULL, NULL, 2, 3, 5},
+        {"--ipu-speed=1=1", NULL, 2, 7, 7},
+        {"--ipu-speed=0=2,1=1.0", "--solver=ilp", 2, 4, 5},
+        {"--ipu-speed=1=0.3", "--solver=dp", 1, 12, 12},
+        {"--ipu-speed=0=1.5", "--solver=ilp", 2, 2, 5},
+    };
+    const char *path = in_scratch("costs.json");
+    test_write_bytes(path, costs, strlen(costs));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        json_t *answer = RUN_JSON(&run, 0, "--costs", path, "--objective=cycles", cases[i].speed,
+                                  cases[i].speed == NULL ? NULL : cases[i].solver);
+        assert_int_equal(json_array_size(JSON_AT(answer, "stages")), cases[i].num_stages);
+        assert_int_equal(NUMBER_AT(answer, "stages", "0", "cycles"), cases[i].first_cycles);
+        assert_int_equal(NUMBER_AT(answer, "totals", "cycles"), cases[i].cycles);
+        json_decref(answer);
+    }
+    json_t *answer =
+        RUN_JSON(&run, 0, "--costs", path, "--objective=cycles", "--ipu-speed=0=0.5,1=1");
+    const json_t *speeds = JSON_AT(answer, "options", "ipu_speed");
+    assert_int_equal(json_object_size(speeds), 1); /* those of 1 are the usual ones */
+    assert_true(json_real_value(JSON_AT(speeds, "0")) == 0.5);
+    json_decref(answer);
+    RUN(&run, "--costs", path, "-q", "--solve", "--ipu-speed=2=2");
+    assert_refused(&run, 2, "--ipu-speed: no stage can run on IPU 2; see --num-ipus and ");
+    RUN(&run, "--costs", path, "-q", "--solve", "--ipu-speed=0=2", "--device-map=1,3");
+    assert_refused(&run, 2, "--ipu-speed: no stage can run on IPU 0; see --num-ipus and ");
+    RUN(&run, "--costs", path, "-q", "--solve", "--ipu-speed=2=2", "--sweep=num-ipus=1..3");
+    assert_int_equal(run.status, 0);
+    RUN(&run, "--costs", path, "-q", "--solve", "--device-map=0,1,0");
+    assert_refused(&run, 2, "stages cannot share an IPU where IPUs have speeds ");
+    RUN(&run, "--costs", path, "-q", "--solve", "--device-map=0,1,0", "--ipu-speed=1=1");
+    assert_int_equal(run.status, 0);
+    RUN(&run, "--costs", path, "-q", "--solve", "--recompute=auto");
+    assert_refused(&run, 2, "variants are not chosen where IPUs have speeds of their own");
+    RUN(&run, "--costs", path, "-q", "--solve", "--total-ipus=2", "--micro-batches=2");
+    assert_refused(&run, 2, "replicas are not solved for where IPUs have speeds of their own");
+}
+
 static void keeps_to_numbers_of_layers(void **state) {
     (void)state;
     for (size_t least = 0; least <= 5; least++)
@@ -1820,23 +1874,15 @@ static void stops_when_time_is_up(void **state) {
 static void refuses_options_that_would_be_ignored(void **state) {
     (void)state;
     static const char *const solving[][2] = {
-        {"--objective", "ipus"},
-        {"--slack", "5"},
-        {"--ipu-mem-per-tile", "0=5"},
-        {"--sweep", "num-ipus=1..2"},
-        {"--time-limit", "5"},
-        {"--write-lp", "/dev/null"},
-        {"--write-mps", "/dev/null"},
-        {"--min-layers", "1"},
-        {"--max-layers", "2"},
-        {"--cut-after", "0"},
-        {"--no-cut-after", "0"},
-        {"--together", "0,1"},
-        {"--place", "0=0"},
-        {"--device-map", "0,1"},
-        {"--schedule", "training"},
-        {"--recompute", "none"},
-        {"--pareto", "ipus,memory"},
+        {"--objective", "ipus"},       {"--slack", "5"},
+        {"--ipu-mem-per-tile", "0=5"}, {"--ipu-speed", "0=2"},
+        {"--sweep", "num-ipus=1..2"},  {"--time-limit", "5"},
+        {"--write-lp", "/dev/null"},   {"--write-mps", "/dev/null"},
+        {"--min-layers", "1"},         {"--max-layers", "2"},
+        {"--cut-after", "0"},          {"--no-cut-after", "0"},
+        {"--together", "0,1"},         {"--place", "0=0"},
+        {"--device-map", "0,1"},       {"--schedule", "training"},
+        {"--recompute", "none"},       {"--pareto", "ipus,memory"},
     };
     for (size_t i = 0; i < sizeof solving / sizeof *solving; i++) {
         RUN(&run, CASE_DIRECTORY, "-q", "--layer-breakdown", solving[i][0], solving[i][1]);
@@ -1908,6 +1954,7 @@ int main(void) {
         SCRATCH_TEST(refuses_objectives_that_make_no_sense),
         cmocka_unit_test(keeps_to_memory),
         cmocka_unit_test(keeps_to_the_memory_of_single_ipus),
+        SCRATCH_TEST(counts_cycles_by_the_speed_of_the_ipu),
         cmocka_unit_test(keeps_to_numbers_of_layers),
         cmocka_unit_test(keeps_to_cuts),
         cmocka_unit_test(keeps_layers_together),

@@ -228,7 +228,8 @@ static void a_name_is_enough(void **state) {
     popliner_costs_file *file =
         read_text(*state,
                   "{\"format\": \"popliner-costs\", \"version\": 1, \"units\": [{\"name\": \"x\"}],"
-                  " \"devices\": {\"memories\": {\"17\": 3, \"2\": 4e3}}}",
+                  " \"devices\": {\"memories\": {\"17\": 3, \"2\": 4e3},"
+                  " \"speeds\": {\"3\": 2, \"1\": 0.3333334, \"0\": 1e3}}}",
                   NULL);
     const popliner_costs_file_info *info = popliner_costs_file_get_info(file);
     const popliner_costs *costs = info->costs;
@@ -240,6 +241,13 @@ static void a_name_is_enough(void **state) {
     assert_int_equal(info->ipu_limits[0].ipu, 2);
     assert_int_equal(info->ipu_limits[0].bytes, 4000);
     assert_int_equal(info->ipu_limits[1].ipu, 17);
+    assert_int_equal(info->num_ipu_speeds, 3);
+    assert_int_equal(info->ipu_speeds[0].ipu, 0);
+    assert_int_equal(info->ipu_speeds[0].millionths, POPLINER_MOST_SPEED);
+    assert_int_equal(info->ipu_speeds[1].ipu, 1);
+    assert_int_equal(info->ipu_speeds[1].millionths, 333333);
+    assert_int_equal(info->ipu_speeds[2].ipu, 3);
+    assert_int_equal(info->ipu_speeds[2].millionths, 2000000);
     popliner_costs_file_free(file);
     popliner_costs_file_free(NULL);
 }
@@ -555,6 +563,16 @@ static void refuses_wrong_values_by_their_place(void **state) {
          "devices.memories: \"01\" is not the number of a device, from 0 to 65535"},
         {HEAD AB ", \"devices\": {\"memories\": {\"1\": \"x\"}}}",
          "devices.memories.1: expected a whole number, found a text"},
+        {HEAD AB ", \"devices\": {\"speeds\": 2}}",
+         "devices.speeds: expected an object, found a number"},
+        {HEAD AB ", \"devices\": {\"count\": 2, \"speeds\": {\"2\": 1}}}",
+         "devices.speeds: \"2\" is not the number of a device, from 0 to 1"},
+        {HEAD AB ", \"devices\": {\"speeds\": {\"1\": 0}}}",
+         "devices.speeds.1: expected a speed from 0.001 to 1000"},
+        {HEAD AB ", \"devices\": {\"speeds\": {\"1\": -2}}}",
+         "devices.speeds.1: expected a speed from 0.001 to 1000"},
+        {HEAD AB ", \"devices\": {\"speeds\": {\"1\": \"2\"}}}",
+         "devices.speeds.1: expected a speed from 0.001 to 1000"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i)
         assert_refused(*state, cases[i][0], cases[i][1]);

@@ -107,6 +107,7 @@ static const kind kinds[] = {
      {SHARED_IPUS | FRACTIONS, CONSTRAINTS | MEMORY_LIMIT | PIPELINE, 1, 1},
      100},
     {"whole_numbers", {0, CONSTRAINTS | MEMORY_LIMIT | PIPELINE | DEVICE_MAP, 1, 1}, 60},
+    {"speeds", {SPEEDS | FRACTIONS, MEMORY_LIMIT | DEVICE_MAP, 1, 1}, 150},
     {"everything",
      {FRACTIONS, CONSTRAINTS | MEMORY_LIMIT | IPU_LIMITS | PIPELINE | DEVICE_MAP, 1, 1},
      100},

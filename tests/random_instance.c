@@ -381,6 +381,22 @@ static void draw_limits(instance *in, unsigned features) {
     }
 }
 
+static void draw_speeds(instance *in) {
+    static const uint64_t millionths[] = {
+        500000, 2000000, 3000000, 333333, 1500000, 700000, 1000000, 1000, POPLINER_MOST_SPEED};
+    popliner_solver_options *o = &in->options;
+    for (size_t tries = 1 + below(in, MOST_RANDOM_ENTRIES); tries > 0; --tries) {
+        size_t ipu = draw_ipu(in);
+        uint64_t speed = millionths[below(in, sizeof millionths / sizeof *millionths)];
+        bool is_new = true;
+        for (size_t i = 0; i < o->num_ipu_speeds; ++i)
+            is_new = is_new && in->ipu_speeds[i].ipu != ipu;
+        if (is_new)
+            in->ipu_speeds[o->num_ipu_speeds++] = (popliner_ipu_speed){ipu, speed};
+    }
+    o->ipu_speeds = in->ipu_speeds;
+}
+
 void draw_instance(const instance_wish *wish, uint64_t seed, instance *in) {
     static const double slacks[] = {1, 10, 12.5, 25, 50, 100, 300};
     /* each test has instances of its own */
@@ -422,7 +438,7 @@ void draw_instance(const instance_wish *wish, uint64_t seed, instance *in) {
                      POPLINER_OK);
     fill_peaks(in, most_stages);
     fill_cuts(in, features);
-    bool needs_cycles = below(in, 2) == 0;
+    bool needs_cycles = below(in, 2) == 0 || (features & SPEEDS) != 0;
     for (size_t i = 0; i < o->num_objectives; ++i)
         needs_cycles = needs_cycles || in->objectives[i] == POPLINER_OBJECTIVE_CYCLES;
     if (needs_cycles)
@@ -435,6 +451,8 @@ void draw_instance(const instance_wish *wish, uint64_t seed, instance *in) {
         popliner_costs_set_shared_peak(in->costs, shared_peak, in, in->num_units % 3 != 0);
     draw_constraints(in, features);
     draw_limits(in, features);
+    if ((features & SPEEDS) != 0)
+        draw_speeds(in);
 }
 
 void free_instance(instance *in) {
@@ -508,6 +526,9 @@ void print_instance(const instance *in) {
     print_error("},\n .ipu_limits = {");
     for (size_t i = 0; i < o->num_ipu_limits; ++i)
         print_error("{%zu, %" PRIu64 "} ", o->ipu_limits[i].ipu, o->ipu_limits[i].bytes);
+    print_error("}, .ipu_speeds = {");
+    for (size_t i = 0; i < o->num_ipu_speeds; ++i)
+        print_error("{%zu, %" PRIu64 "} ", o->ipu_speeds[i].ipu, o->ipu_speeds[i].millionths);
     print_error("}, .min_units = %zu, .max_units = %zu,\n", o->min_units, o->max_units);
     print_error(" .counted_units = {");
     for (size_t unit = 0; o->counted_units != NULL && unit < in->num_units; ++unit)

@@ -34,6 +34,18 @@ typedef struct popliner_ipu_limit {
     uint64_t bytes;
 } popliner_ipu_limit;
 
+/* An IPU that is slower or faster than the others: the speed of those is POPLINER_SPEED_ONE. In
+ * millionths, so that nothing is rounded but the cycles. */
+typedef struct popliner_ipu_speed {
+    size_t ipu;
+    uint64_t millionths; /* from POPLINER_LEAST_SPEED to POPLINER_MOST_SPEED */
+} popliner_ipu_speed;
+enum {
+    POPLINER_SPEED_ONE = 1000000,
+    POPLINER_LEAST_SPEED = POPLINER_SPEED_ONE / 1000,
+    POPLINER_MOST_SPEED = POPLINER_SPEED_ONE * 1000,
+};
+
 /* Owned by the caller that created it; free with popliner_costs_free. */
 typedef struct popliner_costs popliner_costs;
 
@@ -195,6 +207,10 @@ typedef struct popliner_costs_file_info {
 
     /* [units]: whose gradients replicas add up, in bytes; NULL if the file has none. */
     const uint64_t *parameter_bytes;
+
+    /* The speeds of IPUs that differ from that of the others, ascending by IPU. */
+    const popliner_ipu_speed *ipu_speeds;
+    size_t num_ipu_speeds;
 } popliner_costs_file_info;
 
 /* All that is handed out lives as long as the file. O(1). */

@@ -51,7 +51,7 @@ typedef struct popliner_plan_stage {
     size_t last_unit;
     size_t ipu;          /* where it runs */
     uint64_t peak_bytes; /* of the largest tile of its IPU, with all that runs there */
-    uint64_t cycles;     /* its own; 0 if the costs have none */
+    uint64_t cycles;     /* its own, at the speed of its IPU; 0 if the costs have none */
     uint64_t cut_bytes;  /* over the cut behind it; 0 for the last one */
 } popliner_plan_stage;
 
@@ -294,6 +294,11 @@ typedef struct popliner_solver_options {
      * parameters. Not among the constraints that a contradiction names. */
     const uint64_t *unit_weights;
     uint64_t max_stage_weight;
+
+    /* IPUs with a speed of their own, none twice: the cycles of an IPU are those of its stages
+     * divided by its speed, rounded up. Not where stages share IPUs. */
+    const popliner_ipu_speed *ipu_speeds;
+    size_t num_ipu_speeds;
 } popliner_solver_options;
 
 /* Instead of a limit, of which 0 is one: the memory of a tile of the profile's target, where there
@@ -304,7 +309,7 @@ typedef struct popliner_solver_options {
     {                                                                                              \
         sizeof(popliner_solver_options), POPLINER_METHOD_AUTO, NULL, 0, 0, 16,                     \
             POPLINER_TARGET_BYTES, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, 0, NULL, 0, false, 0, \
-            NULL, NULL, NULL, NULL, UINT64_MAX                                                     \
+            NULL, NULL, NULL, NULL, UINT64_MAX, NULL, 0                                            \
     }
 
 /* How the users of a program know what the library calls by the names of its fields: some texts

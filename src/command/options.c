@@ -89,6 +89,9 @@ static const option table[] = {
      "for all BYTES (default: the profile's own, 638976 on\na Mk2 IPU)"},
     {KIND_REPEATED, 0, "ipu-mem-per-tile", "I=BYTES,...", NULL, offsetof(options, ipu_mem_per_tile),
      "the same for single IPUs, counted from 0"},
+    {KIND_REPEATED, 0, "ipu-speed", "I=FACTOR,...", NULL, offsetof(options, ipu_speed),
+     "speeds of single IPUs, like 0=0.5,3=2 (others: 1): the\ncycles of an IPU are those of its "
+     "stage divided by it"},
     {KIND_TEXT, 0, "sweep", "WHAT=A..B", NULL, offsetof(options, sweep),
      "with --solve: a table of the best splits for num-ipus\nor mem-per-tile from A to B; "
      "mem-per-tile=200K..600K:50K"},
@@ -572,6 +575,7 @@ static const use uses[] = {
     {"objective", SOLVE, false},
     {"slack", SOLVE, false},
     {"ipu-mem-per-tile", SOLVE | EVALUATE, false},
+    {"ipu-speed", SOLVE, false},
     {"sweep", SOLVE, false},
     {"pareto", SOLVE, false},
     {"time-limit", SOLVE, false},
@@ -595,7 +599,7 @@ static const char *const unknown_to_greedy[] = {
     "together",      "place",      "device-map",  "interleave",
     "v-shape",       "schedule",   "recompute",   "effects",
     "accumulators",  "risk",       "calibration", "copies",
-    "micro-batches", "pareto",     NULL};
+    "micro-batches", "pareto",     "ipu-speed",   NULL};
 static const char *const profile_only[] = {"memory-model",
                                            "layer-name-regex",
                                            "inputs-regex-layer-0",

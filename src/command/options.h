@@ -75,6 +75,7 @@ typedef struct options {
     const char *objective; /* names separated by ',' */
     double slack_percent;
     repeated ipu_mem_per_tile; /* "I=BYTES,..." each */
+    repeated ipu_speed;        /* "I=FACTOR,..." each */
     size_t min_layers;         /* MIN_LAYERS_USUAL: not said */
     size_t max_layers;
     repeated cut_after; /* a layer each, as below */

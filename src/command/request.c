@@ -21,6 +21,7 @@ void request_free(request *r) {
     free(r->pairs);
     free(r->placements);
     free(r->ipu_limits);
+    free(r->ipu_speeds);
     free(r->device_map);
 }
 
@@ -406,6 +407,103 @@ static popliner_status parse_limits(request *r, const repeated *list,
     return POPLINER_OK;
 }
 
+/* A speed like 2 or 0.25, exactly. */
+static bool parse_speed(const char *text, uint64_t *millionths, const char **end) {
+    uint64_t unit = POPLINER_SPEED_ONE;
+    if (!parse_number(text, POPLINER_MOST_SPEED / POPLINER_SPEED_ONE, millionths, end))
+        return false;
+    *millionths *= unit;
+    if (**end == '.') {
+        const char *digit = *end + 1;
+        for (; *digit >= '0' && *digit <= '9' && unit > 1; ++digit) {
+            unit /= 10;
+            *millionths += (uint64_t)(*digit - '0') * unit;
+        }
+        if (digit == *end + 1)
+            return false;
+        *end = digit;
+    }
+    return *millionths >= POPLINER_LEAST_SPEED && *millionths <= POPLINER_MOST_SPEED;
+}
+
+/* Adds the speeds of one --ipu-speed. */
+static popliner_status add_speeds(request *r, const char *text, popliner_error *error) {
+    for (const char *rest = text;; rest++) {
+        uint64_t ipu = 0;
+        popliner_ipu_speed speed = {0, 0};
+        if (!parse_number(rest, MAX_IPU, &ipu, &rest) || *rest != '=' ||
+            !parse_speed(rest + 1, &speed.millionths, &rest) || (*rest != ',' && *rest != '\0'))
+            return session_fail(error, POPLINER_ERROR_USAGE,
+                                "--ipu-speed %s: expected IPUs and speeds from 0.001 to 1000, with "
+                                "up to 6 digits behind the point, like 0=0.5,3=2",
+                                text);
+        speed.ipu = (size_t)ipu;
+        for (size_t i = 0; i < r->solver.num_ipu_speeds; i++)
+            if (r->ipu_speeds[i].ipu == speed.ipu)
+                return session_fail(error, POPLINER_ERROR_USAGE,
+                                    "--ipu-speed %s: IPU %zu has a speed already", text, speed.ipu);
+        r->ipu_speeds[r->solver.num_ipu_speeds++] = speed;
+        if (*rest == '\0')
+            return POPLINER_OK;
+    }
+}
+
+static popliner_status parse_speeds(request *r, const repeated *list, size_t num_others,
+                                    popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    size_t most = num_others;
+    for (size_t i = 0; i < list->count; i++)
+        most += strlen(list->texts[i]) / 4 + 1;
+    r->ipu_speeds = new_array(most, sizeof *r->ipu_speeds);
+    if (r->ipu_speeds == NULL)
+        return fail_memory(error);
+    r->solver.ipu_speeds = r->ipu_speeds;
+    for (size_t i = 0; status == POPLINER_OK && i < list->count; i++)
+        status = add_speeds(r, list->texts[i], error);
+    return status;
+}
+
+/* Whether a stage can run there. */
+static bool has_ipu(const request *r, size_t ipu) {
+    const popliner_solver_options *o = &r->solver;
+    bool is_used = o->num_mapped_stages == 0 && ipu < o->max_stages;
+    for (size_t stage = 0; stage < o->num_mapped_stages; stage++)
+        is_used = is_used || o->device_map[stage] == ipu;
+    return is_used;
+}
+
+/* Sets the speeds of the command line, and those of `file` (may be NULL) for other IPUs. */
+static popliner_status set_speeds(request *r, session *s, const popliner_costs_file_info *file,
+                                  popliner_error *error) {
+    popliner_solver_options *o = &r->solver;
+    size_t num_told = file == NULL ? 0 : file->num_ipu_speeds;
+    popliner_status status = parse_speeds(r, &s->options.ipu_speed, num_told, error);
+    size_t num_given = o->num_ipu_speeds;
+    for (size_t i = 0; status == POPLINER_OK && i < num_given; i++)
+        if (!has_ipu(r, r->ipu_speeds[i].ipu) && s->options.sweep == NULL)
+            status = session_fail(error, POPLINER_ERROR_USAGE,
+                                  "--ipu-speed: no stage can run on IPU %zu; see --num-ipus and "
+                                  "--device-map",
+                                  r->ipu_speeds[i].ipu);
+    for (size_t i = 0; status == POPLINER_OK && i < num_told; i++) {
+        size_t k = 0;
+        while (k < num_given && r->ipu_speeds[k].ipu != file->ipu_speeds[i].ipu)
+            k++;
+        if (k == num_given)
+            r->ipu_speeds[o->num_ipu_speeds++] = file->ipu_speeds[i];
+    }
+    size_t num_kept = 0; /* the usual speed needs not be told */
+    for (size_t i = 0; i < o->num_ipu_speeds; i++)
+        if (r->ipu_speeds[i].millionths != POPLINER_SPEED_ONE)
+            r->ipu_speeds[num_kept++] = r->ipu_speeds[i];
+    o->num_ipu_speeds = num_kept;
+    if (status == POPLINER_OK && num_kept > 0 && request_shares_an_ipu(r))
+        status = session_fail(error, POPLINER_ERROR_USAGE,
+                              "stages cannot share an IPU where IPUs have speeds of "
+                              "their own; leave these out, or give speeds of 1 with --ipu-speed");
+    return status;
+}
+
 popliner_status request_check(const options *o, popliner_error *error) {
     request r = {0};
     size_t number;
@@ -423,6 +521,8 @@ popliner_status request_check(const options *o, popliner_error *error) {
         status = parse_device_map(o->device_map, &r.device_map, &number, error);
     if (status == POPLINER_OK)
         status = parse_limits(&r, &o->ipu_mem_per_tile, NULL, error);
+    if (status == POPLINER_OK)
+        status = parse_speeds(&r, &o->ipu_speed, 0, error);
     if (status == POPLINER_OK && o->sweep != NULL)
         status = sweep_parse(o->sweep, &range, error);
     for (size_t i = 0; status == POPLINER_OK && i < o->place.count; i++)
@@ -450,10 +550,7 @@ static popliner_status reserve_on_ipus(request *r, const session *s, popliner_er
 static void warn_limits(const request *r, session *s) {
     const popliner_solver_options *o = &r->solver;
     for (size_t i = 0; i < o->num_ipu_limits; i++) {
-        bool is_used = o->num_mapped_stages == 0 && o->ipu_limits[i].ipu < o->max_stages;
-        for (size_t stage = 0; stage < o->num_mapped_stages; stage++)
-            is_used = is_used || o->device_map[stage] == o->ipu_limits[i].ipu;
-        if (!is_used && s->options.sweep == NULL)
+        if (!has_ipu(r, o->ipu_limits[i].ipu) && s->options.sweep == NULL)
             log_message(&s->log, POPLINER_LEVEL_WARNING,
                         "The limit of IPU %zu does nothing: no stage can run there.",
                         o->ipu_limits[i].ipu);
@@ -520,6 +617,8 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
         status = parse_placements(r, &o->place, error);
     if (status == POPLINER_OK)
         status = request_set_limits(r, s, limit_bytes, file, error);
+    if (status == POPLINER_OK)
+        status = set_speeds(r, s, file, error);
     return status;
 }
 

@@ -22,6 +22,7 @@ typedef struct request {
     popliner_pair *pairs;
     popliner_placement *placements;
     popliner_ipu_limit *ipu_limits;
+    popliner_ipu_speed *ipu_speeds;
     size_t *device_map;
 } request;
 

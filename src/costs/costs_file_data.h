@@ -52,6 +52,7 @@ struct popliner_costs_file {
     char *time_unit;
     popliner_ipu_limit *limits; /* [info.num_ipu_limits] */
     uint64_t *parameters;       /* [units], or NULL */
+    popliner_ipu_speed *speeds; /* [info.num_ipu_speeds] */
     pl_additive_costs additive; /* empty for graphs and listed intervals */
     pl_variants variants;       /* empty but for POPLINER_RECOMPUTE_AUTO of popliner's own format */
 };

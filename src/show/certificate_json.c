@@ -306,7 +306,7 @@ static json_t *numbers_json(const size_t *numbers, size_t count) {
     return list;
 }
 
-/* The constraints that are lists: cuts, pairs, placements, limits of IPUs. */
+/* The constraints that are lists: cuts, pairs, placements, limits and speeds of IPUs. */
 static bool put_lists(const popliner_certificate *c, json_t *json) {
     const popliner_solver_options *o = c->input.options;
     const char *const *names = c->input.unit_names;
@@ -316,6 +316,7 @@ static bool put_lists(const popliner_certificate *c, json_t *json) {
     json_t *together = json_array();
     json_t *place = json_object();
     json_t *limits = json_object();
+    json_t *speeds = json_object();
     bool done = true;
     char key[32];
     for (size_t unit = 1; o->cut_rules != NULL && unit < num_units; unit++) {
@@ -341,11 +342,17 @@ static bool put_lists(const popliner_certificate *c, json_t *json) {
         snprintf(key, sizeof key, "%zu", o->ipu_limits[i].ipu);
         done = put(limits, key, json_integer((json_int_t)o->ipu_limits[i].bytes)) && done;
     }
+    for (size_t i = 0; i < o->num_ipu_speeds; i++) {
+        snprintf(key, sizeof key, "%zu", o->ipu_speeds[i].ipu);
+        double speed = (double)o->ipu_speeds[i].millionths / POPLINER_SPEED_ONE;
+        done = put(speeds, key, json_real(speed)) && done;
+    }
     done = put(json, "cut_after", cuts) && done;
     done = put(json, "no_cut_after", no_cuts) && done;
     done = put(json, "together", together) && done;
     done = put(json, "place", place) && done;
-    return put(json, "ipu_mem_per_tile", limits) && done;
+    done = put(json, "ipu_mem_per_tile", limits) && done;
+    return put(json, "ipu_speed", speeds) && done;
 }
 
 static json_t *effects_json(unsigned effects) {

@@ -68,6 +68,10 @@ static pl_stage_rule widest_rule(const program *p, size_t to_end) {
         pl_stage_rule other = pl_stage_rule_of(problem, &p->filter, stage, 1);
         if (other.max_peak_bytes > widest.max_peak_bytes)
             widest.max_peak_bytes = other.max_peak_bytes;
+        if (other.max_cycles > widest.max_cycles)
+            widest.max_cycles = other.max_cycles;
+        if (other.min_cycles < widest.min_cycles)
+            widest.min_cycles = other.min_cycles;
     }
     widest.min_peak_bytes = 0; /* another place may need more */
     widest.is_anywhere = true;

@@ -270,9 +270,9 @@ uint64_t pl_integer_program_cost(const pl_integer_program *s, pl_goal goal, cons
 
 uint64_t pl_integer_program_value(const pl_integer_program *s, bool of_cycles, const pl_column *c) {
     const popliner_costs *costs = s->problem->costs;
-    return of_cycles ? popliner_costs_cycles(costs, c->first_unit, c->last_unit)
-                     : popliner_costs_peak(costs, c->first_unit, c->last_unit,
-                                           s->places[c->stage].to_end);
+    const pl_place *at = &s->places[c->stage];
+    return of_cycles ? pl_problem_cycles(s->problem, at->stage, c->first_unit, c->last_unit)
+                     : popliner_costs_peak(costs, c->first_unit, c->last_unit, at->to_end);
 }
 
 /* ---- units of coefficients ---- */

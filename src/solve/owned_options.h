@@ -17,6 +17,7 @@ typedef struct pl_owned_options {
     popliner_solver_options options; /* refers to what follows; callbacks are the caller's */
     popliner_objective *objectives;
     popliner_ipu_limit *ipu_limits;
+    popliner_ipu_speed *ipu_speeds;
     uint8_t *counted_units;
     popliner_cut_rule *cut_rules;
     popliner_pair *pairs;

@@ -58,8 +58,8 @@ static popliner_status measure_ipu(const pl_problem *problem, const popliner_int
         if (pl_problem_ipu(problem, other) != pl_problem_ipu(problem, stage))
             continue;
         together[count++] = stages[other];
-        load->cycles += popliner_costs_cycles(problem->costs, stages[other].first_unit,
-                                              stages[other].last_unit);
+        load->cycles +=
+            pl_problem_cycles(problem, other, stages[other].first_unit, stages[other].last_unit);
     }
     return pl_costs_shared_peak(problem->costs, together, count, &load->peak_bytes, error);
 }
@@ -131,7 +131,7 @@ popliner_status pl_plan_fill(const pl_problem *problem, const pl_split *split,
             .last_unit = it.last_unit,
             .ipu = pl_problem_ipu(problem, i),
             .peak_bytes = peaks_bytes[i],
-            .cycles = popliner_costs_cycles(problem->costs, it.first_unit, it.last_unit),
+            .cycles = pl_problem_cycles(problem, i, it.first_unit, it.last_unit),
             .cut_bytes = is_last ? 0 : popliner_costs_cut(problem->costs, it.last_unit + 1),
         };
     }

@@ -4,6 +4,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "costs/costs.h"
+#include "solve/speeds.h"
 #include "solve/stage_ends.h"
 
 #include <stdlib.h>
@@ -203,6 +204,14 @@ static popliner_status find_sharing(pl_problem *p, popliner_error *error) {
     return POPLINER_OK;
 }
 
+/* Speeds are of cycles, which no filter limits unless they are an objective. */
+static bool speeds_matter(const popliner_solver_options *options) {
+    bool has_cycles = false;
+    for (size_t i = 0; i < options->num_objectives; ++i)
+        has_cycles = has_cycles || options->objectives[i] == POPLINER_OBJECTIVE_CYCLES;
+    return has_cycles && options->num_ipu_speeds > 0;
+}
+
 popliner_status pl_problem_create(pl_problem *problem, const popliner_costs *costs,
                                   const popliner_solver_options *options, const uint8_t *active,
                                   popliner_error *error) {
@@ -230,7 +239,7 @@ popliner_status pl_problem_create(pl_problem *problem, const popliner_costs *cos
         if (p->is_pair_active[i] != 0)
             join(p, options->pairs[i]);
     p->depends_on_end = pl_costs_max_stages_to_end(costs) > 1;
-    p->depends_on_ipu = options->num_ipu_limits > 0;
+    p->depends_on_ipu = options->num_ipu_limits > 0 || speeds_matter(options);
     for (size_t unit = 0; unit < p->num_units; ++unit)
         p->depends_on_ipu = p->depends_on_ipu || p->unit_ipu[unit] != PL_ANY_IPU;
     if (!p->is_shared)
@@ -256,6 +265,12 @@ void pl_problem_free(pl_problem *problem) {
 
 size_t pl_problem_ipu(const pl_problem *problem, size_t stage) {
     return problem->is_mapped ? problem->options->device_map[stage] : stage;
+}
+
+uint64_t pl_problem_cycles(const pl_problem *problem, size_t stage, size_t first_unit,
+                           size_t last_unit) {
+    uint64_t speed = pl_speed_of(problem->options, pl_problem_ipu(problem, stage));
+    return pl_speed_cycles(speed, popliner_costs_cycles(problem->costs, first_unit, last_unit));
 }
 
 pl_filter pl_filter_of_limits(const pl_problem *problem) {
@@ -304,6 +319,7 @@ pl_stage_rule pl_stage_rule_of(const pl_problem *problem, const pl_filter *filte
                                size_t stages_to_end) {
     size_t ipu = pl_problem_ipu(problem, stage);
     size_t known = pl_costs_max_stages_to_end(problem->costs);
+    uint64_t speed = pl_speed_of(problem->options, ipu);
     /* what shares its IPU may make up for what it lacks itself */
     bool has_minimum = is_alone(problem, stage);
     return (pl_stage_rule){
@@ -313,8 +329,8 @@ pl_stage_rule pl_stage_rule_of(const pl_problem *problem, const pl_filter *filte
         .ipu = ipu,
         .min_peak_bytes = has_minimum ? filter->min_peak_bytes : 0,
         .max_peak_bytes = pl_filter_limit(problem, filter, ipu),
-        .min_cycles = has_minimum ? filter->min_cycles : 0,
-        .max_cycles = filter->max_cycles,
+        .min_cycles = has_minimum ? pl_speed_fewest(speed, filter->min_cycles) : 0,
+        .max_cycles = pl_speed_most(speed, filter->max_cycles),
     };
 }
 
@@ -392,6 +408,12 @@ size_t pl_problem_num_special(const pl_problem *problem, const pl_filter *filter
     for (size_t i = 0; i < options->num_ipu_limits; ++i) {
         size_t ipu = options->ipu_limits[i].ipu;
         if (ipu >= count && pl_filter_limit(problem, filter, ipu) != plain)
+            count = ipu < problem->max_stages ? ipu + 1 : problem->max_stages;
+    }
+    bool has_cycles = filter->max_cycles < UINT64_MAX || filter->min_cycles > 0;
+    for (size_t i = 0; has_cycles && i < options->num_ipu_speeds; ++i) {
+        size_t ipu = options->ipu_speeds[i].ipu;
+        if (ipu >= count && options->ipu_speeds[i].millionths != POPLINER_SPEED_ONE)
             count = ipu < problem->max_stages ? ipu + 1 : problem->max_stages;
     }
     for (size_t unit = 0; unit < problem->num_units; ++unit)

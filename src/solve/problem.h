@@ -68,6 +68,10 @@ void pl_problem_free(pl_problem *problem);
 /* The IPU of stage `stage`. */
 size_t pl_problem_ipu(const pl_problem *problem, size_t stage);
 
+/* The cycles of the interval as that stage, at the speed of its IPU. O(speeds). */
+uint64_t pl_problem_cycles(const pl_problem *problem, size_t stage, size_t first_unit,
+                           size_t last_unit);
+
 /* What a split has to keep to beside the constraints. Max and min are of every IPU. */
 typedef struct pl_filter {
     uint64_t plain_limit_bytes; /* of IPUs that have no limit of their own */
@@ -106,7 +110,7 @@ typedef struct pl_stage_rule {
     bool is_anywhere; /* placements do not count */
     uint64_t min_peak_bytes;
     uint64_t max_peak_bytes;
-    uint64_t min_cycles;
+    uint64_t min_cycles; /* as the costs have them, whatever the speed of the IPU */
     uint64_t max_cycles;
 } pl_stage_rule;
 
@@ -126,8 +130,9 @@ bool pl_stage_rule_allows(const pl_stage_rule *rule, size_t first_unit, size_t e
 void pl_stage_rule_mark(const pl_stage_rule *rule, size_t first_unit, size_t end_unit, size_t count,
                         uint8_t *ok);
 
-/* How many of the first places have a rule of their own: from there on, neither limits of IPUs nor
- * placements tell one from another. At most max_stages; all with a device map. O(units + limits). */
+/* How many of the first places have a rule of their own: from there on, neither limits or
+ * speeds of IPUs nor placements tell one from another. At most max_stages; all with a device map.
+ * O(units + limits + speeds). */
 size_t pl_problem_num_special(const pl_problem *problem, const pl_filter *filter);
 
 /* Marks in ok[d] whether the interval first_unit ... first_unit + d may be the stage `stage` when

@@ -8,6 +8,7 @@
 #include "solve/objectives.h"
 #include "solve/owned_options.h"
 #include "solve/solving.h"
+#include "solve/speeds.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -59,7 +60,8 @@ static popliner_status check_options(const popliner_costs *costs,
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "slack_percent: %g, but it must be a percentage from 0",
                        options->slack_percent);
-    return check_lists(costs, options, error);
+    popliner_status status = pl_speeds_check(costs, options, error);
+    return status == POPLINER_OK ? check_lists(costs, options, error) : status;
 }
 
 /* What only the problem made of the options tells. */
@@ -73,6 +75,11 @@ static popliner_status check_problem(const pl_problem *problem, popliner_error *
     if (problem->is_shared && problem->options->method == POPLINER_METHOD_DYNAMIC_PROGRAMMING)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "method: the dynamic program cannot solve for stages that share IPUs");
+    if (problem->is_shared && problem->options->num_ipu_speeds > 0)
+        return pl_fail(
+            error, POPLINER_ERROR_USAGE,
+            "ipu_speeds: not where stages share IPUs; leave them out, or give each stage "
+            "an IPU of its own");
     return POPLINER_OK;
 }
 

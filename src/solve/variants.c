@@ -245,6 +245,10 @@ static popliner_status check_options(const search *s, popliner_error *error) {
     if (o->slack_percent != 0.0 || o->method == POPLINER_METHOD_GREEDY)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "variants are not chosen with a slack, or by the greedy algorithm");
+    if (o->num_ipu_speeds > 0)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "variants are not chosen where IPUs have speeds of their own; leave the "
+                       "speeds out, or the choice (auto)");
     for (size_t i = 0; i < s->num_objectives; ++i)
         if (s->objectives[i] == POPLINER_OBJECTIVE_BALANCE)
             return pl_fail(error, POPLINER_ERROR_USAGE,
