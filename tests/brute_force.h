@@ -52,9 +52,9 @@ typedef struct brute_answer {
  * count but the method and those of time. */
 brute_answer brute_force(const popliner_costs *costs, const popliner_solver_options *options);
 
-/* The values of the first two objectives that no split dominates, from the smallest of the first one
- * on, each with the best split of those that have them. Into points[most]; returns how many there
- * are, which must not be more. */
+/* The values of the first two objectives that no split dominates, from the smallest of the first
+ * one on, each with the best split of those that have them. Into points[most]; returns how many
+ * there are, which must not be more. */
 size_t brute_pareto(const popliner_costs *costs, const popliner_solver_options *options,
                     brute_answer *points, size_t most);
 

@@ -109,7 +109,8 @@ static void finds_the_best_of_each_objective(void **state) {
         }
 }
 
-/* On one IPU everything is in balance: that is not what is asked for. Of a graph the time counts. */
+/* On one IPU everything is in balance: that is not what is asked for. Of a graph the time
+ * counts. */
 static void balances_more_than_one_ipu(void **state) {
     (void)state;
     static const char *const graph = "{\"nodes\": [{\"id\": 0, \"fpgaLatency\": 4}, {\"id\": 1, "

@@ -391,7 +391,8 @@ static void published_graphs_have_their_known_optima(void **state) {
 }
 
 /* Operator graphs: more nodes than units. The best split of the graph that its authors' program
- * found is at most 1 % better, also where it trains and some backward nodes have no forward node. */
+ * found is at most 1 % better, also where it trains and some backward nodes have no forward
+ * node. */
 static void published_operator_graphs_are_good_chains(void **state) {
     (void)state;
     static const struct {

@@ -86,8 +86,9 @@ static void backward_nodes_follow_their_layer(void **state) {
     pl_layer_graph_free(&graph);
 }
 
-/* Forward 1 -> 2 -> 3 with backward nodes 13 -> 12 -> 11 of theirs, and the orphans 21, through which
- * 13 reaches 12, and 22, which nothing leads to. What has no forward node is where it would be. */
+/* Forward 1 -> 2 -> 3 with backward nodes 13 -> 12 -> 11 of theirs, and the orphans 21, through
+ * which 13 reaches 12, and 22, which nothing leads to. What has no forward node is where it
+ * would be. */
 static void backward_nodes_alone_are_where_their_forward_nodes_would_be(void **state) {
     (void)state;
     pl_layer_graph graph = {0};

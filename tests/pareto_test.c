@@ -1,6 +1,6 @@
 /* The best compromises of two objectives: by hand, against a plain dynamic program for every limit,
- * and against all splits of thousands of random instances: every pair of objectives, with and without further ones, every constraint, pipelines
- * and shared IPUs.
+ * and against all splits of thousands of random instances: every pair of objectives, with and
+ * without further ones, every constraint, pipelines and shared IPUs.
  *
  * A failure prints its instance and the two numbers that make it: "pareto_test TEST SEED" solves
  * that one again.

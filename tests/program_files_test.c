@@ -211,8 +211,8 @@ static void write_both(const popliner_costs *costs, const popliner_solver_option
     write_one(costs, options, POPLINER_PROGRAM_MPS, path, expected);
 }
 
-/* Whether a solver's value is the right one. Values are whole numbers; those of sums that do not fit
- * into 64 bits are cut off at the largest one but one. */
+/* Whether a solver's value is the right one. Values are whole numbers; those of sums that do not
+ * fit into 64 bits are cut off at the largest one but one. */
 static bool is_right(double value, double right) {
     if (right >= (double)(UINT64_MAX - 1))
         return value >= right;

@@ -77,9 +77,9 @@ typedef struct popliner_comparison popliner_comparison;
  * model; of the solver's options none are looked at. If it has a calibration already, predictions
  * are with that, and there is no further correction. The comparison needs the analysis no more.
  * Errors: USAGE for another memory model, units that are no split, an analysis of another number of
- * IPUs than one, or of IPUs with another number of tiles; INPUT if there is no correction within the
- * limits of popliner_calibration; those of popliner_analysis_chain. Cost: that of measuring each
- * stage seven times. */
+ * IPUs than one, or of IPUs with another number of tiles; INPUT if there is no correction within
+ * the limits of popliner_calibration; those of popliner_analysis_chain. Cost: that of measuring
+ * each stage seven times. */
 popliner_status popliner_analysis_compare(popliner_analysis *analysis,
                                           const popliner_request *request,
                                           const size_t *first_units, size_t num_cuts,

@@ -82,8 +82,8 @@ typedef struct popliner_scales {
     uint64_t layout_per_million;
 } popliner_scales;
 
-/* What compiled pipelines were found to need beside what is predicted: popliner/calibration.h. All 0
- * for none; else all but the layouts are at least 1. Only the full memory model knows it. */
+/* What compiled pipelines were found to need beside what is predicted: popliner/calibration.h.
+ * All 0 for none; else all but the layouts are at least 1. Only the full memory model knows it. */
 typedef struct popliner_calibration {
     popliner_scales earlier; /* for a stage with others behind it */
     popliner_scales last;    /* for one that ends with the last unit */

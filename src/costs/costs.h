@@ -46,8 +46,8 @@ typedef struct pl_peak_line {
 } pl_peak_line;
 
 /* Makes the table one of lines instead of peaks by place, each interval with the single line 0, 0:
- * its size does not depend on how long pipelines are. copies[t - 1] is how many a stage keeps when t
- * are still to come, for 1 ... max_stages. Errors: MEMORY. */
+ * its size does not depend on how long pipelines are. copies[t - 1] is how many a stage keeps
+ * when t are still to come, for 1 ... max_stages. Errors: MEMORY. */
 popliner_status pl_costs_begin_lines(popliner_costs *costs, const size_t *copies, size_t max_stages,
                                      popliner_error *error);
 
@@ -60,8 +60,8 @@ popliner_status pl_costs_set_lines(popliner_costs *costs, const popliner_interva
 
 /* What orders there are among the costs of intervals and places. */
 typedef struct pl_cost_order {
-    /* A longer interval never has a smaller peak, wherever it stands, but for the shortest ones that
-     * begin with a unit, if they are forbidden everywhere. */
+    /* A longer interval never has a smaller peak, wherever it stands, but for the shortest ones
+     * that begin with a unit, if they are forbidden everywhere. */
     bool peaks_never_shrink;
     size_t *first_ends; /* [units] if so: the unit behind the first that is not; never falls */
     bool cycles_never_shrink;

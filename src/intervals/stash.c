@@ -74,8 +74,8 @@ static size_t list_of_inputs(const touching *t, bool skips_unit_0, pl_stash_arri
     return count;
 }
 
-/* Where an input that comes from the host arrives, whenever the host brings it: at each unit that touches it forward, in the
- * stages that have no such unit before. */
+/* Where an input that comes from the host arrives, whenever the host brings it: at each unit
+ * that touches it forward, in the stages that have no such unit before. */
 static size_t list_of_fed(const touching *t, bool skips_unit_0, pl_stash_arrival *arrivals) {
     size_t count = 0;
     uint32_t starts_begin = 0;

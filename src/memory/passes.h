@@ -92,8 +92,8 @@ typedef struct pl_pass_bounds {
 } pl_pass_bounds;
 
 /* Who touches what in which pass: found once for a chain, and shared. A member m of the usage is
- * the chain's unit m if that begins forward (pl_begins_forward), else the chain's units are added to
- * it; pl_pass_member_of tells what it stands for. */
+ * the chain's unit m if that begins forward (pl_begins_forward), else the chain's units are
+ * added to it; pl_pass_member_of tells what it stands for. */
 typedef struct pl_pass_usage {
     pl_passes passes;
     pl_unit_usage usage;    /* of twice as many units as the chain has */

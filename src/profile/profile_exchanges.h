@@ -21,7 +21,8 @@ typedef struct pl_exchange_table {
     size_t capacity;
 } pl_exchange_table;
 
-/* The lists of the host exchanges of one direction, sorted by the StreamCopyMid that they belong to. */
+/* The lists of the host exchanges of one direction, sorted by the StreamCopyMid that they belong
+ * to. */
 typedef struct pl_host_lists {
     pl_id_entry *entries; /* id: StreamCopyMid, index: list */
     size_t count;

@@ -3,8 +3,8 @@
  *
  * Most places of a pipeline are alike: no limit and no placement tells them apart. Their rows are
  * for at most so many stages, or, if what may be a stage depends on how many are still to come, for
- * exactly so many. The first places may be special: each has a row of its own, from the last of them
- * to the first, which goes on in the rows of the others.
+ * exactly so many. The first places may be special: each has a row of its own, from the last of
+ * them to the first, which goes on in the rows of the others.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/dynamic_program.h"
@@ -280,8 +280,8 @@ static popliner_status fill_plain(program *p, size_t num_stages, popliner_error 
     return POPLINER_OK;
 }
 
-/* Fills the rows of the special places for so many stages, of which those that are alike are filled.
- */
+/* Fills the rows of the special places for so many stages, of which those that are alike are
+ * filled. */
 static popliner_status fill_special(program *p, size_t num_stages, popliner_error *error) {
     size_t stage = p->num_special < num_stages ? p->num_special : num_stages;
     bool is_possible = true;
@@ -300,11 +300,11 @@ static popliner_status fill_special(program *p, size_t num_stages, popliner_erro
 
 /* ---- splits ---- */
 
-/* Follows the rows from unit 0 through num_stages stages (at most, unless they are exact), each time
- * to the first place from which the budget is still kept. A chain that may end ends: the list of
- * cuts so far begins all others that are possible, and so is before them. What is used up to here
- * belongs into the comparison, for sums that are cut off at PL_MAX_CUT_BYTES are equal although
- * their ends differ. */
+/* Follows the rows from unit 0 through num_stages stages (at most, unless they are exact), each
+ * time to the first place from which the budget is still kept. A chain that may end ends: the
+ * list of cuts so far begins all others that are possible, and so is before them. What is used
+ * up to here belongs into the comparison, for sums that are cut off at PL_MAX_CUT_BYTES are
+ * equal although their ends differ. */
 static popliner_status walk(const program *p, size_t num_stages, uint64_t budget, pl_split *split,
                             popliner_error *error) {
     size_t n = p->width - 1;

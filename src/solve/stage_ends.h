@@ -1,8 +1,8 @@
 /* Where a stage may end that begins with a unit.
  *
- * If needs never shrink, these ends are a window: those that the stage is large enough for, to those
- * that it is not too large for; and neither bound falls from one unit to the next, so two pointers
- * find them all. Else there is a mark for each.
+ * If needs never shrink, these ends are a window: those that the stage is large enough for, to
+ * those that it is not too large for; and neither bound falls from one unit to the next, so two
+ * pointers find them all. Else there is a mark for each.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_SOLVE_STAGE_ENDS_H
@@ -27,9 +27,9 @@ typedef struct pl_begin_range {
     size_t last;
 } pl_begin_range;
 
-/* Finds those of the units of a range, again if they were found before. `within`, unless it is NULL,
- * has all of them and perhaps more, which saves looking elsewhere. Errors: MEMORY. O(n) if needs
- * never shrink; else O(n^2), or the windows of `within`. */
+/* Finds those of the units of a range, again if they were found before. `within`, unless it is
+ * NULL, has all of them and perhaps more, which saves looking elsewhere. Errors: MEMORY. O(n) if
+ * needs never shrink; else O(n^2), or the windows of `within`. */
 popliner_status pl_stage_ends_find(pl_stage_ends *ends, const pl_stage_rule *rule,
                                    pl_begin_range range, const pl_stage_ends *within,
                                    popliner_error *error);

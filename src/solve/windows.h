@@ -1,7 +1,7 @@
 /* Windows of values (peaks or cycles) that all stages of a split may lie in, for splits of a small
- * spread: instead of every value that may be the smallest, blocks of them are looked at together. In
- * a block of `step` + 1 smallest values a split may be wider than is wanted by `step`; where there
- * is none even so, none of these values is the smallest of one.
+ * spread: instead of every value that may be the smallest, blocks of them are looked at together.
+ * In a block of `step` + 1 smallest values a split may be wider than is wanted by `step`; where
+ * there is none even so, none of these values is the smallest of one.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_SOLVE_WINDOWS_H
@@ -22,8 +22,8 @@ typedef struct pl_windows {
 /* Limits the filter to the splits of the block, which are at most `width` + step wide. */
 void pl_windows_enter(const pl_windows *windows, uint64_t width, pl_filter *filter);
 
-/* The block holds nothing that is looked for, or no more: goes on to the next one, which is twice as
- * large. */
+/* The block holds nothing that is looked for, or no more: goes on to the next one, which is
+ * twice as large. */
 void pl_windows_skip(pl_windows *windows, uint64_t width);
 
 /* In the block is a split that is wider than `width`, with this largest value: makes the block
