@@ -123,6 +123,22 @@ static bool shares_an_ipu(const popliner_solver_options *o) {
     return false;
 }
 
+/* The cycles of a stage on its IPU, which its place in the chain tells. */
+static uint64_t cycles_of(const popliner_costs *costs, const popliner_solver_options *o,
+                          const reply *r, const chosen *c) {
+    uint64_t cycles = popliner_costs_cycles(costs, c->first_unit, c->last_unit);
+    size_t stage = 0;
+    for (size_t i = 0; i < r->num_stages; ++i)
+        stage += r->stages[i].first_unit < c->first_unit;
+    size_t ipu = o->num_mapped_stages > 0 ? o->device_map[stage] : stage;
+    for (size_t i = 0; i < o->num_ipu_speeds; ++i) {
+        uint64_t speed = o->ipu_speeds[i].millionths;
+        if (o->ipu_speeds[i].ipu == ipu)
+            return cycles / speed * 1000000 + (cycles % speed * 1000000 + speed - 1) / speed;
+    }
+    return cycles;
+}
+
 /* What the stages chosen by CBC are worth by the table of costs, where that is easily told; else
  * UINT64_MAX. */
 static uint64_t value_of(const popliner_costs *costs, const popliner_solver_options *o,
@@ -131,7 +147,7 @@ static uint64_t value_of(const popliner_costs *costs, const popliner_solver_opti
     uint64_t sum = 0;
     for (size_t i = 0; i < r->num_stages; ++i) {
         const chosen *c = &r->stages[i];
-        uint64_t cycles = popliner_costs_cycles(costs, c->first_unit, c->last_unit);
+        uint64_t cycles = cycles_of(costs, o, r, c);
         slowest = cycles > slowest ? cycles : slowest;
         sum += c->first_unit > 0 ? popliner_costs_cut(costs, c->first_unit) : 0;
     }
