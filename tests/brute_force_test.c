@@ -101,17 +101,17 @@ static void fills_all_of_a_plan(void **state) {
     brute_answer answer = answer_of(example_costs(), options);
     const popliner_plan_stage stages[] = {
         {0, 0, 0, 5, 6, 7}, {1, 1, 1, 13, 2, 1}, {2, 3, 2, 16, 8, 0}};
-    popliner_plan plan = {
-        .status = POPLINER_PLAN_OPTIMAL,
-        .stages = (popliner_plan_stage *)stages,
-        .num_stages = 3,
-        .peak_bytes = 16,
-        .cycles = 8,
-        .cut_bytes = 8,
-        .spread = 11,
-        .num_ipus = 3,
-        .values = {{POPLINER_OBJECTIVE_MEMORY, 16, 16}, {POPLINER_OBJECTIVE_TRAFFIC, 8, 8}},
-        .num_values = 2};
+    popliner_plan plan = {.status = POPLINER_PLAN_OPTIMAL,
+                          .stages = (popliner_plan_stage *)stages,
+                          .num_stages = 3,
+                          .peak_bytes = 16,
+                          .cycles = 8,
+                          .cut_bytes = 8,
+                          .spread = 11,
+                          .num_ipus = 3,
+                          .values = {{POPLINER_OBJECTIVE_MEMORY, 16, 16, POPLINER_PROOF_NONE},
+                                     {POPLINER_OBJECTIVE_TRAFFIC, 8, 8, POPLINER_PROOF_NONE}},
+                          .num_values = 2};
     assert_plan_is(&plan, &answer);
     char difference[200];
     plan.spread = 6;
@@ -295,17 +295,17 @@ static void shares_ipus(void **state) {
     brute_answer answer = brute_force(costs, &options);
     const popliner_plan_stage stages[] = {
         {0, 0, 0, 7, 6, 7}, {1, 2, 1, 17, 5, 4}, {3, 3, 0, 7, 5, 0}};
-    popliner_plan plan = {
-        .status = POPLINER_PLAN_OPTIMAL,
-        .stages = (popliner_plan_stage *)stages,
-        .num_stages = 3,
-        .peak_bytes = 17,
-        .cycles = 11,
-        .cut_bytes = 11,
-        .spread = 10,
-        .num_ipus = 2,
-        .values = {{POPLINER_OBJECTIVE_MEMORY, 17, 17}, {POPLINER_OBJECTIVE_TRAFFIC, 11, 11}},
-        .num_values = 2};
+    popliner_plan plan = {.status = POPLINER_PLAN_OPTIMAL,
+                          .stages = (popliner_plan_stage *)stages,
+                          .num_stages = 3,
+                          .peak_bytes = 17,
+                          .cycles = 11,
+                          .cut_bytes = 11,
+                          .spread = 10,
+                          .num_ipus = 2,
+                          .values = {{POPLINER_OBJECTIVE_MEMORY, 17, 17, POPLINER_PROOF_NONE},
+                                     {POPLINER_OBJECTIVE_TRAFFIC, 11, 11, POPLINER_PROOF_NONE}},
+                          .num_values = 2};
     assert_plan_is(&plan, &answer);
     popliner_costs_set_shared_peak(costs, largest, &costs, true);
     answer = brute_force(costs, &options);

@@ -76,22 +76,22 @@ static int begin(void **state) {
                          POPLINER_OK);
         s.stages[i].peak_bytes = detail.tile_bytes;
     }
-    s.plan = (popliner_plan){
-        .status = POPLINER_PLAN_INFEASIBLE,
-        .stages = s.stages,
-        .num_stages = 2,
-        .cycles = 7,
-        .cut_bytes = 70,
-        .num_ipus = 2,
-        .num_values = 2,
-        .values = {{POPLINER_OBJECTIVE_MEMORY, 2000, 0}, {POPLINER_OBJECTIVE_TRAFFIC, 70, 0}},
-        .infeasibility = {.obstacle = POPLINER_OBSTACLE_CONSTRAINTS,
-                          .constraints = constraints,
-                          .num_constraints = 2,
-                          .remedies = remedies,
-                          .num_remedies = 2,
-                          .left_out = constraints,
-                          .num_left_out = 2}};
+    s.plan = (popliner_plan){.status = POPLINER_PLAN_INFEASIBLE,
+                             .stages = s.stages,
+                             .num_stages = 2,
+                             .cycles = 7,
+                             .cut_bytes = 70,
+                             .num_ipus = 2,
+                             .num_values = 2,
+                             .values = {{POPLINER_OBJECTIVE_MEMORY, 2000, 0, POPLINER_PROOF_NONE},
+                                        {POPLINER_OBJECTIVE_TRAFFIC, 70, 0, POPLINER_PROOF_NONE}},
+                             .infeasibility = {.obstacle = POPLINER_OBSTACLE_CONSTRAINTS,
+                                               .constraints = constraints,
+                                               .num_constraints = 2,
+                                               .remedies = remedies,
+                                               .num_remedies = 2,
+                                               .left_out = constraints,
+                                               .num_left_out = 2}};
     s.options = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
     s.options.pairs = &pair;
     s.options.num_pairs = 1;
