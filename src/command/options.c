@@ -80,7 +80,8 @@ static const option table[] = {
     {KIND_TEXT, 0, "objective", "LIST", NULL, offsetof(options, objective),
      "what is to be smallest, one within the best for those\nbefore it: memory (the largest tile), "
      "cycles (the\nslowest IPU), traffic (bytes over the cuts), ipus,\nbalance (spread over the "
-     "IPUs; alone: memory,balance,\nof graphs cycles,balance) (default: memory,traffic)"},
+     "IPUs; alone, without a device\nmap: memory,balance, of graphs cycles,balance)\n"
+     "(default: memory,traffic)"},
     {KIND_PERCENT, 0, "slack", "PERCENT", NULL, offsetof(options, slack_percent),
      "how far each objective may miss its best for the sake\nof the next (default: 0)"},
     {KIND_BYTES, 0, "mem-per-tile", "BYTES", NULL, offsetof(options, mem_per_tile_bytes),
@@ -133,7 +134,8 @@ static const option table[] = {
      "A and B must run on the same IPU"},
     {KIND_REPEATED, 0, "place", "L=I,...", NULL, offsetof(options, place), "L must run on IPU I"},
     {KIND_TEXT, 0, "device-map", "I,I,...", NULL, offsetof(options, device_map),
-     "the IPU of each stage; stages on the same one share its\nmemory (default: 0,1,2,...)"},
+     "the IPU of each stage, of exactly so many; stages on the\nsame one share its memory "
+     "(default: 0,1,2,...)"},
     {KIND_COUNT, 0, "interleave", "V", NULL, offsetof(options, interleave),
      "V stages on each of the --num-ipus N IPUs: the device\nmap 0,1,...,N-1, V times"},
     {KIND_FLAG, 0, "v-shape", NULL, NULL, offsetof(options, v_shape),
@@ -153,7 +155,8 @@ static const option table[] = {
      "zero-bubble,\ninterleaved (+N: N more), or your own numbers for the\nlast stage, the one "
      "before it, ...: 1,2,3,5, or 0,1,...\nif it goes on like that"},
     {KIND_COUNT, 0, "micro-batches", "M", NULL, offsetof(options, micro_batches),
-     "micro-batches of a step in each pipeline: no stage of\n--copies keeps more"},
+     "micro-batches of a step in each pipeline: no stage keeps\nmore by a rule of --copies "
+     "(N,N,... and +N are as given)"},
 
     {KIND_EFFECTS, 0, "effects", "LIST|all|none", EFFECTS, 0,
      "what compiling a stage by itself adds: layout, passing,\n"
