@@ -52,12 +52,6 @@ static popliner_status find_groups(groups *all, const popliner_profile *p,
     return POPLINER_OK;
 }
 
-static bool has_unit(const pl_unit_sets *sets, uint32_t set, uint32_t unit) {
-    while (set != 0 && sets->last_unit[set] > unit)
-        set = sets->rest[set];
-    return set != 0 && sets->last_unit[set] == unit;
-}
-
 static void add_affinity(pl_sharing *sharing, const pl_unit_sets *sets, const group *g) {
     size_t n = sharing->num_layers;
     for (uint32_t a = g->set; a != 0 && sets->last_unit[a] > 0; a = sets->rest[a]) {
@@ -113,8 +107,8 @@ static void add_communication(pl_sharing *sharing, const step_layers *s, const p
         for (size_t a = 0; a < num_begins; a++) {
             for (size_t b = 0; b < num_ends; b++) {
                 size_t pair = (begins[a] - 1) * n + ends[b] - 1;
-                if (counted[pair] == number || !has_unit(sets, g->set, begins[a]) ||
-                    !has_unit(sets, g->set, ends[b]))
+                if (counted[pair] == number || !pl_unit_sets_has(sets, g->set, begins[a]) ||
+                    !pl_unit_sets_has(sets, g->set, ends[b]))
                     continue;
                 counted[pair] = number;
                 sharing->communication_bytes[pair] += g->bytes;

@@ -16,8 +16,7 @@
 /* Whether a unit of the set is in the stage. */
 static bool counts(const pl_interval_inputs *inputs, const pl_unit_sets *sets, uint32_t set,
                    size_t first_unit, size_t last_unit) {
-    while (set != 0 && sets->last_unit[set] > last_unit)
-        set = sets->rest[set];
+    set = pl_unit_sets_up_to(sets, set, (uint32_t)last_unit);
     return set != 0 && sets->last_unit[set] >= first_unit &&
            sets->last_unit[set] >= inputs->first_data_unit;
 }

@@ -84,12 +84,6 @@ popliner_status pl_stage_measure_stash(pl_stage_meter *meter, popliner_recompute
     return POPLINER_OK;
 }
 
-static bool contains(const pl_unit_sets *sets, uint32_t set, uint32_t member) {
-    while (set != 0 && sets->last_unit[set] > member)
-        set = sets->rest[set];
-    return set != 0 && sets->last_unit[set] == member;
-}
-
 /* Adds a variable to the units first_unit ... last_unit of which both passes touch it. */
 static void add_to_units(const pl_pass_usage *own, uint32_t variable_set, size_t first_unit,
                          size_t last_unit, uint64_t bytes, uint64_t *unit_bytes) {
@@ -101,9 +95,10 @@ static void add_to_units(const pl_pass_usage *own, uint32_t variable_set, size_t
         if (m.unit < first_unit || m.unit > last_unit)
             continue;
         /* where the unit is twice in the set, what comes behind it in the chain's order counts */
-        bool is_both = member >= num_units
-                           ? m.is_forward || contains(sets, sets->rest[set], m.unit)
-                           : m.is_backward && !contains(sets, variable_set, m.unit + num_units);
+        bool is_both =
+            member >= num_units
+                ? m.is_forward || pl_unit_sets_has(sets, sets->rest[set], m.unit)
+                : m.is_backward && !pl_unit_sets_has(sets, variable_set, m.unit + num_units);
         if (is_both)
             unit_bytes[m.unit - first_unit] += bytes;
     }

@@ -28,6 +28,18 @@ typedef struct pl_unit_sets {
 bool pl_unit_sets_begin(pl_unit_sets *sets);
 void pl_unit_sets_free(pl_unit_sets *sets);
 
+/* The part of a set up to a unit, itself a set: its last unit is the largest that is not above. */
+static inline uint32_t pl_unit_sets_up_to(const pl_unit_sets *sets, uint32_t set, uint32_t unit) {
+    while (set != 0 && sets->last_unit[set] > unit)
+        set = sets->rest[set];
+    return set;
+}
+
+static inline bool pl_unit_sets_has(const pl_unit_sets *sets, uint32_t set, uint32_t unit) {
+    set = pl_unit_sets_up_to(sets, set, unit);
+    return set != 0 && sets->last_unit[set] == unit;
+}
+
 /* All additions up to the next call of this are of `unit`; units must ascend. O(sets). */
 void pl_unit_sets_begin_unit(pl_unit_sets *sets, uint32_t unit);
 
