@@ -19,7 +19,6 @@ static void assert_written(json_t *value, const char *expected) {
     assert_int_equal(pl_report_json(list, &text, NULL), POPLINER_OK);
     assert_string_equal(text.data, whole);
     free(text.data);
-    json_decref(list);
 }
 
 static void numbers_have_as_few_digits_as_tell_them_apart(void **state) {

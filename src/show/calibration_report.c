@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "base/failure.h"
 #include "costs/pipeline.h"
 #include "show/calibration_data.h"
 #include "show/report_parts.h"
@@ -206,10 +205,7 @@ popliner_status popliner_report_comparison(const popliner_comparison *comparison
     pl_text text = {0};
     popliner_status status = POPLINER_OK;
     if (format == POPLINER_FORMAT_JSON) {
-        json_t *json = comparison_json(comparison);
-        status =
-            json == NULL ? pl_fail_memory(error, "a report") : pl_report_json(json, &text, error);
-        json_decref(json);
+        status = pl_report_json(comparison_json(comparison), &text, error);
     } else {
         for (size_t i = 0; i < comparison->num_stages; i++)
             write_stage(&text, comparison, i);

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/failure.h"
 #include "costs/pipeline.h"
 #include "memory/chain_data.h"
 #include "model/operations_data.h"
@@ -62,10 +61,7 @@ popliner_status pl_certificate_add_stages_json(const popliner_certificate *certi
             done = put(stage, "ipu", json_integer((json_int_t)certificate->plan.stages[i].ipu));
         done = json_array_append_new(stages, stage) == 0 && done;
     }
-    popliner_status status =
-        done ? pl_report_json(stages, text, error) : pl_fail_memory(error, "a report");
-    json_decref(stages);
-    return status;
+    return pl_report_json(pl_report_whole(stages, done), text, error);
 }
 
 /* Where a stage, or a unit, needs most memory. */
@@ -464,8 +460,5 @@ popliner_status pl_certificate_add_json(const popliner_certificate *certificate,
            done;
     done = put(json, "infeasibility", infeasibility_json(certificate)) && done;
     done = put(json, "options", options_json(certificate)) && done;
-    popliner_status status =
-        done ? pl_report_json(json, text, error) : pl_fail_memory(error, "a report");
-    json_decref(json);
-    return status;
+    return pl_report_json(pl_report_whole(json, done), text, error);
 }

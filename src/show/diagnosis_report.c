@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/failure.h"
 #include "diagnosis/diagnosis.h"
 #include "memory/memory_model.h"
 #include "popliner/report.h"
@@ -379,10 +378,7 @@ popliner_status popliner_report_diagnosis(const popliner_diagnosis *diagnosis,
     pl_text text = {0};
     popliner_status status = POPLINER_OK;
     if (format == POPLINER_FORMAT_JSON) {
-        json_t *document = as_json(&c);
-        status = document == NULL ? pl_fail_memory(error, "a report")
-                                  : pl_report_json(document, &text, error);
-        json_decref(document);
+        status = pl_report_json(as_json(&c), &text, error);
     } else {
         pl_text_format(&text, "Memory model: %s%s\n\n",
                        pl_memory_model_find(diagnosis->model)->name,

@@ -112,6 +112,15 @@ static json_t *as_json(const popliner_certificate *c, size_t number) {
     return json;
 }
 
+/* NULL without memory. */
+static json_t *stages_json(const popliner_certificate *certificate) {
+    json_t *stages = json_array();
+    bool done = stages != NULL;
+    for (size_t i = 0; done && i < certificate->plan.num_stages; i++)
+        done = json_array_append_new(stages, as_json(certificate, i)) == 0;
+    return pl_report_whole(stages, done);
+}
+
 popliner_status popliner_report_evaluation(const popliner_certificate *certificate,
                                            popliner_format format, char **result,
                                            popliner_error *error) {
@@ -120,18 +129,13 @@ popliner_status popliner_report_evaluation(const popliner_certificate *certifica
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "stages whose costs are of no profile have no details");
     pl_text text = {0};
-    json_t *stages = json_array();
-    popliner_status status = stages == NULL ? pl_fail_memory(error, "a report") : POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < certificate->plan.num_stages; i++) {
-        if (format != POPLINER_FORMAT_JSON)
+    popliner_status status = POPLINER_OK;
+    if (format == POPLINER_FORMAT_JSON) {
+        status = pl_report_json(stages_json(certificate), &text, error);
+    } else {
+        for (size_t i = 0; i < certificate->plan.num_stages; i++)
             write_text(certificate, i, &text);
-        else if (json_array_append_new(stages, as_json(certificate, i)) != 0)
-            status = pl_fail_memory(error, "a report");
-    }
-    if (status == POPLINER_OK && format == POPLINER_FORMAT_JSON)
-        status = pl_report_json(stages, &text, error);
-    else if (status == POPLINER_OK)
         pl_text_format(&text, "Memory model: %s\n", certificate->input.chain->model->name);
-    json_decref(stages);
+    }
     return pl_report_finish(&text, status, result, error);
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "base/failure.h"
 #include "show/plan_rows.h"
 #include "show/report_parts.h"
 
@@ -9,23 +8,16 @@ static json_t *points_json(const popliner_pareto *pareto, const pl_certificate_i
     for (size_t i = 0; done && i < popliner_pareto_get_summary(pareto)->num_points; i++)
         done = json_array_append_new(
                    points, pl_plan_rows_json(names, popliner_pareto_plan_at(pareto, i))) == 0;
-    if (done)
-        return points;
-    json_decref(points);
-    return NULL;
+    return pl_report_whole(points, done);
 }
 
-static popliner_status pareto_json(const popliner_pareto *pareto, const pl_certificate_input *names,
-                                   pl_text *text, popliner_error *error) {
+/* NULL without memory. */
+static json_t *pareto_json(const popliner_pareto *pareto, const pl_certificate_input *names) {
     const popliner_pareto_summary *summary = popliner_pareto_get_summary(pareto);
-    json_t *json = json_pack(
+    return json_pack(
         "{s:[s, s], s:b, s:s, s:o}", "pareto", popliner_objective_name(summary->objectives[0]),
         popliner_objective_name(summary->objectives[1]), "complete", summary->is_complete,
         "time_unit", names->time_unit, "results", points_json(pareto, names));
-    popliner_status status =
-        json == NULL ? pl_fail_memory(error, "a report") : pl_report_json(json, text, error);
-    json_decref(json);
-    return status;
 }
 
 popliner_status popliner_report_pareto(const popliner_pareto *pareto,
@@ -42,7 +34,7 @@ popliner_status popliner_report_pareto(const popliner_pareto *pareto,
     if (status != POPLINER_OK)
         return status;
     if (format == POPLINER_FORMAT_JSON) {
-        status = pareto_json(pareto, &input, &text, error);
+        status = pl_report_json(pareto_json(pareto, &input), &text, error);
         return pl_report_finish(&text, status, result, error);
     }
     pl_plan_rows_add_header(&input, delimiter, &text);

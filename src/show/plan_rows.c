@@ -31,7 +31,6 @@ void pl_plan_rows_add(const pl_certificate_input *names, const popliner_plan *pl
                       pl_text *text) {
     const popliner_certificate c = of_plan(names, plan);
     const size_t num_objectives = names->options->num_objectives;
-    pl_text line = {0};
     pl_text_add(text, status_of(plan));
     for (size_t i = 0; i < plan->num_values; i++) {
         pl_text_format(text, "%c", delimiter);
@@ -44,31 +43,34 @@ void pl_plan_rows_add(const pl_certificate_input *names, const popliner_plan *pl
     if (plan->num_values == 0 && num_objectives == 0)
         pl_text_format(text, "%c%c", delimiter, delimiter);
     pl_text_format(text, "%c%zu%c", delimiter, plan->num_ipus, delimiter);
+    pl_plan_rows_add_split(names, plan, delimiter, text);
+    pl_text_add(text, "\n");
+}
+
+void pl_plan_rows_add_split(const pl_certificate_input *names, const popliner_plan *plan,
+                            char delimiter, pl_text *text) {
+    pl_text line = {0};
     pl_certificate_add_line(&line, plan, names->unit_names);
     text->failed = text->failed || line.failed;
     if (!text->failed)
         pl_certificate_add_field(text, line.data, delimiter);
-    pl_text_add(text, "\n");
     free(line.data);
+}
+
+json_t *pl_plan_rows_stage_json(const pl_certificate_input *names,
+                                const popliner_plan_stage *stage) {
+    return json_pack("{s:I, s:o, s:o}", "ipu", (json_int_t)stage->ipu, "from",
+                     pl_report_json_text(names->unit_names[stage->first_unit]), "to",
+                     pl_report_json_text(names->unit_names[stage->last_unit]));
 }
 
 json_t *pl_plan_rows_json(const pl_certificate_input *names, const popliner_plan *plan) {
     const popliner_certificate c = of_plan(names, plan);
     json_t *stages = json_array();
     bool done = stages != NULL;
-    for (size_t i = 0; done && i < plan->num_stages; i++) {
-        const popliner_plan_stage *stage = &plan->stages[i];
-        const char *const *units = names->unit_names;
-        done = json_array_append_new(
-                   stages, json_pack("{s:I, s:o, s:o}", "ipu", (json_int_t)stage->ipu, "from",
-                                     pl_report_json_text(units[stage->first_unit]), "to",
-                                     pl_report_json_text(units[stage->last_unit]))) == 0;
-    }
-    if (!done) {
-        json_decref(stages);
-        return NULL;
-    }
+    for (size_t i = 0; done && i < plan->num_stages; i++)
+        done = json_array_append_new(stages, pl_plan_rows_stage_json(names, &plan->stages[i])) == 0;
     return json_pack("{s:s, s:o, s:I, s:o}", "status", status_of(plan), "objectives",
                      pl_certificate_objectives_json(&c), "used", (json_int_t)plan->num_ipus,
-                     "stages", stages);
+                     "stages", pl_report_whole(stages, done));
 }

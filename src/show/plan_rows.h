@@ -1,4 +1,4 @@
-/* Plans as rows of a table, or as objects: of sweeps and of the best compromises.
+/* Plans as rows of a table, or as objects: of sweeps, of the best compromises, of replicas.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_SHOW_PLAN_ROWS_H
@@ -12,6 +12,14 @@ void pl_plan_rows_add_header(const pl_certificate_input *names, char delimiter, 
 /* The row of a plan, behind what may stand there already. */
 void pl_plan_rows_add(const pl_certificate_input *names, const popliner_plan *plan, char delimiter,
                       pl_text *text);
+
+/* The last field of such a row: the split. */
+void pl_plan_rows_add_split(const pl_certificate_input *names, const popliner_plan *plan,
+                            char delimiter, pl_text *text);
+
+/* Where a stage runs, and from which unit to which, as an object. NULL without memory. */
+json_t *pl_plan_rows_stage_json(const pl_certificate_input *names,
+                                const popliner_plan_stage *stage);
 
 /* The same as an object, with stages and bounds. NULL without memory. */
 json_t *pl_plan_rows_json(const pl_certificate_input *names, const popliner_plan *plan);

@@ -2,9 +2,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/failure.h"
 #include "popliner/replicas.h"
-#include "show/certificate_data.h"
+#include "show/plan_rows.h"
 #include "show/report_parts.h"
 
 /* Micro-batches in a unit of time; 0 if the time cannot be told. */
@@ -26,7 +25,6 @@ static const char *status_of(const popliner_replicas_candidate *c) {
 static void add_row(const popliner_replicas_candidate *c, const pl_certificate_input *names,
                     bool is_best, char delimiter, pl_text *text) {
     const uint64_t times[] = {c->cycles, c->pipeline_cycles, c->reduce_cycles, c->step_cycles};
-    pl_text line = {0};
     pl_text_format(text, "%zu%c%zu%c%zu%c%s%c%s", c->num_ipus, delimiter, c->num_replicas,
                    delimiter, c->num_ipus * c->num_replicas, delimiter, status_of(c), delimiter,
                    is_best ? "yes" : "no");
@@ -44,12 +42,7 @@ static void add_row(const popliner_replicas_candidate *c, const pl_certificate_i
     }
     pl_text_format(text, "%c%.9g%c", delimiter, throughput(c, names->cycles_per_time_unit),
                    delimiter);
-    pl_certificate_add_line(&line, c->plan, names->unit_names);
-    if (line.failed)
-        text->failed = true;
-    else
-        pl_certificate_add_field(text, line.data, delimiter);
-    free(line.data);
+    pl_plan_rows_add_split(names, c->plan, delimiter, text);
     pl_text_add(text, "\n");
 }
 
@@ -58,13 +51,13 @@ static json_t *stages_json(const popliner_plan *plan, const pl_certificate_input
     bool done = stages != NULL;
     for (size_t i = 0; done && plan != NULL && i < plan->num_stages; i++) {
         const popliner_plan_stage *stage = &plan->stages[i];
-        json_t *own =
-            json_pack("{s:I, s:o, s:o, s:I, s:o}", "ipu", (json_int_t)stage->ipu, "from",
-                      pl_report_json_text(names->unit_names[stage->first_unit]), "to",
-                      pl_report_json_text(names->unit_names[stage->last_unit]), "max_tile_mem",
-                      (json_int_t)stage->peak_bytes, "cycles",
-                      pl_certificate_number_json(stage->cycles, names->cycles_per_time_unit));
-        done = own != NULL && json_array_append_new(stages, own) == 0;
+        json_t *own = pl_plan_rows_stage_json(names, stage);
+        done = pl_report_put(own, "max_tile_mem", json_integer((json_int_t)stage->peak_bytes));
+        done =
+            pl_report_put(own, "cycles",
+                          pl_certificate_number_json(stage->cycles, names->cycles_per_time_unit)) &&
+            done;
+        done = json_array_append_new(stages, own) == 0 && done;
     }
     return pl_report_whole(stages, done);
 }
@@ -83,9 +76,8 @@ static json_t *candidate_json(const popliner_replicas_candidate *c,
                      throughput(c, divisor), "split", stages_json(c->plan, names));
 }
 
-static popliner_status replicas_json(const popliner_replicas *replicas,
-                                     const pl_certificate_input *names, pl_text *text,
-                                     popliner_error *error) {
+/* NULL without memory. */
+static json_t *replicas_json(const popliner_replicas *replicas, const pl_certificate_input *names) {
     const popliner_replicas_summary *summary = popliner_replicas_get_summary(replicas);
     json_t *json = json_object();
     json_t *rows = json_array();
@@ -101,10 +93,7 @@ static popliner_status replicas_json(const popliner_replicas *replicas,
                                                    : json_integer((json_int_t)summary->best)) &&
            done;
     done = pl_report_put(json, "candidates", rows) && done;
-    popliner_status status =
-        done ? pl_report_json(json, text, error) : pl_fail_memory(error, "a report");
-    json_decref(json);
-    return status;
+    return pl_report_whole(json, done);
 }
 
 popliner_status popliner_report_replicas(const popliner_replicas *replicas,
@@ -125,7 +114,7 @@ popliner_status popliner_report_replicas(const popliner_replicas *replicas,
     if (status != POPLINER_OK)
         return status;
     if (format == POPLINER_FORMAT_JSON) {
-        status = replicas_json(replicas, &input, &text, error);
+        status = pl_report_json(replicas_json(replicas, &input), &text, error);
         return pl_report_finish(&text, status, result, error);
     }
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)

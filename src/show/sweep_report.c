@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
 
-#include "base/failure.h"
 #include "base/structs.h"
 #include "show/plan_rows.h"
 #include "show/report_parts.h"
@@ -19,21 +18,13 @@ static json_t *row_json(const pl_certificate_input *names, uint64_t value,
     return result;
 }
 
-static popliner_status sweep_json(const popliner_sweep *sweep, const pl_certificate_input *names,
-                                  pl_text *text, popliner_error *error) {
+/* NULL without memory. */
+static json_t *sweep_json(const popliner_sweep *sweep, const pl_certificate_input *names) {
     json_t *rows = json_array();
     bool done = rows != NULL;
     for (size_t i = 0; done && i < sweep->num_values; i++)
         done = json_array_append_new(rows, row_json(names, sweep->values[i], sweep->plans[i])) == 0;
-    if (!done) {
-        json_decref(rows);
-        return pl_fail_memory(error, "a report");
-    }
-    json_t *json = json_pack("{s:s, s:o}", "sweep", sweep->what, "results", rows);
-    popliner_status status =
-        json == NULL ? pl_fail_memory(error, "a report") : pl_report_json(json, text, error);
-    json_decref(json);
-    return status;
+    return json_pack("{s:s, s:o}", "sweep", sweep->what, "results", pl_report_whole(rows, done));
 }
 
 popliner_status popliner_report_sweep(const popliner_sweep *sweep,
@@ -53,7 +44,7 @@ popliner_status popliner_report_sweep(const popliner_sweep *sweep,
     if (status != POPLINER_OK)
         return status;
     if (format == POPLINER_FORMAT_JSON) {
-        status = sweep_json(&own, &input, &text, error);
+        status = pl_report_json(sweep_json(&own, &input), &text, error);
         return pl_report_finish(&text, status, result, error);
     }
     pl_text_format(&text, "%s%c", own.what, delimiter);

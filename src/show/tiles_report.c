@@ -199,10 +199,7 @@ popliner_status pl_report_tiles(const popliner_profile *profile, popliner_format
     if (status == POPLINER_OK)
         status = fill(&table, profile, error);
     if (status == POPLINER_OK && format == POPLINER_FORMAT_JSON) {
-        json_t *document = as_json(&table);
-        status = document == NULL ? pl_fail_memory(error, "a report")
-                                  : pl_report_json(document, &text, error);
-        json_decref(document);
+        status = pl_report_json(as_json(&table), &text, error);
     } else if (status == POPLINER_OK) {
         write_text(&table, format == POPLINER_FORMAT_CSV ? ',' : '\t', &text);
     }
