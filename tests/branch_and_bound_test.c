@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "shared_instance.h"
 #include "test.h"
+#include "test_data.h"
 
 #include "solve/branch_and_bound.h"
 #include "solve/no_goods.h"
@@ -133,22 +134,11 @@ static void keeps_to_fixed_stages(void **state) {
     }
 }
 
-static bool yes(void *user) {
-    (void)user;
-    return true;
-}
-
 /* A chain for which GLPK alone has no answer within minutes; and stopping. */
 static void long_chains(void **state) {
     (void)state;
     static shared_instance in;
-    draw_shared_instance(&in, 0);
-    discard_shared_instance(&in);
-    in.num_units = 40;
-    make_shared_costs(&in);
-    memset(in.cut_rules, 0, sizeof in.cut_rules);
-    in.options.num_pairs = 0;
-    in.options.max_stage_bytes = 100000;
+    draw_long_shared_chain(&in, 40);
     popliner_plan plan = {0};
     assert_int_equal(pl_solve(in.costs, &in.options, &plan, NULL), POPLINER_OK);
     assert_int_equal(plan.status, POPLINER_PLAN_OPTIMAL);
@@ -162,7 +152,8 @@ static void long_chains(void **state) {
     pl_shared shared = {0};
     pl_split split = {0};
     pl_search_result result = {0};
-    pl_stop at_once = {INFINITY, yes, NULL};
+    size_t none = 0;
+    pl_stop at_once = {INFINITY, test_stop_after, &none};
     const pl_shared_search search = {.problem = &in.problem,
                                      .filter = &in.filter,
                                      .goal = PL_GOAL_ANY,

@@ -115,23 +115,12 @@ static void keeps_to_fixed_stages(void **state) {
     assert_true(num_checked > NUM_INSTANCES / 9 / 5);
 }
 
-static bool yes(void *user) {
-    (void)user;
-    return true;
-}
-
 /* Longer chains on the IPUs 0,1,2,0,1,2 are solved, and a better split than the best is not found.
  * Stopping leaves nothing. */
 static void long_chains(void **state) {
     (void)state;
     static shared_instance in;
-    draw_shared_instance(&in, 0);
-    discard_shared_instance(&in);
-    in.num_units = 48;
-    make_shared_costs(&in);
-    memset(in.cut_rules, 0, sizeof in.cut_rules);
-    in.options.num_pairs = 0;
-    in.options.max_stage_bytes = 100000;
+    draw_long_shared_chain(&in, 48);
     popliner_plan plan = {0};
     assert_int_equal(pl_solve(in.costs, &in.options, &plan, NULL), POPLINER_OK);
     assert_int_equal(plan.status, POPLINER_PLAN_OPTIMAL);
@@ -142,7 +131,8 @@ static void long_chains(void **state) {
     assert_int_equal(pl_problem_create(&in.problem, in.costs, &in.options, NULL, NULL),
                      POPLINER_OK);
     in.filter = pl_filter_of_limits(&in.problem);
-    pl_stop at_once = {INFINITY, yes, NULL};
+    size_t none = 0;
+    pl_stop at_once = {INFINITY, test_stop_after, &none};
     for (int is_stopped = 0; is_stopped < 2; ++is_stopped) {
         pl_shared shared = {0};
         pl_split split = {0};

@@ -393,14 +393,6 @@ static void solves_what_took_long(void **state) {
     }
 }
 
-static bool stop_after(void *user) {
-    size_t *left = user;
-    if (*left == 0)
-        return true;
-    --*left;
-    return false;
-}
-
 /* Whenever it is stopped, what it has is a split, or nothing; in the end it is the best. */
 static void stops_when_asked(void **state) {
     (void)state;
@@ -417,7 +409,7 @@ static void stops_when_asked(void **state) {
     for (size_t looks = 0; looks < 2000; looks = looks * 3 / 2 + 1) {
         popliner_plan plan = {0};
         size_t left = looks;
-        c.options.should_stop = stop_after;
+        c.options.should_stop = test_stop_after;
         c.options.should_stop_user = &left;
         assert_int_equal(pl_solve(c.costs, &c.options, &plan, NULL), POPLINER_OK);
         was_stopped = was_stopped || plan.is_stopped;

@@ -67,14 +67,6 @@ static void make_contrary(numbers n, uint64_t seed, instance *in) {
     }
 }
 
-static bool has_shared_ipus(const popliner_solver_options *options) {
-    for (size_t k = 0; options->device_map != NULL && k < options->num_mapped_stages; ++k)
-        for (size_t i = 0; i < k; ++i)
-            if (options->device_map[i] == options->device_map[k])
-                return true;
-    return false;
-}
-
 /* Whether the points are these; if not, says what differs first. */
 static bool are_points(const popliner_costs *costs, const popliner_solver_options *options,
                        const brute_answer *expected, size_t num_expected,

@@ -115,14 +115,6 @@ static const kind kinds[] = {
 
 enum { NUM_KINDS = sizeof kinds / sizeof *kinds };
 
-static bool shares_an_ipu(const popliner_solver_options *o) {
-    for (size_t i = 0; i < o->num_mapped_stages; ++i)
-        for (size_t k = 0; k < i; ++k)
-            if (o->device_map[i] == o->device_map[k])
-                return true;
-    return false;
-}
-
 /* The cycles of a stage on its IPU, which its place in the chain tells. */
 static uint64_t cycles_of(const popliner_costs *costs, const popliner_solver_options *o,
                           const reply *r, const chosen *c) {
@@ -157,7 +149,7 @@ static uint64_t value_of(const popliner_costs *costs, const popliner_solver_opti
         return sum;
     if (objective == POPLINER_OBJECTIVE_IPUS && o->device_map == NULL)
         return r->num_stages;
-    return objective == POPLINER_OBJECTIVE_CYCLES && !shares_an_ipu(o) ? slowest : UINT64_MAX;
+    return objective == POPLINER_OBJECTIVE_CYCLES && !has_shared_ipus(o) ? slowest : UINT64_MAX;
 }
 
 /* Lets one solver read what was written as path.lp and path.mps. */
@@ -256,7 +248,7 @@ static bool check_instance(const kind *k, uint64_t seed, const char *path) {
     brute_answer expected = brute_force(in.costs, &in.options);
     popliner_objective objective = expected.objectives[0];
     bool is_feasible = expected.status == POPLINER_PLAN_OPTIMAL;
-    if (objective == POPLINER_OBJECTIVE_BALANCE && shares_an_ipu(&in.options)) {
+    if (objective == POPLINER_OBJECTIVE_BALANCE && has_shared_ipus(&in.options)) {
         write_both(in.costs, &in.options, path, POPLINER_ERROR_USAGE);
     } else if (is_feasible || !is_empty(in.costs, &in.options, path)) {
         write_both(in.costs, &in.options, path, POPLINER_OK);
@@ -367,15 +359,6 @@ static void longer_chains_have_the_same_optimum(void **state) {
 
 /* ---- stopped ---- */
 
-/* Lets the solver ask so often whether to stop. */
-static bool stop_after(void *user) {
-    size_t *left = user;
-    if (*left == 0)
-        return true;
-    --*left;
-    return false;
-}
-
 static bool says(const char *path, const char *what) {
     char file[300];
     size_t size;
@@ -404,7 +387,7 @@ static void stopped_solves_are_written(void **state) {
         draw_instance(&stopped[seed % 2].wish, seed, &in);
         brute_answer expected = brute_force(in.costs, &in.options);
         size_t left = seed % 9;
-        in.options.should_stop = stop_after;
+        in.options.should_stop = test_stop_after;
         in.options.should_stop_user = &left;
         bool is_asked = test_takes_case(seed, 10) && expected.status == POPLINER_PLAN_OPTIMAL &&
                         expected.objectives[0] != POPLINER_OBJECTIVE_BALANCE;
@@ -418,7 +401,7 @@ static void stopped_solves_are_written(void **state) {
                 compare(in.costs, &in.options, expected.objectives[0], path, &expected.bounds[0],
                         difference);
             else
-                assert_true(shares_an_ipu(&in.options));
+                assert_true(has_shared_ipus(&in.options));
         }
         if (difference[0] != '\0') {
             print_instance(&in);

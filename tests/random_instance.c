@@ -455,6 +455,14 @@ void draw_instance(const instance_wish *wish, uint64_t seed, instance *in) {
         draw_speeds(in);
 }
 
+bool has_shared_ipus(const popliner_solver_options *options) {
+    for (size_t k = 0; options->device_map != NULL && k < options->num_mapped_stages; ++k)
+        for (size_t i = 0; i < k; ++i)
+            if (options->device_map[i] == options->device_map[k])
+                return true;
+    return false;
+}
+
 void free_instance(instance *in) {
     popliner_costs_free(in->costs);
 }

@@ -86,6 +86,9 @@ typedef struct instance_wish {
 void draw_instance(const instance_wish *wish, uint64_t seed, instance *in);
 void free_instance(instance *in);
 
+/* Whether the device map puts several stages on one IPU. */
+bool has_shared_ipus(const popliner_solver_options *options);
+
 /* As text that looks like C, among the errors. */
 void print_instance(const instance *in);
 

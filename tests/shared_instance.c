@@ -111,6 +111,16 @@ void discard_shared_instance(shared_instance *in) {
     popliner_costs_free(in->costs);
 }
 
+void draw_long_shared_chain(shared_instance *in, size_t num_units) {
+    draw_shared_instance(in, 0);
+    discard_shared_instance(in);
+    in->num_units = num_units;
+    make_shared_costs(in);
+    memset(in->cut_rules, 0, sizeof in->cut_rules);
+    in->options.num_pairs = 0;
+    in->options.max_stage_bytes = 100000;
+}
+
 /* ---- every split ---- */
 
 static size_t stage_of(const every_split *e, size_t unit) {

@@ -31,6 +31,10 @@ typedef struct shared_instance {
 void draw_shared_instance(shared_instance *in, uint64_t seed);
 void discard_shared_instance(shared_instance *in);
 
+/* The same on the IPUs 0,1,2,0,1,2 with so many units and no constraint, and more memory than they
+ * need; without the problem. */
+void draw_long_shared_chain(shared_instance *in, size_t num_units);
+
 /* The costs alone, for in->num_units. */
 void make_shared_costs(shared_instance *in);
 

@@ -29,14 +29,6 @@ typedef struct kind {
     size_t least_infeasible;
 } kind;
 
-static bool has_shared_ipus(const popliner_solver_options *options) {
-    for (size_t k = 0; options->device_map != NULL && k < options->num_mapped_stages; ++k)
-        for (size_t i = 0; i < k; ++i)
-            if (options->device_map[i] == options->device_map[k])
-                return true;
-    return false;
-}
-
 static void print_cuts(const char *what, const popliner_plan_stage *stages, size_t num_stages) {
     print_error("%s cuts before", what);
     for (size_t k = 1; k < num_stages; ++k)

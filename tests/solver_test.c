@@ -624,15 +624,6 @@ static void answers_when_time_runs_out(void **state) {
     popliner_costs_free(costs);
 }
 
-/* Lets the solver ask so often whether to stop. */
-static bool stop_after(void *user) {
-    size_t *left = user;
-    if (*left == 0)
-        return true;
-    --*left;
-    return false;
-}
-
 /* Wherever the solver is stopped, what it has is a split within the limits with bounds that hold,
  * and is only called optimal when it is; without and with GLPK, and with integer programs alone. */
 static void stops_in_the_middle(void **state) {
@@ -660,7 +651,7 @@ static void stops_in_the_middle(void **state) {
         for (size_t granted = 0; !is_done; granted += 1 + granted / 3) {
             popliner_plan plan = {0};
             size_t left = granted;
-            options.should_stop = stop_after;
+            options.should_stop = test_stop_after;
             options.should_stop_user = &left;
             assert_int_equal(pl_solve(costs, &options, &plan, NULL), POPLINER_OK);
             is_done = !plan.is_stopped;

@@ -204,6 +204,14 @@ void *test_new_array(size_t count, size_t item_size) {
     return items;
 }
 
+bool test_stop_after(void *left) {
+    size_t *num_questions = left;
+    if (*num_questions == 0)
+        return true;
+    --*num_questions;
+    return false;
+}
+
 uint64_t test_sum(const uint64_t *values, size_t count) {
     uint64_t sum = 0;
     for (size_t i = 0; i < count; i++)

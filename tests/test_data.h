@@ -66,6 +66,10 @@ void *test_new_array(size_t count, size_t item_size);
 
 uint64_t test_sum(const uint64_t *values, size_t count);
 
+/* Stops what asks whether to stop, at the question behind as many as the size_t says that `left`
+ * points to, which is counted down. */
+bool test_stop_after(void *left);
+
 /* What a listener was told: how often and what last, by level, and whether progress ended. */
 typedef struct test_told {
     size_t messages[4];
