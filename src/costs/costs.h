@@ -121,6 +121,11 @@ bool pl_costs_adds_shared_peaks(const popliner_costs *costs);
 void pl_costs_promise_quick_shared_peak(popliner_costs *costs);
 bool pl_costs_shared_peak_is_quick(const popliner_costs *costs);
 
+/* a + b, at most UINT64_MAX, which stands for what cannot be. */
+static inline uint64_t pl_add_or_never(uint64_t a, uint64_t b) {
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
 /* The largest sum of cut bytes that is told from others; larger ones are taken for it. One less
  * than UINT64_MAX, which stays free for "no split at all". */
 #define PL_MAX_CUT_BYTES (UINT64_MAX - 1)

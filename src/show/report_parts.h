@@ -31,7 +31,7 @@ bool pl_report_append(json_t *list, json_t *value);
 /* `json` if it is whole; else NULL, and `json` is released. */
 json_t *pl_report_whole(json_t *json, bool is_whole);
 
-/* Adds a document to the text, indented as Python's json does, and a line end; the document is freed.
+/* Adds a document to the text, indented as Python's json does, and a line end; then frees it.
  * Errors: MEMORY, also for NULL, which those who make documents return without memory. */
 popliner_status pl_report_json(json_t *document, pl_text *text, popliner_error *error);
 

@@ -194,28 +194,11 @@ static popliner_status add_load(lister *l, size_t split, size_t ipu) {
     return POPLINER_OK;
 }
 
-/* Whether pairs that may be in several stages are on one IPU in the split that is being listed. */
-static bool keeps_pairs(const lister *l) {
-    const pl_problem *p = l->e->problem;
-    for (size_t i = 0; i < p->options->num_pairs; ++i) {
-        const popliner_pair pair = p->options->pairs[i];
-        size_t a = 0;
-        size_t b = 0;
-        for (size_t stage = 1; stage < l->e->num_stages; ++stage) {
-            a = l->units[stage] <= pair.first_unit ? stage : a;
-            b = l->units[stage] <= pair.second_unit ? stage : b;
-        }
-        if (p->is_pair_active[i] != 0 && p->first_on_ipu[a] != p->first_on_ipu[b])
-            return false;
-    }
-    return true;
-}
-
 static popliner_status add_split(lister *l) {
     pl_enumeration *e = l->e;
     size_t split = e->count;
     uint64_t cut_bytes = 0;
-    if (!keeps_pairs(l))
+    if (pl_problem_broken_pairs(l->e->problem, l->units, l->e->num_stages) > 0)
         return POPLINER_OK;
     for (size_t stage = 0; stage < e->num_stages; ++stage) {
         e->first_units[split * e->num_stages + stage] = (uint32_t)l->units[stage];

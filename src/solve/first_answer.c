@@ -90,25 +90,6 @@ static double excess_of(uint64_t value, uint64_t max) {
     return value <= max ? 0.0 : (double)(value - max) / ((double)max + 1.0);
 }
 
-/* How many pairs are on different IPUs. */
-static size_t num_broken_pairs(const climb *c) {
-    size_t num_broken = 0;
-    for (size_t i = 0; i < c->problem->options->num_pairs; ++i) {
-        popliner_pair pair = c->problem->options->pairs[i];
-        size_t ipus[2] = {0, 0};
-        if (c->problem->is_pair_active[i] == 0)
-            continue;
-        for (size_t stage = 0; stage < c->num_stages; ++stage) {
-            if (c->cuts[stage] <= pair.first_unit && pair.first_unit < c->cuts[stage + 1])
-                ipus[0] = c->problem->first_on_ipu[stage];
-            if (c->cuts[stage] <= pair.second_unit && pair.second_unit < c->cuts[stage + 1])
-                ipus[1] = c->problem->first_on_ipu[stage];
-        }
-        num_broken += ipus[0] != ipus[1];
-    }
-    return num_broken;
-}
-
 /* The sixteenth power. */
 static double high_power(double x) {
     for (int i = 0; i < 4; ++i)
@@ -136,7 +117,7 @@ static pl_objective_values values_of(const climb *c) {
 
 static double excess_of_split(const climb *c, const pl_objective_values *v) {
     const pl_filter *f = c->asked->filter;
-    double excess = (double)num_broken_pairs(c);
+    double excess = (double)pl_problem_broken_pairs(c->problem, c->cuts, c->num_stages);
     for (size_t stage = 0; stage < c->num_stages; ++stage)
         if (c->problem->first_on_ipu[stage] == stage)
             excess += excess_of(c->loads[stage].peak_bytes,

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/failure.h"
+
 const char *popliner_objective_name(popliner_objective objective) {
     static const char *const names[] = {"memory", "cycles", "traffic", "ipus", "balance"};
     return names[objective];
@@ -12,6 +14,17 @@ const char *popliner_proof_name(popliner_proof proof) {
     static const char *const names[] = {"none", "dynamic_program", "integer_program", "search",
                                         "enumeration"};
     return names[proof];
+}
+
+popliner_status pl_plan_create_empty(bool is_stopped, popliner_plan **plan, popliner_error *error) {
+    *plan = calloc(1, sizeof **plan);
+    if (*plan == NULL)
+        return pl_fail_memory(error, "the plan");
+    (*plan)->status = POPLINER_PLAN_INFEASIBLE;
+    (*plan)->is_stopped = is_stopped;
+    (*plan)->infeasibility.obstacle = POPLINER_OBSTACLE_UNKNOWN;
+    pl_plan_summarise(*plan);
+    return POPLINER_OK;
 }
 
 void pl_plan_clear(popliner_plan *plan) {

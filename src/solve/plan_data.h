@@ -28,6 +28,10 @@ struct popliner_plan {
     popliner_plan_summary summary; /* of the above, by pl_plan_summarise */
 };
 
+/* A plan without stages, of which nothing is known: INFEASIBLE, and why is UNKNOWN. Errors:
+ * MEMORY. */
+popliner_status pl_plan_create_empty(bool is_stopped, popliner_plan **plan, popliner_error *error);
+
 /* Frees what the plan owns and makes it empty. NULL is fine. */
 void pl_plan_clear(popliner_plan *plan);
 

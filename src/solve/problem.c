@@ -263,6 +263,24 @@ void pl_problem_free(pl_problem *problem) {
     *problem = (pl_problem){0};
 }
 
+size_t pl_problem_broken_pairs(const pl_problem *problem, const size_t *first_units,
+                               size_t num_stages) {
+    size_t num_broken = 0;
+    for (size_t i = 0; i < problem->options->num_pairs; ++i) {
+        const popliner_pair pair = problem->options->pairs[i];
+        size_t first = 0;
+        size_t second = 0;
+        if (problem->is_pair_active[i] == 0)
+            continue;
+        for (size_t stage = 1; stage < num_stages; ++stage) {
+            first = first_units[stage] <= pair.first_unit ? stage : first;
+            second = first_units[stage] <= pair.second_unit ? stage : second;
+        }
+        num_broken += problem->first_on_ipu[first] != problem->first_on_ipu[second];
+    }
+    return num_broken;
+}
+
 size_t pl_problem_ipu(const pl_problem *problem, size_t stage) {
     return problem->is_mapped ? problem->options->device_map[stage] : stage;
 }

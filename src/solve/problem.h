@@ -72,6 +72,11 @@ size_t pl_problem_ipu(const pl_problem *problem, size_t stage);
 uint64_t pl_problem_cycles(const pl_problem *problem, size_t stage, size_t first_unit,
                            size_t last_unit);
 
+/* How many of the pairs that may be in several stages of an IPU are on different ones, in a split
+ * whose stages begin with first_units[num_stages]. O(pairs * stages). */
+size_t pl_problem_broken_pairs(const pl_problem *problem, const size_t *first_units,
+                               size_t num_stages);
+
 /* What a split has to keep to beside the constraints. Max and min are of every IPU. */
 typedef struct pl_filter {
     uint64_t plain_limit_bytes; /* of IPUs that have no limit of their own */

@@ -10,6 +10,7 @@
 #include "base/growth.h"
 #include "base/product.h"
 #include "base/structs.h"
+#include "costs/costs.h"
 #include "solve/owned_options.h"
 #include "solve/plan_data.h"
 
@@ -66,10 +67,6 @@ static uint64_t reduce_cycles(const search *s, size_t num_replicas, uint64_t par
     return o->bandwidth_bytes == 0 ? 0 : pl_ratio_up(above, 4, below, 2);
 }
 
-static uint64_t add_cycles(uint64_t a, uint64_t b) {
-    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
 static popliner_replicas_candidate candidate_of(const search *s, const walk *w, size_t num_replicas,
                                                 uint64_t micro_batches, point p) {
     popliner_replicas_candidate c = {
@@ -82,7 +79,7 @@ static popliner_replicas_candidate candidate_of(const search *s, const walk *w, 
         .reduce_cycles = reduce_cycles(s, num_replicas, p.parameter_bytes),
         .is_proven = !w->is_stopped,
     };
-    c.step_cycles = add_cycles(c.pipeline_cycles, c.reduce_cycles);
+    c.step_cycles = pl_add_or_never(c.pipeline_cycles, c.reduce_cycles);
     return c;
 }
 
@@ -247,19 +244,6 @@ static popliner_status complete(search *s, walk *w, popliner_replicas_candidate 
     return POPLINER_OK;
 }
 
-/* A plan without stages, for a pipeline that there is not. */
-static popliner_status add_empty_plan(popliner_replicas_candidate *c, popliner_error *error) {
-    popliner_plan *plan = calloc(1, sizeof *plan);
-    if (plan == NULL)
-        return pl_fail_memory(error, "the plan");
-    plan->status = POPLINER_PLAN_INFEASIBLE;
-    plan->infeasibility.obstacle = POPLINER_OBSTACLE_UNKNOWN;
-    pl_plan_summarise(plan);
-    c->plan = plan;
-    c->is_proven = true;
-    return POPLINER_OK;
-}
-
 /* The best number of replicas of pipelines of so many IPUs. */
 static popliner_status find_candidate(search *s, size_t num_ipus, popliner_replicas_candidate *best,
                                       popliner_error *error) {
@@ -282,10 +266,14 @@ static popliner_status find_candidate(search *s, size_t num_ipus, popliner_repli
         if (s->is_stopped)
             break;
     }
-    if (status == POPLINER_OK && best->num_replicas > 0)
+    if (status == POPLINER_OK && best->num_replicas > 0) {
         status = complete(s, &w, best, error);
-    else if (status == POPLINER_OK && !s->is_stopped)
-        status = add_empty_plan(best, error);
+    } else if (status == POPLINER_OK && !s->is_stopped) {
+        popliner_plan *none = NULL; /* of a pipeline that there is not */
+        status = pl_plan_create_empty(false, &none, error);
+        best->plan = none;
+        best->is_proven = status == POPLINER_OK;
+    }
     free(w.points);
     return status;
 }

@@ -159,10 +159,6 @@ typedef struct sizes {
     size_t *previous;   /* [stages]: the stage before on the same IPU, or SIZE_MAX */
 } sizes;
 
-static uint64_t add(uint64_t a, uint64_t b) {
-    return a >= NONE - b ? NONE : a + b;
-}
-
 /* The least for the stages of the IPU so far, with one stage more. */
 static void add_stage(const relaxation *r, sizes *s, size_t stage) {
     size_t width = r->num_units + 1;
@@ -179,7 +175,7 @@ static void add_stage(const relaxation *r, sizes *s, size_t stage) {
         if (own[k] == NONE)
             continue;
         for (size_t j = 1; j + k < width; ++j) {
-            uint64_t both = before[j] == NONE ? NONE : add(before[j], own[k]);
+            uint64_t both = pl_add_or_never(before[j], own[k]);
             sum[j + k] = both < sum[j + k] ? both : sum[j + k];
         }
     }
@@ -245,7 +241,7 @@ static void read_sizes(const relaxation *r, const sizes *s, size_t stage, size_t
         uint64_t sum = s->of_ipu[stage * width + count];
         size_t k = 1;
         while (k < count && (own[k] == NONE || before[count - k] == NONE ||
-                             add(before[count - k], own[k]) != sum))
+                             pl_add_or_never(before[count - k], own[k]) != sum))
             ++k;
         size_of[stage] = k;
         count -= k;
@@ -364,7 +360,7 @@ static bool read_split(const relaxation *r, weights *w) {
     for (size_t stage = 0; stage < r->num_stages; ++stage) {
         size_t end = w->ends[stage * r->num_units + unit];
         uint64_t *sum = &w->sums[r->problem->first_on_ipu[stage]];
-        *sum = add(*sum, row(r, stage, unit)[end - 1 - unit]);
+        *sum = pl_add_or_never(*sum, row(r, stage, unit)[end - 1 - unit]);
         if (!pl_split_append(&w->split, unit))
             return false;
         unit = end;

@@ -53,18 +53,6 @@ static bool is_stop_wanted(void *user) {
     return pl_stop_is_wanted(user);
 }
 
-/* A plan without stages, if none is known by the time. */
-static popliner_status make_empty_plan(popliner_plan **plan, popliner_error *error) {
-    *plan = calloc(1, sizeof **plan);
-    if (*plan == NULL)
-        return pl_fail_memory(error, "the plan");
-    (*plan)->status = POPLINER_PLAN_INFEASIBLE;
-    (*plan)->is_stopped = true;
-    (*plan)->infeasibility.obstacle = POPLINER_OBSTACLE_UNKNOWN;
-    pl_plan_summarise(*plan);
-    return POPLINER_OK;
-}
-
 /* Solves for the first objectives where no stage may take longer; without a limit for the first
  * time, with reasons. The objective of cycles is kept by the table. */
 static popliner_status attempt(search *s, uint64_t max_cycles, size_t num_objectives,
@@ -81,7 +69,7 @@ static popliner_status attempt(search *s, uint64_t max_cycles, size_t num_object
     s->is_stopped = s->is_stopped || (status == POPLINER_OK && costs == NULL);
     if (status == POPLINER_OK && s->is_stopped) {
         popliner_costs_free(costs);
-        return is_first ? make_empty_plan(plan, error) : POPLINER_OK;
+        return is_first ? pl_plan_create_empty(true, plan, error) : POPLINER_OK;
     }
     double left = s->stop.deadline_seconds - pl_clock_seconds();
     if (status == POPLINER_OK)
