@@ -13,6 +13,7 @@
 #include "popliner/operations.h"
 #include "popliner/pipeline.h"
 #include "popliner/report.h"
+#include "popliner/sections.h"
 
 typedef enum model_choice { MODEL_DEFAULT, MODEL_POPLINER, MODEL_FULL } model_choice;
 
@@ -32,6 +33,12 @@ typedef struct repeated {
     const char *texts[MAX_REPEATS];
     size_t count;
 } repeated;
+
+/* A section that is to be written into a file. */
+typedef struct output_file {
+    popliner_section section;
+    const char *path;
+} output_file;
 
 enum { MAX_UNUSED = 2 };
 
@@ -59,6 +66,10 @@ typedef struct options {
     const char *calibration; /* what was learnt from one before */
     const char *save_to_file;
     bool load_from_file;
+    bool has_section; /* one is printed */
+    popliner_section section;
+    output_file outputs[MAX_REPEATS];
+    size_t num_outputs;
 
     popliner_format format;
     bool has_format; /* it was asked for */

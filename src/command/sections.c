@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "command/sections.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/written_files.h"
+#include "popliner/sections.h"
+
+static popliner_status make_text(session *s, popliner_section section,
+                                 const popliner_certificate *certificate, popliner_format format,
+                                 char **text, popliner_error *error) {
+    return popliner_section_text(s->analysis, section,
+                                 session_memory_model(s, POPLINER_MEMORY_MODEL_FULL), certificate,
+                                 format, text, error);
+}
+
+popliner_status print_section(session *s, const popliner_certificate *certificate,
+                              popliner_error *error) {
+    char *text = NULL;
+    popliner_status status =
+        make_text(s, s->options.section, certificate, s->options.format, &text, error);
+    return status == POPLINER_OK ? session_print(text, error) : status;
+}
+
+/* The format that the name of a file ends with, or else that of --format. */
+static popliner_format format_of(const char *path, popliner_format otherwise) {
+    const char *slash = strrchr(path, '/');
+    const char *end = strrchr(slash == NULL ? path : slash, '.');
+    if (end == NULL)
+        return otherwise;
+    return strcmp(end, ".csv") == 0    ? POPLINER_FORMAT_CSV
+           : strcmp(end, ".tsv") == 0  ? POPLINER_FORMAT_TSV
+           : strcmp(end, ".json") == 0 ? POPLINER_FORMAT_JSON
+                                       : otherwise;
+}
+
+popliner_status write_outputs(session *s, const popliner_certificate *certificate,
+                              popliner_error *error) {
+    const options *o = &s->options;
+    popliner_status status = POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && i < o->num_outputs; i++) {
+        const output_file *output = &o->outputs[i];
+        char *text = NULL;
+        if ((output->section == POPLINER_SECTION_PLAN) != (certificate != NULL))
+            continue;
+        status = make_text(s, output->section, certificate, format_of(output->path, o->format),
+                           &text, error);
+        if (status == POPLINER_OK)
+            status = write_output_file(output->path, text, strlen(text), error);
+        free(text);
+    }
+    return status;
+}

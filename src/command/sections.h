@@ -1,0 +1,19 @@
+/* --section and --output: sections on standard output and in files.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_COMMAND_SECTIONS_H
+#define PL_COMMAND_SECTIONS_H
+
+#include "command/session.h"
+#include "popliner/certificate.h"
+
+/* Prints the section that was asked for. `certificate` is that of the plan, and NULL for all other
+ * sections. */
+popliner_status print_section(session *s, const popliner_certificate *certificate,
+                              popliner_error *error);
+
+/* Writes the files of --output: those of the plan if there is a certificate, else all others. */
+popliner_status write_outputs(session *s, const popliner_certificate *certificate,
+                              popliner_error *error);
+
+#endif
