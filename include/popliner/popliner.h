@@ -25,6 +25,7 @@
 #include "popliner/sections.h"
 #include "popliner/solver.h"
 #include "popliner/stage.h"
+#include "popliner/trace.h"
 #include "popliner/variants.h"
 
 #ifdef __cplusplus

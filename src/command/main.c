@@ -33,7 +33,7 @@ static popliner_status load_ahead(session *s, popliner_error *error) {
     request r = {0};
     if (!o->memory_totals && !o->operation_breakdown && !o->layer_breakdown &&
         !o->memory_affinity && !o->interlayer_communication && !o->diagnose &&
-        o->evaluate == NULL && !o->has_section && o->num_outputs == 0)
+        o->evaluate == NULL && !o->has_section && o->num_outputs == 0 && o->trace == NULL)
         return POPLINER_OK;
     popliner_status status = popliner_analysis_load_rest(s->analysis, NULL, error);
     if (status == POPLINER_OK && o->solve)

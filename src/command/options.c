@@ -82,6 +82,9 @@ static const option table[] = {
     {KIND_OUTPUT, 0, "output", "SECTION=FILE", SECTIONS, 0,
      "write such a table into a file, beside whatever is\nprinted; .csv, .tsv or .json says in "
      "which format"},
+    {KIND_TEXT, 0, "trace", "FILE", NULL, offsetof(options, trace),
+     "write programs, cycles and memory along the steps as a\ntrace for Perfetto, with the stages "
+     "of --solve or\n--evaluate (docs/trace.md)"},
     {KIND_TEXT, 0, "save-to-file", "FILE", NULL, offsetof(options, save_to_file),
      "store the analysis; later runs load it faster"},
     {KIND_FLAG, 0, "load-from-file", NULL, NULL, offsetof(options, load_from_file),
@@ -563,9 +566,11 @@ enum {
     SAVE_TO_FILE = 1 << 8,
     SECTION = 1 << 9,
     OUTPUT = 1 << 10,
-    NUM_ACTIONS = 11,
+    TRACE = 1 << 11,
+    NUM_ACTIONS = 12,
     ALL_ACTIONS = (1 << NUM_ACTIONS) - 1,
-    NEW_ACTIONS = EVALUATE | DIAGNOSE | SECTION | OUTPUT, /* that PopLiner 1.0.0 did not have */
+    NEW_ACTIONS =
+        EVALUATE | DIAGNOSE | SECTION | OUTPUT | TRACE, /* that PopLiner 1.0.0 did not have */
 };
 static const char *const action_names[NUM_ACTIONS] = {
     "solve",
@@ -579,6 +584,7 @@ static const char *const action_names[NUM_ACTIONS] = {
     "save-to-file",
     "section",
     "output",
+    "trace",
 };
 
 static unsigned actions_of(const options *o) {
@@ -589,7 +595,7 @@ static unsigned actions_of(const options *o) {
            (o->memory_affinity ? MEMORY_AFFINITY : 0u) |
            (o->interlayer_communication ? INTERLAYER_COMMUNICATION : 0u) |
            (o->save_to_file != NULL ? SAVE_TO_FILE : 0u) | (o->has_section ? SECTION : 0u) |
-           (o->num_outputs > 0 ? OUTPUT : 0u);
+           (o->num_outputs > 0 ? OUTPUT : 0u) | (o->trace != NULL ? TRACE : 0u);
 }
 
 /* Options that not every action uses: with others alone they would be ignored without a word. What
@@ -697,7 +703,7 @@ static const char *plan_option(const options *o) {
 /* Whether there is what the sections show, and nothing else is printed beside one. */
 static popliner_status check_sections(const options *o, const given *g, popliner_error *error) {
     static const char *const of_several[] = {"sweep", "pareto", "total-ipus", "calibrate", NULL};
-    const unsigned printing = actions_of(o) & ~(unsigned)(SAVE_TO_FILE | SECTION | OUTPUT);
+    const unsigned printing = actions_of(o) & ~(unsigned)(SAVE_TO_FILE | SECTION | OUTPUT | TRACE);
     const char *plan = plan_option(o);
     const char *several = first_given(g, of_several);
     if (plan != NULL && (printing & (SOLVE | EVALUATE)) != SOLVE &&
@@ -723,7 +729,7 @@ static popliner_status check_sections(const options *o, const given *g, popliner
 
 /* Whether each file that is written has a name of its own. */
 static popliner_status check_written(const options *o, popliner_error *error) {
-    const char *const others[] = {o->save_to_file, o->write_lp, o->write_mps};
+    const char *const others[] = {o->save_to_file, o->write_lp, o->write_mps, o->trace};
     for (size_t i = 0; i < o->num_outputs; i++)
         for (size_t k = 0; k < sizeof others / sizeof *others; k++)
             if (others[k] != NULL && strcmp(o->outputs[i].path, others[k]) == 0)
@@ -982,10 +988,11 @@ static popliner_status check(options *o, const given *g, popliner_error *error) 
         return fail(error, "--ipu %zu: --%s splits the whole model; leave out --ipu", o->ipu,
                     o->solve ? "solve" : "evaluate");
     if (actions_of(o) == 0)
-        return fail(error, "nothing to do: give at least one of --solve, --evaluate, --diagnose, "
-                           "--layer-breakdown, "
-                           "--operation-breakdown, --memory-totals, --memory-affinity, "
-                           "--interlayer-communication, --section, --output, --save-to-file");
+        return fail(error,
+                    "nothing to do: give at least one of --solve, --evaluate, --diagnose, "
+                    "--layer-breakdown, "
+                    "--operation-breakdown, --memory-totals, --memory-affinity, "
+                    "--interlayer-communication, --section, --output, --trace, --save-to-file");
     status = check_sections(o, g, error);
     return status == POPLINER_OK ? check_format(o, error) : status;
 }

@@ -6,6 +6,7 @@
 
 #include "command/written_files.h"
 #include "popliner/sections.h"
+#include "popliner/trace.h"
 
 static popliner_status make_text(session *s, popliner_section section,
                                  const popliner_certificate *certificate, popliner_format format,
@@ -35,6 +36,18 @@ static popliner_format format_of(const char *path, popliner_format otherwise) {
                                        : otherwise;
 }
 
+static popliner_status write_trace(session *s, const popliner_certificate *certificate,
+                                   popliner_error *error) {
+    char *text = NULL;
+    popliner_status status =
+        popliner_trace_text(s->analysis, session_memory_model(s, POPLINER_MEMORY_MODEL_FULL),
+                            certificate, &text, error);
+    if (status == POPLINER_OK)
+        status = write_output_file(s->options.trace, text, strlen(text), error);
+    free(text);
+    return status;
+}
+
 popliner_status write_outputs(session *s, const popliner_certificate *certificate,
                               popliner_error *error) {
     const options *o = &s->options;
@@ -50,5 +63,8 @@ popliner_status write_outputs(session *s, const popliner_certificate *certificat
             status = write_output_file(output->path, text, strlen(text), error);
         free(text);
     }
+    if (status == POPLINER_OK && o->trace != NULL &&
+        (certificate != NULL || (!o->solve && o->evaluate == NULL)))
+        status = write_trace(s, certificate, error);
     return status;
 }

@@ -1,4 +1,4 @@
-/* --section and --output: sections on standard output and in files.
+/* --section, --output and --trace: tables and traces on standard output and in files.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_COMMAND_SECTIONS_H
@@ -12,7 +12,8 @@
 popliner_status print_section(session *s, const popliner_certificate *certificate,
                               popliner_error *error);
 
-/* Writes the files of --output: those of the plan if there is a certificate, else all others. */
+/* Writes the files of --output: those of the plan if there is a certificate, else all others; and
+ * that of --trace, with the certificate where one is to come. */
 popliner_status write_outputs(session *s, const popliner_certificate *certificate,
                               popliner_error *error);
 

@@ -100,7 +100,7 @@ popliner_status check_program_files(const options *o, const char *read, const ch
 
 popliner_status check_output_files(const options *o, const char *read, const char *also_read,
                                    popliner_error *error) {
-    popliner_status status = POPLINER_OK;
+    popliner_status status = check_file("trace", "the trace", o->trace, read, also_read, error);
     for (size_t i = 0; status == POPLINER_OK && i < o->num_outputs; i++)
         status = check_file("output", "the section", o->outputs[i].path, read, also_read, error);
     return status;
