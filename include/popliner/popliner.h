@@ -19,6 +19,7 @@
 #include "popliner/operations.h"
 #include "popliner/pareto.h"
 #include "popliner/pipeline.h"
+#include "popliner/plot.h"
 #include "popliner/profile.h"
 #include "popliner/replicas.h"
 #include "popliner/report.h"

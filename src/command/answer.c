@@ -132,8 +132,8 @@ static popliner_status write_programs(const session *s, const request *r, const 
  * original's array. */
 static popliner_status print_plan(session *s, const popliner_certificate *certificate,
                                   popliner_error *error) {
-    if (s->options.has_section)
-        return print_section(s, certificate, error);
+    if (options_show_plan(&s->options))
+        return print_shown(s, certificate, error);
     popliner_format format = s->options.format;
     popliner_certificate_form form = format == POPLINER_FORMAT_JSON ? POPLINER_CERTIFICATE_JSON
                                      : s->options.costs == NULL && !s->options.has_format

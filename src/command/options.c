@@ -48,6 +48,9 @@ static const popliner_schedule schedules[] = {
 /* In the order of their bits, but for the last. */
 #define EFFECTS "layout|passing|buffers|none"
 
+/* In the order of popliner_plot. */
+#define PLOTS "tiles|liveness|plan"
+
 /* In the order of popliner_section. */
 #define SECTIONS                                                                                   \
     "summary|plan|tiles|categories|liveness|variables|operations|programs|layers|pairs|"           \
@@ -82,6 +85,9 @@ static const option table[] = {
     {KIND_OUTPUT, 0, "output", "SECTION=FILE", SECTIONS, 0,
      "write such a table into a file, beside whatever is\nprinted; .csv, .tsv or .json says in "
      "which format"},
+    {KIND_CHOICE, 0, "plot", PLOTS, PLOTS, 0,
+     "draw what is live on the tiles, or at the steps, as wide\nas the terminal; plan: what each "
+     "stage of --solve or\n--evaluate needs, instead of what they print"},
     {KIND_TEXT, 0, "trace", "FILE", NULL, offsetof(options, trace),
      "write programs, cycles and memory along the steps as a\ntrace for Perfetto, with the stages "
      "of --solve or\n--evaluate (docs/trace.md)"},
@@ -291,6 +297,9 @@ static popliner_status set_choice(const option *o, const char *value, options *r
     if (strcmp(o->name, "section") == 0) {
         result->section = (popliner_section)choice;
         result->has_section = true;
+    } else if (strcmp(o->name, "plot") == 0) {
+        result->plot = (popliner_plot)choice;
+        result->has_plot = true;
     } else if (strcmp(o->name, "format") == 0) {
         result->format = (popliner_format)choice;
         result->has_format = true;
@@ -567,10 +576,11 @@ enum {
     SECTION = 1 << 9,
     OUTPUT = 1 << 10,
     TRACE = 1 << 11,
-    NUM_ACTIONS = 12,
+    PLOT = 1 << 12,
+    NUM_ACTIONS = 13,
     ALL_ACTIONS = (1 << NUM_ACTIONS) - 1,
-    NEW_ACTIONS =
-        EVALUATE | DIAGNOSE | SECTION | OUTPUT | TRACE, /* that PopLiner 1.0.0 did not have */
+    NEW_ACTIONS = EVALUATE | DIAGNOSE | SECTION | OUTPUT | TRACE |
+                  PLOT, /* that PopLiner 1.0.0 did not have */
 };
 static const char *const action_names[NUM_ACTIONS] = {
     "solve",
@@ -585,6 +595,7 @@ static const char *const action_names[NUM_ACTIONS] = {
     "section",
     "output",
     "trace",
+    "plot",
 };
 
 static unsigned actions_of(const options *o) {
@@ -595,7 +606,8 @@ static unsigned actions_of(const options *o) {
            (o->memory_affinity ? MEMORY_AFFINITY : 0u) |
            (o->interlayer_communication ? INTERLAYER_COMMUNICATION : 0u) |
            (o->save_to_file != NULL ? SAVE_TO_FILE : 0u) | (o->has_section ? SECTION : 0u) |
-           (o->num_outputs > 0 ? OUTPUT : 0u) | (o->trace != NULL ? TRACE : 0u);
+           (o->num_outputs > 0 ? OUTPUT : 0u) | (o->trace != NULL ? TRACE : 0u) |
+           (o->has_plot ? PLOT : 0u);
 }
 
 /* Options that not every action uses: with others alone they would be ignored without a word. What
@@ -692,33 +704,49 @@ static popliner_status check_costs(const options *o, const given *g, popliner_er
     return POPLINER_OK;
 }
 
-/* Whether a section of a plan is asked for, in the words of the option; else NULL. */
+bool options_show_plan(const options *o) {
+    return (o->has_section && o->section == POPLINER_SECTION_PLAN) ||
+           (o->has_plot && o->plot == POPLINER_PLOT_PLAN);
+}
+
+/* The option that needs the one split of --solve or --evaluate; NULL if none does. */
 static const char *plan_option(const options *o) {
     for (size_t i = 0; i < o->num_outputs; i++)
         if (o->outputs[i].section == POPLINER_SECTION_PLAN)
             return "--output plan";
-    return o->has_section && o->section == POPLINER_SECTION_PLAN ? "--section plan" : NULL;
+    if (!options_show_plan(o))
+        return NULL;
+    return o->has_plot ? "--plot plan" : "--section plan";
 }
 
-/* Whether there is what the sections show, and nothing else is printed beside one. */
-static popliner_status check_sections(const options *o, const given *g, popliner_error *error) {
+/* Whether there is what sections, plots and traces show, and nothing else is printed beside the
+ * first two. */
+static popliner_status check_shown(const options *o, const given *g, popliner_error *error) {
     static const char *const of_several[] = {"sweep", "pareto", "total-ipus", "calibrate", NULL};
-    const unsigned printing = actions_of(o) & ~(unsigned)(SAVE_TO_FILE | SECTION | OUTPUT | TRACE);
+    const unsigned printing =
+        actions_of(o) & ~(unsigned)(SAVE_TO_FILE | SECTION | OUTPUT | TRACE | PLOT);
+    const unsigned splitting = printing & (SOLVE | EVALUATE);
     const char *plan = plan_option(o);
     const char *several = first_given(g, of_several);
-    if (plan != NULL && (printing & (SOLVE | EVALUATE)) != SOLVE &&
-        (printing & (SOLVE | EVALUATE)) != EVALUATE)
+    const char *shown = o->has_plot ? "--plot" : "--section";
+    if (plan != NULL && splitting != SOLVE && splitting != EVALUATE)
         return fail(error, "%s: give --solve or --evaluate, whose stages it shows%s", plan,
-                    (printing & SOLVE) != 0 ? ", not both" : "");
+                    splitting != 0 ? ", not both" : "");
+    plan = plan == NULL && o->trace != NULL && splitting != 0 ? "--trace" : plan;
     if (plan != NULL && several != NULL)
         return fail(error, "%s: shows the stages of one split; leave out --%s", plan, several);
-    if (o->has_section &&
-        (o->section == POPLINER_SECTION_PLAN ? (printing & ~(unsigned)(SOLVE | EVALUATE)) != 0
-                                             : printing != 0))
-        return fail(error,
-                    "--section %s: is all that is printed; write it into a file with --output, or "
-                    "leave out the rest",
-                    popliner_section_name(o->section));
+    if (plan != NULL && splitting == (SOLVE | EVALUATE))
+        return fail(error, "%s: shows the stages of --solve or of --evaluate; give one of them",
+                    plan);
+    if (o->has_plot && o->has_section)
+        return fail(error, "--plot and --section exclude each other: write the section into a file "
+                           "with --output");
+    if ((o->has_plot || o->has_section) &&
+        (options_show_plan(o) ? printing != splitting : printing != 0))
+        return fail(error, "%s: is all that is printed; leave out the rest%s", shown,
+                    o->has_plot ? "" : ", or write the section into a file with --output");
+    if (o->has_plot && o->has_format)
+        return fail(error, "--plot: has no --format; --section gives its numbers");
     for (size_t i = 0; i < o->num_outputs; i++)
         for (size_t k = 0; k < i; k++)
             if (strcmp(o->outputs[i].path, o->outputs[k].path) == 0)
@@ -988,12 +1016,12 @@ static popliner_status check(options *o, const given *g, popliner_error *error) 
         return fail(error, "--ipu %zu: --%s splits the whole model; leave out --ipu", o->ipu,
                     o->solve ? "solve" : "evaluate");
     if (actions_of(o) == 0)
-        return fail(error,
-                    "nothing to do: give at least one of --solve, --evaluate, --diagnose, "
-                    "--layer-breakdown, "
-                    "--operation-breakdown, --memory-totals, --memory-affinity, "
-                    "--interlayer-communication, --section, --output, --trace, --save-to-file");
-    status = check_sections(o, g, error);
+        return fail(error, "nothing to do: give at least one of --solve, --evaluate, --diagnose, "
+                           "--layer-breakdown, "
+                           "--operation-breakdown, --memory-totals, --memory-affinity, "
+                           "--interlayer-communication, --section, --output, --plot, --trace, "
+                           "--save-to-file");
+    status = check_shown(o, g, error);
     return status == POPLINER_OK ? check_format(o, error) : status;
 }
 

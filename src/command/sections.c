@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/terminal.h"
 #include "command/written_files.h"
+#include "popliner/plot.h"
 #include "popliner/sections.h"
 #include "popliner/trace.h"
 
@@ -16,11 +18,19 @@ static popliner_status make_text(session *s, popliner_section section,
                                  format, text, error);
 }
 
-popliner_status print_section(session *s, const popliner_certificate *certificate,
-                              popliner_error *error) {
+popliner_status print_shown(session *s, const popliner_certificate *certificate,
+                            popliner_error *error) {
+    const options *o = &s->options;
     char *text = NULL;
-    popliner_status status =
-        make_text(s, s->options.section, certificate, s->options.format, &text, error);
+    popliner_status status;
+    if (o->has_plot) {
+        const popliner_plot_options how = terminal_plot_options();
+        status = popliner_plot_text(s->analysis, o->plot,
+                                    session_memory_model(s, POPLINER_MEMORY_MODEL_FULL),
+                                    certificate, &how, &text, error);
+    } else {
+        status = make_text(s, o->section, certificate, o->format, &text, error);
+    }
     return status == POPLINER_OK ? session_print(text, error) : status;
 }
 
