@@ -218,9 +218,13 @@ def check_profile(popliner, directory, work):
 
 def main():
     popliner, mkprofile, *directories = sys.argv[1:]
+    takes_all = bool(os.environ.get("POPLINER_TEST_ALL"))
+    if not takes_all:
+        print("[  QUICK   ] not all cases")
+        directories = directories[:1]
     with tempfile.TemporaryDirectory() as work:
         made = []
-        for i, options in enumerate(MADE):
+        for i, options in enumerate(MADE if takes_all else MADE[1:]):
             made.append(os.path.join(work, str(i)))
             run(mkprofile, *options.split(), "--output", made[-1])
         executed = sum(check_profile(popliner, directory, work)
