@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""--compare against a comparison of two outputs of --section, made here: every value, in CSV, TSV and
-JSON; what the text says; stored analyses; --max-growth; what cannot be compared.
+"""--compare against a comparison of two outputs of --section, made here: every value, in CSV, TSV
+and JSON; what the text says; stored analyses; --max-growth; what cannot be compared.
 
     changes_test.py POPLINER MKPROFILE SAMPLE
 """
@@ -367,7 +367,8 @@ def main():
             made[:2] = made[1::-1]
         check_growth(popliner, made[0], made[1], deciding, given)
         check_pair(popliner, [made[1]], [made[0]], (), ["--solve"])  # a stage less
-        check_pair(popliner, [os.path.join(made[0], "profile.pop")], [made[3]])  # cycles of another kind
+        # cycles of another kind
+        check_pair(popliner, [os.path.join(made[0], "profile.pop")], [made[3]])
         check_pair(popliner, [stored, "--load-from-file"], [made[0]])
         check_pair(popliner, [made[0]], [stored, "--load-from-file"], (), three)
         check_hostile(popliner, sample, work)

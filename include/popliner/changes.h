@@ -64,7 +64,7 @@ typedef struct popliner_change {
 } popliner_change;
 
 /* Compares. What loaded analyses lack is loaded; the listener of `now` is warned of what makes the
- * numbers mean less: other bytes per tile, another architecture, cycles from another source. Errors:
+ * numbers mean less: other bytes per tile, another architecture, cycles from elsewhere. Errors:
  * USAGE (struct_size; no analysis; one certificate alone, or not both in one memory model); INPUT
  * where the tiles cannot be matched: another number of them, on all IPUs or on each, or tiles of
  * another IPU alone; MEMORY; those of popliner_section_text. Cost: that of the sections TILES,

@@ -195,7 +195,7 @@ static void write_items(const popliner_changes *c, const listing *l, pl_text *te
         pl_text_add(text, "\n");
     }
     if (num_changed > MOST_LISTED)
-        pl_text_format(text, "  and %zu more: --format csv has all\n", num_changed - MOST_LISTED);
+        pl_text_format(text, "  and %zu more, which the table has\n", num_changed - MOST_LISTED);
     free(items);
 }
 
