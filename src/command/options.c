@@ -1155,8 +1155,8 @@ void options_print_help(FILE *stream) {
         "\n"
         "Exit status: 0 done, 1 no split fits (the best effort is printed), a stage of\n"
         "--evaluate does not, no layer was found, --diagnose is out of --tolerance or\n"
-        "finds a contradiction, or there is more than --max-growth, 2 wrong usage,\n"
-        "3 unreadable or unsupported input (or a file that cannot be written, or with\n"
-        "--strict a profile that contradicts itself), 4 internal error or not enough\n"
-        "memory.\n");
+        "finds a contradiction, or --compare finds more growth than --max-growth,\n"
+        "2 wrong usage, 3 unreadable or unsupported input (or a file that cannot be\n"
+        "written, or with --strict a profile that contradicts itself), 4 internal error\n"
+        "or not enough memory.\n");
 }
