@@ -283,6 +283,65 @@ static void devices_are_written_into(void **state) {
     assert_contains(run.err, "/dev/full");
 }
 
+/* ---- the tables that were there before ---- */
+
+static size_t count_of(const char *text, const char *part) {
+    size_t count = 0;
+    for (const char *at = text; (at = strstr(at, part)) != NULL; at++)
+        count++;
+    return count;
+}
+
+/* They keep their bytes, so a name that they cannot hold is told, once for each table. */
+static void names_that_do_not_fit_are_told(void **state) {
+    (void)state;
+    static const struct {
+        const char *option, *told, *section;
+    } tables[] = {
+        {"--operation-breakdown", "The table of operations: ", "--section operations"},
+        {"--layer-breakdown", "The table of layers: ", "--section layers"},
+        {"--memory-affinity", "The table of affinity between layers: ", "--section pairs"},
+        {"--interlayer-communication",
+         "The table of communication between layers: ", "--section pairs"},
+    };
+    static const struct {
+        const char *sql; /* what Layer1 is called from then on, in all names of compute sets */
+        const char *regex;
+        const char *csv, *tsv; /* what is told then */
+    } cases[] = {
+        {"'Layer1'", "(Layer\\d)/", NULL, NULL},
+        {"'Layer1,'", "(Layer\\d,?)/", "holds the delimiter;", NULL},
+        {"'Layer1' || char(9)", "(Layer\\d\\t?)/", NULL, "holds the delimiter;"},
+        {"'Layer1' || char(10)", "(Layer\\d\\n?)/", "holds a line break;", "holds a line break;"},
+    };
+    make_directory(in_scratch("report"));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char sql[300];
+        copy_file(SAMPLE "/profile.pop", in_scratch("report/profile.pop"), SIZE_MAX);
+        snprintf(sql, sizeof sql, "UPDATE compute_sets SET name = replace(name, 'Layer1', %s)",
+                 cases[i].sql);
+        change_database(in_scratch("report/profile.pop"), sql);
+        for (size_t k = 0; k < 2 * sizeof tables / sizeof *tables; k++) {
+            if (!test_takes_case(i + k / 2, 2))
+                continue;
+            const char *wanted = k % 2 == 0 ? cases[i].csv : cases[i].tsv;
+            RUN(&run, in_scratch("report/profile.pop"), tables[k / 2].option, "--format",
+                k % 2 == 0 ? "csv" : "tsv", "--layer-name-regex", cases[i].regex);
+            assert_int_equal(run.status, 0);
+            assert_contains(run.out, "Layer1");
+            assert_int_equal(count_of(run.err, "so that it can be read back"), wanted != NULL);
+            if (wanted != NULL) {
+                assert_contains(run.err, wanted);
+                assert_contains(run.err, tables[k / 2].told);
+                assert_contains(run.err, tables[k / 2].section);
+            }
+        }
+    }
+    RUN(&run, in_scratch("report/profile.pop"), "--operation-breakdown", "--layer-breakdown",
+        "--layer-name-regex", "(Layer\\d\\n?)/");
+    assert_int_equal(count_of(run.err, "so that it can be read back"), 2);
+}
+
 /* ---- other models, stored analyses, plans that do not fit ---- */
 
 static void either_model_is_shown(void **state) {
@@ -357,6 +416,7 @@ int main(void) {
         SCRATCH_TEST(files_are_written_once),
         SCRATCH_TEST(profiles_are_not_overwritten),
         SCRATCH_TEST(devices_are_written_into),
+        SCRATCH_TEST(names_that_do_not_fit_are_told),
         SCRATCH_TEST(either_model_is_shown),
         SCRATCH_TEST(stored_analyses_show_the_same),
         SCRATCH_TEST(plans_that_do_not_fit_are_shown),
