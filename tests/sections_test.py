@@ -507,6 +507,7 @@ class Comparison:
         self.where = where
         self.how = how
         self.counts = collections.Counter()
+        self.texts = {}  # by options: what was printed
         self.wrong = collections.Counter()
         self.problems = []
 
@@ -518,12 +519,15 @@ class Comparison:
                                  f"{str(theirs)[:300]!r}, second opinion {str(own)[:300]!r}")
 
     def run(self, *options):
-        """Bytes; b"" and a problem unless the status is 0, or 1: not what it should be."""
+        """Bytes; a problem unless the status is 0, or 1: not what it should be."""
+        if options in self.texts:
+            return self.texts[options]
         done = subprocess.run([self.command, "-q", *self.how, *options], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, check=False)
         if done.returncode not in (0, 1):
             self.problems.append(f"{self.where} {' '.join([*self.how, *options])}: status "
                                  f"{done.returncode}: {done.stderr.decode()}")
+        self.texts[options] = done.stdout
         return done.stdout
 
     def section(self, section, *options):
@@ -574,14 +578,14 @@ class Comparison:
         return [line.split("\t") for line in text.split("\n") if line]
 
     def breakdowns(self, model):
-        options = ("--memory-model", model)
+        options = () if model == "full" else ("--memory-model", model)
         names = {"Vertex state": "vertex_state_bytes", "Vertex code": "vertex_code_bytes",
                  "Exchange code": "exchange_code_bytes", "Control code": "control_code_bytes",
                  "Variables": "variables_bytes", "Unexplained": "unexplained_bytes"}
         for section, action in (("operations", "--operation-breakdown"),
                                 ("layers", "--layer-breakdown")):
             rows = self.section(section, *options)
-            head, *table = self.table(action, *options)
+            head, *table = self.table(action, "--memory-model", model)
             self.equal("rows of the old table", section, len(rows), len(table))
             for row, line in zip(rows, table):
                 fields = dict(zip(head, line))
@@ -774,12 +778,13 @@ NEEDS = {"low": "at_most_bytes", "expected": "expected_bytes", "high": "at_least
 SOLVES = (("--num-ipus", "2"), ("--num-ipus", "3", "--risk", "low"),
           ("--num-ipus", "3", "--schedule", "popart", "--recompute", "standard"),
           ("--num-ipus", "2", "--memory-model", "popliner"))
-MADE = (("--framework popart --inference --layers 3 --tiles 8 --execution", SOLVES[:1]),
-        ("--framework popart --training --layers 4 --tiles 8 --outline --accumulate", SOLVES),
+MADE = (("--framework popart --inference --layers 2 --tiles 4 --execution", SOLVES[:1]),
+        ("--framework popart --training --layers 2 --tiles 4 --outline --accumulate", SOLVES),
         ("--framework poptorch --training --layers 3 --tiles 4 --execution --seed 3", SOLVES[:2]),
         ("--framework tensorflow --training --layers 4 --tiles 8 --seed 7", SOLVES[1:3]),
         ("--framework popart --training --layers 3 --tiles 6 --pipeline 0|1", ()))
-PIPELINES = (("--framework popart --training --layers 3 --tiles 6 --pipeline 0|1", 1),
+PIPELINES = (("--framework popart --training --layers 2 --tiles 4 --pipeline 0", 1),
+             ("--framework popart --training --layers 3 --tiles 6 --pipeline 0|1", 1),
              ("--framework tensorflow --inference --layers 3 --tiles 6 --pipeline 1", 0),
              ("--framework popart --training --layers 4 --tiles 6 --pipeline 1|2 --outline", 2))
 
@@ -794,13 +799,13 @@ def main():
     sample = folders[0]
     if not every:
         print("[  QUICK   ] sections")
-        folders = folders[:1] + folders[1::4]
+        folders = folders[:1]
     counts, problems = collections.Counter(), []
     with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
         results = [pool.submit(look, command, schema, folder, SOLVES if every else SOLVES[:2])
                    for folder in folders]
         results += [pool.submit(make_and_look, command, tool, schema, *kind)
-                    for kind in (MADE if every else MADE[:2])]
+                    for kind in (MADE if every else MADE[:1])]
         results += [pool.submit(one_ipu, command, tool, schema, *kind)
                     for kind in (PIPELINES if every else PIPELINES[:1])]
         results.append(pool.submit(hostile, command, schema, sample))
