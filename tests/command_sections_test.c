@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "json_schema.h"
+#include "popliner/stage.h"
 
 #define SAMPLE PROJECT_DIRECTORY "/data/sample"
 
@@ -93,6 +94,12 @@ static void json_is_as_the_schema_says(void **state) {
         if (!schema_accepts(schema, NULL, document, complaint) ||
             !schema_accepts(schema, name, document, complaint))
             fail_msg("%s: %s", name, complaint);
+        for (int verdict = 0; i == NUM_SECTIONS && verdict <= POPLINER_FITS_NOT; verdict++) {
+            json_t *row = json_array_get(json_object_get(document, "rows"), 0);
+            json_object_set_new(row, "verdict",
+                                json_string(popliner_verdict_text((popliner_verdict)verdict)));
+            assert_true(schema_accepts(schema, NULL, document, complaint));
+        }
         /* a column too many, and one too few; a table without rows has neither */
         json_t *row = json_array_get(json_object_get(document, "rows"), 0);
         if (row != NULL) {

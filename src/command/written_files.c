@@ -189,8 +189,8 @@ static int replace_file(const char *path, mode_t old_mode, const char *bytes, si
     return fault;
 }
 
-/* Standard output or standard error, if a file is one of these under another name, like /dev/stdout:
- * it is not replaced, nor begun anew. -1: neither. */
+/* Standard output or standard error, if a file is one of these under another name, as /dev/stdout
+ * is: it is not replaced, nor begun anew. -1: neither. */
 static int standard_stream(const struct stat *info) {
     for (int file = STDOUT_FILENO; file <= STDERR_FILENO; file++) {
         struct stat stream;
