@@ -333,13 +333,15 @@ typedef struct popliner_option_names {
      * after", "forbidden cut after", "pair", "placement". They become texts such as "max_stages 3",
      * "device_map of 3 stages", "pair A and B", "placement A=0". */
     const char *constraints[POPLINER_NUM_CONSTRAINT_KINDS];
+
+    /* of popliner_section_text, before the name of a section */
+    const char *section; /* "section" */
 } popliner_option_names;
 
 #define POPLINER_OPTION_NAMES_INIT                                                                 \
     {                                                                                              \
-        sizeof(popliner_option_names), NULL, NULL, NULL, NULL, NULL, NULL, NULL, {                 \
-            NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL                                         \
-        }                                                                                          \
+        sizeof(popliner_option_names), NULL, NULL, NULL, NULL, NULL, NULL, NULL,                   \
+            {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}, NULL                                 \
     }
 
 /* Chooses stages that cover the chain, within all limits and constraints, so that

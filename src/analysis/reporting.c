@@ -78,10 +78,10 @@ static void tell_names(const popliner_analysis *a, popliner_table table, const n
     };
     if (check->has_delimiter || check->has_line_break)
         pl_tell(&a->listener, POPLINER_LEVEL_WARNING,
-                "The table of %s: a name in it holds %s; --section %s writes it so that it can be "
+                "The table of %s: a name in it holds %s; %s %s writes it so that it can be "
                 "read back.",
                 table_names[table], check->has_delimiter ? "the delimiter" : "a line break",
-                sections[table]);
+                a->option_names.section, sections[table]);
 }
 
 /* ---- tables ---- */

@@ -19,4 +19,5 @@ const popliner_option_names command_names = {
                     [POPLINER_CONSTRAINT_FORBIDDEN_CUT] = "no-cut-after",
                     [POPLINER_CONSTRAINT_PAIR] = "together",
                     [POPLINER_CONSTRAINT_PLACEMENT] = "place"},
+    .section = "--section",
 };
