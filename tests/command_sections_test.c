@@ -210,6 +210,13 @@ static void links_stay(void **state) {
     assert_holds(in_scratch("far"), "real.csv");
     assert_int_equal(mode_of(in_scratch("far/real.csv")), 0604);
     assert_file(in_scratch("far/real.csv"), "tiles", "csv");
+    /* also one to a file that is not there yet */
+    assert_int_equal(unlink(in_scratch("far/real.csv")), 0);
+    RUN(&run, SAMPLE, "-q", "--output", output("tiles", "link.csv"));
+    assert_int_equal(run.status, 0);
+    assert_int_equal(lstat(in_scratch("link.csv"), &info), 0);
+    assert_true(S_ISLNK(info.st_mode));
+    assert_file(in_scratch("far/real.csv"), "tiles", "csv");
 }
 
 /* Found out before the profile is read, so that nothing is written, not even the others. */

@@ -204,14 +204,17 @@ static int standard_stream(const struct stat *info) {
 popliner_status write_output_file(const char *path, const char *bytes, size_t length,
                                   popliner_error *error) {
     struct stat info;
+    struct stat link;
     bool is_there = stat(path, &info) == 0;
+    bool is_dangling = !is_there && lstat(path, &link) == 0;
     int stream = is_there ? standard_stream(&info) : -1;
-    /* what a link leads to is replaced, not the link; in place of a file without a name nothing
-     * can be put */
+    /* what a link leads to is replaced, or made, not the link; in place of a file without a name
+     * nothing can be put */
     char *real = is_there && S_ISREG(info.st_mode) ? realpath(path, NULL) : NULL;
     int fault = 0;
-    if (stream >= 0 || (is_there && real == NULL)) {
-        int file = stream >= 0 ? dup(stream) : open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    if (stream >= 0 || is_dangling || (is_there && real == NULL)) {
+        int file =
+            stream >= 0 ? dup(stream) : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
         fault = file < 0 ? errno : fill_file(file, false, bytes, length);
     } else {
         fault =
