@@ -1,5 +1,6 @@
 /* Random chains whose stages share IPUs, and every split of them. What stages on one IPU need
- * together is told by a function, half of which also tells the parts that add up.
+ * together is told by a function, half of which also tells the parts that add up, and what units
+ * share.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_TESTS_SHARED_INSTANCE_H

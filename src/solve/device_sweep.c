@@ -55,6 +55,7 @@ typedef struct level {
     gap gaps[MOST_BORDER];
     size_t num_gaps;
     uint64_t limits[NUM_SUMS]; /* of the sums of all that is to come */
+    double most_weight;        /* that the IPUs to come can hold */
 
     /* The borders that were reached. */
     border *borders;     /* [count] */
@@ -77,7 +78,8 @@ typedef struct sweep {
     uint64_t *least; /* [stages]: a triangle of what its IPU needs for it at least, in bytes */
     size_t *lowest;  /* [stages + 1]: where each cut may be */
     size_t *highest; /* [stages + 1] */
-    level *levels;   /* one for each IPU */
+    double *weight_before; /* [units + 1]: of the room's weights */
+    level *levels;         /* one for each IPU */
     size_t num_levels;
     size_t num_states;
     size_t num_stages_tried;
@@ -171,6 +173,15 @@ static popliner_status keep(sweep *s, level *l, size_t parent, uint64_t cut_byte
 
 /* ---- one IPU ---- */
 
+/* What the units in the gaps behind the level weigh, with the cuts that are known. */
+static double weight_of_rest(const sweep *s, const level *l) {
+    double weight = 0.0;
+    for (size_t g = 0; g < l->num_gaps; ++g)
+        weight += s->weight_before[s->place[l->gaps[g].end_stage]] -
+                  s->weight_before[s->place[l->gaps[g].first_stage]];
+    return weight;
+}
+
 /* Whether what is to come behind the level may be enough, with these cuts and bytes. */
 static bool has_rest(const sweep *s, const level *l, uint64_t cut_bytes) {
     uint64_t sums[NUM_SUMS] = {0, 0, cut_bytes};
@@ -191,7 +202,7 @@ static bool has_rest(const sweep *s, const level *l, uint64_t cut_bytes) {
     for (size_t k = 0; k < NUM_SUMS; ++k)
         if (sums[k] > l->limits[k])
             return false;
-    return true;
+    return weight_of_rest(s, l) <= l->most_weight;
 }
 
 /* Whether each pair is on the IPU with both units or with none. */
@@ -240,6 +251,7 @@ typedef struct chosen {
     uint64_t cut_bytes;  /* of all cuts that are known */
     uint64_t peak_bytes; /* the IPU needs no less */
     uint64_t cycles;
+    double weight; /* that the IPU still has to hold, for the rest not to be too heavy */
 } chosen;
 
 typedef struct step {
@@ -288,6 +300,7 @@ static popliner_status go_on(const step *t, size_t k, chosen so_far, bool *is_fi
         s->gave_up = true;
     if (first >= end || is_ok(s, stage, first, end) == 0)
         return POPLINER_OK;
+    so_far.weight -= s->weight_before[end] - s->weight_before[first];
     so_far.cycles = add(so_far.cycles, popliner_costs_cycles(s->problem->costs, first, end - 1));
     so_far.peak_bytes =
         add(so_far.peak_bytes, s->least[stage * pl_triangle_size(s->num_units) +
@@ -309,7 +322,13 @@ static popliner_status choose_end(const step *t, size_t k, chosen so_far, bool *
         return go_on(t, k, so_far, is_fine);
     popliner_status status = POPLINER_OK;
     *is_fine = true;
-    for (size_t end = first + 1; end <= s->highest[stage + 1] && !must_end(s); ++end) {
+    size_t end = first + 1;
+    /* shorter last stages leave too much to the IPUs to come */
+    for (; k + 1 == t->l->num_stages && end < s->highest[stage + 1] &&
+           s->weight_before[end] - s->weight_before[first] < so_far.weight;
+         ++end)
+        is_smallest = false;
+    for (; end <= s->highest[stage + 1] && !must_end(s); ++end) {
         bool is_end_fine = true;
         if (is_ok(s, stage, first, end) == 0)
             continue;
@@ -379,6 +398,10 @@ static popliner_status run_level(sweep *s, size_t number) {
         forget_places(s);
         if (before != NULL)
             recall(s, before, t.parent);
+        if (before != NULL)
+            so_far.weight = weight_of_rest(s, before) - l->most_weight;
+        else
+            so_far.weight = s->weight_before[s->num_units] - l->most_weight;
         status = choose_begin(&t, 0, so_far, &is_fine);
     }
     return status;
@@ -433,6 +456,23 @@ static bool find_borders(sweep *s) {
             }
     }
     return true;
+}
+
+/* How much the IPUs behind each level can hold. */
+static void find_room(sweep *s) {
+    pl_room *room = s->asked->room;
+    bool is_known = room != NULL && room->is_known;
+    double most = 0.0;
+    for (size_t unit = 0; unit < s->num_units; ++unit)
+        s->weight_before[unit + 1] =
+            s->weight_before[unit] + (is_known ? room->weights[unit] : 0.0);
+    for (size_t number = s->num_levels; number-- > 0;) {
+        level *l = &s->levels[number];
+        /* sums are rounded */
+        l->most_weight = most + 1e-9 * (1.0 + s->weight_before[s->num_units]);
+        if (is_known)
+            most += pl_room_held(room, s->asked->filter, l->first_stage);
+    }
 }
 
 /* What all IPUs behind each level may have together. */
@@ -634,10 +674,11 @@ static popliner_status prepare(sweep *s, const pl_split *fixed) {
     s->lowest = pl_new_array(s->num_stages + 1, sizeof *s->lowest);
     s->highest = pl_new_array(s->num_stages + 1, sizeof *s->highest);
     s->place = pl_new_array(s->num_stages + 1, sizeof *s->place);
+    s->weight_before = pl_new_array(n + 1, sizeof *s->weight_before);
     s->levels = pl_new_array(s->num_levels, sizeof *s->levels);
     s->together = pl_new_array(s->num_stages, sizeof *s->together);
     if (s->ok == NULL || s->least == NULL || s->lowest == NULL || s->highest == NULL ||
-        s->place == NULL || s->levels == NULL || s->together == NULL)
+        s->place == NULL || s->levels == NULL || s->together == NULL || s->weight_before == NULL)
         return pl_fail_memory(s->error, "the places for cuts");
     for (size_t cut = 0; cut <= s->num_stages; ++cut) {
         bool is_fixed = fixed != NULL && cut < fixed->num_stages;
@@ -649,6 +690,7 @@ static popliner_status prepare(sweep *s, const pl_split *fixed) {
             s->levels[number++].first_stage = stage;
     s->gave_up = !find_borders(s);
     find_limits(s);
+    find_room(s);
     fill_least(s);
     return POPLINER_OK;
 }
@@ -669,6 +711,7 @@ static void clear(sweep *s) {
     free(s->lowest);
     free(s->highest);
     free(s->place);
+    free(s->weight_before);
     free(s->levels);
     free(s->together);
 }

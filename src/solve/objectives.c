@@ -11,6 +11,7 @@
 #include "solve/windows.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 /* How long better splits are looked for before anything is proven, and how long bounds are
@@ -21,9 +22,12 @@
 #define SECONDS_FOR_HARD 1.0
 #define SECONDS_BETWEEN_GAPS 1.0
 
+enum { STEPS_TO_BOUND = 40 }; /* for one limit that may be impossible */
+
 void pl_search_free(pl_search *search) {
     pl_enumeration_free(&search->enumeration);
     pl_shared_free(&search->shared);
+    pl_room_free(&search->room);
     pl_split_clear(&search->split);
 }
 
@@ -87,6 +91,7 @@ static pl_shared_search ask_shared(pl_search *search, const pl_filter *filter, p
                               .stop = search->stop,
                               .listener = search->problem->options->listener,
                               .programs_only = search->uses_programs,
+                              .room = search->has_room ? &search->room : NULL,
                               .shared = &search->shared};
 }
 
@@ -215,6 +220,33 @@ static void tell_gap(pl_search *search, popliner_objective objective, uint64_t b
                 popliner_objective_name(objective));
 }
 
+/* Raises the bound by what IPUs can hold, as far as it gets in that time. */
+static popliner_status raise_by_room(pl_search *search, double seconds, size_t max_steps,
+                                     uint64_t *bound, popliner_error *error) {
+    enum { PARTS_OF_BOUND = 2000 }; /* a narrower range is not worth it */
+    popliner_status status = POPLINER_OK;
+    uint64_t value = pl_search_value(search, POPLINER_OBJECTIVE_MEMORY);
+    uint64_t top = value;
+    const pl_room_effort effort = {max_steps, pl_clock_seconds() + seconds, search->stop};
+    if (!search->has_room) {
+        search->has_room = true;
+        status = pl_room_create(&search->room, search->problem, error);
+    }
+    while (status == POPLINER_OK && search->room.is_known && *bound < top &&
+           top - *bound > value / PARTS_OF_BOUND && pl_clock_seconds() < effort.deadline_seconds &&
+           !pl_stop_is_wanted(search->stop)) {
+        bool is_impossible = false;
+        uint64_t middle = *bound + (top - *bound) / 2;
+        pl_filter filter = pl_filter_limited(&search->filter, POPLINER_OBJECTIVE_MEMORY, middle);
+        status = pl_room_rule_out(&search->room, &filter, &effort, &is_impossible, error);
+        if (is_impossible)
+            *bound = middle + 1;
+        else
+            top = middle;
+    }
+    return status;
+}
+
 /* Where stages share IPUs: makes the best known split better without a proof, and finds a first
  * bound. */
 static popliner_status improve_shared(pl_search *search, popliner_objective objective,
@@ -228,6 +260,8 @@ static popliner_status improve_shared(pl_search *search, popliner_objective obje
                                  .num_hints = found.num_hints,
                                  .seconds = SECONDS_TO_IMPROVE,
                                  .num_kicks = 20};
+    if (status == POPLINER_OK && objective == POPLINER_OBJECTIVE_MEMORY)
+        status = raise_by_room(search, SECONDS_TO_BOUND, STEPS_TO_BOUND, &found.bound, error);
     if (status == POPLINER_OK && found.bound < pl_search_value(search, objective) &&
         *bound < pl_search_value(search, objective))
         status = pl_first_answer(&asked, &wish, &search->split, error);
@@ -261,6 +295,18 @@ static popliner_status narrow(pl_search *search, popliner_objective objective, s
         pl_search_result result = {0};
         bool gave_up = false;
         asked.max_tries = max_tries;
+        if (asked.room != NULL && objective == POPLINER_OBJECTIVE_MEMORY) {
+            bool is_impossible = false;
+            const pl_room_effort effort = {STEPS_TO_BOUND, INFINITY, search->stop};
+            status = pl_room_rule_out(asked.room, &filter, &effort, &is_impossible, error);
+            if (status != POPLINER_OK)
+                break;
+            if (is_impossible) {
+                *bound = middle + 1;
+                tell_gap(search, objective, *bound);
+                continue;
+            }
+        }
         status = pl_device_sweep(&asked, &split, &result, &gave_up, error);
         search->is_stopped = search->is_stopped || result.is_stopped;
         if (status != POPLINER_OK || result.is_stopped)

@@ -13,6 +13,7 @@
 #include "popliner/listener.h"
 #include "popliner/solver.h"
 #include "solve/dynamic_program.h"
+#include "solve/ipu_room.h"
 
 /* What any stages on one IPU were measured to need together, to be found again by their units: a
  * table that grows up to some 100 MB. Part of pl_shared. */
@@ -62,6 +63,7 @@ typedef struct pl_shared_search {
     const popliner_listener *listener; /* may be NULL */
     bool programs_only; /* however many there are, pl_branch_and_bound does not take over */
     size_t max_tries;   /* after so many stages pl_device_sweep gives up; 0 for any number */
+    pl_room *room;      /* how much IPUs can hold, or NULL */
     pl_shared *shared;  /* what is measured is added, and what is there is not measured again */
 } pl_shared_search;
 
