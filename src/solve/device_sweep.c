@@ -74,10 +74,10 @@ typedef struct sweep {
     size_t num_stages;
     bool never_shrinks; /* shared peaks, and cycles */
     uint64_t max_cut_bytes;
-    uint8_t *ok;     /* [stages]: a triangle of what may be that stage */
-    uint64_t *least; /* [stages]: a triangle of what its IPU needs for it at least, in bytes */
-    size_t *lowest;  /* [stages + 1]: where each cut may be */
-    size_t *highest; /* [stages + 1] */
+    uint8_t *ok;           /* [stages]: a triangle of what may be that stage */
+    const uint64_t *least; /* pl_shared_least_bytes */
+    size_t *lowest;        /* [stages + 1]: where each cut may be */
+    size_t *highest;       /* [stages + 1] */
     double *weight_before; /* [units + 1]: of the room's weights */
     level *levels;         /* one for each IPU */
     size_t num_levels;
@@ -654,23 +654,11 @@ static popliner_status run_earliest(sweep *s, pl_split *split) {
     return status;
 }
 
-static void fill_least(sweep *s) {
-    uint64_t *least = s->least;
-    for (size_t stage = 0; stage < s->num_stages; ++stage) {
-        size_t count = pl_num_on_ipu(s->problem, stage);
-        for (size_t first = 0; first < s->num_units; ++first)
-            for (size_t last = first; last < s->num_units; ++last) {
-                popliner_interval it = {first, last, s->num_stages - stage};
-                *least++ = pl_least_load(s->problem, POPLINER_OBJECTIVE_MEMORY, &it, count);
-            }
-    }
-}
-
 static popliner_status prepare(sweep *s, const pl_split *fixed) {
     size_t n = s->num_units;
-    size_t size = pl_triangle_size(n);
-    s->ok = pl_new_array(s->num_stages * size, sizeof *s->ok);
-    s->least = pl_new_array(s->num_stages * size, sizeof *s->least);
+    const pl_cut_range *ranges = s->asked->ranges;
+    s->ok = pl_new_array(s->num_stages * pl_triangle_size(n), sizeof *s->ok);
+    s->least = pl_shared_least_bytes(s->asked->shared, s->problem);
     s->lowest = pl_new_array(s->num_stages + 1, sizeof *s->lowest);
     s->highest = pl_new_array(s->num_stages + 1, sizeof *s->highest);
     s->place = pl_new_array(s->num_stages + 1, sizeof *s->place);
@@ -684,6 +672,10 @@ static popliner_status prepare(sweep *s, const pl_split *fixed) {
         bool is_fixed = fixed != NULL && cut < fixed->num_stages;
         s->lowest[cut] = is_fixed ? fixed->first_units[cut] : 0;
         s->highest[cut] = is_fixed ? fixed->first_units[cut] : n;
+        if (ranges != NULL && ranges[cut].lowest > s->lowest[cut])
+            s->lowest[cut] = ranges[cut].lowest;
+        if (ranges != NULL && ranges[cut].highest < s->highest[cut])
+            s->highest[cut] = ranges[cut].highest;
     }
     for (size_t stage = 0, number = 0; stage < s->num_stages; ++stage)
         if (s->problem->first_on_ipu[stage] == stage)
@@ -691,7 +683,6 @@ static popliner_status prepare(sweep *s, const pl_split *fixed) {
     s->gave_up = !find_borders(s);
     find_limits(s);
     find_room(s);
-    fill_least(s);
     return POPLINER_OK;
 }
 
@@ -707,7 +698,6 @@ static void clear(sweep *s) {
         free(l->slots);
     }
     free(s->ok);
-    free(s->least);
     free(s->lowest);
     free(s->highest);
     free(s->place);

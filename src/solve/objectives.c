@@ -5,6 +5,7 @@
 #include "costs/costs.h"
 #include "solve/device_sweep.h"
 #include "solve/first_answer.h"
+#include "solve/neighbours.h"
 #include "solve/second_opinion.h"
 #include "solve/shared_bounds.h"
 #include "solve/straight_programs.h"
@@ -265,6 +266,11 @@ static popliner_status improve_shared(pl_search *search, popliner_objective obje
     if (status == POPLINER_OK && found.bound < pl_search_value(search, objective) &&
         *bound < pl_search_value(search, objective))
         status = pl_first_answer(&asked, &wish, &search->split, error);
+    bool is_largest =
+        objective == POPLINER_OBJECTIVE_MEMORY || objective == POPLINER_OBJECTIVE_CYCLES;
+    if (status == POPLINER_OK && is_largest && can_sweep(search, &search->filter, PL_GOAL_ANY))
+        status = pl_neighbours_improve(&asked, objective, SECONDS_TO_IMPROVE, false, &search->split,
+                                       error);
     if (status == POPLINER_OK)
         status = pl_split_evaluate(search->problem, &search->split, &search->values, NULL, error);
     *bound = found.bound > *bound ? found.bound : *bound;
@@ -341,6 +347,9 @@ static popliner_status narrow_by_sweeps(pl_search *search, popliner_objective ob
         const pl_first_answer_wish wish = {
             .objective = objective, .seconds = SECONDS_FOR_HARD, .num_kicks = SIZE_MAX};
         status = pl_first_answer(&asked, &wish, &search->split, error);
+        if (status == POPLINER_OK)
+            status = pl_neighbours_improve(&asked, objective, SECONDS_FOR_HARD, true,
+                                           &search->split, error);
         if (status == POPLINER_OK)
             status =
                 pl_split_evaluate(search->problem, &search->split, &search->values, NULL, error);
