@@ -103,6 +103,11 @@ void draw_shared_instance(shared_instance *in, uint64_t seed) {
     in->pair = (popliner_pair){random_below(in, in->num_units), random_below(in, in->num_units)};
     in->options.pairs = &in->pair;
     in->options.num_pairs = random_below(in, 3) == 0;
+    static const uint64_t millionths[] = {500000, 2000000, 333333, 1700000};
+    in->speed =
+        (popliner_ipu_speed){in->device_map[seed % maps[map].num_stages], millionths[seed / 3 % 4]};
+    in->options.ipu_speeds = &in->speed;
+    in->options.num_ipu_speeds = seed % 3 == 0;
     assert_int_equal(pl_problem_create(&in->problem, in->costs, &in->options, NULL, NULL),
                      POPLINER_OK);
     in->filter = pl_filter_of_limits(&in->problem);
@@ -124,6 +129,7 @@ void draw_long_shared_chain(shared_instance *in, size_t num_units) {
     make_shared_costs(in);
     memset(in->cut_rules, 0, sizeof in->cut_rules);
     in->options.num_pairs = 0;
+    in->options.num_ipu_speeds = 0;
     in->options.max_stage_bytes = 100000;
 }
 
@@ -156,8 +162,13 @@ bool is_split_fine(every_split *e, uint64_t *cut_bytes) {
             if (in->device_map[other] != in->device_map[stage])
                 continue;
             together[count++] = (popliner_interval){e->first_units[other], end - 1, 1};
+            uint64_t own = 0;
             for (size_t unit = e->first_units[other]; unit < end; ++unit)
-                cycles += in->cycles[unit];
+                own += in->cycles[unit];
+            bool has_speed =
+                in->options.num_ipu_speeds > 0 && in->speed.ipu == in->device_map[other];
+            uint64_t speed = has_speed ? in->speed.millionths : 1000000;
+            cycles += (own * 1000000 + speed - 1) / speed;
         }
         uint64_t peak_bytes = peak_of(in, together, count);
         if (peak_bytes > e->limit_bytes || cycles > in->filter.max_cycles)

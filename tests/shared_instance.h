@@ -20,6 +20,7 @@ typedef struct shared_instance {
     size_t device_map[MOST_STAGES];
     popliner_cut_rule cut_rules[MOST_UNITS];
     popliner_pair pair;
+    popliner_ipu_speed speed; /* of one IPU, in a third of them */
     popliner_costs *costs;
     popliner_solver_options options;
     pl_problem problem;

@@ -295,8 +295,8 @@ typedef struct popliner_solver_options {
     const uint64_t *unit_weights;
     uint64_t max_stage_weight;
 
-    /* IPUs with a speed of their own, none twice: the cycles of an IPU are those of its stages
-     * divided by its speed, rounded up. Not where stages share IPUs. */
+    /* IPUs with a speed of their own, none twice: the cycles of a stage there are divided by it,
+     * rounded up. Those of an IPU are the sum over its stages. */
     const popliner_ipu_speed *ipu_speeds;
     size_t num_ipu_speeds;
 } popliner_solver_options;

@@ -91,8 +91,8 @@ static const option table[] = {
     {KIND_REPEATED, 0, "ipu-mem-per-tile", "I=BYTES,...", NULL, offsetof(options, ipu_mem_per_tile),
      "the same for single IPUs, counted from 0"},
     {KIND_REPEATED, 0, "ipu-speed", "I=FACTOR,...", NULL, offsetof(options, ipu_speed),
-     "speeds of single IPUs, like 0=0.5,3=2 (others: 1): the\ncycles of an IPU are those of its "
-     "stage divided by it"},
+     "speeds of single IPUs, like 0=0.5,3=2 (others: 1): the\ncycles of a stage are divided by "
+     "that of its IPU"},
     {KIND_TEXT, 0, "sweep", "WHAT=A..B", NULL, offsetof(options, sweep),
      "with --solve: a table of the best splits for num-ipus\nor mem-per-tile from A to B; "
      "mem-per-tile=200K..600K:50K"},

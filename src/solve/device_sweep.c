@@ -98,6 +98,10 @@ static uint64_t add(uint64_t a, uint64_t b) {
     return pl_add_cut_bytes(a, b);
 }
 
+static uint64_t cycles_of(const sweep *s, size_t stage, size_t first, size_t end) {
+    return pl_problem_cycles(s->problem, stage, first, end - 1);
+}
+
 static uint8_t is_ok(const sweep *s, size_t stage, size_t first, size_t end) {
     return s->ok[stage * pl_triangle_size(s->num_units) +
                  pl_triangle_place(s->num_units, first, end - 1)];
@@ -235,8 +239,7 @@ static popliner_status fits(sweep *s, const level *l, bool *is_fine) {
         size_t stage = l->stages[k];
         s->together[k] =
             (popliner_interval){s->place[stage], s->place[stage + 1] - 1, s->num_stages - stage};
-        cycles = add(cycles, popliner_costs_cycles(s->problem->costs, s->together[k].first_unit,
-                                                   s->together[k].last_unit));
+        cycles = add(cycles, cycles_of(s, stage, s->place[stage], s->place[stage + 1]));
     }
     if (cycles > f->max_cycles)
         return POPLINER_OK;
@@ -301,7 +304,7 @@ static popliner_status go_on(const step *t, size_t k, chosen so_far, bool *is_fi
     if (first >= end || is_ok(s, stage, first, end) == 0)
         return POPLINER_OK;
     so_far.weight -= s->weight_before[end] - s->weight_before[first];
-    so_far.cycles = add(so_far.cycles, popliner_costs_cycles(s->problem->costs, first, end - 1));
+    so_far.cycles = add(so_far.cycles, cycles_of(s, stage, first, end));
     so_far.peak_bytes =
         add(so_far.peak_bytes, s->least[stage * pl_triangle_size(s->num_units) +
                                         pl_triangle_place(s->num_units, first, end - 1)]);
@@ -495,7 +498,7 @@ static uint64_t term(const sweep *s, size_t kind, size_t stage, size_t first, si
     if (kind == PEAKS)
         return s->least[stage * pl_triangle_size(s->num_units) +
                         pl_triangle_place(s->num_units, first, end - 1)];
-    return kind == CYCLES ? popliner_costs_cycles(s->problem->costs, first, end - 1)
+    return kind == CYCLES ? cycles_of(s, stage, first, end)
                           : popliner_costs_cut(s->problem->costs, end);
 }
 
