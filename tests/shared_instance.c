@@ -145,6 +145,7 @@ static size_t stage_of(const every_split *e, size_t unit) {
 bool is_split_fine(every_split *e, uint64_t *cut_bytes) {
     const shared_instance *in = e->in;
     size_t num_stages = in->options.num_mapped_stages;
+    uint64_t fewest[2] = {UINT64_MAX, UINT64_MAX}; /* bytes, cycles */
     *cut_bytes = e->peak_bytes = e->cycles = 0;
     for (size_t unit = 1; unit < in->num_units; ++unit) {
         bool is_cut = e->first_units[stage_of(e, unit)] == unit;
@@ -175,7 +176,13 @@ bool is_split_fine(every_split *e, uint64_t *cut_bytes) {
             return false;
         e->peak_bytes = peak_bytes > e->peak_bytes ? peak_bytes : e->peak_bytes;
         e->cycles = cycles > e->cycles ? cycles : e->cycles;
+        fewest[0] = peak_bytes < fewest[0] ? peak_bytes : fewest[0];
+        fewest[1] = cycles < fewest[1] ? cycles : fewest[1];
     }
+    e->spread = in->filter.spread_is_of_cycles ? e->cycles - fewest[1] : e->peak_bytes - fewest[0];
+    if (e->spread > in->filter.max_spread || fewest[0] < in->filter.min_peak_bytes ||
+        fewest[1] < in->filter.min_cycles)
+        return false;
     return *cut_bytes <= in->filter.max_cut_bytes &&
            (in->options.num_pairs == 0 || in->device_map[stage_of(e, in->pair.first_unit)] ==
                                               in->device_map[stage_of(e, in->pair.second_unit)]);
@@ -196,6 +203,7 @@ static void enumerate(every_split *e, size_t stage, size_t first_unit) {
     e->fewest_bytes = cut_bytes < e->fewest_bytes ? cut_bytes : e->fewest_bytes;
     e->smallest_bytes = e->peak_bytes < e->smallest_bytes ? e->peak_bytes : e->smallest_bytes;
     e->fewest_cycles = e->cycles < e->fewest_cycles ? e->cycles : e->fewest_cycles;
+    e->least_spread = e->spread < e->least_spread ? e->spread : e->least_spread;
 }
 
 every_split try_every_split(const shared_instance *in, uint64_t limit_bytes) {
@@ -203,7 +211,8 @@ every_split try_every_split(const shared_instance *in, uint64_t limit_bytes) {
                      .limit_bytes = limit_bytes,
                      .fewest_bytes = UINT64_MAX,
                      .smallest_bytes = UINT64_MAX,
-                     .fewest_cycles = UINT64_MAX};
+                     .fewest_cycles = UINT64_MAX,
+                     .least_spread = UINT64_MAX};
     enumerate(&e, 0, 0);
     return e;
 }

@@ -49,9 +49,11 @@ typedef struct every_split {
     uint64_t fewest_bytes;   /* of cuts */
     uint64_t smallest_bytes; /* of the largest IPU */
     uint64_t fewest_cycles;  /* of the slowest IPU */
+    uint64_t least_spread;
     size_t earliest[MOST_STAGES];
     uint64_t peak_bytes; /* of the split in first_units */
     uint64_t cycles;
+    uint64_t spread; /* as in->filter has it */
 } every_split;
 
 every_split try_every_split(const shared_instance *in, uint64_t limit_bytes);

@@ -28,9 +28,11 @@ enum {
     MOST_STATES = 3000000,  /* some 200 MB */
     MOST_NUMBERS = 1 << 25, /* in the tables of loads and of gaps */
     TRIES_PER_LOOK = 64,
-    NUM_SUMS = 3, /* of which sums are kept: peaks, cycles, cut bytes */
+    NUM_SUMS = 4, /* of which sums are kept */
 };
-enum { PEAKS, CYCLES, CUTS };
+/* SPARED: by how much the cycles of stages are fewer than the most that any has. At least so much is
+ * spared by stages to come; if that is too much, they have too few cycles for their IPUs. */
+enum { PEAKS, CYCLES, CUTS, SPARED };
 
 /* Where the cuts of a border are. */
 typedef struct border {
@@ -74,6 +76,7 @@ typedef struct sweep {
     size_t num_stages;
     bool never_shrinks; /* shared peaks, and cycles */
     uint64_t max_cut_bytes;
+    uint64_t most_cycles;  /* of any stage */
     uint8_t *ok;           /* [stages]: a triangle of what may be that stage */
     const uint64_t *least; /* pl_shared_least_bytes */
     size_t *lowest;        /* [stages + 1]: where each cut may be */
@@ -188,7 +191,7 @@ static double weight_of_rest(const sweep *s, const level *l) {
 
 /* Whether what is to come behind the level may be enough, with these cuts and bytes. */
 static bool has_rest(const sweep *s, const level *l, uint64_t cut_bytes) {
-    uint64_t sums[NUM_SUMS] = {0, 0, cut_bytes};
+    uint64_t sums[NUM_SUMS] = {[CUTS] = cut_bytes};
     for (size_t g = 0; g < l->num_gaps; ++g) {
         const gap *it = &l->gaps[g];
         size_t first = s->place[it->first_stage];
@@ -227,8 +230,9 @@ static bool keeps_pairs(const sweep *s, const level *l) {
     return true;
 }
 
-/* Whether the IPU, all of whose cuts are known, keeps to the limits of the filter. */
-static popliner_status fits(sweep *s, const level *l, bool *is_fine) {
+/* Whether the IPU, all of whose cuts are known, keeps to the limits of the filter, and whether it
+ * has as much as it must have. */
+static popliner_status fits(sweep *s, const level *l, bool *is_fine, bool *is_enough) {
     const pl_filter *f = s->asked->filter;
     uint64_t peak_bytes = 0;
     uint64_t cycles = 0;
@@ -246,6 +250,7 @@ static popliner_status fits(sweep *s, const level *l, bool *is_fine) {
     popliner_status status = pl_shared_measure(s->asked->shared, s->problem, l->first_stage,
                                                s->together, l->num_stages, &peak_bytes, s->error);
     *is_fine = peak_bytes <= limit_bytes;
+    *is_enough = peak_bytes >= f->min_peak_bytes && cycles >= f->min_cycles;
     return status;
 }
 
@@ -269,11 +274,12 @@ static popliner_status finish(const step *t, const chosen *so_far, bool *is_fine
     sweep *s = t->s;
     if (++s->num_tried % TRIES_PER_LOOK == 0 && pl_stop_is_wanted(s->asked->stop))
         s->is_stopped = true;
+    bool is_enough = true;
     *is_fine = true;
     if (!has_rest(s, t->l, so_far->cut_bytes) || !keeps_pairs(s, t->l))
         return POPLINER_OK;
-    popliner_status status = fits(s, t->l, is_fine);
-    if (status != POPLINER_OK || !*is_fine)
+    popliner_status status = fits(s, t->l, is_fine, &is_enough);
+    if (status != POPLINER_OK || !*is_fine || !is_enough)
         return status;
     s->is_done = t->l->num_cuts == 0 && s->asked->goal != PL_GOAL_FEWEST_CUT_BYTES;
     return keep(s, t->l, t->parent, so_far->cut_bytes);
@@ -478,10 +484,28 @@ static void find_room(sweep *s) {
     }
 }
 
+/* How much an IPU may spare: all but the cycles that it must have. */
+static uint64_t most_spared(const sweep *s, const level *l) {
+    uint64_t all = 0;
+    for (size_t k = 0; k < l->num_stages; ++k)
+        all = add(all, s->most_cycles);
+    return all > s->asked->filter->min_cycles ? all - s->asked->filter->min_cycles : 0;
+}
+
+static void find_most_cycles(sweep *s) {
+    for (size_t stage = 0; stage < s->num_stages; ++stage)
+        for (size_t first = 0; first < s->num_units; ++first)
+            for (size_t end = first + 1; end <= s->num_units; ++end) {
+                uint64_t cycles = cycles_of(s, stage, first, end);
+                s->most_cycles = cycles > s->most_cycles ? cycles : s->most_cycles;
+            }
+}
+
 /* What all IPUs behind each level may have together. */
 static void find_limits(sweep *s) {
     uint64_t peaks = 0;
     uint64_t cycles = 0;
+    uint64_t spared = 0;
     for (size_t number = s->num_levels; number-- > 0;) {
         level *l = &s->levels[number];
         l->limits[PEAKS] = peaks;
@@ -490,6 +514,8 @@ static void find_limits(sweep *s) {
                                            pl_problem_ipu(s->problem, l->first_stage)));
         cycles = add(cycles, s->asked->filter->max_cycles);
         l->limits[CUTS] = s->max_cut_bytes;
+        l->limits[SPARED] = spared;
+        spared = add(spared, most_spared(s, l));
     }
 }
 
@@ -498,8 +524,10 @@ static uint64_t term(const sweep *s, size_t kind, size_t stage, size_t first, si
     if (kind == PEAKS)
         return s->least[stage * pl_triangle_size(s->num_units) +
                         pl_triangle_place(s->num_units, first, end - 1)];
-    return kind == CYCLES ? cycles_of(s, stage, first, end)
-                          : popliner_costs_cut(s->problem->costs, end);
+    if (kind == CUTS)
+        return popliner_costs_cut(s->problem->costs, end);
+    uint64_t cycles = cycles_of(s, stage, first, end);
+    return kind == CYCLES ? cycles : s->most_cycles - cycles;
 }
 
 /* Puts the stage in front of the gap: sums[first][end] of `next` become those of `now`. */
@@ -566,7 +594,10 @@ static popliner_status fill_gaps_to(sweep *s, size_t kind, size_t end_stage) {
 static popliner_status fill_gaps(sweep *s) {
     bool is_wanted[NUM_SUMS] = {true, s->asked->filter->max_cycles < UINT64_MAX,
                                 s->asked->goal == PL_GOAL_FEWEST_CUT_BYTES ||
-                                    s->max_cut_bytes < PL_MAX_CUT_BYTES};
+                                    s->max_cut_bytes<PL_MAX_CUT_BYTES,
+                                                     /* no sum of them is too large to be told */
+                                                     s->asked->filter->min_cycles> 0 &&
+                                        s->most_cycles <= UINT64_MAX / 2 / s->num_stages};
     for (size_t end_stage = 1; end_stage <= s->num_stages; ++end_stage) {
         bool is_end = false;
         for (size_t number = 0; number < s->num_levels; ++number)
@@ -684,6 +715,8 @@ static popliner_status prepare(sweep *s, const pl_split *fixed) {
         if (s->problem->first_on_ipu[stage] == stage)
             s->levels[number++].first_stage = stage;
     s->gave_up = !find_borders(s);
+    if (s->asked->filter->min_cycles > 0)
+        find_most_cycles(s);
     find_limits(s);
     find_room(s);
     return POPLINER_OK;
@@ -712,8 +745,7 @@ static void clear(sweep *s) {
 bool pl_device_sweep_can(const pl_problem *problem, const pl_filter *filter, pl_goal goal) {
     size_t width = problem->num_units + 1;
     return problem->is_shared && goal != PL_GOAL_FEWEST_STAGES &&
-           filter->max_spread == UINT64_MAX && filter->min_peak_bytes == 0 &&
-           filter->min_cycles == 0 && problem->num_units < UINT16_MAX &&
+           filter->max_spread == UINT64_MAX && problem->num_units < UINT16_MAX &&
            width * width <= MOST_NUMBERS / (2 * problem->options->num_mapped_stages);
 }
 

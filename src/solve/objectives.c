@@ -8,6 +8,7 @@
 #include "solve/neighbours.h"
 #include "solve/second_opinion.h"
 #include "solve/shared_bounds.h"
+#include "solve/spread_sweep.h"
 #include "solve/straight_programs.h"
 #include "solve/windows.h"
 
@@ -100,7 +101,7 @@ static pl_shared_search ask_shared(pl_search *search, const pl_filter *filter, p
  * ask for fewer shared peaks. */
 static bool can_sweep(const pl_search *search, const pl_filter *filter, pl_goal goal) {
     return !search->uses_programs && search->problem->num_shared_ipus > 1 &&
-           !search->shared.is_wide && pl_device_sweep_can(search->problem, filter, goal);
+           !search->shared.is_wide && pl_spread_sweep_can(search->problem, filter, goal);
 }
 
 /* Answers it by the method that is quickest. */
@@ -110,7 +111,7 @@ static popliner_status find_shared(pl_search *search, const pl_filter *filter, p
     const pl_shared_search asked = ask_shared(search, filter, goal);
     if (can_sweep(search, filter, goal)) {
         bool gave_up = false;
-        popliner_status status = pl_device_sweep(&asked, split, result, &gave_up, error);
+        popliner_status status = pl_spread_sweep(&asked, split, result, &gave_up, error);
         if (status != POPLINER_OK || !gave_up)
             return status;
         search->shared.is_wide = true;
@@ -313,7 +314,7 @@ static popliner_status narrow(pl_search *search, popliner_objective objective, s
                 continue;
             }
         }
-        status = pl_device_sweep(&asked, &split, &result, &gave_up, error);
+        status = pl_spread_sweep(&asked, &split, &result, &gave_up, error);
         search->is_stopped = search->is_stopped || result.is_stopped;
         if (status != POPLINER_OK || result.is_stopped)
             break;
@@ -347,7 +348,7 @@ static popliner_status narrow_by_sweeps(pl_search *search, popliner_objective ob
         const pl_first_answer_wish wish = {
             .objective = objective, .seconds = SECONDS_FOR_HARD, .num_kicks = SIZE_MAX};
         status = pl_first_answer(&asked, &wish, &search->split, error);
-        if (status == POPLINER_OK)
+        if (status == POPLINER_OK && objective != POPLINER_OBJECTIVE_BALANCE)
             status = pl_neighbours_improve(&asked, objective, SECONDS_FOR_HARD, true,
                                            &search->split, error);
         if (status == POPLINER_OK)
@@ -391,11 +392,15 @@ static popliner_status minimise_largest(pl_search *search, popliner_objective ob
     return status;
 }
 
-/* The spread where stages share IPUs: asks for a smaller one until there is none. */
-static popliner_status minimise_shared_spread(pl_search *search, popliner_error *error) {
+/* The spread where stages share IPUs: by sweeps, and where these do not get to the end, asks for a
+ * smaller one until there is none. */
+static popliner_status minimise_shared_spread(pl_search *search, uint64_t *bound,
+                                              popliner_error *error) {
     pl_split split = {0};
-    popliner_status status = POPLINER_OK;
-    while (status == POPLINER_OK && pl_search_value(search, POPLINER_OBJECTIVE_BALANCE) > 0) {
+    popliner_status status = narrow_by_sweeps(search, POPLINER_OBJECTIVE_BALANCE, bound, error);
+    while (status == POPLINER_OK && !search->is_stopped &&
+           *bound < pl_search_value(search, POPLINER_OBJECTIVE_BALANCE) &&
+           pl_search_value(search, POPLINER_OBJECTIVE_BALANCE) > 0) {
         pl_filter filter = search->filter;
         filter.max_spread = pl_search_value(search, POPLINER_OBJECTIVE_BALANCE) - 1;
         status = pl_search_find(search, &filter, PL_GOAL_ANY, &split, NULL, error);
@@ -570,7 +575,7 @@ popliner_status pl_search_optimise(pl_search *search, const popliner_objective *
         else if (objective == POPLINER_OBJECTIVE_MEMORY || objective == POPLINER_OBJECTIVE_CYCLES)
             status = minimise_largest(search, objective, &bound, error);
         else if (objective == POPLINER_OBJECTIVE_BALANCE)
-            status = search->problem->is_shared ? minimise_shared_spread(search, error)
+            status = search->problem->is_shared ? minimise_shared_spread(search, &bound, error)
                                                 : minimise_spread(search, error);
         else
             status = minimise_sum(search, objective, &bound, error);
