@@ -170,7 +170,9 @@ typedef struct popliner_plan popliner_plan;
 
 typedef struct popliner_plan_summary {
     popliner_plan_status status;
-    bool is_stopped; /* the time was up, or the caller wanted it to end */
+    /* The time was up, or the caller wanted it to end. An OPTIMAL plan then may have others beside it
+     * that are as good and have earlier cuts. */
+    bool is_stopped;
     size_t num_stages;
     size_t num_ipus;
     /* The objectives that were asked for, in their order. None with the greedy algorithm, which
@@ -282,7 +284,9 @@ typedef struct popliner_solver_options {
      * UNKNOWN. */
     bool without_reasons;
 
-    double time_limit_seconds; /* 0 = none */
+    /* 0 = none. Where stages share IPUs, a quarter of it is the most that the earliest of equally
+     * good cuts are looked for. */
+    double time_limit_seconds;
     /* Asked now and then whether to stop; may be NULL. Must return. Like the listener and the
      * functions of the costs it is called by the thread that called popliner_solve. */
     bool (*should_stop)(void *user);

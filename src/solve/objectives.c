@@ -21,8 +21,12 @@
 #define SECONDS_TO_BEGIN 0.5
 #define SECONDS_TO_IMPROVE 0.5
 #define SECONDS_TO_BOUND 0.3
-#define SECONDS_FOR_HARD 1.0
+#define SECONDS_FOR_HARD 0.5
 #define SECONDS_BETWEEN_GAPS 1.0
+
+/* How much of the limit on time the earliest of equally good cuts may take, where stages share
+ * IPUs. */
+#define SHARE_FOR_EARLIEST 0.25
 
 enum { STEPS_TO_BOUND = 40 }; /* for one limit that may be impossible */
 
@@ -553,6 +557,25 @@ static popliner_status confirm(const pl_search *search, const pl_filter *level,
                              error);
 }
 
+/* Finds the earliest cuts among the best splits. */
+static popliner_status find_earliest(pl_search *search, popliner_error *error) {
+    const pl_problem *p = search->problem;
+    const pl_stop *stop = search->stop;
+    pl_stop sooner = *stop;
+    pl_split split = {0};
+    double seconds = p->options->time_limit_seconds * SHARE_FOR_EARLIEST;
+    if (p->is_shared && seconds > 0.0 && pl_clock_seconds() + seconds < sooner.deadline_seconds)
+        sooner.deadline_seconds = pl_clock_seconds() + seconds;
+    search->stop = &sooner;
+    popliner_status status =
+        pl_search_find(search, &search->filter, PL_GOAL_EARLIEST_CUTS, &split, NULL, error);
+    search->stop = stop;
+    if (status == POPLINER_OK && split.num_stages > 0)
+        status = keep(search, &split, error);
+    pl_split_clear(&split);
+    return status;
+}
+
 popliner_status pl_search_optimise(pl_search *search, const popliner_objective *objectives,
                                    size_t num_objectives, popliner_plan *plan,
                                    popliner_error *error) {
@@ -593,13 +616,8 @@ popliner_status pl_search_optimise(pl_search *search, const popliner_objective *
                               with_slack(pl_search_value(search, objective), slack_percent));
     }
     search->is_proven = !search->is_stopped && !search->is_unproven;
-    pl_split split = {0};
     if (status == POPLINER_OK && !search->is_stopped)
-        status =
-            pl_search_find(search, &search->filter, PL_GOAL_EARLIEST_CUTS, &split, NULL, error);
-    if (status == POPLINER_OK && split.num_stages > 0)
-        status = keep(search, &split, error);
-    pl_split_clear(&split);
+        status = find_earliest(search, error);
     for (size_t i = 0; status == POPLINER_OK && i < plan->num_values; ++i)
         status = confirm(search, &levels[i], &plan->values[i], error);
     for (size_t i = 0; i < plan->num_values; ++i)
