@@ -9,7 +9,7 @@
 #include "solve/ipu_room.h"
 
 #include <math.h>
-#include <string.h>
+#include <stdio.h>
 
 enum { NUM_INSTANCES = 4000, MOST_STEPS = 30 };
 
@@ -137,11 +137,108 @@ static void rules_out_what_is_too_small(void **state) {
     assert_true(num_ruled_out > 3);
 }
 
+/* ---- costs of a file ---- */
+
+enum { FILE_UNITS = 8, FILE_STAGES = 4 };
+
+static unsigned draw(uint64_t *random, unsigned limit) {
+    *random = test_random(*random);
+    return (unsigned)(*random >> 24) % limit;
+}
+
+/* Two regions, what units share, and what a pipeline keeps. */
+static popliner_costs_file *draw_file(uint64_t *random, const popliner_pipeline *pipeline) {
+    char text[4096];
+    size_t length = 0;
+    popliner_costs_file *file = NULL;
+    popliner_error error = {0};
+#define PUT(...) (length += (size_t)snprintf(text + length, sizeof text - length, __VA_ARGS__))
+#define DRAW(limit) draw(random, (limit))
+    PUT("{\"format\": \"popliner-costs\", \"version\": 1, \"regions\": [\"a\", \"b\"], "
+        "\"units\": [");
+    for (size_t unit = 0; unit < FILE_UNITS; ++unit)
+        PUT("%s{\"name\": \"u%zu\", \"memory\": [%u, %u], \"stash\": [%u, 1], \"inputs\": [%u, 2]}",
+            unit > 0 ? ", " : "", unit, DRAW(20), DRAW(20), DRAW(5), DRAW(5));
+    PUT("], \"shared\": [");
+    for (size_t item = 0; item < 3; ++item) {
+        PUT("%s{\"units\": [\"u%zu\"", item > 0 ? ", " : "", item);
+        for (size_t unit = item + 1; unit < FILE_UNITS; ++unit)
+            if (DRAW(3) == 0)
+                PUT(", \"u%zu\"", unit);
+        PUT("], \"memory\": [%u, %u]}", DRAW(30), DRAW(30));
+    }
+    PUT("]}");
+    if (popliner_costs_file_parse(text, length, "drawn", pipeline, &file, &error) != POPLINER_OK)
+        fail_msg("%s", error.message);
+    return file;
+}
+
+/* The IPUs of all splits on 0,1,0,1, within their own largest. */
+static void check_file(const pl_problem *problem, pl_room *room, uint64_t *random) {
+    pl_filter filter = pl_filter_of_limits(problem);
+    size_t first_units[FILE_STAGES + 1] = {0};
+    first_units[FILE_STAGES] = FILE_UNITS;
+    for (size_t unit = 0; unit < FILE_UNITS; ++unit)
+        room->weights[unit] = (double)draw(random, 20);
+    for (size_t a = 1; a < FILE_UNITS; ++a)
+        for (size_t b = a + 1; b < FILE_UNITS; ++b)
+            for (size_t c = b + 1; c < FILE_UNITS; ++c) {
+                first_units[1] = a;
+                first_units[2] = b;
+                first_units[3] = c;
+                for (size_t ipu = 0; ipu < 2; ++ipu) {
+                    popliner_interval together[2];
+                    double weight = 0.0;
+                    for (size_t k = 0; k < 2; ++k) {
+                        size_t stage = ipu + 2 * k;
+                        together[k] = (popliner_interval){
+                            first_units[stage], first_units[stage + 1] - 1, FILE_STAGES - stage};
+                        for (size_t unit = together[k].first_unit; unit <= together[k].last_unit;
+                             ++unit)
+                            weight += room->weights[unit];
+                    }
+                    assert_int_equal(pl_costs_shared_peak(problem->costs, together, 2,
+                                                          &filter.max_peak_bytes, NULL),
+                                     POPLINER_OK);
+                    assert_true(pl_room_held(room, &filter, ipu) >= weight);
+                }
+            }
+}
+
+static void holds_what_files_say(void **state) {
+    (void)state;
+    static const size_t device_map[FILE_STAGES] = {0, 1, 0, 1};
+    uint64_t random = 7;
+    for (size_t i = 0; i < 60; ++i) {
+        popliner_pipeline pipeline = {.schedule = POPLINER_SCHEDULE_POPART,
+                                      .recompute = i % 3 == 2 ? POPLINER_RECOMPUTE_FULL
+                                                              : POPLINER_RECOMPUTE_NONE,
+                                      .max_stages = FILE_STAGES};
+        popliner_costs_file *file = draw_file(&random, i % 3 == 0 ? NULL : &pipeline);
+        popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+        pl_problem problem = {0};
+        pl_room room = {0};
+        options.device_map = device_map;
+        options.num_mapped_stages = FILE_STAGES;
+        assert_int_equal(pl_problem_create(&problem, popliner_costs_file_get_info(file)->costs,
+                                           &options, NULL, NULL),
+                         POPLINER_OK);
+        assert_int_equal(pl_room_create(&room, &problem, NULL), POPLINER_OK);
+        assert_true(room.is_known);
+        assert_int_equal(room.num_kinds, i % 3 == 0 ? 1 : 2);
+        check_file(&problem, &room, &random);
+        pl_room_free(&room);
+        pl_problem_free(&problem);
+        popliner_costs_file_free(file);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(holds_what_splits_have),
         cmocka_unit_test(holds_any_weights),
         cmocka_unit_test(rules_out_what_is_too_small),
+        cmocka_unit_test(holds_what_files_say),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,6 +57,7 @@ typedef struct level {
     gap gaps[MOST_BORDER];
     size_t num_gaps;
     uint64_t limits[NUM_SUMS]; /* of the sums of all that is to come */
+    double held;               /* the most weight for the IPU */
     double most_weight;        /* that the IPUs to come can hold */
 
     /* The borders that were reached. */
@@ -467,6 +468,19 @@ static bool find_borders(sweep *s) {
     return true;
 }
 
+/* How much the IPU of the level can hold: as much as one of the same kind behind it. */
+static double held_by(sweep *s, size_t number) {
+    pl_room *room = s->asked->room;
+    level *l = &s->levels[number];
+    size_t other = number + 1;
+    while (other < s->num_levels &&
+           room->kind_of[s->levels[other].first_stage] != room->kind_of[l->first_stage])
+        ++other;
+    l->held = other < s->num_levels ? s->levels[other].held
+                                    : pl_room_held(room, s->asked->filter, l->first_stage);
+    return l->held;
+}
+
 /* How much the IPUs behind each level can hold. */
 static void find_room(sweep *s) {
     pl_room *room = s->asked->room;
@@ -480,7 +494,7 @@ static void find_room(sweep *s) {
         /* sums are rounded */
         l->most_weight = most + 1e-9 * (1.0 + s->weight_before[s->num_units]);
         if (is_known)
-            most += pl_room_held(room, s->asked->filter, l->first_stage);
+            most += held_by(s, number);
     }
 }
 

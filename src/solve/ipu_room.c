@@ -24,8 +24,9 @@
 #include <string.h>
 
 enum {
-    MOST_STAGES = 32,    /* of one IPU */
-    MOST_WALKS = 100000, /* for one IPU; what is left then counts with its own bound */
+    MOST_STAGES = 32, /* of one IPU */
+    /* For one IPU, each for a unit and a stage; what is left then counts with its own bound. */
+    MOST_LOOKS = 30000000,
     PRICE_STEPS = 8,
     MARK_STEPS = 20,
     STEPS_TO_SHORTEN = 5,
@@ -47,6 +48,7 @@ typedef struct holder {
     double best;
     uint64_t best_set;
     size_t num_walks;
+    size_t most_walks;
 } holder;
 
 /* What a walk found. */
@@ -188,7 +190,7 @@ static void leave_out_more(holder *h, const choice *c) {
         double bound = paid + h->usual_price * (h->room_bytes + c->set_bytes + rest_bytes);
         if (bound <= h->best)
             return;
-        if (h->num_walks >= MOST_WALKS) {
+        if (h->num_walks >= h->most_walks) {
             raise(h, bound, c->set);
             return;
         }
@@ -225,7 +227,8 @@ static holder ask(const pl_room *room, size_t kind, uint64_t limit_bytes) {
     holder h = {.room = room,
                 .kind = &room->kinds[kind],
                 .items = pl_costs_shared_items(room->problem->costs),
-                .room_bytes = (double)limit_bytes};
+                .room_bytes = (double)limit_bytes,
+                .most_walks = MOST_LOOKS / room->problem->num_units / room->kinds[kind].num_stages};
     for (size_t i = 0; i < h.items.num_items; ++i)
         h.room_bytes -= (double)h.items.bytes[i];
     return h;
@@ -315,8 +318,12 @@ static void cover_by_kind(improver *m, holder *h) {
     cover(m, h, high, count * (1.0 - share));
 }
 
-/* What all IPUs hold of the weights, and which units they would take. */
-static double hold_all(improver *m) {
+static bool must_end(const pl_room_effort *effort) {
+    return pl_clock_seconds() >= effort->deadline_seconds || pl_stop_is_wanted(effort->stop);
+}
+
+/* What all IPUs hold of the weights, and which units they would take. INFINITY if it is to end. */
+static double hold_all(improver *m, const pl_room_effort *effort) {
     pl_room *room = m->room;
     double sum = 0.0;
     memset(m->covered, 0, room->problem->num_units * sizeof *m->covered);
@@ -325,6 +332,8 @@ static double hold_all(improver *m) {
         uint64_t limit_bytes = pl_filter_limit(room->problem, m->filter,
                                                pl_problem_ipu(room->problem, kind->first_stage));
         holder h = ask(room, i, limit_bytes);
+        if (i > 0 && must_end(effort))
+            return INFINITY;
         sum += (double)kind->num_ipus * hold(room, i, limit_bytes);
         h.best_set = room->last_sets[i];
         if (kind->peaks == NULL) {
@@ -343,8 +352,9 @@ static void scale(pl_room *room) {
     double sum = 0.0;
     for (size_t unit = 0; unit < room->problem->num_units; ++unit)
         sum += room->weights[unit];
-    for (size_t unit = 0; sum > 0.0 && unit < room->problem->num_units; ++unit)
-        room->weights[unit] *= room->sum_of_weights / sum;
+    for (size_t unit = 0; unit < room->problem->num_units; ++unit)
+        room->weights[unit] =
+            sum > 0.0 ? room->weights[unit] * (room->sum_of_weights / sum) : room->sizes[unit];
 }
 
 static void improve(improver *m, const pl_room_effort *effort, bool *is_impossible) {
@@ -353,8 +363,9 @@ static void improve(improver *m, const pl_room_effort *effort, bool *is_impossib
     double step = room->usual_step;
     double least = INFINITY;
     size_t num_in_vain = 0;
+    memcpy(m->best, room->weights, n * sizeof *m->best);
     for (size_t i = 0; i < effort->max_steps; ++i) {
-        double held = hold_all(m);
+        double held = hold_all(m, effort);
         if (held < least) {
             least = held;
             num_in_vain = 0;
@@ -367,8 +378,7 @@ static void improve(improver *m, const pl_room_effort *effort, bool *is_impossib
                 break;
         }
         *is_impossible = least < room->sum_of_weights * (1.0 - MARGIN);
-        if (*is_impossible || pl_clock_seconds() >= effort->deadline_seconds ||
-            pl_stop_is_wanted(effort->stop))
+        if (*is_impossible || must_end(effort))
             break;
         for (size_t unit = 0; unit < n; ++unit) {
             double more = step * room->sizes[unit] * (1.0 - m->covered[unit]);

@@ -28,7 +28,9 @@
  * IPUs. */
 #define SHARE_FOR_EARLIEST 0.25
 
-enum { STEPS_TO_BOUND = 40 }; /* for one limit that may be impossible */
+#define SECONDS_FOR_ROOM 3.0
+
+enum { STEPS_TO_BOUND = 40, STEPS_FOR_ROOM = 300 }; /* for one limit that may be impossible */
 
 void pl_search_free(pl_search *search) {
     pl_enumeration_free(&search->enumeration);
@@ -236,6 +238,7 @@ static popliner_status raise_by_room(pl_search *search, double seconds, size_t m
     const pl_room_effort effort = {max_steps, pl_clock_seconds() + seconds, search->stop};
     if (!search->has_room) {
         search->has_room = true;
+        search->open_bytes = UINT64_MAX;
         status = pl_room_create(&search->room, search->problem, error);
     }
     while (status == POPLINER_OK && search->room.is_known && *bound < top &&
@@ -248,7 +251,7 @@ static popliner_status raise_by_room(pl_search *search, double seconds, size_t m
         if (is_impossible)
             *bound = middle + 1;
         else
-            top = middle;
+            top = search->open_bytes = middle;
     }
     return status;
 }
@@ -259,6 +262,9 @@ static popliner_status improve_shared(pl_search *search, popliner_objective obje
                                       uint64_t *bound, popliner_error *error) {
     const pl_shared_search asked = ask_shared(search, &search->filter, PL_GOAL_ANY);
     pl_shared_bound found = {0};
+    /* with two stages on each the sweeps are quick enough */
+    double seconds_for_room =
+        search->problem->most_stages_of_ipu > 2 ? SECONDS_FOR_ROOM : SECONDS_TO_BOUND;
     popliner_status status = pl_shared_bound_find(
         &asked, objective, pl_search_value(search, objective), SECONDS_TO_BOUND, &found, error);
     pl_first_answer_wish wish = {.objective = objective,
@@ -267,7 +273,7 @@ static popliner_status improve_shared(pl_search *search, popliner_objective obje
                                  .seconds = SECONDS_TO_IMPROVE,
                                  .num_kicks = 20};
     if (status == POPLINER_OK && objective == POPLINER_OBJECTIVE_MEMORY)
-        status = raise_by_room(search, SECONDS_TO_BOUND, STEPS_TO_BOUND, &found.bound, error);
+        status = raise_by_room(search, seconds_for_room, STEPS_TO_BOUND, &found.bound, error);
     if (status == POPLINER_OK && found.bound < pl_search_value(search, objective) &&
         *bound < pl_search_value(search, objective))
         status = pl_first_answer(&asked, &wish, &search->split, error);
@@ -306,7 +312,8 @@ static popliner_status narrow(pl_search *search, popliner_objective objective, s
         pl_search_result result = {0};
         bool gave_up = false;
         asked.max_tries = max_tries;
-        if (asked.room != NULL && objective == POPLINER_OBJECTIVE_MEMORY) {
+        if (asked.room != NULL && objective == POPLINER_OBJECTIVE_MEMORY &&
+            middle < search->open_bytes) {
             bool is_impossible = false;
             const pl_room_effort effort = {STEPS_TO_BOUND, INFINITY, search->stop};
             status = pl_room_rule_out(asked.room, &filter, &effort, &is_impossible, error);
@@ -317,6 +324,7 @@ static popliner_status narrow(pl_search *search, popliner_objective objective, s
                 tell_gap(search, objective, *bound);
                 continue;
             }
+            search->open_bytes = middle;
         }
         status = pl_spread_sweep(&asked, &split, &result, &gave_up, error);
         search->is_stopped = search->is_stopped || result.is_stopped;
@@ -347,6 +355,10 @@ static popliner_status narrow_by_sweeps(pl_search *search, popliner_objective ob
     for (size_t i = 0; i < sizeof max_tries / sizeof *max_tries; ++i) {
         status = narrow(search, objective, max_tries[i], bound, &is_done, error);
         if (status != POPLINER_OK || is_done || search->is_stopped)
+            return status;
+        if (objective == POPLINER_OBJECTIVE_MEMORY)
+            status = raise_by_room(search, SECONDS_FOR_ROOM, STEPS_FOR_ROOM, bound, error);
+        if (status != POPLINER_OK)
             return status;
         const pl_shared_search asked = ask_shared(search, &search->filter, PL_GOAL_ANY);
         const pl_first_answer_wish wish = {
