@@ -245,7 +245,8 @@ static popliner_status raise_by_room(pl_search *search, double seconds, size_t m
            top - *bound > value / PARTS_OF_BOUND && pl_clock_seconds() < effort.deadline_seconds &&
            !pl_stop_is_wanted(search->stop)) {
         bool is_impossible = false;
-        uint64_t middle = *bound + (top - *bound) / 2;
+        /* limits that cannot be ruled out take longest to tell */
+        uint64_t middle = *bound + (top - *bound) / 4;
         pl_filter filter = pl_filter_limited(&search->filter, POPLINER_OBJECTIVE_MEMORY, middle);
         status = pl_room_rule_out(&search->room, &filter, &effort, &is_impossible, error);
         if (is_impossible)
