@@ -30,8 +30,8 @@ enum {
     TRIES_PER_LOOK = 64,
     NUM_SUMS = 4, /* of which sums are kept */
 };
-/* SPARED: by how much the cycles of stages are fewer than the most that any has. At least so much is
- * spared by stages to come; if that is too much, they have too few cycles for their IPUs. */
+/* SPARED: by how much the cycles of stages are fewer than the most that any has. At least so much
+ * is spared by stages to come; if that is too much, they have too few cycles for their IPUs. */
 enum { PEAKS, CYCLES, CUTS, SPARED };
 
 /* Where the cuts of a border are. */

@@ -38,8 +38,8 @@ popliner_status pl_room_create(pl_room *room, const pl_problem *problem, popline
 void pl_room_free(pl_room *room);
 
 /* No IPU with that first stage holds more of the weights within the filter. In double precision,
- * with a margin for what is rounded. As dear as some thousand walks along the chain; never more than
- * some ten milliseconds' worth. */
+ * with a margin for what is rounded. As dear as some thousand walks along the chain, and never
+ * more than a tenth of a second's worth. */
 double pl_room_held(pl_room *room, const pl_filter *filter, size_t first_stage);
 
 /* Looks for weights of which all IPUs together cannot hold the sum: then there is no split within

@@ -60,8 +60,8 @@ typedef struct pl_cut_range {
     size_t highest;
 } pl_cut_range;
 
-/* What IPUs need for stages at least, of MEMORY: pl_least_load, for all of them. NULL when memory is
- * short. O(stages * units^2) for the first time. */
+/* What IPUs need for stages at least, of MEMORY: pl_least_load, for all of them. NULL when memory
+ * is short. O(stages * units^2) for the first time. */
 const uint64_t *pl_shared_least_bytes(pl_shared *shared, const pl_problem *problem);
 
 /* A search for the best split of a problem whose stages share IPUs. Nothing of it is owned. */
