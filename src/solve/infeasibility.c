@@ -17,12 +17,16 @@ typedef struct unit_sizes {
     uint64_t *limit_bytes; /* [units] */
 } unit_sizes;
 
-/* Takes in all places that the units have in pipelines of num_stages stages. */
+/* Takes in all places that the units have in pipelines of num_stages stages, or, where it does not
+ * matter how many there are, of no more. */
 static popliner_status add_places(const pl_problem *p, size_t num_stages, unit_sizes *sizes,
                                   popliner_error *error) {
     pl_filter free_filter = pl_filter_without_memory(p);
     pl_filter filter = pl_filter_of_limits(p);
-    pl_reachability reachability = {.problem = p, .filter = &free_filter, .num_stages = num_stages};
+    pl_reachability reachability = {.problem = p,
+                                    .filter = &free_filter,
+                                    .num_stages = num_stages,
+                                    .is_at_most = !p->depends_on_end && !p->is_mapped};
     uint8_t *ok = pl_new_array(p->num_units, sizeof *ok);
     popliner_status status = ok == NULL ? pl_fail_memory(error, "the places of the units")
                                         : pl_reachability_find(&reachability, error);
@@ -46,6 +50,36 @@ static popliner_status add_places(const pl_problem *p, size_t num_stages, unit_s
 done:
     free(ok);
     pl_reachability_free(&reachability);
+    return status;
+}
+
+/* Whether a unit may still turn out to be too large: not if a place was found that holds it, nor if
+ * it must not be a stage of its own. */
+static bool is_open(const pl_problem *p, size_t unit, const unit_sizes *sizes) {
+    size_t known = pl_costs_max_stages_to_end(p->costs);
+    size_t to_end = 1;
+    if (sizes->min_bytes[unit] <= sizes->limit_bytes[unit])
+        return false;
+    while (to_end < known &&
+           popliner_costs_peak(p->costs, unit, unit, to_end) == POPLINER_PEAK_FORBIDDEN)
+        ++to_end;
+    return popliner_costs_peak(p->costs, unit, unit, to_end) != POPLINER_PEAK_FORBIDDEN;
+}
+
+/* Takes in all places of all units, as long as one may be too large. */
+static popliner_status find_places(const pl_problem *p, const pl_stop *stop, unit_sizes *sizes,
+                                   bool *is_stopped, popliner_error *error) {
+    size_t num_stages = p->depends_on_end ? p->min_stages : p->max_stages;
+    popliner_status status = POPLINER_OK;
+    size_t unit = 0; /* the first one that may be */
+    while (status == POPLINER_OK && num_stages <= p->max_stages && !*is_stopped) {
+        while (unit < p->num_units && !is_open(p, unit, sizes))
+            ++unit;
+        if (unit == p->num_units)
+            break;
+        status = add_places(p, num_stages++, sizes, error);
+        *is_stopped = *is_stopped || pl_stop_is_wanted(stop);
+    }
     return status;
 }
 
@@ -79,13 +113,11 @@ static popliner_status find_large_unit(const pl_problem *p, const pl_stop *stop,
             is_same_everywhere ? popliner_costs_peak(p->costs, unit, unit, 1) : UINT64_MAX;
         sizes.limit_bytes[unit] = is_same_everywhere ? pl_filter_limit(p, &filter, 0) : 0;
     }
-    for (size_t n = p->min_stages; !is_same_everywhere && n <= p->max_stages; ++n) {
-        status = add_places(p, n, &sizes, error);
-        plan->is_stopped = plan->is_stopped || pl_stop_is_wanted(stop);
-        why->obstacle = POPLINER_OBSTACLE_UNKNOWN; /* unless all places are looked at */
-        if (status != POPLINER_OK || plan->is_stopped)
-            goto done;
-    }
+    if (!is_same_everywhere)
+        status = find_places(p, stop, &sizes, &plan->is_stopped, error);
+    why->obstacle = POPLINER_OBSTACLE_UNKNOWN; /* unless all places are looked at */
+    if (status != POPLINER_OK || plan->is_stopped)
+        goto done;
     why->obstacle = POPLINER_OBSTACLE_CAPACITY;
     for (size_t unit = 0; unit < p->num_units; ++unit) {
         /* what must not be a stage of its own has no size of its own */

@@ -8,6 +8,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "costs/costs.h"
+#include "solve/ipu_needs.h"
 #include "solve/owned_options.h"
 
 #include <stdlib.h>
@@ -67,7 +68,8 @@ static void end_trial(trial *t) {
 static popliner_status begin_search(advice *a, trial *t) {
     end_search(t);
     t->search = (pl_search){.problem = &t->problem, .stop = &a->own_stop};
-    return pl_problem_create(&t->problem, a->problem->costs, &t->own.options, NULL, a->error);
+    return pl_problem_create_like(&t->problem, a->problem, a->problem->costs, &t->own.options, NULL,
+                                  a->error);
 }
 
 /* Whether there is a split. */
@@ -201,26 +203,68 @@ done:
     return status;
 }
 
-/* Where IPUs differ: each of them with a larger limit, and all of them with more. */
-static popliner_status try_every_limit(advice *a) {
+/* The same for one IPU without other stages, whose limit is known to have to be that large. */
+static popliner_status take_limit(advice *a, size_t ipu, uint64_t bytes) {
+    trial t = {0};
+    const raise one = {.ipu = ipu};
+    const popliner_remedy remedy = {.kind = POPLINER_REMEDY_IPU_LIMIT, .ipu = ipu, .bytes = bytes};
+    popliner_status status = begin_trial(a, &t);
+    if (status == POPLINER_OK) {
+        set_limits(a, &t, &one, bytes);
+        status = add_remedy(a, &t, &remedy);
+    }
+    end_trial(&t);
+    return status;
+}
+
+/* The first stages of the IPUs that are tried, of which there is room for MAX_IPUS. */
+static size_t list_stages(advice *a, size_t *stages) {
     const pl_problem *p = a->problem;
     size_t count = p->is_mapped ? p->options->num_mapped_stages : p->max_stages;
+    size_t num_listed = 0;
     pl_filter filter = pl_filter_of_limits(p);
-    popliner_status status = POPLINER_OK;
-    size_t num_tried = 0;
-    if (p->options->num_ipu_limits == 0)
-        return POPLINER_OK;
-    for (size_t stage = 0; status == POPLINER_OK && stage < count; ++stage) {
-        size_t ipu = pl_problem_ipu(p, stage);
-        uint64_t limit = pl_filter_limit(p, &filter, ipu);
-        const raise one = {.ipu = ipu, .least = limit + 1};
-        if ((p->is_mapped && p->first_on_ipu[stage] != stage) || limit >= NO_LIMIT)
+    for (size_t stage = 0; stage < count; ++stage) {
+        if ((p->is_mapped && p->first_on_ipu[stage] != stage) ||
+            pl_filter_limit(p, &filter, pl_problem_ipu(p, stage)) >= NO_LIMIT)
             continue;
-        if (++num_tried > MAX_IPUS)
+        if (num_listed == MAX_IPUS) {
+            a->why->has_all_remedies = false;
             break;
-        status = try_limits(a, &one);
+        }
+        stages[num_listed++] = stage;
     }
-    a->why->has_all_remedies = a->why->has_all_remedies && num_tried <= MAX_IPUS;
+    return num_listed;
+}
+
+/* Each of some IPUs with a larger limit. */
+static popliner_status try_single_limits(advice *a, const size_t *stages, size_t count) {
+    const pl_problem *p = a->problem;
+    pl_filter filter = pl_filter_of_limits(p);
+    size_t num_places = count > 0 && !p->is_shared ? stages[count - 1] + 1 : 0;
+    uint64_t *needs_bytes = pl_new_array(num_places, sizeof *needs_bytes);
+    popliner_status status =
+        needs_bytes == NULL
+            ? pl_fail_memory(a->error, "what would be enough")
+            : pl_ipu_needs_find(p, &filter, num_places, &a->own_stop, needs_bytes, a->error);
+    for (size_t i = 0; status == POPLINER_OK && i < count; ++i) {
+        size_t ipu = pl_problem_ipu(p, stages[i]);
+        const raise one = {.ipu = ipu, .least = pl_filter_limit(p, &filter, ipu) + 1};
+        if (p->is_shared)
+            status = try_limits(a, &one);
+        else if (needs_bytes[stages[i]] < POPLINER_PEAK_FORBIDDEN)
+            status = take_limit(a, ipu, needs_bytes[stages[i]]);
+    }
+    a->is_over = a->is_over || pl_stop_is_wanted(&a->own_stop);
+    free(needs_bytes);
+    return status;
+}
+
+/* Where IPUs differ: each of them with a larger limit, and all of them with more. */
+static popliner_status try_every_limit(advice *a) {
+    size_t stages[MAX_IPUS];
+    if (a->problem->options->num_ipu_limits == 0)
+        return POPLINER_OK;
+    popliner_status status = try_single_limits(a, stages, list_stages(a, stages));
     const raise all = {.of_every_ipu = true, .least = 1};
     return status == POPLINER_OK ? try_limits(a, &all) : status;
 }
