@@ -245,6 +245,22 @@ typedef struct popliner_placement {
     size_t ipu;
 } popliner_placement;
 
+/* What of the memory of a tile is kept free: some bytes and, in hundredths of a percent, some of the
+ * memory, rounded down. */
+typedef struct popliner_reserve {
+    uint64_t bytes;
+    uint64_t percent_hundredths;
+} popliner_reserve;
+
+/* What is left of the memory of a tile. False, with *limit_bytes the bytes that would have to be
+ * kept free, if these are more than there are. */
+bool popliner_reserve_limit(const popliner_reserve *reserve, uint64_t memory_bytes,
+                            uint64_t *limit_bytes);
+
+/* The smallest memory of which so much is left; false if there is none up to INT64_MAX. */
+bool popliner_reserve_memory(const popliner_reserve *reserve, uint64_t limit_bytes,
+                             uint64_t *memory_bytes);
+
 /* What is asked for. Begin with POPLINER_SOLVER_OPTIONS_INIT. Arrays are the caller's; each may be
  * NULL with its number 0. */
 typedef struct popliner_solver_options {
@@ -299,6 +315,9 @@ typedef struct popliner_solver_options {
      * divided by its speed, rounded up. Not where stages share IPUs. */
     const popliner_ipu_speed *ipu_speeds;
     size_t num_ipu_speeds;
+
+    /* What the limits are less already: texts tell with it what memory would be enough. */
+    popliner_reserve reserve;
 } popliner_solver_options;
 
 /* Instead of a limit, of which 0 is one: the memory of a tile of the profile's target, where there
@@ -309,7 +328,9 @@ typedef struct popliner_solver_options {
     {                                                                                              \
         sizeof(popliner_solver_options), POPLINER_METHOD_AUTO, NULL, 0, 0, 16,                     \
             POPLINER_TARGET_BYTES, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, 0, NULL, 0, false, 0, \
-            NULL, NULL, NULL, NULL, UINT64_MAX, NULL, 0                                            \
+            NULL, NULL, NULL, NULL, UINT64_MAX, NULL, 0, {                                         \
+            0, 0                                                                                   \
+        }                                                                                          \
     }
 
 /* How the users of a program know what the library calls by the names of its fields: some texts
@@ -325,21 +346,21 @@ typedef struct popliner_option_names {
     const char *ipu;                   /* "ipu" */
 
     /* of popliner_solver_options, as what to change when nothing fits */
-    const char *max_stages;           /* "max_stages" */
-    const char *max_stage_bytes;      /* "max_stage_bytes" */
-    const char *max_stage_bytes_note; /* behind the number: "" */
+    const char *max_stages;      /* "max_stages" */
+    const char *max_stage_bytes; /* "max_stage_bytes" */
 
     /* Constraints by kind: "max_stages", "device_map", "min_units", "max_units", "required cut
      * after", "forbidden cut after", "pair", "placement". They become texts such as "max_stages 3",
      * "device_map of 3 stages", "pair A and B", "placement A=0". */
     const char *constraints[POPLINER_NUM_CONSTRAINT_KINDS];
+
+    const char *reserve; /* "reserve" */
 } popliner_option_names;
 
 #define POPLINER_OPTION_NAMES_INIT                                                                 \
     {                                                                                              \
-        sizeof(popliner_option_names), NULL, NULL, NULL, NULL, NULL, NULL, NULL, {                 \
-            NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL                                         \
-        }                                                                                          \
+        sizeof(popliner_option_names), NULL, NULL, NULL, NULL, NULL, NULL,                         \
+            {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}, NULL                                 \
     }
 
 /* Chooses stages that cover the chain, within all limits and constraints, so that

@@ -375,6 +375,20 @@ static json_t *copies_json(const popliner_certificate *c) {
     return pl_report_whole(list, done);
 }
 
+/* How many IPUs there may be, or those that the device map names. */
+static size_t num_ipus(const popliner_solver_options *o) {
+    size_t count = 0;
+    if (o->num_mapped_stages == 0)
+        return o->max_stages;
+    for (size_t stage = 0; stage < o->num_mapped_stages; stage++) {
+        size_t first = 0;
+        while (o->device_map[first] != o->device_map[stage])
+            first++;
+        count += first == stage;
+    }
+    return count;
+}
+
 static json_t *options_json(const popliner_certificate *c) {
     static const char *const risks[] = {
         [POPLINER_NEED_EXPECTED] = "expected",
@@ -387,8 +401,7 @@ static json_t *options_json(const popliner_certificate *c) {
     json_t *json = json_object();
     json_t *limit = o->max_stage_bytes >= INT64_MAX ? json_null()
                                                     : json_integer((json_int_t)o->max_stage_bytes);
-    bool done =
-        put(json, "num_ipus", is_mapped ? json_null() : json_integer((json_int_t)o->max_stages));
+    bool done = put(json, "num_ipus", json_integer((json_int_t)num_ipus(o)));
     done = put(json, "device_map",
                is_mapped ? numbers_json(o->device_map, o->num_mapped_stages) : json_null()) &&
            done;
