@@ -119,6 +119,11 @@ typedef enum popliner_remedy_kind {
     POPLINER_REMEDY_CONSTRAINT,
     /* instead of the device map there are max_stages `number`, the fewest that work */
     POPLINER_REMEDY_WITHOUT_MAP,
+    /* a run of forbidden cuts without a gap is left out: `constraint` is the first of them, and
+     * `last_unit` the unit before the last one. `enough_unit` is the first of these units after
+     * which a cut alone is enough; SIZE_MAX if there is none, or more than 64 would have to be
+     * tried */
+    POPLINER_REMEDY_CUT_RUN,
     POPLINER_NUM_REMEDY_KINDS,
 } popliner_remedy_kind;
 
@@ -129,6 +134,8 @@ typedef struct popliner_remedy {
     uint64_t bytes;
     popliner_constraint constraint;
     size_t number;
+    size_t last_unit;
+    size_t enough_unit;
 } popliner_remedy;
 
 typedef struct popliner_infeasibility {
@@ -142,25 +149,31 @@ typedef struct popliner_infeasibility {
     size_t unit;
     uint64_t unit_bytes;
     uint64_t limit_bytes;
-    /* UNIT, PLACE and CAPACITY: the smallest max_stages that works, all else as it is; 0 if none
-     * does (with a device map: not looked for; stopped: perhaps not found). */
+    /* The smallest max_stages that works, all else as it is; 0 if none does (with a device map: not
+     * looked for; stopped: perhaps not found). */
     size_t enough_stages;
-    /* The smallest max_stage_bytes that works, all else as it is; 0 likewise. */
+    /* UNIT, PLACE and CAPACITY: the smallest max_stage_bytes that works, all else as it is; 0
+     * likewise. */
     uint64_t enough_bytes;
 
     /* PLACE: the first IPU that would hold the unit. */
     size_t fitting_ipu;
-    /* UNIT, PLACE and CAPACITY: other remedies, each found by solving with it: limits of IPUs where
-     * some have limits of their own, then constraints in their order, then the device map. Owned by
-     * the plan, like the next. */
+    /* Other remedies, each found by solving with it, limits and all: limits of IPUs where some have
+     * limits of their own (not for CONSTRAINTS), then constraints in their order, of which a run of
+     * forbidden cuts is one, then the device map. Owned by the plan, like the next. */
     popliner_remedy *remedies;
     size_t num_remedies;
     /* Where no single constraint is a remedy, but several together are: some that are, of which
      * each is needed. */
     popliner_constraint *left_out;
     size_t num_left_out;
-    /* False if some were not looked for: more than 16 IPUs, 64 constraints or 20 seconds. */
+    /* False if some were not looked for: more than 16 IPUs, 64 constraints (or cuts of a run), or
+     * 20 seconds. */
     bool has_all_remedies;
+    /* No max_stage_bytes below this works. It is enough_bytes, unless the search was stopped or
+     * stages share IPUs and 20 seconds were not enough to find the best effort; 0 without
+     * enough_bytes. */
+    uint64_t enough_bytes_bound;
 } popliner_infeasibility;
 
 /* An answer. The stages follow each other without a gap; unless the plan is INFEASIBLE they cover
@@ -245,8 +258,8 @@ typedef struct popliner_placement {
     size_t ipu;
 } popliner_placement;
 
-/* What of the memory of a tile is kept free: some bytes and, in hundredths of a percent, some of the
- * memory, rounded down. */
+/* What of the memory of a tile is kept free: some bytes and, in hundredths of a percent, a share of
+ * the memory, rounded down. */
 typedef struct popliner_reserve {
     uint64_t bytes;
     uint64_t percent_hundredths;

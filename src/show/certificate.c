@@ -580,6 +580,14 @@ static void add_remedy(const popliner_certificate *c, const popliner_remedy *rem
         pl_text_add(text, "without ");
         pl_certificate_word_constraint(c, constraint, text);
         break;
+    case POPLINER_REMEDY_CUT_RUN:
+        pl_text_add(text, "without ");
+        pl_certificate_word_constraint(c, constraint, text);
+        pl_text_format(text, " to %s", c->input.unit_names[remedy->last_unit]);
+        if (remedy->enough_unit != SIZE_MAX)
+            pl_text_format(text, " (a cut after %s is enough)",
+                           c->input.unit_names[remedy->enough_unit]);
+        break;
     case POPLINER_REMEDY_WITHOUT_MAP:
         pl_text_format(text, "with %s %zu instead of %s", names.max_stages, remedy->number,
                        names.constraints[POPLINER_CONSTRAINT_DEVICE_MAP]);
@@ -642,13 +650,19 @@ static void add_remedies(const popliner_certificate *c, pl_text *text) {
     if (why->enough_bytes > 0) {
         pl_text_format(text, "Enough would be %s ", names.max_stage_bytes);
         add_memory(c, why->enough_bytes, "", text);
+        if (why->enough_bytes_bound > 0 && why->enough_bytes_bound < why->enough_bytes) {
+            pl_text_add(text, " (at least ");
+            add_memory(c, why->enough_bytes_bound, "", text);
+            pl_text_add(text, " is needed)");
+        }
     }
     if (why->enough_stages > 0)
         pl_text_format(text, "%s%s %zu", why->enough_bytes > 0 ? ", or " : "Enough would be ",
                        names.max_stages, why->enough_stages);
     if (why->enough_bytes > 0 || why->enough_stages > 0)
         pl_text_add(text, ".\n");
-    if (why->enough_stages == 0 && c->input.options->num_mapped_stages == 0 && !c->plan.is_stopped)
+    if (why->obstacle != POPLINER_OBSTACLE_CONSTRAINTS && why->enough_stages == 0 &&
+        c->input.options->num_mapped_stages == 0 && !c->plan.is_stopped)
         pl_text_add(text, "No number of IPUs would be enough.\n");
     add_other_remedies(c, text);
 }
@@ -697,7 +711,7 @@ static void add_obstacle(const popliner_certificate *c, pl_text *text) {
         return;
     case POPLINER_OBSTACLE_CONSTRAINTS:
         add_contradiction(c, text);
-        return;
+        break;
     case POPLINER_OBSTACLE_UNIT:
     case POPLINER_OBSTACLE_PLACE:
         pl_text_format(text,

@@ -214,7 +214,7 @@ static json_t *left_out_json(const popliner_certificate *c) {
 /* A change that is enough. */
 static json_t *remedy_json(const popliner_certificate *c, const popliner_remedy *remedy) {
     static const char *const kinds[] = {"ipu_limit", "every_limit", "constraint",
-                                        "without_device_map"};
+                                        "without_device_map", "cut_run"};
     json_t *json = json_object();
     bool done = put(json, "change", json_string(kinds[remedy->kind]));
     switch (remedy->kind) {
@@ -230,6 +230,16 @@ static json_t *remedy_json(const popliner_certificate *c, const popliner_remedy 
         done = put(json, "number",
                    pl_remedy_has_number(remedy) ? json_integer((json_int_t)remedy->number)
                                                 : json_null()) &&
+               done;
+        break;
+    case POPLINER_REMEDY_CUT_RUN:
+        done = put(json, "constraint", constraint_json(c, &remedy->constraint)) && done;
+        done =
+            put(json, "last", pl_report_json_text(c->input.unit_names[remedy->last_unit])) && done;
+        done = put(json, "enough",
+                   remedy->enough_unit == SIZE_MAX
+                       ? json_null()
+                       : pl_report_json_text(c->input.unit_names[remedy->enough_unit])) &&
                done;
         break;
     case POPLINER_REMEDY_WITHOUT_MAP:
@@ -278,9 +288,11 @@ static json_t *infeasibility_json(const popliner_certificate *c) {
     }
     if (why->obstacle == POPLINER_OBSTACLE_PLACE)
         done = put(json, "fits_on_ipu", json_integer((json_int_t)why->fitting_ipu)) && done;
-    if (has_unit || why->obstacle == POPLINER_OBSTACLE_CAPACITY) {
+    if (has_unit || why->obstacle == POPLINER_OBSTACLE_CAPACITY)
+        done = put(json, "enough_mem_per_tile", count_or_null(why->enough_bytes)) && done &&
+               put(json, "needed_mem_per_tile", count_or_null(why->enough_bytes_bound));
+    if (why->obstacle != POPLINER_OBSTACLE_UNKNOWN) {
         done = put(json, "enough_num_ipus", count_or_null(why->enough_stages)) && done;
-        done = put(json, "enough_mem_per_tile", count_or_null(why->enough_bytes)) && done;
         done = put(json, "remedies", remedies_json(c)) && done;
         done = put(json, "left_out_together", left_out_json(c)) && done;
         done = put(json, "has_all_remedies", json_boolean(why->has_all_remedies)) && done;
