@@ -275,8 +275,6 @@ static void counts_cycles_by_the_speed_of_the_ipu(void **state) {
     assert_int_equal(run.status, 0);
     RUN(&run, "--costs", path, "-q", "--solve", "--recompute=auto");
     assert_refused(&run, 2, "variants are not chosen where IPUs have speeds of their own");
-    RUN(&run, "--costs", path, "-q", "--solve", "--total-ipus=2", "--micro-batches=2");
-    assert_refused(&run, 2, "replicas are not solved for where IPUs have speeds of their own");
 }
 
 static void keeps_to_numbers_of_layers(void **state) {

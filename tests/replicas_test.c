@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "brute_force.h"
 #include "popliner/replicas.h"
 #include "random_instance.h"
 #include "test_data.h"
@@ -66,7 +67,15 @@ static bool evaluate(const question *q, const popliner_costs *costs, unsigned be
         if (stage == num_stages ||
             !may_be(&q->in->options, costs, stage, first, next - 1, num_stages - stage))
             return false;
-        uint64_t stage_cycles = popliner_costs_cycles(costs, first, next - 1);
+        /* IPU k of each pipeline has stage k */
+        const popliner_solver_options *o = &q->in->options;
+        uint64_t stage_cycles =
+            brute_speed_cycles(o, stage, popliner_costs_cycles(costs, first, next - 1));
+        stage_cycles +=
+            first == 0 ? 0
+                       : brute_link_cycles(o, stage - 1, stage, popliner_costs_cut(costs, first));
+        stage_cycles +=
+            next == n ? 0 : brute_link_cycles(o, stage, stage + 1, popliner_costs_cut(costs, next));
         *cycles = stage_cycles > *cycles ? stage_cycles : *cycles;
         *parameters = own > *parameters ? own : *parameters;
     }
@@ -197,51 +206,67 @@ static void draw_question(uint64_t *random, const instance *in, popliner_replica
     o->bandwidth_cycles = 1 + test_below(random, 9);
 }
 
+/* How often something happened. */
+typedef struct tally {
+    size_t num_asked;
+    size_t num_traded; /* the split is not that of fewest cycles alone */
+} tally;
+
+static void check_instance(const instance_wish *wish, uint64_t seed, tally *t) {
+    instance in;
+    uint64_t parameters[MOST_RANDOM_UNITS];
+    uint64_t random = 977 * seed;
+    popliner_replicas_options o;
+    popliner_replicas *answer = NULL;
+    popliner_error error = {.message = ""};
+    draw_instance(wish, seed, &in);
+    draw_question(&random, &in, &o, parameters);
+    question q = {.in = &in, .options = &o};
+    if (!popliner_costs_has_cycles(in.costs)) {
+        free_instance(&in);
+        return;
+    }
+    t->num_asked++;
+    if (popliner_replicas_solve(in.costs, &o, &answer, &error) != POPLINER_OK) {
+        print_instance(&in);
+        fail_msg("%s", error.message);
+    }
+    check_answer(&q, answer);
+    for (size_t s = 1; s <= popliner_replicas_get_summary(answer)->num_candidates; s++) {
+        const popliner_replicas_candidate *c = popliner_replicas_candidate_at(answer, s - 1);
+        uint64_t least = UINT64_MAX;
+        for (unsigned begins = 0; begins < 1u << in.num_units; begins += 2) {
+            uint64_t cycles;
+            uint64_t bytes;
+            if (evaluate(&q, in.costs, begins, s, &cycles, &bytes) && cycles < least)
+                least = cycles;
+        }
+        t->num_traded += c->num_replicas > 0 && c->cycles > least;
+    }
+    popliner_replicas_free(answer);
+    free_instance(&in);
+}
+
 static void every_split_with_every_number_of_replicas(void **state) {
     (void)state;
-    static const instance_wish wish = {.sometimes = MEMORY_LIMIT | IPU_LIMITS | CUT_RULES |
-                                                    NUM_UNITS | COUNTED_UNITS | PAIRS | PLACEMENTS |
-                                                    PIPELINE,
-                                       .most_objectives = 2};
-    size_t num_instances = test_takes_all() ? 12000 : 1500;
-    size_t num_asked = 0;
-    size_t num_traded = 0;
-    for (uint64_t seed = 1; seed <= num_instances; seed++) {
-        instance in;
-        uint64_t parameters[MOST_RANDOM_UNITS];
-        uint64_t random = 977 * seed;
-        draw_instance(&wish, seed, &in);
-        popliner_replicas_options o;
-        popliner_replicas *answer = NULL;
-        popliner_error error = {.message = ""};
-        draw_question(&random, &in, &o, parameters);
-        question q = {.in = &in, .options = &o};
-        if (popliner_costs_has_cycles(in.costs)) {
-            num_asked++;
-            if (popliner_replicas_solve(in.costs, &o, &answer, &error) != POPLINER_OK) {
-                print_instance(&in);
-                fail_msg("%s", error.message);
-            }
-            check_answer(&q, answer);
-            for (size_t s = 1; s <= popliner_replicas_get_summary(answer)->num_candidates; s++) {
-                /* how often the split is not that of fewest cycles alone */
-                const popliner_replicas_candidate *c =
-                    popliner_replicas_candidate_at(answer, s - 1);
-                uint64_t least = UINT64_MAX;
-                for (unsigned begins = 0; begins < 1u << in.num_units; begins += 2) {
-                    uint64_t cycles;
-                    uint64_t bytes;
-                    if (evaluate(&q, in.costs, begins, s, &cycles, &bytes) && cycles < least)
-                        least = cycles;
-                }
-                num_traded += c->num_replicas > 0 && c->cycles > least;
-            }
-            popliner_replicas_free(answer);
-        }
-        free_instance(&in);
+    enum {
+        SOMETIMES = MEMORY_LIMIT | IPU_LIMITS | CUT_RULES | NUM_UNITS | COUNTED_UNITS | PAIRS |
+                    PLACEMENTS | PIPELINE
+    };
+    static const instance_wish wishes[] = {
+        {.sometimes = SOMETIMES, .most_objectives = 2},
+        {.always = SPEEDS, .sometimes = SOMETIMES, .most_objectives = 2},
+        {.always = LINKS, .sometimes = SOMETIMES, .most_objectives = 2},
+        {.always = SPEEDS | LINKS, .sometimes = SOMETIMES, .most_objectives = 2},
+    };
+    for (size_t i = 0; i < sizeof wishes / sizeof *wishes; i++) {
+        size_t num_instances = (test_takes_all() ? 12000 : 1500) / (i == 0 ? 1 : 3);
+        tally t = {0, 0};
+        for (uint64_t seed = 1; seed <= num_instances; seed++)
+            check_instance(&wishes[i], seed, &t);
+        assert_true(t.num_asked > num_instances / 2);
+        assert_true(t.num_traded > (i == 0 ? num_instances / 150 : 0));
     }
-    assert_true(num_asked > num_instances / 2);
-    assert_true(num_traded > num_instances / 150);
 }
 
 /* Copies that depend on stages and micro-batches come from the callback. */

@@ -73,7 +73,9 @@ static pl_stage_rule widest_rule(const program *p, size_t to_end) {
         if (other.min_cycles < widest.min_cycles)
             widest.min_cycles = other.min_cycles;
     }
-    widest.min_peak_bytes = 0; /* another place may need more */
+    widest.min_peak_bytes = 0;  /* another place may need more */
+    widest.min_busy_cycles = 0; /* and has other links */
+    widest.max_busy_cycles = UINT64_MAX;
     widest.is_anywhere = true;
     return widest;
 }

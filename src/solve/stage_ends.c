@@ -15,10 +15,17 @@ void pl_stage_ends_free(pl_stage_ends *ends) {
     *ends = (pl_stage_ends){0};
 }
 
-bool pl_stage_rule_is_ordered(const pl_stage_rule *rule) {
+static bool has_cycle_limits(const pl_stage_rule *rule) {
+    return rule->max_cycles < UINT64_MAX || rule->min_cycles > 0;
+}
+
+bool pl_stage_rule_is_bounded(const pl_stage_rule *rule) {
     const pl_cost_order *order = &rule->problem->order;
-    bool has_cycles = rule->max_cycles < UINT64_MAX || rule->min_cycles > 0;
-    return order->peaks_never_shrink && (!has_cycles || order->cycles_never_shrink);
+    return order->peaks_never_shrink && (!has_cycle_limits(rule) || order->cycles_never_shrink);
+}
+
+bool pl_stage_rule_is_ordered(const pl_stage_rule *rule) {
+    return rule->link_before == NULL && pl_stage_rule_is_bounded(rule);
 }
 
 static bool is_too_small(const pl_stage_rule *rule, size_t first, size_t end) {
@@ -92,9 +99,12 @@ static popliner_status mark_all(pl_stage_ends *ends, const pl_stage_rule *rule,
                                 popliner_error *error) {
     size_t n = rule->problem->num_units;
     size_t num_marks = 0;
+    bool is_bounded = pl_stage_rule_is_bounded(rule);
     for (size_t first = range.first; first <= range.last && first < n; ++first) {
         size_t from = within != NULL ? within->from[first] : first + 1;
         size_t to = within != NULL ? within->to[first] : n + 1;
+        if (is_bounded && pl_stage_rule_last_end(rule, first) < to)
+            to = pl_stage_rule_last_end(rule, first) + 1;
         size_t count = to > from ? to - from : 0;
         if (!pl_grow(&ends->ok, &ends->capacity, num_marks + count + 1, sizeof *ends->ok))
             return pl_fail_memory(error, "the intervals that may be stages");

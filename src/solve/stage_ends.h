@@ -38,7 +38,11 @@ void pl_stage_ends_free(pl_stage_ends *ends);
 /* Whether that takes O(n) for this rule. */
 bool pl_stage_rule_is_ordered(const pl_stage_rule *rule);
 
-/* For ordered rules, whatever may be a cut: no end of a stage that begins with the unit, or before
+/* Whether no longer interval of any unit is allowed behind one that is too large by itself, but for
+ * what its cuts take on links: all ordered rules are like that. */
+bool pl_stage_rule_is_bounded(const pl_stage_rule *rule);
+
+/* For bounded rules, whatever may be a cut: no end of a stage that begins with the unit, or before
  * it, is larger: O(log n); no stage that ends there, or behind it, begins with a smaller unit:
  * O(units between). */
 size_t pl_stage_rule_last_end(const pl_stage_rule *rule, size_t first_unit);

@@ -9,6 +9,7 @@
 #include "costs/costs.h"
 #include "costs/costs_file_data.h"
 #include "costs/variants.h"
+#include "solve/links.h"
 #include "solve/objectives.h"
 #include "solve/owned_options.h"
 #include "solve/plan_data.h"
@@ -237,6 +238,10 @@ static popliner_status check_options(const search *s, popliner_error *error) {
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "variants are not chosen where IPUs have speeds of their own; leave the "
                        "speeds out, or the choice (auto)");
+    if (pl_links_exist(o))
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "variants are not chosen where links have bandwidths; leave the bandwidths "
+                       "out, or the choice (auto)");
     for (size_t i = 0; i < s->num_objectives; ++i)
         if (s->objectives[i] == POPLINER_OBJECTIVE_BALANCE)
             return pl_fail(error, POPLINER_ERROR_USAGE,
