@@ -53,6 +53,12 @@ typedef struct popliner_bandwidth {
     uint64_t cycles;
 } popliner_bandwidth;
 
+/* What a link carries in a second where nothing is said of it, as in the cycles of a profile. A Mk2
+ * IPU has ten IPU-Links of together 320 GB/s (Graphcore's description of the GC200); two of them
+ * lead to the next IPU: the 512 Gb/s of IPU-Link that the data sheet of the Bow-2000 gives
+ * (docs.graphcore.ai/projects/bow-2000-datasheet). */
+#define POPLINER_LINK_BYTES_PER_SECOND UINT64_C(64000000000)
+
 /* A link that has not the bandwidth of the others, between two different IPUs, in any order. */
 typedef struct popliner_ipu_link {
     size_t first_ipu;

@@ -305,7 +305,8 @@ typedef struct popliner_solver_options {
     /* The links between IPUs, and those of them that differ, none twice. A cut takes its bytes over
      * the bandwidth of the link between the IPUs of the two stages beside it, rounded up (at most
      * POPLINER_MAX_CYCLES), and both are busy for so long, beside the cycles of the costs and
-     * whatever their speeds. Not where stages share IPUs. */
+     * whatever their speeds. Not where stages share IPUs. Of an analysis, links of which nothing is
+     * said have POPLINER_LINK_BYTES_PER_SECOND. */
     popliner_bandwidth link_bandwidth;
     const popliner_ipu_link *ipu_links;
     size_t num_ipu_links;
