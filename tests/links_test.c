@@ -212,6 +212,29 @@ static void alike_links_are_cycles_of_cuts(void **state) {
     assert_true(num_asked > 100);
 }
 
+/* Least values differ from place to place, too. */
+static void finds_small_spreads(void **state) {
+    (void)state;
+    static const instance_wish wish = {LINKS, SLACK, 2, 2};
+    static const popliner_objective objectives[] = {POPLINER_OBJECTIVE_CYCLES,
+                                                    POPLINER_OBJECTIVE_BALANCE};
+    for (uint64_t seed = 0; seed < 4000; ++seed) {
+        instance in;
+        popliner_plan *plan = NULL;
+        if (!test_takes_case(seed, 8))
+            continue;
+        draw_instance(&wish, seed, &in);
+        memcpy(in.objectives, objectives, sizeof objectives);
+        in.options.slack_percent = (double)(seed % 4) * 60;
+        in.options.method = POPLINER_METHOD_DYNAMIC_PROGRAMMING;
+        brute_answer expected = brute_force(in.costs, &in.options);
+        assert_int_equal(popliner_solve(in.costs, &in.options, &plan, NULL), POPLINER_OK);
+        assert_plan_is(plan, &expected);
+        popliner_plan_free(plan);
+        free_instance(&in);
+    }
+}
+
 /* ---- longer chains ---- */
 
 enum { MOST_UNITS = 120, MOST_STAGES = 10 };
@@ -313,7 +336,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rounds_cycles_up),      cmocka_unit_test(refuses_what_makes_no_sense),
         cmocka_unit_test(counts_what_cuts_take), cmocka_unit_test(alike_links_are_cycles_of_cuts),
-        cmocka_unit_test(solves_long_chains),
+        cmocka_unit_test(finds_small_spreads),   cmocka_unit_test(solves_long_chains),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -405,6 +405,24 @@ bool pl_stage_rule_allows(const pl_stage_rule *rule, size_t first_unit, size_t e
            is_busy_enough(rule, first_unit, end_unit, cycles);
 }
 
+/* The same for the ends from `end_unit` on. */
+static void mark_busy_enough(const pl_stage_rule *rule, size_t first_unit, size_t end_unit,
+                             size_t count, uint8_t *ok) {
+    const uint64_t *cycles =
+        pl_costs_cycles_from(rule->problem->costs, first_unit) + (end_unit - 1 - first_unit);
+    const uint64_t *behind = rule->link_behind + end_unit;
+    uint64_t before = rule->link_before[first_unit];
+    if (rule->speed != POPLINER_SPEED_ONE) {
+        for (size_t d = 0; d < count; ++d)
+            ok[d] = ok[d] != 0 && is_busy_enough(rule, first_unit, end_unit + d, cycles[d]);
+        return;
+    }
+    for (size_t d = 0; d < count; ++d) {
+        uint64_t busy = cycles[d] + before + behind[d];
+        ok[d] &= (busy <= rule->max_busy_cycles) & (busy >= rule->min_busy_cycles);
+    }
+}
+
 void pl_stage_rule_mark(const pl_stage_rule *rule, size_t first_unit, size_t end_unit, size_t count,
                         uint8_t *ok) {
     const pl_problem *p = rule->problem;
@@ -437,8 +455,8 @@ void pl_stage_rule_mark(const pl_stage_rule *rule, size_t first_unit, size_t end
     cycles += end_unit - 1 - first_unit;
     for (size_t d = 0; d < count; ++d)
         ok[d] &= (cycles[d] <= rule->max_cycles) & (cycles[d] >= rule->min_cycles);
-    for (size_t d = 0; rule->link_before != NULL && d < count; ++d)
-        ok[d] = ok[d] != 0 && is_busy_enough(rule, first_unit, end_unit + d, cycles[d]);
+    if (rule->link_before != NULL)
+        mark_busy_enough(rule, first_unit, end_unit, count, ok);
 }
 
 void pl_problem_mark(const pl_problem *problem, const pl_filter *filter, size_t stage,
