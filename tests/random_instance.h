@@ -38,7 +38,8 @@ enum {
     FRACTIONS = 1 << 13,     /* numbers in billionths, with digits behind the point; never drawn */
     UNORDERED = 1 << 14,     /* some longer intervals need less, in bytes or cycles or both */
     SPEEDS = 1 << 15,        /* of IPUs; costs have cycles, and stages share none */
-    LINKS = 1 << 16,         /* between IPUs, with bandwidths of their own; the same */
+    SHRINKING_CYCLES = 1 << 16, /* some longer intervals take fewer cycles; bytes never shrink */
+    LINKS = 1 << 17,            /* between IPUs, with bandwidths of their own; as with SPEEDS */
     CONSTRAINTS = CUT_RULES | NUM_UNITS | COUNTED_UNITS | PAIRS | PLACEMENTS,
 };
 

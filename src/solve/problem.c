@@ -427,8 +427,9 @@ void pl_stage_rule_mark(const pl_stage_rule *rule, size_t first_unit, size_t end
                         uint8_t *ok) {
     const pl_problem *p = rule->problem;
     const uint64_t *cycles = pl_costs_cycles_from(p->costs, first_unit);
-    if (count > 0 && pl_stage_rule_is_bounded(rule)) {
-        size_t last_end = pl_stage_rule_last_end(rule, first_unit);
+    const pl_stage_rule outer = pl_stage_rule_outer(rule);
+    if (count > 0 && pl_stage_rule_is_ordered(&outer)) {
+        size_t last_end = pl_stage_rule_last_end(&outer, first_unit);
         size_t within = last_end >= end_unit ? last_end - end_unit + 1 : 0;
         if (within < count) {
             memset(ok + within, 0, count - within);
@@ -674,6 +675,24 @@ bool pl_reachability_mark(const pl_reachability *reachability, size_t stage, siz
 uint64_t pl_objective_values_spread(const pl_objective_values *values, bool is_of_cycles) {
     return is_of_cycles ? values->cycles - values->min_cycles
                         : values->peak_bytes - values->min_peak_bytes;
+}
+
+uint64_t pl_objective_value(const pl_objective_values *values, popliner_objective objective,
+                            bool spread_is_of_cycles) {
+    switch (objective) {
+    case POPLINER_OBJECTIVE_MEMORY:
+        return values->peak_bytes;
+    case POPLINER_OBJECTIVE_CYCLES:
+        return values->cycles;
+    case POPLINER_OBJECTIVE_TRAFFIC:
+        return values->cut_bytes;
+    case POPLINER_OBJECTIVE_IPUS:
+        return values->num_ipus;
+    case POPLINER_OBJECTIVE_BALANCE:
+    case POPLINER_NUM_OBJECTIVES:
+        break;
+    }
+    return pl_objective_values_spread(values, spread_is_of_cycles);
 }
 
 void pl_filter_enter_window(pl_filter *filter, uint64_t min_value, uint64_t width) {
