@@ -503,16 +503,15 @@ typedef struct given {
     const char *values[NUM_OPTIONS]; /* NULL for flags */
 } given;
 
-/* Notes that an option was given. Of two values that differ, one is a mistake. */
-static popliner_status note(given *g, const option *o, const char *value, popliner_error *error) {
+/* Notes that an option was given. Of two values the last one counts, as with PopLiner 1.0.0, so
+ * that a script can add its own behind others'; the user is told of it. */
+static void note(given *g, const option *o, const char *value, options *result) {
     size_t place = (size_t)(o - table);
     const char *before = g->values[place];
     if (o->kind != KIND_REPEATED && before != NULL && strcmp(before, value) != 0)
-        return fail(error, "--%s was given twice: %s and %s; leave out one of them", o->name,
-                    before, value);
+        result->overridden = (overridden){o->name, before, value};
     g->is[place] = true;
     g->values[place] = value;
-    return POPLINER_OK;
 }
 
 /* The first of these options, a list that ends with NULL, that was given; NULL if none was. */
@@ -977,10 +976,9 @@ popliner_status options_parse(int argc, char **argv, options *result, popliner_e
                 return fail(error, "--%s needs a value: %s", o->name, o->value);
         }
         popliner_status status = set(o, value, result, error);
-        if (status == POPLINER_OK)
-            status = note(&g, o, value, error);
         if (status != POPLINER_OK)
             return status;
+        note(&g, o, value, result);
     }
     return check(result, &g, error);
 }
