@@ -275,7 +275,8 @@ static void draw_question(uint64_t *random, const instance *in, popliner_replica
         parameters->bytes[u] = test_below(random, 40) << (4 * scale);
     for (size_t i = 0; i < NUM_WEIGHTS; i++) {
         parameters->shared.bytes[i] = test_below(random, 40) << (4 * scale);
-        parameters->shared.users[i] = (unsigned)test_below(random, 1u << in->num_units);
+        parameters->shared.users[i] =
+            1u << test_below(random, in->num_units) | 1u << test_below(random, in->num_units);
     }
     o->parameter_bytes = test_below(random, 5) == 0 ? NULL : parameters->bytes;
     if (test_below(random, 3) == 0) {
