@@ -92,10 +92,14 @@ typedef struct popliner_replicas_summary {
                     stages; SIZE_MAX if nothing fits */
     bool is_stopped;
     bool is_proven; /* all candidates are */
-    /* If nothing fits, and the search was not stopped: the candidate that comes closest, of which
-     * popliner_replicas_take_reason tells; SIZE_MAX if no split is allowed however much memory
-     * there is, or something fits. */
+    /* If nothing fits, and the search was not stopped: the candidate that comes closest; SIZE_MAX
+     * if no split is allowed however much memory there is, or something fits. */
     size_t closest;
+    /* Why nothing fits, for the closest candidate, or if there is none, for pipelines of any
+     * length: as popliner_solve tells it, with the best effort and what would be enough. So many
+     * IPUs, or bytes, are those of one pipeline. NULL if something fits, the search was stopped, or
+     * the solver's options want no reasons. */
+    const popliner_plan *reason;
 } popliner_replicas_summary;
 
 /* Tries every number of IPUs of a pipeline from 1 on, each with every number of replicas, and
@@ -114,10 +118,7 @@ const popliner_replicas_summary *popliner_replicas_get_summary(const popliner_re
 const popliner_replicas_candidate *popliner_replicas_candidate_at(const popliner_replicas *replicas,
                                                                   size_t i);
 
-/* Why nothing fits, for the candidate that comes closest, or if there is none, for pipelines of any
- * length: a plan as popliner_solve gives it, with the best effort and what would be enough. So many
- * IPUs, or bytes, are those of one pipeline. NULL if something fits, the solver's options want no
- * reasons, the search was stopped, or it was taken before. The caller frees it. */
+/* The reason of the summary, which the caller then frees, and which is NULL there. */
 popliner_plan *popliner_replicas_take_reason(popliner_replicas *replicas);
 
 /* NULL is fine. */

@@ -210,7 +210,8 @@ static popliner_status tell_training(task *t, popliner_error *error) {
     pl_model_parts *parts = &a->models[t->model];
     popliner_accumulators wanted = t->pipeline.accumulators;
     bool is_training = false;
-    bool has_schedule = t->pipeline.schedule != POPLINER_SCHEDULE_NONE;
+    bool has_schedule =
+        t->pipeline.schedule != POPLINER_SCHEDULE_NONE || pl_pipeline_has_own_copies(&t->pipeline);
     if (parts->told_training || t->model != POPLINER_MEMORY_MODEL_FULL || t->is_greedy ||
         t->pipeline.schedule == POPLINER_SCHEDULE_INFERENCE || t->num_stages == 1 ||
         (has_schedule && wanted != POPLINER_ACCUMULATORS_NONE &&

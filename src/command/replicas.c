@@ -167,10 +167,14 @@ static popliner_status tell(session *s, const request *r, popliner_replicas *rep
 static popliner_status print(session *s, const request *r, popliner_replicas *replicas,
                              const popliner_certificate_input *names, popliner_error *error) {
     char *report = NULL;
-    popliner_status status = tell(s, r, replicas, names, error);
+    popliner_status status =
+        popliner_report_replicas(replicas, names, s->options.format, &report, error);
     if (status == POPLINER_OK)
-        status = popliner_report_replicas(replicas, names, s->options.format, &report, error);
-    return status == POPLINER_OK ? session_print(report, error) : status;
+        status = tell(s, r, replicas, names, error);
+    if (status == POPLINER_OK)
+        return session_print(report, error);
+    free(report);
+    return status;
 }
 
 /* ---- of a file of costs ---- */

@@ -20,7 +20,6 @@
 struct popliner_replicas {
     popliner_replicas_candidate *candidates; /* their plans and arrays are owned */
     popliner_replicas_summary summary;
-    popliner_plan *reason; /* why nothing fits, or NULL */
 };
 
 /* What the best splits of a pipeline come to: each has fewer parameters on its fullest IPU than the
@@ -494,13 +493,15 @@ static popliner_status explain(search *s, popliner_replicas *answer, popliner_er
     if (s->options.chunks > 1)
         o = options_of(s, &w);
     o.without_reasons = false;
+    popliner_plan *reason = NULL;
     if (status == POPLINER_OK)
-        status = solve_in_time(s, &o, &answer->reason, error);
+        status = solve_in_time(s, &o, &reason, error);
     /* costs by the number of stages need not agree on shorter pipelines */
-    if (answer->reason != NULL && answer->reason->status != POPLINER_PLAN_INFEASIBLE) {
-        popliner_plan_free(answer->reason);
-        answer->reason = NULL;
+    if (reason != NULL && reason->status != POPLINER_PLAN_INFEASIBLE) {
+        popliner_plan_free(reason);
+        reason = NULL;
     }
+    summary->reason = reason;
     return status;
 }
 
@@ -551,8 +552,8 @@ popliner_status popliner_replicas_solve(const popliner_costs *costs,
 }
 
 popliner_plan *popliner_replicas_take_reason(popliner_replicas *replicas) {
-    popliner_plan *reason = replicas->reason;
-    replicas->reason = NULL;
+    popliner_plan *reason = (popliner_plan *)replicas->summary.reason;
+    replicas->summary.reason = NULL;
     return reason;
 }
 
@@ -563,7 +564,7 @@ void popliner_replicas_free(popliner_replicas *replicas) {
         popliner_plan_free((popliner_plan *)replicas->candidates[i].plan);
         free((uint64_t *)replicas->candidates[i].stage_parameter_bytes);
     }
-    popliner_plan_free(replicas->reason);
+    popliner_plan_free((popliner_plan *)replicas->summary.reason);
     free(replicas->candidates);
     free(replicas);
 }
