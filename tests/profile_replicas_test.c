@@ -193,7 +193,8 @@ static void check_candidate(question *q, const popliner_replicas_candidate *c, v
     for (size_t i = 0;
          c->stage_parameter_bytes != NULL && (stage = popliner_plan_stage_at(c->plan, i)) != NULL;
          i++) {
-        measured wanted = {.num_stages = 1, .micro_batches = c->micro_batches, .count = 1};
+        measured wanted = {
+            .num_stages = q->options.chunks, .micro_batches = c->micro_batches, .count = 1};
         wanted.stages[0] = (popliner_interval){stage->first_unit, stage->last_unit, 1};
         assert_int_equal(c->stage_parameter_bytes[i], find_measured(q, &wanted)->parameter_bytes);
     }
