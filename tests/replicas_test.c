@@ -83,15 +83,23 @@ static bool find_stages(size_t num_units, unsigned begins, size_t num_stages, sp
     return own->num_stages == num_stages;
 }
 
-/* Cycles and parameters of a split, as bits of the units that stages begin with. False if it is
- * not allowed, or has another number of stages. */
-static bool evaluate(const question *q, const popliner_costs *costs, unsigned begins,
-                     size_t num_ipus, uint64_t *cycles, uint64_t *parameters) {
+/* What a split has: each of the IPU that has most. */
+typedef struct worth {
+    uint64_t cycles;
+    uint64_t parameters;
+    uint64_t peak_bytes;
+    bool is_within; /* the limits of memory */
+} worth;
+
+/* Finds it for a split, as bits of the units that stages begin with. False if it is not allowed
+ * with any memory, or has another number of stages. */
+static bool weigh_split(const question *q, const popliner_costs *costs, unsigned begins,
+                        size_t num_ipus, worth *found) {
     const popliner_solver_options *o = &q->in->options;
     size_t num_stages = num_ipus * q->options->chunks;
     unsigned units_of[MOST_RANDOM_UNITS] = {0};
     split own;
-    *cycles = *parameters = 0;
+    *found = (worth){.is_within = true};
     if (num_stages > q->in->num_units || !find_stages(q->in->num_units, begins, num_stages, &own))
         return false;
     for (size_t ipu = 0; ipu < num_ipus; ipu++) {
@@ -110,11 +118,11 @@ static bool evaluate(const question *q, const popliner_costs *costs, unsigned be
             units_of[ipu] |= (2u << it->last_unit) - (1u << it->first_unit);
         }
         assert_int_equal(pl_costs_shared_peak(costs, together, count, &peak, NULL), POPLINER_OK);
-        if (peak > limit_of(o, ipu))
-            return false;
         uint64_t bytes = parameters_of(q->options, units_of[ipu]);
-        *cycles = ipu_cycles > *cycles ? ipu_cycles : *cycles;
-        *parameters = bytes > *parameters ? bytes : *parameters;
+        found->is_within = found->is_within && peak <= limit_of(o, ipu);
+        found->cycles = ipu_cycles > found->cycles ? ipu_cycles : found->cycles;
+        found->parameters = bytes > found->parameters ? bytes : found->parameters;
+        found->peak_bytes = peak > found->peak_bytes ? peak : found->peak_bytes;
     }
     for (size_t i = 0; i < o->num_pairs; i++)
         for (size_t ipu = 0; ipu < num_ipus; ipu++)
@@ -122,6 +130,16 @@ static bool evaluate(const question *q, const popliner_costs *costs, unsigned be
                 (units_of[ipu] >> o->pairs[i].second_unit & 1))
                 return false;
     return true;
+}
+
+/* Cycles and parameters of a split. False if it is not allowed. */
+static bool evaluate(const question *q, const popliner_costs *costs, unsigned begins,
+                     size_t num_ipus, uint64_t *cycles, uint64_t *parameters) {
+    worth found;
+    bool is_one = weigh_split(q, costs, begins, num_ipus, &found);
+    *cycles = found.cycles;
+    *parameters = found.parameters;
+    return is_one && found.is_within;
 }
 
 typedef struct value {
@@ -175,7 +193,49 @@ static value best_of(const question *q, size_t num_ipus) {
     return best;
 }
 
+/* The smallest largest tile of pipelines on so many IPUs with the fewest micro-batches, whatever
+ * the limits; UINT64_MAX if none is allowed. */
+static uint64_t least_peak(const question *q, size_t num_ipus) {
+    const popliner_replicas_options *o = q->options;
+    uint64_t batches = o->micro_batches;
+    uint64_t least = UINT64_MAX;
+    for (size_t r = 1; o->micro_batches == 0 && r * num_ipus <= o->total_ipus; r++)
+        batches = o->batch % r == 0 ? o->batch / r : batches;
+    for (unsigned begins = 0; begins < 1u << q->in->num_units; begins += 2) {
+        worth found;
+        if (weigh_split(q, costs_of(q, num_ipus, batches), begins, num_ipus, &found) &&
+            found.peak_bytes < least)
+            least = found.peak_bytes;
+    }
+    return least;
+}
+
 /* ---- against them --------------------------------------------------------------------------- */
+
+static size_t num_reasons;
+
+/* Where nothing fits: the candidate that is least above the limit, and why. */
+static void check_reason(const question *q, size_t most, const popliner_replicas_summary *summary) {
+    uint64_t least = UINT64_MAX;
+    size_t closest = SIZE_MAX;
+    for (size_t s = 1; s <= most; s++) {
+        uint64_t own = least_peak(q, s);
+        closest = own < least ? s - 1 : closest;
+        least = own < least ? own : least;
+    }
+    assert_int_equal(summary->closest == SIZE_MAX, closest == SIZE_MAX);
+    if (q->in->options.num_ipu_limits == 0)
+        assert_int_equal(summary->closest, closest);
+    num_reasons++;
+    if (q->costs != NULL && summary->reason == NULL)
+        return; /* costs of other lengths may allow more */
+    assert_non_null(summary->reason);
+    const popliner_plan_summary *reason = popliner_plan_get_summary(summary->reason);
+    assert_int_equal(reason->status, POPLINER_PLAN_INFEASIBLE);
+    assert_int_equal(reason->num_stages > 0, closest < SIZE_MAX);
+    if (q->in->options.num_ipu_limits == 0 && q->costs == NULL && closest < SIZE_MAX)
+        assert_int_equal(reason->peak_bytes, least);
+}
 
 static void check_answer(const question *q, const popliner_replicas *answer) {
     const popliner_replicas_summary *summary = popliner_replicas_get_summary(answer);
@@ -227,6 +287,12 @@ static void check_answer(const question *q, const popliner_replicas *answer) {
     }
     assert_null(popliner_replicas_candidate_at(answer, most));
     assert_int_equal(summary->best, best.batches == 0 ? SIZE_MAX : best_stages - 1);
+    if (best.batches > 0) {
+        assert_int_equal(summary->closest, SIZE_MAX);
+        assert_null(summary->reason);
+    } else if (most > 0) {
+        check_reason(q, most, summary);
+    }
 }
 
 /* Costs of all pipelines, each with what its number of stages and of micro-batches changes. */
@@ -309,6 +375,7 @@ static void try_instances(const instance_wish *wish, size_t num_instances, size_
     size_t num_asked = 0;
     size_t num_traded = 0;
     size_t num_fitting = 0;
+    num_reasons = 0;
     for (uint64_t seed = 1; seed <= num_instances; seed++) {
         instance in;
         drawn_parameters parameters;
@@ -337,6 +404,7 @@ static void try_instances(const instance_wish *wish, size_t num_instances, size_
         }
         free_instance(&in);
     }
+    assert_true(num_reasons > num_instances / 50);
     assert_true(num_asked > num_instances / 2);
     assert_true(num_fitting > num_asked / 4);
     assert_true(num_traded > num_instances / (most_chunks > 1 ? 500 : 150));
