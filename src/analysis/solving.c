@@ -590,8 +590,16 @@ static popliner_status find_replicas_costs(void *user, size_t num_stages,
 static popliner_status find_replicas_stages(replicas_search *s, popliner_error *error) {
     task *t = &s->task;
     s->stages = t->stages;
+    /* as many copies as the longest pipelines of the most micro-batches have */
+    size_t num_units = popliner_chain_num_units(t->chain);
+    size_t longest = num_units / s->options.chunks;
+    longest = longest < s->max_ipus ? longest : s->max_ipus;
+    t->pipeline.copies.num_stages = (longest > 0 ? longest : 1) * s->options.chunks;
+    t->pipeline.copies.num_ipus = longest > 0 ? longest : 1;
+    t->pipeline.copies.num_micro_batches =
+        (size_t)(s->options.micro_batches > 0 ? s->options.micro_batches : s->options.batch);
     if (s->stages != NULL || pl_is_calibrated(&t->pipeline.calibration) ||
-        !pl_analysis_can_keep_stages(popliner_chain_num_units(t->chain)))
+        !pl_analysis_can_keep_stages(num_units))
         return POPLINER_OK;
     popliner_status status =
         pl_analysis_keep_stages(t->analysis, t->model, &t->pipeline, ", for any pipeline", error);

@@ -27,8 +27,11 @@ popliner_status pl_analysis_keep_stages(popliner_analysis *analysis, popliner_me
     double start = pl_clock_seconds();
     size_t place = pl_stages_place(pipeline);
     char step[120];
-    if (parts->stages[place] != NULL && !parts->is_stored[place] &&
-        pl_stage_details_serve(parts->stages[place], pipeline))
+    const pl_stage_details *known = parts->is_stored[place] ? NULL : parts->stages[place];
+    /* what is stored must not depend on what was asked for before */
+    if (known != NULL && known->key.pipeline.schedule == pipeline->schedule &&
+        known->key.pipeline.copies.rule == pipeline->copies.rule &&
+        pl_stage_details_serve(known, pipeline))
         return POPLINER_OK;
     options.pipeline = *pipeline;
     options.with_cycles = true;
