@@ -201,7 +201,7 @@ static void stages_choose_what_they_recompute(void **state) {
         assert_refused(&run, 2, cases[i].message);
     }
     RUN(&run, TRAINING_DIRECTORY, "--solve", "--recompute", "auto");
-    assert_refused(&run, 2, "--recompute auto: is for --costs");
+    assert_refused(&run, 2, "--recompute auto means something for --schedule training");
     RUN(&run, "--costs", REGIONS, "--solve", "--recompute", "auto");
     assert_refused(&run, 3, "stages choose how they recompute for one region");
 }

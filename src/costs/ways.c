@@ -24,15 +24,14 @@ static uint64_t cycles_of(const popliner_costs *costs, const popliner_interval *
                : 0;
 }
 
-/* The least peak of a stage within the limits. */
+/* The least peak of a stage within the limit of cycles. */
 static uint64_t least_peak(const pl_ways *ways, const popliner_interval *stage,
                            const pl_variant_limits *limits) {
     uint64_t least_bytes = POPLINER_PEAK_FORBIDDEN;
     for (size_t i = 0; i < ways->count; ++i) {
         uint64_t peak_bytes = popliner_costs_peak(ways->costs[i], stage->first_unit,
                                                   stage->last_unit, stage->stages_to_end);
-        if (peak_bytes < least_bytes && peak_bytes <= limits->max_bytes &&
-            cycles_of(ways->costs[i], stage) <= limits->max_cycles)
+        if (peak_bytes < least_bytes && cycles_of(ways->costs[i], stage) <= limits->max_cycles)
             least_bytes = peak_bytes;
     }
     return least_bytes;

@@ -17,8 +17,9 @@ typedef struct pl_ways {
 /* Errors: USAGE if they do not belong together, or if there are none. */
 popliner_status pl_ways_check(const pl_ways *ways, popliner_error *error);
 
-/* As pl_variants_costs, for the first max_stages places from the end at most. Errors: MEMORY.
- * O(n^2 * places * ways). */
+/* As pl_variants_costs, for the first max_stages places from the end at most; max_bytes is not
+ * looked at, so an interval is forbidden in all places or in none. Errors: MEMORY. O(n^2 * places *
+ * ways). */
 popliner_status pl_ways_costs(const pl_ways *ways, size_t max_stages,
                               const pl_variant_limits *limits, popliner_costs **costs,
                               popliner_error *error);
