@@ -808,7 +808,10 @@ static popliner_status check_recompute(const options *o, const given *g, popline
     const char *value = o->recomputes != NULL ? o->recomputes : recomputes[o->recompute];
     const char *other = is_auto ? first_given(g, unknown_to_auto) : NULL;
     if (other != NULL)
-        return fail(error, "--recompute auto and --%s exclude each other", other);
+        return fail(error,
+                    "--recompute auto and --%s exclude each other; leave out one of them, or say "
+                    "one way, like --recompute full",
+                    other);
     if (is_auto && o->evaluate != NULL)
         return fail(error, "--recompute auto: is what --solve chooses; for --evaluate give one "
                            "way, or one for each stage, like full,none");
