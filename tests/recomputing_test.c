@@ -105,6 +105,8 @@ static void recomputing_takes_the_forward_pass(void **state) {
         subject s;
         golden_case c;
         naive_passes n;
+        if (!test_takes_case(i, 2))
+            continue;
         read_subject(&s, made[i].name, made[i].options);
         golden_load_directory(&c, s.directory);
         naive_begin(&n, &c, s.chain);
@@ -308,6 +310,8 @@ static void no_split_with_any_choices_is_better(void **state) {
     memset(num_answers, 0, sizeof num_answers);
     for (size_t i = 0; i < NUM_MADE; i++) {
         subject s;
+        if (!test_takes_case(i, 3))
+            continue;
         read_subject(&s, made[i].name, made[i].options);
         s.request.schedule = schedules[i % 3];
         s.request.need = (popliner_need)(i % POPLINER_NUM_NEEDS);
@@ -327,9 +331,9 @@ static void no_split_with_any_choices_is_better(void **state) {
         }
         free_subject(&s);
     }
-    assert_true(num_answers[0] > 10);
-    assert_true(num_answers[1] > 30);
-    assert_true(num_answers[2] > 5);
+    assert_true(num_answers[0] > 5);
+    assert_true(num_answers[1] > 20);
+    assert_true(num_answers[2] > 3);
 }
 
 /* ---- stored, and refused -------------------------------------------------------------------- */
