@@ -306,6 +306,43 @@ static void names_the_nearest_option(void **state) {
     }
 }
 
+/* Two values of an option that has one: the last one counts, and the user is told. Said again, or
+ * of those that may be repeated, it is no mistake. */
+static void warns_of_two_values(void **state) {
+    (void)state;
+    static const struct {
+        const char *arguments[4];
+        const char *message;
+    } cases[] = {
+        {{"--num-ipus", "3", "--num-ipus", "4"}, "--num-ipus was given twice: 4 counts, not 3.\n"},
+        {{"--num-ipus=3", "--num-ipus=4"}, "--num-ipus was given twice: 4 counts, not 3.\n"},
+        {{"--objective", "memory", "--objective=cycles"},
+         "--objective was given twice: cycles counts, not memory.\n"},
+        {{"--solver", "dp", "--solver", "ilp"}, "--solver was given twice: ilp counts, not dp.\n"},
+        {{"--mem-per-tile", "600K", "--mem-per-tile", "1M"},
+         "--mem-per-tile was given twice: 1M counts, not 600K.\n"},
+        {{"--slack=1", "--slack=2"}, "--slack was given twice: 2 counts, not 1.\n"},
+        {{"--reserve=1%", "--reserve=gaps"}, "--reserve was given twice: gaps counts, not 1%.\n"},
+        {{"--effects=none", "--effects=all"}, "--effects was given twice: all counts, not none.\n"},
+        {{"--time-limit=1", "--time-limit=9"}, "--time-limit was given twice: 9 counts, not 1.\n"},
+        {{"--min-layers=1", "--min-layers=0"}, "--min-layers was given twice: 0 counts, not 1.\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *arguments[8] = {CASE_PROFILE, "--solve"};
+        for (size_t k = 0; k < 4 && cases[i].arguments[k] != NULL; k++)
+            arguments[2 + k] = cases[i].arguments[k];
+        run_command(&run, arguments);
+        assert_non_null(strstr(run.err, cases[i].message));
+    }
+    RUN(&run, CASE_PROFILE, "-q", "--solve", "--num-ipus", "1", "--num-ipus", "2", "--format=tsv");
+    assert_int_equal(run.status, 0);
+    assert_non_null(strstr(run.out, "\n1\t1\t")); /* the second stage is on IPU 1 */
+    RUN(&run, CASE_PROFILE, "-q", "-q", "--solve", "--solve", "--num-ipus", "3", "--num-ipus=3",
+        "--cut-after=0", "--cut-after=1", "--mem-per-tile=1M", "--mem-per-tile=1M");
+    assert_int_equal(run.status, 0);
+    assert_null(strstr(run.err, "twice"));
+}
+
 static void names_the_nearest_value(void **state) {
     (void)state;
     static const struct {
@@ -667,6 +704,7 @@ int main(void) {
         SCRATCH_TEST(tells_what_costs_leave_no_use_for),
         SCRATCH_TEST(tells_the_order_of_a_graph),
         SCRATCH_TEST(names_the_nearest_option),
+        SCRATCH_TEST(warns_of_two_values),
         SCRATCH_TEST(names_the_nearest_value),
         cmocka_unit_test(effects_are_of_the_full_model),
         SCRATCH_TEST(names_the_nearest_layer),

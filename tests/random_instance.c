@@ -133,8 +133,7 @@ static void fill_cuts(instance *in, unsigned features) {
 
 /* Makes some intervals larger, so that a longer one needs less; a few are forbidden. No stage needs
  * less further from the end. Sums are then the shared peaks. */
-static void spoil_order(instance *in, size_t most_stages) {
-    bool spoils_peaks = below(in, 4) != 0;
+static void spoil_order(instance *in, size_t most_stages, bool spoils_peaks) {
     for (size_t i = 0; i < in->num_units; ++i)
         for (size_t j = i; j < in->num_units; ++j) {
             uint64_t more = below(in, 3) == 0 ? below(in, 5) : 0;
@@ -443,8 +442,8 @@ void draw_instance(const instance_wish *wish, uint64_t seed, instance *in) {
         needs_cycles = needs_cycles || in->objectives[i] == POPLINER_OBJECTIVE_CYCLES;
     if (needs_cycles)
         fill_cycles(in, features);
-    if ((features & UNORDERED) != 0)
-        spoil_order(in, most_stages);
+    if ((features & (UNORDERED | SHRINKING_CYCLES)) != 0)
+        spoil_order(in, most_stages, (features & UNORDERED) != 0 && below(in, 4) != 0);
     in->is_shared_peak_known = below(in, 3) != 0;
     if (in->is_shared_peak_known)
         /* true of all of them, but the solver has to do without the promise, too */

@@ -38,6 +38,7 @@ enum {
     FRACTIONS = 1 << 13,     /* numbers in billionths, with digits behind the point; never drawn */
     UNORDERED = 1 << 14,     /* some longer intervals need less, in bytes or cycles or both */
     SPEEDS = 1 << 15,        /* of IPUs; costs have cycles, and stages share none */
+    SHRINKING_CYCLES = 1 << 16, /* some longer intervals take fewer cycles; bytes never shrink */
     CONSTRAINTS = CUT_RULES | NUM_UNITS | COUNTED_UNITS | PAIRS | PLACEMENTS,
 };
 

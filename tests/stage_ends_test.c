@@ -90,12 +90,18 @@ static bool has_end(const pl_stage_ends *ends, const pl_problem *p, size_t first
 static void check_ends(const instance *in, const pl_problem *p, const pl_filter *filter,
                        size_t num_stages, size_t *num_ordered) {
     pl_stage_ends ends = {0};
+    pl_stage_ends around = {0}; /* of any cycles and of no least bytes */
     const pl_begin_range all = {0, in->num_units - 1};
     uint8_t ok[MOST_RANDOM_UNITS];
     for (size_t stage = 0; stage < num_stages; ++stage) {
         size_t to_end = num_stages - stage;
         pl_stage_rule rule = pl_stage_rule_of(p, filter, stage, to_end);
-        assert_int_equal(pl_stage_ends_find(&ends, &rule, all, NULL, NULL), POPLINER_OK);
+        pl_stage_rule wider = pl_stage_rule_without_cycles(&rule);
+        wider.min_peak_bytes = 0;
+        assert_int_equal(pl_stage_ends_find(&around, &wider, all, NULL, NULL), POPLINER_OK);
+        assert_int_equal(
+            pl_stage_ends_find(&ends, &rule, all, stage % 2 == 0 ? NULL : &around, NULL),
+            POPLINER_OK);
         assert_int_equal(ends.is_ordered, pl_stage_rule_is_ordered(&rule));
         *num_ordered += ends.is_ordered;
         for (size_t first = 0; first < in->num_units; ++first) {
@@ -114,6 +120,7 @@ static void check_ends(const instance *in, const pl_problem *p, const pl_filter 
         }
     }
     pl_stage_ends_free(&ends);
+    pl_stage_ends_free(&around);
 }
 
 /* Places behind the special ones are alike. */

@@ -202,13 +202,12 @@ void popliner_plan_free(popliner_plan *plan);
 /* ---- what is asked ---- */
 
 typedef enum popliner_method {
-    /* What is fastest and proves its answer: the dynamic program, and GLPK's word that nothing is
-     * better in cut bytes and numbers of IPUs where its program is of a moderate size. Where stages
-     * share IPUs, a look at each split if there are no more than a million; else GLPK, or, where
-     * several IPUs are shared or it has learnt too much for its programs to stay small, an exact
-     * search over all stages. */
+    /* What is fastest and proves its answer: the dynamic program alone. Where stages share IPUs, a
+     * look at each split if there are no more than a million; else GLPK, or, where several IPUs are
+     * shared or it has learnt too much for its programs to stay small, an exact search over all
+     * stages. For a second opinion solve again by ILP. */
     POPLINER_METHOD_AUTO,
-    POPLINER_METHOD_DYNAMIC_PROGRAMMING, /* without GLPK; not where stages share IPUs */
+    POPLINER_METHOD_DYNAMIC_PROGRAMMING, /* alone; not where stages share IPUs */
     /* The algorithm of PopLiner 1.0.0, to the letter: for at least 3, then 2, then 1 units per
      * stage, for a target of 50, 60, ... 100 % of max_stage_bytes, stages are filled one after
      * another with as many units as keep the peak within the target; the first attempt that places

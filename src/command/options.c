@@ -529,7 +529,19 @@ static bool is_option(const char *argument) {
 /* What was given, by place in the table. */
 typedef struct given {
     bool is[NUM_OPTIONS];
+    const char *values[NUM_OPTIONS]; /* NULL for flags */
 } given;
+
+/* Notes that an option was given. Of two values the last one counts, as with PopLiner 1.0.0, so
+ * that a script can add its own behind others'; the user is told of it. */
+static void note(given *g, const option *o, const char *value, options *result) {
+    size_t place = (size_t)(o - table);
+    const char *before = g->values[place];
+    if (o->kind != KIND_REPEATED && before != NULL && strcmp(before, value) != 0)
+        result->overridden = (overridden){o->name, before, value};
+    g->is[place] = true;
+    g->values[place] = value;
+}
 
 /* The first of these options, a list that ends with NULL, that was given; NULL if none was. */
 static const char *first_given(const given *g, const char *const *names) {
@@ -995,7 +1007,7 @@ popliner_status options_parse(int argc, char **argv, options *result, popliner_e
         popliner_status status = set(o, value, result, error);
         if (status != POPLINER_OK)
             return status;
-        g.is[o - table] = true;
+        note(&g, o, value, result);
     }
     return check(result, &g, error);
 }

@@ -35,6 +35,13 @@ typedef struct repeated {
 
 enum { MAX_UNUSED = 2 };
 
+/* An option of one value that was given two. */
+typedef struct overridden {
+    const char *option; /* NULL: there is none */
+    const char *before;
+    const char *value; /* that counts */
+} overridden;
+
 /* As --min-layers: 1, where there are layers and the solver knows of them. */
 #define MIN_LAYERS_USUAL SIZE_MAX
 
@@ -119,6 +126,7 @@ typedef struct options {
     /* What was given that nothing which is done uses: to be warned of. */
     const char *unused[MAX_UNUSED];
     size_t num_unused;
+    overridden overridden; /* the last one */
 } options;
 
 /* Fills *result from the arguments. Errors: USAGE, with a sentence that names the option. */

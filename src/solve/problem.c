@@ -625,6 +625,24 @@ uint64_t pl_objective_values_spread(const pl_objective_values *values, bool is_o
                         : values->peak_bytes - values->min_peak_bytes;
 }
 
+uint64_t pl_objective_value(const pl_objective_values *values, popliner_objective objective,
+                            bool spread_is_of_cycles) {
+    switch (objective) {
+    case POPLINER_OBJECTIVE_MEMORY:
+        return values->peak_bytes;
+    case POPLINER_OBJECTIVE_CYCLES:
+        return values->cycles;
+    case POPLINER_OBJECTIVE_TRAFFIC:
+        return values->cut_bytes;
+    case POPLINER_OBJECTIVE_IPUS:
+        return values->num_ipus;
+    case POPLINER_OBJECTIVE_BALANCE:
+    case POPLINER_NUM_OBJECTIVES:
+        break;
+    }
+    return pl_objective_values_spread(values, spread_is_of_cycles);
+}
+
 void pl_filter_enter_window(pl_filter *filter, uint64_t min_value, uint64_t width) {
     uint64_t max_value = min_value > UINT64_MAX - width ? UINT64_MAX : min_value + width;
     uint64_t *min_of = filter->spread_is_of_cycles ? &filter->min_cycles : &filter->min_peak_bytes;

@@ -187,6 +187,10 @@ typedef struct pl_objective_values {
 /* The spread of a split. */
 uint64_t pl_objective_values_spread(const pl_objective_values *values, bool is_of_cycles);
 
+/* What a split has of one objective. */
+uint64_t pl_objective_value(const pl_objective_values *values, popliner_objective objective,
+                            bool spread_is_of_cycles);
+
 /* Whether a split with these values keeps to what the filter says, but for the limits of single
  * IPUs. */
 bool pl_filter_admits(const pl_filter *filter, const pl_objective_values *values);
