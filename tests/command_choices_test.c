@@ -202,9 +202,57 @@ static void stages_choose_what_they_recompute(void **state) {
         assert_refused(&run, 2, cases[i].message);
     }
     RUN(&run, TRAINING_DIRECTORY, "--solve", "--recompute", "auto");
-    assert_refused(&run, 2, "--recompute auto: is for --costs");
+    assert_refused(&run, 2, "--recompute auto means something for --schedule training");
+    RUN(&run, "--costs", path, "--solve", "--recompute", "auto:none,full");
+    assert_refused(&run, 2, "what to choose from is for profiles");
+    static const struct {
+        const char *action;
+        const char *recompute;
+        const char *message;
+    } of_profiles[] = {
+        {"--solve", "auto", "the profile has no cycles of computing, so what recomputing costs"},
+        {"--solve", "auto:standard,full", "the profile has no cycles of computing"},
+        {"--solve", "auto:none,fulls", "expected one of none|standard|full|auto"},
+        {"--solve", "none,full", "one for each stage is for --evaluate alone"},
+        {"--evaluate=0", "auto", "is what --solve chooses; for --evaluate give one way"},
+        {"--evaluate=0", "none,full,full", "is for 3 stages, but --evaluate 0 has 2"},
+        {"--evaluate=0", "none,auto", "expected one of none|standard|full|auto"},
+    };
+    for (size_t i = 0; i < sizeof of_profiles / sizeof *of_profiles; i++) {
+        RUN(&run, TRAINING_DIRECTORY, "-q", of_profiles[i].action, "--recompute",
+            of_profiles[i].recompute, "--schedule", "popart");
+        assert_refused(&run, 2, of_profiles[i].message);
+    }
     RUN(&run, "--costs", REGIONS, "--solve", "--recompute", "auto");
     assert_refused(&run, 3, "stages choose how they recompute for one region");
+}
+
+/* Each stage of a given split may be told what it recomputes: it needs what it needs with that. */
+static void given_stages_recompute_what_is_said(void **state) {
+    static const char *const ways[] = {"none", "full", "none,full", "full,none"};
+    json_t *answers[4];
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        RUN(&run, TRAINING_DIRECTORY, "-q", "--evaluate", "0", "--schedule", "popart",
+            "--recompute", ways[i], "--format", "json", "--copies", "1,2");
+        assert_int_equal(run.status, 0);
+        answers[i] = json_loads(run.out, 0, NULL);
+        assert_non_null(answers[i]);
+    }
+    assert_null(json_object_get(JSON_AT(answers[0], "0"), "recompute"));
+    assert_string_equal(json_string_value(JSON_AT(answers[2], "1", "recompute")), "full");
+    for (size_t stage = 0; stage < 2; stage++)
+        for (size_t i = 2; i < 4; i++) {
+            const char *place = stage == 0 ? "0" : "1";
+            const json_t *same = answers[(i == 2) == (stage == 0) ? 0 : 1];
+            const json_t *other = answers[(i == 2) == (stage == 0) ? 1 : 0];
+            assert_true(NUMBER_AT(answers[i], place, "tile_bytes") ==
+                        NUMBER_AT(same, place, "tile_bytes"));
+            assert_true(NUMBER_AT(answers[i], place, "tile_bytes") !=
+                        NUMBER_AT(other, place, "tile_bytes"));
+        }
+    for (size_t i = 0; i < 4; i++)
+        json_decref(answers[i]);
 }
 
 /* ---- Replicas ------------------------------------------------------------------------------- */
@@ -446,6 +494,7 @@ int main(void) {
         cmocka_unit_test(copies_of_a_file_are_counted),
         cmocka_unit_test(copies_that_lack_something_are_refused),
         SCRATCH_TEST(stages_choose_what_they_recompute),
+        cmocka_unit_test(given_stages_recompute_what_is_said),
         SCRATCH_TEST(replicas_are_chosen_with_stages),
         SCRATCH_TEST(replicas_may_be_interleaved),
         SCRATCH_TEST(why_no_replica_fits_is_told),

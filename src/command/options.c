@@ -145,10 +145,14 @@ static const option table[] = {
      "tf-interleaved, sequential, inference or none; the first\n"
      "three add the activations that early stages keep\n(default: none)"},
     {KIND_CHOICE, 0, "recompute", "none|standard|full|auto", "none|standard|full|auto", 0,
-     "full: keep only the inputs of each stage; standard: for a\n"
+     "full: keep only the inputs of each stage, and take the\n"
+     "cycles of its forward pass once more; standard: for a\n"
      "profile compiled with recomputation, keep also what comes\n"
-     "from or goes to other IPUs; auto: with --costs, what is\n"
-     "best for each stage, and each layer that has variants\n(default: none)"},
+     "from or goes to other IPUs; auto: what is best for each\n"
+     "stage, memory against cycles (of --costs: also for each\n"
+     "layer that has variants), auto:standard,full of these\n"
+     "alone; with --evaluate also one for each stage, like\n"
+     "full,none (default: none)"},
 
     {KIND_TEXT, 0, "copies", "NAME|N,N,...", NULL, offsetof(options, copies),
      "copies of its activations that a stage keeps, instead of\nthose of --schedule: 1f1b, gpipe, "
@@ -261,8 +265,34 @@ static int find_choice(const char *choices, const char *value) {
     return -1;
 }
 
+/* Takes several ways of recomputing, separated by ',': of each stage, or behind "auto:" those that
+ * it chooses from. False if it is something else. */
+static bool take_recomputes(const char *value, options *result) {
+    static const char prefix[] = "auto:";
+    bool is_auto = strncmp(value, prefix, strlen(prefix)) == 0;
+    unsigned ways = 0;
+    if (!is_auto && strchr(value, ',') == NULL)
+        return false;
+    for (const char *name = is_auto ? value + strlen(prefix) : value; name != NULL;) {
+        char own[16];
+        size_t length = strcspn(name, ",");
+        snprintf(own, sizeof own, "%.*s", (int)length, name);
+        int choice = length < sizeof own ? find_choice("none|standard|full", own) : -1;
+        if (choice < 0)
+            return false;
+        ways |= 1u << choice;
+        name = name[length] == ',' ? name + length + 1 : NULL;
+    }
+    result->recompute = is_auto ? POPLINER_RECOMPUTE_AUTO : POPLINER_RECOMPUTE_NONE;
+    result->recompute_ways = is_auto ? ways : 0;
+    result->recomputes = value;
+    return true;
+}
+
 static popliner_status set_choice(const option *o, const char *value, options *result,
                                   popliner_error *error) {
+    if (strcmp(o->name, "recompute") == 0 && take_recomputes(value, result))
+        return POPLINER_OK;
     int choice = find_choice(o->choices, value);
     if (choice < 0) {
         char hint[NEAREST_HINT_BYTES];
@@ -281,9 +311,11 @@ static popliner_status set_choice(const option *o, const char *value, options *r
     else if (strcmp(o->name, "schedule") == 0) {
         result->schedule = schedules[choice];
         result->schedule_name = value;
-    } else if (strcmp(o->name, "recompute") == 0)
+    } else if (strcmp(o->name, "recompute") == 0) {
         result->recompute = (popliner_recompute)choice;
-    else if (strcmp(o->name, "accumulators") == 0)
+        result->recomputes = NULL;
+        result->recompute_ways = 0;
+    } else if (strcmp(o->name, "accumulators") == 0)
         result->accumulators = (popliner_accumulators)choice;
     else if (strcmp(o->name, "risk") == 0)
         result->need = choice == 0   ? POPLINER_NEED_MOST
@@ -783,24 +815,46 @@ static popliner_status check_replicas(const options *o, const given *g, popliner
     return POPLINER_OK;
 }
 
+static popliner_status check_recompute(const options *o, const given *g, popliner_error *error) {
+    static const char *const unknown_to_auto[] = {"sweep",     "write-lp",   "write-mps", "slack",
+                                                  "ipu-speed", "total-ipus", "pareto",    NULL};
+    bool is_auto = o->recompute == POPLINER_RECOMPUTE_AUTO;
+    const char *value = o->recomputes != NULL ? o->recomputes : recomputes[o->recompute];
+    const char *other = is_auto ? first_given(g, unknown_to_auto) : NULL;
+    if (other != NULL)
+        return fail(error,
+                    "--recompute auto and --%s exclude each other; leave out one of them, or say "
+                    "one way, like --recompute full",
+                    other);
+    if (is_auto && o->evaluate != NULL)
+        return fail(error, "--recompute auto: is what --solve chooses; for --evaluate give one "
+                           "way, or one for each stage, like full,none");
+    if (o->recompute_ways != 0 && o->costs != NULL)
+        return fail(error,
+                    "--recompute %s: what to choose from is for profiles, a file of costs "
+                    "says it itself; give auto",
+                    value);
+    if (!is_auto && o->recomputes != NULL && (o->solve || o->calibrate != NULL))
+        return fail(error,
+                    "--recompute %s: one for each stage is for --evaluate alone; give %s one way%s",
+                    value, o->solve ? "--solve" : "--calibrate",
+                    o->solve ? ", or auto to have it chosen" : "");
+    bool has_meaning = options_keep_activations(o) || (is_auto && o->costs != NULL) ||
+                       (o->recompute == POPLINER_RECOMPUTE_NONE && o->recomputes == NULL);
+    return has_meaning ? POPLINER_OK
+                       : fail(error,
+                              "--recompute %s means something for --schedule training (popart), "
+                              "tf-grouped and tf-interleaved, and with --copies, only",
+                              value);
+}
+
 static popliner_status check_solving(const options *o, const given *g, popliner_error *error) {
     const char *name = first_given(g, unknown_to_greedy);
     if (name != NULL && o->solver == SOLVER_GREEDY)
         return fail(error, "--solver greedy knows nothing of --%s", name);
-    if (o->recompute == POPLINER_RECOMPUTE_AUTO) {
-        static const char *const names[] = {"sweep",      "write-lp", "write-mps", "slack",
-                                            "total-ipus", "pareto",   NULL};
-        const char *other = first_given(g, names);
-        if (other != NULL)
-            return fail(error, "--recompute auto and --%s exclude each other", other);
-        if (o->costs == NULL)
-            return fail(error,
-                        "--recompute auto: is for --costs, which say what stages may choose");
-    } else if (o->recompute != POPLINER_RECOMPUTE_NONE && !options_keep_activations(o))
-        return fail(error,
-                    "--recompute %s means something for --schedule training (popart), "
-                    "tf-grouped and tf-interleaved, and with --copies, only",
-                    recomputes[o->recompute]);
+    popliner_status status = check_recompute(o, g, error);
+    if (status != POPLINER_OK)
+        return status;
     if (o->copies != NULL && o->schedule == POPLINER_SCHEDULE_INFERENCE)
         return fail(error, "--copies %s: --schedule inference keeps nothing; leave out one of them",
                     o->copies);
@@ -809,7 +863,7 @@ static popliner_status check_solving(const options *o, const given *g, popliner_
                     o->calibrate);
     if (o->micro_batches > 0 && o->copies == NULL && o->total_ipus == 0)
         return fail(error, "--micro-batches means something with --copies or --total-ipus only");
-    popliner_status status = check_replicas(o, g, error);
+    status = check_replicas(o, g, error);
     if (status != POPLINER_OK)
         return status;
     status = check_written(o, error);

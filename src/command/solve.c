@@ -36,6 +36,13 @@ static popliner_status check_profile(session *s, const request *r, popliner_erro
                               has_replicas                ? ""
                               : s->options.pareto != NULL ? s->options.pareto
                                                           : s->options.objective);
+    if (status == POPLINER_OK && s->options.recompute == POPLINER_RECOMPUTE_AUTO &&
+        info.cycles_source < POPLINER_CYCLES_ESTIMATED)
+        status = session_fail(error, POPLINER_ERROR_USAGE,
+                              "--recompute auto: the profile has no cycles of computing, so what "
+                              "recomputing costs is not known; compile with the engine option "
+                              "profiler.includeCycleEstimates set to true, or give none, standard "
+                              "or full");
     if (status == POPLINER_OK && options_keep_activations(&s->options))
         status =
             popliner_analysis_is_training(s->analysis, r->asked.memory_model, &is_training, error);

@@ -59,6 +59,8 @@ popliner_status pl_certificate_add_stages_json(const popliner_certificate *certi
         /* the original knows no stages on one IPU */
         if (done && certificate->input.options->num_mapped_stages > 0)
             done = put(stage, "ipu", json_integer((json_int_t)certificate->plan.stages[i].ipu));
+        if (done && certificate->stage_choices != NULL)
+            done = put(stage, "recompute", pl_report_json_text(certificate->stage_choices[i]));
         done = json_array_append_new(stages, stage) == 0 && done;
     }
     return pl_report_json(pl_report_whole(stages, done), text, error);
