@@ -31,6 +31,7 @@
 #include "popliner/operations.h"
 #include "popliner/pipeline.h"
 #include "popliner/profile.h"
+#include "popliner/replicas.h"
 #include "popliner/solver.h"
 #include "popliner/stage.h"
 
@@ -272,6 +273,22 @@ popliner_status popliner_analysis_diagnose(popliner_analysis *analysis,
 popliner_status popliner_analysis_pair_layers(popliner_analysis *analysis,
                                               const popliner_layer_pairs **pairs,
                                               popliner_error *error);
+
+/* Chooses how many stages and replicas pipelines of the profile have, as popliner_replicas_solve
+ * does. Of the options, `solver` is that of the request, and parameters are those that the profile
+ * trains: parameters in the sense of popliner/pipeline.h that are not for INFERENCE. Costs are
+ * those of the request, with copies for as many stages and micro-batches as each pipeline has;
+ * whatever these members are does not matter. The profile must have cycles of computing. The
+ * listener is told of the time, and warned as when a split is solved for. The caller frees
+ * *replicas. Errors: those of popliner_analysis_chain and of popliner_replicas_solve; USAGE for the
+ * greedy method. Cost: those of popliner_replicas_solve and of popliner_analysis_costs. Where
+ * copies follow stages or micro-batches, more is measured, once: all details of all stages, unless
+ * there are more than some hundred units, or a calibration; then each pipeline's costs are. */
+popliner_status popliner_analysis_solve_replicas(popliner_analysis *analysis,
+                                                 const popliner_request *request,
+                                                 const popliner_replicas_options *options,
+                                                 popliner_replicas **replicas,
+                                                 popliner_error *error);
 
 #ifdef __cplusplus
 }

@@ -176,7 +176,7 @@ static const option table[] = {
      "needs at most; high: what it needs at least (default:\n"
      "expected)"},
 
-    {KIND_HEADING, 0, "Replicas (with --costs)", NULL, NULL, 0, NULL},
+    {KIND_HEADING, 0, "Replicas", NULL, NULL, 0, NULL},
     {KIND_COUNT, 0, "total-ipus", "N", NULL, offsetof(options, total_ipus),
      "how many stages, and how many pipelines beside each\nother, have the largest throughput "
      "(--objective\nthroughput,...) on N IPUs; with\n--micro-batches, of each pipeline, or "
@@ -186,9 +186,8 @@ static const option table[] = {
     {KIND_COUNT, 0, "micro-batch-size", "N", NULL, offsetof(options, micro_batch_size),
      "samples of a micro-batch (default: 1)"},
     {KIND_TEXT, 0, "replica-bandwidth", "BYTES", NULL, offsetof(options, replica_bandwidth),
-     "what an IPU exchanges with other pipelines in a unit of\nthe costs' time, to add up "
-     "gradients "
-     "(default: no end\nto it)"},
+     "what an IPU exchanges with other pipelines in a unit of\nthe costs' time (of a profile, "
+     "a cycle), to add up\ngradients (default: no end to it)"},
 
     {KIND_HEADING, 0, "Profiles of pipelines", NULL, NULL, 0, NULL},
     {KIND_TEXT, 0, "calibrate", "DIR", NULL, offsetof(options, calibrate),
@@ -729,6 +728,8 @@ static popliner_status check_sweep(const options *o, popliner_error *error) {
 }
 
 const char *options_map_name(const options *o) {
+    if (o->total_ipus > 0) /* --interleave: one map for each number of IPUs */
+        return NULL;
     return o->device_map != NULL ? "--device-map"
            : o->interleave > 0   ? "--interleave"
            : o->v_shape          ? "--v-shape"
@@ -787,9 +788,8 @@ static popliner_status check_effects(options *o, const given *g, popliner_error 
 }
 
 static const char *const replicas_only[] = {"batch", "micro-batch-size", "replica-bandwidth", NULL};
-static const char *const unknown_to_replicas[] = {"device-map", "interleave", "v-shape",
-                                                  "sweep",      "write-lp",   "write-mps",
-                                                  "slack",      "pareto",     NULL};
+static const char *const unknown_to_replicas[] = {"device-map", "v-shape", "sweep",  "write-lp",
+                                                  "write-mps",  "slack",   "pareto", NULL};
 
 static popliner_status check_replicas(const options *o, const given *g, popliner_error *error) {
     const char *name = first_given(g, replicas_only);
@@ -799,9 +799,11 @@ static popliner_status check_replicas(const options *o, const given *g, popliner
     name = first_given(g, unknown_to_replicas);
     if (name != NULL)
         return fail(error, "--total-ipus and --%s exclude each other", name);
-    if (o->costs == NULL || o->solver == SOLVER_GREEDY)
-        return fail(error, "--total-ipus %zu: replicas are chosen for --costs alone",
-                    o->total_ipus);
+    if (o->solver == SOLVER_GREEDY)
+        return fail(error, "--solver greedy knows nothing of --total-ipus");
+    if (o->interleave > 1 && o->solver == SOLVER_DP)
+        return fail(error, "--solver dp: stages that share an IPU, as --interleave has them, are "
+                           "beyond a dynamic program; auto and ilp solve for them");
     if ((o->micro_batches > 0) == (o->batch > 0))
         return fail(error,
                     "--total-ipus %zu: give --micro-batches, of each pipeline, or --batch, of all "

@@ -120,6 +120,9 @@ void pl_certificate_add_constraint(const popliner_certificate *certificate, size
 /* The values of the objectives of the plan as a JSON array. NULL without memory. */
 json_t *pl_certificate_objectives_json(const popliner_certificate *certificate);
 
+/* Why nothing fits, as JSON: null where that is not so. NULL without memory. */
+json_t *pl_certificate_infeasibility_json(const popliner_certificate *certificate);
+
 /* The stages on one line. */
 void pl_certificate_add_line(pl_text *text, const popliner_plan *plan,
                              const char *const *unit_names);

@@ -257,7 +257,7 @@ static json_t *remedies_json(const popliner_certificate *c) {
     return list;
 }
 
-static json_t *infeasibility_json(const popliner_certificate *c) {
+json_t *pl_certificate_infeasibility_json(const popliner_certificate *c) {
     static const char *const reasons[] = {"none",     "constraints", "layer",
                                           "capacity", "unknown",     "place"};
     const popliner_infeasibility *why = &c->plan.infeasibility;
@@ -460,7 +460,7 @@ popliner_status pl_certificate_add_json(const popliner_certificate *certificate,
                plan->num_stages == 0 ? json_null()
                                      : json_integer((json_int_t)certificate->bottleneck)) &&
            done;
-    done = put(json, "infeasibility", infeasibility_json(certificate)) && done;
+    done = put(json, "infeasibility", pl_certificate_infeasibility_json(certificate)) && done;
     done = put(json, "options", options_json(certificate)) && done;
     return pl_report_json(pl_report_whole(json, done), text, error);
 }
