@@ -552,9 +552,9 @@ static void short_maps_are_device_maps(void **state) {
     assert_refused(&run, 2, "--evaluate 0|1: has 3 stages, but --interleave has 4");
     RUN(&run, "--costs", REGIONS, "--solve", "--solver=dp", "--v-shape", "--num-ipus=2", "-q");
     assert_refused(&run, 2, "--solver dp: stages that share an IPU, as --v-shape has them, are ");
-    RUN(&run, "--costs", REGIONS, "--solve", "--total-ipus=4", "--batch=8", "--interleave=2",
+    RUN(&run, "--costs", REGIONS, "--solve", "--total-ipus=4", "--batch=8", "--v-shape",
         "--num-ipus=2", "-q");
-    assert_refused(&run, 2, "--total-ipus and --interleave exclude each other");
+    assert_refused(&run, 2, "--total-ipus and --v-shape exclude each other");
 }
 
 /* ---- Anything at once ----------------------------------------------------------------------- */

@@ -246,6 +246,11 @@ typedef struct popliner_placement {
     size_t ipu;
 } popliner_placement;
 
+/* How much of something, such as parameters, an IPU has with these stages (at least 1, ascending)
+ * on it: never less when a stage grows or another one comes. Their stages_to_end mean nothing. */
+typedef uint64_t (*popliner_weight_function)(void *user, const popliner_interval *stages,
+                                             size_t num_stages);
+
 /* What is asked for. Begin with POPLINER_SOLVER_OPTIONS_INIT. Arrays are the caller's; each may be
  * NULL with its number 0. */
 typedef struct popliner_solver_options {
@@ -291,10 +296,11 @@ typedef struct popliner_solver_options {
 
     const popliner_listener *listener; /* may be NULL */
 
-    /* [units], NULL for none: what the units of a stage may not add up to more of, such as
-     * parameters. Not among the constraints that a contradiction names. */
-    const uint64_t *unit_weights;
-    uint64_t max_stage_weight;
+    /* NULL for none: what no IPU may have more of, such as parameters. Not among the constraints
+     * that a contradiction names. */
+    popliner_weight_function ipu_weight;
+    void *ipu_weight_user;
+    uint64_t max_ipu_weight;
 
     /* IPUs with a speed of their own, none twice: the cycles of an IPU are those of its stages
      * divided by its speed, rounded up. Not where stages share IPUs. */
@@ -319,7 +325,7 @@ typedef struct popliner_solver_options {
     {                                                                                              \
         sizeof(popliner_solver_options), POPLINER_METHOD_AUTO, NULL, 0, 0, 16,                     \
             POPLINER_TARGET_BYTES, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, 0, NULL, 0, false, 0, \
-            NULL, NULL, NULL, NULL, UINT64_MAX, NULL, 0, {0, 0}, NULL, 0                           \
+            NULL, NULL, NULL, NULL, NULL, UINT64_MAX, NULL, 0, {0, 0}, NULL, 0                     \
     }
 
 /* How the users of a program know what the library calls by the names of its fields: some texts

@@ -167,6 +167,7 @@ popliner_status request_begin(request *r, const session *s, popliner_memory_mode
     r->asked.memory_model = session_memory_model(s, otherwise);
     r->asked.schedule = o->schedule;
     r->asked.recompute = o->recompute;
+    r->asked.recompute_ways = o->recompute_ways;
     r->asked.effects = o->effects;
     r->asked.accumulators = o->accumulators;
     r->asked.need = o->need;

@@ -6,6 +6,7 @@
 #include "command/names.h"
 #include "command/no_layers.h"
 #include "command/pareto.h"
+#include "command/replicas.h"
 #include "command/request.h"
 #include "command/sweep.h"
 
@@ -23,13 +24,25 @@ static popliner_status check_profile(session *s, const request *r, popliner_erro
     bool is_training = true;
     popliner_status status =
         popliner_profile_get_info(popliner_analysis_profile(s->analysis), &info, error);
-    if (status == POPLINER_OK && wants(r, POPLINER_OBJECTIVE_CYCLES) &&
+    bool has_replicas = s->options.total_ipus > 0;
+    if (status == POPLINER_OK && (wants(r, POPLINER_OBJECTIVE_CYCLES) || has_replicas) &&
         info.cycles_source < POPLINER_CYCLES_ESTIMATED)
         status = session_fail(error, POPLINER_ERROR_USAGE,
-                              "--%s %s: the profile has no cycles of computing; compile "
+                              "--%s%s: the profile has no cycles of computing; compile "
                               "with the engine option profiler.includeCycleEstimates set to true",
-                              s->options.pareto != NULL ? "pareto" : "objective",
-                              s->options.pareto != NULL ? s->options.pareto : s->options.objective);
+                              has_replicas                ? "total-ipus"
+                              : s->options.pareto != NULL ? "pareto "
+                                                          : "objective ",
+                              has_replicas                ? ""
+                              : s->options.pareto != NULL ? s->options.pareto
+                                                          : s->options.objective);
+    if (status == POPLINER_OK && s->options.recompute == POPLINER_RECOMPUTE_AUTO &&
+        info.cycles_source < POPLINER_CYCLES_ESTIMATED)
+        status = session_fail(error, POPLINER_ERROR_USAGE,
+                              "--recompute auto: the profile has no cycles of computing, so what "
+                              "recomputing costs is not known; compile with the engine option "
+                              "profiler.includeCycleEstimates set to true, or give none, standard "
+                              "or full");
     if (status == POPLINER_OK && options_keep_activations(&s->options))
         status =
             popliner_analysis_is_training(s->analysis, r->asked.memory_model, &is_training, error);
@@ -122,7 +135,9 @@ popliner_status solve_and_print(session *s, popliner_error *error) {
     if (status != POPLINER_OK || !can)
         return status;
     status = make_request(s, &r, error);
-    if (status == POPLINER_OK)
+    if (status == POPLINER_OK && s->options.total_ipus > 0)
+        status = replicas_print_profile(s, &r, error);
+    else if (status == POPLINER_OK)
         status = s->options.sweep != NULL || s->options.pareto != NULL ? solve_several(s, &r, error)
                                                                        : solve_once(s, &r, error);
     request_free(&r);

@@ -60,6 +60,8 @@ popliner_status pl_certificate_add_stages_json(const popliner_certificate *certi
         /* the original knows no stages on one IPU */
         if (done && certificate->input.options->num_mapped_stages > 0)
             done = put(stage, "ipu", json_integer((json_int_t)certificate->plan.stages[i].ipu));
+        if (done && certificate->stage_choices != NULL)
+            done = put(stage, "recompute", pl_report_json_text(certificate->stage_choices[i]));
         done = json_array_append_new(stages, stage) == 0 && done;
     }
     return pl_report_json(pl_report_whole(stages, done), text, error);
@@ -260,7 +262,7 @@ static json_t *remedies_json(const popliner_certificate *c) {
     return list;
 }
 
-static json_t *infeasibility_json(const popliner_certificate *c) {
+json_t *pl_certificate_infeasibility_json(const popliner_certificate *c) {
     static const char *const reasons[] = {"none",     "constraints", "layer",
                                           "capacity", "unknown",     "place"};
     const popliner_infeasibility *why = &c->plan.infeasibility;
@@ -486,7 +488,7 @@ popliner_status pl_certificate_add_json(const popliner_certificate *certificate,
                plan->num_stages == 0 ? json_null()
                                      : json_integer((json_int_t)certificate->bottleneck)) &&
            done;
-    done = put(json, "infeasibility", infeasibility_json(certificate)) && done;
+    done = put(json, "infeasibility", pl_certificate_infeasibility_json(certificate)) && done;
     done = put(json, "options", options_json(certificate)) && done;
     return pl_report_json(pl_report_whole(json, done), text, error);
 }

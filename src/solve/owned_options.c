@@ -50,8 +50,6 @@ popliner_status pl_owned_options_copy(pl_owned_options *copy,
     copy->placements = copy_array(o->placements, o->num_placements, sizeof *o->placements, &memory);
     copy->device_map =
         copy_array(o->device_map, o->num_mapped_stages, sizeof *o->device_map, &memory);
-    copy->unit_weights = copy_array(o->unit_weights, num_units, sizeof *o->unit_weights, &memory);
-    copy->options.unit_weights = copy->unit_weights;
     copy->options.objectives = copy->objectives;
     copy->options.ipu_limits = copy->ipu_limits;
     copy->options.ipu_speeds = copy->ipu_speeds;
@@ -77,6 +75,5 @@ void pl_owned_options_free(pl_owned_options *copy) {
     free(copy->pairs);
     free(copy->placements);
     free(copy->device_map);
-    free(copy->unit_weights);
     *copy = (pl_owned_options){0};
 }

@@ -24,7 +24,6 @@ typedef struct pl_owned_options {
     popliner_pair *pairs;
     popliner_placement *placements;
     size_t *device_map;
-    uint64_t *unit_weights;
 } pl_owned_options;
 
 /* Copies options for a chain of so many units. Errors: MEMORY. */

@@ -56,8 +56,10 @@ typedef struct rules {
     size_t *counted;         /* [num_units + 1]: how many counted units stand before */
 } rules;
 
-static uint64_t weight_of(const pl_problem *p, size_t unit) {
-    return p->options->unit_weights == NULL ? 0 : p->options->unit_weights[unit];
+/* Whether the units first ... last are light enough for an IPU. */
+static bool is_light(const pl_problem *p, size_t first, size_t last) {
+    const popliner_interval stage = {first, last, 1};
+    return pl_options_allow_weight(p->options, &stage, 1);
 }
 
 /* Finds which intervals keep to the rules of cuts, sizes and weights. */
@@ -65,7 +67,6 @@ static void find_ends(pl_problem *p, const rules *r) {
     size_t n = p->num_units;
     size_t min_end = 1;
     size_t max_end = 0;
-    uint64_t weight = 0; /* from first to max_end */
     p->may_cut[0] = p->may_cut[n] = 1;
     for (size_t unit = 1; unit < n; ++unit)
         p->may_cut[unit] = r->cuts[unit] != POPLINER_CUT_FORBIDDEN;
@@ -76,14 +77,13 @@ static void find_ends(pl_problem *p, const rules *r) {
         if (max_end < first)
             max_end = first;
         while (
-            max_end < n && weight_of(p, max_end) <= p->options->max_stage_weight - weight &&
+            max_end < n && is_light(p, first, max_end) &&
             (max_end == first ||
              (r->cuts[max_end] != POPLINER_CUT_REQUIRED &&
               (r->max_units == 0 || r->counted[max_end + 1] - r->counted[first] <= r->max_units))))
-            weight += weight_of(p, max_end++);
+            ++max_end;
         p->min_end[first] = min_end;
         p->max_end[first] = max_end;
-        weight -= max_end > first ? weight_of(p, first) : 0;
     }
 }
 
@@ -284,6 +284,22 @@ size_t pl_problem_broken_pairs(const pl_problem *problem, const size_t *first_un
         num_broken += problem->first_on_ipu[first] != problem->first_on_ipu[second];
     }
     return num_broken;
+}
+
+bool pl_options_allow_weight(const popliner_solver_options *options,
+                             const popliner_interval *stages, size_t num_stages) {
+    return options->ipu_weight == NULL ||
+           options->ipu_weight(options->ipu_weight_user, stages, num_stages) <=
+               options->max_ipu_weight;
+}
+
+popliner_status pl_problem_shared_peak(const pl_problem *problem, const popliner_interval *stages,
+                                       size_t num_stages, uint64_t *peak_bytes,
+                                       popliner_error *error) {
+    if (pl_options_allow_weight(problem->options, stages, num_stages))
+        return pl_costs_shared_peak(problem->costs, stages, num_stages, peak_bytes, error);
+    *peak_bytes = POPLINER_PEAK_FORBIDDEN;
+    return POPLINER_OK;
 }
 
 size_t pl_problem_ipu(const pl_problem *problem, size_t stage) {

@@ -67,6 +67,16 @@ popliner_status pl_problem_create(pl_problem *problem, const popliner_costs *cos
                                   popliner_error *error);
 void pl_problem_free(pl_problem *problem);
 
+/* Whether stages are light enough to be together on an IPU. */
+bool pl_options_allow_weight(const popliner_solver_options *options,
+                             const popliner_interval *stages, size_t num_stages);
+
+/* What stages need that are together on an IPU: POPLINER_PEAK_FORBIDDEN if they are too heavy for
+ * it. Errors: those of the shared peaks. */
+popliner_status pl_problem_shared_peak(const pl_problem *problem, const popliner_interval *stages,
+                                       size_t num_stages, uint64_t *peak_bytes,
+                                       popliner_error *error);
+
 /* The IPU of stage `stage`. */
 size_t pl_problem_ipu(const pl_problem *problem, size_t stage);
 
