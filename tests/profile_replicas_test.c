@@ -25,10 +25,20 @@ typedef struct measured {
     uint64_t parameter_bytes;
 } measured;
 
+/* What is recomputed in pipelines of so many stages and micro-batches takes cycles, too. */
+enum { MOST_TABLES = 256 };
+typedef struct table {
+    size_t num_stages;
+    uint64_t micro_batches;
+    popliner_costs *costs;
+} table;
+
 typedef struct question {
     popliner_analysis *analysis;
     size_t num_units;
-    const popliner_costs *costs; /* of cycles, and of what is no stage */
+    const popliner_costs *costs; /* of cycles without that, and of what is no stage */
+    table tables[MOST_TABLES];
+    size_t num_tables;
     popliner_request request;
     popliner_solver_options solver;
     popliner_replicas_options options;
@@ -42,16 +52,47 @@ static void assert_ok(popliner_status status, const popliner_error *error) {
         fail_msg("%s", error->message);
 }
 
+/* What is asked of a pipeline of so many stages and micro-batches. */
+static popliner_request request_of(const question *q, size_t num_stages, uint64_t micro_batches) {
+    popliner_request request = q->request;
+    if (q->follows) {
+        request.copies.num_stages = num_stages;
+        request.copies.num_ipus = num_stages / q->options.chunks;
+        request.copies.num_micro_batches = (size_t)micro_batches;
+    }
+    return request;
+}
+
+/* The costs that have the cycles of such a pipeline. */
+static const popliner_costs *find_costs(question *q, size_t num_stages, uint64_t micro_batches) {
+    popliner_error error = {.message = ""};
+    if (q->request.recompute != POPLINER_RECOMPUTE_FULL)
+        return q->costs;
+    for (size_t i = 0; i < q->num_tables; i++)
+        if (q->tables[i].num_stages == num_stages && q->tables[i].micro_batches == micro_batches)
+            return q->tables[i].costs;
+    assert_true(q->num_tables < MOST_TABLES);
+    table *t = &q->tables[q->num_tables++];
+    *t = (table){num_stages, micro_batches, NULL};
+    popliner_request request = request_of(q, num_stages, micro_batches);
+    popliner_solver_options solver = q->solver;
+    solver.max_stages = num_stages;
+    request.solver = &solver;
+    assert_ok(popliner_analysis_costs(q->analysis, &request, &t->costs, &error), &error);
+    return t->costs;
+}
+
+static void forget_costs(question *q) {
+    for (size_t i = 0; i < q->num_tables; i++)
+        popliner_costs_free(q->tables[i].costs);
+    q->num_tables = 0;
+}
+
 /* Measures the stages of an IPU by themselves. */
 static void measure(const question *q, measured *m) {
     popliner_error error = {.message = ""};
-    popliner_request request = q->request;
+    popliner_request request = request_of(q, m->num_stages, m->micro_batches);
     popliner_measurement *measurement;
-    if (q->follows) {
-        request.copies.num_stages = m->num_stages;
-        request.copies.num_ipus = m->num_stages / q->options.chunks;
-        request.copies.num_micro_batches = (size_t)m->micro_batches;
-    }
     assert_ok(popliner_analysis_measure_stages(q->analysis, &request, m->stages, m->count,
                                                &measurement, &error),
               &error);
@@ -121,7 +162,8 @@ static bool evaluate(question *q, split *s) {
         measured wanted = {.num_stages = count, .micro_batches = s->micro_batches};
         uint64_t cycles = 0;
         for (size_t i = ipu; i < count; i += s->num_ipus) {
-            cycles += popliner_costs_cycles(q->costs, stages[i].first_unit, stages[i].last_unit);
+            cycles += popliner_costs_cycles(find_costs(q, count, s->micro_batches),
+                                            stages[i].first_unit, stages[i].last_unit);
             wanted.stages[wanted.count++] = stages[i];
         }
         const measured *m = find_measured(q, &wanted);
@@ -261,6 +303,7 @@ static void draw(question *q, uint64_t *random) {
     q->solver = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
     *o = (popliner_replicas_options)POPLINER_REPLICAS_OPTIONS_INIT;
     q->num_known = 0;
+    forget_costs(q);
     q->request.solver = &q->solver;
     o->total_ipus = 1 + test_below(random, MOST_IPUS);
     o->chunks = 1 + (test_below(random, 3) == 0);
@@ -327,6 +370,7 @@ static void ask_about(const char *directory, size_t num_questions, uint64_t *ran
         draw(q, random);
         ask_with_limits(q, random);
     }
+    forget_costs(q);
     popliner_costs_free(costs);
     popliner_analysis_free(q->analysis);
     free(q->known);

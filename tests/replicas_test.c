@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "brute_force.h"
 #include "costs/costs.h"
 #include "popliner/replicas.h"
 #include "random_instance.h"
@@ -114,7 +115,14 @@ static bool weigh_split(const question *q, const popliner_costs *costs, unsigned
                     POPLINER_PEAK_FORBIDDEN)
                 return false;
             together[count++] = *it;
-            ipu_cycles += popliner_costs_cycles(costs, it->first_unit, it->last_unit);
+            ipu_cycles += brute_speed_cycles(
+                o, ipu, popliner_costs_cycles(costs, it->first_unit, it->last_unit));
+            if (i > 0)
+                ipu_cycles += brute_link_cycles(o, (i - 1) % num_ipus, ipu,
+                                                popliner_costs_cut(costs, it->first_unit));
+            if (i + 1 < num_stages)
+                ipu_cycles += brute_link_cycles(o, ipu, (i + 1) % num_ipus,
+                                                popliner_costs_cut(costs, it->last_unit + 1));
             units_of[ipu] |= (2u << it->last_unit) - (1u << it->first_unit);
         }
         assert_int_equal(pl_costs_shared_peak(costs, together, count, &peak, NULL), POPLINER_OK);
@@ -372,6 +380,7 @@ static size_t count_traded(const question *q, const popliner_replicas *answer) {
 
 /* Asks about instances of the wish, on IPUs with up to so many chunks. */
 static void try_instances(const instance_wish *wish, size_t num_instances, size_t most_chunks) {
+    const bool differ = (wish->always & (SPEEDS | LINKS)) != 0; /* then fewer trade */
     size_t num_asked = 0;
     size_t num_traded = 0;
     size_t num_fitting = 0;
@@ -407,16 +416,23 @@ static void try_instances(const instance_wish *wish, size_t num_instances, size_
     assert_true(num_reasons > num_instances / 50);
     assert_true(num_asked > num_instances / 2);
     assert_true(num_fitting > num_asked / 4);
-    assert_true(num_traded > num_instances / (most_chunks > 1 ? 500 : 150));
+    assert_true(num_traded > (differ ? 0 : num_instances / (most_chunks > 1 ? 500 : 150)));
 }
 
 static void every_split_with_every_number_of_replicas(void **state) {
     (void)state;
-    static const instance_wish wish = {.sometimes = MEMORY_LIMIT | IPU_LIMITS | CUT_RULES |
-                                                    NUM_UNITS | COUNTED_UNITS | PAIRS | PLACEMENTS |
-                                                    PIPELINE,
-                                       .most_objectives = 2};
-    try_instances(&wish, test_takes_all() ? 12000 : 1500, 1);
+    enum {
+        SOMETIMES = MEMORY_LIMIT | IPU_LIMITS | CUT_RULES | NUM_UNITS | COUNTED_UNITS | PAIRS |
+                    PLACEMENTS | PIPELINE
+    };
+    static const instance_wish wishes[] = {
+        {.sometimes = SOMETIMES, .most_objectives = 2},
+        {.always = SPEEDS, .sometimes = SOMETIMES, .most_objectives = 2},
+        {.always = LINKS, .sometimes = SOMETIMES, .most_objectives = 2},
+        {.always = SPEEDS | LINKS, .sometimes = SOMETIMES, .most_objectives = 2},
+    };
+    for (size_t i = 0; i < sizeof wishes / sizeof *wishes; i++)
+        try_instances(&wishes[i], (test_takes_all() ? 12000 : 1500) / (i == 0 ? 1 : 3), 1);
 }
 
 static void every_split_in_chunks(void **state) {

@@ -221,9 +221,11 @@ popliner_status popliner_analysis_measure_stages(popliner_analysis *analysis,
 /* What every stage of the chain would cost, as popliner_solve takes it: peaks in a pipeline of as
  * many stages as may be needed, cuts, cycles if the profile tells those of computing, and the peaks
  * of stages that share an IPU, which are measured when they are asked for. With full recomputation
- * the cycles are with what is computed once more. Of the solver's options only max_stages and the
- * device map are looked at. The caller frees *costs, before the analysis. Errors: USAGE for
- * POPLINER_RECOMPUTE_AUTO; those of popliner_analysis_chain. Cost: two passes over the variables that programs
+ * the cycles are with what is computed once more. They have what cuts take on links of
+ * POPLINER_LINK_BYTES_PER_SECOND, unless the solver's options have bandwidths of links: then
+ * popliner_solve adds it. Else only their max_stages and device map are looked at. The caller frees
+ * *costs, before the analysis. Errors: USAGE for POPLINER_RECOMPUTE_AUTO; those of
+ * popliner_analysis_chain. Cost: two passes over the variables that programs
  * touch, then for each tile O(variables + steps + units^2) and more where much is live; O(units^2 *
  * stages) where the stages were stored. */
 popliner_status popliner_analysis_costs(popliner_analysis *analysis,

@@ -49,10 +49,12 @@ typedef enum popliner_plan_status {
 typedef struct popliner_plan_stage {
     size_t first_unit;
     size_t last_unit;
-    size_t ipu;          /* where it runs */
-    uint64_t peak_bytes; /* of the largest tile of its IPU, with all that runs there */
-    uint64_t cycles;     /* its own, at the speed of its IPU; 0 if the costs have none */
-    uint64_t cut_bytes;  /* over the cut behind it; 0 for the last one */
+    size_t ipu;           /* where it runs */
+    uint64_t peak_bytes;  /* of the largest tile of its IPU, with all that runs there */
+    uint64_t cycles;      /* its own, at the speed of its IPU and with what its cuts take on their
+                            links; 0 if the costs have none */
+    uint64_t cut_bytes;   /* over the cut behind it; 0 for the last one */
+    uint64_t link_cycles; /* what that takes on its link; 0 where links have no bandwidths */
 } popliner_plan_stage;
 
 /* What has shown that nothing is better, or that nothing fits. */
@@ -304,6 +306,15 @@ typedef struct popliner_solver_options {
      * divided by its speed, rounded up. Not where stages share IPUs. */
     const popliner_ipu_speed *ipu_speeds;
     size_t num_ipu_speeds;
+
+    /* The links between IPUs, and those of them that differ, none twice. A cut takes its bytes over
+     * the bandwidth of the link between the IPUs of the two stages beside it, rounded up (at most
+     * POPLINER_MAX_CYCLES), and both are busy for so long, beside the cycles of the costs and
+     * whatever their speeds. Not where stages share IPUs. Of an analysis, links of which nothing is
+     * said have POPLINER_LINK_BYTES_PER_SECOND. */
+    popliner_bandwidth link_bandwidth;
+    const popliner_ipu_link *ipu_links;
+    size_t num_ipu_links;
 } popliner_solver_options;
 
 /* Instead of a limit, of which 0 is one: the memory of a tile of the profile's target, where there
@@ -314,7 +325,7 @@ typedef struct popliner_solver_options {
     {                                                                                              \
         sizeof(popliner_solver_options), POPLINER_METHOD_AUTO, NULL, 0, 0, 16,                     \
             POPLINER_TARGET_BYTES, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, 0, NULL, 0, false, 0, \
-            NULL, NULL, NULL, NULL, NULL, UINT64_MAX, NULL, 0                                      \
+            NULL, NULL, NULL, NULL, NULL, UINT64_MAX, NULL, 0, {0, 0}, NULL, 0                     \
     }
 
 /* How the users of a program know what the library calls by the names of its fields: some texts

@@ -21,6 +21,7 @@
 #include "profile/profile_data.h"
 #include "show/certificate_data.h"
 #include "solve/greedy.h"
+#include "solve/links.h"
 #include "solve/owned_options.h"
 #include "solve/plan_data.h"
 #include "solve/variants.h"
@@ -216,6 +217,9 @@ static popliner_status take_options(task *t, const popliner_solver_options *call
         own->max_stage_bytes = t->analysis->profile->target.bytes_per_tile;
     if (own->listener == NULL)
         own->listener = &t->analysis->listener;
+    uint64_t clock_hz = t->analysis->profile->target.clock_hz;
+    if (own->num_ipu_links > 0 && own->link_bandwidth.bytes == 0 && clock_hz > 0)
+        own->link_bandwidth = (popliner_bandwidth){POPLINER_LINK_BYTES_PER_SECOND, clock_hz};
     if (own->counted_units != NULL)
         return POPLINER_OK;
     t->solver.counted_units = pl_new_array(num_units, sizeof *t->solver.counted_units);
@@ -403,6 +407,8 @@ static popliner_status measure_costs(task *t, uint64_t max_bytes, popliner_error
         if (status == POPLINER_OK)
             pl_step(&a->listener, "Measuring all stages", start);
     }
+    if (status == POPLINER_OK && pl_links_exist(&t->solver.options))
+        pl_intervals_leave_out_links(t->costs, a->profile->target.clock_hz);
     if (status == POPLINER_OK)
         status = pl_recomputing_add_cycles(a, t->chain, &t->pipeline, t->costs, error);
     return status == POPLINER_OK ? add_shared_peak(t, error) : status;

@@ -83,6 +83,7 @@ typedef struct options {
     double slack_percent;
     repeated ipu_mem_per_tile; /* "I=BYTES,..." each */
     repeated ipu_speed;        /* "I=FACTOR,..." each */
+    repeated link_bandwidth;   /* "BYTES", "I-J=BYTES" or several of them each */
     size_t min_layers;         /* MIN_LAYERS_USUAL: not said */
     size_t max_layers;
     repeated cut_after; /* a layer each, as below */

@@ -10,23 +10,9 @@
 #include "popliner/replicas.h"
 #include "popliner/report.h"
 
-/* A size in bytes, or a number of bytes with up to nine digits behind the point: *bytes in *times
- * units of time. */
 static bool parse_bandwidth(const char *text, uint64_t *bytes, uint64_t *times) {
-    const char *end = size_take(text, bytes);
-    const char *point = strchr(text, '.');
-    *times = 1;
-    if (end != NULL && *end == '\0')
-        return *bytes > 0;
-    if (point == NULL || strspn(text, "0123456789.") != strlen(text) || strlen(text) > 18 ||
-        strchr(point + 1, '.') != NULL || strlen(point + 1) > 9)
-        return false;
-    *bytes = 0;
-    for (const char *c = text; *c != '\0'; c++)
-        *bytes = c == point ? *bytes : 10 * *bytes + (uint64_t)(*c - '0');
-    for (const char *c = point + 1; *c != '\0'; c++)
-        *times *= 10;
-    return *bytes > 0;
+    const char *end = bandwidth_take(text, bytes, times);
+    return end != NULL && *end == '\0';
 }
 
 popliner_status replicas_check(const options *o, popliner_error *error) {

@@ -55,6 +55,18 @@ static popliner_status check_profile(session *s, const request *r, popliner_erro
     return status;
 }
 
+/* Where links are told of, the others are those of a profile's cycles. */
+static popliner_status complete_links(const session *s, request *r, popliner_error *error) {
+    popliner_solver_options *o = &r->solver;
+    popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
+    popliner_status status =
+        popliner_profile_get_info(popliner_analysis_profile(s->analysis), &info, error);
+    if (status == POPLINER_OK && o->num_ipu_links > 0 && o->link_bandwidth.bytes == 0 &&
+        info.clock_hz > 0)
+        o->link_bandwidth = (popliner_bandwidth){POPLINER_LINK_BYTES_PER_SECOND, info.clock_hz};
+    return status;
+}
+
 /* Puts the options in terms of the chain's units. */
 static popliner_status make_request(session *s, request *r, popliner_error *error) {
     const popliner_chain *chain = NULL;
@@ -74,6 +86,8 @@ static popliner_status make_request(session *s, request *r, popliner_error *erro
         status = request_name_chain(r, chain, error);
     if (status == POPLINER_OK)
         status = request_complete(r, s, limit_bytes, NULL, error);
+    if (status == POPLINER_OK)
+        status = complete_links(s, r, error);
     return status == POPLINER_OK ? check_profile(s, r, error) : status;
 }
 

@@ -126,6 +126,7 @@ popliner_status pl_plan_fill(const pl_problem *problem, const pl_split *split,
     for (size_t i = 0; i < split->num_stages; ++i) {
         popliner_interval it = pl_split_interval(problem, split, i);
         bool is_last = it.last_unit + 1 == problem->num_units;
+        const uint64_t *link = pl_links_before(&problem->links, i + 1);
         plan->stages[i] = (popliner_plan_stage){
             .first_unit = it.first_unit,
             .last_unit = it.last_unit,
@@ -133,6 +134,7 @@ popliner_status pl_plan_fill(const pl_problem *problem, const pl_split *split,
             .peak_bytes = peaks_bytes[i],
             .cycles = pl_problem_cycles(problem, i, it.first_unit, it.last_unit),
             .cut_bytes = is_last ? 0 : popliner_costs_cut(problem->costs, it.last_unit + 1),
+            .link_cycles = link == NULL ? 0 : link[it.last_unit + 1],
         };
     }
     plan->peak_bytes = values.peak_bytes;

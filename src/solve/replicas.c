@@ -349,10 +349,6 @@ static popliner_status check_options(const popliner_costs *costs, const search *
                        o->bandwidth_bytes);
     if (!popliner_costs_has_cycles(costs))
         return pl_fail(error, POPLINER_ERROR_USAGE, "the throughput needs costs that have cycles");
-    if (s->solver.num_ipu_speeds > 0)
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "replicas are not solved for where IPUs have speeds of their own, for it "
-                       "is not said whose replicas they would be; leave the speeds out");
     if (s->solver.num_mapped_stages > 0 || s->solver.slack_percent != 0.0 ||
         s->solver.method == POPLINER_METHOD_GREEDY)
         return pl_fail(error, POPLINER_ERROR_USAGE,

@@ -10,6 +10,7 @@
 #include "costs/costs_file_data.h"
 #include "costs/variants.h"
 #include "costs/ways.h"
+#include "solve/links.h"
 #include "solve/objectives.h"
 #include "solve/owned_options.h"
 #include "solve/plan_data.h"
@@ -266,6 +267,10 @@ popliner_status pl_variants_check_options(const popliner_solver_options *options
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "variants are not chosen where IPUs have speeds of their own; leave the "
                        "speeds out, or the choice (auto)");
+    if (pl_links_exist(o))
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "variants are not chosen where links have bandwidths; leave the bandwidths "
+                       "out, or the choice (auto)");
     for (size_t i = 0; i < num_objectives; ++i)
         if (objectives[i] == POPLINER_OBJECTIVE_BALANCE)
             return pl_fail(error, POPLINER_ERROR_USAGE,
