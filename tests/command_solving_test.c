@@ -6,6 +6,7 @@
 
 #include <glpk.h>
 #include <inttypes.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -275,8 +276,92 @@ static void counts_cycles_by_the_speed_of_the_ipu(void **state) {
     assert_int_equal(run.status, 0);
     RUN(&run, "--costs", path, "-q", "--solve", "--recompute=auto");
     assert_refused(&run, 2, "variants are not chosen where IPUs have speeds of their own");
+}
+
+/* The same units with cuts of 8 and 4 bytes: over 4 bytes in a cycle 7 | 5 takes 8 and 6. */
+static void counts_what_cuts_take_on_their_links(void **state) {
+    (void)state;
+    static const char costs[] =
+        "{\"format\": \"popliner-costs\", \"version\": 1, \"units\": ["
+        "{\"name\": \"a\", \"cycles\": 3}, {\"name\": \"b\", \"cycles\": 4}, "
+        "{\"name\": \"c\", \"cycles\": 5}], \"cuts\": [8, 4], "
+        "\"devices\": {\"count\": 2, \"bandwidth\": 4, \"links\": {\"1-0\": 2}}}";
+    static const struct {
+        const char *words[2];
+        size_t num_stages;
+        int64_t link_cycles;
+        int64_t cycles;
+    } cases[] = {
+        {{NULL}, 2, 2, 9},
+        {{"--link-bandwidth=1-0=4"}, 2, 1, 8},
+        {{"--link-bandwidth=5", "--solver=ilp"}, 2, 2, 9},
+        {{"--link-bandwidth=0-1=0.5,7", "--solver=dp"}, 1, 0, 12},
+        {{"--link-bandwidth=0-1=4", "--ipu-speed=0=1.5"}, 2, 1, 6},
+        {{"--device-map=0,2", "--link-bandwidth=2-0=4K"}, 2, 1, 8},
+        {{"--device-map=0,2", "--link-bandwidth=1"}, 2, 4, 11},
+    };
+    const char *path = in_scratch("costs.json");
+    test_write_bytes(path, costs, strlen(costs));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        json_t *answer = RUN_JSON(&run, 0, "--costs", path, "--objective=cycles", cases[i].words[0],
+                                  cases[i].words[1]);
+        assert_int_equal(json_array_size(JSON_AT(answer, "stages")), cases[i].num_stages);
+        assert_int_equal(NUMBER_AT(answer, "stages", "0", "link_cycles"), cases[i].link_cycles);
+        assert_int_equal(NUMBER_AT(answer, "totals", "cycles"), cases[i].cycles);
+        json_decref(answer);
+    }
+    json_t *answer = RUN_JSON(&run, 0, "--costs", path, "--link-bandwidth=2.5");
+    const json_t *options = JSON_AT(answer, "options");
+    assert_true(json_real_value(JSON_AT(options, "link_bandwidth")) == 2.5);
+    assert_true(json_real_value(JSON_AT(options, "links", "0-1")) == 2.0);
+    json_decref(answer);
+    RUN(&run, "--costs", path, "-q", "--solve", "--link-bandwidth=1-2=2");
+    assert_refused(&run, 2, "--link-bandwidth: no cut can be between IPUs 1 and 2; see --num-ipus");
+    RUN(&run, "--costs", path, "-q", "--solve", "--link-bandwidth=0-1=2", "--device-map=0,2,1");
+    assert_refused(&run, 2, "--link-bandwidth: no cut can be between IPUs 0 and 1; see ");
+    RUN(&run, "--costs", path, "-q", "--solve", "--link-bandwidth=1-2=2", "--sweep=num-ipus=1..3");
+    assert_int_equal(run.status, 0);
+    RUN(&run, "--costs", path, "-q", "--solve", "--device-map=0,1,0");
+    assert_refused(&run, 2, "stages cannot share an IPU where links have bandwidths");
+    RUN(&run, "--costs", path, "-q", "--solve", "--recompute=auto");
+    assert_refused(&run, 2, "variants are not chosen where links have bandwidths");
     RUN(&run, "--costs", path, "-q", "--solve", "--total-ipus=2", "--micro-batches=2");
-    assert_refused(&run, 2, "replicas are not solved for where IPUs have speeds of their own");
+    assert_int_equal(run.status, 0);
+    static const char graph[] = "{\"nodes\": [{\"id\": 0, \"fpgaLatency\": 4}], \"edges\": []}";
+    test_write_bytes(path, graph, strlen(graph));
+    RUN(&run, "--costs", path, "-q", "--solve", "--link-bandwidth=2");
+    assert_refused(&run, 2, "--link-bandwidth: the traffic of this graph is in units of time");
+}
+
+/* Of a profile the cycles have 64 GB/s on each link, at a clock of 1.85 GHz, until links are told
+ * of: then two cuts are rounded up one by one. */
+static void links_of_profiles_are_told_anew(void **state) {
+    (void)state;
+    static const char *const words[] = {"--link-bandwidth=1000000000", "--link-bandwidth=0-1=0.5",
+                                        "--link-bandwidth=2,1-2=0.25"};
+    static const double usual = 64.0 / 1.85;
+    static const double bandwidths[][2] = {{1e9, 1e9}, {0.5, 64.0 / 1.85}, {2, 0.25}};
+    json_t *before = RUN_JSON(&run, 0, SAMPLE_DIRECTORY, "--objective=cycles", "--num-ipus=3",
+                              "--cut-after=0", "--cut-after=2");
+    for (size_t i = 0; i < 3; i++) {
+        json_t *after = RUN_JSON(&run, 0, SAMPLE_DIRECTORY, "--objective=cycles", "--num-ipus=3",
+                                 "--cut-after=0", "--cut-after=2", words[i]);
+        int64_t expected[3];
+        int64_t cut_bytes[4] = {0};
+        for (size_t k = 0; k < 3; k++) {
+            const json_t *stage = json_array_get(JSON_AT(before, "stages"), k);
+            cut_bytes[k + 1] = NUMBER_AT(stage, "cut_bytes");
+            expected[k] = NUMBER_AT(stage, "cycles");
+            expected[k] -= (int64_t)ceil((double)(cut_bytes[k] + cut_bytes[k + 1]) / usual);
+            expected[k] += k > 0 ? (int64_t)ceil((double)cut_bytes[k] / bandwidths[i][k - 1]) : 0;
+            expected[k] += k < 2 ? (int64_t)ceil((double)cut_bytes[k + 1] / bandwidths[i][k]) : 0;
+        }
+        for (size_t k = 0; k < 3; k++)
+            assert_int_equal(NUMBER_AT(json_array_get(JSON_AT(after, "stages"), k), "cycles"),
+                             expected[k]);
+        json_decref(after);
+    }
+    json_decref(before);
 }
 
 static void keeps_to_numbers_of_layers(void **state) {
@@ -480,9 +565,9 @@ static void short_maps_are_device_maps(void **state) {
     assert_refused(&run, 2, "--evaluate 0|1: has 3 stages, but --interleave has 4");
     RUN(&run, "--costs", REGIONS, "--solve", "--solver=dp", "--v-shape", "--num-ipus=2", "-q");
     assert_refused(&run, 2, "--solver dp: stages that share an IPU, as --v-shape has them, are ");
-    RUN(&run, "--costs", REGIONS, "--solve", "--total-ipus=4", "--batch=8", "--interleave=2",
+    RUN(&run, "--costs", REGIONS, "--solve", "--total-ipus=4", "--batch=8", "--v-shape",
         "--num-ipus=2", "-q");
-    assert_refused(&run, 2, "--total-ipus and --interleave exclude each other");
+    assert_refused(&run, 2, "--total-ipus and --v-shape exclude each other");
 }
 
 /* ---- Anything at once ----------------------------------------------------------------------- */
@@ -1931,15 +2016,25 @@ static void stops_when_time_is_up(void **state) {
 static void refuses_options_that_would_be_ignored(void **state) {
     (void)state;
     static const char *const solving[][2] = {
-        {"--objective", "ipus"},       {"--slack", "5"},
-        {"--ipu-mem-per-tile", "0=5"}, {"--ipu-speed", "0=2"},
-        {"--sweep", "num-ipus=1..2"},  {"--time-limit", "5"},
-        {"--write-lp", "/dev/null"},   {"--write-mps", "/dev/null"},
-        {"--min-layers", "1"},         {"--max-layers", "2"},
-        {"--cut-after", "0"},          {"--no-cut-after", "0"},
-        {"--together", "0,1"},         {"--place", "0=0"},
-        {"--device-map", "0,1"},       {"--schedule", "training"},
-        {"--recompute", "none"},       {"--pareto", "ipus,memory"},
+        {"--objective", "ipus"},
+        {"--slack", "5"},
+        {"--ipu-mem-per-tile", "0=5"},
+        {"--ipu-speed", "0=2"},
+        {"--link-bandwidth", "64"},
+        {"--sweep", "num-ipus=1..2"},
+        {"--time-limit", "5"},
+        {"--write-lp", "/dev/null"},
+        {"--write-mps", "/dev/null"},
+        {"--min-layers", "1"},
+        {"--max-layers", "2"},
+        {"--cut-after", "0"},
+        {"--no-cut-after", "0"},
+        {"--together", "0,1"},
+        {"--place", "0=0"},
+        {"--device-map", "0,1"},
+        {"--schedule", "training"},
+        {"--recompute", "none"},
+        {"--pareto", "ipus,memory"},
     };
     for (size_t i = 0; i < sizeof solving / sizeof *solving; i++) {
         RUN(&run, CASE_DIRECTORY, "-q", "--layer-breakdown", solving[i][0], solving[i][1]);
@@ -2012,6 +2107,8 @@ int main(void) {
         cmocka_unit_test(keeps_to_memory),
         cmocka_unit_test(keeps_to_the_memory_of_single_ipus),
         SCRATCH_TEST(counts_cycles_by_the_speed_of_the_ipu),
+        SCRATCH_TEST(counts_what_cuts_take_on_their_links),
+        SCRATCH_TEST(links_of_profiles_are_told_anew),
         cmocka_unit_test(keeps_to_numbers_of_layers),
         cmocka_unit_test(keeps_to_cuts),
         cmocka_unit_test(keeps_layers_together),

@@ -243,7 +243,8 @@ static void takes_values_behind_a_blank_or_an_equals_sign(void **state) {
     RUN(&run, CASE_PROFILE, "--layer-breakdown", "--format=csv", "--format", "csv");
     assert_printed("layer-breakdown.csv");
     RUN(&run, CASE_PROFILE, "--layer-breakdown", "--format=tsv", "--format", "csv");
-    assert_refused(&run, 2, "--format was given twice: tsv and csv");
+    assert_int_equal(run.status, 0);
+    assert_non_null(strstr(run.err, "--format was given twice: csv counts, not tsv."));
 }
 
 static void takes_options_before_behind_and_between_files(void **state) {
