@@ -162,7 +162,8 @@ popliner_status pl_solve(const popliner_costs *costs, const popliner_solver_opti
         plan->proof = search->is_stopped ? POPLINER_PROOF_NONE : search->proof;
     } else {
         plan->proof = search->proof;
-        status = pl_explain_infeasibility(&solving.problem, &solving.stop, plan, error);
+        status = pl_explain_infeasibility(&solving.problem, &solving.stop, PL_SECONDS_FOR_REASONS,
+                                          plan, error);
     }
 done:
     pl_solving_end(&solving);
