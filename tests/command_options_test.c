@@ -55,6 +55,19 @@ static void refuses_wrong_values_before_anything_is_read(void **state) {
         {{"--ipu-speed", "0=1,"}, "--ipu-speed 0=1,: expected"},
         {{"--ipu-speed", "0=1,0=1"}, "--ipu-speed 0=1,0=1: IPU 0 has a speed already"},
         {{"--ipu-speed", "3=1", "--ipu-speed", "3=2"}, "IPU 3 has a speed already"},
+        {{"--link-bandwidth", "x"}, "--link-bandwidth x: expected bytes in a unit of time above 0"},
+        {{"--link-bandwidth", "0"}, "--link-bandwidth 0: expected bytes"},
+        {{"--link-bandwidth", "0.0"}, "--link-bandwidth 0.0: expected bytes"},
+        {{"--link-bandwidth", "-1"}, "--link-bandwidth -1: expected bytes"},
+        {{"--link-bandwidth", "1."}, "--link-bandwidth 1.: expected bytes"},
+        {{"--link-bandwidth", "0-1"}, "--link-bandwidth 0-1: expected bytes"},
+        {{"--link-bandwidth", "0-1="}, "--link-bandwidth 0-1=: expected bytes"},
+        {{"--link-bandwidth", "1-1=4"}, "--link-bandwidth 1-1=4: expected bytes"},
+        {{"--link-bandwidth", "0-1=4,"}, "--link-bandwidth 0-1=4,: expected bytes"},
+        {{"--link-bandwidth", "0.1234567891"}, "--link-bandwidth 0.1234567891: expected bytes"},
+        {{"--link-bandwidth", "4,5"}, "--link-bandwidth 4,5: all links have a bandwidth already"},
+        {{"--link-bandwidth", "4", "--link-bandwidth", "4"}, "all links have a bandwidth already"},
+        {{"--link-bandwidth", "0-1=4,1-0=5"}, "the link of IPUs 1 and 0 has one already"},
         {{"--place", "3"}, "--place 3: expected a layer and its IPU, like 3=0"},
         {{"--place", "0=0,3"}, "--place 0=0,3: expected a layer and its IPU, like 3=0, or some: "},
         {{"--place", "0=0,3=1,"}, "--place 0=0,3=1,: expected"},
@@ -77,7 +90,8 @@ static void refuses_wrong_values_before_anything_is_read(void **state) {
     /* right ones are not in the way */
     RUN(&run, missing, "--solve", "--objective", "ipus,memory", "--place", "a=b=0", "--together",
         "0,1", "--ipu-mem-per-tile", "0=1,3=5", "--ipu-speed", "0=0.001,3=2,1=1000",
-        "--layer-name-regex", "x(\\d)");
+        "--layer-name-regex", "x(\\d)", "--link-bandwidth", "64K,0-1=34.6", "--link-bandwidth",
+        "5-4=0.000000001");
     assert_refused(&run, 3, "missing.pop: cannot be read");
 }
 
@@ -124,6 +138,7 @@ static const struct {
     {"--v-shape", NULL, "--solve --evaluate", false},
     {"--ipu-mem-per-tile", "0=1K", "--solve --evaluate", false},
     {"--ipu-speed", "0=2", "--solve", false},
+    {"--link-bandwidth", "64", "--solve", false},
     {"--sweep", "num-ipus=1..2", "--solve", false},
     {"--pareto", "memory,ipus", "--solve", false},
     {"--time-limit", "5", "--solve", false},

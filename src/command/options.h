@@ -83,6 +83,7 @@ typedef struct options {
     double slack_percent;
     repeated ipu_mem_per_tile; /* "I=BYTES,..." each */
     repeated ipu_speed;        /* "I=FACTOR,..." each */
+    repeated link_bandwidth;   /* "BYTES", "I-J=BYTES" or several of them each */
     size_t min_layers;         /* MIN_LAYERS_USUAL: not said */
     size_t max_layers;
     repeated cut_after; /* a layer each, as below */
@@ -95,10 +96,12 @@ typedef struct options {
     popliner_schedule schedule;
     const char *schedule_name; /* as it was given */
     popliner_recompute recompute;
-    const char *copies;   /* a rule, or numbers separated by ',' */
-    size_t micro_batches; /* of a step in each pipeline; 0: not said */
-    size_t total_ipus;    /* 0: one pipeline */
-    size_t batch;         /* of a step in all pipelines; 0: not said */
+    const char *recomputes;  /* as it was given, if more than one way is in it; else NULL */
+    unsigned recompute_ways; /* of auto: bits; 0: all */
+    const char *copies;      /* a rule, or numbers separated by ',' */
+    size_t micro_batches;    /* of a step in each pipeline; 0: not said */
+    size_t total_ipus;       /* 0: one pipeline */
+    size_t batch;            /* of a step in all pipelines; 0: not said */
     size_t micro_batch_size;
     const char *replica_bandwidth; /* bytes in a unit of time */
     unsigned effects;              /* popliner_effect */

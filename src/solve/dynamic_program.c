@@ -73,7 +73,9 @@ static pl_stage_rule widest_rule(const program *p, size_t to_end) {
         if (other.min_cycles < widest.min_cycles)
             widest.min_cycles = other.min_cycles;
     }
-    widest.min_peak_bytes = 0; /* another place may need more */
+    widest.min_peak_bytes = 0;  /* another place may need more */
+    widest.min_busy_cycles = 0; /* and has other links */
+    widest.max_busy_cycles = UINT64_MAX;
     widest.is_anywhere = true;
     return widest;
 }
@@ -101,16 +103,16 @@ static popliner_status find_ranges(program *p, pl_stage_rule rule, popliner_erro
     return POPLINER_OK;
 }
 
-/* Looks once at what is so at every place. Cycles that may shrink are left out of the ranges. Where
+/* Looks once at what is so at every place. What may shrink is left out of the ranges. Where
  * peaks have a least value, too, windows of peaks are narrower than what all places have marked. */
 static popliner_status find_widest(program *p, popliner_error *error) {
     const pl_stage_rule widest = widest_rule(p, 1);
-    const pl_stage_rule outer = pl_stage_rule_without_cycles(&widest);
+    const pl_stage_rule outer = pl_stage_rule_outer(&widest);
     bool is_ordered = pl_stage_rule_is_ordered(&widest);
     bool has_windows = pl_stage_rule_is_ordered(&outer);
     popliner_status status = POPLINER_OK;
     if (p->is_exact && has_windows)
-        status = find_ranges(p, is_ordered ? widest : outer, error);
+        status = find_ranges(p, outer, error);
     if (status != POPLINER_OK || is_ordered || !p->problem->order.peaks_grow_to_front ||
         (has_windows && p->filter.min_peak_bytes > 0))
         return status;

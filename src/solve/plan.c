@@ -62,7 +62,7 @@ static popliner_status measure_ipu(const pl_problem *problem, const popliner_int
             load->cycles,
             pl_problem_cycles(problem, other, stages[other].first_unit, stages[other].last_unit));
     }
-    return pl_costs_shared_peak(problem->costs, together, count, &load->peak_bytes, error);
+    return pl_problem_shared_peak(problem, together, count, &load->peak_bytes, error);
 }
 
 popliner_status pl_split_evaluate(const pl_problem *problem, const pl_split *split,
@@ -127,6 +127,7 @@ popliner_status pl_plan_fill(const pl_problem *problem, const pl_split *split,
     for (size_t i = 0; i < split->num_stages; ++i) {
         popliner_interval it = pl_split_interval(problem, split, i);
         bool is_last = it.last_unit + 1 == problem->num_units;
+        const uint64_t *link = pl_links_before(&problem->links, i + 1);
         plan->stages[i] = (popliner_plan_stage){
             .first_unit = it.first_unit,
             .last_unit = it.last_unit,
@@ -134,6 +135,7 @@ popliner_status pl_plan_fill(const pl_problem *problem, const pl_split *split,
             .peak_bytes = peaks_bytes[i],
             .cycles = pl_problem_cycles(problem, i, it.first_unit, it.last_unit),
             .cut_bytes = is_last ? 0 : popliner_costs_cut(problem->costs, it.last_unit + 1),
+            .link_cycles = link == NULL ? 0 : link[it.last_unit + 1],
         };
     }
     plan->peak_bytes = values.peak_bytes;
@@ -163,12 +165,10 @@ static bool keeps_pair(const popliner_plan *plan, popliner_pair pair) {
 static bool keeps_rules(const popliner_costs *costs, const popliner_solver_options *options,
                         const popliner_plan_stage *stage) {
     size_t size = 0;
-    uint64_t weight = 0;
+    const popliner_interval interval = {stage->first_unit, stage->last_unit, 1};
+    if (!pl_options_allow_weight(options, &interval, 1))
+        return false;
     for (size_t unit = stage->first_unit; unit <= stage->last_unit; ++unit) {
-        if (options->unit_weights != NULL &&
-            options->unit_weights[unit] > options->max_stage_weight - weight)
-            return false;
-        weight += options->unit_weights == NULL ? 0 : options->unit_weights[unit];
         size += options->counted_units == NULL || options->counted_units[unit] != 0;
         if (options->cut_rules == NULL || unit == 0)
             continue;

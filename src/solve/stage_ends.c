@@ -18,14 +18,18 @@ void pl_stage_ends_free(pl_stage_ends *ends) {
 bool pl_stage_rule_is_ordered(const pl_stage_rule *rule) {
     const pl_cost_order *order = &rule->problem->order;
     bool has_cycles = rule->max_cycles < UINT64_MAX || rule->min_cycles > 0;
-    return order->peaks_never_shrink && (!has_cycles || order->cycles_never_shrink);
+    return order->peaks_never_shrink && rule->link_before == NULL &&
+           (!has_cycles || order->cycles_never_shrink);
 }
 
-pl_stage_rule pl_stage_rule_without_cycles(const pl_stage_rule *rule) {
-    pl_stage_rule other = *rule;
-    other.max_cycles = UINT64_MAX;
-    other.min_cycles = 0;
-    return other;
+pl_stage_rule pl_stage_rule_outer(const pl_stage_rule *rule) {
+    pl_stage_rule outer = *rule;
+    outer.link_before = outer.link_behind = NULL;
+    if (!rule->problem->order.cycles_never_shrink) {
+        outer.max_cycles = UINT64_MAX;
+        outer.min_cycles = 0;
+    }
+    return outer;
 }
 
 static bool is_too_small(const pl_stage_rule *rule, size_t first, size_t end) {
@@ -94,11 +98,11 @@ static void find_windows(pl_stage_ends *ends, const pl_stage_rule *rule, pl_begi
     }
 }
 
-/* The windows of everything but the cycles, which may shrink; of any end if peaks may, too. */
+/* The windows of everything but what may shrink; of any end if peaks may, too. */
 static void find_outer_windows(pl_stage_ends *ends, const pl_stage_rule *rule,
                                pl_begin_range range) {
     size_t n = rule->problem->num_units;
-    const pl_stage_rule outer = pl_stage_rule_without_cycles(rule);
+    const pl_stage_rule outer = pl_stage_rule_outer(rule);
     if (pl_stage_rule_is_ordered(&outer)) {
         find_windows(ends, &outer, range);
         return;
