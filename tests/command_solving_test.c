@@ -271,8 +271,6 @@ static void counts_cycles_by_the_speed_of_the_ipu(void **state) {
     RUN(&run, "--costs", path, "-q", "--solve", "--ipu-speed=2=2", "--sweep=num-ipus=1..3");
     assert_int_equal(run.status, 0);
     RUN(&run, "--costs", path, "-q", "--solve", "--device-map=0,1,0");
-    assert_refused(&run, 2, "stages cannot share an IPU where IPUs have speeds ");
-    RUN(&run, "--costs", path, "-q", "--solve", "--device-map=0,1,0", "--ipu-speed=1=1");
     assert_int_equal(run.status, 0);
     RUN(&run, "--costs", path, "-q", "--solve", "--recompute=auto");
     assert_refused(&run, 2, "variants are not chosen where IPUs have speeds of their own");

@@ -185,7 +185,9 @@ typedef struct popliner_plan popliner_plan;
 
 typedef struct popliner_plan_summary {
     popliner_plan_status status;
-    bool is_stopped; /* the time was up, or the caller wanted it to end */
+    /* The time was up, or the caller wanted it to end. Beside an OPTIMAL plan there may then be
+     * others that are as good and have earlier cuts. */
+    bool is_stopped;
     size_t num_stages;
     size_t num_ipus;
     /* The objectives that were asked for, in their order. None with the greedy algorithm, which
@@ -317,7 +319,9 @@ typedef struct popliner_solver_options {
      * UNKNOWN. */
     bool without_reasons;
 
-    double time_limit_seconds; /* 0 = none */
+    /* 0 = none. Where stages share IPUs, a quarter of it is the most that the earliest of equally
+     * good cuts are looked for. */
+    double time_limit_seconds;
     /* Asked now and then whether to stop; may be NULL. Must return. Like the listener and the
      * functions of the costs it is called by the thread that called popliner_solve. */
     bool (*should_stop)(void *user);
@@ -331,8 +335,8 @@ typedef struct popliner_solver_options {
     void *ipu_weight_user;
     uint64_t max_ipu_weight;
 
-    /* IPUs with a speed of their own, none twice: the cycles of an IPU are those of its stages
-     * divided by its speed, rounded up. Not where stages share IPUs. */
+    /* IPUs with a speed of their own, none twice: the cycles of a stage there are divided by it,
+     * rounded up. Those of an IPU are the sum over its stages. */
     const popliner_ipu_speed *ipu_speeds;
     size_t num_ipu_speeds;
 

@@ -519,10 +519,6 @@ static popliner_status set_speeds(request *r, session *s, const popliner_costs_f
         if (r->ipu_speeds[i].millionths != POPLINER_SPEED_ONE)
             r->ipu_speeds[num_kept++] = r->ipu_speeds[i];
     o->num_ipu_speeds = num_kept;
-    if (status == POPLINER_OK && num_kept > 0 && request_shares_an_ipu(r))
-        status = session_fail(error, POPLINER_ERROR_USAGE,
-                              "stages cannot share an IPU where IPUs have speeds of "
-                              "their own; leave these out, or give speeds of 1 with --ipu-speed");
     return status;
 }
 

@@ -475,6 +475,9 @@ static void add_proof(const popliner_certificate *c, pl_text *text) {
     for (size_t i = 0; i < plan->num_values; i++)
         add_value(c, i, text);
     pl_text_add(text, ".\n");
+    if (plan->status == POPLINER_PLAN_OPTIMAL && plan->is_stopped)
+        pl_text_add(text, "Others may be as good: there was no time to find the one with the "
+                          "earliest cuts.\n");
 }
 
 /* Where most memory is needed, at which step and for what. */
