@@ -391,9 +391,13 @@ static void counts_what_contradicts(void **state) {
     popliner_plan plan = {.status = POPLINER_PLAN_INFEASIBLE,
                           .infeasibility = {.obstacle = POPLINER_OBSTACLE_CONSTRAINTS,
                                             .constraints = all,
-                                            .num_constraints = 3}};
+                                            .num_constraints = 3,
+                                            .enough_stages = 3}};
     assert_plan_is(&plan, &answer);
     char difference[200];
+    plan.infeasibility.enough_stages = 2;
+    assert_false(plan_is(&plan, &answer, difference));
+    plan.infeasibility.enough_stages = 3;
     plan.infeasibility.num_constraints = 2;
     assert_false(plan_is(&plan, &answer, difference));
     plan.infeasibility.num_constraints = 3;

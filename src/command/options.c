@@ -48,6 +48,9 @@ static const popliner_schedule schedules[] = {
 /* In the order of their bits, but for the last. */
 #define EFFECTS "layout|passing|buffers|none"
 
+/* In the order of popliner_plot. */
+#define PLOTS "tiles|liveness|plan"
+
 /* In the order of popliner_section. */
 #define SECTIONS                                                                                   \
     "summary|plan|tiles|categories|liveness|variables|operations|programs|layers|pairs|"           \
@@ -82,6 +85,12 @@ static const option table[] = {
     {KIND_OUTPUT, 0, "output", "SECTION=FILE", SECTIONS, 0,
      "write such a table into a file, beside whatever is\nprinted; .csv, .tsv or .json says in "
      "which format"},
+    {KIND_CHOICE, 0, "plot", PLOTS, PLOTS, 0,
+     "draw what is live on the tiles, or at the steps, as wide\nas the terminal; plan: what each "
+     "stage of --solve or\n--evaluate needs, instead of what they print"},
+    {KIND_TEXT, 0, "trace", "FILE", NULL, offsetof(options, trace),
+     "write programs, cycles and memory along the steps as a\ntrace for Perfetto, with the stages "
+     "of --solve or\n--evaluate (docs/trace.md)"},
     {KIND_TEXT, 0, "save-to-file", "FILE", NULL, offsetof(options, save_to_file),
      "store the analysis; later runs load it faster"},
     {KIND_FLAG, 0, "load-from-file", NULL, NULL, offsetof(options, load_from_file),
@@ -104,8 +113,11 @@ static const option table[] = {
     {KIND_REPEATED, 0, "ipu-mem-per-tile", "I=BYTES,...", NULL, offsetof(options, ipu_mem_per_tile),
      "the same for single IPUs, counted from 0"},
     {KIND_REPEATED, 0, "ipu-speed", "I=FACTOR,...", NULL, offsetof(options, ipu_speed),
-     "speeds of single IPUs, like 0=0.5,3=2 (others: 1): the\ncycles of an IPU are those of its "
-     "stage divided by it"},
+     "speeds of single IPUs, like 0=0.5,3=2 (others: 1): the\ncycles of a stage are divided by "
+     "that of its IPU"},
+    {KIND_REPEATED, 0, "link-bandwidth", "[I-J=]BYTES,...", NULL, offsetof(options, link_bandwidth),
+     "what the links between IPUs carry in a unit of time, and\nthose of single ones, like "
+     "64,1-2=0.5: the cycles of an\nIPU are more by what its cuts take"},
     {KIND_TEXT, 0, "sweep", "WHAT=A..B", NULL, offsetof(options, sweep),
      "with --solve: a table of the best splits for num-ipus\nor mem-per-tile from A to B; "
      "mem-per-tile=200K..600K:50K"},
@@ -158,10 +170,14 @@ static const option table[] = {
      "tf-interleaved, sequential, inference or none; the first\n"
      "three add the activations that early stages keep\n(default: none)"},
     {KIND_CHOICE, 0, "recompute", "none|standard|full|auto", "none|standard|full|auto", 0,
-     "full: keep only the inputs of each stage; standard: for a\n"
+     "full: keep only the inputs of each stage, and take the\n"
+     "cycles of its forward pass once more; standard: for a\n"
      "profile compiled with recomputation, keep also what comes\n"
-     "from or goes to other IPUs; auto: with --costs, what is\n"
-     "best for each stage, and each layer that has variants\n(default: none)"},
+     "from or goes to other IPUs; auto: what is best for each\n"
+     "stage, memory against cycles (of --costs: also for each\n"
+     "layer that has variants), auto:standard,full of these\n"
+     "alone; with --evaluate also one for each stage, like\n"
+     "full,none (default: none)"},
 
     {KIND_TEXT, 0, "copies", "NAME|N,N,...", NULL, offsetof(options, copies),
      "copies of its activations that a stage keeps, instead of\nthose of --schedule: 1f1b, gpipe, "
@@ -185,7 +201,7 @@ static const option table[] = {
      "needs at most; high: what it needs at least (default:\n"
      "expected)"},
 
-    {KIND_HEADING, 0, "Replicas (with --costs)", NULL, NULL, 0, NULL},
+    {KIND_HEADING, 0, "Replicas", NULL, NULL, 0, NULL},
     {KIND_COUNT, 0, "total-ipus", "N", NULL, offsetof(options, total_ipus),
      "how many stages, and how many pipelines beside each\nother, have the largest throughput "
      "(--objective\nthroughput,...) on N IPUs; with\n--micro-batches, of each pipeline, or "
@@ -195,9 +211,8 @@ static const option table[] = {
     {KIND_COUNT, 0, "micro-batch-size", "N", NULL, offsetof(options, micro_batch_size),
      "samples of a micro-batch (default: 1)"},
     {KIND_TEXT, 0, "replica-bandwidth", "BYTES", NULL, offsetof(options, replica_bandwidth),
-     "what an IPU exchanges with other pipelines in a unit of\nthe costs' time, to add up "
-     "gradients "
-     "(default: no end\nto it)"},
+     "what an IPU exchanges with other pipelines in a unit of\nthe costs' time (of a profile, "
+     "a cycle), to add up\ngradients (default: no end to it)"},
 
     {KIND_HEADING, 0, "Profiles of pipelines", NULL, NULL, 0, NULL},
     {KIND_TEXT, 0, "calibrate", "DIR", NULL, offsetof(options, calibrate),
@@ -275,8 +290,34 @@ static int find_choice(const char *choices, const char *value) {
     return -1;
 }
 
+/* Takes several ways of recomputing, separated by ',': of each stage, or behind "auto:" those that
+ * it chooses from. False if it is something else. */
+static bool take_recomputes(const char *value, options *result) {
+    static const char prefix[] = "auto:";
+    bool is_auto = strncmp(value, prefix, strlen(prefix)) == 0;
+    unsigned ways = 0;
+    if (!is_auto && strchr(value, ',') == NULL)
+        return false;
+    for (const char *name = is_auto ? value + strlen(prefix) : value; name != NULL;) {
+        char own[16];
+        size_t length = strcspn(name, ",");
+        snprintf(own, sizeof own, "%.*s", (int)length, name);
+        int choice = length < sizeof own ? find_choice("none|standard|full", own) : -1;
+        if (choice < 0)
+            return false;
+        ways |= 1u << choice;
+        name = name[length] == ',' ? name + length + 1 : NULL;
+    }
+    result->recompute = is_auto ? POPLINER_RECOMPUTE_AUTO : POPLINER_RECOMPUTE_NONE;
+    result->recompute_ways = is_auto ? ways : 0;
+    result->recomputes = value;
+    return true;
+}
+
 static popliner_status set_choice(const option *o, const char *value, options *result,
                                   popliner_error *error) {
+    if (strcmp(o->name, "recompute") == 0 && take_recomputes(value, result))
+        return POPLINER_OK;
     int choice = find_choice(o->choices, value);
     if (choice < 0) {
         char hint[NEAREST_HINT_BYTES];
@@ -288,6 +329,9 @@ static popliner_status set_choice(const option *o, const char *value, options *r
     if (strcmp(o->name, "section") == 0) {
         result->section = (popliner_section)choice;
         result->has_section = true;
+    } else if (strcmp(o->name, "plot") == 0) {
+        result->plot = (popliner_plot)choice;
+        result->has_plot = true;
     } else if (strcmp(o->name, "format") == 0) {
         result->format = (popliner_format)choice;
         result->has_format = true;
@@ -298,9 +342,11 @@ static popliner_status set_choice(const option *o, const char *value, options *r
     else if (strcmp(o->name, "schedule") == 0) {
         result->schedule = schedules[choice];
         result->schedule_name = value;
-    } else if (strcmp(o->name, "recompute") == 0)
+    } else if (strcmp(o->name, "recompute") == 0) {
         result->recompute = (popliner_recompute)choice;
-    else if (strcmp(o->name, "accumulators") == 0)
+        result->recomputes = NULL;
+        result->recompute_ways = 0;
+    } else if (strcmp(o->name, "accumulators") == 0)
         result->accumulators = (popliner_accumulators)choice;
     else if (strcmp(o->name, "risk") == 0)
         result->need = choice == 0   ? POPLINER_NEED_MOST
@@ -539,7 +585,20 @@ static bool is_option(const char *argument) {
 /* What was given, by place in the table. */
 typedef struct given {
     bool is[NUM_OPTIONS];
+    const char *values[NUM_OPTIONS]; /* NULL for flags */
 } given;
+
+/* Notes that an option was given. Of two values the last one counts, as with PopLiner 1.0.0, so
+ * that a script can add its own behind others'; the user is told of it. */
+static void note(given *g, const option *o, const char *value, options *result) {
+    size_t place = (size_t)(o - table);
+    const char *before = g->values[place];
+    if (o->kind != KIND_REPEATED && o->kind != KIND_OUTPUT && before != NULL &&
+        strcmp(before, value) != 0)
+        result->overridden = (overridden){o->name, before, value};
+    g->is[place] = true;
+    g->values[place] = value;
+}
 
 /* The first of these options, a list that ends with NULL, that was given; NULL if none was. */
 static const char *first_given(const given *g, const char *const *names) {
@@ -548,6 +607,14 @@ static const char *first_given(const given *g, const char *const *names) {
             if (g->is[i] && strcmp(table[i].name, *names) == 0)
                 return *names;
     return NULL;
+}
+
+/* The value that an option was given. */
+static const char *given_value(const given *g, const char *name) {
+    size_t place = 0;
+    while (strcmp(table[place].name, name) != 0)
+        place++;
+    return g->values[place];
 }
 
 /* What can be done, as bits. */
@@ -563,9 +630,12 @@ enum {
     SAVE_TO_FILE = 1 << 8,
     SECTION = 1 << 9,
     OUTPUT = 1 << 10,
-    NUM_ACTIONS = 11,
+    TRACE = 1 << 11,
+    PLOT = 1 << 12,
+    NUM_ACTIONS = 13,
     ALL_ACTIONS = (1 << NUM_ACTIONS) - 1,
-    NEW_ACTIONS = EVALUATE | DIAGNOSE | SECTION | OUTPUT, /* that PopLiner 1.0.0 did not have */
+    NEW_ACTIONS = EVALUATE | DIAGNOSE | SECTION | OUTPUT | TRACE |
+                  PLOT, /* that PopLiner 1.0.0 did not have */
 };
 static const char *const action_names[NUM_ACTIONS] = {
     "solve",
@@ -579,6 +649,8 @@ static const char *const action_names[NUM_ACTIONS] = {
     "save-to-file",
     "section",
     "output",
+    "trace",
+    "plot",
 };
 
 static unsigned actions_of(const options *o) {
@@ -589,7 +661,8 @@ static unsigned actions_of(const options *o) {
            (o->memory_affinity ? MEMORY_AFFINITY : 0u) |
            (o->interlayer_communication ? INTERLAYER_COMMUNICATION : 0u) |
            (o->save_to_file != NULL ? SAVE_TO_FILE : 0u) | (o->has_section ? SECTION : 0u) |
-           (o->num_outputs > 0 ? OUTPUT : 0u);
+           (o->num_outputs > 0 ? OUTPUT : 0u) | (o->trace != NULL ? TRACE : 0u) |
+           (o->has_plot ? PLOT : 0u);
 }
 
 /* Options that not every action uses: with others alone they would be ignored without a word. What
@@ -626,6 +699,7 @@ static const use uses[] = {
     {"slack", SOLVE, false},
     {"ipu-mem-per-tile", SOLVE | EVALUATE, false},
     {"ipu-speed", SOLVE, false},
+    {"link-bandwidth", SOLVE, false},
     {"sweep", SOLVE, false},
     {"pareto", SOLVE, false},
     {"time-limit", SOLVE, false},
@@ -642,14 +716,35 @@ static const use uses[] = {
     {"v-shape", SOLVE | EVALUATE, false},
 };
 
-static const char *const unknown_to_greedy[] = {
-    "costs",         "objective",  "slack",       "ipu-mem-per-tile",
-    "sweep",         "time-limit", "write-lp",    "write-mps",
-    "min-layers",    "max-layers", "cut-after",   "no-cut-after",
-    "together",      "place",      "device-map",  "interleave",
-    "v-shape",       "schedule",   "recompute",   "effects",
-    "accumulators",  "risk",       "calibration", "copies",
-    "micro-batches", "pareto",     "ipu-speed",   NULL};
+static const char *const unknown_to_greedy[] = {"costs",
+                                                "objective",
+                                                "slack",
+                                                "ipu-mem-per-tile",
+                                                "sweep",
+                                                "time-limit",
+                                                "write-lp",
+                                                "write-mps",
+                                                "min-layers",
+                                                "max-layers",
+                                                "cut-after",
+                                                "no-cut-after",
+                                                "together",
+                                                "place",
+                                                "device-map",
+                                                "interleave",
+                                                "v-shape",
+                                                "schedule",
+                                                "recompute",
+                                                "effects",
+                                                "accumulators",
+                                                "risk",
+                                                "calibration",
+                                                "copies",
+                                                "micro-batches",
+                                                "pareto",
+                                                "ipu-speed",
+                                                "link-bandwidth",
+                                                NULL};
 static const char *const profile_only[] = {"memory-model",
                                            "layer-name-regex",
                                            "inputs-regex-layer-0",
@@ -686,33 +781,50 @@ static popliner_status check_costs(const options *o, const given *g, popliner_er
     return POPLINER_OK;
 }
 
-/* Whether a section of a plan is asked for, in the words of the option; else NULL. */
+bool options_show_plan(const options *o) {
+    return (o->has_section && o->section == POPLINER_SECTION_PLAN) ||
+           (o->has_plot && o->plot == POPLINER_PLOT_PLAN);
+}
+
+/* The option that needs the one split of --solve or --evaluate; NULL if none does. */
 static const char *plan_option(const options *o) {
     for (size_t i = 0; i < o->num_outputs; i++)
         if (o->outputs[i].section == POPLINER_SECTION_PLAN)
             return "--output plan";
-    return o->has_section && o->section == POPLINER_SECTION_PLAN ? "--section plan" : NULL;
+    if (!options_show_plan(o))
+        return NULL;
+    return o->has_plot ? "--plot plan" : "--section plan";
 }
 
-/* Whether there is what the sections show, and nothing else is printed beside one. */
-static popliner_status check_sections(const options *o, const given *g, popliner_error *error) {
+/* Whether there is what sections, plots and traces show, and nothing else is printed beside the
+ * first two. */
+static popliner_status check_shown(const options *o, const given *g, popliner_error *error) {
     static const char *const of_several[] = {"sweep", "pareto", "total-ipus", "calibrate", NULL};
-    const unsigned printing = actions_of(o) & ~(unsigned)(SAVE_TO_FILE | SECTION | OUTPUT);
+    const unsigned printing =
+        actions_of(o) & ~(unsigned)(SAVE_TO_FILE | SECTION | OUTPUT | TRACE | PLOT);
+    const unsigned splitting = printing & (SOLVE | EVALUATE);
     const char *plan = plan_option(o);
     const char *several = first_given(g, of_several);
-    if (plan != NULL && (printing & (SOLVE | EVALUATE)) != SOLVE &&
-        (printing & (SOLVE | EVALUATE)) != EVALUATE)
+    const char *shown = o->has_plot ? "plot" : "section";
+    if (plan != NULL && splitting != SOLVE && splitting != EVALUATE)
         return fail(error, "%s: give --solve or --evaluate, whose stages it shows%s", plan,
-                    (printing & SOLVE) != 0 ? ", not both" : "");
+                    splitting != 0 ? ", not both" : "");
+    plan = plan == NULL && o->trace != NULL && splitting != 0 ? "--trace" : plan;
     if (plan != NULL && several != NULL)
         return fail(error, "%s: shows the stages of one split; leave out --%s", plan, several);
-    if (o->has_section &&
-        (o->section == POPLINER_SECTION_PLAN ? (printing & ~(unsigned)(SOLVE | EVALUATE)) != 0
-                                             : printing != 0))
-        return fail(error,
-                    "--section %s: is all that is printed; write it into a file with --output, or "
-                    "leave out the rest",
-                    popliner_section_name(o->section));
+    if (plan != NULL && splitting == (SOLVE | EVALUATE))
+        return fail(error, "%s: shows the stages of --solve or of --evaluate; give one of them",
+                    plan);
+    if (o->has_plot && o->has_section)
+        return fail(error, "--plot and --section exclude each other: write the section into a file "
+                           "with --output");
+    if ((o->has_plot || o->has_section) &&
+        (options_show_plan(o) ? printing != splitting : printing != 0))
+        return fail(error, "--%s %s: is all that is printed; leave out the rest%s", shown,
+                    given_value(g, shown),
+                    o->has_plot ? "" : ", or write the section into a file with --output");
+    if (o->has_plot && o->has_format)
+        return fail(error, "--plot: has no --format; --section gives its numbers");
     for (size_t i = 0; i < o->num_outputs; i++)
         for (size_t k = 0; k < i; k++)
             if (strcmp(o->outputs[i].path, o->outputs[k].path) == 0)
@@ -723,7 +835,7 @@ static popliner_status check_sections(const options *o, const given *g, popliner
 
 /* Whether each file that is written has a name of its own. */
 static popliner_status check_written(const options *o, popliner_error *error) {
-    const char *const others[] = {o->save_to_file, o->write_lp, o->write_mps};
+    const char *const others[] = {o->save_to_file, o->write_lp, o->write_mps, o->trace};
     for (size_t i = 0; i < o->num_outputs; i++)
         for (size_t k = 0; k < sizeof others / sizeof *others; k++)
             if (others[k] != NULL && strcmp(o->outputs[i].path, others[k]) == 0)
@@ -773,6 +885,8 @@ static popliner_status check_sweep(const options *o, popliner_error *error) {
 }
 
 const char *options_map_name(const options *o) {
+    if (o->total_ipus > 0) /* --interleave: one map for each number of IPUs */
+        return NULL;
     return o->device_map != NULL ? "--device-map"
            : o->interleave > 0   ? "--interleave"
            : o->v_shape          ? "--v-shape"
@@ -831,9 +945,8 @@ static popliner_status check_effects(options *o, const given *g, popliner_error 
 }
 
 static const char *const replicas_only[] = {"batch", "micro-batch-size", "replica-bandwidth", NULL};
-static const char *const unknown_to_replicas[] = {"device-map", "interleave", "v-shape",
-                                                  "sweep",      "write-lp",   "write-mps",
-                                                  "slack",      "pareto",     NULL};
+static const char *const unknown_to_replicas[] = {"device-map", "v-shape", "sweep",  "write-lp",
+                                                  "write-mps",  "slack",   "pareto", NULL};
 
 static popliner_status check_replicas(const options *o, const given *g, popliner_error *error) {
     const char *name = first_given(g, replicas_only);
@@ -843,9 +956,11 @@ static popliner_status check_replicas(const options *o, const given *g, popliner
     name = first_given(g, unknown_to_replicas);
     if (name != NULL)
         return fail(error, "--total-ipus and --%s exclude each other", name);
-    if (o->costs == NULL || o->solver == SOLVER_GREEDY)
-        return fail(error, "--total-ipus %zu: replicas are chosen for --costs alone",
-                    o->total_ipus);
+    if (o->solver == SOLVER_GREEDY)
+        return fail(error, "--solver greedy knows nothing of --total-ipus");
+    if (o->interleave > 1 && o->solver == SOLVER_DP)
+        return fail(error, "--solver dp: stages that share an IPU, as --interleave has them, are "
+                           "beyond a dynamic program; auto and ilp solve for them");
     if ((o->micro_batches > 0) == (o->batch > 0))
         return fail(error,
                     "--total-ipus %zu: give --micro-batches, of each pipeline, or --batch, of all "
@@ -857,24 +972,46 @@ static popliner_status check_replicas(const options *o, const given *g, popliner
     return POPLINER_OK;
 }
 
+static popliner_status check_recompute(const options *o, const given *g, popliner_error *error) {
+    static const char *const unknown_to_auto[] = {"sweep",     "write-lp",   "write-mps", "slack",
+                                                  "ipu-speed", "total-ipus", "pareto",    NULL};
+    bool is_auto = o->recompute == POPLINER_RECOMPUTE_AUTO;
+    const char *value = o->recomputes != NULL ? o->recomputes : recomputes[o->recompute];
+    const char *other = is_auto ? first_given(g, unknown_to_auto) : NULL;
+    if (other != NULL)
+        return fail(error,
+                    "--recompute auto and --%s exclude each other; leave out one of them, or say "
+                    "one way, like --recompute full",
+                    other);
+    if (is_auto && o->evaluate != NULL)
+        return fail(error, "--recompute auto: is what --solve chooses; for --evaluate give one "
+                           "way, or one for each stage, like full,none");
+    if (o->recompute_ways != 0 && o->costs != NULL)
+        return fail(error,
+                    "--recompute %s: what to choose from is for profiles, a file of costs "
+                    "says it itself; give auto",
+                    value);
+    if (!is_auto && o->recomputes != NULL && (o->solve || o->calibrate != NULL))
+        return fail(error,
+                    "--recompute %s: one for each stage is for --evaluate alone; give %s one way%s",
+                    value, o->solve ? "--solve" : "--calibrate",
+                    o->solve ? ", or auto to have it chosen" : "");
+    bool has_meaning = options_keep_activations(o) || (is_auto && o->costs != NULL) ||
+                       (o->recompute == POPLINER_RECOMPUTE_NONE && o->recomputes == NULL);
+    return has_meaning ? POPLINER_OK
+                       : fail(error,
+                              "--recompute %s means something for --schedule training (popart), "
+                              "tf-grouped and tf-interleaved, and with --copies, only",
+                              value);
+}
+
 static popliner_status check_solving(const options *o, const given *g, popliner_error *error) {
     const char *name = first_given(g, unknown_to_greedy);
     if (name != NULL && o->solver == SOLVER_GREEDY)
         return fail(error, "--solver greedy knows nothing of --%s", name);
-    if (o->recompute == POPLINER_RECOMPUTE_AUTO) {
-        static const char *const names[] = {"sweep",      "write-lp", "write-mps", "slack",
-                                            "total-ipus", "pareto",   NULL};
-        const char *other = first_given(g, names);
-        if (other != NULL)
-            return fail(error, "--recompute auto and --%s exclude each other", other);
-        if (o->costs == NULL)
-            return fail(error,
-                        "--recompute auto: is for --costs, which say what stages may choose");
-    } else if (o->recompute != POPLINER_RECOMPUTE_NONE && !options_keep_activations(o))
-        return fail(error,
-                    "--recompute %s means something for --schedule training (popart), "
-                    "tf-grouped and tf-interleaved, and with --copies, only",
-                    recomputes[o->recompute]);
+    popliner_status status = check_recompute(o, g, error);
+    if (status != POPLINER_OK)
+        return status;
     if (o->copies != NULL && o->schedule == POPLINER_SCHEDULE_INFERENCE)
         return fail(error, "--copies %s: --schedule inference keeps nothing; leave out one of them",
                     o->copies);
@@ -883,7 +1020,7 @@ static popliner_status check_solving(const options *o, const given *g, popliner_
                     o->calibrate);
     if (o->micro_batches > 0 && o->copies == NULL && o->total_ipus == 0)
         return fail(error, "--micro-batches means something with --copies or --total-ipus only");
-    popliner_status status = check_replicas(o, g, error);
+    status = check_replicas(o, g, error);
     if (status != POPLINER_OK)
         return status;
     status = check_written(o, error);
@@ -985,8 +1122,9 @@ static popliner_status check(options *o, const given *g, popliner_error *error) 
         return fail(error, "nothing to do: give at least one of --solve, --evaluate, --diagnose, "
                            "--layer-breakdown, "
                            "--operation-breakdown, --memory-totals, --memory-affinity, "
-                           "--interlayer-communication, --section, --output, --save-to-file");
-    status = check_sections(o, g, error);
+                           "--interlayer-communication, --section, --output, --plot, --trace, "
+                           "--save-to-file");
+    status = check_shown(o, g, error);
     return status == POPLINER_OK ? check_format(o, error) : status;
 }
 
@@ -1030,7 +1168,7 @@ popliner_status options_parse(int argc, char **argv, options *result, popliner_e
         popliner_status status = set(o, value, result, error);
         if (status != POPLINER_OK)
             return status;
-        g.is[o - table] = true;
+        note(&g, o, value, result);
     }
     return check(result, &g, error);
 }

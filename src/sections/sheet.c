@@ -6,38 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/quoting.h"
 #include "base/utf8.h"
 #include "show/report_parts.h"
-
-static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
-
-/* A character that cannot stand for itself in JSON. */
-static void add_escaped_json(pl_text *text, uint32_t c) {
-    if (c == '"' || c == '\\')
-        pl_text_format(text, "\\%c", (int)c);
-    else
-        pl_text_format(text, "\\u%04x", (unsigned)c);
-}
-
-static bool is_plain_in_json(uint32_t c) {
-    return c != '"' && c != '\\' && !pl_utf8_is_control(c);
-}
-
-static void add_json(pl_text *text, const char *value) {
-    pl_text_add(text, "\"");
-    while (*value != '\0') {
-        uint32_t c = 0;
-        size_t length = pl_utf8_decode(value, &c);
-        if (length == 0)
-            pl_text_add(text, replacement);
-        else if (is_plain_in_json(c))
-            pl_text_append(text, value, length);
-        else
-            add_escaped_json(text, c);
-        value += length == 0 ? 1 : length;
-    }
-    pl_text_add(text, "\"");
-}
 
 /* A field is within quotes if it has to be. */
 static void add_csv(pl_text *text, const char *value) {
@@ -48,7 +19,7 @@ static void add_csv(pl_text *text, const char *value) {
         size_t length = pl_utf8_decode(value, &c);
         bool is_space = c == '\t' || c == '\r' || c == '\n';
         if (length == 0 || (pl_utf8_is_control(c) && !is_space))
-            pl_text_add(text, replacement);
+            pl_text_add(text, PL_REPLACEMENT);
         else
             pl_text_append(text, value, length);
         if (c == '"')
@@ -68,7 +39,7 @@ static void add_tsv(pl_text *text, const char *value) {
                               : c == '\\' ? "\\\\"
                                           : NULL;
         if (length == 0 || (pl_utf8_is_control(c) && escaped == NULL))
-            pl_text_add(text, replacement);
+            pl_text_add(text, PL_REPLACEMENT);
         else if (escaped != NULL)
             pl_text_add(text, escaped);
         else
@@ -79,7 +50,7 @@ static void add_tsv(pl_text *text, const char *value) {
 
 static void add_field(pl_sheet *sheet, const char *value) {
     if (sheet->format == POPLINER_FORMAT_JSON)
-        add_json(&sheet->text, value);
+        pl_quote_json(&sheet->text, value);
     else if (sheet->format == POPLINER_FORMAT_CSV)
         add_csv(&sheet->text, value);
     else
@@ -95,7 +66,7 @@ static void begin_value(pl_sheet *sheet) {
     pl_text *text = &sheet->text;
     if (sheet->format == POPLINER_FORMAT_JSON) {
         pl_text_add(text, sheet->column > 0 ? ", " : sheet->num_rows > 0 ? ",\n{" : "\n{");
-        add_json(text, sheet->columns[sheet->column]);
+        pl_quote_json(text, sheet->columns[sheet->column]);
         pl_text_add(text, ": ");
     } else if (sheet->column > 0) {
         pl_text_add(text, sheet->format == POPLINER_FORMAT_CSV ? "," : "\t");
