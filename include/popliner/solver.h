@@ -388,12 +388,15 @@ typedef struct popliner_option_names {
     const char *constraints[POPLINER_NUM_CONSTRAINT_KINDS];
 
     const char *reserve; /* "reserve" */
+
+    /* of popliner_section_text, before the name of a section */
+    const char *section; /* "section" */
 } popliner_option_names;
 
 #define POPLINER_OPTION_NAMES_INIT                                                                 \
     {                                                                                              \
         sizeof(popliner_option_names), NULL, NULL, NULL, NULL, NULL, NULL,                         \
-            {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}, NULL                                 \
+            {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}, NULL, NULL                           \
     }
 
 /* Chooses stages that cover the chain, within all limits and constraints, so that

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "command/remarks.h"
+#include "command/sections.h"
 #include "popliner/report.h"
 
 /* Logs a text line by line, and frees it. */
@@ -133,8 +134,10 @@ static popliner_status write_programs(const session *s, const request *r, const 
 
 /* The answer in the format that was asked for, an object or a table; else that of a profile is the
  * original's array. */
-static popliner_status print_plan(const session *s, const popliner_certificate *certificate,
+static popliner_status print_plan(session *s, const popliner_certificate *certificate,
                                   popliner_error *error) {
+    if (options_show_plan(&s->options))
+        return print_shown(s, certificate, error);
     popliner_format format = s->options.format;
     popliner_certificate_form form = format == POPLINER_FORMAT_JSON ? POPLINER_CERTIFICATE_JSON
                                      : s->options.costs == NULL && !s->options.has_format
@@ -174,6 +177,8 @@ popliner_status answer_print(session *s, const request *r, const popliner_certif
         status = answer_tell(s, r, certificate, costs, error);
     if (status == POPLINER_OK)
         status = print_plan(s, certificate, error);
+    if (status == POPLINER_OK)
+        status = write_outputs(s, certificate, error);
     /* the answer comes first: it is not to be lost for a program that cannot be written */
     if (status == POPLINER_OK && costs != NULL && may_have_split(plan))
         status = write_programs(s, r, plan, costs, error);

@@ -8,6 +8,7 @@
 #include "command/commands.h"
 #include "command/no_layers.h"
 #include "command/request.h"
+#include "command/sections.h"
 #include "popliner/report.h"
 
 /* Refuses a split that has another number of stages than there are IPUs for. */
@@ -130,14 +131,17 @@ popliner_status evaluate_and_print(session *s, popliner_error *error) {
     if (status == POPLINER_OK)
         status = popliner_analysis_evaluate(s->analysis, &r.asked, first_units, num_cuts,
                                             &certificate, error);
-    if (status == POPLINER_OK)
+    if (status == POPLINER_OK && !options_show_plan(&s->options))
         status = popliner_report_evaluation(certificate, s->options.format, &text, error);
     if (status == POPLINER_OK) {
         const popliner_plan_summary *plan =
             popliner_plan_get_summary(popliner_certificate_get_info(certificate)->plan);
         s->failed_softly = s->failed_softly || plan->status == POPLINER_PLAN_INFEASIBLE;
-        status = session_print(text, error);
+        status = options_show_plan(&s->options) ? print_shown(s, certificate, error)
+                                                : session_print(text, error);
     }
+    if (status == POPLINER_OK)
+        status = write_outputs(s, certificate, error);
 done:
     popliner_certificate_free(certificate);
     request_free(&r);

@@ -21,6 +21,7 @@ static const popliner_option_names usual = {
                     [POPLINER_CONSTRAINT_FORBIDDEN_CUT] = "no-cut-after",
                     [POPLINER_CONSTRAINT_PAIR] = "together",
                     [POPLINER_CONSTRAINT_PLACEMENT] = "place"},
+    .section = "--section",
 };
 
 popliner_option_names names_of(const options *o) {

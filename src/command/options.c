@@ -23,6 +23,7 @@ typedef enum kind {
     KIND_SECONDS,  /* double at `offset`, above 0 */
     KIND_REPEATED, /* repeated at `offset` */
     KIND_CHOICE,   /* one of `choices`, see set_choice */
+    KIND_OUTPUT,   /* "SECTION=FILE", see set_output */
 } kind;
 
 typedef struct option {
@@ -47,6 +48,14 @@ static const popliner_schedule schedules[] = {
 /* In the order of their bits, but for the last. */
 #define EFFECTS "layout|passing|buffers|none"
 
+/* In the order of popliner_plot. */
+#define PLOTS "tiles|liveness|plan"
+
+/* In the order of popliner_section. */
+#define SECTIONS                                                                                   \
+    "summary|plan|tiles|categories|liveness|variables|operations|programs|layers|pairs|"           \
+    "execution|checks"
+
 static const char *const recomputes[] = {"none", "standard", "full", "auto"};
 
 static const option table[] = {
@@ -69,6 +78,19 @@ static const option table[] = {
     {KIND_FLAG, 0, "interlayer-communication", NULL, NULL,
      offsetof(options, interlayer_communication),
      "bytes of the variables that go live in one layer\nand die in another"},
+    {KIND_CHOICE, 0, "section", "NAME", SECTIONS, 0,
+     "one table of what is known, for other programs: summary,\ntiles, categories, liveness, "
+     "variables, operations,\nprograms, layers, pairs, execution, checks; plan: of\n--solve or "
+     "--evaluate, instead of what they print\n(docs/sections.md)"},
+    {KIND_OUTPUT, 0, "output", "SECTION=FILE", SECTIONS, 0,
+     "write such a table into a file, beside whatever is\nprinted; .csv, .tsv or .json says in "
+     "which format"},
+    {KIND_CHOICE, 0, "plot", PLOTS, PLOTS, 0,
+     "draw what is live on the tiles, or at the steps, as wide\nas the terminal; plan: what each "
+     "stage of --solve or\n--evaluate needs, instead of what they print"},
+    {KIND_TEXT, 0, "trace", "FILE", NULL, offsetof(options, trace),
+     "write programs, cycles and memory along the steps as a\ntrace for Perfetto, with the stages "
+     "of --solve or\n--evaluate (docs/trace.md)"},
     {KIND_TEXT, 0, "save-to-file", "FILE", NULL, offsetof(options, save_to_file),
      "store the analysis; later runs load it faster"},
     {KIND_FLAG, 0, "load-from-file", NULL, NULL, offsetof(options, load_from_file),
@@ -304,7 +326,13 @@ static popliner_status set_choice(const option *o, const char *value, options *r
         return fail(error, "--%s %s: expected one of %s%s", o->name, value, o->choices,
                     nearest_hint(&n, "", "", hint));
     }
-    if (strcmp(o->name, "format") == 0) {
+    if (strcmp(o->name, "section") == 0) {
+        result->section = (popliner_section)choice;
+        result->has_section = true;
+    } else if (strcmp(o->name, "plot") == 0) {
+        result->plot = (popliner_plot)choice;
+        result->has_plot = true;
+    } else if (strcmp(o->name, "format") == 0) {
         result->format = (popliner_format)choice;
         result->has_format = true;
     } else if (strcmp(o->name, "solver") == 0)
@@ -441,6 +469,29 @@ static popliner_status set_effects(const option *o, const char *value, options *
     }
 }
 
+static popliner_status set_output(const option *o, const char *value, options *result,
+                                  popliner_error *error) {
+    char name[16] = "";
+    size_t length = strcspn(value, "=");
+    if (length < sizeof name)
+        memcpy(name, value, length);
+    int section = find_choice(o->choices, name);
+    if (section < 0) {
+        char hint[NEAREST_HINT_BYTES];
+        nearest n = nearest_begin(value, length);
+        nearest_offer_list(&n, o->choices, '|');
+        return fail(error, "--%s %s: expected SECTION=FILE with one of the sections %s%s", o->name,
+                    value, o->choices, nearest_hint(&n, "", "", hint));
+    }
+    if (value[length] == '\0' || value[length + 1] == '\0')
+        return fail(error, "--%s %s: into which file? Give --output %s=FILE", o->name, value, name);
+    if (result->num_outputs == MAX_REPEATS)
+        return fail(error, "--%s is given more than %d times", o->name, MAX_REPEATS);
+    result->outputs[result->num_outputs++] =
+        (output_file){(popliner_section)section, value + length + 1};
+    return POPLINER_OK;
+}
+
 static popliner_status set(const option *o, const char *value, options *result,
                            popliner_error *error) {
     char *place = (char *)result + o->offset;
@@ -479,6 +530,9 @@ static popliner_status set(const option *o, const char *value, options *result,
         break;
     case KIND_REPEATED:
         status = add_repeated(o, value, (repeated *)place, error);
+        break;
+    case KIND_OUTPUT:
+        status = set_output(o, value, result, error);
         break;
     case KIND_HEADING:
         break;
@@ -539,7 +593,8 @@ typedef struct given {
 static void note(given *g, const option *o, const char *value, options *result) {
     size_t place = (size_t)(o - table);
     const char *before = g->values[place];
-    if (o->kind != KIND_REPEATED && before != NULL && strcmp(before, value) != 0)
+    if (o->kind != KIND_REPEATED && o->kind != KIND_OUTPUT && before != NULL &&
+        strcmp(before, value) != 0)
         result->overridden = (overridden){o->name, before, value};
     g->is[place] = true;
     g->values[place] = value;
@@ -554,6 +609,14 @@ static const char *first_given(const given *g, const char *const *names) {
     return NULL;
 }
 
+/* The value that an option was given. */
+static const char *given_value(const given *g, const char *name) {
+    size_t place = 0;
+    while (strcmp(table[place].name, name) != 0)
+        place++;
+    return g->values[place];
+}
+
 /* What can be done, as bits. */
 enum {
     SOLVE = 1 << 0,
@@ -565,9 +628,14 @@ enum {
     MEMORY_AFFINITY = 1 << 6,
     INTERLAYER_COMMUNICATION = 1 << 7,
     SAVE_TO_FILE = 1 << 8,
-    NUM_ACTIONS = 9,
+    SECTION = 1 << 9,
+    OUTPUT = 1 << 10,
+    TRACE = 1 << 11,
+    PLOT = 1 << 12,
+    NUM_ACTIONS = 13,
     ALL_ACTIONS = (1 << NUM_ACTIONS) - 1,
-    NEW_ACTIONS = EVALUATE | DIAGNOSE, /* that PopLiner 1.0.0 did not have */
+    NEW_ACTIONS = EVALUATE | DIAGNOSE | SECTION | OUTPUT | TRACE |
+                  PLOT, /* that PopLiner 1.0.0 did not have */
 };
 static const char *const action_names[NUM_ACTIONS] = {
     "solve",
@@ -579,6 +647,10 @@ static const char *const action_names[NUM_ACTIONS] = {
     "memory-affinity",
     "interlayer-communication",
     "save-to-file",
+    "section",
+    "output",
+    "trace",
+    "plot",
 };
 
 static unsigned actions_of(const options *o) {
@@ -588,7 +660,9 @@ static unsigned actions_of(const options *o) {
            (o->layer_breakdown ? LAYER_BREAKDOWN : 0u) |
            (o->memory_affinity ? MEMORY_AFFINITY : 0u) |
            (o->interlayer_communication ? INTERLAYER_COMMUNICATION : 0u) |
-           (o->save_to_file != NULL ? SAVE_TO_FILE : 0u);
+           (o->save_to_file != NULL ? SAVE_TO_FILE : 0u) | (o->has_section ? SECTION : 0u) |
+           (o->num_outputs > 0 ? OUTPUT : 0u) | (o->trace != NULL ? TRACE : 0u) |
+           (o->has_plot ? PLOT : 0u);
 }
 
 /* Options that not every action uses: with others alone they would be ignored without a word. What
@@ -707,8 +781,66 @@ static popliner_status check_costs(const options *o, const given *g, popliner_er
     return POPLINER_OK;
 }
 
+bool options_show_plan(const options *o) {
+    return (o->has_section && o->section == POPLINER_SECTION_PLAN) ||
+           (o->has_plot && o->plot == POPLINER_PLOT_PLAN);
+}
+
+/* The option that needs the one split of --solve or --evaluate; NULL if none does. */
+static const char *plan_option(const options *o) {
+    for (size_t i = 0; i < o->num_outputs; i++)
+        if (o->outputs[i].section == POPLINER_SECTION_PLAN)
+            return "--output plan";
+    if (!options_show_plan(o))
+        return NULL;
+    return o->has_plot ? "--plot plan" : "--section plan";
+}
+
+/* Whether there is what sections, plots and traces show, and nothing else is printed beside the
+ * first two. */
+static popliner_status check_shown(const options *o, const given *g, popliner_error *error) {
+    static const char *const of_several[] = {"sweep", "pareto", "total-ipus", "calibrate", NULL};
+    const unsigned printing =
+        actions_of(o) & ~(unsigned)(SAVE_TO_FILE | SECTION | OUTPUT | TRACE | PLOT);
+    const unsigned splitting = printing & (SOLVE | EVALUATE);
+    const char *plan = plan_option(o);
+    const char *several = first_given(g, of_several);
+    const char *shown = o->has_plot ? "plot" : "section";
+    if (plan != NULL && splitting != SOLVE && splitting != EVALUATE)
+        return fail(error, "%s: give --solve or --evaluate, whose stages it shows%s", plan,
+                    splitting != 0 ? ", not both" : "");
+    plan = plan == NULL && o->trace != NULL && splitting != 0 ? "--trace" : plan;
+    if (plan != NULL && several != NULL)
+        return fail(error, "%s: shows the stages of one split; leave out --%s", plan, several);
+    if (plan != NULL && splitting == (SOLVE | EVALUATE))
+        return fail(error, "%s: shows the stages of --solve or of --evaluate; give one of them",
+                    plan);
+    if (o->has_plot && o->has_section)
+        return fail(error, "--plot and --section exclude each other: write the section into a file "
+                           "with --output");
+    if ((o->has_plot || o->has_section) &&
+        (options_show_plan(o) ? printing != splitting : printing != 0))
+        return fail(error, "--%s %s: is all that is printed; leave out the rest%s", shown,
+                    given_value(g, shown),
+                    o->has_plot ? "" : ", or write the section into a file with --output");
+    if (o->has_plot && o->has_format)
+        return fail(error, "--plot: has no --format; --section gives its numbers");
+    for (size_t i = 0; i < o->num_outputs; i++)
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(o->outputs[i].path, o->outputs[k].path) == 0)
+                return fail(error, "--output: two sections are to be written into %s",
+                            o->outputs[i].path);
+    return POPLINER_OK;
+}
+
 /* Whether each file that is written has a name of its own. */
 static popliner_status check_written(const options *o, popliner_error *error) {
+    const char *const others[] = {o->save_to_file, o->write_lp, o->write_mps, o->trace};
+    for (size_t i = 0; i < o->num_outputs; i++)
+        for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+            if (others[k] != NULL && strcmp(o->outputs[i].path, others[k]) == 0)
+                return fail(error, "--output %s=%s: is the file of another option, too",
+                            popliner_section_name(o->outputs[i].section), o->outputs[i].path);
     if (o->write_lp != NULL && o->write_mps != NULL && strcmp(o->write_lp, o->write_mps) == 0)
         return fail(error, "--write-lp %s: is the file of --write-mps, too", o->write_lp);
     const char *const programs[] = {o->write_lp, o->write_mps};
@@ -941,7 +1073,7 @@ static popliner_status check_uses(options *o, const given *g, popliner_error *er
 
 /* Whether all that is printed can be printed in the format that was asked for. */
 static popliner_status check_format(const options *o, popliner_error *error) {
-    if (!o->has_format)
+    if (!o->has_format || o->has_section)
         return POPLINER_OK;
     const char *name = o->format == POPLINER_FORMAT_CSV ? "csv" : "tsv";
     if (o->format != POPLINER_FORMAT_JSON && (o->diagnose || o->evaluate != NULL))
@@ -950,7 +1082,7 @@ static popliner_status check_format(const options *o, popliner_error *error) {
     bool has_tables = o->operation_breakdown || o->layer_breakdown || o->memory_affinity ||
                       o->interlayer_communication;
     int num_documents = o->memory_totals + o->diagnose + (o->evaluate != NULL) + o->solve;
-    if (num_documents == 0 && !has_tables)
+    if (num_documents == 0 && !has_tables && o->num_outputs == 0)
         return fail(error, "--format: --save-to-file prints nothing");
     if (o->format == POPLINER_FORMAT_JSON && has_tables)
         return fail(error, "--format json: the breakdowns, --memory-affinity and "
@@ -990,8 +1122,10 @@ static popliner_status check(options *o, const given *g, popliner_error *error) 
         return fail(error, "nothing to do: give at least one of --solve, --evaluate, --diagnose, "
                            "--layer-breakdown, "
                            "--operation-breakdown, --memory-totals, --memory-affinity, "
-                           "--interlayer-communication, --save-to-file");
-    return check_format(o, error);
+                           "--interlayer-communication, --section, --output, --plot, --trace, "
+                           "--save-to-file");
+    status = check_shown(o, g, error);
+    return status == POPLINER_OK ? check_format(o, error) : status;
 }
 
 popliner_status options_parse(int argc, char **argv, options *result, popliner_error *error) {

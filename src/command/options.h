@@ -12,7 +12,9 @@
 #include "popliner/error.h"
 #include "popliner/operations.h"
 #include "popliner/pipeline.h"
+#include "popliner/plot.h"
 #include "popliner/report.h"
+#include "popliner/sections.h"
 
 typedef enum model_choice { MODEL_DEFAULT, MODEL_POPLINER, MODEL_FULL } model_choice;
 
@@ -32,6 +34,12 @@ typedef struct repeated {
     const char *texts[MAX_REPEATS];
     size_t count;
 } repeated;
+
+/* A section that is to be written into a file. */
+typedef struct output_file {
+    popliner_section section;
+    const char *path;
+} output_file;
 
 enum { MAX_UNUSED = 2 };
 
@@ -66,6 +74,13 @@ typedef struct options {
     const char *calibration; /* what was learnt from one before */
     const char *save_to_file;
     bool load_from_file;
+    bool has_section; /* one is printed */
+    popliner_section section;
+    output_file outputs[MAX_REPEATS];
+    size_t num_outputs;
+    const char *trace; /* a file */
+    bool has_plot;     /* one is printed */
+    popliner_plot plot;
 
     popliner_format format;
     bool has_format; /* it was asked for */
@@ -137,6 +152,10 @@ void options_print_help(FILE *stream);
 
 /* The option that says which IPU each stage is on, or NULL if none does. */
 const char *options_map_name(const options *o);
+
+/* Whether --section or --plot show the stages of --solve or --evaluate, instead of what these print
+ * otherwise. */
+bool options_show_plan(const options *o);
 
 /* Whether the schedule is one whose early stages keep activations. */
 bool options_keep_activations(const options *o);

@@ -10,6 +10,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "memory/chain_data.h"
+#include "memory/operation_sums.h"
 #include "model/layers_data.h"
 #include "model/operations_data.h"
 #include "profile/profile_data.h"
@@ -26,30 +27,6 @@ static void add_header(pl_text *text, const char *const *names, size_t count, ch
 static const char *shown_layer(const popliner_layers *layers, size_t unit) {
     const char *name = pl_layers_name(layers, unit);
     return name == NULL ? "None" : name;
-}
-
-/* The sums over the tiles that the tables show. */
-typedef struct sums {
-    uint64_t vertex_state;
-    uint64_t vertex_code;
-    uint64_t exchange_code;
-    uint64_t control_code;
-    uint64_t variables;
-    uint64_t unexplained;
-    uint64_t total;
-} sums;
-
-static sums sum_memory(const pl_stage_memory *memory) {
-    size_t n = memory->num_tiles;
-    return (sums){
-        .vertex_state = pl_tiles_sum(memory->vertex_state_bytes, n),
-        .vertex_code = pl_tiles_sum(memory->vertex_code_bytes, n),
-        .exchange_code = pl_tiles_sum(memory->exchange_code_bytes, n),
-        .control_code = pl_tiles_sum(memory->control_code_bytes, n),
-        .variables = pl_tiles_sum(memory->variables_bytes, n),
-        .unexplained = pl_tiles_sum(memory->unexplained_bytes, n),
-        .total = pl_tiles_sum(memory->total_bytes, n),
-    };
 }
 
 /* The compiler's account of a tile that there is. */
@@ -81,7 +58,7 @@ popliner_status pl_report_memory_totals(const popliner_profile *profile,
     size_t num_tiles = profile->target.num_tiles;
     size_t shown = num_tiles < SHOWN_TILES ? num_tiles : SHOWN_TILES;
     /* the original holds this sum as a floating-point number, and shows it */
-    pl_text_format(&text, "Total memory: %" PRIu64 ".0\n", sum_memory(&memory).total);
+    pl_text_format(&text, "Total memory: %" PRIu64 ".0\n", pl_memory_sums_of(&memory).total_bytes);
     pl_text_format(&text, "Category%c", delimiter);
     for (size_t tile = 0; tile < shown; tile++)
         pl_text_format(&text, "Tile %zu%c", tile, delimiter);
@@ -99,51 +76,6 @@ done:
     return pl_report_finish(&text, status, result, error);
 }
 
-/* The measured sums of one debug context. */
-typedef struct context_sums {
-    uint64_t debug_context;
-    size_t operation; /* its first listing */
-    sums sums;
-} context_sums;
-
-static int compare_contexts(const void *left, const void *right) {
-    const context_sums *a = left;
-    const context_sums *b = right;
-    if (a->debug_context != b->debug_context)
-        return a->debug_context < b->debug_context ? -1 : 1;
-    return (a->operation > b->operation) - (a->operation < b->operation);
-}
-
-/* Measures every debug context once; *contexts is sorted by id. */
-static popliner_status measure_contexts(const popliner_operations *operations,
-                                        pl_stage_meter *meter, const popliner_listener *listener,
-                                        context_sums **contexts, size_t *num_contexts,
-                                        popliner_error *error) {
-    size_t count = popliner_operations_count(operations);
-    context_sums *all = pl_new_array(count, sizeof *all);
-    pl_stage_memory memory = {0};
-    popliner_status status = all == NULL ? pl_fail_memory(error, "a report") : POPLINER_OK;
-    *contexts = all;
-    *num_contexts = 0;
-    if (status != POPLINER_OK)
-        return status;
-    for (size_t i = 0; i < count; i++)
-        all[i] = (context_sums){pl_operation_at(operations, i)->debug_context, i, {0}};
-    qsort(all, count, sizeof *all, compare_contexts);
-    for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
-        pl_progress(listener, "Measuring the operations", i, count);
-        if (i > 0 && all[i].debug_context == all[*num_contexts - 1].debug_context)
-            continue;
-        status = pl_stage_measure(meter, &all[i].operation, 1, &memory, error);
-        all[*num_contexts] = all[i];
-        if (status == POPLINER_OK)
-            all[(*num_contexts)++].sums = sum_memory(&memory);
-    }
-    pl_progress(listener, "Measuring the operations", count, count);
-    pl_stage_memory_clear(&memory);
-    return status;
-}
-
 popliner_status pl_report_operations(const popliner_operations *operations,
                                      const popliner_layers *layers, const popliner_chain *chain,
                                      pl_stage_meter *meter, const popliner_listener *listener,
@@ -154,11 +86,9 @@ popliner_status pl_report_operations(const popliner_operations *operations,
     enum { NUM_COLUMNS = sizeof header / sizeof *header };
     bool has_unit = !chain->model->has_unlayered_unit; /* which is the layer otherwise */
     pl_text text = {0};
-    context_sums *contexts = NULL;
-    size_t num_contexts = 0;
+    pl_memory_sums *sums = NULL;
     *result = NULL;
-    popliner_status status =
-        measure_contexts(operations, meter, listener, &contexts, &num_contexts, error);
+    popliner_status status = pl_operation_sums_measure(operations, meter, listener, &sums, error);
     if (status != POPLINER_OK)
         goto done;
     add_header(&text, header, has_unit ? NUM_COLUMNS : NUM_COLUMNS - 1, delimiter);
@@ -169,30 +99,21 @@ popliner_status pl_report_operations(const popliner_operations *operations,
         if (unit != previous_unit)
             pl_text_add(&text, "\n");
         previous_unit = unit;
-        context_sums key = {operation->debug_context, 0, {0}};
-        size_t low = 0; /* the first context that is not before the key */
-        size_t high = num_contexts;
-        while (low < high) {
-            size_t middle = low + (high - low) / 2;
-            if (contexts[middle].debug_context < key.debug_context)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        sums s = contexts[low].sums;
+        const pl_memory_sums *own = &sums[i];
         pl_text_format(&text, "%s%c%s%c", shown_layer(layers, unit), delimiter,
                        pl_layer_at(layers, i)->note, delimiter);
         pl_text_format(&text, "%s%c", operation->name, delimiter);
         pl_text_format(&text, "%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64,
-                       s.vertex_state, delimiter, s.vertex_code, delimiter, s.exchange_code,
-                       delimiter, s.control_code, delimiter, s.variables);
+                       own->vertex_state_bytes, delimiter, own->vertex_code_bytes, delimiter,
+                       own->exchange_code_bytes, delimiter, own->control_code_bytes, delimiter,
+                       own->variables_bytes);
         if (has_unit)
             pl_text_format(&text, "%c%s", delimiter,
                            pl_chain_unit_at(chain, pl_chain_unit_of(chain, i))->label);
         pl_text_add(&text, "\n");
     }
 done:
-    free(contexts);
+    free(sums);
     return pl_report_finish(&text, status, result, error);
 }
 
@@ -219,14 +140,15 @@ popliner_status pl_report_layers(const popliner_chain *chain, pl_stage_meter *me
         status = pl_stage_measure_units(meter, unit, unit, &memory, error);
         if (status != POPLINER_OK)
             break;
-        sums s = sum_memory(&memory);
+        pl_memory_sums s = pl_memory_sums_of(&memory);
         pl_text_format(&text, "%s%c", pl_chain_unit_at(chain, unit)->label, delimiter);
-        pl_text_format(
-            &text, "%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64,
-            s.vertex_state, delimiter, s.vertex_code, delimiter, s.exchange_code, delimiter,
-            s.control_code, delimiter, s.variables, delimiter, round_to_mib(s.total));
+        pl_text_format(&text,
+                       "%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64,
+                       s.vertex_state_bytes, delimiter, s.vertex_code_bytes, delimiter,
+                       s.exchange_code_bytes, delimiter, s.control_code_bytes, delimiter,
+                       s.variables_bytes, delimiter, round_to_mib(s.total_bytes));
         if (has_unexplained)
-            pl_text_format(&text, "%c%" PRIu64, delimiter, s.unexplained);
+            pl_text_format(&text, "%c%" PRIu64, delimiter, s.unexplained_bytes);
         pl_text_add(&text, "\n");
     }
     pl_text_add(&text, "\n");

@@ -7,6 +7,7 @@
 
 #include "base/failure.h"
 #include "base/plain_locale.h"
+#include "base/utf8.h"
 #include "costs/pipeline.h"
 
 popliner_status pl_report_finish(pl_text *text, popliner_status status, char **result,
@@ -24,21 +25,10 @@ popliner_status pl_report_finish(pl_text *text, popliner_status status, char **r
 /* Whether the text is valid UTF-8. jansson answers NULL both to what is not and to a lack of
  * memory, and these two must not be taken for each other. */
 static bool is_utf8(const char *text) {
-    const unsigned char *c = (const unsigned char *)text;
-    while (*c != '\0') {
-        size_t length = *c < 0x80 ? 1 : *c < 0xc2 ? 0 : *c < 0xe0 ? 2 : *c < 0xf0 ? 3 : 4;
-        unsigned char second = c[1];
-        if (length == 0 || *c > 0xf4 || (*c == 0xe0 && second < 0xa0) || /* could be shorter */
-            (*c == 0xed && second >= 0xa0) || /* half of a surrogate pair */
-            (*c == 0xf0 && second < 0x90) ||  /* could be shorter */
-            (*c == 0xf4 && second >= 0x90))   /* above U+10FFFF */
-            return false;
-        for (c++; length > 1; length--, c++) {
-            if ((*c & 0xc0) != 0x80)
-                return false;
-        }
-    }
-    return true;
+    size_t length = 1;
+    for (uint32_t character = 0; *text != '\0' && length > 0; text += length)
+        length = pl_utf8_decode(text, &character);
+    return length > 0;
 }
 
 json_t *pl_report_json_text(const char *text) {

@@ -26,6 +26,7 @@ popliner_status pl_option_names_take(const popliner_option_names *callers,
                         [POPLINER_CONSTRAINT_PAIR] = "pair",
                         [POPLINER_CONSTRAINT_PLACEMENT] = "placement"},
         .reserve = "reserve",
+        .section = "section",
     };
     *names = (popliner_option_names)POPLINER_OPTION_NAMES_INIT;
     popliner_status status =
@@ -39,5 +40,6 @@ popliner_status pl_option_names_take(const popliner_option_names *callers,
     set(&names->reserve, defaults.reserve);
     for (size_t kind = 0; kind < POPLINER_NUM_CONSTRAINT_KINDS; kind++)
         set(&names->constraints[kind], defaults.constraints[kind]);
+    set(&names->section, defaults.section);
     return status;
 }

@@ -1,0 +1,221 @@
+/* Sections of the model: operations, layers, pairs of layers.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sections/sections.h"
+
+#include <stdlib.h>
+
+#include "base/failure.h"
+#include "intervals/unit_cycles.h"
+#include "memory/chain_data.h"
+#include "memory/operation_sums.h"
+#include "model/operations_data.h"
+#include "profile/profile_data.h"
+
+/* What operations and layers have in common. */
+static void add_sums(const pl_memory_sums *sums, pl_sheet *sheet) {
+    pl_sheet_number(sheet, sums->vertex_code_bytes);
+    pl_sheet_number(sheet, sums->vertex_state_bytes);
+    pl_sheet_number(sheet, sums->exchange_code_bytes);
+    pl_sheet_number(sheet, sums->control_code_bytes);
+    pl_sheet_number(sheet, sums->variables_bytes);
+}
+
+/* The cycles of one execution of each program of an operation. */
+static uint64_t operation_cycles(const popliner_profile *p, const popliner_operation *operation) {
+    uint64_t cycles = 0;
+    for (size_t i = 0; p->num_timed_programs > 0 && i < operation->num_programs; i++)
+        cycles += p->program_cycles[operation->programs[i]];
+    return cycles;
+}
+
+static const char *rule_name(popliner_layer_rule rule) {
+    static const char *const names[] = {
+        [POPLINER_LAYER_RULE_NAME] = "name",
+        [POPLINER_LAYER_RULE_INPUTS] = "inputs",
+        [POPLINER_LAYER_RULE_VARIABLES] = "variables",
+        [POPLINER_LAYER_RULE_FOLLOWING] = "following",
+        [POPLINER_LAYER_RULE_FIRST_LAYER] = "first_layer",
+        [POPLINER_LAYER_RULE_TENSOR] = "tensor",
+        [POPLINER_LAYER_RULE_NONE] = "none",
+    };
+    return names[rule];
+}
+
+popliner_status pl_section_operations(const pl_section_source *source, pl_sheet *sheet,
+                                      popliner_error *error) {
+    static const char *const columns[] = {
+        "operation",
+        "name",
+        "layer",
+        "rule",
+        "unit",
+        "vertex_code_bytes",
+        "vertex_state_bytes",
+        "exchange_code_bytes",
+        "control_code_bytes",
+        "variables_bytes",
+        "cycles",
+        "num_programs",
+        "first_step",
+        "last_step",
+        "inputs",
+        "debug_context",
+        "debug_path",
+    };
+    enum { PATH_SIZE = 4096 };
+    const popliner_operations *operations = source->operations;
+    pl_memory_sums *sums = NULL;
+    char *path = malloc(PATH_SIZE);
+    popliner_status status = path == NULL ? pl_fail_memory(error, "a name") : POPLINER_OK;
+    pl_sheet_begin(sheet, sheet->format, "operations", columns, sizeof columns / sizeof *columns);
+    if (status == POPLINER_OK)
+        status =
+            pl_operation_sums_measure(operations, source->meter, source->listener, &sums, error);
+    for (size_t i = 0; status == POPLINER_OK && i < popliner_operations_count(operations); i++) {
+        const popliner_operation *operation = pl_operation_at(operations, i);
+        const popliner_layer_finding *finding = popliner_layers_at(source->layers, i);
+        bool has_path = source->info != NULL &&
+                        pl_debug_info_path(source->info, operation->debug_context, path, PATH_SIZE);
+        pl_sheet_number(sheet, i);
+        pl_sheet_text(sheet, operation->name);
+        pl_sheet_text(sheet, finding->name);
+        pl_sheet_text(sheet, rule_name(finding->rule));
+        pl_sheet_text(sheet, pl_section_unit(source, i));
+        add_sums(&sums[i], sheet);
+        if (source->profile->num_timed_programs > 0)
+            pl_sheet_number(sheet, operation_cycles(source->profile, operation));
+        else
+            pl_sheet_none(sheet);
+        pl_sheet_number(sheet, operation->num_programs);
+        pl_sheet_number(sheet, operation->first_step);
+        pl_sheet_number(sheet, operation->last_step);
+        pl_sheet_text(sheet, operation->inputs);
+        pl_sheet_id(sheet, operation->debug_context);
+        pl_sheet_text(sheet, has_path ? path : NULL);
+    }
+    free(sums);
+    free(path);
+    return status;
+}
+
+/* ---- layers ---- */
+
+static const char *kind_name(popliner_unit_kind kind) {
+    static const char *const names[] = {
+        [POPLINER_UNIT_UNLAYERED] = "unlayered",
+        [POPLINER_UNIT_HEAD] = "head",
+        [POPLINER_UNIT_LAYER] = "layer",
+        [POPLINER_UNIT_TAIL] = "tail",
+    };
+    return names[kind];
+}
+
+/* How many operations a unit has, and from which step to which they run. */
+static void add_operations(const pl_section_source *source, size_t unit, pl_sheet *sheet) {
+    const popliner_chain *chain = source->chain;
+    size_t count = 0;
+    size_t first_step = SIZE_MAX;
+    size_t last_step = SIZE_MAX;
+    for (size_t i = chain->unit_operations_start[unit]; i < chain->unit_operations_start[unit + 1];
+         i++) {
+        const popliner_operation *operation =
+            pl_operation_at(source->operations, chain->unit_operation[i]);
+        if (count == 0 || operation->first_step < first_step)
+            first_step = operation->first_step;
+        if (count == 0 || operation->last_step > last_step)
+            last_step = operation->last_step;
+        count++;
+    }
+    pl_sheet_number(sheet, count);
+    pl_sheet_index(sheet, first_step);
+    pl_sheet_index(sheet, last_step);
+}
+
+/* The cycles of all units, [units]; NULL where none are known, or without memory. */
+static popliner_status find_cycles(const pl_section_source *source, uint64_t **cycles,
+                                   popliner_error *error) {
+    const struct pl_pass_usage *usage;
+    *cycles = NULL;
+    if (source->profile->num_timed_programs == 0)
+        return POPLINER_OK;
+    popliner_status status = pl_stage_meter_pass_usage(source->meter, &usage, error);
+    if (status != POPLINER_OK)
+        return status;
+    *cycles = pl_new_array(source->chain->num_units, sizeof **cycles);
+    if (*cycles == NULL)
+        return pl_fail_memory(error, "the cycles of the layers");
+    return pl_unit_cycles_find(source->profile, source->operations, source->chain, &usage->passes,
+                               *cycles, error);
+}
+
+popliner_status pl_section_layers(const pl_section_source *source, pl_sheet *sheet,
+                                  popliner_error *error) {
+    static const char *const columns[] = {
+        "index",
+        "unit",
+        "kind",
+        "num_operations",
+        "first_step",
+        "last_step",
+        "vertex_code_bytes",
+        "vertex_state_bytes",
+        "exchange_code_bytes",
+        "control_code_bytes",
+        "variables_bytes",
+        "unexplained_bytes",
+        "total_bytes",
+        "parameter_bytes",
+        "largest_tile",
+        "largest_tile_bytes",
+        "cycles",
+    };
+    uint64_t *cycles = NULL;
+    pl_stage_memory memory = {0};
+    pl_sheet_begin(sheet, sheet->format, "layers", columns, sizeof columns / sizeof *columns);
+    popliner_status status = find_cycles(source, &cycles, error);
+    for (size_t unit = 0; status == POPLINER_OK && unit < source->chain->num_units; unit++) {
+        status = pl_stage_measure_units(source->meter, unit, unit, &memory, error);
+        if (status != POPLINER_OK)
+            break;
+        const pl_memory_sums sums = pl_memory_sums_of(&memory);
+        size_t largest = 0;
+        for (size_t tile = 1; tile < memory.num_tiles; tile++)
+            largest = memory.total_bytes[tile] > memory.total_bytes[largest] ? tile : largest;
+        pl_sheet_number(sheet, unit);
+        pl_sheet_text(sheet, pl_chain_unit_at(source->chain, unit)->label);
+        pl_sheet_text(sheet, kind_name(pl_chain_unit_at(source->chain, unit)->kind));
+        add_operations(source, unit, sheet);
+        add_sums(&sums, sheet);
+        pl_sheet_number(sheet, sums.unexplained_bytes);
+        pl_sheet_number(sheet, sums.total_bytes);
+        pl_sheet_number(sheet, pl_stage_parameter_bytes(source->meter));
+        pl_sheet_number(sheet, largest);
+        pl_sheet_number(sheet, memory.total_bytes[largest]);
+        if (cycles == NULL)
+            pl_sheet_none(sheet);
+        else
+            pl_sheet_number(sheet, cycles[unit]);
+    }
+    pl_stage_memory_clear(&memory);
+    free(cycles);
+    return status;
+}
+
+popliner_status pl_section_pairs(const pl_section_source *source, pl_sheet *sheet,
+                                 popliner_error *error) {
+    static const char *const columns[] = {"layer", "other_layer", "affinity_bytes",
+                                          "communication_bytes"};
+    const popliner_layer_pairs *pairs = source->pairs;
+    (void)error;
+    pl_sheet_begin(sheet, sheet->format, "pairs", columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < pairs->num_layers; i++) {
+        for (size_t j = 0; j < pairs->num_layers; j++) {
+            pl_sheet_text(sheet, pairs->names[i]);
+            pl_sheet_text(sheet, pairs->names[j]);
+            pl_sheet_number(sheet, pairs->affinity_bytes[i * pairs->num_layers + j]);
+            pl_sheet_number(sheet, pairs->communication_bytes[i * pairs->num_layers + j]);
+        }
+    }
+    return POPLINER_OK;
+}

@@ -1,0 +1,294 @@
+/* Sections of what a profile tells as a whole: summary, tiles, categories, checks.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sections/sections.h"
+
+#include <stdlib.h>
+
+#include "base/failure.h"
+#include "popliner/liveness.h"
+#include "show/tiles_table.h"
+
+/* ---- summary ---- */
+
+static void add_text(pl_sheet *sheet, const char *group, const char *name, const char *value) {
+    pl_sheet_text(sheet, group);
+    pl_sheet_text(sheet, name);
+    pl_sheet_text(sheet, *value == '\0' ? NULL : value);
+    pl_sheet_none(sheet);
+}
+
+static void add_number(pl_sheet *sheet, const char *group, const char *name, uint64_t value) {
+    pl_sheet_text(sheet, group);
+    pl_sheet_text(sheet, name);
+    pl_sheet_number(sheet, value);
+    pl_sheet_none(sheet);
+}
+
+static void add_version(pl_sheet *sheet, const char *name, unsigned major, unsigned minor,
+                        unsigned point) {
+    pl_text version = {0};
+    pl_text_format(&version, "%u.%u.%u", major, minor, point);
+    add_text(sheet, "version", name, version.failed ? "" : version.data);
+    sheet->text.failed = sheet->text.failed || version.failed;
+    free(version.data);
+}
+
+static const char *source_name(popliner_cycles_source source) {
+    static const char *const names[] = {
+        [POPLINER_CYCLES_NONE] = "none",
+        [POPLINER_CYCLES_EXCHANGES] = "exchanges",
+        [POPLINER_CYCLES_ESTIMATED] = "estimated",
+        [POPLINER_CYCLES_MEASURED] = "measured",
+    };
+    return names[source];
+}
+
+static void add_device(const popliner_profile_info *info, pl_sheet *sheet) {
+    add_text(sheet, "device", "architecture", info->architecture);
+    add_text(sheet, "device", "target_type", info->target_type);
+    add_number(sheet, "device", "num_tiles", info->num_tiles);
+    add_number(sheet, "device", "tiles_per_ipu", info->tiles_per_ipu);
+    add_number(sheet, "device", "num_ipus", info->num_ipus);
+    add_number(sheet, "device", "ipus_per_replica", info->ipus_per_replica);
+    add_number(sheet, "device", "num_replicas", info->num_replicas);
+    add_number(sheet, "device", "bytes_per_tile", info->bytes_per_tile);
+    add_number(sheet, "device", "clock_hz", info->clock_hz);
+    if (info->ipu != SIZE_MAX)
+        add_number(sheet, "device", "only_ipu", info->ipu);
+}
+
+static void add_counts(const popliner_profile_info *info, pl_sheet *sheet) {
+    add_number(sheet, "count", "programs", info->num_programs);
+    add_number(sheet, "count", "liveness_steps", info->num_steps);
+    add_number(sheet, "count", "compute_sets", info->num_compute_sets);
+    add_number(sheet, "count", "vertices", info->num_vertices);
+    add_number(sheet, "count", "edges", info->num_edges);
+    add_number(sheet, "count", "vertex_types", info->num_vertex_types);
+    add_number(sheet, "count", "lowered_variables", info->num_variables);
+    add_number(sheet, "count", "unlowered_variables", info->num_unlowered_variables);
+    add_number(sheet, "count", "equivalence_classes", info->num_equivalence_classes);
+    add_number(sheet, "count", "categories", info->num_categories);
+    add_number(sheet, "count", "runs", info->num_runs);
+    add_number(sheet, "count", "execution_steps", info->num_execution_steps);
+}
+
+/* Sums and peaks of the compiler's account of the tiles. */
+static void add_memory(const popliner_profile *profile, const popliner_profile_info *info,
+                       pl_sheet *sheet) {
+    uint64_t always_live_bytes = 0;
+    uint64_t total_bytes = 0;
+    uint64_t most_live_bytes = 0;
+    size_t largest = 0;
+    for (size_t tile = 0; tile < info->num_tiles; tile++) {
+        popliner_tile_memory memory = POPLINER_TILE_MEMORY_INIT;
+        popliner_profile_tile(profile, tile, &memory, NULL);
+        uint64_t live_bytes = memory.always_live_bytes + memory.not_always_live_peak_bytes;
+        always_live_bytes += memory.always_live_bytes;
+        total_bytes += memory.total_bytes;
+        largest = live_bytes > most_live_bytes ? tile : largest;
+        most_live_bytes = live_bytes > most_live_bytes ? live_bytes : most_live_bytes;
+    }
+    add_number(sheet, "memory", "total_bytes", total_bytes);
+    add_number(sheet, "memory", "always_live_bytes", always_live_bytes);
+    add_number(sheet, "memory", "largest_tile", largest);
+    add_number(sheet, "memory", "largest_tile_live_bytes", most_live_bytes);
+    add_number(sheet, "memory", "layout_gap_bytes", info->layout_gap_bytes);
+    add_text(sheet, "cycles", "source", source_name(info->cycles_source));
+}
+
+popliner_status pl_section_summary(const pl_section_source *source, pl_sheet *sheet,
+                                   popliner_error *error) {
+    static const char *const columns[] = {"group", "name", "value", "is_default"};
+    popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
+    popliner_status status = popliner_profile_get_info(source->profile, &info, error);
+    pl_sheet_begin(sheet, sheet->format, "summary", columns, sizeof columns / sizeof *columns);
+    if (status != POPLINER_OK)
+        return status;
+    add_text(sheet, "version", "poplar", info.poplar_version);
+    add_text(sheet, "version", "poplar_package_hash", info.poplar_package_hash);
+    add_version(sheet, "profile_format", info.format_major_number, info.format_minor_number,
+                info.format_point_number);
+    add_device(&info, sheet);
+    add_counts(&info, sheet);
+    add_memory(source->profile, &info, sheet);
+    for (size_t i = 0; i < info.num_engine_options; i++) {
+        popliner_engine_option option = POPLINER_ENGINE_OPTION_INIT;
+        popliner_profile_engine_option(source->profile, i, &option, NULL);
+        pl_sheet_text(sheet, "engine_option");
+        pl_sheet_text(sheet, option.name);
+        pl_sheet_text(sheet, option.value);
+        pl_sheet_flag(sheet, option.is_default);
+    }
+    return POPLINER_OK;
+}
+
+/* ---- tiles and categories ---- */
+
+/* The columns of the tiles, those of the categories by names of their own that no other column can
+ * have. NULL without memory; free with free_columns. */
+static void free_columns(char **columns, size_t count) {
+    for (size_t i = 0; columns != NULL && i < count; i++)
+        free(columns[i]);
+    free(columns);
+}
+
+static char **make_columns(const pl_tiles_table *table, size_t *count) {
+    static const char *const fixed[] = {
+        "tile",
+        "ipu",
+        "live_bytes",
+        "always_live_bytes",
+        "not_always_live_peak_bytes",
+        "total_bytes",
+        "total_including_gaps_bytes",
+    };
+    enum { NUM_FIXED = sizeof fixed / sizeof *fixed };
+    *count = NUM_FIXED + table->num_columns - PL_NUM_TILES_MEASURES;
+    char **columns = pl_new_array(*count, sizeof *columns);
+    bool done = columns != NULL;
+    for (size_t i = 0; done && i < *count; i++) {
+        pl_text name = {0};
+        if (i < NUM_FIXED)
+            pl_text_add(&name, fixed[i]);
+        else
+            pl_text_format(&name, "category_%s_bytes",
+                           table->names[PL_NUM_TILES_MEASURES + i - NUM_FIXED]);
+        columns[i] = name.data;
+        done = !name.failed;
+    }
+    if (done)
+        return columns;
+    free_columns(columns, *count);
+    return NULL;
+}
+
+popliner_status pl_section_tiles(const pl_section_source *source, pl_sheet *sheet,
+                                 popliner_error *error) {
+    static const size_t measures[] = {PL_TILES_LIVE, PL_TILES_ALWAYS_LIVE, PL_TILES_NOT_ALWAYS_LIVE,
+                                      PL_TILES_TOTAL, PL_TILES_WITH_GAPS};
+    popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
+    pl_tiles_table table = {0};
+    char **columns = NULL;
+    size_t num_columns = 0;
+    popliner_status status = popliner_profile_get_info(source->profile, &info, error);
+    if (status == POPLINER_OK)
+        status = pl_tiles_table_fill(&table, source->profile, error);
+    if (status == POPLINER_OK) {
+        columns = make_columns(&table, &num_columns);
+        status = columns == NULL ? pl_fail_memory(error, "the tiles") : POPLINER_OK;
+    }
+    if (status != POPLINER_OK)
+        goto done;
+    size_t first_ipu = info.ipu == SIZE_MAX ? 0 : info.ipu;
+    pl_sheet_begin(sheet, sheet->format, "tiles", (const char *const *)columns, num_columns);
+    for (size_t tile = 0; tile < table.num_tiles; tile++) {
+        const uint64_t *row = table.bytes + tile * table.num_columns;
+        pl_sheet_number(sheet, tile);
+        pl_sheet_number(sheet,
+                        first_ipu + (info.tiles_per_ipu == 0 ? 0 : tile / info.tiles_per_ipu));
+        for (size_t i = 0; i < sizeof measures / sizeof *measures; i++)
+            pl_sheet_number(sheet, row[measures[i]]);
+        for (size_t i = PL_NUM_TILES_MEASURES; i < table.num_columns; i++)
+            pl_sheet_number(sheet, row[i]);
+    }
+done:
+    free_columns(columns, num_columns);
+    pl_tiles_table_clear(&table);
+    return status;
+}
+
+/* The bytes of always-live variables by category. NULL without memory. */
+static uint64_t *sum_always_live(const popliner_profile *profile, size_t num_categories) {
+    uint64_t *bytes = pl_new_array(num_categories, sizeof *bytes);
+    for (size_t i = 0; bytes != NULL && i < profile->num_variables; i++) {
+        if (profile->class_always_live[profile->variable_class[i]] != 0)
+            bytes[profile->variable_category[i]] += profile->variable_size_bytes[i];
+    }
+    return bytes;
+}
+
+/* The bytes of variables by tile and category, and the tile with most of each. */
+typedef struct largest_tile {
+    size_t tile;
+    uint64_t bytes;
+    uint64_t all_bytes;
+} largest_tile;
+
+static popliner_status find_largest(const popliner_profile *p, largest_tile *largest,
+                                    popliner_error *error) {
+    uint64_t *bytes = pl_new_array(p->num_categories, sizeof *bytes);
+    if (bytes == NULL)
+        return pl_fail_memory(error, "the categories");
+    for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
+        for (size_t i = 0; i < p->num_categories; i++)
+            bytes[i] = 0;
+        for (uint64_t v = p->tile_variables_start[tile]; v < p->tile_variables_start[tile + 1]; v++)
+            bytes[p->variable_category[v]] += p->variable_size_bytes[v];
+        for (size_t i = 0; i < p->num_categories; i++) {
+            largest[i].all_bytes += bytes[i];
+            if (bytes[i] > largest[i].bytes) {
+                largest[i].tile = tile;
+                largest[i].bytes = bytes[i];
+            }
+        }
+    }
+    free(bytes);
+    return POPLINER_OK;
+}
+
+popliner_status pl_section_categories(const pl_section_source *source, pl_sheet *sheet,
+                                      popliner_error *error) {
+    static const char *const columns[] = {
+        "category",         "variables_bytes",    "always_live_bytes",
+        "largest_tile",     "largest_tile_bytes", "counted_bytes",
+        "overlapped_bytes", "interleaved_bytes",  "overflowed_bytes",
+    };
+    const popliner_profile *p = source->profile;
+    largest_tile *largest = NULL;
+    uint64_t *always_live = NULL;
+    pl_sheet_begin(sheet, sheet->format, "categories", columns, sizeof columns / sizeof *columns);
+    popliner_status status = pl_profile_require_variables(p, error);
+    if (status != POPLINER_OK)
+        return status;
+    largest = pl_new_array(p->num_categories, sizeof *largest);
+    always_live = sum_always_live(p, p->num_categories);
+    status = largest == NULL || always_live == NULL ? pl_fail_memory(error, "the categories")
+                                                    : find_largest(p, largest, error);
+    for (size_t i = 0; status == POPLINER_OK && i < p->num_categories; i++) {
+        popliner_category category = POPLINER_CATEGORY_INIT;
+        popliner_profile_category(p, i, &category, NULL);
+        pl_sheet_text(sheet, category.name);
+        pl_sheet_number(sheet, largest[i].all_bytes);
+        pl_sheet_number(sheet, always_live[i]);
+        pl_sheet_index(sheet, largest[i].bytes > 0 ? largest[i].tile : SIZE_MAX);
+        pl_sheet_number(sheet, largest[i].bytes);
+        pl_sheet_number(sheet, category.total_bytes);
+        pl_sheet_number(sheet, category.overlapped_bytes);
+        pl_sheet_number(sheet, category.interleaved_bytes);
+        pl_sheet_number(sheet, category.overflowed_bytes);
+    }
+    free(always_live);
+    free(largest);
+    return status;
+}
+
+/* ---- checks ---- */
+
+popliner_status pl_section_checks(const pl_section_source *source, pl_sheet *sheet,
+                                  popliner_error *error) {
+    static const char *const columns[] = {"relation",           "checked", "breached",
+                                          "largest_difference", "where",   "untrusted"};
+    (void)error;
+    pl_sheet_begin(sheet, sheet->format, "checks", columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < source->num_checks; i++) {
+        const popliner_check *check = &source->checks[i];
+        pl_sheet_text(sheet, check->name);
+        pl_sheet_number(sheet, check->checked);
+        pl_sheet_number(sheet, check->breached);
+        pl_sheet_number(sheet, check->largest_bytes);
+        pl_sheet_text(sheet, *check->where == '\0' ? NULL : check->where);
+        pl_sheet_text(sheet, check->untrusted);
+    }
+    return POPLINER_OK;
+}

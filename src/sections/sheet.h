@@ -1,0 +1,55 @@
+/* Writes one table in one of three formats, value by value, row after row: as many values in each
+ * row as there are columns.
+ *
+ *   CSV   RFC 4180: a line of names, lines end in CR LF, and a field within quotes where it has to
+ *         be
+ *   TSV   a line of names, lines end in LF; in a text \t, \n, \r and \\ stand for a tab, an end of
+ *         line and a backslash
+ *   JSON  {"section": NAME, "rows": [...]} with an object for each row, on a line of its own
+ *
+ * A value that there is not is an empty field, or null. What is no valid UTF-8 is shown as U+FFFD;
+ * so is, in CSV and TSV, a character that would do something to a terminal. JSON escapes it.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_SECTIONS_SHEET_H
+#define PL_SECTIONS_SHEET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/growth.h"
+#include "popliner/report.h"
+
+/* Begin with pl_sheet_begin, end with pl_sheet_finish. */
+typedef struct pl_sheet {
+    popliner_format format;
+    const char *const *columns; /* [num_columns], the caller's */
+    size_t num_columns;
+    size_t column; /* of the value that comes next */
+    size_t num_rows;
+    pl_text text;
+} pl_sheet;
+
+/* Writes the names of the columns, of which there is at least one; they have to live as long as the
+ * sheet. */
+void pl_sheet_begin(pl_sheet *sheet, popliner_format format, const char *section,
+                    const char *const *columns, size_t num_columns);
+
+/* The next value of the row; behind the last one the next row begins. */
+void pl_sheet_text(pl_sheet *sheet, const char *value); /* NULL: none */
+void pl_sheet_number(pl_sheet *sheet, uint64_t value);
+void pl_sheet_signed(pl_sheet *sheet, int64_t value);
+void pl_sheet_real(pl_sheet *sheet, double value);  /* finite; six digits */
+void pl_sheet_flag(pl_sheet *sheet, bool value);    /* "true" or "false" */
+void pl_sheet_index(pl_sheet *sheet, size_t value); /* SIZE_MAX: none */
+void pl_sheet_none(pl_sheet *sheet);
+
+/* An id of 64 bits, which JSON has as a text: it may be more than a double holds. 0: none. */
+void pl_sheet_id(pl_sheet *sheet, uint64_t id);
+
+/* Hands the text over to *result unless memory ran short or `status` is a failure already. The last
+ * row has to be whole. */
+popliner_status pl_sheet_finish(pl_sheet *sheet, popliner_status status, char **result,
+                                popliner_error *error);
+
+#endif

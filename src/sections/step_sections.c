@@ -1,0 +1,308 @@
+/* Sections along the programs: liveness steps, the tree of programs, the execution.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sections/sections.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failure.h"
+#include "memory/chain_data.h"
+#include "memory/code.h"
+#include "model/operations_data.h"
+#include "popliner/liveness.h"
+#include "profile/profile_data.h"
+#include "profile/walk.h"
+
+const char *pl_section_unit(const pl_section_source *source, size_t operation) {
+    return operation == SIZE_MAX
+               ? NULL
+               : pl_chain_unit_at(source->chain, pl_chain_unit_of(source->chain, operation))->label;
+}
+
+static const char *type_name(const popliner_profile *p, size_t program) {
+    return pl_profile_string(p, p->program_type_name[program]);
+}
+
+/* ---- liveness ---- */
+
+/* The tile with most live memory by the compiler's account, the first of equals. */
+static size_t largest_tile(const popliner_profile *p) {
+    size_t largest = 0;
+    for (size_t tile = 1; tile < p->target.num_tiles; tile++) {
+        if (p->tile_always_live_bytes[tile] + p->tile_not_always_live_peak_bytes[tile] >
+            p->tile_always_live_bytes[largest] + p->tile_not_always_live_peak_bytes[largest])
+            largest = tile;
+    }
+    return largest;
+}
+
+/* The bytes on a tile, or on all, that are always live. */
+static uint64_t always_live_bytes(const popliner_profile *p, size_t tile) {
+    size_t first = tile == POPLINER_ALL_TILES ? 0 : (size_t)p->tile_variables_start[tile];
+    size_t end =
+        tile == POPLINER_ALL_TILES ? p->num_variables : (size_t)p->tile_variables_start[tile + 1];
+    uint64_t bytes = 0;
+    for (size_t v = first; v < end; v++)
+        bytes += p->class_always_live[p->variable_class[v]] != 0 ? p->variable_size_bytes[v] : 0;
+    return bytes;
+}
+
+popliner_status pl_section_liveness(const pl_section_source *source, pl_sheet *sheet,
+                                    popliner_error *error) {
+    static const char *const columns[] = {
+        "step",
+        "parent_step",
+        "program",
+        "type",
+        "name",
+        "operation",
+        "unit",
+        "not_always_live_bytes",
+        "live_bytes",
+        "largest_tile",
+        "largest_tile_live_bytes",
+    };
+    const popliner_profile *p = source->profile;
+    uint64_t *all_bytes = pl_new_array(p->num_steps, sizeof *all_bytes);
+    uint64_t *tile_bytes = pl_new_array(p->num_steps, sizeof *tile_bytes);
+    popliner_status status = POPLINER_OK;
+    pl_sheet_begin(sheet, sheet->format, "liveness", columns, sizeof columns / sizeof *columns);
+    if (all_bytes == NULL || tile_bytes == NULL)
+        status = pl_fail_memory(error, "the live bytes of all steps");
+    const size_t tile = largest_tile(p);
+    if (status == POPLINER_OK)
+        status = popliner_liveness_by_step(p, POPLINER_ALL_TILES, NULL, 0, p->num_steps, all_bytes,
+                                           error);
+    if (status == POPLINER_OK)
+        status = popliner_liveness_by_step(p, tile, NULL, 0, p->num_steps, tile_bytes, error);
+    const uint64_t always_bytes =
+        status == POPLINER_OK ? always_live_bytes(p, POPLINER_ALL_TILES) : 0;
+    const uint64_t tile_always_bytes = status == POPLINER_OK ? always_live_bytes(p, tile) : 0;
+    for (size_t step = 0; status == POPLINER_OK && step < p->num_steps; step++) {
+        size_t program = p->step_program[step];
+        size_t operation = popliner_chain_operation_at(source->chain, step);
+        pl_sheet_number(sheet, step);
+        pl_sheet_index(sheet, pl_walk_index(p->step_parent[step]));
+        pl_sheet_number(sheet, program);
+        pl_sheet_text(sheet, type_name(p, program));
+        pl_sheet_text(sheet, pl_profile_program_name(p, program));
+        pl_sheet_index(sheet, operation);
+        pl_sheet_text(sheet, pl_section_unit(source, operation));
+        pl_sheet_number(sheet, all_bytes[step]);
+        pl_sheet_number(sheet, always_bytes + all_bytes[step]);
+        pl_sheet_number(sheet, tile);
+        pl_sheet_number(sheet, tile_always_bytes + tile_bytes[step]);
+    }
+    free(tile_bytes);
+    free(all_bytes);
+    return status;
+}
+
+/* ---- programs ---- */
+
+/* What is known of each program by others. */
+typedef struct places {
+    uint32_t *parent; /* the first whose child it is, or PL_NONE */
+    uint32_t *first_step;
+    uint32_t *num_steps;
+    uint32_t *operation; /* the first that has it, or PL_NONE */
+} places;
+
+static void free_places(places *own) {
+    free(own->parent);
+    free(own->first_step);
+    free(own->num_steps);
+    free(own->operation);
+}
+
+static popliner_status find_places(const pl_section_source *source, places *own,
+                                   popliner_error *error) {
+    const popliner_profile *p = source->profile;
+    own->parent = pl_new_array(p->num_programs, sizeof *own->parent);
+    own->first_step = pl_new_array(p->num_programs, sizeof *own->first_step);
+    own->num_steps = pl_new_array(p->num_programs, sizeof *own->num_steps);
+    own->operation = pl_new_array(p->num_programs, sizeof *own->operation);
+    if (own->parent == NULL || own->first_step == NULL || own->num_steps == NULL ||
+        own->operation == NULL)
+        return pl_fail_memory(error, "the programs");
+    for (size_t i = 0; i < p->num_programs; i++) {
+        own->parent[i] = PL_NONE;
+        own->first_step[i] = PL_NONE;
+        own->operation[i] = PL_NONE;
+    }
+    for (size_t i = p->num_programs; i-- > 0;) {
+        for (uint32_t c = p->program_children_start[i]; c < p->program_children_start[i + 1]; c++)
+            own->parent[p->program_child[c]] = (uint32_t)i;
+    }
+    for (size_t step = p->num_steps; step-- > 0;) {
+        own->first_step[p->step_program[step]] = (uint32_t)step;
+        own->num_steps[p->step_program[step]]++;
+    }
+    for (size_t i = popliner_operations_count(source->operations); i-- > 0;) {
+        const popliner_operation *operation = pl_operation_at(source->operations, i);
+        for (size_t k = 0; k < operation->num_programs; k++)
+            own->operation[operation->programs[k]] = (uint32_t)i;
+    }
+    return POPLINER_OK;
+}
+
+/* The vertices of the compute set that a program executes, and their state: what the compiler tells
+ * of it where the memory model takes that, as that of operations is. */
+static void add_vertices(const pl_section_source *source, size_t compute_set, pl_sheet *sheet) {
+    const popliner_profile *p = source->profile;
+    popliner_compute_set told = POPLINER_COMPUTE_SET_INIT;
+    uint64_t state_bytes = 0;
+    if (compute_set == SIZE_MAX) {
+        pl_sheet_none(sheet);
+        pl_sheet_none(sheet);
+        return;
+    }
+    popliner_profile_compute_set(p, compute_set, &told, NULL);
+    if (pl_takes_told_state(source->chain->model, p)) {
+        state_bytes = pl_series_sum(p, p->compute_set_state[compute_set]) +
+                      pl_series_sum(p, p->compute_set_descriptors[compute_set]);
+    } else {
+        for (size_t i = 0; i < told.num_vertex_types; i++) {
+            popliner_vertices vertices = POPLINER_VERTICES_INIT;
+            popliner_profile_vertices(p, compute_set, i, &vertices, NULL);
+            state_bytes += vertices.state_bytes;
+        }
+    }
+    pl_sheet_number(sheet, told.num_vertices);
+    pl_sheet_number(sheet, state_bytes);
+}
+
+static const char *cycles_name(popliner_cycles_source source) {
+    return source == POPLINER_CYCLES_MEASURED    ? "measured"
+           : source == POPLINER_CYCLES_ESTIMATED ? "estimated"
+                                                 : NULL;
+}
+
+popliner_status pl_section_programs(const pl_section_source *source, pl_sheet *sheet,
+                                    popliner_error *error) {
+    static const char *const columns[] = {
+        "program",
+        "parent",
+        "type",
+        "name",
+        "num_children",
+        "called",
+        "compute_set",
+        "num_repeats",
+        "cycles",
+        "cycles_source",
+        "control_code_bytes",
+        "exchange_code_bytes",
+        "num_vertices",
+        "vertex_state_bytes",
+        "first_step",
+        "num_steps",
+        "operation",
+        "unit",
+        "debug_context",
+    };
+    const popliner_profile *p = source->profile;
+    places own = {0};
+    pl_sheet_begin(sheet, sheet->format, "programs", columns, sizeof columns / sizeof *columns);
+    popliner_status status = find_places(source, &own, error);
+    for (size_t i = 0; status == POPLINER_OK && i < p->num_programs; i++) {
+        popliner_program program = POPLINER_PROGRAM_INIT;
+        popliner_profile_program(p, i, &program, NULL);
+        size_t operation = pl_walk_index(own.operation[i]);
+        pl_sheet_number(sheet, i);
+        pl_sheet_index(sheet, pl_walk_index(own.parent[i]));
+        pl_sheet_text(sheet, program.type_name);
+        pl_sheet_text(sheet, program.name);
+        pl_sheet_number(sheet, program.num_children);
+        pl_sheet_index(sheet, program.called_program);
+        pl_sheet_index(sheet, program.compute_set);
+        if (strcmp(program.type_name, "RepeatWhile") == 0) /* nothing tells */
+            pl_sheet_none(sheet);
+        else
+            pl_sheet_number(sheet, program.num_repeats);
+        if (cycles_name(program.cycles_source) == NULL)
+            pl_sheet_none(sheet);
+        else
+            pl_sheet_number(sheet, program.cycles);
+        pl_sheet_text(sheet, cycles_name(program.cycles_source));
+        pl_sheet_number(sheet, pl_series_sum(p, p->program_control_code[i]));
+        pl_sheet_number(sheet, pl_series_sum(p, p->program_exchange_code[i]));
+        add_vertices(source, program.compute_set, sheet);
+        pl_sheet_index(sheet, pl_walk_index(own.first_step[i]));
+        pl_sheet_number(sheet, own.num_steps[i]);
+        pl_sheet_index(sheet, operation);
+        pl_sheet_text(sheet, pl_section_unit(source, operation));
+        pl_sheet_id(sheet, program.debug_context);
+    }
+    free_places(&own);
+    return status;
+}
+
+/* ---- the execution ---- */
+
+/* What an executed step took on one of its IPUs, or that none was measured. */
+static void add_ipu(const popliner_ipu_step *ipu, pl_sheet *sheet) {
+    if (ipu == NULL) {
+        for (int i = 0; i < 7; i++)
+            pl_sheet_none(sheet);
+        return;
+    }
+    pl_sheet_number(sheet, ipu->ipu);
+    pl_sheet_number(sheet, ipu->cycles);
+    pl_sheet_number(sheet, ipu->first_cycle);
+    pl_sheet_number(sheet, ipu->active_from_cycles);
+    pl_sheet_number(sheet, ipu->active_to_cycles);
+    pl_sheet_number(sheet, ipu->num_active_tiles);
+    pl_sheet_real(sheet, ipu->tile_balance);
+}
+
+popliner_status pl_section_execution(const pl_section_source *source, pl_sheet *sheet,
+                                     popliner_error *error) {
+    static const char *const columns[] = {
+        "execution_step",
+        "run",
+        "run_name",
+        "program",
+        "type",
+        "name",
+        "unit",
+        "ipu",
+        "cycles",
+        "first_cycle",
+        "active_from_cycles",
+        "active_to_cycles",
+        "active_tiles",
+        "tile_balance",
+    };
+    const popliner_profile *p = source->profile;
+    places own = {0};
+    pl_sheet_begin(sheet, sheet->format, "execution", columns, sizeof columns / sizeof *columns);
+    popliner_status status = find_places(source, &own, error);
+    for (size_t i = 0; status == POPLINER_OK && i < p->num_execution_steps; i++) {
+        popliner_execution_step step = POPLINER_EXECUTION_STEP_INIT;
+        popliner_run run = POPLINER_RUN_INIT;
+        popliner_profile_execution_step(p, i, &step, NULL);
+        if (step.run != SIZE_MAX)
+            popliner_profile_run(p, step.run, &run, NULL);
+        for (size_t k = 0; k < step.num_ipus || k == 0; k++) {
+            popliner_ipu_step ipu = POPLINER_IPU_STEP_INIT;
+            if (k < step.num_ipus)
+                popliner_profile_ipu_step(p, i, k, &ipu, NULL);
+            pl_sheet_number(sheet, i);
+            pl_sheet_index(sheet, step.run);
+            pl_sheet_text(sheet, run.name);
+            pl_sheet_index(sheet, step.program);
+            pl_sheet_text(sheet, step.type_name);
+            pl_sheet_text(
+                sheet, step.program == SIZE_MAX ? NULL : pl_profile_program_name(p, step.program));
+            pl_sheet_text(
+                sheet, step.program == SIZE_MAX
+                           ? NULL
+                           : pl_section_unit(source, pl_walk_index(own.operation[step.program])));
+            add_ipu(k < step.num_ipus ? &ipu : NULL, sheet);
+        }
+    }
+    free_places(&own);
+    return status;
+}
