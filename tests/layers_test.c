@@ -194,6 +194,8 @@ static void check_messages(const golden_case *c) {
         free(pattern);
         free(path);
 
+        static const options nothing_given;
+        const popliner_option_names names = names_of(&nothing_given);
         pl_text told = {0};
         popliner_layers *layers;
         popliner_error error;
@@ -201,9 +203,9 @@ static void check_messages(const golden_case *c) {
         assert_int_equal(
             assign(c->profile, c->operations,
                    (pl_layer_options){.name_regex = runs[i].regex,
-                                      .name_regex_name = command_names.layer_name_regex,
-                                      .first_layer_regex_name = command_names.first_layer_regex,
-                                      .name_regex_hint = command_names.layer_name_regex_hint},
+                                      .name_regex_name = names.layer_name_regex,
+                                      .first_layer_regex_name = names.first_layer_regex,
+                                      .name_regex_hint = names.layer_name_regex_hint},
                    &told, &layers, &error),
             POPLINER_OK);
         assert_same_line(told.data, expected, "WARNING: Only found layers");
