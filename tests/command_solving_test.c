@@ -1107,7 +1107,7 @@ static void check_all_solvers(const struct published_graph *graph, const char *p
 
 static void solvers_agree_on_published_graphs(void **state) {
     (void)state;
-    static const char *const lists[] = {"cycles,ipus", "cycles,traffic", "memory,traffic"};
+    static const char *const objectives[] = {"cycles,ipus", "cycles,traffic", "memory,traffic"};
     size_t num_solved = 0;
     for (size_t i = 0; i < sizeof published_graphs / sizeof *published_graphs; i++) {
         const struct published_graph *graph = &published_graphs[i];
@@ -1117,7 +1117,7 @@ static void solvers_agree_on_published_graphs(void **state) {
             if (!test_takes_case(3 * i + k, 4))
                 continue;
             bool has_programs = when == 'A' || (when == 'C' && test_takes_all());
-            check_all_solvers(graph, path, lists[k], has_programs ? 3 : 2);
+            check_all_solvers(graph, path, objectives[k], has_programs ? 3 : 2);
             num_solved++;
         }
         free(path);
