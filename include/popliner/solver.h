@@ -49,10 +49,12 @@ typedef enum popliner_plan_status {
 typedef struct popliner_plan_stage {
     size_t first_unit;
     size_t last_unit;
-    size_t ipu;          /* where it runs */
-    uint64_t peak_bytes; /* of the largest tile of its IPU, with all that runs there */
-    uint64_t cycles;     /* its own, at the speed of its IPU; 0 if the costs have none */
-    uint64_t cut_bytes;  /* over the cut behind it; 0 for the last one */
+    size_t ipu;           /* where it runs */
+    uint64_t peak_bytes;  /* of the largest tile of its IPU, with all that runs there */
+    uint64_t cycles;      /* its own, at the speed of its IPU and with what its cuts take on their
+                            links; 0 if the costs have none */
+    uint64_t cut_bytes;   /* over the cut behind it; 0 for the last one */
+    uint64_t link_cycles; /* what that takes on its link; 0 where links have no bandwidths */
 } popliner_plan_stage;
 
 /* What has shown that nothing is better, or that nothing fits. */
@@ -119,6 +121,11 @@ typedef enum popliner_remedy_kind {
     POPLINER_REMEDY_CONSTRAINT,
     /* instead of the device map there are max_stages `number`, the fewest that work */
     POPLINER_REMEDY_WITHOUT_MAP,
+    /* a run of forbidden cuts without a gap is left out: `constraint` is the first of them, and
+     * `last_unit` the unit before the last one. `enough_unit` is the first of these units after
+     * which a cut alone is enough; SIZE_MAX if there is none, or more than 64 would have to be
+     * tried */
+    POPLINER_REMEDY_CUT_RUN,
     POPLINER_NUM_REMEDY_KINDS,
 } popliner_remedy_kind;
 
@@ -129,6 +136,8 @@ typedef struct popliner_remedy {
     uint64_t bytes;
     popliner_constraint constraint;
     size_t number;
+    size_t last_unit;
+    size_t enough_unit;
 } popliner_remedy;
 
 typedef struct popliner_infeasibility {
@@ -142,25 +151,31 @@ typedef struct popliner_infeasibility {
     size_t unit;
     uint64_t unit_bytes;
     uint64_t limit_bytes;
-    /* UNIT, PLACE and CAPACITY: the smallest max_stages that works, all else as it is; 0 if none
-     * does (with a device map: not looked for; stopped: perhaps not found). */
+    /* The smallest max_stages that works, all else as it is; 0 if none does (with a device map: not
+     * looked for; stopped: perhaps not found). */
     size_t enough_stages;
-    /* The smallest max_stage_bytes that works, all else as it is; 0 likewise. */
+    /* UNIT, PLACE and CAPACITY: the smallest max_stage_bytes that works, all else as it is; 0
+     * likewise. */
     uint64_t enough_bytes;
 
     /* PLACE: the first IPU that would hold the unit. */
     size_t fitting_ipu;
-    /* UNIT, PLACE and CAPACITY: other remedies, each found by solving with it: limits of IPUs where
-     * some have limits of their own, then constraints in their order, then the device map. Owned by
-     * the plan, like the next. */
+    /* Other remedies, each found by solving with it, limits and all: limits of IPUs where some have
+     * limits of their own (not for CONSTRAINTS), then constraints in their order, of which a run of
+     * forbidden cuts is one, then the device map. Owned by the plan, like the next. */
     popliner_remedy *remedies;
     size_t num_remedies;
     /* Where no single constraint is a remedy, but several together are: some that are, of which
      * each is needed. */
     popliner_constraint *left_out;
     size_t num_left_out;
-    /* False if some were not looked for: more than 16 IPUs, 64 constraints or 20 seconds. */
+    /* False if some were not looked for: more than 16 IPUs, 64 constraints (or cuts of a run), or
+     * 20 seconds. */
     bool has_all_remedies;
+    /* No max_stage_bytes below this works. It is enough_bytes, unless the search was stopped or
+     * stages share IPUs and 20 seconds were not enough to find the best effort; 0 without
+     * enough_bytes. */
+    uint64_t enough_bytes_bound;
 } popliner_infeasibility;
 
 /* An answer. The stages follow each other without a gap; unless the plan is INFEASIBLE they cover
@@ -170,7 +185,9 @@ typedef struct popliner_plan popliner_plan;
 
 typedef struct popliner_plan_summary {
     popliner_plan_status status;
-    bool is_stopped; /* the time was up, or the caller wanted it to end */
+    /* The time was up, or the caller wanted it to end. Beside an OPTIMAL plan there may then be
+     * others that are as good and have earlier cuts. */
+    bool is_stopped;
     size_t num_stages;
     size_t num_ipus;
     /* The objectives that were asked for, in their order. None with the greedy algorithm, which
@@ -202,13 +219,12 @@ void popliner_plan_free(popliner_plan *plan);
 /* ---- what is asked ---- */
 
 typedef enum popliner_method {
-    /* What is fastest and proves its answer: the dynamic program, and GLPK's word that nothing is
-     * better in cut bytes and numbers of IPUs where its program is of a moderate size. Where stages
-     * share IPUs, a look at each split if there are no more than a million; else GLPK, or, where
-     * several IPUs are shared or it has learnt too much for its programs to stay small, an exact
-     * search over all stages. */
+    /* What is fastest and proves its answer: the dynamic program alone. Where stages share IPUs, a
+     * look at each split if there are no more than a million; else GLPK, or, where several IPUs are
+     * shared or it has learnt too much for its programs to stay small, an exact search over all
+     * stages. For a second opinion solve again by ILP. */
     POPLINER_METHOD_AUTO,
-    POPLINER_METHOD_DYNAMIC_PROGRAMMING, /* without GLPK; not where stages share IPUs */
+    POPLINER_METHOD_DYNAMIC_PROGRAMMING, /* alone; not where stages share IPUs */
     /* The algorithm of PopLiner 1.0.0, to the letter: for at least 3, then 2, then 1 units per
      * stage, for a target of 50, 60, ... 100 % of max_stage_bytes, stages are filled one after
      * another with as many units as keep the peak within the target; the first attempt that places
@@ -244,6 +260,27 @@ typedef struct popliner_placement {
     size_t unit;
     size_t ipu;
 } popliner_placement;
+
+/* What of the memory of a tile is kept free: some bytes and, in hundredths of a percent, a share of
+ * the memory, rounded down. */
+typedef struct popliner_reserve {
+    uint64_t bytes;
+    uint64_t percent_hundredths;
+} popliner_reserve;
+
+/* What is left of the memory of a tile. False, with *limit_bytes the bytes that would have to be
+ * kept free, if these are more than there are. */
+bool popliner_reserve_limit(const popliner_reserve *reserve, uint64_t memory_bytes,
+                            uint64_t *limit_bytes);
+
+/* The smallest memory of which so much is left; false if there is none up to INT64_MAX. */
+bool popliner_reserve_memory(const popliner_reserve *reserve, uint64_t limit_bytes,
+                             uint64_t *memory_bytes);
+
+/* How much of something, such as parameters, an IPU has with these stages (at least 1, ascending)
+ * on it: never less when a stage grows or another one comes. Their stages_to_end mean nothing. */
+typedef uint64_t (*popliner_weight_function)(void *user, const popliner_interval *stages,
+                                             size_t num_stages);
 
 /* What is asked for. Begin with POPLINER_SOLVER_OPTIONS_INIT. Arrays are the caller's; each may be
  * NULL with its number 0. */
@@ -282,7 +319,9 @@ typedef struct popliner_solver_options {
      * UNKNOWN. */
     bool without_reasons;
 
-    double time_limit_seconds; /* 0 = none */
+    /* 0 = none. Where stages share IPUs, a quarter of it is the most that the earliest of equally
+     * good cuts are looked for. */
+    double time_limit_seconds;
     /* Asked now and then whether to stop; may be NULL. Must return. Like the listener and the
      * functions of the costs it is called by the thread that called popliner_solve. */
     bool (*should_stop)(void *user);
@@ -290,15 +329,28 @@ typedef struct popliner_solver_options {
 
     const popliner_listener *listener; /* may be NULL */
 
-    /* [units], NULL for none: what the units of a stage may not add up to more of, such as
-     * parameters. Not among the constraints that a contradiction names. */
-    const uint64_t *unit_weights;
-    uint64_t max_stage_weight;
+    /* NULL for none: what no IPU may have more of, such as parameters. Not among the constraints
+     * that a contradiction names. */
+    popliner_weight_function ipu_weight;
+    void *ipu_weight_user;
+    uint64_t max_ipu_weight;
 
-    /* IPUs with a speed of their own, none twice: the cycles of an IPU are those of its stages
-     * divided by its speed, rounded up. Not where stages share IPUs. */
+    /* IPUs with a speed of their own, none twice: the cycles of a stage there are divided by it,
+     * rounded up. Those of an IPU are the sum over its stages. */
     const popliner_ipu_speed *ipu_speeds;
     size_t num_ipu_speeds;
+
+    /* The links between IPUs, and those of them that differ, none twice. A cut takes its bytes over
+     * the bandwidth of the link between the IPUs of the two stages beside it, rounded up (at most
+     * POPLINER_MAX_CYCLES), and both are busy for so long, beside the cycles of the costs and
+     * whatever their speeds. Not where stages share IPUs. Of an analysis, links of which nothing is
+     * said have POPLINER_LINK_BYTES_PER_SECOND. */
+    popliner_bandwidth link_bandwidth;
+    const popliner_ipu_link *ipu_links;
+    size_t num_ipu_links;
+
+    /* What the limits are less already: texts tell with it what memory would be enough. */
+    popliner_reserve reserve;
 } popliner_solver_options;
 
 /* Instead of a limit, of which 0 is one: the memory of a tile of the profile's target, where there
@@ -309,7 +361,9 @@ typedef struct popliner_solver_options {
     {                                                                                              \
         sizeof(popliner_solver_options), POPLINER_METHOD_AUTO, NULL, 0, 0, 16,                     \
             POPLINER_TARGET_BYTES, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, 0, NULL, 0, false, 0, \
-            NULL, NULL, NULL, NULL, UINT64_MAX, NULL, 0                                            \
+            NULL, NULL, NULL, NULL, NULL, UINT64_MAX, NULL, 0, {0, 0}, NULL, 0, {                  \
+            0, 0                                                                                   \
+        }                                                                                          \
     }
 
 /* How the users of a program know what the library calls by the names of its fields: some texts
@@ -325,21 +379,24 @@ typedef struct popliner_option_names {
     const char *ipu;                   /* "ipu" */
 
     /* of popliner_solver_options, as what to change when nothing fits */
-    const char *max_stages;           /* "max_stages" */
-    const char *max_stage_bytes;      /* "max_stage_bytes" */
-    const char *max_stage_bytes_note; /* behind the number: "" */
+    const char *max_stages;      /* "max_stages" */
+    const char *max_stage_bytes; /* "max_stage_bytes" */
 
     /* Constraints by kind: "max_stages", "device_map", "min_units", "max_units", "required cut
      * after", "forbidden cut after", "pair", "placement". They become texts such as "max_stages 3",
      * "device_map of 3 stages", "pair A and B", "placement A=0". */
     const char *constraints[POPLINER_NUM_CONSTRAINT_KINDS];
+
+    const char *reserve; /* "reserve" */
+
+    /* of popliner_section_text, before the name of a section */
+    const char *section; /* "section" */
 } popliner_option_names;
 
 #define POPLINER_OPTION_NAMES_INIT                                                                 \
     {                                                                                              \
-        sizeof(popliner_option_names), NULL, NULL, NULL, NULL, NULL, NULL, NULL, {                 \
-            NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL                                         \
-        }                                                                                          \
+        sizeof(popliner_option_names), NULL, NULL, NULL, NULL, NULL, NULL,                         \
+            {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}, NULL, NULL                           \
     }
 
 /* Chooses stages that cover the chain, within all limits and constraints, so that

@@ -93,6 +93,16 @@ popliner_status pl_analysis_find_stages(popliner_analysis *analysis, popliner_me
                                         const popliner_pipeline *pipeline,
                                         const pl_stage_details **stages, popliner_error *error);
 
+/* Whether the details of all stages of a chain of so many units are few enough to be kept. */
+bool pl_analysis_can_keep_stages(size_t num_units);
+
+/* Measures the details of all stages for pipelines like this one, unless they were, and keeps them:
+ * in stages[pl_stages_place] of the model's parts. `purpose` ends the name of the step. The chain
+ * and the variables are there. Errors: those of pl_intervals_measure. */
+popliner_status pl_analysis_keep_stages(popliner_analysis *analysis, popliner_memory_model model,
+                                        const popliner_pipeline *pipeline, const char *purpose,
+                                        popliner_error *error);
+
 /* popliner_section_text, but the values are kept in *sheet, whose cells the caller clears, also
  * after a failure. */
 popliner_status pl_analysis_keep_section(popliner_analysis *analysis, popliner_section section,

@@ -61,16 +61,47 @@ static popliner_status parse_split(const request *r, const char *split, size_t *
     return POPLINER_OK;
 }
 
+/* What each stage recomputes, if that was said: an array to be freed, else NULL. The option was
+ * checked. */
+static popliner_status parse_recomputes(const options *o, request *r, size_t num_stages,
+                                        popliner_recompute **recomputes, popliner_error *error) {
+    size_t count = 1;
+    *recomputes = NULL;
+    if (o->recomputes == NULL)
+        return POPLINER_OK;
+    for (const char *c = o->recomputes; *c != '\0'; c++)
+        count += *c == ',';
+    if (count != num_stages)
+        return session_fail(error, POPLINER_ERROR_USAGE,
+                            "--recompute %s: is for %zu stages, but --evaluate %s has %zu",
+                            o->recomputes, count, o->evaluate, num_stages);
+    *recomputes = calloc(count, sizeof **recomputes);
+    if (*recomputes == NULL)
+        return session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for the split");
+    const char *name = o->recomputes;
+    for (size_t i = 0; i < count; i++) {
+        (*recomputes)[i] = *name == 'n'   ? POPLINER_RECOMPUTE_NONE
+                           : *name == 's' ? POPLINER_RECOMPUTE_STANDARD
+                                          : POPLINER_RECOMPUTE_FULL;
+        name += strcspn(name, ",") + 1;
+    }
+    r->asked.stage_recomputes = *recomputes;
+    r->asked.num_stage_recomputes = count;
+    return POPLINER_OK;
+}
+
 /* What --evaluate asks, in terms of the chain's units. */
 typedef struct given_split {
     request request;
     size_t *first_units; /* [num_cuts] */
     size_t num_cuts;
+    popliner_recompute *recomputes; /* of each stage, or NULL */
 } given_split;
 
 static void free_split(given_split *split) {
     request_free(&split->request);
     free(split->first_units);
+    free(split->recomputes);
 }
 
 static popliner_status take_split(session *s, given_split *split, popliner_error *error) {
@@ -89,6 +120,8 @@ static popliner_status take_split(session *s, given_split *split, popliner_error
         status = parse_split(r, s->options.evaluate, &split->first_units, &split->num_cuts, error);
     if (status == POPLINER_OK)
         status = check_num_stages(&s->options, r, split->num_cuts + 1, error);
+    if (status == POPLINER_OK)
+        status = parse_recomputes(&s->options, r, split->num_cuts + 1, &split->recomputes, error);
     /* of the solver's options the limits alone are meant for a given split */
     r->solver.max_stages = split->num_cuts + 1;
     r->asked.copies.num_stages = split->num_cuts + 1;

@@ -46,7 +46,7 @@ static size_t stages_to_know(const options *o, const request *r) {
     if (options_map_name(o) != NULL)
         return r->solver.num_mapped_stages;
     bool has_number = o->num_ipus > 0 && o->sweep == NULL && !options_keep_activations(o);
-    return has_number ? o->num_ipus : SIZE_MAX;
+    return has_number && o->total_ipus == 0 ? o->num_ipus : SIZE_MAX;
 }
 
 /* Refuses and warns of what would do nothing for what the file has. */
@@ -158,7 +158,7 @@ popliner_status solve_costs_and_print(session *s, popliner_error *error) {
         input.recompute = s->options.recompute;
         input.copies = r.asked.copies;
         input.unit_names = r.unit_names;
-        input.option_names = &command_names;
+        input.option_names = &s->names;
         input.time_unit = info->time_unit;
         input.cycles_per_time_unit = info->cycles_per_time_unit;
         input.cuts_per_unit = info->cuts_per_unit;

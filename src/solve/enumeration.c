@@ -180,7 +180,8 @@ static popliner_status add_load(lister *l, size_t split, size_t ipu) {
         uint64_t bytes =
             popliner_costs_peak(e->problem->costs, it.first_unit, it.last_unit, it.stages_to_end);
         least_bytes = bytes > least_bytes ? bytes : least_bytes;
-        cycles += popliner_costs_cycles(e->problem->costs, it.first_unit, it.last_unit);
+        cycles = pl_add_or_never(cycles,
+                                 pl_problem_cycles(e->problem, stage, it.first_unit, it.last_unit));
         ++num_stages;
     }
     e->split_of_load[load] = (uint32_t)split;
@@ -355,7 +356,7 @@ static popliner_status measure(finder *f, size_t load) {
         if (is_of(e, stage, ipu))
             f->stages[count++] = stage_of(e, e->split_of_load[load], stage);
     popliner_status status =
-        pl_costs_shared_peak(e->problem->costs, f->stages, count, &e->load_bytes[load], f->error);
+        pl_problem_shared_peak(e->problem, f->stages, count, &e->load_bytes[load], f->error);
     e->is_measured[load] = status == POPLINER_OK;
     if (++f->num_measured % LOADS_PER_LOOK == 0 && pl_stop_is_wanted(e->stop))
         f->is_stopped = true;

@@ -7,6 +7,8 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "costs/costs.h"
+#include "costs/triangle.h"
+#include "solve/shared_bounds.h"
 
 /* More are not remembered: they would take too much memory. */
 enum { MOST_MEASURED = 1 << 21, FIRST_CAPACITY = 1 << 10 };
@@ -15,6 +17,7 @@ void pl_shared_free(pl_shared *shared) {
     free(shared->intervals);
     free(shared->first_stage);
     free(shared->peak_bytes);
+    free(shared->least_bytes);
     free(shared->measured.units);
     free(shared->measured.peak_bytes);
     *shared = (pl_shared){0};
@@ -84,7 +87,7 @@ popliner_status pl_shared_measure(pl_shared *shared, const pl_problem *problem, 
     size_t width = 2 * problem->most_stages_of_ipu + 1;
     /* an IPU by itself is in the table of costs, and sums are as quick */
     if (count == 1 || width > MOST_NUMBERS || pl_costs_adds_shared_peaks(problem->costs))
-        return pl_costs_shared_peak(problem->costs, together, count, peak_bytes, error);
+        return pl_problem_shared_peak(problem, together, count, peak_bytes, error);
     m->width = width;
     memset(key, 0, sizeof key);
     key[0] = problem->depends_on_end ? (uint32_t)first_stage : 0;
@@ -100,12 +103,29 @@ popliner_status pl_shared_measure(pl_shared *shared, const pl_problem *problem, 
         *peak_bytes = m->peak_bytes[at];
         return POPLINER_OK;
     }
-    popliner_status status =
-        pl_costs_shared_peak(problem->costs, together, count, peak_bytes, error);
+    popliner_status status = pl_problem_shared_peak(problem, together, count, peak_bytes, error);
     if (status == POPLINER_OK && m->count < MOST_MEASURED) {
         memcpy(m->units + at * width, key, width * sizeof *key);
         m->peak_bytes[at] = *peak_bytes;
         ++m->count;
     }
     return status;
+}
+
+const uint64_t *pl_shared_least_bytes(pl_shared *shared, const pl_problem *problem) {
+    size_t num_stages = problem->options->num_mapped_stages;
+    size_t n = problem->num_units;
+    if (shared->least_bytes != NULL)
+        return shared->least_bytes;
+    uint64_t *least = pl_new_array(num_stages * pl_triangle_size(n), sizeof *least);
+    shared->least_bytes = least;
+    for (size_t stage = 0; least != NULL && stage < num_stages; ++stage) {
+        size_t count = pl_num_on_ipu(problem, stage);
+        for (size_t first = 0; first < n; ++first)
+            for (size_t last = first; last < n; ++last) {
+                popliner_interval it = {first, last, num_stages - stage};
+                *least++ = pl_least_load(problem, POPLINER_OBJECTIVE_MEMORY, &it, count);
+            }
+    }
+    return shared->least_bytes;
 }
