@@ -79,7 +79,7 @@ static int begin(void **state) {
                          POPLINER_OK);
         s.stages[i].peak_bytes = detail.tile_bytes;
     }
-    s.whole = (popliner_plan_stage){0, NUM_UNITS - 1, 0, 0, 7, 0};
+    s.whole = (popliner_plan_stage){.last_unit = NUM_UNITS - 1, .cycles = 7};
     popliner_interval whole = {0, NUM_UNITS - 1, 1};
     popliner_stage_detail detail;
     assert_int_equal(pl_stage_detail_measure(s.meter, NULL, &whole, 1, &detail, NULL), POPLINER_OK);

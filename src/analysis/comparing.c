@@ -182,17 +182,24 @@ static void add_device(popliner_changes *c, const tables *t) {
 
 /* ---- the plan ---- */
 
+/* A text of a stage among the names of the comparison; NULL where the plan does not tell. */
+static const char *stage_text(popliner_changes *c, const pl_sheet *plan, size_t stage,
+                              const char *column) {
+    size_t place = pl_kept_column(plan, column);
+    return pl_kept_cell(plan, stage, place)->kind == PL_CELL_TEXT
+               ? pl_changes_name(c, pl_kept_text(plan, stage, place))
+               : NULL;
+}
+
 static pl_compared_stage stage_of(popliner_changes *c, const pl_sheet *plan, size_t stage) {
     int64_t ipu = 0;
     if (stage >= pl_kept_num_rows(plan))
         return (pl_compared_stage){0};
     pl_kept_number(plan, stage, pl_kept_column(plan, "ipu"), &ipu);
     return (pl_compared_stage){
-        .first_unit =
-            pl_changes_name(c, pl_kept_text(plan, stage, pl_kept_column(plan, "first_unit"))),
-        .last_unit =
-            pl_changes_name(c, pl_kept_text(plan, stage, pl_kept_column(plan, "last_unit"))),
-        .verdict = pl_changes_name(c, pl_kept_text(plan, stage, pl_kept_column(plan, "verdict"))),
+        .first_unit = stage_text(c, plan, stage, "first_unit"),
+        .last_unit = stage_text(c, plan, stage, "last_unit"),
+        .verdict = stage_text(c, plan, stage, "verdict"),
         .ipu = (uint64_t)ipu,
     };
 }
