@@ -229,11 +229,19 @@ def check_text(command, expected, changed, before, now):
     dirty = {(row["what"], row["name"]) for row in units if is_change(row)}
     totals = [row for row in totals if (row["what"], row["name"]) in dirty]
     totals.sort(key=lambda row: -abs((row["now"] or 0) - (row["before"] or 0)))
-    for row in totals[:10]:
+    listed = []
+    if totals:
+        first = next(i for i, line in enumerate(lines) if line.startswith("Layers by "))
+        listed = lines[first + 1:lines.index("", first)]
+    for row, line in zip(totals[:10], listed):  # the largest change first
         ending = {None: "", "now": ", only now", "before": ", only before"}[row["only"]]
         name = "".join("\ufffd" if ord(c) < 32 or 127 <= ord(c) < 160 else c for c in row["name"])
-        check(has(row, ("layer " if row["what"] == "layer" else "") + name + ending),
+        check(line.split()[:len(numbers(row))] == numbers(row) and
+              line.endswith(("layer " if row["what"] == "layer" else "") + name + ending),
               f"{row}\n{text}")
+    check(len(listed) == min(len(totals), 11), text)
+    check(len(totals) <= 10 or listed[10] == f"  and {len(totals) - 10} more, which the table has",
+          text)
     tiles = [row for row in expected if row["what"] == "tile" and row["quantity"] == "live_bytes"]
     more, less = (sum(1 for row in tiles if sign * row["difference"] > 0) for sign in (1, -1))
     check(f"Tiles: live memory is larger on {more}, smaller on {less}, the same on "
@@ -348,9 +356,10 @@ def main():
     if not TAKES_ALL:
         print("[  QUICK   ] not all cases")
     with tempfile.TemporaryDirectory() as work:
-        made = [os.path.join(work, f"made{number}") for number in range(4)]
+        made = [os.path.join(work, f"made{number}") for number in range(5)]
         kinds = ("--layers 3 --seed 1", "--layers 4 --seed 2", "--layers 3 --seed 3 --training",
-                 "--layers 3 --seed 1 --plan-seed 9 --execution")
+                 "--layers 3 --seed 1 --plan-seed 9 --execution",
+                 "--layers 11 --seed 4 --inference")
         for folder, kind in zip(made, kinds):
             run([mkprofile, "--quiet", *kind.split(), "--tiles", "16", "--output", folder])
         stored = os.path.join(work, "stored")
@@ -367,6 +376,7 @@ def main():
             made[:2] = made[1::-1]
         check_growth(popliner, made[0], made[1], deciding, given)
         check_pair(popliner, [made[1]], [made[0]], (), ["--solve"])  # a stage less
+        check_pair(popliner, [made[0]], [made[4]])
         # cycles of another kind
         check_pair(popliner, [os.path.join(made[0], "profile.pop")], [made[3]])
         check_pair(popliner, [stored, "--load-from-file"], [made[0]])
@@ -378,8 +388,8 @@ def main():
             for options in ([], ["--memory-model", "popliner"], ["--layer-order", "natural"],
                             ["--layer-name-regex", r"Layer(\d)/(?:FF|Att)"]):
                 for solving in ((), ("--solve", "--risk", "low") if not options else three):
-                    for before in made:
-                        for now in made:
+                    for before in made[:4]:
+                        for now in made[:4]:
                             check_pair(popliner, [before], [now], options, solving)
 
 
