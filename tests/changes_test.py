@@ -4,6 +4,7 @@ and JSON; what the text says; stored analyses; --max-growth; what cannot be comp
 
     changes_test.py POPLINER MKPROFILE SAMPLE
 """
+import concurrent.futures
 import csv
 import functools
 import io
@@ -269,6 +270,14 @@ def check_growth(popliner, before, now, deciding, solving=()):
     run([popliner, now, "-q", "--compare", now, *solving, "--max-growth", "0"])
 
 
+def check_pair_and_growth(popliner, before, now, solving=()):
+    deciding = check_pair(popliner, [before], [now], (), solving)
+    if deciding["now"] < deciding["before"]:
+        before, now = now, before
+        deciding = check_pair(popliner, [before], [now], (), solving)
+    check_growth(popliner, before, now, deciding, solving)
+
+
 # ---- what is hostile, or cannot be ----
 
 HOSTILE = b'La\xc3\xa9\t"\x1b,<'  # as long as what it replaces
@@ -299,7 +308,7 @@ def change(folder, statement):
     sql.close()
 
 
-def check_refusals(popliner, mkprofile, sample, made, stored, work):
+def check_refusals(popliner, sample, made, stored, work, mkprofile):
     def refuse(status, part, *arguments):
         text, log = run([popliner, sample, "-q", "--compare", *arguments], (status,))
         check(text == "" and part in log, f"{arguments}: {log}")
@@ -365,32 +374,31 @@ def main():
         stored = os.path.join(work, "stored")
         run([popliner, made[1], "-q", "--save-to-file", stored])
         three = ["--solve", "--num-ipus", "3"]
-        check_pair(popliner, [sample], [sample], (), three)
-        deciding = check_pair(popliner, [made[0]], [made[1]])
-        check_growth(popliner, made[0], made[1], deciding)
-        check_pair(popliner, [made[1]], [made[2]])
-        given = ["--evaluate", "0|1"]
-        deciding = check_pair(popliner, [made[0]], [made[1]], (), given)
-        if deciding["now"] < deciding["before"]:
-            deciding.update(before=deciding["now"], now=deciding["before"])
-            made[:2] = made[1::-1]
-        check_growth(popliner, made[0], made[1], deciding, given)
-        check_pair(popliner, [made[1]], [made[0]], (), ["--solve"])  # a stage less
-        check_pair(popliner, [made[0]], [made[4]])
-        # cycles of another kind
-        check_pair(popliner, [os.path.join(made[0], "profile.pop")], [made[3]])
-        check_pair(popliner, [stored, "--load-from-file"], [made[0]])
-        check_pair(popliner, [made[0]], [stored, "--load-from-file"], (), three)
-        check_hostile(popliner, sample, work)
-        check_refusals(popliner, mkprofile, sample, made[0], stored, work)
-        check_outputs(popliner, sample, work)
+        tasks = [
+            (check_refusals, sample, made[0], stored, work, mkprofile),
+            (check_hostile, sample, work),
+            (check_outputs, sample, work),
+            (check_pair_and_growth, made[0], made[1]),
+            (check_pair_and_growth, made[0], made[1], ["--evaluate", "0|1"]),
+            (check_pair, [sample], [sample], (), three),
+            (check_pair, [made[1]], [made[2]]),
+            (check_pair, [made[1]], [made[0]], (), ["--solve"]),  # a stage less
+            (check_pair, [made[0]], [made[4]]),
+            # cycles of another kind
+            (check_pair, [os.path.join(made[0], "profile.pop")], [made[3]]),
+            (check_pair, [stored, "--load-from-file"], [made[0]]),
+            (check_pair, [made[0]], [stored, "--load-from-file"], (), three),
+        ]
         if TAKES_ALL:
-            for options in ([], ["--memory-model", "popliner"], ["--layer-order", "natural"],
-                            ["--layer-name-regex", r"Layer(\d)/(?:FF|Att)"]):
-                for solving in ((), ("--solve", "--risk", "low") if not options else three):
-                    for before in made[:4]:
-                        for now in made[:4]:
-                            check_pair(popliner, [before], [now], options, solving)
+            tasks += [(check_pair, [before], [now], options, solving)
+                      for options in ([], ["--memory-model", "popliner"],
+                                      ["--layer-order", "natural"],
+                                      ["--layer-name-regex", r"Layer(\d)/(?:FF|Att)"])
+                      for solving in ((), three if options else ("--solve", "--risk", "low"))
+                      for before in made[:4] for now in made[:4]]
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            for done in [pool.submit(task[0], popliner, *task[1:]) for task in tasks]:
+                done.result()
 
 
 main()
