@@ -146,6 +146,37 @@ static void analyses_of_one_ipu_are_compared_with_such(void **state) {
     assert_refused(&run, 3, "different IPUs");
 }
 
+/* Nothing that is to be compared is overwritten before. */
+static void files_of_the_other_side_stay(void **state) {
+    (void)state;
+    const char *directory = in_scratch("other");
+    const char *stored = in_scratch("stored");
+    make_directory(directory);
+    copy_file(CASE_PROFILE, in_scratch("other/profile.pop"), SIZE_MAX);
+    copy_file(CASE_DEBUG, in_scratch("other/debug.cbor"), SIZE_MAX);
+    RUN(&run, OTHER, "-q", "--save-to-file", stored);
+    assert_int_equal(run.status, 0);
+    const uint64_t before = hash_file(stored);
+    const char *const read[] = {stored, in_scratch("other/profile.pop"),
+                                in_scratch("other/debug.cbor")};
+    for (size_t i = 0; i < 3; i++) {
+        char output[600];
+        const char *compared = i == 0 ? stored : directory;
+        snprintf(output, sizeof output, "tiles=%s", read[i]);
+        RUN(&run, OTHER, "--compare", compared, "--save-to-file", read[i]);
+        assert_refused(&run, 2, "would overwrite a file of --compare");
+        RUN(&run, OTHER, "--compare", compared, "--trace", read[i]);
+        assert_refused(&run, 2, "would overwrite a file of --compare");
+        RUN(&run, OTHER, "--compare", compared, "--output", output);
+        assert_refused(&run, 2, "would overwrite a file of --compare");
+    }
+    assert_true(hash_file(stored) == before);
+    assert_true(hash_file(read[1]) == hash_file(CASE_PROFILE));
+    RUN(&run, OTHER, "-q", "--compare", stored, "--save-to-file", in_scratch("another"));
+    assert_int_equal(run.status, 0);
+    assert_contains(run.out, "No difference: ");
+}
+
 static void other_actions_are_refused(void **state) {
     (void)state;
     static const char *const others[] = {"--diagnose",        "--memory-totals",
@@ -177,6 +208,7 @@ int main(void) {
         SCRATCH_TEST(log_names_the_other_file),
         SCRATCH_TEST(growth_is_told_with_what_grew),
         SCRATCH_TEST(analyses_of_one_ipu_are_compared_with_such),
+        SCRATCH_TEST(files_of_the_other_side_stay),
         SCRATCH_TEST(other_actions_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -170,8 +170,9 @@ popliner_status session_open(session *s, popliner_error *error) {
     how.ipu = o->ipu;
     how.listener = &s->listener;
     how.option_names = &s->names;
-    popliner_status status =
-        o->load_from_file ? load_analysis(s, &how, error) : read_profile(s, &how, error);
+    popliner_status status = check_compared_files(o, error);
+    if (status == POPLINER_OK)
+        status = o->load_from_file ? load_analysis(s, &how, error) : read_profile(s, &how, error);
     if (status != POPLINER_OK) {
         add_hint(s, error);
         return status;
