@@ -18,8 +18,8 @@ typedef struct pl_compared_side {
     size_t largest_tile;
 } pl_compared_side;
 
-/* A stage as one side has it; the texts are NULL where it does not, and the verdict also in a memory
- * model that has none. */
+/* A stage as one side has it; the texts are NULL where it does not have it, and the verdict also in
+ * a memory model that has none. */
 typedef struct pl_compared_stage {
     const char *first_unit;
     const char *last_unit;
