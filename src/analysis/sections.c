@@ -74,12 +74,11 @@ static popliner_status make_ready(popliner_analysis *a, ingredients needed,
     return POPLINER_OK;
 }
 
-popliner_status popliner_section_text(popliner_analysis *analysis, popliner_section section,
-                                      popliner_memory_model model,
-                                      const popliner_certificate *certificate,
-                                      popliner_format format, char **text, popliner_error *error) {
-    popliner_analysis *a = analysis;
-    pl_sheet sheet = {.format = format};
+/* Writes a section that was checked. */
+static popliner_status write_section(popliner_analysis *a, popliner_section section,
+                                     popliner_memory_model model,
+                                     const popliner_certificate *certificate, pl_sheet *sheet,
+                                     popliner_error *error) {
     pl_section_source source = {
         .profile = a->profile,
         .info = a->info,
@@ -88,11 +87,29 @@ popliner_status popliner_section_text(popliner_analysis *analysis, popliner_sect
         .certificate = certificate,
         .listener = &a->listener,
     };
+    popliner_status status = make_ready(a, sections[section].needed, model, &source, error);
+    return status == POPLINER_OK ? sections[section].write(&source, sheet, error) : status;
+}
+
+popliner_status pl_analysis_keep_section(popliner_analysis *a, popliner_section section,
+                                         popliner_memory_model model,
+                                         const popliner_certificate *certificate, pl_sheet *sheet,
+                                         popliner_error *error) {
+    *sheet = (pl_sheet){.format = PL_FORMAT_KEPT};
+    popliner_status status = check(section, certificate, POPLINER_FORMAT_TSV, error);
+    if (status == POPLINER_OK)
+        status = write_section(a, section, model, certificate, sheet, error);
+    return pl_sheet_finish_kept(sheet, status, error);
+}
+
+popliner_status popliner_section_text(popliner_analysis *analysis, popliner_section section,
+                                      popliner_memory_model model,
+                                      const popliner_certificate *certificate,
+                                      popliner_format format, char **text, popliner_error *error) {
+    pl_sheet sheet = {.format = format};
     *text = NULL;
     popliner_status status = check(section, certificate, format, error);
     if (status == POPLINER_OK)
-        status = make_ready(a, sections[section].needed, model, &source, error);
-    if (status == POPLINER_OK)
-        status = sections[section].write(&source, &sheet, error);
+        status = write_section(analysis, section, model, certificate, &sheet, error);
     return pl_sheet_finish(&sheet, status, text, error);
 }

@@ -34,7 +34,7 @@ static popliner_status load_ahead(session *s, popliner_error *error) {
     if (!o->memory_totals && !o->operation_breakdown && !o->layer_breakdown &&
         !o->memory_affinity && !o->interlayer_communication && !o->diagnose &&
         o->evaluate == NULL && !o->has_section && !o->has_plot && o->num_outputs == 0 &&
-        o->trace == NULL)
+        o->trace == NULL && o->compare == NULL)
         return POPLINER_OK;
     popliner_status status = popliner_analysis_load_rest(s->analysis, NULL, error);
     if (status == POPLINER_OK && o->solve)
@@ -83,6 +83,8 @@ static popliner_status perform(session *s, popliner_error *error) {
         status = print_sharing(s, error);
     if (status == POPLINER_OK && o->diagnose)
         status = diagnose_and_print(s, error);
+    if (status == POPLINER_OK && o->compare != NULL)
+        return compare_and_print(s, error);
     if (status == POPLINER_OK && o->evaluate != NULL)
         status = evaluate_and_print(s, error);
     if (status == POPLINER_OK && o->solve)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/failure.h"
 #include "base/quoting.h"
 #include "base/utf8.h"
 #include "show/report_parts.h"
@@ -83,10 +84,23 @@ static void end_value(pl_sheet *sheet) {
     sheet->num_rows++;
 }
 
+/* Keeps a value if the sheet is kept. */
+static bool keep(pl_sheet *sheet, pl_cell cell) {
+    if (sheet->format != PL_FORMAT_KEPT)
+        return false;
+    pl_cells_add(&sheet->cells, cell);
+    sheet->column = (sheet->column + 1) % sheet->num_columns;
+    return true;
+}
+
 void pl_sheet_begin(pl_sheet *sheet, popliner_format format, const char *section,
                     const char *const *columns, size_t num_columns) {
     assert(num_columns > 0);
     *sheet = (pl_sheet){.format = format, .columns = columns, .num_columns = num_columns};
+    for (size_t i = 0; format == PL_FORMAT_KEPT && i < num_columns; i++)
+        pl_cells_add_text(&sheet->cells, columns[i]);
+    if (format == PL_FORMAT_KEPT)
+        return;
     if (format == POPLINER_FORMAT_JSON) {
         pl_text_format(&sheet->text, "{\"section\": \"%s\", \"rows\": [", section);
         return;
@@ -99,6 +113,8 @@ void pl_sheet_begin(pl_sheet *sheet, popliner_format format, const char *section
 }
 
 void pl_sheet_none(pl_sheet *sheet) {
+    if (keep(sheet, (pl_cell){PL_CELL_NONE, {0}}))
+        return;
     begin_value(sheet);
     pl_text_add(&sheet->text, sheet->format == POPLINER_FORMAT_JSON ? "null" : "");
     end_value(sheet);
@@ -109,30 +125,43 @@ void pl_sheet_text(pl_sheet *sheet, const char *value) {
         pl_sheet_none(sheet);
         return;
     }
+    if (sheet->format == PL_FORMAT_KEPT) {
+        pl_cells_add_text(&sheet->cells, value);
+        sheet->column = (sheet->column + 1) % sheet->num_columns;
+        return;
+    }
     begin_value(sheet);
     add_field(sheet, value);
     end_value(sheet);
 }
 
 void pl_sheet_number(pl_sheet *sheet, uint64_t value) {
+    if (keep(sheet, (pl_cell){PL_CELL_NUMBER, {value}}))
+        return;
     begin_value(sheet);
     pl_text_format(&sheet->text, "%" PRIu64, value);
     end_value(sheet);
 }
 
 void pl_sheet_signed(pl_sheet *sheet, int64_t value) {
+    if (keep(sheet, (pl_cell){PL_CELL_SIGNED, {.signed_number = value}}))
+        return;
     begin_value(sheet);
     pl_text_format(&sheet->text, "%" PRId64, value);
     end_value(sheet);
 }
 
 void pl_sheet_real(pl_sheet *sheet, double value) {
+    if (keep(sheet, (pl_cell){PL_CELL_REAL, {.real = value}}))
+        return;
     begin_value(sheet);
     pl_text_format(&sheet->text, "%.6g", value);
     end_value(sheet);
 }
 
 void pl_sheet_flag(pl_sheet *sheet, bool value) {
+    if (keep(sheet, (pl_cell){PL_CELL_FLAG, {value}}))
+        return;
     begin_value(sheet);
     pl_text_add(&sheet->text, value ? "true" : "false");
     end_value(sheet);
@@ -149,6 +178,12 @@ void pl_sheet_id(pl_sheet *sheet, uint64_t id) {
     char digits[24];
     snprintf(digits, sizeof digits, "%" PRIu64, id);
     pl_sheet_text(sheet, id == 0 ? NULL : digits);
+}
+
+popliner_status pl_sheet_finish_kept(const pl_sheet *sheet, popliner_status status,
+                                     popliner_error *error) {
+    assert(status != POPLINER_OK || sheet->column == 0);
+    return status == POPLINER_OK && sheet->cells.failed ? pl_fail_memory(error, "a table") : status;
 }
 
 popliner_status pl_sheet_finish(pl_sheet *sheet, popliner_status status, char **result,
