@@ -270,26 +270,31 @@ popliner_status pl_variants_check_options(const popliner_solver_options *options
     size_t num_objectives;
     const popliner_objective *objectives = pl_objectives_of(o, &num_objectives);
     if (o->slack_percent != 0.0 || o->method == POPLINER_METHOD_GREEDY)
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "variants are not chosen with a slack, or by the greedy algorithm");
+        return pl_fail(
+            error, POPLINER_ERROR_USAGE,
+            "what stages recompute is not chosen (auto) with a slack, or by the greedy algorithm");
     if (o->num_ipu_speeds > 0)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "variants are not chosen where IPUs have speeds of their own; leave the "
+                       "what stages recompute is not chosen (auto) where IPUs have speeds of their "
+                       "own; leave the "
                        "speeds out, or the choice (auto)");
     if (pl_links_exist(o))
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "variants are not chosen where links have bandwidths; leave the bandwidths "
+                       "what stages recompute is not chosen (auto) where links have bandwidths; "
+                       "leave the bandwidths "
                        "out, or the choice (auto)");
     for (size_t i = 0; i < num_objectives; ++i)
         if (objectives[i] == POPLINER_OBJECTIVE_BALANCE)
             return pl_fail(error, POPLINER_ERROR_USAGE,
-                           "variants are not chosen for the objective balance; leave out one of "
+                           "what stages recompute is not chosen (auto) for the objective balance; "
+                           "leave out one of "
                            "balance and the choice (auto)");
     for (size_t i = 0; i < o->num_mapped_stages; ++i)
         for (size_t k = 0; k < i; ++k)
             if (o->device_map[i] == o->device_map[k])
                 return pl_fail(error, POPLINER_ERROR_USAGE,
-                               "variants are not chosen for stages that share an IPU, as %zu and "
+                               "what stages recompute is not chosen (auto) where stages share an "
+                               "IPU, as %zu and "
                                "%zu of the device map do; leave out the map, or the choice (auto)",
                                k, i);
     return POPLINER_OK;
