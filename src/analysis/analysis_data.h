@@ -9,6 +9,7 @@
 #include "costs/pipeline.h"
 #include "diagnosis/sharing.h"
 #include "popliner/analysis.h"
+#include "popliner/sections.h"
 #include "profile/debug_info.h"
 #include "profile/profile_checks.h"
 #include "store/stored_analysis.h"
@@ -90,5 +91,11 @@ popliner_status pl_analysis_make_meter(popliner_analysis *analysis, popliner_mem
 popliner_status pl_analysis_find_stages(popliner_analysis *analysis, popliner_memory_model model,
                                         const popliner_pipeline *pipeline,
                                         const pl_stage_details **stages, popliner_error *error);
+
+/* popliner_section_text of a section and format that there are, also PL_FORMAT_PACKED. */
+popliner_status pl_analysis_section(popliner_analysis *analysis, popliner_section section,
+                                    popliner_memory_model model,
+                                    const popliner_certificate *certificate, popliner_format format,
+                                    char **text, popliner_error *error);
 
 #endif

@@ -74,11 +74,10 @@ static popliner_status make_ready(popliner_analysis *a, ingredients needed,
     return POPLINER_OK;
 }
 
-popliner_status popliner_section_text(popliner_analysis *analysis, popliner_section section,
-                                      popliner_memory_model model,
-                                      const popliner_certificate *certificate,
-                                      popliner_format format, char **text, popliner_error *error) {
-    popliner_analysis *a = analysis;
+popliner_status pl_analysis_section(popliner_analysis *a, popliner_section section,
+                                    popliner_memory_model model,
+                                    const popliner_certificate *certificate, popliner_format format,
+                                    char **text, popliner_error *error) {
     pl_sheet sheet = {.format = format};
     pl_section_source source = {
         .profile = a->profile,
@@ -89,10 +88,19 @@ popliner_status popliner_section_text(popliner_analysis *analysis, popliner_sect
         .listener = &a->listener,
     };
     *text = NULL;
-    popliner_status status = check(section, certificate, format, error);
-    if (status == POPLINER_OK)
-        status = make_ready(a, sections[section].needed, model, &source, error);
+    popliner_status status = make_ready(a, sections[section].needed, model, &source, error);
     if (status == POPLINER_OK)
         status = sections[section].write(&source, &sheet, error);
     return pl_sheet_finish(&sheet, status, text, error);
+}
+
+popliner_status popliner_section_text(popliner_analysis *analysis, popliner_section section,
+                                      popliner_memory_model model,
+                                      const popliner_certificate *certificate,
+                                      popliner_format format, char **text, popliner_error *error) {
+    *text = NULL;
+    popliner_status status = check(section, certificate, format, error);
+    return status == POPLINER_OK
+               ? pl_analysis_section(analysis, section, model, certificate, format, text, error)
+               : status;
 }

@@ -7,6 +7,7 @@
 #include "command/calibrate.h"
 #include "command/commands.h"
 #include "command/no_layers.h"
+#include "command/page.h"
 #include "command/request.h"
 #include "command/sections.h"
 #include "popliner/report.h"
@@ -110,6 +111,8 @@ popliner_status evaluate_and_print(session *s, popliner_error *error) {
     }
     if (status == POPLINER_OK)
         status = write_outputs(s, certificate, error);
+    if (status == POPLINER_OK && !s->options.solve)
+        status = write_page(s, certificate, error);
 done:
     popliner_certificate_free(certificate);
     request_free(&r);

@@ -6,6 +6,7 @@
 
 #include "command/calibrate.h"
 #include "command/commands.h"
+#include "command/page.h"
 #include "command/request.h"
 #include "command/sections.h"
 #include "popliner/popliner.h"
@@ -33,7 +34,7 @@ static popliner_status load_ahead(session *s, popliner_error *error) {
     request r = {0};
     if (!o->memory_totals && !o->operation_breakdown && !o->layer_breakdown &&
         !o->memory_affinity && !o->interlayer_communication && !o->diagnose &&
-        o->evaluate == NULL && !o->has_section && o->num_outputs == 0)
+        o->evaluate == NULL && !o->has_section && o->num_outputs == 0 && o->html == NULL)
         return POPLINER_OK;
     popliner_status status = popliner_analysis_load_rest(s->analysis, NULL, error);
     if (status == POPLINER_OK && o->solve)
@@ -82,6 +83,8 @@ static popliner_status perform(session *s, popliner_error *error) {
         status = evaluate_and_print(s, error);
     if (status == POPLINER_OK && o->solve)
         status = solve_and_print(s, error);
+    if (status == POPLINER_OK)
+        status = write_page(s, NULL, error);
     return status;
 }
 

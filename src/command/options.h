@@ -70,6 +70,7 @@ typedef struct options {
     popliner_section section;
     output_file outputs[MAX_REPEATS];
     size_t num_outputs;
+    const char *html; /* the file of the page */
 
     popliner_format format;
     bool has_format; /* it was asked for */

@@ -20,6 +20,7 @@ typedef struct session {
     interrupts interrupts;
     popliner_analysis *analysis;      /* NULL with --costs */
     popliner_calibration calibration; /* of --calibration */
+    bool has_page;      /* --html was written */
     bool failed_softly; /* the answer was printed, but it is no success: exit status 1 */
 } session;
 

@@ -103,6 +103,8 @@ popliner_status check_output_files(const options *o, const char *read, const cha
     popliner_status status = POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < o->num_outputs; i++)
         status = check_file("output", "the section", o->outputs[i].path, read, also_read, error);
+    if (status == POPLINER_OK)
+        status = check_file("html", "the page", o->html, read, also_read, error);
     return status;
 }
 

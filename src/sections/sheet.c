@@ -6,38 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json_text.h"
 #include "base/utf8.h"
 #include "show/report_parts.h"
 
 static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
-
-/* A character that cannot stand for itself in JSON. */
-static void add_escaped_json(pl_text *text, uint32_t c) {
-    if (c == '"' || c == '\\')
-        pl_text_format(text, "\\%c", (int)c);
-    else
-        pl_text_format(text, "\\u%04x", (unsigned)c);
-}
-
-static bool is_plain_in_json(uint32_t c) {
-    return c != '"' && c != '\\' && !pl_utf8_is_control(c);
-}
-
-static void add_json(pl_text *text, const char *value) {
-    pl_text_add(text, "\"");
-    while (*value != '\0') {
-        uint32_t c = 0;
-        size_t length = pl_utf8_decode(value, &c);
-        if (length == 0)
-            pl_text_add(text, replacement);
-        else if (is_plain_in_json(c))
-            pl_text_append(text, value, length);
-        else
-            add_escaped_json(text, c);
-        value += length == 0 ? 1 : length;
-    }
-    pl_text_add(text, "\"");
-}
 
 /* A field is within quotes if it has to be. */
 static void add_csv(pl_text *text, const char *value) {
@@ -79,7 +52,7 @@ static void add_tsv(pl_text *text, const char *value) {
 
 static void add_field(pl_sheet *sheet, const char *value) {
     if (sheet->format == POPLINER_FORMAT_JSON)
-        add_json(&sheet->text, value);
+        pl_json_add_text(&sheet->text, value);
     else if (sheet->format == POPLINER_FORMAT_CSV)
         add_csv(&sheet->text, value);
     else
@@ -95,7 +68,7 @@ static void begin_value(pl_sheet *sheet) {
     pl_text *text = &sheet->text;
     if (sheet->format == POPLINER_FORMAT_JSON) {
         pl_text_add(text, sheet->column > 0 ? ", " : sheet->num_rows > 0 ? ",\n{" : "\n{");
-        add_json(text, sheet->columns[sheet->column]);
+        pl_json_add_text(text, sheet->columns[sheet->column]);
         pl_text_add(text, ": ");
     } else if (sheet->column > 0) {
         pl_text_add(text, sheet->format == POPLINER_FORMAT_CSV ? "," : "\t");
@@ -112,10 +85,32 @@ static void end_value(pl_sheet *sheet) {
     sheet->num_rows++;
 }
 
+static void begin_packed(pl_sheet *sheet) {
+    pl_text_add(&sheet->text, "{\"columns\":[");
+    for (size_t i = 0; i < sheet->num_columns; i++) {
+        pl_text_add(&sheet->text, i > 0 ? "," : "");
+        pl_json_add_text(&sheet->text, sheet->columns[i]);
+    }
+    pl_text_add(&sheet->text, "]");
+}
+
+/* Keeps a value if the sheet is packed. */
+static bool keep(pl_sheet *sheet, pl_cell cell) {
+    if (sheet->format != PL_FORMAT_PACKED)
+        return false;
+    pl_cells_add(&sheet->cells, cell);
+    sheet->column = (sheet->column + 1) % sheet->num_columns;
+    return true;
+}
+
 void pl_sheet_begin(pl_sheet *sheet, popliner_format format, const char *section,
                     const char *const *columns, size_t num_columns) {
     assert(num_columns > 0);
     *sheet = (pl_sheet){.format = format, .columns = columns, .num_columns = num_columns};
+    if (format == PL_FORMAT_PACKED) {
+        begin_packed(sheet);
+        return;
+    }
     if (format == POPLINER_FORMAT_JSON) {
         pl_text_format(&sheet->text, "{\"section\": \"%s\", \"rows\": [", section);
         return;
@@ -128,6 +123,8 @@ void pl_sheet_begin(pl_sheet *sheet, popliner_format format, const char *section
 }
 
 void pl_sheet_none(pl_sheet *sheet) {
+    if (keep(sheet, (pl_cell){PL_CELL_NONE, {0}}))
+        return;
     begin_value(sheet);
     pl_text_add(&sheet->text, sheet->format == POPLINER_FORMAT_JSON ? "null" : "");
     end_value(sheet);
@@ -138,30 +135,43 @@ void pl_sheet_text(pl_sheet *sheet, const char *value) {
         pl_sheet_none(sheet);
         return;
     }
+    if (sheet->format == PL_FORMAT_PACKED) {
+        pl_cells_add_text(&sheet->cells, value);
+        sheet->column = (sheet->column + 1) % sheet->num_columns;
+        return;
+    }
     begin_value(sheet);
     add_field(sheet, value);
     end_value(sheet);
 }
 
 void pl_sheet_number(pl_sheet *sheet, uint64_t value) {
+    if (keep(sheet, (pl_cell){PL_CELL_NUMBER, {value}}))
+        return;
     begin_value(sheet);
     pl_text_format(&sheet->text, "%" PRIu64, value);
     end_value(sheet);
 }
 
 void pl_sheet_signed(pl_sheet *sheet, int64_t value) {
+    if (keep(sheet, (pl_cell){PL_CELL_SIGNED, {.signed_number = value}}))
+        return;
     begin_value(sheet);
     pl_text_format(&sheet->text, "%" PRId64, value);
     end_value(sheet);
 }
 
 void pl_sheet_real(pl_sheet *sheet, double value) {
+    if (keep(sheet, (pl_cell){PL_CELL_REAL, {.real = value}}))
+        return;
     begin_value(sheet);
     pl_text_format(&sheet->text, "%.6g", value);
     end_value(sheet);
 }
 
 void pl_sheet_flag(pl_sheet *sheet, bool value) {
+    if (keep(sheet, (pl_cell){PL_CELL_FLAG, {value}}))
+        return;
     begin_value(sheet);
     pl_text_add(&sheet->text, value ? "true" : "false");
     end_value(sheet);
@@ -185,5 +195,8 @@ popliner_status pl_sheet_finish(pl_sheet *sheet, popliner_status status, char **
     assert(status != POPLINER_OK || sheet->column == 0);
     if (sheet->format == POPLINER_FORMAT_JSON)
         pl_text_add(&sheet->text, sheet->num_rows > 0 ? "\n]}\n" : "]}\n");
+    if (sheet->format == PL_FORMAT_PACKED && sheet->num_columns > 0)
+        pl_cells_write(&sheet->cells, sheet->num_columns, &sheet->text);
+    pl_cells_clear(&sheet->cells);
     return pl_report_finish(&sheet->text, status, result, error);
 }

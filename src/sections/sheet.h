@@ -19,6 +19,10 @@
 
 #include "base/growth.h"
 #include "popliner/report.h"
+#include "sections/cells.h"
+
+/* A format more, for pages: see sections/cells.h. */
+#define PL_FORMAT_PACKED ((popliner_format)(POPLINER_FORMAT_JSON + 1))
 
 /* Begin with pl_sheet_begin, end with pl_sheet_finish. */
 typedef struct pl_sheet {
@@ -28,6 +32,7 @@ typedef struct pl_sheet {
     size_t column; /* of the value that comes next */
     size_t num_rows;
     pl_text text;
+    pl_cells cells; /* of PL_FORMAT_PACKED */
 } pl_sheet;
 
 /* Writes the names of the columns, of which there is at least one; they have to live as long as the
