@@ -645,7 +645,7 @@ static void refuses_what_makes_no_sense(void **state) {
     bad[1].struct_size = sizeof bad[1] + 1;
     bad[2].memory_model = (popliner_memory_model)7;
     bad[3].schedule = (popliner_schedule)(POPLINER_SCHEDULE_SEQUENTIAL + 1);
-    bad[4].recompute = (popliner_recompute)(POPLINER_RECOMPUTE_FULL + 1);
+    bad[4].recompute = (popliner_recompute)(POPLINER_RECOMPUTE_AUTO + 1);
     bad[5].memory_model = (popliner_memory_model)-1;
     for (size_t i = 0; i < 6; i++) {
         assert_usage(popliner_analysis_solve(analysis, &bad[i], &certificate, &error), &error);
@@ -656,6 +656,13 @@ static void refuses_what_makes_no_sense(void **state) {
         assert_int_equal(popliner_analysis_evaluate(analysis, &bad[i], NULL, 0, &certificate, NULL),
                          POPLINER_ERROR_USAGE);
     }
+    /* what is chosen when a split is looked for is nothing to measure */
+    bad[4].recompute = POPLINER_RECOMPUTE_AUTO;
+    assert_usage(popliner_analysis_costs(analysis, &bad[4], &costs, &error), &error);
+    assert_usage(popliner_analysis_evaluate(analysis, &bad[4], NULL, 0, &certificate, &error),
+                 &error);
+    bad[4].recompute_ways = 8;
+    assert_usage(popliner_analysis_solve(analysis, &bad[4], &certificate, &error), &error);
     const size_t bad_cuts[][2] = {{0, 1}, {2, 2}, {2, 1}, {1, num_units}};
     for (size_t i = 0; i < 4; i++)
         assert_usage(

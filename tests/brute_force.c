@@ -82,17 +82,51 @@ static bool are_stages_possible(const question *q, const popliner_plan_stage *st
     return true;
 }
 
-/* The cycles of units on an IPU: its speed is a ratio, and what is left over takes a cycle more. */
-static uint64_t cycles_on(const question *q, size_t ipu, size_t first_unit, size_t last_unit) {
-    uint64_t cycles = popliner_costs_cycles(q->costs, first_unit, last_unit);
-    for (size_t i = 0; i < q->options->num_ipu_speeds; ++i)
-        if (q->options->ipu_speeds[i].ipu == ipu) {
+uint64_t brute_link_cycles(const popliner_solver_options *options, size_t ipu, size_t other,
+                           uint64_t bytes) {
+    popliner_bandwidth b = options->link_bandwidth;
+    for (size_t i = 0; i < options->num_ipu_links; ++i) {
+        popliner_ipu_link link = options->ipu_links[i];
+        if ((link.first_ipu == ipu && link.second_ipu == other) ||
+            (link.second_ipu == ipu && link.first_ipu == other))
+            b = link.bandwidth;
+    }
+    if (b.bytes == 0)
+        return 0;
+    uint64_t times = bytes / b.bytes;
+    uint64_t rest = bytes % b.bytes * b.cycles;
+    assert_true(b.bytes * b.cycles / b.cycles == b.bytes);
+    if (times >= POPLINER_MAX_CYCLES / b.cycles)
+        return POPLINER_MAX_CYCLES;
+    uint64_t cycles = times * b.cycles + rest / b.bytes + (rest % b.bytes != 0);
+    return cycles < POPLINER_MAX_CYCLES ? cycles : POPLINER_MAX_CYCLES;
+}
+
+uint64_t brute_speed_cycles(const popliner_solver_options *options, size_t ipu, uint64_t cycles) {
+    for (size_t i = 0; i < options->num_ipu_speeds; ++i)
+        if (options->ipu_speeds[i].ipu == ipu) {
             uint64_t slower = cycles * 1000000;
-            uint64_t speed = q->options->ipu_speeds[i].millionths;
+            uint64_t speed = options->ipu_speeds[i].millionths;
             assert_true(cycles == 0 || slower / cycles == 1000000);
             for (cycles = slower / speed; cycles * speed < slower;)
                 ++cycles;
         }
+    return cycles;
+}
+
+/* What the cut behind a stage takes on the link to the next one. */
+static uint64_t link_behind(const question *q, const popliner_plan_stage *stages, size_t k) {
+    return brute_link_cycles(q->options, stages[k].ipu, stages[k + 1].ipu, stages[k].cut_bytes);
+}
+
+/* The cycles of a stage with what it receives and sends. */
+static uint64_t cycles_of(const question *q, const popliner_plan_stage *stages, size_t num_stages,
+                          size_t k) {
+    uint64_t cycles = brute_speed_cycles(
+        q->options, stages[k].ipu,
+        popliner_costs_cycles(q->costs, stages[k].first_unit, stages[k].last_unit));
+    cycles += k > 0 ? link_behind(q, stages, k - 1) : 0;
+    cycles += k + 1 < num_stages ? link_behind(q, stages, k) : 0;
     return cycles;
 }
 
@@ -106,7 +140,7 @@ static uint64_t peak_of_ipu(const question *q, const popliner_plan_stage *stages
         if (stages[i].ipu == stages[k].ipu) {
             there[num_there++] =
                 (popliner_interval){stages[i].first_unit, stages[i].last_unit, num_stages - i};
-            *cycles += cycles_on(q, stages[i].ipu, stages[i].first_unit, stages[i].last_unit);
+            *cycles += cycles_of(q, stages, num_stages, i);
         }
     if (num_there == 1)
         return popliner_costs_peak(q->costs, there[0].first_unit, there[0].last_unit,
@@ -139,7 +173,8 @@ static void measure(const question *q, popliner_plan_stage *stages, trial *t) {
         uint64_t cycles;
         uint64_t bytes = peak_of_ipu(q, stages, t->num_stages, k, &cycles);
         stages[k].peak_bytes = bytes;
-        stages[k].cycles = cycles_on(q, stages[k].ipu, stages[k].first_unit, stages[k].last_unit);
+        stages[k].cycles = cycles_of(q, stages, t->num_stages, k);
+        stages[k].link_cycles = k + 1 < t->num_stages ? link_behind(q, stages, k) : 0;
         if (bytes == POPLINER_PEAK_FORBIDDEN)
             t->is_possible = false;
         uint64_t limit_bytes;
@@ -690,6 +725,7 @@ static bool is_same_stage(size_t k, const popliner_plan_stage *actual,
         {"peak_bytes", actual->peak_bytes, expected->peak_bytes},
         {"cycles", actual->cycles, expected->cycles},
         {"cut_bytes", actual->cut_bytes, expected->cut_bytes},
+        {"link_cycles", actual->link_cycles, expected->link_cycles},
     };
     for (size_t i = 0; i < sizeof fields / sizeof *fields; ++i) {
         char what[60];

@@ -58,6 +58,14 @@ brute_answer brute_force(const popliner_costs *costs, const popliner_solver_opti
 size_t brute_pareto(const popliner_costs *costs, const popliner_solver_options *options,
                     brute_answer *points, size_t most);
 
+/* What so many bytes take on the link between two IPUs, in cycles: POPLINER_MAX_CYCLES at most. */
+uint64_t brute_link_cycles(const popliner_solver_options *options, size_t ipu, size_t other,
+                           uint64_t bytes);
+
+/* What so many cycles take at the speed of an IPU: that is a ratio, and what is left over takes one
+ * more. */
+uint64_t brute_speed_cycles(const popliner_solver_options *options, size_t ipu, uint64_t cycles);
+
 /* Whether the plan is this answer in everything; if not, says in `difference` (at least 200 bytes)
  * what differs first. */
 bool plan_is(const popliner_plan *plan, const brute_answer *expected, char *difference);

@@ -47,7 +47,8 @@ static const struct {
      true,
      false,
      {SAMPLE, "--cut-after", "0", "--no-cut-after", "Head", "--ipu-mem-per-tile", "0=50000",
-      "--ipu-speed", "1=0.3,0=2"}},
+      "--ipu-speed", "1=0.3,0=2", "--link-bandwidth", "0-1=20"}},
+    {0, "optimal", NULL, true, false, {SAMPLE, "--link-bandwidth", "40,1-0=20.5"}},
     {0, "optimal", NULL, false, false, {SAMPLE, "--memory-model", "popliner"}},
     {0, "feasible", NULL, false, false, {SAMPLE, "--solver", "greedy"}},
     {0, "optimal", NULL, true, false, {SAMPLE, "--solver", "dp", "--num-ipus", "3"}},
@@ -259,7 +260,7 @@ static bool is_optional(const char *key) {
     static const char *const keys[] = {
         "head",         "tail",    "unexplained",  "unexplained_always_live",
         "layout",       "buffers", "accumulators", "stash",
-        "memory_model", "effects", "risk"};
+        "memory_model", "effects", "risk",         "link_cycles"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (strcmp(keys[i], key) == 0)
             return true;
@@ -308,7 +309,7 @@ static void spoil(json_t *document, json_t *place, bool is_map) {
         item = json_incref(json_object_get(place, name));
         spoil(document, item,
               strcmp(name, "place") == 0 || strcmp(name, "ipu_mem_per_tile") == 0 ||
-                  strcmp(name, "ipu_speed") == 0);
+                  strcmp(name, "ipu_speed") == 0 || strcmp(name, "links") == 0);
         json_object_set_new(place, name, json_is_boolean(item) ? json_string("true") : json_true());
         assert_not_accepted(document, "a wrong type of", name);
         if (json_is_number(item)) {

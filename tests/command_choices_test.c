@@ -9,6 +9,7 @@
 
 #include "json_schema.h"
 
+#define SAMPLE_DIRECTORY PROJECT_DIRECTORY "/data/sample"
 #define TRAINING_DIRECTORY GOLDEN_DIRECTORY "popart-train"
 #define REGIONS PROJECT_DIRECTORY "/data/costs/regions.json"
 
@@ -201,9 +202,57 @@ static void stages_choose_what_they_recompute(void **state) {
         assert_refused(&run, 2, cases[i].message);
     }
     RUN(&run, TRAINING_DIRECTORY, "--solve", "--recompute", "auto");
-    assert_refused(&run, 2, "--recompute auto: is for --costs");
+    assert_refused(&run, 2, "--recompute auto means something for --schedule training");
+    RUN(&run, "--costs", path, "--solve", "--recompute", "auto:none,full");
+    assert_refused(&run, 2, "what to choose from is for profiles");
+    static const struct {
+        const char *action;
+        const char *recompute;
+        const char *message;
+    } of_profiles[] = {
+        {"--solve", "auto", "the profile has no cycles of computing, so what recomputing costs"},
+        {"--solve", "auto:standard,full", "the profile has no cycles of computing"},
+        {"--solve", "auto:none,fulls", "expected one of none|standard|full|auto"},
+        {"--solve", "none,full", "one for each stage is for --evaluate alone"},
+        {"--evaluate=0", "auto", "is what --solve chooses; for --evaluate give one way"},
+        {"--evaluate=0", "none,full,full", "is for 3 stages, but --evaluate 0 has 2"},
+        {"--evaluate=0", "none,auto", "expected one of none|standard|full|auto"},
+    };
+    for (size_t i = 0; i < sizeof of_profiles / sizeof *of_profiles; i++) {
+        RUN(&run, TRAINING_DIRECTORY, "-q", of_profiles[i].action, "--recompute",
+            of_profiles[i].recompute, "--schedule", "popart");
+        assert_refused(&run, 2, of_profiles[i].message);
+    }
     RUN(&run, "--costs", REGIONS, "--solve", "--recompute", "auto");
     assert_refused(&run, 3, "stages choose how they recompute for one region");
+}
+
+/* Each stage of a given split may be told what it recomputes: it needs what it needs with that. */
+static void given_stages_recompute_what_is_said(void **state) {
+    static const char *const ways[] = {"none", "full", "none,full", "full,none"};
+    json_t *answers[4];
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        RUN(&run, TRAINING_DIRECTORY, "-q", "--evaluate", "0", "--schedule", "popart",
+            "--recompute", ways[i], "--format", "json", "--copies", "1,2");
+        assert_int_equal(run.status, 0);
+        answers[i] = json_loads(run.out, 0, NULL);
+        assert_non_null(answers[i]);
+    }
+    assert_null(json_object_get(JSON_AT(answers[0], "0"), "recompute"));
+    assert_string_equal(json_string_value(JSON_AT(answers[2], "1", "recompute")), "full");
+    for (size_t stage = 0; stage < 2; stage++)
+        for (size_t i = 2; i < 4; i++) {
+            const char *place = stage == 0 ? "0" : "1";
+            const json_t *same = answers[(i == 2) == (stage == 0) ? 0 : 1];
+            const json_t *other = answers[(i == 2) == (stage == 0) ? 1 : 0];
+            assert_true(NUMBER_AT(answers[i], place, "tile_bytes") ==
+                        NUMBER_AT(same, place, "tile_bytes"));
+            assert_true(NUMBER_AT(answers[i], place, "tile_bytes") !=
+                        NUMBER_AT(other, place, "tile_bytes"));
+        }
+    for (size_t i = 0; i < 4; i++)
+        json_decref(answers[i]);
 }
 
 /* ---- Replicas ------------------------------------------------------------------------------- */
@@ -262,9 +311,140 @@ static void replicas_are_chosen_with_stages(void **state) {
     assert_int_equal(run.status, 0);
     assert_contains(run.out, "\n1,0,0,infeasible,no,,,,,,,,\n");
     assert_contains(run.out, "\n4,1,4,optimal,yes,8,60,");
-    RUN(&run, "-q", "--costs", path, "--solve", "--total-ipus", "4", "--batch", "8",
-        "--mem-per-tile", "90");
+}
+
+/* By hand, with two chunks on each of S IPUs: (2 + 1 / 2) * 210, or 4 * 400.5 on one IPU. */
+static void replicas_may_be_interleaved(void **state) {
+    (void)state;
+    const char *path = write_pipeline();
+    RUN(&run, "-q", "--costs", path, "--solve", "--total-ipus", "2", "--batch", "2", "--interleave",
+        "2", "--replica-bandwidth", "2", "--format", "csv", "--copies", "interleaved");
+    assert_int_equal(run.status, 0);
+    /* 2 * 1 / 2 * 240 at 2 in a cycle: 120 */
+    assert_contains(run.out, "\n1,2,2,optimal,yes,1,240,400.500000,400.500000,120.000000,"
+                             "520.500000,");
+    assert_contains(run.out, "\n2,1,2,optimal,no,2,120,210.000000,525.000000,0.000000,525.000000,"
+                             "0.00380952381,[ a | b | c | d ]\n");
+    RUN(&run, "-q", "--costs", path, "--solve", "--total-ipus", "2", "--batch", "2", "--interleave",
+        "5");
     assert_int_equal(run.status, 1);
+    assert_contains(run.err, "--interleave 5: there are only 4 units for the stages of an IPU.");
+}
+
+/* What the log names as enough is enough, and one byte or IPU less is not. */
+static void why_no_replica_fits_is_told(void **state) {
+    (void)state;
+    const char *path = write_pipeline();
+    RUN(&run, "--costs", path, "--solve", "--total-ipus", "2", "--batch", "8", "--mem-per-tile",
+        "190");
+    assert_int_equal(run.status, 1);
+    assert_contains(run.err, "FAILURE: Unable to fit model on IPUs, with any number of stages.");
+    assert_contains(run.err, "A pipeline on 2 IPUs comes closest.");
+    assert_contains(run.err, "Enough would be --mem-per-tile 200 (plus what --reserve keeps free), "
+                             "or --total-ipus 4.");
+    RUN(&run, "-q", "--costs", path, "--solve", "--total-ipus", "2", "--batch", "8",
+        "--mem-per-tile", "200");
+    assert_int_equal(run.status, 0);
+    for (int i = 0; i < 2; i++) {
+        RUN(&run, "-q", "--costs", path, "--solve", "--total-ipus", i == 0 ? "3" : "4", "--batch",
+            "8", "--mem-per-tile", "190");
+        assert_int_equal(run.status, i == 0 ? 1 : 0);
+    }
+    RUN(&run, "--costs", path, "--solve", "--total-ipus", "4", "--num-ipus", "2", "--batch", "8",
+        "--mem-per-tile", "190");
+    assert_contains(run.err, ", or --num-ipus 4.");
+    RUN(&run, "--costs", path, "--solve", "--total-ipus", "2", "--batch", "8", "--mem-per-tile",
+        "190", "--interleave", "2", "--format", "json");
+    assert_int_equal(run.status, 1);
+    assert_contains(run.err, "No split over these 2 IPUs fits.");
+    assert_contains(run.err, "It would fit with --total-ipus 4 instead of interleave.");
+    char complaint[SCHEMA_COMPLAINT_SIZE];
+    json_t *answer = json_loads(run.out, 0, NULL);
+    if (!certificate_schema_accepts("replicas", answer, complaint))
+        fail_msg("%s", complaint);
+    assert_int_equal(NUMBER_AT(answer, "closest"), 1);
+    assert_int_equal(NUMBER_AT(answer, "infeasibility", "enough_mem_per_tile"), 200);
+    json_decref(answer);
+    RUN(&run, "--costs", path, "--solve", "--total-ipus", "4", "--batch", "8", "--together", "a,b",
+        "--cut-after", "a");
+    assert_int_equal(run.status, 1);
+    assert_contains(run.err, "contradiction between cut-after a, together a and b.");
+}
+
+/* The sample does not train: nothing is added up. */
+static void replicas_of_a_profile_are_chosen(void **state) {
+    (void)state;
+    RUN(&run, SAMPLE_DIRECTORY, "--solve", "--total-ipus", "3", "--batch", "6",
+        "--replica-bandwidth", "8", "--format", "json");
+    assert_int_equal(run.status, 0);
+    assert_contains(run.err, "the profile trains no parameters, so the all-reduce takes no time.");
+    assert_contains(run.err, "SUCCESS: 3 pipelines on 1 IPU each: 6 micro-batches in ");
+    char complaint[SCHEMA_COMPLAINT_SIZE];
+    json_t *answer = json_loads(run.out, 0, NULL);
+    if (!certificate_schema_accepts("replicas", answer, complaint))
+        fail_msg("%s", complaint);
+    /* each split costs what it costs by itself */
+    for (size_t i = 0; i < 3; i++) {
+        json_t *alone = RUN_JSON(&run, 0, SAMPLE_DIRECTORY, "--device-map",
+                                 i == 0   ? "0"
+                                 : i == 1 ? "0,1"
+                                          : "0,1,2",
+                                 "--objective", "cycles,memory,traffic");
+        const json_t *candidate = json_array_get(json_object_get(answer, "candidates"), i);
+        const json_t *stages = json_object_get(alone, "stages");
+        for (size_t k = 0; k <= i; k++) {
+            const json_t *own = json_array_get(json_object_get(candidate, "split"), k);
+            const json_t *stage = json_array_get(stages, k);
+            assert_int_equal(json_integer_value(json_object_get(own, "cycles")),
+                             json_integer_value(json_object_get(stage, "cycles")));
+            assert_int_equal(
+                json_integer_value(json_object_get(own, "max_tile_mem")),
+                json_integer_value(json_object_get(json_object_get(stage, "mem"), "max_tile_mem")));
+        }
+        json_decref(alone);
+    }
+    json_decref(answer);
+    RUN(&run, SAMPLE_DIRECTORY, "--solve", "--total-ipus", "3", "--micro-batches", "6",
+        "--mem-per-tile", "20K");
+    assert_int_equal(run.status, 1);
+    assert_contains(run.err, "A pipeline on 3 IPUs comes closest.");
+    assert_contains(run.err, "Enough would be --mem-per-tile 28017 ");
+    RUN(&run, SAMPLE_DIRECTORY, "--solve", "--total-ipus", "3", "--micro-batches", "6", "-q",
+        "--mem-per-tile", "28017");
+    assert_int_equal(run.status, 0);
+    RUN(&run, SAMPLE_DIRECTORY, "--solve", "--total-ipus", "3", "--micro-batches", "6", "-q",
+        "--mem-per-tile", "28016");
+    assert_int_equal(run.status, 1);
+}
+
+/* Interleaved, and with copies by micro-batches, also without the variables at hand. */
+static void replicas_of_a_stored_analysis_are_the_same(void **state) {
+    (void)state;
+    static const char *const ways[][5] = {{"--micro-batches=4"},
+                                          {"--batch=4", "--copies=1f1b+1"},
+                                          {"--batch=4", "--copies=gpipe", "--interleave=2"}};
+    const char *file = in_scratch("stored");
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--save-to-file", file);
+    for (size_t i = 0; i < 3; i++) {
+        const char *arguments[12] = {"", "-q", "--solve", "--total-ipus=4",
+                                     "--replica-bandwidth=3"};
+        for (size_t k = 0; ways[i][k] != NULL; k++)
+            arguments[5 + k] = ways[i][k];
+        arguments[0] = SAMPLE_DIRECTORY;
+        run_command(&run, arguments);
+        assert_int_equal(run.status, 0);
+        char *expected = strdup(run.out);
+        assert_non_null(expected);
+        size_t count = 5;
+        while (arguments[count] != NULL)
+            count++;
+        arguments[0] = file;
+        arguments[count] = "--load-from-file";
+        run_command(&run, arguments);
+        assert_int_equal(run.status, 0);
+        assert_string_equal(run.out, expected);
+        free(expected);
+    }
 }
 
 static void replicas_that_lack_something_are_refused(void **state) {
@@ -286,6 +466,12 @@ static void replicas_that_lack_something_are_refused(void **state) {
          "expected bytes in"},
         {{"--total-ipus", "4", "--batch", "4", "--objective", "memory"}, "first one is throughput"},
         {{"--objective", "throughput"}, "give --total-ipus, and the throughput first"},
+        {{"--total-ipus", "4", "--batch", "4", "--v-shape"}, "and --v-shape exclude each other"},
+        {{"--total-ipus", "4", "--batch", "4", "--copies", "interleaved"}, "give --interleave"},
+        {{"--total-ipus", "4", "--batch", "4", "--copies", "0,1", "--interleave", "3"},
+         "--copies 0,1: is for 2 stages, but --interleave 3 has as many on one IPU"},
+        {{"--total-ipus", "4", "--batch", "4", "--interleave", "2", "--solver", "dp"},
+         "--solver dp: stages that share an IPU, as --interleave has them, are beyond"},
     };
     const char *path = write_pipeline();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -295,8 +481,10 @@ static void replicas_that_lack_something_are_refused(void **state) {
         run_command(&run, arguments);
         assert_refused(&run, 2, cases[i].message);
     }
-    RUN(&run, TRAINING_DIRECTORY, "--solve", "--total-ipus", "4", "--batch", "4");
-    assert_refused(&run, 2, "replicas are chosen for --costs alone");
+    RUN(&run, TRAINING_DIRECTORY, "-q", "--solve", "--total-ipus", "4", "--batch", "4");
+    assert_refused(&run, 2, "--total-ipus: the profile has no cycles of computing; compile with");
+    RUN(&run, SAMPLE_DIRECTORY, "--solve", "--total-ipus", "4", "--batch", "4", "--solver=greedy");
+    assert_refused(&run, 2, "--solver greedy knows nothing of --total-ipus");
 }
 
 int main(void) {
@@ -306,7 +494,12 @@ int main(void) {
         cmocka_unit_test(copies_of_a_file_are_counted),
         cmocka_unit_test(copies_that_lack_something_are_refused),
         SCRATCH_TEST(stages_choose_what_they_recompute),
+        cmocka_unit_test(given_stages_recompute_what_is_said),
         SCRATCH_TEST(replicas_are_chosen_with_stages),
+        SCRATCH_TEST(replicas_may_be_interleaved),
+        SCRATCH_TEST(why_no_replica_fits_is_told),
+        cmocka_unit_test(replicas_of_a_profile_are_chosen),
+        SCRATCH_TEST(replicas_of_a_stored_analysis_are_the_same),
         SCRATCH_TEST(replicas_that_lack_something_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

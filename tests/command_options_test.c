@@ -55,6 +55,19 @@ static void refuses_wrong_values_before_anything_is_read(void **state) {
         {{"--ipu-speed", "0=1,"}, "--ipu-speed 0=1,: expected"},
         {{"--ipu-speed", "0=1,0=1"}, "--ipu-speed 0=1,0=1: IPU 0 has a speed already"},
         {{"--ipu-speed", "3=1", "--ipu-speed", "3=2"}, "IPU 3 has a speed already"},
+        {{"--link-bandwidth", "x"}, "--link-bandwidth x: expected bytes in a unit of time above 0"},
+        {{"--link-bandwidth", "0"}, "--link-bandwidth 0: expected bytes"},
+        {{"--link-bandwidth", "0.0"}, "--link-bandwidth 0.0: expected bytes"},
+        {{"--link-bandwidth", "-1"}, "--link-bandwidth -1: expected bytes"},
+        {{"--link-bandwidth", "1."}, "--link-bandwidth 1.: expected bytes"},
+        {{"--link-bandwidth", "0-1"}, "--link-bandwidth 0-1: expected bytes"},
+        {{"--link-bandwidth", "0-1="}, "--link-bandwidth 0-1=: expected bytes"},
+        {{"--link-bandwidth", "1-1=4"}, "--link-bandwidth 1-1=4: expected bytes"},
+        {{"--link-bandwidth", "0-1=4,"}, "--link-bandwidth 0-1=4,: expected bytes"},
+        {{"--link-bandwidth", "0.1234567891"}, "--link-bandwidth 0.1234567891: expected bytes"},
+        {{"--link-bandwidth", "4,5"}, "--link-bandwidth 4,5: all links have a bandwidth already"},
+        {{"--link-bandwidth", "4", "--link-bandwidth", "4"}, "all links have a bandwidth already"},
+        {{"--link-bandwidth", "0-1=4,1-0=5"}, "the link of IPUs 1 and 0 has one already"},
         {{"--place", "3"}, "--place 3: expected a layer and its IPU, like 3=0"},
         {{"--place", "0=0,3"}, "--place 0=0,3: expected a layer and its IPU, like 3=0, or some: "},
         {{"--place", "0=0,3=1,"}, "--place 0=0,3=1,: expected"},
@@ -77,7 +90,8 @@ static void refuses_wrong_values_before_anything_is_read(void **state) {
     /* right ones are not in the way */
     RUN(&run, missing, "--solve", "--objective", "ipus,memory", "--place", "a=b=0", "--together",
         "0,1", "--ipu-mem-per-tile", "0=1,3=5", "--ipu-speed", "0=0.001,3=2,1=1000",
-        "--layer-name-regex", "x(\\d)");
+        "--layer-name-regex", "x(\\d)", "--link-bandwidth", "64K,0-1=34.6", "--link-bandwidth",
+        "5-4=0.000000001");
     assert_refused(&run, 3, "missing.pop: cannot be read");
 }
 
@@ -124,6 +138,7 @@ static const struct {
     {"--v-shape", NULL, "--solve --evaluate", false},
     {"--ipu-mem-per-tile", "0=1K", "--solve --evaluate", false},
     {"--ipu-speed", "0=2", "--solve", false},
+    {"--link-bandwidth", "64", "--solve", false},
     {"--sweep", "num-ipus=1..2", "--solve", false},
     {"--pareto", "memory,ipus", "--solve", false},
     {"--time-limit", "5", "--solve", false},
@@ -304,6 +319,43 @@ static void names_the_nearest_option(void **state) {
         RUN(&run, cases[i].argument, CASE_PROFILE);
         assert_refused(&run, 2, cases[i].message);
     }
+}
+
+/* Two values of an option that has one: the last one counts, and the user is told. Said again, or
+ * of those that may be repeated, it is no mistake. */
+static void warns_of_two_values(void **state) {
+    (void)state;
+    static const struct {
+        const char *arguments[4];
+        const char *message;
+    } cases[] = {
+        {{"--num-ipus", "3", "--num-ipus", "4"}, "--num-ipus was given twice: 4 counts, not 3.\n"},
+        {{"--num-ipus=3", "--num-ipus=4"}, "--num-ipus was given twice: 4 counts, not 3.\n"},
+        {{"--objective", "memory", "--objective=cycles"},
+         "--objective was given twice: cycles counts, not memory.\n"},
+        {{"--solver", "dp", "--solver", "ilp"}, "--solver was given twice: ilp counts, not dp.\n"},
+        {{"--mem-per-tile", "600K", "--mem-per-tile", "1M"},
+         "--mem-per-tile was given twice: 1M counts, not 600K.\n"},
+        {{"--slack=1", "--slack=2"}, "--slack was given twice: 2 counts, not 1.\n"},
+        {{"--reserve=1%", "--reserve=gaps"}, "--reserve was given twice: gaps counts, not 1%.\n"},
+        {{"--effects=none", "--effects=all"}, "--effects was given twice: all counts, not none.\n"},
+        {{"--time-limit=1", "--time-limit=9"}, "--time-limit was given twice: 9 counts, not 1.\n"},
+        {{"--min-layers=1", "--min-layers=0"}, "--min-layers was given twice: 0 counts, not 1.\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *arguments[8] = {CASE_PROFILE, "--solve"};
+        for (size_t k = 0; k < 4 && cases[i].arguments[k] != NULL; k++)
+            arguments[2 + k] = cases[i].arguments[k];
+        run_command(&run, arguments);
+        assert_non_null(strstr(run.err, cases[i].message));
+    }
+    RUN(&run, CASE_PROFILE, "-q", "--solve", "--num-ipus", "1", "--num-ipus", "2", "--format=tsv");
+    assert_int_equal(run.status, 0);
+    assert_non_null(strstr(run.out, "\n1\t1\t")); /* the second stage is on IPU 1 */
+    RUN(&run, CASE_PROFILE, "-q", "-q", "--solve", "--solve", "--num-ipus", "3", "--num-ipus=3",
+        "--cut-after=0", "--cut-after=1", "--mem-per-tile=1M", "--mem-per-tile=1M");
+    assert_int_equal(run.status, 0);
+    assert_null(strstr(run.err, "twice"));
 }
 
 static void names_the_nearest_value(void **state) {
@@ -667,6 +719,7 @@ int main(void) {
         SCRATCH_TEST(tells_what_costs_leave_no_use_for),
         SCRATCH_TEST(tells_the_order_of_a_graph),
         SCRATCH_TEST(names_the_nearest_option),
+        SCRATCH_TEST(warns_of_two_values),
         SCRATCH_TEST(names_the_nearest_value),
         cmocka_unit_test(effects_are_of_the_full_model),
         SCRATCH_TEST(names_the_nearest_layer),

@@ -239,9 +239,12 @@ static void takes_values_behind_a_blank_or_an_equals_sign(void **state) {
     assert_printed("layer-breakdown.tsv");
     RUN(&run, CASE_PROFILE, "--layer-breakdown", "--layer-name-regex=--solve");
     assert_int_equal(run.status, 0);
-    /* the last of several counts */
-    RUN(&run, CASE_PROFILE, "--layer-breakdown", "--format=tsv", "--format", "csv");
+    /* in either form twice */
+    RUN(&run, CASE_PROFILE, "--layer-breakdown", "--format=csv", "--format", "csv");
     assert_printed("layer-breakdown.csv");
+    RUN(&run, CASE_PROFILE, "--layer-breakdown", "--format=tsv", "--format", "csv");
+    assert_int_equal(run.status, 0);
+    assert_non_null(strstr(run.err, "--format was given twice: csv counts, not tsv."));
 }
 
 static void takes_options_before_behind_and_between_files(void **state) {

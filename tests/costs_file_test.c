@@ -225,12 +225,13 @@ static void listed_intervals_by_hand(void **state) {
 }
 
 static void a_name_is_enough(void **state) {
-    popliner_costs_file *file =
-        read_text(*state,
-                  "{\"format\": \"popliner-costs\", \"version\": 1, \"units\": [{\"name\": \"x\"}],"
-                  " \"devices\": {\"memories\": {\"17\": 3, \"2\": 4e3},"
-                  " \"speeds\": {\"3\": 2, \"1\": 0.3333334, \"0\": 1e3}}}",
-                  NULL);
+    popliner_costs_file *file = read_text(
+        *state,
+        "{\"format\": \"popliner-costs\", \"version\": 1, \"units\": [{\"name\": \"x\"}],"
+        " \"devices\": {\"memories\": {\"17\": 3, \"2\": 4e3},"
+        " \"speeds\": {\"3\": 2, \"1\": 0.3333334, \"0\": 1e3},"
+        " \"bandwidth\": 2.5, \"links\": {\"7-2\": 3, \"0-10\": 0.0000014, \"0-9\": 4e9}}}",
+        NULL);
     const popliner_costs_file_info *info = popliner_costs_file_get_info(file);
     const popliner_costs *costs = info->costs;
     assert_int_equal(popliner_costs_num_units(costs), 1);
@@ -248,6 +249,12 @@ static void a_name_is_enough(void **state) {
     assert_int_equal(info->ipu_speeds[1].millionths, 333333);
     assert_int_equal(info->ipu_speeds[2].ipu, 3);
     assert_int_equal(info->ipu_speeds[2].millionths, 2000000);
+    assert_int_equal(info->link_bandwidth.bytes, 2500000);
+    assert_int_equal(info->link_bandwidth.cycles, 1000000);
+    static const popliner_ipu_link links[] = {
+        {0, 9, {4000000000, 1}}, {0, 10, {1, 1000000}}, {2, 7, {3, 1}}};
+    assert_int_equal(info->num_ipu_links, 3);
+    assert_memory_equal(info->ipu_links, links, sizeof links);
     popliner_costs_file_free(file);
     popliner_costs_file_free(NULL);
 }
@@ -563,6 +570,26 @@ static void refuses_wrong_values_by_their_place(void **state) {
          "devices.memories: \"01\" is not the number of a device, from 0 to 65535"},
         {HEAD AB ", \"devices\": {\"memories\": {\"1\": \"x\"}}}",
          "devices.memories.1: expected a whole number, found a text"},
+        {HEAD AB ", \"devices\": {\"bandwidth\": 0}}",
+         "devices.bandwidth: expected bytes in a unit of time, from 0.000001 to 281474976710656"},
+        {HEAD AB ", \"devices\": {\"bandwidth\": \"4\"}}",
+         "devices.bandwidth: expected bytes in a unit of time, from 0.000001 to 281474976710656"},
+        {HEAD AB ", \"devices\": {\"links\": 4}}",
+         "devices.links: expected an object, found a number"},
+        {HEAD AB ", \"devices\": {\"links\": {\"0-1\": -1}}}",
+         "devices.links.0-1: expected bytes in a unit of time, from 0.000001 to 281474976710656"},
+        {HEAD AB ", \"devices\": {\"links\": {\"0-1\": 5e14}}}",
+         "devices.links.0-1: expected bytes in a unit of time, from 0.000001 to 281474976710656"},
+        {HEAD AB ", \"devices\": {\"links\": {\"0\": 1}}}",
+         "devices.links: \"0\" is not a link of two devices from 0 to 65535, like \"0-1\""},
+        {HEAD AB ", \"devices\": {\"links\": {\"1-01\": 1}}}",
+         "devices.links: \"1-01\" is not a link of two devices from 0 to 65535, like \"0-1\""},
+        {HEAD AB ", \"devices\": {\"links\": {\"1-1\": 1}}}",
+         "devices.links: \"1-1\" is not a link of two devices from 0 to 65535, like \"0-1\""},
+        {HEAD AB ", \"devices\": {\"count\": 2, \"links\": {\"1-2\": 1}}}",
+         "devices.links: \"1-2\" is not a link of two devices from 0 to 1, like \"0-1\""},
+        {HEAD AB ", \"devices\": {\"links\": {\"0-1\": 1, \"1-0\": 1}}}",
+         "devices.links: the link 0-1 is there twice"},
         {HEAD AB ", \"devices\": {\"speeds\": 2}}",
          "devices.speeds: expected an object, found a number"},
         {HEAD AB ", \"devices\": {\"count\": 2, \"speeds\": {\"2\": 1}}}",

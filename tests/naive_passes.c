@@ -360,3 +360,31 @@ uint64_t naive_cycles(const naive_passes *n, size_t first_unit, size_t last_unit
     }
     return cycles;
 }
+
+/* When the nearest unit before the last layer that works backward begins to. */
+static size_t begin_of_backward(const naive_passes *n) {
+    for (size_t unit = n->last_layer; unit-- > 0;)
+        for (size_t step = n->turn; step < n->c->profile->num_steps; step++)
+            if (works(n, step) == unit)
+                return step;
+    return 0;
+}
+
+uint64_t naive_forward_cycles(const naive_passes *n, size_t unit) {
+    const popliner_profile *p = n->c->profile;
+    uint64_t cycles = 0;
+    if (!n->trains)
+        return 0;
+    size_t end = unit < n->last_layer ? n->turn : begin_of_backward(n);
+    for (size_t step = 0; step < end; step++) {
+        uint32_t operation = n->c->operations->step_operation[step];
+        if (operation == PL_NONE || !n->runs[step] ||
+            popliner_chain_unit_of(n->chain, operation) != unit)
+            continue;
+        uint64_t times = 1;
+        for (size_t at = step; p->step_parent[at] != PL_NONE; at = p->step_parent[at])
+            times *= p->program_repeats[p->step_program[p->step_parent[at]]];
+        cycles += times * p->program_cycles[p->step_program[step]];
+    }
+    return cycles;
+}

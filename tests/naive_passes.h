@@ -46,4 +46,7 @@ void naive_stash(const naive_passes *n, popliner_recompute recompute, size_t fir
 /* The cycles of the steps of the interval, without what crosses its cuts. */
 uint64_t naive_cycles(const naive_passes *n, size_t first_unit, size_t last_unit);
 
+/* Those of a unit that its forward pass has at most, as docs/internals/memory-models.md has it. */
+uint64_t naive_forward_cycles(const naive_passes *n, size_t unit);
+
 #endif

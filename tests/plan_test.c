@@ -33,7 +33,7 @@ static pl_problem example_problem(const popliner_costs *costs, popliner_solver_o
     return problem;
 }
 
-/* The plan 0 | 1 2 | 3: peaks 10, 21, 13; cuts 100 and 300. */
+/* The plan 0 | 1 2 | 3: peaks 10, 21, 13; cuts 100 and 300; proven for memory and traffic. */
 static void example_plan(const pl_problem *problem, popliner_plan *plan) {
     pl_split split = {0};
     assert_true(pl_split_append(&split, 0));
@@ -41,6 +41,10 @@ static void example_plan(const pl_problem *problem, popliner_plan *plan) {
     assert_true(pl_split_append(&split, 3));
     assert_int_equal(pl_plan_fill(problem, &split, false, plan, NULL), POPLINER_OK);
     pl_split_clear(&split);
+    plan->values[plan->num_values++] =
+        (popliner_plan_value){POPLINER_OBJECTIVE_MEMORY, 21, 21, POPLINER_PROOF_DYNAMIC_PROGRAM};
+    plan->values[plan->num_values++] =
+        (popliner_plan_value){POPLINER_OBJECTIVE_TRAFFIC, 400, 400, POPLINER_PROOF_DYNAMIC_PROGRAM};
 }
 
 static void fills_a_plan(void **state) {
@@ -76,6 +80,28 @@ static void fills_a_plan(void **state) {
     popliner_costs_free(costs);
 }
 
+/* What is not proven may have a smaller bound, and so may what was given away for the next. */
+static void bounds_may_be_below_values(void **state) {
+    (void)state;
+    popliner_costs *costs = example_costs();
+    for (int round = 0; round < 2; ++round) {
+        popliner_plan plan = {0};
+        popliner_solver_options options;
+        pl_filter filter;
+        pl_problem problem = example_problem(costs, &options, &filter);
+        example_plan(&problem, &plan);
+        plan.values[0].bound = 20;
+        if (round == 0)
+            plan.values[0].proof = POPLINER_PROOF_NONE;
+        else
+            options.slack_percent = 10;
+        assert_int_equal(pl_plan_check(&problem, &filter, &plan, NULL), POPLINER_OK);
+        pl_plan_clear(&plan);
+        pl_problem_free(&problem);
+    }
+    popliner_costs_free(costs);
+}
+
 /* Each of the mistakes alone makes the check fail. */
 static void finds_every_mistake(void **state) {
     (void)state;
@@ -84,7 +110,7 @@ static void finds_every_mistake(void **state) {
                                              POPLINER_CUT_REQUIRED, POPLINER_CUT_FREE};
     static const popliner_pair pair = {0, 1};
     static const popliner_placement placement = {1, 0};
-    for (int mistake = 0; mistake < 21; ++mistake) {
+    for (int mistake = 0; mistake < 30; ++mistake) {
         popliner_plan plan = {0};
         popliner_error error = {0};
         popliner_solver_options options;
@@ -163,6 +189,35 @@ static void finds_every_mistake(void **state) {
             options.placements = &placement;
             options.num_placements = 1;
             break;
+        case 21:
+            plan.spread = 10;
+            break;
+        case 22:
+            plan.stages[1].cycles = 1;
+            break;
+        case 23: /* what is cut where is wrong, but not the sum */
+            plan.stages[0].cut_bytes = 300;
+            plan.stages[1].cut_bytes = 100;
+            break;
+        case 24: /* less than the stages need */
+            plan.values[0].value = plan.values[0].bound = 20;
+            break;
+        case 25: /* fewer bytes than are cut */
+            plan.values[1].value = plan.values[1].bound = 399;
+            break;
+        case 26: /* no split has so little, but this one has */
+            plan.values[0].bound = 22;
+            break;
+        case 27: /* proven, though not the best */
+            plan.values[0].bound = 20;
+            break;
+        case 28:
+            plan.values[1].bound = 100;
+            break;
+        case 29: /* nothing is given away of the last one */
+            options.slack_percent = 50;
+            plan.values[1].bound = 300;
+            break;
         }
         assert_int_equal(pl_plan_check(&problem, &filter, &plan, &error), POPLINER_ERROR_INTERNAL);
         assert_true(error.message[0] != '\0');
@@ -175,6 +230,7 @@ static void finds_every_mistake(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fills_a_plan),
+        cmocka_unit_test(bounds_may_be_below_values),
         cmocka_unit_test(finds_every_mistake),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

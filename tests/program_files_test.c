@@ -108,6 +108,8 @@ static const kind kinds[] = {
      100},
     {"whole_numbers", {0, CONSTRAINTS | MEMORY_LIMIT | PIPELINE | DEVICE_MAP, 1, 1}, 60},
     {"speeds", {SPEEDS | FRACTIONS, MEMORY_LIMIT | DEVICE_MAP, 1, 1}, 150},
+    {"links", {LINKS | FRACTIONS, MEMORY_LIMIT | DEVICE_MAP | PIPELINE, 1, 1}, 150},
+    {"links_and_speeds", {LINKS | SPEEDS | FRACTIONS, MEMORY_LIMIT | DEVICE_MAP, 1, 1}, 60},
     {"everything",
      {FRACTIONS, CONSTRAINTS | MEMORY_LIMIT | IPU_LIMITS | PIPELINE | DEVICE_MAP, 1, 1},
      100},
@@ -115,20 +117,31 @@ static const kind kinds[] = {
 
 enum { NUM_KINDS = sizeof kinds / sizeof *kinds };
 
-/* The cycles of a stage on its IPU, which its place in the chain tells. */
+static size_t ipu_of(const popliner_solver_options *o, size_t stage) {
+    return o->num_mapped_stages > 0 ? o->device_map[stage] : stage;
+}
+
+/* The cycles of a stage on its IPU, which its place in the chain tells, and of its cuts. */
 static uint64_t cycles_of(const popliner_costs *costs, const popliner_solver_options *o,
                           const reply *r, const chosen *c) {
     uint64_t cycles = popliner_costs_cycles(costs, c->first_unit, c->last_unit);
+    uint64_t on_links = 0;
     size_t stage = 0;
     for (size_t i = 0; i < r->num_stages; ++i)
         stage += r->stages[i].first_unit < c->first_unit;
-    size_t ipu = o->num_mapped_stages > 0 ? o->device_map[stage] : stage;
+    size_t ipu = ipu_of(o, stage);
+    if (c->first_unit > 0)
+        on_links += brute_link_cycles(o, ipu_of(o, stage - 1), ipu,
+                                      popliner_costs_cut(costs, c->first_unit));
+    if (stage + 1 < r->num_stages)
+        on_links += brute_link_cycles(o, ipu, ipu_of(o, stage + 1),
+                                      popliner_costs_cut(costs, c->last_unit + 1));
     for (size_t i = 0; i < o->num_ipu_speeds; ++i) {
         uint64_t speed = o->ipu_speeds[i].millionths;
         if (o->ipu_speeds[i].ipu == ipu)
-            return cycles / speed * 1000000 + (cycles % speed * 1000000 + speed - 1) / speed;
+            cycles = cycles / speed * 1000000 + (cycles % speed * 1000000 + speed - 1) / speed;
     }
-    return cycles;
+    return cycles + on_links;
 }
 
 /* What the stages chosen by CBC are worth by the table of costs, where that is easily told; else

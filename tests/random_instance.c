@@ -133,8 +133,7 @@ static void fill_cuts(instance *in, unsigned features) {
 
 /* Makes some intervals larger, so that a longer one needs less; a few are forbidden. No stage needs
  * less further from the end. Sums are then the shared peaks. */
-static void spoil_order(instance *in, size_t most_stages) {
-    bool spoils_peaks = below(in, 4) != 0;
+static void spoil_order(instance *in, size_t most_stages, bool spoils_peaks) {
     for (size_t i = 0; i < in->num_units; ++i)
         for (size_t j = i; j < in->num_units; ++j) {
             uint64_t more = below(in, 3) == 0 ? below(in, 5) : 0;
@@ -397,6 +396,36 @@ static void draw_speeds(instance *in) {
     o->ipu_speeds = in->ipu_speeds;
 }
 
+/* Mostly of IPUs that follow each other. */
+static void draw_links(instance *in) {
+    static const popliner_bandwidth bandwidths[] = {{1, 1}, {2, 1}, {3, 1}, {10, 1},  {1000, 1},
+                                                    {1, 3}, {7, 2}, {5, 4}, {1, 1000}};
+    enum { NUM_BANDWIDTHS = sizeof bandwidths / sizeof *bandwidths };
+    popliner_solver_options *o = &in->options;
+    if (below(in, 3) != 0)
+        o->link_bandwidth = bandwidths[below(in, NUM_BANDWIDTHS)];
+    for (size_t tries = below(in, MOST_RANDOM_ENTRIES + 1); tries > 0; --tries) {
+        size_t most = o->num_mapped_stages > 0 ? o->num_mapped_stages : o->max_stages;
+        size_t stage = below(in, most);
+        size_t next = below(in, 4) == 0 ? below(in, most + 1) : stage + 1;
+        bool is_mapped = o->num_mapped_stages > 0;
+        size_t first = is_mapped ? o->device_map[stage] : stage;
+        size_t second = is_mapped && next < most ? o->device_map[next] : next;
+        bool is_new = first != second;
+        for (size_t i = 0; i < o->num_ipu_links; ++i)
+            is_new =
+                is_new &&
+                !(in->ipu_links[i].first_ipu == first && in->ipu_links[i].second_ipu == second) &&
+                !(in->ipu_links[i].first_ipu == second && in->ipu_links[i].second_ipu == first);
+        popliner_ipu_link link = {first, second, bandwidths[below(in, NUM_BANDWIDTHS)]};
+        if (below(in, 2) == 0)
+            link = (popliner_ipu_link){second, first, link.bandwidth};
+        if (is_new)
+            in->ipu_links[o->num_ipu_links++] = link;
+    }
+    o->ipu_links = in->ipu_links;
+}
+
 void draw_instance(const instance_wish *wish, uint64_t seed, instance *in) {
     static const double slacks[] = {1, 10, 12.5, 25, 50, 100, 300};
     /* each test has instances of its own */
@@ -438,13 +467,13 @@ void draw_instance(const instance_wish *wish, uint64_t seed, instance *in) {
                      POPLINER_OK);
     fill_peaks(in, most_stages);
     fill_cuts(in, features);
-    bool needs_cycles = below(in, 2) == 0 || (features & SPEEDS) != 0;
+    bool needs_cycles = below(in, 2) == 0 || (features & (SPEEDS | LINKS)) != 0;
     for (size_t i = 0; i < o->num_objectives; ++i)
         needs_cycles = needs_cycles || in->objectives[i] == POPLINER_OBJECTIVE_CYCLES;
     if (needs_cycles)
         fill_cycles(in, features);
-    if ((features & UNORDERED) != 0)
-        spoil_order(in, most_stages);
+    if ((features & (UNORDERED | SHRINKING_CYCLES)) != 0)
+        spoil_order(in, most_stages, (features & UNORDERED) != 0 && below(in, 4) != 0);
     in->is_shared_peak_known = below(in, 3) != 0;
     if (in->is_shared_peak_known)
         /* true of all of them, but the solver has to do without the promise, too */
@@ -453,6 +482,8 @@ void draw_instance(const instance_wish *wish, uint64_t seed, instance *in) {
     draw_limits(in, features);
     if ((features & SPEEDS) != 0)
         draw_speeds(in);
+    if ((features & LINKS) != 0)
+        draw_links(in);
 }
 
 bool has_shared_ipus(const popliner_solver_options *options) {
@@ -537,6 +568,12 @@ void print_instance(const instance *in) {
     print_error("}, .ipu_speeds = {");
     for (size_t i = 0; i < o->num_ipu_speeds; ++i)
         print_error("{%zu, %" PRIu64 "} ", o->ipu_speeds[i].ipu, o->ipu_speeds[i].millionths);
+    print_error("}, .link_bandwidth = {%" PRIu64 ", %" PRIu64 "}, .ipu_links = {",
+                o->link_bandwidth.bytes, o->link_bandwidth.cycles);
+    for (size_t i = 0; i < o->num_ipu_links; ++i)
+        print_error("{%zu, %zu, {%" PRIu64 ", %" PRIu64 "}} ", o->ipu_links[i].first_ipu,
+                    o->ipu_links[i].second_ipu, o->ipu_links[i].bandwidth.bytes,
+                    o->ipu_links[i].bandwidth.cycles);
     print_error("}, .min_units = %zu, .max_units = %zu,\n", o->min_units, o->max_units);
     print_error(" .counted_units = {");
     for (size_t unit = 0; o->counted_units != NULL && unit < in->num_units; ++unit)

@@ -38,6 +38,8 @@ enum {
     FRACTIONS = 1 << 13,     /* numbers in billionths, with digits behind the point; never drawn */
     UNORDERED = 1 << 14,     /* some longer intervals need less, in bytes or cycles or both */
     SPEEDS = 1 << 15,        /* of IPUs; costs have cycles, and stages share none */
+    SHRINKING_CYCLES = 1 << 16, /* some longer intervals take fewer cycles; bytes never shrink */
+    LINKS = 1 << 17,            /* between IPUs, with bandwidths of their own; as with SPEEDS */
     CONSTRAINTS = CUT_RULES | NUM_UNITS | COUNTED_UNITS | PAIRS | PLACEMENTS,
 };
 
@@ -63,6 +65,7 @@ typedef struct instance {
     popliner_objective objectives[POPLINER_NUM_OBJECTIVES];
     popliner_ipu_limit ipu_limits[MOST_RANDOM_ENTRIES];
     popliner_ipu_speed ipu_speeds[MOST_RANDOM_ENTRIES];
+    popliner_ipu_link ipu_links[MOST_RANDOM_ENTRIES];
     popliner_cut_rule cut_rules[MOST_RANDOM_UNITS];
     uint8_t counted_units[MOST_RANDOM_UNITS];
     popliner_pair pairs[MOST_RANDOM_ENTRIES];

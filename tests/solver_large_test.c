@@ -421,7 +421,7 @@ static void chains_of_some_units(void **state) {
     }
 }
 
-/* GLPK's word is asked for, too, where it can give it. */
+/* The same by GLPK alone, where it is quick enough. */
 static void chains_for_glpk(void **state) {
     (void)state;
     check_lists((sizes){20, 6, false, false, 20}, POPLINER_METHOD_ILP, 11);

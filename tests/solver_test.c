@@ -10,7 +10,7 @@
 #include "solve/glpk_session.h"
 #include "solve/no_goods.h"
 #include "solve/plan_data.h"
-#include "solve/second_opinion.h"
+#include "solve/straight_programs.h"
 
 #include <glpk.h>
 #include <math.h>
@@ -113,7 +113,8 @@ static popliner_costs *random_costs(table_kind kind, size_t num_units, uint64_t 
 
 /* What a listener heard. */
 typedef struct heard {
-    size_t num_debug;
+    size_t num_programs; /* that GLPK was given */
+    size_t num_debug;    /* messages for those who look for mistakes, these among them */
     size_t num_warnings;
     char warning[300];
 } heard;
@@ -123,13 +124,15 @@ static void hear(void *user, popliner_level level, const char *text) {
     assert_null(strchr(text, '\n'));
     if (level == POPLINER_LEVEL_DEBUG)
         ++what->num_debug;
+    if (strncmp(text, "integer program:", strlen("integer program:")) == 0)
+        ++what->num_programs;
     if (level == POPLINER_LEVEL_WARNING) {
         ++what->num_warnings;
         snprintf(what->warning, sizeof what->warning, "%s", text);
     }
 }
 
-/* Solves without a time limit; only answers to which GLPK found its own way pass. */
+/* Solves without a time limit. GLPK is asked if that is what is wanted, else never. */
 static popliner_status solve(const popliner_costs *costs, popliner_method method, size_t max_stages,
                              uint64_t max_stage_bytes, popliner_plan *plan) {
     heard what = {0};
@@ -141,7 +144,11 @@ static popliner_status solve(const popliner_costs *costs, popliner_method method
     popliner_error error = {0};
     *plan = (popliner_plan){0};
     popliner_status status = pl_solve(costs, &options, plan, &error);
-    assert_int_equal(what.num_warnings, 0); /* the integer program did its part */
+    assert_int_equal(what.num_warnings, 0);
+    if (method != POPLINER_METHOD_ILP)
+        assert_int_equal(what.num_programs, 0);
+    else if (plan->status == POPLINER_PLAN_OPTIMAL)
+        assert_true(what.num_programs > 0);
     if (status != POPLINER_OK)
         print_error("%s\n", error.message);
     return status;
@@ -284,48 +291,84 @@ static void programs_are_exact_by_themselves(void **state) {
     assert_in_range(num_found, 700, 3 * 60 * NUM_KINDS);
 }
 
-/* GLPK's second opinion: it agrees with what is so, and with nothing else. */
+/* Any split within the filter: as early cuts as there can be, whatever they cost. */
+static void find_first(const pl_straight_programs *asked, pl_split *split) {
+    bool is_stopped = true;
+    assert_int_equal(pl_straight_find_earliest(asked, split, &is_stopped, NULL), POPLINER_OK);
+    assert_false(is_stopped);
+    assert_true(split->num_stages > 0);
+}
+
+/* The best value by programs that begin with a claim: a split within the filter that is said to be
+ * the best. Whether it was. */
+static bool keeps_claim(const pl_straight_programs *asked, popliner_objective objective,
+                        uint64_t best) {
+    pl_split split = {0};
+    pl_objective_values values = {0};
+    pl_straight_answer answer;
+    find_first(asked, &split);
+    assert_int_equal(pl_split_evaluate(asked->problem, &split, &values, NULL, NULL), POPLINER_OK);
+    uint64_t claimed = pl_objective_value(&values, objective, false);
+    assert_int_equal(pl_straight_minimise(asked, objective, &split, &answer, NULL), POPLINER_OK);
+    assert_int_equal(pl_split_evaluate(asked->problem, &split, &values, NULL, NULL), POPLINER_OK);
+    assert_false(answer.is_stopped || answer.is_unproven);
+    assert_true(answer.bound == best);
+    assert_true(pl_objective_value(&values, objective, false) == best);
+    pl_split_clear(&split);
+    return claimed == best;
+}
+
+/* Whether programs find that no split has less of the objective than `best`. */
+static bool nothing_is_below(const pl_straight_programs *asked, popliner_objective objective,
+                             uint64_t best) {
+    pl_filter less = pl_filter_limited(asked->filter, objective, best - 1);
+    const pl_straight_programs stricter = {asked->problem, &less, asked->stop, NULL};
+    pl_split split = {0};
+    bool is_stopped = true;
+    assert_int_equal(pl_straight_find(&stricter, &split, &is_stopped, NULL), POPLINER_OK);
+    assert_false(is_stopped);
+    bool is_nothing = split.num_stages == 0;
+    pl_split_clear(&split);
+    return is_nothing;
+}
+
+/* Programs agree with what is so, and with nothing else: they know of a better split where a worse
+ * one is said to be the best, of one where there is said to be none, and of none where a claim is
+ * too good. They never ask the dynamic program. */
 static void finds_wrong_claims(void **state) {
     (void)state;
+    static const popliner_objective objectives[] = {
+        POPLINER_OBJECTIVE_MEMORY, POPLINER_OBJECTIVE_TRAFFIC, POPLINER_OBJECTIVE_IPUS};
     uint64_t seed = 13;
     size_t num_refuted = 0;
+    size_t num_too_good = 0;
     for (size_t instance = 0; instance < 200; ++instance) {
         size_t n = 2 + random_below(&seed, 9);
         popliner_costs *costs = random_costs(instance % 2 == 0 ? SHARING : TIES, n, &seed);
         popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
         options.max_stages = 1 + random_below(&seed, n);
+        options.objectives = objectives;
+        options.num_objectives = 3;
         pl_problem problem = {0};
         assert_int_equal(pl_problem_create(&problem, costs, &options, NULL, NULL), POPLINER_OK);
         brute_answer expected = brute_force(costs, &options);
-        const uint64_t *values = expected.split.values;
         pl_filter filter = pl_filter_of_limits(&problem);
-        filter.max_peak_bytes = values[POPLINER_OBJECTIVE_MEMORY];
-        popliner_error error = {0};
-        uint64_t cut_bytes = values[POPLINER_OBJECTIVE_TRAFFIC];
-        assert_int_equal(pl_second_opinion(&problem, &filter, PL_GOAL_FEWEST_CUT_BYTES, &cut_bytes,
-                                           &never, NULL, &error),
-                         POPLINER_OK);
-        cut_bytes += 100;
-        assert_int_equal(pl_second_opinion(&problem, &filter, PL_GOAL_FEWEST_CUT_BYTES, &cut_bytes,
-                                           &never, NULL, &error),
-                         POPLINER_ERROR_INTERNAL);
-        assert_int_equal(
-            pl_second_opinion(&problem, &filter, PL_GOAL_FEWEST_STAGES, NULL, &never, NULL, &error),
-            POPLINER_ERROR_INTERNAL);
-        if (filter.max_peak_bytes > 0) {
-            --filter.max_peak_bytes;
-            assert_int_equal(pl_second_opinion(&problem, &filter, PL_GOAL_FEWEST_STAGES, NULL,
-                                               &never, NULL, &error),
-                             POPLINER_OK);
-            cut_bytes = 0;
-            num_refuted +=
-                pl_second_opinion(&problem, &filter, PL_GOAL_FEWEST_CUT_BYTES, &cut_bytes, &never,
-                                  NULL, &error) == POPLINER_ERROR_INTERNAL;
+        const pl_straight_programs asked = {&problem, &filter, &never, NULL};
+        for (size_t i = 0; i < 3; ++i) {
+            uint64_t best = expected.split.values[objectives[i]];
+            num_refuted += !keeps_claim(&asked, objectives[i], best);
+            if (best > 0) {
+                assert_true(nothing_is_below(&asked, objectives[i], best));
+                ++num_too_good;
+            }
+            assert_false(nothing_is_below(&asked, objectives[i], best + 1));
+            filter = pl_filter_limited(&filter, objectives[i], best);
         }
         pl_problem_free(&problem);
         popliner_costs_free(costs);
     }
-    assert_in_range(num_refuted, 100, 200);
+    assert_in_range(num_refuted, 100, 500);
+    assert_in_range(num_too_good, 400, 600);
 }
 
 /* Cuts that differ by one byte at 2^50 look the same to GLPK: the splits that it cannot tell apart
@@ -685,7 +728,7 @@ static void keeps_glpk_off_the_terminal(void **state) {
     popliner_costs *costs = random_costs(SHARING, 30, &seed);
     heard what = {0};
     const popliner_listener listener = {.user = &what, .message = hear};
-    const popliner_solver_options options = {.method = POPLINER_METHOD_AUTO,
+    const popliner_solver_options options = {.method = POPLINER_METHOD_ILP,
                                              .max_stages = 5,
                                              .max_stage_bytes = UINT64_MAX,
                                              .listener = &listener};
@@ -706,7 +749,8 @@ static void keeps_glpk_off_the_terminal(void **state) {
     close(output);
     close(errors);
     assert_int_equal(status, POPLINER_OK);
-    assert_in_range(what.num_debug, 1, 3);
+    assert_in_range(what.num_programs, 3, 20);
+    assert_int_equal(what.num_debug, what.num_programs);
     fseek(terminal, 0, SEEK_END);
     assert_int_equal(ftell(terminal), 0);
     fclose(terminal);

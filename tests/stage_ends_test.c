@@ -2,6 +2,7 @@
  * of random instances; where needs never shrink, and where some do.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "brute_force.h"
 #include "random_instance.h"
 #include "test_data.h"
 
@@ -34,13 +35,36 @@ static bool keeps_shape(const popliner_solver_options *o, size_t num_units, size
     return size >= o->min_units && (o->max_units == 0 || size <= o->max_units);
 }
 
-/* Whether it may be the stage on an IPU, with so many to come. */
-static bool may_be(const instance *in, const pl_filter *filter, size_t ipu,
+/* The IPU of a place, or SIZE_MAX where there is none. */
+static size_t ipu_at(const pl_problem *p, size_t place) {
+    if (p->is_mapped)
+        return place < p->options->num_mapped_stages ? p->options->device_map[place] : SIZE_MAX;
+    return place;
+}
+
+/* The cycles of units at a place. */
+static uint64_t cycles_of(const instance *in, const pl_problem *p, size_t place, size_t first,
+                          size_t last) {
+    const popliner_solver_options *o = &in->options;
+    size_t ipu = ipu_at(p, place);
+    size_t before = place > 0 ? ipu_at(p, place - 1) : SIZE_MAX;
+    uint64_t cycles = brute_speed_cycles(o, ipu, popliner_costs_cycles(in->costs, first, last));
+    if (first > 0)
+        cycles += brute_link_cycles(o, before, ipu, popliner_costs_cut(in->costs, first));
+    if (last + 1 < in->num_units)
+        cycles += brute_link_cycles(o, ipu, ipu_at(p, place + 1),
+                                    popliner_costs_cut(in->costs, last + 1));
+    return cycles;
+}
+
+/* Whether it may be the stage at a place, with so many to come. */
+static bool may_be(const instance *in, const pl_problem *p, const pl_filter *filter, size_t place,
                    const popliner_interval *stage) {
     const popliner_solver_options *o = &in->options;
+    size_t ipu = ipu_at(p, place);
     uint64_t bytes =
         popliner_costs_peak(in->costs, stage->first_unit, stage->last_unit, stage->stages_to_end);
-    uint64_t cycles = popliner_costs_cycles(in->costs, stage->first_unit, stage->last_unit);
+    uint64_t cycles = cycles_of(in, p, place, stage->first_unit, stage->last_unit);
     uint64_t limit = filter->plain_limit_bytes;
     for (size_t i = 0; i < o->num_ipu_limits && !filter->ignores_ipu_limits; ++i)
         if (o->ipu_limits[i].ipu == ipu)
@@ -66,15 +90,19 @@ static pl_filter draw_filter(const instance *in, const pl_problem *p, uint64_t *
     size_t first = below(random, n);
     size_t last = first + below(random, n - first);
     uint64_t peak = popliner_costs_peak(in->costs, first, last, 1);
-    uint64_t cycles = popliner_costs_cycles(in->costs, first, last);
+    uint64_t cycles = cycles_of(in, p, below(random, p->max_stages), first, last);
+    uint64_t fewest = cycles_of(in, p, below(random, p->max_stages), first, first);
+    /* speeds and links are looked at only if cycles are an objective */
+    bool has_cycles = in->objectives[0] == POPLINER_OBJECTIVE_CYCLES ||
+                      (in->options.num_ipu_speeds == 0 && p->links.cycles == NULL);
     if (below(random, 2) == 0 && peak != POPLINER_PEAK_FORBIDDEN)
         filter.max_peak_bytes = peak;
-    if (below(random, 3) == 0)
+    if (below(random, 3) == 0 && has_cycles)
         filter.max_cycles = cycles;
     if (below(random, 3) == 0 && popliner_costs_peak(in->costs, first, first, 1) < peak)
         filter.min_peak_bytes = popliner_costs_peak(in->costs, first, first, 1);
-    if (below(random, 4) == 0)
-        filter.min_cycles = popliner_costs_cycles(in->costs, first, first);
+    if (below(random, 4) == 0 && has_cycles)
+        filter.min_cycles = fewest;
     filter.ignores_ipu_limits = below(random, 4) == 0;
     return filter;
 }
@@ -90,19 +118,25 @@ static bool has_end(const pl_stage_ends *ends, const pl_problem *p, size_t first
 static void check_ends(const instance *in, const pl_problem *p, const pl_filter *filter,
                        size_t num_stages, size_t *num_ordered) {
     pl_stage_ends ends = {0};
+    pl_stage_ends around = {0}; /* of any cycles and of no least bytes */
     const pl_begin_range all = {0, in->num_units - 1};
     uint8_t ok[MOST_RANDOM_UNITS];
     for (size_t stage = 0; stage < num_stages; ++stage) {
         size_t to_end = num_stages - stage;
         pl_stage_rule rule = pl_stage_rule_of(p, filter, stage, to_end);
-        assert_int_equal(pl_stage_ends_find(&ends, &rule, all, NULL, NULL), POPLINER_OK);
+        pl_stage_rule wider = pl_stage_rule_outer(&rule);
+        wider.min_peak_bytes = 0;
+        assert_int_equal(pl_stage_ends_find(&around, &wider, all, NULL, NULL), POPLINER_OK);
+        assert_int_equal(
+            pl_stage_ends_find(&ends, &rule, all, stage % 2 == 0 ? NULL : &around, NULL),
+            POPLINER_OK);
         assert_int_equal(ends.is_ordered, pl_stage_rule_is_ordered(&rule));
         *num_ordered += ends.is_ordered;
         for (size_t first = 0; first < in->num_units; ++first) {
             pl_problem_mark(p, filter, stage, to_end, first, ok);
             for (size_t last = first; last < in->num_units; ++last) {
                 const popliner_interval interval = {first, last, to_end};
-                bool expected = may_be(in, filter, pl_problem_ipu(p, stage), &interval);
+                bool expected = may_be(in, p, filter, stage, &interval);
                 assert_int_equal(has_end(&ends, p, first, last + 1), expected);
                 assert_int_equal(pl_stage_rule_allows(&rule, first, last + 1), expected);
                 assert_int_equal(ok[last - first], expected);
@@ -114,6 +148,7 @@ static void check_ends(const instance *in, const pl_problem *p, const pl_filter 
         }
     }
     pl_stage_ends_free(&ends);
+    pl_stage_ends_free(&around);
 }
 
 /* Places behind the special ones are alike. */
@@ -124,8 +159,8 @@ static void check_special(const instance *in, const pl_problem *p, const pl_filt
         for (size_t first = 0; first < in->num_units; ++first)
             for (size_t last = first; last < in->num_units; ++last) {
                 const popliner_interval interval = {first, last, 1};
-                assert_int_equal(may_be(in, filter, pl_problem_ipu(p, stage), &interval),
-                                 may_be(in, filter, pl_problem_ipu(p, stage + 1), &interval));
+                assert_int_equal(may_be(in, p, filter, stage, &interval),
+                                 may_be(in, p, filter, stage + 1, &interval));
             }
 }
 
@@ -144,7 +179,7 @@ static void check_reach(const instance *in, const pl_problem *p, const pl_filter
         for (size_t first = 0; first < n; ++first)
             for (size_t last = first; last < n; ++last) {
                 const popliner_interval at = {first, last, num_stages - stage};
-                if (from_start[stage][first] && may_be(in, filter, pl_problem_ipu(p, stage), &at))
+                if (from_start[stage][first] && may_be(in, p, filter, stage, &at))
                     from_start[stage + 1][last + 1] = true;
             }
     for (size_t stage = num_stages; stage-- > 0;) {
@@ -154,7 +189,7 @@ static void check_reach(const instance *in, const pl_problem *p, const pl_filter
             for (size_t last = first; last < n; ++last) {
                 const popliner_interval at = {first, last, num_stages - stage};
                 if (!from_start[stage][first] || !to_end[stage + 1][last + 1] ||
-                    !may_be(in, filter, pl_problem_ipu(p, stage), &at))
+                    !may_be(in, p, filter, stage, &at))
                     continue;
                 to_end[stage][first] = true;
                 memset(expected + first, 1, last - first + 1);
@@ -169,38 +204,59 @@ static void check_reach(const instance *in, const pl_problem *p, const pl_filter
     pl_reachability_free(&r);
 }
 
-static void finds_what_may_be_a_stage(void **state) {
-    (void)state;
-    static const instance_wish wish = {
-        0, CONSTRAINTS | MEMORY_LIMIT | IPU_LIMITS | PIPELINE | DEVICE_MAP | UNORDERED, 1, 1};
-    size_t num_ordered = 0;
+static void check_wish(const instance_wish *wish, size_t num_instances, size_t *num_ordered) {
     size_t num_taken = 0;
     uint64_t random = 11;
-    for (uint64_t seed = 0; seed < 4000; ++seed) {
+    *num_ordered = 0;
+    for (uint64_t seed = 0; seed < num_instances; ++seed) {
         instance in;
         pl_problem p = {0};
         if (!test_takes_case(seed, 4))
             continue;
-        draw_instance(&wish, seed, &in);
+        draw_instance(wish, seed, &in);
         assert_int_equal(pl_problem_create(&p, in.costs, &in.options, NULL, NULL), POPLINER_OK);
         pl_filter filter = draw_filter(&in, &p, &random);
         check_special(&in, &p, &filter);
         if (p.min_stages <= p.max_stages) {
             size_t most = p.max_stages < MOST_RANDOM_STAGES ? p.max_stages : MOST_RANDOM_STAGES;
             size_t num_stages = p.is_mapped ? p.min_stages : 1 + below(&random, most);
-            check_ends(&in, &p, &filter, num_stages, &num_ordered);
+            check_ends(&in, &p, &filter, num_stages, num_ordered);
             check_reach(&in, &p, &filter, num_stages);
         }
         num_taken++;
         pl_problem_free(&p);
         free_instance(&in);
     }
-    assert_true(num_ordered > num_taken / 2);
+    assert_true(num_taken > 0);
+    *num_ordered = 100 * *num_ordered / num_taken; /* stages of a hundred instances */
+}
+
+enum { SOMETIMES = CONSTRAINTS | MEMORY_LIMIT | IPU_LIMITS | PIPELINE | DEVICE_MAP };
+
+static void finds_what_may_be_a_stage(void **state) {
+    (void)state;
+    static const instance_wish wish = {0, SOMETIMES | UNORDERED, 1, 1};
+    size_t num_ordered;
+    check_wish(&wish, 4000, &num_ordered);
+    assert_true(num_ordered > 50);
+}
+
+static void knows_speeds_and_links(void **state) {
+    (void)state;
+    static const instance_wish wishes[] = {{SPEEDS, SOMETIMES, 1, 1},
+                                           {LINKS, SOMETIMES, 1, 1},
+                                           {LINKS | UNORDERED, SOMETIMES, 1, 1},
+                                           {SPEEDS | LINKS, SOMETIMES, 1, 1}};
+    for (size_t i = 0; i < sizeof wishes / sizeof *wishes; ++i) {
+        size_t num_ordered;
+        check_wish(&wishes[i], 3000, &num_ordered);
+    }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_what_may_be_a_stage),
+        cmocka_unit_test(knows_speeds_and_links),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

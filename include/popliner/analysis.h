@@ -31,6 +31,7 @@
 #include "popliner/operations.h"
 #include "popliner/pipeline.h"
 #include "popliner/profile.h"
+#include "popliner/replicas.h"
 #include "popliner/solver.h"
 #include "popliner/stage.h"
 
@@ -81,13 +82,20 @@ typedef struct popliner_request {
     const popliner_solver_options *solver;
     popliner_calibration calibration; /* what compiled pipelines taught; not for the greedy one */
     popliner_copies copies;           /* instead of the schedule's, see popliner/pipeline.h */
+    /* What each stage recomputes, for popliner_analysis_evaluate alone, and none AUTO; NULL: all of
+     * them as `recompute` says. */
+    const popliner_recompute *stage_recomputes; /* [num_stage_recomputes] */
+    size_t num_stage_recomputes;
+    /* What AUTO chooses from: 1u << POPLINER_RECOMPUTE_FULL and so on; 0: all. */
+    unsigned recompute_ways;
 } popliner_request;
 
 #define POPLINER_REQUEST_INIT                                                                      \
     {                                                                                              \
         sizeof(popliner_request), POPLINER_MEMORY_MODEL_FULL, POPLINER_SCHEDULE_NONE,              \
             POPLINER_RECOMPUTE_NONE, POPLINER_EFFECTS_ALL, POPLINER_ACCUMULATORS_AUTO,             \
-            POPLINER_NEED_EXPECTED, NULL, {{0, 0, 0}, {0, 0, 0}}, POPLINER_COPIES_UNSET            \
+            POPLINER_NEED_EXPECTED, NULL, {{0, 0, 0}, {0, 0, 0}}, POPLINER_COPIES_UNSET, NULL, 0,  \
+            0                                                                                      \
     }
 
 /* ---- making ---- */
@@ -212,9 +220,12 @@ popliner_status popliner_analysis_measure_stages(popliner_analysis *analysis,
 
 /* What every stage of the chain would cost, as popliner_solve takes it: peaks in a pipeline of as
  * many stages as may be needed, cuts, cycles if the profile tells those of computing, and the peaks
- * of stages that share an IPU, which are measured when they are asked for. Of the solver's options
- * only max_stages and the device map are looked at. The caller frees *costs, before the analysis.
- * Errors: those of popliner_analysis_chain. Cost: two passes over the variables that programs
+ * of stages that share an IPU, which are measured when they are asked for. With full recomputation
+ * the cycles are with what is computed once more. They have what cuts take on links of
+ * POPLINER_LINK_BYTES_PER_SECOND, unless the solver's options have bandwidths of links: then
+ * popliner_solve adds it. Else only their max_stages and device map are looked at. The caller frees
+ * *costs, before the analysis. Errors: USAGE for POPLINER_RECOMPUTE_AUTO; those of
+ * popliner_analysis_chain. Cost: two passes over the variables that programs
  * touch, then for each tile O(variables + steps + units^2) and more where much is live; O(units^2 *
  * stages) where the stages were stored. */
 popliner_status popliner_analysis_costs(popliner_analysis *analysis,
@@ -222,18 +233,28 @@ popliner_status popliner_analysis_costs(popliner_analysis *analysis,
                                         popliner_error *error);
 
 /* Chooses the best split. Stages above the limits are measured only if nothing fits, to tell how
- * far they are above them. The caller frees *certificate, before the analysis. Errors: those of
- * popliner_analysis_chain and of popliner_solve. Cost: those of both. */
+ * far they are above them. With POPLINER_RECOMPUTE_AUTO every stage chooses what it recomputes, as
+ * popliner_variants_solve_costs has it: no split with any choices of the request's recompute_ways
+ * is better in the objectives. FULL takes the cycles of a stage's forward pass once more
+ * (docs/internals/memory-models.md). Of a profile that was compiled with recomputation NONE is
+ * wrong, and is to be left out of recompute_ways; of any other STANDARD never needs less than NONE.
+ * The certificate tells what each chose, and has no costs.
+ * The caller frees *certificate, before the analysis. Errors: those of popliner_analysis_chain and
+ * of popliner_solve; with AUTO USAGE for what popliner_variants_solve refuses, and where the
+ * profile tells no cycles of computing, or none of a forward pass. Cost: those of both; with AUTO
+ * two measurements. */
 popliner_status popliner_analysis_solve(popliner_analysis *analysis,
                                         const popliner_request *request,
                                         popliner_certificate **certificate, popliner_error *error);
 
 /* Measures a given split: first_units[num_cuts], ascending, are the units behind its cuts. Stage k
- * runs on IPU k, or where the device map says, which has to have as many stages. The plan of the
+ * runs on IPU k, or where the device map says, which has to have as many stages. It recomputes what
+ * the request's stage_recomputes[k] says, if there are any. The plan of the
  * certificate is INFEASIBLE if some IPU needs more than its limit, else FEASIBLE: nothing is looked
  * for or proven, cuts and cycles are not told, and constraints of the solver's options that are no
  * limits do nothing. The caller frees *certificate, before the analysis. Errors: USAGE for units
- * that are no split of the chain; those of popliner_analysis_chain. Cost: that of measuring each
+ * that are no split of the chain, for another number of stage_recomputes, and where stages on one
+ * IPU differ in theirs; those of popliner_analysis_chain. Cost: that of measuring each
  * IPU. */
 popliner_status popliner_analysis_evaluate(popliner_analysis *analysis,
                                            const popliner_request *request,
@@ -254,6 +275,22 @@ popliner_status popliner_analysis_diagnose(popliner_analysis *analysis,
 popliner_status popliner_analysis_pair_layers(popliner_analysis *analysis,
                                               const popliner_layer_pairs **pairs,
                                               popliner_error *error);
+
+/* Chooses how many stages and replicas pipelines of the profile have, as popliner_replicas_solve
+ * does. Of the options, `solver` is that of the request, and parameters are those that the profile
+ * trains: parameters in the sense of popliner/pipeline.h that are not for INFERENCE. Costs are
+ * those of the request, with copies for as many stages and micro-batches as each pipeline has;
+ * whatever these members are does not matter. The profile must have cycles of computing. The
+ * listener is told of the time, and warned as when a split is solved for. The caller frees
+ * *replicas. Errors: those of popliner_analysis_chain and of popliner_replicas_solve; USAGE for the
+ * greedy method. Cost: those of popliner_replicas_solve and of popliner_analysis_costs. Where
+ * copies follow stages or micro-batches, more is measured, once: all details of all stages, unless
+ * there are more than some hundred units, or a calibration; then each pipeline's costs are. */
+popliner_status popliner_analysis_solve_replicas(popliner_analysis *analysis,
+                                                 const popliner_request *request,
+                                                 const popliner_replicas_options *options,
+                                                 popliner_replicas **replicas,
+                                                 popliner_error *error);
 
 #ifdef __cplusplus
 }

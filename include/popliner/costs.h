@@ -46,6 +46,26 @@ enum {
     POPLINER_MOST_SPEED = POPLINER_SPEED_ONE * 1000,
 };
 
+/* What a link between two IPUs carries: so many bytes (at least 1) in so many cycles (at least 1).
+ * 0 of both: what is carried takes no time. */
+typedef struct popliner_bandwidth {
+    uint64_t bytes;
+    uint64_t cycles;
+} popliner_bandwidth;
+
+/* What a link carries in a second where nothing is said of it, as in the cycles of a profile. A Mk2
+ * IPU has ten IPU-Links of together 320 GB/s (Graphcore's description of the GC200); two of them
+ * lead to the next IPU: the 512 Gb/s of IPU-Link that the data sheet of the Bow-2000 gives
+ * (docs.graphcore.ai/projects/bow-2000-datasheet). */
+#define POPLINER_LINK_BYTES_PER_SECOND UINT64_C(64000000000)
+
+/* A link that has not the bandwidth of the others, between two different IPUs, in any order. */
+typedef struct popliner_ipu_link {
+    size_t first_ipu;
+    size_t second_ipu;
+    popliner_bandwidth bandwidth;
+} popliner_ipu_link;
+
 /* Owned by the caller that created it; free with popliner_costs_free. */
 typedef struct popliner_costs popliner_costs;
 
@@ -211,6 +231,12 @@ typedef struct popliner_costs_file_info {
     /* The speeds of IPUs that differ from that of the others, ascending by IPU. */
     const popliner_ipu_speed *ipu_speeds;
     size_t num_ipu_speeds;
+
+    /* The bandwidth of the links between IPUs, in the table's cycles; 0 of both if the file does
+     * not say. And the links that differ, ascending by their smaller IPU, then the larger one. */
+    popliner_bandwidth link_bandwidth;
+    const popliner_ipu_link *ipu_links;
+    size_t num_ipu_links;
 } popliner_costs_file_info;
 
 /* All that is handed out lives as long as the file. O(1). */

@@ -40,7 +40,8 @@ typedef enum popliner_recompute {
     POPLINER_RECOMPUTE_STANDARD,
     /* only the inputs of a stage are: what comes from earlier stages, and from the host */
     POPLINER_RECOMPUTE_FULL,
-    POPLINER_RECOMPUTE_AUTO, /* of files of costs: each stage chooses, see popliner/variants.h */
+    /* each stage chooses: see popliner_analysis_solve and popliner/variants.h */
+    POPLINER_RECOMPUTE_AUTO,
 } popliner_recompute;
 
 /* What a compiler adds to a stage that is compiled by itself: a set of bits. Only the full memory

@@ -57,10 +57,14 @@ typedef struct popliner_replicas_options {
     uint64_t bandwidth_cycles;
     popliner_replicas_costs costs; /* NULL: those that are given always hold */
     void *costs_user;
+    /* Where units share parameters: how many bytes of them an IPU has, each once. Instead of
+     * parameter_bytes, which add up; NULL: those. */
+    popliner_weight_function parameters;
+    void *parameters_user;
 } popliner_replicas_options;
 
 #define POPLINER_REPLICAS_OPTIONS_INIT                                                             \
-    { sizeof(popliner_replicas_options), NULL, 1, 1, 0, 1, NULL, 0, 1, NULL, NULL }
+    { sizeof(popliner_replicas_options), NULL, 1, 1, 0, 1, NULL, 0, 1, NULL, NULL, NULL, NULL }
 
 /* The best number of replicas for a number of IPUs that a pipeline has. */
 typedef struct popliner_replicas_candidate {
@@ -75,6 +79,8 @@ typedef struct popliner_replicas_candidate {
     bool is_proven;       /* no pipeline of as many IPUs has more throughput */
     /* INFEASIBLE, without stages, if there is none; NULL if the search was stopped before */
     const popliner_plan *plan;
+    /* [stages of the plan] the parameters of each; NULL without a pipeline or parameters */
+    const uint64_t *stage_parameter_bytes;
 } popliner_replicas_candidate;
 
 /* The answer. Owned by the caller; free with popliner_replicas_free. */
@@ -86,14 +92,22 @@ typedef struct popliner_replicas_summary {
                     stages; SIZE_MAX if nothing fits */
     bool is_stopped;
     bool is_proven; /* all candidates are */
+    /* If nothing fits, and the search was not stopped: the candidate that comes closest; SIZE_MAX
+     * if no split is allowed however much memory there is, or something fits. */
+    size_t closest;
+    /* Why nothing fits, for the closest candidate, or if there is none, for pipelines of any
+     * length: as popliner_solve tells it, with the best effort and what would be enough. So many
+     * IPUs, or bytes, are those of one pipeline. NULL if something fits, the search was stopped, or
+     * the solver's options want no reasons. */
+    const popliner_plan *reason;
 } popliner_replicas_summary;
 
 /* Tries every number of IPUs of a pipeline from 1 on, each with every number of replicas, and
- * solves each exactly: without chunks, no split has a larger throughput. With chunks the split is
- * one of the fewest cycles, whatever its parameters. `options` must not be NULL; costs must have
- * cycles. Errors: USAGE, MEMORY, INTERNAL, those of popliner_solve and of the callback.
+ * solves each exactly: no split has a larger throughput. `options` must not be NULL; costs must
+ * have cycles. Errors: USAGE, MEMORY, INTERNAL, those of popliner_solve and of the callbacks.
  * Cost: for each number of stages a solve for cycles for each split that has fewer parameters on
- * its fullest IPU and might be better, mostly one or two, and one for the other objectives. */
+ * its fullest IPU and might be better, mostly one or two, and one for the other objectives. If
+ * nothing fits, another one each for the largest tile, and one with reasons. */
 popliner_status popliner_replicas_solve(const popliner_costs *costs,
                                         const popliner_replicas_options *options,
                                         popliner_replicas **replicas, popliner_error *error);
@@ -103,6 +117,9 @@ const popliner_replicas_summary *popliner_replicas_get_summary(const popliner_re
 /* Candidate i, by the IPUs of a pipeline; NULL behind the last. */
 const popliner_replicas_candidate *popliner_replicas_candidate_at(const popliner_replicas *replicas,
                                                                   size_t i);
+
+/* The reason of the summary, which the caller then frees, and which is NULL there. */
+popliner_plan *popliner_replicas_take_reason(popliner_replicas *replicas);
 
 /* NULL is fine. */
 void popliner_replicas_free(popliner_replicas *replicas);

@@ -49,10 +49,12 @@ typedef enum popliner_plan_status {
 typedef struct popliner_plan_stage {
     size_t first_unit;
     size_t last_unit;
-    size_t ipu;          /* where it runs */
-    uint64_t peak_bytes; /* of the largest tile of its IPU, with all that runs there */
-    uint64_t cycles;     /* its own, at the speed of its IPU; 0 if the costs have none */
-    uint64_t cut_bytes;  /* over the cut behind it; 0 for the last one */
+    size_t ipu;           /* where it runs */
+    uint64_t peak_bytes;  /* of the largest tile of its IPU, with all that runs there */
+    uint64_t cycles;      /* its own, at the speed of its IPU and with what its cuts take on their
+                            links; 0 if the costs have none */
+    uint64_t cut_bytes;   /* over the cut behind it; 0 for the last one */
+    uint64_t link_cycles; /* what that takes on its link; 0 where links have no bandwidths */
 } popliner_plan_stage;
 
 /* What has shown that nothing is better, or that nothing fits. */
@@ -202,13 +204,12 @@ void popliner_plan_free(popliner_plan *plan);
 /* ---- what is asked ---- */
 
 typedef enum popliner_method {
-    /* What is fastest and proves its answer: the dynamic program, and GLPK's word that nothing is
-     * better in cut bytes and numbers of IPUs where its program is of a moderate size. Where stages
-     * share IPUs, a look at each split if there are no more than a million; else GLPK, or, where
-     * several IPUs are shared or it has learnt too much for its programs to stay small, an exact
-     * search over all stages. */
+    /* What is fastest and proves its answer: the dynamic program alone. Where stages share IPUs, a
+     * look at each split if there are no more than a million; else GLPK, or, where several IPUs are
+     * shared or it has learnt too much for its programs to stay small, an exact search over all
+     * stages. For a second opinion solve again by ILP. */
     POPLINER_METHOD_AUTO,
-    POPLINER_METHOD_DYNAMIC_PROGRAMMING, /* without GLPK; not where stages share IPUs */
+    POPLINER_METHOD_DYNAMIC_PROGRAMMING, /* alone; not where stages share IPUs */
     /* The algorithm of PopLiner 1.0.0, to the letter: for at least 3, then 2, then 1 units per
      * stage, for a target of 50, 60, ... 100 % of max_stage_bytes, stages are filled one after
      * another with as many units as keep the peak within the target; the first attempt that places
@@ -244,6 +245,11 @@ typedef struct popliner_placement {
     size_t unit;
     size_t ipu;
 } popliner_placement;
+
+/* How much of something, such as parameters, an IPU has with these stages (at least 1, ascending)
+ * on it: never less when a stage grows or another one comes. Their stages_to_end mean nothing. */
+typedef uint64_t (*popliner_weight_function)(void *user, const popliner_interval *stages,
+                                             size_t num_stages);
 
 /* What is asked for. Begin with POPLINER_SOLVER_OPTIONS_INIT. Arrays are the caller's; each may be
  * NULL with its number 0. */
@@ -290,15 +296,25 @@ typedef struct popliner_solver_options {
 
     const popliner_listener *listener; /* may be NULL */
 
-    /* [units], NULL for none: what the units of a stage may not add up to more of, such as
-     * parameters. Not among the constraints that a contradiction names. */
-    const uint64_t *unit_weights;
-    uint64_t max_stage_weight;
+    /* NULL for none: what no IPU may have more of, such as parameters. Not among the constraints
+     * that a contradiction names. */
+    popliner_weight_function ipu_weight;
+    void *ipu_weight_user;
+    uint64_t max_ipu_weight;
 
     /* IPUs with a speed of their own, none twice: the cycles of an IPU are those of its stages
      * divided by its speed, rounded up. Not where stages share IPUs. */
     const popliner_ipu_speed *ipu_speeds;
     size_t num_ipu_speeds;
+
+    /* The links between IPUs, and those of them that differ, none twice. A cut takes its bytes over
+     * the bandwidth of the link between the IPUs of the two stages beside it, rounded up (at most
+     * POPLINER_MAX_CYCLES), and both are busy for so long, beside the cycles of the costs and
+     * whatever their speeds. Not where stages share IPUs. Of an analysis, links of which nothing is
+     * said have POPLINER_LINK_BYTES_PER_SECOND. */
+    popliner_bandwidth link_bandwidth;
+    const popliner_ipu_link *ipu_links;
+    size_t num_ipu_links;
 } popliner_solver_options;
 
 /* Instead of a limit, of which 0 is one: the memory of a tile of the profile's target, where there
@@ -309,7 +325,7 @@ typedef struct popliner_solver_options {
     {                                                                                              \
         sizeof(popliner_solver_options), POPLINER_METHOD_AUTO, NULL, 0, 0, 16,                     \
             POPLINER_TARGET_BYTES, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, 0, NULL, 0, false, 0, \
-            NULL, NULL, NULL, NULL, UINT64_MAX, NULL, 0                                            \
+            NULL, NULL, NULL, NULL, NULL, UINT64_MAX, NULL, 0, {0, 0}, NULL, 0                     \
     }
 
 /* How the users of a program know what the library calls by the names of its fields: some texts

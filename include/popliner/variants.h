@@ -3,7 +3,8 @@
  * A file of costs may list several ways of running a unit or an interval, each with its memory,
  * stash and cycles: less of the one for more of the other. With POPLINER_RECOMPUTE_AUTO each stage
  * (and in it each unit that has variants) chooses, so that memory and cycles are as small as they
- * can be together.
+ * can be together. Other costs have a table for each way. (Of a profile popliner_analysis_solve
+ * makes them.)
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_VARIANTS_H
@@ -33,6 +34,18 @@ typedef struct popliner_variants_answer popliner_variants_answer;
 popliner_status popliner_variants_solve(const popliner_costs_file *file,
                                         const popliner_solver_options *options,
                                         popliner_variants_answer **answer, popliner_error *error);
+
+/* The same for stages that may be run in any of several ways, each with a table of costs: of the
+ * same chain, with the peaks and cycles that stages have then, wherever they stand. The cuts are
+ * those of costs[0]. Of equal ways the first is chosen; texts of the answer are names[num_ways].
+ * Of a plan that is INFEASIBLE each stage has the least peak that it can have. Errors: USAGE, also
+ * where costs[num_ways] are of different lengths, or only some have cycles; those of
+ * popliner_solve. Cost: as above. */
+popliner_status popliner_variants_solve_costs(const popliner_costs *const *costs,
+                                              const char *const *names, size_t num_ways,
+                                              const popliner_solver_options *options,
+                                              popliner_variants_answer **answer,
+                                              popliner_error *error);
 
 /* Gives the plan away, whose stages have the peaks and cycles of their choices; NULL from the
  * second time on. */

@@ -98,4 +98,14 @@ popliner_status pl_analysis_section(popliner_analysis *analysis, popliner_sectio
                                     const popliner_certificate *certificate, popliner_format format,
                                     char **text, popliner_error *error);
 
+/* Whether the details of all stages of a chain of so many units are few enough to be kept. */
+bool pl_analysis_can_keep_stages(size_t num_units);
+
+/* Measures the details of all stages for pipelines like this one, unless they were, and keeps them:
+ * in stages[pl_stages_place] of the model's parts. `purpose` ends the name of the step. The chain
+ * and the variables are there. Errors: those of pl_intervals_measure. */
+popliner_status pl_analysis_keep_stages(popliner_analysis *analysis, popliner_memory_model model,
+                                        const popliner_pipeline *pipeline, const char *purpose,
+                                        popliner_error *error);
+
 #endif

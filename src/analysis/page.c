@@ -6,9 +6,12 @@
 #include <stdlib.h>
 
 #include "analysis/analysis_data.h"
+#include "analysis/recomputing.h"
 #include "base/clock.h"
 #include "base/failure.h"
+#include "base/growth.h"
 #include "base/structs.h"
+#include "costs/triangle.h"
 #include "intervals/intervals.h"
 #include "memory/chain_data.h"
 #include "profile/profile_data.h"
@@ -77,20 +80,46 @@ static void find_served(task *t, const pl_stage_details *details) {
         POPLINER_SCHEDULE_TF_GROUPED, POPLINER_SCHEDULE_TF_INTERLEAVED,
         POPLINER_SCHEDULE_SEQUENTIAL,
     };
-    pl_page_pipeline own = {t->pipeline, t->options.pipeline_words};
+    pl_page_pipeline own = {t->pipeline, t->options.pipeline_words, NULL};
     if (own.words == NULL)
         own.words = "";
     if (t->num_told == 0)
         tell(t, details, &own);
     for (size_t i = 0; details->key.is_training && i < sizeof schedules / sizeof *schedules; i++)
         for (int recompute = 0; recompute < PL_NUM_RECOMPUTES; recompute++) {
-            pl_page_pipeline other = {t->pipeline, NULL};
+            pl_page_pipeline other = {t->pipeline, NULL, NULL};
             other.pipeline.schedule = schedules[i];
             other.pipeline.recompute = (popliner_recompute)recompute;
             other.pipeline.copies = (popliner_copies)POPLINER_COPIES_UNSET;
             if (recompute == 0 || pl_pipeline_keeps(&other.pipeline))
                 tell(t, details, &other);
         }
+}
+
+/* The cycles of stages that compute something once more. */
+static popliner_status find_cycles(const task *t, const pl_stage_details *details,
+                                   pl_page_pipeline *p, popliner_error *error) {
+    popliner_costs *costs = NULL;
+    popliner_pipeline pipeline = p->pipeline;
+    const size_t num_units = details->num_units;
+    if (pipeline.recompute != POPLINER_RECOMPUTE_FULL || details->num_cycles == 0)
+        return POPLINER_OK;
+    pipeline.max_stages = 1;
+    popliner_status status =
+        pl_stage_details_costs(details, t->chain, &pipeline, POPLINER_NEED_EXPECTED, &costs, error);
+    if (status == POPLINER_OK)
+        status = pl_recomputing_add_cycles(t->analysis, t->chain, &pipeline, costs, error);
+    if (status == POPLINER_OK) {
+        p->cycles = pl_new_array(details->num_cycles, sizeof *p->cycles);
+        if (p->cycles == NULL)
+            status = pl_fail_memory(error, "the cycles of the stages");
+    }
+    for (size_t first = 0; status == POPLINER_OK && first < num_units; first++)
+        for (size_t last = first; last < num_units; last++)
+            p->cycles[pl_triangle_place(num_units, first, last)] =
+                popliner_costs_cycles(costs, first, last);
+    popliner_costs_free(costs);
+    return status;
 }
 
 /* Adds the stages that are measured for a pipeline, unless some that are there serve it. The chain
@@ -116,8 +145,11 @@ static popliner_status add_stages(task *t, const popliner_pipeline *pipeline,
                                       &measured, error);
         stages = measured;
     }
-    if (status == POPLINER_OK) {
+    if (status == POPLINER_OK)
         find_served(t, stages);
+    for (size_t i = first_told; status == POPLINER_OK && i < t->num_told; i++)
+        status = find_cycles(t, stages, &t->told[i], error);
+    if (status == POPLINER_OK) {
         if (first_told == 0) {
             pl_text_add(&t->data, ",\n\"chain\":");
             pl_page_add_chain(&t->data, t->chain, stages);
@@ -263,6 +295,8 @@ popliner_status popliner_page_text(popliner_analysis *analysis,
     pl_text_add(&t.data, "}\n");
     if (status == POPLINER_OK)
         pl_page_add(&page, &t.data);
+    for (size_t i = 0; i < t.num_told; i++)
+        free(t.told[i].cycles);
     free(t.data.data);
     return pl_report_finish(&page, status, text, error);
 }

@@ -4,7 +4,9 @@
 #include "analysis/analysis_data.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "analysis/recomputing.h"
 #include "base/clock.h"
 #include "base/failure.h"
 #include "base/growth.h"
@@ -14,11 +16,15 @@
 #include "intervals/intervals.h"
 #include "memory/chain_data.h"
 #include "memory/parameters.h"
+#include "memory/trained_parameters.h"
+#include "popliner/variants.h"
 #include "profile/profile_data.h"
 #include "show/certificate_data.h"
 #include "solve/greedy.h"
+#include "solve/links.h"
 #include "solve/owned_options.h"
 #include "solve/plan_data.h"
+#include "solve/variants.h"
 
 /* A request, made ready. Zero-initialise; free with free_task. */
 typedef struct task {
@@ -33,11 +39,15 @@ typedef struct task {
     pl_owned_options solver;
     popliner_listener listener; /* the solver's, if the caller has one for it */
     popliner_costs *costs;
+    unsigned ways;                    /* bits: what stages choose from; 0: all */
+    const popliner_recompute *given;  /* the caller's, what each stage recomputes; NULL: as one */
+    popliner_variants_answer *chosen; /* what each stage chose to; NULL: nothing was chosen */
 } task;
 
 static void free_task(task *t) {
     pl_owned_options_free(&t->solver);
     popliner_costs_free(t->costs);
+    popliner_variants_answer_free(t->chosen);
 }
 
 /* ---- making ready ---- */
@@ -60,8 +70,9 @@ static popliner_status check_calibration(const popliner_calibration *c, popliner
                    POPLINER_MAX_PER_MILLION);
 }
 
-popliner_status pl_analysis_take_request(const popliner_request *request, popliner_request *own,
-                                         popliner_error *error) {
+/* The same where stages may choose what they recompute. */
+static popliner_status take_request(const popliner_request *request, popliner_request *own,
+                                    popliner_error *error) {
     popliner_solver_options options;
     popliner_listener listener;
     *own = (popliner_request)POPLINER_REQUEST_INIT;
@@ -71,9 +82,9 @@ popliner_status pl_analysis_take_request(const popliner_request *request, poplin
             .schedule = own->schedule, .recompute = own->recompute, .copies = own->copies};
         status = pl_pipeline_check(&pipeline, error);
     }
-    if (status == POPLINER_OK && own->recompute == POPLINER_RECOMPUTE_AUTO)
-        status = pl_fail(error, POPLINER_ERROR_USAGE,
-                         "the recomputation auto needs the variants of a file of costs");
+    if (status == POPLINER_OK && own->recompute_ways >> PL_NUM_RECOMPUTES != 0)
+        status = pl_fail(error, POPLINER_ERROR_USAGE, "there are no ways of recomputing 0x%x",
+                         own->recompute_ways);
     if (status == POPLINER_OK && (own->effects & ~POPLINER_EFFECTS_ALL) != 0)
         status = pl_fail(error, POPLINER_ERROR_USAGE, "there are no effects 0x%x",
                          own->effects & ~POPLINER_EFFECTS_ALL);
@@ -87,6 +98,16 @@ popliner_status pl_analysis_take_request(const popliner_request *request, poplin
     /* the method is looked at before the rest of the options can be taken */
     if (status == POPLINER_OK)
         status = pl_solver_options_take(own->solver, &options, &listener, error);
+    return status;
+}
+
+popliner_status pl_analysis_take_request(const popliner_request *request, popliner_request *own,
+                                         popliner_error *error) {
+    popliner_status status = take_request(request, own, error);
+    if (status == POPLINER_OK && own->recompute == POPLINER_RECOMPUTE_AUTO)
+        status = pl_fail(error, POPLINER_ERROR_USAGE,
+                         "the recomputation auto is chosen when a split is looked for; say none, "
+                         "standard or full here");
     return status;
 }
 
@@ -109,6 +130,22 @@ popliner_pipeline pl_analysis_pipeline(const popliner_request *request) {
     };
 }
 
+/* Finds stages that serve a pipeline; where they may choose what they recompute, those of the two
+ * ways that are stored, or none. */
+static popliner_status find_of_ways(popliner_analysis *a, popliner_memory_model model,
+                                    const popliner_pipeline *pipeline,
+                                    const pl_stage_details **stages, popliner_error *error) {
+    popliner_pipeline way = *pipeline;
+    if (pipeline->recompute != POPLINER_RECOMPUTE_AUTO)
+        return pl_analysis_find_stages(a, model, pipeline, stages, error);
+    way.recompute = POPLINER_RECOMPUTE_NONE;
+    popliner_status status = pl_analysis_find_stages(a, model, &way, stages, error);
+    way.recompute = POPLINER_RECOMPUTE_FULL;
+    if (status == POPLINER_OK && *stages != NULL)
+        status = pl_analysis_find_stages(a, model, &way, stages, error);
+    return status;
+}
+
 /* Finds stages that were stored. */
 static popliner_status find_stored(popliner_analysis *a, const popliner_request *request,
                                    const pl_stage_details **stages, popliner_error *error) {
@@ -117,8 +154,7 @@ static popliner_status find_stored(popliner_analysis *a, const popliner_request 
     *stages = NULL;
     if (is_greedy(request) || pl_is_calibrated(&pipeline.calibration))
         return POPLINER_OK;
-    popliner_status status =
-        pl_analysis_find_stages(a, request->memory_model, &pipeline, stages, error);
+    popliner_status status = find_of_ways(a, request->memory_model, &pipeline, stages, error);
     if (status == POPLINER_OK && *stages == NULL && a->stored != NULL && !parts->told_not_stored) {
         parts->told_not_stored = true;
         pl_tell(&a->listener, POPLINER_LEVEL_INFO,
@@ -135,14 +171,14 @@ popliner_status popliner_analysis_load_rest(popliner_analysis *analysis,
     const pl_stage_details *stages;
     popliner_status status = pl_analysis_load_variables(analysis, error);
     if (status == POPLINER_OK && request != NULL)
-        status = pl_analysis_take_request(request, &r, error);
+        status = take_request(request, &r, error);
     if (status != POPLINER_OK || request == NULL || analysis->stored == NULL || is_greedy(&r) ||
         pl_is_calibrated(&r.calibration))
         return status;
     const popliner_pipeline pipeline = pl_analysis_pipeline(&r);
     status = pl_analysis_begin(analysis, r.memory_model, error);
     if (status == POPLINER_OK)
-        status = pl_analysis_find_stages(analysis, r.memory_model, &pipeline, &stages, error);
+        status = find_of_ways(analysis, r.memory_model, &pipeline, &stages, error);
     return status;
 }
 
@@ -162,7 +198,7 @@ popliner_status popliner_analysis_prepare(popliner_analysis *analysis,
                                           const popliner_request *request, popliner_error *error) {
     popliner_request r;
     const pl_stage_details *stages = NULL;
-    popliner_status status = pl_analysis_take_request(request, &r, error);
+    popliner_status status = take_request(request, &r, error);
     return status == POPLINER_OK ? prepare(analysis, &r, &stages, error) : status;
 }
 
@@ -181,6 +217,9 @@ static popliner_status take_options(task *t, const popliner_solver_options *call
         own->max_stage_bytes = t->analysis->profile->target.bytes_per_tile;
     if (own->listener == NULL)
         own->listener = &t->analysis->listener;
+    uint64_t clock_hz = t->analysis->profile->target.clock_hz;
+    if (own->num_ipu_links > 0 && own->link_bandwidth.bytes == 0 && clock_hz > 0)
+        own->link_bandwidth = (popliner_bandwidth){POPLINER_LINK_BYTES_PER_SECOND, clock_hz};
     if (own->counted_units != NULL)
         return POPLINER_OK;
     t->solver.counted_units = pl_new_array(num_units, sizeof *t->solver.counted_units);
@@ -209,7 +248,8 @@ static popliner_status tell_training(task *t, popliner_error *error) {
     pl_model_parts *parts = &a->models[t->model];
     popliner_accumulators wanted = t->pipeline.accumulators;
     bool is_training = false;
-    bool has_schedule = t->pipeline.schedule != POPLINER_SCHEDULE_NONE;
+    bool has_schedule =
+        t->pipeline.schedule != POPLINER_SCHEDULE_NONE || pl_pipeline_has_own_copies(&t->pipeline);
     if (parts->told_training || t->model != POPLINER_MEMORY_MODEL_FULL || t->is_greedy ||
         t->pipeline.schedule == POPLINER_SCHEDULE_INFERENCE || t->num_stages == 1 ||
         (has_schedule && wanted != POPLINER_ACCUMULATORS_NONE &&
@@ -241,14 +281,18 @@ static popliner_status tell_training(task *t, popliner_error *error) {
     return status;
 }
 
+/* What a request is for. */
+typedef enum purpose { TO_SOLVE, TO_TELL_COSTS, TO_EVALUATE } purpose;
+
 /* Makes the request ready. A single split is measured where the variables are there already. */
 static popliner_status begin_task(task *t, popliner_analysis *analysis,
-                                  const popliner_request *request, bool is_evaluation,
+                                  const popliner_request *request, purpose what,
                                   popliner_error *error) {
     popliner_request r;
     t->analysis = analysis;
-    popliner_status status = pl_analysis_take_request(request, &r, error);
-    if (status == POPLINER_OK && is_evaluation && analysis->has_variables) {
+    popliner_status status = what == TO_SOLVE ? take_request(request, &r, error)
+                                              : pl_analysis_take_request(request, &r, error);
+    if (status == POPLINER_OK && what == TO_EVALUATE && analysis->has_variables) {
         status = pl_analysis_begin(analysis, r.memory_model, error);
         if (status == POPLINER_OK)
             status = pl_analysis_make_meter(analysis, r.memory_model, error);
@@ -262,6 +306,12 @@ static popliner_status begin_task(task *t, popliner_analysis *analysis,
     t->pipeline = pl_analysis_pipeline(&r);
     t->is_greedy = is_greedy(&r);
     t->need = t->is_greedy ? POPLINER_NEED_EXPECTED : r.need;
+    t->ways = r.recompute_ways;
+    t->given = what == TO_EVALUATE ? r.stage_recomputes : NULL;
+    if (t->given != NULL && r.num_stage_recomputes != t->num_stages)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "the split has %zu stages, but what is recomputed is said for %zu",
+                       t->num_stages, r.num_stage_recomputes);
     status = take_options(t, r.solver, error);
     if (t->num_stages == 0)
         t->num_stages = t->solver.options.max_stages;
@@ -357,6 +407,10 @@ static popliner_status measure_costs(task *t, uint64_t max_bytes, popliner_error
         if (status == POPLINER_OK)
             pl_step(&a->listener, "Measuring all stages", start);
     }
+    if (status == POPLINER_OK && pl_links_exist(&t->solver.options))
+        pl_intervals_leave_out_links(t->costs, a->profile->target.clock_hz);
+    if (status == POPLINER_OK)
+        status = pl_recomputing_add_cycles(a, t->chain, &t->pipeline, t->costs, error);
     return status == POPLINER_OK ? add_shared_peak(t, error) : status;
 }
 
@@ -365,7 +419,7 @@ popliner_status popliner_analysis_costs(popliner_analysis *analysis,
                                         popliner_error *error) {
     task t = {0};
     *costs = NULL;
-    popliner_status status = begin_task(&t, analysis, request, false, error);
+    popliner_status status = begin_task(&t, analysis, request, TO_TELL_COSTS, error);
     if (status == POPLINER_OK)
         status = measure_costs(&t, UINT64_MAX, error);
     if (status == POPLINER_OK) {
@@ -420,8 +474,84 @@ static uint64_t largest_limit(const popliner_solver_options *o) {
     return largest;
 }
 
+/* Measures all stages for one way of recomputing. */
+static popliner_status measure_way(task *t, popliner_recompute way, uint64_t max_bytes,
+                                   popliner_error *error) {
+    const popliner_pipeline asked = t->pipeline;
+    popliner_status status = POPLINER_OK;
+    t->pipeline.recompute = way;
+    t->stages = NULL;
+    if (!pl_is_calibrated(&asked.calibration))
+        status = pl_analysis_find_stages(t->analysis, t->model, &t->pipeline, &t->stages, error);
+    if (status == POPLINER_OK && t->stages == NULL)
+        status = pl_analysis_make_meter(t->analysis, t->model, error);
+    if (status == POPLINER_OK)
+        status = measure_costs(t, max_bytes, error);
+    t->pipeline = asked;
+    return status;
+}
+
+/* Solves within what was measured below max_bytes in each way. */
+static popliner_status choose_within(task *t, const popliner_recompute *ways, size_t count,
+                                     uint64_t max_bytes, popliner_error *error) {
+    const popliner_listener *listener = &t->analysis->listener;
+    popliner_costs *costs[PL_NUM_RECOMPUTES] = {0};
+    const popliner_costs *seen[PL_NUM_RECOMPUTES] = {0};
+    const char *names[PL_NUM_RECOMPUTES];
+    popliner_status status = POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
+        status = measure_way(t, ways[i], max_bytes, error);
+        names[i] = pl_recompute_name(ways[i]);
+        seen[i] = costs[i] = t->costs;
+        t->costs = NULL;
+    }
+    double start = pl_clock_seconds();
+    popliner_variants_answer_free(t->chosen);
+    t->chosen = NULL;
+    if (status == POPLINER_OK) {
+        pl_progress(listener, "Solving", 0, 0);
+        status = popliner_variants_solve_costs(seen, names, count, &t->solver.options, &t->chosen,
+                                               error);
+    }
+    if (status == POPLINER_OK)
+        pl_step(listener, "Solving", start);
+    for (size_t i = 0; i < count; i++)
+        popliner_costs_free(costs[i]);
+    return status;
+}
+
+/* Finds the best split with the best choices. */
+static popliner_status choose_plan(task *t, popliner_plan *plan, popliner_error *error) {
+    popliner_solver_options *o = &t->solver.options;
+    popliner_recompute ways[PL_NUM_RECOMPUTES];
+    bool without_reasons = o->without_reasons;
+    size_t count = pl_recomputing_ways(&t->pipeline, t->ways, ways);
+    popliner_status status = pl_variants_check_options(o, error);
+    if (status == POPLINER_OK && pl_pipeline_keeps(&t->pipeline))
+        status = pl_recomputing_check(t->analysis, t->chain, error);
+    o->without_reasons = true; /* they are not to be had of what was not measured */
+    if (status == POPLINER_OK)
+        status = choose_within(t, ways, count, largest_limit(o), error);
+    o->without_reasons = without_reasons;
+    popliner_plan *found = status == POPLINER_OK ? popliner_variants_take_plan(t->chosen) : NULL;
+    if (status == POPLINER_OK && found->status == POPLINER_PLAN_INFEASIBLE && !found->is_stopped &&
+        !without_reasons) {
+        popliner_plan_free(found);
+        status = choose_within(t, ways, count, UINT64_MAX, error);
+        found = status == POPLINER_OK ? popliner_variants_take_plan(t->chosen) : NULL;
+    }
+    if (found != NULL) {
+        *plan = *found;
+        *found = (popliner_plan){0};
+        popliner_plan_free(found);
+    }
+    return status;
+}
+
 static popliner_status find_plan(task *t, popliner_plan *plan, popliner_error *error) {
     popliner_solver_options *o = &t->solver.options;
+    if (t->pipeline.recompute == POPLINER_RECOMPUTE_AUTO)
+        return choose_plan(t, plan, error);
     bool without_reasons = o->without_reasons;
     if (o->method == POPLINER_METHOD_GREEDY)
         return solve_greedily(t, plan, error);
@@ -442,6 +572,45 @@ static popliner_status find_plan(task *t, popliner_plan *plan, popliner_error *e
 }
 
 /* ---- telling ---- */
+
+/* The way of recomputing of a name that it was chosen by. */
+static popliner_recompute way_of(const char *name) {
+    for (int way = 0; way < PL_NUM_RECOMPUTES; way++)
+        if (strcmp(pl_recompute_name((popliner_recompute)way), name) == 0)
+            return (popliner_recompute)way;
+    return POPLINER_RECOMPUTE_NONE;
+}
+
+/* What each stage recomputes, if they may differ: an array to be freed, else NULL. */
+static popliner_status list_recomputes(const task *t, size_t num_stages,
+                                       popliner_recompute **recomputes, popliner_error *error) {
+    *recomputes = NULL;
+    if (t->given == NULL && t->chosen == NULL)
+        return POPLINER_OK;
+    *recomputes = pl_new_array(num_stages, sizeof **recomputes);
+    if (*recomputes == NULL)
+        return pl_fail_memory(error, "a report");
+    for (size_t i = 0; i < num_stages; i++)
+        (*recomputes)[i] =
+            t->given != NULL ? t->given[i] : way_of(popliner_variants_texts(t->chosen)[i]);
+    return POPLINER_OK;
+}
+
+/* The stages that were stored, for each way of recomputing; where there is a meter they are not
+ * looked at. */
+static popliner_status list_stages(const task *t, const pl_stage_details **of_ways,
+                                   popliner_error *error) {
+    popliner_pipeline pipeline = t->pipeline;
+    bool is_needed = (t->given != NULL || t->chosen != NULL) &&
+                     t->analysis->models[t->model].meter == NULL &&
+                     !pl_is_calibrated(&pipeline.calibration);
+    popliner_status status = POPLINER_OK;
+    for (int way = 0; status == POPLINER_OK && is_needed && way < PL_NUM_RECOMPUTES; way++) {
+        pipeline.recompute = (popliner_recompute)way;
+        status = pl_analysis_find_stages(t->analysis, t->model, &pipeline, &of_ways[way], error);
+    }
+    return status;
+}
 
 /* Makes the certificate of a plan, which is the certificate's then, as are the costs. */
 static popliner_status certify(task *t, bool is_evaluation, popliner_plan *plan,
@@ -470,14 +639,25 @@ static popliner_status certify(task *t, bool is_evaluation, popliner_plan *plan,
         .stage_details = t->stages,
         .option_names = t->analysis->option_names,
     };
-    popliner_status status =
-        pl_certificate_create(&input, is_evaluation, plan, t->costs, certificate, error);
+    popliner_recompute *recomputes = NULL;
+    popliner_status status = list_recomputes(t, plan->num_stages, &recomputes, error);
+    input.stage_recomputes = recomputes;
+    if (recomputes != NULL)
+        input.pipeline.recompute = POPLINER_RECOMPUTE_AUTO;
+    if (t->chosen != NULL)
+        input.has_cycles =
+            pl_profile_cycles_source(t->analysis->profile) >= POPLINER_CYCLES_ESTIMATED;
+    if (status == POPLINER_OK)
+        status = list_stages(t, input.stages_of_ways, error);
+    if (status == POPLINER_OK)
+        status = pl_certificate_create(&input, is_evaluation, plan, t->costs, certificate, error);
     if (status == POPLINER_OK)
         t->costs = NULL;
     if (status == POPLINER_OK && (status = tell_training(t, error)) != POPLINER_OK) {
         popliner_certificate_free(*certificate);
         *certificate = NULL;
     }
+    free(recomputes);
     free(names);
     return status;
 }
@@ -488,7 +668,7 @@ popliner_status popliner_analysis_solve(popliner_analysis *analysis,
     task t = {0};
     popliner_plan plan = {0};
     *certificate = NULL;
-    popliner_status status = begin_task(&t, analysis, request, false, error);
+    popliner_status status = begin_task(&t, analysis, request, TO_SOLVE, error);
     if (status == POPLINER_OK)
         status = find_plan(&t, &plan, error);
     if (status == POPLINER_OK)
@@ -531,6 +711,25 @@ static popliner_status place_stages(const task *t, const size_t *first_units, si
     return POPLINER_OK;
 }
 
+/* Whether the stages may recompute what the caller says. */
+static popliner_status check_given(const task *t, const popliner_plan *plan,
+                                   popliner_error *error) {
+    for (size_t i = 0; t->given != NULL && i < plan->num_stages; i++) {
+        if (t->given[i] >= POPLINER_RECOMPUTE_AUTO || pl_recompute_name(t->given[i]) == NULL)
+            return pl_fail(error, POPLINER_ERROR_USAGE,
+                           "stage %zu: a stage of a given split recomputes none, standard or full",
+                           i);
+        for (size_t k = 0; k < i; k++)
+            if (plan->stages[i].ipu == plan->stages[k].ipu && t->given[i] != t->given[k])
+                return pl_fail(error, POPLINER_ERROR_USAGE,
+                               "stages %zu and %zu are on one IPU, but %s and %s is said of what "
+                               "they recompute; say the same of both",
+                               k, i, pl_recompute_name(t->given[k]),
+                               pl_recompute_name(t->given[i]));
+    }
+    return POPLINER_OK;
+}
+
 popliner_status popliner_analysis_evaluate(popliner_analysis *analysis,
                                            const popliner_request *request,
                                            const size_t *first_units, size_t num_cuts,
@@ -540,12 +739,163 @@ popliner_status popliner_analysis_evaluate(popliner_analysis *analysis,
     popliner_plan plan = {0};
     *certificate = NULL;
     t.num_stages = num_cuts + 1;
-    popliner_status status = begin_task(&t, analysis, request, true, error);
+    popliner_status status = begin_task(&t, analysis, request, TO_EVALUATE, error);
     if (status == POPLINER_OK)
         status = place_stages(&t, first_units, num_cuts, &plan, error);
+    if (status == POPLINER_OK)
+        status = check_given(&t, &plan, error);
     if (status == POPLINER_OK)
         status = certify(&t, true, &plan, certificate, error);
     pl_plan_clear(&plan);
     free_task(&t);
+    return status;
+}
+
+/* ---- replicas ---- */
+
+/* A search for stages and replicas. Zero-initialise; free with free_replicas_search. */
+typedef struct replicas_search {
+    task task;
+    popliner_replicas_options options;
+    pl_trained_parameters trained;
+    size_t max_ipus;                /* of a pipeline */
+    const pl_stage_details *stages; /* those that may serve, where copies follow the pipeline */
+    uint64_t max_bytes;             /* what is beyond need not be known */
+} replicas_search;
+
+static void free_replicas_search(replicas_search *s) {
+    pl_trained_parameters_free(&s->trained);
+    free_task(&s->task);
+}
+
+/* Measures the costs of pipelines of so many stages. A popliner_replicas_costs. */
+static popliner_status find_replicas_costs(void *user, size_t num_stages,
+                                           uint64_t num_micro_batches, const popliner_costs **costs,
+                                           popliner_error *error) {
+    replicas_search *s = user;
+    task *t = &s->task;
+    t->pipeline.copies.num_stages = num_stages;
+    t->pipeline.copies.num_ipus = num_stages / s->options.chunks;
+    t->pipeline.copies.num_micro_batches = (size_t)num_micro_batches;
+    t->solver.options.max_stages = num_stages;
+    bool serves = s->stages != NULL && pl_stage_details_serve(s->stages, &t->pipeline);
+    t->stages = serves ? s->stages : NULL;
+    popliner_status status = measure_costs(t, s->max_bytes, error);
+    *costs = t->costs;
+    return status;
+}
+
+/* Finds stages that serve pipelines of any length. */
+static popliner_status find_replicas_stages(replicas_search *s, popliner_error *error) {
+    task *t = &s->task;
+    s->stages = t->stages;
+    /* as many copies as the longest pipelines of the most micro-batches have */
+    size_t num_units = popliner_chain_num_units(t->chain);
+    size_t longest = num_units / s->options.chunks;
+    longest = longest < s->max_ipus ? longest : s->max_ipus;
+    t->pipeline.copies.num_stages = (longest > 0 ? longest : 1) * s->options.chunks;
+    t->pipeline.copies.num_ipus = longest > 0 ? longest : 1;
+    t->pipeline.copies.num_micro_batches =
+        (size_t)(s->options.micro_batches > 0 ? s->options.micro_batches : s->options.batch);
+    if (s->stages != NULL || pl_is_calibrated(&t->pipeline.calibration) ||
+        !pl_analysis_can_keep_stages(num_units))
+        return POPLINER_OK;
+    popliner_status status =
+        pl_analysis_keep_stages(t->analysis, t->model, &t->pipeline, ", for any pipeline", error);
+    if (status == POPLINER_OK)
+        s->stages = t->analysis->models[t->model].stages[pl_stages_place(&t->pipeline)];
+    return status;
+}
+
+static popliner_status begin_replicas_search(replicas_search *s, popliner_analysis *analysis,
+                                             const popliner_request *request,
+                                             const popliner_replicas_options *options,
+                                             popliner_error *error) {
+    task *t = &s->task;
+    popliner_replicas_options *o = &s->options;
+    *o = (popliner_replicas_options)POPLINER_REPLICAS_OPTIONS_INIT;
+    popliner_status status =
+        pl_struct_take(o, sizeof *o, options, "popliner_replicas_options", error);
+    if (status == POPLINER_OK)
+        status = begin_task(t, analysis, request, false, error);
+    if (status == POPLINER_OK && t->is_greedy)
+        status = pl_fail(error, POPLINER_ERROR_USAGE,
+                         "replicas are not solved for with the greedy method");
+    if (status == POPLINER_OK && o->chunks == 0)
+        status = pl_fail(error, POPLINER_ERROR_USAGE, "chunks: an IPU has at least one");
+    if (status == POPLINER_OK)
+        status = pl_analysis_make_meter(analysis, t->model, error);
+    if (status == POPLINER_OK)
+        status = pl_trained_parameters_find(&s->trained, analysis->models[t->model].meter, error);
+    if (status != POPLINER_OK)
+        return status;
+    s->max_ipus = t->solver.options.max_stages;
+    if (o->total_ipus < s->max_ipus)
+        s->max_ipus = o->total_ipus;
+    o->parameter_bytes = NULL;
+    o->parameters =
+        t->pipeline.schedule != POPLINER_SCHEDULE_INFERENCE ? pl_trained_parameters_bytes : NULL;
+    o->parameters_user = &s->trained;
+    bool follows = t->pipeline.copies.rule != POPLINER_COPIES_OF_SCHEDULE &&
+                   t->pipeline.copies.rule != POPLINER_COPIES_LIST;
+    o->costs = follows ? find_replicas_costs : NULL;
+    o->costs_user = s;
+    return follows ? find_replicas_stages(s, error) : POPLINER_OK;
+}
+
+/* Solves with costs up to max_bytes, and for reasons only with all of them. */
+static popliner_status try_replicas(replicas_search *s, uint64_t max_bytes,
+                                    popliner_replicas **replicas, popliner_error *error) {
+    task *t = &s->task;
+    popliner_solver_options solver = t->solver.options;
+    const popliner_costs *costs = NULL;
+    size_t num_units = popliner_chain_num_units(t->chain);
+    size_t chunks = s->options.chunks;
+    solver.without_reasons = solver.without_reasons || max_bytes < UINT64_MAX;
+    solver.max_stages = s->max_ipus;
+    s->options.solver = &solver;
+    s->max_bytes = max_bytes;
+    t->solver.options.max_stages =
+        s->max_ipus < num_units / chunks ? s->max_ipus * chunks : num_units;
+    /* where costs follow the pipeline, any will do to begin with */
+    popliner_status status = s->options.costs != NULL
+                                 ? find_replicas_costs(s, chunks, 1, &costs, error)
+                                 : measure_costs(t, max_bytes, error);
+    double start = pl_clock_seconds();
+    pl_progress(&t->analysis->listener, "Solving", 0, 0);
+    if (status == POPLINER_OK)
+        status = popliner_replicas_solve(t->costs, &s->options, replicas, error);
+    if (status == POPLINER_OK)
+        pl_step(&t->analysis->listener, "Solving", start);
+    return status;
+}
+
+popliner_status popliner_analysis_solve_replicas(popliner_analysis *analysis,
+                                                 const popliner_request *request,
+                                                 const popliner_replicas_options *options,
+                                                 popliner_replicas **replicas,
+                                                 popliner_error *error) {
+    replicas_search s = {.max_bytes = 0};
+    const popliner_solver_options *solver = &s.task.solver.options;
+    *replicas = NULL;
+    popliner_status status = begin_replicas_search(&s, analysis, request, options, error);
+    if (status == POPLINER_OK)
+        status = try_replicas(&s, largest_limit(solver), replicas, error);
+    const popliner_replicas_summary *found =
+        status == POPLINER_OK ? popliner_replicas_get_summary(*replicas) : NULL;
+    /* what is beyond the limit matters only now: to tell how far */
+    if (found != NULL && found->best == SIZE_MAX && !found->is_stopped &&
+        !solver->without_reasons && s.max_bytes < UINT64_MAX) {
+        popliner_replicas_free(*replicas);
+        *replicas = NULL;
+        status = try_replicas(&s, UINT64_MAX, replicas, error);
+    }
+    if (status == POPLINER_OK)
+        status = tell_training(&s.task, error);
+    if (status != POPLINER_OK) {
+        popliner_replicas_free(*replicas);
+        *replicas = NULL;
+    }
+    free_replicas_search(&s);
     return status;
 }

@@ -3,23 +3,35 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/analysis_data.h"
 
+#include <stdio.h>
+
 #include "base/clock.h"
 #include "base/failure.h"
 #include "costs/pipeline.h"
 #include "intervals/intervals.h"
 
-/* What is stored of one chain takes about so much at most, for each kind of pipeline. */
-static const size_t max_stored_bytes = (size_t)64 << 20;
+/* What is kept, or stored, of one chain takes about so much at most, for each kind of pipeline. */
+static const size_t max_kept_bytes = (size_t)64 << 20;
 
-/* Measures all stages of a chain for a pipeline, and keeps them. */
-static popliner_status measure_stages(popliner_analysis *a, popliner_memory_model model,
-                                      const popliner_pipeline *pipeline, popliner_error *error) {
+bool pl_analysis_can_keep_stages(size_t num_units) {
+    return pl_stage_details_size(num_units) <= max_kept_bytes;
+}
+
+popliner_status pl_analysis_keep_stages(popliner_analysis *analysis, popliner_memory_model model,
+                                        const popliner_pipeline *pipeline, const char *purpose,
+                                        popliner_error *error) {
     pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
+    popliner_analysis *a = analysis;
     pl_model_parts *parts = &a->models[model];
     pl_stage_details *details = NULL;
     double start = pl_clock_seconds();
     size_t place = pl_stages_place(pipeline);
-    if (parts->stages[place] != NULL && !parts->is_stored[place])
+    char step[120];
+    const pl_stage_details *known = parts->is_stored[place] ? NULL : parts->stages[place];
+    /* what is stored must not depend on what was asked for before */
+    if (known != NULL && known->key.pipeline.schedule == pipeline->schedule &&
+        known->key.pipeline.copies.rule == pipeline->copies.rule &&
+        pl_stage_details_serve(known, pipeline))
         return POPLINER_OK;
     options.pipeline = *pipeline;
     options.with_cycles = true;
@@ -32,12 +44,11 @@ static popliner_status measure_stages(popliner_analysis *a, popliner_memory_mode
     pl_stage_details_free(parts->stages[place]);
     parts->stages[place] = details;
     parts->is_stored[place] = false;
-    pl_step(&a->listener,
-            place == 0 ? "Measuring all stages, to be stored"
-            : pipeline->recompute == POPLINER_RECOMPUTE_FULL
-                ? "Measuring all stages, to be stored, for training with recomputing"
-                : "Measuring all stages, to be stored, for training",
-            start);
+    snprintf(step, sizeof step, "Measuring all stages%s%s", purpose,
+             place == 0                                       ? ""
+             : pipeline->recompute == POPLINER_RECOMPUTE_FULL ? ", for training with recomputing"
+                                                              : ", for training");
+    pl_step(&a->listener, step, start);
     return POPLINER_OK;
 }
 
@@ -63,7 +74,7 @@ popliner_status popliner_analysis_store(popliner_analysis *analysis, popliner_me
     const pl_model_parts *parts = &a->models[model];
     size_t num_units = popliner_chain_num_units(parts->chain);
     /* very long chains are measured when they are asked for: they would be most of the file */
-    if (pl_stage_details_size(num_units) <= max_stored_bytes) {
+    if (pl_analysis_can_keep_stages(num_units)) {
         status =
             pl_intervals_are_training(a->profile, a->operations, parts->chain, &is_training, error);
         size_t num_wanted = is_training ? sizeof stored / sizeof *stored : 1;
@@ -72,7 +83,7 @@ popliner_status popliner_analysis_store(popliner_analysis *analysis, popliner_me
             request.schedule = stored[num_measured].schedule;
             request.recompute = stored[num_measured].recompute;
             popliner_pipeline pipeline = pl_analysis_pipeline(&request);
-            status = measure_stages(a, model, &pipeline, error);
+            status = pl_analysis_keep_stages(a, model, &pipeline, ", to be stored", error);
             if (status != POPLINER_OK)
                 return status;
             measured[num_measured] =

@@ -110,6 +110,25 @@ done:
     return status;
 }
 
+popliner_status answer_explain(session *s, const request *r,
+                               const popliner_certificate *certificate, const popliner_costs *costs,
+                               popliner_error *error) {
+    const popliner_plan *plan = popliner_certificate_get_info(certificate)->plan;
+    char *text = NULL;
+    popliner_status status =
+        popliner_certificate_text(certificate, POPLINER_CERTIFICATE_TEXT, &text, error);
+    if (status == POPLINER_OK)
+        status = add_reserve(s, plan, &text, error);
+    if (status != POPLINER_OK) {
+        free(text);
+        return status;
+    }
+    log_lines(s, POPLINER_LEVEL_WARNING, text);
+    remark_min_layers(s, r, plan);
+    remark_obstacles(s, r, plan, costs);
+    return POPLINER_OK;
+}
+
 /* Whether a split is known, or none is ruled out. */
 static bool may_have_split(const popliner_plan *plan) {
     const popliner_plan_summary *summary = popliner_plan_get_summary(plan);

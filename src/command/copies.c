@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/copies.h"
 
+#include "command/replicas.h"
 #include "command/session.h"
 #include "popliner/copies.h"
 
@@ -25,10 +26,11 @@ popliner_status copies_take(request *r, const options *o, popliner_error *error)
     if (popliner_copies_parse(o->copies, copies, &told) != POPLINER_OK)
         return session_fail(error, POPLINER_ERROR_USAGE, "--%s", told.message);
     copies->num_micro_batches = o->micro_batches > 0 ? o->micro_batches : o->batch;
-    copies->num_stages = num_mapped > 0    ? num_mapped
-                         : o->num_ipus > 0 ? o->num_ipus
-                                           : o->total_ipus;
-    copies->num_ipus = count_ipus(r);
+    size_t num_ipus = o->num_ipus > 0 ? o->num_ipus : o->total_ipus;
+    size_t chunks = o->total_ipus > 0 ? replicas_chunks(o) : 1;
+    /* with --total-ipus these are told again for each pipeline */
+    copies->num_stages = num_mapped > 0 ? num_mapped : chunks * num_ipus;
+    copies->num_ipus = num_mapped > 0 ? count_ipus(r) : num_ipus;
     if (copies->rule == POPLINER_COPIES_GPIPE && copies->num_micro_batches == 0)
         return session_fail(error, POPLINER_ERROR_USAGE,
                             "--copies %s: every micro-batch of a step is kept; give "
@@ -40,11 +42,14 @@ popliner_status copies_take(request *r, const options *o, popliner_error *error)
                             "--copies %s: depends on the number of stages; give --num-ipus or "
                             "--device-map",
                             o->copies);
-    if (copies->rule == POPLINER_COPIES_INTERLEAVED &&
-        (num_mapped == 0 || num_mapped % copies->num_ipus != 0))
+    bool is_interleaved = o->total_ipus > 0 ? o->interleave > 0
+                                            : num_mapped > 0 && num_mapped % copies->num_ipus == 0;
+    if (copies->rule == POPLINER_COPIES_INTERLEAVED && !is_interleaved)
         return session_fail(error, POPLINER_ERROR_USAGE,
-                            "--copies %s: give a --device-map in which each IPU has as many "
-                            "stages, like 0,1,0,1",
+                            o->total_ipus > 0
+                                ? "--copies %s: give --interleave"
+                                : "--copies %s: give a --device-map in which each IPU has as many "
+                                  "stages, like 0,1,0,1",
                             o->copies);
     return POPLINER_OK;
 }
@@ -58,7 +63,13 @@ popliner_status copies_limit(request *r, const options *o, popliner_error *error
                             "--copies %s: is for %zu stages, but %s%zu stages are asked for; give "
                             "a number for each, or end with ',...' if it goes on like that",
                             o->copies, known, num_mapped > 0 ? "" : "up to ", wanted);
-    if (r->solver.max_stages > known)
-        r->solver.max_stages = known;
+    size_t max_ipus = o->total_ipus > 0 ? known / replicas_chunks(o) : known;
+    if (max_ipus == 0)
+        return session_fail(error, POPLINER_ERROR_USAGE,
+                            "--copies %s: is for %zu stages, but --interleave %zu has as many on "
+                            "one IPU",
+                            o->copies, known, o->interleave);
+    if (r->solver.max_stages > max_ipus)
+        r->solver.max_stages = max_ipus;
     return POPLINER_OK;
 }

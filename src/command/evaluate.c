@@ -62,11 +62,41 @@ static popliner_status parse_split(const request *r, const char *split, size_t *
     return POPLINER_OK;
 }
 
+/* What each stage recomputes, if that was said: an array to be freed, else NULL. The option was
+ * checked. */
+static popliner_status parse_recomputes(const options *o, request *r, size_t num_stages,
+                                        popliner_recompute **recomputes, popliner_error *error) {
+    size_t count = 1;
+    *recomputes = NULL;
+    if (o->recomputes == NULL)
+        return POPLINER_OK;
+    for (const char *c = o->recomputes; *c != '\0'; c++)
+        count += *c == ',';
+    if (count != num_stages)
+        return session_fail(error, POPLINER_ERROR_USAGE,
+                            "--recompute %s: is for %zu stages, but --evaluate %s has %zu",
+                            o->recomputes, count, o->evaluate, num_stages);
+    *recomputes = calloc(count, sizeof **recomputes);
+    if (*recomputes == NULL)
+        return session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for the split");
+    const char *name = o->recomputes;
+    for (size_t i = 0; i < count; i++) {
+        (*recomputes)[i] = *name == 'n'   ? POPLINER_RECOMPUTE_NONE
+                           : *name == 's' ? POPLINER_RECOMPUTE_STANDARD
+                                          : POPLINER_RECOMPUTE_FULL;
+        name += strcspn(name, ",") + 1;
+    }
+    r->asked.stage_recomputes = *recomputes;
+    r->asked.num_stage_recomputes = count;
+    return POPLINER_OK;
+}
+
 popliner_status evaluate_and_print(session *s, popliner_error *error) {
     request r = {0};
     const popliner_chain *chain = NULL;
     popliner_certificate *certificate = NULL;
     size_t *first_units = NULL;
+    popliner_recompute *recomputes = NULL;
     size_t num_cuts = 0;
     char *text = NULL;
     uint64_t limit_bytes = 0;
@@ -88,6 +118,8 @@ popliner_status evaluate_and_print(session *s, popliner_error *error) {
         status = parse_split(&r, s->options.evaluate, &first_units, &num_cuts, error);
     if (status == POPLINER_OK)
         status = check_num_stages(&s->options, &r, num_cuts + 1, error);
+    if (status == POPLINER_OK)
+        status = parse_recomputes(&s->options, &r, num_cuts + 1, &recomputes, error);
     /* of the solver's options the limits alone are meant for a given split */
     r.solver.max_stages = num_cuts + 1;
     r.asked.copies.num_stages = num_cuts + 1;
@@ -116,6 +148,7 @@ popliner_status evaluate_and_print(session *s, popliner_error *error) {
 done:
     popliner_certificate_free(certificate);
     request_free(&r);
+    free(recomputes);
     free(first_units);
     return status;
 }

@@ -50,6 +50,10 @@ static void warn_of_unused(session *s) {
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "--%s does nothing here: it means something for --solve and --evaluate only.",
                     s->options.unused[i]);
+    const overridden *o = &s->options.overridden;
+    if (o->option != NULL)
+        log_message(&s->log, POPLINER_LEVEL_WARNING, "--%s was given twice: %s counts, not %s.",
+                    o->option, o->value, o->before);
 }
 
 static popliner_status perform(session *s, popliner_error *error) {

@@ -109,6 +109,9 @@ static const option table[] = {
     {KIND_REPEATED, 0, "ipu-speed", "I=FACTOR,...", NULL, offsetof(options, ipu_speed),
      "speeds of single IPUs, like 0=0.5,3=2 (others: 1): the\ncycles of an IPU are those of its "
      "stage divided by it"},
+    {KIND_REPEATED, 0, "link-bandwidth", "[I-J=]BYTES,...", NULL, offsetof(options, link_bandwidth),
+     "what the links between IPUs carry in a unit of time, and\nthose of single ones, like "
+     "64,1-2=0.5: the cycles of an\nIPU are more by what its cuts take"},
     {KIND_TEXT, 0, "sweep", "WHAT=A..B", NULL, offsetof(options, sweep),
      "with --solve: a table of the best splits for num-ipus\nor mem-per-tile from A to B; "
      "mem-per-tile=200K..600K:50K"},
@@ -161,10 +164,14 @@ static const option table[] = {
      "tf-interleaved, sequential, inference or none; the first\n"
      "three add the activations that early stages keep\n(default: none)"},
     {KIND_CHOICE, 0, "recompute", "none|standard|full|auto", "none|standard|full|auto", 0,
-     "full: keep only the inputs of each stage; standard: for a\n"
+     "full: keep only the inputs of each stage, and take the\n"
+     "cycles of its forward pass once more; standard: for a\n"
      "profile compiled with recomputation, keep also what comes\n"
-     "from or goes to other IPUs; auto: with --costs, what is\n"
-     "best for each stage, and each layer that has variants\n(default: none)"},
+     "from or goes to other IPUs; auto: what is best for each\n"
+     "stage, memory against cycles (of --costs: also for each\n"
+     "layer that has variants), auto:standard,full of these\n"
+     "alone; with --evaluate also one for each stage, like\n"
+     "full,none (default: none)"},
 
     {KIND_TEXT, 0, "copies", "NAME|N,N,...", NULL, offsetof(options, copies),
      "copies of its activations that a stage keeps, instead of\nthose of --schedule: 1f1b, gpipe, "
@@ -188,7 +195,7 @@ static const option table[] = {
      "needs at most; high: what it needs at least (default:\n"
      "expected)"},
 
-    {KIND_HEADING, 0, "Replicas (with --costs)", NULL, NULL, 0, NULL},
+    {KIND_HEADING, 0, "Replicas", NULL, NULL, 0, NULL},
     {KIND_COUNT, 0, "total-ipus", "N", NULL, offsetof(options, total_ipus),
      "how many stages, and how many pipelines beside each\nother, have the largest throughput "
      "(--objective\nthroughput,...) on N IPUs; with\n--micro-batches, of each pipeline, or "
@@ -198,9 +205,8 @@ static const option table[] = {
     {KIND_COUNT, 0, "micro-batch-size", "N", NULL, offsetof(options, micro_batch_size),
      "samples of a micro-batch (default: 1)"},
     {KIND_TEXT, 0, "replica-bandwidth", "BYTES", NULL, offsetof(options, replica_bandwidth),
-     "what an IPU exchanges with other pipelines in a unit of\nthe costs' time, to add up "
-     "gradients "
-     "(default: no end\nto it)"},
+     "what an IPU exchanges with other pipelines in a unit of\nthe costs' time (of a profile, "
+     "a cycle), to add up\ngradients (default: no end to it)"},
 
     {KIND_HEADING, 0, "Profiles of pipelines", NULL, NULL, 0, NULL},
     {KIND_TEXT, 0, "calibrate", "DIR", NULL, offsetof(options, calibrate),
@@ -278,8 +284,34 @@ static int find_choice(const char *choices, const char *value) {
     return -1;
 }
 
+/* Takes several ways of recomputing, separated by ',': of each stage, or behind "auto:" those that
+ * it chooses from. False if it is something else. */
+static bool take_recomputes(const char *value, options *result) {
+    static const char prefix[] = "auto:";
+    bool is_auto = strncmp(value, prefix, strlen(prefix)) == 0;
+    unsigned ways = 0;
+    if (!is_auto && strchr(value, ',') == NULL)
+        return false;
+    for (const char *name = is_auto ? value + strlen(prefix) : value; name != NULL;) {
+        char own[16];
+        size_t length = strcspn(name, ",");
+        snprintf(own, sizeof own, "%.*s", (int)length, name);
+        int choice = length < sizeof own ? find_choice("none|standard|full", own) : -1;
+        if (choice < 0)
+            return false;
+        ways |= 1u << choice;
+        name = name[length] == ',' ? name + length + 1 : NULL;
+    }
+    result->recompute = is_auto ? POPLINER_RECOMPUTE_AUTO : POPLINER_RECOMPUTE_NONE;
+    result->recompute_ways = is_auto ? ways : 0;
+    result->recomputes = value;
+    return true;
+}
+
 static popliner_status set_choice(const option *o, const char *value, options *result,
                                   popliner_error *error) {
+    if (strcmp(o->name, "recompute") == 0 && take_recomputes(value, result))
+        return POPLINER_OK;
     int choice = find_choice(o->choices, value);
     if (choice < 0) {
         char hint[NEAREST_HINT_BYTES];
@@ -301,9 +333,11 @@ static popliner_status set_choice(const option *o, const char *value, options *r
     else if (strcmp(o->name, "schedule") == 0) {
         result->schedule = schedules[choice];
         result->schedule_name = value;
-    } else if (strcmp(o->name, "recompute") == 0)
+    } else if (strcmp(o->name, "recompute") == 0) {
         result->recompute = (popliner_recompute)choice;
-    else if (strcmp(o->name, "accumulators") == 0)
+        result->recomputes = NULL;
+        result->recompute_ways = 0;
+    } else if (strcmp(o->name, "accumulators") == 0)
         result->accumulators = (popliner_accumulators)choice;
     else if (strcmp(o->name, "risk") == 0)
         result->need = choice == 0   ? POPLINER_NEED_MOST
@@ -542,7 +576,19 @@ static bool is_option(const char *argument) {
 /* What was given, by place in the table. */
 typedef struct given {
     bool is[NUM_OPTIONS];
+    const char *values[NUM_OPTIONS]; /* NULL for flags */
 } given;
+
+/* Notes that an option was given. Of two values the last one counts, as with PopLiner 1.0.0, so
+ * that a script can add its own behind others'; the user is told of it. */
+static void note(given *g, const option *o, const char *value, options *result) {
+    size_t place = (size_t)(o - table);
+    const char *before = g->values[place];
+    if (o->kind != KIND_REPEATED && before != NULL && strcmp(before, value) != 0)
+        result->overridden = (overridden){o->name, before, value};
+    g->is[place] = true;
+    g->values[place] = value;
+}
 
 /* The first of these options, a list that ends with NULL, that was given; NULL if none was. */
 static const char *first_given(const given *g, const char *const *names) {
@@ -632,6 +678,7 @@ static const use uses[] = {
     {"slack", SOLVE, false},
     {"ipu-mem-per-tile", SOLVE | EVALUATE, false},
     {"ipu-speed", SOLVE, false},
+    {"link-bandwidth", SOLVE, false},
     {"sweep", SOLVE, false},
     {"pareto", SOLVE, false},
     {"time-limit", SOLVE, false},
@@ -649,12 +696,12 @@ static const use uses[] = {
 };
 
 static const char *const unknown_to_greedy[] = {
-    "html",          "costs",        "objective",    "slack",       "ipu-mem-per-tile",
-    "sweep",         "time-limit",   "write-lp",     "write-mps",   "min-layers",
-    "max-layers",    "cut-after",    "no-cut-after", "together",    "place",
-    "device-map",    "interleave",   "v-shape",      "schedule",    "recompute",
-    "effects",       "accumulators", "risk",         "calibration", "copies",
-    "micro-batches", "pareto",       "ipu-speed",    NULL};
+    "html",          "costs",        "objective",    "slack",          "ipu-mem-per-tile",
+    "sweep",         "time-limit",   "write-lp",     "write-mps",      "min-layers",
+    "max-layers",    "cut-after",    "no-cut-after", "together",       "place",
+    "device-map",    "interleave",   "v-shape",      "schedule",       "recompute",
+    "effects",       "accumulators", "risk",         "calibration",    "copies",
+    "micro-batches", "pareto",       "ipu-speed",    "link-bandwidth", NULL};
 static const char *const profile_only[] = {"memory-model",
                                            "layer-name-regex",
                                            "inputs-regex-layer-0",
@@ -784,6 +831,8 @@ static popliner_status check_sweep(const options *o, popliner_error *error) {
 }
 
 const char *options_map_name(const options *o) {
+    if (o->total_ipus > 0) /* --interleave: one map for each number of IPUs */
+        return NULL;
     return o->device_map != NULL ? "--device-map"
            : o->interleave > 0   ? "--interleave"
            : o->v_shape          ? "--v-shape"
@@ -842,9 +891,8 @@ static popliner_status check_effects(options *o, const given *g, popliner_error 
 }
 
 static const char *const replicas_only[] = {"batch", "micro-batch-size", "replica-bandwidth", NULL};
-static const char *const unknown_to_replicas[] = {"device-map", "interleave", "v-shape",
-                                                  "sweep",      "write-lp",   "write-mps",
-                                                  "slack",      "pareto",     NULL};
+static const char *const unknown_to_replicas[] = {"device-map", "v-shape", "sweep",  "write-lp",
+                                                  "write-mps",  "slack",   "pareto", NULL};
 
 static popliner_status check_replicas(const options *o, const given *g, popliner_error *error) {
     const char *name = first_given(g, replicas_only);
@@ -854,9 +902,11 @@ static popliner_status check_replicas(const options *o, const given *g, popliner
     name = first_given(g, unknown_to_replicas);
     if (name != NULL)
         return fail(error, "--total-ipus and --%s exclude each other", name);
-    if (o->costs == NULL || o->solver == SOLVER_GREEDY)
-        return fail(error, "--total-ipus %zu: replicas are chosen for --costs alone",
-                    o->total_ipus);
+    if (o->solver == SOLVER_GREEDY)
+        return fail(error, "--solver greedy knows nothing of --total-ipus");
+    if (o->interleave > 1 && o->solver == SOLVER_DP)
+        return fail(error, "--solver dp: stages that share an IPU, as --interleave has them, are "
+                           "beyond a dynamic program; auto and ilp solve for them");
     if ((o->micro_batches > 0) == (o->batch > 0))
         return fail(error,
                     "--total-ipus %zu: give --micro-batches, of each pipeline, or --batch, of all "
@@ -868,24 +918,51 @@ static popliner_status check_replicas(const options *o, const given *g, popliner
     return POPLINER_OK;
 }
 
+static popliner_status check_recompute(const options *o, const given *g, popliner_error *error) {
+    static const char *const unknown_to_auto[] = {"sweep",     "write-lp",   "write-mps", "slack",
+                                                  "ipu-speed", "total-ipus", "pareto",    NULL};
+    bool is_auto = o->recompute == POPLINER_RECOMPUTE_AUTO;
+    const char *value = o->recomputes != NULL ? o->recomputes : recomputes[o->recompute];
+    const char *other = is_auto ? first_given(g, unknown_to_auto) : NULL;
+    if (o->html != NULL && (is_auto || o->recomputes != NULL))
+        return fail(error,
+                    "--html %s: all stages of a page recompute alike; give --recompute one "
+                    "way",
+                    o->html);
+    if (other != NULL)
+        return fail(error,
+                    "--recompute auto and --%s exclude each other; leave out one of them, or say "
+                    "one way, like --recompute full",
+                    other);
+    if (is_auto && o->evaluate != NULL)
+        return fail(error, "--recompute auto: is what --solve chooses; for --evaluate give one "
+                           "way, or one for each stage, like full,none");
+    if (o->recompute_ways != 0 && o->costs != NULL)
+        return fail(error,
+                    "--recompute %s: what to choose from is for profiles, a file of costs "
+                    "says it itself; give auto",
+                    value);
+    if (!is_auto && o->recomputes != NULL && (o->solve || o->calibrate != NULL))
+        return fail(error,
+                    "--recompute %s: one for each stage is for --evaluate alone; give %s one way%s",
+                    value, o->solve ? "--solve" : "--calibrate",
+                    o->solve ? ", or auto to have it chosen" : "");
+    bool has_meaning = options_keep_activations(o) || (is_auto && o->costs != NULL) ||
+                       (o->recompute == POPLINER_RECOMPUTE_NONE && o->recomputes == NULL);
+    return has_meaning ? POPLINER_OK
+                       : fail(error,
+                              "--recompute %s means something for --schedule training (popart), "
+                              "tf-grouped and tf-interleaved, and with --copies, only",
+                              value);
+}
+
 static popliner_status check_solving(const options *o, const given *g, popliner_error *error) {
     const char *name = first_given(g, unknown_to_greedy);
     if (name != NULL && o->solver == SOLVER_GREEDY)
         return fail(error, "--solver greedy knows nothing of --%s", name);
-    if (o->recompute == POPLINER_RECOMPUTE_AUTO) {
-        static const char *const names[] = {"sweep",      "write-lp", "write-mps", "slack",
-                                            "total-ipus", "pareto",   NULL};
-        const char *other = first_given(g, names);
-        if (other != NULL)
-            return fail(error, "--recompute auto and --%s exclude each other", other);
-        if (o->costs == NULL)
-            return fail(error,
-                        "--recompute auto: is for --costs, which say what stages may choose");
-    } else if (o->recompute != POPLINER_RECOMPUTE_NONE && !options_keep_activations(o))
-        return fail(error,
-                    "--recompute %s means something for --schedule training (popart), "
-                    "tf-grouped and tf-interleaved, and with --copies, only",
-                    recomputes[o->recompute]);
+    popliner_status status = check_recompute(o, g, error);
+    if (status != POPLINER_OK)
+        return status;
     if (o->copies != NULL && o->schedule == POPLINER_SCHEDULE_INFERENCE)
         return fail(error, "--copies %s: --schedule inference keeps nothing; leave out one of them",
                     o->copies);
@@ -899,7 +976,7 @@ static popliner_status check_solving(const options *o, const given *g, popliner_
                     o->calibrate);
     if (o->micro_batches > 0 && o->copies == NULL && o->total_ipus == 0)
         return fail(error, "--micro-batches means something with --copies or --total-ipus only");
-    popliner_status status = check_replicas(o, g, error);
+    status = check_replicas(o, g, error);
     if (status != POPLINER_OK)
         return status;
     status = check_written(o, error);
@@ -1046,7 +1123,7 @@ popliner_status options_parse(int argc, char **argv, options *result, popliner_e
         popliner_status status = set(o, value, result, error);
         if (status != POPLINER_OK)
             return status;
-        g.is[o - table] = true;
+        note(&g, o, value, result);
     }
     return check(result, &g, error);
 }

@@ -42,6 +42,13 @@ typedef struct output_file {
 
 enum { MAX_UNUSED = 2 };
 
+/* An option of one value that was given two. */
+typedef struct overridden {
+    const char *option; /* NULL: there is none */
+    const char *before;
+    const char *value; /* that counts */
+} overridden;
+
 /* As --min-layers: 1, where there are layers and the solver knows of them. */
 #define MIN_LAYERS_USUAL SIZE_MAX
 
@@ -88,6 +95,7 @@ typedef struct options {
     double slack_percent;
     repeated ipu_mem_per_tile; /* "I=BYTES,..." each */
     repeated ipu_speed;        /* "I=FACTOR,..." each */
+    repeated link_bandwidth;   /* "BYTES", "I-J=BYTES" or several of them each */
     size_t min_layers;         /* MIN_LAYERS_USUAL: not said */
     size_t max_layers;
     repeated cut_after; /* a layer each, as below */
@@ -100,10 +108,12 @@ typedef struct options {
     popliner_schedule schedule;
     const char *schedule_name; /* as it was given */
     popliner_recompute recompute;
-    const char *copies;   /* a rule, or numbers separated by ',' */
-    size_t micro_batches; /* of a step in each pipeline; 0: not said */
-    size_t total_ipus;    /* 0: one pipeline */
-    size_t batch;         /* of a step in all pipelines; 0: not said */
+    const char *recomputes;  /* as it was given, if more than one way is in it; else NULL */
+    unsigned recompute_ways; /* of auto: bits; 0: all */
+    const char *copies;      /* a rule, or numbers separated by ',' */
+    size_t micro_batches;    /* of a step in each pipeline; 0: not said */
+    size_t total_ipus;       /* 0: one pipeline */
+    size_t batch;            /* of a step in all pipelines; 0: not said */
     size_t micro_batch_size;
     const char *replica_bandwidth; /* bytes in a unit of time */
     unsigned effects;              /* popliner_effect */
@@ -129,6 +139,7 @@ typedef struct options {
     /* What was given that nothing which is done uses: to be warned of. */
     const char *unused[MAX_UNUSED];
     size_t num_unused;
+    overridden overridden; /* the last one */
 } options;
 
 /* Fills *result from the arguments. Errors: USAGE, with a sentence that names the option. */

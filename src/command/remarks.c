@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Solves with options that are a little different, without a word. The table is there already, so
- * it takes no longer than the answer itself did, less GLPK's proof. */
+ * it takes no longer than the answer itself did, whoever gave it. */
 static popliner_status solve_again(session *s, const popliner_costs *costs,
                                    popliner_solver_options *changed, popliner_plan **plan,
                                    popliner_error *error) {

@@ -4,27 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/answer.h"
+#include "command/names.h"
 #include "command/sizes.h"
 #include "popliner/replicas.h"
 #include "popliner/report.h"
 
-/* A size in bytes, or a number of bytes with up to nine digits behind the point: *bytes in *times
- * units of time. */
 static bool parse_bandwidth(const char *text, uint64_t *bytes, uint64_t *times) {
-    const char *end = size_take(text, bytes);
-    const char *point = strchr(text, '.');
-    *times = 1;
-    if (end != NULL && *end == '\0')
-        return *bytes > 0;
-    if (point == NULL || strspn(text, "0123456789.") != strlen(text) || strlen(text) > 18 ||
-        strchr(point + 1, '.') != NULL || strlen(point + 1) > 9)
-        return false;
-    *bytes = 0;
-    for (const char *c = text; *c != '\0'; c++)
-        *bytes = c == point ? *bytes : 10 * *bytes + (uint64_t)(*c - '0');
-    for (const char *c = point + 1; *c != '\0'; c++)
-        *times *= 10;
-    return *bytes > 0;
+    const char *end = bandwidth_take(text, bytes, times);
+    return end != NULL && *end == '\0';
 }
 
 popliner_status replicas_check(const options *o, popliner_error *error) {
@@ -41,6 +29,141 @@ popliner_status replicas_check(const options *o, popliner_error *error) {
                             o->micro_batch_size);
     return POPLINER_OK;
 }
+
+size_t replicas_chunks(const options *o) {
+    return o->interleave > 0 ? o->interleave : 1;
+}
+
+/* What is asked for, but for costs and parameters. The bandwidth was checked. */
+static popliner_replicas_options ask(const session *s, const request *r,
+                                     uint64_t cycles_per_time_unit) {
+    const options *o = &s->options;
+    popliner_replicas_options asked = POPLINER_REPLICAS_OPTIONS_INIT;
+    uint64_t times = 1;
+    asked.solver = &r->solver;
+    asked.total_ipus = o->total_ipus;
+    asked.micro_batches = o->micro_batches;
+    asked.batch = o->micro_batch_size > 0 ? o->batch / o->micro_batch_size : o->batch;
+    asked.chunks = replicas_chunks(o);
+    if (o->replica_bandwidth != NULL &&
+        parse_bandwidth(o->replica_bandwidth, &asked.bandwidth_bytes, &times))
+        asked.bandwidth_cycles = times * cycles_per_time_unit;
+    return asked;
+}
+
+/* ---- telling ---- */
+
+/* What would have been asked of one pipeline. `map` is room for all its stages. */
+static popliner_solver_options options_of(const session *s, const request *r, size_t num_ipus,
+                                          size_t *map) {
+    popliner_solver_options o = r->solver;
+    size_t chunks = replicas_chunks(&s->options);
+    o.max_stages = num_ipus;
+    if (chunks == 1)
+        return o;
+    o.device_map = map;
+    o.num_mapped_stages = chunks * num_ipus;
+    for (size_t i = 0; i < o.num_mapped_stages; i++)
+        map[i] = i % num_ipus;
+    return o;
+}
+
+/* Options as the user gave them, or might. */
+static popliner_option_names names_of(const options *o) {
+    popliner_option_names names = command_names;
+    if (o->num_ipus == 0) {
+        names.max_stages = "--total-ipus";
+        names.constraints[POPLINER_CONSTRAINT_MAX_STAGES] = "total-ipus";
+    }
+    names.constraints[POPLINER_CONSTRAINT_DEVICE_MAP] = "interleave";
+    return names;
+}
+
+/* Tells why nothing fits. */
+static popliner_status explain(session *s, const request *r, popliner_replicas *replicas,
+                               const popliner_certificate_input *names, popliner_error *error) {
+    const popliner_replicas_summary *summary = popliner_replicas_get_summary(replicas);
+    const popliner_option_names own_names = names_of(&s->options);
+    popliner_certificate_input input = *names;
+    popliner_certificate *certificate = NULL;
+    bool is_known = summary->closest < SIZE_MAX;
+    size_t num_ipus = is_known ? summary->closest + 1 : summary->num_candidates;
+    size_t *map = calloc(num_ipus * replicas_chunks(&s->options) + 1, sizeof *map);
+    input.plan = popliner_replicas_take_reason(replicas);
+    if (input.plan == NULL || map == NULL) {
+        free(map);
+        popliner_plan_free(input.plan);
+        return POPLINER_OK;
+    }
+    const popliner_solver_options asked = options_of(s, r, num_ipus, map);
+    input.options = &asked;
+    input.option_names = &own_names;
+    if (is_known)
+        log_message(&s->log, POPLINER_LEVEL_WARNING, "A pipeline on %zu %s comes closest.",
+                    num_ipus, num_ipus == 1 ? "IPU" : "IPUs");
+    popliner_status status = popliner_certificate_create(&input, &certificate, error);
+    if (status != POPLINER_OK)
+        popliner_plan_free(input.plan);
+    else
+        status = answer_explain(s, r, certificate, NULL, error);
+    popliner_certificate_free(certificate);
+    free(map);
+    return status;
+}
+
+/* Tells that nothing fits. */
+static popliner_status tell_failure(session *s, const request *r, popliner_replicas *replicas,
+                                    const popliner_certificate_input *names,
+                                    popliner_error *error) {
+    const popliner_replicas_summary *summary = popliner_replicas_get_summary(replicas);
+    s->failed_softly = true;
+    log_message(&s->log, POPLINER_LEVEL_INFO,
+                summary->is_stopped
+                    ? "STOPPED: no pipeline was found yet, and none is ruled out."
+                    : "FAILURE: Unable to fit model on IPUs, with any number of stages.");
+    if (summary->num_candidates == 0)
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "--interleave %zu: there are only %zu units for the stages of an IPU.",
+                    s->options.interleave, r->num_units);
+    return summary->is_stopped ? POPLINER_OK : explain(s, r, replicas, names, error);
+}
+
+static popliner_status tell(session *s, const request *r, popliner_replicas *replicas,
+                            const popliner_certificate_input *names, popliner_error *error) {
+    const popliner_replicas_summary *summary = popliner_replicas_get_summary(replicas);
+    const popliner_replicas_candidate *best =
+        popliner_replicas_candidate_at(replicas, summary->best);
+    if (summary->is_stopped)
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "Stopped: another number of stages or replicas may be better.");
+    if (best == NULL)
+        return tell_failure(s, r, replicas, names, error);
+    double time = (double)best->step_cycles / (double)names->cycles_per_time_unit;
+    log_message(&s->log, POPLINER_LEVEL_INFO,
+                "SUCCESS: %zu %s on %zu %s each: %llu micro-batches in %.9g %s%s.",
+                best->num_replicas, best->num_replicas == 1 ? "pipeline" : "pipelines",
+                best->num_ipus, best->num_ipus == 1 ? "IPU" : "IPUs",
+                (unsigned long long)(best->num_replicas * best->micro_batches), time,
+                names->time_unit == NULL ? "cycles" : names->time_unit,
+                summary->is_proven ? ", which is the best" : "");
+    return POPLINER_OK;
+}
+
+/* Prints the candidates, and tells of them. */
+static popliner_status print(session *s, const request *r, popliner_replicas *replicas,
+                             const popliner_certificate_input *names, popliner_error *error) {
+    char *report = NULL;
+    popliner_status status =
+        popliner_report_replicas(replicas, names, s->options.format, &report, error);
+    if (status == POPLINER_OK)
+        status = tell(s, r, replicas, names, error);
+    if (status == POPLINER_OK)
+        return session_print(report, error);
+    free(report);
+    return status;
+}
+
+/* ---- of a file of costs ---- */
 
 /* Where the costs of each pipeline come from. */
 typedef struct source {
@@ -61,6 +184,7 @@ static popliner_status find_costs(void *user, size_t num_stages, uint64_t num_mi
         .copies = own->r->asked.copies,
     };
     pipeline.copies.num_stages = num_stages;
+    pipeline.copies.num_ipus = num_stages / replicas_chunks(&own->s->options);
     pipeline.copies.num_micro_batches = (size_t)num_micro_batches;
     popliner_costs_file_free(own->file);
     own->file = NULL;
@@ -76,50 +200,14 @@ static bool is_costs_of_each(const request *r) {
     return rule != POPLINER_COPIES_OF_SCHEDULE && rule != POPLINER_COPIES_LIST;
 }
 
-static void tell(session *s, const popliner_replicas *replicas,
-                 const popliner_certificate_input *names) {
-    const popliner_replicas_summary *summary = popliner_replicas_get_summary(replicas);
-    const popliner_replicas_candidate *best =
-        popliner_replicas_candidate_at(replicas, summary->best);
-    if (summary->is_stopped)
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "Stopped: another number of stages or replicas may be better.");
-    if (best == NULL) {
-        log_message(&s->log, POPLINER_LEVEL_INFO,
-                    summary->is_stopped
-                        ? "STOPPED: no pipeline was found yet, and none is ruled out."
-                        : "FAILURE: Unable to fit model on IPUs, with any number of stages. Solve "
-                          "without --total-ipus for the reason.");
-        s->failed_softly = true;
-        return;
-    }
-    double time = (double)best->step_cycles / (double)names->cycles_per_time_unit;
-    log_message(&s->log, POPLINER_LEVEL_INFO,
-                "SUCCESS: %zu %s on %zu %s each: %llu micro-batches in %.9g %s%s.",
-                best->num_replicas, best->num_replicas == 1 ? "pipeline" : "pipelines",
-                best->num_ipus, best->num_ipus == 1 ? "IPU" : "IPUs",
-                (unsigned long long)(best->num_replicas * best->micro_batches), time,
-                names->time_unit == NULL ? "cycles" : names->time_unit,
-                summary->is_proven ? ", which is the best" : "");
-}
-
 popliner_status replicas_print(session *s, const request *r, const popliner_costs_file_info *info,
                                const popliner_certificate_input *names, replicas_read read,
                                popliner_error *error) {
     const options *o = &s->options;
     source own = {s, r, read, NULL};
-    popliner_replicas_options asked = POPLINER_REPLICAS_OPTIONS_INIT;
+    popliner_replicas_options asked = ask(s, r, info->cycles_per_time_unit);
     popliner_replicas *replicas = NULL;
-    char *report = NULL;
-    uint64_t times = 1;
-    asked.solver = &r->solver;
-    asked.total_ipus = o->total_ipus;
-    asked.micro_batches = o->micro_batches;
-    asked.batch = o->micro_batch_size > 0 ? o->batch / o->micro_batch_size : o->batch;
     asked.parameter_bytes = info->parameter_bytes;
-    if (o->replica_bandwidth != NULL &&
-        parse_bandwidth(o->replica_bandwidth, &asked.bandwidth_bytes, &times))
-        asked.bandwidth_cycles = times * info->cycles_per_time_unit;
     if (is_costs_of_each(r) && strcmp(o->costs, "-") == 0)
         return session_fail(error, POPLINER_ERROR_USAGE,
                             "--costs -: with --copies %s the costs are read again for each "
@@ -141,10 +229,43 @@ popliner_status replicas_print(session *s, const request *r, const popliner_cost
     if (status != POPLINER_OK)
         return status;
     log_step(&s->log, "Solving", start);
-    tell(s, replicas, names);
-    status = popliner_report_replicas(replicas, names, o->format, &report, error);
-    if (status == POPLINER_OK)
-        status = session_print(report, error);
+    status = print(s, r, replicas, names, error);
     popliner_replicas_free(replicas);
+    return status;
+}
+
+/* ---- of a profile ---- */
+
+/* Whether a candidate has parameters that are trained. */
+static bool has_parameters(const popliner_replicas *replicas) {
+    const popliner_replicas_candidate *c;
+    for (size_t i = 0; (c = popliner_replicas_candidate_at(replicas, i)) != NULL; i++)
+        if (c->parameter_bytes > 0)
+            return true;
+    return popliner_replicas_get_summary(replicas)->best == SIZE_MAX;
+}
+
+popliner_status replicas_print_profile(session *s, const request *r, popliner_error *error) {
+    const popliner_replicas_options asked = ask(s, r, 1);
+    popliner_replicas *replicas = NULL;
+    popliner_certificate_input names = POPLINER_CERTIFICATE_INPUT_INIT;
+    popliner_costs *costs = NULL;
+    /* reports ask them only how many units there are */
+    popliner_status status = popliner_costs_create(r->num_units, 1, &costs, error);
+    if (status == POPLINER_OK)
+        status = popliner_analysis_solve_replicas(s->analysis, &r->asked, &asked, &replicas, error);
+    if (status == POPLINER_OK && s->options.replica_bandwidth != NULL && !has_parameters(replicas))
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "--replica-bandwidth: the profile trains no parameters, so the all-reduce "
+                    "takes no time.");
+    names.costs = costs;
+    names.options = &r->solver;
+    names.unit_names = r->unit_names;
+    names.option_names = &command_names;
+    names.cycles_per_time_unit = 1;
+    if (status == POPLINER_OK)
+        status = print(s, r, replicas, &names, error);
+    popliner_replicas_free(replicas);
+    popliner_costs_free(costs);
     return status;
 }

@@ -16,10 +16,16 @@ popliner_status replicas_check(const options *o, popliner_error *error);
 typedef popliner_status (*replicas_read)(session *s, const popliner_pipeline *pipeline,
                                          popliner_costs_file **file, popliner_error *error);
 
-/* Solves, and prints the candidates. A soft failure if no pipeline fits. `names` tells how units
- * and numbers are called. */
+/* How many stages each IPU has. */
+size_t replicas_chunks(const options *o);
+
+/* Solves, and prints the candidates. A soft failure if no pipeline fits, of which the log tells
+ * why. `names` tells how units and numbers are called. */
 popliner_status replicas_print(session *s, const request *r, const popliner_costs_file_info *info,
                                const popliner_certificate_input *names, replicas_read read,
                                popliner_error *error);
+
+/* The same for the profile of the session. */
+popliner_status replicas_print_profile(session *s, const request *r, popliner_error *error);
 
 #endif

@@ -22,6 +22,7 @@ void request_free(request *r) {
     free(r->placements);
     free(r->ipu_limits);
     free(r->ipu_speeds);
+    free(r->ipu_links);
     free(r->device_map);
 }
 
@@ -166,6 +167,7 @@ popliner_status request_begin(request *r, const session *s, popliner_memory_mode
     r->asked.memory_model = session_memory_model(s, otherwise);
     r->asked.schedule = o->schedule;
     r->asked.recompute = o->recompute;
+    r->asked.recompute_ways = o->recompute_ways;
     r->asked.effects = o->effects;
     r->asked.accumulators = o->accumulators;
     r->asked.need = o->need;
@@ -504,6 +506,136 @@ static popliner_status set_speeds(request *r, session *s, const popliner_costs_f
     return status;
 }
 
+/* Whether two links are of the same IPUs. */
+static bool is_same_link(const popliner_ipu_link *a, const popliner_ipu_link *b) {
+    return (a->first_ipu == b->first_ipu && a->second_ipu == b->second_ipu) ||
+           (a->first_ipu == b->second_ipu && a->second_ipu == b->first_ipu);
+}
+
+/* What begins with two IPUs, like 0-1=; NULL if that is something else. */
+static const char *take_pair(const char *text, popliner_ipu_link *link) {
+    uint64_t first = 0;
+    uint64_t second = 0;
+    const char *rest = text;
+    if (!parse_number(text, MAX_IPU, &first, &rest) || *rest != '-' ||
+        !parse_number(rest + 1, MAX_IPU, &second, &rest) || *rest != '=' || first == second)
+        return NULL;
+    link->first_ipu = (size_t)first;
+    link->second_ipu = (size_t)second;
+    return rest + 1;
+}
+
+/* Adds the links of one --link-bandwidth; cycles are units of time yet. */
+static popliner_status add_links(request *r, const char *text, popliner_error *error) {
+    popliner_solver_options *o = &r->solver;
+    for (const char *rest = text;; rest++) {
+        popliner_ipu_link link = {0, 0, {0, 0}};
+        const char *of_pair = take_pair(rest, &link);
+        rest = bandwidth_take(of_pair != NULL ? of_pair : rest, &link.bandwidth.bytes,
+                              &link.bandwidth.cycles);
+        if (rest == NULL || (*rest != ',' && *rest != '\0'))
+            return session_fail(error, POPLINER_ERROR_USAGE,
+                                "--link-bandwidth %s: expected bytes in a unit of time above 0, "
+                                "like 64, 34.6 or 64K, for all links, or for those of two IPUs, "
+                                "like 0-1=64,1-2=0.5",
+                                text);
+        bool is_new = of_pair != NULL || o->link_bandwidth.bytes == 0;
+        for (size_t i = 0; of_pair != NULL && i < o->num_ipu_links; i++)
+            is_new = is_new && !is_same_link(&r->ipu_links[i], &link);
+        if (!is_new && of_pair == NULL)
+            return session_fail(error, POPLINER_ERROR_USAGE,
+                                "--link-bandwidth %s: all links have a bandwidth already", text);
+        if (!is_new)
+            return session_fail(error, POPLINER_ERROR_USAGE,
+                                "--link-bandwidth %s: the link of IPUs %zu and %zu has one already",
+                                text, link.first_ipu, link.second_ipu);
+        if (of_pair != NULL)
+            r->ipu_links[o->num_ipu_links++] = link;
+        else
+            o->link_bandwidth = link.bandwidth;
+        if (*rest == '\0')
+            return POPLINER_OK;
+    }
+}
+
+static popliner_status parse_links(request *r, const repeated *list, size_t num_others,
+                                   popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    size_t most = num_others;
+    for (size_t i = 0; i < list->count; i++)
+        most += strlen(list->texts[i]) / 6 + 1;
+    r->ipu_links = new_array(most, sizeof *r->ipu_links);
+    if (r->ipu_links == NULL)
+        return fail_memory(error);
+    r->solver.ipu_links = r->ipu_links;
+    for (size_t i = 0; status == POPLINER_OK && i < list->count; i++)
+        status = add_links(r, list->texts[i], error);
+    return status;
+}
+
+/* Whether a cut can be between the two IPUs. */
+static bool has_link(const request *r, const popliner_ipu_link *link) {
+    const popliner_solver_options *o = &r->solver;
+    bool is_used = false;
+    for (size_t stage = 1; stage < o->num_mapped_stages; stage++) {
+        popliner_ipu_link own = {o->device_map[stage - 1], o->device_map[stage], {0, 0}};
+        is_used = is_used || is_same_link(&own, link);
+    }
+    if (o->num_mapped_stages > 0)
+        return is_used;
+    return (link->first_ipu + 1 == link->second_ipu && link->second_ipu < o->max_stages) ||
+           (link->second_ipu + 1 == link->first_ipu && link->first_ipu < o->max_stages);
+}
+
+/* Puts the links of the command line in cycles, and refuses those that carry nothing. */
+static popliner_status complete_links(request *r, const session *s,
+                                      const popliner_costs_file_info *file, popliner_error *error) {
+    popliner_solver_options *o = &r->solver;
+    uint64_t unit = file == NULL ? 1 : file->cycles_per_time_unit;
+    if (s->options.link_bandwidth.count > 0 && file != NULL && file->cuts_per_unit != 1)
+        return session_fail(
+            error, POPLINER_ERROR_USAGE,
+            "--link-bandwidth: the traffic of this graph is in units of time, which "
+            "are among its cycles already; leave it out");
+    o->link_bandwidth.cycles *= unit;
+    for (size_t i = 0; i < o->num_ipu_links; i++) {
+        r->ipu_links[i].bandwidth.cycles *= unit;
+        if (!has_link(r, &r->ipu_links[i]) && s->options.sweep == NULL)
+            return session_fail(error, POPLINER_ERROR_USAGE,
+                                "--link-bandwidth: no cut can be between IPUs %zu and %zu; see "
+                                "--num-ipus and --device-map",
+                                r->ipu_links[i].first_ipu, r->ipu_links[i].second_ipu);
+    }
+    return POPLINER_OK;
+}
+
+/* Sets the links of the command line, and those of `file` (may be NULL) for other IPUs. */
+static popliner_status set_links(request *r, const session *s, const popliner_costs_file_info *file,
+                                 popliner_error *error) {
+    popliner_solver_options *o = &r->solver;
+    size_t num_told = file == NULL ? 0 : file->num_ipu_links;
+    popliner_status status = parse_links(r, &s->options.link_bandwidth, num_told, error);
+    if (status == POPLINER_OK)
+        status = complete_links(r, s, file, error);
+    if (status != POPLINER_OK)
+        return status;
+    size_t num_given = o->num_ipu_links;
+    if (o->link_bandwidth.bytes == 0 && file != NULL)
+        o->link_bandwidth = file->link_bandwidth;
+    for (size_t i = 0; i < num_told; i++) {
+        size_t k = 0;
+        while (k < num_given && !is_same_link(&r->ipu_links[k], &file->ipu_links[i]))
+            k++;
+        if (k == num_given)
+            r->ipu_links[o->num_ipu_links++] = file->ipu_links[i];
+    }
+    if ((o->link_bandwidth.bytes > 0 || o->num_ipu_links > 0) && request_shares_an_ipu(r))
+        return session_fail(error, POPLINER_ERROR_USAGE,
+                            "stages cannot share an IPU where links have bandwidths; leave these "
+                            "out");
+    return POPLINER_OK;
+}
+
 popliner_status request_check(const options *o, popliner_error *error) {
     request r = {0};
     size_t number;
@@ -523,6 +655,8 @@ popliner_status request_check(const options *o, popliner_error *error) {
         status = parse_limits(&r, &o->ipu_mem_per_tile, NULL, error);
     if (status == POPLINER_OK)
         status = parse_speeds(&r, &o->ipu_speed, 0, error);
+    if (status == POPLINER_OK)
+        status = parse_links(&r, &o->link_bandwidth, 0, error);
     if (status == POPLINER_OK && o->sweep != NULL)
         status = sweep_parse(o->sweep, &range, error);
     for (size_t i = 0; status == POPLINER_OK && i < o->place.count; i++)
@@ -619,6 +753,8 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
         status = request_set_limits(r, s, limit_bytes, file, error);
     if (status == POPLINER_OK)
         status = set_speeds(r, s, file, error);
+    if (status == POPLINER_OK)
+        status = set_links(r, s, file, error);
     return status;
 }
 

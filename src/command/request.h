@@ -23,6 +23,7 @@ typedef struct request {
     popliner_placement *placements;
     popliner_ipu_limit *ipu_limits;
     popliner_ipu_speed *ipu_speeds;
+    popliner_ipu_link *ipu_links;
     size_t *device_map;
 } request;
 

@@ -11,4 +11,9 @@
  * bytes. Returns what follows; NULL if that is no size, or one above INT64_MAX. */
 const char *size_take(const char *text, uint64_t *bytes);
 
+/* Reads the bandwidth that a text begins with: a size, or a number of bytes with up to nine digits
+ * behind the point: *bytes in *times units of time. Returns what follows; NULL if that is none, or
+ * 0. */
+const char *bandwidth_take(const char *text, uint64_t *bytes, uint64_t *times);
+
 #endif

@@ -6,6 +6,7 @@
 #include "command/names.h"
 #include "command/no_layers.h"
 #include "command/pareto.h"
+#include "command/replicas.h"
 #include "command/request.h"
 #include "command/sweep.h"
 
@@ -23,13 +24,25 @@ static popliner_status check_profile(session *s, const request *r, popliner_erro
     bool is_training = true;
     popliner_status status =
         popliner_profile_get_info(popliner_analysis_profile(s->analysis), &info, error);
-    if (status == POPLINER_OK && wants(r, POPLINER_OBJECTIVE_CYCLES) &&
+    bool has_replicas = s->options.total_ipus > 0;
+    if (status == POPLINER_OK && (wants(r, POPLINER_OBJECTIVE_CYCLES) || has_replicas) &&
         info.cycles_source < POPLINER_CYCLES_ESTIMATED)
         status = session_fail(error, POPLINER_ERROR_USAGE,
-                              "--%s %s: the profile has no cycles of computing; compile "
+                              "--%s%s: the profile has no cycles of computing; compile "
                               "with the engine option profiler.includeCycleEstimates set to true",
-                              s->options.pareto != NULL ? "pareto" : "objective",
-                              s->options.pareto != NULL ? s->options.pareto : s->options.objective);
+                              has_replicas                ? "total-ipus"
+                              : s->options.pareto != NULL ? "pareto "
+                                                          : "objective ",
+                              has_replicas                ? ""
+                              : s->options.pareto != NULL ? s->options.pareto
+                                                          : s->options.objective);
+    if (status == POPLINER_OK && s->options.recompute == POPLINER_RECOMPUTE_AUTO &&
+        info.cycles_source < POPLINER_CYCLES_ESTIMATED)
+        status = session_fail(error, POPLINER_ERROR_USAGE,
+                              "--recompute auto: the profile has no cycles of computing, so what "
+                              "recomputing costs is not known; compile with the engine option "
+                              "profiler.includeCycleEstimates set to true, or give none, standard "
+                              "or full");
     if (status == POPLINER_OK && options_keep_activations(&s->options))
         status =
             popliner_analysis_is_training(s->analysis, r->asked.memory_model, &is_training, error);
@@ -39,6 +52,18 @@ static popliner_status check_profile(session *s, const request *r, popliner_erro
                     "for a backward pass.",
                     s->options.copies != NULL ? "copies" : "schedule",
                     s->options.copies != NULL ? s->options.copies : s->options.schedule_name);
+    return status;
+}
+
+/* Where links are told of, the others are those of a profile's cycles. */
+static popliner_status complete_links(const session *s, request *r, popliner_error *error) {
+    popliner_solver_options *o = &r->solver;
+    popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
+    popliner_status status =
+        popliner_profile_get_info(popliner_analysis_profile(s->analysis), &info, error);
+    if (status == POPLINER_OK && o->num_ipu_links > 0 && o->link_bandwidth.bytes == 0 &&
+        info.clock_hz > 0)
+        o->link_bandwidth = (popliner_bandwidth){POPLINER_LINK_BYTES_PER_SECOND, info.clock_hz};
     return status;
 }
 
@@ -61,6 +86,8 @@ static popliner_status make_request(session *s, request *r, popliner_error *erro
         status = request_name_chain(r, chain, error);
     if (status == POPLINER_OK)
         status = request_complete(r, s, limit_bytes, NULL, error);
+    if (status == POPLINER_OK)
+        status = complete_links(s, r, error);
     return status == POPLINER_OK ? check_profile(s, r, error) : status;
 }
 
@@ -108,7 +135,9 @@ popliner_status solve_and_print(session *s, popliner_error *error) {
     if (status != POPLINER_OK || !can)
         return status;
     status = make_request(s, &r, error);
-    if (status == POPLINER_OK)
+    if (status == POPLINER_OK && s->options.total_ipus > 0)
+        status = replicas_print_profile(s, &r, error);
+    else if (status == POPLINER_OK)
         status = s->options.sweep != NULL || s->options.pareto != NULL ? solve_several(s, &r, error)
                                                                        : solve_once(s, &r, error);
     request_free(&r);

@@ -46,7 +46,7 @@ static size_t stages_to_know(const options *o, const request *r) {
     if (options_map_name(o) != NULL)
         return r->solver.num_mapped_stages;
     bool has_number = o->num_ipus > 0 && o->sweep == NULL && !options_keep_activations(o);
-    return has_number ? o->num_ipus : SIZE_MAX;
+    return has_number && o->total_ipus == 0 ? o->num_ipus : SIZE_MAX;
 }
 
 /* Refuses and warns of what would do nothing for what the file has. */

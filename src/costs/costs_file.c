@@ -25,6 +25,7 @@ void popliner_costs_file_free(popliner_costs_file *file) {
     free(file->parameters);
     pl_variants_free(&file->variants);
     free(file->speeds);
+    free(file->links);
     free(file->additive.capacity_bytes);
     free(file->additive.memory_before);
     free(file->additive.stash_before);
@@ -102,6 +103,7 @@ static void describe(popliner_costs_file *file) {
     info->ipu_limits = file->limits;
     info->parameter_bytes = file->parameters;
     info->ipu_speeds = file->speeds;
+    info->ipu_links = file->links;
 }
 
 popliner_status popliner_costs_file_parse(const char *text, size_t length, const char *name,

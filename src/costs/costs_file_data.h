@@ -53,6 +53,7 @@ struct popliner_costs_file {
     popliner_ipu_limit *limits; /* [info.num_ipu_limits] */
     uint64_t *parameters;       /* [units], or NULL */
     popliner_ipu_speed *speeds; /* [info.num_ipu_speeds] */
+    popliner_ipu_link *links;   /* [info.num_ipu_links] */
     pl_additive_costs additive; /* empty for graphs and listed intervals */
     pl_variants variants;       /* empty but for POPLINER_RECOMPUTE_AUTO of popliner's own format */
 };

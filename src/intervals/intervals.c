@@ -119,13 +119,14 @@ static popliner_status fill_cuts(const pl_interval_inputs *inputs, popliner_cost
     return status;
 }
 
-/* The cycles that so many bytes take on a link. */
-static uint64_t link_cycles(const pl_interval_inputs *inputs, uint64_t bytes) {
-    double bytes_per_second = inputs->options->link_bytes_per_second;
+/* The cycles that the bytes over the cuts of an interval take on a link. */
+static uint64_t link_cycles(const popliner_costs *costs, size_t first_unit, size_t last_unit,
+                            double bytes_per_second, uint64_t clock_hz) {
+    uint64_t bytes = popliner_costs_cut(costs, first_unit);
+    bytes += popliner_costs_cut(costs, last_unit + 1);
     if (bytes_per_second <= 0)
         return 0;
-    double cycles =
-        ceil((double)bytes / bytes_per_second * (double)inputs->profile->target.clock_hz);
+    double cycles = ceil((double)bytes / bytes_per_second * (double)clock_hz);
     return cycles < (double)POPLINER_MAX_CYCLES ? (uint64_t)cycles : POPLINER_MAX_CYCLES;
 }
 
@@ -144,9 +145,9 @@ static popliner_status fill_cycles(const pl_interval_inputs *inputs, popliner_co
     for (size_t first = 0; status == POPLINER_OK && first < num_units; first++) {
         uint64_t sum = 0;
         for (size_t last = first; last < num_units; last++) {
-            uint64_t crossing = first > 0 ? popliner_costs_cut(costs, first) : 0;
-            crossing += last + 1 < num_units ? popliner_costs_cut(costs, last + 1) : 0;
-            uint64_t on_link = link_cycles(inputs, crossing);
+            uint64_t on_link =
+                link_cycles(costs, first, last, inputs->options->link_bytes_per_second,
+                            inputs->profile->target.clock_hz);
             sum =
                 cycles[last] > POPLINER_MAX_CYCLES - sum ? POPLINER_MAX_CYCLES : sum + cycles[last];
             pl_costs_set_cycles(costs, first, last,
@@ -156,6 +157,18 @@ static popliner_status fill_cycles(const pl_interval_inputs *inputs, popliner_co
     }
     free(cycles);
     return status;
+}
+
+void pl_intervals_leave_out_links(popliner_costs *costs, uint64_t clock_hz) {
+    size_t num_units = popliner_costs_num_units(costs);
+    if (!popliner_costs_has_cycles(costs))
+        return;
+    for (size_t first = 0; first < num_units; first++)
+        for (size_t last = first; last < num_units; last++) {
+            uint64_t cycles = popliner_costs_cycles(costs, first, last);
+            uint64_t on_link = link_cycles(costs, first, last, PL_LINK_BYTES_PER_SECOND, clock_hz);
+            pl_costs_set_cycles(costs, first, last, cycles > on_link ? cycles - on_link : 0);
+        }
 }
 
 /* The peaks in the pipeline, of what was measured. */

@@ -19,11 +19,8 @@
 #include "popliner/profile.h"
 #include "popliner/stage.h"
 
-/* What an IPU can send to its neighbour, and receive from it, at the same time. A Mk2 IPU has ten
- * IPU-Links of together 320 GB/s (Graphcore's description of the GC200); two of them lead to the
- * next IPU: the 512 Gb/s of IPU-Link that the data sheet of the Bow-2000 gives
- * (docs.graphcore.ai/projects/bow-2000-datasheet). */
-#define PL_LINK_BYTES_PER_SECOND 64e9
+/* What an IPU can send to its neighbour, and receive from it, at the same time. */
+#define PL_LINK_BYTES_PER_SECOND ((double)POPLINER_LINK_BYTES_PER_SECOND)
 
 typedef struct pl_interval_options {
     popliner_pipeline pipeline;
@@ -100,6 +97,10 @@ popliner_status pl_intervals_measure(const popliner_profile *profile,
                                      const popliner_chain *chain,
                                      const pl_interval_options *options, popliner_costs **costs,
                                      pl_stage_details **details, popliner_error *error);
+
+/* Takes out of the cycles of a table what cuts take on a link of PL_LINK_BYTES_PER_SECOND, for those
+ * who know better. O(n^2). */
+void pl_intervals_leave_out_links(popliner_costs *costs, uint64_t clock_hz);
 
 /* What pl_intervals_shared_peak needs. */
 typedef struct pl_shared_stages {

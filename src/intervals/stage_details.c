@@ -185,9 +185,11 @@ bool pl_details_serve(const pl_details_key *measured, const popliner_pipeline *w
         return false;
     if (!measured->is_training)
         return true;
-    /* no more copies than largest tiles are known for, see pl_most_copies */
-    if (pl_pipeline_has_own_copies(wanted) &&
-        pl_pipeline_copies(wanted, own->max_stages) > pl_most_copies(own->max_stages))
+    /* no more copies than largest tiles are known for: those of any schedule, and its own */
+    size_t most = pl_most_copies(own->max_stages);
+    if (pl_pipeline_has_own_copies(own) && pl_pipeline_copies(own, own->max_stages) > most)
+        most = pl_pipeline_copies(own, own->max_stages);
+    if (pl_pipeline_has_own_copies(wanted) && pl_pipeline_copies(wanted, own->max_stages) > most)
         return false;
     return kind == pl_pipeline_kind(own) &&
            (kind == PL_SCHEDULE_PLAIN || own->accumulators == wanted->accumulators) &&

@@ -5,6 +5,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "costs/pipeline.h"
 #include "memory/chain_data.h"
 #include "model/operations_data.h"
 #include "popliner/costs.h"
@@ -14,28 +15,89 @@ static uint64_t multiply(uint64_t a, uint64_t b) {
     return b != 0 && a > POPLINER_MAX_CYCLES / b ? POPLINER_MAX_CYCLES : a * b;
 }
 
+static uint64_t add(uint64_t a, uint64_t b) {
+    return b > POPLINER_MAX_CYCLES - a ? POPLINER_MAX_CYCLES : a + b;
+}
+
+/* The cycles of the steps that run for operations, how often each runs counted: [num_steps], to be
+ * freed; NULL without memory. */
+static uint64_t *find_step_cycles(const popliner_profile *p, const popliner_operations *operations,
+                                  const pl_passes *passes) {
+    uint64_t *times = pl_new_array(p->num_steps, sizeof *times); /* that each step runs */
+    uint64_t *cycles = pl_new_array(p->num_steps, sizeof *cycles);
+    bool memory = times != NULL && cycles != NULL;
+    for (size_t step = 0; memory && p->num_timed_programs > 0 && step < p->num_steps; step++) {
+        uint32_t parent = p->step_parent[step];
+        times[step] = parent == PL_NONE
+                          ? 1
+                          : multiply(times[parent], p->program_repeats[p->step_program[parent]]);
+        if (operations->step_operation[step] != PL_NONE && passes->step_runs[step] != 0)
+            cycles[step] = multiply(times[step], p->program_cycles[p->step_program[step]]);
+    }
+    free(times);
+    if (memory)
+        return cycles;
+    free(cycles);
+    return NULL;
+}
+
 popliner_status pl_unit_cycles_find(const popliner_profile *p,
                                     const popliner_operations *operations,
                                     const popliner_chain *chain, const pl_passes *passes,
                                     uint64_t *cycles, popliner_error *error) {
-    bool is_timed = p->num_timed_programs > 0;
-    uint64_t *times = pl_new_array(p->num_steps, sizeof *times); /* that each step runs */
-    if (times == NULL)
+    uint64_t *of_steps = find_step_cycles(p, operations, passes);
+    if (of_steps == NULL)
         return pl_fail_memory(error, "the cycles of the layers");
     for (size_t unit = 0; unit < chain->num_units; unit++)
         cycles[unit] = 0;
-    for (size_t step = 0; is_timed && step < p->num_steps; step++) {
-        uint32_t parent = p->step_parent[step];
+    for (size_t step = 0; step < p->num_steps; step++) {
         uint32_t operation = operations->step_operation[step];
-        times[step] = parent == PL_NONE
-                          ? 1
-                          : multiply(times[parent], p->program_repeats[p->step_program[parent]]);
-        if (operation == PL_NONE || passes->step_runs[step] == 0)
-            continue;
-        uint64_t *sum = &cycles[chain->unit_of_operation[operation]];
-        uint64_t more = multiply(times[step], p->program_cycles[p->step_program[step]]);
-        *sum = more > POPLINER_MAX_CYCLES - *sum ? POPLINER_MAX_CYCLES : *sum + more;
+        if (operation != PL_NONE) {
+            uint64_t *sum = &cycles[chain->unit_of_operation[operation]];
+            *sum = add(*sum, of_steps[step]);
+        }
     }
-    free(times);
+    free(of_steps);
     return POPLINER_OK;
+}
+
+popliner_status pl_unit_cycles_find_forward(const popliner_profile *p,
+                                            const popliner_operations *operations,
+                                            const popliner_chain *chain, const pl_passes *passes,
+                                            uint64_t *cycles, popliner_error *error) {
+    uint64_t *of_steps = find_step_cycles(p, operations, passes);
+    if (of_steps == NULL)
+        return pl_fail_memory(error, "the cycles of the layers");
+    for (size_t unit = 0; unit < chain->num_units; unit++)
+        cycles[unit] = 0;
+    size_t end = passes->is_training ? passes->backward_step[passes->last_layer] : 0;
+    for (size_t step = 0; step < p->num_steps && step < end; step++) {
+        uint32_t operation = operations->step_operation[step];
+        if (operation == PL_NONE)
+            continue;
+        size_t unit = chain->unit_of_operation[operation];
+        if (unit >= passes->last_layer || step < passes->turn_step)
+            cycles[unit] = add(cycles[unit], of_steps[step]);
+    }
+    free(of_steps);
+    return POPLINER_OK;
+}
+
+void pl_unit_cycles_add_forward(const uint64_t *forward_cycles, const popliner_pipeline *pipeline,
+                                popliner_costs *costs) {
+    size_t num_units = popliner_costs_num_units(costs);
+    if (pipeline->recompute != POPLINER_RECOMPUTE_FULL || !pl_pipeline_keeps(pipeline) ||
+        !popliner_costs_has_cycles(costs))
+        return;
+    bool last_recomputes =
+        pl_pipeline_has_own_copies(pipeline) && pl_pipeline_copies(pipeline, 1) > 0;
+    for (size_t first = 0; first < num_units; first++) {
+        uint64_t sum = 0;
+        for (size_t last = first; last < num_units; last++) {
+            sum = add(sum, forward_cycles[last]);
+            if (last + 1 < num_units || last_recomputes)
+                pl_costs_set_cycles(costs, first, last,
+                                    add(popliner_costs_cycles(costs, first, last), sum));
+        }
+    }
 }

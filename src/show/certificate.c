@@ -26,36 +26,59 @@ static size_t list_ipu(const popliner_plan *plan, size_t ipu, popliner_interval 
     return count;
 }
 
-/* What is told of stages together on an IPU. */
-static popliner_status tell_ipu(const popliner_certificate *c, const popliner_interval *stages,
-                                size_t num_stages, popliner_stage_detail *detail,
-                                popliner_error *error) {
+/* What is told of stages together on an IPU that recompute in one way. */
+static popliner_status tell_ipu(const popliner_certificate *c, popliner_recompute recompute,
+                                const popliner_interval *stages, size_t num_stages,
+                                popliner_stage_detail *detail, popliner_error *error) {
     const pl_certificate_input *in = &c->input;
+    popliner_pipeline pipeline = in->pipeline;
+    pipeline.recompute = recompute;
     if (in->meter != NULL)
-        return pl_stage_detail_measure(in->meter, &in->pipeline, stages, num_stages, detail, error);
-    if (in->stage_details == NULL || num_stages > 1)
+        return pl_stage_detail_measure(in->meter, &pipeline, stages, num_stages, detail, error);
+    const pl_stage_details *details = in->pipeline.recompute == POPLINER_RECOMPUTE_AUTO
+                                          ? in->stages_of_ways[recompute]
+                                          : in->stage_details;
+    if (details == NULL || num_stages > 1)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "a certificate of %zu stages on one IPU needs a meter", num_stages);
-    *detail = pl_stage_details_get(in->stage_details, in->profile, &in->pipeline, stages);
+    *detail = pl_stage_details_get(details, in->profile, &pipeline, stages);
     return POPLINER_OK;
+}
+
+/* What a stage recomputes. */
+static popliner_recompute recompute_of(const popliner_certificate *c, size_t stage) {
+    const pl_certificate_input *in = &c->input;
+    return in->stage_recomputes == NULL ? in->pipeline.recompute : in->stage_recomputes[stage];
+}
+
+/* Whether stages are measured in that way at all. */
+static bool may_recompute(const popliner_certificate *c, popliner_recompute way) {
+    const pl_certificate_input *in = &c->input;
+    if (in->pipeline.recompute != POPLINER_RECOMPUTE_AUTO)
+        return way == in->pipeline.recompute;
+    return in->meter != NULL || in->stages_of_ways[way] != NULL;
 }
 
 static bool has_large_unit(const popliner_infeasibility *why) {
     return why->obstacle == POPLINER_OBSTACLE_UNIT || why->obstacle == POPLINER_OBSTACLE_PLACE;
 }
 
-/* Measures the unit that is too large, where in the pipeline it needs as much as was found. */
+/* Measures the unit that is too large, where in the pipeline, and recomputing what, it needs as
+ * much as was found. */
 static popliner_status measure_unit(popliner_certificate *c, popliner_error *error) {
     const popliner_infeasibility *why = &c->plan.infeasibility;
     size_t longest = c->has_stash ? c->input.num_units : 1;
     if (c->input.options->num_mapped_stages > longest)
         longest = c->input.options->num_mapped_stages;
-    for (size_t to_end = 1; to_end <= longest; to_end++) {
-        popliner_interval unit = {why->unit, why->unit, to_end};
-        popliner_status status = tell_ipu(c, &unit, 1, &c->unit, error);
-        if (status != POPLINER_OK || c->unit.need_bytes[c->input.need] == why->unit_bytes)
-            return status;
-    }
+    for (int way = 0; way < POPLINER_RECOMPUTE_AUTO; way++)
+        for (size_t to_end = 1; may_recompute(c, (popliner_recompute)way) && to_end <= longest;
+             to_end++) {
+            popliner_interval unit = {why->unit, why->unit, to_end};
+            popliner_status status =
+                tell_ipu(c, (popliner_recompute)way, &unit, 1, &c->unit, error);
+            if (status != POPLINER_OK || c->unit.need_bytes[c->input.need] == why->unit_bytes)
+                return status;
+        }
     return pl_fail(error, POPLINER_ERROR_INTERNAL,
                    "unit %zu was planned with %" PRIu64 " bytes on its largest tile, but measures "
                    "%" PRIu64 "; please report this",
@@ -80,7 +103,7 @@ static popliner_status measure(popliner_certificate *c, bool is_evaluation, popl
             continue;
         }
         size_t count = list_ipu(plan, plan->stages[i].ipu, stages);
-        status = tell_ipu(c, stages, count, &c->details[i], error);
+        status = tell_ipu(c, recompute_of(c, i), stages, count, &c->details[i], error);
         if (status == POPLINER_OK && !is_evaluation &&
             c->details[i].need_bytes[c->input.need] != plan->stages[i].peak_bytes)
             status =
@@ -186,6 +209,37 @@ static double find_unexplained_share(const popliner_certificate *c) {
     return share;
 }
 
+/* Copies how stages recompute, if that was chosen. */
+static popliner_status copy_choices(popliner_certificate *c, const char *const *choices,
+                                    popliner_error *error) {
+    if (choices == NULL)
+        return POPLINER_OK;
+    c->stage_choices = pl_new_array(c->plan.num_stages, sizeof *c->stage_choices);
+    for (size_t i = 0; c->stage_choices != NULL && i < c->plan.num_stages; i++) {
+        c->stage_choices[i] = pl_copy_string(choices[i], strlen(choices[i]));
+        c->num_choices = i + 1;
+        if (c->stage_choices[i] == NULL)
+            return pl_fail_memory(error, "a report");
+    }
+    return c->stage_choices == NULL ? pl_fail_memory(error, "a report") : POPLINER_OK;
+}
+
+/* The same of a profile, where every stage recomputes in a way that has a name. */
+static popliner_status copy_recomputes(popliner_certificate *c, popliner_error *error) {
+    const popliner_recompute *recomputes = c->input.stage_recomputes;
+    size_t num_stages = c->plan.num_stages;
+    if (recomputes == NULL)
+        return POPLINER_OK;
+    const char **names = pl_new_array(num_stages, sizeof *names);
+    if (names == NULL)
+        return pl_fail_memory(error, "a report");
+    for (size_t i = 0; i < num_stages; i++)
+        names[i] = pl_recompute_name(recomputes[i]);
+    popliner_status status = copy_choices(c, names, error);
+    free(names);
+    return status;
+}
+
 popliner_status pl_certificate_create(const pl_certificate_input *input, bool is_evaluation,
                                       popliner_plan *plan, popliner_costs *costs,
                                       popliner_certificate **certificate, popliner_error *error) {
@@ -195,8 +249,11 @@ popliner_status pl_certificate_create(const pl_certificate_input *input, bool is
         return pl_fail_memory(error, "a report");
     popliner_status status = copy_input(c, input, error);
     c->plan = *plan;
+    if (status == POPLINER_OK)
+        status = copy_recomputes(c, error);
     if (status == POPLINER_OK && c->is_measured)
         status = measure(c, is_evaluation, error);
+    c->input.stage_recomputes = NULL; /* the caller's */
     if (status != POPLINER_OK) {
         c->plan = (popliner_plan){0}; /* still the caller's */
         popliner_certificate_free(c);
@@ -252,21 +309,6 @@ static const char *const *choices_of(const popliner_certificate_input *input) {
     popliner_status status =
         pl_struct_take(&own, sizeof own, input, "popliner_certificate_input", NULL);
     return status == POPLINER_OK ? own.stage_choices : NULL;
-}
-
-/* Copies how stages recompute, if that was chosen. */
-static popliner_status copy_choices(popliner_certificate *c, const char *const *choices,
-                                    popliner_error *error) {
-    if (choices == NULL)
-        return POPLINER_OK;
-    c->stage_choices = pl_new_array(c->plan.num_stages, sizeof *c->stage_choices);
-    for (size_t i = 0; c->stage_choices != NULL && i < c->plan.num_stages; i++) {
-        c->stage_choices[i] = pl_copy_string(choices[i], strlen(choices[i]));
-        c->num_choices = i + 1;
-        if (c->stage_choices[i] == NULL)
-            return pl_fail_memory(error, "a report");
-    }
-    return c->stage_choices == NULL ? pl_fail_memory(error, "a report") : POPLINER_OK;
 }
 
 popliner_status popliner_certificate_create(const popliner_certificate_input *input,
@@ -710,11 +752,22 @@ static void add_obstacle(const popliner_certificate *c, pl_text *text) {
     add_remedies(c, text);
 }
 
+/* What was chosen for the stages of a profile: words that --evaluate takes again. */
+static void add_recomputes(const popliner_certificate *c, pl_text *text) {
+    if (c->stage_choices == NULL || !c->is_measured || c->plan.num_stages == 0)
+        return;
+    pl_text_add(text, "What the stages recompute: ");
+    for (size_t i = 0; i < c->plan.num_stages; i++)
+        pl_text_format(text, "%s%s", i > 0 ? "," : "", c->stage_choices[i]);
+    pl_text_add(text, ".\n");
+}
+
 static void add_text(const popliner_certificate *c, pl_text *text) {
     pl_text_add(text, "");
     add_obstacle(c, text);
     add_proof(c, text);
     add_bottleneck(c, text);
+    add_recomputes(c, text);
     add_verdict(c, text);
 }
 

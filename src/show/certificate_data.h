@@ -34,12 +34,16 @@ typedef struct pl_certificate_input {
 
     /* Where the costs come from, which has to outlive the certificate: the first three or none.
      * With a meter each stage is measured, and checked; without it details tell what it would
-     * measure, where every stage has an IPU to itself. The last two are for making it. */
+     * measure, where every stage has an IPU to itself. The last ones are for making it. */
     const popliner_profile *profile;
     const popliner_operations *operations;
     const popliner_chain *chain;
     pl_stage_meter *meter; /* measures other stages meanwhile */
     const pl_stage_details *stage_details;
+    /* [stages of the plan]: what each recomputes, where the pipeline says AUTO; else NULL. Then
+     * without a meter there are details for each way instead of the above, or NULL. */
+    const popliner_recompute *stage_recomputes;
+    const pl_stage_details *stages_of_ways[POPLINER_RECOMPUTE_AUTO];
 } pl_certificate_input;
 
 struct popliner_certificate {
@@ -115,6 +119,9 @@ void pl_certificate_add_constraint(const popliner_certificate *certificate, size
 
 /* The values of the objectives of the plan as a JSON array. NULL without memory. */
 json_t *pl_certificate_objectives_json(const popliner_certificate *certificate);
+
+/* Why nothing fits, as JSON: null where that is not so. NULL without memory. */
+json_t *pl_certificate_infeasibility_json(const popliner_certificate *certificate);
 
 /* The stages on one line. */
 void pl_certificate_add_line(pl_text *text, const popliner_plan *plan,

@@ -9,6 +9,7 @@
 #include "memory/chain_data.h"
 #include "model/operations_data.h"
 #include "show/report_parts.h"
+#include "solve/links.h"
 
 /* Adds `value`, which it takes, to an object; false when memory is short. */
 static bool put(json_t *object, const char *key, json_t *value) {
@@ -59,6 +60,8 @@ popliner_status pl_certificate_add_stages_json(const popliner_certificate *certi
         /* the original knows no stages on one IPU */
         if (done && certificate->input.options->num_mapped_stages > 0)
             done = put(stage, "ipu", json_integer((json_int_t)certificate->plan.stages[i].ipu));
+        if (done && certificate->stage_choices != NULL)
+            done = put(stage, "recompute", pl_report_json_text(certificate->stage_choices[i]));
         done = json_array_append_new(stages, stage) == 0 && done;
     }
     return pl_report_json(pl_report_whole(stages, done), text, error);
@@ -136,6 +139,10 @@ static json_t *stage_json(const popliner_certificate *c, size_t i) {
                knows_cuts(c) ? pl_certificate_number_json(stage->cut_bytes, c->input.cuts_per_unit)
                              : json_null()) &&
            done;
+    if (pl_links_exist(c->input.options))
+        done = put(json, "link_cycles",
+                   pl_certificate_number_json(stage->link_cycles, c->input.cycles_per_time_unit)) &&
+               done;
     done = put(json, "parameter_bytes",
                c->is_measured ? json_integer((json_int_t)c->details[i].parameter_bytes)
                               : json_null()) &&
@@ -255,7 +262,7 @@ static json_t *remedies_json(const popliner_certificate *c) {
     return list;
 }
 
-static json_t *infeasibility_json(const popliner_certificate *c) {
+json_t *pl_certificate_infeasibility_json(const popliner_certificate *c) {
     static const char *const reasons[] = {"none",     "constraints", "layer",
                                           "capacity", "unknown",     "place"};
     const popliner_infeasibility *why = &c->plan.infeasibility;
@@ -300,6 +307,28 @@ static json_t *numbers_json(const size_t *numbers, size_t count) {
             list = NULL;
         }
     return list;
+}
+
+/* In bytes in a unit of time. */
+static json_t *bandwidth_json(const popliner_certificate *c, popliner_bandwidth bandwidth) {
+    double cycles = (double)bandwidth.cycles / (double)c->input.cycles_per_time_unit;
+    return json_real((double)bandwidth.bytes / cycles);
+}
+
+/* What is told of the links between IPUs. */
+static bool put_links(const popliner_certificate *c, json_t *json) {
+    const popliner_solver_options *o = c->input.options;
+    json_t *links = json_object();
+    bool done =
+        put(json, "link_bandwidth",
+            o->link_bandwidth.bytes > 0 ? bandwidth_json(c, o->link_bandwidth) : json_null());
+    for (size_t i = 0; i < o->num_ipu_links; i++) {
+        const popliner_ipu_link *link = &o->ipu_links[i];
+        char key[64];
+        snprintf(key, sizeof key, "%zu-%zu", link->first_ipu, link->second_ipu);
+        done = put(links, key, bandwidth_json(c, link->bandwidth)) && done;
+    }
+    return put(json, "links", links) && done;
 }
 
 /* The constraints that are lists: cuts, pairs, placements, limits and speeds of IPUs. */
@@ -396,6 +425,7 @@ static json_t *options_json(const popliner_certificate *c) {
     done = put(json, "min_layers", json_integer((json_int_t)o->min_units)) && done;
     done = put(json, "max_layers", count_or_null(o->max_units)) && done;
     done = put_lists(c, json) && done;
+    done = put_links(c, json) && done;
     done = put(json, "slack_percent", json_real(o->slack_percent)) && done;
     done = put(json, "time_limit_seconds",
                o->time_limit_seconds > 0 ? json_real(o->time_limit_seconds) : json_null()) &&
@@ -458,7 +488,7 @@ popliner_status pl_certificate_add_json(const popliner_certificate *certificate,
                plan->num_stages == 0 ? json_null()
                                      : json_integer((json_int_t)certificate->bottleneck)) &&
            done;
-    done = put(json, "infeasibility", infeasibility_json(certificate)) && done;
+    done = put(json, "infeasibility", pl_certificate_infeasibility_json(certificate)) && done;
     done = put(json, "options", options_json(certificate)) && done;
     return pl_report_json(pl_report_whole(json, done), text, error);
 }

@@ -45,6 +45,8 @@ static void write_text(const popliner_certificate *c, size_t number, pl_text *te
     pl_text_format(text, ": %s", pl_chain_unit_at(chain, stage->first_unit)->label);
     if (stage->last_unit > stage->first_unit)
         pl_text_format(text, " to %s", pl_chain_unit_at(chain, stage->last_unit)->label);
+    if (c->stage_choices != NULL)
+        pl_text_format(text, ", recompute %s", c->stage_choices[number]);
     if (first < number) {
         pl_text_format(text, "\n  counted with stage %zu\n", first);
         return;
@@ -106,6 +108,12 @@ static json_t *as_json(const popliner_certificate *c, size_t number) {
     }
     if (json != NULL && c->options.options.num_mapped_stages > 0 &&
         json_object_set_new(json, "ipu", json_integer((json_int_t)stage->ipu)) != 0) {
+        json_decref(json);
+        return NULL;
+    }
+    if (json != NULL && c->stage_choices != NULL &&
+        json_object_set_new(json, "recompute", pl_report_json_text(c->stage_choices[number])) !=
+            0) {
         json_decref(json);
         return NULL;
     }

@@ -14,6 +14,8 @@
 typedef struct pl_page_pipeline {
     popliner_pipeline pipeline;
     const char *words; /* how the command is asked for it; NULL: by schedule and recomputing */
+    /* [num_intervals] of stages that compute something once more; NULL: those of the details */
+    uint64_t *cycles;
 } pl_page_pipeline;
 
 /* Adds an object: what the details hold, packed, and how many copies stages keep in each of the

@@ -205,6 +205,11 @@ static void add_pipeline(pl_text *text, const pl_page_pipeline *p, size_t num_un
     pl_text_add(text, pl_pipeline_keeps(pipeline) ? "true" : "false");
     add_key(text, "max_stages");
     pl_text_format(text, "%zu", max_stages);
+    add_key(text, "cycles");
+    if (p->cycles != NULL)
+        pl_packed_add(text, p->cycles, pl_triangle_size(num_units));
+    else
+        pl_text_add(text, "null");
     add_key(text, "copies");
     pl_text_add(text, "{");
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
@@ -302,7 +307,8 @@ static void add_unknown(pl_text *text, const popliner_solver_options *o) {
         {o->num_placements > 0, "layers on given IPUs"},
         {o->slack_percent > 0, "a slack"},
         {has_balance, "the objective balance"},
-        {o->unit_weights != NULL, "weights of units"},
+        {o->ipu_weight != NULL, "weights of units"},
+        {o->link_bandwidth.bytes > 0 || o->num_ipu_links > 0, "bandwidths of links"},
     };
     pl_text_add(text, "[");
     for (size_t i = 0; i < sizeof wishes / sizeof *wishes; i++)

@@ -46,17 +46,20 @@ static void add_row(const popliner_replicas_candidate *c, const pl_certificate_i
     pl_text_add(text, "\n");
 }
 
-static json_t *stages_json(const popliner_plan *plan, const pl_certificate_input *names) {
+static json_t *stages_json(const popliner_replicas_candidate *c,
+                           const pl_certificate_input *names) {
     json_t *stages = json_array();
     bool done = stages != NULL;
-    for (size_t i = 0; done && plan != NULL && i < plan->num_stages; i++) {
-        const popliner_plan_stage *stage = &plan->stages[i];
+    for (size_t i = 0; done && c->plan != NULL && i < c->plan->num_stages; i++) {
+        const popliner_plan_stage *stage = &c->plan->stages[i];
+        uint64_t bytes = c->stage_parameter_bytes != NULL ? c->stage_parameter_bytes[i] : 0;
         json_t *own = pl_plan_rows_stage_json(names, stage);
         done = pl_report_put(own, "max_tile_mem", json_integer((json_int_t)stage->peak_bytes));
         done =
             pl_report_put(own, "cycles",
                           pl_certificate_number_json(stage->cycles, names->cycles_per_time_unit)) &&
             done;
+        done = pl_report_put(own, "parameter_bytes", json_integer((json_int_t)bytes)) && done;
         done = json_array_append_new(stages, own) == 0 && done;
     }
     return pl_report_whole(stages, done);
@@ -73,7 +76,15 @@ static json_t *candidate_json(const popliner_replicas_candidate *c,
                      pl_certificate_number_json(c->pipeline_cycles, divisor), "all_reduce_cycles",
                      pl_certificate_number_json(c->reduce_cycles, divisor), "step_cycles",
                      pl_certificate_number_json(c->step_cycles, divisor), "throughput",
-                     throughput(c, divisor), "split", stages_json(c->plan, names));
+                     throughput(c, divisor), "split", stages_json(c, names));
+}
+
+/* Why nothing fits, as a certificate of it would have it. */
+static json_t *reason_json(const popliner_plan *reason, const pl_certificate_input *names) {
+    if (reason == NULL)
+        return json_null();
+    const popliner_certificate c = {.input = *names, .plan = *reason};
+    return pl_certificate_infeasibility_json(&c);
 }
 
 /* NULL without memory. */
@@ -93,6 +104,12 @@ static json_t *replicas_json(const popliner_replicas *replicas, const pl_certifi
                                                    : json_integer((json_int_t)summary->best)) &&
            done;
     done = pl_report_put(json, "candidates", rows) && done;
+    done =
+        pl_report_put(json, "closest",
+                      summary->closest == SIZE_MAX ? json_null()
+                                                   : json_integer((json_int_t)summary->closest)) &&
+        done;
+    done = pl_report_put(json, "infeasibility", reason_json(summary->reason, names)) && done;
     return pl_report_whole(json, done);
 }
 

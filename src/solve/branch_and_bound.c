@@ -123,7 +123,7 @@ static popliner_status measure(search *s, size_t first_stage, bool *fits) {
         if (is_of(s, stage, first_stage))
             s->together[count++] = s->stages[stage];
     popliner_status status =
-        pl_costs_shared_peak(s->problem->costs, s->together, count, &peak_bytes, s->error);
+        pl_problem_shared_peak(s->problem, s->together, count, &peak_bytes, s->error);
     if (status == POPLINER_OK)
         status =
             pl_shared_add(s->shared, s->num_stages, s->stages, first_stage, peak_bytes, s->error);

@@ -73,17 +73,19 @@ static pl_stage_rule widest_rule(const program *p, size_t to_end) {
         if (other.min_cycles < widest.min_cycles)
             widest.min_cycles = other.min_cycles;
     }
-    widest.min_peak_bytes = 0; /* another place may need more */
+    widest.min_peak_bytes = 0;  /* another place may need more */
+    widest.min_busy_cycles = 0; /* and has other links */
+    widest.max_busy_cycles = UINT64_MAX;
     widest.is_anywhere = true;
     return widest;
 }
 
-/* Finds how far the stages to come can reach from the end, and those before from the front. */
-static popliner_status find_ranges(program *p, popliner_error *error) {
+/* Finds how far the stages to come can reach from the end, and those before from the front, by the
+ * widest rule, which is ordered. */
+static popliner_status find_ranges(program *p, pl_stage_rule rule, popliner_error *error) {
     size_t n = p->width - 1;
     size_t most = p->max_stages;
     size_t known = pl_costs_max_stages_to_end(p->problem->costs);
-    pl_stage_rule rule = widest_rule(p, 1);
     p->ranges = pl_new_array(most + 1, sizeof *p->ranges);
     if (p->ranges == NULL)
         return fail_memory(error);
@@ -99,6 +101,22 @@ static popliner_status find_ranges(program *p, popliner_error *error) {
         p->ranges[to_end - 1].last = begin < n ? pl_stage_rule_last_end(&rule, begin) : n;
     }
     return POPLINER_OK;
+}
+
+/* Looks once at what is so at every place. What may shrink is left out of the ranges. Where
+ * peaks have a least value, too, windows of peaks are narrower than what all places have marked. */
+static popliner_status find_widest(program *p, popliner_error *error) {
+    const pl_stage_rule widest = widest_rule(p, 1);
+    const pl_stage_rule outer = pl_stage_rule_outer(&widest);
+    bool is_ordered = pl_stage_rule_is_ordered(&widest);
+    bool has_windows = pl_stage_rule_is_ordered(&outer);
+    popliner_status status = POPLINER_OK;
+    if (p->is_exact && has_windows)
+        status = find_ranges(p, outer, error);
+    if (status != POPLINER_OK || is_ordered || !p->problem->order.peaks_grow_to_front ||
+        (has_windows && p->filter.min_peak_bytes > 0))
+        return status;
+    return pl_stage_ends_find(&p->widest, &widest, (pl_begin_range){0, p->width - 1}, NULL, error);
 }
 
 static popliner_status prepare(program *p, popliner_error *error) {
@@ -120,14 +138,7 @@ static popliner_status prepare(program *p, popliner_error *error) {
         return fail_memory(error);
     if (p->max_stages == 0 || (p->num_special == 0 && !problem->depends_on_end))
         return POPLINER_OK;
-    pl_stage_rule widest = widest_rule(p, 1);
-    bool is_ordered = pl_stage_rule_is_ordered(&widest);
-    if (p->is_exact && is_ordered)
-        return find_ranges(p, error);
-    if (!is_ordered && problem->order.peaks_grow_to_front)
-        return pl_stage_ends_find(&p->widest, &widest, (pl_begin_range){0, p->width - 1}, NULL,
-                                  error);
-    return POPLINER_OK;
+    return find_widest(p, error);
 }
 
 /* Where the stage with so many to come, or none of them, can begin. */
@@ -196,7 +207,9 @@ static uint64_t cheapest_marked(const program *p, size_t unit) {
 static bool fill_row(program *p, size_t to_end, const uint64_t *next, uint64_t *row) {
     size_t n = p->width - 1;
     pl_begin_range range = range_of(p, to_end);
-    pl_begin_range behind = range_of(p, to_end - 1);
+    /* marks may be anywhere */
+    pl_begin_range behind =
+        p->ends.is_ordered ? range_of(p, to_end - 1) : (pl_begin_range){0, p->width - 1};
     end_queue queue = {0, 0, behind.last + 1};
     for (size_t i = behind.first; row != next && i <= behind.last; ++i)
         p->after[i] = step(p, i, next[i]);

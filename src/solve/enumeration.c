@@ -355,7 +355,7 @@ static popliner_status measure(finder *f, size_t load) {
         if (is_of(e, stage, ipu))
             f->stages[count++] = stage_of(e, e->split_of_load[load], stage);
     popliner_status status =
-        pl_costs_shared_peak(e->problem->costs, f->stages, count, &e->load_bytes[load], f->error);
+        pl_problem_shared_peak(e->problem, f->stages, count, &e->load_bytes[load], f->error);
     e->is_measured[load] = status == POPLINER_OK;
     if (++f->num_measured % LOADS_PER_LOOK == 0 && pl_stop_is_wanted(e->stop))
         f->is_stopped = true;

@@ -5,7 +5,6 @@
 #include "costs/costs.h"
 #include "solve/device_sweep.h"
 #include "solve/first_answer.h"
-#include "solve/second_opinion.h"
 #include "solve/shared_bounds.h"
 #include "solve/straight_programs.h"
 #include "solve/windows.h"
@@ -159,20 +158,7 @@ static popliner_status keep(pl_search *search, pl_split *split, popliner_error *
 }
 
 uint64_t pl_search_value(const pl_search *search, popliner_objective objective) {
-    switch (objective) {
-    case POPLINER_OBJECTIVE_MEMORY:
-        return search->values.peak_bytes;
-    case POPLINER_OBJECTIVE_CYCLES:
-        return search->values.cycles;
-    case POPLINER_OBJECTIVE_TRAFFIC:
-        return search->values.cut_bytes;
-    case POPLINER_OBJECTIVE_IPUS:
-        return search->values.num_ipus;
-    case POPLINER_OBJECTIVE_BALANCE:
-    case POPLINER_NUM_OBJECTIVES:
-        break;
-    }
-    return pl_objective_values_spread(&search->values, search->filter.spread_is_of_cycles);
+    return pl_objective_value(&search->values, objective, search->filter.spread_is_of_cycles);
 }
 
 popliner_status pl_search_begin(pl_search *search, popliner_objective objective,
@@ -464,39 +450,9 @@ static uint64_t with_slack(uint64_t value, double slack_percent) {
     return slack >= (long double)(UINT64_MAX - value) ? UINT64_MAX : value + (uint64_t)slack;
 }
 
-/* Lets GLPK confirm a bound that the dynamic program has proven within `level`. */
-static popliner_status confirm(const pl_search *search, const pl_filter *level,
-                               const popliner_plan_value *proven, popliner_error *error) {
-    const pl_problem *p = search->problem;
-    const popliner_listener *listener = p->options->listener;
-    uint64_t bound = proven->bound;
-    if (p->is_shared || p->options->method != POPLINER_METHOD_AUTO || search->is_stopped)
-        return POPLINER_OK;
-    switch (proven->objective) {
-    case POPLINER_OBJECTIVE_TRAFFIC:
-        return pl_second_opinion(p, level, PL_GOAL_FEWEST_CUT_BYTES, &bound, search->stop, listener,
-                                 error);
-    case POPLINER_OBJECTIVE_IPUS:
-        return pl_second_opinion(p, level, PL_GOAL_FEWEST_STAGES, &bound, search->stop, listener,
-                                 error);
-    case POPLINER_OBJECTIVE_MEMORY:
-    case POPLINER_OBJECTIVE_CYCLES:
-        break;
-    case POPLINER_OBJECTIVE_BALANCE:
-    case POPLINER_NUM_OBJECTIVES:
-        return POPLINER_OK;
-    }
-    if (bound == 0)
-        return POPLINER_OK;
-    pl_filter better = pl_filter_limited(level, proven->objective, bound - 1);
-    return pl_second_opinion(p, &better, PL_GOAL_FEWEST_STAGES, NULL, search->stop, listener,
-                             error);
-}
-
 popliner_status pl_search_optimise(pl_search *search, const popliner_objective *objectives,
                                    size_t num_objectives, popliner_plan *plan,
                                    popliner_error *error) {
-    pl_filter levels[POPLINER_NUM_OBJECTIVES]; /* within which each objective was optimised */
     popliner_status status =
         pl_split_evaluate(search->problem, &search->split, &search->values, NULL, error);
     for (size_t i = 0; status == POPLINER_OK && i < num_objectives; ++i) {
@@ -521,7 +477,6 @@ popliner_status pl_search_optimise(pl_search *search, const popliner_objective *
             status = minimise_sum(search, objective, &bound, error);
         if (objective == POPLINER_OBJECTIVE_BALANCE && !search->is_stopped)
             bound = pl_search_value(search, objective);
-        levels[i] = search->filter;
         bool is_known = !search->is_stopped && !search->is_unproven;
         plan->values[plan->num_values++] = (popliner_plan_value){
             objective, 0, bound, is_known ? search->proof : POPLINER_PROOF_NONE};
@@ -540,8 +495,6 @@ popliner_status pl_search_optimise(pl_search *search, const popliner_objective *
     if (status == POPLINER_OK && split.num_stages > 0)
         status = keep(search, &split, error);
     pl_split_clear(&split);
-    for (size_t i = 0; status == POPLINER_OK && i < plan->num_values; ++i)
-        status = confirm(search, &levels[i], &plan->values[i], error);
     for (size_t i = 0; i < plan->num_values; ++i)
         plan->values[i].value = pl_search_value(search, plan->values[i].objective);
     return status;

@@ -43,17 +43,17 @@ popliner_status pl_owned_options_copy(pl_owned_options *copy,
     copy->objectives = copy_array(o->objectives, o->num_objectives, sizeof *o->objectives, &memory);
     copy->ipu_limits = copy_array(o->ipu_limits, o->num_ipu_limits, sizeof *o->ipu_limits, &memory);
     copy->ipu_speeds = copy_array(o->ipu_speeds, o->num_ipu_speeds, sizeof *o->ipu_speeds, &memory);
+    copy->ipu_links = copy_array(o->ipu_links, o->num_ipu_links, sizeof *o->ipu_links, &memory);
     copy->counted_units = copy_array(o->counted_units, num_units, 1, &memory);
     copy->cut_rules = copy_array(o->cut_rules, num_units, sizeof *o->cut_rules, &memory);
     copy->pairs = copy_array(o->pairs, o->num_pairs, sizeof *o->pairs, &memory);
     copy->placements = copy_array(o->placements, o->num_placements, sizeof *o->placements, &memory);
     copy->device_map =
         copy_array(o->device_map, o->num_mapped_stages, sizeof *o->device_map, &memory);
-    copy->unit_weights = copy_array(o->unit_weights, num_units, sizeof *o->unit_weights, &memory);
-    copy->options.unit_weights = copy->unit_weights;
     copy->options.objectives = copy->objectives;
     copy->options.ipu_limits = copy->ipu_limits;
     copy->options.ipu_speeds = copy->ipu_speeds;
+    copy->options.ipu_links = copy->ipu_links;
     copy->options.counted_units = copy->counted_units;
     copy->options.cut_rules = copy->cut_rules;
     copy->options.pairs = copy->pairs;
@@ -69,11 +69,11 @@ void pl_owned_options_free(pl_owned_options *copy) {
     free(copy->objectives);
     free(copy->ipu_limits);
     free(copy->ipu_speeds);
+    free(copy->ipu_links);
     free(copy->counted_units);
     free(copy->cut_rules);
     free(copy->pairs);
     free(copy->placements);
     free(copy->device_map);
-    free(copy->unit_weights);
     *copy = (pl_owned_options){0};
 }

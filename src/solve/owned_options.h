@@ -18,12 +18,12 @@ typedef struct pl_owned_options {
     popliner_objective *objectives;
     popliner_ipu_limit *ipu_limits;
     popliner_ipu_speed *ipu_speeds;
+    popliner_ipu_link *ipu_links;
     uint8_t *counted_units;
     popliner_cut_rule *cut_rules;
     popliner_pair *pairs;
     popliner_placement *placements;
     size_t *device_map;
-    uint64_t *unit_weights;
 } pl_owned_options;
 
 /* Copies options for a chain of so many units. Errors: MEMORY. */

@@ -61,7 +61,7 @@ static popliner_status measure_ipu(const pl_problem *problem, const popliner_int
         load->cycles +=
             pl_problem_cycles(problem, other, stages[other].first_unit, stages[other].last_unit);
     }
-    return pl_costs_shared_peak(problem->costs, together, count, &load->peak_bytes, error);
+    return pl_problem_shared_peak(problem, together, count, &load->peak_bytes, error);
 }
 
 popliner_status pl_split_evaluate(const pl_problem *problem, const pl_split *split,
@@ -126,6 +126,7 @@ popliner_status pl_plan_fill(const pl_problem *problem, const pl_split *split,
     for (size_t i = 0; i < split->num_stages; ++i) {
         popliner_interval it = pl_split_interval(problem, split, i);
         bool is_last = it.last_unit + 1 == problem->num_units;
+        const uint64_t *link = pl_links_before(&problem->links, i + 1);
         plan->stages[i] = (popliner_plan_stage){
             .first_unit = it.first_unit,
             .last_unit = it.last_unit,
@@ -133,6 +134,7 @@ popliner_status pl_plan_fill(const pl_problem *problem, const pl_split *split,
             .peak_bytes = peaks_bytes[i],
             .cycles = pl_problem_cycles(problem, i, it.first_unit, it.last_unit),
             .cut_bytes = is_last ? 0 : popliner_costs_cut(problem->costs, it.last_unit + 1),
+            .link_cycles = link == NULL ? 0 : link[it.last_unit + 1],
         };
     }
     plan->peak_bytes = values.peak_bytes;
@@ -162,12 +164,10 @@ static bool keeps_pair(const popliner_plan *plan, popliner_pair pair) {
 static bool keeps_rules(const popliner_costs *costs, const popliner_solver_options *options,
                         const popliner_plan_stage *stage) {
     size_t size = 0;
-    uint64_t weight = 0;
+    const popliner_interval interval = {stage->first_unit, stage->last_unit, 1};
+    if (!pl_options_allow_weight(options, &interval, 1))
+        return false;
     for (size_t unit = stage->first_unit; unit <= stage->last_unit; ++unit) {
-        if (options->unit_weights != NULL &&
-            options->unit_weights[unit] > options->max_stage_weight - weight)
-            return false;
-        weight += options->unit_weights == NULL ? 0 : options->unit_weights[unit];
         size += options->counted_units == NULL || options->counted_units[unit] != 0;
         if (options->cut_rules == NULL || unit == 0)
             continue;
@@ -229,6 +229,35 @@ static popliner_status check_pairs(const pl_problem *problem, const popliner_pla
     return POPLINER_OK;
 }
 
+/* Whether the cycles and cut bytes of a stage are those of the costs. */
+static bool tells_costs(const pl_problem *problem, const popliner_plan *plan, size_t stage) {
+    const popliner_plan_stage *it = &plan->stages[stage];
+    bool is_last = stage + 1 == plan->num_stages;
+    uint64_t cut_bytes = is_last ? 0 : popliner_costs_cut(problem->costs, it->last_unit + 1);
+    return it->cut_bytes == cut_bytes &&
+           it->cycles == pl_problem_cycles(problem, stage, it->first_unit, it->last_unit);
+}
+
+/* Compares what is said of each objective: the value is that of the split and not below its bound;
+ * where the bound is proven, and nothing of the value was given away, they are the same. */
+static popliner_status check_claims(const pl_problem *problem, const pl_filter *filter,
+                                    const popliner_plan *plan, const pl_objective_values *values,
+                                    popliner_error *error) {
+    for (size_t i = 0; i < plan->num_values; ++i) {
+        const popliner_plan_value *claim = &plan->values[i];
+        bool is_exact = i + 1 == plan->num_values || problem->options->slack_percent <= 0.0;
+        uint64_t value = pl_objective_value(values, claim->objective, filter->spread_is_of_cycles);
+        if (claim->value != value || claim->bound > value ||
+            (is_exact && claim->proof != POPLINER_PROOF_NONE && claim->bound != value))
+            return pl_fail(error, POPLINER_ERROR_INTERNAL,
+                           "the solver says %" PRIu64 " for %s and that no split has less than "
+                           "%" PRIu64 ", but its stages come to %" PRIu64,
+                           claim->value, popliner_objective_name(claim->objective), claim->bound,
+                           value);
+    }
+    return POPLINER_OK;
+}
+
 /* Computes what the split is worth, with room for peaks_bytes[stages], and compares it. */
 static popliner_status check_values(const pl_problem *problem, const pl_filter *filter,
                                     const popliner_plan *plan, const pl_split *split,
@@ -237,21 +266,27 @@ static popliner_status check_values(const pl_problem *problem, const pl_filter *
     popliner_status status = pl_split_evaluate(problem, split, &values, peaks_bytes, error);
     if (status != POPLINER_OK)
         return status;
-    for (size_t i = 0; i < plan->num_stages; ++i)
+    for (size_t i = 0; i < plan->num_stages; ++i) {
         if (peaks_bytes[i] != plan->stages[i].peak_bytes ||
             peaks_bytes[i] > pl_filter_limit(problem, filter, plan->stages[i].ipu))
             return pl_fail(error, POPLINER_ERROR_INTERNAL,
                            "stage %zu of the solver needs %" PRIu64 " bytes, not %" PRIu64
                            ", or more than it may",
                            i, peaks_bytes[i], plan->stages[i].peak_bytes);
+        if (!tells_costs(problem, plan, i))
+            return pl_fail(error, POPLINER_ERROR_INTERNAL,
+                           "stage %zu of the solver has other cycles or cut bytes than its costs",
+                           i);
+    }
     if (!pl_filter_admits(filter, &values) || values.peak_bytes != plan->peak_bytes ||
         values.cycles != plan->cycles || values.cut_bytes != plan->cut_bytes ||
-        values.num_ipus != plan->num_ipus)
+        values.num_ipus != plan->num_ipus ||
+        pl_objective_values_spread(&values, filter->spread_is_of_cycles) != plan->spread)
         return pl_fail(error, POPLINER_ERROR_INTERNAL,
                        "the solver says that its split needs %" PRIu64 " bytes and cuts %" PRIu64
                        ", but its stages say %" PRIu64 " and %" PRIu64,
                        plan->peak_bytes, plan->cut_bytes, values.peak_bytes, values.cut_bytes);
-    return POPLINER_OK;
+    return check_claims(problem, filter, plan, &values, error);
 }
 
 popliner_status pl_plan_check(const pl_problem *problem, const pl_filter *filter,

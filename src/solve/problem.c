@@ -56,8 +56,10 @@ typedef struct rules {
     size_t *counted;         /* [num_units + 1]: how many counted units stand before */
 } rules;
 
-static uint64_t weight_of(const pl_problem *p, size_t unit) {
-    return p->options->unit_weights == NULL ? 0 : p->options->unit_weights[unit];
+/* Whether the units first ... last are light enough for an IPU. */
+static bool is_light(const pl_problem *p, size_t first, size_t last) {
+    const popliner_interval stage = {first, last, 1};
+    return pl_options_allow_weight(p->options, &stage, 1);
 }
 
 /* Finds which intervals keep to the rules of cuts, sizes and weights. */
@@ -65,7 +67,6 @@ static void find_ends(pl_problem *p, const rules *r) {
     size_t n = p->num_units;
     size_t min_end = 1;
     size_t max_end = 0;
-    uint64_t weight = 0; /* from first to max_end */
     p->may_cut[0] = p->may_cut[n] = 1;
     for (size_t unit = 1; unit < n; ++unit)
         p->may_cut[unit] = r->cuts[unit] != POPLINER_CUT_FORBIDDEN;
@@ -76,14 +77,13 @@ static void find_ends(pl_problem *p, const rules *r) {
         if (max_end < first)
             max_end = first;
         while (
-            max_end < n && weight_of(p, max_end) <= p->options->max_stage_weight - weight &&
+            max_end < n && is_light(p, first, max_end) &&
             (max_end == first ||
              (r->cuts[max_end] != POPLINER_CUT_REQUIRED &&
               (r->max_units == 0 || r->counted[max_end + 1] - r->counted[first] <= r->max_units))))
-            weight += weight_of(p, max_end++);
+            ++max_end;
         p->min_end[first] = min_end;
         p->max_end[first] = max_end;
-        weight -= max_end > first ? weight_of(p, first) : 0;
     }
 }
 
@@ -204,12 +204,14 @@ static popliner_status find_sharing(pl_problem *p, popliner_error *error) {
     return POPLINER_OK;
 }
 
-/* Speeds are of cycles, which no filter limits unless they are an objective. */
-static bool speeds_matter(const popliner_solver_options *options) {
+/* Whether speeds and links tell places apart. They are of cycles, which no filter limits unless
+ * they are an objective. */
+static bool cycles_depend_on_ipu(const pl_problem *p) {
+    const popliner_solver_options *options = p->options;
     bool has_cycles = false;
     for (size_t i = 0; i < options->num_objectives; ++i)
         has_cycles = has_cycles || options->objectives[i] == POPLINER_OBJECTIVE_CYCLES;
-    return has_cycles && options->num_ipu_speeds > 0;
+    return has_cycles && (options->num_ipu_speeds > 0 || p->links.num_special > 0);
 }
 
 popliner_status pl_problem_create(pl_problem *problem, const popliner_costs *costs,
@@ -231,6 +233,8 @@ popliner_status pl_problem_create(pl_problem *problem, const popliner_costs *cos
         has_room ? find_rules(p, active, &r, error) : pl_fail_memory(error, "the constraints");
     if (status == POPLINER_OK)
         status = find_sharing(p, error);
+    if (status == POPLINER_OK)
+        status = pl_links_find(&p->links, costs, options, p->max_stages, error);
     if (status != POPLINER_OK)
         goto done;
     find_ends(p, &r);
@@ -239,7 +243,7 @@ popliner_status pl_problem_create(pl_problem *problem, const popliner_costs *cos
         if (p->is_pair_active[i] != 0)
             join(p, options->pairs[i]);
     p->depends_on_end = pl_costs_max_stages_to_end(costs) > 1;
-    p->depends_on_ipu = options->num_ipu_limits > 0 || speeds_matter(options);
+    p->depends_on_ipu = options->num_ipu_limits > 0 || cycles_depend_on_ipu(p);
     for (size_t unit = 0; unit < p->num_units; ++unit)
         p->depends_on_ipu = p->depends_on_ipu || p->unit_ipu[unit] != PL_ANY_IPU;
     if (!p->is_shared)
@@ -252,6 +256,7 @@ done:
 
 void pl_problem_free(pl_problem *problem) {
     pl_cost_order_clear(&problem->order);
+    pl_links_free(&problem->links);
     free(problem->may_cut);
     free(problem->min_end);
     free(problem->max_end);
@@ -281,6 +286,22 @@ size_t pl_problem_broken_pairs(const pl_problem *problem, const size_t *first_un
     return num_broken;
 }
 
+bool pl_options_allow_weight(const popliner_solver_options *options,
+                             const popliner_interval *stages, size_t num_stages) {
+    return options->ipu_weight == NULL ||
+           options->ipu_weight(options->ipu_weight_user, stages, num_stages) <=
+               options->max_ipu_weight;
+}
+
+popliner_status pl_problem_shared_peak(const pl_problem *problem, const popliner_interval *stages,
+                                       size_t num_stages, uint64_t *peak_bytes,
+                                       popliner_error *error) {
+    if (pl_options_allow_weight(problem->options, stages, num_stages))
+        return pl_costs_shared_peak(problem->costs, stages, num_stages, peak_bytes, error);
+    *peak_bytes = POPLINER_PEAK_FORBIDDEN;
+    return POPLINER_OK;
+}
+
 size_t pl_problem_ipu(const pl_problem *problem, size_t stage) {
     return problem->is_mapped ? problem->options->device_map[stage] : stage;
 }
@@ -288,7 +309,11 @@ size_t pl_problem_ipu(const pl_problem *problem, size_t stage) {
 uint64_t pl_problem_cycles(const pl_problem *problem, size_t stage, size_t first_unit,
                            size_t last_unit) {
     uint64_t speed = pl_speed_of(problem->options, pl_problem_ipu(problem, stage));
-    return pl_speed_cycles(speed, popliner_costs_cycles(problem->costs, first_unit, last_unit));
+    uint64_t cycles =
+        pl_speed_cycles(speed, popliner_costs_cycles(problem->costs, first_unit, last_unit));
+    const uint64_t *before = pl_links_before(&problem->links, stage);
+    const uint64_t *behind = pl_links_before(&problem->links, stage + 1);
+    return before == NULL ? cycles : cycles + before[first_unit] + behind[last_unit + 1];
 }
 
 pl_filter pl_filter_of_limits(const pl_problem *problem) {
@@ -340,6 +365,8 @@ pl_stage_rule pl_stage_rule_of(const pl_problem *problem, const pl_filter *filte
     uint64_t speed = pl_speed_of(problem->options, ipu);
     /* what shares its IPU may make up for what it lacks itself */
     bool has_minimum = is_alone(problem, stage);
+    bool is_limited = filter->min_cycles > 0 || filter->max_cycles < UINT64_MAX;
+    bool has_links = is_limited && problem->links.cycles != NULL;
     return (pl_stage_rule){
         .problem = problem,
         /* longer pipelines than the costs know are only looked at to see what contradicts */
@@ -347,8 +374,13 @@ pl_stage_rule pl_stage_rule_of(const pl_problem *problem, const pl_filter *filte
         .ipu = ipu,
         .min_peak_bytes = has_minimum ? filter->min_peak_bytes : 0,
         .max_peak_bytes = pl_filter_limit(problem, filter, ipu),
-        .min_cycles = has_minimum ? pl_speed_fewest(speed, filter->min_cycles) : 0,
+        .min_cycles = has_minimum && !has_links ? pl_speed_fewest(speed, filter->min_cycles) : 0,
         .max_cycles = pl_speed_most(speed, filter->max_cycles),
+        .link_before = has_links ? pl_links_before(&problem->links, stage) : NULL,
+        .link_behind = has_links ? pl_links_before(&problem->links, stage + 1) : NULL,
+        .speed = speed,
+        .min_busy_cycles = filter->min_cycles,
+        .max_busy_cycles = filter->max_cycles,
     };
 }
 
@@ -368,6 +400,16 @@ static bool has_right_ends(const pl_stage_rule *rule, size_t first_unit, size_t 
            end_unit <= pl_stage_rule_placed_end(rule, first_unit);
 }
 
+/* Whether the cycles are within the limits with what the cuts take on their links. */
+static bool is_busy_enough(const pl_stage_rule *rule, size_t first_unit, size_t end_unit,
+                           uint64_t cycles) {
+    if (rule->link_before == NULL)
+        return true;
+    uint64_t busy = pl_speed_cycles(rule->speed, cycles) + rule->link_before[first_unit] +
+                    rule->link_behind[end_unit];
+    return busy <= rule->max_busy_cycles && busy >= rule->min_busy_cycles;
+}
+
 bool pl_stage_rule_allows(const pl_stage_rule *rule, size_t first_unit, size_t end_unit) {
     const popliner_costs *costs = rule->problem->costs;
     if (!has_right_ends(rule, first_unit, end_unit))
@@ -375,15 +417,35 @@ bool pl_stage_rule_allows(const pl_stage_rule *rule, size_t first_unit, size_t e
     uint64_t peak_bytes = popliner_costs_peak(costs, first_unit, end_unit - 1, rule->to_end);
     uint64_t cycles = popliner_costs_cycles(costs, first_unit, end_unit - 1);
     return peak_bytes <= rule->max_peak_bytes && peak_bytes >= rule->min_peak_bytes &&
-           cycles <= rule->max_cycles && cycles >= rule->min_cycles;
+           cycles <= rule->max_cycles && cycles >= rule->min_cycles &&
+           is_busy_enough(rule, first_unit, end_unit, cycles);
+}
+
+/* The same for the ends from `end_unit` on. */
+static void mark_busy_enough(const pl_stage_rule *rule, size_t first_unit, size_t end_unit,
+                             size_t count, uint8_t *ok) {
+    const uint64_t *cycles =
+        pl_costs_cycles_from(rule->problem->costs, first_unit) + (end_unit - 1 - first_unit);
+    const uint64_t *behind = rule->link_behind + end_unit;
+    uint64_t before = rule->link_before[first_unit];
+    if (rule->speed != POPLINER_SPEED_ONE) {
+        for (size_t d = 0; d < count; ++d)
+            ok[d] = ok[d] != 0 && is_busy_enough(rule, first_unit, end_unit + d, cycles[d]);
+        return;
+    }
+    for (size_t d = 0; d < count; ++d) {
+        uint64_t busy = cycles[d] + before + behind[d];
+        ok[d] &= (busy <= rule->max_busy_cycles) & (busy >= rule->min_busy_cycles);
+    }
 }
 
 void pl_stage_rule_mark(const pl_stage_rule *rule, size_t first_unit, size_t end_unit, size_t count,
                         uint8_t *ok) {
     const pl_problem *p = rule->problem;
     const uint64_t *cycles = pl_costs_cycles_from(p->costs, first_unit);
-    if (count > 0 && pl_stage_rule_is_ordered(rule)) {
-        size_t last_end = pl_stage_rule_last_end(rule, first_unit);
+    const pl_stage_rule outer = pl_stage_rule_outer(rule);
+    if (count > 0 && pl_stage_rule_is_ordered(&outer)) {
+        size_t last_end = pl_stage_rule_last_end(&outer, first_unit);
         size_t within = last_end >= end_unit ? last_end - end_unit + 1 : 0;
         if (within < count) {
             memset(ok + within, 0, count - within);
@@ -404,11 +466,14 @@ void pl_stage_rule_mark(const pl_stage_rule *rule, size_t first_unit, size_t end
                         ok);
     if (cycles == NULL && rule->min_cycles > 0)
         memset(ok, 0, count);
-    if (cycles == NULL || (rule->max_cycles == UINT64_MAX && rule->min_cycles == 0))
+    bool has_limits = rule->max_cycles < UINT64_MAX || rule->min_cycles > 0;
+    if (cycles == NULL || (!has_limits && rule->link_before == NULL))
         return;
     cycles += end_unit - 1 - first_unit;
     for (size_t d = 0; d < count; ++d)
         ok[d] &= (cycles[d] <= rule->max_cycles) & (cycles[d] >= rule->min_cycles);
+    if (rule->link_before != NULL)
+        mark_busy_enough(rule, first_unit, end_unit, count, ok);
 }
 
 void pl_problem_mark(const pl_problem *problem, const pl_filter *filter, size_t stage,
@@ -434,6 +499,9 @@ size_t pl_problem_num_special(const pl_problem *problem, const pl_filter *filter
         if (ipu >= count && options->ipu_speeds[i].millionths != POPLINER_SPEED_ONE)
             count = ipu < problem->max_stages ? ipu + 1 : problem->max_stages;
     }
+    if (has_cycles && problem->links.num_special > count)
+        count = problem->links.num_special < problem->max_stages ? problem->links.num_special
+                                                                 : problem->max_stages;
     for (size_t unit = 0; unit < problem->num_units; ++unit)
         if (problem->unit_ipu[unit] >= (int64_t)count)
             count = (size_t)problem->unit_ipu[unit] < problem->max_stages
@@ -623,6 +691,24 @@ bool pl_reachability_mark(const pl_reachability *reachability, size_t stage, siz
 uint64_t pl_objective_values_spread(const pl_objective_values *values, bool is_of_cycles) {
     return is_of_cycles ? values->cycles - values->min_cycles
                         : values->peak_bytes - values->min_peak_bytes;
+}
+
+uint64_t pl_objective_value(const pl_objective_values *values, popliner_objective objective,
+                            bool spread_is_of_cycles) {
+    switch (objective) {
+    case POPLINER_OBJECTIVE_MEMORY:
+        return values->peak_bytes;
+    case POPLINER_OBJECTIVE_CYCLES:
+        return values->cycles;
+    case POPLINER_OBJECTIVE_TRAFFIC:
+        return values->cut_bytes;
+    case POPLINER_OBJECTIVE_IPUS:
+        return values->num_ipus;
+    case POPLINER_OBJECTIVE_BALANCE:
+    case POPLINER_NUM_OBJECTIVES:
+        break;
+    }
+    return pl_objective_values_spread(values, spread_is_of_cycles);
 }
 
 void pl_filter_enter_window(pl_filter *filter, uint64_t min_value, uint64_t width) {

@@ -10,6 +10,7 @@
 
 #include "costs/costs.h"
 #include "popliner/solver.h"
+#include "solve/links.h"
 
 /* The constraints of some options, one by one, so that each can be left out to see whether it is
  * needed for a contradiction: the number of stages, min_units and max_units, then each required or
@@ -56,6 +57,7 @@ typedef struct pl_problem {
     /* Pairs of units that have to be on one IPU but may be in several stages of it: only where IPUs
      * are shared. Marks the pairs of the options. */
     uint8_t *is_pair_active;
+    pl_links links; /* of the first max_stages places */
 } pl_problem;
 
 /* `active` has a mark for each constraint of pl_constraints_list, or is NULL for all.
@@ -65,10 +67,21 @@ popliner_status pl_problem_create(pl_problem *problem, const popliner_costs *cos
                                   popliner_error *error);
 void pl_problem_free(pl_problem *problem);
 
+/* Whether stages are light enough to be together on an IPU. */
+bool pl_options_allow_weight(const popliner_solver_options *options,
+                             const popliner_interval *stages, size_t num_stages);
+
+/* What stages need that are together on an IPU: POPLINER_PEAK_FORBIDDEN if they are too heavy for
+ * it. Errors: those of the shared peaks. */
+popliner_status pl_problem_shared_peak(const pl_problem *problem, const popliner_interval *stages,
+                                       size_t num_stages, uint64_t *peak_bytes,
+                                       popliner_error *error);
+
 /* The IPU of stage `stage`. */
 size_t pl_problem_ipu(const pl_problem *problem, size_t stage);
 
-/* The cycles of the interval as that stage, at the speed of its IPU. O(speeds). */
+/* The cycles of the interval as that stage, at the speed of its IPU, and what its cuts take on
+ * their links. O(speeds). */
 uint64_t pl_problem_cycles(const pl_problem *problem, size_t stage, size_t first_unit,
                            size_t last_unit);
 
@@ -115,8 +128,17 @@ typedef struct pl_stage_rule {
     bool is_anywhere; /* placements do not count */
     uint64_t min_peak_bytes;
     uint64_t max_peak_bytes;
-    uint64_t min_cycles; /* as the costs have them, whatever the speed of the IPU */
+    /* as the costs have them, whatever the speed of the IPU; where its links take time there are
+     * no fewest ones, and the most are those of a stage whose cuts take none */
+    uint64_t min_cycles;
     uint64_t max_cycles;
+    /* What its cuts take on the link before it and the one behind it, [units + 1] by the unit
+     * behind the cut; NULL if that says nothing beside the above. */
+    const uint64_t *link_before;
+    const uint64_t *link_behind;
+    uint64_t speed;
+    uint64_t min_busy_cycles; /* with these and at that speed */
+    uint64_t max_busy_cycles;
 } pl_stage_rule;
 
 /* That of the stage `stage` when stages_to_end are still to come. O(limits of IPUs), with a device
@@ -135,8 +157,8 @@ bool pl_stage_rule_allows(const pl_stage_rule *rule, size_t first_unit, size_t e
 void pl_stage_rule_mark(const pl_stage_rule *rule, size_t first_unit, size_t end_unit, size_t count,
                         uint8_t *ok);
 
-/* How many of the first places have a rule of their own: from there on, neither limits or
- * speeds of IPUs nor placements tell one from another. At most max_stages; all with a device map.
+/* How many of the first places have a rule of their own: from there on, neither limits, speeds or
+ * links of IPUs nor placements tell one from another. At most max_stages; all with a device map.
  * O(units + limits + speeds). */
 size_t pl_problem_num_special(const pl_problem *problem, const pl_filter *filter);
 
@@ -186,6 +208,10 @@ typedef struct pl_objective_values {
 
 /* The spread of a split. */
 uint64_t pl_objective_values_spread(const pl_objective_values *values, bool is_of_cycles);
+
+/* What a split has of one objective. */
+uint64_t pl_objective_value(const pl_objective_values *values, popliner_objective objective,
+                            bool spread_is_of_cycles);
 
 /* Whether a split with these values keeps to what the filter says, but for the limits of single
  * IPUs. */

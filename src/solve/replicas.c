@@ -18,7 +18,7 @@
 #define MAX_COUNT (UINT64_C(1) << 31)
 
 struct popliner_replicas {
-    popliner_replicas_candidate *candidates; /* their plans are owned */
+    popliner_replicas_candidate *candidates; /* their plans and arrays are owned */
     popliner_replicas_summary summary;
 };
 
@@ -46,7 +46,12 @@ typedef struct search {
     popliner_objective objectives[POPLINER_NUM_OBJECTIVES]; /* the cycles, then the caller's */
     size_t num_objectives;
     size_t num_units;
-    size_t *device_map; /* [num_units] */
+    /* What an IPU has of parameters; NULL if there are none. */
+    popliner_weight_function parameters;
+    void *parameters_user;
+    uint64_t *parameters_before; /* [num_units + 1] where they add up: those of all units before */
+    size_t *device_map;          /* [num_units] */
+    popliner_interval *together; /* [num_units] */
     double deadline_seconds;
     bool is_stopped;
 } search;
@@ -97,52 +102,93 @@ static int compare_throughput(const popliner_replicas_candidate *a,
 
 /* ---- solving for one pipeline ---- */
 
+/* A popliner_weight_function: parameters that add up. */
+static uint64_t add_parameters(void *user, const popliner_interval *stages, size_t num_stages) {
+    const uint64_t *before = user;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < num_stages; ++i)
+        sum += before[stages[i].last_unit + 1] - before[stages[i].first_unit];
+    return sum;
+}
+
+/* Those of one stage, or of all with the same IPU. `together` is room for all stages. */
+static uint64_t parameters_of(const search *s, const popliner_plan *plan, size_t first_stage,
+                              size_t step, popliner_interval *together) {
+    size_t count = 0;
+    for (size_t i = first_stage; i < plan->num_stages; i += step)
+        together[count++] = (popliner_interval){plan->stages[i].first_unit,
+                                                plan->stages[i].last_unit, plan->num_stages - i};
+    return s->parameters(s->parameters_user, together, count);
+}
+
 /* The parameters of the IPU that has most. */
 static uint64_t most_parameters(const search *s, const walk *w, const popliner_plan *plan) {
     uint64_t most = 0;
-    for (size_t ipu = 0; s->options.parameter_bytes != NULL && ipu < w->num_ipus; ++ipu) {
-        uint64_t own = 0;
-        for (size_t i = ipu; i < plan->num_stages; i += w->num_ipus)
-            for (size_t u = plan->stages[i].first_unit; u <= plan->stages[i].last_unit; ++u)
-                own += s->options.parameter_bytes[u];
+    for (size_t ipu = 0; s->parameters != NULL && ipu < w->num_ipus; ++ipu) {
+        uint64_t own = parameters_of(s, plan, ipu, w->num_ipus, s->together);
         most = own > most ? own : most;
     }
     return most;
+}
+
+/* Tells the parameters of each stage of the candidate's plan. */
+static popliner_status tell_parameters(const search *s, popliner_replicas_candidate *c,
+                                       popliner_error *error) {
+    size_t num_stages = c->plan->num_stages;
+    if (s->parameters == NULL)
+        return POPLINER_OK;
+    uint64_t *bytes = pl_new_array(num_stages, sizeof *bytes);
+    c->stage_parameter_bytes = bytes;
+    if (bytes == NULL)
+        return pl_fail_memory(error, "the numbers of replicas");
+    for (size_t i = 0; i < num_stages; ++i)
+        bytes[i] = parameters_of(s, c->plan, i, num_stages, s->together);
+    return POPLINER_OK;
+}
+
+/* What holds for a pipeline of so many IPUs, but for the objectives. */
+static popliner_solver_options options_of(search *s, const walk *w) {
+    popliner_solver_options o = s->solver;
+    size_t num_stages = w->num_ipus * s->options.chunks;
+    o.without_reasons = true;
+    o.device_map = s->device_map;
+    o.num_mapped_stages = num_stages;
+    for (size_t i = 0; i < num_stages; ++i)
+        s->device_map[i] = i % w->num_ipus;
+    return o;
+}
+
+/* Solves within the time that is left. *plan is NULL if the search was stopped before. */
+static popliner_status solve_in_time(search *s, popliner_solver_options *o, popliner_plan **plan,
+                                     popliner_error *error) {
+    double left = s->deadline_seconds - pl_clock_seconds();
+    *plan = NULL;
+    if (isfinite(left))
+        o->time_limit_seconds = left;
+    s->is_stopped = s->is_stopped || left <= 0.0 ||
+                    (o->should_stop != NULL && o->should_stop(o->should_stop_user));
+    return s->is_stopped ? POPLINER_OK : popliner_solve(s->costs, o, plan, error);
 }
 
 /* Solves for the first objectives, with no more parameters on an IPU. *plan is NULL if the search
  * was stopped before. */
 static popliner_status solve(search *s, const walk *w, size_t num_objectives, uint64_t most_bytes,
                              popliner_plan **plan, popliner_error *error) {
-    popliner_solver_options o = s->solver;
-    size_t num_stages = w->num_ipus * s->options.chunks;
-    *plan = NULL;
+    popliner_solver_options o = options_of(s, w);
     o.objectives = s->objectives;
     o.num_objectives = num_objectives;
-    o.without_reasons = true;
-    o.device_map = s->device_map;
-    o.num_mapped_stages = num_stages;
-    for (size_t i = 0; i < num_stages; ++i)
-        s->device_map[i] = i % w->num_ipus;
-    if (s->options.chunks == 1) {
-        o.unit_weights = s->options.parameter_bytes;
-        o.max_stage_weight = most_bytes;
-    }
-    double left = s->deadline_seconds - pl_clock_seconds();
-    if (isfinite(left))
-        o.time_limit_seconds = left;
-    s->is_stopped = s->is_stopped || left <= 0.0 ||
-                    (o.should_stop != NULL && o.should_stop(o.should_stop_user));
-    return s->is_stopped ? POPLINER_OK : popliner_solve(s->costs, &o, plan, error);
+    o.ipu_weight = s->parameters;
+    o.ipu_weight_user = s->parameters_user;
+    o.max_ipu_weight = most_bytes;
+    return solve_in_time(s, &o, plan, error);
 }
 
 /* Adds the next point, if there is one. */
 static popliner_status extend(search *s, walk *w, popliner_error *error) {
     popliner_plan *plan = NULL;
     uint64_t most_bytes = w->count == 0 ? UINT64_MAX : w->points[w->count - 1].parameter_bytes;
-    w->is_at_end =
-        w->count > 0 && (s->options.chunks > 1 || s->options.parameter_bytes == NULL ||
-                         s->options.bandwidth_bytes == 0 || most_bytes <= w->least_bytes);
+    w->is_at_end = w->count > 0 && (s->parameters == NULL || s->options.bandwidth_bytes == 0 ||
+                                    most_bytes <= w->least_bytes);
     if (w->is_at_end)
         return POPLINER_OK;
     popliner_status status =
@@ -163,15 +209,18 @@ static popliner_status extend(search *s, walk *w, popliner_error *error) {
 }
 
 static void begin_walk(const search *s, walk *w) {
-    const uint64_t *bytes = s->options.parameter_bytes;
-    uint64_t sum = 0;
     w->count = 0;
     w->is_at_end = w->is_stopped = false;
     w->least_bytes = 0;
-    for (size_t u = 0; bytes != NULL && u < s->num_units; ++u) {
-        sum += bytes[u];
-        w->least_bytes = bytes[u] > w->least_bytes ? bytes[u] : w->least_bytes;
+    if (s->parameters == NULL)
+        return;
+    for (size_t u = 0; u < s->num_units; ++u) {
+        const popliner_interval unit = {u, u, 1};
+        uint64_t bytes = s->parameters(s->parameters_user, &unit, 1);
+        w->least_bytes = bytes > w->least_bytes ? bytes : w->least_bytes;
     }
+    const popliner_interval all = {0, s->num_units - 1, 1};
+    uint64_t sum = s->parameters(s->parameters_user, &all, 1);
     uint64_t share = sum / w->num_ipus + (sum % w->num_ipus > 0);
     w->least_bytes = share > w->least_bytes ? share : w->least_bytes;
 }
@@ -241,7 +290,7 @@ static popliner_status complete(search *s, walk *w, popliner_replicas_candidate 
     *c = candidate_of(s, w, c->num_replicas, c->micro_batches, p);
     c->is_proven = is_proven;
     c->plan = plan;
-    return POPLINER_OK;
+    return tell_parameters(s, c, error);
 }
 
 /* The best number of replicas of pipelines of so many IPUs. */
@@ -298,24 +347,34 @@ static popliner_status check_options(const popliner_costs *costs, const search *
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "bandwidth_cycles: 0, but exchanging %" PRIu64 " bytes takes some",
                        o->bandwidth_bytes);
-    uint64_t sum_bytes = 0;
-    for (size_t u = 0; o->parameter_bytes != NULL && u < s->num_units; ++u) {
-        if (o->parameter_bytes[u] > UINT64_MAX - 1 - sum_bytes)
-            return pl_fail(error, POPLINER_ERROR_USAGE,
-                           "parameter_bytes: add up to more than can be counted");
-        sum_bytes += o->parameter_bytes[u];
-    }
     if (!popliner_costs_has_cycles(costs))
         return pl_fail(error, POPLINER_ERROR_USAGE, "the throughput needs costs that have cycles");
-    if (s->solver.num_ipu_speeds > 0)
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "replicas are not solved for where IPUs have speeds of their own, for it "
-                       "is not said whose replicas they would be; leave the speeds out");
     if (s->solver.num_mapped_stages > 0 || s->solver.slack_percent != 0.0 ||
         s->solver.method == POPLINER_METHOD_GREEDY)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "replicas are not solved for with a device map, a slack or the greedy "
                        "method");
+    return POPLINER_OK;
+}
+
+/* Adds up what the units have, unless the caller does. */
+static popliner_status take_parameters(search *s, popliner_error *error) {
+    const uint64_t *bytes = s->options.parameter_bytes;
+    s->parameters = s->options.parameters;
+    s->parameters_user = s->options.parameters_user;
+    if (s->parameters != NULL || bytes == NULL)
+        return POPLINER_OK;
+    s->parameters_before = pl_new_array(s->num_units + 1, sizeof *s->parameters_before);
+    if (s->parameters_before == NULL)
+        return pl_fail_memory(error, "the numbers of replicas");
+    for (size_t u = 0; u < s->num_units; ++u) {
+        if (bytes[u] > UINT64_MAX - 1 - s->parameters_before[u])
+            return pl_fail(error, POPLINER_ERROR_USAGE,
+                           "parameter_bytes: add up to more than can be counted");
+        s->parameters_before[u + 1] = s->parameters_before[u] + bytes[u];
+    }
+    s->parameters = add_parameters;
+    s->parameters_user = s->parameters_before;
     return POPLINER_OK;
 }
 
@@ -329,12 +388,21 @@ static popliner_status begin_search(search *s, popliner_error *error) {
                               ? pl_clock_seconds() + s->solver.time_limit_seconds
                               : INFINITY;
     s->device_map = pl_new_array(s->num_units, sizeof *s->device_map);
-    return s->device_map == NULL ? pl_fail_memory(error, "the numbers of replicas") : POPLINER_OK;
+    s->together = pl_new_array(s->num_units, sizeof *s->together);
+    if (s->device_map == NULL || s->together == NULL)
+        return pl_fail_memory(error, "the numbers of replicas");
+    return take_parameters(s, error);
+}
+
+static void end_search(search *s) {
+    free(s->device_map);
+    free(s->together);
+    free(s->parameters_before);
 }
 
 static void summarise(popliner_replicas *answer, const search *s) {
     popliner_replicas_summary *summary = &answer->summary;
-    summary->best = SIZE_MAX;
+    summary->best = summary->closest = SIZE_MAX;
     summary->is_stopped = s->is_stopped;
     summary->is_proven = true;
     for (size_t i = 0; i < summary->num_candidates; ++i) {
@@ -351,6 +419,88 @@ static void summarise(popliner_replicas *answer, const search *s) {
     }
 }
 
+/* ---- when nothing fits ---- */
+
+/* By how much the IPU that is furthest above its limit is above it. */
+static uint64_t excess_of(const search *s, const popliner_plan *plan) {
+    uint64_t most = 0;
+    for (size_t i = 0; i < plan->num_stages; ++i) {
+        uint64_t limit = s->solver.max_stage_bytes;
+        for (size_t k = 0; k < s->solver.num_ipu_limits; ++k)
+            if (s->solver.ipu_limits[k].ipu == plan->stages[i].ipu)
+                limit = s->solver.ipu_limits[k].bytes;
+        uint64_t bytes = plan->stages[i].peak_bytes;
+        most = bytes > limit && bytes - limit > most ? bytes - limit : most;
+    }
+    return most;
+}
+
+/* The fewest micro-batches that pipelines of so many IPUs may have each: they keep least. */
+static uint64_t fewest_micro_batches(const search *s, size_t num_ipus) {
+    size_t num_replicas = s->options.total_ipus / num_ipus;
+    while (share_of_batch(s, num_replicas) == 0)
+        --num_replicas;
+    return share_of_batch(s, num_replicas);
+}
+
+/* How far pipelines of so many IPUs are above the limits, UINT64_MAX if there are none. */
+static popliner_status find_excess(search *s, size_t num_ipus, uint64_t *excess_bytes,
+                                   popliner_error *error) {
+    static const popliner_objective memory[] = {POPLINER_OBJECTIVE_MEMORY};
+    walk w = {.num_ipus = num_ipus};
+    popliner_plan *plan = NULL;
+    *excess_bytes = UINT64_MAX;
+    if (num_ipus > s->num_units / s->options.chunks)
+        return POPLINER_OK;
+    popliner_status status = find_costs(s, &w, fewest_micro_batches(s, num_ipus), error);
+    popliner_solver_options o = options_of(s, &w);
+    o.objectives = memory;
+    o.num_objectives = 1;
+    o.max_stage_bytes = POPLINER_TARGET_BYTES;
+    o.num_ipu_limits = 0;
+    if (status == POPLINER_OK)
+        status = solve_in_time(s, &o, &plan, error);
+    if (plan != NULL && plan->num_stages > 0)
+        *excess_bytes = excess_of(s, plan);
+    popliner_plan_free(plan);
+    return status;
+}
+
+/* Finds the candidate that comes closest, and why it does not fit. */
+static popliner_status explain(search *s, popliner_replicas *answer, popliner_error *error) {
+    popliner_replicas_summary *summary = &answer->summary;
+    uint64_t least_bytes = UINT64_MAX;
+    popliner_status status = POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && !s->is_stopped && i < summary->num_candidates;
+         ++i) {
+        uint64_t bytes;
+        status = find_excess(s, i + 1, &bytes, error);
+        if (bytes < least_bytes)
+            summary->closest = i;
+        least_bytes = bytes < least_bytes ? bytes : least_bytes;
+    }
+    /* if no length is possible, the longest says why: it may be shorter, too */
+    bool is_known = summary->closest < SIZE_MAX;
+    walk w = {.num_ipus = is_known ? summary->closest + 1 : summary->num_candidates};
+    if (status == POPLINER_OK)
+        status = find_costs(s, &w, fewest_micro_batches(s, w.num_ipus), error);
+    popliner_solver_options o = s->solver;
+    o.max_stages = w.num_ipus;
+    if (s->options.chunks > 1)
+        o = options_of(s, &w);
+    o.without_reasons = false;
+    popliner_plan *reason = NULL;
+    if (status == POPLINER_OK)
+        status = solve_in_time(s, &o, &reason, error);
+    /* costs by the number of stages need not agree on shorter pipelines */
+    if (reason != NULL && reason->status != POPLINER_PLAN_INFEASIBLE) {
+        popliner_plan_free(reason);
+        reason = NULL;
+    }
+    summary->reason = reason;
+    return status;
+}
+
 popliner_status popliner_replicas_solve(const popliner_costs *costs,
                                         const popliner_replicas_options *options,
                                         popliner_replicas **replicas, popliner_error *error) {
@@ -359,6 +509,7 @@ popliner_status popliner_replicas_solve(const popliner_costs *costs,
                 .num_units = popliner_costs_num_units(costs)};
     popliner_listener listener;
     popliner_replicas *answer = NULL;
+    size_t count = 0;
     *replicas = NULL;
     popliner_status status =
         pl_struct_take(&s.options, sizeof s.options, options, "popliner_replicas_options", error);
@@ -368,35 +519,48 @@ popliner_status popliner_replicas_solve(const popliner_costs *costs,
         status = check_options(costs, &s, error);
     if (status == POPLINER_OK)
         status = begin_search(&s, error);
-    if (status != POPLINER_OK)
-        return status;
-    size_t count = s.num_units / s.options.chunks;
-    count = s.options.total_ipus < count ? s.options.total_ipus : count;
-    count = s.solver.max_stages < count ? s.solver.max_stages : count;
-    answer = calloc(1, sizeof *answer);
-    if (answer != NULL)
-        answer->candidates = pl_new_array(count, sizeof *answer->candidates);
-    if (answer == NULL || answer->candidates == NULL)
-        status = pl_fail_memory(error, "the numbers of replicas");
+    if (status == POPLINER_OK) {
+        count = s.num_units / s.options.chunks;
+        count = s.options.total_ipus < count ? s.options.total_ipus : count;
+        count = s.solver.max_stages < count ? s.solver.max_stages : count;
+        answer = calloc(1, sizeof *answer);
+        if (answer != NULL)
+            answer->candidates = pl_new_array(count, sizeof *answer->candidates);
+        if (answer == NULL || answer->candidates == NULL)
+            status = pl_fail_memory(error, "the numbers of replicas");
+    }
     for (size_t i = 0; status == POPLINER_OK && i < count; ++i) {
         popliner_replicas_candidate *own = &answer->candidates[answer->summary.num_candidates++];
         status = find_candidate(&s, i + 1, own, error);
     }
-    free(s.device_map);
+    if (status == POPLINER_OK)
+        summarise(answer, &s);
+    if (status == POPLINER_OK && answer->summary.best == SIZE_MAX && !s.is_stopped && count > 0 &&
+        !s.solver.without_reasons)
+        status = explain(&s, answer, error);
+    end_search(&s);
     if (status != POPLINER_OK) {
         popliner_replicas_free(answer);
         return status;
     }
-    summarise(answer, &s);
     *replicas = answer;
     return POPLINER_OK;
+}
+
+popliner_plan *popliner_replicas_take_reason(popliner_replicas *replicas) {
+    popliner_plan *reason = (popliner_plan *)replicas->summary.reason;
+    replicas->summary.reason = NULL;
+    return reason;
 }
 
 void popliner_replicas_free(popliner_replicas *replicas) {
     if (replicas == NULL)
         return;
-    for (size_t i = 0; i < replicas->summary.num_candidates; ++i)
+    for (size_t i = 0; i < replicas->summary.num_candidates; ++i) {
         popliner_plan_free((popliner_plan *)replicas->candidates[i].plan);
+        free((uint64_t *)replicas->candidates[i].stage_parameter_bytes);
+    }
+    popliner_plan_free((popliner_plan *)replicas->summary.reason);
     free(replicas->candidates);
     free(replicas);
 }

@@ -84,7 +84,7 @@ popliner_status pl_shared_measure(pl_shared *shared, const pl_problem *problem, 
     size_t width = 2 * problem->most_stages_of_ipu + 1;
     /* an IPU by itself is in the table of costs, and sums are as quick */
     if (count == 1 || width > MOST_NUMBERS || pl_costs_adds_shared_peaks(problem->costs))
-        return pl_costs_shared_peak(problem->costs, together, count, peak_bytes, error);
+        return pl_problem_shared_peak(problem, together, count, peak_bytes, error);
     m->width = width;
     memset(key, 0, sizeof key);
     key[0] = problem->depends_on_end ? (uint32_t)first_stage : 0;
@@ -100,8 +100,7 @@ popliner_status pl_shared_measure(pl_shared *shared, const pl_problem *problem, 
         *peak_bytes = m->peak_bytes[at];
         return POPLINER_OK;
     }
-    popliner_status status =
-        pl_costs_shared_peak(problem->costs, together, count, peak_bytes, error);
+    popliner_status status = pl_problem_shared_peak(problem, together, count, peak_bytes, error);
     if (status == POPLINER_OK && m->count < MOST_MEASURED) {
         memcpy(m->units + at * width, key, width * sizeof *key);
         m->peak_bytes[at] = *peak_bytes;

@@ -61,6 +61,8 @@ static popliner_status check_options(const popliner_costs *costs,
                        "slack_percent: %g, but it must be a percentage from 0",
                        options->slack_percent);
     popliner_status status = pl_speeds_check(costs, options, error);
+    if (status == POPLINER_OK)
+        status = pl_links_check(costs, options, error);
     return status == POPLINER_OK ? check_lists(costs, options, error) : status;
 }
 
@@ -80,6 +82,10 @@ static popliner_status check_problem(const pl_problem *problem, popliner_error *
             error, POPLINER_ERROR_USAGE,
             "ipu_speeds: not where stages share IPUs; leave them out, or give each stage "
             "an IPU of its own");
+    if (problem->is_shared && pl_links_exist(problem->options))
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "link_bandwidth, ipu_links: not where stages share IPUs; leave them out, or "
+                       "give each stage an IPU of its own");
     return POPLINER_OK;
 }
 

@@ -18,7 +18,18 @@ void pl_stage_ends_free(pl_stage_ends *ends) {
 bool pl_stage_rule_is_ordered(const pl_stage_rule *rule) {
     const pl_cost_order *order = &rule->problem->order;
     bool has_cycles = rule->max_cycles < UINT64_MAX || rule->min_cycles > 0;
-    return order->peaks_never_shrink && (!has_cycles || order->cycles_never_shrink);
+    return order->peaks_never_shrink && rule->link_before == NULL &&
+           (!has_cycles || order->cycles_never_shrink);
+}
+
+pl_stage_rule pl_stage_rule_outer(const pl_stage_rule *rule) {
+    pl_stage_rule outer = *rule;
+    outer.link_before = outer.link_behind = NULL;
+    if (!rule->problem->order.cycles_never_shrink) {
+        outer.max_cycles = UINT64_MAX;
+        outer.min_cycles = 0;
+    }
+    return outer;
 }
 
 static bool is_too_small(const pl_stage_rule *rule, size_t first, size_t end) {
@@ -87,14 +98,34 @@ static void find_windows(pl_stage_ends *ends, const pl_stage_rule *rule, pl_begi
     }
 }
 
+/* The windows of everything but what may shrink; of any end if peaks may, too. */
+static void find_outer_windows(pl_stage_ends *ends, const pl_stage_rule *rule,
+                               pl_begin_range range) {
+    size_t n = rule->problem->num_units;
+    const pl_stage_rule outer = pl_stage_rule_outer(rule);
+    if (pl_stage_rule_is_ordered(&outer)) {
+        find_windows(ends, &outer, range);
+        return;
+    }
+    for (size_t first = range.first; first <= range.last && first < n; ++first) {
+        ends->from[first] = first + 1;
+        ends->to[first] = n + 1;
+    }
+}
+
+/* Marks the ends in the windows. */
 static popliner_status mark_all(pl_stage_ends *ends, const pl_stage_rule *rule,
                                 pl_begin_range range, const pl_stage_ends *within,
                                 popliner_error *error) {
     size_t n = rule->problem->num_units;
     size_t num_marks = 0;
     for (size_t first = range.first; first <= range.last && first < n; ++first) {
-        size_t from = within != NULL ? within->from[first] : first + 1;
-        size_t to = within != NULL ? within->to[first] : n + 1;
+        size_t from = ends->from[first];
+        size_t to = ends->to[first];
+        if (within != NULL && within->from[first] > from)
+            from = within->from[first];
+        if (within != NULL && within->to[first] < to)
+            to = within->to[first];
         size_t count = to > from ? to - from : 0;
         if (!pl_grow(&ends->ok, &ends->capacity, num_marks + count + 1, sizeof *ends->ok))
             return pl_fail_memory(error, "the intervals that may be stages");
@@ -126,8 +157,10 @@ popliner_status pl_stage_ends_find(pl_stage_ends *ends, const pl_stage_rule *rul
     if (ends->from == NULL || ends->to == NULL || ends->row == NULL)
         return pl_fail_memory(error, "the intervals that may be stages");
     ends->is_ordered = pl_stage_rule_is_ordered(rule);
-    if (!ends->is_ordered)
-        return mark_all(ends, rule, range, within, error);
-    find_windows(ends, rule, range);
-    return POPLINER_OK;
+    if (ends->is_ordered) {
+        find_windows(ends, rule, range);
+        return POPLINER_OK;
+    }
+    find_outer_windows(ends, rule, range);
+    return mark_all(ends, rule, range, within, error);
 }

@@ -38,6 +38,11 @@ void pl_stage_ends_free(pl_stage_ends *ends);
 /* Whether that takes O(n) for this rule. */
 bool pl_stage_rule_is_ordered(const pl_stage_rule *rule);
 
+/* The rule without what may be less for a longer interval: the cycles of the costs where they may,
+ * and what cuts take on links. It allows whatever the rule does, and is ordered if peaks never
+ * shrink. */
+pl_stage_rule pl_stage_rule_outer(const pl_stage_rule *rule);
+
 /* For ordered rules, whatever may be a cut: no end of a stage that begins with the unit, or before
  * it, is larger: O(log n); no stage that ends there, or behind it, begins with a smaller unit:
  * O(units between). */

@@ -42,24 +42,6 @@ static void clear(run *r) {
     pl_integer_program_clear(&r->s);
 }
 
-static uint64_t value_of(const pl_objective_values *values, popliner_objective objective,
-                         bool spread_is_of_cycles) {
-    switch (objective) {
-    case POPLINER_OBJECTIVE_MEMORY:
-        return values->peak_bytes;
-    case POPLINER_OBJECTIVE_CYCLES:
-        return values->cycles;
-    case POPLINER_OBJECTIVE_TRAFFIC:
-        return values->cut_bytes;
-    case POPLINER_OBJECTIVE_IPUS:
-        return values->num_ipus;
-    case POPLINER_OBJECTIVE_BALANCE:
-    case POPLINER_NUM_OBJECTIVES:
-        break;
-    }
-    return pl_objective_values_spread(values, spread_is_of_cycles);
-}
-
 /* ---- one program ---- */
 
 /* Leaves out what cannot be in a split of so small a spread. */
@@ -284,7 +266,7 @@ static popliner_status minimise_limited(const pl_straight_programs *asked,
         answer->is_stopped = status == POPLINER_OK && is_stopped(&r);
         is_done = answer->is_stopped;
         if (status == POPLINER_OK && r.split.num_stages > 0) {
-            uint64_t value = value_of(&r.values, objective, filter.spread_is_of_cycles);
+            uint64_t value = pl_objective_value(&r.values, objective, filter.spread_is_of_cycles);
             pl_split_move(split, &r.split);
             is_done = is_done || value == answer->bound;
             most = value - 1;
@@ -302,7 +284,7 @@ static popliner_status minimise_limited(const pl_straight_programs *asked,
 /* Keeps the last answer, if it is better than the best; *is_done if nothing can be better. */
 static popliner_status take_sum(run *r, popliner_objective objective, uint64_t *best,
                                 pl_split *split, bool *is_done) {
-    uint64_t value = value_of(&r->values, objective, false);
+    uint64_t value = pl_objective_value(&r->values, objective, false);
     /* sums that were cut off are all the same */
     *is_done = r->s.is_goal_whole || value == 0 || value >= PL_MAX_CUT_BYTES;
     popliner_status status = *is_done ? POPLINER_OK : exclude(r);
@@ -362,7 +344,7 @@ popliner_status pl_straight_minimise(const pl_straight_programs *asked,
     popliner_status status = pl_split_evaluate(asked->problem, split, &values, NULL, error);
     if (status != POPLINER_OK)
         return status;
-    uint64_t most = value_of(&values, objective, asked->filter->spread_is_of_cycles);
+    uint64_t most = pl_objective_value(&values, objective, asked->filter->spread_is_of_cycles);
     return minimise_limited(asked, objective, most, split, answer, error);
 }
 

@@ -9,10 +9,13 @@
 #include "costs/costs.h"
 #include "costs/costs_file_data.h"
 #include "costs/variants.h"
+#include "costs/ways.h"
+#include "solve/links.h"
 #include "solve/objectives.h"
 #include "solve/owned_options.h"
 #include "solve/plan_data.h"
 #include "solve/stop.h"
+#include "solve/variants.h"
 
 struct popliner_variants_answer {
     popliner_plan *plan;
@@ -21,8 +24,10 @@ struct popliner_variants_answer {
 };
 
 typedef struct search {
-    const popliner_costs_file *file;
-    pl_variants variants; /* the file's, for as many places as there are stages */
+    const popliner_costs_file *file; /* whose variants are chosen, or NULL */
+    pl_variants variants;            /* the file's, for as many places as there are stages */
+    pl_ways ways;                    /* without a file */
+    const popliner_costs *costs;     /* of the file, or of the first way */
     popliner_solver_options options;
     const popliner_objective *objectives;
     size_t num_objectives;
@@ -53,6 +58,20 @@ static bool is_stop_wanted(void *user) {
     return pl_stop_is_wanted(user);
 }
 
+/* A table of the least peaks within the limits. Without reasons to look for, longer pipelines need
+ * not be in it. */
+static popliner_status make_table(const search *s, const pl_variant_limits *limits,
+                                  bool with_reasons, popliner_costs **costs,
+                                  popliner_error *error) {
+    const popliner_solver_options *o = &s->options;
+    size_t max_stages = o->num_mapped_stages > 0 ? o->num_mapped_stages : o->max_stages;
+    if (s->file != NULL)
+        return pl_variants_costs(&s->variants, s->costs, limits, costs, error);
+    if (with_reasons || max_stages == 0)
+        max_stages = SIZE_MAX;
+    return pl_ways_costs(&s->ways, max_stages, limits, costs, error);
+}
+
 /* Solves for the first objectives where no stage may take longer; without a limit for the first
  * time, with reasons. The objective of cycles is kept by the table. */
 static popliner_status attempt(search *s, uint64_t max_cycles, size_t num_objectives,
@@ -64,8 +83,7 @@ static popliner_status attempt(search *s, uint64_t max_cycles, size_t num_object
                                       is_first ? POPLINER_PEAK_FORBIDDEN - 1 : largest_limit(s),
                                       is_stop_wanted, &s->stop};
     *plan = NULL;
-    popliner_status status =
-        pl_variants_costs(&s->variants, s->file->costs, &limits, &costs, error);
+    popliner_status status = make_table(s, &limits, is_first && !o.without_reasons, &costs, error);
     s->is_stopped = s->is_stopped || (status == POPLINER_OK && costs == NULL);
     if (status == POPLINER_OK && s->is_stopped) {
         popliner_costs_free(costs);
@@ -89,8 +107,11 @@ static popliner_status attempt(search *s, uint64_t max_cycles, size_t num_object
 
 /* ---- what stages choose ---- */
 
-/* The limit of a stage: what the objective of memory came to, too, if it has. */
+/* The limit of a stage: what the objective of memory came to, too, if it has. Where nothing fits,
+ * the least peak, which is its own. */
 static uint64_t limit_of_stage(const search *s, const popliner_plan *plan, size_t stage) {
+    if (plan->status == POPLINER_PLAN_INFEASIBLE)
+        return plan->stages[stage].peak_bytes;
     uint64_t limit = limit_of(s, plan->stages[stage].ipu);
     for (size_t i = 0; i < plan->num_values; ++i)
         if (plan->values[i].objective == POPLINER_OBJECTIVE_MEMORY && plan->values[i].value < limit)
@@ -102,9 +123,18 @@ static popliner_status choose(const search *s, const popliner_plan *plan, size_t
                               pl_variant_choice *choice, pl_text *text, popliner_error *error) {
     const popliner_plan_stage *own = &plan->stages[stage];
     const popliner_interval interval = {own->first_unit, own->last_unit, plan->num_stages - stage};
-    popliner_status status =
-        pl_variants_choose(&s->variants, &interval, limit_of_stage(s, plan, stage),
-                           (const char *const *)s->file->names, choice, text, error);
+    uint64_t max_bytes = limit_of_stage(s, plan, stage);
+    popliner_status status = POPLINER_OK;
+    if (s->file != NULL) {
+        status = pl_variants_choose(&s->variants, &interval, max_bytes,
+                                    (const char *const *)s->file->names, choice, text, error);
+    } else {
+        size_t way = pl_ways_choose(&s->ways, &interval, max_bytes, choice);
+        if (choice->exists && text != NULL)
+            pl_text_add(text, s->ways.names[way]);
+        if (text != NULL && text->failed)
+            status = pl_fail_memory(error, "the variants of the stages");
+    }
     if (status == POPLINER_OK && !choice->exists)
         status = pl_fail(error, POPLINER_ERROR_INTERNAL,
                          "no variant of stage %zu is within what the solver found", stage);
@@ -225,11 +255,11 @@ static popliner_status finish(search *s, popliner_plan **plan, uint64_t *bound,
 
 /* ---- the whole ---- */
 
-static popliner_status check_options(const search *s, popliner_error *error) {
-    const popliner_solver_options *o = &s->options;
-    if (s->file->variants.pipeline.recompute != POPLINER_RECOMPUTE_AUTO)
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "variants: the file was not read with the recomputation auto");
+popliner_status pl_variants_check_options(const popliner_solver_options *options,
+                                          popliner_error *error) {
+    const popliner_solver_options *o = options;
+    size_t num_objectives;
+    const popliner_objective *objectives = pl_objectives_of(o, &num_objectives);
     if (o->slack_percent != 0.0 || o->method == POPLINER_METHOD_GREEDY)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "variants are not chosen with a slack, or by the greedy algorithm");
@@ -237,18 +267,30 @@ static popliner_status check_options(const search *s, popliner_error *error) {
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "variants are not chosen where IPUs have speeds of their own; leave the "
                        "speeds out, or the choice (auto)");
-    for (size_t i = 0; i < s->num_objectives; ++i)
-        if (s->objectives[i] == POPLINER_OBJECTIVE_BALANCE)
+    if (pl_links_exist(o))
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "variants are not chosen where links have bandwidths; leave the bandwidths "
+                       "out, or the choice (auto)");
+    for (size_t i = 0; i < num_objectives; ++i)
+        if (objectives[i] == POPLINER_OBJECTIVE_BALANCE)
             return pl_fail(error, POPLINER_ERROR_USAGE,
-                           "variants are not chosen for the objective balance");
+                           "variants are not chosen for the objective balance; leave out one of "
+                           "balance and the choice (auto)");
     for (size_t i = 0; i < o->num_mapped_stages; ++i)
         for (size_t k = 0; k < i; ++k)
             if (o->device_map[i] == o->device_map[k])
                 return pl_fail(error, POPLINER_ERROR_USAGE,
                                "variants are not chosen for stages that share an IPU, as %zu and "
-                               "%zu of the device map do",
+                               "%zu of the device map do; leave out the map, or the choice (auto)",
                                k, i);
     return POPLINER_OK;
+}
+
+static popliner_status check(const search *s, popliner_error *error) {
+    if (s->file != NULL && s->file->variants.pipeline.recompute != POPLINER_RECOMPUTE_AUTO)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "variants: the file was not read with the recomputation auto");
+    return pl_variants_check_options(&s->options, error);
 }
 
 static popliner_status begin_search(search *s, popliner_error *error) {
@@ -260,42 +302,39 @@ static popliner_status begin_search(search *s, popliner_error *error) {
     s->stop = (pl_stop){o->time_limit_seconds > 0.0 ? pl_clock_seconds() + o->time_limit_seconds
                                                     : INFINITY,
                         o->should_stop, o->should_stop_user};
-    popliner_status status = check_options(s, error);
-    s->variants = s->file->variants;
+    popliner_status status = check(s, error);
+    if (s->file != NULL)
+        s->variants = s->file->variants;
     size_t max_stages = o->num_mapped_stages > 0 ? o->num_mapped_stages : o->max_stages;
     if (max_stages > 0 && max_stages < s->variants.max_stages)
         s->variants.max_stages = max_stages;
     if (status == POPLINER_OK && s->cycles_at < s->num_objectives &&
-        !popliner_costs_has_cycles(s->file->costs))
+        !popliner_costs_has_cycles(s->costs))
         status = pl_fail(error, POPLINER_ERROR_USAGE,
                          "the objective cycles needs costs that have cycles");
     return status;
 }
 
-popliner_status popliner_variants_solve(const popliner_costs_file *file,
-                                        const popliner_solver_options *options,
-                                        popliner_variants_answer **answer, popliner_error *error) {
-    search s = {.file = file};
+/* Solves for what was set in *s: a file or ways, and the costs. */
+static popliner_status solve(search *s, const popliner_solver_options *options,
+                             popliner_variants_answer **answer, popliner_error *error) {
     popliner_listener listener;
     popliner_plan *plan = NULL;
     uint64_t bound = UINT64_MAX;
-    *answer = NULL;
     popliner_variants_answer *made = calloc(1, sizeof *made);
     if (made == NULL)
         return pl_fail_memory(error, "the variants of the stages");
-    popliner_status status = pl_solver_options_take(options, &s.options, &listener, error);
+    popliner_status status = pl_solver_options_take(options, &s->options, &listener, error);
     if (status == POPLINER_OK)
-        status = begin_search(&s, error);
-    bool has_cycles = s.cycles_at < s.num_objectives;
+        status = begin_search(s, error);
+    bool has_cycles = s->cycles_at < s->num_objectives;
     if (status == POPLINER_OK)
         status =
-            attempt(&s, UINT64_MAX, has_cycles ? s.cycles_at + 1 : s.num_objectives, &plan, error);
-    if (status == POPLINER_OK && plan->status != POPLINER_PLAN_INFEASIBLE) {
-        if (has_cycles)
-            status = finish(&s, &plan, &bound, error);
-        if (status == POPLINER_OK)
-            status = complete(&s, plan, bound, made, error);
-    }
+            attempt(s, UINT64_MAX, has_cycles ? s->cycles_at + 1 : s->num_objectives, &plan, error);
+    if (status == POPLINER_OK && has_cycles && plan->status != POPLINER_PLAN_INFEASIBLE)
+        status = finish(s, &plan, &bound, error);
+    if (status == POPLINER_OK)
+        status = complete(s, plan, bound, made, error);
     if (status != POPLINER_OK) {
         popliner_plan_free(plan);
         popliner_variants_answer_free(made);
@@ -304,6 +343,28 @@ popliner_status popliner_variants_solve(const popliner_costs_file *file,
     made->plan = plan;
     *answer = made;
     return POPLINER_OK;
+}
+
+popliner_status popliner_variants_solve(const popliner_costs_file *file,
+                                        const popliner_solver_options *options,
+                                        popliner_variants_answer **answer, popliner_error *error) {
+    search s = {.file = file, .costs = file->costs};
+    *answer = NULL;
+    return solve(&s, options, answer, error);
+}
+
+popliner_status popliner_variants_solve_costs(const popliner_costs *const *costs,
+                                              const char *const *names, size_t num_ways,
+                                              const popliner_solver_options *options,
+                                              popliner_variants_answer **answer,
+                                              popliner_error *error) {
+    search s = {.ways = {costs, names, num_ways}};
+    *answer = NULL;
+    popliner_status status = pl_ways_check(&s.ways, error);
+    if (status != POPLINER_OK)
+        return status;
+    s.costs = costs[0];
+    return solve(&s, options, answer, error);
 }
 
 popliner_plan *popliner_variants_take_plan(popliner_variants_answer *answer) {

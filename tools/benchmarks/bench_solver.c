@@ -6,7 +6,6 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "popliner/costs.h"
-#include "popliner/listener.h"
 #include "popliner/solver.h"
 
 #include <inttypes.h>
@@ -570,7 +569,6 @@ typedef struct run {
     const benchmark *benchmark;
     chain chain;
     size_t num_calls;
-    size_t num_programs;
 } run;
 
 static double seconds_now(void) {
@@ -593,12 +591,6 @@ static popliner_status shared_peak(void *user, const popliner_interval *stages, 
     while (r->benchmark->call_seconds > 0 && seconds_now() < end)
         ;
     return POPLINER_OK;
-}
-
-static void count_programs(void *user, popliner_level level, const char *text) {
-    run *r = user;
-    (void)level;
-    r->num_programs += strncmp(text, "integer program:", strlen("integer program:")) == 0;
 }
 
 static int compare_seconds(const void *a, const void *b) {
@@ -648,7 +640,6 @@ static void constrain(const chain *c, const benchmark *b, popliner_solver_option
 /* An instance ready to be solved. */
 typedef struct question {
     run run;
-    popliner_listener listener;
     popliner_costs_file *file; /* of the costs, or NULL */
     popliner_costs *costs;
     popliner_solver_options options;
@@ -658,9 +649,7 @@ typedef struct question {
 
 /* Must stay where it is. */
 static void prepare(const benchmark *b, question *q) {
-    *q = (question){.run = {.benchmark = b},
-                    .listener = POPLINER_LISTENER_INIT,
-                    .options = POPLINER_SOLVER_OPTIONS_INIT};
+    *q = (question){.run = {.benchmark = b}, .options = POPLINER_SOLVER_OPTIONS_INIT};
     make_chain(&q->run.chain, b->num_units);
     if (b->is_file) {
         q->file = make_file(&q->run.chain);
@@ -672,13 +661,10 @@ static void prepare(const benchmark *b, question *q) {
         q->costs = make_costs(&q->run.chain, b);
         popliner_costs_set_shared_peak(q->costs, shared_peak, &q->run, true);
     }
-    q->listener.user = &q->run;
-    q->listener.message = count_programs;
     popliner_solver_options *options = &q->options;
     options->objectives = b->objectives;
     options->num_objectives = b->num_objectives;
     options->max_stages = b->max_stages;
-    options->listener = &q->listener;
     if (b->num_mapped > 0) {
         options->max_stages = b->num_mapped;
         options->device_map = b->device_map;
@@ -702,7 +688,7 @@ static double solve_often(question *q, size_t runs, popliner_plan_status *status
     for (size_t i = 0; i < runs; ++i) {
         popliner_plan *plan = NULL;
         popliner_error error;
-        q->run.num_calls = q->run.num_programs = 0;
+        q->run.num_calls = 0;
         double begin = seconds_now();
         if (popliner_solve(q->costs, &q->options, &plan, &error) != POPLINER_OK)
             give_up(error.message);
@@ -732,8 +718,7 @@ static void measure(const benchmark *b, size_t runs) {
     double seconds = solve_often(&q, runs, &status);
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
-    printf("| %s | %.3f | %s | %s | %zu | ", b->name, seconds, b->target, status_name(status),
-           q.run.num_programs);
+    printf("| %s | %.3f | %s | %s | ", b->name, seconds, b->target, status_name(status));
     if (b->num_mapped > 0)
         printf("%zu", q.run.num_calls);
     printf(" | %ld MiB |\n", (usage.ru_maxrss + 1023) / 1024);
@@ -813,8 +798,8 @@ int main(int argc, char **argv) {
         run_each(compared, sizeof compared / sizeof *compared, (size_t)runs, compare);
         return 0;
     }
-    puts("| instance | seconds | at most | status | GLPK programs | shared peaks asked for | "
-         "peak memory |\n|---|---|---|---|---|---|---|");
+    puts("| instance | seconds | at most | status | shared peaks asked for | peak memory |\n"
+         "|---|---|---|---|---|---|");
     run_each(benchmarks, sizeof benchmarks / sizeof *benchmarks, (size_t)runs, measure);
     puts("\n| instance | seconds | at most | status | value | gap | peak memory |\n"
          "|---|---|---|---|---|---|---|");

@@ -3,7 +3,7 @@
 // them, and one place that is chosen. Where there are more places than room, each bin shows the
 // place of it that has most. Zoom: drag, wheel, or the keys + and −; choose: click, or the arrows.
 
-const CHART = { width: 1000, height: 280, left: 74, right: 12, top: 12, bottom: 34 };
+const CHART = { height: 280, left: 74, right: 12, top: 12, bottom: 34 };
 
 // Numbers at even steps that cover 0 … most.
 function ticks(most, count) {
@@ -14,6 +14,11 @@ function ticks(most, count) {
     for (let value = 0; value <= most; value += step)
         result.push(value);
     return result;
+}
+
+// As wide as the page, so that what is written in a chart is as large as elsewhere.
+function chartWidth() {
+    return Math.max(280, Math.min(1408, document.documentElement.clientWidth - 32));
 }
 
 class Chart {
@@ -27,11 +32,15 @@ class Chart {
         this.element = el('div', { class: 'chart' });
         this.status = el('p', { class: 'status', 'aria-live': 'polite' });
         this.draw();
+        window.addEventListener('resize', () => {
+            if (this.element.isConnected && this.width !== chartWidth())
+                this.draw();
+        });
     }
 
     // Sums of the stacked series for each bin, at its fullest place.
     bins() {
-        const room = CHART.width - CHART.left - CHART.right;
+        const room = this.width - CHART.left - CHART.right;
         const count = Math.min(this.to - this.from, room);
         const stacked = this.series.filter((s) => !s.isLine);
         const places = [];
@@ -55,7 +64,9 @@ class Chart {
     }
 
     draw() {
-        const { left, right, top, bottom, width, height } = CHART;
+        const { left, right, top, bottom, height } = CHART;
+        this.width = chartWidth();
+        const { width } = this;
         const places = this.bins();
         const below = new Float64Array(places.length);
         let most = this.limit ? this.limit.value : 0;
@@ -112,10 +123,11 @@ class Chart {
                 parts.push(svg('path', { d: path(shape), class: shape.s.isLine ? 'line'
                     : 'area', [shape.s.isLine ? 'stroke' : 'fill']: shape.s.color },
                     svg('title', {}, shape.s.name)));
-        for (let i = 0; i <= 6; i++) {
-            const place = Math.round(this.from + (this.to - this.from) * i / 6);
+        const numTicks = width > 700 ? 6 : 3;
+        for (let i = 0; i <= numTicks; i++) {
+            const place = Math.round(this.from + (this.to - this.from) * i / numTicks);
             parts.push(svg('text', { x: this.x(place), y: height - 16,
-                class: i === 0 ? 'tick' : i === 6 ? 'tick end' : 'tick middle' },
+                class: i === 0 ? 'tick' : i === numTicks ? 'tick end' : 'tick middle' },
                 grouped(Math.min(place, this.size - 1))));
         }
         parts.push(svg('text', { x: left + innerWidth / 2, y: height - 2, class: 'tick middle' },
@@ -197,8 +209,8 @@ class Chart {
 
     placeOf(event) {
         const box = this.picture.getBoundingClientRect();
-        const x = (event.clientX - box.left) / box.width * CHART.width;
-        const share = (x - CHART.left) / (CHART.width - CHART.left - CHART.right);
+        const x = (event.clientX - box.left) / box.width * this.width;
+        const share = (x - CHART.left) / (this.width - CHART.left - CHART.right);
         const at = this.from + Math.max(0, Math.min(0.999999, share)) * (this.to - this.from);
         const places = this.bins();
         const bin = Math.floor((at - this.from) / (this.to - this.from) * places.length);

@@ -50,7 +50,8 @@ const Model = (() => {
     function readStages(stages) {
         const result = { pipelines: [], sums: unpackAll(stages.sums), largest: {} };
         for (const p of stages.pipelines)
-            result.pipelines.push(Object.assign({}, p, { copies: unpackAll(p.copies) }));
+            result.pipelines.push(Object.assign({}, p, { copies: unpackAll(p.copies),
+                cycles: p.cycles === null ? null : unpack(p.cycles) }));
         for (const need of NEEDS) {
             const columns = unpackAll(stages[need]);
             columns.first = starts(columns.pieces);
@@ -78,7 +79,8 @@ const Model = (() => {
         model.cycles = model.hasCycles ? unpack(data.chain.cycles) : null;
         for (const stages of data.stages.map(readStages))
             for (const pipeline of stages.pipelines)
-                model.pipelines.push(Object.assign({}, pipeline, { stages }));
+                model.pipelines.push(Object.assign({}, pipeline, { stages,
+                    cycles: pipeline.cycles === null ? model.cycles : pipeline.cycles }));
         return model;
     }
 
@@ -165,7 +167,7 @@ const Model = (() => {
             verdict: verdict(needs, settings.limit),
             margin_spreads: needs.expected > 0
                 ? (settings.limit - needs.expected) / (SPREAD * needs.expected) : 0,
-            cycles: model.hasCycles ? model.cycles[i] : null,
+            cycles: model.hasCycles ? pipeline.cycles[i] : null,
             cut_bytes: last + 1 < model.numUnits ? model.cuts[last + 1] : 0,
             tile: 0, tile_bytes: 0, step: 0, variables: [],
         };
@@ -234,7 +236,7 @@ const Model = (() => {
                     Number(mayBegin && mayEnd && !isEmpty && counted >= wishes.min_units);
             }
         }
-        return { model, n, maxStages, peaks, allowed };
+        return { model, n, maxStages, peaks, allowed, cycles: pipeline.cycles };
     }
 
     function peakOf(problem, toEnd, i) {
@@ -243,7 +245,7 @@ const Model = (() => {
 
     // The fewest bytes over the cuts of what begins with a unit, in exactly so many stages.
     function fill(problem, filter) {
-        const { n, allowed, model } = problem;
+        const { n, allowed, model, cycles } = problem;
         const most = Math.min(problem.maxStages, filter.ipus);
         const rows = [new Float64Array(n + 1).fill(Infinity)];
         rows[0][n] = 0;
@@ -256,7 +258,7 @@ const Model = (() => {
                 let i = place(model, first, first);
                 for (let end = first + 1; end <= n; end++, i++) {
                     if (!allowed[i] || behind[end] === Infinity || peaks[i] > filter.memory ||
-                        (model.hasCycles && model.cycles[i] > filter.cycles))
+                        (cycles !== null && cycles[i] > filter.cycles))
                         continue;
                     const bytes = behind[end] + (end < n ? model.cuts[end] : 0);
                     if (bytes < best)
@@ -291,7 +293,7 @@ const Model = (() => {
 
     // Among the splits within the filter the one with the earliest cuts: popliner/solver.h.
     function earliest(problem, filter) {
-        const { n, allowed, model } = problem;
+        const { n, allowed, model, cycles } = problem;
         const rows = fill(problem, filter);
         let best = null;
         for (const length of lengths(rows, filter)) {
@@ -303,7 +305,7 @@ const Model = (() => {
                     const i = place(model, first, end - 1);
                     const cut = end < n ? model.cuts[end] : 0;
                     if (!allowed[i] || peakOf(problem, toEnd, i) > filter.memory ||
-                        (model.hasCycles && model.cycles[i] > filter.cycles) ||
+                        (cycles !== null && cycles[i] > filter.cycles) ||
                         !(rows[toEnd - 1][end] + cut <= left) ||
                         rows[toEnd - 1][end] === Infinity)
                         continue;
@@ -354,7 +356,7 @@ const Model = (() => {
             return objective === 'ipus' ? possible[0]
                 : Math.min(...possible.map((length) => rows[length][0]));
         }
-        const lists = objective === 'memory' ? problem.peaks : [problem.model.cycles];
+        const lists = objective === 'memory' ? problem.peaks : [problem.cycles];
         return halve(ascending(lists, filter[objective]),
             (value) => isPossible(problem, limited(value)));
     }

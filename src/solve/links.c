@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solve/links.h"
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "base/product.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+bool pl_links_exist(const popliner_solver_options *options) {
+    return options->link_bandwidth.bytes > 0 || options->num_ipu_links > 0;
+}
+
+popliner_bandwidth pl_link_between(const popliner_solver_options *options, size_t ipu,
+                                   size_t other) {
+    for (size_t i = 0; i < options->num_ipu_links; ++i) {
+        const popliner_ipu_link *link = &options->ipu_links[i];
+        if ((link->first_ipu == ipu && link->second_ipu == other) ||
+            (link->first_ipu == other && link->second_ipu == ipu))
+            return link->bandwidth;
+    }
+    return options->link_bandwidth;
+}
+
+uint64_t pl_link_cycles(popliner_bandwidth bandwidth, uint64_t bytes) {
+    const uint64_t above[] = {bytes, bandwidth.cycles};
+    if (bandwidth.bytes == 0)
+        return 0;
+    uint64_t cycles = pl_ratio_up(above, 2, &bandwidth.bytes, 1);
+    return cycles < POPLINER_MAX_CYCLES ? cycles : POPLINER_MAX_CYCLES;
+}
+
+static bool is_same(popliner_bandwidth a, popliner_bandwidth b) {
+    return a.bytes == b.bytes && a.cycles == b.cycles;
+}
+
+/* The bandwidths of the links before places, each once. */
+typedef struct bandwidths {
+    popliner_bandwidth *list;
+    size_t count;
+} bandwidths;
+
+/* The number of a bandwidth in the list, which has room. */
+static size_t place_in(bandwidths *b, popliner_bandwidth bandwidth) {
+    size_t i = 0;
+    while (i < b->count && !is_same(b->list[i], bandwidth))
+        ++i;
+    if (i == b->count)
+        b->list[b->count++] = bandwidth;
+    return i;
+}
+
+static size_t ipu_of(const popliner_solver_options *options, size_t place) {
+    return options->num_mapped_stages > 0 ? options->device_map[place] : place;
+}
+
+/* Finds which bandwidth is before each place. */
+static void find_rows(pl_links *links, const popliner_solver_options *options, bandwidths *b) {
+    size_t known = options->num_mapped_stages;
+    place_in(b, options->link_bandwidth);
+    for (size_t place = 1; place <= links->num_places; ++place) {
+        if (known > 0 && place >= known)
+            break;
+        popliner_bandwidth own =
+            pl_link_between(options, ipu_of(options, place - 1), ipu_of(options, place));
+        links->row[place] = place_in(b, own);
+        if (links->row[place] > 0) /* the places on both sides of it are special */
+            links->num_special = place + 1;
+    }
+}
+
+popliner_status pl_links_find(pl_links *links, const popliner_costs *costs,
+                              const popliner_solver_options *options, size_t num_places,
+                              popliner_error *error) {
+    size_t num_units = popliner_costs_num_units(costs);
+    if (!pl_links_exist(options))
+        return POPLINER_OK;
+    links->width = num_units + 1;
+    links->num_places = num_places;
+    links->row = pl_new_array(num_places + 1, sizeof *links->row);
+    bandwidths b = {pl_new_array(num_places + 1, sizeof *b.list), 0};
+    if (links->row != NULL && b.list != NULL) {
+        find_rows(links, options, &b);
+        links->cycles = pl_new_array(b.count * links->width, sizeof *links->cycles);
+    }
+    for (size_t i = 0; links->cycles != NULL && i < b.count; ++i)
+        for (size_t unit = 1; unit < num_units; ++unit)
+            links->cycles[i * links->width + unit] =
+                pl_link_cycles(b.list[i], popliner_costs_cut(costs, unit));
+    free(b.list);
+    return links->cycles != NULL ? POPLINER_OK : pl_fail_memory(error, "the links between IPUs");
+}
+
+void pl_links_free(pl_links *links) {
+    free(links->cycles);
+    free(links->row);
+    *links = (pl_links){0};
+}
+
+const uint64_t *pl_links_before(const pl_links *links, size_t place) {
+    if (links->cycles == NULL)
+        return NULL;
+    return links->cycles + (place <= links->num_places ? links->row[place] : 0) * links->width;
+}
+
+static popliner_status check_bandwidth(popliner_bandwidth bandwidth, const char *whose,
+                                       popliner_error *error) {
+    if ((bandwidth.bytes == 0) == (bandwidth.cycles == 0))
+        return POPLINER_OK;
+    return pl_fail(error, POPLINER_ERROR_USAGE,
+                   "%s: %" PRIu64 " bytes in %" PRIu64 " cycles, but both must be at least 1",
+                   whose, bandwidth.bytes, bandwidth.cycles);
+}
+
+popliner_status pl_links_check(const popliner_costs *costs, const popliner_solver_options *options,
+                               popliner_error *error) {
+    const popliner_ipu_link *links = options->ipu_links;
+    if (pl_links_exist(options) && !popliner_costs_has_cycles(costs))
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "bandwidths of links need costs that have cycles; leave them out");
+    popliner_status status = check_bandwidth(options->link_bandwidth, "link_bandwidth", error);
+    for (size_t i = 0; status == POPLINER_OK && i < options->num_ipu_links; ++i) {
+        size_t first = links[i].first_ipu;
+        size_t second = links[i].second_ipu;
+        if (first == second)
+            return pl_fail(error, POPLINER_ERROR_USAGE, "ipu_links: IPU %zu has no link to itself",
+                           first);
+        for (size_t j = 0; j < i; ++j)
+            if ((links[j].first_ipu == first && links[j].second_ipu == second) ||
+                (links[j].first_ipu == second && links[j].second_ipu == first))
+                return pl_fail(error, POPLINER_ERROR_USAGE,
+                               "ipu_links: the link of IPUs %zu and %zu is given twice", first,
+                               second);
+        status = check_bandwidth(links[i].bandwidth, "ipu_links", error);
+    }
+    return status;
+}

@@ -1,0 +1,342 @@
+/* Links between IPUs: what cuts take on them, exact to the last cycle; the same on all links as
+ * cycles of cuts in the table; and long chains against a program of their own.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "test_data.h"
+
+#include "brute_force.h"
+#include "costs/costs.h"
+#include "popliner/costs.h"
+#include "popliner/solver.h"
+#include "random_instance.h"
+#include "solve/links.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const popliner_method methods[] = {POPLINER_METHOD_AUTO, POPLINER_METHOD_DYNAMIC_PROGRAMMING,
+                                          POPLINER_METHOD_ILP};
+enum { NUM_METHODS = sizeof methods / sizeof *methods };
+
+static void rounds_cycles_up(void **state) {
+    (void)state;
+    static const struct {
+        popliner_bandwidth bandwidth;
+        uint64_t bytes;
+        uint64_t cycles;
+    } cases[] = {
+        {{3, 1}, 0, 0},
+        {{3, 1}, 9, 3},
+        {{3, 1}, 10, 4},
+        {{3, 2}, 10, 7}, /* 6.67 */
+        {{1000, 1}, 1, 1},
+        {{1, 1000}, 7, 7000},
+        {{0, 0}, 5, 0},
+        {{UINT64_MAX, 1}, UINT64_MAX, 1},
+        {{UINT64_MAX, 2}, UINT64_MAX - 1, 2},
+        {{1, 1}, POPLINER_MAX_CYCLES - 1, POPLINER_MAX_CYCLES - 1},
+        {{1, 1}, UINT64_MAX, POPLINER_MAX_CYCLES},
+        {{1, UINT64_MAX}, UINT64_MAX, POPLINER_MAX_CYCLES},
+        {{UINT64_MAX, UINT64_MAX}, 12345678901, 12345678901},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i)
+        assert_int_equal(pl_link_cycles(cases[i].bandwidth, cases[i].bytes), cases[i].cycles);
+}
+
+static void assert_refuses(const popliner_costs *costs, const popliner_solver_options *options,
+                           const char *message) {
+    popliner_plan *plan = NULL;
+    popliner_error error;
+    assert_int_equal(popliner_solve(costs, options, &plan, &error), POPLINER_ERROR_USAGE);
+    assert_string_equal(error.message, message);
+    assert_null(plan);
+}
+
+/* Units of 3, 4 and 5 cycles, and cuts of 8 and 4 bytes. */
+static popliner_costs *three_units(bool has_cycles) {
+    popliner_costs *costs = NULL;
+    assert_int_equal(popliner_costs_create(3, 1, &costs, NULL), POPLINER_OK);
+    for (size_t i = 0; i < 3; ++i)
+        for (size_t j = i, sum = 0; j < 3; ++j) {
+            sum += 3 + j;
+            popliner_costs_set_peak(costs, i, j, 1, 1, NULL);
+            if (has_cycles)
+                popliner_costs_set_cycles(costs, i, j, sum, NULL);
+        }
+    popliner_costs_set_cut(costs, 1, 8, NULL);
+    popliner_costs_set_cut(costs, 2, 4, NULL);
+    return costs;
+}
+
+static void refuses_what_makes_no_sense(void **state) {
+    (void)state;
+    popliner_ipu_link links[] = {{0, 1, {2, 1}}, {1, 2, {1, 1}}};
+    size_t shared[] = {0, 1, 0};
+    popliner_costs *costs = three_units(false);
+    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    options.ipu_links = links;
+    options.num_ipu_links = 2;
+    assert_refuses(costs, &options,
+                   "bandwidths of links need costs that have cycles; leave them out");
+    popliner_costs_free(costs);
+    costs = three_units(true);
+    links[1] = (popliner_ipu_link){1, 0, {1, 1}};
+    assert_refuses(costs, &options, "ipu_links: the link of IPUs 1 and 0 is given twice");
+    links[1] = (popliner_ipu_link){4, 4, {1, 1}};
+    assert_refuses(costs, &options, "ipu_links: IPU 4 has no link to itself");
+    links[1] = (popliner_ipu_link){4, 5, {0, 1}};
+    assert_refuses(costs, &options, "ipu_links: 0 bytes in 1 cycles, but both must be at least 1");
+    links[1].bandwidth = (popliner_bandwidth){7, 1};
+    options.link_bandwidth.bytes = 5;
+    assert_refuses(costs, &options,
+                   "link_bandwidth: 5 bytes in 0 cycles, but both must be at least 1");
+    options.link_bandwidth.cycles = 1;
+    options.device_map = shared;
+    options.num_mapped_stages = 3;
+    assert_refuses(costs, &options,
+                   "link_bandwidth, ipu_links: not where stages share IPUs; leave them out, or "
+                   "give each stage an IPU of its own");
+    popliner_costs_free(costs);
+}
+
+/* By hand: 3 + 4 | 5 takes 7 and 5, and 4 bytes over the link; 3 | 4 + 5 takes 3 and 9, and 8. On
+ * one IPU it is 12. */
+static void counts_what_cuts_take(void **state) {
+    (void)state;
+    static const popliner_objective cycles = POPLINER_OBJECTIVE_CYCLES;
+    static const struct {
+        popliner_bandwidth usual;
+        popliner_bandwidth own; /* of 0-1 */
+        size_t num_stages;
+        uint64_t cycles;
+        uint64_t link_cycles;
+    } cases[] = {
+        {{4, 1}, {0, 0}, 2, 8, 1},   {{4, 1}, {1, 1}, 2, 11, 4}, {{4, 1}, {4, 5}, 1, 12, 0},
+        {{1, 1}, {100, 1}, 2, 8, 1}, {{1, 2}, {0, 0}, 1, 12, 0}, {{0, 0}, {3, 1}, 2, 9, 2},
+        {{1, 90}, {8, 1}, 2, 8, 1},  {{1, 1}, {2, 1}, 2, 9, 2},
+    };
+    popliner_costs *costs = three_units(true);
+    for (size_t i = 0; i < NUM_METHODS * sizeof cases / sizeof *cases; ++i) {
+        popliner_plan *plan = NULL;
+        size_t k = i / NUM_METHODS;
+        popliner_ipu_link link = {1, 0, cases[k].own};
+        popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+        options.objectives = &cycles;
+        options.num_objectives = 1;
+        options.max_stages = 2;
+        options.method = methods[i % NUM_METHODS];
+        options.link_bandwidth = cases[k].usual;
+        options.ipu_links = &link;
+        options.num_ipu_links = link.bandwidth.bytes > 0;
+        assert_int_equal(popliner_solve(costs, &options, &plan, NULL), POPLINER_OK);
+        const popliner_plan_summary *summary = popliner_plan_get_summary(plan);
+        assert_int_equal(summary->status, POPLINER_PLAN_OPTIMAL);
+        assert_int_equal(summary->num_stages, cases[k].num_stages);
+        assert_int_equal(summary->cycles, cases[k].cycles);
+        assert_int_equal(popliner_plan_stage_at(plan, 0)->link_cycles, cases[k].link_cycles);
+        assert_int_equal(popliner_plan_stage_at(plan, summary->num_stages - 1)->link_cycles, 0);
+        popliner_plan_free(plan);
+    }
+    popliner_costs_free(costs);
+}
+
+/* Whether two plans are the same but for who proved them. */
+static void assert_same(const popliner_plan *a, const popliner_plan *b) {
+    const popliner_plan_summary *of_a = popliner_plan_get_summary(a);
+    const popliner_plan_summary *of_b = popliner_plan_get_summary(b);
+    assert_int_equal(of_a->status, of_b->status);
+    assert_int_equal(of_a->num_stages, of_b->num_stages);
+    assert_int_equal(of_a->num_values, of_b->num_values);
+    for (size_t i = 0; i < of_a->num_values; ++i) {
+        assert_int_equal(popliner_plan_value_at(a, i)->value, popliner_plan_value_at(b, i)->value);
+        assert_int_equal(popliner_plan_value_at(a, i)->bound, popliner_plan_value_at(b, i)->bound);
+    }
+    for (size_t i = 0; i < of_a->num_stages; ++i) {
+        assert_int_equal(popliner_plan_stage_at(a, i)->first_unit,
+                         popliner_plan_stage_at(b, i)->first_unit);
+        assert_int_equal(popliner_plan_stage_at(a, i)->cycles,
+                         popliner_plan_stage_at(b, i)->cycles);
+    }
+}
+
+/* Some instances have cuts that take more than a table may have. */
+static bool has_huge_cuts(const instance *in) {
+    uint64_t largest = 0;
+    for (size_t unit = 1; unit < in->num_units; ++unit)
+        if (popliner_costs_cut(in->costs, unit) > largest)
+            largest = popliner_costs_cut(in->costs, unit);
+    return largest > POPLINER_MAX_CYCLES / 8;
+}
+
+/* One bandwidth for all links is what the table may have as cycles of cuts. */
+static void alike_links_are_cycles_of_cuts(void **state) {
+    (void)state;
+    static const instance_wish wish = {
+        LINKS, CONSTRAINTS | MEMORY_LIMIT | IPU_LIMITS | PIPELINE | SLACK | DEVICE_MAP, 1, 5};
+    static const popliner_bandwidth bandwidths[] = {{1, 1}, {3, 1}, {7, 5}, {100, 1}};
+    size_t num_asked = 0;
+    for (uint64_t seed = 0; seed < 1200; ++seed) {
+        instance in;
+        popliner_plan *with_links = NULL;
+        popliner_plan *with_cuts = NULL;
+        popliner_bandwidth bandwidth = bandwidths[seed % 4];
+        if (!test_takes_case(seed, 6))
+            continue;
+        draw_instance(&wish, seed, &in);
+        if (has_huge_cuts(&in)) {
+            free_instance(&in);
+            continue;
+        }
+        ++num_asked;
+        in.options.method = methods[seed / 4 % NUM_METHODS];
+        in.options.num_ipu_links = 0;
+        in.options.link_bandwidth = bandwidth;
+        assert_int_equal(popliner_solve(in.costs, &in.options, &with_links, NULL), POPLINER_OK);
+        for (size_t i = 0; i < in.num_units; ++i)
+            for (size_t j = i; j < in.num_units; ++j) {
+                uint64_t cycles = popliner_costs_cycles(in.costs, i, j);
+                cycles += pl_link_cycles(bandwidth, popliner_costs_cut(in.costs, i));
+                cycles += pl_link_cycles(bandwidth, popliner_costs_cut(in.costs, j + 1));
+                assert_int_equal(popliner_costs_set_cycles(in.costs, i, j, cycles, NULL),
+                                 POPLINER_OK);
+            }
+        in.options.link_bandwidth = (popliner_bandwidth){0, 0};
+        assert_int_equal(popliner_solve(in.costs, &in.options, &with_cuts, NULL), POPLINER_OK);
+        assert_same(with_links, with_cuts);
+        popliner_plan_free(with_links);
+        popliner_plan_free(with_cuts);
+        free_instance(&in);
+    }
+    assert_true(num_asked > 100);
+}
+
+/* Least values differ from place to place, too. */
+static void finds_small_spreads(void **state) {
+    (void)state;
+    static const instance_wish wish = {LINKS, SLACK, 2, 2};
+    static const popliner_objective objectives[] = {POPLINER_OBJECTIVE_CYCLES,
+                                                    POPLINER_OBJECTIVE_BALANCE};
+    for (uint64_t seed = 0; seed < 4000; ++seed) {
+        instance in;
+        popliner_plan *plan = NULL;
+        if (!test_takes_case(seed, 8))
+            continue;
+        draw_instance(&wish, seed, &in);
+        memcpy(in.objectives, objectives, sizeof objectives);
+        in.options.slack_percent = (double)(seed % 4) * 60;
+        in.options.method = POPLINER_METHOD_DYNAMIC_PROGRAMMING;
+        brute_answer expected = brute_force(in.costs, &in.options);
+        assert_int_equal(popliner_solve(in.costs, &in.options, &plan, NULL), POPLINER_OK);
+        assert_plan_is(plan, &expected);
+        popliner_plan_free(plan);
+        free_instance(&in);
+    }
+}
+
+/* ---- longer chains ---- */
+
+enum { MOST_UNITS = 120, MOST_STAGES = 10 };
+
+typedef struct long_chain {
+    size_t num_units;
+    size_t max_stages;
+    uint64_t cycles_before[MOST_UNITS + 1]; /* of the units before a unit */
+    popliner_ipu_link links[MOST_STAGES];
+    popliner_ipu_speed speeds[MOST_STAGES];
+    popliner_costs *costs;
+    popliner_solver_options options;
+} long_chain;
+
+static void draw_chain(long_chain *c, uint64_t *random) {
+    *c = (long_chain){.num_units = 20 + test_below(random, MOST_UNITS - 20)};
+    c->max_stages = 2 + test_below(random, MOST_STAGES - 1);
+    size_t n = c->num_units;
+    for (size_t u = 0; u < n; ++u)
+        c->cycles_before[u + 1] = c->cycles_before[u] + test_below(random, 1000);
+    assert_int_equal(popliner_costs_create(n, 1, &c->costs, NULL), POPLINER_OK);
+    for (size_t i = 0; i < n; ++i) {
+        for (size_t j = i; j < n; ++j)
+            popliner_costs_set_cycles(c->costs, i, j, c->cycles_before[j + 1] - c->cycles_before[i],
+                                      NULL);
+        popliner_costs_set_cut(c->costs, i, test_below(random, 4000), NULL);
+    }
+    c->options = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
+    c->options.max_stages = c->max_stages;
+    c->options.link_bandwidth = (popliner_bandwidth){1 + test_below(random, 20), 1};
+    c->options.ipu_links = c->links;
+    c->options.ipu_speeds = c->speeds;
+    for (size_t k = 0; k + 1 < c->max_stages; ++k) {
+        popliner_bandwidth bandwidth = {1 + test_below(random, 30), 1 + test_below(random, 4)};
+        if (test_below(random, 3) > 0)
+            c->links[c->options.num_ipu_links++] = (popliner_ipu_link){k + 1, k, bandwidth};
+        if (test_below(random, 4) == 0)
+            c->speeds[c->options.num_ipu_speeds++] =
+                (popliner_ipu_speed){k, 300000 + test_below(random, 3000000)};
+    }
+}
+
+static uint64_t larger(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
+
+/* The fewest cycles of the slowest stage: by the place and the end of a stage, the best of the
+ * stages up to it. */
+static uint64_t fewest_cycles(const long_chain *c) {
+    static uint64_t best[MOST_STAGES + 1][MOST_UNITS + 1];
+    const popliner_solver_options *o = &c->options;
+    size_t n = c->num_units;
+    uint64_t fewest = UINT64_MAX;
+    for (size_t end = 0; end <= n; ++end)
+        best[0][end] = end == 0 ? 0 : UINT64_MAX;
+    for (size_t k = 0; k < c->max_stages; ++k) {
+        for (size_t end = 0; end <= n; ++end)
+            best[k + 1][end] = UINT64_MAX;
+        for (size_t first = 0; first < n; ++first)
+            for (size_t end = first + 1; end <= n; ++end) {
+                uint64_t busy =
+                    brute_speed_cycles(o, k, c->cycles_before[end] - c->cycles_before[first]);
+                if (best[k][first] == UINT64_MAX || (end < n && k + 1 == c->max_stages))
+                    continue;
+                if (first > 0)
+                    busy += brute_link_cycles(o, k - 1, k, popliner_costs_cut(c->costs, first));
+                if (end < n)
+                    busy += brute_link_cycles(o, k, k + 1, popliner_costs_cut(c->costs, end));
+                busy = larger(busy, best[k][first]);
+                best[k + 1][end] = busy < best[k + 1][end] ? busy : best[k + 1][end];
+            }
+        fewest = best[k + 1][n] < fewest ? best[k + 1][n] : fewest;
+    }
+    return fewest;
+}
+
+static void solves_long_chains(void **state) {
+    (void)state;
+    static const popliner_objective objectives[] = {POPLINER_OBJECTIVE_CYCLES,
+                                                    POPLINER_OBJECTIVE_TRAFFIC};
+    uint64_t random = 5;
+    for (size_t i = 0; i < 100; ++i) {
+        long_chain c;
+        popliner_plan *plan = NULL;
+        draw_chain(&c, &random);
+        c.options.objectives = objectives;
+        c.options.num_objectives = 1 + i % 2;
+        c.options.method = i % 2 == 0 ? POPLINER_METHOD_AUTO : POPLINER_METHOD_DYNAMIC_PROGRAMMING;
+        if (test_takes_case(i, 5)) {
+            assert_int_equal(popliner_solve(c.costs, &c.options, &plan, NULL), POPLINER_OK);
+            assert_int_equal(popliner_plan_get_summary(plan)->cycles, fewest_cycles(&c));
+            popliner_plan_free(plan);
+        }
+        popliner_costs_free(c.costs);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rounds_cycles_up),      cmocka_unit_test(refuses_what_makes_no_sense),
+        cmocka_unit_test(counts_what_cuts_take), cmocka_unit_test(alike_links_are_cycles_of_cuts),
+        cmocka_unit_test(finds_small_spreads),   cmocka_unit_test(solves_long_chains),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""--recompute auto of profiles, through the command, against every split with every choice.
+
+    recompute_choices_test.py POPLINER MKPROFILE [all]
+
+Every split is evaluated with none, standard and full (memory), and solved for with all its cuts
+given (cycles). What stages choose must be the best of all combinations of these numbers, and
+--evaluate with what was chosen must tell the same memory.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+import itertools
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+WAYS = ("none", "standard", "full")
+MODELS = ("--framework popart --layers 4 --seed 21",
+          "--framework tensorflow --layers 3 --outline --seed 22",
+          "--framework poptorch --layers 4 --outline --skips 1 --seed 23",
+          "--framework popart --layers 5 --accumulate --seed 24")
+PIPELINES = (["--schedule", "popart"], ["--schedule", "tf-grouped", "--risk", "low"],
+             ["--copies", "1f1b+1"], ["--schedule", "tf-interleaved", "--effects", "none"])
+OBJECTIVES = ("memory,cycles", "cycles,memory", "memory,traffic", "traffic,cycles,memory",
+              "ipus,cycles")
+
+
+def fail(text):
+    sys.exit(text)
+
+
+def run(*arguments, status=(0, 1)):
+    done = subprocess.run(arguments, capture_output=True, text=True)
+    if done.returncode not in status:
+        fail(f"{' '.join(arguments)}: status {done.returncode}\n{done.stderr}")
+    return done
+
+
+def solve(tool, profile, *arguments):
+    done = run(tool, "-q", profile, "--solve", "--format", "json", *arguments)
+    return json.loads(done.stdout)
+
+
+def evaluate(tool, profile, cuts, *arguments):
+    done = run(tool, "-q", profile, "--evaluate", "|".join(cuts) if cuts else "whole", "--format",
+               "json", *arguments)
+    return json.loads(done.stdout)
+
+
+def need(stage, pipeline):
+    return stage["needs"]["at_most_bytes" if "low" in pipeline else "expected_bytes"]
+
+
+def measure(tool, profile, pipeline, cuts, num_ipus):
+    """Of each way the (memory, cycles) of the stages of a split, and its cut bytes."""
+    rows, traffic = {}, None
+    for way in WAYS:
+        own = [*pipeline, "--recompute", way]
+        given = [item for cut in cuts for item in ("--cut-after", cut)]
+        answer = solve(tool, profile, *own, *given, "--num-ipus", str(num_ipus),
+                       "--mem-per-tile", "1G", "--objective", "ipus")
+        memory = [need(stage, pipeline) for stage in evaluate(tool, profile, cuts, *own)]
+        if len(answer["stages"]) != len(memory):
+            fail(f"{profile}: {cuts} became {len(answer['stages'])} stages")
+        rows[way] = [(bytes_, stage["cycles"])
+                     for bytes_, stage in zip(memory, answer["stages"])]
+        traffic = answer["totals"]["traffic"]
+    return rows, traffic
+
+
+def check_rows(rows):
+    """What holds for any profile: to keep more is never less, and takes no time; recomputing
+    takes some, but for the last stage."""
+    for none, standard, full in zip(rows["none"][:-1], rows["standard"], rows["full"]):
+        if standard[0] < none[0] or standard[1] != none[1] or full[1] <= none[1]:
+            fail(f"{none} {standard} {full}")
+
+
+def value(plan, objective):
+    stages, traffic = plan
+    return {"memory": max(stage[0] for stage in stages), "ipus": len(stages),
+            "cycles": max(stage[1] for stage in stages), "traffic": traffic}[objective]
+
+
+def best_of(splits, objectives, limit, ways):
+    plans = ((stages, traffic) for rows, traffic in splits
+             for stages in itertools.product(*zip(*(rows[way] for way in ways)))
+             if all(stage[0] <= limit for stage in stages))
+    return min(([value(plan, name) for name in objectives] for plan in plans), default=None)
+
+
+def check(tool, profile, pipeline, splits, objective, limit, ways):
+    chosen = "auto" if ways == WAYS else "auto:" + ",".join(ways)
+    answer = solve(tool, profile, *pipeline, "--recompute", chosen, "--objective", objective,
+                   "--mem-per-tile", str(limit))
+    expected = best_of([split for split in splits.values()], objective.split(","), limit, ways)
+    what = f"{profile} {pipeline} {chosen} {objective} {limit}"
+    if (answer["status"] == "optimal") != (expected is not None):
+        fail(f"{what}: {answer['status']}, but {expected}")
+    told = [item["value"] for item in answer["objectives"]]
+    if expected is not None and told != expected:
+        fail(f"{what}: {told} instead of {expected}")
+    stages = answer["stages"]
+    if not stages:
+        return None
+    cuts = tuple(stage["layers"][-1] for stage in stages[:-1])
+    choices = [stage["recompute"] for stage in stages]
+    rows = splits[cuts][0]
+    for stage, row in zip(stages, [rows[way][i] for i, way in enumerate(choices)]):
+        if (need(stage, pipeline), stage["cycles"]) != row or stage["recompute"] not in ways:
+            fail(f"{what}: a stage has {stage['cycles']} cycles and {need(stage, pipeline)} bytes "
+                 f"instead of {row}")
+    again = evaluate(tool, profile, cuts, *pipeline, "--recompute", ",".join(choices)) \
+        if len(choices) > 1 else []
+    for stage, other in zip(stages, again):
+        if need(other, pipeline) != need(stage, pipeline) or \
+                other["recompute"] != stage["recompute"]:
+            fail(f"{what}: evaluated otherwise, {other['needs']}")
+    return set(choices) if expected is not None else None
+
+
+def main():
+    tool, maker = sys.argv[1:3]
+    takes_all = sys.argv[3:] == ["all"] or "POPLINER_TEST_ALL" in os.environ
+    seen = []
+    with tempfile.TemporaryDirectory() as folder:
+        for number, model in enumerate(MODELS if takes_all else MODELS[:1]):
+            profile = os.path.join(folder, str(number))
+            run(maker, "--output", profile, "--training", "--tiles", "4", "--hidden", "16",
+                "--sequence", "8", "--vocabulary", "60", "--quiet", *model.split(), status=(0,))
+            layers = [layer for stage in solve(tool, profile, "--mem-per-tile", "1G")["stages"]
+                      for layer in stage["layers"]]
+            for pipeline in PIPELINES if takes_all else PIPELINES[number::4]:
+                splits = {cuts: measure(tool, profile, pipeline, cuts, len(layers) + 2)
+                          for count in range(len(layers))
+                          for cuts in itertools.combinations(layers[:-1], count)}
+                for rows, _ in splits.values():
+                    if "--copies" not in pipeline:
+                        check_rows(rows)
+                peaks = sorted(row[0] for rows, _ in splits.values() for way in WAYS
+                               for row in rows[way])
+                for objective in OBJECTIVES:
+                    for limit in (10**9, peaks[len(peaks) // 2], peaks[len(peaks) // 5], peaks[0]):
+                        seen.append(check(tool, profile, pipeline, splits, objective, limit, WAYS))
+                    seen.append(check(tool, profile, pipeline, splits, objective,
+                                      peaks[len(peaks) // 3], ("standard", "full")))
+    mixed = sum(1 for choices in seen if choices is not None and len(choices) > 1)
+    if mixed < len(seen) // 10 or None not in seen:
+        fail(f"only {mixed} of {len(seen)} answers are mixtures")
+    print(f"{len(seen)} answers, {mixed} of them mixtures")
+
+
+if __name__ == "__main__":
+    main()
