@@ -219,15 +219,17 @@ static popliner_status add_sections(task *t, popliner_error *error) {
     popliner_status status = POPLINER_OK;
     pl_text_add(&t->data, ",\n\"sections\":{");
     bool is_first = true;
-    for (int i = 0; status == POPLINER_OK && i < POPLINER_NUM_SECTIONS; i++) {
+    for (int i = 0; status == POPLINER_OK && i <= PL_SECTION_EXECUTION_SUMS; i++) {
         char *section = NULL;
         if (i == POPLINER_SECTION_PLAN)
             continue;
         status = pl_analysis_section(t->analysis, (popliner_section)i, t->request.memory_model,
                                      NULL, PL_FORMAT_PACKED, &section, error);
         if (status == POPLINER_OK) {
-            pl_text_format(&t->data, "%s\"%s\":", is_first ? "\n" : ",\n",
-                           popliner_section_name((popliner_section)i));
+            const char *name = i == PL_SECTION_EXECUTION_SUMS
+                                   ? "execution_sums"
+                                   : popliner_section_name((popliner_section)i);
+            pl_text_format(&t->data, "%s\"%s\":", is_first ? "\n" : ",\n", name);
             pl_text_add(&t->data, section);
             is_first = false;
         }

@@ -33,6 +33,7 @@ static const struct {
     [POPLINER_SECTION_PAIRS] = {"pairs", pl_section_pairs, PAIRS},
     [POPLINER_SECTION_EXECUTION] = {"execution", pl_section_execution, CHAIN},
     [POPLINER_SECTION_CHECKS] = {"checks", pl_section_checks, NOTHING},
+    [PL_SECTION_EXECUTION_SUMS] = {"execution_sums", pl_section_execution_sums, CHAIN},
 };
 
 const char *popliner_section_name(popliner_section section) {

@@ -122,11 +122,15 @@ static void write_list(const pl_cells *cells, size_t column, size_t num_columns,
     pl_text_add(text, "]");
 }
 
-void pl_cells_write(const pl_cells *cells, size_t num_columns, pl_text *text) {
+void pl_cells_write(pl_cells *cells, size_t num_columns, bool is_whole, pl_text *text) {
+    const size_t all_rows = cells->count / num_columns;
+    const size_t num_rows =
+        is_whole || all_rows < PL_MAX_PACKED_ROWS ? all_rows : PL_MAX_PACKED_ROWS;
     text->failed = text->failed || cells->failed;
     if (text->failed)
         return;
-    pl_text_format(text, ",\"num_rows\":%zu,\"kinds\":[", cells->count / num_columns);
+    cells->count = num_rows * num_columns;
+    pl_text_format(text, ",\"all_rows\":%zu,\"num_rows\":%zu,\"kinds\":[", all_rows, num_rows);
     for (size_t i = 0; i < num_columns; i++)
         pl_text_format(text, "%s\"%s\"", i > 0 ? "," : "",
                        kind_name(kind_of(cells, i, num_columns)));

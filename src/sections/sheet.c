@@ -106,7 +106,11 @@ static bool keep(pl_sheet *sheet, pl_cell cell) {
 void pl_sheet_begin(pl_sheet *sheet, popliner_format format, const char *section,
                     const char *const *columns, size_t num_columns) {
     assert(num_columns > 0);
-    *sheet = (pl_sheet){.format = format, .columns = columns, .num_columns = num_columns};
+    *sheet =
+        (pl_sheet){.format = format,
+                   .columns = columns,
+                   .num_columns = num_columns,
+                   .is_whole = strcmp(section, "tiles") == 0 || strcmp(section, "liveness") == 0};
     if (format == PL_FORMAT_PACKED) {
         begin_packed(sheet);
         return;
@@ -196,7 +200,7 @@ popliner_status pl_sheet_finish(pl_sheet *sheet, popliner_status status, char **
     if (sheet->format == POPLINER_FORMAT_JSON)
         pl_text_add(&sheet->text, sheet->num_rows > 0 ? "\n]}\n" : "]}\n");
     if (sheet->format == PL_FORMAT_PACKED && sheet->num_columns > 0)
-        pl_cells_write(&sheet->cells, sheet->num_columns, &sheet->text);
+        pl_cells_write(&sheet->cells, sheet->num_columns, sheet->is_whole, &sheet->text);
     pl_cells_clear(&sheet->cells);
     return pl_report_finish(&sheet->text, status, result, error);
 }

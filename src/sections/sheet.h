@@ -33,6 +33,7 @@ typedef struct pl_sheet {
     size_t num_rows;
     pl_text text;
     pl_cells cells; /* of PL_FORMAT_PACKED */
+    bool is_whole;  /* packed with all rows, however many: what is drawn */
 } pl_sheet;
 
 /* Writes the names of the columns, of which there is at least one; they have to live as long as the

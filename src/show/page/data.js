@@ -7,6 +7,7 @@ class Table {
         this.columns = packed.columns;
         this.kinds = packed.kinds;
         this.numRows = packed.num_rows;
+        this.allRows = packed.all_rows; // of which the page has the first
         this.data = packed.data;
         this.read = new Map();
     }

@@ -31,6 +31,9 @@ class Rows {
                 'aria-label': this.caption },
             el('table', {}, el('caption', { class: 'hidden' }, this.caption),
                 el('thead', {}, el('tr', {}, this.heads)), this.body)), this.more);
+        if (table.allRows > table.numRows)
+            this.element.prepend(el('p', { class: 'note' }, `The first ${grouped(table.numRows)} ` +
+                `of ${grouped(table.allRows)} rows; --section has all of them.`));
         this.find();
     }
 

@@ -120,30 +120,38 @@ function diagnosisView(page) {
     rows(page, 'checks', 'Checks', checks.columns, null)];
 }
 
-// Cycles by type, of what ran or else of what was estimated.
-function cyclesByType(types, cycles, counts) {
+// Cycles by a column, of what was estimated: [name, cycles], most first.
+function estimatedCycles(programs, column) {
+    const names = programs.column(column);
+    const cycles = programs.column('cycles');
+    const counts = programs.column('num_steps');
     const sums = new Map();
-    types.forEach((type, i) => sums.set(type, (sums.get(type) || 0) +
-        (cycles[i] || 0) * (counts === null ? 1 : counts[i] || 0)));
+    names.forEach((name, i) => sums.set(name, (sums.get(name) || 0) +
+        (cycles[i] || 0) * (counts[i] || 0)));
     return [...sums].filter((pair) => pair[1] > 0).sort((a, b) => b[1] - a[1]);
+}
+
+// The same of what ran.
+function executedCycles(sums, by) {
+    const values = (name) => sums.column(name);
+    return values('by').map((own, i) => own === by ? [values('name')[i], values('cycles')[i]]
+        : null).filter((pair) => pair !== null).sort((a, b) => b[1] - a[1]);
 }
 
 function executionView(page) {
     const { execution, programs } = page.tables;
     const hasRun = execution.numRows > 0;
-    const table = hasRun ? execution : programs;
-    const byType = cyclesByType(table.column('type'), table.column('cycles'),
-        hasRun ? null : programs.column('num_steps'));
-    const byUnit = cyclesByType(table.column('unit'), table.column('cycles'),
-        hasRun ? null : programs.column('num_steps'));
-    const list = (caption, pairs) => smallTable(caption, [['', false], ['cycles', true]],
-        pairs.slice(0, 40).map(([name, sum]) => [name || 'none', grouped(sum)]));
-    return [el('p', {}, hasRun ? 'As it was measured on each IPU, all runs together.'
+    const pairs = (by) => hasRun ? executedCycles(page.tables.execution_sums, by)
+        : estimatedCycles(programs, by);
+    const byType = pairs('type');
+    const list = (caption, found) => smallTable(caption, [['', false], ['cycles', true]],
+        found.slice(0, 40).map(([name, sum]) => [name || 'none', grouped(sum)]));
+    return [el('p', {}, hasRun ? 'As it was measured, over all runs and IPUs.'
         : byType.length > 0 ? 'Nothing was run. These are the compiler\'s estimates: the cycles ' +
             'of each program times the liveness steps that run it, without repeats.'
         : 'Nothing was run, and the compiler estimated no cycles: compile with the engine option ' +
-            'profiler.includeCycleEstimates, or run with profiler.includeComputeSets.'),
+            'profiler.includeCycleEstimates set to true.'),
     el('div', { class: 'pair' }, list('Cycles by type of program', byType),
-        list('Cycles by layer', byUnit)),
+        list('Cycles by layer', pairs('unit'))),
     hasRun ? rows(page, 'execution', 'Executed programs', execution.columns, null) : null];
 }
