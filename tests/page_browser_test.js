@@ -164,7 +164,8 @@ async function checkPointer(tab, name) {
     await ipus.press('Tab');
     assert.ok(await tab.evaluate(() => window.page.plan.best.stages.length) <= 2);
     await tab.getByRole('button', { name: 'Copy as command' }).click();
-    assert.match(await tab.locator('.copied').innerText(), /^popliner .*--evaluate .*--mem-per-tile/);
+    assert.match(await tab.locator('.copied').innerText(),
+        /^popliner .*--evaluate .*--mem-per-tile/);
 }
 
 async function checkCharts(tab, name) {
@@ -190,7 +191,8 @@ async function checkTables(tab) {
     await table.locator('input[type=search]').fill('zzzzzz');
     assert.match(await table.locator('.status').innerText(), /^0 of/);
     await table.locator('input[type=search]').fill('');
-    assert.strictEqual(Number((await table.locator('.status').innerText()).replace(/\D/g, '')), all);
+    assert.strictEqual(Number((await table.locator('.status').innerText()).replace(/\D/g, '')),
+        all);
     await table.getByRole('button', { name: 'name', exact: true }).click();
     assert.strictEqual(await table.locator('th', { hasText: /^name/ }).getAttribute('aria-sort'),
         'ascending');
@@ -242,7 +244,8 @@ async function main() {
                 await checkTables(tab);
                 const times = await measure(tab);
                 for (const what of Object.keys(times))
-                    assert.ok(times[what] < MOST_MILLISECONDS, `${name}: ${what} ${times[what]} ms`);
+                    assert.ok(times[what] < MOST_MILLISECONDS,
+                        `${name}: ${what} ${times[what]} ms`);
                 assert.deepStrictEqual(faults, [], name);
                 if (width === 1440 && colorScheme === 'light')
                     console.log(page.name, JSON.stringify(times));

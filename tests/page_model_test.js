@@ -1,6 +1,6 @@
 // The model of the page against the command: random splits against --evaluate, random settings
 // against --solve and --pareto.
-// Arguments: popliner, popliner-mkprofile, a scratch folder, the folder of golden cases, the sample.
+// Arguments: popliner, popliner-mkprofile, a scratch folder, the golden cases, the sample.
 //
 // SPDX-License-Identifier: GPL-3.0-or-later
 'use strict';
@@ -41,7 +41,8 @@ function run(words) {
 
 function makePage(words) {
     const file = path.join(scratch, 'page.html');
-    execFileSync(popliner, ['-q', ...words, '--html', file], { stdio: ['ignore', 'ignore', 'pipe'] });
+    execFileSync(popliner, ['-q', ...words, '--html', file],
+        { stdio: ['ignore', 'ignore', 'pipe'] });
     const page = fs.readFileSync(file, 'utf8');
     const parts = page.split('<script type="application/json" id="data">');
     assert.strictEqual(parts.length, 2);

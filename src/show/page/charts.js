@@ -1,4 +1,4 @@
-// ---- charts --------------------------------------------------------------------------------------
+// ---- charts -------------------------------------------------------------------------------------
 // A chart over places in a row (tiles, or steps): areas on top of each other, lines, bands behind
 // them, and one place that is chosen. Where there are more places than room, each bin shows the
 // place of it that has most. Zoom: drag, wheel, or the keys + and −; choose: click, or the arrows.

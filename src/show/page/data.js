@@ -1,4 +1,4 @@
-// ---- data ----------------------------------------------------------------------------------------
+// ---- data ---------------------------------------------------------------------------------------
 // The tables of the page: sections as src/sections/cells.h packs them. A column is read when it is
 // first asked for.
 
@@ -49,7 +49,7 @@ function readData(text) {
     return { data, tables, tileVariables, model: Model.read(data) };
 }
 
-// ---- numbers for reading -------------------------------------------------------------------------
+// ---- numbers for reading ------------------------------------------------------------------------
 
 // Digits in groups of three, apart by narrow spaces.
 function grouped(number) {

@@ -1,4 +1,4 @@
-// ---- elements ------------------------------------------------------------------------------------
+// ---- elements -----------------------------------------------------------------------------------
 // Everything shown is made of these two: text stays text, whatever it holds.
 
 const SVG = 'http://www.w3.org/2000/svg';
@@ -65,7 +65,8 @@ function smallTable(caption, columns, rows) {
     return el('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': caption },
         el('table', {}, el('caption', {}, caption),
             el('thead', {}, el('tr', {}, columns.map(([title, isNumber]) =>
-                el('th', { scope: 'col', class: isNumber ? 'number' : null }, title)))),
+                title === '' ? el('td')
+                    : el('th', { scope: 'col', class: isNumber ? 'number' : null }, title)))),
             el('tbody', {}, rows.map((row) => el('tr', row.attributes || {},
                 (row.cells || row).map((cell, i) =>
                     el('td', { class: columns[i][1] ? 'number' : null }, cell)))))));

@@ -1,4 +1,4 @@
-// ---- the plan ------------------------------------------------------------------------------------
+// ---- the plan -----------------------------------------------------------------------------------
 // The chain with its cuts as handles, what the split on screen needs, and the best one.
 
 const NEED_TEXTS = {

@@ -1,5 +1,5 @@
-// ---- tables --------------------------------------------------------------------------------------
-// A section as a table that can be searched and sorted. A part of its rows is shown, more on demand.
+// ---- tables -------------------------------------------------------------------------------------
+// A section as a table that can be searched and sorted. Some rows are shown, more on demand.
 
 const ROWS_SHOWN = 50;
 
@@ -100,5 +100,6 @@ class Rows {
 
 // The two ends of a long text: what names differ in is mostly the end.
 function shorten(text, most = 60) {
-    return text.length <= most ? text : `${text.slice(0, 20)}…${text.slice(text.length - most + 21)}`;
+    return text.length <= most ? text
+        : `${text.slice(0, 20)}…${text.slice(text.length - most + 21)}`;
 }

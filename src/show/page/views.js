@@ -1,4 +1,4 @@
-// ---- what is listed ------------------------------------------------------------------------------
+// ---- what is listed -----------------------------------------------------------------------------
 
 function rows(page, name, caption, columns, sortBy, others) {
     return new Rows(page.tables[name], Object.assign({ caption, columns, sortBy }, others)).element;
