@@ -183,6 +183,9 @@ async function checkCharts(tab, name) {
     }
     await tab.locator('#memory select').selectOption('categories');
     assert.ok(await tab.locator('#memory .area').count() > 2);
+    await tab.locator('#memory select').selectOption('0');
+    assert.ok(await tab.locator('#memory .area').count() > 2);
+    assert.match(await tab.locator('#memory .detail').innerText(), /In stage 0/);
 }
 
 async function checkTables(tab) {

@@ -155,6 +155,21 @@ def check_refusals():
     assert result.returncode == 3 and b"--html" in result.stderr, result
 
 
+def check_stage_tiles(words):
+    """The tiles of the plan's stages add up to what the plan says of each."""
+    data = json.loads(data_of(make(*words)))
+    told = json.loads(run(*words, "--format", "json"))
+    assert len(data["stage_tiles"]) == len(told["stages"])
+    for own, stage in zip(data["stage_tiles"], told["stages"]):
+        tiles = {name: unpack(values) for name, values in own.items()
+                 if name not in ("first", "last")}
+        total = tiles.pop("total")
+        assert max(total) == stage["mem"]["max_tile_mem"]
+        assert [sum(parts) for parts in zip(*tiles.values())] == total
+        for name, values in tiles.items():
+            assert sum(values) == stage["mem"].get(name, 0), name
+
+
 def check_beginnings():
     """What a page begins with: the plan of the run, or none."""
     assert json.loads(data_of(make(sample)))["plan"] is None
@@ -182,5 +197,8 @@ for other in others:
     check_page(other)
 check_hostile()
 check_refusals()
+check_stage_tiles([sample, "--solve", "--num-ipus", "3"])
+if others:
+    check_stage_tiles([others[0], "--solve", "--num-ipus", "2", "--schedule", "popart"])
 check_beginnings()
 print("pages are whole")

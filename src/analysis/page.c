@@ -17,12 +17,14 @@
 #include "profile/profile_data.h"
 #include "sections/sections.h"
 #include "show/certificate_data.h"
+#include "show/packed.h"
 #include "show/page_data.h"
 #include "show/report_parts.h"
 
 enum {
     MAX_UNITS = 400,           /* of a chain whose stages a page can hold */
     MAX_STAGE_CHARS = 3000000, /* no further pipelines are measured behind so many */
+    MAX_STAGE_TILES = 50000,   /* of all stages together, that are told one by one */
     MAX_PIPELINES = 24,        /* that stages can serve */
 };
 
@@ -215,6 +217,59 @@ static void add_plan(task *t) {
     pl_text_add(&t->data, "]");
 }
 
+/* The tiles of a stage that was measured by itself. */
+static void add_stage_tiles(pl_text *data, const popliner_plan_stage *stage,
+                            const pl_ipu_memory *memory) {
+    const pl_stage_memory *m = &memory->stage;
+    const struct {
+        const char *name;
+        const uint64_t *bytes;
+    } columns[] = {
+        {"variables", m->variables_bytes},
+        {"vertex_code", m->vertex_code_bytes},
+        {"vertex_state", m->vertex_state_bytes},
+        {"exchange_code", m->exchange_code_bytes},
+        {"control_code", m->control_code_bytes},
+        {"unexplained", m->unexplained_bytes},
+        {"stash", memory->kept_bytes},
+        {"buffers", m->buffer_bytes},
+        {"accumulators", m->accumulator_bytes},
+        {"layout", memory->layout_bytes},
+        {"total", memory->need_bytes[POPLINER_NEED_EXPECTED]},
+    };
+    pl_text_format(data, "{\"first\":%zu,\"last\":%zu", stage->first_unit, stage->last_unit);
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        pl_text_format(data, ",\"%s\":", columns[i].name);
+        pl_packed_add(data, columns[i].bytes, m->num_tiles);
+    }
+    pl_text_add(data, "}");
+}
+
+/* What each stage of the plan needs on every tile, unless that would be most of the page, or stages
+ * share IPUs. */
+static popliner_status add_plan_tiles(task *t, popliner_error *error) {
+    const popliner_certificate *c = t->options.certificate;
+    popliner_analysis *a = t->analysis;
+    size_t num_stages = c == NULL || t->solver.num_mapped_stages > 0 ? 0 : c->plan.num_stages;
+    if (num_stages > MAX_STAGE_TILES / (a->profile->target.num_tiles + 1))
+        num_stages = 0;
+    popliner_status status = pl_analysis_make_meter(a, t->request.memory_model, error);
+    pl_text_add(&t->data, ",\n\"stage_tiles\":[");
+    for (size_t i = 0; status == POPLINER_OK && i < num_stages; i++) {
+        const popliner_plan_stage *stage = &c->plan.stages[i];
+        const popliner_interval interval = {stage->first_unit, stage->last_unit, num_stages - i};
+        pl_ipu_memory memory = {0};
+        status = pl_stage_measure_ipu(a->models[t->request.memory_model].meter, &t->pipeline,
+                                      &interval, 1, &memory, error);
+        pl_text_add(&t->data, i > 0 ? ",\n" : "\n");
+        if (status == POPLINER_OK)
+            add_stage_tiles(&t->data, stage, &memory);
+        pl_ipu_memory_clear(&memory);
+    }
+    pl_text_add(&t->data, "]");
+    return status;
+}
+
 static popliner_status add_sections(task *t, popliner_error *error) {
     popliner_status status = POPLINER_OK;
     pl_text_add(&t->data, ",\n\"sections\":{");
@@ -290,6 +345,8 @@ popliner_status popliner_page_text(popliner_analysis *analysis,
     add_wishes(&t);
     add_plan(&t);
     status = add_all_stages(&t, error);
+    if (status == POPLINER_OK)
+        status = add_plan_tiles(&t, error);
     if (status == POPLINER_OK)
         status = add_tile_variables(&t, error);
     if (status == POPLINER_OK)

@@ -7,10 +7,14 @@ class MemoryView {
         this.detail = el('div', { class: 'detail', 'aria-live': 'polite' });
         this.holder = el('div');
         this.how = 'live';
+        const { labels } = page.data.chain;
+        this.stages = page.data.stage_tiles;
+        const stages = this.stages.map((stage, i) => [String(i), `stage ${i} of the plan of the ` +
+            `command, by itself: ${labels[stage.first]} – ${labels[stage.last]}`]);
         this.element = el('div', {}, el('p', { class: 'tools' }, field('Show', choice([
             ['live', 'what is live, and what the layout leaves unused'],
             ['categories', 'sizes of variables by category (some share addresses)'],
-        ], this.how, (how) => {
+        ].concat(stages), this.how, (how) => {
             this.how = how;
             this.draw();
         }))), this.holder, this.detail);
@@ -46,6 +50,13 @@ class MemoryView {
         ];
     }
 
+    // What one stage of the plan needs, compiled by itself.
+    ofStage(i) {
+        const stage = this.stages[i];
+        return Object.keys(PART_TEXTS).map((name) => ({ name: PART_TEXTS[name],
+            values: Model.unpack(stage[name]) })).filter((s) => s.values.some((v) => v > 0));
+    }
+
     bands() {
         const ipus = this.table.column('ipu');
         const result = [];
@@ -61,14 +72,19 @@ class MemoryView {
     }
 
     draw() {
-        const series = this.how === 'live' ? this.live() : this.categories();
+        const isStage = this.how !== 'live' && this.how !== 'categories';
+        const series = isStage ? this.ofStage(Number(this.how))
+            : this.how === 'live' ? this.live() : this.categories();
         series.forEach((s, i) => {
             s.color = color(i);
         });
         const chosen = this.chart ? this.chart.chosen : null;
         this.chart = new Chart({
-            title: 'Memory by tile', label: 'tile', unit: bytes, series, bands: this.bands(),
-            limit: { value: this.page.data.bytes_per_tile, name: 'memory of a tile' }, chosen,
+            title: 'Memory by tile', label: 'tile', unit: bytes, series, bands: isStage ? [] : this.bands(),
+            chosen,
+            limit: isStage
+                ? { value: this.page.data.wishes.limit_bytes, name: 'limit' }
+                : { value: this.page.data.bytes_per_tile, name: 'memory of a tile' },
             onChoose: (tile) => this.drawTile(tile),
         });
         replace(this.holder, this.chart.element);
@@ -98,7 +114,12 @@ class MemoryView {
         }
         const parts = this.table.columns.filter((name) => name.startsWith('category_') &&
             value(name) > 0).sort((a, b) => value(b) - value(a));
+        const own = this.how === 'live' || this.how === 'categories' ? []
+            : this.chart.series.filter((s) => s.values[tile] > 0);
         replace(this.detail, el('h3', {}, `Tile ${grouped(tile)}`),
+            own.length === 0 ? null : smallTable(`In stage ${this.how}`, [['part', false],
+                ['bytes', true]], own.map((s) => [s.name, grouped(s.values[tile])])),
+            own.length === 0 ? null : el('p', {}, 'In the profile:'),
             facts([
                 ['live', `${grouped(value('live_bytes'))} B`],
                 ['always live', `${grouped(value('always_live_bytes'))} B`],
