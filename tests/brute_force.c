@@ -570,6 +570,7 @@ static void explain(const question *q, const trials *all, bool *is_in, brute_ans
         why->obstacle = POPLINER_OBSTACLE_CONSTRAINTS;
         list_constraints(q, answer);
         find_contradictions(q, all, answer);
+        why->enough_stages = find_enough_stages(q, all);
         return;
     }
     keep_smallest(all, is_in, POPLINER_OBJECTIVE_MEMORY, 0.0);

@@ -100,7 +100,7 @@ static void fills_all_of_a_plan(void **state) {
     options.max_stages = 3;
     brute_answer answer = answer_of(example_costs(), options);
     const popliner_plan_stage stages[] = {
-        {0, 0, 0, 5, 6, 7}, {1, 1, 1, 13, 2, 1}, {2, 3, 2, 16, 8, 0}};
+        {0, 0, 0, 5, 6, 7, 0}, {1, 1, 1, 13, 2, 1, 0}, {2, 3, 2, 16, 8, 0, 0}};
     popliner_plan plan = {.status = POPLINER_PLAN_OPTIMAL,
                           .stages = (popliner_plan_stage *)stages,
                           .num_stages = 3,
@@ -294,7 +294,7 @@ static void shares_ipus(void **state) {
     options.max_stages = 1; /* means nothing */
     brute_answer answer = brute_force(costs, &options);
     const popliner_plan_stage stages[] = {
-        {0, 0, 0, 7, 6, 7}, {1, 2, 1, 17, 5, 4}, {3, 3, 0, 7, 5, 0}};
+        {0, 0, 0, 7, 6, 7, 0}, {1, 2, 1, 17, 5, 4, 0}, {3, 3, 0, 7, 5, 0, 0}};
     popliner_plan plan = {.status = POPLINER_PLAN_OPTIMAL,
                           .stages = (popliner_plan_stage *)stages,
                           .num_stages = 3,
@@ -391,9 +391,13 @@ static void counts_what_contradicts(void **state) {
     popliner_plan plan = {.status = POPLINER_PLAN_INFEASIBLE,
                           .infeasibility = {.obstacle = POPLINER_OBSTACLE_CONSTRAINTS,
                                             .constraints = all,
-                                            .num_constraints = 3}};
+                                            .num_constraints = 3,
+                                            .enough_stages = 3}};
     assert_plan_is(&plan, &answer);
     char difference[200];
+    plan.infeasibility.enough_stages = 2;
+    assert_false(plan_is(&plan, &answer, difference));
+    plan.infeasibility.enough_stages = 3;
     plan.infeasibility.num_constraints = 2;
     assert_false(plan_is(&plan, &answer, difference));
     plan.infeasibility.num_constraints = 3;

@@ -34,7 +34,7 @@ static const popliner_option_names own_names = {
     .struct_size = sizeof own_names,
     .max_stages = "-n",
     .max_stage_bytes = "-m",
-    .max_stage_bytes_note = "(or less)",
+    .reserve = "-r",
     .constraints = {[POPLINER_CONSTRAINT_REQUIRED_CUT] = "cut"}};
 
 /* One of each kind, and one more. */
@@ -47,6 +47,10 @@ static const popliner_remedy every_remedy[] = {
      .constraint = {.kind = POPLINER_CONSTRAINT_MIN_UNITS, .number = 5},
      .number = 2},
     {.kind = POPLINER_REMEDY_WITHOUT_MAP, .number = 9},
+    {.kind = POPLINER_REMEDY_CUT_RUN,
+     .constraint = {.kind = POPLINER_CONSTRAINT_FORBIDDEN_CUT, .unit = 0},
+     .last_unit = 1,
+     .enough_unit = 1},
     {.kind = POPLINER_REMEDY_IPU_LIMIT, .ipu = 4, .bytes = 800},
     {.kind = POPLINER_REMEDY_IPU_LIMIT, .ipu = 5, .bytes = 900}};
 enum { NUM_REMEDIES = sizeof every_remedy / sizeof *every_remedy };
@@ -70,9 +74,13 @@ static popliner_plan *plan_without_split(const popliner_infeasibility *why) {
     return plan;
 }
 
+/* What the options of the certificates keep free. */
+static popliner_reserve reserve;
+
 static popliner_certificate *certificate_of(const popliner_infeasibility *why,
                                             const popliner_option_names *names) {
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    options.reserve = reserve;
     popliner_certificate_input input = POPLINER_CERTIFICATE_INPUT_INIT;
     popliner_certificate *certificate = NULL;
     popliner_costs *costs;
@@ -122,7 +130,8 @@ static void assert_constraints(const popliner_infeasibility *why,
 static void words_every_constraint(void **state) {
     (void)state;
     popliner_infeasibility why = {.obstacle = POPLINER_OBSTACLE_CONSTRAINTS,
-                                  .num_constraints = NUM_KINDS};
+                                  .num_constraints = NUM_KINDS,
+                                  .has_all_remedies = true};
     assert_int_equal(NUM_KINDS, POPLINER_NUM_CONSTRAINT_KINDS);
     assert_constraints(&why, NULL, by_field, NUM_KINDS);
     const char *own[NUM_KINDS];
@@ -141,7 +150,8 @@ static void words_every_constraint(void **state) {
 static void words_costs_that_forbid_all(void **state) {
     (void)state;
     static const char *const costs[] = {"the costs themselves, which forbid every split"};
-    const popliner_infeasibility why = {.obstacle = POPLINER_OBSTACLE_CONSTRAINTS};
+    const popliner_infeasibility why = {.obstacle = POPLINER_OBSTACLE_CONSTRAINTS,
+                                        .has_all_remedies = true};
     assert_constraints(&why, NULL, costs, 1);
     assert_text(&why, NULL,
                 "No split is possible with the costs themselves, which forbid every split (3 "
@@ -159,7 +169,7 @@ static void words_remedies(void **state) {
                 "Enough would be max_stage_bytes 5000, or max_stages 20.\n");
     assert_text(&why, &own_names,
                 "No split over at most 16 IPUs fits.\n"
-                "Enough would be -m 5000 (or less), or -n 20.\n");
+                "Enough would be -m 5000, or -n 20.\n");
     why.enough_bytes = 0;
     assert_text(&why, &own_names, "No split over at most 16 IPUs fits.\nEnough would be -n 20.\n");
     why.enough_stages = 0;
@@ -174,15 +184,17 @@ static void words_changes(void **state) {
                                   .enough_stages = 20,
                                   .num_remedies = NUM_REMEDIES,
                                   .has_all_remedies = true};
-    assert_text(&why, NULL,
-                "No split over at most 16 IPUs fits.\nEnough would be max_stages 20.\n"
-                "It would fit with 700 bytes on IPU 3, or with 40 bytes more on every IPU, or "
-                "without placement C=7, or with min_units 2, or with max_stages 9 instead of "
-                "device_map; the JSON has 2 more.\n");
+    assert_text(
+        &why, NULL,
+        "No split over at most 16 IPUs fits.\nEnough would be max_stages 20.\n"
+        "It would fit with IPU 3 of 700 bytes, or with 40 bytes more on every IPU, or "
+        "without placement C=7, or with min_units 2, or with max_stages 9 instead of "
+        "device_map, or without forbidden cut after A to B (a cut after B is enough); the JSON "
+        "has 2 more.\n");
     why.num_remedies = 1;
     assert_text(&why, &own_names,
                 "No split over at most 16 IPUs fits.\nEnough would be -n 20.\n"
-                "It would fit with 700 bytes on IPU 3 (or less).\n");
+                "It would fit with IPU 3 of 700 bytes.\n");
     why.num_remedies = 0;
     why.num_left_out = 2;
     why.has_all_remedies = false;
@@ -199,11 +211,14 @@ static void words_changes(void **state) {
     const json_t *told = json_object_get(json, "infeasibility");
     json_t *expected = json_loads(
         "{\"reason\": \"capacity\", \"enough_num_ipus\": 20, \"enough_mem_per_tile\": null,"
+        " \"needed_mem_per_tile\": null,"
         " \"remedies\": [{\"change\": \"ipu_limit\", \"ipu\": 3, \"bytes\": 700},"
         " {\"change\": \"every_limit\", \"more_bytes\": 40},"
         " {\"change\": \"constraint\", \"constraint\": \"placement C=7\", \"number\": null},"
         " {\"change\": \"constraint\", \"constraint\": \"min_units 5\", \"number\": 2},"
         " {\"change\": \"without_device_map\", \"num_ipus\": 9},"
+        " {\"change\": \"cut_run\", \"constraint\": \"forbidden cut after A\", \"last\": \"B\","
+        " \"enough\": \"B\"},"
         " {\"change\": \"ipu_limit\", \"ipu\": 4, \"bytes\": 800},"
         " {\"change\": \"ipu_limit\", \"ipu\": 5, \"bytes\": 900}],"
         " \"left_out_together\": [\"pair B and C\", \"placement C=7\"],"
@@ -215,6 +230,36 @@ static void words_changes(void **state) {
     json_decref(json);
     free(text);
     popliner_certificate_free(certificate);
+}
+
+/* What has to be given is told with what is kept free of it. */
+static void words_what_is_kept_free(void **state) {
+    (void)state;
+    const popliner_infeasibility why = {.obstacle = POPLINER_OBSTACLE_CAPACITY,
+                                        .enough_stages = 20,
+                                        .enough_bytes = 5000,
+                                        .num_remedies = 2,
+                                        .has_all_remedies = true};
+    reserve = (popliner_reserve){100, 0};
+    assert_text(&why, NULL,
+                "No split over at most 16 IPUs fits.\n"
+                "Enough would be max_stage_bytes 5100 (of which reserve keeps 100 free), or "
+                "max_stages 20.\n"
+                "It would fit with IPU 3 of 800 bytes (of which reserve keeps 100 free), or with "
+                "40 bytes more on every IPU.\n");
+    reserve = (popliner_reserve){0, 5000};
+    assert_text(&why, &own_names,
+                "No split over at most 16 IPUs fits.\n"
+                "Enough would be -m 9999 (of which -r keeps 4999 free), or -n 20.\n"
+                "It would fit with IPU 3 of 1399 bytes (of which -r keeps 699 free), or with 40 "
+                "bytes more on every IPU beside what -r keeps free.\n");
+    reserve = (popliner_reserve){0, 10000};
+    assert_text(&why, &own_names,
+                "No split over at most 16 IPUs fits.\n"
+                "Enough would be -m 5000 (plus what -r keeps free), or -n 20.\n"
+                "It would fit with IPU 3 of 700 bytes (plus what -r keeps free), or with 40 "
+                "bytes more on every IPU beside what -r keeps free.\n");
+    reserve = (popliner_reserve){0, 0};
 }
 
 /* Which IPU would do is told of a unit that is kept off it. */
@@ -235,11 +280,9 @@ static void words_a_unit_out_of_place(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_every_constraint),
-        cmocka_unit_test(words_costs_that_forbid_all),
-        cmocka_unit_test(words_remedies),
-        cmocka_unit_test(words_changes),
-        cmocka_unit_test(words_a_unit_out_of_place),
+        cmocka_unit_test(words_every_constraint),  cmocka_unit_test(words_costs_that_forbid_all),
+        cmocka_unit_test(words_remedies),          cmocka_unit_test(words_changes),
+        cmocka_unit_test(words_what_is_kept_free), cmocka_unit_test(words_a_unit_out_of_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

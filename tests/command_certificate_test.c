@@ -165,8 +165,7 @@ static void every_answer_is_as_described(void **state) {
                                                   "risk"};
         for (size_t k = 0; k < sizeof of_profiles / sizeof *of_profiles; k++)
             assert_int_equal(json_object_get(options, of_profiles[k]) != NULL, is_profile);
-        assert_int_equal(json_is_null(JSON_AT(options, "num_ipus")),
-                         json_is_array(JSON_AT(options, "device_map")));
+        assert_true(json_is_integer(JSON_AT(options, "num_ipus")));
         json_decref(answer);
     }
 }

@@ -764,6 +764,11 @@ static void warns_when_ipus_are_left_over(void **state) {
              json_array_size(stages));
     assert_contains(run.err, warning);
     json_decref(stages);
+    /* one is told as one, and that there are few is no news to those who asked for it */
+    RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=2", "--objective=traffic", "-q");
+    assert_contains(run.err, "WARNING Used 1 IPU instead of the 2 requested.\n");
+    RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=2", "--objective=traffic,ipus", "-q");
+    assert_lacks(run.err, "instead of");
     RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=2");
     assert_lacks(run.err, "instead of");
 }

@@ -8,6 +8,7 @@
 
 #include "solve/device_sweep.h"
 #include "solve/plan_data.h"
+#include "solve/spread_sweep.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -35,8 +36,10 @@ static bool check(shared_instance *in) {
         pl_search_result result = {0};
         bool gave_up = true;
         const pl_shared_search search = ask(in, goals[g], &shared);
-        assert_true(pl_device_sweep_can(&in->problem, &in->filter, goals[g]));
-        assert_int_equal(pl_device_sweep(&search, &split, &result, &gave_up, NULL), POPLINER_OK);
+        assert_true(pl_spread_sweep_can(&in->problem, &in->filter, goals[g]));
+        assert_int_equal(pl_device_sweep_can(&in->problem, &in->filter, goals[g]),
+                         in->filter.max_spread == UINT64_MAX);
+        assert_int_equal(pl_spread_sweep(&search, &split, &result, &gave_up, NULL), POPLINER_OK);
         assert_false(result.is_stopped);
         assert_false(gave_up);
         assert_int_equal(split.num_stages, e.num_splits > 0 ? in->options.num_mapped_stages : 0);
@@ -67,6 +70,33 @@ static void finds_what_every_split_says(void **state) {
         if (!test_takes_case(seed, 4))
             continue;
         draw_shared_instance(&in, seed);
+        ++num_taken;
+        num_feasible += check(&in);
+        discard_shared_instance(&in);
+    }
+    print_message("%zu of %zu feasible\n", num_feasible, num_taken);
+    assert_in_range(num_feasible, num_taken / 5, num_taken * 4 / 5);
+}
+
+/* With a limit on the spread, near the smallest that there is, or with smallest values. */
+static void keeps_to_spreads(void **state) {
+    (void)state;
+    static shared_instance in;
+    size_t num_taken = 0;
+    size_t num_feasible = 0;
+    for (uint64_t seed = 0; seed < NUM_INSTANCES; ++seed) {
+        if (!test_takes_case(seed, 4))
+            continue;
+        draw_shared_instance(&in, seed);
+        in.filter.spread_is_of_cycles = seed / 3 % 2 == 0;
+        every_split e = try_every_split(&in, in.options.max_stage_bytes);
+        if (e.num_splits > 0 && seed / 6 % 3 < 2) {
+            in.filter.max_spread = e.least_spread + seed / 18 % 3 * 2;
+            in.filter.max_spread -= in.filter.max_spread > 0 && seed % 8 == 0;
+        } else if (e.num_splits > 0) {
+            in.filter.min_cycles = e.fewest_cycles / 3;
+            in.filter.min_peak_bytes = e.smallest_bytes / 2;
+        }
         ++num_taken;
         num_feasible += check(&in);
         discard_shared_instance(&in);
@@ -159,6 +189,7 @@ static void long_chains(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_what_every_split_says),
+        cmocka_unit_test(keeps_to_spreads),
         cmocka_unit_test(keeps_to_fixed_stages),
         cmocka_unit_test(long_chains),
     };

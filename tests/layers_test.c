@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/growth.h"
-#include "command/names.h"
 #include "model/layers.h"
 #include "model/layers_data.h"
 #include "model/operations_data.h"
@@ -199,12 +198,15 @@ static void check_messages(const golden_case *c) {
         popliner_error error;
         pl_text_add(&told, "");
         assert_int_equal(
-            assign(c->profile, c->operations,
-                   (pl_layer_options){.name_regex = runs[i].regex,
-                                      .name_regex_name = command_names.layer_name_regex,
-                                      .first_layer_regex_name = command_names.first_layer_regex,
-                                      .name_regex_hint = command_names.layer_name_regex_hint},
-                   &told, &layers, &error),
+            assign(
+                c->profile, c->operations,
+                (pl_layer_options){
+                    .name_regex = runs[i].regex,
+                    .name_regex_name = "--layer-name-regex",
+                    .first_layer_regex_name = "--inputs-regex-layer-0",
+                    .name_regex_hint =
+                        "Use the --operation-breakdown flag to see the names of operations found."},
+                &told, &layers, &error),
             POPLINER_OK);
         assert_same_line(told.data, expected, "WARNING: Only found layers");
         assert_same_line(told.data, expected, "WARNING: Calls were found");

@@ -153,7 +153,7 @@ static kind kinds[] = {
      600,
      60},
     {"speeds_of_ipus",
-     {SPEEDS, MEMORY_LIMIT | IPU_LIMITS | PIPELINE | DEVICE_MAP, 2, 3},
+     {SPEEDS, MEMORY_LIMIT | IPU_LIMITS | PIPELINE | DEVICE_MAP | SHARED_IPUS, 2, 3},
      AS_DRAWN,
      400,
      60},

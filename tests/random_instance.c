@@ -435,7 +435,7 @@ void draw_instance(const instance_wish *wish, uint64_t seed, instance *in) {
     popliner_solver_options *o = &in->options;
     *o = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
     unsigned features = wish->always;
-    for (unsigned bit = 1; bit <= CONTRADICTING; bit <<= 1)
+    for (unsigned bit = 1; bit <= SPEEDS; bit <<= 1)
         if ((wish->sometimes & bit) != 0 && below(in, 5) < 2)
             features |= bit;
 

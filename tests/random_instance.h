@@ -37,7 +37,7 @@ enum {
     CONTRADICTING = 1 << 12, /* constraints that are drawn without a split in mind */
     FRACTIONS = 1 << 13,     /* numbers in billionths, with digits behind the point; never drawn */
     UNORDERED = 1 << 14,     /* some longer intervals need less, in bytes or cycles or both */
-    SPEEDS = 1 << 15,        /* of IPUs; costs have cycles, and stages share none */
+    SPEEDS = 1 << 15,        /* of IPUs; costs have cycles */
     SHRINKING_CYCLES = 1 << 16, /* some longer intervals take fewer cycles; bytes never shrink */
     LINKS = 1 << 17,            /* between IPUs, with bandwidths of their own; as with SPEEDS */
     CONSTRAINTS = CUT_RULES | NUM_UNITS | COUNTED_UNITS | PAIRS | PLACEMENTS,

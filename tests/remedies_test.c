@@ -11,9 +11,11 @@
 
 #include "costs/costs.h"
 #include "popliner/solver.h"
+#include "solve/infeasibility.h"
 #include "solve/plan_data.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,7 +101,7 @@ static void check_limits(const popliner_costs *costs, const popliner_solver_opti
                    : o->max_stages < n   ? o->max_stages
                                          : n;
     size_t num_found = 0;
-    if (o->num_ipu_limits == 0) {
+    if (o->num_ipu_limits == 0 || why->obstacle == POPLINER_OBSTACLE_CONSTRAINTS) {
         assert_int_equal(num_of_kind(why, POPLINER_REMEDY_IPU_LIMIT), 0);
         assert_int_equal(num_of_kind(why, POPLINER_REMEDY_EVERY_LIMIT), 0);
         return;
@@ -220,12 +222,54 @@ static void check_left_out(const popliner_costs *costs, const popliner_solver_op
             assert_false(fits_without(costs, o, list, count, marks ^ (uint64_t)1 << i, 0));
 }
 
+/* How many constraints from the one at `first` on are a run of forbidden cuts, or that one. */
+static size_t run_length(const popliner_constraint *list, size_t first, size_t count) {
+    size_t end = first + 1;
+    while (list[first].kind == POPLINER_CONSTRAINT_FORBIDDEN_CUT && end < count &&
+           list[end].kind == POPLINER_CONSTRAINT_FORBIDDEN_CUT &&
+           list[end].unit == list[end - 1].unit + 1)
+        ++end;
+    return end - first;
+}
+
+/* A run of forbidden cuts is one remedy, with the first cut that is enough; how many there were. */
+static size_t check_run(const popliner_costs *costs, const popliner_solver_options *o,
+                        const popliner_constraint *list, size_t count, size_t first,
+                        const popliner_infeasibility *why) {
+    size_t length = run_length(list, first, count);
+    uint64_t marks = (((uint64_t)1 << length) - 1) << first;
+    const popliner_remedy *found = NULL;
+    size_t enough_unit = SIZE_MAX;
+    for (size_t k = 0; k < why->num_remedies; ++k)
+        if (why->remedies[k].kind == POPLINER_REMEDY_CUT_RUN &&
+            is_same(&why->remedies[k].constraint, &list[first]))
+            found = &why->remedies[k];
+    assert_int_equal(found != NULL, fits_without(costs, o, list, count, marks, 0));
+    if (found == NULL)
+        return 0;
+    for (size_t i = first + length; i-- > first;)
+        if (fits_without(costs, o, list, count, (uint64_t)1 << i, 0))
+            enough_unit = list[i].unit;
+    assert_int_equal(found->last_unit, list[first + length - 1].unit);
+    assert_int_equal(found->enough_unit, enough_unit);
+    return 1;
+}
+
 static void check_constraints(const popliner_costs *costs, const popliner_solver_options *o,
                               const popliner_infeasibility *why) {
     popliner_constraint list[MOST_BRUTE_CONSTRAINTS];
     size_t count = list_constraints(o, popliner_costs_num_units(costs), list);
     size_t num_found = 0;
+    size_t num_runs = 0;
+    size_t num_items = 0;
     for (size_t i = 0; i < count; ++i) {
+        size_t length = run_length(list, i, count);
+        ++num_items;
+        if (length > 1) {
+            num_runs += check_run(costs, o, list, count, i, why);
+            i += length - 1;
+            continue;
+        }
         const popliner_remedy *found = NULL;
         for (size_t k = 0; k < why->num_remedies; ++k)
             if (why->remedies[k].kind == POPLINER_REMEDY_CONSTRAINT &&
@@ -240,7 +284,8 @@ static void check_constraints(const popliner_costs *costs, const popliner_solver
             assert_int_equal(found->number, 0);
     }
     assert_int_equal(num_of_kind(why, POPLINER_REMEDY_CONSTRAINT), num_found);
-    bool is_needed = num_found == 0 && count > 1 &&
+    assert_int_equal(num_of_kind(why, POPLINER_REMEDY_CUT_RUN), num_runs);
+    bool is_needed = num_found + num_runs == 0 && num_items > 1 &&
                      fits_without(costs, o, list, count, ((uint64_t)1 << count) - 1, 0);
     assert_int_equal(why->num_left_out > 1, is_needed);
     assert_int_equal(why->num_left_out > 0, is_needed);
@@ -275,6 +320,23 @@ static void check_map(const popliner_costs *costs, const popliner_solver_options
     }
 }
 
+/* ---- the number of stages ---- */
+
+static void check_stages(const popliner_costs *costs, const popliner_solver_options *o,
+                         const popliner_infeasibility *why) {
+    size_t most = pl_costs_max_stages_to_end(costs);
+    if (most == 1 || most > popliner_costs_num_units(costs))
+        most = popliner_costs_num_units(costs);
+    if (o->device_map != NULL) {
+        assert_int_equal(why->enough_stages, 0);
+    } else if (why->enough_stages == 0) {
+        assert_false(fits_on_stages(costs, o, most));
+    } else {
+        assert_true(fits_on_stages(costs, o, why->enough_stages));
+        assert_false(fits_on_stages(costs, o, why->enough_stages - 1));
+    }
+}
+
 /* ---- at random ---- */
 
 typedef struct kind {
@@ -287,12 +349,14 @@ typedef struct kind {
 static void check_plan(const instance *in, const popliner_plan *plan) {
     const popliner_infeasibility *why = &plan->infeasibility;
     assert_true(why->has_all_remedies);
+    assert_int_equal(why->enough_bytes_bound, why->enough_bytes);
+    check_stages(in->costs, &in->options, why);
     check_limits(in->costs, &in->options, why);
     check_constraints(in->costs, &in->options, why);
     check_map(in->costs, &in->options, why);
 }
 
-/* Whether nothing fits, though there is a split; *has_remedies: some were found. */
+/* Whether nothing fits, though costs do not forbid every split; *has_remedies: some were found. */
 static bool check_instance(const kind *k, uint64_t seed, bool is_told, bool *has_remedies) {
     instance in;
     popliner_plan plan = {0};
@@ -302,15 +366,19 @@ static bool check_instance(const kind *k, uint64_t seed, bool is_told, bool *has
         print_instance(&in);
     if (pl_solve(in.costs, &in.options, &plan, &error) != POPLINER_OK)
         fail_msg("%s %" PRIu64 ": %s", k->name, seed, error.message);
-    bool is_one = plan.status == POPLINER_PLAN_INFEASIBLE && plan.num_stages > 0;
+    bool is_one = plan.status == POPLINER_PLAN_INFEASIBLE &&
+                  (plan.num_stages > 0 || plan.infeasibility.num_constraints > 0);
     *has_remedies = plan.infeasibility.num_remedies > 0 || plan.infeasibility.num_left_out > 0;
     if (is_one)
         check_plan(&in, &plan);
     else
         assert_false(*has_remedies);
+    /* others are kinds of their own */
+    bool counts = is_one && (plan.num_stages > 0 || (k->wish.always & CONTRADICTING) != 0);
     pl_plan_clear(&plan);
     free_instance(&in);
-    return is_one;
+    *has_remedies = *has_remedies && counts;
+    return counts;
 }
 
 /* The assertions know no instance: its seed is told when one fails. */
@@ -346,10 +414,23 @@ static kind kinds[] = {
      800,
      20},
     {"loose_limits_and_constraints", {MEMORY_LIMIT, CONSTRAINTS | IPU_LIMITS, 0, 1}, 800, 40},
+    {"unordered_costs",
+     {MEMORY_LIMIT | TIGHT | IPU_LIMITS | UNORDERED, CONSTRAINTS | PIPELINE | DEVICE_MAP, 0, 1},
+     600,
+     50},
     {"maps",
      {MEMORY_LIMIT | TIGHT | DEVICE_MAP, CONSTRAINTS | IPU_LIMITS | PIPELINE, 0, 1},
      600,
      50},
+    {"contradictions",
+     {CONTRADICTING, CONSTRAINTS | MEMORY_LIMIT | IPU_LIMITS | PIPELINE | DEVICE_MAP | UNORDERED, 0,
+      1},
+     2000,
+     30},
+    {"shared_contradictions",
+     {CONTRADICTING | SHARED_IPUS, CONSTRAINTS | MEMORY_LIMIT | IPU_LIMITS | PIPELINE, 0, 1},
+     800,
+     30},
     {"shared_maps",
      {MEMORY_LIMIT | TIGHT | SHARED_IPUS, CONSTRAINTS | IPU_LIMITS | PIPELINE, 0, 1},
      600,
@@ -432,13 +513,86 @@ static void tells_what_it_did_not_look_for(void **state) {
     popliner_costs_free(costs);
 }
 
+/* ---- time ---- */
+
+enum { HARD_UNITS = 100 };
+
+/* What a unit needs by itself, and while it runs. */
+static uint64_t hard_bytes[2][HARD_UNITS];
+
+static popliner_status hard_peak(void *user, const popliner_interval *stages, size_t num_stages,
+                                 uint64_t *peak_bytes, popliner_error *error) {
+    uint64_t most = 0;
+    (void)user;
+    (void)error;
+    *peak_bytes = 0;
+    for (size_t k = 0; k < num_stages; ++k)
+        for (size_t unit = stages[k].first_unit; unit <= stages[k].last_unit; ++unit) {
+            *peak_bytes += hard_bytes[0][unit];
+            most = hard_bytes[1][unit] > most ? hard_bytes[1][unit] : most;
+        }
+    *peak_bytes += most;
+    return POPLINER_OK;
+}
+
+/* Where stages share IPUs the best effort may take hours to find: after its time the best that is
+ * known is told, with what is needed at least; and nobody is said to have stopped. */
+static void does_not_take_any_time(void **state) {
+    (void)state;
+    static const size_t map[] = {0, 1, 2, 3, 0, 1, 2, 3};
+    static const popliner_ipu_limit limit = {0, 2000};
+    const pl_stop stop = {INFINITY, NULL, NULL};
+    popliner_costs *costs;
+    uint64_t random = 7;
+    assert_int_equal(popliner_costs_create(HARD_UNITS, 1, &costs, NULL), POPLINER_OK);
+    for (size_t i = 0; i < 2 * HARD_UNITS; ++i) {
+        random = test_random(random);
+        hard_bytes[i / HARD_UNITS][i % HARD_UNITS] = (random >> 24) % 1000000;
+    }
+    for (size_t i = 0; i < HARD_UNITS; ++i)
+        for (size_t j = i; j < HARD_UNITS; ++j) {
+            const popliner_interval stage = {i, j, 1};
+            uint64_t bytes = 0;
+            hard_peak(NULL, &stage, 1, &bytes, NULL);
+            popliner_costs_set_peak(costs, i, j, 1, bytes, NULL);
+        }
+    popliner_costs_set_shared_peak(costs, hard_peak, NULL, true);
+    for (size_t turn = 0; turn < 2; ++turn) {
+        popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+        popliner_plan plan = {0};
+        pl_problem problem = {0};
+        const popliner_infeasibility *why = &plan.infeasibility;
+        options.device_map = map;
+        options.num_mapped_stages = sizeof map / sizeof *map;
+        options.max_stage_bytes = 1000000;
+        options.ipu_limits = &limit;
+        options.num_ipu_limits = turn;
+        assert_int_equal(pl_problem_create(&problem, costs, &options, NULL, NULL), POPLINER_OK);
+        double start = pl_clock_seconds();
+        assert_int_equal(pl_explain_infeasibility(&problem, &stop, 0.2, &plan, NULL), POPLINER_OK);
+        assert_true(pl_clock_seconds() - start < 20); /* much more than four times 0.2 */
+        assert_false(plan.is_stopped);
+        assert_int_equal(plan.num_stages, options.num_mapped_stages);
+        assert_int_equal(why->has_all_remedies, turn == 0);
+        assert_true(turn == 1 || why->enough_bytes == plan.peak_bytes);
+        assert_true(turn == 1 || why->enough_bytes_bound > options.max_stage_bytes);
+        assert_true(why->enough_bytes_bound <= why->enough_bytes);
+        pl_plan_clear(&plan);
+        pl_problem_free(&problem);
+    }
+    popliner_costs_free(costs);
+}
+
 int main(int num_arguments, char **arguments) {
-    struct CMUnitTest tests[NUM_KINDS + 2] = {
+    enum { NUM_OTHERS = 3 };
+    struct CMUnitTest tests[NUM_KINDS + NUM_OTHERS] = {
         cmocka_unit_test(tells_of_another_ipu_that_would_do),
         cmocka_unit_test(tells_what_it_did_not_look_for),
+        cmocka_unit_test(does_not_take_any_time),
     };
     for (size_t i = 0; i < NUM_KINDS; ++i) {
-        tests[2 + i] = (struct CMUnitTest){kinds[i].name, check_kind, NULL, tell_seed, &kinds[i]};
+        tests[NUM_OTHERS + i] =
+            (struct CMUnitTest){kinds[i].name, check_kind, NULL, tell_seed, &kinds[i]};
         if (num_arguments == 3 && strcmp(arguments[1], kinds[i].name) == 0)
             return replay(&kinds[i], strtoull(arguments[2], NULL, 10));
     }

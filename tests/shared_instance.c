@@ -73,8 +73,14 @@ void make_shared_costs(shared_instance *in) {
         }
     }
     popliner_costs_set_shared_peak(in->costs, shared_peak, in, true);
-    if (in->knows_parts)
+    if (in->knows_parts) {
+        uint64_t uses[MOST_UNITS];
+        for (size_t unit = 0; unit < in->num_units; ++unit)
+            uses[unit] = in->types[unit];
+        const pl_shared_items items = {uses, in->code_bytes, NUM_TYPES};
         pl_costs_set_peak_parts(in->costs, peak_parts);
+        assert_int_equal(pl_costs_set_shared_items(in->costs, &items, NULL), POPLINER_OK);
+    }
 }
 
 void draw_shared_instance(shared_instance *in, uint64_t seed) {
@@ -97,6 +103,11 @@ void draw_shared_instance(shared_instance *in, uint64_t seed) {
     in->pair = (popliner_pair){random_below(in, in->num_units), random_below(in, in->num_units)};
     in->options.pairs = &in->pair;
     in->options.num_pairs = random_below(in, 3) == 0;
+    static const uint64_t millionths[] = {500000, 2000000, 333333, 1700000};
+    in->speed =
+        (popliner_ipu_speed){in->device_map[seed % maps[map].num_stages], millionths[seed / 3 % 4]};
+    in->options.ipu_speeds = &in->speed;
+    in->options.num_ipu_speeds = seed % 3 == 0;
     assert_int_equal(pl_problem_create(&in->problem, in->costs, &in->options, NULL, NULL),
                      POPLINER_OK);
     in->filter = pl_filter_of_limits(&in->problem);
@@ -118,6 +129,7 @@ void draw_long_shared_chain(shared_instance *in, size_t num_units) {
     make_shared_costs(in);
     memset(in->cut_rules, 0, sizeof in->cut_rules);
     in->options.num_pairs = 0;
+    in->options.num_ipu_speeds = 0;
     in->options.max_stage_bytes = 100000;
 }
 
@@ -133,6 +145,7 @@ static size_t stage_of(const every_split *e, size_t unit) {
 bool is_split_fine(every_split *e, uint64_t *cut_bytes) {
     const shared_instance *in = e->in;
     size_t num_stages = in->options.num_mapped_stages;
+    uint64_t fewest[2] = {UINT64_MAX, UINT64_MAX}; /* bytes, cycles */
     *cut_bytes = e->peak_bytes = e->cycles = 0;
     for (size_t unit = 1; unit < in->num_units; ++unit) {
         bool is_cut = e->first_units[stage_of(e, unit)] == unit;
@@ -150,15 +163,26 @@ bool is_split_fine(every_split *e, uint64_t *cut_bytes) {
             if (in->device_map[other] != in->device_map[stage])
                 continue;
             together[count++] = (popliner_interval){e->first_units[other], end - 1, 1};
+            uint64_t own = 0;
             for (size_t unit = e->first_units[other]; unit < end; ++unit)
-                cycles += in->cycles[unit];
+                own += in->cycles[unit];
+            bool has_speed =
+                in->options.num_ipu_speeds > 0 && in->speed.ipu == in->device_map[other];
+            uint64_t speed = has_speed ? in->speed.millionths : 1000000;
+            cycles += (own * 1000000 + speed - 1) / speed;
         }
         uint64_t peak_bytes = peak_of(in, together, count);
         if (peak_bytes > e->limit_bytes || cycles > in->filter.max_cycles)
             return false;
         e->peak_bytes = peak_bytes > e->peak_bytes ? peak_bytes : e->peak_bytes;
         e->cycles = cycles > e->cycles ? cycles : e->cycles;
+        fewest[0] = peak_bytes < fewest[0] ? peak_bytes : fewest[0];
+        fewest[1] = cycles < fewest[1] ? cycles : fewest[1];
     }
+    e->spread = in->filter.spread_is_of_cycles ? e->cycles - fewest[1] : e->peak_bytes - fewest[0];
+    if (e->spread > in->filter.max_spread || fewest[0] < in->filter.min_peak_bytes ||
+        fewest[1] < in->filter.min_cycles)
+        return false;
     return *cut_bytes <= in->filter.max_cut_bytes &&
            (in->options.num_pairs == 0 || in->device_map[stage_of(e, in->pair.first_unit)] ==
                                               in->device_map[stage_of(e, in->pair.second_unit)]);
@@ -179,6 +203,7 @@ static void enumerate(every_split *e, size_t stage, size_t first_unit) {
     e->fewest_bytes = cut_bytes < e->fewest_bytes ? cut_bytes : e->fewest_bytes;
     e->smallest_bytes = e->peak_bytes < e->smallest_bytes ? e->peak_bytes : e->smallest_bytes;
     e->fewest_cycles = e->cycles < e->fewest_cycles ? e->cycles : e->fewest_cycles;
+    e->least_spread = e->spread < e->least_spread ? e->spread : e->least_spread;
 }
 
 every_split try_every_split(const shared_instance *in, uint64_t limit_bytes) {
@@ -186,7 +211,8 @@ every_split try_every_split(const shared_instance *in, uint64_t limit_bytes) {
                      .limit_bytes = limit_bytes,
                      .fewest_bytes = UINT64_MAX,
                      .smallest_bytes = UINT64_MAX,
-                     .fewest_cycles = UINT64_MAX};
+                     .fewest_cycles = UINT64_MAX,
+                     .least_spread = UINT64_MAX};
     enumerate(&e, 0, 0);
     return e;
 }

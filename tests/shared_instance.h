@@ -1,5 +1,6 @@
 /* Random chains whose stages share IPUs, and every split of them. What stages on one IPU need
- * together is told by a function, half of which also tells the parts that add up.
+ * together is told by a function, half of which also tells the parts that add up, and what units
+ * share.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_TESTS_SHARED_INSTANCE_H
@@ -19,6 +20,7 @@ typedef struct shared_instance {
     size_t device_map[MOST_STAGES];
     popliner_cut_rule cut_rules[MOST_UNITS];
     popliner_pair pair;
+    popliner_ipu_speed speed; /* of one IPU, in a third of them */
     popliner_costs *costs;
     popliner_solver_options options;
     pl_problem problem;
@@ -47,9 +49,11 @@ typedef struct every_split {
     uint64_t fewest_bytes;   /* of cuts */
     uint64_t smallest_bytes; /* of the largest IPU */
     uint64_t fewest_cycles;  /* of the slowest IPU */
+    uint64_t least_spread;
     size_t earliest[MOST_STAGES];
     uint64_t peak_bytes; /* of the split in first_units */
     uint64_t cycles;
+    uint64_t spread; /* as in->filter has it */
 } every_split;
 
 every_split try_every_split(const shared_instance *in, uint64_t limit_bytes);

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { MOST_STAGES = 64, NUM_THINGS = 64 };
 
@@ -495,6 +496,55 @@ static void limits_that_are_one_byte_too_low(void **state) {
     }
 }
 
+/* With limits by IPU the reasons of a long chain are found as quickly as its answer; all other
+ * remedies are there, and what an IPU needs is what the others leave of the chain. */
+static void reasons_of_long_chains_take_no_longer(void **state) {
+    (void)state;
+    enum { IPUS = 600, TRIED = 16 };
+    popliner_ipu_limit limits[] = {{0, 0}, {5, 0}};
+    uint64_t seed = 61;
+    const sizes s = {1200, IPUS, false, false, 400};
+    popliner_costs *costs = random_costs(&s, &seed);
+    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_plan plan;
+    options.max_stages = IPUS;
+    solve(costs, &options, &plan);
+    options.max_stage_bytes = plan.peak_bytes - 1;
+    limits[0].bytes = plan.peak_bytes / 10 * 9;
+    limits[1].bytes = plan.peak_bytes / 10 * 8;
+    pl_plan_clear(&plan);
+    options.ipu_limits = limits;
+    options.num_ipu_limits = 2;
+    clock_t start = clock();
+    solve(costs, &options, &plan);
+    double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+    if (seconds > 10)
+        fail_msg("it took %.1f s", seconds);
+    assert_int_equal(plan.status, POPLINER_PLAN_INFEASIBLE);
+    size_t num_remedies = 0;
+    for (size_t i = 0; i < plan.infeasibility.num_remedies; ++i) {
+        const popliner_remedy *it = &plan.infeasibility.remedies[i];
+        if (it->kind != POPLINER_REMEDY_IPU_LIMIT)
+            continue;
+        popliner_ipu_limit changed[3] = {limits[0], limits[1], {it->ipu, it->bytes - 1}};
+        popliner_solver_options other = options;
+        popliner_plan none;
+        if (it->ipu == 0 || it->ipu == 5)
+            changed[it->ipu == 5] = changed[2];
+        other.without_reasons = true;
+        other.ipu_limits = changed;
+        other.num_ipu_limits = it->ipu == 0 || it->ipu == 5 ? 2 : 3;
+        solve(costs, &other, &none);
+        assert_int_equal(none.status, POPLINER_PLAN_INFEASIBLE);
+        pl_plan_clear(&none);
+        ++num_remedies;
+    }
+    assert_int_equal(num_remedies, TRIED);
+    assert_int_equal(plan.infeasibility.num_remedies, TRIED + 1);
+    pl_plan_clear(&plan);
+    popliner_costs_free(costs);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chains_of_some_units),
@@ -503,6 +553,7 @@ int main(void) {
         cmocka_unit_test(limits_of_ipus),
         cmocka_unit_test(a_thousand_units_and_64_stages),
         cmocka_unit_test(limits_that_are_one_byte_too_low),
+        cmocka_unit_test(reasons_of_long_chains_take_no_longer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -474,6 +474,7 @@ static void read_infeasibility(const subject *s, const json_t *json, popliner_pl
     const char *reason = json_string_value(json_object_get(json, "reason"));
     while (strcmp(reasons[why->obstacle], reason) != 0)
         why->obstacle = (popliner_obstacle)(why->obstacle + 1);
+    why->enough_stages = scaled(json_object_get(json, "enough_num_ipus"), 1);
     if (why->obstacle == POPLINER_OBSTACLE_CONSTRAINTS) {
         const json_t *list = json_object_get(json, "constraints");
         why->constraints = calloc(json_array_size(list), sizeof *why->constraints);
@@ -482,7 +483,6 @@ static void read_infeasibility(const subject *s, const json_t *json, popliner_pl
                             &why->constraints[why->num_constraints++]);
         return;
     }
-    why->enough_stages = scaled(json_object_get(json, "enough_num_ipus"), 1);
     why->enough_bytes = scaled(json_object_get(json, "enough_mem_per_tile"), 1);
     if (why->obstacle != POPLINER_OBSTACLE_UNIT && why->obstacle != POPLINER_OBSTACLE_PLACE)
         return;
@@ -613,6 +613,14 @@ static void expect_status(const asked *a, int status) {
     json_decref(run_json(&run, status, arguments));
 }
 
+/* Whether a unit is placed where there is no IPU, which is refused. */
+static bool is_placed_beyond(const asked *a) {
+    for (size_t i = 0; i < a->options.num_placements; i++)
+        if (a->placements[i].ipu >= a->num_ipus)
+            return true;
+    return false;
+}
+
 /* Uses what is said to be enough, and one less. */
 static void check_remedies(const asked *a, const popliner_infeasibility *why) {
     asked other = *a;
@@ -623,7 +631,7 @@ static void check_remedies(const asked *a, const popliner_infeasibility *why) {
         other.num_ipus = why->enough_stages;
         expect_status(&other, 0);
         other.num_ipus = why->enough_stages - 1;
-        if (other.num_ipus > 0)
+        if (other.num_ipus > 0 && !is_placed_beyond(&other))
             expect_status(&other, 1);
         other.num_ipus = a->num_ipus;
     }

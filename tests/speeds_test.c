@@ -85,7 +85,6 @@ static popliner_costs *three_units(bool has_cycles) {
 static void refuses_what_makes_no_sense(void **state) {
     (void)state;
     popliner_ipu_speed speeds[] = {{0, 2000000}, {1, 500000}};
-    size_t shared[] = {0, 1, 0};
     popliner_costs *costs = three_units(false);
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
     options.ipu_speeds = speeds;
@@ -102,11 +101,6 @@ static void refuses_what_makes_no_sense(void **state) {
     assert_refuses(costs, &options,
                    "ipu_speeds: 1000000001 millionths of IPU 1 are not from 1000 to 1000000000");
     speeds[1].millionths = 500000;
-    options.device_map = shared;
-    options.num_mapped_stages = 3;
-    assert_refuses(costs, &options,
-                   "ipu_speeds: not where stages share IPUs; leave them out, or give each stage an "
-                   "IPU of its own");
     popliner_costs_free(costs);
 }
 
@@ -142,12 +136,42 @@ static void fills_the_faster_ipu(void **state) {
     popliner_costs_free(costs);
 }
 
+/* By hand: 3 | 4 | 5 cycles on the IPUs 0,1,0 of speeds 2 and 1: 3 / 2 and 5 / 2 are 2 and 3, each
+ * rounded up, together 5. */
+static void shared_ipus_have_speeds(void **state) {
+    (void)state;
+    static const popliner_objective cycles = POPLINER_OBJECTIVE_CYCLES;
+    static const size_t shared[] = {0, 1, 0};
+    static const popliner_method methods[] = {POPLINER_METHOD_AUTO, POPLINER_METHOD_ILP};
+    const popliner_ipu_speed speed = {0, 2000000};
+    popliner_costs *costs = three_units(true);
+    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    options.objectives = &cycles;
+    options.num_objectives = 1;
+    options.device_map = shared;
+    options.num_mapped_stages = 3;
+    options.ipu_speeds = &speed;
+    options.num_ipu_speeds = 1;
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; ++i) {
+        popliner_plan *plan = NULL;
+        options.method = methods[i];
+        assert_int_equal(popliner_solve(costs, &options, &plan, NULL), POPLINER_OK);
+        assert_int_equal(popliner_plan_get_summary(plan)->status, POPLINER_PLAN_OPTIMAL);
+        assert_int_equal(popliner_plan_get_summary(plan)->cycles, 5);
+        assert_int_equal(popliner_plan_stage_at(plan, 0)->cycles, 2);
+        assert_int_equal(popliner_plan_stage_at(plan, 2)->cycles, 3);
+        popliner_plan_free(plan);
+    }
+    popliner_costs_free(costs);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rounds_cycles_up),
         cmocka_unit_test(turns_limits_exactly),
         cmocka_unit_test(refuses_what_makes_no_sense),
         cmocka_unit_test(fills_the_faster_ipu),
+        cmocka_unit_test(shared_ipus_have_speeds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

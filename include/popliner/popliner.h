@@ -20,12 +20,14 @@
 #include "popliner/page.h"
 #include "popliner/pareto.h"
 #include "popliner/pipeline.h"
+#include "popliner/plot.h"
 #include "popliner/profile.h"
 #include "popliner/replicas.h"
 #include "popliner/report.h"
 #include "popliner/sections.h"
 #include "popliner/solver.h"
 #include "popliner/stage.h"
+#include "popliner/trace.h"
 #include "popliner/variants.h"
 
 #ifdef __cplusplus

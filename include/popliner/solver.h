@@ -121,6 +121,11 @@ typedef enum popliner_remedy_kind {
     POPLINER_REMEDY_CONSTRAINT,
     /* instead of the device map there are max_stages `number`, the fewest that work */
     POPLINER_REMEDY_WITHOUT_MAP,
+    /* a run of forbidden cuts without a gap is left out: `constraint` is the first of them, and
+     * `last_unit` the unit before the last one. `enough_unit` is the first of these units after
+     * which a cut alone is enough; SIZE_MAX if there is none, or more than 64 would have to be
+     * tried */
+    POPLINER_REMEDY_CUT_RUN,
     POPLINER_NUM_REMEDY_KINDS,
 } popliner_remedy_kind;
 
@@ -131,6 +136,8 @@ typedef struct popliner_remedy {
     uint64_t bytes;
     popliner_constraint constraint;
     size_t number;
+    size_t last_unit;
+    size_t enough_unit;
 } popliner_remedy;
 
 typedef struct popliner_infeasibility {
@@ -144,25 +151,31 @@ typedef struct popliner_infeasibility {
     size_t unit;
     uint64_t unit_bytes;
     uint64_t limit_bytes;
-    /* UNIT, PLACE and CAPACITY: the smallest max_stages that works, all else as it is; 0 if none
-     * does (with a device map: not looked for; stopped: perhaps not found). */
+    /* The smallest max_stages that works, all else as it is; 0 if none does (with a device map: not
+     * looked for; stopped: perhaps not found). */
     size_t enough_stages;
-    /* The smallest max_stage_bytes that works, all else as it is; 0 likewise. */
+    /* UNIT, PLACE and CAPACITY: the smallest max_stage_bytes that works, all else as it is; 0
+     * likewise. */
     uint64_t enough_bytes;
 
     /* PLACE: the first IPU that would hold the unit. */
     size_t fitting_ipu;
-    /* UNIT, PLACE and CAPACITY: other remedies, each found by solving with it: limits of IPUs where
-     * some have limits of their own, then constraints in their order, then the device map. Owned by
-     * the plan, like the next. */
+    /* Other remedies, each found by solving with it, limits and all: limits of IPUs where some have
+     * limits of their own (not for CONSTRAINTS), then constraints in their order, of which a run of
+     * forbidden cuts is one, then the device map. Owned by the plan, like the next. */
     popliner_remedy *remedies;
     size_t num_remedies;
     /* Where no single constraint is a remedy, but several together are: some that are, of which
      * each is needed. */
     popliner_constraint *left_out;
     size_t num_left_out;
-    /* False if some were not looked for: more than 16 IPUs, 64 constraints or 20 seconds. */
+    /* False if some were not looked for: more than 16 IPUs, 64 constraints (or cuts of a run), or
+     * 20 seconds. */
     bool has_all_remedies;
+    /* No max_stage_bytes below this works. It is enough_bytes, unless the search was stopped or
+     * stages share IPUs and 20 seconds were not enough to find the best effort; 0 without
+     * enough_bytes. */
+    uint64_t enough_bytes_bound;
 } popliner_infeasibility;
 
 /* An answer. The stages follow each other without a gap; unless the plan is INFEASIBLE they cover
@@ -172,7 +185,9 @@ typedef struct popliner_plan popliner_plan;
 
 typedef struct popliner_plan_summary {
     popliner_plan_status status;
-    bool is_stopped; /* the time was up, or the caller wanted it to end */
+    /* The time was up, or the caller wanted it to end. Beside an OPTIMAL plan there may then be
+     * others that are as good and have earlier cuts. */
+    bool is_stopped;
     size_t num_stages;
     size_t num_ipus;
     /* The objectives that were asked for, in their order. None with the greedy algorithm, which
@@ -246,6 +261,22 @@ typedef struct popliner_placement {
     size_t ipu;
 } popliner_placement;
 
+/* What of the memory of a tile is kept free: some bytes and, in hundredths of a percent, a share of
+ * the memory, rounded down. */
+typedef struct popliner_reserve {
+    uint64_t bytes;
+    uint64_t percent_hundredths;
+} popliner_reserve;
+
+/* What is left of the memory of a tile. False, with *limit_bytes the bytes that would have to be
+ * kept free, if these are more than there are. */
+bool popliner_reserve_limit(const popliner_reserve *reserve, uint64_t memory_bytes,
+                            uint64_t *limit_bytes);
+
+/* The smallest memory of which so much is left; false if there is none up to INT64_MAX. */
+bool popliner_reserve_memory(const popliner_reserve *reserve, uint64_t limit_bytes,
+                             uint64_t *memory_bytes);
+
 /* How much of something, such as parameters, an IPU has with these stages (at least 1, ascending)
  * on it: never less when a stage grows or another one comes. Their stages_to_end mean nothing. */
 typedef uint64_t (*popliner_weight_function)(void *user, const popliner_interval *stages,
@@ -288,7 +319,9 @@ typedef struct popliner_solver_options {
      * UNKNOWN. */
     bool without_reasons;
 
-    double time_limit_seconds; /* 0 = none */
+    /* 0 = none. Where stages share IPUs, a quarter of it is the most that the earliest of equally
+     * good cuts are looked for. */
+    double time_limit_seconds;
     /* Asked now and then whether to stop; may be NULL. Must return. Like the listener and the
      * functions of the costs it is called by the thread that called popliner_solve. */
     bool (*should_stop)(void *user);
@@ -302,8 +335,8 @@ typedef struct popliner_solver_options {
     void *ipu_weight_user;
     uint64_t max_ipu_weight;
 
-    /* IPUs with a speed of their own, none twice: the cycles of an IPU are those of its stages
-     * divided by its speed, rounded up. Not where stages share IPUs. */
+    /* IPUs with a speed of their own, none twice: the cycles of a stage there are divided by it,
+     * rounded up. Those of an IPU are the sum over its stages. */
     const popliner_ipu_speed *ipu_speeds;
     size_t num_ipu_speeds;
 
@@ -315,6 +348,9 @@ typedef struct popliner_solver_options {
     popliner_bandwidth link_bandwidth;
     const popliner_ipu_link *ipu_links;
     size_t num_ipu_links;
+
+    /* What the limits are less already: texts tell with it what memory would be enough. */
+    popliner_reserve reserve;
 } popliner_solver_options;
 
 /* Instead of a limit, of which 0 is one: the memory of a tile of the profile's target, where there
@@ -325,7 +361,9 @@ typedef struct popliner_solver_options {
     {                                                                                              \
         sizeof(popliner_solver_options), POPLINER_METHOD_AUTO, NULL, 0, 0, 16,                     \
             POPLINER_TARGET_BYTES, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, 0, NULL, 0, false, 0, \
-            NULL, NULL, NULL, NULL, NULL, UINT64_MAX, NULL, 0, {0, 0}, NULL, 0                     \
+            NULL, NULL, NULL, NULL, NULL, UINT64_MAX, NULL, 0, {0, 0}, NULL, 0, {                  \
+            0, 0                                                                                   \
+        }                                                                                          \
     }
 
 /* How the users of a program know what the library calls by the names of its fields: some texts
@@ -341,21 +379,24 @@ typedef struct popliner_option_names {
     const char *ipu;                   /* "ipu" */
 
     /* of popliner_solver_options, as what to change when nothing fits */
-    const char *max_stages;           /* "max_stages" */
-    const char *max_stage_bytes;      /* "max_stage_bytes" */
-    const char *max_stage_bytes_note; /* behind the number: "" */
+    const char *max_stages;      /* "max_stages" */
+    const char *max_stage_bytes; /* "max_stage_bytes" */
 
     /* Constraints by kind: "max_stages", "device_map", "min_units", "max_units", "required cut
      * after", "forbidden cut after", "pair", "placement". They become texts such as "max_stages 3",
      * "device_map of 3 stages", "pair A and B", "placement A=0". */
     const char *constraints[POPLINER_NUM_CONSTRAINT_KINDS];
+
+    const char *reserve; /* "reserve" */
+
+    /* of popliner_section_text, before the name of a section */
+    const char *section; /* "section" */
 } popliner_option_names;
 
 #define POPLINER_OPTION_NAMES_INIT                                                                 \
     {                                                                                              \
-        sizeof(popliner_option_names), NULL, NULL, NULL, NULL, NULL, NULL, NULL, {                 \
-            NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL                                         \
-        }                                                                                          \
+        sizeof(popliner_option_names), NULL, NULL, NULL, NULL, NULL, NULL,                         \
+            {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}, NULL, NULL                           \
     }
 
 /* Chooses stages that cover the chain, within all limits and constraints, so that

@@ -8,7 +8,6 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/plain_locale.h"
-#include "base/utf8.h"
 
 /* At least the length of the longest text or number of the document, as it is written. */
 static size_t longest_token(const char *bytes, size_t length) {
@@ -91,34 +90,4 @@ popliner_status pl_json_parse(const char *bytes, size_t length, const char *path
     popliner_status status = parse(bytes, length, path, root, error);
     pl_plain_locale_leave(&locale);
     return status;
-}
-
-/* ---- writing ---- */
-
-/* A character that cannot stand for itself in JSON. */
-static void add_escaped_json(pl_text *text, uint32_t c) {
-    if (c == '"' || c == '\\')
-        pl_text_format(text, "\\%c", (int)c);
-    else
-        pl_text_format(text, "\\u%04x", (unsigned)c);
-}
-
-static bool is_plain_in_json(uint32_t c) {
-    return c != '"' && c != '\\' && !pl_utf8_is_control(c);
-}
-
-void pl_json_add_text(pl_text *text, const char *value) {
-    pl_text_add(text, "\"");
-    while (*value != '\0') {
-        uint32_t c = 0;
-        size_t length = pl_utf8_decode(value, &c);
-        if (length == 0)
-            pl_text_add(text, "\xef\xbf\xbd"); /* U+FFFD */
-        else if (is_plain_in_json(c))
-            pl_text_append(text, value, length);
-        else
-            add_escaped_json(text, c);
-        value += length == 0 ? 1 : length;
-    }
-    pl_text_add(text, "\"");
 }

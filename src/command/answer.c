@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/names.h"
 #include "command/page.h"
 #include "command/remarks.h"
 #include "command/sections.h"
@@ -34,32 +33,27 @@ static popliner_status log_evaluation(session *s, const popliner_certificate *ce
     return status;
 }
 
-/* The library tells what would be enough as a stage needs it, between the name and the note of
- * names.c; here that becomes what the user has to give. *text may be replaced. */
-static popliner_status add_reserve(const session *s, const popliner_plan *plan, char **text,
-                                   popliner_error *error) {
-    const uint64_t enough_bytes = popliner_plan_get_summary(plan)->infeasibility->enough_bytes;
-    uint64_t memory_bytes = 0;
-    char as_told[120];
-    char to_give[120];
-    snprintf(as_told, sizeof as_told, "%s %llu %s", command_names.max_stage_bytes,
-             (unsigned long long)enough_bytes, command_names.max_stage_bytes_note);
-    const char *place = strstr(*text, as_told);
-    if (s->options.reserve == RESERVE_NOTHING || place == NULL ||
-        !session_memory_for_limit(s, enough_bytes, &memory_bytes))
-        return POPLINER_OK;
-    snprintf(to_give, sizeof to_give, "%s %llu (of which --reserve keeps %llu free)",
-             command_names.max_stage_bytes, (unsigned long long)memory_bytes,
-             (unsigned long long)(memory_bytes - enough_bytes));
-    size_t size = strlen(*text) + strlen(to_give) + 1;
-    char *changed = malloc(size);
-    if (changed == NULL)
-        return session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for a message");
-    snprintf(changed, size, "%.*s%s%s", (int)(place - *text), *text, to_give,
-             place + strlen(as_told));
-    free(*text);
-    *text = changed;
-    return POPLINER_OK;
+/* Whether as few IPUs as possible were asked for, in whatever place. */
+static bool wants_few_ipus(const popliner_plan *plan) {
+    const popliner_plan_value *value;
+    for (size_t i = 0; (value = popliner_plan_value_at(plan, i)) != NULL; i++)
+        if (value->objective == POPLINER_OBJECTIVE_IPUS)
+            return true;
+    return false;
+}
+
+/* Says that a split has fewer stages than somebody asked for. */
+static void tell_unused_ipus(session *s, const request *r, const popliner_plan *plan) {
+    const size_t requested = r->solver.max_stages;
+    const size_t num_used = popliner_plan_get_summary(plan)->num_stages;
+    /* nobody asked for the 16 that are usual; the original's algorithm says it all the same, and
+     * always of "IPUs" */
+    const bool is_original = s->options.solver == SOLVER_GREEDY;
+    const bool was_requested = s->options.num_ipus > 0 || is_original;
+    if (r->solver.num_mapped_stages == 0 && was_requested && num_used < requested &&
+        !wants_few_ipus(plan))
+        log_message(&s->log, POPLINER_LEVEL_WARNING, "Used %zu IPU%s instead of the %zu requested.",
+                    num_used, num_used == 1 && !is_original ? "" : "s", requested);
 }
 
 static popliner_status tell_plan(session *s, const request *r,
@@ -74,8 +68,6 @@ static popliner_status tell_plan(session *s, const request *r,
         popliner_certificate_text(certificate, POPLINER_CERTIFICATE_LINE, &line, error);
     if (status == POPLINER_OK)
         status = popliner_certificate_text(certificate, POPLINER_CERTIFICATE_TEXT, &text, error);
-    if (status == POPLINER_OK)
-        status = add_reserve(s, split, &text, error);
     if (status != POPLINER_OK)
         goto done;
     if (plan->status == POPLINER_PLAN_INFEASIBLE) {
@@ -90,12 +82,7 @@ static popliner_status tell_plan(session *s, const request *r,
         s->failed_softly = true;
     } else {
         log_message(&s->log, POPLINER_LEVEL_INFO, "SUCCESS: %s", line);
-        size_t requested = r->solver.max_stages;
-        /* nobody asked for the 16 that are usual; the original's algorithm says it all the same */
-        bool was_requested = s->options.num_ipus > 0 || s->options.solver == SOLVER_GREEDY;
-        if (r->solver.num_mapped_stages == 0 && was_requested && plan->num_stages < requested)
-            log_message(&s->log, POPLINER_LEVEL_WARNING,
-                        "Used %zu IPUs instead of the %zu requested.", plan->num_stages, requested);
+        tell_unused_ipus(s, r, split);
         log_lines(s, POPLINER_LEVEL_INFO, text);
     }
     text = NULL;
@@ -117,8 +104,6 @@ popliner_status answer_explain(session *s, const request *r,
     char *text = NULL;
     popliner_status status =
         popliner_certificate_text(certificate, POPLINER_CERTIFICATE_TEXT, &text, error);
-    if (status == POPLINER_OK)
-        status = add_reserve(s, plan, &text, error);
     if (status != POPLINER_OK) {
         free(text);
         return status;
@@ -152,8 +137,8 @@ static popliner_status write_programs(const session *s, const request *r, const 
  * original's array. */
 static popliner_status print_plan(session *s, const popliner_certificate *certificate,
                                   popliner_error *error) {
-    if (s->options.has_section)
-        return print_section(s, certificate, error);
+    if (options_show_plan(&s->options))
+        return print_shown(s, certificate, error);
     popliner_format format = s->options.format;
     popliner_certificate_form form = format == POPLINER_FORMAT_JSON ? POPLINER_CERTIFICATE_JSON
                                      : s->options.costs == NULL && !s->options.has_format

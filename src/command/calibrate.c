@@ -156,7 +156,7 @@ static popliner_status read_ipus(session *s, reports *r, size_t num_stages, popl
         return fail_memory(error);
     r->num_ipus = num_stages;
     how.num_threads = s->options.num_threads;
-    how.option_names = &command_names;
+    how.option_names = &s->names;
     how.listener = &s->listener;
     for (size_t i = 0; status == POPLINER_OK && i < num_stages; i++) {
         bool is_alone = r->num_directories > 0;

@@ -132,14 +132,14 @@ popliner_status evaluate_and_print(session *s, popliner_error *error) {
     if (status == POPLINER_OK)
         status = popliner_analysis_evaluate(s->analysis, &r.asked, first_units, num_cuts,
                                             &certificate, error);
-    if (status == POPLINER_OK && !s->options.has_section)
+    if (status == POPLINER_OK && !options_show_plan(&s->options))
         status = popliner_report_evaluation(certificate, s->options.format, &text, error);
     if (status == POPLINER_OK) {
         const popliner_plan_summary *plan =
             popliner_plan_get_summary(popliner_certificate_get_info(certificate)->plan);
         s->failed_softly = s->failed_softly || plan->status == POPLINER_PLAN_INFEASIBLE;
-        status = s->options.has_section ? print_section(s, certificate, error)
-                                        : session_print(text, error);
+        status = options_show_plan(&s->options) ? print_shown(s, certificate, error)
+                                                : session_print(text, error);
     }
     if (status == POPLINER_OK)
         status = write_outputs(s, certificate, error);

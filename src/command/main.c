@@ -34,7 +34,8 @@ static popliner_status load_ahead(session *s, popliner_error *error) {
     request r = {0};
     if (!o->memory_totals && !o->operation_breakdown && !o->layer_breakdown &&
         !o->memory_affinity && !o->interlayer_communication && !o->diagnose &&
-        o->evaluate == NULL && !o->has_section && o->num_outputs == 0 && o->html == NULL)
+        o->evaluate == NULL && !o->has_section && !o->has_plot && o->num_outputs == 0 &&
+        o->trace == NULL && o->html == NULL)
         return POPLINER_OK;
     popliner_status status = popliner_analysis_load_rest(s->analysis, NULL, error);
     if (status == POPLINER_OK && o->solve)
@@ -71,8 +72,8 @@ static popliner_status perform(session *s, popliner_error *error) {
         status = load_ahead(s, error);
     if (status == POPLINER_OK && o->save_to_file != NULL)
         status = store_analysis(s, error);
-    if (status == POPLINER_OK && o->has_section && o->section != POPLINER_SECTION_PLAN)
-        status = print_section(s, NULL, error);
+    if (status == POPLINER_OK && (o->has_section || o->has_plot) && !options_show_plan(o))
+        status = print_shown(s, NULL, error);
     if (status == POPLINER_OK)
         status = write_outputs(s, NULL, error);
     if (status == POPLINER_OK && o->memory_totals)

@@ -4,8 +4,10 @@
 #ifndef PL_COMMAND_NAMES_H
 #define PL_COMMAND_NAMES_H
 
+#include "command/options.h"
 #include "popliner/solver.h"
 
-extern const popliner_option_names command_names;
+/* A device map is called as it was given: device-map, interleave or v-shape. */
+popliner_option_names names_of(const options *o);
 
 #endif

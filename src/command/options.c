@@ -48,6 +48,9 @@ static const popliner_schedule schedules[] = {
 /* In the order of their bits, but for the last. */
 #define EFFECTS "layout|passing|buffers|none"
 
+/* In the order of popliner_plot. */
+#define PLOTS "tiles|liveness|plan"
+
 /* In the order of popliner_section. */
 #define SECTIONS                                                                                   \
     "summary|plan|tiles|categories|liveness|variables|operations|programs|layers|pairs|"           \
@@ -85,6 +88,12 @@ static const option table[] = {
     {KIND_TEXT, 0, "html", "FILE", NULL, offsetof(options, html),
      "write a page for a browser that shows the profile, and\nthe plan of --solve or --evaluate: "
      "its cuts can be moved\n(docs/page.md)"},
+    {KIND_CHOICE, 0, "plot", PLOTS, PLOTS, 0,
+     "draw what is live on the tiles, or at the steps, as wide\nas the terminal; plan: what each "
+     "stage of --solve or\n--evaluate needs, instead of what they print"},
+    {KIND_TEXT, 0, "trace", "FILE", NULL, offsetof(options, trace),
+     "write programs, cycles and memory along the steps as a\ntrace for Perfetto, with the stages "
+     "of --solve or\n--evaluate (docs/trace.md)"},
     {KIND_TEXT, 0, "save-to-file", "FILE", NULL, offsetof(options, save_to_file),
      "store the analysis; later runs load it faster"},
     {KIND_FLAG, 0, "load-from-file", NULL, NULL, offsetof(options, load_from_file),
@@ -107,8 +116,8 @@ static const option table[] = {
     {KIND_REPEATED, 0, "ipu-mem-per-tile", "I=BYTES,...", NULL, offsetof(options, ipu_mem_per_tile),
      "the same for single IPUs, counted from 0"},
     {KIND_REPEATED, 0, "ipu-speed", "I=FACTOR,...", NULL, offsetof(options, ipu_speed),
-     "speeds of single IPUs, like 0=0.5,3=2 (others: 1): the\ncycles of an IPU are those of its "
-     "stage divided by it"},
+     "speeds of single IPUs, like 0=0.5,3=2 (others: 1): the\ncycles of a stage are divided by "
+     "that of its IPU"},
     {KIND_REPEATED, 0, "link-bandwidth", "[I-J=]BYTES,...", NULL, offsetof(options, link_bandwidth),
      "what the links between IPUs carry in a unit of time, and\nthose of single ones, like "
      "64,1-2=0.5: the cycles of an\nIPU are more by what its cuts take"},
@@ -323,6 +332,9 @@ static popliner_status set_choice(const option *o, const char *value, options *r
     if (strcmp(o->name, "section") == 0) {
         result->section = (popliner_section)choice;
         result->has_section = true;
+    } else if (strcmp(o->name, "plot") == 0) {
+        result->plot = (popliner_plot)choice;
+        result->has_plot = true;
     } else if (strcmp(o->name, "format") == 0) {
         result->format = (popliner_format)choice;
         result->has_format = true;
@@ -584,7 +596,8 @@ typedef struct given {
 static void note(given *g, const option *o, const char *value, options *result) {
     size_t place = (size_t)(o - table);
     const char *before = g->values[place];
-    if (o->kind != KIND_REPEATED && before != NULL && strcmp(before, value) != 0)
+    if (o->kind != KIND_REPEATED && o->kind != KIND_OUTPUT && before != NULL &&
+        strcmp(before, value) != 0)
         result->overridden = (overridden){o->name, before, value};
     g->is[place] = true;
     g->values[place] = value;
@@ -597,6 +610,14 @@ static const char *first_given(const given *g, const char *const *names) {
             if (g->is[i] && strcmp(table[i].name, *names) == 0)
                 return *names;
     return NULL;
+}
+
+/* The value that an option was given. */
+static const char *given_value(const given *g, const char *name) {
+    size_t place = 0;
+    while (strcmp(table[place].name, name) != 0)
+        place++;
+    return g->values[place];
 }
 
 /* What can be done, as bits. */
@@ -612,11 +633,13 @@ enum {
     SAVE_TO_FILE = 1 << 8,
     SECTION = 1 << 9,
     OUTPUT = 1 << 10,
-    HTML = 1 << 11,
-    NUM_ACTIONS = 12,
+    TRACE = 1 << 11,
+    PLOT = 1 << 12,
+    HTML = 1 << 13,
+    NUM_ACTIONS = 14,
     ALL_ACTIONS = (1 << NUM_ACTIONS) - 1,
-    NEW_ACTIONS =
-        EVALUATE | DIAGNOSE | SECTION | OUTPUT | HTML, /* that PopLiner 1.0.0 did not have */
+    NEW_ACTIONS = EVALUATE | DIAGNOSE | SECTION | OUTPUT | TRACE | PLOT |
+                  HTML, /* that PopLiner 1.0.0 did not have */
 };
 static const char *const action_names[NUM_ACTIONS] = {
     "solve",
@@ -630,6 +653,8 @@ static const char *const action_names[NUM_ACTIONS] = {
     "save-to-file",
     "section",
     "output",
+    "trace",
+    "plot",
     "html",
 };
 
@@ -641,7 +666,8 @@ static unsigned actions_of(const options *o) {
            (o->memory_affinity ? MEMORY_AFFINITY : 0u) |
            (o->interlayer_communication ? INTERLAYER_COMMUNICATION : 0u) |
            (o->save_to_file != NULL ? SAVE_TO_FILE : 0u) | (o->has_section ? SECTION : 0u) |
-           (o->num_outputs > 0 ? OUTPUT : 0u) | (o->html != NULL ? HTML : 0u);
+           (o->num_outputs > 0 ? OUTPUT : 0u) | (o->trace != NULL ? TRACE : 0u) |
+           (o->has_plot ? PLOT : 0u) | (o->html != NULL ? HTML : 0u);
 }
 
 /* Options that not every action uses: with others alone they would be ignored without a word. What
@@ -738,33 +764,50 @@ static popliner_status check_costs(const options *o, const given *g, popliner_er
     return POPLINER_OK;
 }
 
-/* Whether a section of a plan is asked for, in the words of the option; else NULL. */
+bool options_show_plan(const options *o) {
+    return (o->has_section && o->section == POPLINER_SECTION_PLAN) ||
+           (o->has_plot && o->plot == POPLINER_PLOT_PLAN);
+}
+
+/* The option that needs the one split of --solve or --evaluate; NULL if none does. */
 static const char *plan_option(const options *o) {
     for (size_t i = 0; i < o->num_outputs; i++)
         if (o->outputs[i].section == POPLINER_SECTION_PLAN)
             return "--output plan";
-    return o->has_section && o->section == POPLINER_SECTION_PLAN ? "--section plan" : NULL;
+    if (!options_show_plan(o))
+        return NULL;
+    return o->has_plot ? "--plot plan" : "--section plan";
 }
 
-/* Whether there is what the sections show, and nothing else is printed beside one. */
-static popliner_status check_sections(const options *o, const given *g, popliner_error *error) {
+/* Whether there is what sections, plots and traces show, and nothing else is printed beside the
+ * first two. */
+static popliner_status check_shown(const options *o, const given *g, popliner_error *error) {
     static const char *const of_several[] = {"sweep", "pareto", "total-ipus", "calibrate", NULL};
-    const unsigned printing = actions_of(o) & ~(unsigned)(SAVE_TO_FILE | SECTION | OUTPUT | HTML);
+    const unsigned printing =
+        actions_of(o) & ~(unsigned)(SAVE_TO_FILE | SECTION | OUTPUT | TRACE | PLOT | HTML);
+    const unsigned splitting = printing & (SOLVE | EVALUATE);
     const char *plan = plan_option(o);
     const char *several = first_given(g, of_several);
-    if (plan != NULL && (printing & (SOLVE | EVALUATE)) != SOLVE &&
-        (printing & (SOLVE | EVALUATE)) != EVALUATE)
+    const char *shown = o->has_plot ? "plot" : "section";
+    if (plan != NULL && splitting != SOLVE && splitting != EVALUATE)
         return fail(error, "%s: give --solve or --evaluate, whose stages it shows%s", plan,
-                    (printing & SOLVE) != 0 ? ", not both" : "");
+                    splitting != 0 ? ", not both" : "");
+    plan = plan == NULL && o->trace != NULL && splitting != 0 ? "--trace" : plan;
     if (plan != NULL && several != NULL)
         return fail(error, "%s: shows the stages of one split; leave out --%s", plan, several);
-    if (o->has_section &&
-        (o->section == POPLINER_SECTION_PLAN ? (printing & ~(unsigned)(SOLVE | EVALUATE)) != 0
-                                             : printing != 0))
-        return fail(error,
-                    "--section %s: is all that is printed; write it into a file with --output, or "
-                    "leave out the rest",
-                    popliner_section_name(o->section));
+    if (plan != NULL && splitting == (SOLVE | EVALUATE))
+        return fail(error, "%s: shows the stages of --solve or of --evaluate; give one of them",
+                    plan);
+    if (o->has_plot && o->has_section)
+        return fail(error, "--plot and --section exclude each other: write the section into a file "
+                           "with --output");
+    if ((o->has_plot || o->has_section) &&
+        (options_show_plan(o) ? printing != splitting : printing != 0))
+        return fail(error, "--%s %s: is all that is printed; leave out the rest%s", shown,
+                    given_value(g, shown),
+                    o->has_plot ? "" : ", or write the section into a file with --output");
+    if (o->has_plot && o->has_format)
+        return fail(error, "--plot: has no --format; --section gives its numbers");
     for (size_t i = 0; i < o->num_outputs; i++)
         for (size_t k = 0; k < i; k++)
             if (strcmp(o->outputs[i].path, o->outputs[k].path) == 0)
@@ -775,7 +818,7 @@ static popliner_status check_sections(const options *o, const given *g, popliner
 
 /* Whether each file that is written has a name of its own. */
 static popliner_status check_written(const options *o, popliner_error *error) {
-    const char *const others[] = {o->save_to_file, o->write_lp, o->write_mps};
+    const char *const others[] = {o->save_to_file, o->write_lp, o->write_mps, o->trace};
     for (size_t i = 0; i < o->num_outputs; i++)
         for (size_t k = 0; k < sizeof others / sizeof *others; k++)
             if (others[k] != NULL && strcmp(o->outputs[i].path, others[k]) == 0)
@@ -1078,8 +1121,9 @@ static popliner_status check(options *o, const given *g, popliner_error *error) 
         return fail(error, "nothing to do: give at least one of --solve, --evaluate, --diagnose, "
                            "--layer-breakdown, "
                            "--operation-breakdown, --memory-totals, --memory-affinity, "
-                           "--interlayer-communication, --section, --output, --save-to-file");
-    status = check_sections(o, g, error);
+                           "--interlayer-communication, --section, --output, --plot, --trace, "
+                           "--save-to-file");
+    status = check_shown(o, g, error);
     return status == POPLINER_OK ? check_format(o, error) : status;
 }
 

@@ -12,6 +12,7 @@
 #include "popliner/error.h"
 #include "popliner/operations.h"
 #include "popliner/pipeline.h"
+#include "popliner/plot.h"
 #include "popliner/report.h"
 #include "popliner/sections.h"
 
@@ -77,6 +78,9 @@ typedef struct options {
     popliner_section section;
     output_file outputs[MAX_REPEATS];
     size_t num_outputs;
+    const char *trace; /* a file */
+    bool has_plot;     /* one is printed */
+    popliner_plot plot;
     const char *html; /* the file of the page */
 
     popliner_format format;
@@ -149,6 +153,10 @@ void options_print_help(FILE *stream);
 
 /* The option that says which IPU each stage is on, or NULL if none does. */
 const char *options_map_name(const options *o);
+
+/* Whether --section or --plot show the stages of --solve or --evaluate, instead of what these print
+ * otherwise. */
+bool options_show_plan(const options *o);
 
 /* Whether the schedule is one whose early stages keep activations. */
 bool options_keep_activations(const options *o);

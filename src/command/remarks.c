@@ -112,8 +112,11 @@ static uint64_t limit_of(const request *r, size_t ipu) {
     return r->solver.max_stage_bytes;
 }
 
-/* Where IPUs differ, the largest tile of all does not say which of them is too small. */
+/* Where IPUs differ, the largest tile of all does not say which of them is too small: the first few
+ * are told. */
 static void tell_ipus_above_limits(session *s, const request *r, const popliner_plan *plan) {
+    enum { MOST_TOLD = 8 };
+    size_t num_above = 0;
     const popliner_plan_stage *stage;
     const popliner_plan_stage *earlier;
     for (size_t i = 0; (stage = popliner_plan_stage_at(plan, i)) != NULL; i++) {
@@ -122,13 +125,16 @@ static void tell_ipus_above_limits(session *s, const request *r, const popliner_
         while ((earlier = popliner_plan_stage_at(plan, first)) != stage &&
                earlier->ipu != stage->ipu)
             first++;
-        if (first == i && stage->peak_bytes > limit)
+        if (first == i && stage->peak_bytes > limit && ++num_above <= MOST_TOLD)
             log_message(&s->log, POPLINER_LEVEL_WARNING,
                         "The best effort needs %llu bytes on IPU %zu, %llu more than its limit of "
                         "%llu.",
                         (unsigned long long)stage->peak_bytes, stage->ipu,
                         (unsigned long long)(stage->peak_bytes - limit), (unsigned long long)limit);
     }
+    if (num_above > MOST_TOLD)
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "So it does on %zu more; the JSON has all stages.", num_above - MOST_TOLD);
 }
 
 /* Whether the costs forbid every stage that holds these units. */

@@ -69,8 +69,8 @@ static popliner_solver_options options_of(const session *s, const request *r, si
 }
 
 /* Options as the user gave them, or might. */
-static popliner_option_names names_of(const options *o) {
-    popliner_option_names names = command_names;
+static popliner_option_names replicas_names_of(const options *o) {
+    popliner_option_names names = names_of(o);
     if (o->num_ipus == 0) {
         names.max_stages = "--total-ipus";
         names.constraints[POPLINER_CONSTRAINT_MAX_STAGES] = "total-ipus";
@@ -83,7 +83,7 @@ static popliner_option_names names_of(const options *o) {
 static popliner_status explain(session *s, const request *r, popliner_replicas *replicas,
                                const popliner_certificate_input *names, popliner_error *error) {
     const popliner_replicas_summary *summary = popliner_replicas_get_summary(replicas);
-    const popliner_option_names own_names = names_of(&s->options);
+    const popliner_option_names own_names = replicas_names_of(&s->options);
     popliner_certificate_input input = *names;
     popliner_certificate *certificate = NULL;
     bool is_known = summary->closest < SIZE_MAX;
@@ -261,7 +261,7 @@ popliner_status replicas_print_profile(session *s, const request *r, popliner_er
     names.costs = costs;
     names.options = &r->solver;
     names.unit_names = r->unit_names;
-    names.option_names = &command_names;
+    names.option_names = &s->names;
     names.cycles_per_time_unit = 1;
     if (status == POPLINER_OK)
         status = print(s, r, replicas, &names, error);

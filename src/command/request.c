@@ -356,6 +356,35 @@ static popliner_status add_place(request *r, const char **rest, popliner_error *
     return POPLINER_OK;
 }
 
+/* Whether a stage can run there. */
+static bool has_ipu(const request *r, size_t ipu) {
+    const popliner_solver_options *o = &r->solver;
+    bool is_used = o->num_mapped_stages == 0 && ipu < o->max_stages;
+    for (size_t stage = 0; stage < o->num_mapped_stages; stage++)
+        is_used = is_used || o->device_map[stage] == ipu;
+    return is_used;
+}
+
+/* Refuses to place a unit where no stage can run. */
+static popliner_status check_placed_ipus(const request *r, const options *o,
+                                         popliner_error *error) {
+    const char *map = options_map_name(o);
+    sweep_range range = {.of_ipus = false};
+    popliner_status status = o->sweep == NULL ? POPLINER_OK : sweep_parse(o->sweep, &range, error);
+    for (size_t i = 0; status == POPLINER_OK && !range.of_ipus && i < r->solver.num_placements;
+         i++) {
+        const popliner_placement *it = &r->placements[i];
+        if (!has_ipu(r, it->ipu))
+            status = session_fail(error, POPLINER_ERROR_USAGE,
+                                  "--place %s=%zu: no stage can run on IPU %zu; see %s",
+                                  r->unit_names[it->unit], it->ipu, it->ipu,
+                                  map != NULL         ? map
+                                  : o->total_ipus > 0 ? "--total-ipus"
+                                                      : "--num-ipus");
+    }
+    return status;
+}
+
 static popliner_status parse_placements(request *r, const repeated *list, popliner_error *error) {
     popliner_status status = POPLINER_OK;
     size_t most = 0;
@@ -465,15 +494,6 @@ static popliner_status parse_speeds(request *r, const repeated *list, size_t num
     return status;
 }
 
-/* Whether a stage can run there. */
-static bool has_ipu(const request *r, size_t ipu) {
-    const popliner_solver_options *o = &r->solver;
-    bool is_used = o->num_mapped_stages == 0 && ipu < o->max_stages;
-    for (size_t stage = 0; stage < o->num_mapped_stages; stage++)
-        is_used = is_used || o->device_map[stage] == ipu;
-    return is_used;
-}
-
 /* Sets the speeds of the command line, and those of `file` (may be NULL) for other IPUs. */
 static popliner_status set_speeds(request *r, session *s, const popliner_costs_file_info *file,
                                   popliner_error *error) {
@@ -499,10 +519,6 @@ static popliner_status set_speeds(request *r, session *s, const popliner_costs_f
         if (r->ipu_speeds[i].millionths != POPLINER_SPEED_ONE)
             r->ipu_speeds[num_kept++] = r->ipu_speeds[i];
     o->num_ipu_speeds = num_kept;
-    if (status == POPLINER_OK && num_kept > 0 && request_shares_an_ipu(r))
-        status = session_fail(error, POPLINER_ERROR_USAGE,
-                              "stages cannot share an IPU where IPUs have speeds of "
-                              "their own; leave these out, or give speeds of 1 with --ipu-speed");
     return status;
 }
 
@@ -643,7 +659,8 @@ popliner_status request_check(const options *o, popliner_error *error) {
     popliner_analysis_options how = POPLINER_ANALYSIS_OPTIONS_INIT;
     how.layer_name_regex = o->layer_name_regex;
     how.first_layer_regex = o->inputs_regex_layer_0;
-    how.option_names = &command_names;
+    const popliner_option_names names = names_of(o);
+    how.option_names = &names;
     popliner_status status = popliner_analysis_options_check(&how, error);
     if (status == POPLINER_OK)
         status = take_objectives(&r, o, error);
@@ -722,6 +739,7 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
     popliner_status status = copies_limit(r, o, error);
     r->solver.slack_percent = o->slack_percent;
     r->solver.time_limit_seconds = o->time_limit_seconds;
+    r->solver.reserve = session_reserve(s);
     r->solver.min_units = min_units(r, o);
     r->solver.max_units = o->max_layers;
     r->solver.counted_units = r->counted_units;
@@ -749,6 +767,8 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
         status = parse_pairs(r, &o->together, error);
     if (status == POPLINER_OK)
         status = parse_placements(r, &o->place, error);
+    if (status == POPLINER_OK)
+        status = check_placed_ipus(r, o, error);
     if (status == POPLINER_OK)
         status = request_set_limits(r, s, limit_bytes, file, error);
     if (status == POPLINER_OK)

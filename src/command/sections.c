@@ -4,8 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/terminal.h"
 #include "command/written_files.h"
+#include "popliner/plot.h"
 #include "popliner/sections.h"
+#include "popliner/trace.h"
 
 static popliner_status make_text(session *s, popliner_section section,
                                  const popliner_certificate *certificate, popliner_format format,
@@ -15,11 +18,19 @@ static popliner_status make_text(session *s, popliner_section section,
                                  format, text, error);
 }
 
-popliner_status print_section(session *s, const popliner_certificate *certificate,
-                              popliner_error *error) {
+popliner_status print_shown(session *s, const popliner_certificate *certificate,
+                            popliner_error *error) {
+    const options *o = &s->options;
     char *text = NULL;
-    popliner_status status =
-        make_text(s, s->options.section, certificate, s->options.format, &text, error);
+    popliner_status status;
+    if (o->has_plot) {
+        const popliner_plot_options how = terminal_plot_options();
+        status = popliner_plot_text(s->analysis, o->plot,
+                                    session_memory_model(s, POPLINER_MEMORY_MODEL_FULL),
+                                    certificate, &how, &text, error);
+    } else {
+        status = make_text(s, o->section, certificate, o->format, &text, error);
+    }
     return status == POPLINER_OK ? session_print(text, error) : status;
 }
 
@@ -33,6 +44,18 @@ static popliner_format format_of(const char *path, popliner_format otherwise) {
            : strcmp(end, ".tsv") == 0  ? POPLINER_FORMAT_TSV
            : strcmp(end, ".json") == 0 ? POPLINER_FORMAT_JSON
                                        : otherwise;
+}
+
+static popliner_status write_trace(session *s, const popliner_certificate *certificate,
+                                   popliner_error *error) {
+    char *text = NULL;
+    popliner_status status =
+        popliner_trace_text(s->analysis, session_memory_model(s, POPLINER_MEMORY_MODEL_FULL),
+                            certificate, &text, error);
+    if (status == POPLINER_OK)
+        status = write_output_file(s->options.trace, text, strlen(text), error);
+    free(text);
+    return status;
 }
 
 popliner_status write_outputs(session *s, const popliner_certificate *certificate,
@@ -50,5 +73,8 @@ popliner_status write_outputs(session *s, const popliner_certificate *certificat
             status = write_output_file(output->path, text, strlen(text), error);
         free(text);
     }
+    if (status == POPLINER_OK && o->trace != NULL &&
+        (certificate != NULL || (!o->solve && o->evaluate == NULL)))
+        status = write_trace(s, certificate, error);
     return status;
 }

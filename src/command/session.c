@@ -59,6 +59,7 @@ static void on_step(void *user, const char *task, double seconds) {
 }
 
 void session_begin(session *s) {
+    s->names = names_of(&s->options);
     const options *o = &s->options;
     log_begin(&s->log,
               o->quiet     ? POPLINER_LEVEL_WARNING
@@ -166,7 +167,7 @@ popliner_status session_open(session *s, popliner_error *error) {
     how.num_threads = o->num_threads;
     how.ipu = o->ipu;
     how.listener = &s->listener;
-    how.option_names = &command_names;
+    how.option_names = &s->names;
     popliner_status status =
         o->load_from_file ? load_analysis(s, &how, error) : read_profile(s, &how, error);
     if (status != POPLINER_OK) {
@@ -193,53 +194,34 @@ popliner_memory_model session_memory_model(const session *s, popliner_memory_mod
     return otherwise;
 }
 
-popliner_status session_less_reserve(const session *s, uint64_t memory_bytes, uint64_t *limit_bytes,
-                                     popliner_error *error) {
-    uint64_t reserve = 0;
+popliner_reserve session_reserve(const session *s) {
     popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
+    popliner_reserve reserve = {0, 0};
     switch (s->options.reserve) {
     case RESERVE_NOTHING:
         break;
     case RESERVE_BYTES:
-        reserve = s->options.reserve_amount;
+        reserve.bytes = s->options.reserve_amount;
         break;
     case RESERVE_PERCENT:
-        reserve = (uint64_t)((double)memory_bytes * (double)s->options.reserve_amount / 10000.0);
+        reserve.percent_hundredths = s->options.reserve_amount;
         break;
     case RESERVE_GAPS:
         popliner_profile_get_info(popliner_analysis_profile(s->analysis), &info, NULL);
-        reserve = info.layout_gap_bytes;
+        reserve.bytes = info.layout_gap_bytes;
         break;
     }
-    if (reserve > memory_bytes)
-        return session_fail(error, POPLINER_ERROR_USAGE,
-                            "--reserve: %llu bytes are more than a tile has (%llu)",
-                            (unsigned long long)reserve, (unsigned long long)memory_bytes);
-    *limit_bytes = memory_bytes - reserve;
-    return POPLINER_OK;
+    return reserve;
 }
 
-bool session_memory_for_limit(const session *s, uint64_t limit_bytes, uint64_t *memory_bytes) {
-    const uint64_t most_bytes = INT64_MAX; /* of --mem-per-tile */
-    uint64_t too_little = 0;
-    uint64_t enough = limit_bytes > 0 ? limit_bytes : 1;
-    uint64_t left = 0;
-    popliner_error error;
-    while (session_less_reserve(s, enough, &left, &error) != POPLINER_OK || left < limit_bytes) {
-        if (enough > most_bytes / 2)
-            return false;
-        too_little = enough;
-        enough *= 2;
-    }
-    while (enough - too_little > 1) {
-        uint64_t middle = too_little + (enough - too_little) / 2;
-        if (session_less_reserve(s, middle, &left, &error) == POPLINER_OK && left >= limit_bytes)
-            enough = middle;
-        else
-            too_little = middle;
-    }
-    *memory_bytes = enough;
-    return true;
+popliner_status session_less_reserve(const session *s, uint64_t memory_bytes, uint64_t *limit_bytes,
+                                     popliner_error *error) {
+    const popliner_reserve reserve = session_reserve(s);
+    if (!popliner_reserve_limit(&reserve, memory_bytes, limit_bytes))
+        return session_fail(error, POPLINER_ERROR_USAGE,
+                            "--reserve: %llu bytes are more than a tile has (%llu)",
+                            (unsigned long long)*limit_bytes, (unsigned long long)memory_bytes);
+    return POPLINER_OK;
 }
 
 popliner_status session_limit(session *s, uint64_t *limit_bytes, popliner_error *error) {

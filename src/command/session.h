@@ -20,6 +20,7 @@ typedef struct session {
     interrupts interrupts;
     popliner_analysis *analysis;      /* NULL with --costs */
     popliner_calibration calibration; /* of --calibration */
+    popliner_option_names names;
     bool has_page;      /* --html was written */
     bool failed_softly; /* the answer was printed, but it is no success: exit status 1 */
 } session;
@@ -42,12 +43,12 @@ popliner_memory_model session_memory_model(const session *s, popliner_memory_mod
  * --reserve, which is told. */
 popliner_status session_limit(session *s, uint64_t *limit_bytes, popliner_error *error);
 
-/* What --reserve leaves of the memory of a tile. */
+/* What --reserve keeps free. */
+popliner_reserve session_reserve(const session *s);
+
+/* What that leaves of the memory of a tile. */
 popliner_status session_less_reserve(const session *s, uint64_t memory_bytes, uint64_t *limit_bytes,
                                      popliner_error *error);
-
-/* The smallest memory of a tile of which --reserve leaves so much; false if there is none. */
-bool session_memory_for_limit(const session *s, uint64_t limit_bytes, uint64_t *memory_bytes);
 
 /* Fills *error and returns its status. */
 popliner_status session_fail(popliner_error *error, popliner_status status, const char *format,

@@ -117,7 +117,7 @@ static popliner_status solve_several(session *s, const request *r, popliner_erro
         names.costs = costs;
         names.options = &r->solver;
         names.unit_names = r->unit_names;
-        names.option_names = &command_names;
+        names.option_names = &s->names;
         status = s->options.sweep != NULL ? sweep_print(s, costs, &r->solver, &names, error)
                                           : pareto_print(s, r, &names, error);
     }

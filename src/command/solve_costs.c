@@ -158,7 +158,7 @@ popliner_status solve_costs_and_print(session *s, popliner_error *error) {
         input.recompute = s->options.recompute;
         input.copies = r.asked.copies;
         input.unit_names = r.unit_names;
-        input.option_names = &command_names;
+        input.option_names = &s->names;
         input.time_unit = info->time_unit;
         input.cycles_per_time_unit = info->cycles_per_time_unit;
         input.cuts_per_unit = info->cuts_per_unit;

@@ -98,13 +98,32 @@ popliner_status check_program_files(const options *o, const char *read, const ch
     return status;
 }
 
+/* Whether two names, of which the second may be NULL, lead to one file that would be replaced. That
+ * names are not the same was seen before. */
+static bool is_one_file(const char *path, const char *other) {
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode) && is_same_file(&info, other);
+}
+
 popliner_status check_output_files(const options *o, const char *read, const char *also_read,
                                    popliner_error *error) {
-    popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < o->num_outputs; i++)
-        status = check_file("output", "the section", o->outputs[i].path, read, also_read, error);
+    const char *const others[] = {o->save_to_file, o->write_lp, o->write_mps, o->trace, o->html};
+    popliner_status status = check_file("trace", "the trace", o->trace, read, also_read, error);
     if (status == POPLINER_OK)
         status = check_file("html", "the page", o->html, read, also_read, error);
+    for (size_t i = 0; status == POPLINER_OK && i < o->num_outputs; i++) {
+        const char *path = o->outputs[i].path;
+        const char *twice = NULL;
+        status = check_file("output", "the section", path, read, also_read, error);
+        for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+            twice = is_one_file(path, others[k]) ? others[k] : twice;
+        for (size_t k = 0; k < i; k++)
+            twice = is_one_file(path, o->outputs[k].path) ? o->outputs[k].path : twice;
+        if (status == POPLINER_OK && twice != NULL)
+            status =
+                session_fail(error, POPLINER_ERROR_USAGE,
+                             "--output %s: something else is to be written into %s", path, twice);
+    }
     return status;
 }
 
@@ -172,21 +191,38 @@ static int replace_file(const char *path, mode_t old_mode, const char *bytes, si
     return fault;
 }
 
+/* Standard output or standard error, if a file is one of these under another name, as /dev/stdout
+ * is: it is not replaced, nor begun anew. -1: neither. */
+static int standard_stream(const struct stat *info) {
+    for (int file = STDOUT_FILENO; file <= STDERR_FILENO; file++) {
+        struct stat stream;
+        if (fstat(file, &stream) == 0 && stream.st_dev == info->st_dev &&
+            stream.st_ino == info->st_ino)
+            return file;
+    }
+    return -1;
+}
+
 popliner_status write_output_file(const char *path, const char *bytes, size_t length,
                                   popliner_error *error) {
     struct stat info;
+    struct stat link;
     bool is_there = stat(path, &info) == 0;
+    bool is_dangling = !is_there && lstat(path, &link) == 0;
+    int stream = is_there ? standard_stream(&info) : -1;
+    /* what a link leads to is replaced, or made, not the link; in place of a file without a name
+     * nothing can be put */
+    char *real = is_there && S_ISREG(info.st_mode) ? realpath(path, NULL) : NULL;
     int fault = 0;
-    if (is_there && !S_ISREG(info.st_mode)) { /* a pipe, or a terminal */
-        int file = open(path, O_WRONLY | O_CLOEXEC);
+    if (stream >= 0 || is_dangling || (is_there && real == NULL)) {
+        int file =
+            stream >= 0 ? dup(stream) : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
         fault = file < 0 ? errno : fill_file(file, false, bytes, length);
     } else {
-        /* what a link leads to is replaced, not the link */
-        char *real = is_there ? realpath(path, NULL) : NULL;
         fault =
             replace_file(real == NULL ? path : real, is_there ? info.st_mode : 0, bytes, length);
-        free(real);
     }
+    free(real);
     if (fault == 0)
         return POPLINER_OK;
     return session_fail(error, POPLINER_ERROR_OUTPUT, "%s cannot be written: %s", path,

@@ -18,11 +18,11 @@ popliner_status check_stored_file(const options *o, const char *profile, const c
 popliner_status check_program_files(const options *o, const char *read, const char *also_read,
                                     popliner_error *error);
 
-/* The same for the files of --output. */
+/* The same for the files of --output and --trace. */
 popliner_status check_output_files(const options *o, const char *read, const char *also_read,
                                    popliner_error *error);
 
-/* Writes a file of --output: a regular file holds what it held before until all is written, and
+/* Writes one of these: a regular file holds what it held before until all is written, and
  * keeps its mode. Errors: OUTPUT. */
 popliner_status write_output_file(const char *path, const char *bytes, size_t length,
                                   popliner_error *error);

@@ -35,7 +35,10 @@ struct popliner_costs {
     pl_peak_parts_function peak_parts; /* NULL: not known */
     bool shared_peak_never_shrinks;
     bool shared_peak_is_quick;
-    void *owned_user; /* shared_peak_user where it is the table's */
+    void *owned_user;     /* shared_peak_user where it is the table's */
+    uint64_t *item_uses;  /* [num_units], of pl_shared_items */
+    uint64_t *item_bytes; /* [num_items] */
+    size_t num_items;
 };
 
 /* The numbers in a triangle. */
@@ -77,6 +80,13 @@ popliner_status popliner_costs_create(size_t num_units, size_t max_stages, popli
     return POPLINER_OK;
 }
 
+static void forget_items(popliner_costs *costs) {
+    free(costs->item_uses);
+    free(costs->item_bytes);
+    costs->item_uses = costs->item_bytes = NULL;
+    costs->num_items = 0;
+}
+
 void popliner_costs_free(popliner_costs *costs) {
     if (costs == NULL)
         return;
@@ -87,6 +97,7 @@ void popliner_costs_free(popliner_costs *costs) {
     free(costs->cuts_bytes);
     free(costs->cycles);
     free(costs->owned_user);
+    forget_items(costs);
     free(costs);
 }
 
@@ -416,6 +427,7 @@ void popliner_costs_set_shared_peak(popliner_costs *costs, popliner_shared_peak_
     costs->shared_peak_user = user;
     costs->peak_parts = NULL;
     costs->shared_peak_is_quick = false;
+    forget_items(costs);
 }
 
 void pl_costs_set_peak_parts(popliner_costs *costs, pl_peak_parts_function parts) {
@@ -433,6 +445,25 @@ pl_peak_parts pl_costs_peak_parts(const popliner_costs *costs, const popliner_in
         popliner_costs_peak(costs, stage->first_unit, stage->last_unit, stage->stages_to_end);
     bool is_added = pl_costs_adds_shared_peaks(costs);
     return (pl_peak_parts){is_added ? peak_bytes : 0, is_added ? 0 : peak_bytes};
+}
+
+popliner_status pl_costs_set_shared_items(popliner_costs *costs, const pl_shared_items *items,
+                                          popliner_error *error) {
+    forget_items(costs);
+    costs->item_uses = pl_new_array(costs->num_units, sizeof *costs->item_uses);
+    costs->item_bytes = pl_new_array(items->num_items, sizeof *costs->item_bytes);
+    if (costs->item_uses == NULL || costs->item_bytes == NULL) {
+        forget_items(costs);
+        return pl_fail_memory(error, "what units share");
+    }
+    memcpy(costs->item_uses, items->uses, costs->num_units * sizeof *items->uses);
+    memcpy(costs->item_bytes, items->bytes, items->num_items * sizeof *items->bytes);
+    costs->num_items = items->num_items;
+    return POPLINER_OK;
+}
+
+pl_shared_items pl_costs_shared_items(const popliner_costs *costs) {
+    return (pl_shared_items){costs->item_uses, costs->item_bytes, costs->num_items};
 }
 
 void pl_costs_promise_quick_shared_peak(popliner_costs *costs) {

@@ -113,6 +113,23 @@ void pl_costs_set_peak_parts(popliner_costs *costs, pl_peak_parts_function parts
  * added up, own ones only. */
 pl_peak_parts pl_costs_peak_parts(const popliner_costs *costs, const popliner_interval *stage);
 
+/* What several units may use, and an IPU with any of them needs once. */
+enum { PL_MOST_SHARED_ITEMS = 64 };
+typedef struct pl_shared_items {
+    const uint64_t *uses;  /* [units]: a bit for each item that the unit uses */
+    const uint64_t *bytes; /* [num_items] */
+    size_t num_items;
+} pl_shared_items;
+
+/* Promises that stages on one IPU never need less than the sum of their own bytes (peak parts) and,
+ * once, the bytes of each item that one of their units uses. To be set after the peak parts.
+ * Copies. Errors: MEMORY. */
+popliner_status pl_costs_set_shared_items(popliner_costs *costs, const pl_shared_items *items,
+                                          popliner_error *error);
+
+/* Those that are set; num_items is 0 if none are. Borrowed. */
+pl_shared_items pl_costs_shared_items(const popliner_costs *costs);
+
 /* Whether the peaks of stages on one IPU are added up, without asking anybody. */
 bool pl_costs_adds_shared_peaks(const popliner_costs *costs);
 

@@ -28,7 +28,9 @@ const pl_known_keys pl_costs_json_keys[] = {
                                 3,
                                 {"first", "last", "memory", "cycles", "stash", "inputs", "variants",
                                  "recompute_cycles"}},
-    [PL_COSTS_KEYS_DEVICES] = {"devices", 0, {"count", "memory", "memories", "speeds", "bandwidth", "links"}},
+    [PL_COSTS_KEYS_DEVICES] = {"devices",
+                               0,
+                               {"count", "memory", "memories", "speeds", "bandwidth", "links"}},
     [PL_COSTS_KEYS_VARIANT] = {"variant", 1, {"name", "memory", "cycles", "stash"}},
 };
 const size_t pl_num_costs_json_keys = sizeof pl_costs_json_keys / sizeof *pl_costs_json_keys;

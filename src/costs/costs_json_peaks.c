@@ -144,6 +144,39 @@ static pl_peak_parts peak_parts(const void *user, const popliner_interval *stage
     return parts;
 }
 
+/* Tells what units share in that region: the largest of it, if it is too much for all. */
+static popliner_status set_items(pl_costs_json *r) {
+    const pl_additive_costs *a = &r->file->additive;
+    size_t region = largest_region(a, r->num_units);
+    uint64_t bytes[PL_MOST_SHARED_ITEMS];
+    pl_shared_items items = {.bytes = bytes};
+    uint64_t *uses = pl_new_array(r->num_units, sizeof *uses);
+    bool *is_taken = pl_new_array(a->num_shared, sizeof *is_taken);
+    popliner_status status = POPLINER_OK;
+    if (uses == NULL || is_taken == NULL)
+        status = pl_costs_json_fail_memory(r);
+    while (status == POPLINER_OK && items.num_items < PL_MOST_SHARED_ITEMS) {
+        size_t largest = a->num_shared;
+        for (size_t k = 0; k < a->num_shared; ++k)
+            if (!is_taken[k] && a->shared[k].bytes[region] > 0 &&
+                (largest == a->num_shared ||
+                 a->shared[k].bytes[region] > a->shared[largest].bytes[region]))
+                largest = k;
+        if (largest == a->num_shared)
+            break;
+        is_taken[largest] = true;
+        for (size_t u = 0; u < a->shared[largest].num_units; ++u)
+            uses[a->shared[largest].units[u]] |= (uint64_t)1 << items.num_items;
+        bytes[items.num_items++] = a->shared[largest].bytes[region];
+    }
+    items.uses = uses;
+    if (status == POPLINER_OK && items.num_items > 0)
+        status = pl_costs_set_shared_items(r->file->costs, &items, r->json.error);
+    free(uses);
+    free(is_taken);
+    return status;
+}
+
 popliner_status pl_costs_json_fill_additive(pl_costs_json *r) {
     pl_additive_costs *a = &r->file->additive;
     popliner_costs *costs = r->file->costs;
@@ -180,5 +213,5 @@ popliner_status pl_costs_json_fill_additive(pl_costs_json *r) {
     popliner_costs_set_shared_peak(costs, shared_peak, r->file, !recomputes);
     pl_costs_set_peak_parts(costs, peak_parts);
     pl_costs_promise_quick_shared_peak(costs);
-    return status;
+    return status == POPLINER_OK ? set_items(r) : status;
 }

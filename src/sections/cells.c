@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/json_text.h"
+#include "base/quoting.h"
 #include "show/packed.h"
 
 void pl_cells_add(pl_cells *cells, pl_cell cell) {
@@ -79,7 +79,7 @@ static void write_texts(const pl_cells *cells, size_t column, size_t num_columns
         size_t *own = &place[cell->value.number];
         if (*own == 0) {
             pl_text_add(text, num_names > 0 ? "," : "");
-            pl_json_add_text(text, cells->names.items[cell->value.number]);
+            pl_quote_json(text, cells->names.items[cell->value.number]);
             *own = ++num_names;
         }
         pl_packed_number(&packed, *own);
@@ -102,7 +102,7 @@ static void write_value(const pl_cells *cells, const pl_cell *cell, pl_text *tex
         pl_text_add(text, cell->value.number != 0 ? "true" : "false");
         break;
     case PL_CELL_TEXT:
-        pl_json_add_text(text, cells->names.items[cell->value.number]);
+        pl_quote_json(text, cells->names.items[cell->value.number]);
         break;
     case PL_CELL_SIGNED:
         pl_text_format(text, "%" PRId64, cell->value.signed_number);

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sections/sections.h"
 
+#include "memory/chain_data.h"
 #include "show/certificate_data.h"
 
 /* What the IPU of a stage needs over all tiles. */
@@ -15,6 +16,14 @@ static void add_sums(const popliner_stage_detail *d, pl_sheet *sheet) {
     for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++)
         pl_sheet_number(sheet, bytes[i]);
     pl_sheet_signed(sheet, d->correction_bytes);
+}
+
+/* PopLiner's model does not know what compiling adds: nothing is certain there. */
+static void add_bound(pl_sheet *sheet, bool has_needs, uint64_t bytes) {
+    if (has_needs)
+        pl_sheet_number(sheet, bytes);
+    else
+        pl_sheet_none(sheet);
 }
 
 popliner_status pl_section_plan(const pl_section_source *source, pl_sheet *sheet,
@@ -50,6 +59,7 @@ popliner_status pl_section_plan(const pl_section_source *source, pl_sheet *sheet
         "cut_bytes",
     };
     const popliner_certificate *c = source->certificate;
+    const bool has_needs = c->input.chain->model->follows_account;
     (void)error;
     pl_sheet_begin(sheet, sheet->format, "plan", columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < c->plan.num_stages; i++) {
@@ -65,12 +75,13 @@ popliner_status pl_section_plan(const pl_section_source *source, pl_sheet *sheet
         pl_sheet_number(sheet, need_bytes);
         pl_sheet_signed(sheet, need_bytes > limit_bytes ? -(int64_t)(need_bytes - limit_bytes)
                                                         : (int64_t)(limit_bytes - need_bytes));
-        pl_sheet_text(sheet, popliner_verdict_text(popliner_verdict_of(d, limit_bytes)));
+        pl_sheet_text(sheet, has_needs ? popliner_verdict_text(popliner_verdict_of(d, limit_bytes))
+                                       : NULL);
         pl_sheet_number(sheet, d->tile);
         pl_sheet_number(sheet, d->tile_bytes);
         pl_sheet_number(sheet, d->step);
-        pl_sheet_number(sheet, d->need_bytes[POPLINER_NEED_LEAST]);
-        pl_sheet_number(sheet, d->need_bytes[POPLINER_NEED_MOST]);
+        add_bound(sheet, has_needs, d->need_bytes[POPLINER_NEED_LEAST]);
+        add_bound(sheet, has_needs, d->need_bytes[POPLINER_NEED_MOST]);
         add_sums(d, sheet);
         if (c->input.has_cycles)
             pl_sheet_number(sheet, stage->cycles);

@@ -139,8 +139,8 @@ static char **make_columns(const pl_tiles_table *table, size_t *count) {
         "ipu",
         "live_bytes",
         "always_live_bytes",
-        "total_bytes",
         "not_always_live_peak_bytes",
+        "total_bytes",
         "total_including_gaps_bytes",
     };
     enum { NUM_FIXED = sizeof fixed / sizeof *fixed };
@@ -165,8 +165,8 @@ static char **make_columns(const pl_tiles_table *table, size_t *count) {
 
 popliner_status pl_section_tiles(const pl_section_source *source, pl_sheet *sheet,
                                  popliner_error *error) {
-    static const size_t measures[] = {PL_TILES_LIVE, PL_TILES_ALWAYS_LIVE, PL_TILES_TOTAL,
-                                      PL_TILES_NOT_ALWAYS_LIVE, PL_TILES_WITH_GAPS};
+    static const size_t measures[] = {PL_TILES_LIVE, PL_TILES_ALWAYS_LIVE, PL_TILES_NOT_ALWAYS_LIVE,
+                                      PL_TILES_TOTAL, PL_TILES_WITH_GAPS};
     popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
     pl_tiles_table table = {0};
     char **columns = NULL;

@@ -6,11 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/json_text.h"
+#include "base/quoting.h"
 #include "base/utf8.h"
 #include "show/report_parts.h"
-
-static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
 
 /* A field is within quotes if it has to be. */
 static void add_csv(pl_text *text, const char *value) {
@@ -21,7 +19,7 @@ static void add_csv(pl_text *text, const char *value) {
         size_t length = pl_utf8_decode(value, &c);
         bool is_space = c == '\t' || c == '\r' || c == '\n';
         if (length == 0 || (pl_utf8_is_control(c) && !is_space))
-            pl_text_add(text, replacement);
+            pl_text_add(text, PL_REPLACEMENT);
         else
             pl_text_append(text, value, length);
         if (c == '"')
@@ -41,7 +39,7 @@ static void add_tsv(pl_text *text, const char *value) {
                               : c == '\\' ? "\\\\"
                                           : NULL;
         if (length == 0 || (pl_utf8_is_control(c) && escaped == NULL))
-            pl_text_add(text, replacement);
+            pl_text_add(text, PL_REPLACEMENT);
         else if (escaped != NULL)
             pl_text_add(text, escaped);
         else
@@ -52,7 +50,7 @@ static void add_tsv(pl_text *text, const char *value) {
 
 static void add_field(pl_sheet *sheet, const char *value) {
     if (sheet->format == POPLINER_FORMAT_JSON)
-        pl_json_add_text(&sheet->text, value);
+        pl_quote_json(&sheet->text, value);
     else if (sheet->format == POPLINER_FORMAT_CSV)
         add_csv(&sheet->text, value);
     else
@@ -68,7 +66,7 @@ static void begin_value(pl_sheet *sheet) {
     pl_text *text = &sheet->text;
     if (sheet->format == POPLINER_FORMAT_JSON) {
         pl_text_add(text, sheet->column > 0 ? ", " : sheet->num_rows > 0 ? ",\n{" : "\n{");
-        pl_json_add_text(text, sheet->columns[sheet->column]);
+        pl_quote_json(text, sheet->columns[sheet->column]);
         pl_text_add(text, ": ");
     } else if (sheet->column > 0) {
         pl_text_add(text, sheet->format == POPLINER_FORMAT_CSV ? "," : "\t");
@@ -89,7 +87,7 @@ static void begin_packed(pl_sheet *sheet) {
     pl_text_add(&sheet->text, "{\"columns\":[");
     for (size_t i = 0; i < sheet->num_columns; i++) {
         pl_text_add(&sheet->text, i > 0 ? "," : "");
-        pl_json_add_text(&sheet->text, sheet->columns[i]);
+        pl_quote_json(&sheet->text, sheet->columns[i]);
     }
     pl_text_add(&sheet->text, "]");
 }

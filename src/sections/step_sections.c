@@ -4,11 +4,13 @@
 #include "sections/sections.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/names.h"
 #include "memory/chain_data.h"
+#include "memory/code.h"
 #include "model/operations_data.h"
 #include "popliner/liveness.h"
 #include "profile/profile_data.h"
@@ -147,8 +149,10 @@ static popliner_status find_places(const pl_section_source *source, places *own,
     return POPLINER_OK;
 }
 
-/* The vertices of the compute set that a program executes, and their state. */
-static void add_vertices(const popliner_profile *p, size_t compute_set, pl_sheet *sheet) {
+/* The vertices of the compute set that a program executes, and their state: what the compiler tells
+ * of it where the memory model takes that, as that of operations is. */
+static void add_vertices(const pl_section_source *source, size_t compute_set, pl_sheet *sheet) {
+    const popliner_profile *p = source->profile;
     popliner_compute_set told = POPLINER_COMPUTE_SET_INIT;
     uint64_t state_bytes = 0;
     if (compute_set == SIZE_MAX) {
@@ -157,10 +161,15 @@ static void add_vertices(const popliner_profile *p, size_t compute_set, pl_sheet
         return;
     }
     popliner_profile_compute_set(p, compute_set, &told, NULL);
-    for (size_t i = 0; i < told.num_vertex_types; i++) {
-        popliner_vertices vertices = POPLINER_VERTICES_INIT;
-        popliner_profile_vertices(p, compute_set, i, &vertices, NULL);
-        state_bytes += vertices.state_bytes;
+    if (pl_takes_told_state(source->chain->model, p)) {
+        state_bytes = pl_series_sum(p, p->compute_set_state[compute_set]) +
+                      pl_series_sum(p, p->compute_set_descriptors[compute_set]);
+    } else {
+        for (size_t i = 0; i < told.num_vertex_types; i++) {
+            popliner_vertices vertices = POPLINER_VERTICES_INIT;
+            popliner_profile_vertices(p, compute_set, i, &vertices, NULL);
+            state_bytes += vertices.state_bytes;
+        }
     }
     pl_sheet_number(sheet, told.num_vertices);
     pl_sheet_number(sheet, state_bytes);
@@ -210,7 +219,10 @@ popliner_status pl_section_programs(const pl_section_source *source, pl_sheet *s
         pl_sheet_number(sheet, program.num_children);
         pl_sheet_index(sheet, program.called_program);
         pl_sheet_index(sheet, program.compute_set);
-        pl_sheet_number(sheet, program.num_repeats);
+        if (strcmp(program.type_name, "RepeatWhile") == 0) /* nothing tells */
+            pl_sheet_none(sheet);
+        else
+            pl_sheet_number(sheet, program.num_repeats);
         if (cycles_name(program.cycles_source) == NULL)
             pl_sheet_none(sheet);
         else
@@ -218,7 +230,7 @@ popliner_status pl_section_programs(const pl_section_source *source, pl_sheet *s
         pl_sheet_text(sheet, cycles_name(program.cycles_source));
         pl_sheet_number(sheet, pl_series_sum(p, p->program_control_code[i]));
         pl_sheet_number(sheet, pl_series_sum(p, p->program_exchange_code[i]));
-        add_vertices(p, program.compute_set, sheet);
+        add_vertices(source, program.compute_set, sheet);
         pl_sheet_index(sheet, pl_walk_index(own.first_step[i]));
         pl_sheet_number(sheet, own.num_steps[i]);
         pl_sheet_index(sheet, operation);

@@ -41,22 +41,27 @@ typedef struct rows {
 /* The row of a piece, which is made when it is met first; NULL without memory. */
 static row *row_of(rows *own, const popliner_profile *p, size_t variable) {
     uint32_t unlowered = p->variable_unlowered[variable];
-    uint32_t *place = &own->first[unlowered == PL_NONE ? p->num_unlowered : unlowered];
-    for (uint32_t i = *place; i != PL_NONE; i = own->items[i].next) {
-        if (own->items[i].category == p->variable_category[variable])
-            return &own->items[i];
+    uint8_t category = p->variable_category[variable];
+    uint32_t *first = &own->first[unlowered == PL_NONE ? p->num_unlowered : unlowered];
+    uint32_t before = PL_NONE; /* by category, in the order of the file */
+    uint32_t next = *first;
+    while (next != PL_NONE && own->items[next].category < category) {
+        before = next;
+        next = own->items[next].next;
     }
+    if (next != PL_NONE && own->items[next].category == category)
+        return &own->items[next];
     if (!pl_grow(&own->items, &own->capacity, own->count + 1, sizeof *own->items))
         return NULL;
     own->items[own->count] = (row){
         .unlowered = unlowered,
-        .category = p->variable_category[variable],
+        .category = category,
         .is_always_live = true,
-        .next = *place,
+        .next = next,
         .last_tile = PL_NONE,
         .first_step = PL_NONE,
     };
-    *place = (uint32_t)own->count;
+    *(before == PL_NONE ? first : &own->items[before].next) = (uint32_t)own->count;
     return &own->items[own->count++];
 }
 
@@ -99,6 +104,8 @@ static popliner_status gather(rows *own, const popliner_profile *p, popliner_err
         own->first[i] = PL_NONE;
     size_t tile = 0;
     for (size_t v = 0; v < p->num_variables; v++) {
+        if (p->variable_size_bytes[v] == 0) /* not allocated: it is nowhere */
+            continue;
         row *r = row_of(own, p, v);
         tile = pl_profile_tile_from(p, v, tile);
         if (r == NULL)
@@ -122,6 +129,8 @@ static popliner_status mark_units(rows *own, const pl_section_source *source,
             status = pl_fail_memory(error, "the variables");
     }
     for (size_t v = 0; status == POPLINER_OK && v < p->num_variables; v++) {
+        if (p->variable_size_bytes[v] == 0)
+            continue;
         row *r = row_of(own, p, v);
         /* pieces of a tensor mostly have one set, which is then marked once */
         if (usage.variable_set[v] == r->set)

@@ -475,6 +475,9 @@ static void add_proof(const popliner_certificate *c, pl_text *text) {
     for (size_t i = 0; i < plan->num_values; i++)
         add_value(c, i, text);
     pl_text_add(text, ".\n");
+    if (plan->status == POPLINER_PLAN_OPTIMAL && plan->is_stopped)
+        pl_text_add(text, "Others may be as good: there was no time to find the one with the "
+                          "earliest cuts.\n");
 }
 
 /* Where most memory is needed, at which step and for what. */
@@ -584,6 +587,20 @@ void pl_certificate_word_constraint(const popliner_certificate *certificate,
     }
 }
 
+/* What has to be given so that so much is left, and what of it is not. */
+static void add_memory(const popliner_certificate *c, uint64_t limit_bytes, const char *unit,
+                       pl_text *text) {
+    const popliner_reserve *reserve = &c->input.options->reserve;
+    uint64_t memory_bytes = limit_bytes;
+    bool is_known = popliner_reserve_memory(reserve, limit_bytes, &memory_bytes);
+    pl_text_format(text, "%" PRIu64 "%s", memory_bytes, unit);
+    if (!is_known)
+        pl_text_format(text, " (plus what %s keeps free)", c->input.option_names.reserve);
+    else if (memory_bytes > limit_bytes)
+        pl_text_format(text, " (of which %s keeps %" PRIu64 " free)", c->input.option_names.reserve,
+                       memory_bytes - limit_bytes);
+}
+
 /* One of the changes that are enough: "without place 3=0". */
 static void add_remedy(const popliner_certificate *c, const popliner_remedy *remedy,
                        pl_text *text) {
@@ -591,11 +608,13 @@ static void add_remedy(const popliner_certificate *c, const popliner_remedy *rem
     const popliner_constraint *constraint = &remedy->constraint;
     switch (remedy->kind) {
     case POPLINER_REMEDY_IPU_LIMIT:
-        pl_text_format(text, "with %" PRIu64 " bytes on IPU %zu%s%s", remedy->bytes, remedy->ipu,
-                       *names.max_stage_bytes_note != '\0' ? " " : "", names.max_stage_bytes_note);
+        pl_text_format(text, "with IPU %zu of ", remedy->ipu);
+        add_memory(c, remedy->bytes, " bytes", text);
         break;
     case POPLINER_REMEDY_EVERY_LIMIT:
         pl_text_format(text, "with %" PRIu64 " bytes more on every IPU", remedy->bytes);
+        if (c->input.options->reserve.percent_hundredths > 0)
+            pl_text_format(text, " beside what %s keeps free", names.reserve);
         break;
     case POPLINER_REMEDY_CONSTRAINT:
         if (pl_remedy_has_number(remedy)) {
@@ -605,6 +624,14 @@ static void add_remedy(const popliner_certificate *c, const popliner_remedy *rem
         }
         pl_text_add(text, "without ");
         pl_certificate_word_constraint(c, constraint, text);
+        break;
+    case POPLINER_REMEDY_CUT_RUN:
+        pl_text_add(text, "without ");
+        pl_certificate_word_constraint(c, constraint, text);
+        pl_text_format(text, " to %s", c->input.unit_names[remedy->last_unit]);
+        if (remedy->enough_unit != SIZE_MAX)
+            pl_text_format(text, " (a cut after %s is enough)",
+                           c->input.unit_names[remedy->enough_unit]);
         break;
     case POPLINER_REMEDY_WITHOUT_MAP:
         pl_text_format(text, "with %s %zu instead of %s", names.max_stages, remedy->number,
@@ -665,16 +692,22 @@ static void add_other_remedies(const popliner_certificate *c, pl_text *text) {
 static void add_remedies(const popliner_certificate *c, pl_text *text) {
     const popliner_infeasibility *why = &c->plan.infeasibility;
     const popliner_option_names names = c->input.option_names;
-    if (why->enough_bytes > 0)
-        pl_text_format(text, "Enough would be %s %" PRIu64 "%s%s", names.max_stage_bytes,
-                       why->enough_bytes, *names.max_stage_bytes_note != '\0' ? " " : "",
-                       names.max_stage_bytes_note);
+    if (why->enough_bytes > 0) {
+        pl_text_format(text, "Enough would be %s ", names.max_stage_bytes);
+        add_memory(c, why->enough_bytes, "", text);
+        if (why->enough_bytes_bound > 0 && why->enough_bytes_bound < why->enough_bytes) {
+            pl_text_add(text, " (at least ");
+            add_memory(c, why->enough_bytes_bound, "", text);
+            pl_text_add(text, " is needed)");
+        }
+    }
     if (why->enough_stages > 0)
         pl_text_format(text, "%s%s %zu", why->enough_bytes > 0 ? ", or " : "Enough would be ",
                        names.max_stages, why->enough_stages);
     if (why->enough_bytes > 0 || why->enough_stages > 0)
         pl_text_add(text, ".\n");
-    if (why->enough_stages == 0 && c->input.options->num_mapped_stages == 0 && !c->plan.is_stopped)
+    if (why->obstacle != POPLINER_OBSTACLE_CONSTRAINTS && why->enough_stages == 0 &&
+        c->input.options->num_mapped_stages == 0 && !c->plan.is_stopped)
         pl_text_add(text, "No number of IPUs would be enough.\n");
     add_other_remedies(c, text);
 }
@@ -723,7 +756,7 @@ static void add_obstacle(const popliner_certificate *c, pl_text *text) {
         return;
     case POPLINER_OBSTACLE_CONSTRAINTS:
         add_contradiction(c, text);
-        return;
+        break;
     case POPLINER_OBSTACLE_UNIT:
     case POPLINER_OBSTACLE_PLACE:
         pl_text_format(text,

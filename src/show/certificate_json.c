@@ -221,7 +221,7 @@ static json_t *left_out_json(const popliner_certificate *c) {
 /* A change that is enough. */
 static json_t *remedy_json(const popliner_certificate *c, const popliner_remedy *remedy) {
     static const char *const kinds[] = {"ipu_limit", "every_limit", "constraint",
-                                        "without_device_map"};
+                                        "without_device_map", "cut_run"};
     json_t *json = json_object();
     bool done = put(json, "change", json_string(kinds[remedy->kind]));
     switch (remedy->kind) {
@@ -237,6 +237,16 @@ static json_t *remedy_json(const popliner_certificate *c, const popliner_remedy 
         done = put(json, "number",
                    pl_remedy_has_number(remedy) ? json_integer((json_int_t)remedy->number)
                                                 : json_null()) &&
+               done;
+        break;
+    case POPLINER_REMEDY_CUT_RUN:
+        done = put(json, "constraint", constraint_json(c, &remedy->constraint)) && done;
+        done =
+            put(json, "last", pl_report_json_text(c->input.unit_names[remedy->last_unit])) && done;
+        done = put(json, "enough",
+                   remedy->enough_unit == SIZE_MAX
+                       ? json_null()
+                       : pl_report_json_text(c->input.unit_names[remedy->enough_unit])) &&
                done;
         break;
     case POPLINER_REMEDY_WITHOUT_MAP:
@@ -285,9 +295,11 @@ json_t *pl_certificate_infeasibility_json(const popliner_certificate *c) {
     }
     if (why->obstacle == POPLINER_OBSTACLE_PLACE)
         done = put(json, "fits_on_ipu", json_integer((json_int_t)why->fitting_ipu)) && done;
-    if (has_unit || why->obstacle == POPLINER_OBSTACLE_CAPACITY) {
+    if (has_unit || why->obstacle == POPLINER_OBSTACLE_CAPACITY)
+        done = put(json, "enough_mem_per_tile", count_or_null(why->enough_bytes)) && done &&
+               put(json, "needed_mem_per_tile", count_or_null(why->enough_bytes_bound));
+    if (why->obstacle != POPLINER_OBSTACLE_UNKNOWN) {
         done = put(json, "enough_num_ipus", count_or_null(why->enough_stages)) && done;
-        done = put(json, "enough_mem_per_tile", count_or_null(why->enough_bytes)) && done;
         done = put(json, "remedies", remedies_json(c)) && done;
         done = put(json, "left_out_together", left_out_json(c)) && done;
         done = put(json, "has_all_remedies", json_boolean(why->has_all_remedies)) && done;
@@ -404,6 +416,20 @@ static json_t *copies_json(const popliner_certificate *c) {
     return pl_report_whole(list, done);
 }
 
+/* How many IPUs there may be, or those that the device map names. */
+static size_t num_ipus(const popliner_solver_options *o) {
+    size_t count = 0;
+    if (o->num_mapped_stages == 0)
+        return o->max_stages;
+    for (size_t stage = 0; stage < o->num_mapped_stages; stage++) {
+        size_t first = 0;
+        while (o->device_map[first] != o->device_map[stage])
+            first++;
+        count += first == stage;
+    }
+    return count;
+}
+
 static json_t *options_json(const popliner_certificate *c) {
     static const char *const risks[] = {
         [POPLINER_NEED_EXPECTED] = "expected",
@@ -416,8 +442,7 @@ static json_t *options_json(const popliner_certificate *c) {
     json_t *json = json_object();
     json_t *limit = o->max_stage_bytes >= INT64_MAX ? json_null()
                                                     : json_integer((json_int_t)o->max_stage_bytes);
-    bool done =
-        put(json, "num_ipus", is_mapped ? json_null() : json_integer((json_int_t)o->max_stages));
+    bool done = put(json, "num_ipus", json_integer((json_int_t)num_ipus(o)));
     done = put(json, "device_map",
                is_mapped ? numbers_json(o->device_map, o->num_mapped_stages) : json_null()) &&
            done;

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/json_text.h"
+#include "base/quoting.h"
 #include "costs/pipeline.h"
 #include "costs/triangle.h"
 #include "memory/chain_data.h"
@@ -30,7 +30,7 @@ void pl_page_add_text(pl_text *text, const char *value) {
     if (value == NULL)
         pl_text_add(text, "null");
     else
-        pl_json_add_text(text, value);
+        pl_quote_json(text, value);
 }
 
 /* A member that each of some items has. */

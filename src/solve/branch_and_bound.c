@@ -198,8 +198,9 @@ static bool is_allowed(const search *s, size_t stage) {
     uint64_t cycles = 0;
     for (size_t other = 0; other <= stage; ++other)
         if (is_of(s, other, p->first_on_ipu[stage]))
-            cycles += popliner_costs_cycles(p->costs, s->stages[other].first_unit,
-                                            s->stages[other].last_unit);
+            cycles =
+                pl_add_or_never(cycles, pl_problem_cycles(p, other, s->stages[other].first_unit,
+                                                          s->stages[other].last_unit));
     if (cycles > s->filter->max_cycles)
         return false;
     for (size_t i = 0; i < p->options->num_pairs; ++i) {

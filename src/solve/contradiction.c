@@ -164,8 +164,8 @@ static popliner_status is_possible_anywhere(selection *s, bool *possible, poplin
     for (size_t i = 0; i < s->count; ++i)
         cut_and_sizes[i] = s->constraints[i].kind != POPLINER_CONSTRAINT_PAIR &&
                            s->constraints[i].kind != POPLINER_CONSTRAINT_PLACEMENT && s->active[i];
-    status = pl_problem_create(&free_problem, s->problem->costs, s->problem->options, cut_and_sizes,
-                               error);
+    status = pl_problem_create_like(&free_problem, s->problem, s->problem->costs,
+                                    s->problem->options, cut_and_sizes, error);
     max_end = pl_new_array(num_units, sizeof *max_end);
     if (status == POPLINER_OK && max_end == NULL)
         status = pl_fail_memory(error, "the constraints");
@@ -192,8 +192,8 @@ static popliner_status is_possible(selection *s, bool *possible, popliner_error 
     pl_problem other = {0};
     if (s->problem->is_mapped && s->active[0] == 0)
         return is_possible_anywhere(s, possible, error);
-    popliner_status status =
-        pl_problem_create(&other, s->problem->costs, s->problem->options, s->active, error);
+    popliner_status status = pl_problem_create_like(&other, s->problem, s->problem->costs,
+                                                    s->problem->options, s->active, error);
     if (status == POPLINER_OK)
         status = has_split(&other, s->stop, possible, &s->is_stopped, error);
     pl_problem_free(&other);

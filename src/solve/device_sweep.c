@@ -28,9 +28,11 @@ enum {
     MOST_STATES = 3000000,  /* some 200 MB */
     MOST_NUMBERS = 1 << 25, /* in the tables of loads and of gaps */
     TRIES_PER_LOOK = 64,
-    NUM_SUMS = 3, /* of which sums are kept: peaks, cycles, cut bytes */
+    NUM_SUMS = 4, /* of which sums are kept */
 };
-enum { PEAKS, CYCLES, CUTS };
+/* SPARED: by how much the cycles of stages are fewer than the most that any has. At least so much
+ * is spared by stages to come; if that is too much, they have too few cycles for their IPUs. */
+enum { PEAKS, CYCLES, CUTS, SPARED };
 
 /* Where the cuts of a border are. */
 typedef struct border {
@@ -55,6 +57,8 @@ typedef struct level {
     gap gaps[MOST_BORDER];
     size_t num_gaps;
     uint64_t limits[NUM_SUMS]; /* of the sums of all that is to come */
+    double held;               /* the most weight for the IPU */
+    double most_weight;        /* that the IPUs to come can hold */
 
     /* The borders that were reached. */
     border *borders;     /* [count] */
@@ -73,11 +77,13 @@ typedef struct sweep {
     size_t num_stages;
     bool never_shrinks; /* shared peaks, and cycles */
     uint64_t max_cut_bytes;
-    uint8_t *ok;     /* [stages]: a triangle of what may be that stage */
-    uint64_t *least; /* [stages]: a triangle of what its IPU needs for it at least, in bytes */
-    size_t *lowest;  /* [stages + 1]: where each cut may be */
-    size_t *highest; /* [stages + 1] */
-    level *levels;   /* one for each IPU */
+    uint64_t most_cycles;  /* of any stage */
+    uint8_t *ok;           /* [stages]: a triangle of what may be that stage */
+    const uint64_t *least; /* pl_shared_least_bytes */
+    size_t *lowest;        /* [stages + 1]: where each cut may be */
+    size_t *highest;       /* [stages + 1] */
+    double *weight_before; /* [units + 1]: of the room's weights */
+    level *levels;         /* one for each IPU */
     size_t num_levels;
     size_t num_states;
     size_t num_stages_tried;
@@ -94,6 +100,10 @@ typedef struct sweep {
 /* The sum of what is not NONE; no less than the largest number below it. */
 static uint64_t add(uint64_t a, uint64_t b) {
     return pl_add_cut_bytes(a, b);
+}
+
+static uint64_t cycles_of(const sweep *s, size_t stage, size_t first, size_t end) {
+    return pl_problem_cycles(s->problem, stage, first, end - 1);
 }
 
 static uint8_t is_ok(const sweep *s, size_t stage, size_t first, size_t end) {
@@ -171,9 +181,18 @@ static popliner_status keep(sweep *s, level *l, size_t parent, uint64_t cut_byte
 
 /* ---- one IPU ---- */
 
+/* What the units in the gaps behind the level weigh, with the cuts that are known. */
+static double weight_of_rest(const sweep *s, const level *l) {
+    double weight = 0.0;
+    for (size_t g = 0; g < l->num_gaps; ++g)
+        weight += s->weight_before[s->place[l->gaps[g].end_stage]] -
+                  s->weight_before[s->place[l->gaps[g].first_stage]];
+    return weight;
+}
+
 /* Whether what is to come behind the level may be enough, with these cuts and bytes. */
 static bool has_rest(const sweep *s, const level *l, uint64_t cut_bytes) {
-    uint64_t sums[NUM_SUMS] = {0, 0, cut_bytes};
+    uint64_t sums[NUM_SUMS] = {[CUTS] = cut_bytes};
     for (size_t g = 0; g < l->num_gaps; ++g) {
         const gap *it = &l->gaps[g];
         size_t first = s->place[it->first_stage];
@@ -191,7 +210,7 @@ static bool has_rest(const sweep *s, const level *l, uint64_t cut_bytes) {
     for (size_t k = 0; k < NUM_SUMS; ++k)
         if (sums[k] > l->limits[k])
             return false;
-    return true;
+    return weight_of_rest(s, l) <= l->most_weight;
 }
 
 /* Whether each pair is on the IPU with both units or with none. */
@@ -212,8 +231,9 @@ static bool keeps_pairs(const sweep *s, const level *l) {
     return true;
 }
 
-/* Whether the IPU, all of whose cuts are known, keeps to the limits of the filter. */
-static popliner_status fits(sweep *s, const level *l, bool *is_fine) {
+/* Whether the IPU, all of whose cuts are known, keeps to the limits of the filter, and whether it
+ * has as much as it must have. */
+static popliner_status fits(sweep *s, const level *l, bool *is_fine, bool *is_enough) {
     const pl_filter *f = s->asked->filter;
     uint64_t peak_bytes = 0;
     uint64_t cycles = 0;
@@ -224,14 +244,14 @@ static popliner_status fits(sweep *s, const level *l, bool *is_fine) {
         size_t stage = l->stages[k];
         s->together[k] =
             (popliner_interval){s->place[stage], s->place[stage + 1] - 1, s->num_stages - stage};
-        cycles = add(cycles, popliner_costs_cycles(s->problem->costs, s->together[k].first_unit,
-                                                   s->together[k].last_unit));
+        cycles = add(cycles, cycles_of(s, stage, s->place[stage], s->place[stage + 1]));
     }
     if (cycles > f->max_cycles)
         return POPLINER_OK;
     popliner_status status = pl_shared_measure(s->asked->shared, s->problem, l->first_stage,
                                                s->together, l->num_stages, &peak_bytes, s->error);
     *is_fine = peak_bytes <= limit_bytes;
+    *is_enough = peak_bytes >= f->min_peak_bytes && cycles >= f->min_cycles;
     return status;
 }
 
@@ -240,6 +260,7 @@ typedef struct chosen {
     uint64_t cut_bytes;  /* of all cuts that are known */
     uint64_t peak_bytes; /* the IPU needs no less */
     uint64_t cycles;
+    double weight; /* that the IPU still has to hold, for the rest not to be too heavy */
 } chosen;
 
 typedef struct step {
@@ -254,11 +275,12 @@ static popliner_status finish(const step *t, const chosen *so_far, bool *is_fine
     sweep *s = t->s;
     if (++s->num_tried % TRIES_PER_LOOK == 0 && pl_stop_is_wanted(s->asked->stop))
         s->is_stopped = true;
+    bool is_enough = true;
     *is_fine = true;
     if (!has_rest(s, t->l, so_far->cut_bytes) || !keeps_pairs(s, t->l))
         return POPLINER_OK;
-    popliner_status status = fits(s, t->l, is_fine);
-    if (status != POPLINER_OK || !*is_fine)
+    popliner_status status = fits(s, t->l, is_fine, &is_enough);
+    if (status != POPLINER_OK || !*is_fine || !is_enough)
         return status;
     s->is_done = t->l->num_cuts == 0 && s->asked->goal != PL_GOAL_FEWEST_CUT_BYTES;
     return keep(s, t->l, t->parent, so_far->cut_bytes);
@@ -288,7 +310,8 @@ static popliner_status go_on(const step *t, size_t k, chosen so_far, bool *is_fi
         s->gave_up = true;
     if (first >= end || is_ok(s, stage, first, end) == 0)
         return POPLINER_OK;
-    so_far.cycles = add(so_far.cycles, popliner_costs_cycles(s->problem->costs, first, end - 1));
+    so_far.weight -= s->weight_before[end] - s->weight_before[first];
+    so_far.cycles = add(so_far.cycles, cycles_of(s, stage, first, end));
     so_far.peak_bytes =
         add(so_far.peak_bytes, s->least[stage * pl_triangle_size(s->num_units) +
                                         pl_triangle_place(s->num_units, first, end - 1)]);
@@ -309,7 +332,13 @@ static popliner_status choose_end(const step *t, size_t k, chosen so_far, bool *
         return go_on(t, k, so_far, is_fine);
     popliner_status status = POPLINER_OK;
     *is_fine = true;
-    for (size_t end = first + 1; end <= s->highest[stage + 1] && !must_end(s); ++end) {
+    size_t end = first + 1;
+    /* shorter last stages leave too much to the IPUs to come */
+    for (; k + 1 == t->l->num_stages && end < s->highest[stage + 1] &&
+           s->weight_before[end] - s->weight_before[first] < so_far.weight;
+         ++end)
+        is_smallest = false;
+    for (; end <= s->highest[stage + 1] && !must_end(s); ++end) {
         bool is_end_fine = true;
         if (is_ok(s, stage, first, end) == 0)
             continue;
@@ -379,6 +408,10 @@ static popliner_status run_level(sweep *s, size_t number) {
         forget_places(s);
         if (before != NULL)
             recall(s, before, t.parent);
+        if (before != NULL)
+            so_far.weight = weight_of_rest(s, before) - l->most_weight;
+        else
+            so_far.weight = s->weight_before[s->num_units] - l->most_weight;
         status = choose_begin(&t, 0, so_far, &is_fine);
     }
     return status;
@@ -435,10 +468,58 @@ static bool find_borders(sweep *s) {
     return true;
 }
 
+/* How much the IPU of the level can hold: as much as one of the same kind behind it. */
+static double held_by(sweep *s, size_t number) {
+    pl_room *room = s->asked->room;
+    level *l = &s->levels[number];
+    size_t other = number + 1;
+    while (other < s->num_levels &&
+           room->kind_of[s->levels[other].first_stage] != room->kind_of[l->first_stage])
+        ++other;
+    l->held = other < s->num_levels ? s->levels[other].held
+                                    : pl_room_held(room, s->asked->filter, l->first_stage);
+    return l->held;
+}
+
+/* How much the IPUs behind each level can hold. */
+static void find_room(sweep *s) {
+    pl_room *room = s->asked->room;
+    bool is_known = room != NULL && room->is_known;
+    double most = 0.0;
+    for (size_t unit = 0; unit < s->num_units; ++unit)
+        s->weight_before[unit + 1] =
+            s->weight_before[unit] + (is_known ? room->weights[unit] : 0.0);
+    for (size_t number = s->num_levels; number-- > 0;) {
+        level *l = &s->levels[number];
+        /* sums are rounded */
+        l->most_weight = most + 1e-9 * (1.0 + s->weight_before[s->num_units]);
+        if (is_known)
+            most += held_by(s, number);
+    }
+}
+
+/* How much an IPU may spare: all but the cycles that it must have. */
+static uint64_t most_spared(const sweep *s, const level *l) {
+    uint64_t all = 0;
+    for (size_t k = 0; k < l->num_stages; ++k)
+        all = add(all, s->most_cycles);
+    return all > s->asked->filter->min_cycles ? all - s->asked->filter->min_cycles : 0;
+}
+
+static void find_most_cycles(sweep *s) {
+    for (size_t stage = 0; stage < s->num_stages; ++stage)
+        for (size_t first = 0; first < s->num_units; ++first)
+            for (size_t end = first + 1; end <= s->num_units; ++end) {
+                uint64_t cycles = cycles_of(s, stage, first, end);
+                s->most_cycles = cycles > s->most_cycles ? cycles : s->most_cycles;
+            }
+}
+
 /* What all IPUs behind each level may have together. */
 static void find_limits(sweep *s) {
     uint64_t peaks = 0;
     uint64_t cycles = 0;
+    uint64_t spared = 0;
     for (size_t number = s->num_levels; number-- > 0;) {
         level *l = &s->levels[number];
         l->limits[PEAKS] = peaks;
@@ -447,6 +528,8 @@ static void find_limits(sweep *s) {
                                            pl_problem_ipu(s->problem, l->first_stage)));
         cycles = add(cycles, s->asked->filter->max_cycles);
         l->limits[CUTS] = s->max_cut_bytes;
+        l->limits[SPARED] = spared;
+        spared = add(spared, most_spared(s, l));
     }
 }
 
@@ -455,8 +538,10 @@ static uint64_t term(const sweep *s, size_t kind, size_t stage, size_t first, si
     if (kind == PEAKS)
         return s->least[stage * pl_triangle_size(s->num_units) +
                         pl_triangle_place(s->num_units, first, end - 1)];
-    return kind == CYCLES ? popliner_costs_cycles(s->problem->costs, first, end - 1)
-                          : popliner_costs_cut(s->problem->costs, end);
+    if (kind == CUTS)
+        return popliner_costs_cut(s->problem->costs, end);
+    uint64_t cycles = cycles_of(s, stage, first, end);
+    return kind == CYCLES ? cycles : s->most_cycles - cycles;
 }
 
 /* Puts the stage in front of the gap: sums[first][end] of `next` become those of `now`. */
@@ -523,7 +608,10 @@ static popliner_status fill_gaps_to(sweep *s, size_t kind, size_t end_stage) {
 static popliner_status fill_gaps(sweep *s) {
     bool is_wanted[NUM_SUMS] = {true, s->asked->filter->max_cycles < UINT64_MAX,
                                 s->asked->goal == PL_GOAL_FEWEST_CUT_BYTES ||
-                                    s->max_cut_bytes < PL_MAX_CUT_BYTES};
+                                    s->max_cut_bytes<PL_MAX_CUT_BYTES,
+                                                     /* no sum of them is too large to be told */
+                                                     s->asked->filter->min_cycles> 0 &&
+                                        s->most_cycles <= UINT64_MAX / 2 / s->num_stages};
     for (size_t end_stage = 1; end_stage <= s->num_stages; ++end_stage) {
         bool is_end = false;
         for (size_t number = 0; number < s->num_levels; ++number)
@@ -614,42 +702,37 @@ static popliner_status run_earliest(sweep *s, pl_split *split) {
     return status;
 }
 
-static void fill_least(sweep *s) {
-    uint64_t *least = s->least;
-    for (size_t stage = 0; stage < s->num_stages; ++stage) {
-        size_t count = pl_num_on_ipu(s->problem, stage);
-        for (size_t first = 0; first < s->num_units; ++first)
-            for (size_t last = first; last < s->num_units; ++last) {
-                popliner_interval it = {first, last, s->num_stages - stage};
-                *least++ = pl_least_load(s->problem, POPLINER_OBJECTIVE_MEMORY, &it, count);
-            }
-    }
-}
-
 static popliner_status prepare(sweep *s, const pl_split *fixed) {
     size_t n = s->num_units;
-    size_t size = pl_triangle_size(n);
-    s->ok = pl_new_array(s->num_stages * size, sizeof *s->ok);
-    s->least = pl_new_array(s->num_stages * size, sizeof *s->least);
+    const pl_cut_range *ranges = s->asked->ranges;
+    s->ok = pl_new_array(s->num_stages * pl_triangle_size(n), sizeof *s->ok);
+    s->least = pl_shared_least_bytes(s->asked->shared, s->problem);
     s->lowest = pl_new_array(s->num_stages + 1, sizeof *s->lowest);
     s->highest = pl_new_array(s->num_stages + 1, sizeof *s->highest);
     s->place = pl_new_array(s->num_stages + 1, sizeof *s->place);
+    s->weight_before = pl_new_array(n + 1, sizeof *s->weight_before);
     s->levels = pl_new_array(s->num_levels, sizeof *s->levels);
     s->together = pl_new_array(s->num_stages, sizeof *s->together);
     if (s->ok == NULL || s->least == NULL || s->lowest == NULL || s->highest == NULL ||
-        s->place == NULL || s->levels == NULL || s->together == NULL)
+        s->place == NULL || s->levels == NULL || s->together == NULL || s->weight_before == NULL)
         return pl_fail_memory(s->error, "the places for cuts");
     for (size_t cut = 0; cut <= s->num_stages; ++cut) {
         bool is_fixed = fixed != NULL && cut < fixed->num_stages;
         s->lowest[cut] = is_fixed ? fixed->first_units[cut] : 0;
         s->highest[cut] = is_fixed ? fixed->first_units[cut] : n;
+        if (ranges != NULL && ranges[cut].lowest > s->lowest[cut])
+            s->lowest[cut] = ranges[cut].lowest;
+        if (ranges != NULL && ranges[cut].highest < s->highest[cut])
+            s->highest[cut] = ranges[cut].highest;
     }
     for (size_t stage = 0, number = 0; stage < s->num_stages; ++stage)
         if (s->problem->first_on_ipu[stage] == stage)
             s->levels[number++].first_stage = stage;
     s->gave_up = !find_borders(s);
+    if (s->asked->filter->min_cycles > 0)
+        find_most_cycles(s);
     find_limits(s);
-    fill_least(s);
+    find_room(s);
     return POPLINER_OK;
 }
 
@@ -665,10 +748,10 @@ static void clear(sweep *s) {
         free(l->slots);
     }
     free(s->ok);
-    free(s->least);
     free(s->lowest);
     free(s->highest);
     free(s->place);
+    free(s->weight_before);
     free(s->levels);
     free(s->together);
 }
@@ -676,8 +759,7 @@ static void clear(sweep *s) {
 bool pl_device_sweep_can(const pl_problem *problem, const pl_filter *filter, pl_goal goal) {
     size_t width = problem->num_units + 1;
     return problem->is_shared && goal != PL_GOAL_FEWEST_STAGES &&
-           filter->max_spread == UINT64_MAX && filter->min_peak_bytes == 0 &&
-           filter->min_cycles == 0 && problem->num_units < UINT16_MAX &&
+           filter->max_spread == UINT64_MAX && problem->num_units < UINT16_MAX &&
            width * width <= MOST_NUMBERS / (2 * problem->options->num_mapped_stages);
 }
 

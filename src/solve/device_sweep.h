@@ -8,7 +8,7 @@
 #include "solve/plan.h"
 #include "solve/shared_stages.h"
 
-/* Whether pl_device_sweep can answer: for filters without a spread or smallest values, and goals
+/* Whether pl_device_sweep can answer: for filters without a spread, and goals
  * other than FEWEST_STAGES. */
 bool pl_device_sweep_can(const pl_problem *problem, const pl_filter *filter, pl_goal goal);
 

@@ -180,7 +180,8 @@ static popliner_status add_load(lister *l, size_t split, size_t ipu) {
         uint64_t bytes =
             popliner_costs_peak(e->problem->costs, it.first_unit, it.last_unit, it.stages_to_end);
         least_bytes = bytes > least_bytes ? bytes : least_bytes;
-        cycles += popliner_costs_cycles(e->problem->costs, it.first_unit, it.last_unit);
+        cycles = pl_add_or_never(cycles,
+                                 pl_problem_cycles(e->problem, stage, it.first_unit, it.last_unit));
         ++num_stages;
     }
     e->split_of_load[load] = (uint32_t)split;

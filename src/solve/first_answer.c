@@ -79,7 +79,8 @@ static popliner_status measure(climb *c, size_t first_stage) {
             continue;
         popliner_interval it = {c->cuts[stage], c->cuts[stage + 1] - 1, c->num_stages - stage};
         c->together[count++] = it;
-        l->cycles += popliner_costs_cycles(c->problem->costs, it.first_unit, it.last_unit);
+        l->cycles = pl_add_or_never(
+            l->cycles, pl_problem_cycles(c->problem, stage, it.first_unit, it.last_unit));
     }
     return pl_shared_measure(c->asked->shared, c->problem, first_stage, c->together, count,
                              &l->peak_bytes, c->error);

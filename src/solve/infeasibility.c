@@ -17,12 +17,16 @@ typedef struct unit_sizes {
     uint64_t *limit_bytes; /* [units] */
 } unit_sizes;
 
-/* Takes in all places that the units have in pipelines of num_stages stages. */
+/* Takes in all places that the units have in pipelines of num_stages stages, or, where it does not
+ * matter how many there are, of no more. */
 static popliner_status add_places(const pl_problem *p, size_t num_stages, unit_sizes *sizes,
                                   popliner_error *error) {
     pl_filter free_filter = pl_filter_without_memory(p);
     pl_filter filter = pl_filter_of_limits(p);
-    pl_reachability reachability = {.problem = p, .filter = &free_filter, .num_stages = num_stages};
+    pl_reachability reachability = {.problem = p,
+                                    .filter = &free_filter,
+                                    .num_stages = num_stages,
+                                    .is_at_most = !p->depends_on_end && !p->is_mapped};
     uint8_t *ok = pl_new_array(p->num_units, sizeof *ok);
     popliner_status status = ok == NULL ? pl_fail_memory(error, "the places of the units")
                                         : pl_reachability_find(&reachability, error);
@@ -46,6 +50,36 @@ static popliner_status add_places(const pl_problem *p, size_t num_stages, unit_s
 done:
     free(ok);
     pl_reachability_free(&reachability);
+    return status;
+}
+
+/* Whether a unit may still turn out to be too large: not if a place was found that holds it, nor if
+ * it must not be a stage of its own. */
+static bool is_open(const pl_problem *p, size_t unit, const unit_sizes *sizes) {
+    size_t known = pl_costs_max_stages_to_end(p->costs);
+    size_t to_end = 1;
+    if (sizes->min_bytes[unit] <= sizes->limit_bytes[unit])
+        return false;
+    while (to_end < known &&
+           popliner_costs_peak(p->costs, unit, unit, to_end) == POPLINER_PEAK_FORBIDDEN)
+        ++to_end;
+    return popliner_costs_peak(p->costs, unit, unit, to_end) != POPLINER_PEAK_FORBIDDEN;
+}
+
+/* Takes in all places of all units, as long as one may be too large. */
+static popliner_status find_places(const pl_problem *p, const pl_stop *stop, unit_sizes *sizes,
+                                   bool *is_stopped, popliner_error *error) {
+    size_t num_stages = p->depends_on_end ? p->min_stages : p->max_stages;
+    popliner_status status = POPLINER_OK;
+    size_t unit = 0; /* the first one that may be */
+    while (status == POPLINER_OK && num_stages <= p->max_stages && !*is_stopped) {
+        while (unit < p->num_units && !is_open(p, unit, sizes))
+            ++unit;
+        if (unit == p->num_units)
+            break;
+        status = add_places(p, num_stages++, sizes, error);
+        *is_stopped = *is_stopped || pl_stop_is_wanted(stop);
+    }
     return status;
 }
 
@@ -79,13 +113,11 @@ static popliner_status find_large_unit(const pl_problem *p, const pl_stop *stop,
             is_same_everywhere ? popliner_costs_peak(p->costs, unit, unit, 1) : UINT64_MAX;
         sizes.limit_bytes[unit] = is_same_everywhere ? pl_filter_limit(p, &filter, 0) : 0;
     }
-    for (size_t n = p->min_stages; !is_same_everywhere && n <= p->max_stages; ++n) {
-        status = add_places(p, n, &sizes, error);
-        plan->is_stopped = plan->is_stopped || pl_stop_is_wanted(stop);
-        why->obstacle = POPLINER_OBSTACLE_UNKNOWN; /* unless all places are looked at */
-        if (status != POPLINER_OK || plan->is_stopped)
-            goto done;
-    }
+    if (!is_same_everywhere)
+        status = find_places(p, stop, &sizes, &plan->is_stopped, error);
+    why->obstacle = POPLINER_OBSTACLE_UNKNOWN; /* unless all places are looked at */
+    if (status != POPLINER_OK || plan->is_stopped)
+        goto done;
     why->obstacle = POPLINER_OBSTACLE_CAPACITY;
     for (size_t unit = 0; unit < p->num_units; ++unit) {
         /* what must not be a stage of its own has no size of its own */
@@ -130,20 +162,36 @@ static popliner_status find_enough_stages(const pl_problem *problem, const pl_st
     return status;
 }
 
-/* The smallest max_stage_bytes that is enough. */
+/* Where stages share IPUs an optimum may take any time: the search ends on its own then. */
+static pl_stop stop_for(const pl_problem *problem, const pl_stop *stop, double max_seconds) {
+    pl_stop own = *stop;
+    double deadline = pl_clock_seconds() + max_seconds;
+    if (problem->is_shared && deadline < own.deadline_seconds)
+        own.deadline_seconds = deadline;
+    return own;
+}
+
+/* The smallest max_stage_bytes that is enough, as far as it is found; what is needed at least and
+ * what would be enough, if anything is, is known already. */
 static popliner_status find_enough_bytes(const pl_problem *problem, const pl_stop *stop,
-                                         popliner_plan *plan, popliner_error *error) {
+                                         popliner_infeasibility *why, popliner_error *error) {
     pl_search search = {.problem = problem, .stop = stop};
     pl_split split = {0};
     pl_filter filter = pl_filter_of_limits(problem);
-    uint64_t bound = filter.plain_limit_bytes < UINT64_MAX ? filter.plain_limit_bytes + 1 : 0;
-    uint64_t enough = 0; /* none known */
-    uint64_t middle = POPLINER_PEAK_FORBIDDEN - 1;
+    uint64_t bound = why->enough_bytes_bound;
+    uint64_t enough = why->enough_bytes; /* 0: none known */
+    uint64_t middle = enough > 0 ? bound + (enough - bound) / 2 : POPLINER_PEAK_FORBIDDEN - 1;
     popliner_status status = POPLINER_OK;
     while (enough == 0 || bound < enough) {
         pl_objective_values values = {0};
         filter.plain_limit_bytes = middle;
-        status = pl_search_find(&search, &filter, PL_GOAL_ANY, &split, NULL, error);
+        search.filter = filter;
+        if (enough == 0) {
+            status = pl_search_begin(&search, POPLINER_OBJECTIVE_MEMORY, error);
+            pl_split_move(&split, &search.split);
+        } else {
+            status = pl_search_find(&search, &filter, PL_GOAL_ANY, &split, NULL, error);
+        }
         if (status == POPLINER_OK && split.num_stages > 0)
             status = pl_split_evaluate(problem, &split, &values, NULL, error);
         if (status != POPLINER_OK || search.is_stopped || (split.num_stages == 0 && enough == 0))
@@ -156,24 +204,41 @@ static popliner_status find_enough_bytes(const pl_problem *problem, const pl_sto
         pl_split_clear(&split);
         middle = bound + (enough - bound) / 2;
     }
-    if (status == POPLINER_OK && !search.is_stopped)
-        plan->infeasibility.enough_bytes = enough;
-    plan->is_stopped = plan->is_stopped || search.is_stopped;
+    why->enough_bytes = enough;
+    why->enough_bytes_bound = enough > 0 ? bound : 0;
     pl_split_clear(&split);
     pl_search_free(&search);
     return status;
 }
 
-/* The split with the smallest largest peak that the other constraints allow. */
+/* What the best effort tells of the smallest max_stage_bytes: where no IPU has a limit of its own,
+ * its largest peak is enough, and its bound is needed. */
+static void take_enough_bytes(const pl_problem *problem, const popliner_plan *plan,
+                              uint64_t best_effort_bound, popliner_infeasibility *why) {
+    const uint64_t limit_bytes = problem->options->max_stage_bytes;
+    why->enough_bytes_bound = limit_bytes < UINT64_MAX ? limit_bytes + 1 : 0;
+    if (problem->options->num_ipu_limits > 0)
+        return;
+    why->enough_bytes = plan->peak_bytes;
+    if (best_effort_bound > why->enough_bytes_bound)
+        why->enough_bytes_bound = best_effort_bound;
+}
+
+/* The split with the smallest largest peak that the other constraints allow, or the best known, and
+ * the smallest peak that one may have. */
 static popliner_status find_best_effort(const pl_problem *problem, const pl_stop *stop,
-                                        popliner_plan *plan, popliner_error *error) {
+                                        double max_seconds, popliner_plan *plan, uint64_t *bound,
+                                        popliner_error *error) {
     static const popliner_objective memory = POPLINER_OBJECTIVE_MEMORY;
     pl_search search = {
         .problem = problem, .stop = stop, .filter = pl_filter_without_memory(problem)};
-    popliner_status status =
-        pl_search_find(&search, &search.filter, PL_GOAL_ANY, &search.split, NULL, error);
+    /* with shared IPUs a good split is found much sooner than any by a sweep without limits */
+    popliner_status status = pl_search_begin(&search, memory, error);
     if (status == POPLINER_OK && search.split.num_stages > 0) {
+        pl_stop own = stop_for(problem, stop, max_seconds);
+        search.stop = &own;
         status = pl_search_optimise(&search, &memory, 1, plan, error);
+        *bound = plan->values[0].bound;
         if (status == POPLINER_OK)
             status = pl_plan_fill(problem, &search.split, pl_spread_is_of_cycles(problem->options),
                                   plan, error);
@@ -184,27 +249,40 @@ static popliner_status find_best_effort(const pl_problem *problem, const pl_stop
             plan->values[i] = (popliner_plan_value){asked[i], pl_search_value(&search, asked[i]), 0,
                                                     POPLINER_PROOF_NONE};
     }
-    plan->is_stopped = plan->is_stopped || search.is_stopped;
+    plan->is_stopped = plan->is_stopped || (search.is_stopped && pl_stop_is_wanted(stop));
     pl_search_free(&search);
     return status;
 }
 
 popliner_status pl_explain_infeasibility(const pl_problem *problem, const pl_stop *stop,
-                                         popliner_plan *plan, popliner_error *error) {
+                                         double max_seconds, popliner_plan *plan,
+                                         popliner_error *error) {
+    uint64_t bound = 0;
     plan->status = POPLINER_PLAN_INFEASIBLE;
-    popliner_status status = find_best_effort(problem, stop, plan, error);
+    popliner_status status = find_best_effort(problem, stop, max_seconds, plan, &bound, error);
     if (status == POPLINER_OK && plan->num_stages == 0 && plan->is_stopped)
         plan->infeasibility.obstacle = POPLINER_OBSTACLE_UNKNOWN;
     else if (status == POPLINER_OK && plan->num_stages == 0)
         status = pl_contradiction_find(problem, stop, plan, error);
-    if (status != POPLINER_OK || plan->num_stages == 0)
+    bool is_possible = plan->num_stages > 0;
+    /* of costs that forbid every split, and of what was not looked at, there is no more to tell */
+    if (status != POPLINER_OK || (!is_possible && plan->infeasibility.num_constraints == 0)) {
+        plan->infeasibility.has_all_remedies = !plan->is_stopped;
         return status;
-    status = find_large_unit(problem, stop, plan, error);
+    }
+    if (is_possible)
+        status = find_large_unit(problem, stop, plan, error);
     if (status == POPLINER_OK)
         status = find_enough_stages(problem, stop, plan, error);
-    if (status == POPLINER_OK)
-        status = find_enough_bytes(problem, stop, plan, error);
+    if (status == POPLINER_OK && is_possible) {
+        pl_stop own = stop_for(problem, stop, max_seconds);
+        take_enough_bytes(problem, plan, bound, &plan->infeasibility);
+        /* with a best effort that is the best, all is known; else more time would help nobody */
+        if (problem->options->num_ipu_limits > 0)
+            status = find_enough_bytes(problem, &own, &plan->infeasibility, error);
+        plan->is_stopped = plan->is_stopped || pl_stop_is_wanted(stop);
+    }
     if (status == POPLINER_OK && !plan->is_stopped)
-        status = pl_remedies_find(problem, stop, &plan->infeasibility, &plan->is_stopped, error);
+        status = pl_remedies_find(problem, stop, max_seconds, plan, error);
     return status;
 }

@@ -419,7 +419,7 @@ static popliner_status add_cycle_budgets(pl_integer_program *s, popliner_error *
             return pl_integer_program_too_large(s, error);
         for (size_t a = 0; a < s->num_columns; ++a) {
             const pl_column *c = &s->columns[a];
-            uint64_t cycles = popliner_costs_cycles(p->costs, c->first_unit, c->last_unit);
+            uint64_t cycles = pl_integer_program_value(s, true, c);
             if (p->first_on_ipu[c->stage] == stage && cycles > 0 &&
                 !pl_integer_program_add_entry(s, row, a, (double)cycles / scale))
                 return pl_integer_program_too_large(s, error);

@@ -62,7 +62,8 @@ static uint64_t cycles_of_ipu(const pl_integer_program *s, const pl_split *split
     for (size_t stage = 0; stage < split->num_stages; ++stage) {
         popliner_interval it = pl_split_interval(s->problem, split, stage);
         if (s->problem->first_on_ipu[stage] == first_stage)
-            cycles += popliner_costs_cycles(s->problem->costs, it.first_unit, it.last_unit);
+            cycles = pl_add_or_never(
+                cycles, pl_problem_cycles(s->problem, stage, it.first_unit, it.last_unit));
     }
     return cycles;
 }

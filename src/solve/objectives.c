@@ -5,11 +5,14 @@
 #include "costs/costs.h"
 #include "solve/device_sweep.h"
 #include "solve/first_answer.h"
+#include "solve/neighbours.h"
 #include "solve/shared_bounds.h"
+#include "solve/spread_sweep.h"
 #include "solve/straight_programs.h"
 #include "solve/windows.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 /* How long better splits are looked for before anything is proven, and how long bounds are
@@ -17,12 +20,21 @@
 #define SECONDS_TO_BEGIN 0.5
 #define SECONDS_TO_IMPROVE 0.5
 #define SECONDS_TO_BOUND 0.3
-#define SECONDS_FOR_HARD 1.0
+#define SECONDS_FOR_HARD 0.5
 #define SECONDS_BETWEEN_GAPS 1.0
+
+/* How much of the limit on time the earliest of equally good cuts may take, where stages share
+ * IPUs. */
+#define SHARE_FOR_EARLIEST 0.25
+
+#define SECONDS_FOR_ROOM 3.0
+
+enum { STEPS_TO_BOUND = 40, STEPS_FOR_ROOM = 300 }; /* for one limit that may be impossible */
 
 void pl_search_free(pl_search *search) {
     pl_enumeration_free(&search->enumeration);
     pl_shared_free(&search->shared);
+    pl_room_free(&search->room);
     pl_split_clear(&search->split);
 }
 
@@ -86,6 +98,7 @@ static pl_shared_search ask_shared(pl_search *search, const pl_filter *filter, p
                               .stop = search->stop,
                               .listener = search->problem->options->listener,
                               .programs_only = search->uses_programs,
+                              .room = search->has_room ? &search->room : NULL,
                               .shared = &search->shared};
 }
 
@@ -93,7 +106,7 @@ static pl_shared_search ask_shared(pl_search *search, const pl_filter *filter, p
  * ask for fewer shared peaks. */
 static bool can_sweep(const pl_search *search, const pl_filter *filter, pl_goal goal) {
     return !search->uses_programs && search->problem->num_shared_ipus > 1 &&
-           !search->shared.is_wide && pl_device_sweep_can(search->problem, filter, goal);
+           !search->shared.is_wide && pl_spread_sweep_can(search->problem, filter, goal);
 }
 
 /* Answers it by the method that is quickest. */
@@ -103,7 +116,7 @@ static popliner_status find_shared(pl_search *search, const pl_filter *filter, p
     const pl_shared_search asked = ask_shared(search, filter, goal);
     if (can_sweep(search, filter, goal)) {
         bool gave_up = false;
-        popliner_status status = pl_device_sweep(&asked, split, result, &gave_up, error);
+        popliner_status status = pl_spread_sweep(&asked, split, result, &gave_up, error);
         if (status != POPLINER_OK || !gave_up)
             return status;
         search->shared.is_wide = true;
@@ -201,12 +214,44 @@ static void tell_gap(pl_search *search, popliner_objective objective, uint64_t b
                 popliner_objective_name(objective));
 }
 
+/* Raises the bound by what IPUs can hold, as far as it gets in that time. */
+static popliner_status raise_by_room(pl_search *search, double seconds, size_t max_steps,
+                                     uint64_t *bound, popliner_error *error) {
+    enum { PARTS_OF_BOUND = 2000 }; /* a narrower range is not worth it */
+    popliner_status status = POPLINER_OK;
+    uint64_t value = pl_search_value(search, POPLINER_OBJECTIVE_MEMORY);
+    uint64_t top = value;
+    const pl_room_effort effort = {max_steps, pl_clock_seconds() + seconds, search->stop};
+    if (!search->has_room) {
+        search->has_room = true;
+        search->open_bytes = UINT64_MAX;
+        status = pl_room_create(&search->room, search->problem, error);
+    }
+    while (status == POPLINER_OK && search->room.is_known && *bound < top &&
+           top - *bound > value / PARTS_OF_BOUND && pl_clock_seconds() < effort.deadline_seconds &&
+           !pl_stop_is_wanted(search->stop)) {
+        bool is_impossible = false;
+        /* limits that cannot be ruled out take longest to tell */
+        uint64_t middle = *bound + (top - *bound) / 4;
+        pl_filter filter = pl_filter_limited(&search->filter, POPLINER_OBJECTIVE_MEMORY, middle);
+        status = pl_room_rule_out(&search->room, &filter, &effort, &is_impossible, error);
+        if (is_impossible)
+            *bound = middle + 1;
+        else
+            top = search->open_bytes = middle;
+    }
+    return status;
+}
+
 /* Where stages share IPUs: makes the best known split better without a proof, and finds a first
  * bound. */
 static popliner_status improve_shared(pl_search *search, popliner_objective objective,
                                       uint64_t *bound, popliner_error *error) {
     const pl_shared_search asked = ask_shared(search, &search->filter, PL_GOAL_ANY);
     pl_shared_bound found = {0};
+    /* with two stages on each the sweeps are quick enough */
+    double seconds_for_room =
+        search->problem->most_stages_of_ipu > 2 ? SECONDS_FOR_ROOM : SECONDS_TO_BOUND;
     popliner_status status = pl_shared_bound_find(
         &asked, objective, pl_search_value(search, objective), SECONDS_TO_BOUND, &found, error);
     pl_first_answer_wish wish = {.objective = objective,
@@ -214,9 +259,16 @@ static popliner_status improve_shared(pl_search *search, popliner_objective obje
                                  .num_hints = found.num_hints,
                                  .seconds = SECONDS_TO_IMPROVE,
                                  .num_kicks = 20};
+    if (status == POPLINER_OK && objective == POPLINER_OBJECTIVE_MEMORY)
+        status = raise_by_room(search, seconds_for_room, STEPS_TO_BOUND, &found.bound, error);
     if (status == POPLINER_OK && found.bound < pl_search_value(search, objective) &&
         *bound < pl_search_value(search, objective))
         status = pl_first_answer(&asked, &wish, &search->split, error);
+    bool is_largest =
+        objective == POPLINER_OBJECTIVE_MEMORY || objective == POPLINER_OBJECTIVE_CYCLES;
+    if (status == POPLINER_OK && is_largest && can_sweep(search, &search->filter, PL_GOAL_ANY))
+        status = pl_neighbours_improve(&asked, objective, SECONDS_TO_IMPROVE, false, &search->split,
+                                       error);
     if (status == POPLINER_OK)
         status = pl_split_evaluate(search->problem, &search->split, &search->values, NULL, error);
     *bound = found.bound > *bound ? found.bound : *bound;
@@ -247,7 +299,21 @@ static popliner_status narrow(pl_search *search, popliner_objective objective, s
         pl_search_result result = {0};
         bool gave_up = false;
         asked.max_tries = max_tries;
-        status = pl_device_sweep(&asked, &split, &result, &gave_up, error);
+        if (asked.room != NULL && objective == POPLINER_OBJECTIVE_MEMORY &&
+            middle < search->open_bytes) {
+            bool is_impossible = false;
+            const pl_room_effort effort = {STEPS_TO_BOUND, INFINITY, search->stop};
+            status = pl_room_rule_out(asked.room, &filter, &effort, &is_impossible, error);
+            if (status != POPLINER_OK)
+                break;
+            if (is_impossible) {
+                *bound = middle + 1;
+                tell_gap(search, objective, *bound);
+                continue;
+            }
+            search->open_bytes = middle;
+        }
+        status = pl_spread_sweep(&asked, &split, &result, &gave_up, error);
         search->is_stopped = search->is_stopped || result.is_stopped;
         if (status != POPLINER_OK || result.is_stopped)
             break;
@@ -277,10 +343,17 @@ static popliner_status narrow_by_sweeps(pl_search *search, popliner_objective ob
         status = narrow(search, objective, max_tries[i], bound, &is_done, error);
         if (status != POPLINER_OK || is_done || search->is_stopped)
             return status;
+        if (objective == POPLINER_OBJECTIVE_MEMORY)
+            status = raise_by_room(search, SECONDS_FOR_ROOM, STEPS_FOR_ROOM, bound, error);
+        if (status != POPLINER_OK)
+            return status;
         const pl_shared_search asked = ask_shared(search, &search->filter, PL_GOAL_ANY);
         const pl_first_answer_wish wish = {
             .objective = objective, .seconds = SECONDS_FOR_HARD, .num_kicks = SIZE_MAX};
         status = pl_first_answer(&asked, &wish, &search->split, error);
+        if (status == POPLINER_OK && objective != POPLINER_OBJECTIVE_BALANCE)
+            status = pl_neighbours_improve(&asked, objective, SECONDS_FOR_HARD, true,
+                                           &search->split, error);
         if (status == POPLINER_OK)
             status =
                 pl_split_evaluate(search->problem, &search->split, &search->values, NULL, error);
@@ -322,11 +395,15 @@ static popliner_status minimise_largest(pl_search *search, popliner_objective ob
     return status;
 }
 
-/* The spread where stages share IPUs: asks for a smaller one until there is none. */
-static popliner_status minimise_shared_spread(pl_search *search, popliner_error *error) {
+/* The spread where stages share IPUs: by sweeps, and where these do not get to the end, asks for a
+ * smaller one until there is none. */
+static popliner_status minimise_shared_spread(pl_search *search, uint64_t *bound,
+                                              popliner_error *error) {
     pl_split split = {0};
-    popliner_status status = POPLINER_OK;
-    while (status == POPLINER_OK && pl_search_value(search, POPLINER_OBJECTIVE_BALANCE) > 0) {
+    popliner_status status = narrow_by_sweeps(search, POPLINER_OBJECTIVE_BALANCE, bound, error);
+    while (status == POPLINER_OK && !search->is_stopped &&
+           *bound < pl_search_value(search, POPLINER_OBJECTIVE_BALANCE) &&
+           pl_search_value(search, POPLINER_OBJECTIVE_BALANCE) > 0) {
         pl_filter filter = search->filter;
         filter.max_spread = pl_search_value(search, POPLINER_OBJECTIVE_BALANCE) - 1;
         status = pl_search_find(search, &filter, PL_GOAL_ANY, &split, NULL, error);
@@ -450,6 +527,25 @@ static uint64_t with_slack(uint64_t value, double slack_percent) {
     return slack >= (long double)(UINT64_MAX - value) ? UINT64_MAX : value + (uint64_t)slack;
 }
 
+/* Finds the earliest cuts among the best splits. */
+static popliner_status find_earliest(pl_search *search, popliner_error *error) {
+    const pl_problem *p = search->problem;
+    const pl_stop *stop = search->stop;
+    pl_stop sooner = *stop;
+    pl_split split = {0};
+    double seconds = p->options->time_limit_seconds * SHARE_FOR_EARLIEST;
+    if (p->is_shared && seconds > 0.0 && pl_clock_seconds() + seconds < sooner.deadline_seconds)
+        sooner.deadline_seconds = pl_clock_seconds() + seconds;
+    search->stop = &sooner;
+    popliner_status status =
+        pl_search_find(search, &search->filter, PL_GOAL_EARLIEST_CUTS, &split, NULL, error);
+    search->stop = stop;
+    if (status == POPLINER_OK && split.num_stages > 0)
+        status = keep(search, &split, error);
+    pl_split_clear(&split);
+    return status;
+}
+
 popliner_status pl_search_optimise(pl_search *search, const popliner_objective *objectives,
                                    size_t num_objectives, popliner_plan *plan,
                                    popliner_error *error) {
@@ -471,7 +567,7 @@ popliner_status pl_search_optimise(pl_search *search, const popliner_objective *
         else if (objective == POPLINER_OBJECTIVE_MEMORY || objective == POPLINER_OBJECTIVE_CYCLES)
             status = minimise_largest(search, objective, &bound, error);
         else if (objective == POPLINER_OBJECTIVE_BALANCE)
-            status = search->problem->is_shared ? minimise_shared_spread(search, error)
+            status = search->problem->is_shared ? minimise_shared_spread(search, &bound, error)
                                                 : minimise_spread(search, error);
         else
             status = minimise_sum(search, objective, &bound, error);
@@ -488,13 +584,8 @@ popliner_status pl_search_optimise(pl_search *search, const popliner_objective *
                               with_slack(pl_search_value(search, objective), slack_percent));
     }
     search->is_proven = !search->is_stopped && !search->is_unproven;
-    pl_split split = {0};
     if (status == POPLINER_OK && !search->is_stopped)
-        status =
-            pl_search_find(search, &search->filter, PL_GOAL_EARLIEST_CUTS, &split, NULL, error);
-    if (status == POPLINER_OK && split.num_stages > 0)
-        status = keep(search, &split, error);
-    pl_split_clear(&split);
+        status = find_earliest(search, error);
     for (size_t i = 0; i < plan->num_values; ++i)
         plan->values[i].value = pl_search_value(search, plan->values[i].objective);
     return status;

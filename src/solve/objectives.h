@@ -16,6 +16,9 @@ typedef struct pl_search {
     pl_filter filter; /* what is known to be kept: the limits, and the objectives so far */
     pl_enumeration enumeration;
     pl_shared shared;
+    pl_room room;
+    bool has_room;              /* it was made */
+    uint64_t open_bytes;        /* a limit that it could not rule out */
     pl_split split;             /* the best known within the filter; empty: none */
     pl_objective_values values; /* of the split */
     bool uses_programs;         /* integer programs alone are asked */

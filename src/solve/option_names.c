@@ -17,7 +17,6 @@ popliner_status pl_option_names_take(const popliner_option_names *callers,
         .ipu = "ipu",
         .max_stages = "max_stages",
         .max_stage_bytes = "max_stage_bytes",
-        .max_stage_bytes_note = "",
         .constraints = {[POPLINER_CONSTRAINT_MAX_STAGES] = "max_stages",
                         [POPLINER_CONSTRAINT_DEVICE_MAP] = "device_map",
                         [POPLINER_CONSTRAINT_MIN_UNITS] = "min_units",
@@ -26,6 +25,8 @@ popliner_status pl_option_names_take(const popliner_option_names *callers,
                         [POPLINER_CONSTRAINT_FORBIDDEN_CUT] = "forbidden cut after",
                         [POPLINER_CONSTRAINT_PAIR] = "pair",
                         [POPLINER_CONSTRAINT_PLACEMENT] = "placement"},
+        .reserve = "reserve",
+        .section = "section",
     };
     *names = (popliner_option_names)POPLINER_OPTION_NAMES_INIT;
     popliner_status status =
@@ -36,8 +37,9 @@ popliner_status pl_option_names_take(const popliner_option_names *callers,
     set(&names->ipu, defaults.ipu);
     set(&names->max_stages, defaults.max_stages);
     set(&names->max_stage_bytes, defaults.max_stage_bytes);
-    set(&names->max_stage_bytes_note, defaults.max_stage_bytes_note);
+    set(&names->reserve, defaults.reserve);
     for (size_t kind = 0; kind < POPLINER_NUM_CONSTRAINT_KINDS; kind++)
         set(&names->constraints[kind], defaults.constraints[kind]);
+    set(&names->section, defaults.section);
     return status;
 }

@@ -58,8 +58,9 @@ static popliner_status measure_ipu(const pl_problem *problem, const popliner_int
         if (pl_problem_ipu(problem, other) != pl_problem_ipu(problem, stage))
             continue;
         together[count++] = stages[other];
-        load->cycles +=
-            pl_problem_cycles(problem, other, stages[other].first_unit, stages[other].last_unit);
+        load->cycles = pl_add_or_never(
+            load->cycles,
+            pl_problem_cycles(problem, other, stages[other].first_unit, stages[other].last_unit));
     }
     return pl_problem_shared_peak(problem, together, count, &load->peak_bytes, error);
 }

@@ -214,9 +214,26 @@ static bool cycles_depend_on_ipu(const pl_problem *p) {
     return has_cycles && (options->num_ipu_speeds > 0 || p->links.num_special > 0);
 }
 
-popliner_status pl_problem_create(pl_problem *problem, const popliner_costs *costs,
-                                  const popliner_solver_options *options, const uint8_t *active,
-                                  popliner_error *error) {
+/* Takes over the order of the costs where it is known of as many places, else finds it. */
+static popliner_status find_order(pl_problem *p, const pl_problem *like, popliner_error *error) {
+    size_t known = pl_costs_max_stages_to_end(p->costs);
+    size_t most = p->max_stages < known ? p->max_stages : known;
+    if (p->is_shared)
+        return POPLINER_OK;
+    if (like == NULL || like->is_shared || most > like->max_stages)
+        return pl_costs_find_order(p->costs, p->max_stages, &p->order, error);
+    p->order = like->order;
+    p->order.first_ends = pl_new_array(p->num_units, sizeof *p->order.first_ends);
+    if (p->order.first_ends == NULL)
+        return pl_fail_memory(error, "the order of the costs");
+    memcpy(p->order.first_ends, like->order.first_ends, p->num_units * sizeof *p->order.first_ends);
+    return POPLINER_OK;
+}
+
+popliner_status pl_problem_create_like(pl_problem *problem, const pl_problem *like,
+                                       const popliner_costs *costs,
+                                       const popliner_solver_options *options,
+                                       const uint8_t *active, popliner_error *error) {
     pl_problem *p = problem;
     rules r = {0};
     p->costs = costs;
@@ -246,12 +263,17 @@ popliner_status pl_problem_create(pl_problem *problem, const popliner_costs *cos
     p->depends_on_ipu = options->num_ipu_limits > 0 || cycles_depend_on_ipu(p);
     for (size_t unit = 0; unit < p->num_units; ++unit)
         p->depends_on_ipu = p->depends_on_ipu || p->unit_ipu[unit] != PL_ANY_IPU;
-    if (!p->is_shared)
-        status = pl_costs_find_order(costs, p->max_stages, &p->order, error);
+    status = find_order(p, like, error);
 done:
     free(r.cuts);
     free(r.counted);
     return status;
+}
+
+popliner_status pl_problem_create(pl_problem *problem, const popliner_costs *costs,
+                                  const popliner_solver_options *options, const uint8_t *active,
+                                  popliner_error *error) {
+    return pl_problem_create_like(problem, NULL, costs, options, active, error);
 }
 
 void pl_problem_free(pl_problem *problem) {
@@ -627,7 +649,8 @@ popliner_status pl_reachability_find(pl_reachability *reachability, popliner_err
     r->from_start[0] = 1;
     for (size_t stage = 0; status == POPLINER_OK && stage < r->num_stages; ++stage)
         status = reach_forward(r, stage, &pass, error);
-    r->to_end[r->num_stages * width + n] = 1;
+    for (size_t stage = r->is_at_most ? 1 : r->num_stages; stage <= r->num_stages; ++stage)
+        r->to_end[stage * width + n] = 1;
     for (size_t stage = r->num_stages; status == POPLINER_OK && stage-- > 0;)
         status = reach_backward(r, stage, &pass, error);
 done:

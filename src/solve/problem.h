@@ -65,6 +65,12 @@ typedef struct pl_problem {
 popliner_status pl_problem_create(pl_problem *problem, const popliner_costs *costs,
                                   const popliner_solver_options *options, const uint8_t *active,
                                   popliner_error *error);
+/* The same where a problem of these costs is at hand, whose order is taken over: O(n *
+ * constraints), unless `like` is NULL, shares IPUs or has fewer stages. */
+popliner_status pl_problem_create_like(pl_problem *problem, const pl_problem *like,
+                                       const popliner_costs *costs,
+                                       const popliner_solver_options *options,
+                                       const uint8_t *active, popliner_error *error);
 void pl_problem_free(pl_problem *problem);
 
 /* Whether stages are light enough to be together on an IPU. */
@@ -177,6 +183,7 @@ typedef struct pl_reachability {
     /* The first stages, if they are given: where each begins. */
     const size_t *fixed_units;
     size_t num_fixed;
+    bool is_at_most;     /* fewer stages are looked at, too; not with a device map */
     uint8_t *from_start; /* [num_stages + 1][units + 1]: so many stages can end before a unit */
     uint8_t *to_end; /* [num_stages + 1][units + 1]: those from so many on can begin at a unit */
 } pl_reachability;

@@ -8,12 +8,13 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "costs/costs.h"
+#include "solve/ipu_needs.h"
 #include "solve/owned_options.h"
 
 #include <stdlib.h>
 
-/* How many IPUs and constraints are tried, and for how long all together. */
-enum { MAX_IPUS = 16, MAX_CONSTRAINTS = 64, MAX_SECONDS = 20 };
+/* How many IPUs and constraints are tried. */
+enum { MAX_IPUS = 16, MAX_CONSTRAINTS = 64 };
 
 #define NO_LIMIT (POPLINER_PEAK_FORBIDDEN - 1)
 
@@ -67,7 +68,8 @@ static void end_trial(trial *t) {
 static popliner_status begin_search(advice *a, trial *t) {
     end_search(t);
     t->search = (pl_search){.problem = &t->problem, .stop = &a->own_stop};
-    return pl_problem_create(&t->problem, a->problem->costs, &t->own.options, NULL, a->error);
+    return pl_problem_create_like(&t->problem, a->problem, a->problem->costs, &t->own.options, NULL,
+                                  a->error);
 }
 
 /* Whether there is a split. */
@@ -201,26 +203,70 @@ done:
     return status;
 }
 
-/* Where IPUs differ: each of them with a larger limit, and all of them with more. */
-static popliner_status try_every_limit(advice *a) {
+/* The same for one IPU without other stages, whose limit is known to have to be that large. */
+static popliner_status take_limit(advice *a, size_t ipu, uint64_t bytes) {
+    trial t = {0};
+    const raise one = {.ipu = ipu};
+    const popliner_remedy remedy = {.kind = POPLINER_REMEDY_IPU_LIMIT, .ipu = ipu, .bytes = bytes};
+    popliner_status status = begin_trial(a, &t);
+    if (status == POPLINER_OK) {
+        set_limits(a, &t, &one, bytes);
+        status = add_remedy(a, &t, &remedy);
+    }
+    end_trial(&t);
+    return status;
+}
+
+/* The first stages of the IPUs that are tried, of which there is room for MAX_IPUS. */
+static size_t list_stages(advice *a, size_t *stages) {
     const pl_problem *p = a->problem;
     size_t count = p->is_mapped ? p->options->num_mapped_stages : p->max_stages;
+    size_t num_listed = 0;
     pl_filter filter = pl_filter_of_limits(p);
-    popliner_status status = POPLINER_OK;
-    size_t num_tried = 0;
-    if (p->options->num_ipu_limits == 0)
-        return POPLINER_OK;
-    for (size_t stage = 0; status == POPLINER_OK && stage < count; ++stage) {
-        size_t ipu = pl_problem_ipu(p, stage);
-        uint64_t limit = pl_filter_limit(p, &filter, ipu);
-        const raise one = {.ipu = ipu, .least = limit + 1};
-        if ((p->is_mapped && p->first_on_ipu[stage] != stage) || limit >= NO_LIMIT)
+    for (size_t stage = 0; stage < count; ++stage) {
+        if ((p->is_mapped && p->first_on_ipu[stage] != stage) ||
+            pl_filter_limit(p, &filter, pl_problem_ipu(p, stage)) >= NO_LIMIT)
             continue;
-        if (++num_tried > MAX_IPUS)
+        if (num_listed == MAX_IPUS) {
+            a->why->has_all_remedies = false;
             break;
-        status = try_limits(a, &one);
+        }
+        stages[num_listed++] = stage;
     }
-    a->why->has_all_remedies = a->why->has_all_remedies && num_tried <= MAX_IPUS;
+    return num_listed;
+}
+
+/* Each of some IPUs with a larger limit. */
+static popliner_status try_single_limits(advice *a, const size_t *stages, size_t count) {
+    const pl_problem *p = a->problem;
+    pl_filter filter = pl_filter_of_limits(p);
+    size_t num_places = count > 0 && !p->is_shared ? stages[count - 1] + 1 : 0;
+    uint64_t *needs_bytes = pl_new_array(num_places, sizeof *needs_bytes);
+    popliner_status status =
+        needs_bytes == NULL
+            ? pl_fail_memory(a->error, "what would be enough")
+            : pl_ipu_needs_find(p, &filter, num_places, &a->own_stop, needs_bytes, a->error);
+    for (size_t i = 0; status == POPLINER_OK && i < count; ++i) {
+        size_t ipu = pl_problem_ipu(p, stages[i]);
+        const raise one = {.ipu = ipu, .least = pl_filter_limit(p, &filter, ipu) + 1};
+        if (p->is_shared)
+            status = try_limits(a, &one);
+        else if (needs_bytes[stages[i]] < POPLINER_PEAK_FORBIDDEN)
+            status = take_limit(a, ipu, needs_bytes[stages[i]]);
+    }
+    a->is_over = a->is_over || pl_stop_is_wanted(&a->own_stop);
+    free(needs_bytes);
+    return status;
+}
+
+/* Where IPUs differ: each of them with a larger limit, and all of them with more. */
+static popliner_status try_every_limit(advice *a) {
+    size_t stages[MAX_IPUS];
+    /* where constraints contradict each other no limit is of use */
+    if (a->problem->options->num_ipu_limits == 0 ||
+        a->why->obstacle == POPLINER_OBSTACLE_CONSTRAINTS)
+        return POPLINER_OK;
+    popliner_status status = try_single_limits(a, stages, list_stages(a, stages));
     const raise all = {.of_every_ipu = true, .least = 1};
     return status == POPLINER_OK ? try_limits(a, &all) : status;
 }
@@ -319,69 +365,174 @@ static popliner_status try_constraint(advice *a, const popliner_constraint *c) {
     return status;
 }
 
+/* The constraints that may go, in their order. Those of an item go together: one constraint, or all
+ * forbidden cuts of a run without a gap. */
+typedef struct items {
+    popliner_constraint *constraints;
+    size_t num_constraints;
+    size_t *first; /* [num_items + 1]: of the item */
+    size_t num_items;
+    uint8_t *is_out; /* [num_constraints] */
+} items;
+
+static void free_items(items *all) {
+    free(all->constraints);
+    free(all->first);
+    free(all->is_out);
+}
+
+static bool goes_on(const popliner_constraint *before, const popliner_constraint *c) {
+    return c->kind == POPLINER_CONSTRAINT_FORBIDDEN_CUT &&
+           before->kind == POPLINER_CONSTRAINT_FORBIDDEN_CUT && c->unit == before->unit + 1;
+}
+
+static popliner_status list_items(const advice *a, items *all) {
+    size_t num_listed = 0;
+    size_t count = 0;
+    popliner_status status = pl_constraints_list(a->problem->costs, a->problem->options,
+                                                 &all->constraints, &num_listed, a->error);
+    all->first = pl_new_array(num_listed + 1, sizeof *all->first);
+    all->is_out = pl_new_array(num_listed, sizeof *all->is_out);
+    if (status == POPLINER_OK && (all->first == NULL || all->is_out == NULL))
+        status = pl_fail_memory(a->error, "what would be enough");
+    if (status != POPLINER_OK)
+        return status;
+    for (size_t i = 0; i < num_listed; ++i) {
+        if (!may_go(&all->constraints[i]))
+            continue;
+        all->constraints[count] = all->constraints[i];
+        if (count == 0 || !goes_on(&all->constraints[count - 1], &all->constraints[count]))
+            all->first[all->num_items++] = count;
+        ++count;
+    }
+    all->first[all->num_items] = all->num_constraints = count;
+    return POPLINER_OK;
+}
+
+/* Marks the constraints first ... end - 1 as left out, or not. */
+static void mark(items *all, size_t first, size_t end, bool is_out) {
+    for (size_t i = first; i < end; ++i)
+        all->is_out[i] = is_out;
+}
+
 /* Whether all fits without the constraints that are marked. */
-static popliner_status fits_without(advice *a, const popliner_constraint *constraints, size_t count,
-                                    const uint8_t *is_out, bool *fits) {
+static popliner_status fits_without(advice *a, const items *all, bool *fits) {
     trial t = {0};
     popliner_status status = begin_trial(a, &t);
-    for (size_t i = 0; status == POPLINER_OK && i < count; ++i)
-        if (is_out[i] != 0)
-            leave_out(&t, &constraints[i]);
+    for (size_t i = 0; status == POPLINER_OK && i < all->num_constraints; ++i)
+        if (all->is_out[i] != 0)
+            leave_out(&t, &all->constraints[i]);
     if (status == POPLINER_OK)
         status = search_anew(a, &t, fits);
     end_trial(&t);
     return status;
 }
 
-/* Takes constraints back one by one, as long as all fits: what is left out then is needed. */
-static popliner_status find_left_out(advice *a, popliner_constraint *constraints, size_t count,
-                                     uint8_t *is_out) {
+/* Looks for the first cut of a run that is enough by itself. */
+static popliner_status find_enough_cut(advice *a, items *all, size_t item, size_t *enough_unit) {
+    size_t first = all->first[item];
+    size_t end = all->first[item + 1];
+    popliner_status status = POPLINER_OK;
+    bool fits = false;
+    if (end - first > MAX_CONSTRAINTS) {
+        a->why->has_all_remedies = false;
+        return POPLINER_OK;
+    }
+    for (size_t i = first; status == POPLINER_OK && !a->is_over && !fits && i < end; ++i) {
+        all->is_out[i] = 1;
+        status = fits_without(a, all, &fits);
+        all->is_out[i] = 0;
+        if (fits)
+            *enough_unit = all->constraints[i].unit;
+    }
+    return status;
+}
+
+/* Whether it is enough to leave out a run of forbidden cuts. No other constraint is marked. */
+static popliner_status try_run(advice *a, items *all, size_t item) {
+    const popliner_constraint *first = &all->constraints[all->first[item]];
+    const popliner_constraint *last = &all->constraints[all->first[item + 1] - 1];
+    popliner_remedy remedy = {.kind = POPLINER_REMEDY_CUT_RUN,
+                              .constraint = *first,
+                              .last_unit = last->unit,
+                              .enough_unit = SIZE_MAX};
+    trial t = {0};
+    bool fits = false;
+    mark(all, all->first[item], all->first[item + 1], true);
+    popliner_status status = fits_without(a, all, &fits);
+    mark(all, all->first[item], all->first[item + 1], false);
+    if (status == POPLINER_OK && fits)
+        status = find_enough_cut(a, all, item, &remedy.enough_unit);
+    if (status != POPLINER_OK || !fits || a->is_over)
+        return status;
+    status = begin_trial(a, &t);
+    for (const popliner_constraint *c = first; status == POPLINER_OK && c <= last; ++c)
+        leave_out(&t, c);
+    if (status == POPLINER_OK)
+        status = add_remedy(a, &t, &remedy);
+    end_trial(&t);
+    return status;
+}
+
+/* Takes back the constraints first ... end - 1 if all fits even so. */
+static popliner_status take_back(advice *a, items *all, size_t first, size_t end) {
+    bool fits = false;
+    mark(all, first, end, false);
+    popliner_status status = fits_without(a, all, &fits);
+    mark(all, first, end, !fits);
+    return status;
+}
+
+/* Takes items back one by one, then constraints, as long as all fits: what is left out then is
+ * needed. */
+static popliner_status find_left_out(advice *a, items *all) {
     popliner_infeasibility *why = a->why;
     popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && !a->is_over && i < count; ++i) {
-        bool fits = false;
-        is_out[i] = 0;
-        status = fits_without(a, constraints, count, is_out, &fits);
-        is_out[i] = !fits;
+    size_t num_out = 0;
+    mark(all, 0, all->num_constraints, true);
+    for (size_t i = 0; status == POPLINER_OK && !a->is_over && i < all->num_items; ++i)
+        status = take_back(a, all, all->first[i], all->first[i + 1]);
+    for (size_t i = 0; i < all->num_constraints; ++i)
+        num_out += all->is_out[i];
+    if (num_out > MAX_CONSTRAINTS) {
+        why->has_all_remedies = false;
+        return status;
     }
+    for (size_t i = 0; status == POPLINER_OK && !a->is_over && i < all->num_constraints; ++i)
+        if (all->is_out[i] != 0)
+            status = take_back(a, all, i, i + 1);
     if (status != POPLINER_OK || a->is_over)
         return status;
-    why->left_out = pl_new_array(count, sizeof *why->left_out);
+    why->left_out = pl_new_array(num_out, sizeof *why->left_out);
     if (why->left_out == NULL)
         return pl_fail_memory(a->error, "what would be enough");
-    for (size_t i = 0; i < count; ++i)
-        if (is_out[i] != 0)
-            why->left_out[why->num_left_out++] = constraints[i];
+    for (size_t i = 0; i < all->num_constraints; ++i)
+        if (all->is_out[i] != 0)
+            why->left_out[why->num_left_out++] = all->constraints[i];
     return POPLINER_OK;
 }
 
-/* Each constraint alone; if that is never enough, several together. */
+/* Each item alone; if that is never enough, several together. */
 static popliner_status try_constraints(advice *a) {
-    popliner_constraint *constraints = NULL;
-    size_t num_listed = 0;
-    size_t count = 0;
+    items all = {0};
     size_t num_before = a->why->num_remedies;
     bool fits = false;
-    popliner_status status = pl_constraints_list(a->problem->costs, a->problem->options,
-                                                 &constraints, &num_listed, a->error);
-    for (size_t i = 0; i < num_listed; ++i)
-        if (may_go(&constraints[i]))
-            constraints[count++] = constraints[i];
-    uint8_t *is_out = pl_new_array(count, sizeof *is_out);
-    if (status == POPLINER_OK && is_out == NULL)
-        status = pl_fail_memory(a->error, "what would be enough");
-    for (size_t i = 0; is_out != NULL && i < count; ++i)
-        is_out[i] = 1;
-    if (status == POPLINER_OK && count > 0)
-        status = fits_without(a, constraints, count, is_out, &fits);
-    for (size_t i = 0; status == POPLINER_OK && fits && i < count && i < MAX_CONSTRAINTS; ++i)
-        status = try_constraint(a, &constraints[i]);
-    a->why->has_all_remedies = a->why->has_all_remedies && (!fits || count <= MAX_CONSTRAINTS);
-    if (status == POPLINER_OK && fits && !a->is_over && count > 1 && count <= MAX_CONSTRAINTS &&
+    popliner_status status = list_items(a, &all);
+    mark(&all, 0, all.num_constraints, true);
+    if (status == POPLINER_OK && all.num_items > 0)
+        status = fits_without(a, &all, &fits);
+    mark(&all, 0, all.num_constraints, false);
+    for (size_t i = 0; status == POPLINER_OK && fits && i < all.num_items && i < MAX_CONSTRAINTS;
+         ++i)
+        status = all.first[i + 1] - all.first[i] > 1
+                     ? try_run(a, &all, i)
+                     : try_constraint(a, &all.constraints[all.first[i]]);
+    bool has_too_many = all.num_items > MAX_CONSTRAINTS;
+    a->why->has_all_remedies = a->why->has_all_remedies && (!fits || !has_too_many);
+    if (status == POPLINER_OK && fits && !a->is_over && all.num_items > 1 && !has_too_many &&
         a->why->num_remedies == num_before)
-        status = find_left_out(a, constraints, count, is_out);
-    free(constraints);
-    free(is_out);
+        status = find_left_out(a, &all);
+    free_items(&all);
     return status;
 }
 
@@ -416,11 +567,11 @@ done:
     return status;
 }
 
-popliner_status pl_remedies_find(const pl_problem *problem, const pl_stop *stop,
-                                 popliner_infeasibility *why, bool *is_stopped,
-                                 popliner_error *error) {
+popliner_status pl_remedies_find(const pl_problem *problem, const pl_stop *stop, double max_seconds,
+                                 popliner_plan *plan, popliner_error *error) {
+    popliner_infeasibility *why = &plan->infeasibility;
     advice a = {.problem = problem, .stop = stop, .own_stop = *stop, .why = why, .error = error};
-    double deadline = pl_clock_seconds() + MAX_SECONDS;
+    double deadline = pl_clock_seconds() + max_seconds;
     if (deadline < a.own_stop.deadline_seconds)
         a.own_stop.deadline_seconds = deadline;
     why->has_all_remedies = true;
@@ -430,6 +581,6 @@ popliner_status pl_remedies_find(const pl_problem *problem, const pl_stop *stop,
     if (status == POPLINER_OK && !a.is_over)
         status = try_without_map(&a);
     why->has_all_remedies = why->has_all_remedies && !a.is_over;
-    *is_stopped = *is_stopped || (a.is_over && pl_stop_is_wanted(stop));
+    plan->is_stopped = plan->is_stopped || (a.is_over && pl_stop_is_wanted(stop));
     return status;
 }

@@ -36,7 +36,9 @@ size_t pl_num_on_ipu(const pl_problem *problem, size_t stage) {
 uint64_t pl_least_load(const pl_problem *problem, popliner_objective objective,
                        const popliner_interval *stage, size_t num_stages_on_ipu) {
     if (objective == POPLINER_OBJECTIVE_CYCLES)
-        return popliner_costs_cycles(problem->costs, stage->first_unit, stage->last_unit);
+        return pl_problem_cycles(problem,
+                                 problem->options->num_mapped_stages - stage->stages_to_end,
+                                 stage->first_unit, stage->last_unit);
     if (num_stages_on_ipu == 1)
         return popliner_costs_peak(problem->costs, stage->first_unit, stage->last_unit,
                                    stage->stages_to_end);

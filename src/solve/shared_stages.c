@@ -7,6 +7,8 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "costs/costs.h"
+#include "costs/triangle.h"
+#include "solve/shared_bounds.h"
 
 /* More are not remembered: they would take too much memory. */
 enum { MOST_MEASURED = 1 << 21, FIRST_CAPACITY = 1 << 10 };
@@ -15,6 +17,7 @@ void pl_shared_free(pl_shared *shared) {
     free(shared->intervals);
     free(shared->first_stage);
     free(shared->peak_bytes);
+    free(shared->least_bytes);
     free(shared->measured.units);
     free(shared->measured.peak_bytes);
     *shared = (pl_shared){0};
@@ -107,4 +110,22 @@ popliner_status pl_shared_measure(pl_shared *shared, const pl_problem *problem, 
         ++m->count;
     }
     return status;
+}
+
+const uint64_t *pl_shared_least_bytes(pl_shared *shared, const pl_problem *problem) {
+    size_t num_stages = problem->options->num_mapped_stages;
+    size_t n = problem->num_units;
+    if (shared->least_bytes != NULL)
+        return shared->least_bytes;
+    uint64_t *least = pl_new_array(num_stages * pl_triangle_size(n), sizeof *least);
+    shared->least_bytes = least;
+    for (size_t stage = 0; least != NULL && stage < num_stages; ++stage) {
+        size_t count = pl_num_on_ipu(problem, stage);
+        for (size_t first = 0; first < n; ++first)
+            for (size_t last = first; last < n; ++last) {
+                popliner_interval it = {first, last, num_stages - stage};
+                *least++ = pl_least_load(problem, POPLINER_OBJECTIVE_MEMORY, &it, count);
+            }
+    }
+    return shared->least_bytes;
 }

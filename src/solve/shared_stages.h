@@ -13,6 +13,7 @@
 #include "popliner/listener.h"
 #include "popliner/solver.h"
 #include "solve/dynamic_program.h"
+#include "solve/ipu_room.h"
 
 /* What any stages on one IPU were measured to need together, to be found again by their units: a
  * table that grows up to some 100 MB. Part of pl_shared. */
@@ -34,7 +35,8 @@ typedef struct pl_shared {
     size_t capacity;
     bool is_hard; /* there are so many no-goods that pl_branch_and_bound takes over */
     pl_measured measured;
-    bool is_wide; /* there are so many places for cuts that pl_device_sweep gave up */
+    uint64_t *least_bytes; /* [stages]: a triangle of pl_least_load, once it was asked for */
+    bool is_wide;          /* there are so many places for cuts that pl_device_sweep gave up */
 } pl_shared;
 
 void pl_shared_free(pl_shared *shared);
@@ -52,6 +54,16 @@ popliner_status pl_shared_measure(pl_shared *shared, const pl_problem *problem, 
                                   const popliner_interval *together, size_t count,
                                   uint64_t *peak_bytes, popliner_error *error);
 
+/* Where a cut may be: the first unit of a stage, or the end of the chain. */
+typedef struct pl_cut_range {
+    size_t lowest;
+    size_t highest;
+} pl_cut_range;
+
+/* What IPUs need for stages at least, of MEMORY: pl_least_load, for all of them. NULL when memory
+ * is short. O(stages * units^2) for the first time. */
+const uint64_t *pl_shared_least_bytes(pl_shared *shared, const pl_problem *problem);
+
 /* A search for the best split of a problem whose stages share IPUs. Nothing of it is owned. */
 typedef struct pl_shared_search {
     const pl_problem *problem;
@@ -62,7 +74,9 @@ typedef struct pl_shared_search {
     const popliner_listener *listener; /* may be NULL */
     bool programs_only; /* however many there are, pl_branch_and_bound does not take over */
     size_t max_tries;   /* after so many stages pl_device_sweep gives up; 0 for any number */
-    pl_shared *shared;  /* what is measured is added, and what is there is not measured again */
+    const pl_cut_range *ranges; /* [stages + 1], for pl_device_sweep alone; NULL: anywhere */
+    pl_room *room;              /* how much IPUs can hold, or NULL */
+    pl_shared *shared; /* what is measured is added, and what is there is not measured again */
 } pl_shared_search;
 
 /* What a search found. */

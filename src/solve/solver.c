@@ -77,11 +77,6 @@ static popliner_status check_problem(const pl_problem *problem, popliner_error *
     if (problem->is_shared && problem->options->method == POPLINER_METHOD_DYNAMIC_PROGRAMMING)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "method: the dynamic program cannot solve for stages that share IPUs");
-    if (problem->is_shared && problem->options->num_ipu_speeds > 0)
-        return pl_fail(
-            error, POPLINER_ERROR_USAGE,
-            "ipu_speeds: not where stages share IPUs; leave them out, or give each stage "
-            "an IPU of its own");
     if (problem->is_shared && pl_links_exist(problem->options))
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "link_bandwidth, ipu_links: not where stages share IPUs; leave them out, or "
@@ -162,7 +157,8 @@ popliner_status pl_solve(const popliner_costs *costs, const popliner_solver_opti
         plan->proof = search->is_stopped ? POPLINER_PROOF_NONE : search->proof;
     } else {
         plan->proof = search->proof;
-        status = pl_explain_infeasibility(&solving.problem, &solving.stop, plan, error);
+        status = pl_explain_infeasibility(&solving.problem, &solving.stop, PL_SECONDS_FOR_REASONS,
+                                          plan, error);
     }
 done:
     pl_solving_end(&solving);

@@ -80,7 +80,8 @@ class MemoryView {
         });
         const chosen = this.chart ? this.chart.chosen : null;
         this.chart = new Chart({
-            title: 'Memory by tile', label: 'tile', unit: bytes, series, bands: isStage ? [] : this.bands(),
+            title: 'Memory by tile', label: 'tile', unit: bytes, series,
+            bands: isStage ? [] : this.bands(),
             chosen,
             limit: isStage
                 ? { value: this.page.data.wishes.limit_bytes, name: 'limit' }

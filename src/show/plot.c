@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "show/plot.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failure.h"
+#include "memory/chain_data.h"
+#include "popliner/liveness.h"
+#include "profile/profile_data.h"
+#include "show/canvas.h"
+#include "show/certificate_data.h"
+#include "show/report_parts.h"
+
+popliner_status pl_plot_check(const popliner_plot_options *options, popliner_error *error) {
+    enum { MIN_WIDTH = 40, MAX_WIDTH = 1000, MIN_HEIGHT = 4, MAX_HEIGHT = 200 };
+    if (options->width < MIN_WIDTH || options->width > MAX_WIDTH)
+        return pl_fail(error, POPLINER_ERROR_USAGE, "a plot is %d to %d characters wide, not %zu",
+                       MIN_WIDTH, MAX_WIDTH, options->width);
+    if (options->height < MIN_HEIGHT || options->height > MAX_HEIGHT)
+        return pl_fail(error, POPLINER_ERROR_USAGE, "a plot is %d to %d lines high, not %zu",
+                       MIN_HEIGHT, MAX_HEIGHT, options->height);
+    return POPLINER_OK;
+}
+
+/* ---- columns ---- */
+
+/* Tiles or steps, and the columns that stand for them: where there are more of them than columns a
+ * column is the one with the largest total of several, else each is some columns wide. */
+typedef struct series {
+    size_t count;
+    uint64_t *base_bytes;  /* [count] */
+    uint64_t *total_bytes; /* [count] */
+    size_t num_columns;
+    size_t *shown; /* [num_columns]: the item of each column */
+} series;
+
+static void free_series(series *s) {
+    free(s->base_bytes);
+    free(s->total_bytes);
+    free(s->shown);
+}
+
+static popliner_status begin_series(series *s, size_t count, popliner_error *error) {
+    s->count = count;
+    s->base_bytes = pl_new_array(count, sizeof *s->base_bytes);
+    s->total_bytes = pl_new_array(count, sizeof *s->total_bytes);
+    return s->base_bytes == NULL || s->total_bytes == NULL ? pl_fail_memory(error, "a plot")
+                                                           : POPLINER_OK;
+}
+
+/* The items of a column are first ... end - 1. */
+static size_t first_item(const series *s, size_t column) {
+    return (size_t)((double)column * (double)s->count / (double)s->num_columns);
+}
+
+static popliner_status find_columns(series *s, size_t width, popliner_error *error) {
+    enum { MOST_WIDE = 8 };
+    size_t wide = s->count == 0 ? 0 : width / s->count;
+    s->num_columns = s->count > width ? width : s->count * (wide > MOST_WIDE ? MOST_WIDE : wide);
+    s->shown = pl_new_array(s->num_columns, sizeof *s->shown);
+    if (s->shown == NULL)
+        return pl_fail_memory(error, "a plot");
+    for (size_t column = 0; column < s->num_columns; column++) {
+        size_t largest = first_item(s, column);
+        size_t end = column + 1 < s->num_columns ? first_item(s, column + 1) : s->count;
+        for (size_t i = largest + 1; i < end; i++)
+            largest = s->total_bytes[i] > s->total_bytes[largest] ? i : largest;
+        s->shown[column] = largest;
+    }
+    return POPLINER_OK;
+}
+
+/* The item with most bytes, the first of equals. */
+static size_t largest_item(const series *s) {
+    size_t largest = 0;
+    for (size_t i = 1; i < s->count; i++)
+        largest = s->total_bytes[i] > s->total_bytes[largest] ? i : largest;
+    return largest;
+}
+
+/* Draws the columns; the limit only where it does not press them flat. */
+static popliner_status draw(const series *s, uint64_t limit_bytes, pl_canvas *canvas,
+                            popliner_error *error) {
+    enum { MOST_TIMES = 4 };
+    uint64_t *base_bytes = pl_new_array(s->num_columns, sizeof *base_bytes);
+    uint64_t *total_bytes = pl_new_array(s->num_columns, sizeof *total_bytes);
+    uint64_t most_bytes = s->count == 0 ? 0 : s->total_bytes[largest_item(s)];
+    bool has_limit = limit_bytes > 0 && limit_bytes / MOST_TIMES <= most_bytes;
+    popliner_status status = POPLINER_OK;
+    if (base_bytes == NULL || total_bytes == NULL) {
+        status = pl_fail_memory(error, "a plot");
+    } else {
+        for (size_t column = 0; column < s->num_columns; column++) {
+            base_bytes[column] = s->base_bytes[s->shown[column]];
+            total_bytes[column] = s->total_bytes[s->shown[column]];
+        }
+        uint64_t top_bytes = has_limit && limit_bytes > most_bytes ? limit_bytes : most_bytes;
+        const pl_columns columns = {s->num_columns, base_bytes, total_bytes,
+                                    top_bytes == 0 ? 1 : top_bytes, has_limit ? limit_bytes : 0};
+        pl_canvas_columns(canvas, &columns);
+    }
+    free(total_bytes);
+    free(base_bytes);
+    return status;
+}
+
+/* The numbers of the first and the last item under the columns. */
+static void add_ends(const series *s, pl_canvas *canvas) {
+    size_t last = s->count == 0 ? 0 : s->count - 1;
+    pl_text_format(&canvas->text, "%*s0%*zu\n", PL_AXIS_WIDTH, "",
+                   (int)(s->num_columns > 1 ? s->num_columns - 1 : 1), last);
+}
+
+/* What the parts of the columns are, and the largest item. */
+static void add_caption(const series *s, const char *what, const char *whats, pl_canvas *canvas) {
+    pl_text *text = &canvas->text;
+    pl_canvas_sample(canvas, PL_INK_BASE);
+    pl_text_add(text, " always live  ");
+    pl_canvas_sample(canvas, PL_INK_REST);
+    pl_text_add(text, " not always");
+    if (s->count > s->num_columns)
+        pl_text_format(text, "; a column is the largest of %zu %s",
+                       (s->count + s->num_columns - 1) / s->num_columns, whats);
+    if (s->count > 0) {
+        pl_text_format(text, "\nLargest: %s %zu with ", what, largest_item(s));
+        pl_canvas_number(canvas, s->total_bytes[largest_item(s)]);
+        pl_text_add(text, " bytes");
+    }
+}
+
+/* ---- the plots ---- */
+
+popliner_status pl_plot_tiles(const popliner_profile *p, const popliner_plot_options *options,
+                              char **text, popliner_error *error) {
+    pl_canvas canvas = {.options = *options};
+    series s = {0};
+    popliner_status status = begin_series(&s, p->target.num_tiles, error);
+    for (size_t tile = 0; status == POPLINER_OK && tile < s.count; tile++) {
+        s.base_bytes[tile] = p->tile_always_live_bytes[tile];
+        s.total_bytes[tile] =
+            p->tile_always_live_bytes[tile] + p->tile_not_always_live_peak_bytes[tile];
+    }
+    if (status == POPLINER_OK)
+        status = find_columns(&s, options->width - PL_AXIS_WIDTH, error);
+    if (status == POPLINER_OK)
+        status = draw(&s, p->target.bytes_per_tile, &canvas, error);
+    if (status == POPLINER_OK) {
+        add_ends(&s, &canvas);
+        add_caption(&s, "tile", "tiles", &canvas);
+        pl_text_add(&canvas.text, " of ");
+        pl_canvas_number(&canvas, p->target.bytes_per_tile);
+        pl_text_add(&canvas.text, "\n");
+    }
+    free_series(&s);
+    return pl_report_finish(&canvas.text, status, text, error);
+}
+
+/* The unit of a column; SIZE_MAX for none. */
+static size_t unit_of_column(const series *s, const popliner_chain *chain, size_t column) {
+    size_t operation = popliner_chain_operation_at(chain, s->shown[column]);
+    return operation == SIZE_MAX ? SIZE_MAX : pl_chain_unit_of(chain, operation);
+}
+
+/* A line that says of which unit the columns are. */
+static void add_units(const series *s, const popliner_chain *chain, pl_canvas *canvas) {
+    pl_text_format(&canvas->text, "%*s", PL_AXIS_WIDTH, "layers ");
+    for (size_t column = 0; column < s->num_columns;) {
+        size_t unit = unit_of_column(s, chain, column);
+        size_t end = column + 1;
+        while (end < s->num_columns && unit_of_column(s, chain, end) == unit)
+            end++;
+        pl_text_add(&canvas->text, canvas->options.is_ascii ? "|" : "\u2502");
+        pl_canvas_name(canvas, unit == SIZE_MAX ? "" : pl_chain_unit_at(chain, unit)->label,
+                       end - column - 1);
+        column = end;
+    }
+    pl_text_add(&canvas->text, "\n");
+}
+
+popliner_status pl_plot_liveness(const popliner_profile *p, const popliner_chain *chain,
+                                 const popliner_plot_options *options, char **text,
+                                 popliner_error *error) {
+    pl_canvas canvas = {.options = *options};
+    series s = {0};
+    uint64_t always_bytes = 0;
+    popliner_status status = begin_series(&s, p->num_steps, error);
+    if (status == POPLINER_OK)
+        status = popliner_liveness_by_step(p, POPLINER_ALL_TILES, NULL, 0, p->num_steps,
+                                           s.total_bytes, error);
+    for (size_t tile = 0; tile < p->target.num_tiles; tile++)
+        always_bytes += p->tile_always_live_bytes[tile];
+    for (size_t step = 0; status == POPLINER_OK && step < s.count; step++) {
+        s.base_bytes[step] = always_bytes;
+        s.total_bytes[step] += always_bytes;
+    }
+    if (status == POPLINER_OK)
+        status = find_columns(&s, options->width - PL_AXIS_WIDTH, error);
+    if (status == POPLINER_OK)
+        status = draw(&s, 0, &canvas, error);
+    if (status == POPLINER_OK) {
+        add_units(&s, chain, &canvas);
+        add_ends(&s, &canvas);
+        add_caption(&s, "step", "steps", &canvas);
+        pl_text_add(&canvas.text, " on all tiles\n");
+    }
+    free_series(&s);
+    return pl_report_finish(&canvas.text, status, text, error);
+}
+
+/* What a line says of a stage, in front of its bar. */
+static char *stage_name(const popliner_certificate *c, size_t number) {
+    const popliner_plan_stage *stage = &c->plan.stages[number];
+    pl_text name = {0};
+    pl_text_format(&name, "%zu IPU %zu  %s", number, stage->ipu,
+                   c->input.unit_names[stage->first_unit]);
+    if (stage->last_unit > stage->first_unit)
+        pl_text_format(&name, " to %s", c->input.unit_names[stage->last_unit]);
+    if (name.failed) {
+        free(name.data);
+        return NULL;
+    }
+    return name.data;
+}
+
+static popliner_status draw_plan(const popliner_certificate *c, pl_canvas *canvas,
+                                 popliner_error *error) {
+    enum { NAME_WIDTH = 22, NUMBERS_WIDTH = 14 };
+    size_t width = canvas->options.width - NAME_WIDTH - NUMBERS_WIDTH;
+    uint64_t top_bytes = 1;
+    for (size_t i = 0; i < c->plan.num_stages; i++) {
+        const uint64_t bytes = c->details[i].need_bytes[c->input.need];
+        const uint64_t limit_bytes = pl_certificate_limit(c, c->plan.stages[i].ipu);
+        top_bytes = bytes > top_bytes ? bytes : top_bytes;
+        /* no limit at all is no end of a scale */
+        if (limit_bytes < UINT64_MAX && limit_bytes > top_bytes)
+            top_bytes = limit_bytes;
+    }
+    for (size_t i = 0; i < c->plan.num_stages; i++) {
+        const uint64_t bytes = c->details[i].need_bytes[c->input.need];
+        char *name = stage_name(c, i);
+        if (name == NULL)
+            return pl_fail_memory(error, "a plot");
+        pl_canvas_name(canvas, name, NAME_WIDTH);
+        free(name);
+        pl_canvas_bar(canvas, width, bytes, pl_certificate_limit(c, c->plan.stages[i].ipu),
+                      top_bytes);
+        pl_text_add(&canvas->text, " ");
+        pl_canvas_number(canvas, bytes);
+        pl_text_add(&canvas->text, "\n");
+    }
+    pl_canvas_sample(canvas, PL_INK_BASE);
+    pl_text_add(&canvas->text, " bytes on the largest tile  ");
+    pl_text_add(&canvas->text, canvas->options.is_ascii ? "|" : "\u2502");
+    pl_text_add(&canvas->text, " limit  ");
+    pl_canvas_sample(canvas, PL_INK_OVER);
+    pl_text_add(&canvas->text, " above it\n");
+    return POPLINER_OK;
+}
+
+popliner_status pl_plot_plan(const popliner_certificate *certificate,
+                             const popliner_plot_options *options, char **text,
+                             popliner_error *error) {
+    pl_canvas canvas = {.options = *options};
+    popliner_status status = draw_plan(certificate, &canvas, error);
+    return pl_report_finish(&canvas.text, status, text, error);
+}

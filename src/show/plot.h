@@ -1,0 +1,25 @@
+/* The plots of popliner/plot.h.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_SHOW_PLOT_H
+#define PL_SHOW_PLOT_H
+
+#include "popliner/certificate.h"
+#include "popliner/chain.h"
+#include "popliner/plot.h"
+#include "popliner/profile.h"
+
+/* Whether a plot can be as large as the options say. Errors: USAGE. */
+popliner_status pl_plot_check(const popliner_plot_options *options, popliner_error *error);
+
+/* Errors: MEMORY; of what is live at each step, USAGE if the variables are not loaded. */
+popliner_status pl_plot_tiles(const popliner_profile *profile, const popliner_plot_options *options,
+                              char **text, popliner_error *error);
+popliner_status pl_plot_liveness(const popliner_profile *profile, const popliner_chain *chain,
+                                 const popliner_plot_options *options, char **text,
+                                 popliner_error *error);
+popliner_status pl_plot_plan(const popliner_certificate *certificate,
+                             const popliner_plot_options *options, char **text,
+                             popliner_error *error);
+
+#endif

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "show/trace.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/failure.h"
+#include "base/quoting.h"
+#include "memory/chain_data.h"
+#include "memory/unit_usage.h"
+#include "model/operations_data.h"
+#include "popliner/liveness.h"
+#include "profile/profile_data.h"
+#include "show/certificate_data.h"
+#include "show/report_parts.h"
+#include "show/trace_time.h"
+
+/* Processes of the trace: the whole program, then the stages, then the IPUs as they ran. */
+enum { PROGRAM_PROCESS = 1, FIRST_STAGE_PROCESS = 100, FIRST_IPU_PROCESS = 1000000 };
+
+enum { PROGRAMS_THREAD = 1, UNITS_THREAD = 2 };
+
+/* A trace while it is written. */
+typedef struct writer {
+    pl_text text;
+    size_t num_events;
+    const pl_trace_source *source;
+    const popliner_profile *profile;
+    pl_trace_time time;
+} writer;
+
+/* Begins an event. */
+static void begin_event(writer *w, const char *phase, size_t process, size_t thread) {
+    pl_text_format(&w->text, "%s{\"ph\": \"%s\", \"pid\": %zu, \"tid\": %zu",
+                   w->num_events == 0 ? "\n" : ",\n", phase, process, thread);
+    w->num_events++;
+}
+
+/* Times of the format are in microseconds: a cycle is shown as a nanosecond, so that none is lost. */
+static void add_time(writer *w, const char *key, uint64_t cycles) {
+    pl_text_format(&w->text, ", \"%s\": %" PRIu64 ".%03u", key, cycles / 1000,
+                   (unsigned)(cycles % 1000));
+}
+
+static void add_name(writer *w, const char *name) {
+    pl_text_add(&w->text, ", \"name\": ");
+    pl_quote_json(&w->text, name);
+}
+
+static void end_event(writer *w) {
+    pl_text_add(&w->text, "}");
+}
+
+/* Names a process, or a thread of it (0: the process). */
+static void name_track(writer *w, size_t process, size_t thread, const char *name) {
+    begin_event(w, "M", process, thread);
+    pl_text_format(&w->text, ", \"name\": \"%s_name\", \"args\": {\"name\": ",
+                   thread == 0 ? "process" : "thread");
+    pl_quote_json(&w->text, name);
+    pl_text_add(&w->text, "}");
+    end_event(w);
+    if (thread != 0)
+        return;
+    begin_event(w, "M", process, 0);
+    pl_text_format(&w->text, ", \"name\": \"process_sort_index\", \"args\": {\"sort_index\": %zu}",
+                   process);
+    end_event(w);
+}
+
+/* Begins a slice; its arguments follow, then "}" of these and end_event. */
+static void begin_slice(writer *w, size_t process, size_t thread, const char *name, uint64_t start,
+                        uint64_t end) {
+    begin_event(w, "X", process, thread);
+    add_time(w, "ts", start);
+    add_time(w, "dur", end - start);
+    add_name(w, name);
+    pl_text_add(&w->text, ", \"args\": {");
+}
+
+static void add_counter(writer *w, size_t process, const char *name, uint64_t time,
+                        uint64_t bytes) {
+    begin_event(w, "C", process, 0);
+    add_time(w, "ts", time);
+    add_name(w, name);
+    pl_text_format(&w->text, ", \"args\": {\"bytes\": %" PRIu64 "}", bytes);
+    end_event(w);
+}
+
+/* ---- the whole program ---- */
+
+static const char *step_name(const popliner_profile *p, size_t step) {
+    const char *name = pl_profile_program_name(p, p->step_program[step]);
+    return *name == '\0' ? pl_profile_string(p, p->program_type_name[p->step_program[step]]) : name;
+}
+
+static void write_programs(writer *w) {
+    const popliner_profile *p = w->profile;
+    for (size_t step = 0; step < p->num_steps; step++) {
+        uint32_t program = p->step_program[step];
+        size_t operation = popliner_chain_operation_at(w->source->chain, step);
+        begin_slice(w, PROGRAM_PROCESS, PROGRAMS_THREAD, step_name(p, step), w->time.start[step],
+                    w->time.end[step]);
+        pl_text_format(&w->text, "\"step\": %zu, \"program\": %" PRIu32 ", \"type\": ", step,
+                       program);
+        pl_quote_json(&w->text, pl_profile_string(p, p->program_type_name[program]));
+        if (operation != SIZE_MAX) {
+            pl_text_add(&w->text, ", \"operation\": ");
+            pl_quote_json(&w->text, pl_operation_at(w->source->operations, operation)->name);
+        }
+        pl_text_add(&w->text, "}");
+        end_event(w);
+    }
+}
+
+/* The unit of a step; SIZE_MAX for none. */
+static size_t unit_at(const pl_trace_source *source, size_t step) {
+    size_t operation = popliner_chain_operation_at(source->chain, step);
+    return operation == SIZE_MAX ? SIZE_MAX : pl_chain_unit_of(source->chain, operation);
+}
+
+/* Slices of the units from first to last: of steps one after another that are of one unit. Steps
+ * that contain others belong to no unit of their own. */
+static void write_units(writer *w, size_t process, size_t thread, size_t first, size_t last) {
+    const popliner_profile *p = w->profile;
+    size_t open = SIZE_MAX; /* the first step of the slice that is open */
+    uint64_t end = 0;
+    for (size_t step = 0; step <= p->num_steps; step++) {
+        if (step < p->num_steps && w->time.is_leaf[step] == 0)
+            continue;
+        size_t unit = step < p->num_steps ? unit_at(w->source, step) : SIZE_MAX;
+        bool is_shown = unit != SIZE_MAX && unit >= first && unit <= last;
+        if (open != SIZE_MAX && (!is_shown || unit_at(w->source, open) != unit)) {
+            const char *label = pl_chain_unit_at(w->source->chain, unit_at(w->source, open))->label;
+            begin_slice(w, process, thread, label, w->time.start[open], end);
+            pl_text_format(&w->text, "\"first_step\": %zu}", open);
+            end_event(w);
+            open = SIZE_MAX;
+        }
+        if (!is_shown)
+            continue;
+        open = open == SIZE_MAX ? step : open;
+        end = w->time.end[step];
+    }
+}
+
+/* A counter of what is live at the leaves, told when it changes. */
+static void write_live(writer *w, size_t process, const char *name, uint64_t always_bytes,
+                       const uint64_t *bytes) {
+    uint64_t before = UINT64_MAX;
+    for (size_t step = 0; step < w->profile->num_steps; step++) {
+        if (w->time.is_leaf[step] == 0 || bytes[step] == before)
+            continue;
+        add_counter(w, process, name, w->time.start[step], always_bytes + bytes[step]);
+        before = bytes[step];
+    }
+}
+
+/* The bytes that are always live of those selected (NULL: all), on a tile or on all. */
+static uint64_t always_live_bytes(const popliner_profile *p, size_t tile,
+                                  const uint8_t *selection) {
+    bool is_of_all = tile == POPLINER_ALL_TILES;
+    size_t first = is_of_all ? 0 : (size_t)p->tile_variables_start[tile];
+    size_t end = is_of_all ? p->num_variables : (size_t)p->tile_variables_start[tile + 1];
+    uint64_t bytes = 0;
+    for (size_t v = first; v < end; v++) {
+        if ((selection == NULL || selection[v] != 0) &&
+            p->class_always_live[p->variable_class[v]] != 0)
+            bytes += p->variable_size_bytes[v];
+    }
+    return bytes;
+}
+
+static popliner_status write_whole(writer *w, uint64_t *bytes, popliner_error *error) {
+    const popliner_profile *p = w->profile;
+    name_track(w, PROGRAM_PROCESS, 0, "Program");
+    name_track(w, PROGRAM_PROCESS, PROGRAMS_THREAD, "Programs");
+    name_track(w, PROGRAM_PROCESS, UNITS_THREAD, "Layers");
+    write_programs(w);
+    write_units(w, PROGRAM_PROCESS, UNITS_THREAD, 0, w->source->chain->num_units - 1);
+    popliner_status status =
+        popliner_liveness_by_step(p, POPLINER_ALL_TILES, NULL, 0, p->num_steps, bytes, error);
+    if (status == POPLINER_OK)
+        write_live(w, PROGRAM_PROCESS, "Live on all tiles",
+                   always_live_bytes(p, POPLINER_ALL_TILES, NULL), bytes);
+    return status;
+}
+
+/* ---- stages ---- */
+
+/* What says which variables are data of which stage. */
+typedef struct stage_data {
+    pl_account account;
+    pl_unit_usage usage;
+} stage_data;
+
+/* Selects the data of a stage, as its memory model counts it. */
+static void select_stage(const stage_data *data, const popliner_profile *p,
+                         const popliner_plan_stage *stage, uint8_t *selection) {
+    const pl_unit_sets *sets = &data->usage.sets;
+    for (size_t v = 0; v < p->num_variables; v++) {
+        uint32_t near =
+            pl_unit_sets_up_to(sets, data->usage.variable_set[v], (uint32_t)stage->last_unit);
+        bool is_touched = near != 0 && sets->last_unit[near] >= stage->first_unit;
+        selection[v] = pl_account_is_data(&data->account, p, v, is_touched);
+    }
+}
+
+static popliner_status write_stage(writer *w, size_t number, const uint8_t *selection,
+                                   uint64_t *bytes, popliner_error *error) {
+    const popliner_certificate *c = w->source->certificate;
+    const popliner_plan_stage *stage = &c->plan.stages[number];
+    const popliner_stage_detail *detail = &c->details[number];
+    const size_t process = FIRST_STAGE_PROCESS + number;
+    pl_text name = {0};
+    pl_text_format(&name, "Stage %zu on IPU %zu: %s to %s", number, stage->ipu,
+                   c->input.unit_names[stage->first_unit], c->input.unit_names[stage->last_unit]);
+    name_track(w, process, 0, name.failed ? "" : name.data);
+    name_track(w, process, UNITS_THREAD, "Layers");
+    write_units(w, process, UNITS_THREAD, stage->first_unit, stage->last_unit);
+    popliner_status status = popliner_liveness_by_step(w->profile, detail->tile, selection, 0,
+                                                       w->profile->num_steps, bytes, error);
+    name.length = 0;
+    pl_text_format(&name, "Data live on tile %zu", detail->tile);
+    if (status == POPLINER_OK)
+        write_live(w, process, name.failed ? "" : name.data,
+                   always_live_bytes(w->profile, detail->tile, selection), bytes);
+    w->text.failed = w->text.failed || name.failed;
+    free(name.data);
+    return status;
+}
+
+static popliner_status write_stages(writer *w, uint64_t *bytes, popliner_error *error) {
+    const pl_trace_source *s = w->source;
+    const popliner_plan *plan = &s->certificate->plan;
+    stage_data data = {0};
+    uint8_t *selection = pl_new_array(s->profile->num_variables, sizeof *selection);
+    popliner_status status = selection == NULL ? pl_fail_memory(error, "a trace") : POPLINER_OK;
+    if (status == POPLINER_OK)
+        status =
+            pl_account_create(&data.account, s->chain->model, s->profile, s->operations, error);
+    if (status == POPLINER_OK)
+        status =
+            pl_unit_usage_find(&data.usage, s->profile, s->operations, s->chain->unit_of_operation,
+                               s->chain->num_units, &data.account, error);
+    for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; i++) {
+        select_stage(&data, s->profile, &plan->stages[i], selection);
+        status = write_stage(w, i, selection, bytes, error);
+    }
+    pl_unit_usage_free(&data.usage);
+    pl_account_free(&data.account);
+    free(selection);
+    return status;
+}
+
+/* ---- the execution ---- */
+
+/* The first cycle of each IPU's clock at which anything was active, [num_ipus]: where its time
+ * begins here. UINT64_MAX for one that did nothing. */
+static void find_first_cycles(const popliner_profile *p, uint64_t *first, size_t num_ipus) {
+    for (size_t ipu = 0; ipu < num_ipus; ipu++)
+        first[ipu] = UINT64_MAX;
+    for (size_t i = 0; i < p->num_execution_ipus; i++) {
+        uint64_t cycle = p->execution_first_cycle[i] + p->execution_active_from[i];
+        if (cycle < first[p->execution_ipu[i]])
+            first[p->execution_ipu[i]] = cycle;
+    }
+}
+
+static void write_executed(writer *w, size_t step, size_t place, uint64_t zero) {
+    const popliner_profile *p = w->profile;
+    uint32_t program = p->execution_program[step];
+    uint64_t start = p->execution_first_cycle[place] + p->execution_active_from[place] - zero;
+    uint64_t length = p->execution_active_to[place] > p->execution_active_from[place]
+                          ? p->execution_active_to[place] - p->execution_active_from[place]
+                          : 0;
+    const char *name = program == PL_NONE ? "" : pl_profile_program_name(p, program);
+    begin_slice(w, FIRST_IPU_PROCESS + p->execution_ipu[place], PROGRAMS_THREAD,
+                *name == '\0' ? pl_profile_string(p, p->execution_type_name[step]) : name, start,
+                start + length);
+    pl_text_format(
+        &w->text, "\"cycles\": %" PRIu64 ", \"active_tiles\": %" PRIu32 ", \"tile_balance\": %.6g}",
+        p->execution_cycles[place], p->execution_active_tiles[place],
+        p->execution_tile_balance[place]);
+    end_event(w);
+}
+
+static popliner_status write_execution(writer *w, popliner_error *error) {
+    const popliner_profile *p = w->profile;
+    size_t num_ipus = 0;
+    for (size_t i = 0; i < p->num_execution_ipus; i++)
+        num_ipus = p->execution_ipu[i] >= num_ipus ? p->execution_ipu[i] + (size_t)1 : num_ipus;
+    uint64_t *zero = pl_new_array(num_ipus, sizeof *zero);
+    if (zero == NULL)
+        return pl_fail_memory(error, "a trace");
+    find_first_cycles(p, zero, num_ipus);
+    for (size_t ipu = 0; ipu < num_ipus; ipu++) {
+        char name[64];
+        if (zero[ipu] == UINT64_MAX)
+            continue;
+        snprintf(name, sizeof name, "IPU %zu as it ran", ipu);
+        name_track(w, FIRST_IPU_PROCESS + ipu, 0, name);
+        name_track(w, FIRST_IPU_PROCESS + ipu, PROGRAMS_THREAD, "Programs");
+    }
+    for (size_t step = 0; step < p->num_execution_steps; step++) {
+        for (uint64_t i = p->execution_ipus_start[step]; i < p->execution_ipus_start[step + 1]; i++)
+            write_executed(w, step, (size_t)i, zero[p->execution_ipu[i]]);
+    }
+    free(zero);
+    return POPLINER_OK;
+}
+
+popliner_status pl_trace_make(const pl_trace_source *source, char **text, popliner_error *error) {
+    writer w = {.source = source, .profile = source->profile};
+    uint64_t *bytes = pl_new_array(source->profile->num_steps, sizeof *bytes);
+    popliner_status status = bytes == NULL ? pl_fail_memory(error, "a trace") : POPLINER_OK;
+    pl_text_add(&w.text, "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [");
+    if (status == POPLINER_OK)
+        status = pl_trace_time_find(&w.time, w.profile, error);
+    if (status == POPLINER_OK)
+        status = write_whole(&w, bytes, error);
+    if (status == POPLINER_OK && source->certificate != NULL)
+        status = write_stages(&w, bytes, error);
+    if (status == POPLINER_OK)
+        status = write_execution(&w, error);
+    pl_text_format(&w.text,
+                   "\n], \"otherData\": {\"time\": \"1 ns is 1 %s\", \"clock_hz\": %" PRIu64 "}}\n",
+                   w.time.is_in_cycles ? "cycle" : "liveness step", w.profile->target.clock_hz);
+    pl_trace_time_free(&w.time);
+    free(bytes);
+    return pl_report_finish(&w.text, status, text, error);
+}

@@ -1,0 +1,225 @@
+/* A stage may be any interval that the stages before it can leave off at and those behind it go on
+ * from. What these can do does not depend on its own limit, so the smallest such interval is what
+ * its IPU needs: no number has to be tried.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solve/ipu_needs.h"
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "solve/stage_ends.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Rows of marks by unit; the last is the end of the chain. */
+typedef struct needs_pass {
+    const pl_problem *problem;
+    const pl_filter *filter;
+    size_t width;  /* units + 1 */
+    bool is_exact; /* a number of stages means exactly so many, not at most */
+    size_t num_places;
+    size_t num_apart; /* the places that have rows of their own */
+    uint8_t *front;   /* [num_places + 1][width]: the stages before can end here */
+    uint8_t *rest;    /* [num_apart + 1][width]: those from a place on can begin here */
+    uint8_t *plain;   /* [num_plain][width]: the same by their number, behind these places */
+    size_t num_plain;
+    size_t *next;  /* [width + 1]: the first mark of a row from a unit on; width if none */
+    size_t *count; /* [width + 1] */
+    pl_stage_ends ends;
+} needs_pass;
+
+static void end_pass(needs_pass *pass) {
+    free(pass->front);
+    free(pass->rest);
+    free(pass->plain);
+    free(pass->next);
+    free(pass->count);
+    pl_stage_ends_free(&pass->ends);
+}
+
+static popliner_status begin_pass(needs_pass *pass, popliner_error *error) {
+    const pl_problem *p = pass->problem;
+    size_t num_special = pl_problem_num_special(p, pass->filter);
+    pass->width = p->num_units + 1;
+    pass->is_exact = p->depends_on_end || p->is_mapped;
+    pass->num_apart = num_special > pass->num_places ? num_special : pass->num_places;
+    if (pass->num_apart > p->max_stages)
+        pass->num_apart = p->max_stages;
+    pass->num_plain = p->max_stages - pass->num_apart + 1;
+    pass->front = pl_new_array((pass->num_places + 1) * pass->width, sizeof *pass->front);
+    pass->rest = pl_new_array((pass->num_apart + 1) * pass->width, sizeof *pass->rest);
+    pass->plain = pl_new_array(pass->num_plain * pass->width, sizeof *pass->plain);
+    pass->next = pl_new_array(pass->width + 1, sizeof *pass->next);
+    pass->count = pl_new_array(pass->width + 1, sizeof *pass->count);
+    bool has_room = pass->front != NULL && pass->rest != NULL && pass->plain != NULL &&
+                    pass->next != NULL && pass->count != NULL;
+    return has_room ? POPLINER_OK : pl_fail_memory(error, "what IPUs need");
+}
+
+/* Finds the ends of a stage; with any memory if it is the one that is asked for. */
+static popliner_status find_ends(needs_pass *pass, size_t stage, size_t to_end, bool is_asked,
+                                 popliner_error *error) {
+    pl_stage_rule rule = pl_stage_rule_of(pass->problem, pass->filter, stage, to_end);
+    if (is_asked)
+        rule.max_peak_bytes = POPLINER_PEAK_FORBIDDEN - 1;
+    return pl_stage_ends_find(&pass->ends, &rule, (pl_begin_range){0, pass->width - 2}, NULL,
+                              error);
+}
+
+/* Looks up the marks of a row at which a stage may end. */
+static void find_next(needs_pass *pass, const uint8_t *row) {
+    pass->next[pass->width] = pass->width;
+    for (size_t unit = pass->width; unit-- > 0;)
+        pass->next[unit] =
+            row[unit] != 0 && pass->problem->may_cut[unit] != 0 ? unit : pass->next[unit + 1];
+}
+
+/* The first end from `end` on at which a stage that begins with the unit goes on; width if there is
+ * none. */
+static size_t next_end(const needs_pass *pass, size_t unit, size_t end) {
+    const pl_stage_ends *e = &pass->ends;
+    for (end = pass->next[end]; end < e->to[unit]; end = pass->next[end + 1])
+        if (e->is_ordered || e->ok[e->row[unit] + end - e->from[unit]] != 0)
+            return end;
+    return pass->width;
+}
+
+static bool may_begin(const needs_pass *pass, size_t unit) {
+    return pass->problem->may_cut[unit] != 0 && pass->ends.from[unit] < pass->ends.to[unit];
+}
+
+/* Which units a stage can begin with that goes on in the row `behind`. */
+static popliner_status fill_rest(needs_pass *pass, size_t stage, size_t to_end,
+                                 const uint8_t *behind, uint8_t *row, popliner_error *error) {
+    size_t n = pass->width - 1;
+    popliner_status status = find_ends(pass, stage, to_end, false, error);
+    if (status != POPLINER_OK)
+        return status;
+    find_next(pass, behind);
+    for (size_t unit = 0; unit < n; ++unit)
+        row[unit] =
+            may_begin(pass, unit) && next_end(pass, unit, pass->ends.from[unit]) < pass->width;
+    row[n] = !pass->is_exact;
+    return POPLINER_OK;
+}
+
+/* Which units the stage behind can begin with, by those that this one can. */
+static popliner_status fill_front(needs_pass *pass, size_t stage, size_t to_end,
+                                  popliner_error *error) {
+    const uint8_t *from = pass->front + stage * pass->width;
+    uint8_t *behind = pass->front + (stage + 1) * pass->width;
+    const pl_stage_ends *e = &pass->ends;
+    size_t n = pass->width - 1;
+    popliner_status status = find_ends(pass, stage, to_end, false, error);
+    if (status != POPLINER_OK)
+        return status;
+    memset(behind, 0, pass->width);
+    memset(pass->count, 0, (pass->width + 1) * sizeof *pass->count);
+    for (size_t unit = 0; unit < n; ++unit) {
+        if (from[unit] == 0 || !may_begin(pass, unit))
+            continue;
+        if (e->is_ordered) {
+            ++pass->count[e->from[unit]];
+            --pass->count[e->to[unit]]; /* modulo 2^64 the order does not matter */
+        }
+        for (size_t end = e->from[unit]; !e->is_ordered && end < e->to[unit]; ++end)
+            behind[end] |= e->ok[e->row[unit] + end - e->from[unit]] & pass->problem->may_cut[end];
+    }
+    size_t num_open = 0;
+    for (size_t end = 1; e->is_ordered && end <= n; ++end) {
+        num_open += pass->count[end];
+        behind[end] = num_open > 0 && pass->problem->may_cut[end] != 0;
+    }
+    return POPLINER_OK;
+}
+
+/* The smallest stage of a place between what is before and what is behind it. */
+static popliner_status find_smallest(needs_pass *pass, size_t stage, size_t to_end,
+                                     const uint8_t *behind, uint64_t *bytes,
+                                     popliner_error *error) {
+    const pl_problem *p = pass->problem;
+    const uint8_t *from = pass->front + stage * pass->width;
+    popliner_status status = find_ends(pass, stage, to_end, true, error);
+    if (status != POPLINER_OK)
+        return status;
+    find_next(pass, behind);
+    for (size_t unit = 0; unit + 1 < pass->width; ++unit) {
+        size_t end = from[unit] != 0 && may_begin(pass, unit)
+                         ? next_end(pass, unit, pass->ends.from[unit])
+                         : pass->width;
+        while (end < pass->width) {
+            uint64_t peak_bytes = popliner_costs_peak(p->costs, unit, end - 1, to_end);
+            *bytes = peak_bytes < *bytes ? peak_bytes : *bytes;
+            /* in a window the first one needs least */
+            end = pass->ends.is_ordered ? pass->width : next_end(pass, unit, end + 1);
+        }
+    }
+    return POPLINER_OK;
+}
+
+/* The row of the places behind `stage`, in pipelines of num_stages. */
+static const uint8_t *row_behind(const needs_pass *pass, size_t stage, size_t num_stages) {
+    size_t num_apart = pass->num_apart < num_stages ? pass->num_apart : num_stages;
+    return stage + 1 < num_apart ? pass->rest + (stage + 1) * pass->width
+                                 : pass->plain + (num_stages - num_apart) * pass->width;
+}
+
+/* Takes in the pipelines of num_stages, or, where it does not matter how many there are, of no
+ * more. */
+static popliner_status look_at(needs_pass *pass, size_t num_stages, uint64_t *bytes,
+                               popliner_error *error) {
+    size_t known = pl_costs_max_stages_to_end(pass->problem->costs);
+    popliner_status status = POPLINER_OK;
+    for (size_t stage = pass->num_apart < num_stages ? pass->num_apart : num_stages;
+         status == POPLINER_OK && stage-- > 1;)
+        status = fill_rest(pass, stage, num_stages - stage, row_behind(pass, stage, num_stages),
+                           pass->rest + stage * pass->width, error);
+    for (size_t stage = 0; stage < pass->num_places && stage < num_stages; ++stage) {
+        size_t to_end = num_stages - stage;
+        if (status == POPLINER_OK)
+            status = find_smallest(pass, stage, to_end < known ? to_end : known,
+                                   row_behind(pass, stage, num_stages), &bytes[stage], error);
+        if (status == POPLINER_OK && stage + 1 < pass->num_places)
+            status = fill_front(pass, stage, to_end, error);
+    }
+    return status;
+}
+
+static bool is_stopped(const pl_stop *stop, uint64_t *bytes, size_t num_places) {
+    if (!pl_stop_is_wanted(stop))
+        return false;
+    for (size_t place = 0; place < num_places; ++place)
+        bytes[place] = POPLINER_PEAK_FORBIDDEN;
+    return true;
+}
+
+popliner_status pl_ipu_needs_find(const pl_problem *problem, const pl_filter *filter,
+                                  size_t num_places, const pl_stop *stop, uint64_t *bytes,
+                                  popliner_error *error) {
+    needs_pass pass = {.problem = problem, .filter = filter, .num_places = num_places};
+    for (size_t place = 0; place < num_places; ++place)
+        bytes[place] = POPLINER_PEAK_FORBIDDEN;
+    if (num_places == 0 || problem->max_stages < problem->min_stages)
+        return POPLINER_OK;
+    popliner_status status = begin_pass(&pass, error);
+    if (status != POPLINER_OK)
+        goto done;
+    pass.front[0] = 1;
+    pass.plain[problem->num_units] = 1;
+    for (size_t t = 1; status == POPLINER_OK && t < pass.num_plain; ++t) {
+        uint8_t *row = pass.plain + t * pass.width;
+        if (is_stopped(stop, bytes, num_places))
+            goto done;
+        status = fill_rest(&pass, pass.num_apart, t, row - pass.width, row, error);
+    }
+    size_t first = pass.is_exact ? problem->min_stages : problem->max_stages;
+    for (size_t m = first; status == POPLINER_OK && m <= problem->max_stages; ++m) {
+        if (is_stopped(stop, bytes, num_places))
+            goto done;
+        status = look_at(&pass, m, bytes, error);
+    }
+done:
+    end_pass(&pass);
+    return status;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solve/spread_sweep.h"
+
+#include "solve/device_sweep.h"
+#include "solve/windows.h"
+
+bool pl_spread_sweep_can(const pl_problem *problem, const pl_filter *filter, pl_goal goal) {
+    pl_filter without = *filter;
+    without.max_spread = UINT64_MAX;
+    return pl_device_sweep_can(problem, &without, goal);
+}
+
+/* Whether a split is better for the goal than the best one so far. */
+static bool is_better(pl_goal goal, const pl_split *split, const pl_objective_values *values,
+                      const pl_split *best, const pl_objective_values *best_values) {
+    if (best->num_stages == 0)
+        return true;
+    return goal == PL_GOAL_FEWEST_CUT_BYTES ? values->cut_bytes < best_values->cut_bytes
+                                            : pl_split_compare(split, best) < 0;
+}
+
+/* One window after another. */
+static popliner_status sweep_windows(const pl_shared_search *asked, pl_split *best,
+                                     pl_search_result *result, bool *gave_up,
+                                     popliner_error *error) {
+    const pl_filter *filter = asked->filter;
+    pl_windows windows = PL_WINDOWS_INIT;
+    pl_objective_values best_values = {0};
+    pl_split split = {0};
+    popliner_status status = POPLINER_OK;
+    while (status == POPLINER_OK && !windows.is_over) {
+        pl_filter window = *filter;
+        pl_shared_search in_window = *asked;
+        pl_objective_values values = {0};
+        window.max_spread = UINT64_MAX;
+        pl_windows_enter(&windows, filter->max_spread, &window);
+        in_window.filter = &window;
+        pl_split_clear(&split);
+        status = pl_device_sweep(&in_window, &split, result, gave_up, error);
+        if (status != POPLINER_OK || result->is_stopped || *gave_up)
+            break;
+        if (split.num_stages > 0)
+            status = pl_split_evaluate(asked->problem, &split, &values, NULL, error);
+        if (status != POPLINER_OK)
+            break;
+        bool helps =
+            split.num_stages > 0 && is_better(asked->goal, &split, &values, best, &best_values);
+        if (helps &&
+            pl_objective_values_spread(&values, filter->spread_is_of_cycles) > filter->max_spread) {
+            pl_windows_narrow(&windows, filter->max_spread,
+                              filter->spread_is_of_cycles ? values.cycles : values.peak_bytes);
+            continue;
+        }
+        if (helps) {
+            pl_split_move(best, &split);
+            best_values = values;
+            if (asked->goal == PL_GOAL_ANY)
+                break;
+        }
+        pl_windows_skip(&windows, filter->max_spread);
+    }
+    result->bound_bytes = best->num_stages > 0 ? best_values.cut_bytes : 0;
+    if (status != POPLINER_OK || result->is_stopped || *gave_up)
+        pl_split_clear(best);
+    pl_split_clear(&split);
+    return status;
+}
+
+popliner_status pl_spread_sweep(const pl_shared_search *asked, pl_split *split,
+                                pl_search_result *result, bool *gave_up, popliner_error *error) {
+    return asked->filter->max_spread == UINT64_MAX
+               ? pl_device_sweep(asked, split, result, gave_up, error)
+               : sweep_windows(asked, split, result, gave_up, error);
+}

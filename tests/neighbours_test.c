@@ -1,0 +1,96 @@
+/* Splits near a known one: of short chains that are all, so the best of them is found.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "shared_instance.h"
+#include "test.h"
+#include "test_data.h"
+
+#include "solve/neighbours.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { NUM_INSTANCES = 4000 };
+
+static const pl_stop never = {INFINITY, NULL, NULL};
+
+static pl_shared_search ask(const shared_instance *in, const pl_stop *stop, pl_shared *shared) {
+    return (pl_shared_search){
+        .problem = &in->problem, .filter = &in->filter, .stop = stop, .shared = shared};
+}
+
+static pl_split earliest(const every_split *e) {
+    pl_split split = {0};
+    for (size_t stage = 0; stage < e->in->options.num_mapped_stages; ++stage)
+        assert_true(pl_split_append(&split, e->earliest[stage]));
+    return split;
+}
+
+/* From the earliest cuts, however bad they are. */
+static void finds_the_best_of_short_chains(void **state) {
+    (void)state;
+    static shared_instance in;
+    size_t num_checked = 0;
+    for (uint64_t seed = 0; seed < NUM_INSTANCES; ++seed) {
+        if (!test_takes_case(seed, 8))
+            continue;
+        draw_shared_instance(&in, seed);
+        every_split e = try_every_split(&in, in.options.max_stage_bytes);
+        pl_shared shared = {0};
+        const pl_shared_search search = ask(&in, &never, &shared);
+        for (int is_cycles = 0; e.num_splits > 0 && is_cycles < 2; ++is_cycles) {
+            uint64_t cut_bytes;
+            popliner_objective objective =
+                is_cycles ? POPLINER_OBJECTIVE_CYCLES : POPLINER_OBJECTIVE_MEMORY;
+            pl_split split = earliest(&e);
+            assert_int_equal(pl_neighbours_improve(&search, objective, 60.0, false, &split, NULL),
+                             POPLINER_OK);
+            memcpy(e.first_units, split.first_units, split.num_stages * sizeof *e.first_units);
+            assert_true(is_split_fine(&e, &cut_bytes));
+            assert_int_equal(is_cycles ? e.cycles : e.peak_bytes,
+                             is_cycles ? e.fewest_cycles : e.smallest_bytes);
+            ++num_checked;
+            pl_split_clear(&split);
+        }
+        pl_shared_free(&shared);
+        discard_shared_instance(&in);
+    }
+    print_message("%zu checked\n", num_checked);
+    assert_true(num_checked > 0);
+}
+
+/* Without time, and when it is to stop, the split stays. With an empty one nothing happens. */
+static void ends_in_time(void **state) {
+    (void)state;
+    static shared_instance in;
+    size_t none = 0;
+    const pl_stop at_once = {INFINITY, test_stop_after, &none};
+    draw_shared_instance(&in, 0);
+    every_split e = try_every_split(&in, in.options.max_stage_bytes);
+    assert_true(e.num_splits > 0);
+    pl_shared shared = {0};
+    for (int is_stopped = 0; is_stopped < 2; ++is_stopped) {
+        pl_split split = earliest(&e);
+        const pl_shared_search search = ask(&in, is_stopped ? &at_once : &never, &shared);
+        assert_int_equal(pl_neighbours_improve(&search, POPLINER_OBJECTIVE_MEMORY,
+                                               is_stopped ? 60.0 : 0.0, true, &split, NULL),
+                         POPLINER_OK);
+        assert_memory_equal(split.first_units, e.earliest,
+                            split.num_stages * sizeof *split.first_units);
+        pl_split_clear(&split);
+        assert_int_equal(
+            pl_neighbours_improve(&search, POPLINER_OBJECTIVE_MEMORY, 60.0, true, &split, NULL),
+            POPLINER_OK);
+        assert_int_equal(split.num_stages, 0);
+    }
+    pl_shared_free(&shared);
+    discard_shared_instance(&in);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(finds_the_best_of_short_chains),
+        cmocka_unit_test(ends_in_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

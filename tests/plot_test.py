@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+"""Plots, read back cell by cell, against the sections of the same profile; and what the terminal
+and the environment say of them.
+
+    plot_test.py POPLINER MKPROFILE DIRECTORIES...
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+import csv
+import fcntl
+import io
+import math
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+
+AXIS = 10
+HEIGHT = 16
+UPRIGHT = " ▁▂▃▄▅▆▇"
+FLAT = " ▏▎▍▌▋▊▉"
+NAME, NUMBERS = 22, 14
+
+
+def check(is_right, what):
+    if not is_right:
+        sys.exit(str(what))
+
+
+def run(command, environment=None, statuses=(0, 1)):
+    own = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "COLUMNS": "80"}
+    own.update({name: os.environ[name] for name in os.environ if name.endswith("SAN_OPTIONS")})
+    own.update(environment or {})
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
+                          env={name: value for name, value in own.items() if value is not None})
+    check(done.returncode in statuses, (command, done.returncode, done.stderr))
+    return done.stdout.decode()
+
+
+def section(popliner, directory, name, *arguments):
+    text = run([popliner, directory, "-q", "--section", name, "--format", "csv", *arguments])
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def eighths(size, top, cells):
+    return math.ceil(size * cells * 8 / top)
+
+
+def columns_of(count, width):
+    """first and end item of each column"""
+    columns = width if count > width else count * min(8, width // count)
+    starts = [column * count // columns for column in range(columns)]
+    return [(start, max(end, start + 1))
+            for start, end in zip(starts, starts[1:] + [count])]
+
+
+def check_columns(lines, base, total, top, limit, is_ascii):
+    columns = columns_of(len(total), len(lines[0]) - AXIS)
+    for number, (first, end) in enumerate(columns):
+        item = max(range(first, end), key=lambda i: (total[i], -i))
+        filled, below = (eighths(size[item], top, HEIGHT) for size in (total, base))
+        for line in range(HEIGHT):
+            cell = lines[HEIGHT - 1 - line][AXIS + number]
+            here = min(8, max(0, filled - 8 * line))
+            is_base = min(8, max(0, below - 8 * line)) >= 4 or below >= filled
+            whole = ("#" if is_base else ":") if is_ascii else ("█" if is_base else "▒")
+            at_limit = limit is not None and limit <= top and line == (
+                eighths(limit, top, HEIGHT) - 1) // 8
+            if here == 0:
+                expected = ("-" if is_ascii else "─") if at_limit else " "
+            elif here == 8 or (is_ascii and here >= 4):
+                expected = whole
+            else:
+                expected = "." if is_ascii else UPRIGHT[here]
+            check(cell == expected, f"column {number}, line {line}: {cell!r}, not {expected!r}")
+    return columns
+
+
+def read_columns(text, width):
+    lines = text.split("\n")
+    return [line.ljust(width)[:width] for line in lines[:HEIGHT]], lines[HEIGHT:]
+
+
+def drawn_width(count, width):
+    return AXIS + len(columns_of(count, width - AXIS))
+
+
+def check_tiles(popliner, directory, is_ascii, width):
+    rows = section(popliner, directory, "tiles")
+    facts = {(row["group"], row["name"]): row["value"]
+             for row in section(popliner, directory, "summary")}
+    limit = int(facts["device", "bytes_per_tile"])
+    base = [int(row["always_live_bytes"]) for row in rows]
+    total = [int(row["live_bytes"]) for row in rows]
+    text = run([popliner, directory, "-q", "--plot", "tiles"],
+               {"LANG": "C" if is_ascii else "C.UTF-8", "COLUMNS": str(width)})
+    lines, rest = read_columns(text, drawn_width(len(total), width))
+    most = max(total)
+    has_limit = limit // 4 <= most
+    check_columns(lines, base, total, max(most, limit if has_limit else 0),
+                  limit if has_limit else None, is_ascii)
+    largest = total.index(most)
+    check(f"Largest: tile {largest} with {most:,} bytes of {limit:,}" in rest, rest)
+    check(rest[0].split() == ["0", str(len(total) - 1)], rest[0])
+
+
+def check_liveness(popliner, directory, is_ascii, width):
+    rows = section(popliner, directory, "liveness")
+    total = [int(row["live_bytes"]) for row in rows]
+    base = [int(row["live_bytes"]) - int(row["not_always_live_bytes"]) for row in rows]
+    text = run([popliner, directory, "-q", "--plot", "liveness"],
+               {"LANG": None, "LC_ALL": "POSIX" if is_ascii else "en_US.utf8",
+                "COLUMNS": str(width)})
+    lines, rest = read_columns(text, drawn_width(len(total), width))
+    columns = check_columns(lines, base, total, max(total), None, is_ascii)
+    units = [rows[max(range(first, end), key=lambda i: (total[i], -i))]["unit"]
+             for first, end in columns]
+    band, at = rest[0][AXIS:], 0
+    check(rest[0].startswith("   layers "), rest[0])
+    while at < len(units):
+        end = at + 1
+        while end < len(units) and units[end] == units[at]:
+            end += 1
+        expected = ("|" if is_ascii else "│") + units[at][:end - at - 1].ljust(end - at - 1)
+        check(band[at:end] == expected, f"{band[at:end]!r}, not {expected!r}")
+        at = end
+    check(f"Largest: step {total.index(max(total))} with {max(total):,} bytes on all tiles" in rest,
+          rest)
+
+
+def check_plan(popliner, directory, arguments):
+    rows = section(popliner, directory, "plan", *arguments)
+    text = run([popliner, directory, "-q", "--plot", "plan", *arguments])
+    lines = text.split("\n")
+    needs = [int(row["need_bytes"]) for row in rows]
+    limits = [int(row["limit_bytes"]) for row in rows]
+    top = max(needs + limits)
+    width = 80 - NAME - NUMBERS
+    check(len(lines) == len(rows) + 2, lines)
+    for line, row, need, limit in zip(lines, rows, needs, limits):
+        name = f"{row['stage']} IPU {row['ipu']}  {row['first_unit']}"
+        if row["last_unit"] != row["first_unit"]:
+            name += f" to {row['last_unit']}"
+        check(line[:NAME] == name[:NAME].ljust(NAME), line)
+        check(line[NAME + width:] == f" {need:,}", line)
+        filled, at_limit = eighths(need, top, width), math.ceil(eighths(limit, top, width) / 8)
+        for cell in range(width):
+            here = min(8, max(0, filled - 8 * cell))
+            whole = "▓" if need > limit and cell >= at_limit else "█"
+            empty = "│" if cell + 1 == at_limit else " "
+            expected = empty if here == 0 else whole if here == 8 else FLAT[here]
+            check(line[NAME + cell] == expected, f"{line!r}: cell {cell} is not {expected!r}")
+
+
+def on_terminal(command, columns, environment):
+    """Standard output on a terminal of so many columns."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    own = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "TERM": "xterm", **environment}
+    own.update({name: os.environ[name] for name in os.environ if name.endswith("SAN_OPTIONS")})
+    child = subprocess.Popen(command, stdout=slave, stderr=subprocess.DEVNULL, env=own)
+    os.close(slave)
+    text = b""
+    while True:
+        try:
+            more = os.read(master, 65536)
+        except OSError:  # the other side is gone
+            break
+        if not more:
+            break
+        text += more
+    os.close(master)
+    check(child.wait() == 0, command)
+    return text.decode().replace("\r\n", "\n")
+
+
+def check_terminal(popliner, directory):
+    command = [popliner, directory, "-q", "--plot", "liveness"]
+    plain = run(command, {"COLUMNS": "60"})
+    check("\x1b" not in plain, "colour in a file")
+    coloured = on_terminal(command, 60, {})
+    check("\x1b[34m" in coloured and "\x1b[33m" in coloured, "no colour on a terminal")
+    stripped = re.sub("\x1b\\[[0-9]+m", "", coloured)
+    check(len(stripped.split("\n")) == len(plain.split("\n")) and
+          stripped.replace("█", "▒") == plain.replace("█", "▒"), "the terminal's own width")
+    for environment in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+        check(on_terminal(command, 60, environment) == plain, environment)
+    check(on_terminal(command, 60, {"COLUMNS": "100", "NO_COLOR": "1"}) ==
+          run(command, {"COLUMNS": "100"}), "COLUMNS comes first")
+
+
+def check_refusals(popliner, directory):
+    for arguments in (["--plot", "plan"], ["--plot", "tiles", "--solve"],
+                      ["--plot", "plan", "--solve", "--evaluate", "whole"],
+                      ["--plot", "tiles", "--section", "tiles"],
+                      ["--plot", "tiles", "--format", "csv"],
+                      ["--plot", "plan", "--solve", "--sweep", "num-ipus=1..2"],
+                      ["--plot", "tile"]):
+        run([popliner, directory, *arguments], statuses=(2,))
+
+
+def main():
+    popliner, mkprofile, *directories = sys.argv[1:]
+    takes_all = bool(os.environ.get("POPLINER_TEST_ALL"))
+    if not takes_all:
+        print("[  QUICK   ] not all cases")
+    with tempfile.TemporaryDirectory() as work:
+        if takes_all:
+            directories.append(os.path.join(work, "made"))
+            run([mkprofile, *"--training --layers 4 --tiles 200 --seed 3".split(), "--output",
+                 directories[-1]])
+        for directory in directories:
+            for is_ascii in (False, True):
+                for width in (80, 57) if takes_all else (57,):
+                    check_tiles(popliner, directory, is_ascii, width)
+                    check_liveness(popliner, directory, is_ascii, width)
+            check_plan(popliner, directory, ["--solve", "--num-ipus", "3"])
+            largest = max(int(row["largest_tile_bytes"])
+                          for row in section(popliner, directory, "layers"))
+            for limit in (largest // 2, largest, largest * 5):
+                check_plan(popliner, directory,
+                           ["--evaluate", "1", "--mem-per-tile", str(limit)])
+        check_terminal(popliner, directories[0])
+        check_refusals(popliner, directories[0])
+
+
+main()
